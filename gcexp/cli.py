@@ -1,0 +1,203 @@
+"""The ``gcexp`` command: what a person types, and what every rule calls."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy: parallelism comes from jobs
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from gcexp import __version__
+from gcexp.errors import UserError, unknown
+
+LISTED = ("codes", "schemes", "waits", "delays", "tasks", "optimizers", "targets")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Entry point: exit code 0, or 2 after one sentence for a user's mistake."""
+    arguments = parser().parse_args(argv)
+    try:
+        arguments.do(arguments)
+    except UserError as error:
+        print(f"gcexp: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # the reader of our output left, as `| head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands with their help."""
+    top = argparse.ArgumentParser(prog="gcexp", description="Gradient coding experiments on one simulated clock.")
+    top.add_argument("--version", action="version", version=f"gcexp {__version__}")
+    commands = top.add_subparsers(metavar="COMMAND", required=True)
+
+    def command(name: str, do, text: str, overrides: bool = False) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=text, description=text)
+        added.set_defaults(do=do)
+        if overrides:
+            added.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="Hydra overrides: scheme=cgc n=30")
+        return added
+
+    listing = command("list", do_list, "names of codes, schemes, waits, delays, tasks, optimizers, targets")
+    listing.add_argument("kind", nargs="?", help="only this kind: " + ", ".join(LISTED))
+    show = command("show", do_show, "what a scheme or code is: loads, messages, guarantee, small matrices", True)
+    show.add_argument("--json", action="store_true", help="machine-readable")
+    run = command("run", do_run, "one run without Snakemake: timeline, training, verification, summary, plot", True)
+    run.add_argument("-o", "--output", type=Path, help="folder for the results (default: results/run/<run id>)")
+
+    data = command("data", do_data, "prepare a data set (a rule calls this)")
+    data.add_argument("dataset")
+    data.add_argument("--data-dir", help="folder with the raw files (default: $GCEXP_DATA, else download)")
+    timeline = command("timeline", do_timeline, "simulate the clock of one scheme (a rule calls this)", True)
+    train = command("train", do_train, "train with a timeline's coefficients, or exactly (a rule calls this)", True)
+    train.add_argument("--timeline", type=Path, help="coefficients; without it every coefficient is 1")
+    verify = command("verify", do_verify, "replay encode, drop, decode on saved parameters (a rule calls this)", True)
+    verify.add_argument("--timeline", type=Path, required=True)
+    verify.add_argument("--trajectory", type=Path, required=True)
+    for added in (data, timeline, train, verify):
+        added.add_argument("-o", "--output", type=Path, required=True)
+
+    table = command("table", do_table, "make a figure's table (a rule calls this)")
+    plot = command("plot", do_plot, "draw a figure from its table (a rule calls this)")
+    claims = command("claims", do_claims, "check a figure's claims against its table (a rule calls this)")
+    for added in (table, plot, claims):
+        added.add_argument("target")
+    scorecard = command("scorecard", do_scorecard, "collect checked claims (a rule calls this)")
+    page = command("page", do_page, "write the static report page (a rule calls this)")
+    track = command("track", do_track, "import finished runs into MLflow (a rule calls this)")
+    track.add_argument("--uri", help="tracking URI (default: $MLFLOW_TRACKING_URI, else results/mlflow/mlflow.db)")
+    for added in (table, plot, claims, page, track):
+        added.add_argument("--preset", default="quick", help="quick or paper (default: quick)")
+    for added, count in ((plot, None), (claims, None), (scorecard, "+"), (page, None)):
+        added.add_argument("-i", "--input", type=Path, nargs=count, required=True)
+    for added, count in ((table, None), (plot, "+"), (claims, None), (scorecard, "+"), (page, None), (track, None)):
+        added.add_argument("-o", "--output", type=Path, nargs=count, required=True)
+    command("publish", do_publish, "copy reports/paper to reports/published, to be committed")
+    return top
+
+
+def do_list(arguments) -> None:
+    """Print the names."""
+    from gcexp import config as conf
+    from gcexp import plan
+
+    kinds = LISTED if arguments.kind is None else (arguments.kind,)
+    for kind in kinds:
+        if kind not in LISTED:
+            raise UserError(unknown("kind", kind, LISTED))
+        if kind == "targets":
+            names = [f"{path.parent.name}_{path.stem}" for path in plan.figure_files()]
+        else:
+            names = conf.options(kind.removesuffix("s"))
+        print(*([f"{kind}:"] if arguments.kind is None else []), *names, sep="\n  " if arguments.kind is None else "\n")
+
+
+def do_show(arguments) -> None:
+    """Describe a scheme."""
+    from gcexp import config as conf
+    from gcexp.describe import as_text, description
+
+    found = description(conf.compose(arguments.overrides))
+    print(json.dumps(found, indent=1) if arguments.json else as_text(found))
+
+
+def do_run(arguments) -> None:
+    """One run, start to end."""
+    from gcexp.single import run
+
+    run(arguments.overrides, arguments.output)
+
+
+def do_data(arguments) -> None:
+    """Prepare a data set."""
+    from gcexp.data import prepare
+
+    prepare(arguments.dataset, arguments.output, arguments.data_dir or None)
+
+
+def do_timeline(arguments) -> None:
+    """Simulate."""
+    from gcexp import config as conf
+    from gcexp.jobs import run_timeline
+
+    run_timeline(conf.compose(arguments.overrides), arguments.output)
+
+
+def do_train(arguments) -> None:
+    """Train."""
+    from gcexp import config as conf
+    from gcexp.jobs import run_training
+
+    run_training(conf.compose(arguments.overrides), arguments.output, arguments.timeline)
+
+
+def do_verify(arguments) -> None:
+    """Verify."""
+    from gcexp import config as conf
+    from gcexp.jobs import run_verification
+
+    run_verification(conf.compose(arguments.overrides), arguments.timeline, arguments.trajectory, arguments.output)
+
+
+def do_table(arguments) -> None:
+    """Make a table."""
+    from gcexp.jobs import make_table
+    from gcexp.plan import figure
+
+    make_table(figure(arguments.target, arguments.preset), arguments.output)
+
+
+def do_plot(arguments) -> None:
+    """Draw."""
+    from gcexp.jobs import make_drawing
+    from gcexp.plan import figure
+
+    make_drawing(figure(arguments.target, arguments.preset), arguments.input, arguments.output)
+
+
+def do_claims(arguments) -> None:
+    """Check claims."""
+    from gcexp.jobs import check_claims
+    from gcexp.plan import figure
+
+    check_claims(figure(arguments.target, arguments.preset), arguments.input, arguments.output)
+
+
+def do_scorecard(arguments) -> None:
+    """Collect the scorecard."""
+    from gcexp.scorecard import collect, write_json, write_markdown
+
+    entries = collect(arguments.input)
+    for path in arguments.output:
+        (write_json if path.suffix == ".json" else write_markdown)(entries, path)
+
+
+def do_page(arguments) -> None:
+    """Write the report page."""
+    from gcexp.jobs import write_page
+
+    write_page(arguments.preset, arguments.input, arguments.output)
+
+
+def do_track(arguments) -> None:
+    """Import into MLflow."""
+    from gcexp.plan import figures
+    from gcexp.tracking import track
+
+    track(figures(arguments.preset), arguments.output, arguments.uri)
+
+
+def do_publish(arguments) -> None:
+    """Copy the paper preset's reports."""
+    from gcexp.publish import publish
+
+    print(publish())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,22 @@
+"""Gradient codes: what each worker holds and sends, and how the master decodes what arrived."""
+
+from gcexp.codes.base import Code, Decoding, Quorum, arcs
+from gcexp.codes.cyclic import CyclicRepetition
+from gcexp.codes.partial_recovery import CyclicPartialRecovery, CyclicTwoMessage
+from gcexp.codes.raptor import BatchRaptor
+from gcexp.codes.repetition import EpsilonFractionalRepetition, FractionalRepetition
+from gcexp.codes.uncoded import Uncoded
+
+__all__ = [
+    "BatchRaptor",
+    "Code",
+    "CyclicPartialRecovery",
+    "CyclicRepetition",
+    "CyclicTwoMessage",
+    "Decoding",
+    "EpsilonFractionalRepetition",
+    "FractionalRepetition",
+    "Quorum",
+    "Uncoded",
+    "arcs",
+]

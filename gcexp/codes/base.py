@@ -1,0 +1,284 @@
+"""What every gradient code is: a sparse encoding matrix, the owner of each message, and decode weights.
+
+Conventions: `n` workers, `k` partitions, `M` messages, `U` patterns. `heard[u, w]` counts the messages of worker `w`
+that the master has; a worker's rows stand in sending order. Column ``i * blocks + j`` is block `j` of partition `i`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from gcexp.errors import DecodingError, require
+
+PROMISES = ("indicator", "least_squares", "linear")
+RESIDUAL_BOUND = 1e-6  # a decode that misses its promise by more is an error, never silence
+_CHUNK_BYTES = 2**26
+
+
+def arcs(n: int, p: int) -> np.ndarray:
+    """Cyclic arcs: row w is w, w+1, ..., w+p-1 (mod n).
+
+    Examples
+    --------
+    >>> arcs(4, 2)
+    array([[0, 1],
+           [1, 2],
+           [2, 3],
+           [3, 0]])
+    """
+    return (np.arange(n)[:, None] + np.arange(p)) % n
+
+
+@dataclass(frozen=True)
+class Quorum:
+    """Workers of which enough must be heard: met when, for one pair (r, q), q of them delivered r messages.
+
+    Parameters
+    ----------
+    workers : iterable of int
+        The workers that count.
+    need : iterable of (int, int)
+        Pairs (messages r, workers q) with r rising: any one of them suffices.
+
+    Examples
+    --------
+    >>> Quorum(range(4), [(1, 3)])
+    Quorum(workers=(0, 1, 2, 3), need=((1, 3),))
+    """
+
+    workers: tuple[int, ...]
+    need: tuple[tuple[int, int], ...]
+
+    def __init__(self, workers: Iterable[int], need: Iterable[tuple[int, int]]):
+        object.__setattr__(self, "workers", tuple(int(w) for w in workers))
+        object.__setattr__(self, "need", tuple((int(r), int(q)) for r, q in need))
+        rounds = [r for r, _ in self.need]
+        require(bool(self.workers), "a quorum needs at least one worker")
+        require(bool(rounds) and rounds == sorted(set(rounds)), f"quorum needs rising message counts, got {rounds}")
+        require(all(0 <= q <= len(self.workers) for _, q in self.need), f"quorum of {len(self.workers)}: {self.need}")
+
+    @property
+    def index(self) -> slice | np.ndarray:
+        """The workers as a slice where they are consecutive (no copy), else as an array."""
+        first, size = self.workers[0], len(self.workers)
+        if self.workers == tuple(range(first, first + size)):
+            return slice(first, first + size)
+        return np.array(self.workers)
+
+    def met(self, heard: np.ndarray) -> np.ndarray:
+        """Whether the quorum is met, for heard (..., n)."""
+        mine = heard[..., self.index]
+        return np.logical_or.reduce([(mine >= r).sum(-1) >= q for r, q in self.need])
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """Weights for some patterns and what they recover: block b of the answer is ``weights[u, b] @ messages``.
+
+    Attributes
+    ----------
+    weights : ndarray (U, blocks, M)
+        Decode weights, zero on every message that was not received.
+    coefficients : ndarray (U, k)
+        The decoded vector is sum_i coefficients[u, i] * g_i.
+    residual : ndarray (U,)
+        Certificate: max abs entry of W B - c (x) I.
+    """
+
+    weights: np.ndarray
+    coefficients: np.ndarray
+    residual: np.ndarray
+
+    @property
+    def error(self) -> np.ndarray:
+        """The code's own error ||c - 1||^2 / k, (U,)."""
+        return ((self.coefficients - 1) ** 2).mean(1)
+
+    @property
+    def recovered(self) -> np.ndarray:
+        """Fraction of the partitions with coefficient one, (U,)."""
+        return (self.coefficients == 1).mean(1)
+
+    @property
+    def noise_gain(self) -> np.ndarray:
+        """Largest 2-norm of a block's weights: how much the decode amplifies rounding in a message, (U,)."""
+        return np.linalg.norm(self.weights, axis=2).max(1, initial=0.0)
+
+
+class Code:
+    """A gradient code. A family builds the matrix and overrides at most `weights`; the rest is derived.
+
+    Parameters
+    ----------
+    encoding : array_like or sparse array (M, k * blocks)
+        float64 or complex128. Stored entries, explicit zeros too, are the assignment.
+    owner : array_like (M,), optional
+        Worker that sends each row; default: row w belongs to worker w.
+    blocks : int
+        Consecutive sub-vectors into which a gradient is cut; a message has length 1/blocks of a gradient.
+    quorums : iterable of Quorum
+        The promise holds where all are met; none: always.
+    promise : {"indicator", "least_squares", "linear"}
+        What `decode` guarantees: 0/1 coefficients with at least `recovers` ones; smallest ||c - 1||; only linearity.
+    recovers : int, optional
+        Partitions an indicator holds at least; default k, an exact code.
+    n : int, optional
+        Workers, where some of the last ones own no message.
+    """
+
+    #: True where the assignment is random, so that a study draws one code per seed.
+    redrawn = False
+    #: Parameters of the instances on which the contract suite runs.
+    examples: tuple[dict, ...] = ()
+
+    def __init__(self, encoding, owner=None, *, blocks=1, quorums=(), promise="indicator", recovers=None, n=None):
+        B = sparse.csr_array(encoding)
+        self.encoding = B.astype(np.complex128 if np.iscomplexobj(B) else np.float64)
+        M, columns = B.shape
+        self.owner = np.arange(M) if owner is None else np.asarray(owner, dtype=np.intp)
+        require(self.owner.shape == (M,), f"owner names one worker per message: {M} messages, {self.owner.shape}")
+        require(blocks >= 1, f"blocks is a number of sub-vectors >= 1, got {blocks}")
+        require(columns % blocks == 0, f"encoding has {columns} columns, not a multiple of blocks={blocks}")
+        require(promise in PROMISES, f"promise is one of {', '.join(PROMISES)}, got {promise!r}")
+        self.n = int(self.owner.max(initial=-1)) + 1 if n is None else n
+        owners = (self.owner >= 0) & (self.owner < self.n)
+        require(bool(owners.all()), f"owner names workers 0 to n-1 = {self.n - 1}, got {self.owner[~owners][:1]}")
+        self.blocks, self.k = blocks, columns // blocks
+        self.quorums, self.promise = tuple(quorums), promise
+        self.recovers = self.k if recovers is None else recovers
+
+    def __repr__(self) -> str:
+        names = inspect.signature(type(self).__init__).parameters
+        given = [f"{p}={getattr(self, p)!r}" for p in list(names)[1:] if hasattr(self, p)]
+        return f"{type(self).__name__}({', '.join(given)})"
+
+    @cached_property
+    def messages(self) -> np.ndarray:
+        """Messages of each worker, (n,)."""
+        return np.bincount(self.owner, minlength=self.n)
+
+    @cached_property
+    def rank(self) -> np.ndarray:
+        """Place of each message in its worker's sending order, (M,)."""
+        order = np.argsort(self.owner, kind="stable")
+        first = np.cumsum(self.messages) - self.messages
+        rank = np.empty(len(order), dtype=np.intp)
+        rank[order] = np.arange(len(order)) - first[self.owner[order]]
+        return rank
+
+    @property
+    def length(self) -> float:
+        """Length of a message in gradients; a complex number counts as two reals."""
+        return (2 if self.encoding.dtype.kind == "c" else 1) / self.blocks
+
+    def work(self, r: int) -> np.ndarray:
+        """Partitions a worker must compute before its first `r` messages are ready, (n,)."""
+        rows = self.encoding.tocoo()
+        row, partition = rows.coords[0], rows.coords[1] // self.blocks
+        early = self.rank[row] < r
+        held = np.unique(self.owner[row[early]] * self.k + partition[early])
+        return np.bincount(held // self.k, minlength=self.n)
+
+    @cached_property
+    def load(self) -> np.ndarray:
+        """Partitions each worker computes, (n,)."""
+        return self.work(int(self.messages.max(initial=0)))
+
+    @property
+    def assignment(self) -> np.ndarray:
+        """Which worker holds which partition, boolean (n, k)."""
+        held = np.zeros((self.n, self.k), dtype=bool)
+        rows = self.encoding.tocoo()
+        held[self.owner[rows.coords[0]], rows.coords[1] // self.blocks] = True
+        return held
+
+    def received(self, heard: np.ndarray) -> np.ndarray:
+        """Which messages the master has, boolean (U, M)."""
+        return self.rank < heard[:, self.owner]
+
+    def met(self, heard) -> np.ndarray:
+        """Whether the promise holds for each pattern, boolean (U,)."""
+        heard = self._patterns(heard)
+        met = np.ones(len(heard), dtype=bool)
+        for quorum in self.quorums:
+            met &= quorum.met(heard)
+        return met
+
+    def weights(self, heard: np.ndarray) -> np.ndarray:
+        """Decode weights of each pattern, (U, blocks, M) or (U, M): the pseudoinverse, smallest ||c - 1||."""
+        received, B = self.received(heard), self.encoding.toarray()
+        target = np.kron(np.ones(self.k), np.eye(self.blocks))
+        weights = np.empty((len(heard), self.blocks, len(B)), dtype=B.dtype)
+        step = max(1, _CHUNK_BYTES // max(1, B.nbytes))
+        for u in range(0, len(heard), step):
+            mine = received[u : u + step, :, None]
+            weights[u : u + step] = target @ np.linalg.pinv(mine * B, rcond=1e-10)
+        return weights * received[:, None]
+
+    def decode(self, heard) -> Decoding:
+        """Decode every pattern at once and certify the result.
+
+        Parameters
+        ----------
+        heard : array_like (U, n)
+            Messages heard of each worker, as counts or booleans.
+
+        Raises
+        ------
+        ParameterError
+            If `heard` is not (U, n) counts between 0 and the worker's number of messages.
+        DecodingError
+            If the promise fails where all quorums are met.
+        """
+        heard = self._patterns(heard)
+        patterns, M = len(heard), self.encoding.shape[0]
+        weights = np.asarray(self.weights(heard)).reshape(patterns, self.blocks, M)
+        # C = W B is computed, never written by a decoder: one truth.
+        combined = np.real((self.encoding.T @ weights.reshape(-1, M).T).T)
+        combined = combined.reshape(patterns, self.blocks, self.k, self.blocks)
+        c = np.einsum("ubkb->uk", combined) / self.blocks
+        met = self.met(heard)
+        if self.promise == "indicator":  # equal bits for all exact schemes
+            c[met] = np.rint(c[met])
+        off = combined - c[:, None, :, None] * np.eye(self.blocks)[:, None, :]
+        residual = np.abs(off).max((1, 2, 3), initial=0.0)
+        if self.promise == "indicator":
+            kept = np.isin(c, (0, 1)).all(1) & (c.sum(1) >= self.recovers) & (residual <= RESIDUAL_BOUND)
+        else:
+            kept = residual <= RESIDUAL_BOUND
+        if (broken := met & ~kept).any():
+            u = int(broken.argmax())
+            raise DecodingError(
+                f"{self!r} did not decode from workers {np.flatnonzero(heard[u]).tolist()}: residual {residual[u]:.1e} "
+                f"(at most {RESIDUAL_BOUND:.0e}), {int((c[u] == 1).sum())} partitions (at least {self.recovers})"
+            )
+        c[residual > RESIDUAL_BOUND] = 0  # mixed blocks are the gradient of no weighted loss: the update is skipped
+        return Decoding(weights, c, residual)
+
+    def encode(self, gradients) -> np.ndarray:
+        """Messages of all workers, (M, ceil(l / blocks)), from partition gradients (k, l), in float64."""
+        g = np.asarray(gradients, dtype=np.float64)
+        require(g.ndim == 2 and len(g) == self.k, f"gradients are (k, l) with k={self.k}, got shape {g.shape}")
+        require(bool(np.isfinite(g).all()), "gradients hold NaN or infinite entries; nothing was encoded")
+        short = -g.shape[1] % self.blocks
+        g = np.pad(g, ((0, 0), (0, short))) if short else g
+        return self.encoding @ g.reshape(self.k * self.blocks, -1)
+
+    def combine(self, sent: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Decoded vector, padding included, of messages (M, l') and one pattern's weights (blocks, M)."""
+        return np.real(np.atleast_2d(weights) @ sent).reshape(-1)
+
+    def _patterns(self, heard) -> np.ndarray:
+        heard = np.atleast_2d(np.asarray(heard))
+        require(heard.shape[1:] == (self.n,), f"heard is (patterns, n) with n={self.n}, got shape {heard.shape}")
+        require(heard.dtype.kind in "bui", f"heard holds message counts, got dtype {heard.dtype}")
+        heard = heard.astype(np.int64)
+        inside = (heard >= 0) & (heard <= self.messages)
+        require(bool(inside.all()), f"heard counts messages between 0 and {self.messages.max(initial=0)}")
+        return heard

@@ -1,0 +1,159 @@
+"""Batch raptor code: sums of random batches, decoded by peeling."""
+
+from __future__ import annotations
+
+from math import ceil, floor, log
+
+import numpy as np
+
+from gcexp.codes.base import Code
+from gcexp.errors import require
+from gcexp.seeding import rng
+
+
+def degree_law(epsilon: float) -> np.ndarray:
+    r"""Probabilities of the degrees 1, ..., D+1 of a batch raptor code.
+
+    D = floor(1/epsilon), u = 2 epsilon (1 - 2 epsilon) / (1 - 4 epsilon)^2, P_1 = u/(u+1),
+    P_i = 1/(i (i-1) (u+1)) for 2 <= i <= D, and P_{D+1} = 1/(D (u+1)).
+
+    Parameters
+    ----------
+    epsilon : float
+        Fraction of the batches that may stay unknown.
+
+    Returns
+    -------
+    ndarray (D+1,)
+
+    Raises
+    ------
+    ParameterError
+        Unless 0 < epsilon < 1/4.
+
+    References
+    ----------
+    Wang, Liu, Shroff: Fundamental limits of approximate gradient coding, 2019, Theorem 6 (recalled, not
+    confirmed; the shape is that of Shokrollahi's raptor codes).
+
+    Examples
+    --------
+    >>> degree_law(0.1).round(5)
+    array([0.30769, 0.34615, 0.11538, 0.05769, 0.03462, 0.02308, 0.01648,
+           0.01236, 0.00962, 0.00769, 0.06923])
+    """
+    require(0 < epsilon < 0.25, f"the raptor degree law needs 0 < epsilon < 1/4, got epsilon={epsilon}")
+    D = floor(1 / epsilon + 1e-9)  # 1 / epsilon may round to just below an integer
+    u = 2 * epsilon * (1 - 2 * epsilon) / (1 - 4 * epsilon) ** 2
+    i = np.arange(2, D + 1)
+    return np.concatenate([[u], 1 / (i * (i - 1)), [1 / D]]) / (u + 1)
+
+
+def peeling_weights(sums: np.ndarray, received: np.ndarray) -> np.ndarray:
+    r"""Weights that turn 0/1 sums into the sum of all unknowns that peeling recovers.
+
+    While a received sum holds exactly one unknown batch, that batch is recovered and subtracted from all
+    others. If message w_t reveals batch b_t at step t, the sum of all revealed batches is
+    sum_t v_t * (message w_t) with v_t = 1 - sum_{t' > t, b_t in w_t'} v_t': integers, found backwards.
+
+    Parameters
+    ----------
+    sums : array_like of bool (M, batches)
+        Which batches each message sums.
+    received : array_like of bool (U, M)
+        Which messages the master has.
+
+    Returns
+    -------
+    ndarray (U, M)
+        Zero everywhere if nothing can be peeled.
+
+    Examples
+    --------
+    >>> sums = [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0], [0, 1, 1, 0, 0], [0, 0, 0, 1, 1]]
+    >>> w = peeling_weights(sums, [[1, 1, 1, 1]])
+    >>> w, w @ sums
+    (array([[1., 0., 1., 0.]]), array([[1., 1., 1., 0., 0.]]))
+    """
+    sums, received = np.asarray(sums, dtype=bool), np.asarray(received, dtype=bool)
+    known = np.zeros((len(received), sums.shape[1]), dtype=bool)
+    missing = np.tile(sums.sum(1).astype(np.int16), (len(received), 1))  # unknown batches in each sum
+    steps = []
+    while True:  # every step reveals one batch in each pattern that is not finished
+        ready = received & (missing == 1)
+        rows = np.flatnonzero(ready.any(1))
+        if not len(rows):
+            break
+        message = ready[rows].argmax(1)
+        batch = (sums[message] & ~known[rows]).argmax(1)
+        known[rows, batch] = True
+        missing[rows] -= sums.T[batch]
+        steps.append((rows, message, batch))
+    weights, covered = np.zeros(received.shape), np.zeros(known.shape)
+    for rows, message, batch in reversed(steps):
+        v = 1 - covered[rows, batch]
+        weights[rows, message] = v
+        covered[rows] += v[:, None] * sums[message]
+    return weights
+
+
+class BatchRaptor(Code):
+    r"""Sums of random batches; peeling recovers what it can, possibly nothing (eps-BRC).
+
+    The k = n partitions form n/b batches of b consecutive ones. A worker draws a degree from `degree_law`,
+    cut off at n/b (not renormalised), then that many distinct batches, uniformly. There is no quorum:
+    whatever is heard decodes to a 0/1 vector, and the recovered fraction is random.
+
+    Parameters
+    ----------
+    n, s : int
+        Workers (= partitions) and stragglers; s sets the default batch.
+    epsilon : float
+        Fraction that may be lost, of `degree_law`.
+    batch : int, optional
+        Partitions per batch; default: ceil(1/ln(n/s)) + 1, raised to the next divisor of n (at most n).
+    seed : int
+        Seed of the assignment, one stream per worker.
+
+    Raises
+    ------
+    ParameterError
+        Unless 0 <= s < n, 0 < epsilon < 1/4 and batch divides n.
+
+    References
+    ----------
+    Wang, Liu, Shroff: Fundamental limits of approximate gradient coding, 2019, Theorem 6 (degree law and
+    batch rule are assumptions of this library).
+
+    Examples
+    --------
+    >>> code = BatchRaptor(n=30, s=19, epsilon=0.1)
+    >>> code.batch, code.load[:6]
+    (5, array([10, 10, 10, 15, 30, 30]))
+    """
+
+    redrawn = True
+    examples = (
+        {"n": 12, "s": 6, "epsilon": 0.1},
+        {"n": 8, "s": 0, "epsilon": 0.2, "batch": 1, "seed": 3},
+        {"n": 2, "s": 1, "epsilon": 0.1},
+    )
+
+    def __init__(self, n: int, s: int, epsilon: float, batch: int | None = None, seed: int = 0):
+        require(0 <= s < n, f"eps-BRC needs 0 <= s < n, got n={n}, s={s}")
+        law = degree_law(epsilon)
+        if batch is None:
+            wanted = ceil(1 / log(n / s)) + 1 if s else 1
+            batch = next(b for b in range(1, n + 1) if n % b == 0 and (b >= wanted or b == n))
+        divides = 1 <= batch <= n and n % batch == 0
+        require(divides, f"eps-BRC needs batch to divide n, got n={n}, batch={batch}")
+        self._sums = np.zeros((n, n // batch), dtype=bool)
+        for w in range(n):
+            draw = rng(seed, "assignment", w)
+            degree = min(int(draw.choice(len(law), p=law)) + 1, n // batch)
+            self._sums[w, draw.choice(n // batch, size=degree, replace=False)] = True
+        super().__init__(np.repeat(self._sums, batch, axis=1), recovers=0)
+        self.s, self.epsilon, self.batch, self.seed = s, epsilon, batch, seed
+
+    def weights(self, heard):
+        return peeling_weights(self._sums, heard > 0)

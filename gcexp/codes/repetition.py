@@ -1,0 +1,92 @@
+"""Fractional repetition codes: groups of workers that hold the same partitions."""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+
+from gcexp.codes.base import Code, Quorum
+from gcexp.errors import require
+
+
+class FractionalRepetition(Code):
+    r"""Workers in n/d groups of d; all members of a group send the sum of the same d of the k = n partitions.
+
+    Group b(w) = floor(w / d), so replicas are adjacent. Decoding takes one survivor per group. Exact for any
+    s <= d - 1 stragglers; for a random straggler set the mean recovered fraction is 1 - C(s,d)/C(n,d), in the worst
+    case 1 - (d/n) floor(s/d).
+
+    Parameters
+    ----------
+    n, d : int
+        Workers (= partitions) and load, equal to the group size.
+
+    Raises
+    ------
+    ParameterError
+        Unless 1 <= d <= n and d divides n.
+
+    References
+    ----------
+    Tandon et al.: Gradient Coding, ICML 2017, section 3.1. Wang, Liu, Shroff: Fundamental limits of approximate
+    gradient coding, 2019 (as the code of eps-FRC).
+
+    Examples
+    --------
+    >>> code = FractionalRepetition(n=6, d=2)
+    >>> code.decode([[0, 1, 1, 1, 0, 0]]).coefficients
+    array([[1., 1., 1., 1., 0., 0.]])
+    """
+
+    examples = ({"n": 6, "d": 2}, {"n": 4, "d": 4}, {"n": 3, "d": 1})
+
+    def __init__(self, n: int, d: int):
+        require(1 <= d <= n, f"fractional repetition needs 1 <= d <= n, got n={n}, d={d}")
+        require(n % d == 0, f"fractional repetition needs d to divide n, got n={n}, d={d}")
+        self.d = d
+        groups = np.arange(n).reshape(-1, d)
+        super().__init__(np.kron(np.eye(n // d), np.ones((d, d))), quorums=[Quorum(g, [(1, 1)]) for g in groups])
+
+    def weights(self, heard):
+        grouped = heard.reshape(len(heard), self.n // self.d, self.d) > 0
+        first = grouped & (np.cumsum(grouped, axis=2) == 1)
+        return first.reshape(heard.shape).astype(float)
+
+
+class EpsilonFractionalRepetition(FractionalRepetition):
+    r"""Fractional repetition with the smallest load whose mean lost fraction is at most epsilon (eps-FRC).
+
+    d is the smallest divisor of n with C(s,d)/C(n,d) <= epsilon.
+
+    Parameters
+    ----------
+    n, s : int
+        Workers (= partitions) and stragglers.
+    epsilon : float
+        Mean fraction of the partitions that may be lost to s random stragglers.
+
+    Raises
+    ------
+    ParameterError
+        Unless 0 <= s < n and 0 <= epsilon < 1.
+
+    References
+    ----------
+    Wang, Liu, Shroff: Fundamental limits of approximate gradient coding, 2019 (order of Theorem 4; the divisor rule
+    is an assumption of this library).
+
+    Examples
+    --------
+    >>> EpsilonFractionalRepetition(n=30, s=19, epsilon=0.1).d
+    5
+    """
+
+    examples = ({"n": 12, "s": 5, "epsilon": 0.1}, {"n": 6, "s": 0, "epsilon": 0.0})
+
+    def __init__(self, n: int, s: int, epsilon: float):
+        require(0 <= s < n, f"eps-FRC needs 0 <= s < n, got n={n}, s={s}")
+        require(0 <= epsilon < 1, f"eps-FRC needs 0 <= epsilon < 1, got epsilon={epsilon}")
+        self.s, self.epsilon = s, epsilon
+        # d = n always qualifies: C(s, n) = 0.
+        super().__init__(n, next(d for d in range(1, n + 1) if n % d == 0 and comb(s, d) <= epsilon * comb(n, d)))

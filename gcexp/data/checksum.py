@@ -1,0 +1,50 @@
+"""Whether a file is what it should be."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from gcexp.errors import DataError
+
+
+def sha256(path: Path) -> str:
+    """Checksum of a file's content.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read.
+    """
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+def verify(path: Path, expected: str, size: int, remedy: str) -> None:
+    """Raise unless the file has the expected checksum.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    expected : str
+        Its sha256.
+    size : int
+        Its bytes, told in the sentence: a smaller file was truncated.
+    remedy : str
+        What to do about it, the end of the sentence.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read or is another one.
+    """
+    found = sha256(path)
+    if found != expected:
+        raise DataError(
+            f"{path}: expected sha256 {expected}, found {found} "
+            f"({path.stat().st_size} bytes, expected {size}); {remedy}"
+        )

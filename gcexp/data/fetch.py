@@ -1,0 +1,100 @@
+"""Where the raw files come from: a local folder, an earlier download, or the public mirrors."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from gcexp.data.checksum import verify
+from gcexp.data.sources import RawFile, Source
+from gcexp.errors import DataError
+from gcexp.files import writable
+
+#: Environment variable that names a local folder with the raw files.
+DATA_VARIABLE = "GCEXP_DATA"
+#: Where downloads are kept.
+RAW_DIR = Path("data/raw")
+
+
+def fetch(source: Source, data_dir: str | Path | None = None, raw_dir: Path = RAW_DIR) -> list[Path]:
+    """Paths of a data set's raw files, each with the right checksum.
+
+    Parameters
+    ----------
+    source : Source
+        The data set.
+    data_dir : path, optional
+        Local folder that holds ``<dataset>/<file>`` or ``<file>``; default ``$GCEXP_DATA``. Where one is given it
+        must hold every file: nothing is downloaded.
+    raw_dir : Path
+        Downloads are kept in ``<raw_dir>/<dataset>/`` and used again.
+
+    Returns
+    -------
+    list of Path
+        One per file, in the order of ``source.files``; empty where a package brings the data.
+
+    Raises
+    ------
+    DataError
+        If a file is not in the local folder, has the wrong checksum, or no mirror could deliver it.
+    UserError
+        If a download cannot be written.
+    """
+    folder, given_by = data_dir, "data_dir"
+    if not folder:
+        folder, given_by = os.environ.get(DATA_VARIABLE), f"${DATA_VARIABLE}"
+    if folder:
+        return [_from_folder(source, file, Path(folder).expanduser(), given_by) for file in source.files]
+    return [_downloaded(file, Path(raw_dir) / source.name / file.name) for file in source.files]
+
+
+def _from_folder(source: Source, file: RawFile, folder: Path, given_by: str) -> Path:
+    places = [folder / source.name / file.name, folder / file.name]
+    path = next((place for place in places if os.path.exists(place)), None)  # Path.exists can raise
+    if path is None:
+        raise DataError(
+            f"{file.name} of {source.name} is not in the local folder given by {given_by}: looked for {places[0]} "
+            f"and {places[1]}; put it there, or give no local folder to download it"
+        )
+    verify(path, file.sha256, file.size, "replace it with the published file")
+    return path
+
+
+def _downloaded(file: RawFile, path: Path) -> Path:
+    if os.path.exists(path):
+        verify(path, file.sha256, file.size, "delete it and run again to download it")
+        return path
+    import pooch  # only a download needs these
+    from requests import RequestException
+
+    failures = []
+    with writable(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for url in file.urls:
+            try:
+                # Under a temporary name, and renamed only when complete and of this checksum.
+                pooch.retrieve(
+                    url,
+                    known_hash=f"sha256:{file.sha256}",
+                    fname=path.name,
+                    path=path.parent,
+                    progressbar=sys.stderr.isatty(),
+                )
+                return path
+            except (RequestException, ValueError) as error:  # ValueError: another checksum
+                failures.append(f"{url} ({_reason(error)})")
+    raise DataError(
+        f"{path.name} could not be downloaded from {' or '.join(failures)}; get it by other means and name its "
+        f"folder with data_dir or ${DATA_VARIABLE}"
+    )
+
+
+def _reason(error: Exception) -> str:
+    """Why a mirror failed, in a few words: a failed connection would tell its whole history."""
+    from requests import HTTPError, RequestException
+
+    if isinstance(error, RequestException) and not isinstance(error, HTTPError):
+        return type(error).__name__
+    return str(error).split(". ")[0].split(" for url: ")[0]

@@ -1,0 +1,96 @@
+"""What a task trains on."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gcexp.data.checksum import verify
+from gcexp.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A data set in memory.
+
+    Attributes
+    ----------
+    name : str
+        Name of the data set.
+    x_train, x_test : ndarray (N, features)
+        float32 in [0, 1], C-contiguous.
+    y_train, y_test : ndarray (N,)
+        int64 labels, 0 to classes - 1.
+    note : str
+        Named on figures where these data stand in for others; empty for a paper's own data.
+    """
+
+    name: str
+    x_train: np.ndarray
+    y_train: np.ndarray
+    x_test: np.ndarray
+    y_test: np.ndarray
+    note: str
+
+
+def load(path: str | Path) -> Dataset:
+    """Load a prepared data set, after checking its array file against the checksum in the sidecar.
+
+    Parameters
+    ----------
+    path : path
+        Array file that `prepare` wrote.
+
+    Raises
+    ------
+    DataError
+        If the array file or its sidecar is missing or damaged.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from gcexp.data.prepare import prepare
+    >>> with TemporaryDirectory() as folder:
+    ...     record = prepare("digits", f"{folder}/digits.npz")
+    ...     data = load(f"{folder}/digits.npz")
+    >>> data.x_train.shape, data.x_train.dtype, data.y_test.shape
+    ((1497, 64), dtype('float32'), (300,))
+    """
+    path = Path(path)
+    record = _sidecar(path)
+    verify(path, record["sha256"], record["bytes"], "delete it and run again to prepare it")
+    with np.load(path) as arrays:
+        # One split at a time: the bytes of x_train are gone before those of x_test come.
+        x_train, x_test = (_scaled(arrays[name], record["scale"]) for name in ("x_train", "x_test"))
+        y_train, y_test = (arrays[name].astype(np.int64) for name in ("y_train", "y_test"))
+    return Dataset(record["dataset"], x_train, y_train, x_test, y_test, record["note"])
+
+
+def _scaled(x: np.ndarray, scale: int) -> np.ndarray:
+    return np.divide(x, np.float32(scale), dtype=np.float32, order="C")
+
+
+def _sidecar(path: Path) -> dict:
+    sidecar = path.with_suffix(".json")
+    if not os.path.exists(path):
+        raise DataError(f"{path}: there is no such file; prepare the data set first")
+    try:
+        record = json.loads(sidecar.read_text(encoding="utf-8"))
+        missing = {"dataset", "sha256", "bytes", "scale", "note"} - set(record)
+        if missing:
+            raise ValueError(f"no {', '.join(sorted(missing))}")
+    except FileNotFoundError as error:
+        raise DataError(
+            f"{path}: its expected sha256 should stand in {sidecar}, found no such file; delete {path} and run again "
+            "to prepare both"
+        ) from error
+    except (OSError, ValueError, TypeError) as error:  # ValueError: neither JSON nor UTF-8
+        raise DataError(
+            f"{sidecar}: expected the record with the sha256 of {path}, found something else ({error}); delete both "
+            "and run again to prepare them"
+        ) from error
+    return record

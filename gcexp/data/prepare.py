@@ -1,0 +1,70 @@
+"""How raw files become one array file that can be checked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from gcexp.data.fetch import RAW_DIR, fetch
+from gcexp.data.checksum import sha256
+from gcexp.data.sources import Source, find_source
+from gcexp.errors import UserError
+from gcexp.files import written
+
+
+def prepare(
+    dataset: str | Source, output: str | Path, data_dir: str | Path | None = None, raw_dir: Path = RAW_DIR
+) -> dict:
+    """Write a data set's arrays to `output`, and what they are to a sidecar ``.json`` beside it.
+
+    The same raw files always give the same bytes. Arrays are stored as published; `load` scales them.
+
+    Parameters
+    ----------
+    dataset : str or Source
+        A name from `datasets()`.
+    output : path
+        Array file to write, ``.npz`` with x_train (N, features), y_train (N,), x_test (N', features), y_test (N',).
+    data_dir : path, optional
+        Local folder with the raw files; default ``$GCEXP_DATA``, else earlier downloads, else the public mirrors.
+    raw_dir : Path
+        Where downloads are kept.
+
+    Returns
+    -------
+    dict
+        Content of the sidecar: dataset, sha256 and bytes of the array file, shapes, raw files and their sha256, scale,
+        classes, note.
+
+    Raises
+    ------
+    DataError
+        If a raw file is missing, damaged or another one.
+    UserError
+        If there is no such data set, or `output` is not ``.npz`` or cannot be written.
+    """
+    source = dataset if isinstance(dataset, Source) else find_source(dataset)
+    output = Path(output)
+    if output.suffix != ".npz":
+        raise UserError(f"{output}: a prepared file is named .npz")
+    arrays = source.read(fetch(source, data_dir, raw_dir))
+    # The inner rename comes first: an interrupted run leaves at worst a sidecar whose array file is missing or has
+    # another checksum, never an array file that nothing vouches for.
+    with written(output) as npz:
+        with open(npz, "wb") as file:
+            np.savez(file, allow_pickle=False, **arrays)  # numpy dates every member 1980
+        record = {
+            "dataset": source.name,
+            "sha256": sha256(npz),
+            "bytes": npz.stat().st_size,
+            "shapes": {name: list(array.shape) for name, array in arrays.items()},
+            "raw": {file.name: file.sha256 for file in source.files},
+            "scale": source.scale,
+            "classes": source.classes,
+            "note": source.note,
+        }
+        with written(output.with_suffix(".json")) as sidecar:
+            sidecar.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    return record

@@ -1,0 +1,86 @@
+"""What the raw files of a data set hold: one function per data set, from paths to unscaled arrays.
+
+Each returns x_train (N, features), y_train (N,), x_test (N', features) and y_test (N',), all uint8.
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+import struct
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from gcexp.errors import DataError
+from gcexp.seeding import rng
+
+#: First four bytes of an idx file of unsigned bytes with one and with three dimensions.
+LABELS, IMAGES = 2049, 2051
+DIGITS_TRAIN = 1497
+
+
+def read_idx(path: Path, magic: int) -> np.ndarray:
+    """Array of a gzip-compressed idx file of unsigned bytes.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    magic : int
+        `LABELS` or `IMAGES`: type and number of dimensions, the first four bytes.
+
+    Returns
+    -------
+    ndarray (N,) or (N, rows, columns)
+        uint8, read-only.
+
+    Raises
+    ------
+    DataError
+        If the file is not gzip, not of this kind, or not as long as its header says.
+    """
+    try:
+        content = gzip.decompress(path.read_bytes())
+    except (OSError, EOFError, zlib.error) as error:  # gzip's own error is an OSError
+        raise DataError(f"{path}: is not a complete gzip file ({error})") from error
+    dimensions = magic % 256
+    header = 4 * (1 + dimensions)
+    if len(content) < header:
+        raise DataError(f"{path}: an idx header has {header} bytes, found {len(content)}")
+    found, *shape = struct.unpack_from(f">{1 + dimensions}I", content)
+    if found != magic:
+        raise DataError(f"{path}: expected idx magic {magic}, found {found}")
+    if len(content) - header != math.prod(shape):
+        size = " x ".join(map(str, shape))
+        raise DataError(f"{path}: the header says {size} bytes, found {len(content) - header}")
+    return np.frombuffer(content, np.uint8, offset=header).reshape(shape)
+
+
+def mnist(files: list[Path]) -> dict[str, np.ndarray]:
+    """The four idx files: train images, train labels, test images, test labels."""
+    arrays = {}
+    for split, images, labels in (("train", *files[:2]), ("test", *files[2:])):
+        x, y = read_idx(images, IMAGES), read_idx(labels, LABELS)
+        if len(x) != len(y):
+            raise DataError(f"{images} holds {len(x)} images, but {labels} holds {len(y)} labels")
+        arrays[f"x_{split}"], arrays[f"y_{split}"] = x.reshape(len(x), math.prod(x.shape[1:])), y
+    if arrays["x_train"].shape[1] != arrays["x_test"].shape[1]:
+        raise DataError(f"the images of {files[0]} and {files[2]} have different sizes")
+    return arrays
+
+
+def digits(files: list[Path]) -> dict[str, np.ndarray]:
+    """The 1797 images of 8 x 8 that scikit-learn brings along, shuffled once, 1497 of them for training."""
+    from sklearn.datasets import load_digits  # slow to import
+
+    bundled = load_digits()
+    order = rng(0, "data_order").permutation(len(bundled.target))
+    x, y = bundled.data.astype(np.uint8)[order], bundled.target.astype(np.uint8)[order]
+    return {
+        "x_train": x[:DIGITS_TRAIN],
+        "y_train": y[:DIGITS_TRAIN],
+        "x_test": x[DIGITS_TRAIN:],
+        "y_test": y[DIGITS_TRAIN:],
+    }

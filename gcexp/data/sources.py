@@ -1,0 +1,146 @@
+"""Which data sets exist, which raw files they are made of, and where the public copies are.
+
+A new data set is one entry of `SOURCES` and one function in `readers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gcexp.data import readers
+from gcexp.errors import UserError, unknown
+
+
+@dataclass(frozen=True)
+class RawFile:
+    """A file as its publisher distributes it.
+
+    Attributes
+    ----------
+    name : str
+        File name, without a folder.
+    size : int
+        Bytes.
+    sha256 : str
+        Checksum of the content.
+    urls : tuple of str
+        Mirrors, tried in this order.
+    """
+
+    name: str
+    size: int
+    sha256: str
+    urls: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A data set before preparation.
+
+    Attributes
+    ----------
+    name : str
+        Name of the data set, and of its folder under `data_dir` and ``data/raw``.
+    files : tuple of RawFile
+        What must be there; empty where a package brings the data.
+    read : callable
+        From the files' paths, in the order of `files`, to x_train, y_train, x_test, y_test.
+    scale : int
+        Largest value of x: the loader divides by it.
+    classes : int
+        Labels are 0 to classes - 1.
+    note : str
+        Named on figures where these data stand in for others; empty for a paper's own data.
+    """
+
+    name: str
+    files: tuple[RawFile, ...]
+    read: Callable[[list[Path]], dict[str, np.ndarray]]
+    scale: int
+    classes: int
+    note: str = ""
+
+
+MNIST_MIRRORS = (
+    "https://ossci-datasets.s3.amazonaws.com/mnist/",
+    "https://storage.googleapis.com/cvdf-datasets/mnist/",
+)
+
+
+def _mnist_file(name: str, size: int, sha256: str) -> RawFile:
+    return RawFile(name, size, sha256, tuple(mirror + name for mirror in MNIST_MIRRORS))
+
+
+MNIST = Source(
+    name="mnist",
+    files=(
+        _mnist_file(
+            "train-images-idx3-ubyte.gz",
+            9912422,
+            "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+        ),
+        _mnist_file(
+            "train-labels-idx1-ubyte.gz",
+            28881,
+            "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+        ),
+        _mnist_file(
+            "t10k-images-idx3-ubyte.gz",
+            1648877,
+            "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+        ),
+        _mnist_file(
+            "t10k-labels-idx1-ubyte.gz",
+            4542,
+            "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+        ),
+    ),
+    read=readers.mnist,
+    scale=255,
+    classes=10,
+)
+
+DIGITS = Source(
+    name="digits",
+    files=(),
+    read=readers.digits,
+    scale=16,
+    classes=10,
+    note="scikit-learn's digits (1497 training images of 8 x 8)",
+)
+
+SOURCES = {source.name: source for source in (MNIST, DIGITS)}
+
+
+def datasets() -> list[str]:
+    """Names of the data sets.
+
+    Examples
+    --------
+    >>> datasets()
+    ['digits', 'mnist']
+    """
+    return sorted(SOURCES)
+
+
+def find_source(name: str) -> Source:
+    """The data set of that name.
+
+    Raises
+    ------
+    UserError
+        If there is none.
+
+    Examples
+    --------
+    >>> find_source("minst")
+    Traceback (most recent call last):
+    gcexp.errors.UserError: unknown data set 'minst'; did you mean 'mnist'? (allowed: digits, mnist)
+    """
+    if name not in SOURCES:
+        raise UserError(unknown("data set", name, SOURCES))
+    return SOURCES[name]

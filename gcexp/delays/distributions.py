@@ -1,0 +1,117 @@
+"""Delay models with one independent random time per worker: Pareto and shifted exponential."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gcexp.delays.base import Draws, held_exponentials
+from gcexp.errors import require, unknown
+
+SCALINGS = ("data", "server")
+
+
+@dataclass(frozen=True)
+class _OneTime:
+    """One random time X per worker, added to the work (`data`) or multiplying it (`server`)."""
+
+    scaling: str
+    data_time: float
+    persistence: int
+
+    def __post_init__(self):
+        require(self.scaling in SCALINGS, unknown("scaling", self.scaling, SCALINGS))
+        require(self.data_time >= 0, f"data_time is a time >= 0 in seconds, got {self.data_time}")
+        require(self.persistence >= 1, f"persistence is a number of iterations >= 1, got {self.persistence}")
+
+    def law(self, exponential: np.ndarray) -> np.ndarray:
+        """X as a function of a unit exponential."""
+        raise NotImplementedError
+
+    def draw(self, seeds: tuple[int, ...], iterations: int, n: int) -> Draws:
+        """Draws for `simulate`; see `gcexp.delays.base.DelayModel`."""
+        X = self.law(held_exponentials(seeds, iterations, n, self.persistence))
+        start, compute = (X, self.data_time) if self.scaling == "data" else (0.0, self.data_time + X)
+        return Draws(tuple(seeds), (len(seeds), iterations, n), start, compute)
+
+
+@dataclass(frozen=True)
+class Pareto(_OneTime):
+    r"""Heavy-tailed times, P(X > x) = (scale / x)^shape for x >= scale.
+
+    A worker that computes the fraction u of the data takes ``u data_time + X`` (scaling ``data``) or
+    ``u (data_time + X)`` (scaling ``server``; X is then its time for all data).
+
+    Parameters
+    ----------
+    scale : float
+        Smallest X, in seconds.
+    shape : float
+        Tail exponent; the mean is finite for shape > 1.
+    scaling : {"data", "server"}
+    data_time : float
+        Deterministic time to compute all data, in seconds.
+    persistence : int
+        Iterations for which a draw is kept.
+
+    References
+    ----------
+    Sarmasarkar, Lalitha, Karamchandani: On gradient coding with partial recovery, sections VII and VIII.
+
+    Examples
+    --------
+    >>> draws = Pareto(scale=1.0, shape=2.0).draw((0,), 3, 2)
+    >>> bool((draws.arrival(load=0.5, length=1) >= 1.0).all())
+    True
+    """
+
+    scale: float = 1.0
+    shape: float = 2.0
+    scaling: str = "data"
+    data_time: float = 0.0
+    persistence: int = 1
+
+    def __post_init__(self):
+        require(self.scale > 0, f"Pareto needs scale > 0, got {self.scale}")
+        require(self.shape > 0, f"Pareto needs shape > 0, got {self.shape}")
+        super().__post_init__()
+
+    def law(self, exponential):
+        return self.scale * np.exp(exponential / self.shape)
+
+
+@dataclass(frozen=True)
+class ShiftedExponential(_OneTime):
+    r"""Light-tailed times, P(X > x) = exp(-(x - shift) / mean) for x >= shift.
+
+    Parameters
+    ----------
+    shift, mean : float
+        Smallest X and mean of what is added to it, in seconds.
+    scaling, data_time, persistence
+        As in `Pareto`.
+
+    References
+    ----------
+    Sarmasarkar, Lalitha, Karamchandani: On gradient coding with partial recovery, section VIII.
+
+    Examples
+    --------
+    >>> ShiftedExponential(shift=1.0, mean=0.5).draw((0,), 2, 3).arrival(load=1.0, length=1).shape
+    (1, 2, 3)
+    """
+
+    shift: float = 0.0
+    mean: float = 1.0
+    scaling: str = "data"
+    data_time: float = 0.0
+    persistence: int = 1
+
+    def __post_init__(self):
+        require(self.shift >= 0, f"shifted exponential needs shift >= 0, got {self.shift}")
+        require(self.mean > 0, f"shifted exponential needs mean > 0, got {self.mean}")
+        super().__post_init__()
+
+    def law(self, exponential):
+        return self.shift + self.mean * exponential

@@ -1,0 +1,79 @@
+"""What a composed scheme is, in numbers: behind ``gcexp show``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gcexp import config as conf
+
+_SMALL = 12  # matrices up to this many rows and columns are shown
+
+
+def description(config: dict) -> dict:
+    """Loads, messages, guarantee and, where small, the matrices of a scheme's code."""
+    scheme = conf.build_scheme(config)
+    code = scheme.code
+    found = {
+        "code": repr(code),
+        "wait": repr(scheme.wait),
+        "delay": repr(conf.build(config, "delay")),
+        "overhead": scheme.overhead,
+        "workers": code.n,
+        "partitions": code.k,
+        "load": code.load.tolist(),
+        "computation_load": float(code.load.max() / code.k),
+        "messages": code.messages.tolist(),
+        "message_length": code.length,
+        "communication_load": float(code.messages.max() * code.length),
+        "exact": bool(config["exact"]),
+        "guarantee": guarantee(code),
+        "drawn_per_seed": conf.is_redrawn(config),
+    }
+    if max(code.encoding.shape) <= _SMALL:
+        dense = code.encoding.toarray()
+        found["assignment"] = code.assignment.astype(int).tolist()
+        found["encoding"] = np.real(dense).tolist()
+        if np.iscomplexobj(dense):
+            found["encoding_imaginary"] = np.imag(dense).tolist()
+    return found
+
+
+def guarantee(code) -> str:
+    """The code's promise as a sentence."""
+    wanted = {
+        "indicator": f"the sum of at least {code.recovers} of {code.k} partitions",
+        "least_squares": "the combination closest to the full sum",
+        "linear": "a fixed linear combination",
+    }[code.promise]
+    if not code.quorums:
+        return f"{wanted}, whoever is heard"
+    needs = [
+        " or ".join(f"{q} of workers {_span(quorum.workers)} with {r} message{'s' if r > 1 else ''}" for r, q in quorum.need)
+        for quorum in code.quorums[:3]
+    ]
+    more = f" and {len(code.quorums) - 3} more quorums" if len(code.quorums) > 3 else ""
+    return f"{wanted}, from any {'; any '.join(needs)}{more}"
+
+
+def _span(workers: tuple[int, ...]) -> str:
+    consecutive = workers == tuple(range(workers[0], workers[-1] + 1)) and len(workers) > 2
+    return f"{workers[0]}..{workers[-1]}" if consecutive else ", ".join(map(str, workers))
+
+
+def as_text(found: dict) -> str:
+    """The description as aligned lines."""
+    lines = []
+    for key, value in found.items():
+        name = key.replace("_", " ")
+        if key in ("assignment", "encoding", "encoding_imaginary"):
+            rows = np.array2string(np.array(value), precision=3, suppress_small=True, max_line_width=120)
+            lines += [f"{name}:", *(f"  {row}" for row in rows.splitlines())]
+        else:
+            lines.append(f"{name + ':':20} {_short(value)}")
+    return "\n".join(lines)
+
+
+def _short(value) -> str:
+    if isinstance(value, list) and len(set(value)) == 1:
+        return f"{value[0]} for each"
+    return f"{value:g}" if isinstance(value, float) else str(value)

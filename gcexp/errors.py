@@ -1,0 +1,49 @@
+"""Errors a user can cause: one sentence with what was given and what is allowed, never a stack trace."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class UserError(Exception):
+    """A mistake in what a person gave; the command line prints the sentence and exits with 2."""
+
+
+class ParameterError(UserError, ValueError):
+    """A parameter outside the region in which the mathematics holds."""
+
+
+class DecodingError(UserError, ArithmeticError):
+    """A decoder could not keep the promise its code makes for what was heard."""
+
+
+class DataError(UserError):
+    """A data file is missing, damaged, or not what its checksum says."""
+
+
+def require(condition: bool, sentence: str) -> None:
+    """Raise `ParameterError` with `sentence` unless `condition` holds.
+
+    Examples
+    --------
+    >>> require(1 <= 3, "never shown")
+    """
+    if not condition:
+        raise ParameterError(sentence)
+
+
+def unknown(kind: str, given: object, allowed: Iterable[str]) -> str:
+    """Sentence for a name that does not exist, with the nearest one that does.
+
+    Examples
+    --------
+    >>> unknown("scheme", "fcr", ["frc", "cyclic"])
+    "unknown scheme 'fcr'; did you mean 'frc'? (allowed: cyclic, frc)"
+    >>> unknown("scheme", "zzz", ["frc", "cyclic"])
+    "unknown scheme 'zzz' (allowed: cyclic, frc)"
+    """
+    names = sorted(map(str, allowed))
+    near = difflib.get_close_matches(str(given), names, n=1, cutoff=0.5)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"unknown {kind} {str(given)!r}{hint} (allowed: {', '.join(names) or 'none'})"

@@ -1,0 +1,80 @@
+"""From a figure's table to its plot: `parse` what the figure file says, `draw`, `save`.
+
+Checking needs no matplotlib, so that a workflow can be parsed quickly.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gcexp.figures.plots import parse
+from gcexp.figures.tables import read_table, write_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+__all__ = ["draw", "parse", "read_table", "save", "write_table"]
+
+_MODULES = {"lines": "lines", "bars": "bars", "table": "typeset"}
+
+
+def draw(
+    frame: pd.DataFrame,
+    plot: dict,
+    title: str = "",
+    note: str = "",
+    style: Path | str | None = None,
+) -> Figure:
+    """Draw a table.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The figure's table.
+    plot : mapping
+        What the figure file says about the plot: ``kind`` (lines, bars or table), and the fields of
+        `gcexp.figures.plots.KINDS[kind]`.
+    title : str
+        Above the plot.
+    note : str
+        Below the plot: simulated clock, stand-in data.
+    style : path, optional
+        A style file other than ``conf/style/paper.mplstyle``.
+
+    Raises
+    ------
+    UserError
+        For an unknown kind, key, column or label.
+    """
+    wanted = parse(plot)
+    from gcexp.figures import style as looks
+
+    module = importlib.import_module(f"gcexp.figures.{_MODULES[plot['kind']]}")
+    with looks.applied(style):
+        return module.draw(frame, wanted, title, note)
+
+
+def save(figure: Figure, paths: Iterable[Path | str], style: Path | str | None = None) -> None:
+    """Write a drawn figure, each file whole or not at all, equal figures as equal bytes.
+
+    Parameters
+    ----------
+    figure : Figure
+        From `draw`.
+    paths : iterable of paths
+        The suffix is the format: ``.pdf``, ``.png`` or ``.svg``, and for a table also ``.md`` and ``.tex``.
+    style : path, optional
+        The style file it was drawn with.
+
+    Raises
+    ------
+    UserError
+        For a format that the figure does not have, and a folder that cannot be written.
+    """
+    from gcexp.figures import style as looks
+
+    looks.save(figure, paths, style)

@@ -1,0 +1,58 @@
+"""What is a figure's table on disk: CSV with nine significant digits, the same bytes every time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gcexp.errors import DataError
+from gcexp.files import written
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FLOAT = "%.9g"
+_TEXT = ("label", "run")  # a label may look like a number
+
+
+def write_table(frame: pd.DataFrame, path: Path | str) -> None:
+    """Write `frame` as CSV: no index, nine digits, line feeds; an empty cell is a missing value.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A tidy table.
+    path : path
+        Where.
+    """
+    frame = frame.copy(deep=False)
+    for name in frame:
+        if frame[name].dtype.kind != "O":  # float_format passes objects over
+            continue
+        frame[name] = frame[name].map(lambda v: FLOAT % v if isinstance(v, float) else v, na_action="ignore")
+    with written(path) as temporary:
+        frame.to_csv(temporary, index=False, float_format=FLOAT, lineterminator="\n", encoding="utf-8")
+
+
+def read_table(path: Path | str) -> pd.DataFrame:
+    """Read what `write_table` wrote; a label ``NA`` or ``12`` stays text.
+
+    Raises
+    ------
+    DataError
+        If there is no such table, or it is damaged.
+    """
+    import pandas as pd
+
+    try:
+        return pd.read_csv(
+            path,
+            dtype=dict.fromkeys(_TEXT, str),
+            keep_default_na=False,
+            na_values=[""],
+            encoding="utf-8",
+        )
+    except OSError as error:
+        raise DataError(f"cannot read the table {path}: {error.strerror or error}") from error
+    except ValueError as error:  # pandas' parser errors and undecodable bytes are ValueErrors
+        raise DataError(f"the table {path} is damaged: {' '.join(str(error).split())}") from error

@@ -1,0 +1,160 @@
+"""A table as a typeset table: drawn, as Markdown, as LaTeX."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gcexp import markdown
+from gcexp.errors import UserError, unknown
+from gcexp.figures import rows
+from gcexp.figures.plots import TablePlot
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+MOST_ROWS = 60  # more do not fit a page; the CSV has them all
+_LETTERS = 34  # a cell is wrapped after this many
+_FONT = 7
+_LINE = _FONT * 1.35 / 72
+_GAP = 0.16
+_PAD = 0.05
+
+
+def cell(value: object, spec: str | None = None) -> str:
+    """Text of one cell: five digits unless a format is given, a dash where nothing is known.
+
+    Examples
+    --------
+    >>> cell(1 / 3), cell(1 / 3, ".2f"), cell(12), cell(True), cell(float("nan")), cell("a")
+    ('0.33333', '0.33', '12', 'yes', '–', 'a')
+    """
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if value is None or value != value:
+        return "–"
+    if isinstance(value, float | np.floating):
+        return format(float(value), spec or ".5g")
+    if isinstance(value, int | np.integer):
+        return format(int(value), spec) if spec else str(value)
+    return str(value)
+
+
+def cells(frame: pd.DataFrame, plot: TablePlot) -> tuple[list[str], list[list[str]], list[int]]:
+    """Header, rows of text, and the columns that hold numbers.
+
+    Raises
+    ------
+    UserError
+        For a column that the table does not have.
+    """
+    columns = list(frame.columns) if plot.columns is None else list(plot.columns)
+    for column in (*columns, *plot.headers, *plot.formats):
+        if column not in frame.columns:
+            raise UserError(unknown("column", column, frame.columns))
+    rows.known(frame)
+    header = [str(plot.headers.get(column, column)) for column in columns]
+    text = [[cell(value, plot.formats.get(column)) for value in frame[column]] for column in columns]
+    right = [place for place, column in enumerate(columns) if frame[column].dtype.kind in "iuf"]
+    return header, [list(row) for row in zip(*text, strict=True)], right
+
+
+def draw(frame: pd.DataFrame, plot: TablePlot, title: str = "", note: str = "") -> Figure:
+    """The table as a figure of its own size, with rules above, below the head and at the end; carries its sources.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Any table; rows beyond `MOST_ROWS` are counted, not drawn.
+    plot : TablePlot
+        What the figure file says.
+    title, note : str
+        Above and below the table.
+    """
+    from matplotlib.lines import Line2D
+
+    from gcexp.figures import style
+
+    header, body, right = cells(frame, plot)
+    hidden = len(body) - MOST_ROWS
+    shown = [[_wrap(text) for text in row] for row in [header, *body[:MOST_ROWS]]]
+    width = [max(style.inches_of(row[place], _FONT) for row in shown) for place in range(len(header))]
+    height = [_LINE * max(text.count("\n") + 1 for text in row) + 0.03 for row in shown]
+    full = max(style.WIDTHS["single"], sum(width) + _GAP * (len(width) - 1) + 2 * _PAD)
+    head = style.wrapped(title, full - 2 * _PAD, 8)
+    more = f"{hidden} more rows in the CSV file" if hidden > 0 else ""
+    foot = style.wrapped("; ".join(filter(None, [more, note])), full - 2 * _PAD, style.NOTE["fontsize"])
+    above, below = len(head) * 8 * 1.3 / 72 + 0.05, len(foot) * 6 * 1.35 / 72 + 0.05
+    total = above + sum(height) + 0.12 + below + 2 * _PAD
+    figure = style.blank(full, total, style.TableFigure)
+    figure.sources = {
+        ".md": to_markdown(frame, plot, title, note),
+        ".tex": to_latex(frame, plot, title, note),
+    }
+
+    def put(x, y, text, **look):
+        figure.text(x / full, y / total, style.plain(text), **look)
+
+    def rule(y, thick):
+        ends = [_PAD / full, (_PAD + sum(width) + _GAP * (len(width) - 1)) / full]
+        figure.add_artist(Line2D(ends, [y / total] * 2, color="black", linewidth=thick))
+
+    put(_PAD, total - _PAD, "\n".join(head), fontsize=8, va="top", ha="left")
+    y = total - _PAD - above
+    rule(y, 0.9)
+    y -= 0.04
+    for number, row in enumerate(shown):
+        x = _PAD
+        for place, text in enumerate(row):
+            edge, side = (x + width[place], "right") if place in right else (x, "left")
+            for line, words in enumerate(text.split("\n")):  # by baseline, or letters of unequal height dance
+                put(edge, y - (line + 0.78) * _LINE, words, fontsize=_FONT, va="baseline", ha=side)
+            x += width[place] + _GAP
+        y -= height[number]
+        if number == 0:
+            rule(y, 0.5)
+            y -= 0.04
+    rule(y, 0.9)
+    put(_PAD, _PAD, "\n".join(foot), va="bottom", ha="left", **style.NOTE)
+    return figure
+
+
+def to_markdown(frame: pd.DataFrame, plot: TablePlot, title: str = "", note: str = "") -> str:
+    """The whole table in Markdown."""
+    header, body, right = cells(frame, plot)
+    before = f"**{markdown.escape(title)}**\n\n" if title else ""
+    after = f"\n{markdown.escape(note)}\n" if note else ""
+    return before + markdown.grid(header, body, right) + after
+
+
+def to_latex(frame: pd.DataFrame, plot: TablePlot, title: str = "", note: str = "") -> str:
+    """The whole table in LaTeX, for the package booktabs; the note is a comment."""
+    import pandas as pd
+
+    header, body, right = cells(frame, plot)
+    escaped = [[_latex(text) for text in row] for row in body]
+    table = pd.DataFrame(escaped, columns=[_latex(text) for text in header])
+    layout = "".join("r" if place in right else "l" for place in range(len(header)))
+    text = table.to_latex(index=False, escape=False, column_format=layout, caption=_latex(title) or None)
+    return "".join(f"% {line}\n" for line in note.splitlines()) + text
+
+
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        **{sign: "\\" + sign for sign in "&%$#_{}"},
+    }
+)
+
+
+def _latex(text: str) -> str:
+    return text.translate(_LATEX)
+
+
+def _wrap(text: str) -> str:
+    return "\n".join(textwrap.wrap(text, _LETTERS)) or ""

@@ -1,0 +1,58 @@
+"""Files appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+from gcexp.errors import UserError
+
+
+@contextmanager
+def writable(path: Path | str) -> Iterator[None]:
+    """The one place where a file system that refuses to write `path` becomes a sentence.
+
+    Examples
+    --------
+    >>> with writable("out.npz"):
+    ...     raise OSError(28, "No space left on device")
+    Traceback (most recent call last):
+    gcexp.errors.UserError: out.npz: cannot be written (No space left on device)
+    """
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written ({error.strerror or error})") from error
+
+
+@contextmanager
+def written(path: Path | str) -> Iterator[Path]:
+    """Temporary path beside `path`, renamed to it when the block ends well and removed otherwise.
+
+    Raises
+    ------
+    UserError
+        If the folder cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> target = Path(tempfile.mkdtemp()) / "new" / "table.csv"
+    >>> with written(target) as temporary:
+    ...     _ = temporary.write_text("a,b")
+    >>> target.read_text()
+    'a,b'
+    """
+    path = Path(path)
+    # The suffix stays last, because matplotlib and numpy choose the format by it. Not tempfile: its files are private.
+    temporary = path.with_name(f".{path.stem}.{uuid4().hex}{path.suffix}")
+    with writable(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            yield temporary
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)

@@ -1,0 +1,174 @@
+"""The stages of a run as functions of overrides and file names: what the rules call, one after the other."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gcexp import config as conf
+from gcexp.errors import UserError
+from gcexp.files import written
+from gcexp.plan import Figure, figures, seed_list
+from gcexp.provenance import provenance_file, recorded
+from gcexp.timeline import Timeline, joined, simulate
+
+if TYPE_CHECKING:  # torch and pandas only where a stage uses them
+    from gcexp.training import Trajectory
+
+PREPARED = Path("data/prepared")
+CHECKPOINTS = Path("results/checkpoints")
+
+
+@dataclass(frozen=True)
+class Length:
+    """How long a run is: iterations at most, an optional horizon in simulated time, its seeds."""
+
+    iterations: int
+    horizon: float | None
+    seeds: tuple[int, ...]
+
+
+def length_of(config: dict) -> Length:
+    """Read and check iterations, horizon and seeds of a composed run."""
+    iterations, horizon = config["iterations"], config["horizon"]
+    if not isinstance(iterations, int) or isinstance(iterations, bool) or iterations < 1:
+        raise UserError(f"iterations must be an integer >= 1, got {iterations!r}")
+    if horizon is not None and (isinstance(horizon, bool) or not isinstance(horizon, int | float) or horizon <= 0):
+        raise UserError(f"horizon must be a simulated time > 0 or null, got {horizon!r}")
+    return Length(iterations, horizon, seed_list(config["seeds"]))
+
+
+def run_timeline(config: dict, output: Path) -> Timeline:
+    """Simulate all seeds of a scheme; a redrawn code is drawn once per seed.
+
+    Raises
+    ------
+    UserError
+        If the scheme declares itself exact and a coefficient is not 1.
+    """
+    length = length_of(config)
+    with recorded(output, config) as facts:
+        timeline = simulated(config, length)
+        if config["exact"] and not (timeline.coefficients == 1).all():
+            raise UserError("the scheme declares exact: true, but its timeline has a coefficient that is not 1")
+        ran = timeline.ran
+        facts["mean_iteration_time_s"] = float(timeline.duration[ran].mean())
+        facts["distinct_patterns"] = len(timeline.patterns)
+        timeline.save(output)
+    return timeline
+
+
+def simulated(config: dict, length: Length) -> Timeline:
+    """Timeline of a composed run."""
+    delay = conf.build(config, "delay")
+    groups = [(s,) for s in length.seeds] if conf.is_redrawn(config) else [length.seeds]
+    parts = []
+    for seeds in groups:
+        scheme = conf.build_scheme(config, seeds[0])
+        parts.append(simulate(scheme, delay.draw(seeds, length.iterations, scheme.code.n)))
+    timeline = joined(parts) if len(parts) > 1 else parts[0]
+    return timeline if length.horizon is None else timeline.until(length.horizon)
+
+
+def run_training(config: dict, output: Path, timeline: Path | None) -> Trajectory:
+    """Train all seeds from a timeline's coefficients, or exactly (every coefficient 1) without one."""
+    import numpy as np
+
+    from gcexp.checkpoint import Checkpoint
+    from gcexp.data import load
+    from gcexp.training import train
+
+    length = length_of(config)
+    task, optimizer = conf.build(config, "task"), conf.build(config, "optimizer")
+    coefficients = pattern = None
+    steps = np.full(len(length.seeds), length.iterations)
+    if timeline is not None:
+        clock = Timeline.load(timeline)
+        coefficients, pattern, steps = clock.coefficients, clock.pattern, clock.steps
+    source = PREPARED / f"{task.dataset}.npz"
+    with recorded(output, config) as facts:
+        data = load(source)
+        facts["data"] = json.loads(source.with_suffix(".json").read_text())
+        decides = conf.tracked(config, ("task", "optimizer", "seeds"), "trajectory")
+        checkpoint = Checkpoint(CHECKPOINTS / output, [*decides, facts["data"]["sha256"]])
+        trajectory = train(task, optimizer, data, length.seeds, steps, coefficients, pattern, checkpoint)
+        facts["iterations_run"] = trajectory.steps.tolist()
+        facts["updates_skipped"] = trajectory.skipped.tolist()
+        trajectory.save(output)
+    return trajectory
+
+
+def run_verification(config: dict, timeline: Path, trajectory: Path, output: Path) -> dict:
+    """Replay encode, drop, decode on the saved parameters; too large an error is an error, not a number."""
+    from gcexp.data import load
+    from gcexp.training import Trajectory
+    from gcexp.verification import verify
+
+    task = conf.build(config, "task")
+    with recorded(output, config):
+        found = verify(
+            lambda seed: conf.build_scheme(config, seed).code,
+            Timeline.load(timeline),
+            Trajectory.load(trajectory),
+            task,
+            load(PREPARED / f"{task.dataset}.npz"),
+        )
+        if not found["passed"]:
+            raise UserError(
+                f"verification failed: decoded error {found['decoded_error']:.1e} (at most {found['decoded_bound']:.0e}), "
+                f"weighted-pass error {found['weighted_error']:.1e} (at most {found['weighted_bound']:.0e})"
+            )
+        with written(output) as temporary:
+            temporary.write_text(json.dumps(found, indent=1) + "\n")
+    return found
+
+
+def make_table(figure: Figure, output: Path) -> None:
+    """The tidy CSV of a figure from its runs' files or its analysis function."""
+    from gcexp.assemble import assemble
+    from gcexp.figures.tables import write_table
+
+    with recorded(output, {"figure": figure.target, "preset": figure.preset}, inputs=figure.inputs):
+        write_table(assemble(figure), output)
+
+
+def make_drawing(figure: Figure, table: Path, outputs: list[Path]) -> None:
+    """Draw a table as PDF and PNG, and typeset it where the figure is a table."""
+    from gcexp.figures import draw, save
+    from gcexp.figures.tables import read_table
+
+    frame = read_table(table)
+    save(draw(frame, figure.file.plot, figure.file.title, figure.note), outputs)
+
+
+def check_claims(figure: Figure, table: Path, output: Path) -> list[dict]:
+    """Hold the table against the paper's statements."""
+    from gcexp.claims import check
+    from gcexp.figures.tables import read_table
+
+    entries = check(figure.file.claims, read_table(table), figure.paper, figure.name)
+    with written(output) as temporary:
+        temporary.write_text(json.dumps(entries, indent=1) + "\n")
+    return entries
+
+
+def write_page(preset: str, scorecard: Path, output: Path) -> None:
+    """The static page of a preset's figures and claims."""
+    from gcexp.report import write_report
+
+    shown = []
+    for figure in figures(preset):
+        files = {path.rpartition(".")[2]: Path(path) for path in (*figure.drawings, figure.table, figure.claims)}
+        relative = {kind: path.relative_to(output.parent).as_posix() for kind, path in files.items()}
+        claims = json.loads(Path(figure.claims).read_text())
+        about = {"target": figure.target, "title": figure.file.title, "source": figure.file.source}
+        shown.append(about | {kind: relative[kind] for kind in ("png", "pdf", "csv")} | {"claims": claims})
+    write_report(output, preset, shown, json.loads(scorecard.read_text()))
+
+
+def finished_provenance(path: str | Path) -> dict:
+    """Provenance of a finished file, empty where it has none."""
+    file = provenance_file(path)
+    return json.loads(file.read_text()) if file.is_file() else {}

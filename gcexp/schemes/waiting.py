@@ -1,0 +1,92 @@
+"""Waiting rules: when the master stops, and whom it has heard by then. They know no load and no delay law."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from gcexp.codes import Code
+from gcexp.errors import require
+
+
+class WaitingRule(Protocol):
+    """A frozen dataclass with one method."""
+
+    def stop(self, code: Code, arrive: Callable) -> tuple[np.ndarray, np.ndarray]:
+        """When the master stops, (S, T), and the messages the decode uses of each worker, (S, T, n) int16.
+
+        ``arrive(r)`` gives the arrival (S, T, n) of every worker's r-th message, ``arrive()`` that of its last.
+        """
+
+
+@dataclass(frozen=True)
+class Fastest:
+    """Wait for all messages of the q fastest workers; ties go to the lower index.
+
+    Parameters
+    ----------
+    q : int, optional
+        Workers waited for.
+    s : int, optional
+        Workers ignored; give this or `q`.
+
+    Examples
+    --------
+    >>> from gcexp.codes import Uncoded
+    >>> time, heard = Fastest(q=2).stop(Uncoded(n=3), lambda: np.array([[[3.0, 1.0, 2.0]]]))
+    >>> time, heard
+    (array([[2.]]), array([[[0, 1, 1]]], dtype=int16))
+    """
+
+    q: int | None = None
+    s: int | None = None
+
+    def __post_init__(self):
+        require((self.q is None) != (self.s is None), f"wait=fastest takes either q or s, got q={self.q}, s={self.s}")
+
+    def stop(self, code, arrive):
+        q = code.n - self.s if self.q is None else self.q
+        asked = f"q={self.q}" if self.s is None else f"s={self.s}"
+        require(1 <= q <= code.n, f"wait=fastest needs 1 <= q <= n (0 <= s < n), got {asked} with n={code.n}")
+        at = arrive()
+        time = np.partition(at, q - 1, axis=-1)[..., q - 1]
+        among = at <= time[..., None]
+        if np.count_nonzero(among) > q * time.size:  # ties at the last place
+            order = np.argsort(at, axis=-1, kind="stable")[..., :q]
+            among[...] = False
+            np.put_along_axis(among, order, True, axis=-1)
+        if (code.messages == 1).all():
+            return time, among.astype(np.int16)
+        return time, among * code.messages.astype(np.int16)
+
+
+@dataclass(frozen=True)
+class Decodable:
+    """Wait until every quorum of the code is met: max over quorums of min over (r, q) of the q-th smallest arrival.
+
+    Examples
+    --------
+    >>> from gcexp.codes import FractionalRepetition
+    >>> time, heard = Decodable().stop(FractionalRepetition(n=4, d=2), lambda r=1: np.array([[[3.0, 1.0, 2.0, 4.0]]]))
+    >>> time, heard
+    (array([[2.]]), array([[[0, 1, 1, 0]]], dtype=int16))
+    """
+
+    def stop(self, code, arrive):
+        require(bool(code.quorums), f"wait=decodable: {code!r} has no quorum, so it is never known to be decodable")
+        time = heard = None
+        for quorum in code.quorums:
+            w = quorum.index
+            at = [(r, arrive(r)[..., w], q) for r, q in quorum.need]
+            options = [np.partition(t, q - 1, axis=-1)[..., q - 1] for _, t, q in at]
+            met = np.minimum.reduce(options)
+            if heard is None:
+                time, heard = met, np.zeros((*met.shape, code.n), np.int16)
+            for (r, t, _), option in zip(at[::-1], options[::-1], strict=True):  # fewest messages written last
+                got = (t <= met[..., None]) & (option == met)[..., None]
+                heard[..., w] = np.where(got, r, heard[..., w])
+            time = np.maximum(time, met)
+        return time, heard

@@ -1,0 +1,90 @@
+"""One run without Snakemake: the same stages as the rules, a summary and a plot at the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gcexp import config as conf
+from gcexp import jobs
+from gcexp.errors import UserError
+
+
+def run(overrides: list[str], folder: Path | None = None) -> Path:
+    """Timeline, training, verification, summary and plot of the run that `overrides` compose.
+
+    Parameters
+    ----------
+    overrides : list of str
+        Hydra overrides, as in ``scheme=cgc n=30 s=19 task=mnist_mlp``.
+    folder : Path, optional
+        Where the results go; default results/run/<the overrides>.
+
+    Returns
+    -------
+    Path
+        The folder.
+    """
+    import numpy as np
+
+    from gcexp.data import prepare
+
+    config = conf.compose(overrides)
+    jobs.length_of(config)  # complain before any work
+    scheme = conf.build_scheme(config)
+    conf.build(config, "delay"), conf.build(config, "optimizer")
+    task = conf.build(config, "task")
+    folder = folder or Path("results/run") / (_name(overrides) or "default")
+    print(f"{scheme.code!r}, {scheme.wait!r}")
+
+    prepared = jobs.PREPARED / f"{task.dataset}.npz"
+    if not prepared.is_file():
+        prepare(task.dataset, prepared, config["data_dir"])
+    timeline = jobs.run_timeline(config, folder / "timeline.npz")
+    needed = None if config["exact"] else folder / "timeline.npz"
+    trajectory = jobs.run_training(config, folder / "trajectory.npz", needed)
+    found = jobs.run_verification(
+        config, folder / "timeline.npz", folder / "trajectory.npz", folder / "verification.json"
+    )
+
+    table = folder / "curve.csv"
+    frame = _table(config, timeline, trajectory, table)
+    last = frame.groupby("seed").last()
+    metrics = [column for column in last if column not in ("label", "run", "iteration", "simulated_time_s")]
+    ones = (timeline.coefficients == 1).mean(1)[timeline.pattern][timeline.ran]
+    summary = {
+        "seeds": len(timeline.seeds),
+        "iterations per seed": f"{timeline.steps.min()} to {timeline.steps.max()}",
+        "mean iteration time (s)": f"{timeline.duration[timeline.ran].mean():.4g}",
+        "mean recovered fraction": f"{ones.mean():.4f} (least {ones.min():.4f})",
+        "simulated time (s)": f"{last['simulated_time_s'].median():.4g}",
+        **{f"final {name.replace('_', ' ')}": f"{np.median(last[name]):.4f}" for name in metrics},
+        "verification errors": f"decoded {found['decoded_error']:.1e}, weighted pass {found['weighted_error']:.1e}",
+    }
+    for name, value in summary.items():
+        print(f"  {name + ':':26} {value}")
+    _plot(frame, metrics[0], overrides, folder)
+    print(f"  results in {folder}: {', '.join(sorted(p.name for p in folder.iterdir()))}")
+    return folder
+
+
+def _table(config: dict, timeline, trajectory, path: Path):
+    from gcexp.assemble import scored
+    from gcexp.figures.tables import write_table
+
+    frame = scored(timeline, trajectory, label=config["code"]["_target_"].rpartition(".")[2], run=path.parent.name)
+    write_table(frame, path)
+    return frame
+
+
+def _plot(frame, metric: str, overrides: list[str], folder: Path) -> None:
+    from gcexp.figures import draw, save
+
+    plot = {"kind": "lines", "x": "simulated_time_s", "y": metric}
+    save(draw(frame, plot, " ".join(overrides) or "default run", "simulated clock"), [folder / "curve.pdf", folder / "curve.png"])
+
+
+def _name(overrides: list[str]) -> str:
+    name = "+".join(o.replace("=", "@").replace("/", "_") for o in sorted(overrides))
+    if len(name) > 200:
+        raise UserError("so many overrides make too long a folder name: give one with --output")
+    return name

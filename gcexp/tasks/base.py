@@ -1,0 +1,150 @@
+"""What is a learning task? A model with its data, seen through flat numpy vectors only.
+
+Optimisers, checkpoints and verification therefore work for every task and load no deep learning library.
+Conventions: `N` samples, `k` partitions, `l` parameters, `c` the partition coefficients of a decoded gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from gcexp.errors import require
+
+if TYPE_CHECKING:
+    from gcexp.data import Dataset
+
+
+class Task(Protocol):
+    """A frozen dataclass of hyper-parameters.
+
+    Attributes
+    ----------
+    dataset : str
+        Name of the data set it trains on.
+    evaluate_every : int
+        The model is scored after every so many updates, after none, and after the last.
+    verify_every : int
+        Parameters are kept for verification before every so many updates, the first included.
+    """
+
+    @property
+    def dataset(self) -> str: ...
+
+    @property
+    def evaluate_every(self) -> int: ...
+
+    @property
+    def verify_every(self) -> int: ...
+
+    def problem(self, data: Dataset, seed: int) -> Problem:
+        """The task bound to data in the seed's order."""
+
+
+class Problem(Protocol):
+    """A task bound to one seed: training rows shuffled once, partitions are contiguous slices of them.
+
+    The loss is a **sum** over samples and g_i, the gradient of partition i, depends on partition i alone. Both are
+    what makes sum_i c_i g_i the gradient of one weighted loss.
+
+    Attributes
+    ----------
+    n_samples : int
+        Training samples N.
+    """
+
+    @property
+    def n_samples(self) -> int: ...
+
+    def initial(self) -> np.ndarray:
+        """Initial parameters, flat float32 (l,), the same for every scheme."""
+
+    def gradient(self, parameters: np.ndarray, coefficients: np.ndarray, iteration: int) -> np.ndarray:
+        """sum_i c_i g_i in one weighted backward pass, flat (l,), for coefficients (k,).
+
+        Computed in the precision of `parameters`: float32 in training, float64 too in verification. `iteration` keys whatever is random in the pass, so that every holder of a partition computes the same g_i.
+        """
+
+    def partition_gradients(self, parameters: np.ndarray, k: int, iteration: int) -> np.ndarray:
+        """g_i of every partition by itself, float64 (k, l): what workers compute; verification alone asks for it."""
+
+    def recovered_samples(self, coefficients: np.ndarray) -> int:
+        """Samples in the partitions whose coefficient is not zero, for coefficients (k,)."""
+
+    def score(self, parameters: np.ndarray) -> dict[str, float]:
+        """How good the parameters are: test_accuracy, test_loss (mean over test samples)."""
+
+
+class Optimizer(Protocol):
+    """A frozen dataclass: the master's update rule."""
+
+    def check(self, coefficients: np.ndarray) -> None:
+        """Raise `ParameterError` unless the rule is meaningful for all rows of coefficients (U, k)."""
+
+    def step(self, parameters: np.ndarray, gradient: np.ndarray, n_samples: int, recovered: int) -> np.ndarray:
+        """New parameters (l,) from the decoded gradient (l,), N and the number of recovered samples."""
+
+
+def partition_edges(n_samples: int, k: int) -> np.ndarray:
+    """Edges (k+1,) of contiguous slices whose sizes differ by at most one, larger ones first.
+
+    Partition i is the rows ``edges[i]:edges[i + 1]``, as ``numpy.array_split`` cuts them.
+
+    Raises
+    ------
+    ParameterError
+        Unless 1 <= k <= n_samples.
+
+    Examples
+    --------
+    >>> partition_edges(11, 4)
+    array([ 0,  3,  6,  9, 11])
+    """
+    require(1 <= k <= n_samples, f"{n_samples} samples can be cut into 1 to {n_samples} partitions, got k={k}")
+    size, larger = divmod(n_samples, k)
+    i = np.arange(k + 1)
+    return i * size + np.minimum(i, larger)
+
+
+def spans(coefficients: np.ndarray, edges: np.ndarray, gap: int) -> Iterator[tuple[slice, float | np.ndarray]]:
+    """Slices of the samples that a weighted pass must visit, with their weights.
+
+    Partitions of coefficient zero are left out where at least `gap` samples in a row have it; a shorter hole is
+    cheaper to compute and multiply by zero than to step over. So the cost of a pass follows what was recovered.
+
+    Parameters
+    ----------
+    coefficients : ndarray (k,)
+    edges : ndarray (k+1,)
+        See `partition_edges`.
+    gap : int
+        Samples that cost as much as one more slice.
+
+    Yields
+    ------
+    rows : slice
+    weight : float or ndarray (samples,)
+        One number where all samples of the slice share it, else one per sample, of the coefficients' type.
+
+    Examples
+    --------
+    >>> list(spans(np.array([1.0, 0, 2, 2]), np.array([0, 3, 5, 6, 7]), gap=2))
+    [(slice(0, 3, None), 1.0), (slice(5, 7, None), 2.0)]
+    >>> list(spans(np.array([1.0, 0, 2, 0]), np.array([0, 2, 3, 4, 5]), gap=2))
+    [(slice(0, 4, None), array([1., 1., 0., 2.]))]
+    """
+    used = np.flatnonzero(coefficients)
+    if not len(used):
+        return
+    # Samples of coefficient zero between one used partition and the next.
+    holes = edges[used[1:]] - edges[used[:-1] + 1]
+    cuts = np.flatnonzero(holes >= max(gap, 1))
+    for a, b in zip(used[np.r_[0, cuts + 1]], used[np.r_[cuts, len(used) - 1]], strict=True):
+        c = coefficients[a : b + 1]
+        rows = slice(int(edges[a]), int(edges[b + 1]))
+        if (c == c[0]).all():
+            yield rows, float(c[0])
+        else:
+            yield rows, np.repeat(c, np.diff(edges[a : b + 2]))

@@ -1,0 +1,148 @@
+"""Classification with a multilayer perceptron of one hidden layer, in torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch.nn.functional import cross_entropy, linear, relu
+
+from gcexp.errors import require
+from gcexp.seeding import rng
+from gcexp.tasks.base import partition_edges, spans
+
+if TYPE_CHECKING:
+    from gcexp.data import Dataset
+
+#: One more slice in a weighted pass costs about as much as this many samples x parameters (measured: 0.1 ms).
+SLICE_COST = 1_000_000
+
+
+@dataclass(frozen=True)
+class MultilayerPerceptron:
+    """One hidden layer of rectified linear units, cross-entropy summed over samples.
+
+    Parameters
+    ----------
+    dataset : str
+        Name of the data set.
+    hidden : int
+        Hidden units.
+    initial_std : float
+        Weights start as N(0, initial_std^2), biases as 0.
+    evaluate_every, verify_every : int
+        See `gcexp.tasks.Task`.
+
+    Raises
+    ------
+    ParameterError
+        Unless hidden, evaluate_every, verify_every >= 1 and initial_std > 0.
+    """
+
+    dataset: str
+    hidden: int = 25
+    initial_std: float = 0.1
+    evaluate_every: int = 1
+    verify_every: int = 100
+
+    def __post_init__(self):
+        for name in ("hidden", "evaluate_every", "verify_every"):
+            require(getattr(self, name) >= 1, f"task.{name} is an integer >= 1, got {getattr(self, name)}")
+        require(self.initial_std > 0, f"task.initial_std is a standard deviation > 0, got {self.initial_std}")
+
+    def problem(self, data: Dataset, seed: int) -> PerceptronProblem:
+        """Shuffle the training rows with the seed's data order."""
+        require(data.name == self.dataset, f"task.dataset is {self.dataset!r}, but the data are {data.name!r}")
+        # Parallelism comes from jobs: two 2-thread jobs on 2 cores are about nine times slower than two 1-thread jobs.
+        torch.set_num_threads(1)
+        return PerceptronProblem(self, data, seed)
+
+
+class PerceptronProblem:
+    """The perceptron on one seed's shuffled data; see `gcexp.tasks.Problem`.
+
+    The flat vector holds W1 (hidden, features), b1 (hidden,), W2 (classes, hidden) and b2 (classes,), row by row.
+    """
+
+    def __init__(self, task: MultilayerPerceptron, data: Dataset, seed: int):
+        order = torch.from_numpy(rng(seed, "data_order").permutation(len(data.y_train)))
+        # Copies that torch owns are aligned alike in every process; matrix products need that to give equal bits.
+        self._x, self._y = torch.from_numpy(data.x_train)[order], torch.from_numpy(data.y_train)[order]
+        self._test = torch.from_numpy(data.x_test).clone(), torch.from_numpy(data.y_test).clone()
+        features, classes = data.x_train.shape[1], int(max(data.y_train.max(), data.y_test.max())) + 1
+        self._shapes = [(task.hidden, features), (task.hidden,), (classes, task.hidden), (classes,)]
+        self._sizes = [int(np.prod(shape)) for shape in self._shapes]
+        self._gap = -(-SLICE_COST // sum(self._sizes))
+        self._std, self._seed = task.initial_std, seed
+
+    @property
+    def n_samples(self) -> int:
+        """Training samples."""
+        return len(self._y)
+
+    def initial(self) -> np.ndarray:
+        """W ~ N(0, initial_std^2), b = 0."""
+        draw = rng(self._seed, "initial_weights")
+        parts = [self._std * draw.standard_normal(s) if len(s) == 2 else np.zeros(s) for s in self._shapes]
+        return np.concatenate([part.ravel() for part in parts]).astype(np.float32)
+
+    def gradient(self, parameters: np.ndarray, coefficients: np.ndarray, iteration: int) -> np.ndarray:
+        """sum_i c_i g_i: with c = 1 exactly the plain pass over all samples."""
+        edges = partition_edges(self.n_samples, len(coefficients))
+        leaves = self._leaves(parameters)
+        dtype = leaves[0].dtype
+        coefficients = np.asarray(coefficients, parameters.dtype)
+        loss = torch.zeros((), dtype=dtype)
+        for rows, weight in spans(coefficients, edges, self._gap):
+            output, labels = _forward(self._x[rows].to(dtype), leaves), self._y[rows]
+            if isinstance(weight, float):
+                loss = loss + weight * cross_entropy(output, labels, reduction="sum")
+            else:
+                loss = loss + torch.from_numpy(weight) @ cross_entropy(output, labels, reduction="none")
+        if not loss.requires_grad:  # nothing was recovered
+            return np.zeros_like(parameters)
+        return _flat(torch.autograd.grad(loss, leaves))
+
+    def partition_gradients(self, parameters: np.ndarray, k: int, iteration: int) -> np.ndarray:
+        """Each partition by itself, in float64 throughout."""
+        edges = partition_edges(self.n_samples, k)
+        leaves = self._leaves(parameters.astype(np.float64))
+        gradients = np.empty((k, sum(self._sizes)))
+        for i in range(k):
+            rows = slice(edges[i], edges[i + 1])
+            loss = cross_entropy(_forward(self._x[rows].double(), leaves), self._y[rows], reduction="sum")
+            gradients[i] = _flat(torch.autograd.grad(loss, leaves))
+        return gradients
+
+    def recovered_samples(self, coefficients: np.ndarray) -> int:
+        """Samples in partitions with a coefficient that is not zero."""
+        sizes = np.diff(partition_edges(self.n_samples, len(coefficients)))
+        return int(sizes[np.asarray(coefficients) != 0].sum())
+
+    @torch.no_grad()
+    def score(self, parameters: np.ndarray) -> dict[str, float]:
+        """Accuracy and mean cross-entropy on the test samples."""
+        x, labels = self._test
+        output = _forward(x, self._leaves(parameters))
+        return {
+            "test_accuracy": float((output.argmax(1) == labels).double().mean()),
+            "test_loss": float(cross_entropy(output, labels)),
+        }
+
+    def _leaves(self, parameters: np.ndarray) -> list[torch.Tensor]:
+        """Weights and biases as views into one aligned copy of the flat vector."""
+        flat = torch.tensor(parameters)
+        require(len(flat) == sum(self._sizes), f"the perceptron has {sum(self._sizes)} parameters, got {len(flat)}")
+        parts = zip(flat.split(self._sizes), self._shapes, strict=True)
+        return [part.view(shape).detach().requires_grad_() for part, shape in parts]
+
+
+def _forward(x: torch.Tensor, leaves: list[torch.Tensor]) -> torch.Tensor:
+    W1, b1, W2, b2 = leaves
+    return linear(relu(linear(x, W1, b1)), W2, b2)
+
+
+def _flat(gradients: tuple[torch.Tensor, ...]) -> np.ndarray:
+    return torch.cat([g.reshape(-1) for g in gradients]).numpy()

@@ -1,0 +1,155 @@
+"""The simulated clock: a scheme on some draws gives a timeline, all iterations and seeds at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+import numpy as np
+
+from gcexp.delays import Draws
+from gcexp.errors import UserError, require
+from gcexp.files import written
+from gcexp.schemes import Scheme
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """What happened in S seeds of at most T iterations.
+
+    Attributes
+    ----------
+    seeds : ndarray (S,)
+    steps : ndarray (S,)
+        Iterations run by each seed; later entries of the rows below are not part of the run.
+    duration : ndarray (S, T)
+        Length of each iteration in simulated time.
+    pattern : ndarray (S, T)
+        Row of `patterns` and `coefficients` that the iteration decoded with.
+    patterns : ndarray (U, n)
+        Distinct patterns: messages used of each worker.
+    coefficients : ndarray (U, k)
+        The decoded vector is sum_i coefficients[u, i] * g_i; a row of zeros skips the update.
+    residual : ndarray (U,)
+        Certificate of the decode.
+    """
+
+    seeds: np.ndarray
+    steps: np.ndarray
+    duration: np.ndarray
+    pattern: np.ndarray
+    patterns: np.ndarray
+    coefficients: np.ndarray
+    residual: np.ndarray
+
+    @property
+    def clock(self) -> np.ndarray:
+        """Simulated time at the end of each iteration, (S, T)."""
+        return np.cumsum(self.duration, axis=1)
+
+    @property
+    def ran(self) -> np.ndarray:
+        """Which entries of the (S, T) arrays belong to the run, boolean."""
+        return np.arange(self.duration.shape[1]) < self.steps[:, None]
+
+    def until(self, horizon: float) -> Timeline:
+        """Cut each seed after the iteration that reaches simulated time `horizon`."""
+        require(horizon > 0, f"horizon is a simulated time > 0, got {horizon}")
+        steps = np.minimum(self.steps, (self.clock < horizon).sum(1) + 1)
+        T = int(steps.max())
+        return replace(self, steps=steps, duration=self.duration[:, :T], pattern=self.pattern[:, :T])
+
+    def save(self, path: Path, **more: np.ndarray) -> None:
+        """Write all fields, and `more`, as one npz file."""
+        with written(path) as temporary, open(temporary, "wb") as file:
+            np.savez(file, **{f.name: getattr(self, f.name) for f in fields(self)}, **more)
+
+    @classmethod
+    def load(cls, path: Path) -> Timeline:
+        """Read what `save` wrote."""
+        try:
+            with np.load(path) as stored:
+                return cls(**{f.name: stored[f.name] for f in fields(cls)})
+        except (OSError, KeyError, ValueError) as error:
+            raise UserError(f"{path} is not a timeline written by this version ({error}); delete it and run again")
+
+
+def simulate(scheme: Scheme, draws: Draws) -> Timeline:
+    """Run the clock of one scheme.
+
+    Each distinct pattern is decoded once.
+
+    Parameters
+    ----------
+    scheme : Scheme
+    draws : Draws
+        (S, T, n) random parts; n must be the code's.
+
+    Raises
+    ------
+    ParameterError
+        If the draws are for another number of workers, or the waiting rule does not fit the code.
+
+    Examples
+    --------
+    >>> from gcexp.codes import CyclicRepetition
+    >>> from gcexp.delays import ShiftedExponential
+    >>> from gcexp.schemes import Fastest
+    >>> draws = ShiftedExponential(shift=1.0).draw(seeds=(0, 1), iterations=5, n=4)
+    >>> timeline = simulate(Scheme(CyclicRepetition(n=4, s=1), Fastest(s=1)), draws)
+    >>> timeline.duration.shape, bool((timeline.coefficients == 1).all())
+    ((2, 5), True)
+    """
+    code = scheme.code
+    require(draws.shape[2] == code.n, f"draws are for {draws.shape[2]} workers, {code!r} has {code.n}")
+
+    def arrive(r: int | None = None) -> np.ndarray:
+        sent = code.messages if r is None else np.minimum(r, code.messages)
+        work = code.load if r is None else code.work(r)
+        return draws.arrival(work / code.k, sent * code.length)
+
+    time, heard = scheme.wait.stop(code, arrive)
+    patterns, pattern = distinct(heard)
+    decoding = code.decode(patterns)
+    return Timeline(
+        seeds=np.array(draws.seeds),
+        steps=np.full(len(draws.seeds), draws.shape[1]),
+        duration=time + scheme.overhead if scheme.overhead else time,
+        pattern=pattern,
+        patterns=patterns,
+        coefficients=decoding.coefficients,
+        residual=decoding.residual,
+    )
+
+
+def joined(timelines: Iterable[Timeline]) -> Timeline:
+    """One timeline of several that differ in their seeds, each with a code of its own."""
+    parts = list(timelines)
+    first = np.cumsum([0] + [len(p.patterns) for p in parts[:-1]])
+    shifted = [replace(p, pattern=p.pattern + i) for p, i in zip(parts, first, strict=True)]
+    return Timeline(**{f.name: np.concatenate([getattr(p, f.name) for p in shifted]) for f in fields(Timeline)})
+
+
+def distinct(heard: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct rows of heard (..., n) and, for every row, which one it is.
+
+    Rows are compared as packed bits, twenty times faster than ``numpy.unique(axis=0)``.
+
+    Examples
+    --------
+    >>> distinct(np.array([[1, 0], [0, 2], [1, 0]]))
+    (array([[0, 2],
+           [1, 0]]), array([1, 0, 1]))
+    """
+    rows = heard.reshape(-1, heard.shape[-1])
+    levels = range(int(rows.max(initial=1)))
+    bits = rows > 0 if len(levels) == 1 else np.concatenate([rows > r for r in levels], axis=1)
+    packed = np.packbits(bits, axis=1)
+    words = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8))).view(np.uint64)
+    order = np.lexsort(words.T) if words.shape[1] > 1 else np.argsort(words[:, 0], kind="stable")
+    new = np.ones(len(rows), dtype=bool)
+    new[1:] = (words[order[1:]] != words[order[:-1]]).any(1)
+    which = np.empty(len(rows), dtype=np.int64)
+    which[order] = np.cumsum(new) - 1
+    return rows[order[new]], which.reshape(heard.shape[:-1])

@@ -1,0 +1,203 @@
+"""How does the model learn under these coefficients? One weighted pass per iteration, whatever the code was."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from tqdm import tqdm
+
+from gcexp.checkpoint import Checkpoint
+from gcexp.errors import ParameterError, UserError, require
+from gcexp.files import written
+from gcexp.tasks import Optimizer, Task
+
+if TYPE_CHECKING:
+    from gcexp.data import Dataset
+
+_SCORE = "score."  # npz names of scores start with this
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """What S seeds learned. Each seed is scored and kept on the task's own grid, whichever other seeds are in the job.
+
+    Attributes
+    ----------
+    seeds : ndarray (S,)
+    steps : ndarray (S,)
+        Iterations of each seed.
+    evaluated : ndarray (E,)
+        Iterations with a score: t means after t updates (skipped ones count).
+    scores : dict of ndarray (S, E)
+        By name; NaN where a seed has no score: beyond its steps, or where only another seed ended.
+    verified : ndarray (V,)
+        Iterations whose parameters are kept, from before the update.
+    parameters : ndarray (S, V, l)
+        float32; NaN beyond a seed's steps.
+    skipped : ndarray (S,)
+        Iterations that recovered nothing and left the model as it was.
+    """
+
+    seeds: np.ndarray
+    steps: np.ndarray
+    evaluated: np.ndarray
+    scores: dict[str, np.ndarray]
+    verified: np.ndarray
+    parameters: np.ndarray
+    skipped: np.ndarray
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All fields as named arrays, scores one by one."""
+        plain = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "scores"}
+        return plain | {_SCORE + name: values for name, values in self.scores.items()}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Trajectory:
+        """Undo `arrays`; further names are ignored."""
+        scores = {name.removeprefix(_SCORE): arrays[name] for name in arrays if name.startswith(_SCORE)}
+        return cls(scores=scores, **{f.name: arrays[f.name] for f in fields(cls) if f.name != "scores"})
+
+    def save(self, path: Path | str, **more: np.ndarray) -> None:
+        """Write all fields, and `more`, as one npz file."""
+        with written(path) as temporary, open(temporary, "wb") as file:
+            np.savez(file, **self.arrays(), **more)
+
+    @classmethod
+    def load(cls, path: Path | str) -> Trajectory:
+        """Read what `save` wrote."""
+        try:
+            with np.load(path) as stored:
+                return cls.from_arrays({name: stored[name] for name in stored.files})
+        except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
+            raise UserError(
+                f"{path} is not a trajectory written by this version ({error}); delete it and run again"
+            ) from error
+
+
+def train(
+    task: Task,
+    optimizer: Optimizer,
+    data: Dataset,
+    seeds: Sequence[int],
+    steps: Sequence[int],
+    coefficients: np.ndarray | None = None,
+    pattern: np.ndarray | None = None,
+    checkpoint: Checkpoint | None = None,
+    progress: bool = True,
+) -> Trajectory:
+    """Train one model per seed.
+
+    Parameters
+    ----------
+    task : Task
+    optimizer : Optimizer
+    data : Dataset
+    seeds : sequence of int (S,)
+    steps : sequence of int (S,)
+        Iterations of each seed.
+    coefficients : ndarray (U, k), optional
+        Distinct partition coefficients; a row of zeros skips the update. Left out: every gradient is exact.
+    pattern : ndarray (S, T), optional
+        Row of `coefficients` of each iteration; given together with it.
+    checkpoint : Checkpoint, optional
+        Saved now and then, after each seed and at the end; a run that finds its own goes on from there, and ends with
+        the same bits as one that was never interrupted.
+    progress : bool
+        Show a progress bar, on a terminal only.
+
+    Raises
+    ------
+    ParameterError
+        If the arrays do not fit together, the optimiser refuses the coefficients, or training diverges.
+    """
+    seeds, steps = np.array(seeds, dtype=np.int64), np.array(steps, dtype=np.int64)
+    require(
+        seeds.ndim == 1 and len(seeds) >= 1 and steps.shape == seeds.shape and bool((steps >= 0).all()),
+        f"training takes S >= 1 seeds and a number of steps >= 0 for each, got {seeds.tolist()} and {steps.tolist()}",
+    )
+    require((coefficients is None) == (pattern is None), "training takes coefficients and pattern together or neither")
+    if coefficients is None:
+        coefficients, pattern = np.ones((1, 1)), np.zeros((len(seeds), steps.max()), dtype=np.int64)
+    require(
+        len(pattern) == len(seeds) and pattern.shape[1] >= steps.max(),
+        f"training {len(seeds)} seeds for {steps.max()} steps needs as large a pattern, got shape {pattern.shape}",
+    )
+    ran = pattern[:, : steps.max()][np.arange(steps.max()) < steps[:, None]]
+    optimizer.check(coefficients[np.unique(ran)])
+
+    with checkpoint.held(seeds, steps, coefficients, pattern) if checkpoint else nullcontext():
+        return _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoint, progress)
+
+
+def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoint, progress) -> Trajectory:
+    grids = [np.union1d(np.arange(0, T, task.evaluate_every), T) for T in steps.tolist()]
+    state = checkpoint.load() if checkpoint else None
+    if state is None:
+        trajectory, first, start, parameters = None, 0, 0, None
+    else:
+        trajectory = Trajectory.from_arrays(state)
+        first, start, parameters = int(state["at_row"]), int(state["at_step"]), state["at_parameters"]
+
+    def save(row: int, t: int, parameters: np.ndarray) -> None:
+        at = {"at_row": np.array(row), "at_step": np.array(t), "at_parameters": parameters}
+        checkpoint.save(trajectory.arrays() | at)
+
+    done = int(steps[:first].sum()) + start
+    with tqdm(total=int(steps.sum()), initial=done, unit="step", disable=None if progress else True) as bar:
+        for row in range(first, len(seeds)):
+            problem = task.problem(data, int(seeds[row]))
+            if not start:
+                parameters = problem.initial()
+            if trajectory is None:
+                trajectory = _blank(seeds, steps, np.unique(np.concatenate(grids)), task.verify_every, len(parameters))
+            columns = dict(zip(grids[row].tolist(), np.searchsorted(trajectory.evaluated, grids[row]), strict=True))
+            score = None  # of the parameters as they are; None after an update
+            for t in range(start, int(steps[row]) + 1):
+                if t in columns:
+                    score = score or problem.score(parameters)
+                    for name, value in score.items():
+                        blank = np.full((len(seeds), len(trajectory.evaluated)), np.nan)
+                        trajectory.scores.setdefault(name, blank)[row, columns[t]] = value
+                if t == steps[row]:
+                    break
+                if t % task.verify_every == 0:
+                    trajectory.parameters[row, t // task.verify_every] = parameters
+                c = coefficients[pattern[row, t]]
+                if c.any():
+                    gradient = problem.gradient(parameters, c, t)
+                    recovered = problem.recovered_samples(c)
+                    parameters = optimizer.step(parameters, gradient, problem.n_samples, recovered)
+                    if not np.isfinite(parameters).all():
+                        raise ParameterError(
+                            f"training diverged: seed {seeds[row]} has parameters that are not finite after "
+                            f"iteration {t}; a smaller optimizer.learning_rate may help"
+                        )
+                    score = None
+                else:  # the time passed, the model stays: no momentum, no decay
+                    trajectory.skipped[row] += 1
+                bar.update()
+                if checkpoint and checkpoint.due:
+                    save(row, t + 1, parameters)
+            start = 0
+            if checkpoint:
+                save(row + 1, 0, parameters)
+    return trajectory
+
+
+def _blank(seeds, steps, evaluated, verify_every: int, l: int) -> Trajectory:
+    verified = np.arange(0, steps.max(), verify_every)
+    return Trajectory(
+        seeds=seeds,
+        steps=steps,
+        evaluated=evaluated,
+        scores={},
+        verified=verified,
+        parameters=np.full((len(seeds), len(verified), l), np.nan, dtype=np.float32),
+        skipped=np.zeros(len(seeds), dtype=np.int64),
+    )

@@ -1,0 +1,234 @@
+"""The parts of gcexp.codes.base on toy codes whose answers are known by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gcexp.codes import Code, CyclicRepetition, Quorum, arcs
+from gcexp.errors import DecodingError, ParameterError
+
+
+def test_arcs_wrap_around():
+    np.testing.assert_array_equal(arcs(3, 2), [[0, 1], [1, 2], [2, 0]])
+    assert arcs(4, 0).shape == (4, 0)
+
+
+# --- Quorum -------------------------------------------------------------------------------------------------
+
+
+def test_quorum_is_met_by_any_alternative():
+    quorum = Quorum([0, 1, 2], [(1, 3), (2, 2)])  # three first messages, or two second ones
+    heard = np.array([[1, 1, 1, 0], [2, 2, 0, 0], [2, 1, 0, 9], [0, 0, 0, 9]])
+    np.testing.assert_array_equal(quorum.met(heard), [True, True, False, False])
+    np.testing.assert_array_equal(quorum.met(heard.reshape(2, 2, 4)), [[True, True], [False, False]])
+
+
+def test_quorum_index_is_a_slice_where_possible():
+    assert Quorum(range(2, 5), [(1, 1)]).index == slice(2, 5)
+    np.testing.assert_array_equal(Quorum([0, 2], [(1, 1)]).index, [0, 2])
+    np.testing.assert_array_equal(Quorum([1, 0], [(1, 1)]).index, [1, 0])
+
+
+def test_quorum_holds_plain_integers_and_compares_by_value():
+    quorum = Quorum(np.arange(3), np.array([[1, 2]]))
+    assert quorum == Quorum((0, 1, 2), [(1, 2)]) and hash(quorum) == hash(Quorum(range(3), [(1, 2)]))
+    assert all(type(w) is int for w in quorum.workers)
+
+
+@pytest.mark.parametrize("need", [[], [(2, 1), (1, 2)], [(1, 1), (1, 2)], [(1, 4)], [(1, -1)]])
+def test_quorum_refuses_needs_that_make_no_sense(need):
+    with pytest.raises(ParameterError):
+        Quorum(range(3), need)
+
+
+def test_met_asks_for_every_quorum():
+    code = Code(np.eye(4), quorums=[Quorum([0, 1], [(1, 1)]), Quorum([2, 3], [(1, 1)])], recovers=2)
+    np.testing.assert_array_equal(code.met([[1, 0, 0, 1], [1, 1, 0, 0]]), [True, False])
+    np.testing.assert_array_equal(Code(np.eye(4), recovers=0).met([[0, 0, 0, 0]]), [True])
+
+
+# --- several messages per worker ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def interleaved():
+    """Worker 1 sends rows 0 and 2 (in that order), worker 0 sends row 1, worker 2 nothing."""
+    return Code([[1, 1, 0], [0, 1, 1], [0, 0, 1]], owner=[1, 0, 1], n=3, promise="least_squares")
+
+
+def test_rank_is_the_place_in_the_workers_order(interleaved):
+    np.testing.assert_array_equal(interleaved.messages, [1, 2, 0])
+    np.testing.assert_array_equal(interleaved.rank, [0, 0, 1])
+
+
+def test_received_follows_the_sending_order(interleaved):
+    heard = np.array([[0, 1, 0], [1, 1, 0], [0, 2, 0]])
+    np.testing.assert_array_equal(interleaved.received(heard), [[1, 0, 0], [1, 1, 0], [1, 0, 1]])
+
+
+def test_work_counts_partitions_once(interleaved):
+    np.testing.assert_array_equal(interleaved.work(0), [0, 0, 0])
+    np.testing.assert_array_equal(interleaved.work(1), [2, 2, 0])
+    np.testing.assert_array_equal(interleaved.work(2), [2, 3, 0])
+    np.testing.assert_array_equal(interleaved.load, [2, 3, 0])
+    twice = Code([[1, 1, 0], [0, 1, 0]], owner=[0, 0])
+    np.testing.assert_array_equal(twice.load, [2])
+
+
+def test_stored_zeros_are_part_of_the_assignment():
+    from scipy import sparse
+
+    B = sparse.csr_array((np.array([1.0, 0.0, 1.0]), ([0, 0, 1], [0, 1, 1])), shape=(2, 2))
+    np.testing.assert_array_equal(Code(B).assignment, [[True, True], [False, True]])
+    np.testing.assert_array_equal(Code(B).load, [2, 1])
+
+
+def test_default_weights_are_least_squares(interleaved):
+    decoding = interleaved.decode([[0, 2, 0], [1, 1, 0], [0, 0, 0]])
+    expected = [[1, 1, 1], [2 / 3, 4 / 3, 2 / 3], [0, 0, 0]]
+    np.testing.assert_allclose(decoding.coefficients, expected, atol=1e-12)
+    np.testing.assert_allclose(decoding.error, [0, 1 / 9, 1], atol=1e-12)
+    np.testing.assert_allclose(decoding.noise_gain, [2**0.5, 8**0.5 / 3, 0], atol=1e-12)
+
+
+def test_recovered_counts_ones():
+    decoding = Code(np.eye(4), recovers=0).decode([[1, 0, 1, 1]])
+    np.testing.assert_array_equal(decoding.recovered, [0.75])
+    np.testing.assert_array_equal(decoding.weights, [[[1, 0, 1, 1]]])
+
+
+# --- complex codes and blocks -------------------------------------------------------------------------------
+
+
+def test_complex_code_decodes_to_the_real_sum():
+    code = Code([[1, 1j], [1, -1j]], quorums=[Quorum(range(2), [(1, 2)])])
+    assert code.encoding.dtype == np.complex128 and code.length == 2
+    decoding = code.decode([[1, 1]])
+    np.testing.assert_array_equal(decoding.coefficients, [[1, 1]])
+    np.testing.assert_allclose(decoding.weights[0, 0], [(1 - 1j) / 2, (1 + 1j) / 2])
+    g = np.array([[1.0, 2, 3], [4, 5, 6]])
+    answer = code.combine(code.encode(g), decoding.weights[0])
+    assert answer.dtype == np.float64
+    np.testing.assert_allclose(answer, g.sum(0))
+
+
+@pytest.fixture
+def halves():
+    """Any two of three workers: first half, second half, and the sum of both halves."""
+    return Code([[1, 0], [0, 1], [1, 1]], blocks=2, quorums=[Quorum(range(3), [(1, 2)])])
+
+
+def test_blocks_cut_the_gradient(halves):
+    assert (halves.k, halves.blocks, halves.length) == (1, 2, 0.5)
+    np.testing.assert_array_equal(halves.load, [1, 1, 1])
+    g = np.array([[1.0, 2, 3, 4, 5]])  # padded to 1 2 3 | 4 5 0
+    sent = halves.encode(g)
+    np.testing.assert_array_equal(sent, [[1, 2, 3], [4, 5, 0], [5, 7, 3]])
+    decoding = halves.decode([[1, 1, 0], [0, 1, 1], [1, 0, 1], [1, 1, 1]])
+    np.testing.assert_array_equal(decoding.coefficients, np.ones((4, 1)))
+    assert decoding.weights.shape == (4, 2, 3) and (decoding.residual < 1e-12).all()
+    for weights in decoding.weights:
+        np.testing.assert_allclose(halves.combine(sent, weights), [1, 2, 3, 4, 5, 0], atol=1e-12)
+
+
+def test_mixed_blocks_below_the_threshold_give_zero(halves):
+    decoding = halves.decode([[1, 0, 0], [0, 0, 1], [0, 0, 0]])
+    np.testing.assert_array_equal(decoding.coefficients, np.zeros((3, 1)))
+    np.testing.assert_allclose(decoding.residual, [0.5, 0.5, 0])
+    assert decoding.weights[0].any()  # nothing is hidden: the weights are those of the decoder
+
+
+# --- promises -----------------------------------------------------------------------------------------------
+
+
+def test_an_indicator_that_recovers_too_few_raises():
+    code = Code(np.eye(3), quorums=[Quorum(range(3), [(1, 2)])])
+    with pytest.raises(DecodingError, match=r"workers \[0, 2\].*2 partitions \(at least 3\)"):
+        code.decode([[1, 1, 1], [1, 0, 1]])
+    assert code.decode([[1, 0, 0]]).recovered == pytest.approx(1 / 3)  # below the quorum: best effort
+
+
+def test_an_indicator_that_is_not_one_raises():
+    code = Code([[1, 2]], quorums=[Quorum([0], [(1, 1)])], recovers=0)
+    with pytest.raises(DecodingError, match="residual"):
+        code.decode([[1]])
+
+
+@pytest.mark.parametrize("promise", ["linear", "least_squares", "indicator"])
+def test_mixed_blocks_break_every_promise(promise):
+    with pytest.raises(DecodingError, match=r"residual (5|1)\.0e"):
+        Code(np.eye(2), blocks=2, promise=promise, recovers=0).decode([[1, 0]])
+
+
+def test_a_promised_indicator_is_rounded():
+    class Sloppy(Code):
+        def weights(self, heard):
+            return heard * (1 + 1e-9)
+
+    code = Sloppy(np.eye(2), quorums=[Quorum(range(2), [(1, 2)])])
+    decoding = code.decode([[1, 1], [1, 0]])
+    np.testing.assert_array_equal(decoding.coefficients, [[1, 1], [1 + 1e-9, 0]])
+    assert decoding.residual[0] == pytest.approx(1e-9)
+
+
+def test_scaled_weights_are_caught():
+    class Doubled(CyclicRepetition):
+        def weights(self, heard):
+            return 2 * super().weights(heard)
+
+    with pytest.raises(DecodingError, match=r"Doubled\(n=5, s=2, seed=0\)"):
+        Doubled(5, 2).decode([[1, 1, 1, 0, 0]])
+
+
+def test_exact_codes_have_equal_bits():
+    heard = np.array([[1, 1, 1, 0, 1]])
+    np.testing.assert_array_equal(CyclicRepetition(5, 2, seed=1).decode(heard).coefficients, np.ones((1, 5)))
+
+
+# --- what is refused ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"owner": [0]}, "one worker per message"),
+        ({"blocks": 2}, "not a multiple of blocks=2"),
+        ({"promise": "exact"}, "promise is one of"),
+    ],
+)
+def test_code_refuses(given, message):
+    with pytest.raises(ParameterError, match=message):
+        Code(np.eye(3), **given)
+
+
+def test_patterns_may_be_one_row_or_booleans():
+    code = Code(np.eye(3), recovers=0)
+    np.testing.assert_array_equal(code.decode([True, False, True]).coefficients, [[1, 0, 1]])
+    np.testing.assert_array_equal(code.decode(np.array([[True, False, True]])).coefficients, [[1, 0, 1]])
+
+
+def test_decode_of_no_pattern_is_empty(halves):
+    decoding = halves.decode(np.empty((0, 3), dtype=int))
+    assert decoding.weights.shape == (0, 2, 3)
+    assert decoding.error.shape == decoding.recovered.shape == decoding.noise_gain.shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("heard", "message"),
+    [
+        ([[1, 0]], "n=3"),
+        ([[1.0, 0, 0]], "float"),
+        ([[2, 0, 0]], "between 0 and 1"),
+        ([[-1, 0, 0]], "between 0 and 1"),
+    ],
+)
+def test_decode_refuses(heard, message):
+    with pytest.raises(ParameterError, match=message):
+        Code(np.eye(3)).decode(heard)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_encode_refuses_what_is_not_finite(bad):
+    with pytest.raises(ParameterError, match="NaN"):
+        Code(np.eye(2)).encode([[1.0], [bad]])

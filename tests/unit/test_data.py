@@ -1,0 +1,512 @@
+"""Data sets: where files come from, what is refused, and what a task gets."""
+
+import dataclasses
+import gzip
+import hashlib
+import http.server
+import json
+import os
+import re
+import signal
+import struct
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gcexp.data import datasets, load, prepare
+from gcexp.data.fetch import fetch
+from gcexp.data.readers import IMAGES, LABELS, read_idx
+from gcexp.data.sources import DIGITS, MNIST, RawFile
+from gcexp.errors import DataError, UserError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def real_mnist():
+    """The folder with the published files, if this machine has one."""
+    for folder in (os.environ.get("GCEXP_DATA"), ROOT.parent / "shared" / "data"):
+        if folder and all((Path(folder) / "mnist" / file.name).exists() for file in MNIST.files):
+            return Path(folder)
+    return None
+
+
+REAL_MNIST = real_mnist()
+
+
+@pytest.fixture(autouse=True)
+def no_surroundings(monkeypatch):
+    """Neither the user's data folder nor a proxy takes part in a test."""
+    monkeypatch.delenv("GCEXP_DATA", raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+def idx(array, magic):
+    return struct.pack(f">{1 + array.ndim}I", magic, *array.shape) + array.tobytes()
+
+
+def tiny_contents():
+    """Four idx files of 20 and 5 images of 3 x 2, by name."""
+    draw = np.random.default_rng(0)
+    contents = {}
+    for split, N in (("train", 20), ("t10k", 5)):
+        x, y = draw.integers(0, 256, (N, 3, 2), np.uint8), draw.integers(0, 10, N, np.uint8)
+        contents[f"{split}-images-idx3-ubyte.gz"] = gzip.compress(idx(x, IMAGES), mtime=0)
+        contents[f"{split}-labels-idx1-ubyte.gz"] = gzip.compress(idx(y, LABELS), mtime=0)
+    return contents
+
+
+def source_of(contents, mirrors=()):
+    """The data set mnist, but made of these files."""
+    files = [
+        RawFile(name, len(content), hashlib.sha256(content).hexdigest(), tuple(m + name for m in mirrors))
+        for name, content in contents.items()
+    ]
+    return dataclasses.replace(MNIST, files=tuple(files))
+
+
+def write(folder, contents):
+    folder.mkdir(parents=True)
+    for name, content in contents.items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+@pytest.fixture
+def contents():
+    return tiny_contents()
+
+
+# ---- local folder ----
+
+
+@pytest.mark.parametrize("layout", ["mnist", "."])
+@pytest.mark.parametrize("given", ["argument", "environment"])
+def test_local_folder_in_both_layouts(tmp_path, monkeypatch, contents, layout, given):
+    folder = write(tmp_path / "data" / layout, contents)
+    data_dir = tmp_path / "data"
+    if given == "environment":
+        monkeypatch.setenv("GCEXP_DATA", str(data_dir))
+        data_dir = None
+    paths = fetch(source_of(contents), data_dir)
+    assert [p.resolve() for p in paths] == [(folder / name).resolve() for name in contents]
+
+
+def test_argument_wins_over_environment(tmp_path, monkeypatch, contents):
+    monkeypatch.setenv("GCEXP_DATA", str(tmp_path / "nowhere"))
+    folder = write(tmp_path / "data", contents)
+    assert fetch(source_of(contents), folder)[0].parent == folder
+
+
+def test_missing_file_names_what_was_looked_for_where(tmp_path, monkeypatch, contents):
+    name = list(contents)[2]
+    folder = write(tmp_path / "data", {n: c for n, c in contents.items() if n != name})
+    monkeypatch.setenv("GCEXP_DATA", str(folder))
+    raw = write(tmp_path / "raw" / "mnist", contents)
+    with pytest.raises(DataError) as error:  # neither a download nor the file in raw_dir is taken in silence
+        fetch(source_of(contents), raw_dir=raw.parent)
+    for part in (name, "$GCEXP_DATA", str(folder / "mnist" / name), str(folder / name)):
+        assert part in str(error.value)
+
+
+@pytest.mark.parametrize("local", [True, False])
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "empty"])
+def test_damaged_raw_file_is_told_with_both_checksums(tmp_path, contents, damage, local):
+    name, content = next(iter(contents.items()))
+    flipped = bytearray(content)
+    flipped[len(content) // 2] ^= 1
+    bad = {"truncated": content[:-7], "flipped": bytes(flipped), "empty": b""}[damage]
+    folder = write(tmp_path / "mnist", contents | {name: bad})
+    output = tmp_path / "out.npz"
+    with pytest.raises(DataError) as error:
+        where = {"data_dir": tmp_path} if local else {"raw_dir": tmp_path}
+        prepare(source_of(contents), output, **where)
+    sentence = str(error.value)
+    for sha in (hashlib.sha256(content).hexdigest(), hashlib.sha256(bad).hexdigest()):
+        assert sha in sentence
+    assert sentence.startswith(str(folder / name)) and "\n" not in sentence
+    assert f"({len(bad)} bytes, expected {len(content)})" in sentence
+    assert not output.exists() and not output.with_suffix(".json").exists()
+    assert (folder / name).read_bytes() == bad  # never replaced
+
+
+def test_folder_in_place_of_a_file_is_a_sentence(tmp_path, contents):
+    name = next(iter(contents))
+    (tmp_path / name).mkdir()
+    with pytest.raises(DataError, match=rf"{name}: cannot be read \("):
+        fetch(source_of(contents), tmp_path)
+
+
+# ---- download ----
+
+
+class Mirrors:
+    """A web server: `pages` maps a path to bytes, to a status, or to (bytes, promised length)."""
+
+    def __init__(self):
+        self.pages, self.asked, self.release = {}, [], threading.Event()
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                outer.asked.append(self.path)
+                page = outer.pages.get(self.path, 404)
+                if isinstance(page, int):
+                    return self.send_error(page)
+                body, promised, stalls = (
+                    (*page, False, False)[:3] if isinstance(page, tuple) else (page, 0, False)
+                )
+                self.send_response(200)
+                self.send_header("Content-Length", str(promised or len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+                self.wfile.flush()
+                if stalls:
+                    outer.release.wait(20)
+
+            def log_message(self, *args):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(
+            target=self.server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        ).start()
+
+    def serve(self, mirror, contents):
+        self.pages |= {f"/{mirror}/{name}": page for name, page in contents.items()}
+
+    def close(self):
+        self.release.set()
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture
+def mirrors():
+    served = Mirrors()
+    yield served
+    served.close()
+
+
+def both(mirrors, contents):
+    return source_of(contents, [f"{mirrors.url}/a/", f"{mirrors.url}/b/"])
+
+
+def test_download_once(tmp_path, mirrors, contents):
+    mirrors.serve("a", contents)
+    source = both(mirrors, contents)
+    paths = fetch(source, raw_dir=tmp_path)
+    assert [p.read_bytes() for p in paths] == list(contents.values())
+    assert sorted(p.name for p in (tmp_path / "mnist").iterdir()) == sorted(contents)
+    assert fetch(source, raw_dir=tmp_path) == paths
+    assert mirrors.asked == [f"/a/{name}" for name in contents]
+
+
+@pytest.mark.parametrize("fault", ["status", "wrong", "truncated", "nobody"])
+def test_second_mirror_takes_over(tmp_path, mirrors, contents, fault):
+    mirrors.serve("b", contents)
+    source = both(mirrors, contents)
+    if fault == "nobody":
+        source = source_of(contents, ["http://127.0.0.1:9/", f"{mirrors.url}/b/"])
+    else:
+        bad = {"status": lambda c: 503, "wrong": lambda c: c[::-1], "truncated": lambda c: (c[:30], len(c))}[
+            fault
+        ]
+        mirrors.serve("a", {name: bad(content) for name, content in contents.items()})
+    paths = fetch(source, raw_dir=tmp_path)
+    assert [p.read_bytes() for p in paths] == list(contents.values())
+    assert len(list((tmp_path / "mnist").iterdir())) == len(contents)
+
+
+def test_bad_mirrors_leave_no_file_and_one_sentence(tmp_path, mirrors, contents):
+    name, content = next(iter(contents.items()))
+    mirrors.serve("a", {name: content[:-1]})  # complete as far as HTTP knows
+    mirrors.serve("b", {name: (content[:-1], len(content))})
+    with pytest.raises(DataError) as error:
+        fetch(both(mirrors, contents), raw_dir=tmp_path)
+    sentence = str(error.value)
+    shas = [hashlib.sha256(c).hexdigest() for c in (content, content[:-1])]
+    for part in (
+        name,
+        f"{mirrors.url}/a/{name}",
+        f"{mirrors.url}/b/{name}",
+        "data_dir",
+        "$GCEXP_DATA",
+        *shas,
+    ):
+        assert part in sentence
+    assert "\n" not in sentence
+    assert list((tmp_path / "mnist").iterdir()) == []
+
+
+def test_no_mirror_answers(tmp_path, mirrors, contents):
+    with pytest.raises(DataError, match=r"could not be downloaded from .*/a/.*404.* or .*/b/.*404.*; get it"):
+        fetch(both(mirrors, contents), raw_dir=tmp_path)
+
+
+def test_killed_download_is_never_used(tmp_path, mirrors, contents):
+    name, content = next(iter(contents.items()))
+    mirrors.serve("a", {name: (content[: len(content) // 2], len(content), True)})  # half of it, then nothing
+    source = both(mirrors, contents)
+    program = f"""
+        from pathlib import Path
+        from gcexp.data.fetch import fetch
+        from gcexp.data.sources import RawFile, Source
+        source = Source("mnist", ({source.files[0]!r},), None, 255, 10)
+        fetch(source, raw_dir=Path({str(tmp_path)!r}))
+    """
+    job = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(program)], cwd=ROOT, stderr=subprocess.DEVNULL
+    )
+    try:
+        folder, deadline = tmp_path / "mnist", time.monotonic() + 20
+        while not (folder.exists() and any(folder.iterdir())):
+            assert time.monotonic() < deadline and job.poll() is None
+            time.sleep(0.01)
+    finally:
+        job.send_signal(signal.SIGKILL)
+        job.wait()
+    assert any(folder.iterdir()) and not (folder / name).exists()
+    mirrors.serve("a", contents)
+    assert [p.read_bytes() for p in fetch(source, raw_dir=tmp_path)] == list(contents.values())
+
+
+def test_unwritable_raw_dir_is_a_sentence(tmp_path, mirrors, contents):
+    mirrors.serve("a", contents)
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(UserError, match=r"cannot be written \("):
+        fetch(both(mirrors, contents), raw_dir=tmp_path / "file")
+
+
+def test_pooch_is_imported_for_downloads_alone(tmp_path, contents):
+    write(tmp_path / "mnist", contents)
+    program = f"""
+        import sys
+        from gcexp.data import prepare
+        from gcexp.data.fetch import fetch
+        try:
+            prepare("mnist", "never.npz", {str(tmp_path)!r})
+        except Exception as error:
+            assert "expected sha256" in str(error), error
+        slow = {{"pooch", "requests", "sklearn", "torch"}} & set(sys.modules)
+        assert not slow, slow
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(program)], cwd=ROOT, check=True)
+
+
+# ---- idx files ----
+
+
+def test_idx_is_read(tmp_path):
+    x = np.arange(24, dtype=np.uint8).reshape(4, 3, 2)
+    (tmp_path / "x.gz").write_bytes(gzip.compress(idx(x, IMAGES)))
+    (tmp_path / "y.gz").write_bytes(gzip.compress(idx(x[:, 0, 0], LABELS)))
+    np.testing.assert_array_equal(read_idx(tmp_path / "x.gz", IMAGES), x)
+    np.testing.assert_array_equal(read_idx(tmp_path / "y.gz", LABELS), x[:, 0, 0])
+
+
+GOOD = idx(np.zeros((4, 3, 2), np.uint8), IMAGES)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (gzip.compress(GOOD)[:-9], "is not a complete gzip file"),
+        (GOOD, "is not a complete gzip file"),
+        (b"", "an idx header has 16 bytes, found 0|is not a complete gzip file"),
+        (gzip.compress(GOOD[:10]), "an idx header has 16 bytes, found 10"),
+        (gzip.compress(idx(np.zeros(24, np.uint8), LABELS)), "expected idx magic 2051, found 2049"),
+        (gzip.compress(GOOD[:-1]), "the header says 4 x 3 x 2 bytes, found 23"),
+        (gzip.compress(GOOD + b"0"), "the header says 4 x 3 x 2 bytes, found 25"),
+    ],
+)
+def test_damaged_idx_is_a_sentence(tmp_path, content, sentence):
+    (tmp_path / "x.gz").write_bytes(content)
+    with pytest.raises(DataError, match=rf"x\.gz: ({sentence})"):
+        read_idx(tmp_path / "x.gz", IMAGES)
+
+
+def test_images_and_labels_must_be_as_many(tmp_path, contents):
+    contents["train-labels-idx1-ubyte.gz"] = gzip.compress(idx(np.zeros(19, np.uint8), LABELS))
+    write(tmp_path / "mnist", contents)
+    with pytest.raises(DataError, match="20 images, but .* 19 labels"):
+        prepare(source_of(contents), tmp_path / "out.npz", tmp_path)
+
+
+# ---- prepared files ----
+
+
+@pytest.fixture
+def prepared(tmp_path, contents):
+    write(tmp_path / "mnist", contents)
+    prepare(source_of(contents), tmp_path / "out" / "mnist.npz", tmp_path)
+    return tmp_path / "out" / "mnist.npz"
+
+
+def test_prepared_and_loaded(prepared, contents):
+    data = load(prepared)
+    raw = gzip.decompress(contents["train-images-idx3-ubyte.gz"])[16:]
+    x = np.frombuffer(raw, np.uint8).reshape(20, 6)
+    np.testing.assert_array_equal(data.x_train, (x / 255).astype(np.float32))
+    assert data.x_train.dtype == data.x_test.dtype == np.float32 and data.x_train.flags.c_contiguous
+    assert data.y_train.dtype == data.y_test.dtype == np.int64
+    assert (data.name, data.note, data.x_test.shape, data.y_test.shape) == ("mnist", "", (5, 6), (5,))
+    assert sorted(p.name for p in prepared.parent.iterdir()) == ["mnist.json", "mnist.npz"]
+
+
+def test_sidecar_says_what_the_file_is(prepared, contents, tmp_path):
+    record = json.loads(prepared.with_suffix(".json").read_text())
+    assert record["sha256"] == hashlib.sha256(prepared.read_bytes()).hexdigest()
+    assert record["bytes"] == prepared.stat().st_size
+    assert record["shapes"] == {"x_train": [20, 6], "y_train": [20], "x_test": [5, 6], "y_test": [5]}
+    assert record["raw"] == {name: hashlib.sha256(c).hexdigest() for name, c in contents.items()}
+    assert (record["dataset"], record["scale"], record["classes"], record["note"]) == ("mnist", 255, 10, "")
+    assert str(tmp_path) not in prepared.with_suffix(".json").read_text()
+
+
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "empty"])
+def test_damaged_prepared_file_is_told_with_both_checksums(prepared, damage):
+    good = prepared.read_bytes()
+    flipped = bytearray(good)
+    flipped[len(good) // 2] ^= 1
+    bad = {"truncated": good[:-100], "flipped": bytes(flipped), "empty": b""}[damage]
+    prepared.write_bytes(bad)
+    with pytest.raises(DataError) as error:
+        load(prepared)
+    sentence = str(error.value)
+    for part in (
+        str(prepared),
+        *(hashlib.sha256(c).hexdigest() for c in (good, bad)),
+        "delete it and run again",
+    ):
+        assert part in sentence
+
+
+def test_sidecar_missing_or_damaged(prepared):
+    sidecar = prepared.with_suffix(".json")
+    whole = sidecar.read_text()
+    for text in ("", whole[:40], "[]", "3", json.dumps({"sha256": "0"}), "\udcff"):
+        sidecar.write_text(text, errors="surrogateescape")
+        with pytest.raises(DataError, match="mnist.json: expected .* found .* delete both and run again"):
+            load(prepared)
+    sidecar.unlink()
+    with pytest.raises(DataError, match="mnist.json, found no such file; delete .*mnist.npz and run again"):
+        load(prepared)
+
+
+def test_prepared_file_missing(prepared):
+    prepared.unlink()
+    with pytest.raises(DataError, match="mnist.npz: there is no such file; prepare"):
+        load(prepared)
+
+
+def test_interrupted_between_the_two_renames(prepared, tmp_path, monkeypatch):
+    """The new sidecar stands beside the old array file: refused, not taken for a pair."""
+    others = {
+        name: gzip.compress(gzip.decompress(c)[:-1] + b"\0", mtime=0) for name, c in tiny_contents().items()
+    }
+    write(tmp_path / "other", others)
+    real = os.replace
+
+    def replace(temporary, path):
+        if Path(path).suffix == ".npz":
+            raise KeyboardInterrupt
+        real(temporary, path)
+
+    monkeypatch.setattr(os, "replace", replace)
+    with pytest.raises(KeyboardInterrupt):
+        prepare(source_of(others), prepared, tmp_path / "other")
+    assert sorted(p.name for p in prepared.parent.iterdir()) == ["mnist.json", "mnist.npz"]
+    with pytest.raises(DataError, match="expected sha256"):
+        load(prepared)
+
+
+@pytest.mark.parametrize("obstacle", ["file", "folder"])
+def test_unwritable_output_is_a_sentence(tmp_path, obstacle):
+    if obstacle == "file":
+        (tmp_path / "prepared").write_text("in the way")
+    else:
+        (tmp_path / "prepared" / "digits.npz").mkdir(parents=True)
+    with pytest.raises(UserError, match=r"digits\.npz: cannot be written \("):
+        prepare("digits", tmp_path / "prepared" / "digits.npz")
+    assert not list(tmp_path.rglob("*.tmp"))
+
+
+def test_output_is_npz(tmp_path):
+    with pytest.raises(UserError, match="a prepared file is named .npz"):
+        prepare("digits", tmp_path / "digits.json")
+
+
+# ---- the data sets ----
+
+
+def test_unknown_data_set_suggests_the_nearest(tmp_path):
+    with pytest.raises(
+        UserError, match=r"unknown data set 'minst'; did you mean 'mnist'\? \(allowed: digits, mnist\)"
+    ):
+        prepare("minst", tmp_path / "minst.npz")
+    assert datasets() == ["digits", "mnist"]
+
+
+def test_digits(tmp_path, monkeypatch):
+    monkeypatch.setenv("GCEXP_DATA", str(tmp_path / "nowhere"))  # has no say: no raw files
+    prepare("digits", tmp_path / "digits.npz")
+    with np.load(tmp_path / "digits.npz") as stored:
+        assert {name: stored[name].dtype for name in stored} == dict.fromkeys(
+            ["x_train", "y_train", "x_test", "y_test"], np.uint8
+        )
+    data = load(tmp_path / "digits.npz")
+    assert (data.x_train.shape, data.x_test.shape) == ((1497, 64), (300, 64))
+    assert data.x_train.min() == 0 and data.x_train.max() == 1 and "scikit-learn" in data.note
+    y = np.concatenate([data.y_train, data.y_test])
+    assert np.bincount(y).tolist() == [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
+    assert np.bincount(data.y_test, minlength=10).min() > 15  # shuffled
+
+    from sklearn.datasets import load_digits
+
+    bundled = load_digits()
+    rows = set(zip(map(tuple, bundled.data.astype(int).tolist()), bundled.target.tolist(), strict=True))
+    x = np.rint(16 * np.concatenate([data.x_train, data.x_test])).astype(int).tolist()
+    assert set(zip(map(tuple, x), y.tolist(), strict=True)) == rows
+
+
+def test_prepare_gives_the_same_bytes(tmp_path):
+    for name in ("a", "b"):
+        prepare("digits", tmp_path / name / "digits.npz")
+    for name in ("digits.npz", "digits.json"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+    with zipfile.ZipFile(tmp_path / "a" / "digits.npz") as members:  # the clock does not enter
+        assert {member.date_time[0] for member in members.infolist()} == {1980}
+
+
+def test_data_readme_lists_the_checksums_of_the_code():
+    readme = (ROOT / "data" / "README.md").read_text()
+    listed = re.findall(r"^\| (\S+) \| (\d+) \| ([0-9a-f]{64}) \|$", readme, re.M)
+    assert listed == [(f.name, str(f.size), f.sha256) for s in (MNIST, DIGITS) for f in s.files]
+    assert all(len(f.urls) >= 2 for f in MNIST.files)
+    assert all(
+        url.removesuffix(f.name) in readme and url.endswith("/" + f.name)
+        for f in MNIST.files
+        for url in f.urls
+    )
+
+
+@pytest.mark.skipif(REAL_MNIST is None, reason="MNIST is neither in $GCEXP_DATA nor in ../shared/data")
+def test_real_mnist(tmp_path):
+    output = tmp_path / "mnist.npz"
+    prepare("mnist", output, REAL_MNIST)
+    with np.load(output) as stored:
+        assert (int(stored["x_train"].sum()), int(stored["x_test"].sum())) == (1567298545, 264923200)
+    data = load(output)
+    assert (data.x_train.shape, data.x_test.shape) == ((60000, 784), (10000, 784))
+    assert np.bincount(data.y_train).tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
+    assert np.bincount(data.y_test).tolist() == [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]
+    assert data.x_train.min() == 0 and data.x_train.max() == 1

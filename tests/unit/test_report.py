@@ -1,0 +1,161 @@
+"""Scorecard and page: fixed order and bytes, nothing that people write becomes markup."""
+
+import html.parser
+import json
+
+import pytest
+
+from gcexp.errors import DataError
+from gcexp.report import write_report
+from gcexp.scorecard import FIELDS, collect, counts, to_markdown, write_json, write_markdown
+
+NASTY = "a | b\n<script>alert('x')</script> & *c* [d](javascript:e) $m$"
+
+
+def entry(paper="adaptive", target="fig3", outcome="reproduced", inputs="paper", **more):
+    words = {
+        "id": "c",
+        "source": "Fig. 3",
+        "statement": "G-AGC is fastest",
+        "measured": {"b / a": 1.25, "c / a": "inf"},
+    }
+    rest = {"expected": "> 1", "tolerance": None, "reason": "" if outcome == "reproduced" else "measured 1"}
+    found = {"paper": paper, "target": target, "outcome": outcome, "inputs": inputs} | words | rest | more
+    return {name: found[name] for name in FIELDS}
+
+
+def files(folder, *lists):
+    folder.mkdir(exist_ok=True)
+    for place, entries in enumerate(lists):
+        (folder / f"{place}.json").write_text(json.dumps(entries))
+    return [folder / f"{place}.json" for place in range(len(lists))]
+
+
+def test_collect_sorts_by_paper_and_target_and_keeps_claims_in_order(tmp_path):
+    lists = [
+        [entry("soft_bibd", "fig1", id="z"), entry("soft_bibd", "fig1", id="a")],
+        [entry(target="fig4")],
+        [entry()],
+    ]
+    paths = files(tmp_path, *lists)
+    found = collect(paths)
+    assert [(e["paper"], e["target"], e["id"]) for e in found] == [
+        *(("adaptive", "fig3", "c"), ("adaptive", "fig4", "c")),
+        *(("soft_bibd", "fig1", "z"), ("soft_bibd", "fig1", "a")),
+    ]
+    assert collect(reversed(paths)) == found
+
+
+def test_same_bytes(tmp_path):
+    entries = [entry(statement="β ≥ 2"), entry(outcome="not reproduced", inputs="assumed")]
+    for name in "ab":
+        write_json(entries, tmp_path / f"{name}.json")
+        write_markdown(entries, tmp_path / f"{name}.md")
+    for suffix in (".json", ".md"):
+        assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
+    assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8")) == entries
+    assert "β ≥ 2" in (tmp_path / "a.json").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("content", [None, "[", "{}", "[1]", '[{"paper": "a"}]'])
+def test_damaged_claims(content, tmp_path):
+    path = tmp_path / "c.json"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(DataError, match=r"c\.json"):
+        collect([path])
+    path.write_text(json.dumps([entry(outcome="fine")]))
+    with pytest.raises(DataError, match="not a list of checked claims"):
+        collect([path])
+
+
+def test_counts_and_markdown():
+    entries = [
+        entry(),
+        entry(outcome="not reproduced", inputs="assumed"),
+        entry("soft_bibd", inputs="calibrated"),
+    ]
+    assert counts(entries)["adaptive"]["not reproduced"] == {"paper": 0, "assumed": 1, "calibrated": 0}
+    text = to_markdown(entries)
+    assert "2 of 3 claims are reproduced." in text
+    assert "| adaptive | 2 | 1 | 0 | 0 | 0 | 1 | 0 |\n" in text
+    assert "| all | 3 | 1 | 0 | 1 | 0 | 1 | 0 |\n" in text
+    assert "\n## soft\\_bibd\n" in text and "b / a: 1.25, c / a: inf" in text
+    assert to_markdown([]).startswith("# Scorecard\n\n0 of 0 claims")
+
+
+def test_markdown_escapes():
+    text = to_markdown([entry(statement=NASTY, reason=NASTY, outcome="not reproduced")])
+    row = next(line for line in text.splitlines() if "alert" in line)
+    assert (
+        "<script" not in text
+        and "a \\| b &lt;script&gt;" in row
+        and "\\*c\\* \\[d\\](javascript:e) \\$m\\$" in row
+    )
+    cells = row.replace("\\|", "").count("|")
+    assert cells == len(FIELDS)  # one bar more than columns; the paper is the heading
+
+
+class Page(html.parser.HTMLParser):
+    """What a browser would see."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.links, self.open = [], [], []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.links += [value for name, value in attributes if name in ("href", "src")]
+        if tag not in ("meta", "img", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def figure(target="adaptive_fig3", title="Expected time", **more):
+    paths = {"png": f"figures/{target}.png", "pdf": f"figures/{target}.pdf", "csv": f"data/{target}.csv"}
+    return {"target": target, "title": title, "source": "Fig. 3", "claims": []} | paths | more
+
+
+def test_page(tmp_path):
+    entries = [entry(), entry(outcome="not reproduced", reason="measured 1, expected > 1", tolerance="10 %")]
+    figures = [figure(claims=entries), figure("soft_bibd_fig1"), figure("codes_stability", paper="codes")]
+    for name in ("a.html", "b.html"):
+        write_report(tmp_path / name, "quick", figures, entries)
+    text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert text == (tmp_path / "b.html").read_text(encoding="utf-8")
+    page = Page(text)
+    assert "script" not in page.tags and "link" not in page.tags and 'name="viewport"' in text
+    assert set(page.links) >= {
+        "figures/adaptive_fig3.png",
+        "figures/adaptive_fig3.pdf",
+        "data/adaptive_fig3.csv",
+    }
+    assert not any(link.startswith(("/", "http", "file:")) for link in page.links)
+    assert "1 of 2 claims are reproduced" in text and "measured 1, expected &gt; 1" in text
+    assert "expected &gt; 1 ± 10 %" in text
+    assert (
+        text.index("Scorecard") < text.index("<img")
+        and "<h2>adaptive</h2>" in text
+        and "<h2>codes</h2>" in text
+    )
+
+
+def test_page_escapes(tmp_path):
+    bad = entry(
+        statement=NASTY, reason=NASTY, outcome="not reproduced", measured={NASTY: 1.0}, paper="adaptive"
+    )
+    named = {"title": NASTY, "source": NASTY, "png": 'x" onerror="alert(1).png', "pdf": "javascript:alert(1)"}
+    write_report(tmp_path / "index.html", NASTY, [figure(**named, claims=[bad])], [bad])
+    text = (tmp_path / "index.html").read_text(encoding="utf-8")
+    page = Page(text)
+    assert "script" not in page.tags and "&lt;script&gt;" in text
+    assert not any(link.startswith("javascript:") for link in page.links) and 'onerror="' not in text
+
+
+def test_page_without_claims(tmp_path):
+    write_report(tmp_path / "index.html", "quick", [figure()], [])
+    assert "0 of 0 claims" in (tmp_path / "index.html").read_text(encoding="utf-8")

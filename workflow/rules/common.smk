@@ -1,0 +1,59 @@
+# What the rules share: every figure file is read and checked here, before the first job.
+import sys
+
+from gcexp import config as conf
+from gcexp import plan
+from gcexp.errors import UserError
+
+
+def stop(error):
+    # After sys.exit Snakemake shows the sentence alone: no trace, no lock, exit code 2.
+    print(f"gcexp: {error}", file=sys.stderr)
+    sys.exit(2)
+
+
+KEYS = ("preset", "data_dir", "tracking_uri")
+
+try:
+    for key in config:
+        if key not in KEYS:
+            raise UserError(conf.unknown("--config key", key, KEYS))
+    FIGURES = {figure.target: figure for figure in plan.figures(config["preset"])}
+except UserError as error:
+    stop(error)
+
+PAPERS = sorted({figure.paper for figure in FIGURES.values()})
+
+
+wildcard_constraints:
+    preset="|".join(plan.PRESETS),
+    target="|".join(FIGURES) or "none",
+    iterations=r"\d+",
+    length=r"T\d+(-h[0-9.e-]+)?",
+    seeds=r"\d+(-\d+)?",
+    **{part: r"[^/]+" for part in ("scheme", "delay", "task", "optimizer", "dataset")},
+
+
+def figure_of(wildcards):
+    if wildcards.preset == config["preset"]:
+        return FIGURES[wildcards.target]
+    return plan.figure(wildcards.target, wildcards.preset)
+
+
+def run_of(wildcards):
+    # The path is the overrides: what a person would type for this job.
+    return plan.run_of_path(dict(wildcards.items()))
+
+
+def overrides(wildcards):
+    return " ".join(run_of(wildcards).overrides)
+
+
+def tracked(wildcards, keys, stage):
+    return conf.tracked(run_of(wildcards).config, keys, stage)
+
+
+def everything(preset):
+    figures = FIGURES.values() if preset == config["preset"] else plan.figures(preset)
+    pages = [f"reports/{preset}/scorecard.json", f"reports/{preset}/index.html"]
+    return [product for figure in figures for product in figure.products] + pages

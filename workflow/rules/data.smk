@@ -1,0 +1,17 @@
+rule data:
+    # One array file per data set, made from local or downloaded raw files, checked by checksum.
+    output:
+        "data/prepared/{dataset}.npz",
+    params:
+        folder=lambda w: f"--data-dir {config['data_dir']}" if config["data_dir"] else "",
+    log:
+        "logs/data/{dataset}.log",
+    benchmark:
+        "benchmarks-raw/data/{dataset}.tsv"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    message:
+        "preparing {wildcards.dataset}"
+    shell:
+        "gcexp data {wildcards.dataset} {params.folder} -o {output} 2> {log}"

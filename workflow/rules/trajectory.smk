@@ -1,0 +1,69 @@
+def prepared(wildcards):
+    # Ancient: data are identified by checksum, so touching the file retrains nothing.
+    return ancient(f"data/prepared/{run_of(wildcards).config['task']['dataset']}.npz")
+
+
+rule trajectory_exact:
+    # Training with every coefficient 1: no scheme, no delay model and no clock in it.
+    input:
+        data=prepared,
+    output:
+        "results/trajectory/{task}/{optimizer}/exact/T{iterations}/seeds{seeds}.npz",
+    params:
+        run=overrides,
+        clock="",  # no timeline
+        tracked=lambda w: tracked(w, ("task", "optimizer"), "trajectory"),
+    log:
+        "logs/trajectory/{task}/{optimizer}/exact/T{iterations}/seeds{seeds}.log",
+    benchmark:
+        "benchmarks-raw/trajectory/{task}/{optimizer}/exact/T{iterations}/seeds{seeds}.tsv"
+    resources:
+        mem_mb=3000,
+        runtime=600,
+    message:
+        "training {wildcards.task}, exact"
+    shell:
+        "gcexp train {params.run} {params.clock} -o {output} 2> {log}"
+
+
+use rule trajectory_exact as trajectory_approximate with:
+    # Training with the partition coefficients of a timeline.
+    input:
+        data=prepared,
+        timeline="results/timeline/{scheme}/{delay}/{length}/seeds{seeds}.npz",
+    output:
+        "results/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.npz",
+    params:
+        run=overrides,
+        clock=lambda w, input: f"--timeline {input.timeline}",
+        tracked=lambda w: tracked(w, ("task", "optimizer"), "trajectory"),
+    log:
+        "logs/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.log",
+    benchmark:
+        "benchmarks-raw/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.tsv"
+    message:
+        "training {wildcards.task} with {wildcards.scheme}"
+
+
+rule verify:
+    # Replay of the true encode, drop, decode path on the parameters the training saved.
+    input:
+        data=prepared,
+        timeline="results/timeline/{scheme}/{delay}/{length}/seeds{seeds}.npz",
+        trajectory=lambda w: run_of(w).trajectory,
+    output:
+        "results/verify/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.json",
+    params:
+        run=overrides,
+        tracked=lambda w: tracked(w, (), "verify"),
+    log:
+        "logs/verify/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.log",
+    benchmark:
+        "benchmarks-raw/verify/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.tsv"
+    resources:
+        mem_mb=3000,
+        runtime=60,
+    message:
+        "verifying {wildcards.scheme} on {wildcards.task}"
+    shell:
+        "gcexp verify {params.run} --timeline {input.timeline} --trajectory {input.trajectory} -o {output} 2> {log}"
