@@ -124,5 +124,6 @@ def _lock(file, path: Path) -> None:
     except BlockingIOError:
         print(f"another job trains {path}: waiting for it", file=sys.stderr, flush=True)
         fcntl.flock(file, fcntl.LOCK_EX)
-    except OSError as error:  # some network file systems have no locks; a second trainer wastes time, harms nothing
+    except OSError as error:
+        # Some network file systems have no locks. A second trainer wastes time, but every file still appears whole.
         print(f"cannot lock {path} ({error.strerror}): training without a lock", file=sys.stderr, flush=True)

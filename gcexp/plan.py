@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 from gcexp import claims as claim_rules
 from gcexp import config as conf
 from gcexp.errors import UserError, unknown
+from gcexp.figures.plots import parse as parse_plot
 
 KINDS = ("curves", "timings", "analysis")
 PRESETS = ("quick", "paper")
@@ -49,6 +50,8 @@ class FigureFile:
         The paper's statements as predicates.
     note : str
         Line under the figure.
+    level : float, optional
+        Score whose first passage the claims compare; also a line in the plot.
     """
 
     title: str
@@ -61,6 +64,7 @@ class FigureFile:
     plot: dict = field(default_factory=dict)
     claims: list = field(default_factory=list)
     note: str = ""
+    level: float | None = None
 
 
 @dataclass(frozen=True)
@@ -262,9 +266,10 @@ def read_figure(path: Path, preset: str) -> Figure:
     try:
         content = conf.read_yaml(path)
         conf.check_arguments(FigureFile, content, "figure file")
-        file = FigureFile(**content)
+        file = _with_level(FigureFile(**content), preset)
         if file.kind not in KINDS:
             raise UserError(unknown("kind", file.kind, KINDS))
+        parse_plot(file.plot)
         runs = tuple(_runs(file, preset))
         if file.kind == "analysis":
             _check_analysis(file)
@@ -276,6 +281,20 @@ def read_figure(path: Path, preset: str) -> Figure:
     except UserError as error:
         sentence = str(error)
         raise UserError(sentence if sentence.startswith(str(path)) else f"{shown}: {sentence}") from None
+
+
+def _with_level(file: FigureFile, preset: str) -> FigureFile:
+    """Hand the preset's level to the plot and to every claim that names none."""
+    quick = dict(file.quick)
+    level = quick.pop("level", file.level) if preset == "quick" else file.level
+    if level is None:
+        return replace(file, quick=quick)
+    claims = [
+        {k: {"level": level} | v if isinstance(v, dict) and v.get("of") == "time_to" else v for k, v in claim.items()}
+        for claim in file.claims
+    ]
+    plot = {"level": level} | file.plot if file.plot.get("kind") == "lines" else file.plot
+    return replace(file, quick=quick, level=level, claims=claims, plot=plot)
 
 
 def _check_analysis(file: FigureFile) -> None:

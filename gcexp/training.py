@@ -121,7 +121,8 @@ def train(
         seeds.ndim == 1 and len(seeds) >= 1 and steps.shape == seeds.shape and bool((steps >= 0).all()),
         f"training takes S >= 1 seeds and a number of steps >= 0 for each, got {seeds.tolist()} and {steps.tolist()}",
     )
-    require((coefficients is None) == (pattern is None), "training takes coefficients and pattern together or neither")
+    together = (coefficients is None) == (pattern is None)
+    require(together, "training takes coefficients and pattern together or neither")
     if coefficients is None:
         coefficients, pattern = np.ones((1, 1)), np.zeros((len(seeds), steps.max()), dtype=np.int64)
     require(
@@ -155,8 +156,9 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
             if not start:
                 parameters = problem.initial()
             if trajectory is None:
-                trajectory = _blank(seeds, steps, np.unique(np.concatenate(grids)), task.verify_every, len(parameters))
-            columns = dict(zip(grids[row].tolist(), np.searchsorted(trajectory.evaluated, grids[row]), strict=True))
+                evaluated = np.unique(np.concatenate(grids))
+                trajectory = _blank(seeds, steps, evaluated, task.verify_every, len(parameters))
+            columns = dict(zip(grids[row], np.searchsorted(trajectory.evaluated, grids[row]), strict=True))
             score = None  # of the parameters as they are; None after an update
             for t in range(start, int(steps[row]) + 1):
                 if t in columns:

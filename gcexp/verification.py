@@ -71,19 +71,19 @@ def verify(
         for v in np.flatnonzero(trajectory.verified < steps):
             t = int(trajectory.verified[v])
             u = timeline.pattern[row, t]
-            check, failed = _check(
-                code, timeline.patterns[u], timeline.coefficients[u], problem, trajectory.parameters[kept, v], t
+            heard, c, parameters = (
+                timeline.patterns[u],
+                timeline.coefficients[u],
+                trajectory.parameters[kept, v],
             )
+            check, failed = _check(code, heard, c, problem, parameters, t)
             checks.append({"seed": seed, "iteration": t} | check)
             failures += [f"seed {seed}, iteration {t}: {sentence}" for sentence in failed]
     if all(check["skipped"] for check in checks):
         failures.append("no iteration was compared: none was kept, or all recovered nothing")
     compared = [check for check in checks if not check["skipped"]]
     return {
-        **{
-            name: max((check[name] for check in compared), default=0.0)
-            for name in (*BOUNDS, "noise_gain")
-        },
+        **{name: max((check[name] for check in compared), default=0.0) for name in (*BOUNDS, "noise_gain")},
         **{name.replace("error", "bound"): bound for name, bound in BOUNDS.items()},
         "passed": not failures,
         "failures": failures,
@@ -95,8 +95,11 @@ def _check(code: Code, heard, c, problem: Problem, parameters, t: int) -> tuple[
     """One iteration: its entry in `checks`, and what failed."""
     decoding = code.decode(heard[None])
     failed = []
-    if code.recovers == code.k and code.promise == "indicator" and code.met(heard[None])[0] and (c != 1).any():
-        failed.append("the code recovers every partition from what was heard, but a coefficient is not exactly 1")
+    exact = code.promise == "indicator" and code.recovers == code.k and bool(code.met(heard[None])[0])
+    if exact and (c != 1).any():
+        failed.append(
+            "the code recovers all partitions from what was heard, but a coefficient is not exactly 1"
+        )
     if not c.any() and not decoding.coefficients.any():
         return {"skipped": True, "recovered": 0.0}, failed
 
@@ -120,7 +123,9 @@ def _check(code: Code, heard, c, problem: Problem, parameters, t: int) -> tuple[
     }, failed
 
 
-def decoded_vector(code: Code, gradients: np.ndarray, received: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def decoded_vector(
+    code: Code, gradients: np.ndarray, received: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
     """Encode, drop what was not received, decode: (l,), in chunks of coordinates that bound the memory.
 
     Parameters

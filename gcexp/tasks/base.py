@@ -64,7 +64,8 @@ class Problem(Protocol):
     def gradient(self, parameters: np.ndarray, coefficients: np.ndarray, iteration: int) -> np.ndarray:
         """sum_i c_i g_i in one weighted backward pass, flat (l,), for coefficients (k,).
 
-        Computed in the precision of `parameters`: float32 in training, float64 too in verification. `iteration` keys whatever is random in the pass, so that every holder of a partition computes the same g_i.
+        Computed in the precision of `parameters`: float32 in training, float64 too in verification. `iteration` keys
+        whatever is random in the pass, so that every holder of a partition computes the same g_i.
         """
 
     def partition_gradients(self, parameters: np.ndarray, k: int, iteration: int) -> np.ndarray:
@@ -83,7 +84,9 @@ class Optimizer(Protocol):
     def check(self, coefficients: np.ndarray) -> None:
         """Raise `ParameterError` unless the rule is meaningful for all rows of coefficients (U, k)."""
 
-    def step(self, parameters: np.ndarray, gradient: np.ndarray, n_samples: int, recovered: int) -> np.ndarray:
+    def step(
+        self, parameters: np.ndarray, gradient: np.ndarray, n_samples: int, recovered: int
+    ) -> np.ndarray:
         """New parameters (l,) from the decoded gradient (l,), N and the number of recovered samples."""
 
 
@@ -102,13 +105,17 @@ def partition_edges(n_samples: int, k: int) -> np.ndarray:
     >>> partition_edges(11, 4)
     array([ 0,  3,  6,  9, 11])
     """
-    require(1 <= k <= n_samples, f"{n_samples} samples can be cut into 1 to {n_samples} partitions, got k={k}")
+    require(
+        1 <= k <= n_samples, f"{n_samples} samples can be cut into 1 to {n_samples} partitions, got k={k}"
+    )
     size, larger = divmod(n_samples, k)
     i = np.arange(k + 1)
     return i * size + np.minimum(i, larger)
 
 
-def spans(coefficients: np.ndarray, edges: np.ndarray, gap: int) -> Iterator[tuple[slice, float | np.ndarray]]:
+def spans(
+    coefficients: np.ndarray, edges: np.ndarray, gap: int
+) -> Iterator[tuple[slice, float | np.ndarray]]:
     """Slices of the samples that a weighted pass must visit, with their weights.
 
     Partitions of coefficient zero are left out where at least `gap` samples in a row have it; a shorter hole is

@@ -54,7 +54,9 @@ class MultilayerPerceptron:
 
     def problem(self, data: Dataset, seed: int) -> PerceptronProblem:
         """Shuffle the training rows with the seed's data order."""
-        require(data.name == self.dataset, f"task.dataset is {self.dataset!r}, but the data are {data.name!r}")
+        require(
+            data.name == self.dataset, f"task.dataset is {self.dataset!r}, but the data are {data.name!r}"
+        )
         # Parallelism comes from jobs: two 2-thread jobs on 2 cores are about nine times slower than two 1-thread jobs.
         torch.set_num_threads(1)
         return PerceptronProblem(self, data, seed)
@@ -134,7 +136,10 @@ class PerceptronProblem:
     def _leaves(self, parameters: np.ndarray) -> list[torch.Tensor]:
         """Weights and biases as views into one aligned copy of the flat vector."""
         flat = torch.tensor(parameters)
-        require(len(flat) == sum(self._sizes), f"the perceptron has {sum(self._sizes)} parameters, got {len(flat)}")
+        require(
+            len(flat) == sum(self._sizes),
+            f"the perceptron has {sum(self._sizes)} parameters, got {len(flat)}",
+        )
         parts = zip(flat.split(self._sizes), self._shapes, strict=True)
         return [part.view(shape).detach().requires_grad_() for part, shape in parts]
 

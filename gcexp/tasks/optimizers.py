@@ -37,8 +37,12 @@ class GradientDescent:
     normalize: str = "total"
 
     def __post_init__(self):
-        require(self.learning_rate > 0, f"optimizer.learning_rate is a step size > 0, got {self.learning_rate}")
-        require(self.normalize in NORMALIZATIONS, unknown("optimizer.normalize", self.normalize, NORMALIZATIONS))
+        require(
+            self.learning_rate > 0, f"optimizer.learning_rate is a step size > 0, got {self.learning_rate}"
+        )
+        require(
+            self.normalize in NORMALIZATIONS, unknown("optimizer.normalize", self.normalize, NORMALIZATIONS)
+        )
 
     def check(self, coefficients: np.ndarray) -> None:
         """Refuse to average over recovered samples where a coefficient is neither 0 nor 1."""
@@ -50,7 +54,9 @@ class GradientDescent:
                 f"{other[:1].sum():.6g}; use normalize=total",
             )
 
-    def step(self, parameters: np.ndarray, gradient: np.ndarray, n_samples: int, recovered: int) -> np.ndarray:
+    def step(
+        self, parameters: np.ndarray, gradient: np.ndarray, n_samples: int, recovered: int
+    ) -> np.ndarray:
         """New parameters (l,)."""
         samples = n_samples if self.normalize == "total" else recovered
         return parameters - (self.learning_rate / samples) * gradient
