@@ -54,8 +54,16 @@ def scored(timeline: Timeline, trajectory: Trajectory, label: str, run: str) -> 
         known = ~np.isnan(next(iter(trajectory.scores.values()))[s])
         mine = known & (trajectory.evaluated <= timeline.steps[s])
         at = trajectory.evaluated[mine]
-        columns = {"label": label, "run": run, "seed": seed, "iteration": at, "simulated_time_s": clock[s, at]}
-        frames.append(pd.DataFrame(columns | {name: score[s, mine] for name, score in trajectory.scores.items()}))
+        columns = {
+            "label": label,
+            "run": run,
+            "seed": seed,
+            "iteration": at,
+            "simulated_time_s": clock[s, at],
+        }
+        frames.append(
+            pd.DataFrame(columns | {name: score[s, mine] for name, score in trajectory.scores.items()})
+        )
     return pd.concat(frames, ignore_index=True)
 
 
@@ -78,6 +86,7 @@ def timing(run: Run) -> pd.DataFrame:
                 "mean_iteration_time_s": timeline.duration[s, ran].mean(),
                 "mean_recovered_fraction": recovered.mean(),
                 "min_recovered_fraction": recovered.min(),
+                "recovered_fraction_per_s": recovered.mean() / timeline.duration[s, ran].mean(),
                 "mean_load_fraction": code.load.mean() / code.k,
             }
         )

@@ -63,6 +63,40 @@ def predicate(name: str, spec: type) -> Callable:
     return register
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Bounded:
+    above: float | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+    below: float | None = None
+
+    @property
+    def bounds(self) -> list[tuple[str, float]]:
+        """Relations and limits that are given."""
+        given = ((">", self.above), (">=", self.at_least), ("<=", self.at_most), ("<", self.below))
+        return [(sign, limit) for sign, limit in given if limit is not None]
+
+    @property
+    def expected(self) -> str:
+        """The bounds in words."""
+        return ", ".join(f"{sign} {limit:g}" for sign, limit in self.bounds)
+
+    def admits(self, number: float) -> bool:
+        """Whether a number lies within the bounds; an end that belongs to them, within the table's nine digits."""
+        slack = {">=": _ROUNDING, "<=": -_ROUNDING}
+        return all(
+            _RELATIONS[sign](number, limit - slack.get(sign, 0) * abs(limit)) for sign, limit in self.bounds
+        )
+
+    def __post_init__(self):
+        require(bool(self.bounds), "no bound is given (allowed: above, at_least, at_most, below)")
+        require(
+            not (self.above is not None and self.at_least is not None)
+            and not (self.at_most is not None and self.below is not None),
+            "give one lower bound (above or at_least) and one upper bound (at_most or below)",
+        )
+
+
 # Paired comparisons: ratios between two labels, seed by seed
 
 
@@ -80,7 +114,7 @@ class _Paired:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairedRatio(_Paired):
+class PairedRatio(_Paired, _Bounded):
     """Median over the shared seeds of numerator / denominator lies within the bounds.
 
     Parameters
@@ -101,31 +135,16 @@ class PairedRatio(_Paired):
 
     numerator: str
     denominator: str
-    above: float | None = None
-    at_least: float | None = None
-    at_most: float | None = None
-    below: float | None = None
 
     @property
     def labels(self) -> tuple[str, ...]:
         """Labels that must exist."""
         return self.numerator, self.denominator
 
-    @property
-    def bounds(self) -> list[tuple[str, float]]:
-        """Relations and limits that are given."""
-        given = ((">", self.above), (">=", self.at_least), ("<=", self.at_most), ("<", self.below))
-        return [(sign, limit) for sign, limit in given if limit is not None]
-
     def __post_init__(self):
-        super().__post_init__()
+        _Paired.__post_init__(self)
+        _Bounded.__post_init__(self)
         require(self.numerator != self.denominator, f"numerator and denominator are both {self.numerator!r}")
-        require(bool(self.bounds), "no bound is given (allowed: above, at_least, at_most, below)")
-        require(
-            not (self.above is not None and self.at_least is not None)
-            and not (self.at_most is not None and self.below is not None),
-            "give one lower bound (above or at_least) and one upper bound (at_most or below)",
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,9 +243,8 @@ def _ratio(spec: _Paired, frame: pd.DataFrame, numerator: str, denominator: str)
 def paired_ratio(spec: PairedRatio, frame: pd.DataFrame) -> Verdict:
     """Whether the median paired ratio lies within its bounds."""
     ratio, undecided = _ratio(spec, frame, spec.numerator, spec.denominator)
-    holds = all(_RELATIONS[sign](ratio, limit) for sign, limit in spec.bounds)
-    expected = ", ".join(f"{sign} {limit:g}" for sign, limit in spec.bounds)
-    return Verdict(holds and not undecided, None if undecided else ratio, expected, undecided=undecided)
+    holds = not undecided and spec.admits(ratio)
+    return Verdict(holds, None if undecided else ratio, spec.expected, undecided=undecided)
 
 
 @predicate("ordering", Ordering)
@@ -292,6 +310,19 @@ class Value(Selection):
         require(not self.relative or self.expected != 0, "a relative tolerance around 0 admits nothing but 0")
         if isinstance(self.expected, str):
             require(not self.tolerance and self.statistic is None, "text has no tolerance and no statistic")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Within(Selection, _Bounded):
+    """A number lies within bounds.
+
+    Parameters
+    ----------
+    where, column, statistic
+        As in `Selection`.
+    above, at_least, at_most, below : float, optional
+        Bounds, at least one.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -369,6 +400,13 @@ def value(spec: Value, frame: pd.DataFrame) -> Verdict:
     holds = measured == expected or near
     tolerance = f"{100 * spec.tolerance:g} %" if spec.relative else spec.tolerance
     return Verdict(bool(holds), measured, expected, tolerance)
+
+
+@predicate("within", Within)
+def within(spec: Within, frame: pd.DataFrame) -> Verdict:
+    """Whether a number lies within its bounds."""
+    measured = _number(spec, frame)
+    return Verdict(spec.admits(measured), measured, spec.expected)
 
 
 @predicate("compare", Compare)

@@ -32,7 +32,9 @@ def main(argv: list[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """All commands with their help."""
-    top = argparse.ArgumentParser(prog="gcexp", description="Gradient coding experiments on one simulated clock.")
+    top = argparse.ArgumentParser(
+        prog="gcexp", description="Gradient coding experiments on one simulated clock."
+    )
     top.add_argument("--version", action="version", version=f"gcexp {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
 
@@ -40,23 +42,35 @@ def parser() -> argparse.ArgumentParser:
         added = commands.add_parser(name, help=text, description=text)
         added.set_defaults(do=do)
         if overrides:
-            added.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="Hydra overrides: scheme=cgc n=30")
+            added.add_argument(
+                "overrides", nargs="*", metavar="KEY=VALUE", help="Hydra overrides: scheme=cgc n=30"
+            )
         return added
 
     listing = command("list", do_list, "names of codes, schemes, waits, delays, tasks, optimizers, targets")
     listing.add_argument("kind", nargs="?", help="only this kind: " + ", ".join(LISTED))
-    show = command("show", do_show, "what a scheme or code is: loads, messages, guarantee, small matrices", True)
+    show = command(
+        "show", do_show, "what a scheme or code is: loads, messages, guarantee, small matrices", True
+    )
     show.add_argument("--json", action="store_true", help="machine-readable")
-    run = command("run", do_run, "one run without Snakemake: timeline, training, verification, summary, plot", True)
-    run.add_argument("-o", "--output", type=Path, help="folder for the results (default: results/run/<run id>)")
+    run = command(
+        "run", do_run, "one run without Snakemake: timeline, training, verification, summary, plot", True
+    )
+    run.add_argument(
+        "-o", "--output", type=Path, help="folder for the results (default: results/run/<run id>)"
+    )
 
     data = command("data", do_data, "prepare a data set (a rule calls this)")
     data.add_argument("dataset")
     data.add_argument("--data-dir", help="folder with the raw files (default: $GCEXP_DATA, else download)")
     timeline = command("timeline", do_timeline, "simulate the clock of one scheme (a rule calls this)", True)
-    train = command("train", do_train, "train with a timeline's coefficients, or exactly (a rule calls this)", True)
+    train = command(
+        "train", do_train, "train with a timeline's coefficients, or exactly (a rule calls this)", True
+    )
     train.add_argument("--timeline", type=Path, help="coefficients; without it every coefficient is 1")
-    verify = command("verify", do_verify, "replay encode, drop, decode on saved parameters (a rule calls this)", True)
+    verify = command(
+        "verify", do_verify, "replay encode, drop, decode on saved parameters (a rule calls this)", True
+    )
     verify.add_argument("--timeline", type=Path, required=True)
     verify.add_argument("--trajectory", type=Path, required=True)
     for added in (data, timeline, train, verify):
@@ -70,12 +84,21 @@ def parser() -> argparse.ArgumentParser:
     scorecard = command("scorecard", do_scorecard, "collect checked claims (a rule calls this)")
     page = command("page", do_page, "write the static report page (a rule calls this)")
     track = command("track", do_track, "import finished runs into MLflow (a rule calls this)")
-    track.add_argument("--uri", help="tracking URI (default: $MLFLOW_TRACKING_URI, else results/mlflow/mlflow.db)")
+    track.add_argument(
+        "--uri", help="tracking URI (default: $MLFLOW_TRACKING_URI, else results/mlflow/mlflow.db)"
+    )
     for added in (table, plot, claims, page, track):
         added.add_argument("--preset", default="quick", help="quick or paper (default: quick)")
     for added, count in ((plot, None), (claims, None), (scorecard, "+"), (page, None)):
         added.add_argument("-i", "--input", type=Path, nargs=count, required=True)
-    for added, count in ((table, None), (plot, "+"), (claims, None), (scorecard, "+"), (page, None), (track, None)):
+    for added, count in (
+        (table, None),
+        (plot, "+"),
+        (claims, None),
+        (scorecard, "+"),
+        (page, None),
+        (track, None),
+    ):
         added.add_argument("-o", "--output", type=Path, nargs=count, required=True)
     command("publish", do_publish, "copy reports/paper to reports/published, to be committed")
     return top
@@ -94,7 +117,11 @@ def do_list(arguments) -> None:
             names = [f"{path.parent.name}_{path.stem}" for path in plan.figure_files()]
         else:
             names = conf.options(kind.removesuffix("s"))
-        print(*([f"{kind}:"] if arguments.kind is None else []), *names, sep="\n  " if arguments.kind is None else "\n")
+        print(
+            *([f"{kind}:"] if arguments.kind is None else []),
+            *names,
+            sep="\n  " if arguments.kind is None else "\n",
+        )
 
 
 def do_show(arguments) -> None:
@@ -141,7 +168,9 @@ def do_verify(arguments) -> None:
     from gcexp import config as conf
     from gcexp.jobs import run_verification
 
-    run_verification(conf.compose(arguments.overrides), arguments.timeline, arguments.trajectory, arguments.output)
+    run_verification(
+        conf.compose(arguments.overrides), arguments.timeline, arguments.trajectory, arguments.output
+    )
 
 
 def do_table(arguments) -> None:

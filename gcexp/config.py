@@ -44,7 +44,9 @@ def conf_dir() -> Path:
     for folder in (os.environ.get("GCEXP_CONF"), "conf", Path(__file__).parent.parent / "conf"):
         if folder and (Path(folder) / "run.yaml").is_file():
             return Path(folder).resolve()
-    raise UserError("no conf/run.yaml here: run gcexp in the project's folder or set GCEXP_CONF to its conf folder")
+    raise UserError(
+        "no conf/run.yaml here: run gcexp in the project's folder or set GCEXP_CONF to its conf folder"
+    )
 
 
 def search_dirs() -> list[Path]:
@@ -60,13 +62,17 @@ def search_dirs() -> list[Path]:
         else:
             places = [place]
         if not places or not Path(places[0]).is_dir():
-            raise UserError(f"hydra.searchpath names {entry}, which is not a folder (allowed: file://DIR, pkg://PACKAGE)")
+            raise UserError(
+                f"hydra.searchpath names {entry}, which is not a folder (allowed: file://DIR, pkg://PACKAGE)"
+            )
         dirs.append(Path(places[0]).resolve())
     return dirs
 
 
 def _extra_searchpath() -> list[str]:
-    return [f"file://{Path(p).resolve()}" for p in os.environ.get("GCEXP_SEARCHPATH", "").split(os.pathsep) if p]
+    return [
+        f"file://{Path(p).resolve()}" for p in os.environ.get("GCEXP_SEARCHPATH", "").split(os.pathsep) if p
+    ]
 
 
 def option_file(group: str, option: str) -> Path:
@@ -89,7 +95,9 @@ def read_yaml(path: Path) -> dict:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}:" if mark else ""
-        raise UserError(f"{path}:{line} not valid YAML ({getattr(error, 'problem', None) or error})") from None
+        raise UserError(
+            f"{path}:{line} not valid YAML ({getattr(error, 'problem', None) or error})"
+        ) from None
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from None
     if not isinstance(loaded or {}, dict):
@@ -104,13 +112,17 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         keys = [self.construct_object(k, deep=deep) for k, _ in node.value]
         twice = [k for i, k in enumerate(keys) if k in keys[:i]]
         if twice:
-            raise yaml.constructor.ConstructorError(None, None, f"key {twice[0]!r} stands twice", node.start_mark)
+            raise yaml.constructor.ConstructorError(
+                None, None, f"key {twice[0]!r} stands twice", node.start_mark
+            )
         return super().construct_mapping(node, deep)
 
 
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
-    re.compile(r"^[-+]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE][-+]?\d+)$|^[-+]?(\d[\d_]*\.[\d_]*|\.\d+)$|^[-+]?\.inf$|^\.nan$"),
+    re.compile(
+        r"^[-+]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE][-+]?\d+)$|^[-+]?(\d[\d_]*\.[\d_]*|\.\d+)$|^[-+]?\.inf$|^\.nan$"
+    ),
     list("-+0123456789."),
 )
 
@@ -188,7 +200,9 @@ def _hydra(choices: tuple[str, ...]) -> dict:
             config = hydra_compose("run", overrides=[*choices, *more])
     except (HydraException, OmegaConfBaseException) as error:
         sentence = " ".join(str(error).split())
-        raise UserError(f"{conf_dir().name}: {' '.join(choices) or 'run.yaml'} does not compose: {sentence}") from None
+        raise UserError(
+            f"{conf_dir().name}: {' '.join(choices) or 'run.yaml'} does not compose: {sentence}"
+        ) from None
     return OmegaConf.to_container(config, resolve=False)
 
 
@@ -210,7 +224,9 @@ def _set(config: dict, key: str, value: Any) -> None:
         if not isinstance(node, dict) or part not in node:
             where = ".".join(seen)
             names = [".".join([*seen, k]) for k in node if k != "_target_"] if isinstance(node, dict) else []
-            raise UserError(unknown("key", key, names) if names else f"unknown key {key!r}: {where} has no keys")
+            raise UserError(
+                unknown("key", key, names) if names else f"unknown key {key!r}: {where} has no keys"
+            )
         seen.append(part)
         if part is not last or len(seen) <= len(parents):
             node = node[part]
@@ -267,7 +283,9 @@ def locate(target: str, key: str) -> type:
     except (ImportError, ValueError) as error:
         raise UserError(f"{key}._target_: cannot import {target!r} ({error})") from None
     if not hasattr(found, name):
-        raise UserError(f"{key}._target_: " + unknown(f"name in {module}", name, [n for n in dir(found) if n[0] != "_"]))
+        raise UserError(
+            f"{key}._target_: " + unknown(f"name in {module}", name, [n for n in dir(found) if n[0] != "_"])
+        )
     return getattr(found, name)
 
 
@@ -279,9 +297,13 @@ def check_arguments(cls: Any, given: dict, where: str) -> None:
         if name not in parameters:
             raise UserError(f"{where}: " + unknown("key", name, parameters))
         if name in hints and not _fits(value, hints[name]):
-            wanted = getattr(hints[name], "__name__", None) if isinstance(hints[name], type) else str(hints[name])
+            wanted = (
+                getattr(hints[name], "__name__", None) if isinstance(hints[name], type) else str(hints[name])
+            )
             raise UserError(f"{where}.{name} must be {wanted}, got {value!r}")
-    missing = [n for n, p in parameters.items() if p.default is p.empty and n not in given and p.kind not in (2, 4)]
+    missing = [
+        n for n, p in parameters.items() if p.default is p.empty and n not in given and p.kind not in (2, 4)
+    ]
     if missing:
         raise UserError(f"{where} lacks {', '.join(missing)} (keys given: {', '.join(given) or 'none'})")
 
@@ -366,7 +388,12 @@ def _tree_hash(module: str) -> str:
     tree = ast.parse(Path(spec.origin).read_text())
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
-        if isinstance(body, list) and body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+        if (
+            isinstance(body, list)
+            and body
+            and isinstance(body[0], ast.Expr)
+            and isinstance(body[0].value, ast.Constant)
+        ):
             body[0].value.value = ""
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()[:12]
 
@@ -390,9 +417,12 @@ def token(group: str, option: str, values: dict[str, Any]) -> str:
     for key in sorted(values):
         home, dot, rest = key.partition(".")
         short = f".{key}" if not dot else rest if home == HOME[group] and "." not in rest else key
-        text = {True: "true", False: "false", None: "null"}.get(values[key], str(values[key]))
+        value = values[key]
+        text = "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
         if not _SPELLED.fullmatch(text):
-            raise UserError(f"{key}={text!r} cannot stand in a file name; write an option file in conf/{group} instead")
+            raise UserError(
+                f"{key}={text!r} cannot stand in a file name; write an option file in conf/{group} instead"
+            )
         parts.append(f"{short}@{text}")
     return "+".join([parts[0], *sorted(parts[1:])])
 

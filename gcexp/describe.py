@@ -41,14 +41,17 @@ def description(config: dict) -> dict:
 def guarantee(code) -> str:
     """The code's promise as a sentence."""
     wanted = {
-        "indicator": f"the sum of at least {code.recovers} of {code.k} partitions",
+        "indicator": f"the sum of {'all' if code.recovers == code.k else f'at least {code.recovers} of'} {code.k} partitions",
         "least_squares": "the combination closest to the full sum",
         "linear": "a fixed linear combination",
     }[code.promise]
     if not code.quorums:
         return f"{wanted}, whoever is heard"
     needs = [
-        " or ".join(f"{q} of workers {_span(quorum.workers)} with {r} message{'s' if r > 1 else ''}" for r, q in quorum.need)
+        " or ".join(
+            f"{q} of workers {_span(quorum.workers)} with {r} message{'s' if r > 1 else ''}"
+            for r, q in quorum.need
+        )
         for quorum in code.quorums[:3]
     ]
     more = f" and {len(code.quorums) - 3} more quorums" if len(code.quorums) > 3 else ""

@@ -35,7 +35,9 @@ def length_of(config: dict) -> Length:
     iterations, horizon = config["iterations"], config["horizon"]
     if not isinstance(iterations, int) or isinstance(iterations, bool) or iterations < 1:
         raise UserError(f"iterations must be an integer >= 1, got {iterations!r}")
-    if horizon is not None and (isinstance(horizon, bool) or not isinstance(horizon, int | float) or horizon <= 0):
+    if horizon is not None and (
+        isinstance(horizon, bool) or not isinstance(horizon, int | float) or horizon <= 0
+    ):
         raise UserError(f"horizon must be a simulated time > 0 or null, got {horizon!r}")
     return Length(iterations, horizon, seed_list(config["seeds"]))
 
@@ -52,7 +54,9 @@ def run_timeline(config: dict, output: Path) -> Timeline:
     with recorded(output, config) as facts:
         timeline = simulated(config, length)
         if config["exact"] and not (timeline.coefficients == 1).all():
-            raise UserError("the scheme declares exact: true, but its timeline has a coefficient that is not 1")
+            raise UserError(
+                "the scheme declares exact: true, but its timeline has a coefficient that is not 1"
+            )
         ran = timeline.ran
         facts["mean_iteration_time_s"] = float(timeline.duration[ran].mean())
         facts["distinct_patterns"] = len(timeline.patterns)
@@ -139,8 +143,8 @@ def make_drawing(figure: Figure, table: Path, outputs: list[Path]) -> None:
     from gcexp.figures import draw, save
     from gcexp.figures.tables import read_table
 
-    frame = read_table(table)
-    save(draw(frame, figure.file.plot, figure.file.title, figure.note), outputs)
+    style = conf.conf_dir() / "style" / "paper.mplstyle"
+    save(draw(read_table(table), figure.file.plot, figure.file.title, figure.note, style), outputs, style)
 
 
 def check_claims(figure: Figure, table: Path, output: Path) -> list[dict]:
@@ -160,7 +164,9 @@ def write_page(preset: str, scorecard: Path, output: Path) -> None:
 
     shown = []
     for figure in figures(preset):
-        files = {path.rpartition(".")[2]: Path(path) for path in (*figure.drawings, figure.table, figure.claims)}
+        files = {
+            path.rpartition(".")[2]: Path(path) for path in (*figure.drawings, figure.table, figure.claims)
+        }
         relative = {kind: path.relative_to(output.parent).as_posix() for kind, path in files.items()}
         claims = json.loads(Path(figure.claims).read_text())
         about = {"target": figure.target, "title": figure.file.title, "source": figure.file.source}

@@ -213,7 +213,9 @@ class Figure:
     @property
     def tracked_table(self) -> list[str]:
         """What decides the table beside its input files."""
-        return [f"{run.label} = {run.id}" for run in self.runs] + [f"{k}={v}" for k, v in self.arguments.items()]
+        return [f"{run.label} = {run.id}" for run in self.runs] + [
+            f"{k}={v}" for k, v in self.arguments.items()
+        ]
 
     @property
     def tracked_plot(self) -> list[str]:
@@ -290,7 +292,10 @@ def _with_level(file: FigureFile, preset: str) -> FigureFile:
     if level is None:
         return replace(file, quick=quick)
     claims = [
-        {k: {"level": level} | v if isinstance(v, dict) and v.get("of") == "time_to" else v for k, v in claim.items()}
+        {
+            k: {"level": level} | v if isinstance(v, dict) and v.get("of") == "time_to" else v
+            for k, v in claim.items()
+        }
         for claim in file.claims
     ]
     plot = {"level": level} | file.plot if file.plot.get("kind") == "lines" else file.plot
@@ -309,13 +314,16 @@ def _runs(file: FigureFile, preset: str) -> Iterator[Run]:
         if not isinstance(entry, dict):
             raise UserError(f"runs: expected keys and values, got {entry!r}")
         merged = file.common | entry | (file.quick if preset == "quick" else {})
-        merged |= {part: (stand_ins.get(part) or {}).get(merged[part], merged[part]) for part in _PARTS if part in merged}
+        for part, replaced in stand_ins.items():
+            merged |= {part: replaced[merged[part]]} if merged.get(part) in replaced else {}
         swept = [k for k, v in merged.items() if isinstance(v, list)]
         for values in itertools.product(*(merged[k] for k in swept)):
             keys = merged | dict(zip(swept, values, strict=True))
             run = _run(keys)
             if run.label in seen:
-                raise UserError(f"label {run.label!r} stands twice; a label of a sweep names its value, as in {{code.d}}")
+                raise UserError(
+                    f"label {run.label!r} stands twice; let it name a swept value, as in {{code.d}}"
+                )
             seen[run.label] = keys
             yield run
 
@@ -336,9 +344,9 @@ def _run(keys: dict[str, Any]) -> Run:
     tokens = {part: conf.token(part, keys[part], values[part]) if keys.get(part) else None for part in _PARTS}
     if tokens["task"] and not tokens["optimizer"]:
         tokens["optimizer"] = conf.token("optimizer", "gradient_descent", values["optimizer"])
-    run = Run("", **tokens, iterations=_count("iterations", keys["iterations"]), horizon=keys.get("horizon"),
-              seeds=seed_range(keys["seeds"]))  # fmt: skip
-    return Run(_label(str(keys["label"]), run.config), **{k: v for k, v in vars(run).items() if k != "label"})
+    length = {"iterations": _count("iterations", keys["iterations"]), "seeds": seed_range(keys["seeds"])}
+    run = Run("", **tokens, **length, horizon=keys.get("horizon"))
+    return replace(run, label=_label(str(keys["label"]), run.config))
 
 
 def _count(key: str, value: Any) -> int:

@@ -15,7 +15,17 @@ from pathlib import Path
 
 from gcexp.files import written
 
-_PACKAGES = ("gcexp", "numpy", "scipy", "torch", "scikit-learn", "pandas", "matplotlib", "snakemake", "hydra-core")
+_PACKAGES = (
+    "gcexp",
+    "numpy",
+    "scipy",
+    "torch",
+    "scikit-learn",
+    "pandas",
+    "matplotlib",
+    "snakemake",
+    "hydra-core",
+)
 
 
 def provenance_file(output: Path | str) -> Path:

@@ -71,7 +71,9 @@ def _table(config: dict, timeline, trajectory, path: Path):
     from gcexp.assemble import scored
     from gcexp.figures.tables import write_table
 
-    frame = scored(timeline, trajectory, label=config["code"]["_target_"].rpartition(".")[2], run=path.parent.name)
+    frame = scored(
+        timeline, trajectory, label=config["code"]["_target_"].rpartition(".")[2], run=path.parent.name
+    )
     write_table(frame, path)
     return frame
 
@@ -80,7 +82,8 @@ def _plot(frame, metric: str, overrides: list[str], folder: Path) -> None:
     from gcexp.figures import draw, save
 
     plot = {"kind": "lines", "x": "simulated_time_s", "y": metric}
-    save(draw(frame, plot, " ".join(overrides) or "default run", "simulated clock"), [folder / "curve.pdf", folder / "curve.png"])
+    drawn = draw(frame, plot, " ".join(overrides) or "default run", "simulated clock")
+    save(drawn, [folder / "curve.pdf", folder / "curve.png"])
 
 
 def _name(overrides: list[str]) -> str:

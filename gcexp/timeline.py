@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -71,8 +72,10 @@ class Timeline:
         try:
             with np.load(path) as stored:
                 return cls(**{f.name: stored[f.name] for f in fields(cls)})
-        except (OSError, KeyError, ValueError) as error:
-            raise UserError(f"{path} is not a timeline written by this version ({error}); delete it and run again")
+        except (OSError, EOFError, KeyError, ValueError, BadZipFile) as error:
+            raise UserError(
+                f"{path} is not a timeline written by this version ({error}); delete it and run again"
+            ) from None
 
 
 def simulate(scheme: Scheme, draws: Draws) -> Timeline:
@@ -128,7 +131,9 @@ def joined(timelines: Iterable[Timeline]) -> Timeline:
     parts = list(timelines)
     first = np.cumsum([0] + [len(p.patterns) for p in parts[:-1]])
     shifted = [replace(p, pattern=p.pattern + i) for p, i in zip(parts, first, strict=True)]
-    return Timeline(**{f.name: np.concatenate([getattr(p, f.name) for p in shifted]) for f in fields(Timeline)})
+    return Timeline(
+        **{f.name: np.concatenate([getattr(p, f.name) for p in shifted]) for f in fields(Timeline)}
+    )
 
 
 def distinct(heard: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -60,8 +60,14 @@ class Quorum:
         object.__setattr__(self, "need", tuple((int(r), int(q)) for r, q in need))
         rounds = [r for r, _ in self.need]
         require(bool(self.workers), "a quorum needs at least one worker")
-        require(bool(rounds) and rounds == sorted(set(rounds)), f"quorum needs rising message counts, got {rounds}")
-        require(all(0 <= q <= len(self.workers) for _, q in self.need), f"quorum of {len(self.workers)}: {self.need}")
+        require(
+            bool(rounds) and rounds == sorted(set(rounds)),
+            f"quorum needs rising message counts, got {rounds}",
+        )
+        require(
+            all(0 <= q <= len(self.workers) for _, q in self.need),
+            f"quorum of {len(self.workers)}: {self.need}",
+        )
 
     @property
     def index(self) -> slice | np.ndarray:
@@ -137,18 +143,24 @@ class Code:
     #: Parameters of the instances on which the contract suite runs.
     examples: tuple[dict, ...] = ()
 
-    def __init__(self, encoding, owner=None, *, blocks=1, quorums=(), promise="indicator", recovers=None, n=None):
+    def __init__(
+        self, encoding, owner=None, *, blocks=1, quorums=(), promise="indicator", recovers=None, n=None
+    ):
         B = sparse.csr_array(encoding)
         self.encoding = B.astype(np.complex128 if np.iscomplexobj(B) else np.float64)
         M, columns = B.shape
         self.owner = np.arange(M) if owner is None else np.asarray(owner, dtype=np.intp)
-        require(self.owner.shape == (M,), f"owner names one worker per message: {M} messages, {self.owner.shape}")
+        require(
+            self.owner.shape == (M,), f"owner names one worker per message: {M} messages, {self.owner.shape}"
+        )
         require(blocks >= 1, f"blocks is a number of sub-vectors >= 1, got {blocks}")
         require(columns % blocks == 0, f"encoding has {columns} columns, not a multiple of blocks={blocks}")
         require(promise in PROMISES, f"promise is one of {', '.join(PROMISES)}, got {promise!r}")
         self.n = int(self.owner.max(initial=-1)) + 1 if n is None else n
         owners = (self.owner >= 0) & (self.owner < self.n)
-        require(bool(owners.all()), f"owner names workers 0 to n-1 = {self.n - 1}, got {self.owner[~owners][:1]}")
+        require(
+            bool(owners.all()), f"owner names workers 0 to n-1 = {self.n - 1}, got {self.owner[~owners][:1]}"
+        )
         self.blocks, self.k = blocks, columns // blocks
         self.quorums, self.promise = tuple(quorums), promise
         self.recovers = self.k if recovers is None else recovers
@@ -258,13 +270,17 @@ class Code:
                 f"{self!r} did not decode from workers {np.flatnonzero(heard[u]).tolist()}: residual {residual[u]:.1e} "
                 f"(at most {RESIDUAL_BOUND:.0e}), {int((c[u] == 1).sum())} partitions (at least {self.recovers})"
             )
-        c[residual > RESIDUAL_BOUND] = 0  # mixed blocks are the gradient of no weighted loss: the update is skipped
+        c[residual > RESIDUAL_BOUND] = (
+            0  # mixed blocks are the gradient of no weighted loss: the update is skipped
+        )
         return Decoding(weights, c, residual)
 
     def encode(self, gradients) -> np.ndarray:
         """Messages of all workers, (M, ceil(l / blocks)), from partition gradients (k, l), in float64."""
         g = np.asarray(gradients, dtype=np.float64)
-        require(g.ndim == 2 and len(g) == self.k, f"gradients are (k, l) with k={self.k}, got shape {g.shape}")
+        require(
+            g.ndim == 2 and len(g) == self.k, f"gradients are (k, l) with k={self.k}, got shape {g.shape}"
+        )
         require(bool(np.isfinite(g).all()), "gradients hold NaN or infinite entries; nothing was encoded")
         short = -g.shape[1] % self.blocks
         g = np.pad(g, ((0, 0), (0, short))) if short else g
@@ -276,7 +292,9 @@ class Code:
 
     def _patterns(self, heard) -> np.ndarray:
         heard = np.atleast_2d(np.asarray(heard))
-        require(heard.shape[1:] == (self.n,), f"heard is (patterns, n) with n={self.n}, got shape {heard.shape}")
+        require(
+            heard.shape[1:] == (self.n,), f"heard is (patterns, n) with n={self.n}, got shape {heard.shape}"
+        )
         require(heard.dtype.kind in "bui", f"heard holds message counts, got dtype {heard.dtype}")
         heard = heard.astype(np.int64)
         inside = (heard >= 0) & (heard <= self.messages)

@@ -46,7 +46,9 @@ class FractionalRepetition(Code):
         require(n % d == 0, f"fractional repetition needs d to divide n, got n={n}, d={d}")
         self.d = d
         groups = np.arange(n).reshape(-1, d)
-        super().__init__(np.kron(np.eye(n // d), np.ones((d, d))), quorums=[Quorum(g, [(1, 1)]) for g in groups])
+        super().__init__(
+            np.kron(np.eye(n // d), np.ones((d, d))), quorums=[Quorum(g, [(1, 1)]) for g in groups]
+        )
 
     def weights(self, heard):
         grouped = heard.reshape(len(heard), self.n // self.d, self.d) > 0
@@ -89,4 +91,6 @@ class EpsilonFractionalRepetition(FractionalRepetition):
         require(0 <= epsilon < 1, f"eps-FRC needs 0 <= epsilon < 1, got epsilon={epsilon}")
         self.s, self.epsilon = s, epsilon
         # d = n always qualifies: C(s, n) = 0.
-        super().__init__(n, next(d for d in range(1, n + 1) if n % d == 0 and comb(s, d) <= epsilon * comb(n, d)))
+        super().__init__(
+            n, next(d for d in range(1, n + 1) if n % d == 0 and comb(s, d) <= epsilon * comb(n, d))
+        )

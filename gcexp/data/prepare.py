@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gcexp.data.fetch import RAW_DIR, fetch
 from gcexp.data.checksum import sha256
+from gcexp.data.fetch import RAW_DIR, fetch
 from gcexp.data.sources import Source, find_source
 from gcexp.errors import UserError
 from gcexp.files import written

@@ -129,9 +129,12 @@ class TablePlot:
         Text over a column, where not its name.
     formats : mapping
         Python format of a column's numbers, as ``.3f``; default five digits.
+    mean_by : str, optional
+        Rows with equal values in this column, such as the seeds of a label, become one row of means.
     """
 
     columns: tuple[str, ...] | None = None
+    mean_by: str | None = None
     headers: dict = field(default_factory=dict)
     formats: dict = field(default_factory=dict)
 

@@ -56,6 +56,10 @@ def cells(frame: pd.DataFrame, plot: TablePlot) -> tuple[list[str], list[list[st
         if column not in frame.columns:
             raise UserError(unknown("column", column, frame.columns))
     rows.known(frame)
+    if plot.mean_by is not None:
+        rows.known(frame, plot.mean_by)
+        frame = frame.groupby(plot.mean_by, sort=False, as_index=False).mean(numeric_only=True)
+        columns = [column for column in columns if column in frame.columns]
     header = [str(plot.headers.get(column, column)) for column in columns]
     text = [[cell(value, plot.formats.get(column)) for value in frame[column]] for column in columns]
     right = [place for place, column in enumerate(columns) if frame[column].dtype.kind in "iuf"]

@@ -45,7 +45,10 @@ class Fastest:
     s: int | None = None
 
     def __post_init__(self):
-        require((self.q is None) != (self.s is None), f"wait=fastest takes either q or s, got q={self.q}, s={self.s}")
+        require(
+            (self.q is None) != (self.s is None),
+            f"wait=fastest takes either q or s, got q={self.q}, s={self.s}",
+        )
 
     def stop(self, code, arrive):
         q = code.n - self.s if self.q is None else self.q
@@ -70,13 +73,18 @@ class Decodable:
     Examples
     --------
     >>> from gcexp.codes import FractionalRepetition
-    >>> time, heard = Decodable().stop(FractionalRepetition(n=4, d=2), lambda r=1: np.array([[[3.0, 1.0, 2.0, 4.0]]]))
+    >>> time, heard = Decodable().stop(
+    ...     FractionalRepetition(n=4, d=2), lambda r=1: np.array([[[3.0, 1.0, 2.0, 4.0]]])
+    ... )
     >>> time, heard
     (array([[2.]]), array([[[0, 1, 1, 0]]], dtype=int16))
     """
 
     def stop(self, code, arrive):
-        require(bool(code.quorums), f"wait=decodable: {code!r} has no quorum, so it is never known to be decodable")
+        require(
+            bool(code.quorums),
+            f"wait=decodable: {code!r} has no quorum, so it is never known to be decodable",
+        )
         time = heard = None
         for quorum in code.quorums:
             w = quorum.index
@@ -85,7 +93,9 @@ class Decodable:
             met = np.minimum.reduce(options)
             if heard is None:
                 time, heard = met, np.zeros((*met.shape, code.n), np.int16)
-            for (r, t, _), option in zip(at[::-1], options[::-1], strict=True):  # fewest messages written last
+            for (r, t, _), option in zip(
+                at[::-1], options[::-1], strict=True
+            ):  # fewest messages written last
                 got = (t <= met[..., None]) & (option == met)[..., None]
                 heard[..., w] = np.where(got, r, heard[..., w])
             time = np.maximum(time, met)

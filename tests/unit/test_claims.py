@@ -278,7 +278,7 @@ def test_good_claims_pass():
         (ABOUT | {"statement": 3} | GOOD, "'statement' is missing"),
         (ABOUT | {"inputs": "asumed"} | GOOD, r"unknown inputs 'asumed'; did you mean 'assumed'\?"),
         (ABOUT | {"reason": 3} | GOOD, "reason wants text, got 3"),
-        (ABOUT, "wants exactly one of paired_ratio, ordering, value, compare, got none"),
+        (ABOUT, "wants exactly one of paired_ratio, ordering, value, within, compare, got none"),
         (ABOUT | GOOD | {"ordering": {}}, "exactly one of .*, got value, ordering"),
         (ABOUT | {"paired_ration": {}}, r"unknown predicate 'paired_ration'; did you mean 'paired_ratio'\?"),
         (ABOUT | {"value": 4}, r"'c': value: wants keys \(where, column, .*\), got 4"),

@@ -26,12 +26,12 @@ PAPERS = sorted({figure.paper for figure in FIGURES.values()})
 
 
 wildcard_constraints:
+    **{part: r"[^/]+" for part in ("scheme", "delay", "task", "optimizer", "dataset")},
     preset="|".join(plan.PRESETS),
     target="|".join(FIGURES) or "none",
     iterations=r"\d+",
     length=r"T\d+(-h[0-9.e-]+)?",
     seeds=r"\d+(-\d+)?",
-    **{part: r"[^/]+" for part in ("scheme", "delay", "task", "optimizer", "dataset")},
 
 
 def figure_of(wildcards):
@@ -53,7 +53,15 @@ def tracked(wildcards, keys, stage):
     return conf.tracked(run_of(wildcards).config, keys, stage)
 
 
+def prepared(wildcards):
+    # Ancient: data are identified by checksum, so touching the file retrains nothing.
+    return ancient(f"data/prepared/{run_of(wildcards).config['task']['dataset']}.npz")
+
+
+def figures_of(preset):
+    return FIGURES.values() if preset == config["preset"] else plan.figures(preset)
+
+
 def everything(preset):
-    figures = FIGURES.values() if preset == config["preset"] else plan.figures(preset)
     pages = [f"reports/{preset}/scorecard.json", f"reports/{preset}/index.html"]
-    return [product for figure in figures for product in figure.products] + pages
+    return [product for figure in figures_of(preset) for product in figure.products] + pages

@@ -2,8 +2,6 @@ rule data:
     # One array file per data set, made from local or downloaded raw files, checked by checksum.
     output:
         "data/prepared/{dataset}.npz",
-    params:
-        folder=lambda w: f"--data-dir {config['data_dir']}" if config["data_dir"] else "",
     log:
         "logs/data/{dataset}.log",
     benchmark:
@@ -11,6 +9,8 @@ rule data:
     resources:
         mem_mb=2000,
         runtime=30,
+    params:
+        folder=lambda w: f"--data-dir {config['data_dir']}" if config["data_dir"] else "",
     message:
         "preparing {wildcards.dataset}"
     shell:

@@ -4,8 +4,6 @@ rule table:
         lambda w: figure_of(w).inputs,
     output:
         "reports/{preset}/data/{target}.csv",
-    params:
-        tracked=lambda w: figure_of(w).tracked_table,
     log:
         "logs/table/{preset}/{target}.log",
     benchmark:
@@ -13,6 +11,8 @@ rule table:
     resources:
         mem_mb=2000,
         runtime=60,
+    params:
+        tracked=lambda w: figure_of(w).tracked_table,
     message:
         "table of {wildcards.target}"
     shell:
@@ -32,8 +32,6 @@ rule plot:
             labels=lambda w: {"figure": figure_of(w).file.title},
         ),
         "reports/{preset}/figures/{target}.pdf",
-    params:
-        tracked=lambda w: figure_of(w).tracked_plot,
     log:
         "logs/plot/{preset}/{target}.log",
     benchmark:
@@ -41,6 +39,8 @@ rule plot:
     resources:
         mem_mb=1000,
         runtime=10,
+    params:
+        tracked=lambda w: figure_of(w).tracked_plot,
     message:
         "drawing {wildcards.target}"
     shell:
@@ -73,8 +73,6 @@ rule claims:
         "reports/{preset}/data/{target}.csv",
     output:
         "reports/{preset}/claims/{target}.json",
-    params:
-        tracked=lambda w: figure_of(w).tracked_claims,
     log:
         "logs/claims/{preset}/{target}.log",
     benchmark:
@@ -82,6 +80,8 @@ rule claims:
     resources:
         mem_mb=1000,
         runtime=10,
+    params:
+        tracked=lambda w: figure_of(w).tracked_claims,
     message:
         "claims of {wildcards.target}"
     shell:

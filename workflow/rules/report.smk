@@ -1,7 +1,3 @@
-def figures_of(preset):
-    return FIGURES.values() if preset == config["preset"] else plan.figures(preset)
-
-
 rule scorecard:
     # Every claim of every figure, as one list and as a page.
     input:
@@ -29,8 +25,6 @@ rule page:
         drawings=lambda w: [drawing for figure in figures_of(w.preset) for drawing in figure.drawings],
     output:
         "reports/{preset}/index.html",
-    params:
-        tracked=lambda w: [f"{figure.target}: {figure.file.title}" for figure in figures_of(w.preset)],
     log:
         "logs/page/{preset}.log",
     benchmark:
@@ -38,6 +32,8 @@ rule page:
     resources:
         mem_mb=1000,
         runtime=10,
+    params:
+        tracked=lambda w: [f"{figure.target}: {figure.file.title}" for figure in figures_of(w.preset)],
     message:
         "report page of the {wildcards.preset} preset"
     shell:

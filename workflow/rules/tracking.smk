@@ -5,8 +5,6 @@ rule tracking:
         scorecard="reports/{preset}/scorecard.json",
     output:
         "results/mlflow/{preset}.imported",
-    params:
-        uri=lambda w: f"--uri {config['tracking_uri']}" if config["tracking_uri"] else "",
     log:
         "logs/tracking/{preset}.log",
     benchmark:
@@ -14,6 +12,8 @@ rule tracking:
     resources:
         mem_mb=2000,
         runtime=60,
+    params:
+        uri=lambda w: f"--uri {config['tracking_uri']}" if config["tracking_uri"] else "",
     message:
         "importing finished runs into MLflow"
     shell:

@@ -1,18 +1,9 @@
-def prepared(wildcards):
-    # Ancient: data are identified by checksum, so touching the file retrains nothing.
-    return ancient(f"data/prepared/{run_of(wildcards).config['task']['dataset']}.npz")
-
-
 rule trajectory_exact:
     # Training with every coefficient 1: no scheme, no delay model and no clock in it.
     input:
         data=prepared,
     output:
         "results/trajectory/{task}/{optimizer}/exact/T{iterations}/seeds{seeds}.npz",
-    params:
-        run=overrides,
-        clock="",  # no timeline
-        tracked=lambda w: tracked(w, ("task", "optimizer"), "trajectory"),
     log:
         "logs/trajectory/{task}/{optimizer}/exact/T{iterations}/seeds{seeds}.log",
     benchmark:
@@ -20,6 +11,10 @@ rule trajectory_exact:
     resources:
         mem_mb=3000,
         runtime=600,
+    params:
+        run=overrides,
+        clock="",  # no timeline
+        tracked=lambda w: tracked(w, ("task", "optimizer"), "trajectory"),
     message:
         "training {wildcards.task}, exact"
     shell:
@@ -33,14 +28,14 @@ use rule trajectory_exact as trajectory_approximate with:
         timeline="results/timeline/{scheme}/{delay}/{length}/seeds{seeds}.npz",
     output:
         "results/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.npz",
-    params:
-        run=overrides,
-        clock=lambda w, input: f"--timeline {input.timeline}",
-        tracked=lambda w: tracked(w, ("task", "optimizer"), "trajectory"),
     log:
         "logs/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.log",
     benchmark:
         "benchmarks-raw/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.tsv"
+    params:
+        run=overrides,
+        clock=lambda w, input: f"--timeline {input.timeline}",
+        tracked=lambda w: tracked(w, ("task", "optimizer"), "trajectory"),
     message:
         "training {wildcards.task} with {wildcards.scheme}"
 
@@ -53,9 +48,6 @@ rule verify:
         trajectory=lambda w: run_of(w).trajectory,
     output:
         "results/verify/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.json",
-    params:
-        run=overrides,
-        tracked=lambda w: tracked(w, (), "verify"),
     log:
         "logs/verify/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.log",
     benchmark:
@@ -63,6 +55,9 @@ rule verify:
     resources:
         mem_mb=3000,
         runtime=60,
+    params:
+        run=overrides,
+        tracked=lambda w: tracked(w, (), "verify"),
     message:
         "verifying {wildcards.scheme} on {wildcards.task}"
     shell:

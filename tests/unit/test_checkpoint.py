@@ -1,0 +1,220 @@
+"""An interrupted training ends with the bits of one that was never interrupted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+import gcexp
+from gcexp.checkpoint import Checkpoint, stamp
+from gcexp.errors import UserError
+from gcexp.tasks import GradientDescent
+from gcexp.tasks.mlp import MultilayerPerceptron
+from gcexp.training import train
+
+TASK = MultilayerPerceptron("digits", evaluate_every=2, verify_every=3)
+CONFIG = {"task": "digits", "version": 1}
+SEEDS, STEPS = [0, 1], [12, 9]
+COEFFICIENTS = np.array([[1.0, 1, 1], [0, 0.5, 2], [0, 0, 0]])
+PATTERN = np.random.default_rng(0).integers(3, size=(2, 12))
+
+
+@dataclass(frozen=True)
+class Data:
+    name: str
+    x_train: np.ndarray
+    y_train: np.ndarray
+    x_test: np.ndarray
+    y_test: np.ndarray
+    note: str = ""
+
+
+def digits() -> Data:
+    x, y = load_digits(return_X_y=True)
+    x = np.ascontiguousarray(x / 16, dtype=np.float32)
+    return Data("digits", x[:300], y[:300], x[1500:], y[1500:])
+
+
+@dataclass(frozen=True)
+class Failing(GradientDescent):
+    """Fails, or waits to be killed, at its n-th step."""
+
+    at: int = 0
+    wait: float = 0.0
+
+    def step(self, *arguments):
+        taken.append(1)
+        if len(taken) == self.at:
+            time.sleep(self.wait)
+            raise InterruptedError
+        return super().step(*arguments)
+
+
+taken: list[int] = []
+
+
+@pytest.fixture(autouse=True)
+def _no_steps_taken():
+    taken.clear()
+
+
+def run(checkpoint=None, optimizer=None, coefficients=COEFFICIENTS):
+    return train(
+        TASK, optimizer or GradientDescent(), digits(), SEEDS, STEPS, coefficients, PATTERN, checkpoint
+    )
+
+
+def assert_equal(one, other):
+    assert one.arrays().keys() == other.arrays().keys()
+    for name, values in one.arrays().items():
+        assert values.tobytes() == other.arrays()[name].tobytes(), name
+
+
+def test_resuming_after_any_step_gives_equal_bits(tmp_path):
+    whole = run()
+    assert whole.skipped.sum() > 0
+    updates = sum(STEPS) - int(whole.skipped.sum())
+    for at in range(1, updates + 1):
+        checkpoint = Checkpoint(tmp_path / f"{at}.npz", CONFIG, every=0)
+        taken.clear()
+        with pytest.raises(InterruptedError):
+            run(checkpoint, Failing(at=at))
+        taken.clear()
+        assert_equal(run(checkpoint, Failing()), whole)
+        assert len(taken) == updates - (at - 1)  # no step is repeated
+
+
+def test_resuming_from_an_old_checkpoint_repeats_the_steps_since(tmp_path):
+    whole = run()
+    checkpoint = Checkpoint(tmp_path / "run.npz", CONFIG, every=3600)
+    with pytest.raises(InterruptedError):
+        run(checkpoint, Failing(at=sum(STEPS) - int(whole.skipped.sum())))
+    with checkpoint.held(np.array(SEEDS), np.array(STEPS), COEFFICIENTS, PATTERN):
+        assert checkpoint.load()["at_row"] == 1  # saved after each seed all the same
+    assert_equal(run(checkpoint), whole)
+
+
+def test_a_finished_run_is_adopted_without_a_step(tmp_path):
+    whole = run(Checkpoint(tmp_path / "run.npz", CONFIG))
+    again = run(Checkpoint(tmp_path / "run.npz", CONFIG), Failing(at=1))
+    assert_equal(again, whole)
+    assert not taken
+
+
+@pytest.mark.parametrize("stale", ["config", "coefficients"])
+def test_a_checkpoint_of_another_run_is_not_used(tmp_path, capsys, stale):
+    other = COEFFICIENTS * 2
+    config = CONFIG | {"version": 2} if stale == "config" else CONFIG
+    run(Checkpoint(tmp_path / "run.npz", config), coefficients=COEFFICIENTS if stale == "config" else other)
+    assert_equal(run(Checkpoint(tmp_path / "run.npz", CONFIG)), run())
+    assert "belongs to another configuration" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "text", "no stamp"])
+def test_a_damaged_checkpoint_is_not_used(tmp_path, capsys, damage):
+    path = tmp_path / "run.npz"
+    run(Checkpoint(path, CONFIG))
+    content = path.read_bytes()
+    if damage == "no stamp":
+        with open(path, "wb") as file:
+            np.savez(file, other=np.ones(1))
+    else:
+        middle = len(content) // 2
+        flipped = (
+            content[:middle] + bytes(b ^ 255 for b in content[middle : middle + 8]) + content[middle + 8 :]
+        )
+        path.write_bytes(
+            {"cut": content[:middle], "flipped": flipped, "empty": b"", "text": b"no zip"}[damage]
+        )
+    assert_equal(run(Checkpoint(path, CONFIG)), run())
+    assert "cannot be read" in capsys.readouterr().err
+
+
+def test_stamps_tell_arrays_apart():
+    a = np.arange(6)
+    stamps = {
+        stamp({}, a),
+        stamp({}, a[::-1]),
+        stamp({}, a.reshape(2, 3)),
+        stamp({}, a.astype(float)),
+        stamp({"a": 1}, a),
+    }
+    assert len(stamps) == 5
+    assert stamp({}, a[::2]) == stamp({}, a[::2].copy())
+
+
+def test_saves_are_spaced_in_time(tmp_path):
+    checkpoint = Checkpoint(tmp_path / "run.npz", CONFIG, every=0.05)
+    with checkpoint.held():
+        assert not checkpoint.due
+        time.sleep(0.06)
+        assert checkpoint.due
+        checkpoint.save({})
+        assert not checkpoint.due
+    assert [p.name for p in tmp_path.iterdir() if p.suffix == ".npz"] == ["run.npz"]
+
+
+def test_a_second_process_waits_and_says_so(tmp_path, capsys):
+    entered = []
+
+    def second():
+        with Checkpoint(tmp_path / "run.npz", CONFIG).held() as checkpoint:
+            entered.append(checkpoint.load())
+
+    with Checkpoint(tmp_path / "run.npz", CONFIG).held() as first:
+        thread = threading.Thread(target=second)
+        thread.start()
+        thread.join(0.2)
+        assert thread.is_alive() and not entered
+        first.save({"step": np.array(5)})
+    thread.join(10)
+    assert entered == [{"step": np.array(5)}]
+    error = capsys.readouterr().err
+    assert "waiting for it" in error and error.count("\n") == 1
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="cannot write"), Checkpoint(tmp_path / "file" / "run.npz", {}).held():
+        pass
+
+
+def test_a_killed_process_is_resumed_with_equal_bits(tmp_path):
+    path = tmp_path / "run.npz"
+    environment = os.environ | {"PYTHONPATH": str(Path(gcexp.__file__).parents[1])}
+    child = subprocess.Popen([sys.executable, __file__, str(path)], env=environment)
+    checkpoint = Checkpoint(path, CONFIG)
+    try:
+        deadline, done = time.monotonic() + 60, 0
+        while done < 7:
+            assert child.poll() is None and time.monotonic() < deadline
+            time.sleep(0.05)
+            if path.exists():
+                with np.load(path) as stored:
+                    done = int(stored["at_step"]) - int(stored["skipped"][0])
+        lock = threading.Thread(target=lambda: run(checkpoint))
+        lock.start()  # it finds the child at work and waits for it
+        lock.join(0.3)
+        assert lock.is_alive()
+    finally:
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+    lock.join(30)
+    taken.clear()
+    resumed = run(checkpoint, Failing())
+    assert not taken  # the waiting thread has finished the run
+    assert_equal(resumed, run())
+
+
+if __name__ == "__main__":  # the process to be killed: it stops at its eighth update, after checkpoint seven
+    run(Checkpoint(sys.argv[1], CONFIG, every=0), Failing(at=8, wait=3600))

@@ -1,0 +1,330 @@
+"""Weighted passes, optimisers and the training loop, on scikit-learn's digits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_digits
+from torch.nn.functional import cross_entropy, linear, relu
+
+from gcexp.errors import ParameterError, UserError
+from gcexp.tasks import GradientDescent, mlp, partition_edges
+from gcexp.tasks.base import spans
+from gcexp.tasks.mlp import MultilayerPerceptron
+from gcexp.training import Trajectory, train
+
+
+@dataclass(frozen=True)
+class Data:
+    name: str
+    x_train: np.ndarray
+    y_train: np.ndarray
+    x_test: np.ndarray
+    y_test: np.ndarray
+    note: str = ""
+
+
+def digits(n_train: int) -> Data:
+    x, y = load_digits(return_X_y=True)
+    x = np.ascontiguousarray(x / 16, dtype=np.float32)
+    return Data("digits", x[:n_train], y[:n_train], x[1500:], y[1500:])
+
+
+DATA = digits(400)
+TASK = MultilayerPerceptron("digits", verify_every=4)
+PROBLEM = TASK.problem(DATA, 0)
+START = PROBLEM.initial()
+
+
+def relative(found, expected, gradients):
+    return np.linalg.norm(found - expected) / np.sqrt((gradients**2).sum())
+
+
+# --- partitions and spans
+
+
+@given(st.integers(1, 300), st.data())
+def test_partitions_are_those_of_array_split(n_samples, drawn):
+    k = drawn.draw(st.integers(1, n_samples))
+    edges = partition_edges(n_samples, k)
+    assert np.diff(edges).tolist() == [len(part) for part in np.array_split(np.arange(n_samples), k)]
+    assert edges[0] == 0 and edges[-1] == n_samples
+
+
+@pytest.mark.parametrize("k", [0, 11])
+def test_partitions_are_never_empty(k):
+    with pytest.raises(ParameterError, match=f"1 to 10 partitions, got k={k}"):
+        partition_edges(10, k)
+
+
+@given(
+    st.lists(st.sampled_from([0.0, 0.0, 1.0, 1.0, -0.5, 2.25]), min_size=1, max_size=40), st.integers(0, 12)
+)
+def test_spans_carry_the_weight_of_every_sample(c, gap):
+    c = np.array(c)
+    edges = partition_edges(97, len(c))
+    weights, last = np.zeros(97), -gap
+    for rows, weight in spans(c, edges, gap):
+        weights[rows] += weight
+        assert rows.start - last >= gap  # shorter holes are not stepped over
+        last = rows.stop
+    np.testing.assert_array_equal(weights, np.repeat(c, np.diff(edges)))
+
+
+# --- the weighted pass
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 90), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.5]), st.booleans())
+def test_weighted_pass_is_the_weighted_sum_of_partition_gradients(k, seed, lost, sliced):
+    rng = np.random.default_rng(seed)
+    c = rng.normal(size=k) * (rng.random(k) >= lost)
+    problem = TASK.problem(DATA, 0)
+    if sliced:
+        problem._gap = 1  # every hole is stepped over: up to 45 slices
+    gradients = problem.partition_gradients(START, k, 0)
+    found = problem.gradient(START, c, 0)
+    assert found.shape == START.shape and found.dtype == np.float32
+    assert relative(found, c @ gradients, gradients) < 1e-5
+    precise = problem.gradient(START.astype(np.float64), c, 0)
+    assert precise.dtype == np.float64 and relative(precise, c @ gradients, gradients) < 1e-12
+
+
+def test_an_indicator_of_more_than_32_runs_is_either_way_the_same_gradient():
+    problem, c = TASK.problem(DATA, 0), np.tile([1.0, 0.0], 50)
+    gradients = problem.partition_gradients(START, 100, 0)
+    assert len(list(spans(c, partition_edges(400, 100), problem._gap))) == 1
+    assert len(list(spans(c, partition_edges(400, 100), 1))) == 50
+    together = problem.gradient(START, c, 0)
+    problem._gap = 1
+    assert relative(together, problem.gradient(START, c, 0), gradients) < 1e-5
+
+
+def test_lost_samples_are_not_visited(monkeypatch):
+    problem, seen = TASK.problem(DATA, 0), []
+    problem._gap = 1
+    monkeypatch.setattr(
+        mlp, "_forward", lambda x, leaves, plain=mlp._forward: (seen.append(len(x)), plain(x, leaves))[1]
+    )
+    problem.gradient(START, np.array([1, 1, 0, 0, 0, 0, 0, 1, 0, 0]), 0)
+    assert seen == [80, 40]
+
+
+def test_a_partition_gradient_depends_on_its_partition_alone():
+    k = 7  # does not divide 400
+    edges = partition_edges(400, k)
+    before = PROBLEM.partition_gradients(START, k, 0)
+    np.testing.assert_array_equal(before, TASK.problem(DATA, 0).partition_gradients(START, k, 0))
+    for i in (0, 3, k - 1):
+        other = TASK.problem(DATA, 0)
+        rows = slice(edges[i], edges[i + 1])
+        other._x[rows] = 1 - other._x[rows]
+        changed = (other.partition_gradients(START, k, 0) != before).any(1)
+        np.testing.assert_array_equal(changed, np.arange(k) == i)
+
+
+def test_the_last_partition_and_every_sample_take_part():
+    gradients = PROBLEM.partition_gradients(START, 7, 0)
+    assert np.linalg.norm(gradients, axis=1).min() > 0
+    whole = PROBLEM.partition_gradients(START, 1, 0)
+    np.testing.assert_allclose(gradients.sum(0), whole[0], atol=1e-10 * np.abs(whole).max())
+    last = np.eye(7)[6]
+    assert relative(PROBLEM.gradient(START, last, 0), gradients[6], gradients) < 1e-5
+    assert [PROBLEM.recovered_samples(c) for c in (last, np.ones(7), -0.5 * np.eye(7)[0])] == [57, 400, 58]
+
+
+def test_nothing_recovered_is_a_zero_gradient():
+    assert not PROBLEM.gradient(START, np.zeros(5), 0).any() and PROBLEM.recovered_samples(np.zeros(5)) == 0
+
+
+def plain_descent(steps: int) -> np.ndarray:
+    """Full-batch gradient descent as anyone would write it in torch."""
+    features, hidden, classes = 64, 25, 10
+    shapes = [(hidden, features), (hidden,), (classes, hidden), (classes,)]
+    cuts = np.cumsum([np.prod(s) for s in shapes])[:-1]
+    weights = [
+        torch.tensor(p).view(s).requires_grad_() for p, s in zip(np.split(START, cuts), shapes, strict=True)
+    ]
+    x, y = PROBLEM._x, PROBLEM._y
+    for _ in range(steps):
+        output = linear(relu(linear(x, weights[0], weights[1])), weights[2], weights[3])
+        cross_entropy(output, y, reduction="sum").backward()
+        with torch.no_grad():
+            for w in weights:
+                w -= (0.5 / len(y)) * w.grad
+                w.grad = None
+    return np.concatenate([w.detach().numpy().ravel() for w in weights])
+
+
+@pytest.mark.parametrize("k", [1, 7, 30])
+def test_exact_training_has_the_bits_of_plain_torch(k):
+    exact = {} if k == 1 else {"coefficients": np.ones((1, k)), "pattern": np.zeros((1, 9), dtype=int)}
+    trajectory = train(TASK, GradientDescent(), DATA, [0], [9], **exact)
+    np.testing.assert_array_equal(trajectory.parameters[0, 2], plain_descent(8))
+
+
+def test_seeds_give_their_own_order_and_weights():
+    other = TASK.problem(DATA, 1)
+    assert not np.array_equal(other.initial(), START)
+    assert not torch.equal(other._x, PROBLEM._x)
+    torch.testing.assert_close(other._x.sum(0), PROBLEM._x.sum(0))
+    np.testing.assert_array_equal(START, TASK.problem(DATA, 0).initial())
+    W, b = START[:1600], START[1600:1625]
+    assert not b.any() and abs(W.std() - 0.1) < 0.01
+
+
+def test_score_is_accuracy_and_mean_loss():
+    output = linear(
+        relu(linear(torch.tensor(DATA.x_test), torch.tensor(START[:1600]).view(25, 64))),
+        torch.tensor(START[1625:1875]).view(10, 25),
+    )
+    labels = torch.tensor(DATA.y_test)
+    score = PROBLEM.score(START)
+    assert score["test_accuracy"] == (output.argmax(1) == labels).double().mean().item()
+    assert score["test_loss"] == pytest.approx(cross_entropy(output, labels).item(), rel=1e-6)
+
+
+def test_the_model_learns():
+    accuracy = train(replace(TASK, evaluate_every=60), GradientDescent(), DATA, [0], [60]).scores[
+        "test_accuracy"
+    ]
+    assert accuracy[0, 0] < 0.4 and accuracy[0, -1] > 0.75
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"hidden": 0}, "task.hidden"),
+        ({"initial_std": 0.0}, "task.initial_std"),
+        ({"evaluate_every": 0}, "task.evaluate_every"),
+        ({"verify_every": -1}, "task.verify_every"),
+    ],
+)
+def test_task_refuses_what_makes_no_sense(values, sentence):
+    with pytest.raises(ParameterError, match=sentence):
+        MultilayerPerceptron("digits", **values)
+
+
+def test_task_refuses_other_data():
+    with pytest.raises(ParameterError, match="'mnist', but the data are 'digits'"):
+        MultilayerPerceptron("mnist").problem(DATA, 0)
+
+
+# --- optimisers
+
+
+def test_normalize_total_and_recovered():
+    w, g = np.array([1.0, 2.0]), np.array([10.0, -20.0])
+    np.testing.assert_allclose(GradientDescent(0.5).step(w, g, 10, 5), w - 0.5 / 10 * g)
+    np.testing.assert_allclose(GradientDescent(0.5, "recovered").step(w, g, 10, 5), w - 0.5 / 5 * g)
+    assert GradientDescent().step(w.astype(np.float32), g.astype(np.float32), 10, 5).dtype == np.float32
+
+
+def test_normalize_recovered_in_training():
+    c = np.array([[1.0, 0.0, 1.0]])
+    trajectory = train(
+        replace(TASK, verify_every=1),
+        GradientDescent(0.3, "recovered"),
+        DATA,
+        [0],
+        [2],
+        c,
+        np.zeros((1, 2), int),
+    )
+    expected = START - 0.3 / PROBLEM.recovered_samples(c[0]) * PROBLEM.gradient(START, c[0], 0)
+    np.testing.assert_allclose(trajectory.parameters[0, 1], expected, rtol=1e-6)
+
+
+def test_normalize_recovered_refuses_real_coefficients_that_are_used():
+    c = np.array([[1.0, 0.0], [1.0, 0.5]])
+    train(TASK, GradientDescent(normalize="recovered"), DATA, [0], [2], c, np.array([[0, 0, 1]]))
+    with pytest.raises(ParameterError, match="must be 0 or 1, got 0.5; use normalize=total"):
+        train(TASK, GradientDescent(normalize="recovered"), DATA, [0], [3], c, np.array([[0, 0, 1]]))
+
+
+def test_optimizer_refuses_what_makes_no_sense():
+    with pytest.raises(ParameterError, match="did you mean 'total'"):
+        GradientDescent(normalize="totl")
+    with pytest.raises(ParameterError, match="learning_rate"):
+        GradientDescent(learning_rate=0.0)
+
+
+# --- the loop
+
+
+def test_an_empty_decode_skips_the_update_and_counts():
+    c = np.array([[1.0, 1.0], [0.0, 0.0]])
+    trajectory = train(
+        replace(TASK, verify_every=1), GradientDescent(), DATA, [0], [4], c, np.array([[0, 1, 1, 0]])
+    )
+    assert trajectory.skipped.tolist() == [2] and trajectory.evaluated.tolist() == [0, 1, 2, 3, 4]
+    kept = trajectory.parameters[0]
+    np.testing.assert_array_equal(kept[1], kept[2])
+    np.testing.assert_array_equal(kept[1], kept[3])
+    loss = trajectory.scores["test_loss"][0]
+    assert loss[0] != loss[1] == loss[2] == loss[3] != loss[4]
+    exact = train(replace(TASK, verify_every=1), GradientDescent(), DATA, [0], [2])
+    assert exact.scores["test_loss"][0].tolist() == loss[[0, 1, 4]].tolist()
+
+
+def test_evaluation_and_verification_grids():
+    task = replace(TASK, evaluate_every=3, verify_every=2)
+    trajectory = train(task, GradientDescent(), DATA, [3, 1], [7, 4])
+    assert trajectory.evaluated.tolist() == [0, 3, 4, 6, 7]
+    nan = np.isnan(trajectory.scores["test_accuracy"])
+    assert nan.tolist() == [[False, False, True, False, False], [False, False, False, True, True]]
+    assert trajectory.verified.tolist() == [0, 2, 4, 6]
+    assert np.isnan(trajectory.parameters).all(2).tolist() == [[False] * 4, [False, False, True, True]]
+    assert trajectory.parameters.dtype == np.float32
+    alone = train(
+        task, GradientDescent(), DATA, [1], [4]
+    )  # a seed's values do not depend on the others in the job
+    np.testing.assert_array_equal(alone.scores["test_loss"][0], trajectory.scores["test_loss"][1, :3])
+    np.testing.assert_array_equal(alone.parameters[0], trajectory.parameters[1, :2])
+
+
+def test_no_steps_give_the_first_score():
+    trajectory = train(TASK, GradientDescent(), DATA, [0], [0])
+    assert trajectory.evaluated.tolist() == [0] and trajectory.parameters.shape[1] == 0
+    assert np.isfinite(trajectory.scores["test_loss"]).all()
+
+
+def test_divergence_is_an_error():
+    with pytest.raises(ParameterError, match="diverged: seed 0"), np.errstate(all="ignore"):
+        train(TASK, GradientDescent(learning_rate=1e30), DATA, [0], [20])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"seeds": [0, 1], "steps": [3]}, "steps >= 0 for each"),
+        ({"seeds": [0], "steps": [-1]}, "steps >= 0 for each"),
+        ({"seeds": [0], "steps": [3], "coefficients": np.ones((1, 2))}, "together or neither"),
+        (
+            {"seeds": [0], "steps": [3], "coefficients": np.ones((1, 2)), "pattern": np.zeros((1, 2), int)},
+            "as large",
+        ),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(arguments, sentence):
+    with pytest.raises(ParameterError, match=sentence):
+        train(TASK, GradientDescent(), DATA, **arguments)
+
+
+def test_save_and_load(tmp_path):
+    trajectory = train(TASK, GradientDescent(), DATA, [0, 1], [3, 5])
+    trajectory.save(tmp_path / "new" / "trajectory.npz", config=np.array("more"))
+    loaded = Trajectory.load(tmp_path / "new" / "trajectory.npz")
+    assert loaded.scores.keys() == trajectory.scores.keys() == {"test_accuracy", "test_loss"}
+    for name, values in trajectory.arrays().items():
+        np.testing.assert_array_equal(loaded.arrays()[name], values)
+        assert loaded.arrays()[name].dtype == values.dtype
+    for content in (b"PK\x03\x04 cut off", b""):
+        (tmp_path / "broken.npz").write_bytes(content)
+        with pytest.raises(UserError, match="delete it and run again"):
+            Trajectory.load(tmp_path / "broken.npz")

@@ -1,0 +1,232 @@
+"""The true path against the weighted pass (check 17), and that it finds what is wrong."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from gcexp import verification
+from gcexp.codes import Code, CyclicRepetition, FractionalRepetition, Uncoded
+from gcexp.delays import Pareto
+from gcexp.errors import ParameterError
+from gcexp.schemes import Fastest, Scheme
+from gcexp.tasks import GradientDescent
+from gcexp.tasks.mlp import MultilayerPerceptron, PerceptronProblem
+from gcexp.timeline import joined, simulate
+from gcexp.training import train
+from gcexp.verification import decoded_vector, verify
+
+TASK = MultilayerPerceptron("digits", evaluate_every=5, verify_every=3)
+SEEDS, T = (0, 1), 7
+
+
+@dataclass(frozen=True)
+class Data:
+    name: str
+    x_train: np.ndarray
+    y_train: np.ndarray
+    x_test: np.ndarray
+    y_test: np.ndarray
+    note: str = ""
+
+
+X, Y = load_digits(return_X_y=True)
+X = np.ascontiguousarray(X / 16, dtype=np.float32)
+DATA = Data("digits", X[:400], Y[:400], X[1500:], Y[1500:])
+
+
+class TwoBlocks(Code):
+    """Worker i sends block i of both partitions' sum: half a gradient each, 3 workers of which any 2 suffice."""
+
+    def __init__(self):
+        super().__init__(np.kron(np.ones(2), [[1.0, 0], [0, 1], [1, 1]]), blocks=2)
+
+
+def run(code, s, exact=False, approximate_steps=None):
+    """Timeline and trajectory of a code that waits for all but s workers."""
+    draws = Pareto(scale=1.0, shape=1.2).draw(SEEDS, T, code.n)
+    timeline = simulate(Scheme(code, Fastest(s=s)), draws)
+    used = {} if exact else {"coefficients": timeline.coefficients, "pattern": timeline.pattern}
+    return timeline, train(TASK, GradientDescent(), DATA, SEEDS, timeline.steps, **used)
+
+
+@pytest.fixture(scope="module")
+def forget():
+    """Uncoded, two of six workers forgotten."""
+    return run(Uncoded(n=6), 2)
+
+
+@pytest.mark.parametrize(
+    ("code", "s", "exact"),
+    [
+        (Uncoded(n=6), 2, False),
+        (Uncoded(n=7), 0, True),
+        (FractionalRepetition(n=6, d=2), 3, False),
+        (FractionalRepetition(n=6, d=3), 2, True),
+        (CyclicRepetition(n=6, s=2), 2, True),
+        (CyclicRepetition(n=6, s=2), 4, False),
+        (TwoBlocks(), 0, True),
+    ],
+    ids=repr,
+)
+def test_true_path_and_weighted_pass_agree(code, s, exact):
+    timeline, trajectory = run(code, s, exact)
+    report = verify(lambda seed: code, timeline, trajectory, TASK, DATA)
+    assert report["passed"] and not report["failures"]
+    assert [(c["seed"], c["iteration"]) for c in report["checks"]] == [
+        (s, t) for s in SEEDS for t in (0, 3, 6)
+    ]
+    assert report["decoded_error"] < 1e-10
+    assert report["weighted_error"] < 1e-10
+    assert report["rounding_error"] < 1e-5  # these few samples have no unit at its kink
+    assert report["noise_gain"] > 0
+    if exact:
+        assert all(c["recovered"] == 1 for c in report["checks"])
+    assert json.loads(json.dumps(report)) == report
+
+
+def test_codes_drawn_per_seed():
+    codes = {seed: CyclicRepetition(n=6, s=2, seed=seed) for seed in SEEDS}
+    draws = {seed: Pareto(scale=1.0, shape=1.2).draw((seed,), T, 6) for seed in SEEDS}
+    # One worker too few: what is recovered depends on the code that was drawn.
+    timeline = joined(simulate(Scheme(codes[seed], Fastest(s=3)), draws[seed]) for seed in SEEDS)
+    trajectory = train(TASK, GradientDescent(), DATA, SEEDS, [T, T], timeline.coefficients, timeline.pattern)
+    assert verify(codes.get, timeline, trajectory, TASK, DATA)["passed"]
+    assert not verify(lambda seed: codes[0], timeline, trajectory, TASK, DATA)["passed"]
+
+
+def test_an_exact_trajectory_may_be_longer_and_hold_more_seeds():
+    code = CyclicRepetition(n=6, s=2)
+    timeline, _ = run(code, 2)
+    trajectory = train(TASK, GradientDescent(), DATA, (5, 1, 0), [3, 20, 11])
+    timeline = replace(timeline, steps=np.array([7, 4]))
+    report = verify(lambda seed: code, timeline, trajectory, TASK, DATA)
+    assert report["passed"]
+    assert [(c["seed"], c["iteration"]) for c in report["checks"]] == [(0, 0), (0, 3), (0, 6), (1, 0), (1, 3)]
+
+
+def test_a_trajectory_that_does_not_cover_the_timeline_is_refused(forget):
+    timeline, trajectory = forget
+    with pytest.raises(ParameterError, match="no seed 9"):
+        verify(lambda s: Uncoded(n=6), replace(timeline, seeds=np.array([0, 9])), trajectory, TASK, DATA)
+    short = train(TASK, GradientDescent(), DATA, SEEDS, [T, 3])
+    with pytest.raises(ParameterError, match="seed 1 has 3 steps, the timeline 7"):
+        verify(lambda s: Uncoded(n=6), timeline, short, TASK, DATA)
+
+
+def test_skipped_updates_are_listed(forget):
+    timeline, trajectory = forget
+    nobody = np.flatnonzero(np.arange(len(timeline.patterns)) == timeline.pattern[0, 3])
+    patterns, c = timeline.patterns.copy(), timeline.coefficients.copy()
+    patterns[nobody], c[nobody] = 0, 0
+    report = verify(
+        lambda s: Uncoded(n=6), replace(timeline, patterns=patterns, coefficients=c), trajectory, TASK, DATA
+    )
+    assert report["passed"]
+    assert {"seed": 0, "iteration": 3, "skipped": True, "recovered": 0.0} in report["checks"]
+
+
+def test_nothing_compared_does_not_pass(forget):
+    timeline, trajectory = forget
+    report = verify(
+        lambda s: Uncoded(n=6), timeline, replace(trajectory, verified=np.array([], dtype=int)), TASK, DATA
+    )
+    assert not report["passed"] and report["checks"] == []
+    empty = replace(timeline, patterns=timeline.patterns * 0, coefficients=timeline.coefficients * 0)
+    assert not verify(lambda s: Uncoded(n=6), empty, trajectory, TASK, DATA)["passed"]
+
+
+@pytest.mark.parametrize("tamper", ["one more", "scaled", "skipped", "NaN"])
+def test_tampered_coefficients_are_found(forget, tamper):
+    timeline, trajectory = forget
+    c = timeline.coefficients.copy()
+    row = c[timeline.pattern[1, 3]]
+    if tamper == "one more":
+        row[np.flatnonzero(row == 0)[0]] = 1
+    elif tamper == "scaled":
+        row *= 1 + 1e-4
+    elif tamper == "skipped":
+        row[:] = 0
+    else:
+        row[0] = np.nan
+    report = verify(lambda s: Uncoded(n=6), replace(timeline, coefficients=c), trajectory, TASK, DATA)
+    assert not report["passed"]
+    assert any(sentence.startswith("seed 1, iteration 3: decoded error") for sentence in report["failures"])
+
+
+def test_an_exact_iteration_has_coefficients_of_exactly_one():
+    code = CyclicRepetition(n=6, s=2)
+    timeline, trajectory = run(code, 2)
+    c = timeline.coefficients.copy()
+    c[timeline.pattern[0, 0], 4] -= 1e-12  # far below every bound on errors
+    report = verify(lambda s: code, replace(timeline, coefficients=c), trajectory, TASK, DATA)
+    assert not report["passed"] and report["decoded_error"] < 1e-10
+    assert all("not exactly 1" in sentence for sentence in report["failures"])
+
+
+def test_scaled_weights_are_found():
+    class Scaled(FractionalRepetition):
+        """Decodes and certifies honestly, but hands out weights that are not those it certified."""
+
+        def decode(self, heard):
+            honest = super().decode(heard)
+            return replace(honest, weights=honest.weights * 1.001)
+
+    timeline, trajectory = run(FractionalRepetition(n=6, d=2), 3)
+    report = verify(lambda s: Scaled(n=6, d=2), timeline, trajectory, TASK, DATA)
+    assert not report["passed"] and report["decoded_error"] > 1e-4 and report["weighted_error"] < 1e-10
+
+
+def test_weights_on_what_was_not_heard_are_found():
+    class Peeking(Uncoded):
+        def weights(self, heard):
+            return np.ones(heard.shape)
+
+    timeline, trajectory = run(Peeking(n=6), 2)
+    assert (timeline.coefficients == 1).all()  # to the certificate all is well
+    report = verify(lambda s: Peeking(n=6), timeline, trajectory, TASK, DATA)
+    assert not report["passed"] and report["weighted_error"] < 1e-10
+
+
+def test_another_code_is_found():
+    timeline, trajectory = run(CyclicRepetition(n=6, s=2), 3)
+    report = verify(lambda s: CyclicRepetition(n=6, s=2, seed=1), timeline, trajectory, TASK, DATA)
+    assert not report["passed"] and report["decoded_error"] > 1e-6
+
+
+@pytest.mark.parametrize("precision", [np.float64, np.float32])
+def test_a_wrong_weighted_pass_is_found(forget, monkeypatch, precision):
+    plain = PerceptronProblem.gradient
+
+    def wrong(self, parameters, coefficients, iteration):
+        shifted = np.roll(coefficients, 1) if parameters.dtype == precision else coefficients
+        return plain(self, parameters, shifted, iteration)
+
+    monkeypatch.setattr(PerceptronProblem, "gradient", wrong)
+    timeline, trajectory = forget
+    report = verify(lambda s: Uncoded(n=6), timeline, trajectory, TASK, DATA)
+    name = "weighted" if precision == np.float64 else "rounding"
+    assert not report["passed"] and report["decoded_error"] < 1e-10
+    assert all(f"{name} error" in sentence for sentence in report["failures"])
+    assert report[f"{name}_error"] > report[f"{name}_bound"]
+
+
+@pytest.mark.parametrize("l", [1, 2, 9, 10, 31])
+@pytest.mark.parametrize("columns", [1, 3, 2**16])
+def test_chunks_keep_blocks_apart(monkeypatch, l, columns):
+    monkeypatch.setattr(verification, "_CHUNK_COLUMNS", columns)
+    gradients = np.random.default_rng(l).normal(size=(2, l))
+    code = TwoBlocks()
+    weights = code.decode([[1, 1, 1]]).weights[0]
+    np.testing.assert_allclose(
+        decoded_vector(code, gradients, np.ones(3, bool), weights), gradients.sum(0), atol=1e-12
+    )
+    code = CyclicRepetition(n=5, s=2)
+    gradients = np.random.default_rng(l).normal(size=(5, l))
+    heard = np.array([[1, 0, 1, 0, 1]])
+    found = decoded_vector(code, gradients, code.received(heard)[0], code.decode(heard).weights[0])
+    np.testing.assert_allclose(found, gradients.sum(0), atol=1e-10)
