@@ -283,9 +283,8 @@ def locate(target: str, key: str) -> type:
     except (ImportError, ValueError) as error:
         raise UserError(f"{key}._target_: cannot import {target!r} ({error})") from None
     if not hasattr(found, name):
-        raise UserError(
-            f"{key}._target_: " + unknown(f"name in {module}", name, [n for n in dir(found) if n[0] != "_"])
-        )
+        public = [n for n in dir(found) if not n.startswith("_")]
+        raise UserError(f"{key}._target_: {unknown(f'name in {module}', name, public)}")
     return getattr(found, name)
 
 
@@ -388,13 +387,9 @@ def _tree_hash(module: str) -> str:
     tree = ast.parse(Path(spec.origin).read_text())
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
-        if (
-            isinstance(body, list)
-            and body
-            and isinstance(body[0], ast.Expr)
-            and isinstance(body[0].value, ast.Constant)
-        ):
-            body[0].value.value = ""
+        first = body[0] if isinstance(body, list) and body else None
+        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+            first.value.value = ""  # a docstring
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()[:12]
 
 

@@ -40,22 +40,21 @@ def description(config: dict) -> dict:
 
 def guarantee(code) -> str:
     """The code's promise as a sentence."""
+    share = "all" if code.recovers == code.k else f"at least {code.recovers} of"
     wanted = {
-        "indicator": f"the sum of {'all' if code.recovers == code.k else f'at least {code.recovers} of'} {code.k} partitions",
+        "indicator": f"the sum of {share} {code.k} partitions",
         "least_squares": "the combination closest to the full sum",
         "linear": "a fixed linear combination",
     }[code.promise]
     if not code.quorums:
         return f"{wanted}, whoever is heard"
-    needs = [
-        " or ".join(
-            f"{q} of workers {_span(quorum.workers)} with {r} message{'s' if r > 1 else ''}"
-            for r, q in quorum.need
-        )
-        for quorum in code.quorums[:3]
-    ]
+    needs = [" or ".join(_need(quorum, r, q) for r, q in quorum.need) for quorum in code.quorums[:3]]
     more = f" and {len(code.quorums) - 3} more quorums" if len(code.quorums) > 3 else ""
     return f"{wanted}, from any {'; any '.join(needs)}{more}"
+
+
+def _need(quorum, r: int, q: int) -> str:
+    return f"{q} of workers {_span(quorum.workers)} with {r} message{'s' if r > 1 else ''}"
 
 
 def _span(workers: tuple[int, ...]) -> str:

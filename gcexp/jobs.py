@@ -120,10 +120,8 @@ def run_verification(config: dict, timeline: Path, trajectory: Path, output: Pat
             load(PREPARED / f"{task.dataset}.npz"),
         )
         if not found["passed"]:
-            raise UserError(
-                f"verification failed: decoded error {found['decoded_error']:.1e} (at most {found['decoded_bound']:.0e}), "
-                f"weighted-pass error {found['weighted_error']:.1e} (at most {found['weighted_bound']:.0e})"
-            )
+            more = f" (and {len(found['failures']) - 1} more)" if len(found["failures"]) > 1 else ""
+            raise UserError(f"verification failed: {found['failures'][0]}{more}")
         with written(output) as temporary:
             temporary.write_text(json.dumps(found, indent=1) + "\n")
     return found
