@@ -21,9 +21,10 @@ import yaml
 import gcexp.codes
 from gcexp.codes import Code
 from gcexp.codes.base import RESIDUAL_BOUND
+from gcexp.config import option_file, options
 from gcexp.errors import ParameterError
 
-CONFIGS = sorted((Path(__file__).parents[2] / "conf" / "code").glob("*.yaml"))
+CONFIGS = [option_file("code", option) for option in options("code")]  # $GCEXP_SEARCHPATH adds codes from outside
 SHARED = {"n": 10, "s": 4}  # the top-level keys that the defaults refer to
 MOST_PATTERNS = 300  # of one quorum alternative: all of them up to here, else a sample
 

@@ -1,0 +1,17 @@
+"""Benchmarks of gcexp: ``python -m benchmarks [ids...]`` prints one table.
+
+A benchmark is one module with ``run() -> list[Row]``, whose docstring says what exactly is measured, and one line in
+`REGISTRY`. Peer figures are those of other public implementations, quoted as measured on another machine; the floor is
+measured in the same run, so only ratios to the floor are stable. No ratio mixes a simulated clock with a wall clock.
+"""
+
+#: Id: module with ``run``.
+REGISTRY = {
+    "B1": "benchmarks.b1_cyclic",
+    "B5": "benchmarks.b5_timeline",
+    "B8": "benchmarks.b8_training",
+    "B10": "benchmarks.b10_dryrun",
+    "B12": "benchmarks.b12_quick",
+}
+#: Takes about a minute: only when named, or with --all.
+SLOW = ("B12",)

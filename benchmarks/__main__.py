@@ -1,0 +1,62 @@
+"""``python -m benchmarks [ids...]``: measure and print one table."""
+
+from __future__ import annotations
+
+import os
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):  # before numpy: peers ran on one thread
+    os.environ[name] = "1"
+
+import argparse
+import importlib
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from benchmarks import REGISTRY, SLOW
+from benchmarks.measure import table
+from gcexp.errors import UserError, unknown
+from gcexp.files import written
+
+
+def chosen(ids: list[str], everything: bool = False) -> list[str]:
+    """Ids to run, in the registry's order: the named ones, else all but the slow ones.
+
+    Raises
+    ------
+    UserError
+        For an id that is not registered, with the nearest match.
+    """
+    named = {given.upper() for given in ids}
+    for given in ids:
+        if given.upper() not in REGISTRY:
+            raise UserError(unknown("benchmark", given.upper(), REGISTRY))
+    return [id for id in REGISTRY if everything or (id in named if named else id not in SLOW)]
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Entry point: exit code 0, or 2 after one sentence for a user's mistake."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Time the hot paths of gcexp.")
+    parser.add_argument("ids", nargs="*", metavar="ID", help=f"{', '.join(REGISTRY)}; none: all but {', '.join(SLOW)}")
+    parser.add_argument("--all", action="store_true", help="the slow ones too")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to FILE")
+    arguments = parser.parse_args(argv)
+    try:
+        rows = []
+        for id in chosen(arguments.ids, arguments.all):
+            print(f"{id} ...", file=sys.stderr, flush=True)
+            rows += importlib.import_module(REGISTRY[id]).run()
+        print(table(rows))
+        if arguments.json:
+            content = [asdict(row) | {"speedup": row.speedup, "over_floor": row.over_floor} for row in rows]
+            with written(arguments.json) as temporary:
+                temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    except UserError as error:
+        print(f"benchmarks: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

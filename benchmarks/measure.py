@@ -1,0 +1,104 @@
+"""Timing, and the rows of the table."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+HEADER = ("id", "work", "peer's number", "ours", "peer / ours", "floor", "ours / floor", "bar", "met")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table.
+
+    Attributes
+    ----------
+    id, work : str
+        Benchmark, and what was done.
+    ours : float
+        Seconds, median; CPU seconds unless `work` says wall.
+    bar : str
+        What gcexp should reach.
+    met : bool, optional
+        Whether it did; None where the bar says nothing about this line.
+    peer : str
+        The peer's number as it was given.
+    peer_seconds : float, optional
+        The same in seconds, where it is the same work in the same unit; the ratio to the peer is only shown then.
+    floor : float, optional
+        Seconds of the floor, measured in the same run.
+    note : str
+        Stands behind our number.
+    """
+
+    id: str
+    work: str
+    ours: float
+    bar: str
+    met: bool | None = None
+    peer: str = "-"
+    peer_seconds: float | None = None
+    floor: float | None = None
+    note: str = ""
+
+    @property
+    def speedup(self) -> float | None:
+        """Peer's seconds over ours."""
+        return self.peer_seconds / self.ours if self.peer_seconds else None
+
+    @property
+    def over_floor(self) -> float | None:
+        """Our seconds over the floor's."""
+        return self.ours / self.floor if self.floor else None
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """What the table shows."""
+        return (
+            self.id,
+            self.work,
+            self.peer,
+            duration(self.ours) + (f" ({self.note})" if self.note else ""),
+            f"{self.speedup:.3g}" if self.speedup else "-",
+            duration(self.floor) if self.floor else "-",
+            f"{self.over_floor:.2f}" if self.over_floor else "-",
+            self.bar,
+            {True: "yes", False: "no", None: "-"}[self.met],
+        )
+
+
+def median_cpu(*functions: Callable[[], object], repeats: int = 7) -> list[float]:
+    """Median CPU seconds of each function, called in turn (A, B, A, B, ...) after one warm-up round."""
+    times: list[list[float]] = [[] for _ in functions]
+    for turn in range(repeats + 1):
+        for mine, function in zip(times, functions, strict=True):
+            start = time.process_time()
+            function()
+            if turn:
+                mine.append(time.process_time() - start)
+    return [statistics.median(mine) for mine in times]
+
+
+def duration(seconds: float) -> str:
+    """Seconds with three digits, in milliseconds below one second.
+
+    Examples
+    --------
+    >>> duration(0.00123456), duration(2.5)
+    ('1.23 ms', '2.5 s')
+    """
+    return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
+
+
+def table(rows: Iterable[Row]) -> str:
+    """Rows as an aligned Markdown table."""
+    lines = [HEADER, *(row.cells for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    text = ["| " + " | ".join(map(str.ljust, line, widths)) + " |" for line in lines]
+    text.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
+    return "\n".join(text)

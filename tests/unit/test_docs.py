@@ -1,0 +1,53 @@
+"""The documentation is true: docs/adding-a-scheme.md runs as it is written, and links lead somewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+
+
+def test_adding_a_scheme(tmp_path):
+    page = (ROOT / "docs" / "adding-a-scheme.md").read_text()
+    files = re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", page, flags=re.DOTALL)
+    assert len(files) == 3
+    for name, content in files:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    (export,) = re.findall(r"^export (.*)$", page, flags=re.MULTILINE)
+    environment = os.environ | dict(pair.split("=") for pair in export.split())
+    environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), str(ROOT)])
+    environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment["OMP_NUM_THREADS"] = "1"
+
+    def run(command: str) -> str:
+        ran = subprocess.run(command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        return ran.stdout
+
+    block = re.search(r"## 4\..*?```bash\n(.*?)```", page, flags=re.DOTALL)[1]
+    listing, show, contract, single = block.strip().splitlines()
+    assert "mirror" in run(listing).split()
+    assert "the sum of all 6 partitions" in run(show)
+    contract = contract.replace("tests/contract", f"{ROOT}/tests/contract -c {ROOT}/pyproject.toml -p no:cacheprovider")
+    assert re.search(r"\d+ passed", run(contract.replace("pytest", f"{sys.executable} -m pytest")))
+    assert "final test accuracy" in run(single)
+    wrong = subprocess.run(
+        "gcexp show scheme=mirror n=5", shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert wrong.returncode == 2 and wrong.stderr.startswith("gcexp: mirror needs an even n >= 2, got n=5")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_exist(page):
+    links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text())
+    missing = [link for link in links if "://" not in link and not (page.parent / link).exists()]
+    assert not missing

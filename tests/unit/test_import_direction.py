@@ -1,0 +1,163 @@
+"""Arrows between modules point one way, and light commands import nothing heavy."""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULES = sorted((ROOT / "gcexp").rglob("*.py"))
+NAMES = {".".join(p.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for p in MODULES}
+
+
+def path_of(module: str) -> Path:
+    base = ROOT.joinpath(*module.split("."))
+    return base / "__init__.py" if base.is_dir() else base.with_suffix(".py")
+
+
+def is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+
+
+def imported(node: ast.AST, top_level: bool) -> set[str]:
+    """Modules that run when the code does; not those for type checkers."""
+    found = set()
+    for child in ast.iter_child_nodes(node):
+        if is_type_checking(child):
+            continue
+        if isinstance(child, ast.Import):
+            found |= {alias.name for alias in child.names}
+        elif isinstance(child, ast.ImportFrom):
+            assert child.level == 0, "relative import"
+            names = {f"{child.module}.{alias.name}" for alias in child.names}
+            found |= {name if name in NAMES else child.module for name in names}
+        elif not (top_level and isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)):
+            found |= imported(child, top_level)
+    return found
+
+
+@cache
+def imports(module: str, top_level: bool = False) -> frozenset[str]:
+    return frozenset(imported(ast.parse(path_of(module).read_text()), top_level) - {"__future__"})
+
+
+def inside(name: str, package: str) -> bool:
+    return name == package or name.startswith(f"{package}.")
+
+
+def part(*packages: str) -> list[str]:
+    return sorted(name for name in NAMES if any(inside(name, f"gcexp.{package}") for package in packages))
+
+
+def reached(module: str) -> set[str]:
+    """The package's modules that a module imports, directly or not."""
+    found, waiting = set(), [module]
+    while waiting:
+        for name in imports(waiting.pop()):
+            if inside(name, "gcexp") and name not in found:
+                found.add(name)
+                waiting.append(name)
+    return found - {module}
+
+
+def outside(module: str) -> set[str]:
+    """First names of third-party packages."""
+    firsts = {name.partition(".")[0] for name in imports(module)}
+    return firsts - set(sys.stdlib_module_names) - {"gcexp"}
+
+
+@pytest.mark.parametrize("module", part("codes", "delays", "theory"))
+def test_mathematics_stands_alone(module):
+    assert outside(module) <= {"numpy", "scipy", "networkx", "galois"}
+    assert "galois" not in {name.partition(".")[0] for name in imports(module, top_level=True)}
+    own = ".".join(module.split(".")[:2])
+    others = {name for name in imports(module) if inside(name, "gcexp") and not inside(name, own)}
+    assert others <= {"gcexp.errors", "gcexp.seeding"}
+
+
+@pytest.mark.parametrize("module", part("schemes"))
+def test_schemes_know_codes_only(module):
+    others = {name for name in imports(module) if inside(name, "gcexp") and not inside(name, "gcexp.schemes")}
+    assert all(inside(name, "gcexp.codes") for name in others - {"gcexp.errors", "gcexp.seeding"})
+    assert outside(module) <= {"numpy", "scipy"}
+
+
+def test_timeline_joins_schemes_and_delays():
+    assert not {"gcexp.tasks", "gcexp.training", "gcexp.data"} & reached("gcexp.timeline")
+    direct = {name for name in imports("gcexp.timeline") if inside(name, "gcexp")}
+    assert direct <= {"gcexp.schemes", "gcexp.delays", "gcexp.errors", "gcexp.files"}
+
+
+@pytest.mark.parametrize("module", part("tasks", "training", "checkpoint", "data"))
+def test_learning_knows_no_workers(module):
+    forbidden = part("codes", "delays", "schemes", "timeline", "verification", "theory")
+    assert not reached(module) & set(forbidden)
+
+
+@pytest.mark.parametrize("module", part("figures", "claims", "scorecard", "report"))
+def test_figures_and_claims_read_tables(module):
+    forbidden = part("codes", "delays", "schemes", "timeline", "tasks", "training", "verification", "config")
+    assert not reached(module) & set(forbidden)
+
+
+def test_only_verification_imports_codes_and_tasks():
+    both = [
+        module
+        for module in sorted(NAMES)
+        if any(inside(name, "gcexp.codes") for name in imports(module))
+        and any(inside(name, "gcexp.tasks") for name in imports(module))
+    ]
+    assert both == ["gcexp.verification"]
+
+
+def test_who_may_import_what():
+    def users(*packages):
+        return {m for m in NAMES if any(inside(name, p) for name in imports(m) for p in packages)}
+
+    assert users("hydra", "omegaconf") == {"gcexp.config"}
+    assert users("mlflow") <= {"gcexp.tracking"}
+    assert users("snakemake", "snakemake_interface_common") == set()
+    assert all(inside(module, "gcexp.tasks") for module in users("torch"))
+    assert users("torch") and not users("torch") & {"gcexp.tasks", "gcexp.tasks.base", "gcexp.tasks.optimizers"}
+
+
+def test_command_line_is_light_at_top_level():
+    ours = {name for name in imports("gcexp.cli", top_level=True) if name.partition(".")[0] == "gcexp"}
+    assert ours <= {"gcexp", "gcexp.errors"}
+    assert not outside("gcexp.cli")
+
+
+HEAVY = ("torch", "hydra", "omegaconf", "mlflow", "pandas", "matplotlib", "sklearn", "snakemake", "networkx")
+
+
+def loaded(code: str, folder: Path) -> set[str]:
+    """Heavy packages that a fresh interpreter has after `code`."""
+    ask = f"{code}\nimport json, sys\nprint(json.dumps(sorted(set(sys.modules) & set({HEAVY!r}))))"
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "GCEXP_CONF": str(ROOT / "conf")}
+    done = subprocess.run(
+        [sys.executable, "-c", ask], capture_output=True, text=True, cwd=folder, env=environment, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_importing_the_command_loads_nothing_heavy(tmp_path):
+    assert loaded("import gcexp.cli", tmp_path) == set()
+
+
+def test_a_timeline_job_loads_nothing_heavy(tmp_path):
+    run = "import gcexp.cli\nassert gcexp.cli.main({}) == 0"
+    arguments = ["timeline", "scheme=cgc", "n=6", "s=2", "iterations=5", "-o", "clock.npz"]
+    assert "hydra" in loaded(run.format(arguments), tmp_path)  # the first one composes and keeps what it composed
+    assert loaded(run.format(arguments), tmp_path) == set()
+
+
+def test_reading_every_figure_file_loads_nothing_heavy(tmp_path):
+    code = "from gcexp import plan\nassert plan.figures('quick')"
+    loaded(code, tmp_path)
+    assert loaded(code, tmp_path) == set()
