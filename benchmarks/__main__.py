@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):  # before numpy: peers ran on one thread
+for name in (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+):  # before numpy: peers ran on one thread
     os.environ[name] = "1"
 
 import argparse
@@ -38,7 +42,9 @@ def chosen(ids: list[str], everything: bool = False) -> list[str]:
 def main(argv: list[str] | None = None) -> int:
     """Entry point: exit code 0, or 2 after one sentence for a user's mistake."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Time the hot paths of gcexp.")
-    parser.add_argument("ids", nargs="*", metavar="ID", help=f"{', '.join(REGISTRY)}; none: all but {', '.join(SLOW)}")
+    parser.add_argument(
+        "ids", nargs="*", metavar="ID", help=f"{', '.join(REGISTRY)}; none: all but {', '.join(SLOW)}"
+    )
     parser.add_argument("--all", action="store_true", help="the slow ones too")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to FILE")
     arguments = parser.parse_args(argv)
@@ -51,7 +57,9 @@ def main(argv: list[str] | None = None) -> int:
         if arguments.json:
             content = [asdict(row) | {"speedup": row.speedup, "over_floor": row.over_floor} for row in rows]
             with written(arguments.json) as temporary:
-                temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+                temporary.write_text(
+                    json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+                )
     except UserError as error:
         print(f"benchmarks: {error}", file=sys.stderr)
         return 2

@@ -32,7 +32,9 @@ def run() -> list[Row]:
         command = [sys.executable, "-m", "snakemake", "--cores", str(CORES)]
         log, first, start = Path(folder) / "log", None, time.perf_counter()
         with open(log, "w") as file:
-            process = subprocess.Popen(command, cwd=clone, env=environment, stdout=file, stderr=subprocess.STDOUT)
+            process = subprocess.Popen(
+                command, cwd=clone, env=environment, stdout=file, stderr=subprocess.STDOUT
+            )
             try:
                 while process.poll() is None:
                     if first is None and any(clone.glob("reports/quick/figures/*.pdf")):
@@ -44,7 +46,9 @@ def run() -> list[Row]:
                     process.wait()
         wall = time.perf_counter() - start
         if process.returncode:
-            raise UserError("the quick preset fails in a clean clone: " + " ".join(log.read_text().splitlines()[-3:]))
+            raise UserError(
+                "the quick preset fails in a clean clone: " + " ".join(log.read_text().splitlines()[-3:])
+            )
         drawn = len(list(clone.glob("reports/quick/figures/*.pdf")))
     work = f"quick preset from a clean clone, {CORES} cores, wall: "
     return [

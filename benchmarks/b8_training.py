@@ -55,7 +55,9 @@ def mnist() -> tuple[Dataset, str]:
                     continue
                 return load(f"{temporary}/mnist.npz"), "MNIST"
     draw = np.random.default_rng(0)
-    x = {part: draw.random((size, 784), dtype=np.float32) for part, size in (("train", 60000), ("test", 10000))}
+    x = {
+        part: draw.random((size, 784), dtype=np.float32) for part, size in (("train", 60000), ("test", 10000))
+    }
     y = {part: draw.integers(0, 10, len(x[part])) for part in x}
     return Dataset("mnist", x["train"], y["train"], x["test"], y["test"], "random"), "random data"
 

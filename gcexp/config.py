@@ -7,6 +7,7 @@ The only module that imports Hydra. One composition costs 45 ms, so a run is com
 from __future__ import annotations
 
 import ast
+import copy
 import hashlib
 import importlib
 import inspect
@@ -16,6 +17,8 @@ import os
 import re
 import types
 import typing
+from collections.abc import Iterable
+from functools import cache
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
@@ -33,7 +36,6 @@ VERSIONS = {"prepare": 1, "timeline": 1, "trajectory": 1, "verify": 1}
 
 _INDEPENDENT = ("delay", "task", "optimizer")
 _SPELLED = re.compile(r"[A-Za-z0-9._\-]+")
-_cache: dict[str, dict] = {}
 
 
 # --- Where the options are ---------------------------------------------------------------------------------------
@@ -170,20 +172,61 @@ def _merged(choices: dict[str, str]) -> dict:
 def _piece(choices: tuple[str, ...]) -> dict:
     """One Hydra composition, unresolved, from memory or disk."""
     key = " ".join(choices)
-    store = Path(".cache") / f"gcexp-compose-{conf_fingerprint()}.json"
-    if not _cache and store.is_file():
-        try:
-            _cache.update(json.loads(store.read_text()))
-        except (OSError, ValueError):  # a damaged cache is only slow
-            _cache.clear()
-    if key not in _cache:
-        _cache[key] = _hydra(choices)
-        try:
-            with written(store) as temporary:
-                temporary.write_text(json.dumps(_cache))
-        except UserError:  # a read-only folder: compose again next time
-            pass
-    return json.loads(json.dumps(_cache[key]))
+    stored = _store()
+    if key not in stored:
+        stored[key] = _hydra(choices)
+        _save(stored)
+    return copy.deepcopy(stored[key])
+
+
+def _store() -> dict:
+    """What was composed and checked before, kept on disk as long as no option file changes."""
+    return _stored(_store_file())
+
+
+@cache
+def _stored(file: Path) -> dict:
+    try:
+        return json.loads(file.read_text())
+    except (OSError, ValueError):  # absent or damaged: only slow
+        return {}
+
+
+def _store_file() -> Path:
+    return _store_file_of(conf_dir(), os.environ.get("GCEXP_SEARCHPATH"))
+
+
+@cache  # a job does not outlive an edit of its options
+def _store_file_of(*_where) -> Path:
+    return Path(".cache").absolute() / f"gcexp-compose-{conf_fingerprint()}.json"
+
+
+def _save(stored: dict) -> None:
+    try:
+        with written(_store_file()) as temporary:
+            temporary.write_text(json.dumps(stored))
+    except UserError:  # a read-only folder: compose again next time
+        pass
+
+
+def check(configs: Iterable[dict]) -> None:
+    """Build scheme and delay model of some composed runs once, so that a mistake is told before the first job.
+
+    A run that was built before, with the same values and sources, is not built again.
+    """
+    stored = _store()
+    known = set(stored.setdefault("checked", []))
+    before = len(known)
+    for config in configs:
+        keys = ("code", "wait", "overhead", "delay")
+        digest = hashlib.sha256(repr(tracked(config, keys, "timeline")).encode()).hexdigest()[:16]
+        if digest not in known:
+            build_scheme(config)
+            build(config, "delay")
+            known.add(digest)
+    if len(known) > before:
+        stored["checked"] = sorted(known)
+        _save(stored)
 
 
 def _hydra(choices: tuple[str, ...]) -> dict:

@@ -273,6 +273,7 @@ def read_figure(path: Path, preset: str) -> Figure:
             raise UserError(unknown("kind", file.kind, KINDS))
         parse_plot(file.plot)
         runs = tuple(_runs(file, preset))
+        conf.check(run.config for run in runs)
         if file.kind == "analysis":
             _check_analysis(file)
         elif not runs:
