@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import os
 
-for name in (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-):  # before numpy: peers ran on one thread
-    os.environ[name] = "1"
+# Before numpy: the peers ran on one thread.
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 import argparse
 import importlib

@@ -1,0 +1,620 @@
+"""Configuration: composition, checks, tokens, what counts as a change."""
+
+import json
+import math
+import os
+import shutil
+import string
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Literal
+
+import pytest
+import yaml
+from hydra import compose as hydra_compose
+from hydra import initialize_config_dir
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from omegaconf import OmegaConf
+
+from gcexp import config as conf
+from gcexp import plan
+from gcexp.errors import ParameterError, UserError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def forget():
+    """What a fresh process knows."""
+    conf._hashes.clear()
+    for module in (conf, plan):
+        for function in vars(module).values():
+            if hasattr(function, "cache_clear"):
+                function.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """An empty working folder, the project's conf, nothing remembered."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("GCEXP_CONF", "GCEXP_SEARCHPATH"):
+        monkeypatch.delenv(name, raising=False)
+    forget()
+    yield
+    forget()
+
+
+@pytest.fixture
+def own_conf(tmp_path, monkeypatch):
+    """A copy of conf/ that a test may edit."""
+    copy = tmp_path / "conf"
+    shutil.copytree(ROOT / "conf", copy)
+    return copy
+
+
+def through_hydra(overrides):
+    """The same run composed by Hydra alone."""
+    with initialize_config_dir(str(conf.conf_dir()), version_base="1.3"):
+        return OmegaConf.to_container(hydra_compose("run", overrides=list(overrides)), resolve=True)
+
+
+def same(overrides):
+    """Both compositions, as text: values and their types."""
+    return json.dumps(conf.compose(list(overrides)), sort_keys=True), json.dumps(
+        through_hydra(overrides), sort_keys=True
+    )
+
+
+# --- Composition
+
+
+@pytest.mark.parametrize("preset", plan.PRESETS)
+def test_every_run_of_every_figure_composes_as_in_hydra(preset):
+    runs = [run for figure in plan.figures(preset) for run in figure.runs]
+    assert runs
+
+    def shape(run):  # which options are chosen and which keys are set
+        return tuple(o if o.partition("=")[0] in conf.GROUPS else o.partition("=")[0] for o in run.overrides)
+
+    # A composition costs 50 ms: every shape once, and of the runs that differ in values only as many as time allows.
+    first = {shape(run): run for run in reversed(runs)}
+    distinct = {tuple(run.overrides): run for run in [*first.values(), *runs]}
+    for overrides in list(distinct)[: max(len(first), 100)]:
+        ours, theirs = same(overrides)
+        assert ours == theirs, overrides
+
+
+@pytest.mark.parametrize("group", conf.GROUPS)
+def test_every_option_composes_as_in_hydra(group):
+    for option in conf.options(group):
+        ours, theirs = same([f"{group}={option}"])
+        assert ours == theirs, option
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        [],
+        ["scheme=cgc", "n=7", "s=2"],
+        ["code=uncoded", "wait=decodable"],
+        ["scheme=cgc", "code=fractional_repetition"],  # the more special choice wins, as in Hydra
+        ["scheme=cgc", "wait=decodable", "delay=shifted_exponential", "delay.mean=1e-3"],
+        ["seeds=3", "horizon=.5", "overhead=1.", "data_dir=null"],
+        ["s=null", "wait.q=3", "exact=true"],
+    ],
+)
+def test_composes_as_in_hydra(overrides):
+    ours, theirs = same(overrides)
+    assert ours == theirs
+
+
+@pytest.mark.parametrize(
+    "text",
+    "5 -3 +3 0.5 .5 1. -.5e1 1e-3 1E5 2e+05 true True false null abc a-b a.b 0-1 3-7 T600 '3' [1,2] [a,b]".split(),
+)
+def test_values_are_read_as_hydra_reads_them(text):
+    ours, theirs = same([f"data_dir={text}"])
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("text", ["1e-3", "1e5", "1.5e-7", "-2E3", "1_0e2", ".5", "5."])
+def test_numbers_with_exponents_are_numbers(text, own_conf):
+    (own_conf / "delay" / "mine.yaml").write_text(f"_target_: x.Y\nscale: {text}\n")
+    wanted = float(text.replace("_", ""))
+    assert conf.compose(["delay=mine"])["delay"]["scale"] == wanted
+    assert conf.compose([f"overhead={text}"])["overhead"] == wanted
+
+
+def test_groups_follow_shared_keys():
+    config = conf.compose(["scheme=cgc", "n=30", "s=19"])
+    assert (config["code"]["n"], config["code"]["s"], config["wait"]["s"]) == (30, 19, 19)
+    config = conf.compose(["scheme=cgc", "n=30", "s=19", "wait.s=3"])
+    assert (config["code"]["s"], config["wait"]["s"]) == (19, 3)
+
+
+def test_a_composed_run_may_be_changed_without_harm():
+    conf.compose(["scheme=cgc"])["code"]["n"] = "changed"
+    assert conf.compose(["scheme=cgc"])["code"]["n"] == 10
+
+
+@pytest.mark.parametrize(
+    "overrides, sentence",
+    [
+        (["scheme=cgcc"], "unknown scheme 'cgcc'; did you mean 'cgc'?"),
+        (["scheme="], "unknown scheme ''"),
+        (["delay=parteo"], "unknown delay 'parteo'; did you mean 'pareto'?"),
+        (["scheme=cgc", "code.sead=3"], "unknown key 'code.sead'; did you mean 'code.seed'?"),
+        (["iteration=3"], "unknown key 'iteration'; did you mean 'iterations'?"),
+        (["code.n.deep=3"], "code.n has no keys"),
+        (["n.deep=3"], "n has no keys"),
+        (["n"], "KEY=VALUE, got 'n'"),
+        (["=3"], "KEY=VALUE, got '=3'"),
+        (["n=${nope}"], "${nope}"),
+        (["n=${code.nope}"], "${code.nope}"),
+        (["n=${n}"], "${n}"),
+        (["n=${s}", "s=${n}"], "${"),
+        (["data_dir=a-${n}"], "${n}"),
+        (["n=[1"], "n=[1"),
+        (["n={"], "n={"),
+        (["n=a: b: c"], "n=a: b: c"),
+    ],
+)
+def test_mistakes_in_overrides_are_sentences(overrides, sentence):
+    with pytest.raises(UserError) as caught:
+        conf.compose(overrides)
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_interpolation_inside_text_is_resolved_or_refused(own_conf):
+    (own_conf / "delay" / "mine.yaml").write_text("_target_: x.Y\nname: at-${n}\n")
+    try:
+        composed = conf.compose(["delay=mine"])
+    except UserError as error:
+        assert "${n}" in str(error)
+    else:
+        assert composed == through_hydra(["delay=mine"])
+
+
+def test_a_missing_default_is_a_sentence(own_conf):
+    (own_conf / "scheme" / "mine.yaml").write_text("# @package _global_\ndefaults:\n  - override /code: nope\n")
+    with pytest.raises(UserError, match="does not compose.*nope"):
+        conf.compose(["scheme=mine"])
+
+
+def test_no_conf_at_all_is_a_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr(conf, "__file__", str(tmp_path / "a" / "b" / "config.py"))
+    with pytest.raises(UserError, match=r"no conf/run.yaml here.*GCEXP_CONF"):
+        conf.conf_dir()
+
+
+# --- YAML files
+
+
+@pytest.mark.parametrize(
+    "text, sentence",
+    [
+        ("a: 1\nb: 2\na: 3\n", "line 3: not valid YAML (key 'a' stands twice)"),
+        ("a: 1\nb:\n  c: 1\n  d: 2\n  c: 3\n", "line 5: not valid YAML (key 'c' stands twice)"),
+        ("runs:\n  - {a: 1, a: 2}\n", "line 2: not valid YAML (key 'a' stands twice)"),
+        ("a: 1\nb: [1, 2\nc: 3\n", "line 3: not valid YAML"),
+        ("a: 1\n b: 2\n", "line 2: not valid YAML"),
+        ("a: 1\n\tb: 2\n", "line 2: not valid YAML"),
+        ("- a\n- b\n", "expected keys and values, got a list"),
+        ("only text\n", "expected keys and values, got a str"),
+        ("? [a, b]\n: 3\n", "not valid YAML"),
+    ],
+)
+def test_mistakes_in_yaml_name_file_and_line(tmp_path, text, sentence):
+    path = tmp_path / "figure.yaml"
+    path.write_text(text)
+    with pytest.raises(UserError) as caught:
+        conf.read_yaml(path)
+    assert str(path) in str(caught.value)
+    assert sentence in str(caught.value)
+
+
+def test_yaml_that_cannot_be_read(tmp_path):
+    with pytest.raises(UserError, match="cannot read"):
+        conf.read_yaml(tmp_path / "nope.yaml")
+    with pytest.raises(UserError, match="cannot read"):
+        conf.read_yaml(tmp_path)
+    (tmp_path / "bytes.yaml").write_bytes(b"a: \xff\xfe\n")
+    with pytest.raises(UserError, match="bytes.yaml"):
+        conf.read_yaml(tmp_path / "bytes.yaml")
+    (tmp_path / "empty.yaml").write_text("# nothing\n")
+    assert conf.read_yaml(tmp_path / "empty.yaml") == {}
+
+
+# --- Building objects
+
+
+class Sample:
+    """Every kind of hint."""
+
+    def __init__(
+        self,
+        count: int,
+        rate: float = 1.0,
+        flag: bool = False,
+        maybe: float | None = None,
+        either: int | str = 0,
+        choice: Literal["a", "b"] = "a",
+        pair: tuple[int, int] = (0, 0),
+        table: dict | None = None,
+        anything=None,
+    ):
+        pass
+
+
+FITTING = {
+    "count": [0, -3, 10**20],
+    "rate": [1, 1.5, math.inf],
+    "flag": [True, False],
+    "maybe": [None, 1, 0.5],
+    "either": [1, "x"],
+    "choice": ["a", "b"],
+    "pair": [(1, 2), [1, 2]],
+    "table": [None, {}, {"a": 1}],
+    "anything": [None, object(), [1]],
+}
+REFUSED = {
+    "count": [1.0, "1", True, None],
+    "rate": ["1", True, None],
+    "flag": [0, 1, "true", None],
+    "maybe": ["x", True],
+    "either": [1.5, None, True],
+    "choice": ["c", None, 1],
+    "pair": ["ab", 3, None],
+    "table": [[1], "x"],
+}
+
+
+@pytest.mark.parametrize("name, value", [(name, value) for name in FITTING for value in FITTING[name]])
+def test_arguments_that_fit(name, value):
+    conf.check_arguments(Sample, {"count": 1} | {name: value}, "sample")
+
+
+@pytest.mark.parametrize("name, value", [(name, value) for name in REFUSED for value in REFUSED[name]])
+def test_arguments_that_do_not_fit(name, value):
+    with pytest.raises(UserError) as caught:
+        conf.check_arguments(Sample, {"count": 1} | {name: value}, "sample")
+    assert f"sample.{name} must be " in str(caught.value)
+    assert f"got {value!r}" in str(caught.value)
+
+
+def test_argument_names():
+    with pytest.raises(UserError, match="sample: unknown key 'coumt'; did you mean 'count'"):
+        conf.check_arguments(Sample, {"coumt": 1}, "sample")
+    with pytest.raises(UserError, match="sample lacks count"):
+        conf.check_arguments(Sample, {"rate": 1}, "sample")
+
+
+@pytest.mark.parametrize(
+    "target, sentence",
+    [
+        ("gcexp.codes.cyclic.CyclicRepetitio", "did you mean 'CyclicRepetition'"),
+        ("gcexp.codes.cylic.CyclicRepetition", "cannot import"),
+        ("CyclicRepetition", "cannot import"),
+        ("gcexp.codes.cyclic.np", "gcexp.codes.cyclic.np"),  # nothing to call
+        (7, "cannot import 7"),
+    ],
+)
+def test_targets_that_cannot_be_built(target, sentence):
+    with pytest.raises(UserError) as caught:
+        conf.build({"code": {"_target_": target}}, "code")
+    assert str(caught.value).startswith("code") and sentence in str(caught.value)
+
+
+def test_build():
+    assert conf.build({"code": None}, "code") is None
+    with pytest.raises(UserError, match="code has no _target_"):
+        conf.build({"code": {"n": 3}}, "code")
+    with pytest.raises(ParameterError, match=r"0 <= s < n, got n=10, s=12 \(code: CyclicRepetition\)"):
+        conf.build_scheme(conf.compose(["scheme=cgc", "s=12"]))
+
+
+def test_a_redrawn_code_takes_the_seed():
+    config = conf.compose(["scheme=epsilon_brc", "n=12", "s=4"])
+    assert conf.is_redrawn(config)
+    assert conf.build_scheme(config, 3).code.seed == 3
+    config = conf.compose(["scheme=cgc"])
+    assert not conf.is_redrawn(config)
+    assert conf.build_scheme(config, 3).code.seed == 0
+
+
+# --- Tokens
+
+
+OPTIONS = st.text(string.ascii_lowercase + "_", min_size=1, max_size=8)
+WORDS = st.text(string.ascii_letters + string.digits + "_", min_size=1, max_size=6)
+VALUES = st.one_of(
+    st.integers(),
+    st.floats(allow_nan=False),
+    st.booleans(),
+    st.none(),
+    WORDS,
+    st.text(max_size=5),
+    st.sampled_from(["true", "null", "1", "1.0", "1e3", "0x10", "010", "1_0", "-", ".", "on", "no", "2020-01-01"]),
+    st.lists(st.integers(), max_size=2),
+)
+
+
+@st.composite
+def spelled(draw):
+    group = draw(st.sampled_from(list(conf.HOME)))
+    word = st.text(string.ascii_lowercase, min_size=1, max_size=5)
+    keys = draw(st.lists(st.one_of(word, st.builds("{}.{}".format, st.sampled_from(conf.GROUPS), word)), unique=True))
+    return group, draw(OPTIONS), {key: draw(VALUES) for key in keys}
+
+
+@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(spelled())
+def test_overrides_of_is_the_inverse_of_token(parts):
+    group, option, values = parts
+    try:
+        text = conf.token(group, option, values)
+    except UserError as error:
+        assert "cannot stand in a file name" in str(error)
+        return
+    assert not set(text) & set("/,=~ '\"$\\\n*?"), "not safe in a path, a shell or a wildcard"
+    assert text == conf.token(group, option, dict(reversed(values.items())))
+    first, *rest = conf.overrides_of(group, text)
+    assert first == f"{group}={option}"
+    read = {key: yaml.load(value, conf._Loader) for key, _, value in (o.partition("=") for o in rest)}
+    # A value that would come back as another one has no spelling.
+    assert {k: (type(v), v) for k, v in read.items()} == {k: (type(v), v) for k, v in values.items()}
+
+
+@pytest.mark.parametrize(
+    "group, option, values, text",
+    [
+        ("scheme", "frc", {}, "frc"),
+        ("scheme", "frc", {"n": 30, "code.d": 5, "wait.q": 11}, "frc+.n@30+d@5+wait.q@11"),
+        ("scheme", "frc", {"code.d": 1, "s": 0}, "frc+.s@0+d@1"),  # not true and false
+        ("scheme", "frc", {"code.flag": True, "code.x": None}, "frc+flag@true+x@null"),
+        ("delay", "pareto", {"delay.scale": 1e-3}, "pareto+scale@0.001"),
+        ("task", "mlp", {"task.rate": 1e-07, "task.a": -1.5}, "mlp+a@-1.5+rate@1e-07"),
+        ("optimizer", "gd", {"optimizer.normalize": "recovered"}, "gd+normalize@recovered"),
+    ],
+)
+def test_token(group, option, values, text):
+    assert conf.token(group, option, values) == text
+
+
+@pytest.mark.parametrize(
+    "value", ["a b", "a/b", "a,b", "x=1", "a+b", "a@b", "", "~x", "β", [1], {"d": 1}, 1e20, "${n}", "a\n"]
+)
+def test_values_that_cannot_be_spelled(value):
+    with pytest.raises(UserError, match=r"code\.d=.*cannot stand in a file name; write an option file in conf/scheme"):
+        conf.token("scheme", "frc", {"code.d": value})
+
+
+# --- What counts as a change
+
+
+@pytest.fixture
+def source(tmp_path, monkeypatch):
+    """Hash of a module with this text, as a fresh process sees it."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def hashed(text):
+        (tmp_path / "somebody").mkdir(exist_ok=True)
+        (tmp_path / "somebody" / "__init__.py").write_text("raise ImportError('imported')\n")
+        (tmp_path / "somebody" / "code.py").write_text(textwrap.dedent(text))
+        conf._hashes.clear()
+        return conf.source_hash("somebody.code.Mine")
+
+    return hashed
+
+
+PLAIN = """
+    class Mine:
+        def load(self):
+            return 1
+    """
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PLAIN + "# a comment\n",
+        PLAIN.replace("return 1", "return 1  # why").replace("\n", "\n\n"),
+        PLAIN.replace("return 1", "return (1)"),
+        PLAIN.replace("return 1", '"""What it does."""\n            return 1'),
+        PLAIN.replace("def load", '"""What it is."""\n\n        def load'),
+        '    """What the module is."""\n' + PLAIN,
+    ],
+    ids=["comment", "layout", "brackets", "docstring of a function", "docstring of a class", "docstring of the module"],
+)
+def test_comments_and_docstrings_are_no_change(source, text):
+    assert source(text) == source(PLAIN)
+
+
+def test_an_edited_docstring_is_no_change(source):
+    old = '''
+        """Old."""
+        class Mine:
+            """Old."""
+            def load(self):
+                """Old."""
+                return 1
+        '''
+    assert source(old) == source(old.replace("Old", "New"))
+
+
+@pytest.mark.parametrize(
+    "old, new", [("return 1", "return 2"), ("load(self)", "load(self, x=1)"), ("class Mine", "class Mine(dict)")]
+)
+def test_code_is_a_change(source, old, new):
+    assert source(PLAIN.replace(old, new)) != source(PLAIN)
+
+
+def test_a_module_that_is_not_there():
+    with pytest.raises(UserError, match="gcexp.codes.nope"):
+        conf.source_hash("gcexp.codes.nope.Code")
+    with pytest.raises(UserError, match="nobody"):
+        conf.source_hash("nobody.nope.Code")
+
+
+def test_tracked_is_short_and_flat():
+    config = conf.compose(["scheme=cgc", "n=6", "s=2"])
+    lines = conf.tracked(config, ("code", "wait", "exact"), "timeline")
+    assert f"version={conf.VERSIONS['timeline']}" in lines
+    assert {"code.n=6", "code.s=2", "wait.s=2", "wait.q=None", "exact=True"} <= set(lines)
+    assert f"code.source={conf.source_hash(config['code']['_target_'])}" in lines
+    assert all(isinstance(line, str) and "\n" not in line for line in lines)
+
+
+def test_fingerprint_of_conf(own_conf):
+    before = conf.conf_fingerprint()
+    (own_conf / "figure" / "partial_recovery" / "new.yaml").write_text("a: 1\n")
+    (own_conf / "preset" / "quick.yaml").write_text("task: {}\n")
+    assert conf.conf_fingerprint() == before
+    (own_conf / "scheme" / "new.yaml").write_text("# @package _global_\n")
+    added = conf.conf_fingerprint()
+    assert added != before
+    (own_conf / "scheme" / "new.yaml").rename(own_conf / "scheme" / "other.yaml")
+    assert conf.conf_fingerprint() not in (before, added)
+    (own_conf / "scheme" / "other.yaml").unlink()
+    assert conf.conf_fingerprint() == before
+    with open(own_conf / "run.yaml", "a") as file:
+        file.write("more: 1\n")
+    assert conf.conf_fingerprint() != before
+
+
+# --- The cache on disk
+
+
+def store() -> Path:
+    return Path(".cache") / f"gcexp-compose-{conf.conf_fingerprint()}.json"
+
+
+def test_the_second_process_imports_no_hydra(monkeypatch):
+    first = conf.compose(["scheme=cgc", "delay=pareto"])
+    forget()
+    monkeypatch.setattr(conf, "_hydra", lambda choices: pytest.fail("composed again"))
+    assert conf.compose(["scheme=cgc", "delay=pareto"]) == first
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"null", b"[]", b"3", b'"x"', b"\x00\xff\xfe", b"{}"], ids=lambda content: repr(content)
+)
+def test_a_damaged_cache_is_only_slow(content):
+    wanted = conf.compose(["scheme=cgc"])
+    store().write_bytes(content)
+    forget()
+    assert conf.compose(["scheme=cgc"]) == wanted
+    assert json.loads(store().read_text())
+    forget()
+    assert conf.compose(["scheme=cgc"]) == wanted
+
+
+def test_a_cache_that_cannot_be_written_is_only_slow():
+    Path(".cache").write_text("a file where the folder should be")
+    assert conf.compose(["scheme=cgc"])["code"]["n"] == 10
+
+
+def test_an_edited_option_is_seen(own_conf):
+    assert conf.compose(["scheme=frc"])["code"]["d"] == 5
+    forget()
+    path = own_conf / "code" / "fractional_repetition.yaml"
+    path.write_text(path.read_text().replace("d: 5", "d: 2"))
+    assert conf.compose(["scheme=frc"])["code"]["d"] == 2
+
+
+# --- Options from outside the package
+
+
+@pytest.fixture
+def mine(tmp_path):
+    """A folder with a code class and its options, as a user would keep them."""
+    folder = tmp_path / "their options"
+    for group in ("code", "scheme"):
+        (folder / group).mkdir(parents=True)
+    (folder / "code" / "mycode.yaml").write_text("_target_: my_package.codes.Mine\nn: ${n}\nshift: 1\n")
+    (folder / "scheme" / "myscheme.yaml").write_text(
+        "# @package _global_\ndefaults:\n  - override /code: mycode\n  - override /wait: decodable\nexact: true\n"
+    )
+    package = tmp_path / "src" / "my_package"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "codes.py").write_text(
+        textwrap.dedent(
+            """
+            from gcexp.codes import Uncoded
+
+            class Mine(Uncoded):
+                def __init__(self, n: int, shift: int = 0):
+                    super().__init__(n)
+                    self.shift = shift
+            """
+        )
+    )
+    return folder
+
+
+def test_searchpath_from_the_environment(mine, tmp_path, monkeypatch):
+    before = conf.conf_fingerprint()
+    monkeypatch.setenv("GCEXP_SEARCHPATH", str(mine))
+    monkeypatch.syspath_prepend(tmp_path / "src")
+    assert conf.conf_fingerprint() != before
+    assert "mycode" in conf.options("code") and "cyclic_repetition" in conf.options("code")
+    config = conf.compose(["scheme=myscheme", "n=4", "code.shift=2"])
+    assert config["code"] == {"_target_": "my_package.codes.Mine", "n": 4, "shift": 2}
+    assert config["exact"] is True
+    assert repr(conf.build_scheme(config).code).startswith("Mine(")
+    assert conf.source_hash("my_package.codes.Mine")
+    with pytest.raises(UserError, match="unknown key 'code.shft'; did you mean 'code.shift'"):
+        conf.compose(["scheme=myscheme", "code.shft=2"])
+
+
+def test_searchpath_in_run_yaml(mine, own_conf, tmp_path, monkeypatch):
+    with open(own_conf / "run.yaml", "a") as file:
+        file.write(f"\nhydra:\n  searchpath:\n    - 'file://{mine}'\n")
+    assert conf.compose(["code=mycode", "n=4"])["code"]["n"] == 4
+    assert conf.compose(["scheme=cgc"])["code"]["n"] == 10  # ours are still there
+
+
+def test_searchpath_names_a_package(mine, own_conf, tmp_path, monkeypatch):
+    shutil.copytree(mine, tmp_path / "src" / "my_package" / "conf")
+    (tmp_path / "src" / "my_package" / "conf" / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path / "src")
+    with open(own_conf / "run.yaml", "a") as file:
+        file.write("\nhydra:\n  searchpath: ['pkg://my_package.conf']\n")
+    assert "mycode" in conf.options("code")
+    assert conf.compose(["scheme=myscheme", "n=4"])["code"]["shift"] == 1
+
+
+def test_both_searchpaths(mine, own_conf, tmp_path, monkeypatch):
+    other = tmp_path / "other" / "delay"
+    other.mkdir(parents=True)
+    (other / "mydelay.yaml").write_text("_target_: x.Y\nscale: 3\n")
+    with open(own_conf / "run.yaml", "a") as file:
+        file.write(f"\nhydra:\n  searchpath: ['file://{mine}']\n")
+    monkeypatch.setenv("GCEXP_SEARCHPATH", str(other.parent))
+    config = conf.compose(["code=mycode", "delay=mydelay", "n=4"])
+    assert (config["code"]["shift"], config["delay"]["scale"]) == (1, 3)
+
+
+@pytest.mark.parametrize("entry", ["file:///nowhere/at/all", "pkg://nobody", "pkg://nobody.conf", "/nowhere/at/all"])
+def test_a_searchpath_that_is_not_there(entry, own_conf):
+    with open(own_conf / "run.yaml", "a") as file:
+        file.write(f"\nhydra:\n  searchpath: ['{entry}']\n")
+    with pytest.raises(UserError, match="hydra.searchpath names .* which is not a folder"):
+        conf.options("code")
+
+
+def test_the_command_shows_a_code_from_outside(mine, tmp_path):
+    path = os.pathsep.join([str(ROOT), str(tmp_path / "src")])
+    done = subprocess.run(
+        [sys.executable, "-m", "gcexp.cli", "show", "code=mycode", "wait=decodable", "n=3"],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"GCEXP_SEARCHPATH": str(mine), "PYTHONPATH": path},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Mine(" in done.stdout and "workers:             3" in done.stdout
