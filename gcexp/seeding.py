@@ -7,7 +7,7 @@ import numpy as np
 from gcexp.errors import require
 
 #: The numbers are part of every published result: add, never renumber.
-STREAMS = {"assignment": 0, "delays": 1, "data_order": 2, "initial_weights": 3, "monte_carlo": 4}
+STREAMS = {"assignment": 0, "delays": 1, "data_order": 2, "initial_weights": 3, "monte_carlo": 4, "states": 5, "placement": 6}
 
 
 def rng(seed: int, purpose: str, *unit: int) -> np.random.Generator:
