@@ -553,7 +553,9 @@ def mine(tmp_path):
             """
         )
     )
-    return folder
+    yield folder
+    for name in [name for name in sys.modules if name.partition(".")[0] == "my_package"]:
+        del sys.modules[name]
 
 
 def test_searchpath_from_the_environment(mine, tmp_path, monkeypatch):
