@@ -21,6 +21,7 @@ from gcexp.figures.plots import parse as parse_plot
 
 KINDS = ("curves", "timings", "analysis")
 PRESETS = ("quick", "paper")
+MOST_SEEDS = 100_000  # of one run: a slip of the finger ends in a sentence, not in a full memory
 _RUN_KEYS = ("label", "iterations", "horizon", "seeds")
 _PARTS = ("scheme", "delay", "task", "optimizer")
 _SHARED = ("n", "s", "overhead")
@@ -395,5 +396,7 @@ def seed_list(seeds: int | str) -> tuple[int, ...]:
     found = re.fullmatch(r"(\d+)(?:-(\d+))?", str(seeds))
     if not found or (found[2] and int(found[2]) < int(found[1])):
         raise UserError(f"seeds must be a seed such as 3 or a range such as 0-4, got {seeds!r}")
-    first = int(found[1])
-    return tuple(range(first, int(found[2] or first) + 1))
+    first, last = int(found[1]), int(found[2] or found[1])
+    if last - first >= MOST_SEEDS:
+        raise UserError(f"seeds {seeds} are {last - first + 1} seeds (allowed: up to {MOST_SEEDS})")
+    return tuple(range(first, last + 1))
