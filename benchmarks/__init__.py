@@ -13,5 +13,5 @@ REGISTRY = {
     "B10": "benchmarks.b10_dryrun",
     "B12": "benchmarks.b12_quick",
 }
-#: Takes about a minute: only when named, or with --all.
+#: Take minutes: only when named, or with --all.
 SLOW = ("B12",)

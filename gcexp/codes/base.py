@@ -257,11 +257,12 @@ class Code:
         c = np.einsum("ubkb->uk", combined) / self.blocks
         met = self.met(heard)
         if self.promise == "indicator":  # equal bits for all exact schemes
-            c[met] = np.rint(c[met])
-        off = combined - c[:, None, :, None] * np.eye(self.blocks)[:, None, :]
-        residual = np.abs(off).max((1, 2, 3), initial=0.0)
+            np.rint(c, out=c, where=met[:, None])
+        for b in range(self.blocks):  # in place: a temporary array costs more than the arithmetic
+            combined[:, b, :, b] -= c
+        residual = np.abs(combined, out=combined).max((1, 2, 3), initial=0.0)
         if self.promise == "indicator":
-            kept = np.isin(c, (0, 1)).all(1) & (c.sum(1) >= self.recovers) & (residual <= RESIDUAL_BOUND)
+            kept = ((c == 0) | (c == 1)).all(1) & (c.sum(1) >= self.recovers) & (residual <= RESIDUAL_BOUND)
         else:
             kept = residual <= RESIDUAL_BOUND
         if (broken := met & ~kept).any():

@@ -1,0 +1,93 @@
+"""The benchmarks' registry, table and command; nothing is timed here."""
+
+import importlib
+import importlib.util
+import json
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def package(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):  # the command sets them
+        monkeypatch.setenv(name, "1")
+    return importlib.import_module("benchmarks")
+
+
+@pytest.fixture
+def measure(package):
+    return importlib.import_module("benchmarks.measure")
+
+
+@pytest.fixture
+def command(package):
+    return importlib.import_module("benchmarks.__main__")
+
+
+@pytest.fixture
+def fake(package, measure, monkeypatch):
+    """One registered benchmark that measures nothing."""
+    rows = [
+        measure.Row("B0", "sum", 0.002, "ours / floor <= 2", True, "10 ms", 0.010, 0.001, "error 0"),
+        measure.Row("B0", "wait, wall", 2.5, "< 2 s", False, peer="1.5 s elsewhere"),
+    ]
+    module = types.ModuleType("fake_benchmark")
+    module.run = lambda: rows
+    monkeypatch.setitem(sys.modules, "fake_benchmark", module)
+    monkeypatch.setitem(package.REGISTRY, "B0", "fake_benchmark")
+    return rows
+
+
+def test_every_registered_module_says_what_it_measures(package):
+    for id, name in package.REGISTRY.items():
+        found = importlib.util.find_spec(name)
+        source = Path(found.origin).read_text(encoding="utf-8")
+        assert source.startswith(f'"""{id}: ') or f" {id}: " in source.split("\n\n")[0], name
+        assert "def run() -> list[Row]:" in source, name
+    assert set(package.SLOW) < set(package.REGISTRY)
+
+
+def test_table(fake, measure):
+    lines = measure.table(fake).splitlines()
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert cells[0] == list(measure.HEADER)
+    assert cells[2] == [
+        *("B0", "sum", "10 ms", "2 ms (error 0)", "5", "1 ms", "2.00", "ours / floor <= 2", "yes")
+    ]
+    # A peer's number without the same work in the same unit gives no ratio.
+    assert cells[3] == ["B0", "wait, wall", "1.5 s elsewhere", "2.5 s", "-", "-", "-", "< 2 s", "no"]
+    assert len({len(line) for line in lines}) == 1
+
+
+def test_command_prints_and_writes(fake, command, tmp_path, capsys):
+    assert command.main(["b0", "--json", str(tmp_path / "rows.json")]) == 0
+    assert "| sum " in capsys.readouterr().out
+    rows = json.loads((tmp_path / "rows.json").read_text())
+    assert [row["over_floor"] for row in rows] == [2.0, None]
+    assert [row["speedup"] for row in rows] == [5.0, None]
+
+
+def test_unknown_id_is_one_sentence(command, capsys):
+    assert command.main(["B11x"]) == 2
+    said = capsys.readouterr()
+    assert said.err.startswith("benchmarks: unknown benchmark 'B11X'; did you mean 'B1")
+    assert said.err.count("\n") == 1 and not said.out
+
+
+def test_slow_ones_only_when_named(package, command):
+    assert not set(command.chosen([])) & set(package.SLOW)
+    assert command.chosen(["b12"]) == ["B12"]
+    assert command.chosen(["B5", "B1"]) == ["B1", "B5"]
+    assert command.chosen([], everything=True) == list(package.REGISTRY)
+
+
+def test_median_interleaves_after_a_warm_up(measure):
+    called = []
+    assert len(measure.median_cpu(lambda: called.append("a"), lambda: called.append("b"), repeats=5)) == 2
+    assert called == ["a", "b"] * 6
