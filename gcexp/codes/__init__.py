@@ -2,21 +2,29 @@
 
 from gcexp.codes.base import Code, Decoding, Quorum, arcs
 from gcexp.codes.cyclic import CyclicRepetition
+from gcexp.codes.naive_partial import NaivePartial
 from gcexp.codes.partial_recovery import CyclicPartialRecovery, CyclicTwoMessage
 from gcexp.codes.raptor import BatchRaptor
 from gcexp.codes.repetition import EpsilonFractionalRepetition, FractionalRepetition
+from gcexp.codes.subset_designs import BlockAssignment, Combinatorial, CoPrime, Intermediate, TDesign
 from gcexp.codes.uncoded import Uncoded
 
 __all__ = [
     "BatchRaptor",
+    "BlockAssignment",
+    "CoPrime",
     "Code",
+    "Combinatorial",
     "CyclicPartialRecovery",
     "CyclicRepetition",
     "CyclicTwoMessage",
     "Decoding",
     "EpsilonFractionalRepetition",
     "FractionalRepetition",
+    "Intermediate",
+    "NaivePartial",
     "Quorum",
+    "TDesign",
     "Uncoded",
     "arcs",
 ]

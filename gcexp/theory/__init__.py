@@ -1,0 +1,1 @@
+"""Closed forms of the papers: bounds, order statistics, expected times, error formulas."""
