@@ -7,7 +7,15 @@ import numpy as np
 from gcexp.errors import require
 
 #: The numbers are part of every published result: add, never renumber.
-STREAMS = {"assignment": 0, "delays": 1, "data_order": 2, "initial_weights": 3, "monte_carlo": 4, "states": 5, "placement": 6}
+STREAMS = {
+    "assignment": 0,
+    "delays": 1,
+    "data_order": 2,
+    "initial_weights": 3,
+    "monte_carlo": 4,
+    "states": 5,
+    "placement": 6,
+}
 
 
 def rng(seed: int, purpose: str, *unit: int) -> np.random.Generator:
@@ -20,7 +28,8 @@ def rng(seed: int, purpose: str, *unit: int) -> np.random.Generator:
     purpose : str
         A key of `STREAMS`.
     *unit : int
-        What the stream belongs to, for example a worker.
+        What the stream belongs to, for example a worker. Whoever uses a purpose gives it always as many units:
+        a missing one and a 0 are the same stream.
 
     Examples
     --------

@@ -1,7 +1,9 @@
 """Gradient codes: what each worker holds and sends, and how the master decodes what arrived."""
 
 from gcexp.codes.base import Code, Decoding, Quorum, arcs
+from gcexp.codes.comm_efficient import CommunicationEfficient
 from gcexp.codes.cyclic import CyclicRepetition
+from gcexp.codes.general_v import GeneralCommunicationEfficient
 from gcexp.codes.naive_partial import NaivePartial
 from gcexp.codes.partial_recovery import CyclicPartialRecovery, CyclicTwoMessage
 from gcexp.codes.raptor import BatchRaptor
@@ -15,12 +17,14 @@ __all__ = [
     "CoPrime",
     "Code",
     "Combinatorial",
+    "CommunicationEfficient",
     "CyclicPartialRecovery",
     "CyclicRepetition",
     "CyclicTwoMessage",
     "Decoding",
     "EpsilonFractionalRepetition",
     "FractionalRepetition",
+    "GeneralCommunicationEfficient",
     "Intermediate",
     "NaivePartial",
     "Quorum",

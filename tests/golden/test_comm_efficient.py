@@ -1,0 +1,623 @@
+"""Ye and Abbe (ICML 2018): the worked example in exact fractions, decode errors, expected times."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from itertools import combinations
+from math import comb, inf
+
+import numpy as np
+import pytest
+
+from gcexp.codes.comm_efficient import (
+    CommunicationEfficient,
+    evaluation_points,
+    polynomial_rows,
+)
+from gcexp.codes.general_v import GeneralCommunicationEfficient, general_rows, solve_exactly
+from gcexp.delays import Draws
+from gcexp.errors import DecodingError, ParameterError
+from gcexp.schemes import Decodable, Fastest, Scheme
+from gcexp.theory import comm_efficient as theory
+from gcexp.timeline import simulate
+
+
+def survivors(n: int, q: int, most: int = 10**9) -> np.ndarray:
+    """Every pattern of q of n workers, or `most` random ones, boolean (U, n)."""
+    if comb(n, q) > most:
+        return np.random.default_rng(0).permuted(np.tile(np.arange(n) < q, (most, 1)), axis=1)
+    heard = np.zeros((comb(n, q), n), dtype=bool)
+    for row, workers in zip(heard, combinations(range(n), q), strict=True):
+        row[list(workers)] = True
+    return heard
+
+
+def worst_error(code, heard, l: int = 60, weights=None) -> float:
+    """Largest ||decoded - g|| / ||g|| for standard normal partition gradients."""
+    weights = code.decode(heard).weights if weights is None else weights
+    g = np.random.default_rng(1).standard_normal((code.k, l))
+    short = -l % code.blocks
+    exact = np.pad(g.sum(0), (0, short))
+    decoded = (weights @ code.encode(g)).reshape(len(heard), -1)
+    return float((np.linalg.norm(decoded - exact, axis=1) / np.linalg.norm(exact)).max())
+
+
+def fractions(text: str) -> list[Fraction]:
+    return [Fraction(x) for x in text.replace("|", ",").split(",")]
+
+
+# --- section 3: the worked example --------------------------------------------------------------------------
+
+EXAMPLE = {"n": 5, "d": 3, "theta": [-2, -1, 0, 1, 2], "scales": ["1/2", 1, "1/2", -1, "1/2"]}
+
+ROWS = [
+    [[0, 1, 1, 0], [0, -1, 0, 1]],
+    [[0, -1, 1, 0], [0, -1, 0, 1]],
+    [[2, -3, 1, 0], [6, -7, 0, 1]],
+    [[-4, 0, 1, 0], [0, -4, 0, 1]],
+    [[2, 3, 1, 0], [-6, -7, 0, 1]],
+]
+
+TABLE_2 = {
+    0: "0, 1/2, -2, -1/2, 0 | 0, -1/6, 1, 1/2, 1/3",
+    1: "1/4, 0, -1/2, 0, 1/4 | -1/12, 0, 1/2, 1/3, 1/4",
+    2: "1/3, -1/6, 0, 1/6, 1/3 | -1/6, 1/6, 0, 1/6, 1/6",
+    3: "1/4, 0, -1/2, 0, 1/4 | -1/4, 1/3, -1/2, 0, 1/12",
+    4: "0, 1/2, -2, -1/2, 0 | -1/3, 1/2, -1, -1/6, 0",
+}
+
+
+def test_example_rows():
+    rows = polynomial_rows(EXAMPLE["theta"], d=3, m=2)
+    np.testing.assert_array_equal(rows.reshape(5, 2, 4), ROWS)
+
+
+def test_example_with_one_block():
+    code = CommunicationEfficient(**EXAMPLE, m=1)
+    expected = [[1, 3, 6, 0, 0], [0, 2, 6, -3, 0], [0, 0, 1, -2, 1], [-2, 0, 0, 3, -6], [3, 1, 0, 0, 6]]
+    np.testing.assert_array_equal(code.encoding.toarray(), expected)
+    assert code.s == 2 and code.length == 1
+    weights = code.exact_weights([[1, 1, 1, 0, 0]])
+    np.testing.assert_array_equal(weights[0, 0], [1, -1, 1, 0, 0])
+
+
+def test_example_with_two_blocks():
+    code = CommunicationEfficient(**EXAMPLE, m=2)
+    first = [[1, 3, 6, 0, 0], [0, 2, 6, -3, 0], [0, 0, 1, -2, 1], [-2, 0, 0, 3, -6], [3, 1, 0, 0, 6]]
+    second = [[-3, -3, 6, 0, 0], [0, 0, 12, 3, 0], [0, 0, 3, 0, -3], [0, 0, 0, 3, 12], [3, 3, 0, 0, -6]]
+    np.testing.assert_array_equal(code.encoding.toarray()[:, 0::2], first)
+    np.testing.assert_array_equal(code.encoding.toarray()[:, 1::2], second)
+    np.testing.assert_array_equal(code.load, 3)  # worker 1 sends no block 1 of partition 1, but holds it
+
+
+@pytest.mark.parametrize("dead", TABLE_2)
+def test_table_2(dead):
+    code = CommunicationEfficient(**EXAMPLE, m=2)
+    heard = np.arange(5)[None] != dead
+    exact = code.exact_weights(heard)[0]
+    assert exact.ravel().tolist() == fractions(TABLE_2[dead])
+    np.testing.assert_array_equal(code.decode(heard).weights[0], exact.astype(float))
+
+
+def test_fig_1():
+    b = CommunicationEfficient(3, 2, 1, theta=[-1, 0, 1], scales=[-1, -1, 1])
+    np.testing.assert_array_equal(b.encoding.toarray(), [[1, 2, 0], [0, 1, -1], [1, 0, 2]])
+    weights = b.decode(~np.eye(3, dtype=bool)).weights[:, 0]
+    np.testing.assert_array_equal(weights, [[0, 1, 1], [0.5, 0, 0.5], [1, -1, 0]])
+    c = GeneralCommunicationEfficient(3, 2, 2, V=[[1, -1, 1], [0, 1, -1], [0, 0, 1]], scales=[1, 1, 1])
+    expected = [[1, 0, 1, -1, 0, 0], [0, 0, 0, 1, 1, 0], [0, 1, 0, 0, -1, 1]]
+    np.testing.assert_array_equal(c.encoding.toarray(), expected)
+    np.testing.assert_array_equal(c.load, 2)
+    np.testing.assert_array_equal(c.decode([[1, 1, 1]]).weights[0], [[1, 1, 0], [0, 1, 1]])
+
+
+# --- section 2: the construction, exactly -------------------------------------------------------------------
+
+
+def not_held(n: int, d: int) -> np.ndarray:
+    """Partition i is not held by the workers i+1, ..., i+n-d, boolean (workers, partitions)."""
+    w, i = np.ogrid[:n, :n]
+    return (i - w) % n >= d
+
+
+@pytest.mark.parametrize("n", range(1, 8))
+def test_polynomial_code_is_exact(n):
+    """Stacked identities, the assignment, and the decode identity in fractions, for all m <= d <= n."""
+    points = evaluation_points(n)
+    for d, m in [(a, b) for a in range(1, n + 1) for b in range(1, a + 1)]:
+        rows = polynomial_rows(points, d, m)
+        np.testing.assert_array_equal(rows[:, n - d :], np.tile(np.eye(m, dtype=int), (n, 1)))
+        code = CommunicationEfficient(n, d, m)
+        C = code.exact_encoding()
+        V = np.array([[x**r for x in points] for r in range(n - d + m)])
+        everywhere = (rows @ V).T.reshape(n, n, m)
+        assert not everywhere[not_held(n, d)].any()  # zero by itself where it is left out
+        assert everywhere[~not_held(n, d), 0].all()
+        np.testing.assert_array_equal(code.assignment, ~not_held(n, d))
+        assert (abs(C).max(1) == 1).all()
+        weights = code.exact_weights(survivors(n, n - d + m, most=6))
+        np.testing.assert_array_equal(weights @ C, [np.tile(np.eye(m, dtype=int), n)] * len(weights))
+
+
+@pytest.mark.parametrize(("n", "d", "m"), [(1, 1, 1), (5, 3, 2), (6, 6, 4), (7, 4, 1), (7, 5, 5), (8, 5, 3)])
+def test_polynomial_code_is_the_general_one(n, d, m):
+    """V[r, w] = theta_w^r in the general construction: the same rows, encoding and weights, exactly."""
+    points = evaluation_points(n)
+    V = [[x**r for x in points] for r in range(n - d + m)]
+    np.testing.assert_array_equal(general_rows(np.array(V), d, m), polynomial_rows(points, d, m))
+    a, b = CommunicationEfficient(n, d, m), GeneralCommunicationEfficient(n, d, m, V=V)
+    np.testing.assert_array_equal(a.exact_encoding(), b.exact_encoding())
+    heard = survivors(n, n - d + m, most=20)
+    np.testing.assert_array_equal(a.exact_weights(heard), b.exact_weights(heard))
+
+
+@pytest.mark.parametrize(("n", "d", "m"), [(5, 3, 2), (6, 4, 3), (7, 5, 2), (4, 4, 2), (3, 1, 1)])
+def test_gaussian_code_is_exact(n, d, m):
+    code = GeneralCommunicationEfficient(n, d, m, tries=3)
+    weights = code.exact_weights(survivors(n, n - d + m, most=6))
+    np.testing.assert_array_equal(
+        weights @ code.exact_encoding(), [np.tile(np.eye(m, dtype=int), n)] * len(weights)
+    )
+    np.testing.assert_array_equal(code.assignment, ~not_held(n, d))
+
+
+def test_evaluation_points():
+    assert evaluation_points(6) == (1, -1, Fraction(3, 2), Fraction(-3, 2), 2, -2)
+    assert evaluation_points(3) == (0, 1, -1)
+    assert evaluation_points(7, "ascending") == tuple(sorted(evaluation_points(7)))
+    for n in (8, 9):  # the paper's set
+        half = {1 + Fraction(i, 2) for i in range(n // 2)}
+        assert set(evaluation_points(n)) == half | {-x for x in half} | ({0} if n % 2 else set())
+
+
+def test_solve_exactly_matches_fractions():
+    draw = np.random.default_rng(3)
+    for t in range(1, 7):
+        A, b = draw.integers(-3, 4, (t, t)).astype(object), draw.integers(-9, 9, (t, 2)).astype(object)
+        try:
+            x, determinant = solve_exactly(A, b)
+        except ZeroDivisionError:
+            assert abs(np.linalg.det(A.astype(float))) < 1e-9
+            continue
+        np.testing.assert_array_equal(A @ x, determinant * b)
+        assert determinant == round(np.linalg.det(A.astype(float)))
+
+
+# --- numerical limits ---------------------------------------------------------------------------------------
+
+PAIRS = [(d, m) for d in range(1, 7) for m in range(1, d + 1)]
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 8, 10, 13, 17, 20])
+def test_round_trip(n):
+    """All m <= d <= 6, a length that m does not divide; every set of responders up to n = 10."""
+    for d, m in [(d, m) for d, m in PAIRS if d <= n]:
+        code = CommunicationEfficient(n, d, m)
+        heard = survivors(n, n - d + m, most=10**9 if n <= 10 else 30)
+        assert worst_error(code, heard, l=61) < 1e-8
+
+
+@cache
+def worst_of_all_loads(n: int, order: str) -> float:
+    codes = [CommunicationEfficient(n, d, m, theta_order=order) for d, m in PAIRS]
+    return max(worst_error(code, survivors(n, n - code.s, most=500)) for code in codes)
+
+
+@pytest.mark.parametrize(
+    ("n", "order", "error"),
+    [
+        (10, "ascending", 3e-11),
+        (10, "alternating", 1e-12),
+        (15, "ascending", 6e-9),
+        (15, "alternating", 6e-11),
+        (20, "ascending", 7e-7),
+        (20, "alternating", 1.7e-9),
+    ],
+)
+def test_worst_error_with_exact_coefficients(n, order, error):
+    assert error / 4 < worst_of_all_loads(n, order) < 4 * error
+
+
+def test_larger_loads_lose_digits():
+    heard = survivors(20, 15, most=500)
+    assert 1e-9 < worst_error(CommunicationEfficient(20, 10, 5), heard) < 2e-7
+    with pytest.raises(DecodingError, match="residual"):
+        CommunicationEfficient(20, 10, 9).decode(survivors(20, 19))
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "m", "ascending", "alternating"),
+    [(10, 4, 3, 2e-11, 1e-12), (15, 5, 4, 1e-7, 4e-9), (20, 4, 3, 1e-3, 2e-4), (20, 6, 5, 0.5, 0.04)],
+)
+def test_plain_float64(n, d, m, ascending, alternating):
+    """What the paper's experiments did: fine up to n = 15, at n = 20 refused by the certificate."""
+    heard = survivors(n, n - d + m)
+    for order, error in (("ascending", ascending), ("alternating", alternating)):
+        code = CommunicationEfficient(n, d, m, theta_order=order, arithmetic="float64")
+        assert error / 5 < worst_error(code, heard, weights=code.weights(heard)) < 5 * error
+        if n == 20:
+            with pytest.raises(DecodingError, match="residual"):
+                code.decode(heard)
+        elif order == "alternating":  # (15, 5, 4) ascending has a residual of 1e-6, the bound itself
+            assert (code.decode(heard).coefficients == 1).all()
+
+
+@pytest.mark.parametrize(("n", "cond"), [(5, 13), (10, 1.1e5), (15, 1.2e9)])
+def test_condition_numbers(n, cond):
+    V = np.array(evaluation_points(n), dtype=float) ** np.arange(n - 1)[:, None]
+    worst = max(np.linalg.cond(np.delete(V, w, axis=1)) for w in range(n))
+    assert worst == pytest.approx(cond, rel=0.06)
+
+
+@pytest.mark.parametrize(
+    ("order", "encoded", "sent_only"),
+    [("ascending", (75, 90), (22, 32)), ("alternating", (0.7, 1.1), (0.2, 0.3))],
+)
+def test_encoding_in_single_precision_fails(order, encoded, sent_only):
+    """(20, 6, 5) with float32 encoding or messages: wrong by the factors of the specification, within 3."""
+    code = CommunicationEfficient(20, 6, 5, theta_order=order)
+    heard = survivors(20, 19)
+    weights = code.decode(heard).weights
+    g = np.random.default_rng(1).standard_normal((20, 3000))
+    blocks = g.reshape(100, -1)
+    single = code.encoding.astype(np.float32) @ blocks.astype(np.float32)
+    rounded = code.encode(g).astype(np.float32)
+    for sent, (least, most) in ((single, encoded), (rounded, sent_only)):
+        decoded = (weights @ sent.astype(float)).reshape(len(heard), -1)
+        error = np.linalg.norm(decoded - g.sum(0), axis=1).max() / np.linalg.norm(g.sum(0))
+        assert least / 3 < error < 3 * most
+    assert worst_error(code, heard) < 1e-6  # what `encode` does
+
+
+@pytest.mark.parametrize("n", [4, 8, 12, 15])
+def test_gaussian_round_trip(n):
+    for d, m in [(d, m) for d, m in PAIRS if d <= min(n, 5)]:
+        code = GeneralCommunicationEfficient(n, d, m, tries=5)
+        assert worst_error(code, survivors(n, n - d + m, most=20), l=61) < 1e-10
+
+
+@pytest.mark.parametrize(("n", "d", "m"), [(20, 6, 5), (20, 6, 1), (20, 4, 3), (20, 10, 5)])
+def test_gaussian_at_20_workers_after_a_search(n, d, m):
+    code = GeneralCommunicationEfficient(n, d, m)
+    assert worst_error(code, survivors(n, n - d + m, most=60)) < (1e-11 if d <= 6 else 1e-10)
+
+
+def test_search_helps():
+    heard = survivors(20, 19)
+    for seed in (0, 1):
+        one, best = (GeneralCommunicationEfficient(20, 4, 3, tries=t, seed=seed) for t in (1, 20))
+        assert worst_error(best, heard) < 0.8 * worst_error(one, heard)
+
+
+def test_benchmark_b7():
+    heard = survivors(24, 21, most=100)
+    assert worst_error(CommunicationEfficient(24, 6, 3), heard) < 1e-8
+    assert worst_error(GeneralCommunicationEfficient(24, 6, 3), heard) < 1e-10
+    assert worst_error(CommunicationEfficient(10, 4, 2), survivors(10, 8), l=10000) < 1e-10
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "bound"), [(24, 3, 2e-10), (24, 5, 1e-7), (30, 3, 2e-9), (30, 5, 1e-6), (50, 3, 1e-7)]
+)
+def test_limit_of_the_polynomial_code(n, m, bound):
+    assert worst_error(CommunicationEfficient(n, 6, m), survivors(n, n - 6 + m, most=200)) < bound
+
+
+def test_beyond_the_limit():
+    with pytest.raises(DecodingError, match="residual"):
+        CommunicationEfficient(32, 6, 5).decode(survivors(32, 31))
+    heard = survivors(32, 31)[::8]
+    assert worst_error(GeneralCommunicationEfficient(32, 6, 5, tries=5), heard) < 1e-10
+
+
+# --- wiring -------------------------------------------------------------------------------------------------
+
+
+def test_load_or_stragglers_may_be_left_out():
+    assert (CommunicationEfficient(10, 4, 3).s, CommunicationEfficient(10, None, 3, s=1).d) == (1, 4)
+    assert GeneralCommunicationEfficient(6, None, 2, s=1, tries=1).d == 3
+
+
+def test_spare_load_uses_the_outermost_points():
+    """d > s + m: the quorum is n - s, and n - d + m of those workers are used."""
+    code = CommunicationEfficient(8, 5, 2, s=1)
+    assert code.quorums[0].need == ((1, 7),)
+    decoding = code.decode([[1, 1, 1, 0, 1, 1, 1, 1], [1, 1, 1, 0, 1, 0, 1, 0]])
+    used = np.flatnonzero(decoding.weights[0].any(0))
+    np.testing.assert_array_equal(used, [2, 4, 5, 6, 7])  # not +1 and -1
+    np.testing.assert_allclose(decoding.coefficients, 1, atol=1e-12)  # five are enough, the quorum is seven
+
+
+@pytest.mark.parametrize("family", [CommunicationEfficient, GeneralCommunicationEfficient])
+def test_below_the_threshold(family):
+    few = np.arange(6)[None] < 3
+    mixed = family(6, 4, 2).decode(few)  # 4 are needed
+    assert mixed.residual[0] > 1e-6 and not mixed.coefficients.any()  # skipped, and the certificate says so
+    partial = family(6, 3, 1).decode(few)
+    assert partial.residual[0] == 0 and 0 < partial.error[0] < 1
+
+
+def test_weights_are_kept():
+    code = GeneralCommunicationEfficient(8, 4, 2, tries=1)
+    heard = survivors(8, 6)
+    first = code.decode(heard).weights
+    solved = dict(code._solved)
+    assert len(solved) == len(heard)
+    np.testing.assert_array_equal(code.decode(heard[::-1]).weights, first[::-1])
+    assert code._solved.keys() == solved.keys()
+    assert all(code._solved[key] is solved[key] for key in solved)
+
+
+def test_equal_seeds_give_equal_matrices():
+    a, b, c = (GeneralCommunicationEfficient(6, 4, 2, tries=3, seed=seed) for seed in (0, 0, 1))
+    assert (a.encoding != b.encoding).nnz == 0 and (a.encoding != c.encoding).nnz > 0
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"d": 3, "m": 2, "s": 2}, r"needs d >= s \+ m, got n=10, d=3, m=2, s=2, so 3 < 4"),
+        ({"d": 3, "m": 4}, "1 <= m <= d <= n, got n=10, d=3, m=4"),
+        ({"d": 11, "m": 4}, "1 <= m <= d <= n, got n=10, d=11"),
+        ({"d": 3, "m": 0}, "1 <= m <= d <= n"),
+        ({"d": 3, "m": 2, "s": -1}, "s >= 0, got n=10, d=3, m=2, s=-1"),
+        ({"d": None, "m": 2}, "needs d or s"),
+        ({"d": None, "m": 8, "s": 3}, "1 <= m <= d <= n, got n=10, d=None, m=8, s=3"),
+        ({"d": 3, "m": 2, "arithmetic": "rationl"}, "did you mean 'rational'"),
+        ({"d": 3, "m": 2, "scales": [1] * 9 + [0]}, "scales are not zero"),
+        ({"d": 3, "m": 2, "scales": [1] * 9}, "scales holds n=10 numbers, one per worker, got 9"),
+        ({"d": 3, "m": 2, "scales": ["a"] * 10}, "scales holds numbers"),
+    ],
+)
+@pytest.mark.parametrize("family", [CommunicationEfficient, GeneralCommunicationEfficient])
+def test_refuses(family, given, message):
+    with pytest.raises(ParameterError, match=message):
+        family(10, **given)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"theta_order": "asc"}, "unknown theta_order 'asc'; did you mean 'ascending'"),
+        ({"theta": [1, 2, 3]}, "theta holds n=4 numbers, one per worker, got 3"),
+        ({"theta": [1, 2, 3, 1]}, "theta holds distinct points"),
+        ({"theta": [1, 2, 3, float("nan")]}, "theta holds numbers"),
+    ],
+)
+def test_polynomial_code_refuses(given, message):
+    with pytest.raises(ParameterError, match=message):
+        CommunicationEfficient(4, 2, 1, **given)
+
+
+def test_general_code_refuses():
+    with pytest.raises(ParameterError, match="tries is a number of matrices >= 1, got 0"):
+        GeneralCommunicationEfficient(4, 2, 1, tries=0)
+    with pytest.raises(ParameterError, match=r"V has n-d\+m = 3 rows of n=4 numbers, got 2 rows"):
+        GeneralCommunicationEfficient(4, 2, 1, V=[[1, 2, 3, 4], [1, 1, 1, 1]])
+    with pytest.raises(ParameterError, match="worker 1 would send nothing: its column of V is zero"):
+        GeneralCommunicationEfficient(3, 3, 1, V=[[1, 0, 1]])
+    with pytest.raises(ParameterError, match="V holds n=4 numbers"):
+        GeneralCommunicationEfficient(4, 2, 1, V=[[1, 2, 3], [1, 1, 1], [1, 4, 9]])
+    for arithmetic in ("rational", "float64"):
+        with pytest.raises(ParameterError, match=r"workers Q = \[1, 2\] without partition 0, it is singular"):
+            V = [[1, 1, 1, 2], [1, 1, 1, 1], [1, 2, 4, 8]]
+            GeneralCommunicationEfficient(4, 2, 1, V=V, arithmetic=arithmetic)
+
+
+def test_general_code_says_which_columns_are_dependent():
+    V = [[1, 2, 4, 3], [3, 1, 1, 2], [0, 0, 0, 1]]
+    code = GeneralCommunicationEfficient(4, 2, 1, V=V)
+    with pytest.raises(ParameterError, match=r"the columns \[0, 1, 2\] are not"):
+        code.decode([[1, 1, 1, 0]])
+    with pytest.raises(ParameterError, match="V has 3 dependent columns"):
+        GeneralCommunicationEfficient(4, 2, 1, V=V, arithmetic="float64").decode([[1, 1, 1, 0]])
+
+
+def test_exact_values_need_rational_arithmetic():
+    code = CommunicationEfficient(5, 3, 2, arithmetic="float64")
+    for call in (code.exact_encoding, lambda: code.exact_weights([[1, 1, 1, 1, 0]])):
+        with pytest.raises(ParameterError, match="arithmetic=rational, got arithmetic=float64"):
+            call()
+    with pytest.raises(ParameterError, match=r"decodes from n-d\+m = 4 workers, got 3"):
+        CommunicationEfficient(5, 3, 2).exact_weights([[1, 1, 1, 0, 0]])
+
+
+# --- section 4: expected times ------------------------------------------------------------------------------
+
+TABLE_3 = """
+36.1138 29.2288 27.3351 26.7469 26.4574 26.0891 25.4172 24.1063
+23.1036 21.3994 21.5369 21.9114 22.2099 22.3189 22.1405
+22.2604 21.3697 21.5749 21.9095 22.1707 22.2772
+24.8036 23.2793 23.1114 23.1862 23.2611
+28.5800 25.9827 25.2862 25.0141
+32.8664 29.0745 27.7904
+37.3977 32.3759
+42.0638
+"""
+
+
+def test_table_3():
+    times = theory.expected_times(**theory.TABLE_3)
+    for m, line in enumerate(TABLE_3.split("\n")[1:-1]):
+        np.testing.assert_allclose(times[m, m:], [float(x) for x in line.split()], rtol=0, atol=6e-5)
+        assert np.isnan(times[m, :m]).all()
+    found = theory.best_choices(**theory.TABLE_3)
+    assert found["best"][:3] == (4, 3, 1) and found["straggler_only"][:3] == (8, 1, 7)
+    saved = [1 - found["best"].time / found[other].time for other in ("naive", "straggler_only")]
+    np.testing.assert_allclose(saved, [0.4083, 0.1135], atol=5e-5)
+
+
+def test_most_stragglers_are_fastest():
+    times = [theory.expected_time(d=4, m=3, s=s, **theory.TABLE_3) for s in (0, 1)]
+    np.testing.assert_allclose(times, [26.7938, 21.3697], atol=5e-5)
+    for d, m in [(a, b) for a in range(1, 9) for b in range(1, a + 1)]:
+        by_s = [theory.expected_time(d=d, m=m, s=s, **theory.TABLE_3) for s in range(d - m + 1)]
+        assert (np.diff(by_s) < 0).all()
+
+
+def draws(iterations: int, seed: int, n, t1, lambda1, t2, lambda2) -> Draws:
+    """T1 of one partition, one for all of a worker's, and T2 of a whole gradient."""
+    draw, shape = np.random.default_rng(seed), (1, iterations, n)
+    one = t1 + draw.standard_exponential(shape) / lambda1
+    return Draws((seed,), shape, 0.0, n * one, t2 + draw.standard_exponential(shape) / lambda2)
+
+
+def test_the_simulated_clock_agrees():
+    """2e5 iterations of (4, 3); the same draws priced for the others."""
+    drawn = draws(200_000, 0, **theory.TABLE_3)
+    mean = simulate(Scheme(CommunicationEfficient(8, 4, 3), Decodable()), drawn).duration.mean()
+    assert mean == pytest.approx(21.37, abs=0.05)
+    for d, m, s in [(8, 1, 7), (1, 1, 0), (6, 2, 3), (4, 3, 0)]:  # (4, 2) and (8, 1): r1 = r2
+        code = CommunicationEfficient(8, d, m, s)
+        time = Fastest(s=s).stop(code, lambda code=code: drawn.arrival(code.load / 8, code.length))[0]
+        expected = theory.expected_time(d=d, m=m, s=s, **theory.TABLE_3)
+        assert abs(time.mean() - expected) < 4.5 * time.std() / np.sqrt(time.size)
+
+
+def test_a_timeline_is_exact():
+    drawn = draws(300, 1, 10, 0.1, 20.0, 1.0, 2.0)
+    for scheme in (
+        Scheme(CommunicationEfficient(10, 6, 3), Decodable()),
+        Scheme(CommunicationEfficient(10, 6, 3, s=1), Decodable()),
+        Scheme(GeneralCommunicationEfficient(10, 6, 2), Fastest(s=4)),
+    ):
+        timeline = simulate(scheme, drawn)
+        assert (timeline.coefficients == 1).all() and timeline.residual.max() < 1e-11
+
+
+def test_worker_cdf():
+    drawn = draws(100_000, 2, **theory.TABLE_3)
+    rates = {key: value for key, value in theory.TABLE_3.items() if key != "n"}
+    for d, m in [(4, 3), (4, 2), (8, 1)]:
+        times = np.sort(drawn.arrival(d / 8, 1 / m).ravel())
+        at = times[:: len(times) // 50]
+        empirical = np.searchsorted(times, at) / len(times)
+        np.testing.assert_allclose(theory.worker_cdf(at, d, m, **rates), empirical, atol=0.004)
+
+
+def test_equal_rates_are_a_limit():
+    rates = {"t1": 1.0, "t2": 2.0, "lambda2": 0.5}
+    exact = theory.expected_time(6, 2, 1, lambda1=1.0, **rates)
+    for gap in (1e-4, 1e-6, 1e-9, 1e-12):
+        assert theory.expected_time(6, 2, 1, lambda1=1 + gap, **rates) == pytest.approx(
+            exact, rel=3 * gap + 1e-12
+        )
+    r, y = 0.5, 3.0
+    assert theory.worker_cdf(y + 4, 2, 1, lambda1=1.0, **rates) == pytest.approx(
+        1 - np.exp(-r * y) * (1 + r * y)
+    )
+
+
+def test_free_communication():
+    expected = [4.9973, 7.4946, 9.3670, 10.8226, 11.9658, 12.8589, 13.5438, 14.0500]
+    closed = [theory.no_communication(8, d, 1.6, 0.8) for d in range(1, 9)]
+    np.testing.assert_allclose(closed, expected, atol=1e-4)
+    quadrature = [theory.expected_time(8, d, 1, 1.6, 0.8, 0, inf) for d in range(1, 9)]
+    np.testing.assert_allclose(quadrature, closed, rtol=1e-11)
+    assert (np.diff(closed, 2) < 0).all()  # concave in d
+    edge = theory.full_load_pays_below(8)
+    assert edge == pytest.approx(0.24541, abs=5e-6)
+    for factor, pays in ((0.999, True), (1.001, False)):
+        t1 = factor * edge / 0.8
+        assert (theory.no_communication(8, 8, t1, 0.8) < theory.no_communication(8, 1, t1, 0.8)) is pays
+
+
+def test_free_computation():
+    expected = [7.2500, 4.3393, 3.4484, 3.0863, 2.9690, 3.0298, 3.3112, 4.1473]
+    closed = [theory.no_computation(8, m, 6, 0.1) for m in range(1, 9)]
+    np.testing.assert_allclose(closed, expected, atol=1e-4)
+    quadrature = [theory.expected_time(8, 8, m, 0, inf, 6, 0.1) for m in range(1, 9)]
+    np.testing.assert_allclose(quadrature, closed, rtol=1e-11)
+    best = min(range(1, 1001), key=lambda m: theory.no_computation(1000, m, 6, 0.1))
+    assert best == 605 and best / 1000 == pytest.approx(theory.best_share(0.6), rel=0.01)
+
+
+def test_no_randomness():
+    assert theory.expected_time(8, 4, 2, 1.5, inf, 6.0, inf) == 9.0
+
+
+@pytest.mark.parametrize("shift", [1e-6, 0.01, 0.6, 5.0, 1e4])
+def test_best_share(shift):
+    alpha = theory.best_share(shift)
+    assert alpha / (1 - alpha) + np.log1p(-alpha) == pytest.approx(shift, rel=1e-8)
+
+
+def test_feasible_is_what_can_be_built():
+    for n, d, m, s in np.ndindex(6, 7, 6, 6):
+        if n >= 1 and m >= 1:
+            try:
+                CommunicationEfficient(n, d, m, s)
+                built = True
+            except ParameterError:
+                built = False
+            assert theory.feasible(n, d, s, m) == built
+    assert theory.shortest_message(10, 4, 1) == pytest.approx(1 / 3)
+    assert theory.shortest_message(10, 3, 1, k=5) == pytest.approx(1 / 5)
+
+
+# --- section 5: the assumed cluster -------------------------------------------------------------------------
+
+CLUSTER = {
+    # naive, best m = 1, best m > 1, second; (m, s) of the last three; reductions in % of the last two
+    10: ([3.8172, 3.3786, 2.5544, 2.5660], [(1, 3), (3, 1), (3, 0)], [33.1, 24.4, 32.8, 24.1]),
+    15: ([3.9603, 3.3448, 2.3523, 2.3755], [(1, 4), (4, 1), (4, 0)], [40.6, 29.7, 40.0, 29.0]),
+    20: ([4.0745, 3.3275, 2.2297, 2.2349], [(1, 6), (4, 1), (5, 1)], [45.3, 33.0, 45.1, 32.8]),
+}
+OTHER_M = {
+    10: ((4, 1), 2.5929, [32.1, 23.3]),
+    15: ((3, 1), 2.3843, [39.8, 28.7]),
+    20: ((5, 1), 2.2349, [45.1, 32.8]),
+}
+
+
+def reductions(found, name: str) -> list[float]:
+    return [100 * (1 - found[name].time / found[other].time) for other in ("naive", "straggler_only")]
+
+
+@pytest.mark.parametrize("n", CLUSTER)
+def test_expected_times_of_the_cluster(n):
+    times, pairs, saved = CLUSTER[n]
+    found = theory.best_choices(**theory.ec2_like(n))
+    assert found["naive"][:3] == (1, 1, 0)
+    np.testing.assert_allclose([choice.time for choice in found.values()], times, atol=6e-5)
+    assert [(c.m, c.s) for c in list(found.values())[1:]] == pairs
+    np.testing.assert_allclose(reductions(found, "best") + reductions(found, "second"), saved, atol=0.06)
+    assert min(reductions(found, "best")[0], reductions(found, "second")[0]) >= 32
+    assert min(reductions(found, "best")[1], reductions(found, "second")[1]) >= 23
+    other = theory.best_choices(**theory.ec2_like(n), distinct_m=True)
+    pair, time, saved = OTHER_M[n]
+    assert (other["second"].m, other["second"].s) == pair and other["best"] == found["best"]
+    assert other["second"].time == pytest.approx(time, abs=6e-5)
+    np.testing.assert_allclose(reductions(other, "second"), saved, atol=0.06)
+
+
+def test_the_choice_may_be_limited():
+    found = theory.best_choices(**theory.ec2_like(10), max_load=2)
+    assert (
+        found["straggler_only"][:3] == (2, 1, 1)
+        and found["best"][:3] == (2, 2, 0)
+        and found["second"] is None
+    )
+    assert theory.best_choices(**theory.ec2_like(10), max_load=1)["best"] is None
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: theory.expected_time(8, 9, 1, 1, 1, 1, 1), "1 <= m <= d <= n, got n=8, d=9, m=1"),
+        (lambda: theory.expected_time(8, 4, 3, 1, 1, 1, 1, s=2), "0 <= s <= d - m, got d=4, m=3, s=2"),
+        (lambda: theory.expected_time(8, 4, 3, -1, 1, 1, 1), "times >= 0"),
+        (lambda: theory.expected_time(8, 4, 3, 1, 0, 1, 1), "rates lambda1 and lambda2 are > 0"),
+        (lambda: theory.best_choices(8, 1, 1, 1, 1, max_load=9), "max_load=9"),
+        (lambda: theory.shortest_message(5, 2, 2), "no code has"),
+        (lambda: theory.feasible(5, 2, -1, 1), "s >= 0"),
+        (lambda: theory.best_share(0), "0 < lambda2 t2"),
+        (lambda: theory.full_load_pays_below(1), "n >= 2"),
+        (lambda: theory.no_communication(5, 6, 1, 1), "1 <= d <= n"),
+        (lambda: theory.no_computation(5, 0, 1, 1), "1 <= m <= n"),
+    ],
+)
+def test_theory_refuses(call, message):
+    with pytest.raises(ParameterError, match=message):
+        call()
