@@ -1,0 +1,1 @@
+"""The named functions behind figures that need no training."""

@@ -1,0 +1,723 @@
+r"""Balanced incomplete block designs as incidence matrices: constructions, existence conditions and a list by size.
+
+Here, workers are the points of a design and partitions are its blocks. The `incidence` matrix is k x n,
+``incidence[i, j] = 1`` where worker j holds partition i; the encoding of a code is its transpose. A design with
+parameters (n, k, l, r, lambda) has l ones in each column ("load"), r ones in each row ("redundancy"), and any two
+columns share lambda rows ("intersection"): n l = k r and lambda (n - 1) = l (r - 1).
+
+A design is named by its construction and the arguments of that, ``pg-2-3`` or ``pg(2, 3)``; names nest:
+``stack-complement-bent-2-3`` is ``stack(complement(bent(2)), 3)``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations, product
+from math import comb, gcd, isqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from gcexp.codes.finite_fields import field, is_prime, is_prime_power, prime_factors
+from gcexp.errors import require, unknown
+
+SEARCH_STEPS = 200_000  # of the search for difference sets, before it gives up
+ENTRIES = 10**7  # of the largest incidence matrix that is built
+UNGUIDED = 20  # largest n that it tries without a multiplier
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """A design whose parameters have been checked, once, by its Gram matrix.
+
+    Parameters
+    ----------
+    incidence : ndarray (k, n)
+        0/1, partitions x workers.
+    load, redundancy, intersection : int
+        Ones in a column, ones in a row, rows shared by two columns.
+
+    Raises
+    ------
+    ParameterError
+        If the matrix does not have these parameters.
+
+    Examples
+    --------
+    >>> pg(2, 2).params
+    (7, 7, 3, 3, 1)
+    >>> Design(np.eye(3), load=1, redundancy=1, intersection=1)
+    Traceback (most recent call last):
+    gcexp.errors.ParameterError: a (3, 3, 1, 1, 1) design has pairs that share 1, this one has 0 to 0
+    """
+
+    incidence: np.ndarray
+    load: int
+    redundancy: int
+    intersection: int
+
+    def __post_init__(self):
+        A = np.asarray(self.incidence)
+        require(
+            A.ndim == 2 and bool(np.isin(A, (0, 1)).all()), "an incidence matrix is two-dimensional and 0/1"
+        )
+        object.__setattr__(self, "incidence", A.astype(np.uint8))
+        gram = A.T.astype(float) @ A
+        shared = gram[~np.eye(len(gram), dtype=bool)]
+        if not len(shared):  # a single worker has nobody to share with
+            shared = np.array([self.intersection])
+        for ones, wanted, what in (
+            (A.sum(0), self.load, "columns with"),
+            (A.sum(1), self.redundancy, "rows with"),
+            (shared, self.intersection, "pairs that share"),
+        ):
+            require(
+                bool((ones == wanted).all()),
+                f"a {self.params} design has {what} {wanted}, this one has {int(ones.min())} to {int(ones.max())}",
+            )
+
+    @property
+    def params(self) -> tuple[int, int, int, int, int]:
+        """(n, k, load, redundancy, intersection)."""
+        k, n = np.shape(self.incidence)
+        return n, k, self.load, self.redundancy, self.intersection
+
+
+# --- Geometries --------------------------------------------------------------------------------------------------
+
+
+def _directions(dim: int, q: int) -> np.ndarray:
+    """Vectors of GF(q)^dim whose first nonzero entry is 1."""
+    vectors = np.array(list(product(range(q), repeat=dim)))
+    first = (vectors != 0).argmax(1)
+    return vectors[vectors[np.arange(len(vectors)), first] == 1]
+
+
+def _geometry(name: str, dim: int, q: int) -> None:
+    require(
+        dim >= 2 and is_prime_power(q), f"{name} needs dim >= 2 and a prime power q, got dim={dim}, q={q}"
+    )
+    _built(f"{name}({dim}, {q})", q**dim, q**dim)  # about the number of points and of hyperplanes
+
+
+def _built(name: str, n: int, k: int) -> None:
+    require(
+        n * k <= ENTRIES, f"{name} has {k} partitions on {n} workers; at most {ENTRIES:.0e} entries are built"
+    )
+
+
+def pg(dim: int, q: int) -> Design:
+    """Points and hyperplanes of the projective geometry PG(dim, q): symmetric; dim = 2 is a projective plane.
+
+    Raises
+    ------
+    ParameterError
+        Unless dim >= 2 and q is a prime power.
+
+    References
+    ----------
+    Beth, Jungnickel, Lenz: Design Theory, 1999, section I.2.
+
+    Examples
+    --------
+    >>> pg(2, 3).params
+    (13, 13, 4, 4, 1)
+    """
+    _geometry("pg", dim, q)
+    points = _directions(dim + 1, q)
+    l = (q**dim - 1) // (q - 1)
+    return Design(field(q).dot(points, points) == 0, l, l, (q ** (dim - 1) - 1) // (q - 1))
+
+
+def ag_dual(dim: int, q: int) -> Design:
+    """Points and hyperplanes of the affine geometry AG(dim, q), the points as workers; dim = 2 is an affine plane.
+
+    Raises
+    ------
+    ParameterError
+        Unless dim >= 2 and q is a prime power.
+
+    References
+    ----------
+    Beth, Jungnickel, Lenz: Design Theory, 1999, section I.2.
+
+    Examples
+    --------
+    >>> ag_dual(2, 4).params
+    (16, 20, 5, 4, 1)
+    """
+    _geometry("ag_dual", dim, q)
+    points = np.array(list(product(range(q), repeat=dim)))
+    levels = field(q).dot(_directions(dim, q), points)
+    planes = (levels[:, None] == np.arange(q)[:, None]).reshape(-1, len(points))
+    return Design(planes, (q**dim - 1) // (q - 1), q ** (dim - 1), (q ** (dim - 1) - 1) // (q - 1))
+
+
+# --- Difference sets: the translates of one set, or of a few -----------------------------------------------------
+
+
+def _translates(minus: np.ndarray, chosen) -> np.ndarray:
+    """Row g is one at x where x - g is chosen; ``minus[a, b]`` is a - b."""
+    return np.isin(minus.T, list(chosen))
+
+
+def _cyclic(n: int, chosen) -> np.ndarray:
+    _built(f"a development in Z_{n}", n, n)
+    return _translates((np.arange(n)[:, None] - np.arange(n)) % n, chosen)
+
+
+def paley(q: int) -> Design:
+    """Translates of the nonzero squares of GF(q), q = 3 mod 4: a Hadamard design.
+
+    Raises
+    ------
+    ParameterError
+        Unless q >= 7 is a prime power and 3 modulo 4.
+
+    References
+    ----------
+    Paley: On orthogonal matrices, J. Math. Phys. 1933.
+
+    Examples
+    --------
+    >>> paley(11).params
+    (11, 11, 5, 5, 2)
+    """
+    require(
+        q >= 7 and q % 4 == 3 and is_prime_power(q), f"paley needs a prime power q = 3 mod 4, >= 7, got q={q}"
+    )
+    F = field(q)
+    return Design(_translates(F.sub, F.powers(2)), (q - 1) // 2, (q - 1) // 2, (q - 3) // 4)
+
+
+def paley2(q: int) -> Design:
+    """Translates of the nonzero squares and of the nonsquares of GF(q), q = 1 mod 4: 2q partitions.
+
+    Raises
+    ------
+    ParameterError
+        Unless q is a prime power and 1 modulo 4.
+
+    References
+    ----------
+    Bose: On the construction of balanced incomplete block designs, Ann. Eugenics 1939 (method of differences).
+
+    Examples
+    --------
+    >>> paley2(9).params
+    (9, 18, 8, 4, 3)
+    """
+    require(q % 4 == 1 and is_prime_power(q), f"paley2 needs a prime power q = 1 mod 4, got q={q}")
+    F = field(q)
+    squares = F.powers(2)
+    others = np.setdiff1d(np.arange(1, q), squares)
+    both = np.concatenate([_translates(F.sub, squares), _translates(F.sub, others)])
+    return Design(both, q - 1, (q - 1) // 2, (q - 3) // 2)
+
+
+def bent(t: int) -> Design:
+    """Translates in Z_2^(2t) of the ones of the bent function f(x, y) = x . y; t = 2 is the biplane (16, 6, 2).
+
+    Raises
+    ------
+    ParameterError
+        Unless 2 <= t <= 5.
+
+    References
+    ----------
+    Mann: Addition Theorems, 1965 (difference sets in elementary abelian 2-groups); Dillon, 1974 (bent functions).
+
+    Examples
+    --------
+    >>> bent(2).params
+    (16, 16, 6, 6, 2)
+    """
+    require(2 <= t <= 5, f"bent needs 2 <= t <= 5, got t={t}")
+    z = np.arange(4**t)
+    both = (z >> t) & z & (2**t - 1)
+    ones = z[sum(both >> i & 1 for i in range(t)) % 2 == 1]
+    l = 2 ** (2 * t - 1) - 2 ** (t - 1)
+    return Design(_translates(z[:, None] ^ z, ones), l, l, 2 ** (2 * t - 2) - 2 ** (t - 1))
+
+
+def quartic(p: int) -> Design:
+    """Translates in Z_p of the fourth powers (p = 4x^2 + 1), with 0 (p = 4x^2 + 9), x odd, p > 5 prime.
+
+    Raises
+    ------
+    ParameterError
+        Unless p is such a prime.
+
+    References
+    ----------
+    Lehmer: On residue difference sets, Canad. J. Math. 1953.
+
+    Examples
+    --------
+    >>> quartic(37).params, quartic(13).params
+    ((37, 37, 9, 9, 2), (13, 13, 4, 4, 1))
+    """
+    zero = _is_odd_square((p - 9) / 4)
+    require(
+        p > 5 and is_prime(p) and (zero or _is_odd_square((p - 1) / 4)),
+        f"quartic needs a prime p > 5 of the form 4x^2 + 1 or 4x^2 + 9, x odd, got p={p}",
+    )
+    chosen = {pow(x, 4, p) for x in range(0 if zero else 1, p)}
+    l = len(chosen)
+    return Design(_cyclic(p, chosen), l, l, l * (l - 1) // (p - 1))
+
+
+def _is_odd_square(number: float) -> bool:
+    return number >= 1 and number == int(number) and isqrt(int(number)) ** 2 == number and number % 2 == 1
+
+
+def twin(p: int) -> Design:
+    """Translates in Z_{p(p+2)} of the twin prime difference set: x = 0 mod p+2, or chi_p(x) chi_{p+2}(x) = 1.
+
+    Raises
+    ------
+    ParameterError
+        Unless p and p + 2 are prime.
+
+    References
+    ----------
+    Stanton, Sprott: A family of difference sets, Canad. J. Math. 1958.
+
+    Examples
+    --------
+    >>> twin(5).params
+    (35, 35, 17, 17, 8)
+    """
+    require(is_prime(p) and is_prime(p + 2), f"twin needs p and p + 2 prime, got p={p}")
+    n = p * (p + 2)
+
+    def chi(x: np.ndarray, prime: int) -> np.ndarray:
+        squares = np.unique(np.arange(1, prime) ** 2 % prime)
+        return np.where(x % prime == 0, 0, np.where(np.isin(x % prime, squares), 1, -1))
+
+    x = np.arange(n)
+    chosen = x[(x % (p + 2) == 0) | (chi(x, p) * chi(x, p + 2) == 1)]
+    return Design(_cyclic(n, chosen), (n - 1) // 2, (n - 1) // 2, (n - 3) // 4)
+
+
+def cyclic_ds(n: int, load: int, intersection: int) -> Design:
+    """Translates in Z_n of a cyclic difference set, found by search.
+
+    Let p be a prime that divides load - intersection and not n. Some translate of the set is then fixed by
+    x -> p x (the multiplier theorem where p > intersection, else a conjecture): the search backtracks over unions
+    of orbits. Without such a p it tries all sets, for n <= `UNGUIDED` only. Not found does not mean that
+    there is none, unless the sentence says so.
+
+    Raises
+    ------
+    ParameterError
+        If no such design can exist (`why_impossible`) or none is found.
+
+    References
+    ----------
+    Hall: A survey of difference sets, Proc. AMS 1956 (multiplier theorem).
+
+    Examples
+    --------
+    >>> np.flatnonzero(cyclic_ds(21, 5, 1).incidence[0])
+    array([ 3,  6,  7, 12, 14])
+    """
+    reason = why_impossible(n, n, load, load, intersection)
+    require(reason is None, f"cyclic_ds({n}, {load}, {intersection}): {reason}")
+    found = difference_set(n, load, intersection)
+    require(found is not None, f"no cyclic difference set ({n}, {load}, {intersection}) was found")
+    return Design(_cyclic(n, found), load, load, intersection)
+
+
+def difference_set(n: int, load: int, intersection: int) -> tuple[int, ...] | None:
+    """A cyclic difference set, or None where the search finds none (see `cyclic_ds`).
+
+    Examples
+    --------
+    >>> difference_set(31, 6, 1)
+    (1, 5, 11, 24, 25, 27)
+    >>> difference_set(16, 6, 2), difference_set(31, 10, 3)
+    (None, None)
+    """
+    multipliers = [p for p in prime_factors(load - intersection) if gcd(p, n) == 1]
+    if multipliers:  # a proven one before a conjectured one, then the fewest orbits
+        p = min(multipliers, key=lambda p: (p <= intersection, len(_orbits(n, p)), p))
+        orbits = _orbits(n, p)
+    elif n <= UNGUIDED:
+        orbits = [(x,) for x in range(n)]
+    else:
+        return None
+    steps, found = 0, None
+    # An orbit's own differences, and those with each other orbit, are the same in every branch.
+    between = cache(lambda a, b: _differences(n, orbits[a], orbits[b]))
+    stack = [(0, (), 0, np.zeros(n, dtype=int))]
+    while stack and found is None:
+        i, chosen, size, count = stack.pop()
+        steps += 1
+        if steps > SEARCH_STEPS:
+            return None
+        if size == load:
+            if (count[1:] == intersection).all():
+                found = tuple(sorted(x for a in chosen for x in orbits[a]))
+            continue
+        if i == len(orbits):
+            continue
+        stack.append((i + 1, chosen, size, count))  # without orbit i: tried last
+        if size + len(orbits[i]) <= load:
+            more = count + between(i, i)
+            for a in chosen:
+                more = more + between(a, i) + between(i, a)
+            if (more[1:] <= intersection).all():
+                stack.append((i + 1, (*chosen, i), size + len(orbits[i]), more))
+    return found
+
+
+def _orbits(n: int, p: int) -> list[tuple[int, ...]]:
+    """Orbits of x -> p x on Z_n, by smallest element."""
+    seen, found = set(), []
+    for x in range(n):
+        if x not in seen:
+            orbit = [x]
+            while (y := orbit[-1] * p % n) != x:
+                orbit.append(y)
+            seen.update(orbit)
+            found.append(tuple(sorted(orbit)))
+    return found
+
+
+def _differences(n: int, a: tuple[int, ...], b: tuple[int, ...]) -> np.ndarray:
+    """How often each nonzero number is x - y with x in a and y in b, (n,)."""
+    count = np.bincount(((np.array(a)[:, None] - np.array(b)) % n).ravel(), minlength=n)
+    count[0] = 0
+    return count
+
+
+# --- Triple systems, all subsets, and designs from designs -------------------------------------------------------
+
+
+def _rows(n: int, blocks) -> np.ndarray:
+    """Incidence matrix of blocks given as lists of points."""
+    blocks = np.array(list(blocks))
+    A = np.zeros((len(blocks), n), dtype=np.uint8)
+    A[np.arange(len(blocks))[:, None], blocks] = 1
+    return A
+
+
+def sts(v: int) -> Design:
+    """Steiner triple system on v points, by Bose (v = 3 mod 6) or Skolem (v = 1 mod 6).
+
+    Raises
+    ------
+    ParameterError
+        Unless v >= 7 is 1 or 3 modulo 6.
+
+    References
+    ----------
+    Bose, Ann. Eugenics 1939; Skolem: Some remarks on the triple systems of Steiner, Math. Scand. 1958.
+
+    Examples
+    --------
+    >>> sts(9).params, sts(19).params
+    ((9, 12, 4, 3, 1), (19, 57, 9, 3, 1))
+    """
+    require(v >= 7 and v % 6 in (1, 3), f"a Steiner triple system needs v = 1 or 3 mod 6, v >= 7, got v={v}")
+    _built(f"sts({v})", v, v * (v - 1) // 6)
+    t, Q, colours = v // 6, v // 3, range(3)
+    if v % 6 == 3:
+        triples = [(i, i + Q, i + 2 * Q) for i in range(Q)]
+
+        def middle(i: int, j: int) -> int:
+            return (i + j) * (t + 1) % Q
+    else:
+        triples = [(i, i + Q, i + 2 * Q) for i in range(t)]
+        triples += [(3 * Q, i + t + Q * c, i + Q * ((c + 1) % 3)) for i in range(t) for c in colours]
+
+        def middle(i: int, j: int) -> int:
+            z = (i + j) % Q
+            return z // 2 if z % 2 == 0 else (z - 1) // 2 + t
+
+    triples += [
+        (i + Q * c, j + Q * c, middle(i, j) + Q * ((c + 1) % 3))
+        for i, j in combinations(range(Q), 2)
+        for c in colours
+    ]
+    return Design(_rows(v, triples), (v - 1) // 2, 3, 1)
+
+
+def complete(n: int, r: int) -> Design:
+    """All r-subsets of the n workers.
+
+    Raises
+    ------
+    ParameterError
+        Unless 1 <= r <= n and the matrix has at most `ENTRIES` entries.
+
+    Examples
+    --------
+    >>> complete(5, 3).params
+    (5, 10, 6, 3, 3)
+    """
+    require(1 <= r <= n, f"complete needs 1 <= r <= n, got n={n}, r={r}")
+    _built(f"complete({n}, {r})", n, comb(n, r))
+    return Design(
+        _rows(n, combinations(range(n), r)), comb(n - 1, r - 1), r, comb(n - 2, r - 2) if r > 1 else 0
+    )
+
+
+def complement(design: Design) -> Design:
+    """1 - A: every worker holds what it did not.
+
+    Raises
+    ------
+    ParameterError
+        If every worker holds everything.
+
+    Examples
+    --------
+    >>> complement(bent(2)).params
+    (16, 16, 10, 10, 6)
+    """
+    n, k, l, r, shared = design.params
+    require(r < n, f"the complement of a {design.params} design is empty")
+    return Design(1 - design.incidence, k - l, n - r, k - 2 * l + shared)
+
+
+def stack(design: Design, copies: int) -> Design:
+    """`copies` vertical copies: more partitions on the same workers; every error stays as it is.
+
+    Raises
+    ------
+    ParameterError
+        Unless copies >= 1.
+
+    Examples
+    --------
+    >>> stack(bent(2), 3).params
+    (16, 48, 18, 6, 6)
+    """
+    require(copies >= 1, f"stack needs copies >= 1, got {copies}")
+    n, _, l, r, shared = design.params
+    return Design(np.tile(design.incidence, (copies, 1)), copies * l, r, copies * shared)
+
+
+# --- Names -------------------------------------------------------------------------------------------------------
+
+CONSTRUCTIONS: dict[str, Callable[..., Design]] = {
+    f.__name__: f
+    for f in (pg, ag_dual, paley, paley2, bent, quartic, twin, cyclic_ds, sts, complete, complement, stack)
+}
+
+
+def named_design(name: str) -> Design:
+    """Design of a name such as ``pg-2-3``, ``pg(2, 3)`` or ``stack(complement(bent(2)), 3)``.
+
+    Raises
+    ------
+    ParameterError
+        For an unknown construction, a wrong number of arguments, and whatever the construction refuses.
+
+    Examples
+    --------
+    >>> named_design("stack-complement-bent-2-3").params
+    (16, 48, 30, 10, 18)
+    >>> named_design("pg-2")
+    Traceback (most recent call last):
+    gcexp.errors.ParameterError: design 'pg-2': pg takes dim, q
+    """
+    words = [word for word in re.split(r"[-(),\s]+", str(name)) if word]
+
+    def read() -> Design:
+        head = words.pop(0) if words else ""
+        require(head in CONSTRUCTIONS, unknown("design", head or name, CONSTRUCTIONS))
+        wanted = list(inspect.signature(CONSTRUCTIONS[head]).parameters)
+        given: list = []
+        for argument in wanted:
+            if argument == "design":
+                given.append(read())
+            else:
+                number = words.pop(0) if words else ""
+                require(number.isdecimal(), f"design {name!r}: {head} takes {', '.join(wanted)}")
+                given.append(int(number))
+        return CONSTRUCTIONS[head](*given)
+
+    design = read()
+    require(not words, f"design {name!r}: nothing takes {'-'.join(words)}")
+    return design
+
+
+class Found(NamedTuple):
+    """A design that the table of constructions reaches."""
+
+    design: str
+    n: int
+    k: int
+    load: int
+    redundancy: int
+    intersection: int
+
+
+def find_bibd(n: int, max_k: int, density_range: tuple[float, float] = (0.0, 1.0)) -> list[Found]:
+    """Every (k, load, redundancy, intersection) on n workers that the constructions reach, with its simplest name.
+
+    Parameters
+    ----------
+    n : int
+        Workers.
+    max_k : int
+        Most partitions.
+    density_range : (float, float)
+        Smallest and largest redundancy / n.
+
+    Returns
+    -------
+    list of Found
+        By k, then load. One worker in every row (r = 1) and all in every row (r = n) are left out.
+
+    Examples
+    --------
+    >>> for found in find_bibd(7, 14, (0.3, 0.6)):
+    ...     print(*found)
+    pg-2-2 7 7 3 3 1
+    complement-pg-2-2 7 7 4 4 2
+    stack-pg-2-2-2 7 14 6 3 2
+    stack-complement-pg-2-2-2 7 14 8 4 4
+    """
+    low, high = density_range
+    simplest: dict[tuple, str] = {}
+    base: dict[tuple, str] = {}
+    for name in _candidates(n, max_k):
+        design = named_design(name)
+        if design.params[1] <= max_k:
+            base.setdefault(design.params, name)
+    for (_, k, l, r, shared), name in list(base.items()):
+        if r < n - 1:
+            base.setdefault((n, k, k - l, n - r, k - 2 * l + shared), f"complement-{name}")
+    for copies in range(1, max_k // min((k for _, k, *_ in base), default=1) + 1):
+        for (_, k, l, r, shared), name in base.items():
+            if k * copies <= max_k and low <= r / n <= high and 1 < r < n:
+                params = (n, k * copies, l * copies, r, shared * copies)
+                simplest.setdefault(params, name if copies == 1 else f"stack-{name}-{copies}")
+    return [Found(simplest[params], *params) for params in sorted(simplest)]
+
+
+def _candidates(n: int, max_k: int) -> Iterator[str]:
+    """Names of the constructions that give n workers, complements and stacks apart."""
+    yield from _geometries(n)
+    if is_prime_power(n) and n >= 5 and n % 2:
+        yield f"paley-{n}" if n % 4 == 3 else f"paley2-{n}"
+    t = (n.bit_length() - 1) // 2
+    if n == 4**t and 2 <= t <= 5:
+        yield f"bent-{t}"
+    if n > 5 and is_prime(n) and (_is_odd_square((n - 9) / 4) or _is_odd_square((n - 1) / 4)):
+        yield f"quartic-{n}"
+    p = isqrt(n + 1) - 1
+    if p * (p + 2) == n and is_prime(p) and is_prime(p + 2):
+        yield f"twin-{p}"
+    if n >= 7 and n % 6 in (1, 3):
+        yield f"sts-{n}"
+    yield from (f"complete-{n}-{r}" for r in range(2, n) if comb(n, r) <= max_k)
+    if n <= max_k:
+        for load in range(3, n // 2 + 1):
+            shared, rest = divmod(load * (load - 1), n - 1)
+            if not rest and not why_impossible(n, n, load, load, shared) and difference_set(n, load, shared):
+                yield f"cyclic_ds-{n}-{load}-{shared}"
+
+
+def _geometries(n: int) -> Iterator[str]:
+    for q in range(2, isqrt(n) + 1):
+        if is_prime_power(q):
+            size, dim = 1 + q, 1  # points of PG(1, q)
+            while size < n:
+                dim += 1
+                size += q**dim
+                if size == n:
+                    yield f"pg-{dim}-{q}"
+                if q**dim == n:
+                    yield f"ag_dual-{dim}-{q}"
+
+
+# --- Existence ---------------------------------------------------------------------------------------------------
+
+
+def hilbert_symbol(a: int, b: int, p: int | None) -> int:
+    """Hilbert symbol (a, b)_p: 1 if x^2 = a y^2 + b z^2 has a nonzero solution in the p-adic numbers, else -1.
+
+    Parameters
+    ----------
+    a, b : int
+        Not zero.
+    p : int or None
+        A prime; None is the real numbers.
+
+    References
+    ----------
+    Serre: A Course in Arithmetic, chapter III, theorem 1.
+
+    Examples
+    --------
+    >>> hilbert_symbol(-1, -1, None), hilbert_symbol(-1, -1, 2), hilbert_symbol(2, 3, 3)
+    (-1, -1, -1)
+    """
+    if p is None:
+        return -1 if a < 0 and b < 0 else 1
+
+    def split(number: int) -> tuple[int, int]:
+        power = 0
+        while number % p == 0:
+            number, power = number // p, power + 1
+        return power, number
+
+    (alpha, u), (beta, v) = split(a), split(b)
+    if p == 2:
+        exponent = (u - 1) // 2 * ((v - 1) // 2) + alpha * ((v * v - 1) // 8) + beta * ((u * u - 1) // 8)
+        return -1 if exponent % 2 else 1
+
+    def legendre(number: int) -> int:
+        return 1 if pow(number % p, (p - 1) // 2, p) == 1 else -1
+
+    sign = -1 if alpha * beta * ((p - 1) // 2) % 2 else 1
+    return sign * (legendre(u) if beta % 2 else 1) * (legendre(v) if alpha % 2 else 1)
+
+
+def why_impossible(n: int, k: int, load: int, redundancy: int, intersection: int) -> str | None:
+    """Sentence that says why no design has these parameters, or None where the necessary conditions hold.
+
+    The conditions: n l = k r and lambda (n - 1) = l (r - 1); Fisher's k >= n; Bruck, Ryser and Chowla for k = n.
+    With o = l - lambda these are: for n even, o is a square; for n odd, x^2 = o y^2 + (-1)^((n-1)/2) lambda z^2
+    has a nonzero integer solution, that is, all its Hilbert symbols are 1. They are necessary only.
+
+    References
+    ----------
+    Bruck, Ryser, Canad. J. Math. 1949; Chowla, Ryser, Canad. J. Math. 1950; Fisher, Ann. Eugenics 1940.
+
+    Examples
+    --------
+    >>> why_impossible(43, 43, 7, 7, 1)
+    'by Bruck, Ryser and Chowla there is no symmetric design (43, 7, 1)'
+    >>> why_impossible(111, 111, 11, 11, 1) is None  # and yet there is none
+    True
+    """
+    l, r, shared = load, redundancy, intersection
+    if not (1 < r < n and shared >= 1):
+        return f"a design needs 1 < r < n and an intersection >= 1, got n={n}, r={r}, intersection={shared}"
+    if n * l != k * r or shared * (n - 1) != l * (r - 1):
+        return (
+            f"a design needs n l = k r and lambda (n - 1) = l (r - 1), "
+            f"got n={n}, k={k}, l={l}, r={r}, lambda={shared}"
+        )
+    if k < n:
+        return f"by Fisher's inequality a design needs k >= n, got n={n}, k={k}"
+    if k == n:
+        order, other = l - shared, (-1) ** ((n - 1) // 2) * shared
+        if n % 2 == 0:
+            solvable = isqrt(order) ** 2 == order
+        else:
+            places = [None, *sorted({2, *prime_factors(order), *prime_factors(shared)})]
+            solvable = all(hilbert_symbol(order, other, p) == 1 for p in places)
+        if not solvable:
+            return f"by Bruck, Ryser and Chowla there is no symmetric design ({n}, {l}, {shared})"
+    return None

@@ -1,0 +1,259 @@
+r"""Soft BIBD: random matrices that have the load and the intersections of a block design in expectation.
+
+Rows (partitions) are drawn independently; a row's weight W (how many workers hold the partition) is drawn from a law
+Q on 0, ..., n, then W workers uniformly. A partition is on a given worker with probability rho = E W / n = l/k, and on
+a given pair with probability mu = E W(W-1) / (n(n-1)) = lambda/k. Averaging any law on {0,1}^n with these moments over
+all permutations of the workers gives such a Q, so nothing is lost.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import comb, floor
+
+import numpy as np
+
+from gcexp.codes.base import Code
+from gcexp.errors import require, unknown
+from gcexp.seeding import rng
+
+DECODERS = ("constant", "optimal")
+SELECT = ("best_random", "best_worst", "first")
+MOST_SETS = 2000  # straggler sets on which realisations are compared: all, or so many random ones
+_EDGE = 1e-12  # mu this close to an end of its interval is that end
+
+
+def smallest_mu(n: int, rho: float) -> float:
+    r"""Smallest mu of a law with density rho: t (2 n rho - t - 1) / (n (n - 1)) with t = floor(n rho).
+
+    (E W, E W(W-1)) lies in the convex hull of the points (w, w(w-1)), w = 0, ..., n, whose lower edge joins
+    neighbouring weights. The upper edge is mu = rho.
+
+    Parameters
+    ----------
+    n : int
+        Workers, at least 2.
+    rho : float
+        Density, between 0 and 1.
+
+    References
+    ----------
+    Sakorikar, Wang, arXiv 2105.05231, Theorem 1 (sufficient); this region is exact.
+
+    Examples
+    --------
+    >>> smallest_mu(16, 0.375), round(smallest_mu(20, 0.375), 6)
+    (0.125, 0.128947)
+    """
+    require(n >= 2 and 0 <= rho <= 1, f"a law needs n >= 2 and 0 <= rho <= 1, got n={n}, rho={rho:g}")
+    x = n * rho
+    t = floor(x)
+    return t * (2 * x - t - 1) / (n * (n - 1))
+
+
+def weight_law(n: int, rho: float, mu: float) -> np.ndarray:
+    r"""Law of the row weight with density rho and pair density mu.
+
+    At the smallest mu the two weights next to n rho. Above it, of all laws, the one with the fewest empty rows (a
+    partition nobody holds is lost for sure), among these the one with the smallest E (W - n rho)^4: two linear
+    programs with n + 1 unknowns.
+
+    Parameters
+    ----------
+    n : int
+        Workers.
+    rho, mu : float
+        Probabilities that a partition is on a given worker, on a given pair.
+
+    Returns
+    -------
+    ndarray (n + 1,)
+        Probability of each weight.
+
+    Raises
+    ------
+    ParameterError
+        Unless 0 <= rho <= 1 and smallest_mu(n, rho) <= mu <= rho.
+
+    References
+    ----------
+    Sakorikar, Wang, arXiv 2105.05231, equations (18)-(20); the choice among the laws is this library's.
+
+    Examples
+    --------
+    >>> weight_law(4, 0.625, smallest_mu(4, 0.625))
+    array([0. , 0. , 0.5, 0.5, 0. ])
+    >>> law = weight_law(16, 0.375, 0.16)
+    >>> {int(w): round(float(law[w]), 6) for w in np.flatnonzero(law)}
+    {3: 0.48, 8: 0.12, 9: 0.4}
+    """
+    low = smallest_mu(n, rho)
+    require(
+        low - _EDGE <= mu <= rho + _EDGE,
+        f"for n={n} and density {rho:g} a Soft BIBD needs {low:.6g} <= mu <= {rho:.6g}, got mu={mu:.6g}",
+    )
+    w, law = np.arange(n + 1), np.zeros(n + 1)
+    if mu <= low + _EDGE:
+        t = min(floor(n * rho), n - 1)
+        law[t], law[t + 1] = 1 - (n * rho - t), n * rho - t
+        return law
+    moments = np.stack([np.ones(n + 1), w / n, w * (w - 1) / (n * (n - 1))])
+    right = np.array([1, rho, min(mu, rho)])
+    fewest = _minimum(np.eye(n + 1)[0], moments, right, None)
+    law = _minimum(((w - n * rho) / n) ** 4, moments, right, fewest[0])
+    law = np.where(law > 1e-9, law, 0)
+    kept = np.flatnonzero(law)
+    law[kept] = np.linalg.lstsq(moments[:, kept], right, rcond=None)[0]  # to the last digit, not the solver's
+    if (law < 0).any() or np.abs(moments @ law - right).max() > 1e-9:
+        raise AssertionError(f"the law for n={n}, rho={rho}, mu={mu} misses its moments")
+    return law
+
+
+def _minimum(cost: np.ndarray, moments: np.ndarray, right: np.ndarray, empty: float | None) -> np.ndarray:
+    """Law of smallest cost with the given moments, and with the given probability of weight 0."""
+    from scipy.optimize import linprog  # slow to import, and only needed above the smallest mu
+
+    bounds = [(0, None if empty is None else max(empty, 0) + 1e-12)] + [(0, None)] * (len(cost) - 1)
+    solved = linprog(cost, A_eq=moments, b_eq=right, bounds=bounds, method="highs")
+    if not solved.success:
+        raise AssertionError(f"linear program of a feasible law: {solved.message}")
+    return solved.x
+
+
+def sample(law: np.ndarray, k: int, random: np.random.Generator) -> np.ndarray:
+    """K independent rows: a weight by `law`, then that many workers, uniformly; (k, n) 0/1.
+
+    Examples
+    --------
+    >>> sample(np.array([0, 0, 1.0, 0]), 5, np.random.default_rng(0)).sum(1)
+    array([2, 2, 2, 2, 2])
+    """
+    n = len(law) - 1
+    weight = random.choice(n + 1, size=k, p=law)
+    place = np.argsort(np.argsort(random.random((k, n)), axis=1), axis=1)
+    return (place < weight[:, None]).astype(int)
+
+
+class SoftBIBD(Code):
+    r"""Plain sums of partitions on random workers: a block design in expectation, for almost any parameters.
+
+    Partition i is on W workers, W by `weight_law` with rho = l/k, mu = lambda/k, the workers uniform. For any *fixed*
+    set of m survivors the mean error, over the draws of the code, is at most that of a design with the same l and
+    lambda, 1 - l^2 m / (k (l + lambda (m-1))) (Theorem 2), with equality for the constant weights
+    l / (l + lambda (m-1)). That says nothing about the worst set of one draw, which usually is worse than a design's.
+    Loads are random, sum_i Binomial(1, l/k); a worker without a partition stays, and sends zero.
+
+    Parameters
+    ----------
+    n, k : int
+        Workers and partitions.
+    d : float
+        Mean load, the paper's l; not necessarily an integer.
+    intersection : float, optional
+        Mean number lambda of partitions that two workers share; default: the smallest, k smallest_mu(n, l/k). That is
+        the best for its density, and where a design's own parameters lie.
+    decoder : {"optimal", "constant"}
+        Smallest ||c - 1||, or the weights l / (l + lambda (m-1)) on all m survivors.
+    select : {"first", "best_random", "best_worst"}
+        The first realisation, or of `realisations` draws the one whose error at s stragglers has the smallest mean,
+        or the smallest maximum, over all straggler sets (over `MOST_SETS` random ones where there are more).
+    realisations : int
+        Draws of which one is kept; 1 unless select is one of the best.
+    s : int, optional
+        Stragglers for which realisations are compared.
+    seed : int
+        Seed of the assignment, one stream per realisation.
+
+    Raises
+    ------
+    ParameterError
+        Unless n >= 2, k >= 1, 0 < d <= k, and k smallest_mu <= intersection <= d; for an unknown decoder or
+        selection; if realisations or s do not go with select.
+
+    References
+    ----------
+    Sakorikar, Wang: Soft BIBD and product gradient codes, arXiv 2105.05231, section on Soft BIBD and Theorem 2.
+
+    Examples
+    --------
+    >>> code = SoftBIBD(n=16, k=16, d=6)
+    >>> code.assignment.sum(0)
+    array([6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6])
+    >>> code.load
+    array([7, 5, 5, 4, 5, 9, 6, 6, 7, 4, 6, 7, 5, 6, 5, 9])
+    """
+
+    redrawn = True
+    examples = (
+        {"n": 7, "k": 7, "d": 3},
+        {"n": 6, "k": 9, "d": 3.5, "intersection": 1.6, "seed": 2},
+        {"n": 5, "k": 4, "d": 1, "decoder": "constant"},
+        {"n": 6, "k": 6, "d": 2.5, "select": "best_worst", "realisations": 4, "s": 2},
+        {
+            "n": 2,
+            "k": 3,
+            "d": 1.5,
+            "intersection": 1.5,
+            "select": "best_random",
+            "realisations": 2,
+            "s": 1,
+        },
+    )
+
+    def __init__(
+        self,
+        n: int,
+        k: int,
+        d: float,
+        intersection: float | None = None,
+        decoder: str = "optimal",
+        select: str = "first",
+        realisations: int = 1,
+        s: int | None = None,
+        seed: int = 0,
+    ):
+        require(n >= 2 and k >= 1, f"Soft BIBD needs n >= 2 and k >= 1, got n={n}, k={k}")
+        require(0 < d <= k, f"Soft BIBD needs 0 < d <= k, got d={d}, k={k}")
+        least = k * smallest_mu(n, d / k)
+        shared = least if intersection is None else intersection
+        require(
+            least - k * _EDGE <= shared <= d + k * _EDGE,
+            f"Soft BIBD with n={n}, k={k}, d={d} needs {least:.6g} <= intersection <= {d:.6g}, got {shared}",
+        )
+        require(decoder in DECODERS, unknown("decoder", decoder, DECODERS))
+        require(select in SELECT, unknown("select", select, SELECT))
+        require(
+            realisations == 1 if select == "first" else realisations >= 1 and s is not None,
+            f"select=first takes realisations=1; select={select} needs realisations >= 1 and s, "
+            f"got realisations={realisations}, s={s}",
+        )
+        require(s is None or 0 <= s < n, f"Soft BIBD needs 0 <= s < n, got n={n}, s={s}")
+        law = weight_law(n, d / k, shared / k)
+        drawn = [sample(law, k, rng(seed, "assignment", i)) for i in range(realisations)]
+        if select != "first":
+            kept = _straggler_sets(n, s, seed)
+            errors = np.array([Code(A.T, promise="least_squares").decode(kept).error for A in drawn])
+            score = errors.mean(1) if select == "best_random" else errors.max(1)
+            drawn = [drawn[int(np.argmin(score.round(9)))]]  # rounded: ties go to the first draw
+        super().__init__(drawn[0].T, promise="least_squares" if decoder == "optimal" else "linear")
+        self.intersection, self.decoder, self.select = intersection, decoder, select
+        self.realisations, self.s, self.seed = realisations, s, seed
+        self.d, self._shared = d, shared
+
+    def weights(self, heard):
+        if self.decoder == "optimal":
+            return super().weights(heard)
+        there = heard > 0
+        others = (there.sum(1, keepdims=True) - 1).clip(0)
+        return there * (self.d / (self.d + self._shared * others))
+
+
+def _straggler_sets(n: int, s: int, seed: int) -> np.ndarray:
+    """Who is heard, (U, n): all sets of s stragglers, or many random ones, the same for every realisation."""
+    heard = np.ones((min(comb(n, s), MOST_SETS), n), dtype=bool)
+    if comb(n, s) <= MOST_SETS:
+        for row, silent in zip(heard, combinations(range(n), s), strict=True):
+            row[list(silent)] = False
+        return heard
+    heard[:, :s] = False
+    return rng(seed, "monte_carlo").permuted(heard, axis=1)

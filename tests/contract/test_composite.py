@@ -1,0 +1,233 @@
+"""Codes made of codes keep the contract of every code, and decode as their parts do."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import pickle
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gcexp.codes.base import Code, Quorum
+from gcexp.codes.block_design import BlockDesign
+from gcexp.codes.composite import DirectSum, Kronecker
+from gcexp.codes.cyclic import CyclicRepetition
+from gcexp.codes.partial_recovery import CyclicPartialRecovery, CyclicTwoMessage
+from gcexp.codes.raptor import BatchRaptor
+from gcexp.codes.repetition import FractionalRepetition
+from gcexp.codes.soft_bibd import SoftBIBD
+from gcexp.codes.uncoded import Uncoded
+from gcexp.errors import ParameterError
+
+_spec = importlib.util.spec_from_file_location("contract_of_codes", Path(__file__).with_name("test_codes.py"))
+contract = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(contract)
+
+PAIR, PLANE = BlockDesign(3, "complete-3-2"), BlockDesign(7, "pg-2-2")
+FRC, CYCLIC = FractionalRepetition(4, 2), CyclicRepetition(3, 1)
+SUMS = [
+    [FRC],
+    [FRC, CYCLIC, Uncoded(2)],
+    [PAIR, FRC, PLANE],
+    [SoftBIBD(4, 5, 2.5), BatchRaptor(4, 2, 0.1)],
+    [CyclicTwoMessage(6, 2, 5), CyclicPartialRecovery(4, 3, 4)],
+]
+PRODUCTS = [
+    (FRC, PAIR),
+    (PAIR, FRC),
+    (PAIR, PAIR),
+    (FRC, CYCLIC),
+    (CYCLIC, FRC),
+    (CYCLIC, CyclicRepetition(4, 2)),
+    (FRC, FractionalRepetition(3, 3)),
+    (FRC, SoftBIBD(3, 4, 2.5)),
+    (SoftBIBD(3, 3, 2), CYCLIC),
+    (CyclicPartialRecovery(4, 2, 2), PAIR),
+    (DirectSum([CYCLIC, FractionalRepetition(2, 2)]), FractionalRepetition(2, 1)),
+]
+
+
+class Family:
+    """A class of codes as the contract sees it: something with examples that builds codes."""
+
+    def __init__(self, cls: type[Code], examples: list[dict]):
+        self.cls, self.examples, self.__name__ = cls, examples, cls.__name__
+
+    def __call__(self, *args, **kwargs) -> Code:
+        return self.cls(*args, **kwargs)
+
+
+SUM = Family(DirectSum, [*DirectSum.examples, *({"parts": parts} for parts in SUMS)])
+PRODUCT = Family(Kronecker, [*Kronecker.examples, *({"a": a, "b": b} for a, b in PRODUCTS)])
+CASES = [(family, i) for family in (SUM, PRODUCT) for i in range(len(family.examples))]
+IDS = [f"{family.__name__}-{i}" for family, i in CASES]
+# The contract looks names up in gcexp.codes; here repr is tested below.
+CHECKS = [
+    check
+    for name, check in vars(contract).items()
+    if name.startswith("test_")
+    and "example" in inspect.signature(check).parameters
+    and "repr" not in name
+    and "length" not in inspect.signature(check).parameters
+]
+
+
+@pytest.mark.parametrize(("family", "example"), CASES, ids=IDS)
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("test_"))
+def test_contract(check, family, example):
+    check(family, example)
+
+
+@pytest.mark.parametrize(("family", "example"), CASES, ids=IDS)
+def test_decodes_real_gradients(family, example):
+    contract.test_decodes_real_gradients(family, example, 7)
+
+
+def test_the_contract_was_found():
+    assert len(CHECKS) >= 11
+
+
+@pytest.mark.parametrize(("family", "example"), CASES, ids=IDS)
+def test_repr_is_the_constructor_call(family, example):
+    code = family(**family.examples[example])
+    again = eval(repr(code), {**globals(), "array": np.array})
+    assert type(again) is family.cls and (again.encoding != code.encoding).nnz == 0
+
+
+@pytest.mark.parametrize("family", [SUM, PRODUCT], ids=["DirectSum", "Kronecker"])
+def test_is_documented(family):
+    text = inspect.getdoc(family.cls)
+    assert all(f"{section}\n---" in text for section in ("Parameters", "Raises", "References", "Examples"))
+
+
+def every(code: Code) -> np.ndarray:
+    """All patterns of a code with one message per worker."""
+    return (np.arange(2**code.n)[:, None] >> np.arange(code.n)) & 1
+
+
+# --- direct sums --------------------------------------------------------------------------------------------
+
+
+def test_a_direct_sum_is_its_parts_side_by_side():
+    parts = [CyclicTwoMessage(6, 2, 5), CyclicPartialRecovery(4, 3, 4)]
+    code = DirectSum(parts)
+    assert (code.n, code.k, code.promise, code.recovers) == (10, 10, "indicator", 9)
+    np.testing.assert_array_equal(code.messages, [2] * 6 + [1] * 4)
+    np.testing.assert_array_equal(code.load, np.concatenate([part.load for part in parts]))
+    np.testing.assert_array_equal(code.work(1), np.concatenate([part.work(1) for part in parts]))
+    assert [quorum.workers for quorum in code.quorums] == [tuple(range(6)), (6, 7, 8, 9)]
+    heard = np.random.default_rng(0).integers(0, code.messages + 1, (50, code.n))
+    alone = [
+        part.decode(mine).coefficients for part, mine in zip(parts, (heard[:, :6], heard[:, 6:]), strict=True)
+    ]
+    np.testing.assert_array_equal(code.decode(heard).coefficients, np.hstack(alone))
+
+
+@pytest.mark.parametrize(
+    ("parts", "promise"),
+    [
+        ([FRC, CYCLIC], "indicator"),
+        ([FRC, PAIR], "least_squares"),
+        ([PAIR, PLANE], "least_squares"),
+        ([CyclicPartialRecovery(4, 2, 2), PAIR], "linear"),
+        ([SoftBIBD(4, 5, 2.5, decoder="constant"), FRC], "linear"),
+    ],
+)
+def test_promise_of_a_direct_sum(parts, promise):
+    assert DirectSum(parts).promise == promise
+
+
+def test_lemma_8():
+    parts = [PAIR, BlockDesign(4, "complete-4-2")]
+    code, heard = DirectSum(parts), every(DirectSum(parts))
+    errors = [part.decode(mine).error for part, mine in zip(parts, (heard[:, :3], heard[:, 3:]), strict=True)]
+    np.testing.assert_allclose(code.decode(heard).error * 9, 3 * errors[0] + 6 * errors[1], atol=1e-12)
+
+
+def test_composites_are_redrawn_where_a_part_is():
+    drawn = SoftBIBD(3, 3, 2)
+    assert DirectSum([FRC, drawn]).redrawn and Kronecker(drawn, FRC).redrawn
+    assert not DirectSum([FRC, PAIR]).redrawn and not Kronecker(PAIR, FRC).redrawn
+    assert pickle.loads(pickle.dumps(Kronecker(drawn, FRC))).redrawn
+
+
+# --- products -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("a", "b"), PRODUCTS, ids=[str(i) for i in range(len(PRODUCTS))])
+def test_products_are_optimal_for_every_pattern(a, b):
+    code = Kronecker(a, b)
+    np.testing.assert_array_equal(
+        code.encoding.toarray(), np.kron(a.encoding.toarray(), b.encoding.toarray())
+    )
+    heard = every(code) if code.n <= 9 else np.random.default_rng(0).integers(0, 2, (500, code.n))
+    found = code.decode(heard).error
+    best = Code(code.encoding, promise="least_squares").decode(heard).error
+    np.testing.assert_allclose(found, best, atol=1e-9)
+
+
+def test_product_sets_use_the_factors_weights():
+    code = Kronecker(PLANE, PAIR)
+    heard = np.kron([1, 0, 1, 1, 0, 1, 1], [1, 0, 1])
+    weights = np.kron(PLANE.decode([1, 0, 1, 1, 0, 1, 1]).weights[0], PAIR.decode([1, 0, 1]).weights[0])
+    np.testing.assert_array_equal(code.decode(heard).weights[0], weights)
+    e1, e2 = (
+        part.decode(np.ones(part.n, int) - np.eye(part.n, dtype=int)[0]).error[0] for part in (PLANE, PAIR)
+    )
+    survivors = np.kron([0, 1, 1, 1, 1, 1, 1], [0, 1, 1])
+    assert code.decode(survivors).error[0] == pytest.approx(e1 + e2 - e1 * e2, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "stragglers"),
+    [
+        (CyclicRepetition(3, 1), CyclicRepetition(4, 2), 5),
+        (CyclicRepetition(3, 2), CyclicRepetition(3, 1), 5),
+        (FractionalRepetition(4, 2), CyclicRepetition(3, 1), 3),
+        (FractionalRepetition(2, 2), FractionalRepetition(6, 3), 5),
+    ],
+)
+def test_products_of_exact_codes_are_exact(a, b, stragglers):
+    """(s1 + 1)(s2 + 1) - 1 stragglers, and no more."""
+    code = Kronecker(a, b)
+    assert code.promise == "indicator" and code.quorums
+    for s in range(stragglers + 1):
+        heard = np.ones((1, code.n), dtype=int)
+        sets = list(combinations(range(code.n), s))
+        heard = np.tile(heard, (len(sets), 1))
+        for row, silent in zip(heard, sets, strict=True):
+            row[list(silent)] = 0
+        assert code.met(heard).all() and (code.decode(heard).coefficients == 1).all()
+    more = every(code)
+    more = more[more.sum(1) == code.n - stragglers - 1]
+    assert Code(code.encoding, promise="least_squares").decode(more).error.max() > 1e-3
+
+
+def test_quorums_of_a_product_of_sums():
+    code = Kronecker(DirectSum([CYCLIC, FractionalRepetition(2, 2)]), FractionalRepetition(2, 1))
+    assert code.promise == "indicator"
+    assert code.quorums[0] == Quorum([0, 2, 4], [(1, 2)]) and code.quorums[3] == Quorum([7, 9], [(1, 1)])
+    met = every(code)[code.met(every(code))]
+    assert (code.decode(met).coefficients == 1).all()
+
+
+def test_three_factors():
+    code = Kronecker(Kronecker(FRC, PAIR), FractionalRepetition(2, 2))
+    assert (code.n, code.k) == (24, 24) and set(code.load) == {8}
+    assert code.decode(np.ones(24, int)).error[0] == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: DirectSum([]), "at least one code"),
+        (lambda: Kronecker(CyclicTwoMessage(6, 2, 5), FRC), "one message per worker, got CyclicTwoMessage"),
+        (lambda: DirectSum([FRC, Code(np.ones((1, 2)), blocks=2)]), r"equal blocks, got \[1, 2\]"),
+    ],
+)
+def test_refuses(build, message):
+    with pytest.raises(ParameterError, match=message):
+        build()

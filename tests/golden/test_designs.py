@@ -1,0 +1,244 @@
+"""Block designs of `gcexp.codes.designs` against the lists of the literature, and small finite fields."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import comb
+
+import numpy as np
+import pytest
+
+from gcexp.codes.block_design import BlockDesign
+from gcexp.codes.designs import (
+    CONSTRUCTIONS,
+    Design,
+    difference_set,
+    find_bibd,
+    hilbert_symbol,
+    named_design,
+    pg,
+    why_impossible,
+)
+from gcexp.codes.finite_fields import field, is_prime_power
+from gcexp.errors import ParameterError
+
+# --- finite fields ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("q", [q for q in range(2, 33) if is_prime_power(q)])
+def test_field_axioms(q):
+    F, a = field(q), np.arange(q)
+    for table, neutral in ((F.add, 0), (F.mul, 1)):
+        np.testing.assert_array_equal(table[neutral], a)
+        np.testing.assert_array_equal(table, table.T)
+        np.testing.assert_array_equal(table[table], table[a[:, None, None], table])  # (a b) c = a (b c)
+    np.testing.assert_array_equal(F.mul[a[:, None, None], F.add], F.add[F.mul[:, :, None], F.mul[:, None]])
+    np.testing.assert_array_equal(np.sort(F.mul[1:, 1:], axis=1), np.tile(a[1:], (q - 1, 1)))  # inverses
+    np.testing.assert_array_equal(F.add[F.sub, a], np.tile(a[:, None], q))
+    assert len(F.powers(2)) == (q - 1) // (2 if q % 2 else 1)
+
+
+@pytest.mark.parametrize(("q", "message"), [(6, "prime power q, got q=6"), (1, "q=1"), (521, "q <= 512")])
+def test_field_refuses(q, message):
+    with pytest.raises(ParameterError, match=message):
+        field(q)
+
+
+# --- check 1: constructions and their parameters ------------------------------------------------------------
+
+NAMED = {
+    "pg(2,2)": (7, 7, 3, 3, 1),
+    "pg(2,3)": (13, 13, 4, 4, 1),
+    "pg(2,4)": (21, 21, 5, 5, 1),
+    "pg(2,5)": (31, 31, 6, 6, 1),
+    "pg(2,8)": (73, 73, 9, 9, 1),
+    "pg(2,9)": (91, 91, 10, 10, 1),
+    "pg(2,16)": (273, 273, 17, 17, 1),
+    "pg(3,2)": (15, 15, 7, 7, 3),
+    "pg(3,3)": (40, 40, 13, 13, 4),
+    "pg(5,2)": (63, 63, 31, 31, 15),
+    "ag_dual(2,2)": (4, 6, 3, 2, 1),
+    "ag_dual(2,3)": (9, 12, 4, 3, 1),
+    "ag_dual(2,4)": (16, 20, 5, 4, 1),
+    "ag_dual(2,5)": (25, 30, 6, 5, 1),
+    "ag_dual(3,2)": (8, 14, 7, 4, 3),
+    "ag_dual(3,3)": (27, 39, 13, 9, 4),
+    "paley(7)": (7, 7, 3, 3, 1),
+    "paley(11)": (11, 11, 5, 5, 2),
+    "paley(27)": (27, 27, 13, 13, 6),
+    "paley2(5)": (5, 10, 4, 2, 1),
+    "paley2(9)": (9, 18, 8, 4, 3),
+    "paley2(13)": (13, 26, 12, 6, 5),
+    "bent(2)": (16, 16, 6, 6, 2),
+    "bent(3)": (64, 64, 28, 28, 12),
+    "quartic(13)": (13, 13, 4, 4, 1),
+    "quartic(37)": (37, 37, 9, 9, 2),
+    "quartic(101)": (101, 101, 25, 25, 6),
+    "quartic(109)": (109, 109, 28, 28, 7),
+    "twin(3)": (15, 15, 7, 7, 3),
+    "twin(5)": (35, 35, 17, 17, 8),
+    "twin(11)": (143, 143, 71, 71, 35),
+    "cyclic_ds(21,5,1)": (21, 21, 5, 5, 1),
+    "cyclic_ds(31,6,1)": (31, 31, 6, 6, 1),
+    "cyclic_ds(40,13,4)": (40, 40, 13, 13, 4),
+    "sts(7)": (7, 7, 3, 3, 1),
+    "sts(9)": (9, 12, 4, 3, 1),
+    "sts(13)": (13, 26, 6, 3, 1),
+    "sts(15)": (15, 35, 7, 3, 1),
+    "sts(19)": (19, 57, 9, 3, 1),
+    "sts(25)": (25, 100, 12, 3, 1),
+    "complete(4,3)": (4, 4, 3, 3, 2),
+    "complete(5,3)": (5, 10, 6, 3, 3),
+    "complement(bent(2))": (16, 16, 10, 10, 6),
+    "complement(pg(2,2))": (7, 7, 4, 4, 2),
+    "stack(bent(2),3)": (16, 48, 18, 6, 6),
+    "stack(complement(ag_dual(2,3)),2)": (9, 24, 16, 6, 10),
+}
+
+
+@pytest.mark.parametrize(("name", "params"), NAMED.items(), ids=NAMED)
+def test_constructions(name, params):
+    design = named_design(name)
+    assert design.params == params
+    A = design.incidence.astype(int)
+    n, k, l, r, shared = params
+    gram = (l - shared) * np.eye(n, dtype=int) + shared
+    np.testing.assert_array_equal(A.T @ A, gram)
+    assert (A.sum(1) == r).all() and A.shape == (k, n)
+    assert n * l == k * r and shared * (n - 1) == l * (r - 1)
+    dashed = name.replace("(", "-").replace(")", "").replace(",", "-")
+    np.testing.assert_array_equal(named_design(dashed).incidence, design.incidence)
+
+
+def test_every_construction_is_checked():
+    assert {name.partition("(")[0] for name in NAMED} == set(CONSTRUCTIONS)
+
+
+@pytest.mark.parametrize("v", [v for v in range(7, 64) if v % 6 in (1, 3)])
+def test_triple_systems_of_every_size(v):
+    assert named_design(f"sts-{v}").params == (v, v * (v - 1) // 6, (v - 1) // 2, 3, 1)
+
+
+@pytest.mark.parametrize("q", [q for q in range(2, 10) if is_prime_power(q)])
+def test_geometries_of_every_order(q):
+    assert named_design(f"pg-2-{q}").params == (q * q + q + 1, q * q + q + 1, q + 1, q + 1, 1)
+    assert named_design(f"ag_dual-2-{q}").params == (q * q, q * q + q, q + 1, q, 1)
+
+
+def test_difference_sets():
+    assert difference_set(21, 5, 1) == (3, 6, 7, 12, 14)
+    assert difference_set(31, 6, 1) == (1, 5, 11, 24, 25, 27)
+    assert difference_set(16, 6, 2) is None  # tried all: (16, 6, 2) is not cyclic
+    assert difference_set(31, 10, 3) is None
+    assert difference_set(25, 9, 3) is None  # exists as a design; no prime divides 6 and not 25
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("pg(2,6)", "pg needs dim >= 2 and a prime power q, got dim=2, q=6"),
+        ("pg(1,3)", "dim=1"),
+        ("paley(13)", "q = 3 mod 4"),
+        ("paley2(7)", "q = 1 mod 4"),
+        ("bent(1)", "2 <= t <= 5"),
+        ("quartic(17)", "x odd, got p=17"),
+        ("quartic(5)", "p > 5"),
+        ("twin(7)", "p and p \\+ 2 prime, got p=7"),
+        ("cyclic_ds(22,7,2)", "Bruck, Ryser and Chowla there is no symmetric design \\(22, 7, 2\\)"),
+        ("cyclic_ds(10,4,1)", "n l = k r and lambda"),
+        ("cyclic_ds(16,6,2)", "no cyclic difference set \\(16, 6, 2\\) was found"),
+        ("sts(8)", "v = 1 or 3 mod 6"),
+        ("complete(4,5)", "1 <= r <= n"),
+        ("complete(40,20)", "complete\\(40, 20\\) has 137846528820 partitions on 40 workers; at most"),
+        ("pg(9,5)", "at most 1e\\+07 entries"),
+        ("complement(complete(4,4))", "is empty"),
+        ("stack(pg(2,2),0)", "copies >= 1"),
+        ("biplane(56)", "unknown design 'biplane'"),
+        ("pq(2,2)", "did you mean 'pg'"),
+        ("pg(2)", "pg takes dim, q"),
+        ("pg(2,2,2)", "nothing takes 2"),
+        ("complement", "unknown design 'complement'|unknown design"),
+        ("", "unknown design"),
+    ],
+)
+def test_designs_refuse(name, message):
+    with pytest.raises(ParameterError, match=message):
+        named_design(name)
+
+
+def test_a_design_is_what_it_claims():
+    A = pg(2, 2).incidence
+    assert Design(A, 3, 3, 1).params == (7, 7, 3, 3, 1)
+    for wrong in ((4, 3, 1), (3, 4, 1), (3, 3, 2)):
+        with pytest.raises(ParameterError, match="this one has"):
+            Design(A, *wrong)
+    with pytest.raises(ParameterError, match="0/1"):
+        Design(2 * A, 3, 3, 1)
+
+
+# --- existence ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("design", [(22, 7, 2), (29, 8, 2), (43, 7, 1), (53, 13, 3), (67, 12, 2)])
+def test_bruck_ryser_chowla_rejects(design):
+    n, l, shared = design
+    assert "Bruck, Ryser and Chowla" in why_impossible(n, n, l, l, shared)
+
+
+def test_bruck_ryser_chowla_is_only_necessary():
+    assert why_impossible(111, 111, 11, 11, 1) is None
+
+
+def test_what_exists_passes():
+    for n, k, l, r, shared in NAMED.values():
+        assert why_impossible(n, k, l, r, shared) is None
+
+
+def test_other_conditions():
+    assert "Fisher" in why_impossible(16, 8, 3, 6, 1)
+    assert "n l = k r" in why_impossible(16, 17, 6, 6, 2)
+    assert "1 < r < n" in why_impossible(5, 5, 1, 1, 0)
+
+
+@pytest.mark.parametrize(("a", "b"), product((-6, -3, -2, -1, 2, 3, 5, 6, 7), repeat=2))
+def test_hilbert_symbols(a, b):
+    """Product formula, and a search for a solution where all symbols are 1 (Legendre: there is a small one)."""
+    symbols = [hilbert_symbol(a, b, p) for p in (None, 2, 3, 5, 7)]
+    assert np.prod(symbols) == 1
+    y, z = np.mgrid[0:40, 0:40]
+    squares = a * y**2 + b * z**2
+    solved = (squares >= 0) & (np.sqrt(squares.clip(0)).round() ** 2 == squares) & ((y > 0) | (z > 0))
+    assert solved.any() == (min(symbols) == 1)
+
+
+# --- what is within reach -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [4, 6, 7, 9, 10, 13, 15, 16, 21, 25, 31])
+def test_find_bibd_lists_designs(n):
+    found = find_bibd(n, 60)
+    assert len({entry[1:] for entry in found}) == len(found)
+    for entry in found:
+        assert named_design(entry.design).params == entry[1:]
+        assert entry.k <= 60 and why_impossible(*entry[1:]) is None
+
+
+def test_find_bibd_finds_them():
+    reached = {found[1:] for found in find_bibd(16, 48, (0.2, 0.5))}
+    assert {(16, 16, 6, 6, 2), (16, 32, 12, 6, 4), (16, 48, 18, 6, 6), (16, 20, 5, 4, 1)} <= reached
+    assert (16, 24, 9, 6, 3) not in reached and (16, 40, 15, 6, 5) not in reached  # not constructed
+    assert {found[1:] for found in find_bibd(37, 37)} >= {(37, 37, 9, 9, 2), (37, 37, 28, 28, 21)}
+    assert {found[1:] for found in find_bibd(9, comb(9, 4))} >= {(9, 12, 4, 3, 1), (9, 18, 8, 4, 3)}
+    biplanes = [(4, 3), (7, 4), (11, 5), (16, 6), (37, 9)]
+    assert all((n, n, l, l, 2) in {found[1:] for found in find_bibd(n, n)} for n, l in biplanes)
+
+
+def test_density_range():
+    assert all(0.3 <= found.redundancy / 13 <= 0.5 for found in find_bibd(13, 60, (0.3, 0.5)))
+
+
+def test_block_design_refuses_another_n():
+    with pytest.raises(
+        ParameterError, match="pg-2-3 has 13 workers, got n=10; some with n=10: complete-10-9"
+    ):
+        BlockDesign(10, "pg-2-3")
