@@ -1,9 +1,10 @@
 """B5: the clock of n=256 workers that ignores the slowest s=15, 1000 rounds of 1 + Exp(1), draws excluded.
 
 Floor: `numpy.partition` of the same (1000, 256) array of arrivals along its workers; the durations must equal its
-(n-s)-th smallest. The bar is for the clock alone. Three lines, each doing more: the waiting rule alone (durations and who was heard: what the peer, a
+(n-s)-th smallest. Three lines, each doing more: the waiting rule alone (durations and who was heard: what the peer, a
 counting simulator, does at most), that and the distinct patterns, and the whole `simulate` of cyclic repetition, which
-prices the draws and decodes every distinct pattern (all 1000 differ) with a certificate.
+prices the draws and decodes every distinct pattern (all 1000 differ) with a certificate. The bar is for the clock, not
+for the decoding.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import ast
 import copy
 import hashlib
 import importlib
+import importlib.util
 import inspect
 import itertools
 import json
@@ -17,7 +18,7 @@ import os
 import re
 import types
 import typing
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -29,12 +30,14 @@ from gcexp.errors import ParameterError, UserError, unknown
 from gcexp.files import written
 
 #: Groups whose options answer one question each, and the group in which a token's bare keys live.
-GROUPS = ("scheme", "code", "wait", "delay", "task", "optimizer")
+GROUPS = ("scheme", "code", "wait", "placement", "delay", "task", "optimizer")
 HOME = {"scheme": "code", "delay": "delay", "task": "task", "optimizer": "optimizer"}
 #: Bump a stage when its results change for equal configs: a hand-kept trigger, guarded by golden tests.
 VERSIONS = {"prepare": 1, "timeline": 1, "trajectory": 1, "verify": 1}
 
 _INDEPENDENT = ("delay", "task", "optimizer")
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+_INTERPOLATION = re.compile(r"\$\{([\w.]+)\}")
 _SPELLED = re.compile(r"[A-Za-z0-9._\-]+")
 
 
@@ -53,13 +56,14 @@ def conf_dir() -> Path:
 
 def search_dirs() -> list[Path]:
     """conf/ and the folders that ``hydra.searchpath`` in run.yaml or $GCEXP_SEARCHPATH adds to it."""
-    primary = conf_dir()
-    listed = (read_yaml(primary / "run.yaml").get("hydra") or {}).get("searchpath") or []
-    dirs = [primary]
-    for entry in [*listed, *_extra_searchpath()]:
+    dirs = [conf_dir()]
+    for entry in [*_listed_searchpath(), *_extra_searchpath()]:
         kind, _, place = str(entry).rpartition("://")
         if kind == "pkg":
-            spec = importlib.util.find_spec(place)
+            try:
+                spec = importlib.util.find_spec(place)
+            except ModuleNotFoundError:
+                spec = None
             places = list(spec.submodule_search_locations or []) if spec else []
         else:
             places = [place]
@@ -69,6 +73,10 @@ def search_dirs() -> list[Path]:
             )
         dirs.append(Path(places[0]).resolve())
     return dirs
+
+
+def _listed_searchpath() -> list[str]:
+    return (read_yaml(conf_dir() / "run.yaml").get("hydra") or {}).get("searchpath") or []
 
 
 def _extra_searchpath() -> list[str]:
@@ -93,15 +101,15 @@ def options(group: str) -> list[str]:
 def read_yaml(path: Path) -> dict:
     """A YAML file as a dict; a syntax error becomes a sentence with the line."""
     try:
-        loaded = yaml.load(path.read_text(), Loader=_Loader)
+        loaded = yaml.load(path.read_text("utf-8"), Loader=_Loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}:" if mark else ""
         raise UserError(
             f"{path}:{line} not valid YAML ({getattr(error, 'problem', None) or error})"
         ) from None
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     if not isinstance(loaded or {}, dict):
         raise UserError(f"{path}: expected keys and values, got a {type(loaded).__name__}")
     return loaded or {}
@@ -111,12 +119,13 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
     """YAML as Hydra reads it: 1e-3 is a number, and a key given twice is a mistake."""
 
     def construct_mapping(self, node, deep=False):
-        keys = [self.construct_object(k, deep=deep) for k, _ in node.value]
-        twice = [k for i, k in enumerate(keys) if k in keys[:i]]
-        if twice:
-            raise yaml.constructor.ConstructorError(
-                None, None, f"key {twice[0]!r} stands twice", node.start_mark
-            )
+        seen = []
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=deep)
+            if key in seen:
+                problem = f"key {key!r} stands twice"
+                raise yaml.constructor.ConstructorError(None, None, problem, key_node.start_mark)
+            seen.append(key)
         return super().construct_mapping(node, deep)
 
 
@@ -151,7 +160,7 @@ def compose(overrides: list[str]) -> dict:
         if key in GROUPS:
             choices[key] = value
         else:
-            values[key] = yaml.load(value, Loader=_Loader) if value else None
+            values[key] = _value(override, value)
     for group, option in choices.items():
         option_file(group, option)
     config = _merged(choices)
@@ -160,8 +169,16 @@ def compose(overrides: list[str]) -> dict:
     return _resolved(config)
 
 
+def _value(override: str, text: str) -> Any:
+    try:
+        return yaml.load(text, Loader=_Loader) if text else None
+    except yaml.YAMLError as error:
+        problem = getattr(error, "problem", None) or error
+        raise UserError(f"{override!r} has a value that is not valid YAML ({problem})") from None
+
+
 def _merged(choices: dict[str, str]) -> dict:
-    scheme_side = tuple(f"{g}={choices[g]}" for g in ("scheme", "code", "wait") if g in choices)
+    scheme_side = tuple(f"{g}={choices[g]}" for g in ("scheme", "code", "wait", "placement") if g in choices)
     config = _piece(scheme_side)
     for group in _INDEPENDENT:
         if group in choices:
@@ -187,9 +204,10 @@ def _store() -> dict:
 @cache
 def _stored(file: Path) -> dict:
     try:
-        return json.loads(file.read_text())
+        stored = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError):  # absent or damaged: only slow
-        return {}
+        stored = {}
+    return stored if isinstance(stored, dict) else {}
 
 
 def _store_file() -> Path:
@@ -210,19 +228,38 @@ def _save(stored: dict) -> None:
 
 
 def check(configs: Iterable[dict]) -> None:
-    """Build scheme and delay model of some composed runs once, so that a mistake is told before the first job.
+    """Build scheme, delay model and optimiser of composed runs, so that a mistake is told before the first job.
 
     A run that was built before, with the same values and sources, is not built again.
     """
+
+    def built(config: dict) -> None:
+        build_scheme(config)
+        build(config, "delay")
+        build(config, "optimizer")
+
+    keys = ("code", "wait", "placement", "overhead", "exact", "delay", "optimizer")
+    _once((tracked(config, keys, "timeline"), built, config) for config in configs)
+
+
+def check_call(function: str, arguments: dict, key: str) -> None:
+    """Check the arguments of a named function, once for the same arguments and source."""
+
+    def checked(_) -> None:
+        check_arguments(locate(function, f"{key}.function"), arguments, key)
+
+    _once([([function, source_hash(function), *_flat(arguments, key)], checked, None)])
+
+
+def _once(checks: Iterable[tuple[list[str], Callable, Any]]) -> None:
+    """Run each check whose description did not pass before."""
     stored = _store()
     known = set(stored.setdefault("checked", []))
     before = len(known)
-    for config in configs:
-        keys = ("code", "wait", "overhead", "delay")
-        digest = hashlib.sha256(repr(tracked(config, keys, "timeline")).encode()).hexdigest()[:16]
+    for description, run, argument in checks:
+        digest = hashlib.sha256(repr(description).encode()).hexdigest()[:16]
         if digest not in known:
-            build_scheme(config)
-            build(config, "delay")
+            run(argument)
             known.add(digest)
     if len(known) > before:
         stored["checked"] = sorted(known)
@@ -236,8 +273,8 @@ def _hydra(choices: tuple[str, ...]) -> dict:
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
-    extra = _extra_searchpath()
-    more = [f"hydra.searchpath=[{','.join(extra)}]"] if extra else []
+    extra = _extra_searchpath()  # an override replaces the list in run.yaml, so it names both
+    more = [f"hydra.searchpath=[{','.join([*_listed_searchpath(), *extra])}]"] if extra else []
     try:
         with initialize_config_dir(str(conf_dir()), version_base="1.3"):
             config = hydra_compose("run", overrides=[*choices, *more])
@@ -277,21 +314,31 @@ def _set(config: dict, key: str, value: Any) -> None:
 
 
 def _resolved(config: dict) -> dict:
-    """Replace ``${key}`` by the value of a top-level key."""
+    """Replace ``${key}`` by the value of a key of the run."""
 
-    def walk(node):
+    def walk(node, inside=()):
         if isinstance(node, dict):
-            return {k: walk(v) for k, v in node.items()}
+            return {k: walk(v, inside) for k, v in node.items()}
         if isinstance(node, list):
-            return [walk(v) for v in node]
-        if isinstance(node, str) and (found := re.fullmatch(r"\$\{([\w.]+)\}", node)):
-            value: Any = config
-            for part in found[1].split("."):
-                if not isinstance(value, dict) or part not in value:
-                    raise UserError(f"interpolation {node} names no key of the run")
-                value = value[part]
-            return walk(value)
-        return node
+            return [walk(v, inside) for v in node]
+        if not isinstance(node, str) or "${" not in node:
+            return node
+        if found := _INTERPOLATION.fullmatch(node):
+            return named(found[1], inside)
+        text = _INTERPOLATION.sub(lambda found: str(named(found[1], inside)), node)
+        if "${" in text:
+            raise UserError(f"interpolation {node!r} is not understood (allowed: ${{key}} or ${{group.key}})")
+        return text
+
+    def named(key, inside):
+        if key in inside:
+            raise UserError(f"interpolation ${{{key}}} refers to itself")
+        value: Any = config
+        for part in key.split("."):
+            if not isinstance(value, dict) or part not in value:
+                raise UserError(f"interpolation ${{{key}}} names no key of the run")
+            value = value[part]
+        return walk(value, (*inside, key))
 
     return walk(config)
 
@@ -299,8 +346,10 @@ def _resolved(config: dict) -> dict:
 # --- Building objects --------------------------------------------------------------------------------------------
 
 
-def build(config: dict, key: str, **more: Any) -> Any:
+def build(config: dict, key: str) -> Any:
     """Instantiate ``config[key]`` by its ``_target_`` after checking keys and types against the signature.
+
+    A value that has a ``_target_`` itself is built first: codes made of codes are spelled by nesting.
 
     Raises
     ------
@@ -312,8 +361,16 @@ def build(config: dict, key: str, **more: Any) -> Any:
         return None
     if not isinstance(node, dict) or "_target_" not in node:
         raise UserError(f"{key} has no _target_ (the class to build), got {node!r}")
+    return _built(node, key)
+
+
+def _built(node: Any, key: str) -> Any:
+    if isinstance(node, list):
+        return [_built(value, f"{key}.{i}") for i, value in enumerate(node)]
+    if not isinstance(node, dict) or "_target_" not in node:
+        return node
     cls = locate(node["_target_"], key)
-    given = {k: v for k, v in node.items() if k != "_target_"} | more
+    given = {k: _built(v, f"{key}.{k}") for k, v in node.items() if k != "_target_"}
     check_arguments(cls, given, key)
     return cls(**given)
 
@@ -328,6 +385,8 @@ def locate(target: str, key: str) -> type:
     if not hasattr(found, name):
         public = [n for n in dir(found) if not n.startswith("_")]
         raise UserError(f"{key}._target_: {unknown(f'name in {module}', name, public)}")
+    if not callable(getattr(found, name)):
+        raise UserError(f"{key}._target_: {target} is no class or function")
     return getattr(found, name)
 
 
@@ -375,17 +434,44 @@ def build_scheme(config: dict, seed: int | None = None):
     """Scheme of a composed run; `seed` replaces the code's own where the code is redrawn for every seed."""
     from gcexp.schemes import Scheme
 
-    redraw = seed is not None and is_redrawn(config)
+    drawn = config if seed is None else config | {"code": _redrawn(config["code"], seed)}
     try:
-        code = build(config, "code", **({"seed": seed} if redraw else {}))
+        code = build(drawn, "code")
     except ParameterError as error:
         raise ParameterError(f"{error} (code: {config['code']['_target_'].rpartition('.')[2]})") from None
-    return Scheme(code, build(config, "wait"), config.get("overhead", 0.0))
+    overhead = config.get("overhead", 0.0)
+    for key, hint, value in (("overhead", float, overhead), ("exact", bool, config.get("exact", False))):
+        if not _fits(value, hint):
+            raise UserError(f"{key} must be {hint.__name__}, got {value!r}")
+    return Scheme(code, build(config, "wait"), overhead, build(config, "placement"))
 
 
 def is_redrawn(config: dict) -> bool:
-    """Whether the code's assignment is random, so that each seed draws one."""
-    return bool(getattr(locate(config["code"]["_target_"], "code"), "redrawn", False))
+    """Whether an assignment in the code is random, so that each seed draws one."""
+    return any(getattr(locate(target, "code"), "redrawn", False) for target in _targets(config["code"]))
+
+
+def _redrawn(node: Any, seed: int, *place: Any) -> Any:
+    """The code's node with the run's seed in every random code; codes inside a code get seeds of their own."""
+    if isinstance(node, list):
+        return [_redrawn(value, seed, *place, i) for i, value in enumerate(node)]
+    if not isinstance(node, dict):
+        return node
+    inner = {k: _redrawn(v, seed, *place, k) for k, v in node.items()}
+    if "_target_" in node and getattr(locate(node["_target_"], "code"), "redrawn", False):
+        digest = hashlib.sha256(repr((seed, *place)).encode()).digest()
+        inner["seed"] = int.from_bytes(digest[:4], "big") if place else seed
+    return inner
+
+
+def _targets(node: Any) -> list[str]:
+    """Every ``_target_`` in a node, its own first."""
+    if isinstance(node, list):
+        return list(itertools.chain.from_iterable(map(_targets, node)))
+    if not isinstance(node, dict):
+        return []
+    own = [node["_target_"]] if "_target_" in node else []
+    return own + list(itertools.chain.from_iterable(_targets(v) for v in node.values()))
 
 
 # --- What decides a result ---------------------------------------------------------------------------------------
@@ -394,10 +480,11 @@ def is_redrawn(config: dict) -> bool:
 def tracked(config: dict, keys: tuple[str, ...], stage: str) -> list[str]:
     """Short flat list of the values, sources and version on which a job's result depends."""
     flat = [f"version={VERSIONS[stage]}"]
+    if stage in ("trajectory", "verify"):  # their prepared data are an ancient input
+        flat.append(f"prepare={VERSIONS['prepare']}")
     for key in keys:
         flat += _flat(config.get(key), key)
-        if isinstance(config.get(key), dict) and (target := config[key].get("_target_")):
-            flat.append(f"{key}.source={source_hash(target)}")
+        flat += [f"{key}.source={source_hash(target)}" for target in _targets(config.get(key))]
     return flat
 
 
@@ -407,33 +494,43 @@ def _flat(node: Any, prefix: str) -> list[str]:
     return [f"{prefix}={node}"]
 
 
-_hashes: dict[str, str] = {}
-
-
 def source_hash(target: str) -> str:
-    """Hash of the syntax tree of the module that defines `target`, docstrings and comments apart, without importing."""
-    module = target.rpartition(".")[0]
-    if module not in _hashes:
-        _hashes[module] = _tree_hash(module)
-    return _hashes[module]
+    """Hash of the syntax trees of the module that defines `target` and of those beside it that it imports.
+
+    Docstrings and comments are no part of it, nor is ``base``, whose changes are a matter of the stage's version.
+    Nothing is imported.
+    """
+    return _module_hash(target.rpartition(".")[0])
 
 
-def _tree_hash(module: str) -> str:
+@cache
+def _module_hash(module: str) -> str:
+    origin = _origin(module)
+    if origin is None:
+        return "builtin"
+    tree = ast.parse(origin.read_text())
+    package = module.rpartition(".")[0]
+    beside = set()
+    for node in ast.walk(tree):
+        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            del node.body[0]
+        if isinstance(node, ast.ImportFrom) and node.module and package:
+            absolute = node.module if not node.level else f"{package}.{node.module}"
+            if absolute.rpartition(".")[0] == package and absolute != f"{package}.base":
+                beside.add(absolute)
+    parts = [ast.dump(tree), *(_module_hash(name) for name in sorted(beside))]
+    return hashlib.sha256("".join(parts).encode()).hexdigest()[:12]
+
+
+def _origin(module: str) -> Path | None:
+    """File of a module, found without importing its packages."""
     where, spec = None, None
     for i, _ in enumerate(parts := module.split(".")):
         spec = PathFinder.find_spec(".".join(parts[: i + 1]), where)
         if spec is None:
             raise UserError(f"_target_ names module {module}, which cannot be found")
         where = spec.submodule_search_locations
-    if not spec.origin or not Path(spec.origin).is_file():
-        return "builtin"
-    tree = ast.parse(Path(spec.origin).read_text())
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        first = body[0] if isinstance(body, list) and body else None
-        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-            first.value.value = ""  # a docstring
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()[:12]
+    return Path(spec.origin) if spec.origin and spec.origin.endswith(".py") else None
 
 
 # --- Tokens: the path is the overrides ---------------------------------------------------------------------------
@@ -457,7 +554,8 @@ def token(group: str, option: str, values: dict[str, Any]) -> str:
         short = f".{key}" if not dot else rest if home == HOME[group] and "." not in rest else key
         value = values[key]
         text = "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-        if not _SPELLED.fullmatch(text):
+        read = _value(key, text) if _SPELLED.fullmatch(text) else None
+        if not _SPELLED.fullmatch(text) or (type(read), read) != (type(value), value):
             raise UserError(
                 f"{key}={text!r} cannot stand in a file name; write an option file in conf/{group} instead"
             )

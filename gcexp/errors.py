@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Iterable
+
+_MOST_LETTERS = 400  # a longer list helps nobody
 
 
 class UserError(Exception):
@@ -46,4 +49,8 @@ def unknown(kind: str, given: object, allowed: Iterable[str]) -> str:
     names = sorted(map(str, allowed))
     near = difflib.get_close_matches(str(given), names, n=1, cutoff=0.5)
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"unknown {kind} {str(given)!r}{hint} (allowed: {', '.join(names) or 'none'})"
+    shown = names[
+        : max(1, sum(1 for total in itertools.accumulate(len(n) + 2 for n in names) if total < _MOST_LETTERS))
+    ]
+    more = f", ... {len(names)} in all" if len(shown) < len(names) else ""
+    return f"unknown {kind} {str(given)!r}{hint} (allowed: {', '.join(shown) or 'none'}{more})"

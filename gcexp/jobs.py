@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gcexp import config as conf
 from gcexp.errors import UserError
 from gcexp.files import written
-from gcexp.plan import Figure, figures, seed_list
+from gcexp.plan import Figure, check_count, check_horizon, figures, seed_list
 from gcexp.provenance import provenance_file, recorded
 from gcexp.timeline import Timeline, joined, simulate
 
@@ -32,13 +33,7 @@ class Length:
 
 def length_of(config: dict) -> Length:
     """Read and check iterations, horizon and seeds of a composed run."""
-    iterations, horizon = config["iterations"], config["horizon"]
-    if not isinstance(iterations, int) or isinstance(iterations, bool) or iterations < 1:
-        raise UserError(f"iterations must be an integer >= 1, got {iterations!r}")
-    if horizon is not None and (
-        isinstance(horizon, bool) or not isinstance(horizon, int | float) or horizon <= 0
-    ):
-        raise UserError(f"horizon must be a simulated time > 0 or null, got {horizon!r}")
+    iterations, horizon = check_count("iterations", config["iterations"]), check_horizon(config["horizon"])
     return Length(iterations, horizon, seed_list(config["seeds"]))
 
 
@@ -165,11 +160,23 @@ def write_page(preset: str, scorecard: Path, output: Path) -> None:
         files = {
             path.rpartition(".")[2]: Path(path) for path in (*figure.drawings, figure.table, figure.claims)
         }
-        relative = {kind: path.relative_to(output.parent).as_posix() for kind, path in files.items()}
-        claims = json.loads(Path(figure.claims).read_text())
+        relative = {
+            kind: Path(os.path.relpath(path, output.parent)).as_posix() for kind, path in files.items()
+        }
+        claims = read_json(figure.claims)
         about = {"target": figure.target, "title": figure.file.title, "source": figure.file.source}
         shown.append(about | {kind: relative[kind] for kind in ("png", "pdf", "csv")} | {"claims": claims})
-    write_report(output, preset, shown, json.loads(scorecard.read_text()))
+    write_report(output, preset, shown, read_json(scorecard))
+
+
+def read_json(path: str | Path) -> Any:
+    """A JSON file that an earlier job wrote."""
+    try:
+        return json.loads(Path(path).read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"cannot read {path} ({getattr(error, 'strerror', None) or error}); make it first"
+        ) from None
 
 
 def finished_provenance(path: str | Path) -> dict:

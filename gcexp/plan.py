@@ -84,7 +84,7 @@ class Run:
     @property
     def length(self) -> str:
         """``T600``, or ``T600-h0.8`` with a horizon."""
-        return f"T{self.iterations}" + (f"-h{self.horizon:g}" if self.horizon else "")
+        return f"T{self.iterations}" + (f"-h{_spelled(self.horizon)}" if self.horizon else "")
 
     @property
     def id(self) -> str:
@@ -120,7 +120,7 @@ class Run:
         """Hydra overrides of the whole run."""
         parts = [(g, getattr(self, g)) for g in _PARTS if getattr(self, g)]
         length = [f"iterations={self.iterations}", f"seeds={self.seeds}"]
-        length += [f"horizon={self.horizon:g}"] if self.horizon else []
+        length += [f"horizon={_spelled(self.horizon)}"] if self.horizon else []
         return [o for g, t in parts for o in conf.overrides_of(g, t)] + length
 
     @property
@@ -132,6 +132,11 @@ class Run:
     def exact(self) -> bool:
         """Whether the scheme declares that every coefficient is 1, so that it shares the exact trajectory."""
         return bool(self.config["exact"])
+
+
+def _spelled(number: float) -> str:
+    """Shortest text that is read back as the same number."""
+    return repr(float(number)).removesuffix(".0")
 
 
 @cache
@@ -268,18 +273,15 @@ def read_figure(path: Path, preset: str) -> Figure:
     shown = Path("conf") / path.relative_to(conf.conf_dir())
     try:
         content = conf.read_yaml(path)
-        conf.check_arguments(FigureFile, content, "figure file")
+        conf.check_arguments(FigureFile, {str(key): value for key, value in content.items()}, "figure file")
         file = _with_level(FigureFile(**content), preset)
         if file.kind not in KINDS:
             raise UserError(unknown("kind", file.kind, KINDS))
         parse_plot(file.plot)
         runs = tuple(_runs(file, preset))
         conf.check(run.config for run in runs)
-        if file.kind == "analysis":
-            _check_analysis(file)
-        elif not runs:
-            raise UserError(f"kind {file.kind} needs runs")
         found = Figure(path.parent.name, path.stem, preset, file, runs)
+        _check_kind(found)
         claim_rules.validate(file.claims, found.labels, "claims")
         return found
     except UserError as error:
@@ -298,15 +300,27 @@ def _with_level(file: FigureFile, preset: str) -> FigureFile:
             k: {"level": level} | v if isinstance(v, dict) and v.get("of") == "time_to" else v
             for k, v in claim.items()
         }
+        if isinstance(claim, dict)
+        else claim
         for claim in file.claims
     ]
     plot = {"level": level} | file.plot if file.plot.get("kind") == "lines" else file.plot
     return replace(file, quick=quick, level=level, claims=claims, plot=plot)
 
 
-def _check_analysis(file: FigureFile) -> None:
-    if "function" not in file.analysis:
-        raise UserError("analysis lacks function, the dotted name of a function in gcexp.analysis")
+def _check_kind(figure: Figure) -> None:
+    """Whether the figure has what its kind is made of."""
+    if figure.file.kind == "analysis":
+        if not isinstance(figure.file.analysis.get("function"), str):
+            given = figure.file.analysis.get("function")
+            raise UserError(
+                f"analysis.function is the dotted name of a function in gcexp.analysis, got {given!r}"
+            )
+        conf.check_call(figure.file.analysis["function"], figure.arguments, "analysis")
+    elif not figure.runs:
+        raise UserError(f"kind {figure.file.kind} needs runs")
+    elif figure.file.kind == "curves" and (idle := [run.label for run in figure.runs if not run.task]):
+        raise UserError(f"kind curves needs a task, and run {idle[0]!r} has none")
 
 
 def _runs(file: FigureFile, preset: str) -> Iterator[Run]:
@@ -319,6 +333,8 @@ def _runs(file: FigureFile, preset: str) -> Iterator[Run]:
         for part, replaced in stand_ins.items():
             merged |= {part: replaced[merged[part]]} if merged.get(part) in replaced else {}
         swept = [k for k, v in merged.items() if isinstance(v, list)]
+        if empty := [k for k in swept if not merged[k]]:
+            raise UserError(f"{empty[0]} is swept over nothing, got []")
         for values in itertools.product(*(merged[k] for k in swept)):
             keys = merged | dict(zip(swept, values, strict=True))
             run = _run(keys)
@@ -331,27 +347,43 @@ def _runs(file: FigureFile, preset: str) -> Iterator[Run]:
 
 
 def _run(keys: dict[str, Any]) -> Run:
+    keys = {str(key): value for key, value in keys.items()}
     lacking = [k for k in ("label", "scheme", "delay", "iterations", "seeds") if k not in keys]
     if lacking:
         raise UserError(f"a run lacks {', '.join(lacking)} (given: {', '.join(keys)})")
+    if not isinstance(keys["label"], str | int | float) or keys["label"] == "":
+        raise UserError(f"label must be text, got {keys['label']!r}")
+    for part in _PARTS:
+        needed = part in ("scheme", "delay")
+        if (needed or keys.get(part) is not None) and keys[part] not in conf.options(part):
+            raise UserError(unknown(part, keys[part], conf.options(part)))
     values: dict[str, dict] = {part: {} for part in _PARTS}
     for key, value in keys.items():
         if key in _RUN_KEYS or key in _PARTS:
             continue
         group = key.partition(".")[0]
-        owner = "scheme" if group in ("code", "wait") or key in _SHARED else group
+        owner = "scheme" if group in ("code", "wait", "placement") or key in _SHARED else group
         if owner not in values:
             raise UserError(unknown("run key", key, [*_RUN_KEYS, *_PARTS, *_SHARED, "code.KEY", "delay.KEY"]))
         values[owner][key] = value
     tokens = {part: conf.token(part, keys[part], values[part]) if keys.get(part) else None for part in _PARTS}
     if tokens["task"] and not tokens["optimizer"]:
         tokens["optimizer"] = conf.token("optimizer", "gradient_descent", values["optimizer"])
-    length = {"iterations": _count("iterations", keys["iterations"]), "seeds": seed_range(keys["seeds"])}
-    run = Run("", **tokens, **length, horizon=keys.get("horizon"))
+    length = {"iterations": check_count("iterations", keys["iterations"]), "seeds": seed_range(keys["seeds"])}
+    run = Run("", **tokens, **length, horizon=check_horizon(keys.get("horizon")))
     return replace(run, label=_label(str(keys["label"]), run.config))
 
 
-def _count(key: str, value: Any) -> int:
+def check_horizon(horizon: Any) -> float | None:
+    """A horizon that is a simulated time, or None."""
+    number = isinstance(horizon, int | float) and not isinstance(horizon, bool) and 0 < horizon < float("inf")
+    if horizon is not None and not number:
+        raise UserError(f"horizon must be a simulated time > 0 or null, got {horizon!r}")
+    return horizon
+
+
+def check_count(key: str, value: Any) -> int:
+    """An integer of at least 1."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise UserError(f"{key} must be an integer >= 1, got {value!r}")
     return value
@@ -360,10 +392,13 @@ def _count(key: str, value: Any) -> int:
 def _label(template: str, config: dict) -> str:
     def value(match: re.Match) -> str:
         node: Any = config
+        seen: list[str] = []
         for part in match[1].split("."):
             if not isinstance(node, dict) or part not in node:
-                raise UserError(f"label {template!r}: " + unknown("key", match[1], [k for k in config]))
+                names = [".".join([*seen, k]) for k in node] if isinstance(node, dict) else []
+                raise UserError(f"label {template!r}: {unknown('key', match[1], names)}")
             node = node[part]
+            seen.append(part)
         return str(node)
 
     return re.sub(r"\{([\w.]+)\}", value, template)
@@ -380,8 +415,8 @@ def seed_range(seeds: int | str) -> str:
     if isinstance(seeds, int) and not isinstance(seeds, bool) and seeds >= 1:
         return f"0-{seeds - 1}" if seeds > 1 else "0"
     if isinstance(seeds, str):
-        seed_list(seeds)
-        return seeds
+        found = seed_list(seeds)
+        return f"{found[0]}-{found[-1]}" if len(found) > 1 else str(found[0])
     raise UserError(f"seeds must be a number of seeds >= 1 or a range such as 0-4, got {seeds!r}")
 
 

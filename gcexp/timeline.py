@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -106,13 +107,9 @@ def simulate(scheme: Scheme, draws: Draws) -> Timeline:
     """
     code = scheme.code
     require(draws.shape[2] == code.n, f"draws are for {draws.shape[2]} workers, {code!r} has {code.n}")
-
-    def arrive(r: int | None = None) -> np.ndarray:
-        sent = code.messages if r is None else np.minimum(r, code.messages)
-        work = code.load if r is None else code.work(r)
-        return draws.arrival(work / code.k, sent * code.length)
-
-    time, heard = scheme.wait.stop(code, arrive)
+    if scheme.placement is not None:
+        draws = draws.seated(scheme.placement.seat(draws.is_slow, draws.seeds, Game(scheme, draws)))
+    time, heard = scheme.wait.stop(code, partial(_arrive, scheme, draws))
     patterns, pattern = distinct(heard)
     decoding = code.decode(patterns)
     return Timeline(
@@ -124,6 +121,35 @@ def simulate(scheme: Scheme, draws: Draws) -> Timeline:
         coefficients=decoding.coefficients,
         residual=decoding.residual,
     )
+
+
+def _arrive(scheme: Scheme, draws: Draws, r: int | None = None) -> np.ndarray:
+    """Arrival (S, T, n) of every worker's r-th message, by default that of its last."""
+    code = scheme.code
+    sent = code.messages if r is None else np.minimum(r, code.messages)
+    work = code.load if r is None else code.work(r)
+    return draws.arrival(work / code.k, sent * code.length)
+
+
+@dataclass(frozen=True)
+class Game:
+    """What a placement rule may try: one iteration with the seats it has chosen for it."""
+
+    scheme: Scheme
+    draws: Draws
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(S, T, n)."""
+        return self.draws.shape
+
+    def __call__(self, t: int, seats: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Arrival of each worker (S, n) and when the master stopped (S,), with seats (S, n) in iteration t."""
+        draws = self.draws.at(t).seated(seats[:, None])
+        time, _ = self.scheme.wait.stop(self.scheme.code, partial(_arrive, self.scheme, draws))
+        arrived = np.empty(seats.shape)
+        np.put_along_axis(arrived, seats.astype(np.intp), _arrive(self.scheme, draws)[:, 0], axis=1)
+        return arrived, time[:, 0]
 
 
 def joined(timelines: Iterable[Timeline]) -> Timeline:

@@ -2,5 +2,16 @@
 
 from gcexp.delays.base import DelayModel, Draws, held_exponentials
 from gcexp.delays.distributions import Pareto, ShiftedExponential
+from gcexp.delays.epochs import Epochs
+from gcexp.delays.markov import SummedDraws, TwoStateMarkov
 
-__all__ = ["DelayModel", "Draws", "Pareto", "ShiftedExponential", "held_exponentials"]
+__all__ = [
+    "DelayModel",
+    "Draws",
+    "Epochs",
+    "Pareto",
+    "ShiftedExponential",
+    "SummedDraws",
+    "TwoStateMarkov",
+    "held_exponentials",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Protocol
 
 import numpy as np
@@ -45,6 +45,30 @@ class Draws:
             if np.ndim(part) or part:  # a part that is a plain zero costs nothing
                 times = times + np.multiply(amount, part)
         return np.broadcast_to(times, self.shape)
+
+    def seated(self, seats: np.ndarray) -> Draws:
+        """The same draws with worker ``seats[s, t, j]`` in place of worker j, seats (S, T, n).
+
+        Examples
+        --------
+        >>> draws = Draws((0,), (1, 2, 3), start=np.array([1.0, 2.0, 3.0]))
+        >>> draws.seated(np.array([[[0, 1, 2], [2, 0, 1]]])).arrival(load=1, length=0)
+        array([[[1., 2., 3.],
+                [3., 1., 2.]]])
+        """
+        seats = np.asarray(seats, dtype=np.intp)
+        return self._each(lambda part: np.take_along_axis(np.broadcast_to(part, self.shape), seats, axis=2))
+
+    def at(self, t: int) -> Draws:
+        """The draws of iteration t alone, of shape (S, 1, n)."""
+        S, _, n = self.shape
+        one = self._each(lambda part: np.broadcast_to(part, self.shape)[:, t : t + 1])
+        return replace(one, shape=(S, 1, n))
+
+    def _each(self, change) -> Draws:
+        """Draws with every random part changed."""
+        parts = {f.name: getattr(self, f.name) for f in fields(self)}
+        return replace(self, **{k: change(v) for k, v in parts.items() if isinstance(v, np.ndarray)})
 
 
 class DelayModel(Protocol):

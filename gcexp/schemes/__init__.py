@@ -1,6 +1,25 @@
 """Waiting rules and their composition with a code."""
 
+from gcexp.schemes.elimination import Span, Spanned
+from gcexp.schemes.placement import Best, Greedy, Home, Placement
+from gcexp.schemes.restart import Restart
 from gcexp.schemes.scheme import Scheme
+from gcexp.schemes.stopping import Deadline, DecodableOrFastest, Recovered
 from gcexp.schemes.waiting import Decodable, Fastest, WaitingRule
 
-__all__ = ["Decodable", "Fastest", "Scheme", "WaitingRule"]
+__all__ = [
+    "Best",
+    "Deadline",
+    "Decodable",
+    "DecodableOrFastest",
+    "Fastest",
+    "Greedy",
+    "Home",
+    "Placement",
+    "Recovered",
+    "Restart",
+    "Scheme",
+    "Span",
+    "Spanned",
+    "WaitingRule",
+]

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 from gcexp.codes import Code
 from gcexp.errors import require
+from gcexp.schemes.placement import Placement
 from gcexp.schemes.waiting import WaitingRule
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """A code plus a waiting rule.
+    """A code plus a waiting rule and, for dynamic schemes, a placement rule.
 
     Parameters
     ----------
@@ -19,11 +20,16 @@ class Scheme:
     wait : WaitingRule
     overhead : float
         Time added to every iteration (broadcast, update), in the delay model's unit.
+    placement : Placement, optional
+        Who plays worker j of the code in each iteration; default: worker j.
     """
 
     code: Code
     wait: WaitingRule
     overhead: float = 0.0
+    placement: Placement | None = None
 
     def __post_init__(self):
         require(self.overhead >= 0, f"overhead is a time >= 0, got {self.overhead}")
+        if self.placement is not None:
+            self.placement.check(self.code)

@@ -24,7 +24,9 @@ from gcexp.codes.base import RESIDUAL_BOUND
 from gcexp.config import option_file, options
 from gcexp.errors import ParameterError
 
-CONFIGS = [option_file("code", option) for option in options("code")]  # $GCEXP_SEARCHPATH adds codes from outside
+CONFIGS = [
+    option_file("code", option) for option in options("code")
+]  # $GCEXP_SEARCHPATH adds codes from outside
 SHARED = {"n": 10, "s": 4}  # the top-level keys that the defaults refer to
 MOST_PATTERNS = 300  # of one quorum alternative: all of them up to here, else a sample
 

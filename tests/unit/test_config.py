@@ -28,7 +28,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def forget():
     """What a fresh process knows."""
-    conf._hashes.clear()
     for module in (conf, plan):
         for function in vars(module).values():
             if hasattr(function, "cache_clear"):
@@ -70,9 +69,8 @@ def same(overrides):
 # --- Composition
 
 
-@pytest.mark.parametrize("preset", plan.PRESETS)
-def test_every_run_of_every_figure_composes_as_in_hydra(preset):
-    runs = [run for figure in plan.figures(preset) for run in figure.runs]
+def test_every_run_of_every_figure_composes_as_in_hydra():
+    runs = [run for preset in plan.PRESETS for figure in plan.figures(preset) for run in figure.runs]
     assert runs
 
     def shape(run):  # which options are chosen and which keys are set
@@ -155,7 +153,7 @@ def test_a_composed_run_may_be_changed_without_harm():
         (["n=${code.nope}"], "${code.nope}"),
         (["n=${n}"], "${n}"),
         (["n=${s}", "s=${n}"], "${"),
-        (["data_dir=a-${n}"], "${n}"),
+        (["data_dir=a-${nope}"], "${nope}"),
         (["n=[1"], "n=[1"),
         (["n={"], "n={"),
         (["n=a: b: c"], "n=a: b: c"),
@@ -179,7 +177,9 @@ def test_an_interpolation_inside_text_is_resolved_or_refused(own_conf):
 
 
 def test_a_missing_default_is_a_sentence(own_conf):
-    (own_conf / "scheme" / "mine.yaml").write_text("# @package _global_\ndefaults:\n  - override /code: nope\n")
+    (own_conf / "scheme" / "mine.yaml").write_text(
+        "# @package _global_\ndefaults:\n  - override /code: nope\n"
+    )
     with pytest.raises(UserError, match="does not compose.*nope"):
         conf.compose(["scheme=mine"])
 
@@ -337,7 +337,9 @@ VALUES = st.one_of(
     st.none(),
     WORDS,
     st.text(max_size=5),
-    st.sampled_from(["true", "null", "1", "1.0", "1e3", "0x10", "010", "1_0", "-", ".", "on", "no", "2020-01-01"]),
+    st.sampled_from(
+        ["true", "null", "1", "1.0", "1e3", "0x10", "010", "1_0", "-", ".", "on", "no", "2020-01-01"]
+    ),
     st.lists(st.integers(), max_size=2),
 )
 
@@ -346,7 +348,9 @@ VALUES = st.one_of(
 def spelled(draw):
     group = draw(st.sampled_from(list(conf.HOME)))
     word = st.text(string.ascii_lowercase, min_size=1, max_size=5)
-    keys = draw(st.lists(st.one_of(word, st.builds("{}.{}".format, st.sampled_from(conf.GROUPS), word)), unique=True))
+    keys = draw(
+        st.lists(st.one_of(word, st.builds("{}.{}".format, st.sampled_from(conf.GROUPS), word)), unique=True)
+    )
     return group, draw(OPTIONS), {key: draw(VALUES) for key in keys}
 
 
@@ -388,7 +392,9 @@ def test_token(group, option, values, text):
     "value", ["a b", "a/b", "a,b", "x=1", "a+b", "a@b", "", "~x", "β", [1], {"d": 1}, 1e20, "${n}", "a\n"]
 )
 def test_values_that_cannot_be_spelled(value):
-    with pytest.raises(UserError, match=r"code\.d=.*cannot stand in a file name; write an option file in conf/scheme"):
+    with pytest.raises(
+        UserError, match=r"code\.d=.*cannot stand in a file name; write an option file in conf/scheme"
+    ):
         conf.token("scheme", "frc", {"code.d": value})
 
 
@@ -404,7 +410,7 @@ def source(tmp_path, monkeypatch):
         (tmp_path / "somebody").mkdir(exist_ok=True)
         (tmp_path / "somebody" / "__init__.py").write_text("raise ImportError('imported')\n")
         (tmp_path / "somebody" / "code.py").write_text(textwrap.dedent(text))
-        conf._hashes.clear()
+        conf._module_hash.cache_clear()
         return conf.source_hash("somebody.code.Mine")
 
     return hashed
@@ -427,7 +433,14 @@ PLAIN = """
         PLAIN.replace("def load", '"""What it is."""\n\n        def load'),
         '    """What the module is."""\n' + PLAIN,
     ],
-    ids=["comment", "layout", "brackets", "docstring of a function", "docstring of a class", "docstring of the module"],
+    ids=[
+        "comment",
+        "layout",
+        "brackets",
+        "docstring of a function",
+        "docstring of a class",
+        "docstring of the module",
+    ],
 )
 def test_comments_and_docstrings_are_no_change(source, text):
     assert source(text) == source(PLAIN)
@@ -446,7 +459,8 @@ def test_an_edited_docstring_is_no_change(source):
 
 
 @pytest.mark.parametrize(
-    "old, new", [("return 1", "return 2"), ("load(self)", "load(self, x=1)"), ("class Mine", "class Mine(dict)")]
+    "old, new",
+    [("return 1", "return 2"), ("load(self)", "load(self, x=1)"), ("class Mine", "class Mine(dict)")],
 )
 def test_code_is_a_change(source, old, new):
     assert source(PLAIN.replace(old, new)) != source(PLAIN)
@@ -500,7 +514,9 @@ def test_the_second_process_imports_no_hydra(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{", b"null", b"[]", b"3", b'"x"', b"\x00\xff\xfe", b"{}"], ids=lambda content: repr(content)
+    "content",
+    [b"", b"{", b"null", b"[]", b"3", b'"x"', b"\x00\xff\xfe", b"{}"],
+    ids=lambda content: repr(content),
 )
 def test_a_damaged_cache_is_only_slow(content):
     wanted = conf.compose(["scheme=cgc"])
@@ -601,7 +617,9 @@ def test_both_searchpaths(mine, own_conf, tmp_path, monkeypatch):
     assert (config["code"]["shift"], config["delay"]["scale"]) == (1, 3)
 
 
-@pytest.mark.parametrize("entry", ["file:///nowhere/at/all", "pkg://nobody", "pkg://nobody.conf", "/nowhere/at/all"])
+@pytest.mark.parametrize(
+    "entry", ["file:///nowhere/at/all", "pkg://nobody", "pkg://nobody.conf", "/nowhere/at/all"]
+)
 def test_a_searchpath_that_is_not_there(entry, own_conf):
     with open(own_conf / "run.yaml", "a") as file:
         file.write(f"\nhydra:\n  searchpath: ['{entry}']\n")

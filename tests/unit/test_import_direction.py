@@ -123,7 +123,11 @@ def test_who_may_import_what():
     assert users("mlflow") <= {"gcexp.tracking"}
     assert users("snakemake", "snakemake_interface_common") == set()
     assert all(inside(module, "gcexp.tasks") for module in users("torch"))
-    assert users("torch") and not users("torch") & {"gcexp.tasks", "gcexp.tasks.base", "gcexp.tasks.optimizers"}
+    assert users("torch") and not users("torch") & {
+        "gcexp.tasks",
+        "gcexp.tasks.base",
+        "gcexp.tasks.optimizers",
+    }
 
 
 def test_command_line_is_light_at_top_level():
@@ -153,7 +157,9 @@ def test_importing_the_command_loads_nothing_heavy(tmp_path):
 def test_a_timeline_job_loads_nothing_heavy(tmp_path):
     run = "import gcexp.cli\nassert gcexp.cli.main({}) == 0"
     arguments = ["timeline", "scheme=cgc", "n=6", "s=2", "iterations=5", "-o", "clock.npz"]
-    assert "hydra" in loaded(run.format(arguments), tmp_path)  # the first one composes and keeps what it composed
+    assert "hydra" in loaded(
+        run.format(arguments), tmp_path
+    )  # the first one composes and keeps what it composed
     assert loaded(run.format(arguments), tmp_path) == set()
 
 

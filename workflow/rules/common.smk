@@ -1,4 +1,5 @@
 # What the rules share: every figure file is read and checked here, before the first job.
+import shlex
 import sys
 
 from gcexp import config as conf
@@ -30,7 +31,7 @@ wildcard_constraints:
     preset="|".join(plan.PRESETS),
     target="|".join(FIGURES) or "none",
     iterations=r"\d+",
-    length=r"T\d+(-h[0-9.e-]+)?",
+    length=r"T\d+(-h[0-9.e+-]+)?",
     seeds=r"\d+(-\d+)?",
 
 

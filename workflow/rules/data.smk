@@ -10,7 +10,8 @@ rule data:
         mem_mb=2000,
         runtime=30,
     params:
-        folder=lambda w: f"--data-dir {config['data_dir']}" if config["data_dir"] else "",
+        folder=lambda w: f"--data-dir {shlex.quote(config['data_dir'])}" if config["data_dir"] else "",
+        tracked=f"version={conf.VERSIONS['prepare']}",
     message:
         "preparing {wildcards.dataset}"
     shell:

@@ -33,7 +33,9 @@ rule page:
         mem_mb=1000,
         runtime=10,
     params:
-        tracked=lambda w: [f"{figure.target}: {figure.file.title}" for figure in figures_of(w.preset)],
+        tracked=lambda w: [
+            f"{figure.target}: {figure.file.title}, {figure.file.source}" for figure in figures_of(w.preset)
+        ],
     message:
         "report page of the {wildcards.preset} preset"
     shell:

@@ -1,0 +1,93 @@
+"""Reed-Solomon gradient codes: exact, decoded by interpolation at zero."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gcexp.codes.base import Code, Quorum
+from gcexp.codes.closed_form import or_pseudoinverse
+from gcexp.errors import require, unknown
+
+MASKS = ("cyclic", "spread")
+
+
+class ReedSolomon(Code):
+    r"""Exact for any s stragglers and any number k of partitions, with a decoder in closed form.
+
+    Let a_i = exp(2 pi i / n). Partition p is on the s+1 workers H_p, and t_p(x) = prod_{i not in H_p} (1 - x / a_i), a
+    polynomial of degree n-s-1 with t_p(0) = 1; worker i holds B[i,p] = t_p(a_i), zero outside H_p. All t_p(0), hence 1,
+    follow from the values at any n-s points by Lagrange's formula. Without the workers S, |S| <= s, it is
+
+        weight_i = prod_{j not in S, j != i} a_j / (a_j - a_i) = (1/n) prod_{v in S} (1 - a_i / a_v).
+
+    Rows are scaled to largest entry 1. Supports are balanced: loads are k(s+1)/n, rounded either way. Spread supports
+    make all entries alike in size (with s+1 dividing n they are equal: fractional repetition), and the code stays
+    usable where cyclic supports, whose entries grow like (n/s)^s, are lost to rounding. Residuals over random sets, and
+    over a run of neighbours, which is hard: cyclic 9e-11 and 2e-10 at (n,s) = (30,10), 9e-8 and 2e-7 at (60,10), an
+    error at (100,10); spread 1e-14 and 5e-14, 1e-14 and 1e-13, 2e-14 and 1e-13, then 8e-10 and 1e-8 at (400,40). The
+    pseudoinverse stands in where it is better.
+
+    Parameters
+    ----------
+    n, s : int
+        Workers and stragglers; complex messages have twice the length of a gradient.
+    k : int, optional
+        Partitions; default n.
+    mask : {"spread", "cyclic"}
+        H_p = {floor((p + t k) n / ((s+1) k)), t = 0, ..., s}, about n/(s+1) apart; or floor(p n / k) and the s workers
+        before it (mod n).
+
+    Raises
+    ------
+    ParameterError
+        Unless 0 <= s < n and k >= 1; for an unknown mask.
+
+    References
+    ----------
+    Halbawi, Azizan, Salehi, Hassibi: Improving distributed gradient descent using Reed-Solomon codes, ISIT 2018 (for
+    any balanced mask; the spread one is this library's choice).
+
+    Examples
+    --------
+    >>> code = ReedSolomon(n=5, s=2, k=10)
+    >>> code.load, code.length
+    (array([6, 6, 6, 6, 6]), 2.0)
+    >>> code.decode([[1, 0, 1, 1, 0]]).coefficients
+    array([[1., 1., 1., 1., 1., 1., 1., 1., 1., 1.]])
+    """
+
+    examples = (
+        {"n": 7, "s": 3},
+        {"n": 9, "s": 3, "mask": "cyclic"},
+        {"n": 6, "s": 2, "k": 4},
+        {"n": 4, "s": 3, "k": 5, "mask": "cyclic"},
+        {"n": 3, "s": 0},
+    )
+
+    def __init__(self, n: int, s: int, k: int | None = None, mask: str = "spread"):
+        k = n if k is None else k
+        require(0 <= s < n, f"a Reed-Solomon code needs 0 <= s < n, got n={n}, s={s}")
+        require(k >= 1, f"a Reed-Solomon code needs k >= 1, got k={k}")
+        require(mask in MASKS, unknown("mask", mask, MASKS))
+        a = np.exp(2j * np.pi * np.arange(n) / n)
+        self._factor = 1 - a[:, None] / a  # [i, v]
+        p, step = np.arange(k)[:, None], np.arange(s + 1)
+        H = (p + step * k) * n // ((s + 1) * k) if mask == "spread" else (p * n // k - step) % n
+        B = np.zeros((n, k), dtype=complex)
+        # prod over all v != i of (1 - a_i / a_v) is n, so t_p(a_i) = n / prod over v in H_p, v != i.
+        B[H, p] = n / (self._factor[H[:, :, None], H[:, None]] + np.eye(s + 1)).prod(2)
+        self._scale = np.abs(B).max(1)
+        self._scale[self._scale == 0] = 1  # a worker without partitions, k < n
+        super().__init__(B / self._scale[:, None], quorums=[Quorum(range(n), [(1, n - s)])])
+        self.s, self.mask = s, mask
+
+    def weights(self, heard):
+        there = heard > 0
+        enough = there.sum(1) >= self.n - self.s
+        silent = np.argsort(there[enough], axis=1, kind="stable")[:, : self.s]
+        factor = np.where(
+            np.take_along_axis(there[enough], silent, 1)[:, None], 1, self._factor[:, silent].swapaxes(0, 1)
+        )
+        a = np.zeros(heard.shape, dtype=complex)
+        a[enough] = factor.prod(2) * self._scale / self.n
+        return or_pseudoinverse(self, heard, np.where(there, a, 0))

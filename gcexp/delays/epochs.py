@@ -1,0 +1,59 @@
+"""Restart model: stragglers are started again, epoch after epoch, and a worker arrives in that of its first success."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+
+from gcexp.delays.base import Draws, held_exponentials
+from gcexp.errors import require
+
+
+@dataclass(frozen=True)
+class Epochs:
+    r"""Epoch of each worker's first success, P(G >= i) = p^i for i = 0, 1, ...: a count, not seconds.
+
+    Epoch 0 starts all workers, each later one the stragglers among them; a worker that is started straggles with
+    probability p, independently, and what succeeded stays. So the master can decode in the first epoch in which few
+    enough G are larger: no loop over epochs, and none is cut off. A worker that is not started again, because its group
+    has finished, would have drawn numbers that nobody reads.
+
+    ``G = floor(X / -log p)`` of one unit exponential X per worker and iteration. X does not depend on p: where p is
+    smaller, no worker succeeds later.
+
+    Arrivals do not depend on load or length. A waiting rule that stops at an epoch must price it.
+
+    Parameters
+    ----------
+    p : float
+        Probability that a started worker is a straggler.
+
+    Raises
+    ------
+    ParameterError
+        Unless 0 <= p < 1.
+
+    References
+    ----------
+    Cao, Yan, Tang, Han: Adaptive gradient coding, arXiv 2006.04845: the law behind (81) to (84).
+
+    Examples
+    --------
+    >>> draws = Epochs(p=0.3).draw((0,), 2, 5)
+    >>> draws.arrival(load=0.5, length=1.0)
+    array([[[2., 1., 0., 0., 0.],
+            [0., 0., 0., 0., 0.]]])
+    """
+
+    p: float = 0.1
+
+    def __post_init__(self):
+        require(0 <= self.p < 1, f"epochs need a straggling probability 0 <= p < 1, got p={self.p}")
+
+    def draw(self, seeds: tuple[int, ...], iterations: int, n: int) -> Draws:
+        """Draws for `simulate`; see `gcexp.delays.base.DelayModel`."""
+        X = held_exponentials(seeds, iterations, n)
+        G = np.floor(X / -log(self.p)) if self.p else np.zeros_like(X)
+        return Draws(tuple(seeds), X.shape, start=G)

@@ -1,0 +1,155 @@
+"""Two-state Markov workers: fast or slow, and mostly what they were in the last iteration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammainccinv
+
+from gcexp.delays.base import Draws, held_exponentials
+from gcexp.errors import require, unknown
+from gcexp.seeding import rng
+
+LOAD_MODELS = ("scaled", "sum")
+SUBSETS = ("random", "first")
+
+
+@dataclass(frozen=True)
+class SummedDraws(Draws):
+    r"""Draws in which a load of r computations is the sum of r independent times alpha + Exp(mu).
+
+    T_r = r alpha + G_r^{-1}(1 - e^{-E}) / mu with a unit exponential E and the gamma(r) distribution function G_r: the
+    law of the sum for every r, from the same E as `scaled` draws. Parts of one worker's work are comonotone, so that
+    an earlier message never arrives later; for one message per worker nothing else matters.
+
+    Attributes
+    ----------
+    exponential, rate : ndarray (S, T, n)
+        E and mu.
+    alpha : float
+        Smallest time of one computation.
+    pieces : int
+        Computations that make up all data.
+    """
+
+    exponential: np.ndarray | None = None
+    rate: np.ndarray | None = None
+    alpha: float = 0.0
+    pieces: int = 1
+
+    def arrival(self, load, length):
+        r = self.pieces * np.asarray(load, dtype=float)
+        gamma = gammainccinv(np.where(r > 0, r, 1.0), np.exp(-self.exponential))
+        return super().arrival(load, length) + r * self.alpha + np.where(r > 0, gamma, 0.0) / self.rate
+
+
+@dataclass(frozen=True)
+class TwoStateMarkov:
+    r"""Each worker is fast or slow; at the start of every iteration but the first it changes with probability p.
+
+    In state mu a worker needs T_r = r (alpha + E/mu), E ~ Exp(1), for r computations: Pr(T_r <= t) = 1 - exp(-mu (t/r
+    - alpha)) for t >= r alpha. Communication costs nothing. Pr(slow in t | slow in 0) = (1 + (1 - 2p)^t) / 2.
+
+    States and times come from streams of their own, one per seed and worker: with another `p` the same uniform numbers
+    decide, and with another rate or load model the same exponentials are used.
+
+    Parameters
+    ----------
+    p : float
+        Probability to change state.
+    mu_s, mu_f : float
+        Rates of a slow and a fast worker, per computation.
+    alpha : float
+        Smallest time of one computation.
+    initial_slow : int, optional
+        Workers slow in iteration 0; None: each with probability 1/2, the stationary law.
+    subset : {"random", "first"}
+        Which these are: a uniformly random subset for each seed, or the first ones.
+    load_model : {"scaled", "sum"}
+        r computations take r times one random time, or the sum of r independent ones.
+    pieces : int, optional
+        Computations that make up all data (the code's k); default n.
+    spread : float
+        Heterogeneous workers: each multiplies mu_s and mu_f by its own uniform factors from [1 - spread, 1 + spread],
+        drawn once per seed.
+
+    References
+    ----------
+    Buyukates, Ozfatura, Ulukus, Gunduz: Gradient coding with dynamic clustering for straggler mitigation, ICC 2021
+    (arXiv 2011.01922), section III, equation (14). Heterogeneous workers: arXiv 2103.01206.
+
+    Examples
+    --------
+    >>> draws = TwoStateMarkov(initial_slow=2).draw(seeds=(0, 1), iterations=5, n=4)
+    >>> draws.is_slow[:, 0].sum(1)
+    array([2, 2])
+    >>> bool((draws.arrival(load=3 / 4, length=1) >= 0.03).all())
+    True
+    """
+
+    p: float = 0.05
+    mu_s: float = 0.1
+    mu_f: float = 10.0
+    alpha: float = 0.01
+    initial_slow: int | None = None
+    subset: str = "random"
+    load_model: str = "scaled"
+    pieces: int | None = None
+    spread: float = 0.0
+
+    def __post_init__(self):
+        require(0 <= self.p <= 1, f"two-state Markov workers need 0 <= p <= 1, got p={self.p}")
+        require(
+            0 < self.mu_s <= self.mu_f,
+            f"two-state Markov workers need 0 < mu_s <= mu_f, got mu_s={self.mu_s}, mu_f={self.mu_f}",
+        )
+        require(self.alpha >= 0, f"two-state Markov workers need alpha >= 0, got alpha={self.alpha}")
+        require(
+            self.initial_slow is None or self.initial_slow >= 0,
+            f"initial_slow is a number of workers >= 0, got {self.initial_slow}",
+        )
+        require(self.subset in SUBSETS, unknown("subset", self.subset, SUBSETS))
+        require(self.load_model in LOAD_MODELS, unknown("load_model", self.load_model, LOAD_MODELS))
+        require(
+            self.pieces is None or self.pieces >= 1,
+            f"pieces is a number of computations >= 1, got pieces={self.pieces}",
+        )
+        require(0 <= self.spread < 1, f"spread is a fraction with 0 <= spread < 1, got spread={self.spread}")
+
+    def draw(self, seeds: tuple[int, ...], iterations: int, n: int) -> Draws:
+        """Draws for `simulate`; see `gcexp.delays.base.DelayModel`."""
+        slow = self.initial_slow
+        require(slow is None or slow <= n, f"initial_slow is at most n={n}, got initial_slow={slow}")
+        shape = len(seeds), iterations, n
+        exponential = held_exponentials(seeds, iterations, n)
+        uniform = np.empty((len(seeds), iterations + 2, n))
+        for i, seed in enumerate(seeds):
+            for w in range(n):
+                uniform[i, :, w] = rng(seed, "states", w).random(iterations + 2)
+        # Worker by worker: one number for the first state, one for each rate, then one per change.
+        first, scale_s, scale_f = np.moveaxis(uniform[:, :3], 1, 0)
+        if slow is None:
+            start = first < 0.5
+        elif self.subset == "random":
+            start = np.argsort(np.argsort(first, axis=1), axis=1) < slow
+        else:
+            start = np.broadcast_to(np.arange(n) < slow, first.shape)
+        flips = np.cumsum(uniform[:, 3:] < self.p, axis=1) % 2 == 1
+        is_slow = np.concatenate([start[:, None], start[:, None] ^ flips], axis=1)
+        mu_s, mu_f = (
+            mu * (1 + self.spread * (2 * scale[:, None] - 1))
+            for mu, scale in ((self.mu_s, scale_s), (self.mu_f, scale_f))
+        )
+        rate, pieces = np.where(is_slow, mu_s, mu_f), n if self.pieces is None else self.pieces
+        if self.load_model == "sum":
+            return SummedDraws(
+                tuple(seeds),
+                shape,
+                is_slow=is_slow,
+                exponential=exponential,
+                rate=rate,
+                alpha=self.alpha,
+                pieces=pieces,
+            )
+        return Draws(tuple(seeds), shape, compute=pieces * (self.alpha + exponential / rate), is_slow=is_slow)

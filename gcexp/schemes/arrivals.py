@@ -1,0 +1,69 @@
+"""Messages in the order in which they arrive, for waiting rules that look at each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from gcexp.codes import Code
+
+_CHUNK = 2**22  # entries of one array
+
+
+class Arrivals:
+    """Arrivals of all messages in I iterations, sorted; ties go to the lower worker index, then in sending order.
+
+    Attributes
+    ----------
+    time, message : ndarray (I, M)
+        When the p-th message arrives, and which row of the encoding it is.
+    """
+
+    def __init__(self, code: Code, time: np.ndarray):
+        by_worker = np.lexsort((code.rank, code.owner))
+        order = np.argsort(time[:, by_worker], axis=1, kind="stable")
+        self.code, self.message = code, by_worker[order]
+        self.time = np.take_along_axis(time, self.message, axis=1)
+
+    @classmethod
+    def chunks(cls, code: Code, arrive: Callable, width: int = 1) -> Iterator[tuple[slice, Arrivals]]:
+        """Arrivals of some iterations at a time, so that arrays with `width` entries each stay small."""
+        ranks = [arrive(r + 1).reshape(-1, code.n) for r in range(int(code.messages.max(initial=0)))]
+        step = max(1, _CHUNK // max(1, width, len(code.owner)))
+        for i in range(0, len(ranks[0]), step):
+            time = np.empty((len(ranks[0][i : i + step]), len(code.owner)))
+            for r, at in enumerate(ranks):
+                sent = np.flatnonzero(code.rank == r)
+                time[:, sent] = at[i : i + step, code.owner[sent]]
+            yield slice(i, i + step), cls(code, time)
+
+    @property
+    def place(self) -> np.ndarray:
+        """Place of each message in the order, (I, M)."""
+        place = np.empty(self.message.shape, dtype=np.intp)
+        np.put_along_axis(place, self.message, np.arange(place.shape[1])[None], axis=1)
+        return place
+
+    def heard(self, first: np.ndarray, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Messages of each worker among the `first` ones of some iterations, int16."""
+        message, early = self.message[rows], np.arange(self.message.shape[1]) < first[:, None]
+        heard = np.zeros((len(message), self.code.n), dtype=np.int16)
+        row, at = np.nonzero(early)
+        np.add.at(heard, (row, self.code.owner[message[row, at]]), 1)
+        return heard
+
+
+def distinct(heard: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct rows of a pattern array (I, n) and, for every row, which one it is.
+
+    Examples
+    --------
+    >>> patterns, which = distinct(np.array([[1, 0], [0, 2], [1, 0]]))
+    >>> patterns[which].tolist(), len(patterns)
+    ([[1, 0], [0, 2], [1, 0]], 2)
+    """
+    rows = np.ascontiguousarray(heard)
+    as_one = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+    _, first, which = np.unique(as_one, return_index=True, return_inverse=True)
+    return rows[first], which

@@ -1,0 +1,160 @@
+"""Incremental elimination: what the messages that arrived so far span, updated one message at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gcexp.errors import require, unknown
+from gcexp.schemes.arrivals import Arrivals
+
+TARGETS = ("partitions", "sum")
+
+
+class Span:
+    r"""Spans of the rows inserted so far, for I iterations side by side.
+
+    Each has an orthonormal basis. A new row is freed of it (twice, which keeps the basis orthogonal to rounding) and,
+    where something is left, extends it by a unit vector u. A target v then comes closer to the span:
+    dist^2 falls by |v u^*|^2. Both tests are relative to the row's, or the target's, own length, never against zero.
+
+    Parameters
+    ----------
+    iterations, columns : int
+        Number of spans, length of a row.
+    targets : array_like (q, columns)
+        Vectors asked for.
+    tolerance : float
+        Relative distance from a span below which a vector lies in it.
+    dtype : dtype
+        Of the rows.
+
+    Examples
+    --------
+    >>> span = Span(1, 3, targets=[[1, 1, 1], [0, 0, 1]])
+    >>> span.insert([[1, 1, 0]]), span.insert([[2, 2, 0]]), span.insert([[0, 1, 1]])
+    (array([ True]), array([False]), array([ True]))
+    >>> span.insert([[0, 1, 0]]), span.inside
+    (array([ True]), array([[ True,  True]]))
+    """
+
+    def __init__(self, iterations: int, columns: int, targets, tolerance: float = 1e-6, dtype=np.float64):
+        self._targets = np.asarray(targets, dtype=dtype)
+        self._length = (np.abs(self._targets) ** 2).sum(1)
+        self._distance = np.tile(self._length, (iterations, 1))  # squared
+        self._basis = np.zeros((iterations, columns, columns), dtype=dtype)
+        self.rank, self.tolerance = np.zeros(iterations, dtype=np.intp), tolerance
+
+    @property
+    def inside(self) -> np.ndarray:
+        """Which targets are in each span, boolean (I, q)."""
+        return self._distance <= self.tolerance**2 * self._length
+
+    def insert(self, rows) -> np.ndarray:
+        """Insert one row into each span; whether it was not in it before, boolean (I,)."""
+        rows = np.asarray(rows, dtype=self._basis.dtype)
+        basis = self._basis[:, : self.rank.max(initial=0)]
+        left = rows[..., None]
+        for _ in range(2):
+            left = left - basis.transpose(0, 2, 1) @ (basis.conj() @ left)
+        left = left[..., 0]
+        norm = np.sqrt((np.abs(left) ** 2).sum(1))
+        new = norm > self.tolerance * np.sqrt((np.abs(rows) ** 2).sum(1))
+        at = np.flatnonzero(new & (self.rank < rows.shape[1]))
+        unit = left[at] / norm[at, None]
+        self._basis[at, self.rank[at]] = unit
+        self.rank[at] += 1
+        self._distance[at] -= np.abs(unit.conj() @ self._targets.T) ** 2
+        return new
+
+    def keep(self, which: np.ndarray) -> None:
+        """Go on with some of the iterations only."""
+        self._distance, self._basis = self._distance[which], self._basis[which]
+        self.rank = self.rank[which]
+
+
+@dataclass(frozen=True)
+class Spanned:
+    """Wait until what is wanted lies in the span of the messages that arrived: decode as messages arrive.
+
+    One elimination step per message, for all iterations at once; `heard` are the messages that extended the span, up
+    to the last one needed. Unlike a quorum this sees every combination that happens to suffice.
+
+    It makes no sense for a code with fixed decode weights (promise: linear), which cannot use what the span holds, nor
+    for one whose messages all together do not span what is wanted.
+
+    Parameters
+    ----------
+    target : {"sum", "partitions"}
+        The sum of the wanted gradients, or each of them on its own.
+    wanted : sequence of int, optional
+        Partitions; default all.
+    tolerance : float
+        Relative distance from the span below which a vector lies in it.
+
+    References
+    ----------
+    Ozfatura, Ulukus, Gunduz: Distributed gradient descent with coded partial gradient computations, ICASSP 2019.
+
+    Examples
+    --------
+    >>> from gcexp.codes import CyclicRepetition
+    >>> at = np.array([[[3.0, 1.0, 2.0, 4.0]]])
+    >>> Spanned().stop(CyclicRepetition(n=4, s=1), lambda r=1: at)
+    (array([[3.]]), array([[[1, 1, 1, 0]]], dtype=int16))
+    """
+
+    target: str = "sum"
+    wanted: tuple[int, ...] | None = None
+    tolerance: float = 1e-6
+
+    def __post_init__(self):
+        require(self.target in TARGETS, unknown("target", self.target, TARGETS))
+        require(0 < self.tolerance < 1, f"wait=spanned needs 0 < tolerance < 1, got {self.tolerance}")
+        if self.wanted is not None:
+            wanted = tuple(int(i) for i in self.wanted)
+            require(len(wanted) > 0, "wait=spanned: wanted names no partition; null means all")
+            object.__setattr__(self, "wanted", wanted)
+
+    def stop(self, code, arrive):
+        require(
+            code.promise != "linear",
+            f"wait=spanned: {code!r} decodes with fixed weights, whatever its messages span; use wait=fastest or "
+            "wait=deadline",
+        )
+        wanted = np.arange(code.k) if self.wanted is None else np.array(sorted(set(self.wanted)))
+        require(
+            bool((wanted >= 0).all() and (wanted < code.k).all()),
+            f"wait=spanned: wanted partitions are 0 to k-1 = {code.k - 1}, got {wanted.tolist()}",
+        )
+        which = np.eye(code.k)[wanted]
+        targets = np.kron(which.sum(0) if self.target == "sum" else which, np.eye(code.blocks))
+        B = code.encoding.toarray()
+        off = np.linalg.lstsq(B.T, targets.T.astype(B.dtype), rcond=None)[0].T @ B - targets
+        require(
+            bool((np.linalg.norm(off, axis=1) <= self.tolerance * np.linalg.norm(targets, axis=1)).all()),
+            f"wait=spanned: all messages of {code!r} together do not span the wanted {self.target}",
+        )
+        shape = arrive(1).shape
+        time, heard = np.empty(shape[0] * shape[1]), np.zeros((shape[0] * shape[1], code.n), np.int16)
+        for rows, arrivals in Arrivals.chunks(code, arrive, width=B.shape[1] ** 2):
+            time[rows], heard[rows] = self._eliminate(arrivals, B, targets)
+        return time.reshape(shape[:2]), heard.reshape(shape)
+
+    def _eliminate(self, arrivals, B, targets):
+        code, (iterations, most) = arrivals.code, arrivals.message.shape
+        time, heard = arrivals.time[:, -1].copy(), np.zeros((iterations, code.n), np.int16)
+        span, open_ = Span(iterations, B.shape[1], targets, self.tolerance, B.dtype), np.arange(iterations)
+        for p in range(most):
+            message = arrivals.message[open_, p]
+            new = span.insert(B[message])
+            heard[open_[new], code.owner[message[new]]] = code.rank[message[new]] + 1
+            done = span.inside.all(1)
+            if done.any():
+                time[open_[done]] = arrivals.time[open_[done], p]
+                span.keep(~done)
+                open_ = open_[~done]
+            if not len(open_):
+                break
+        return time, heard

@@ -1,0 +1,78 @@
+"""Restarting stragglers: the master waits epoch after epoch until it can decode, and a table says what that took."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from gcexp.errors import require
+from gcexp.schemes.waiting import Decodable
+
+
+@dataclass(frozen=True)
+class Restart:
+    r"""`Decodable` on arrivals that count epochs (delay=epochs), priced in seconds.
+
+    If the last quorum is met in epoch i, with at most s of a quorum's workers missing (those met in earlier epochs
+    count as 0), an iteration takes ``first[s]`` for i = 0, else ``lost[0] + (i-1) lost[1] + later[s]``.
+
+    Parameters
+    ----------
+    first, later : tuple of float
+        Seconds of the final epoch, by s; the number of entries is how many stragglers the table knows, plus one.
+    lost : tuple of two float
+        Seconds of epoch 0, and of any later one, if it is not final.
+
+    Raises
+    ------
+    ParameterError
+        Unless tables are as long as each other and times are >= 0; in `stop`, for arrivals that are not counts, or more
+        stragglers than the table knows.
+
+    References
+    ----------
+    Cao, Yan, Tang, Han: Adaptive gradient coding, arXiv 2006.04845: (83), (91).
+
+    Examples
+    --------
+    >>> from gcexp.codes import FractionalRepetition
+    >>> rule = Restart(first=(7.0, 9.0), later=(8.0, 8.5), lost=(16.0, 4.0))
+    >>> rule.stop(
+    ...     FractionalRepetition(n=4, d=2),
+    ...     lambda r=1: np.array([[[3.0, 2.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]]]),
+    ... )
+    (array([[28.5,  9. ]]), array([[[0, 1, 1, 1],
+            [1, 0, 1, 1]]], dtype=int16))
+    """
+
+    first: tuple[float, ...]
+    later: tuple[float, ...]
+    lost: tuple[float, ...]
+
+    def __post_init__(self):
+        require(
+            len(self.first) == len(self.later) >= 1 and len(self.lost) == 2,
+            f"wait=restart needs as many first as later times and two lost ones, got {len(self.first)}, "
+            f"{len(self.later)} and {len(self.lost)}",
+        )
+        require(min(*self.first, *self.later, *self.lost) >= 0, f"wait=restart takes times >= 0, got {self}")
+
+    def stop(self, code, arrive: Callable):
+        epoch, heard = Decodable().stop(code, arrive)
+        arrived = arrive(1)
+        require(
+            bool((arrived == np.rint(arrived)).all()), "wait=restart prices epochs, which delay=epochs counts"
+        )
+        left = np.zeros(epoch.shape, dtype=np.intp)
+        for quorum in code.quorums:
+            there, at = heard[..., quorum.index] > 0, arrived[..., quorum.index]
+            last = np.where(there, at, -1).max(-1) == epoch
+            left = np.maximum(left, np.where(last, (~there).sum(-1), 0))
+        require(
+            int(left.max(initial=0)) < len(self.first),
+            f"wait=restart has times for up to {len(self.first) - 1} stragglers, {code!r} decoded with {left.max()}",
+        )
+        again = self.lost[0] + (epoch - 1) * self.lost[1] + np.array(self.later)[left]
+        return np.where(epoch == 0, np.array(self.first)[left], again), heard

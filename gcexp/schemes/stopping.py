@@ -1,0 +1,183 @@
+"""Waiting rules that ask the code's decoder, the clock, or two other rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+
+from gcexp.codes import Code
+from gcexp.errors import require
+from gcexp.schemes.arrivals import Arrivals, distinct
+from gcexp.schemes.waiting import Decodable, Fastest
+
+_CLOSE = 1e-9  # a coefficient this close to 0 or 1 is 0 or 1
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """Wait until the code's own decoder recovers a fraction of the partitions from what arrived.
+
+    Messages are taken one by one. The decode must give coefficients 0 and 1, enough of them 1; where not even all
+    messages do, the master waits for all. Every pattern is decoded at most once, none that holds too few partitions,
+    and none for which the code promises enough.
+
+    It makes no sense for a code that does not promise coefficients 0 and 1: its decoder recovers no partition as such.
+
+    Parameters
+    ----------
+    fraction : float
+        Of the partitions, above 0 and at most 1.
+    monotone : bool
+        Declare that the decoder never recovers fewer from more messages: the same answer by bisection.
+
+    Examples
+    --------
+    >>> from gcexp.codes import FractionalRepetition
+    >>> code = FractionalRepetition(n=6, d=2)
+    >>> Recovered(fraction=0.6).stop(code, lambda r=1: np.array([[[3.0, 1.0, 9.0, 8.0, 4.0, 5.0]]]))
+    (array([[4.]]), array([[[1, 1, 0, 0, 1, 0]]], dtype=int16))
+    """
+
+    fraction: float
+    monotone: bool = False
+
+    def __post_init__(self):
+        require(0 < self.fraction <= 1, f"wait=recovered needs 0 < fraction <= 1, got {self.fraction}")
+
+    def stop(self, code, arrive):
+        require(
+            code.promise == "indicator",
+            f"wait=recovered: {code!r} promises no coefficients 0 and 1 (promise: {code.promise}), so that no "
+            "partition is ever recovered as such; use wait=fastest, deadline or spanned",
+        )
+        shape = arrive(1).shape
+        time, heard = np.empty(shape[:2]).ravel(), np.empty((shape[0] * shape[1], code.n), np.int16)
+        for rows, arrivals in Arrivals.chunks(code, arrive, width=code.encoding.nnz):
+            count = self._messages(code, arrivals)
+            time[rows] = np.take_along_axis(arrivals.time, count[:, None] - 1, axis=1)[:, 0]
+            heard[rows] = arrivals.heard(count)
+        return time.reshape(shape[:2]), heard.reshape(shape)
+
+    def _messages(self, code: Code, arrivals: Arrivals) -> np.ndarray:
+        """How many messages each iteration waits for."""
+        need, most = ceil(self.fraction * code.k - _CLOSE), arrivals.message.shape[1]
+        count = np.minimum(_holding(code, arrivals.place, need), most)
+        if self.monotone:
+            high = np.full(len(count), most)
+            while len(open_ := np.flatnonzero(count < high)):
+                middle = (count[open_] + high[open_]) // 2
+                enough = _recovers(code, arrivals.heard(middle, open_), need)
+                high[open_[enough]] = middle[enough]
+                count[open_[~enough]] = middle[~enough] + 1
+            return count
+        open_ = np.arange(len(count))
+        for p in range(int(count.min(initial=most)), most):  # patterns of p messages occur at this step only
+            now = open_[count[open_] == p]
+            if len(now):
+                missed = now[~_recovers(code, arrivals.heard(count[now], now), need)]
+                count[missed] += 1
+                open_ = open_[count[open_] > p]
+        return count
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """Stop at a fixed time with every message that arrived by then.
+
+    It makes no sense for a code of which no message can arrive by then, which is an error if nothing does in any
+    iteration; and little for one that decodes nothing below its quorum: those updates are skipped.
+
+    Parameters
+    ----------
+    time : float
+        From the start of the iteration, in the delay model's unit; the iteration takes this long even if all arrive
+        before.
+
+    Examples
+    --------
+    >>> from gcexp.codes import Uncoded
+    >>> Deadline(time=2.5).stop(Uncoded(n=3), lambda r=1: np.array([[[3.0, 1.0, 2.0]]]))
+    (array([[2.5]]), array([[[0, 1, 1]]], dtype=int16))
+    """
+
+    time: float
+
+    def __post_init__(self):
+        require(self.time > 0, f"wait=deadline needs a time > 0, got {self.time}")
+
+    def stop(self, code, arrive):
+        heard = np.zeros(arrive(1).shape, dtype=np.int16)
+        for r in range(1, int(code.messages.max(initial=0)) + 1):
+            heard += (arrive(r) <= self.time) & (code.messages >= r)
+        require(
+            bool(heard.any()),
+            f"wait=deadline: no message of {code!r} ever arrives by time={self.time}; the earliest takes "
+            f"{arrive(1).min():.4g}",
+        )
+        return np.full(heard.shape[:2], float(self.time)), heard
+
+
+@dataclass(frozen=True)
+class DecodableOrFastest:
+    """Stop as soon as every quorum of the code is met, or the q fastest workers were heard, whichever comes first.
+
+    With fractional repetition this is ErasureHead: all groups have answered, or ``num_collect`` = q messages are in.
+
+    It makes no sense for a code without a quorum, which is never known to be decodable: use wait=fastest.
+
+    Parameters
+    ----------
+    q : int, optional
+        Most workers waited for.
+    s : int, optional
+        Workers ignored; give this or `q`.
+
+    References
+    ----------
+    Wang, Charles, Papailiopoulos: ErasureHead, 2019 (rule as in its public implementation).
+
+    Examples
+    --------
+    >>> from gcexp.codes import FractionalRepetition
+    >>> at = np.array([[[3.0, 1.0, 2.0, 4.0], [1.0, 2.0, 8.0, 9.0]]])
+    >>> DecodableOrFastest(q=3).stop(FractionalRepetition(n=4, d=2), lambda r=1: at)
+    (array([[2., 8.]]), array([[[0, 1, 1, 0],
+            [1, 0, 1, 0]]], dtype=int16))
+    """
+
+    q: int | None = None
+    s: int | None = None
+
+    def __post_init__(self):
+        require(
+            (self.q is None) != (self.s is None),
+            f"wait=decodable_or_fastest takes either q or s, got q={self.q}, s={self.s}",
+        )
+
+    def stop(self, code, arrive):
+        decodable, heard = Decodable().stop(code, arrive)
+        fastest, first = Fastest(q=self.q, s=self.s).stop(code, arrive)
+        return np.minimum(decodable, fastest), np.where((decodable <= fastest)[..., None], heard, first)
+
+
+def _holding(code: Code, place: np.ndarray, need: int) -> np.ndarray:
+    """How many messages must arrive until `need` partitions occur in them, (I,); one too many where they never do."""
+    B = code.encoding.tocsc()
+    first = np.full((len(place), B.shape[1]), place.shape[1])
+    held = np.flatnonzero(np.diff(B.indptr))
+    first[:, held] = np.minimum.reduceat(place[:, B.indices], B.indptr[held], axis=1)
+    first = first.reshape(len(place), code.k, code.blocks).max(2)
+    return np.partition(first, need - 1, axis=1)[:, need - 1] + 1
+
+
+def _recovers(code: Code, heard: np.ndarray, need: int) -> np.ndarray:
+    """Whether each pattern decodes to coefficients 0 and 1, at least `need` of them 1."""
+    patterns, which = distinct(heard)
+    enough = code.met(patterns) if code.recovers >= need else np.zeros(len(patterns), dtype=bool)
+    c = code.decode(patterns[~enough]).coefficients
+    nearest = np.rint(c)
+    clean = (np.abs(c - nearest) < _CLOSE).all(1) & ((nearest == 0) | (nearest == 1)).all(1)
+    enough[~enough] = clean & (nearest.sum(1) >= need)
+    return enough[which]

@@ -1,0 +1,488 @@
+"""Classic codes: cyclic MDS, Reed-Solomon, expander, Bernoulli, regular, stochastic, graph and circulant codes.
+
+Checks 11, 12 and 14 of the specification of arXiv 2105.05231, and each closed form against linear algebra.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from gcexp.codes.approximate import ApproximateCode
+from gcexp.codes.base import Code
+from gcexp.codes.bernoulli import BernoulliCode, RegularizedBernoulliCode
+from gcexp.codes.circulant import CirculantMultiMessage
+from gcexp.codes.cyclic import CyclicRepetition
+from gcexp.codes.cyclic_mds import CyclicMDS
+from gcexp.codes.expander import ExpanderCode, RandomRegularCode
+from gcexp.codes.graph_code import GraphCode, edge_weights
+from gcexp.codes.graphs import circulant, margulis, paley, random_regular, second_eigenvalue
+from gcexp.codes.iterative import iterate
+from gcexp.codes.reed_solomon import ReedSolomon
+from gcexp.codes.regular_bipartite import RegularBipartiteCode, random_biregular
+from gcexp.codes.repetition import FractionalRepetition
+from gcexp.codes.stochastic import StochasticGradientCode
+from gcexp.errors import DecodingError, ParameterError
+from gcexp.theory.classic_codes import bernoulli_error, expander_bound, graph_error, stochastic_error
+from gcexp.theory.errors import frc_mean_error
+
+
+def survivors(n: int, s: int) -> np.ndarray:
+    """All sets of n - s workers, boolean (C(n, s), n)."""
+    heard = np.ones((0, n), dtype=bool)
+    return np.concatenate([heard, [~np.isin(np.arange(n), S) for S in combinations(range(n), s)]])
+
+
+def subsets(n: int) -> np.ndarray:
+    return np.array(list(product((0, 1), repeat=n)))
+
+
+def random_survivors(n: int, s: int, patterns: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).permuted(np.tile(np.arange(n) >= s, (patterns, 1)), axis=1)
+
+
+def least_squares_error(code: Code, heard: np.ndarray) -> np.ndarray:
+    rows = [code.encoding.toarray()[row > 0] for row in heard]
+    c = [np.linalg.lstsq(B.T, np.ones(code.k), rcond=None)[0] @ B for B in rows]
+    return (np.abs(np.array(c) - 1) ** 2).mean(1)
+
+
+# --- exact codes (check 11) ---------------------------------------------------------------------------------
+
+EXACT = [
+    CyclicRepetition(8, 3),
+    CyclicMDS(7, 3),
+    CyclicMDS(8, 3, "real"),
+    CyclicMDS(7, 2, "real"),
+    ReedSolomon(9, 3),
+    ReedSolomon(9, 3, mask="cyclic"),
+    ReedSolomon(7, 2, k=5),
+    ReedSolomon(6, 2, k=11, mask="cyclic"),
+]
+
+
+@pytest.mark.parametrize("code", EXACT, ids=repr)
+def test_exact_for_every_straggler_set(code):
+    for s in range(code.s + 1):
+        decoding = code.decode(survivors(code.n, s))
+        assert decoding.residual.max() < 1e-11 and (decoding.coefficients == 1).all()
+    assert (code.assignment.sum(0) == code.s + 1).all()  # every partition on exactly s+1 workers
+    assert code.load.max() - code.load.min() <= 1 and code.load.sum() == code.k * (code.s + 1)
+
+
+@pytest.mark.parametrize("code", EXACT, ids=repr)
+def test_best_effort_below_the_quorum(code):
+    heard = random_survivors(code.n, code.s + 1, 20)
+    assert (code.decode(heard).error <= least_squares_error(code, heard) + 1e-9).all()
+
+
+def test_one_straggler_more_is_not_always_exact():
+    for code in EXACT:
+        assert code.decode(survivors(code.n, code.s + 1)).error.max() > 0.01
+
+
+@pytest.mark.parametrize("n", range(1, 9))
+def test_all_small_parameters_are_exact(n):
+    for s in range(n):
+        codes = [CyclicMDS(n, s), ReedSolomon(n, s), ReedSolomon(n, s, mask="cyclic")]
+        if (n - s) % 2 or s == 0:
+            codes.append(CyclicMDS(n, s, "real"))
+        for code in codes:
+            assert code.decode(survivors(n, s)).residual.max() < 1e-10
+
+
+def test_cyclic_mds_rows_are_shifts_of_one_polynomial():
+    for code in (CyclicMDS(9, 3), CyclicMDS(9, 4, "real")):
+        B = code.encoding.toarray()
+        for w in range(9):
+            np.testing.assert_allclose(B[w], np.roll(B[0], w), atol=1e-15)
+        spectrum = np.abs(np.fft.fft(B[0]))
+        assert (
+            spectrum[0] > 0.1 and (spectrum < 1e-12).sum() == code.s
+        )  # 1 is a codeword of the dual, s roots
+        assert code.length == (2 if code.field == "complex" else 1)
+
+
+def test_reed_solomon_weights_are_lagrange_at_zero():
+    n, s = 9, 3
+    code, a = ReedSolomon(n, s, mask="cyclic"), np.exp(2j * np.pi * np.arange(9) / 9)
+    t_0 = [np.prod([1 - x / a[j] for j in range(n) if j not in (0, 8, 7, 6)]) for x in a]  # of partition 0
+    assert np.flatnonzero(np.abs(t_0) > 1e-9).tolist() == [0, 6, 7, 8]
+    scale = np.abs(t_0).max()
+    np.testing.assert_allclose(code.encoding.toarray()[:, 0] * scale, t_0, atol=1e-9)
+    for F in (np.array([0, 2, 3, 5, 6, 8]), np.arange(1, 9)):
+        heard = np.isin(np.arange(n), F)
+        used = np.flatnonzero(code.decode([heard]).weights[0, 0])
+        assert len(used) >= n - s and np.isin(used, F).all()
+        lagrange = [np.prod([a[j] / (a[j] - a[i]) for j in used if j != i]) for i in used]
+        np.testing.assert_allclose(
+            code.decode([heard]).weights[0, 0, used], np.array(lagrange) * scale, rtol=1e-10
+        )
+
+
+def test_reed_solomon_balances_loads_for_any_k():
+    for n, s, k in product((5, 6, 7), (1, 2, 4), (1, 4, 9, 15)):
+        for mask in ("cyclic", "spread"):
+            load = ReedSolomon(n, s, k, mask).load
+            assert set(load) <= {k * (s + 1) // n, -(-k * (s + 1) // n)}
+
+
+def test_spread_supports_are_repetition_where_s_plus_1_divides_n():
+    B = ReedSolomon(12, 2).encoding.toarray()
+    np.testing.assert_allclose(np.abs(B[B != 0]), 1)
+    assert sorted({tuple(np.flatnonzero(row)) for row in B}) == [(i, i + 1, i + 2) for i in (0, 3, 6, 9)]
+
+
+@pytest.mark.parametrize(
+    ("code", "worst"),
+    [
+        (CyclicMDS(20, 6), 1e-11),
+        (CyclicMDS(30, 10), 5e-9),
+        (CyclicMDS(31, 10, "real"), 1e-9),
+        (ReedSolomon(30, 10, mask="cyclic"), 5e-9),
+        (ReedSolomon(30, 10), 1e-12),
+        (ReedSolomon(100, 10), 1e-11),
+        (ReedSolomon(200, 20), 1e-8),
+    ],
+    ids=repr,
+)
+def test_accuracy(code, worst):
+    heard = random_survivors(code.n, code.s, 20)
+    heard = np.concatenate([heard, np.arange(code.n)[None] >= code.s])  # and a run of neighbours
+    assert code.decode(heard).residual.max() < worst
+
+
+def test_where_rounding_wins_there_is_an_error_never_silence():
+    run = np.arange(101)[None] >= 10
+    with pytest.raises(DecodingError, match="did not decode"):
+        CyclicMDS(101, 10, "real").decode(run)
+    with pytest.raises(DecodingError, match="did not decode"):
+        ReedSolomon(100, 10, mask="cyclic").decode(run[:, 1:])
+    with pytest.raises(ParameterError, match="loses its accuracy for n=100, s=10"):
+        CyclicMDS(100, 10)
+
+
+# --- graphs and expander codes (check 12) --------------------------------------------------------------------
+
+
+def test_circulant_13_has_the_known_eigenvalue():
+    A = circulant(13, (1, 5))
+    assert (A == A.T).all() and (A.sum(0) == 4).all()
+    assert second_eigenvalue(A) == pytest.approx(2.6511, abs=5e-5)
+    j = np.arange(1, 13) * 2 * np.pi / 13
+    assert second_eigenvalue(A) == pytest.approx(np.abs(2 * np.cos(j) + 2 * np.cos(5 * j)).max())
+
+
+@pytest.mark.parametrize("q", [5, 9, 13, 17, 25, 29])
+def test_paley_graphs_are_strongly_regular(q):
+    A = paley(q)
+    d = (q - 1) // 2
+    assert (A == A.T).all() and not np.diag(A).any()
+    np.testing.assert_array_equal(A @ A, d * np.eye(q) + (d // 2 - 1) * A + d // 2 * (1 - np.eye(q) - A))
+    assert second_eigenvalue(A) == pytest.approx((1 + np.sqrt(q)) / 2)
+
+
+@pytest.mark.parametrize("m", range(2, 12))
+def test_margulis_graphs_expand(m):
+    A = margulis(m * m)
+    assert (A == A.T).all() and (A.sum(0) == 8).all()
+    assert second_eigenvalue(A) <= 5 * np.sqrt(2) + 1e-9
+
+
+EXPANDERS = [
+    ExpanderCode(13, offsets=(1, 5)),
+    ExpanderCode(12, offsets=(1, 3, 6)),
+    ExpanderCode(9, graph="paley"),
+    ExpanderCode(9, graph="margulis"),
+    RandomRegularCode(12, 3, seed=4),
+    RegularBipartiteCode(11, 3, seed=1),
+    RegularBipartiteCode(9, 7),
+]
+
+
+@pytest.mark.parametrize("code", EXPANDERS, ids=repr)
+def test_expander_bound_holds_for_every_straggler_set(code):
+    optimal = type(code)(**{**parameters(code), "decoder": "optimal"})
+    for s in range(code.n):
+        heard = survivors(code.n, s) if code.n <= 11 else random_survivors(code.n, s, 300)
+        bound = expander_bound(code.n, s, code.d, code.eigenvalue)
+        one_step, best = code.decode(heard).error, optimal.decode(heard).error
+        assert one_step.max() <= bound + 1e-12
+        assert (best <= one_step + 1e-9).all()
+    assert code.decode(survivors(code.n, code.n)).error == [1] == [expander_bound(code.n, code.n, 1, 0)]
+
+
+def parameters(code: Code) -> dict:
+    import inspect
+
+    return {name: getattr(code, name) for name in inspect.signature(type(code)).parameters}
+
+
+def test_one_step_weights():
+    code = ExpanderCode(13, offsets=(1, 5))
+    weights = code.decode(survivors(13, 2)).weights[:, 0]
+    np.testing.assert_allclose(weights, survivors(13, 2) * 13 / 11)
+    assert (
+        code.promise == "linear"
+        and ExpanderCode(13, offsets=(1, 5), decoder="optimal").promise == "least_squares"
+    )
+
+
+def test_random_regular_graphs():
+    for seed in range(20):
+        A = random_regular(10, 3, np.random.default_rng(seed))
+        assert (A == A.T).all() and (A.sum(0) == 3).all() and not np.diag(A).any() and A.max() == 1
+
+
+@pytest.mark.parametrize("n", range(1, 10))
+def test_biregular_matrices(n):
+    for d in range(n + 1):
+        A = random_biregular(n, d, np.random.default_rng(n + d))
+        assert (A.sum(0) == d).all() and (A.sum(1) == d).all() and np.isin(A, (0, 1)).all()
+
+
+def test_biregular_entries_are_equally_likely():
+    mean = np.mean([random_biregular(6, 2, np.random.default_rng(seed)) for seed in range(1500)], axis=0)
+    assert np.abs(mean - 1 / 3).max() < 4.5 * np.sqrt(2 / 9 / 1500)
+
+
+# --- optimal decoding in s dimensions ------------------------------------------------------------------------
+
+
+def test_optimal_decoding_equals_least_squares():
+    """Also where rows depend on each other, are zero, or outnumber the columns."""
+    random = np.random.default_rng(0)
+    for seed in range(120):
+        n, k = random.integers(2, 13, 2)
+        kind = seed % 4
+        if kind == 0:
+            code = BernoulliCode(int(n), max(1.0, k / 4), int(k), "optimal", seed)
+        elif kind == 1:
+            code = RegularBipartiteCode(int(n), int(random.integers(1, n + 1)), "optimal", seed)
+        elif kind == 2:
+            code = ExpanderCode(int(n) + 2, offsets=(1,), decoder="optimal")
+        else:
+            code = ApproximateCode(random.integers(-1, 2, (n, k)).astype(float), "optimal", 1)
+        heard = (random.random((25, code.n)) < random.uniform(0.5, 1)).astype(int)
+        np.testing.assert_allclose(code.decode(heard).error, least_squares_error(code, heard), atol=1e-10)
+
+
+# --- Bernoulli codes -----------------------------------------------------------------------------------------
+
+
+def test_bernoulli_mean_error():
+    heard = random_survivors(40, 10, 1)
+    errors = [BernoulliCode(40, 5, seed=seed).decode(heard).error[0] for seed in range(1500)]
+    assert bernoulli_error(1 / 8, 30) == pytest.approx(0.2333, abs=5e-5)
+    assert np.mean(errors) == pytest.approx(bernoulli_error(1 / 8, 30), abs=0.007)
+    assert np.mean(errors) == pytest.approx(
+        bernoulli_error(1 / 8, 30), abs=4 * np.std(errors) / np.sqrt(1500)
+    )
+
+
+def test_regularized_bernoulli_cuts_only_the_overloaded():
+    cut = 0
+    for seed in range(20):
+        full = BernoulliCode(30, 2, seed=seed).assignment
+        kept = RegularizedBernoulliCode(30, 2, seed=seed).assignment
+        heavy = full.sum(1) > 4
+        assert (kept <= full).all() and (kept[~heavy] == full[~heavy]).all()
+        assert (kept[heavy].sum(1) == 2).all()
+        cut += heavy.sum()
+    assert cut > 10
+
+
+# --- stochastic gradient coding ------------------------------------------------------------------------------
+
+
+def test_stochastic_mean_error_by_enumeration():
+    code, p = StochasticGradientCode(10, 3, 0.3, layout="cyclic"), 0.3
+    heard = subsets(10)
+    probability = (1 - p) ** heard.sum(1) * p ** (10 - heard.sum(1))
+    decoding = code.decode(heard)
+    assert probability @ decoding.error == pytest.approx(1 / 7, abs=1e-12) == stochastic_error(p, 3)
+    np.testing.assert_allclose(probability @ decoding.coefficients, 1)  # unbiased
+    assert (code.load == 3).all()
+
+
+def test_stochastic_holders_are_balanced_in_pairs():
+    copies = (1, 2, 4, 4)
+    held = np.array(
+        [StochasticGradientCode(8, copies, 0.2, k=4, seed=seed).assignment for seed in range(800)]
+    )
+    assert (held.sum(1) == copies).all()
+    shared = np.einsum("swi,swj->ij", held.astype(int), held.astype(int)) / 800
+    expected = np.outer(copies, copies) / 8
+    off = ~np.eye(4, dtype=bool)
+    np.testing.assert_allclose(shared[off], expected[off], atol=0.15)
+
+
+# --- repetition and ErasureHead ------------------------------------------------------------------------------
+
+
+def test_repetition_mean_error():
+    heard = survivors(12, 5)
+    mean = FractionalRepetition(12, 3).decode(heard).error.mean()
+    assert mean == pytest.approx(0.0454545, abs=5e-8) == frc_mean_error(12, 3, 5)
+
+
+# --- graph codes ---------------------------------------------------------------------------------------------
+
+GRAPH_CODES = [
+    GraphCode(30, 3, seed=1),
+    GraphCode(24, 4),
+    GraphCode(14, 2, graph="circulant", offsets=(1,)),
+    GraphCode(16, 4, graph="circulant", offsets=(1, 3)),
+    GraphCode(3, 2, graph="circulant", offsets=(1,)),
+]
+
+
+@pytest.mark.parametrize("code", GRAPH_CODES, ids=repr)
+def test_component_decoder_is_the_pseudoinverse(code):
+    random = np.random.default_rng(0)
+    heard = (random.random((300, code.n)) < random.uniform(0.1, 1, (300, 1))).astype(int)
+    decoding = code.decode(heard)
+    best = Code.weights(code, heard)[:, 0] @ code.encoding
+    np.testing.assert_allclose(decoding.coefficients, best, atol=1e-9)  # the best c is unique
+    ends = np.array([np.flatnonzero(row) for row in code.encoding.toarray()])
+    formula = [graph_error(code.k, ends[row > 0]) for row in heard]
+    np.testing.assert_allclose(decoding.error, formula, atol=1e-12)
+    assert (code.load == 2).all() and (code.assignment.sum(0) == code.d).all()
+
+
+@pytest.mark.parametrize(
+    ("edges", "error"),
+    [
+        ([], 1),
+        ([(0, 1)], 4 / 6),
+        ([(0, 1), (1, 2)], (1 / 3 + 3) / 6),
+        ([(0, 1), (0, 2), (0, 3), (0, 4)], (9 / 5 + 1) / 6),
+        ([(0, 1), (1, 2), (2, 0)], 3 / 6),
+        ([(0, 1), (1, 2), (2, 3), (3, 0), (4, 5)], 0),
+        ([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5)], 0),
+    ],
+)
+def test_components_one_by_one(edges, error):
+    assert graph_error(6, edges) == pytest.approx(error)
+    ends = np.array(edges, dtype=int).reshape(-1, 2)
+    c = np.bincount(ends.ravel(), np.repeat(edge_weights(6, ends), 2), minlength=6)
+    assert ((c - 1) ** 2).mean() == pytest.approx(error)
+
+
+def test_a_long_path_decodes_in_linear_time():
+    k = 100_001
+    ends = np.stack([np.arange(k - 1), np.arange(1, k)], axis=1)[:, ::-1]
+    c = np.bincount(ends.ravel(), np.repeat(edge_weights(k, ends), 2), minlength=k)
+    assert ((c - 1) ** 2).sum() == pytest.approx(1 / k)
+
+
+def test_shuffled_circulant_is_the_same_graph():
+    codes = [GraphCode(14, 4, graph="circulant", offsets=(1, 2), seed=seed) for seed in (0, 1)]
+    assert (codes[0].encoding != codes[1].encoding).nnz
+    for code in codes:
+        B = code.encoding.toarray()
+        assert second_eigenvalue(B.T @ B - 4 * np.eye(7)) == pytest.approx(
+            second_eigenvalue(circulant(7, (1, 2)))
+        )
+
+
+# --- iterative decoding --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "code", [ExpanderCode(13, offsets=(1, 5)), BernoulliCode(12, 3, k=9, seed=3), CyclicMDS(7, 3)], ids=repr
+)
+def test_iterates_fall_to_the_optimal_error(code):
+    heard = np.concatenate([random_survivors(code.n, s, 8) for s in (1, 4, code.n)])
+    weights, bound = iterate(code, heard, steps=4000)
+    optimal = least_squares_error(code, heard)
+    assert (bound[:, 0] == 1).all() and (np.diff(bound, axis=1) <= 1e-14).all()
+    assert (bound >= optimal[:, None] - 1e-12).all()
+    np.testing.assert_allclose(bound[:, -1], optimal, atol=1e-3)
+    np.testing.assert_allclose((np.abs(weights @ code.encoding - 1) ** 2).mean(1), bound[:, -1], atol=1e-12)
+    assert not weights[~code.received(heard)].any()
+
+
+def test_iterates_are_the_powers_of_the_definition():
+    code = ExpanderCode(9, graph="paley")
+    A = code.encoding.toarray()[2:].T
+    step = np.eye(9) - A @ A.T / np.linalg.norm(A, 2) ** 2
+    u = [np.linalg.matrix_power(step, t) @ np.ones(9) for t in range(6)]
+    bound = iterate(code, [[0, 0] + 7 * [1]], steps=5).bound[0]
+    np.testing.assert_allclose(bound, [v @ v / 9 for v in u])
+
+
+# --- circulant multi-message code ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sizes", [(1, 2), (1, 1, 2), (2, 3), (5,)])
+def test_circulant_recovers_what_the_span_holds(sizes):
+    code = CirculantMultiMessage(6, sizes)
+    heard = np.random.default_rng(0).integers(0, len(sizes) + 1, (150, 6))
+    coefficients = code.decode(heard).coefficients
+    for row, c in zip(heard, coefficients, strict=True):
+        B = code.encoding.toarray()[code.received(row[None])[0]]
+        rank = np.linalg.matrix_rank(B) if len(B) else 0
+
+        def spans(v, B=B, rank=rank):
+            return np.linalg.matrix_rank(np.vstack([B, v])) == rank
+
+        expected = np.ones(6) if spans(np.ones(6)) else [spans(e) for e in np.eye(6)]
+        np.testing.assert_array_equal(c, expected)
+
+
+def test_circulant_sends_disjoint_runs():
+    code = CirculantMultiMessage(40, (1, 2, 3))
+    assert code.encoding.shape == (120, 40) and (code.load == 6).all()
+    np.testing.assert_array_equal(code.work(2), 3)
+    assert np.flatnonzero(code.encoding.toarray()[3 * 38 + 2]).tolist() == [1, 2, 3]
+
+
+# --- what is refused -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: CyclicMDS(5, 5), "0 <= s < n, got n=5, s=5"),
+        (lambda: CyclicMDS(8, 4, "real"), "opposite parity, got n=8, s=4; take s=5"),
+        (lambda: CyclicMDS(8, 4, "reel"), "unknown field 'reel'; did you mean 'real'"),
+        (lambda: ReedSolomon(5, -1), "0 <= s < n, got n=5, s=-1"),
+        (lambda: ReedSolomon(5, 1, k=0), "k >= 1, got k=0"),
+        (lambda: ReedSolomon(5, 1, mask="spred"), "did you mean 'spread'"),
+        (lambda: ExpanderCode(9, graph="pally"), "did you mean 'paley'"),
+        (lambda: ExpanderCode(9, graph="paley", decoder="best"), "unknown decoder 'best'"),
+        (lambda: ExpanderCode(9), "needs offsets, such as"),
+        (lambda: ExpanderCode(9, offsets=(1, 1)), r"distinct offsets between 1 and n/2, got \[1, 1\]"),
+        (lambda: ExpanderCode(9, offsets=(5,)), r"n=9 .* got \[5\]"),
+        (lambda: ExpanderCode(11, graph="paley"), "prime power n with n mod 4 = 1.* got n=11"),
+        (lambda: ExpanderCode(10, graph="margulis"), "a square n >= 4, got n=10"),
+        (lambda: RandomRegularCode(5, 3), "n d even, got n=5, d=3"),
+        (lambda: RandomRegularCode(5, 5), "1 <= d < n, got n=5, d=5"),
+        (lambda: RegularBipartiteCode(5, 6), "1 <= d <= n, got n=5, d=6"),
+        (lambda: BernoulliCode(5, 6), "0 < d <= k, got n=5, d=6, k=5"),
+        (lambda: StochasticGradientCode(5, 6, 0.1), "1 <= d <= n .* got n=5, k=5, d=6"),
+        (lambda: StochasticGradientCode(5, (1, 2), 0.1), r"d=\(1, 2\)"),
+        (lambda: StochasticGradientCode(5, 2, 1.0), "0 <= p < 1, got p=1.0"),
+        (lambda: StochasticGradientCode(5, 2, 0.1, layout="cycle"), "did you mean 'cyclic'"),
+        (lambda: GraphCode(10, 3), "k = 2n/d vertices, an integer above d, got n=10, d=3"),
+        (lambda: GraphCode(6, 4), "got n=6, d=4"),
+        (
+            lambda: GraphCode(10, 4, graph="circulant", offsets=(1,)),
+            r"degree d, got d=4, offsets=\(1,\) on k=5",
+        ),
+        (lambda: GraphCode(10, 4, graph="circular"), "did you mean 'circulant'"),
+        (lambda: CirculantMultiMessage(5, (1, 2, 3)), r"at most n, got n=5, sizes=\(1, 2, 3\)"),
+        (lambda: iterate(ExpanderCode(9, graph="paley"), [9 * [1]], -1), "steps >= 0, got -1"),
+        (lambda: expander_bound(5, 6, 3, 1), "0 <= s <= n, got n=5, s=6"),
+        (lambda: expander_bound(5, 1, 3, 4), "0 <= eigenvalue <= d"),
+        (lambda: bernoulli_error(0, 3), "0 < p <= 1"),
+        (lambda: stochastic_error(1, 3), "0 <= p < 1"),
+        (lambda: graph_error(2, [(0, 2)]), r"0 to k-1 = 1, got \[\(0, 2\)\]"),
+    ],
+)
+def test_refusals(make, sentence):
+    with pytest.raises(ParameterError, match=sentence):
+        make()

@@ -1,0 +1,1028 @@
+"""Buyukates, Ozfatura, Ulukus, Gunduz (arXiv 2011.01922): clusters, placements, two-state workers, exact means.
+
+The library places many slow sets at once. Here it meets the paper's rule written out for one of them.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from itertools import combinations, product
+from math import comb
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from scipy.stats import kstest
+
+import gcexp.schemes.placement as placement_module
+from gcexp.codes import CyclicRepetition
+from gcexp.codes.clustered import Clustered
+from gcexp.delays.markov import TwoStateMarkov
+from gcexp.errors import ParameterError
+from gcexp.schemes import Decodable
+from gcexp.schemes.placement import (
+    Best,
+    Greedy,
+    Home,
+    best_clusters,
+    cluster_matrix,
+    greedy_clusters,
+    home,
+    membership,
+    seats,
+    stored,
+)
+from gcexp.theory.dynamic_clustering import (
+    expected_time,
+    expected_time_of_counts,
+    lower_bound_durations,
+    mean_time,
+    order_statistic,
+    recoverable_sets,
+    slow_probability,
+    slow_threshold,
+)
+
+CONF = Path(__file__).resolve().parents[2] / "conf"
+SHIFTS = (1, 3, 1)
+MATRIX = cluster_matrix(12, 4, [(1,), (3,), (1,)])
+ALLOWED = membership(MATRIX)
+LAW = {"alpha": 0.01, "mu_s": 0.1, "mu_f": 10.0}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A simulation of the paper: n workers, P clusters, load r, m memberships."""
+
+    n: int
+    P: int
+    r: int
+    m: int
+    initial_slow: int
+
+    @property
+    def delay(self):
+        return TwoStateMarkov(p=0.05, initial_slow=self.initial_slow, **LAW)
+
+    @property
+    def groups(self):
+        """Groups and spare workers of GC, GC-SC and the lower bound."""
+        return {"gc": (1, self.r - 1), "sc": (self.P, self.r - 1), "lb": (1, self.P * (self.r - 1))}
+
+
+ONE, TWO = Setting(12, 4, 2, 2, 4), Setting(20, 5, 3, 3, 6)
+
+
+@cache
+def clustered(n: int, P: int, r: int, layout: str = "row") -> Clustered:
+    return Clustered(n, P, r, layout)
+
+
+@cache
+def draws(setting: Setting, delay: TwoStateMarkov, seeds: int, iterations: int = 400):
+    return delay.draw(tuple(range(seeds)), iterations, setting.n)
+
+
+def arrivals(setting: Setting, drawn) -> np.ndarray:
+    return drawn.arrival(setting.r / setting.n, 1.0)
+
+
+@dataclass(frozen=True)
+class Game:
+    """Plays one iteration, for rules that go by what the master saw."""
+
+    code: Clustered
+    arrival: np.ndarray
+
+    @property
+    def shape(self):
+        return self.arrival.shape
+
+    def __call__(self, t, seated):
+        arrived = self.arrival[:, t]
+        at = np.take_along_axis(arrived, seated.astype(int), axis=1)[:, None]
+        return arrived, Decodable().stop(self.code, lambda r=1: at)[0][:, 0]
+
+
+def durations(setting: Setting, drawn, rule=None, clusters: int | None = None) -> np.ndarray:
+    """Iteration times (S, T) of GC (clusters=1), GC-SC (no rule) or GC-DC: the draws reindexed by the seats."""
+    code = clustered(
+        setting.n, setting.P if clusters is None else clusters, setting.r, getattr(rule, "layout", "row")
+    )
+    at = arrivals(setting, drawn)
+    if rule is not None:
+        rule.check(code)
+        seated = rule.seat(drawn.is_slow, drawn.seeds, Game(code, at))
+        assert (np.sort(seated, axis=2) == np.arange(setting.n)).all()
+        at = np.take_along_axis(at, seated.astype(int), axis=2)
+    return Decodable().stop(code, lambda r=1: at)[0]
+
+
+@cache
+def simulated(
+    setting: Setting, name: str, seeds: int = 100, delay: TwoStateMarkov | None = None
+) -> np.ndarray:
+    drawn = draws(setting, delay or setting.delay, seeds)
+    if name == "lb":
+        return lower_bound_durations(arrivals(setting, drawn), setting.P, setting.r)
+    rules = {
+        "gc": None,
+        "sc": None,
+        "dc": rule(setting),
+        "perfect": rule(setting, observe="perfect"),
+        "same": rule(setting, swap_rule="same_class"),
+        "same perfect": rule(setting, swap_rule="same_class", observe="perfect"),
+    }
+    return durations(setting, drawn, rules[name], 1 if name == "gc" else None)
+
+
+def rule(setting: Setting, kind=Greedy, **more):
+    return kind(**{"clusters": setting.P, "memberships": setting.m} | more)
+
+
+def slow_sets(n: int, s: int) -> np.ndarray:
+    """All sets of s slow workers, boolean (C(n,s), n)."""
+    slow = np.zeros((comb(n, s), n), dtype=bool)
+    for row, chosen in zip(slow, combinations(range(n), s), strict=True):
+        row[list(chosen)] = True
+    return slow
+
+
+def workers(n: int, *chosen: int) -> np.ndarray:
+    return np.isin(np.arange(n), chosen)
+
+
+def slow_counts(cluster: np.ndarray, is_slow: np.ndarray, P: int) -> np.ndarray:
+    """Slow workers in each cluster, (U, P)."""
+    return ((cluster[:, None] == np.arange(P)[:, None]) & is_slow[:, None]).sum(2)
+
+
+def reference(allowed, is_slow, swap_rule="first_fit", order_mode="static"):
+    """The rule of the paper for one slow set: cluster of each worker, the two orders, chains used."""
+    P, n = allowed.shape
+    l, at, orders, chains = n // P, {}, [], 0
+
+    def room(q):
+        return sum(x == q for x in at.values()) < l
+
+    fast, slow = ([w for w in range(n) if is_slow[w] == state] for state in (False, True))
+    for members in (fast, slow) if len(fast) >= len(slow) else (slow, fast):
+        order = sorted(range(P), key=lambda q: (sum(allowed[q, w] for w in members), q))  # noqa: B023
+        orders.append(order)
+        placed = True
+        while placed:
+            placed = False
+            for q in order:
+                w = next((w for w in members if w not in at and allowed[q, w]), None)
+                if room(q) and w is not None:
+                    at[w], placed = q, True
+            if order_mode == "refresh":
+                left = [w for w in members if w not in at]
+                order = sorted(range(P), key=lambda q: (sum(allowed[q, w] for w in left), q))  # noqa: B023
+    for w in [w for w in range(n) if w not in at]:
+        mine = np.flatnonzero(allowed[:, w]).tolist()
+        if direct := [q for q in mine if room(q)]:
+            at[w] = direct[0]
+            continue
+        swaps = [
+            (q, x, v)
+            for q in range(P)
+            if room(q)
+            for x in mine
+            for v in range(n)
+            if at.get(v) == x and allowed[q, v]
+        ]
+        if swap_rule == "same_class":
+            swaps = [c for c in swaps if is_slow[c[2]] == is_slow[w]] or swaps
+        if swaps:
+            q, x, v = swaps[0]
+            at[v], at[w] = q, x
+            continue
+        chains += 1
+        queue, seen = deque([[(w, x)] for x in mine]), set(mine)
+        while queue:
+            chain = queue.popleft()
+            end = chain[-1][1]
+            if room(end):
+                at.update(chain)
+                break
+            for v in [v for v in range(n) if at.get(v) == end]:
+                for x in np.flatnonzero(allowed[:, v]).tolist():
+                    if x not in seen:
+                        seen.add(x)
+                        queue.append([*chain, (v, x)])
+    return [at[w] for w in range(n)], orders, chains
+
+
+# --- (f) 0, 1: the code -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n", "r"), [(12, 2), (20, 3), (3, 2), (4, 3), (5, 5), (6, 1)])
+def test_any_n_minus_r_plus_one_rows_decode(n, r):
+    code, rng = clustered(n, 1, r), np.random.default_rng(0)
+    silent = list(combinations(range(n), r - 1))
+    if len(silent) > 800:
+        silent = [silent[i] for i in rng.choice(len(silent), 800, replace=False)]
+    heard = np.ones((len(silent), n), dtype=int)
+    for row, chosen in zip(heard, silent, strict=True):
+        row[list(chosen)] = 0
+    decoding = code.decode(heard)
+    assert decoding.residual.max() < 1e-12 and (decoding.coefficients == 1).all()
+    if 2 <= r < n:
+        consecutive = np.ones((n, n), dtype=int)
+        for first in range(n):
+            consecutive[first, (first + np.arange(r)) % n] = 0
+        assert (code.decode(consecutive).error > 0.01).all()  # nobody holds partition first + r - 1
+
+
+def test_random_coefficients_are_chosen_for_accuracy():
+    """The spread of random H is 1e-13 to 1e-8; the best of 20 keeps every decode exact to 1e-11."""
+    heard = np.ones((190, 20), dtype=int)
+    for row, chosen in zip(heard, combinations(range(20), 2), strict=True):
+        row[list(chosen)] = 0
+    g = np.random.default_rng(0).standard_normal((20, 40))
+
+    def error(code):
+        off = code.decode(heard).weights[:, 0] @ code.encode(g) - g.sum(0)
+        return np.linalg.norm(off, axis=1).max() / np.linalg.norm(g.sum(0))
+
+    chosen = [error(Clustered(20, 1, 3, seed=seed)) for seed in range(10)]
+    drawn = [error(CyclicRepetition(n=20, s=2, construction="gaussian", seed=seed)) for seed in range(200)]
+    assert max(chosen) < 1e-11 < 1e-10 < max(drawn)
+
+
+@pytest.mark.parametrize(("n", "r"), [(100, 6), (200, 10)])
+def test_large_clusters_still_decode(n, r):
+    code, rng = Clustered(n, 1, r), np.random.default_rng(0)
+    heard = np.ones((200, n), dtype=int)
+    np.put_along_axis(heard, rng.permuted(np.tile(np.arange(n), (200, 1)), axis=1)[:, : r - 1], 0, axis=1)
+    assert code.decode(heard).residual.max() < 1e-7
+
+
+def test_all_clusters_share_one_code():
+    code = clustered(12, 4, 2)
+    blocks = [code.encoding.toarray()[q::4, 3 * q : 3 * q + 3] for q in range(4)]
+    assert all((block == blocks[0]).all() for block in blocks)
+    assert np.count_nonzero(code.encoding.toarray()) == 12 * 2
+
+
+def test_static_tables():
+    """Who holds what in the running example, matrix (5) of the paper, and the same clusters side by side."""
+    held = clustered(12, 4, 2).assignment
+    expected = np.array([[0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11], [1, 4, 7, 10, 2, 5, 8, 11, 0, 3, 6, 9]])
+    for w in range(12):
+        assert set(np.flatnonzero(held[w])) == set(expected[:, w])
+    column = clustered(12, 4, 2, "column")
+    assert [quorum.workers for quorum in column.quorums] == [(0, 1, 2), (3, 4, 5), (6, 7, 8), (9, 10, 11)]
+    np.testing.assert_array_equal(column.encoding.toarray(), held_by_order(clustered(12, 4, 2), column))
+
+
+def held_by_order(row: Clustered, column: Clustered) -> np.ndarray:
+    order = [w for quorum in row.quorums for w in quorum.workers]
+    assert [w for quorum in column.quorums for w in quorum.workers] == list(range(row.n))
+    return row.encoding.toarray()[order]
+
+
+def test_static_clusters_decode_exactly_where_every_cluster_does():
+    """D2, D3: all 4096 patterns. GC-SC needs 2 of 3 per cluster; 256 straggler sets against 13 of GC."""
+    heard = np.array(list(product((0, 1), repeat=12)))
+    for P, sets in ((4, 256), (1, 13)):
+        code = clustered(12, P, 2)
+        exact = (code.decode(heard).coefficients == 1).all(1)
+        np.testing.assert_array_equal(exact, code.met(heard))
+        stragglers = np.bincount(12 - heard[exact].sum(1), minlength=13)
+        np.testing.assert_array_equal(stragglers, recoverable_sets(12, P, 2))
+        assert exact.sum() == sets
+    assert stragglers[:2].tolist() == [1, 12]  # GC: any single straggler, nothing more
+    np.testing.assert_array_equal(recoverable_sets(12, 4, 2)[:6], [1, 12, 54, 108, 81, 0])
+
+
+def test_one_message_of_one_gradient_each():
+    """D1, D4: equal communication; load 2; 6 of 12 partitions stored, 6 codewords of 15 supports."""
+    for P in (1, 4):
+        code = clustered(12, P, 2)
+        assert (code.messages == 1).all() and code.length == 1 and (code.load == 2).all()
+    assert (stored(MATRIX).sum(1) == 6).all() and comb(6, 2) == 15
+    assert (stored(cluster_matrix(20, 5, [(1, 2)] * 4)).sum(1) == 12).all()
+
+
+def test_stored_partitions_are_those_of_the_codewords():
+    """Minimum memory, equation (11) with equality: the union of the supports a worker may be given."""
+    code = clustered(12, 4, 2)
+    for w in range(12):
+        may = [j for q in np.flatnonzero(ALLOWED[:, w]) for j in code.quorums[q].workers]
+        assert len(may) == 6
+        np.testing.assert_array_equal(code.assignment[may].any(0), stored(MATRIX)[w])
+
+
+# --- (f) 2, 3: the running example ---------------------------------------------------------------------------------
+
+
+def test_cluster_matrix_of_the_example():
+    expected = [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11], [3, 0, 1, 2], [5, 6, 7, 4], [11, 8, 9, 10]]
+    np.testing.assert_array_equal(MATRIX, expected)
+    np.testing.assert_array_equal(
+        Greedy(clusters=4, memberships=2, shifts=SHIFTS).matrix(12, seed=5), expected
+    )
+    columns = [[0, 3, 4, 5, 8, 11], [0, 1, 5, 6, 8, 9], [1, 2, 6, 7, 9, 10], [2, 3, 4, 7, 10, 11]]
+    np.testing.assert_array_equal(np.sort(MATRIX, axis=0).T, columns)
+
+
+@pytest.mark.parametrize(("n", "P", "m"), [(12, 4, 2), (20, 5, 3), (20, 10, 2), (16, 4, 4), (6, 3, 1)])
+@pytest.mark.parametrize("layout", ["row", "column"])
+def test_random_cluster_matrices(n, P, m, layout):
+    for seed in range(20):
+        matrix = Greedy(clusters=P, memberships=m, layout=layout).matrix(n, seed)
+        assert matrix.shape == (m * n // P, P)
+        assert all(len(set(column)) == len(column) for column in matrix.T)
+        assert (membership(matrix).sum(0) == m).all() and (stored(matrix).sum(1) == m * n // P).all()
+        at_home, row = home(n, P, layout)
+        assert (matrix[row, at_home] == np.arange(n)).all()
+        if m < P:
+            fewer = Greedy(clusters=P, memberships=max(m - 1, 1), layout=layout).matrix(n, seed)
+            np.testing.assert_array_equal(matrix[: len(fewer)], fewer)  # more memberships add, never move
+
+
+@pytest.mark.parametrize(
+    ("swap_rule", "clusters"),
+    [
+        ("first_fit", [{0, 3, 5}, {6, 8, 9}, {1, 2, 7}, {4, 10, 11}]),
+        ("same_class", [{0, 4, 5}, {6, 8, 9}, {1, 2, 7}, {3, 10, 11}]),
+    ],
+)
+def test_example_placement(swap_rule, clusters):
+    slow = workers(12, 0, 2, 4, 6, 10)
+    assert (ALLOWED & ~slow).sum(1).tolist() == [4, 4, 3, 3]
+    cluster, orders, chains = reference(ALLOWED, slow, swap_rule)
+    assert orders == [[2, 3, 0, 1], [0, 1, 2, 3]] and chains == 0
+    placed = greedy_clusters(ALLOWED[None], slow[None], swap_rule)
+    np.testing.assert_array_equal(placed[0], cluster)
+    assert [set(np.flatnonzero(placed[0] == q)) for q in range(4)] == clusters
+
+
+def test_codewords_of_the_example():
+    """Cluster 0: worker 0 keeps c[0,0], 3 takes c[1,0], 5 takes c[2,0]."""
+    played = seats(greedy_clusters(ALLOWED[None], workers(12, 0, 2, 4, 6, 10)[None]), 4)[0]
+    assert played[[0, 4, 8]].tolist() == [0, 3, 5]
+    assert played[[1, 5, 9]].tolist() == [6, 8, 9]  # 9 is at home in row 2, 6 and 8 take rows 0 and 1
+    assert played[[2, 6, 10]].tolist() == [2, 1, 7] and played[[3, 7, 11]].tolist() == [4, 10, 11]
+
+
+def test_two_workers_replace_two_others():
+    """D5, section IV-C: slow {2,4,6,10}; statically cluster 2 is all slow, then one slow worker is in each."""
+    slow = workers(12, 2, 4, 6, 10)[None]
+    placed = greedy_clusters(ALLOWED[None], slow)
+    assert [set(np.flatnonzero(placed[0] == q)) for q in range(4)] == [
+        {0, 4, 8},
+        {5, 6, 9},
+        {1, 2, 7},
+        {3, 10, 11},
+    ]
+    assert slow_counts(home(12, 4)[0][None], slow, 4)[0].tolist() == [1, 0, 3, 0]
+    times = expected_time_of_counts([[1, 0, 3, 0], [1, 1, 1, 1]], 3, 1, load=2, **LAW)
+    np.testing.assert_allclose(times, [16.687, 0.558], atol=1e-3)
+
+
+def test_greedy_does_not_always_manage():
+    slow = workers(12, 2, 6, 10)[None]
+    for swap_rule in ("first_fit", "same_class"):
+        for order_mode, counts in (("static", [0, 1, 0, 2]), ("refresh", [0, 0, 1, 2])):
+            placed = greedy_clusters(ALLOWED[None], slow, swap_rule, order_mode)
+            assert slow_counts(placed, slow, 4)[0].tolist() == counts
+    assert slow_counts(best_clusters(ALLOWED[None], slow), slow, 4)[0].tolist() == [0, 1, 1, 1]
+    times = expected_time_of_counts([[0, 1, 0, 2], [0, 0, 3, 0]], 3, 1, load=2, **LAW)
+    np.testing.assert_allclose(times, [10.030, 16.687], atol=1e-3)
+
+
+# --- (f) 4: placements ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n", "P", "m"),
+    [(12, 4, 2), (20, 5, 3), (20, 10, 2), (24, 8, 2), (15, 5, 3), (16, 4, 4), (6, 6, 2), (5, 1, 1)],
+)
+def test_random_placements(n, P, m, monkeypatch):
+    """As the rule written out; one swap is enough where 2m >= P, and a chain is needed for (20, 10, 2)."""
+    chains, chain = [], placement_module._chain
+    monkeypatch.setattr(placement_module, "_chain", lambda *given: chains.append(given[0]) or chain(*given))
+    rng, count = np.random.default_rng(0), 600
+    matrices = [Greedy(clusters=P, memberships=m).matrix(n, seed) for seed in range(count)]
+    allowed = np.stack([membership(matrix) for matrix in matrices])
+    slow = rng.random((count, n)) < rng.random((count, 1))
+    for swap_rule, order_mode in product(("first_fit", "same_class"), ("static", "refresh")):
+        placed = greedy_clusters(allowed, slow, swap_rule, order_mode)
+        assert np.take_along_axis(allowed, placed[:, None], axis=1).all()
+        assert (slow_counts(placed, np.ones_like(slow), P) == n // P).all()
+        if m == P:
+            counts = slow_counts(placed, slow, P)
+            assert (counts.max(1) - counts.min(1)).max() <= 1
+        for u in range(0, count, 6):
+            assert placed[u].tolist() == reference(allowed[u], slow[u], swap_rule, order_mode)[0]
+    assert not chains if 2 * m >= P else (chains or (n, P, m) != (20, 10, 2))
+
+
+def test_chains_are_those_of_the_rule():
+    rng = np.random.default_rng(1)
+    allowed = np.stack(
+        [membership(Greedy(clusters=10, memberships=2).matrix(20, seed)) for seed in range(400)]
+    )
+    slow = rng.random((400, 20)) < 0.4
+    placed = greedy_clusters(allowed, slow)
+    found = [reference(a, s) for a, s in zip(allowed, slow, strict=True)]
+    assert sum(chains for _, _, chains in found) > 5
+    np.testing.assert_array_equal(placed, [cluster for cluster, _, _ in found])
+
+
+@pytest.mark.parametrize("layout", ["row", "column"])
+def test_seats_are_the_placed_clusters(layout):
+    """The workers of a cluster play its codewords; who is at home keeps its own."""
+    greedy = Greedy(clusters=5, memberships=3, layout=layout)
+    allowed = np.stack([membership(greedy.matrix(20, seed)) for seed in range(50)])
+    placed = greedy_clusters(allowed, np.random.default_rng(0).random((50, 20)) < 0.5)
+    played = seats(placed, 5, layout)
+    for cluster, player in zip(placed, played, strict=True):
+        for q, quorum in enumerate(clustered(20, 5, 3, layout).quorums):
+            there = np.flatnonzero(cluster == q)
+            assert set(player[list(quorum.workers)]) == set(there)
+            stay = [w for w in quorum.workers if cluster[w] == q]
+            assert player[stay].tolist() == stay
+            rest = [player[j] for j in quorum.workers if j not in stay]
+            assert rest == sorted(rest)
+
+
+def test_threshold_stays_n_minus_r_plus_one():
+    """D6: whatever the placement, r slow workers in one cluster block decoding, and any r-1 slow workers do not."""
+    code = clustered(12, 4, 2)
+    for slow in slow_sets(12, 4)[::50]:
+        cluster = greedy_clusters(ALLOWED[None], slow[None])
+        played = seats(cluster, 4)[0]
+        by_worker = code.encoding.toarray()[np.argsort(played)]  # row of each worker in this iteration
+        heard = 1 - slow_sets(12, 2)
+        exact = np.array([residual(by_worker[row > 0]) for row in heard]) < 1e-6
+        pairs = np.array([np.flatnonzero(row == 0) for row in heard])
+        np.testing.assert_array_equal(~exact, cluster[0][pairs[:, 0]] == cluster[0][pairs[:, 1]])
+        assert all(residual(np.delete(by_worker, w, axis=0)) < 1e-6 for w in range(12))
+
+
+def residual(rows: np.ndarray) -> float:
+    a = np.linalg.lstsq(rows.T, np.ones(rows.shape[1]), rcond=None)[0]
+    return float(np.abs(a @ rows - 1).max())
+
+
+# --- (f) 5: counts of recoverable sets -----------------------------------------------------------------------------
+
+
+def separated(allowed, s, place) -> np.ndarray:
+    """Which sets of s slow workers end with at most one in each cluster."""
+    slow = slow_sets(allowed.shape[1], s)
+    placed = place(np.broadcast_to(allowed, (len(slow), *allowed.shape)), slow)
+    return slow_counts(placed, slow, len(allowed)).max(1) <= 1
+
+
+def static(allowed, slow):
+    return np.tile(home(allowed.shape[2], allowed.shape[1])[0], (len(slow), 1))
+
+
+def test_recoverable_sets_of_the_example():
+    found = {
+        place: [separated(ALLOWED, s, place) for s in range(6)]
+        for place in (static, greedy_clusters, best_clusters)
+    }
+    assert [s.sum() for s in found[static]] == [1, 12, 54, 108, 81, 0]
+    assert [s.sum() for s in found[greedy_clusters]] == [1, 12, 64, 149, 302, 0]
+    assert [s.sum() for s in found[best_clusters]] == [1, 12, 66, 216, 423, 0]
+    assert [sum(s.sum() for s in sets) for sets in found.values()] == [256, 528, 718]
+    lost = [(a & ~b).sum() for a, b in zip(found[static], found[greedy_clusters], strict=True)]
+    assert lost == [0, 0, 2, 30, 26, 0]  # greedy loses sets to static, the best placement none
+    assert not any((a & ~b).any() for a, b in zip(found[static], found[best_clusters], strict=True))
+    pairs = [set(np.flatnonzero(row)) for row in slow_sets(12, 2)[~found[greedy_clusters][2]]]
+    assert pairs == [{1, 6}, {6, 9}]
+
+
+def test_same_class_separates_a_few_more():
+    counts = [separated(ALLOWED, s, lambda a, b: greedy_clusters(a, b, "same_class")).sum() for s in range(5)]
+    assert counts == [1, 12, 64, 149, 306]
+
+
+def test_greedy_can_lose_to_static():
+    allowed = membership(cluster_matrix(10, 5, [(1,), (2,)]))
+    assert (separated(allowed, 2, greedy_clusters).sum(), separated(allowed, 2, static).sum()) == (36, 40)
+
+
+# --- the rules -----------------------------------------------------------------------------------------------------
+
+
+def test_state_is_perfect_one_iteration_late():
+    drawn = draws(ONE, ONE.delay, 5)
+    for kind in (Greedy, Best):
+        late = rule(ONE, kind).seat(drawn.is_slow, drawn.seeds)
+        now = rule(ONE, kind, observe="perfect").seat(drawn.is_slow, drawn.seeds)
+        np.testing.assert_array_equal(late[:, 1:], now[:, :-1])
+        assert (late[:, 0] == np.arange(12)).all()  # nothing is known yet
+
+
+@pytest.mark.parametrize("observe", ["state", "perfect", "arrival", "threshold", "censored"])
+@pytest.mark.parametrize("kind", [Greedy, Best])
+def test_one_membership_is_static_clustering(kind, observe):
+    """(f) 6."""
+    drawn = draws(TWO, TWO.delay, 5, 100)
+    more = {"threshold": 1.4} if observe in ("threshold", "censored") else {}
+    np.testing.assert_array_equal(
+        durations(TWO, drawn, rule(TWO, kind, memberships=1, observe=observe, **more)), durations(TWO, drawn)
+    )
+    np.testing.assert_array_equal(durations(TWO, drawn, Home()), durations(TWO, drawn))
+
+
+def test_memory_instead_of_memberships():
+    drawn = draws(TWO, TWO.delay, 3)
+    for memory, m in ((4, 1), (11, 2), (12, 3), (15, 3), (20, 5), (50, 5)):
+        by_memory = Greedy(clusters=5, memory=memory)
+        assert by_memory.memberships_of(20) == m
+        np.testing.assert_array_equal(
+            by_memory.seat(drawn.is_slow, drawn.seeds),
+            rule(TWO, memberships=m).seat(drawn.is_slow, drawn.seeds),
+        )
+    with pytest.raises(ParameterError, match="n/clusters = 4 partitions at least, got memory=3"):
+        Greedy(clusters=5, memory=3).seat(drawn.is_slow, drawn.seeds)
+
+
+def test_shifts_belong_to_the_seed():
+    slow = np.tile(workers(12, 2, 4, 6, 10), (3, 2, 1))
+    random = Greedy(clusters=4, memberships=2, observe="perfect").seat(slow, (0, 1, 2))
+    assert len(np.unique(random[:, 0], axis=0)) > 1 and (random[:, 0] == random[:, 1]).all()
+    np.testing.assert_array_equal(
+        random[2:], Greedy(clusters=4, memberships=2, observe="perfect").seat(slow[:1], (2,))
+    )
+    given = Greedy(clusters=4, memberships=2, observe="perfect", shifts=[[1], [3], [1]]).seat(slow, (0, 1, 2))
+    assert (given == given[0, 0]).all()
+
+
+def test_a_large_crowd_is_placed_too():
+    """More workers than bits in a word."""
+    slow = np.random.default_rng(0).random((2, 4, 120)) < 0.3
+    seated = Greedy(clusters=12, memberships=4, observe="perfect").seat(slow, (0, 1))
+    assert (np.sort(seated, axis=2) == np.arange(120)).all()
+
+
+def test_threshold_marks_late_results_and_censored_keeps_what_it_does_not_know():
+    class Played:
+        shape = (1, 3, 4)
+
+        def __init__(self, stops):
+            self.stops = stops
+
+        def __call__(self, t, seated):
+            return np.array([[1.0, 2.0, 4.0, 8.0]]), np.array([self.stops[t]])
+
+    seen = []
+
+    class Spy(Greedy):
+        def place(self, allowed, is_slow):
+            seen.append(np.flatnonzero(is_slow[0]).tolist())
+            return super().place(allowed, is_slow)
+
+    for observe, threshold, stops, expected in (
+        ("arrival", None, (2, 4), [[2, 3], [3]]),
+        ("threshold", 3.0, (1, 8), [[2, 3], [2, 3]]),
+        (
+            "censored",
+            3.0,
+            (1, 5),
+            [[], [2, 3]],
+        ),  # stopped before the threshold: nothing is known of who is missing
+        ("censored", 3.0, (5, 1), [[2, 3], [2, 3]]),  # then keeps the marks
+        ("censored", 5.0, (4, 9), [[], [3]]),
+    ):
+        seen.clear()
+        Spy(clusters=2, memberships=2, observe=observe, threshold=threshold).seat(None, (0,), Played(stops))
+        assert seen == expected, observe
+
+
+# --- (f) 7, 8: the delay model -------------------------------------------------------------------------------------
+
+
+def test_delays_of_fast_workers():
+    """(f) 7: r = 3, always fast."""
+    times = TwoStateMarkov(p=0, initial_slow=0).draw((0,), 20_000, 20).arrival(3 / 20, 1)
+    assert times.size == 400_000
+    assert times.mean() == pytest.approx(0.330, abs=0.003) and times.min() >= 0.03
+    assert np.median(times) == pytest.approx(0.03 + 0.3 * np.log(2), abs=0.003)
+    assert kstest((times.ravel()[:50_000] - 0.03) / 0.3, "expon").pvalue > 1e-3
+    slow = TwoStateMarkov(p=0, initial_slow=20).draw((0,), 5000, 20).arrival(3 / 20, 1)
+    assert slow.mean() == pytest.approx(30.03, rel=0.02)
+    np.testing.assert_allclose(slow - 0.03, 100 * (times[:, :5000] - 0.03))  # the same exponentials
+
+
+def test_chain_of_states():
+    """(f) 8."""
+    states = TwoStateMarkov(p=0.05, initial_slow=4).draw((0,), 200_000, 12).is_slow[0]
+    assert states[0].sum() == 4
+    assert (states[1:] != states[:-1]).mean() == pytest.approx(0.05, abs=0.001)
+    assert states.mean() == pytest.approx(0.5, abs=0.01)
+
+
+def test_states_forget_where_they_started():
+    slow = TwoStateMarkov(p=0.1, initial_slow=10, subset="first").draw(tuple(range(300)), 8, 20).is_slow
+    for t in range(8):
+        assert slow[:, t, :10].mean() == pytest.approx(slow_probability(0.1, t, True), abs=0.04)
+        assert slow[:, t, 10:].mean() == pytest.approx(slow_probability(0.1, t, False), abs=0.04)
+
+
+def test_first_slow_workers():
+    seeds = tuple(range(400))
+    random = TwoStateMarkov(initial_slow=4).draw(seeds, 1, 12).is_slow[:, 0]
+    assert (random.sum(1) == 4).all() and np.abs(random.mean(0) - 1 / 3).max() < 0.1
+    assert (
+        TwoStateMarkov(initial_slow=4, subset="first").draw((0,), 1, 12).is_slow[0, 0] == (np.arange(12) < 4)
+    ).all()
+    assert TwoStateMarkov().draw(seeds, 1, 12).is_slow.mean() == pytest.approx(0.5, abs=0.03)
+
+
+def test_streams_are_independent_of_the_rest():
+    """More iterations, seeds or another law change no earlier draw; states and times are drawn apart."""
+    base = TwoStateMarkov(initial_slow=3).draw((0, 1), 20, 6)
+    longer = TwoStateMarkov(initial_slow=3).draw((1,), 50, 6)
+    np.testing.assert_array_equal(longer.compute[:, :20], base.compute[1:])
+    np.testing.assert_array_equal(longer.is_slow[:, :20], base.is_slow[1:])
+    frozen = TwoStateMarkov(p=0, initial_slow=3).draw((0, 1), 20, 6)
+    assert (frozen.is_slow == base.is_slow[:, :1]).all()
+    more = TwoStateMarkov().draw((0, 1), 20, 9).is_slow[:, :, :6]
+    np.testing.assert_array_equal(more, TwoStateMarkov().draw((0, 1), 20, 6).is_slow)
+    mixed = TwoStateMarkov(initial_slow=3, spread=0.5).draw((0, 1), 20, 6)
+    np.testing.assert_array_equal(mixed.is_slow, base.is_slow)
+
+
+def test_sum_of_independent_times():
+    """Load model `sum`: the law of r independent times, from the exponentials of `scaled`."""
+    summed = TwoStateMarkov(p=0, initial_slow=0, load_model="sum").draw((0,), 5000, 4)
+    scaled = TwoStateMarkov(p=0, initial_slow=0).draw((0,), 5000, 4)
+    np.testing.assert_allclose(summed.arrival(1 / 4, 1), scaled.arrival(1 / 4, 1))
+    three = summed.arrival(3 / 4, 1)
+    assert kstest(((three - 0.03) * 10).ravel(), "gamma", args=(3,)).pvalue > 1e-3
+    assert (three >= summed.arrival(2 / 4, 1)).all()  # a second message never comes before the first
+    assert (summed.arrival(0, 1) == 0).all()
+
+
+def test_heterogeneous_workers():
+    drawn = TwoStateMarkov(p=0, initial_slow=6, subset="first", spread=0.5, alpha=0).draw(
+        tuple(range(200)), 300, 12
+    )
+    rates = 12 / drawn.compute.mean(1)  # about each worker's own
+    assert 0.04 < rates[:, :6].min() and rates[:, :6].max() < 0.2 and rates[:, :6].std() > 0.02
+    assert 4 < rates[:, 6:].min() and rates[:, 6:].max() < 20 and rates[:, 6:].std() > 2
+
+
+# --- exact expectations --------------------------------------------------------------------------------------------
+
+
+def brute_force(q, groups, spare, load, draws=200_000):
+    rng = np.random.default_rng(0)
+    q = np.asarray(q).reshape(groups, -1)
+    rate = np.where(rng.random((draws, *q.shape)) < q, LAW["mu_s"], LAW["mu_f"])
+    times = load * (LAW["alpha"] + rng.standard_exponential(rate.shape) / rate)
+    done = np.sort(times, axis=2)[..., q.shape[1] - spare - 1].max(1)
+    return done.mean(), done.std() / np.sqrt(draws)
+
+
+@pytest.mark.parametrize(("groups", "spare"), [(1, 1), (4, 1), (1, 4), (3, 0), (2, 5)])
+def test_integrals_agree_with_monte_carlo(groups, spare):
+    q = np.random.default_rng(1).random(12)
+    mean, error = brute_force(q, groups, spare, load=2)
+    assert expected_time(q.reshape(groups, -1), spare, load=2, **LAW) == pytest.approx(mean, abs=4 * error)
+
+
+@pytest.mark.parametrize("setting", [ONE, TWO])
+def test_homogeneous_workers(setting):
+    """(f) 9: closed forms and integrals; the simulation within 1 %, dynamic clusters within 2 %."""
+    equal = {"alpha": 0.01, "mu_s": 10.0, "mu_f": 10.0, "load": setting.r}
+    expected = {ONE: (0.44064, 0.31792, 0.22398), TWO: (0.65932, 0.36481, 0.23063)}[setting]
+    drawn = draws(setting, replace(setting.delay, mu_s=10.0), 20)
+    for (groups, spare), value, name in zip(
+        setting.groups.values(), expected, ("gc", "sc", "lb"), strict=True
+    ):
+        q = np.random.default_rng(0).random((groups, setting.n // groups))
+        assert expected_time(q, spare, **equal) == pytest.approx(value, abs=6e-6)  # GC-SC: see the next test
+        if groups == 1:
+            closed = order_statistic(setting.n, spare, load=setting.r, alpha=0.01, mu=10.0)
+            assert expected_time(q, spare, **equal) == pytest.approx(closed, rel=1e-9)
+        measured = simulated(setting, name, 20, replace(setting.delay, mu_s=10.0)).mean()
+        assert measured == pytest.approx(value, rel=0.01)
+    assert durations(setting, drawn, rule(setting)).mean() == pytest.approx(expected[1], rel=0.02)
+
+
+def test_homogeneous_clusters_in_rational_numbers():
+    """E[GC-SC] = r (alpha + int_0^1 (1 - R(x)^P) / (1 - x) dx / mu), R(x) = Pr(at most r-1 of l are not done).
+
+    0.317915 (44063/138600) for simulation 1, where the specification rounds to 0.31792.
+    """
+    for setting, value in ((ONE, Fraction(44063, 138600)), (TWO, Fraction(283079873, 775975200))):
+        l, x, one = setting.n // setting.P, np.poly1d([Fraction(1), Fraction(0)]), np.poly1d([Fraction(1)])
+        done = sum(((comb(l, i) * x ** (l - i) * (one - x) ** i) for i in range(setting.r)), 0 * one)
+        left = one
+        for _ in range(setting.P):
+            left = left * done
+        integrand = np.cumsum((one - left).coeffs[::-1])  # divided by 1 - x
+        assert integrand[-1] == 0
+        integral = sum(c / (i + 1) for i, c in enumerate(integrand))
+        exact = setting.r * (Fraction(1, 100) + integral / 10)
+        assert exact == value
+        q = np.full((setting.P, l), 0.5)
+        assert expected_time(q, setting.r - 1, load=setting.r, alpha=0.01, mu_s=10, mu_f=10) == pytest.approx(
+            float(exact), rel=1e-11
+        )
+
+
+def test_timing_under_the_drawing_of_balls_in_bins():
+    """Fig. 1: states fixed, home clusters."""
+    at_home = home(12, 4)[0]
+
+    def times(slow):
+        q = workers(12, *slow).astype(float)
+        by_cluster = q[np.argsort(at_home, kind="stable")].reshape(4, 3)
+        return [
+            expected_time(by_cluster if g == 4 else q[None], spare, load=2, **LAW)
+            for g, spare in ONE.groups.values()
+        ]
+
+    np.testing.assert_allclose(times({0, 1, 2, 3}), [21.687, 0.558, 0.543], atol=1e-3)
+    np.testing.assert_allclose(times({0, 4, 1, 2}), [21.687, 10.033, 0.543], atol=1e-3)
+    np.testing.assert_allclose(times({0, 2, 4, 6, 10}), [25.687, 19.687, 4.057], atol=1e-3)
+    for slow, value in (((0, 4, 1, 2), 0.558), ((0, 2, 4, 6, 10), 10.036)):
+        for swap_rule in ("first_fit", "same_class"):
+            counts = slow_counts(
+                greedy_clusters(ALLOWED[None], workers(12, *slow)[None], swap_rule),
+                workers(12, *slow)[None],
+                4,
+            )
+            assert expected_time_of_counts(counts, 3, 1, load=2, **LAW)[0] == pytest.approx(value, abs=1e-3)
+
+
+def test_expected_times_of_counts_are_expected_times():
+    rng = np.random.default_rng(0)
+    counts = rng.integers(0, 5, (20, 5))
+    marked = np.arange(4) < counts[..., None]
+    for slow in ((1.0, 0.0), (0.95, 0.05)):
+        each = expected_time(np.where(marked, *slow), 2, load=3, **LAW)
+        np.testing.assert_allclose(expected_time_of_counts(counts, 4, 2, slow, load=3, **LAW), each)
+
+
+def test_stationary_values():
+    for setting, values in ((ONE, (28.229, 16.136, 7.181)), (TWO, (42.168, 13.419, 2.626))):
+        for (groups, spare), value in zip(setting.groups.values(), values, strict=True):
+            q = np.full((groups, setting.n // groups), 0.5)
+            assert expected_time(q, spare, load=setting.r, **LAW) == pytest.approx(value, abs=6e-4)
+
+
+def test_stationary_values_of_dynamic_clusters():
+    """All 4096 equally likely slow sets, with the matrix of the example; no simulation."""
+    slow = np.array(list(product((False, True), repeat=12)))
+    allowed = np.broadcast_to(ALLOWED, (4096, *ALLOWED.shape))
+    for swap_rule, previous, perfect in (("first_fit", 14.491, 14.055), ("same_class", 14.483, 14.044)):
+        counts = slow_counts(greedy_clusters(allowed, slow, swap_rule), slow, 4)
+        for known, value in (((0.95, 0.05), previous), ((1.0, 0.0), perfect)):
+            mean = expected_time_of_counts(counts, 3, 1, known, load=2, **LAW).mean()
+            assert mean == pytest.approx(value, abs=6e-4)
+
+
+def test_means_of_the_first_iterations():
+    """The quick presets: means depend on the length of a run."""
+    law = {"initial_slow": 4, "p": 0.05, "load": 2, **LAW}
+    for iterations, value in ((50, 26.9), (100, 27.6), (400, 28.06)):
+        assert mean_time(12, 1, 1, iterations=iterations, **law) == pytest.approx(value, abs=0.06)
+    one = mean_time(12, 4, 1, iterations=1, **law)
+    splits = np.array([np.bincount(np.array(c) % 4, minlength=4) for c in combinations(range(12), 4)])
+    assert one == pytest.approx(expected_time_of_counts(splits, 3, 1, load=2, **LAW).mean(), rel=1e-12)
+
+
+def test_sum_load_model_in_theory():
+    drawn = draws(ONE, replace(ONE.delay, load_model="sum"), 40)
+    exact = mean_time(12, 4, 1, iterations=400, initial_slow=4, p=0.05, load=2, load_model="sum", **LAW)
+    means = durations(ONE, drawn).mean(1)
+    assert means.mean() == pytest.approx(exact, abs=4 * means.std() / np.sqrt(40))
+    assert exact == pytest.approx(15.56 / (1 - 0.096), rel=0.01)  # GC-DC 15.56, 9.6 % better
+
+
+def test_marking_threshold():
+    """A slow and a fast worker are equally likely to end there."""
+    x = slow_threshold(3, alpha=0.01, mu_s=0.1, mu_f=10) / 3 - 0.01
+    assert 0.1 * np.exp(-0.1 * x) == pytest.approx(10 * np.exp(-10 * x))
+
+
+# --- (f) 10 to 14, 16: the simulations -----------------------------------------------------------------------------
+
+#: mean, spread of one run of 400 iterations, and half width of the interval of the mean
+MEANS = {
+    ONE: {
+        "gc": (28.06, 1.47, 0),
+        "sc": (15.98, 1.37, 0),
+        "lb": (7.04, 1.03, 0),
+        "dc": (14.30, 1.49, 0.12),
+        "same": (14.27, 1.49, 0.12),
+        "perfect": (13.83, 1.55, 0.14),
+        "same perfect": (13.80, 1.55, 0.14),
+    },
+    TWO: {
+        "gc": (41.85, 1.66, 0),
+        "sc": (13.17, 1.38, 0),
+        "lb": (2.54, 0.61, 0),
+        "dc": (8.59, 1.43, 0.12),
+        "same": (8.37, 1.43, 0.12),
+        "perfect": (7.06, 1.48, 0.14),
+        "same perfect": (6.75, 1.48, 0.14),
+    },
+}
+
+
+@pytest.mark.parametrize("setting", [ONE, TWO])
+def test_means_of_the_simulations(setting):
+    """(f) 11, 12; of GC, GC-SC and the bound also the exact means."""
+    for name, (value, spread, interval) in MEANS[setting].items():
+        runs = simulated(setting, name).mean(1)
+        assert runs.mean() == pytest.approx(value, abs=3 * spread / np.sqrt(len(runs)) + interval), name
+        assert runs.std() == pytest.approx(spread, rel=0.25), name
+    for name, (groups, spare) in setting.groups.items():
+        law = {"iterations": 400, "initial_slow": setting.initial_slow, "p": 0.05, "load": setting.r, **LAW}
+        assert mean_time(setting.n, groups, spare, **law) == pytest.approx(MEANS[setting][name][0], abs=6e-3)
+
+
+@pytest.mark.parametrize("setting", [ONE, TWO])
+def test_no_scheme_beats_the_bound_in_any_iteration(setting):
+    """(f) 10."""
+    lb, gc = simulated(setting, "lb"), simulated(setting, "gc")
+    for name in ("sc", "dc", "perfect", "same", "same perfect"):
+        between = simulated(setting, name)
+        assert (lb <= between).all() and (between <= gc).all()
+
+
+def improvement(setting, name):
+    return 1 - simulated(setting, name).mean() / simulated(setting, "sc").mean()
+
+
+def test_order_of_the_schemes():
+    """(f) 13, claims D7, D8, D10."""
+    for setting in (ONE, TWO):
+        means = [simulated(setting, name).mean() for name in ("lb", "perfect", "dc", "sc", "gc")]
+        assert means == sorted(means)
+    assert 0.08 <= improvement(ONE, "dc") <= 0.13
+    assert 0.32 <= improvement(TWO, "dc") <= 0.39
+    assert 0.43 <= improvement(TWO, "perfect") <= 0.52
+    gain_of_clusters = 1 - simulated(ONE, "sc").mean() / simulated(ONE, "gc").mean()
+    assert improvement(ONE, "dc") < gain_of_clusters == pytest.approx(0.431, abs=0.02)
+    assert 2 * improvement(ONE, "dc") < improvement(TWO, "dc") < improvement(TWO, "perfect")
+
+
+@pytest.mark.parametrize(("setting", "gains"), [(ONE, (0.027, 0.039)), (TWO, (0.061, 0.102))])
+def test_best_placement(setting, gains):
+    drawn = draws(setting, setting.delay, 100)
+    for name, observe, gain in zip(("dc", "perfect"), ("state", "perfect"), gains, strict=True):
+        best = durations(setting, drawn, rule(setting, Best, observe=observe)).mean()
+        assert 1 - best / simulated(setting, name).mean() == pytest.approx(gain, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("setting", "variant", "value"),
+    [
+        (ONE, {"order_mode": "refresh"}, 0.117),
+        (TWO, {"order_mode": "refresh", "swap_rule": "same_class"}, 0.371),
+        (ONE, {"observe": "arrival"}, 0.033),
+        (TWO, {"observe": "threshold"}, 0.299),
+        (TWO, {"observe": "censored"}, 0.297),
+        (TWO, {"layout": "column"}, 0.335),
+    ],
+)
+def test_sensitivity(setting, variant, value):
+    """Improvement over static clusters; 40 seeds, paired."""
+    if variant.get("observe") in ("threshold", "censored"):
+        variant = variant | {"threshold": slow_threshold(setting.r, **LAW)}
+    drawn = draws(setting, setting.delay, 40)
+    dynamic = durations(setting, drawn, rule(setting, **variant))
+    home_layout = Greedy(clusters=setting.P, memberships=1, layout=variant.get("layout", "row"))
+    assert 1 - dynamic.mean() / durations(setting, drawn, home_layout).mean() == pytest.approx(
+        value, abs=0.03
+    )
+
+
+def test_more_memberships_help():
+    """Sweep of m in simulation 2; m = 1 is static."""
+    drawn = draws(TWO, TWO.delay, 100)
+    means = [durations(TWO, drawn, rule(TWO, memberships=m)).mean() for m in range(1, 6)]
+    np.testing.assert_allclose(means, [13.17, 9.32, 8.59, 8.24, 8.02], atol=3 * 1.43 / 10 + 0.2)
+    assert means == sorted(means, reverse=True)
+
+
+def test_useless_and_complete_knowledge():
+    """(f) 14: p = 1/2, where the previous state says nothing; p = 0, where it says all."""
+    for setting in (ONE, TWO):
+        coin = replace(setting.delay, p=0.5)
+        gain = (simulated(setting, "dc", 40, coin) - simulated(setting, "sc", 40, coin)).mean(1)
+        assert abs(gain.mean()) <= 3 * gain.std() / np.sqrt(len(gain))
+        frozen = replace(setting.delay, p=0.0)
+        late, now = simulated(setting, "dc", 5, frozen), simulated(setting, "perfect", 5, frozen)
+        np.testing.assert_array_equal(late[:, 1:], now[:, 1:])
+
+
+def test_equal_seeds_give_equal_bits():
+    """(f) 16."""
+    once, again = (durations(TWO, TWO.delay.draw((3, 4), 400, 20), rule(TWO)) for _ in range(2))
+    np.testing.assert_array_equal(once, again)
+    np.testing.assert_array_equal(durations(TWO, TWO.delay.draw((4,), 400, 20), rule(TWO)), once[1:])
+    same = durations(TWO, TWO.delay.draw((3, 4), 400, 20), rule(TWO, swap_rule="same_class"))
+    assert (same != once).any()
+
+
+# --- what is refused -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: Clustered(12, 5, 2), "divides n, got n=12, clusters=5"),
+        (lambda: Clustered(12, 0, 2), "clusters=0"),
+        (lambda: Clustered(12, 4, 4), "1 <= load <= n/clusters = 3, got load=4"),
+        (lambda: Clustered(12, 4, 0), "got load=0"),
+        (lambda: Clustered(12, 4, 2, layout="rows"), "unknown layout 'rows'; did you mean 'row'"),
+        (lambda: Greedy(clusters=4), "either memberships or memory, got memberships=None, memory=None"),
+        (lambda: Greedy(clusters=4, memberships=2, memory=6), "memberships=2, memory=6"),
+        (lambda: Greedy(clusters=4, memberships=5), "1 <= memberships <= clusters=4, got memberships=5"),
+        (lambda: Greedy(clusters=0, memberships=1), "clusters >= 1, got clusters=0"),
+        (
+            lambda: Greedy(clusters=4, memberships=2, shifts=(0, 1, 1)),
+            r"from 1 to clusters - 1 = 3, got \(0,\)",
+        ),
+        (
+            lambda: Greedy(clusters=4, memberships=3, shifts=((1, 1),) * 3),
+            r"distinct numbers .* got \(1, 1\)",
+        ),
+        (lambda: Greedy(clusters=4, memberships=2, swap_rule="fit"), "unknown swap_rule 'fit'"),
+        (lambda: Greedy(clusters=4, memberships=2, order_mode="statics"), "did you mean 'static'"),
+        (lambda: Greedy(clusters=4, memberships=2, observe="states"), "did you mean 'state'"),
+        (lambda: Greedy(clusters=4, memberships=2, threshold=1.0), "got threshold=1.0 with observe=state"),
+        (
+            lambda: Greedy(clusters=4, memberships=2, observe="censored"),
+            "got threshold=None with observe=censored",
+        ),
+        (lambda: Best(clusters=4, memberships=2, layout="x"), "unknown layout"),
+        (lambda: TwoStateMarkov(p=1.5), "0 <= p <= 1, got p=1.5"),
+        (lambda: TwoStateMarkov(mu_s=20), "mu_s <= mu_f, got mu_s=20, mu_f=10.0"),
+        (lambda: TwoStateMarkov(alpha=-1), "alpha >= 0"),
+        (lambda: TwoStateMarkov(initial_slow=-1), "initial_slow is a number of workers >= 0"),
+        (lambda: TwoStateMarkov(initial_slow=5).draw((0,), 3, 4), "at most n=4, got initial_slow=5"),
+        (lambda: TwoStateMarkov(subset="last"), "unknown subset 'last'"),
+        (lambda: TwoStateMarkov(load_model="summed"), "did you mean 'sum'"),
+        (lambda: TwoStateMarkov(pieces=0), "pieces=0"),
+        (lambda: TwoStateMarkov(spread=1.0), "0 <= spread < 1, got spread=1.0"),
+        (lambda: expected_time(np.ones((4, 3)), 3, load=2, **LAW), "0 <= spare < size, got spare=3"),
+        (lambda: recoverable_sets(12, 5, 2), "n=12, clusters=5"),
+        (lambda: lower_bound_durations(np.ones(12), 4, 4), "1 <= load <= n/clusters = 3, got load=4"),
+        (lambda: slow_threshold(2, alpha=0, mu_s=1, mu_f=1), "0 < mu_s < mu_f"),
+    ],
+)
+def test_refuses(build, message):
+    with pytest.raises(ParameterError, match=message):
+        build()
+
+
+def test_placements_refuse_what_they_cannot_see():
+    slow = np.zeros((1, 3, 12), dtype=bool)
+    with pytest.raises(
+        ParameterError, match="observe=state goes by worker states, but the delay model has none"
+    ):
+        rule(ONE).seat(None, (0,))
+    with pytest.raises(ParameterError, match="observe=arrival goes by what the master saw"):
+        rule(ONE, observe="arrival").seat(slow, (0,))
+    with pytest.raises(ParameterError, match="divides n, got n=12, clusters=5"):
+        Greedy(clusters=5, memberships=2).seat(slow, (0,))
+    with pytest.raises(ParameterError, match="one row per cluster row, 3, got 2"):
+        rule(ONE, shifts=(1, 3)).seat(slow, (0,))
+    with pytest.raises(ParameterError, match="memberships - 1 = 2 numbers per row"):
+        rule(ONE, memberships=3, shifts=SHIFTS).seat(slow, (0,))
+    with pytest.raises(ParameterError, match=r"\(clusters \+ 1\)\^\(n/clusters\) < 2\^50"):
+        Best(clusters=2, memberships=2, observe="perfect").seat(np.zeros((1, 1, 80), dtype=bool), (0,))
+
+
+def test_placements_belong_to_a_code():
+    rule(ONE).check(clustered(12, 4, 2))
+    Home().check(clustered(12, 4, 2))
+    for code in (clustered(12, 4, 2, "column"), clustered(12, 3, 2), CyclicRepetition(n=12, s=1)):
+        with pytest.raises(ParameterError, match="placement is for 4 clusters with layout=row"):
+            rule(ONE).check(code)
+
+
+@pytest.mark.parametrize(("option", "kind"), [("greedy", Greedy), ("best", Best), ("home", Home)])
+def test_placement_options_name_every_parameter(option, kind):
+    values = yaml.safe_load((CONF / "placement" / f"{option}.yaml").read_text())
+    assert values.pop("_target_") == f"gcexp.schemes.placement.{kind.__name__}"
+    assert set(values) == set(getattr(kind, "__dataclass_fields__", ()))
+    kind(**values)
+
+
+def test_delay_option_names_every_parameter():
+    values = yaml.safe_load((CONF / "delay" / "markov.yaml").read_text())
+    assert values.pop("_target_") == "gcexp.delays.markov.TwoStateMarkov"
+    assert TwoStateMarkov(**values) == TwoStateMarkov() and set(values) == set(
+        TwoStateMarkov.__dataclass_fields__
+    )

@@ -1,0 +1,461 @@
+"""From figure files to runs and file names."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from gcexp import config as conf
+from gcexp import plan
+from gcexp.errors import UserError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+SMALL = """
+title: A figure
+source: Fig. 1
+kind: curves
+common: {task: digits_mlp, delay: pareto, n: 6, s: 2, iterations: 30, seeds: 2}
+runs:
+  - {label: CGC, scheme: cgc}
+  - {label: "β = {code.beta}", scheme: cyclic_partial, code.beta: [4, 6]}
+plot: {kind: lines}
+"""
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """What one test composed serves the others: the cache is named by the content of conf/."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path, monkeypatch, cache):
+    """A copy of conf/ without figures; tests work in its folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".cache").symlink_to(cache)
+    for name in ("GCEXP_CONF", "GCEXP_SEARCHPATH"):
+        monkeypatch.delenv(name, raising=False)
+    shutil.copytree(ROOT / "conf", tmp_path / "conf", ignore=shutil.ignore_patterns("figure"))
+    (tmp_path / "conf" / "figure" / "paper").mkdir(parents=True)
+    forget()
+    yield tmp_path
+    forget()
+
+
+def forget():
+    """What a fresh process knows."""
+    for module in (conf, plan):
+        for function in vars(module).values():
+            if hasattr(function, "cache_clear"):
+                function.cache_clear()
+
+
+def read(text=SMALL, preset="paper"):
+    path = Path("conf/figure/paper/target.yaml").resolve()
+    path.write_text(text)
+    return plan.read_figure(path, preset)
+
+
+def edited(old, new, text=SMALL):
+    assert old in text
+    return text.replace(old, new)
+
+
+# --- Runs and their files
+
+
+def test_the_path_is_the_overrides():
+    exact, first, second = read().runs
+    assert [run.label for run in (exact, first, second)] == ["CGC", "β = 4", "β = 6"]
+    assert first.overrides == [
+        *("scheme=cyclic_partial", "n=6", "s=2", "code.beta=4"),
+        *("delay=pareto", "task=digits_mlp", "optimizer=gradient_descent"),
+        *("iterations=30", "seeds=0-1"),
+    ]
+    place = "cyclic_partial+.n@6+.s@2+beta@4/pareto/T30/seeds0-1"
+    assert first.timeline == f"results/timeline/{place}.npz"
+    assert first.trajectory == f"results/trajectory/digits_mlp/gradient_descent/{place}.npz"
+    assert first.verification == f"results/verify/digits_mlp/gradient_descent/{place}.json"
+    assert first.id == f"digits_mlp/gradient_descent/{place}"
+    assert first.inputs == [first.timeline, first.trajectory, first.verification]
+    assert first.config["code"]["beta"] == 4 and first.config["n"] == first.config["code"]["n"] == 6
+
+
+def test_exact_runs_share_a_trajectory_without_scheme_delay_or_horizon():
+    text = edited("label: CGC, scheme: cgc", "label: '{code._target_}', scheme: [cgc, uncoded]")
+    figure = read(text.replace("iterations: 30", "horizon: 0.2, iterations: 30"))
+    first, second = figure.runs[:2]
+    assert first.exact and second.exact and not figure.runs[2].exact
+    assert first.timeline != second.timeline
+    assert first.trajectory == second.trajectory
+    assert first.trajectory == "results/trajectory/digits_mlp/gradient_descent/exact/T30/seeds0-1.npz"
+    assert figure.inputs.count(first.trajectory) == 1
+    assert len(figure.inputs) == len(set(figure.inputs)) == 4 + 3 + 4
+
+
+def test_a_run_without_a_task_has_only_a_timeline():
+    figure = read(edited("kind: curves", "kind: timings").replace("task: digits_mlp, ", ""))
+    assert figure.runs[0].inputs == [figure.runs[0].timeline]
+    assert "digits" not in figure.note
+    assert figure.runs[0].id == "cgc+.n@6+.s@2/pareto/T30/seeds0-1"
+
+
+def test_products_of_a_figure():
+    figure = read()
+    assert (figure.target, figure.paper, figure.name) == ("paper_target", "paper", "target")
+    assert figure.table == "reports/paper/data/paper_target.csv"
+    assert figure.products == [figure.table, *figure.drawings, figure.claims]
+    assert {Path(p).suffix for p in figure.products} == {".csv", ".pdf", ".png", ".json"}
+    table = read(edited("kind: lines", "kind: table"), "quick")
+    assert {Path(p).suffix for p in table.drawings} == {".pdf", ".png", ".md", ".tex"}
+    assert all(p.startswith("reports/quick/tables/paper_target") for p in table.drawings)
+
+
+# --- Paths back to runs
+
+
+def patterns():
+    """Output patterns of the rules on results/, with the constraints of their wildcards."""
+    rules = "".join(p.read_text() for p in sorted((ROOT / "workflow" / "rules").glob("*.smk")))
+    constraints = dict(re.findall(r'^ {4}(\w+)=r"(.*)",$', rules, re.M))
+    assert set(constraints) >= {"iterations", "length", "seeds"}
+    found = set(re.findall(r'^ {8}"(results/(?:timeline|trajectory|verify)/.*)",$', rules, re.M))
+    assert len(found) == 4
+
+    def regex(pattern):
+        pieces = re.split(r"\{(\w+)\}", pattern)
+        parts = [
+            f"(?P<{piece}>{constraints.get(piece, '[^/]+')})" if i % 2 else re.escape(piece)
+            for i, piece in enumerate(pieces)
+        ]
+        return re.compile("".join(parts))
+
+    return [regex(pattern) for pattern in sorted(found)]
+
+
+def check_paths(runs):
+    """Every path is made by exactly one rule, whose wildcards spell the run again."""
+    regexes = patterns()
+    for run in runs:
+        for path in run.inputs:
+            matches = [m for m in (regex.fullmatch(path) for regex in regexes) if m]
+            if "/exact/" in path:  # also a scheme by the pattern alone; the rules' depth tells them apart
+                matches = [m for m in matches if "scheme" not in m.groupdict()]
+            assert len(matches) == 1, path
+            again = plan.run_of_path(matches[0].groupdict())
+            spelled = matches[0].groupdict()
+            for part in ("scheme", "delay", "task", "optimizer"):
+                assert getattr(again, part) == (getattr(run, part) if part in spelled else None)
+            assert (again.iterations, again.seeds) == (run.iterations, run.seeds)
+            if "length" in spelled:
+                assert again.horizon == run.horizon
+                assert path in (again.timeline, again.trajectory, again.verification)
+            for key in (
+                ("task", "optimizer")
+                if "task" in spelled
+                else ("code", "wait", "placement", "delay", "overhead")
+            ):
+                assert again.config.get(key) == run.config.get(key)
+            assert conf.compose(again.overrides) == again.config
+
+
+@pytest.mark.parametrize("preset", plan.PRESETS)
+def test_every_path_of_every_figure_spells_its_run(preset, monkeypatch):
+    monkeypatch.setenv("GCEXP_CONF", str(ROOT / "conf"))
+    forget()
+    runs = [run for figure in plan.figures(preset) for run in figure.runs]
+    assert runs
+    check_paths(runs)
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        "horizon: 0.4",
+        "horizon: 1",
+        "horizon: 1e-5",
+        "horizon: 1000000",
+        "horizon: 2.5e+10",
+        "horizon: 0.123456789",
+        "seeds: '3'",
+        "seeds: 2-4",
+        "overhead: 0.001",
+        "overhead: 1e-7",
+        "delay.scale: 1.0e-3, delay.persistence: 1",
+        "optimizer.normalize: recovered, optimizer.learning_rate: 1",
+        "task.hidden: 7, s: 1, code.n: 6",
+        "wait.s: null, wait.q: 6",
+    ],
+)
+def test_paths_spell_runs(extra):
+    keys = [key.partition(":")[0] for key in extra.split(", ")]
+    text = SMALL.replace("seeds: 2", extra if "seeds" in keys else f"seeds: 2, {extra}")
+    text = text.replace("s: 2, iter", "iter") if "s" in keys else text
+    text = "\n".join(line for line in text.splitlines() if "cyclic_partial" not in line)
+    check_paths(read(text).runs)
+
+
+def test_different_values_have_different_paths():
+    def paths(**keys):
+        text = edited("seeds: 2", "seeds: 2, " + ", ".join(f"{k}: {v}" for k, v in keys.items()))
+        return read("\n".join(line for line in text.splitlines() if "cyclic_partial" not in line)).runs[0]
+
+    close = [paths(horizon=0.1234561), paths(horizon=0.1234562)]
+    assert close[0].timeline != close[1].timeline
+    assert [run.config["horizon"] for run in close] == [0.1234561, 0.1234562]
+    assert paths(overhead=0.5).timeline != paths(overhead=0.25).timeline
+    assert paths(overhead=0.5).trajectory == paths(overhead=0.25).trajectory
+
+
+def test_equal_runs_of_two_presets_and_figures_are_shared():
+    assert read(preset="quick").inputs == read(preset="paper").inputs
+    reordered = edited(
+        "{task: digits_mlp, delay: pareto, n: 6, s: 2,", "{s: 2, n: 6, delay: pareto, task: digits_mlp,"
+    )
+    assert read(reordered).inputs == read().inputs
+
+
+# --- Sweeps and labels
+
+
+def test_sweeps_are_products_in_order():
+    text = edited("delay: pareto,", "delay: pareto, delay.persistence: [1, 2],")
+    text = text.replace("label: CGC", "label: 'CGC, {delay.persistence}, {code.seed}'")
+    text = text.replace("scheme: cgc", "scheme: cgc, code.seed: [0, 7]").replace(
+        "β =", "β, {delay.persistence} ="
+    )
+    labels = read(text).labels
+    assert labels[:4] == ["CGC, 1, 0", "CGC, 1, 7", "CGC, 2, 0", "CGC, 2, 7"]
+    assert labels[4:] == ["β, 1 = 4", "β, 1 = 6", "β, 2 = 4", "β, 2 = 6"]
+
+
+def test_schemes_delays_and_tasks_can_be_swept():
+    text = edited(
+        "label: CGC, scheme: cgc", "label: '{code._target_} {wait._target_}', scheme: [cgc, uncoded, forget]"
+    )
+    assert [run.scheme for run in read(text).runs[:3]] == [
+        f"{s}+.n@6+.s@2" for s in ("cgc", "uncoded", "forget")
+    ]
+    text = edited("digits_mlp", "[digits_mlp, mnist_mlp]").replace(
+        "label: CGC", "label: 'CGC {task.dataset}'"
+    )
+    text = text.replace("β =", "{task.dataset}, β =")
+    assert [run.task for run in read(text).runs[:2]] == ["digits_mlp", "mnist_mlp"]
+    text = edited("label: CGC", "label: '{delay._target_}', delay: [pareto, shifted_exponential]")
+    assert [run.delay for run in read(text).runs[:2]] == ["pareto", "shifted_exponential"]
+
+
+def test_a_run_overrides_what_is_common():
+    figure = read(edited("scheme: cgc", "scheme: cgc, s: 1, iterations: 7, seeds: 3"))
+    assert (figure.runs[0].scheme, figure.runs[0].length, figure.runs[0].seeds) == (
+        "cgc+.n@6+.s@1",
+        "T7",
+        "0-2",
+    )
+    assert figure.runs[1].length == "T30"
+
+
+def test_labels_use_composed_values():
+    text = edited("label: CGC", "label: '{n} {code.seed} {delay.scale} {horizon} {optimizer.normalize}'")
+    assert read(text).labels[0] == "6 0 0.001 None total"
+
+
+@pytest.mark.parametrize(
+    "old, new, sentence",
+    [
+        ("{code.beta}", "{code.bta}", "did you mean 'code.beta'"),
+        ("{code.beta}", "{nope}", "unknown key 'nope'"),
+        ("β = {code.beta}", "β", "label 'β' stands twice"),
+        ("β = {code.beta}", "CGC", "label 'CGC' stands twice"),
+        ("label: CGC, ", "", "a run lacks label"),
+        ("label: CGC", "label: null", "label"),
+        ("label: CGC", "label: ''", "label"),
+        ("scheme: cgc", "", "a run lacks scheme"),
+        ("scheme: cgc", "scheme: null", "scheme"),
+        ("scheme: cgc", "scheme: 3", "unknown scheme '3'"),
+        ("scheme: cgc", "scheme: cgcc", "unknown scheme 'cgcc'; did you mean 'cgc'"),
+        ("scheme: cgc", "scheme: cgc+n@3", "unknown scheme"),
+        ("scheme: cgc", "scheme: {cgc: 3}", "scheme"),
+        ("delay: pareto", "delay: parteo", "unknown delay 'parteo'; did you mean 'pareto'"),
+        ("delay: pareto, ", "", "a run lacks delay"),
+        ("task: digits_mlp", "task: digits", "unknown task 'digits'"),
+        ("task: digits_mlp, ", "", "task"),  # curves need one
+        ("[4, 6]", "[]", "code.beta"),
+        ("[4, 6]", "[4, 9]", "n - s <= beta <= n, got n=6, s=2, beta=9"),
+        ("[4, 6]", "[4, x]", "code.beta must be int, got 'x'"),
+        ("[4, 6]", "[4, [6]]", "code.beta"),
+        ("s: 2,", "s: 6,", "s"),
+        ("n: 6", "n: 6.5", "n must be int, got 6.5"),
+        ("n: 6", "m: 6", "unknown run key 'm'"),
+        ("n: 6", "6: 6", "'6'"),
+        ("n: 6", "cod.n: 6", "unknown run key 'cod.n'"),
+        ("n: 6", "code.sead: 6", "unknown key 'code.sead'"),
+        ("n: 6", "n: 6, exact: true", "unknown run key 'exact'"),
+        ("n: 6", "n: 6, delay.scale: -1", "scale > 0, got -1"),
+        ("n: 6", "n: 6, delay.scaling: work", "unknown scaling 'work'"),
+        ("n: 6", "n: 6, delay.scalling: data", "did you mean 'delay.scaling'"),
+        ("n: 6", "n: 6, task.hiden: 3", "did you mean 'task.hidden'"),
+        ("n: 6", "n: 6, optimizer.normalize: all", "unknown optimizer.normalize 'all'"),
+        ("iterations: 30", "iterations: 0", "iterations must be an integer >= 1, got 0"),
+        ("iterations: 30", "iterations: 1.5", "iterations must be an integer >= 1, got 1.5"),
+        ("iterations: 30", "iterations: true", "iterations must be an integer >= 1, got True"),
+        ("iterations: 30, ", "", "a run lacks iterations"),
+        ("iterations: 30", "iterations: 30, horizon: 0", "horizon must be a simulated time > 0"),
+        ("iterations: 30", "iterations: 30, horizon: -1", "horizon must be a simulated time > 0"),
+        ("iterations: 30", "iterations: 30, horizon: soon", "horizon must be a simulated time > 0"),
+        ("iterations: 30", "iterations: 30, horizon: true", "horizon must be a simulated time > 0"),
+        ("seeds: 2", "seeds: 0", "seeds must be a number of seeds >= 1 or a range such as 0-4, got 0"),
+        ("seeds: 2", "seeds: 4-2", "got '4-2'"),
+        ("seeds: 2", "seeds: 1.5", "got 1.5"),
+        ("seeds: 2", "seeds: true", "got True"),
+        ("seeds: 2", "seeds: null", "got None"),
+        ("kind: curves", "kind: curve", "unknown kind 'curve'; did you mean 'curves'"),
+        ("kind: curves", "kind: analysis", "analysis.function is the dotted name"),
+        ("title: A figure", "titel: A figure", "unknown key 'titel'; did you mean 'title'"),
+        ("title: A figure\n", "", "lacks title"),
+        ("title: A figure", "title: 3", "title must be str, got 3"),
+        ("title: A figure", "title: A figure\ntitle: B", "stands twice"),
+        ("plot: {kind: lines}", "plot: {kind: linse}", "did you mean 'lines'"),
+        ("plot: {kind: lines}", "plot: {kind: lines, xlimm: [0, 1]}", "did you mean 'xlim'"),
+        ("plot: {kind: lines}", "plot: {}", "kind"),
+        ("plot: {kind: lines}", "plot: lines", "plot must be dict, got 'lines'"),
+        ("plot: {kind: lines}", "plot: {kind: lines}\nlevel: high", "level must be"),
+        ("plot: {kind: lines}", "plot: {kind: lines}\nlevel: 0.5\nclaims: [one]", "claims"),
+        ("plot: {kind: lines}", "plot: {kind: lines}\nclaims: [one]", "claims"),
+        ("plot: {kind: lines}", "plot: {kind: lines}\nclaims: {id: one}", "claims must be list"),
+        ("runs:", "runs:\n  - CGC", "runs: expected keys and values, got 'CGC'"),
+    ],
+)
+def test_mistakes_in_figure_files_name_the_file(old, new, sentence):
+    with pytest.raises(UserError) as caught:
+        read(edited(old, new))
+    assert re.match(r"(conf|/.*)/figure/paper/target\.yaml: ", str(caught.value))
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 500
+
+
+ANALYSIS = "title: A\nsource: B\nkind: analysis\nanalysis: {function: FUNCTION}\nplot: {kind: bars}\n"
+
+
+@pytest.mark.parametrize(
+    "function, sentence",
+    [
+        ("gcexp.nope.f", "gcexp.nope"),
+        ("math.flor", "did you mean 'floor'"),
+        ("numpy.nope", "unknown name in numpy 'nope'"),
+        ("math.pi", "math.pi"),  # nothing to call
+        ("3", "3"),
+        ("math.gcd, nope: 3", "nope"),
+    ],
+)
+def test_mistakes_in_analysis_files(function, sentence):
+    with pytest.raises(UserError) as caught:
+        read(ANALYSIS.replace("FUNCTION", function))
+    assert re.match(r"conf/figure/paper/target\.yaml: ", str(caught.value))
+    assert sentence in str(caught.value)
+    assert len(str(caught.value)) < 600
+
+
+def test_unknown_figures_and_presets():
+    read()
+    with pytest.raises(UserError, match="unknown figure 'paper_targt'; did you mean 'paper_target'"):
+        plan.figure("paper_targt", "quick")
+    with pytest.raises(UserError, match="unknown preset 'papr'; did you mean 'paper'"):
+        plan.figures("papr")
+    with pytest.raises(UserError, match="label 'x' of a claim|unknown label 'x'"):
+        claim = "claims: [{id: a, source: b, statement: c, inputs: paper, ordering: {of: value, first: x, then: CGC}}]"
+        read(SMALL + claim)
+
+
+# --- Presets
+
+
+def test_quick_values_replace_those_of_common_and_runs():
+    text = (
+        edited("scheme: cgc", "scheme: cgc, iterations: 77, seeds: 9")
+        + "quick: {iterations: 5, seeds: 1, overhead: 0.5}\n"
+    )
+    for run in read(text, "quick").runs:
+        assert (run.iterations, run.seeds, run.config["overhead"]) == (5, "0", 0.5)
+    assert [run.iterations for run in read(text, "paper").runs] == [77, 30, 30]
+
+
+def test_stand_ins_of_the_quick_preset(project):
+    text = edited("digits_mlp", "mnist_mlp")
+    assert {run.task for run in read(text, "paper").runs} == {"mnist_mlp"}
+    assert {run.task for run in read(text, "quick").runs} == {"digits_mlp"}
+    assert "quick preset, data: digits" in read(text, "quick").note
+    assert "paper preset, data: mnist" in read(text, "paper").note
+    chosen = text + "quick: {task: mnist_mlp}\n"
+    assert {run.task for run in read(chosen, "quick").runs} == {"digits_mlp"}
+
+
+def test_quick_runs_need_no_download():
+    for path in sorted((ROOT / "conf" / "figure").glob("*/*.yaml")):
+        for run in read(path.read_text(), "quick").runs:
+            assert run.task is None or run.config["task"]["dataset"] == "digits", path.name
+
+
+LEVEL = """level: 0.5
+claims:
+  - {id: a, source: x, statement: x, inputs: paper, ordering: {of: time_to, first: CGC, then: "β = 4"}}
+  - {id: b, source: x, statement: x, inputs: paper, ordering: {of: time_to, level: 0.1, first: CGC, then: "β = 4"}}
+  - {id: c, source: x, statement: x, inputs: paper, ordering: {of: value, first: CGC, then: "β = 4"}}
+quick: {level: 0.4}
+"""
+
+
+@pytest.mark.parametrize("preset, level", [("paper", 0.5), ("quick", 0.4)])
+def test_the_level_goes_to_plot_and_claims(preset, level):
+    figure = read(SMALL + LEVEL, preset)
+    assert figure.file.plot["level"] == figure.file.level == level
+    assert [claim["ordering"].get("level") for claim in figure.file.claims] == [level, 0.1, None]
+    assert all(run.config["iterations"] == 30 for run in figure.runs)
+    own = read(edited("kind: lines}", "kind: lines, level: 0.9}") + LEVEL, preset)
+    assert own.file.plot["level"] == 0.9
+    assert "level" not in read(edited("kind: lines", "kind: table") + LEVEL, preset).file.plot
+
+
+def test_a_level_changes_what_plot_and_claims_track_but_no_run():
+    text = SMALL + LEVEL
+    before, after = read(text), read(edited("level: 0.5", "level: 0.6", text))
+    assert before.tracked_plot != after.tracked_plot
+    assert before.tracked_claims != after.tracked_claims
+    assert (before.tracked_table, before.inputs) == (after.tracked_table, after.inputs)
+
+
+def test_comments_in_a_style_are_not_tracked(project):
+    before = read().tracked_plot
+    style = project / "conf" / "style" / "paper.mplstyle"
+    style.write_text("# new\n" + style.read_text())
+    assert read().tracked_plot == before
+    style.write_text(style.read_text() + "\nlines.linewidth: 7\n")
+    assert read().tracked_plot != before
+
+
+# --- Seeds
+
+
+@pytest.mark.parametrize(
+    "given, spelled, seeds",
+    [
+        (1, "0", (0,)),
+        (2, "0-1", (0, 1)),
+        (5, "0-4", tuple(range(5))),
+        ("3", "3", (3,)),
+        ("2-4", "2-4", (2, 3, 4)),
+    ],
+)
+def test_seeds(given, spelled, seeds):
+    assert plan.seed_range(given) == spelled
+    assert plan.seed_list(spelled) == seeds
+
+
+@pytest.mark.parametrize(
+    "given", [0, -1, True, 1.0, None, "", "a", "1-", "-1", "3-2", "1,2", "0-1-2", [0, 1]]
+)
+def test_seeds_that_are_none(given):
+    with pytest.raises(UserError, match="seeds must be"):
+        plan.seed_range(given)

@@ -1,0 +1,403 @@
+"""Waiting rules that look at each message, against going through the messages one by one."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gcexp import config as conf
+from gcexp.codes import (
+    BatchRaptor,
+    Code,
+    CyclicPartialRecovery,
+    CyclicRepetition,
+    CyclicTwoMessage,
+    FractionalRepetition,
+    Quorum,
+    Uncoded,
+)
+from gcexp.codes.circulant import CirculantMultiMessage
+from gcexp.codes.cyclic_mds import CyclicMDS
+from gcexp.codes.expander import ExpanderCode
+from gcexp.codes.graph_code import GraphCode
+from gcexp.codes.stochastic import StochasticGradientCode
+from gcexp.delays import ShiftedExponential
+from gcexp.errors import ParameterError
+from gcexp.schemes import Decodable, Fastest, Scheme
+from gcexp.schemes.arrivals import Arrivals
+from gcexp.schemes.elimination import Span, Spanned
+from gcexp.schemes.stopping import Deadline, DecodableOrFastest, Recovered
+from gcexp.timeline import simulate
+
+
+def arrivals_of(code: Code, seeds: int = 1, iterations: int = 1, seed: int = 0, ties: bool = False):
+    """An `arrive` whose r-th messages come one after the other; with ties, at whole numbers."""
+    random, most = np.random.default_rng(seed), int(code.messages.max())
+    shape = (seeds, iterations, code.n, most)
+    step = random.integers(0, 3, shape).astype(float) if ties else random.exponential(1, shape)
+    at = step.cumsum(-1)
+
+    def arrive(r=None):
+        sent = code.messages if r is None else np.minimum(r, code.messages)
+        return np.take_along_axis(at, np.broadcast_to(sent - 1, shape[:3])[..., None], axis=-1)[..., 0]
+
+    return arrive
+
+
+def one_by_one(code: Code, arrive):
+    """For each iteration, (time, heard) after each message, in the order (time, worker, rank)."""
+    S, T, n = arrive(1).shape
+    for i in range(S):
+        for t in range(T):
+            events = sorted(
+                (arrive(r + 1)[i, t, w], w, r) for w in range(n) for r in range(int(code.messages[w]))
+            )
+            heard, steps = np.zeros(n, dtype=int), []
+            for time, w, _ in events:
+                heard[w] += 1
+                steps.append((time, heard.copy()))
+            yield (i, t), steps
+
+
+def rows_of(code: Code, heard: np.ndarray) -> np.ndarray:
+    return code.encoding.toarray()[code.received(heard[None])[0]]
+
+
+def spans(rows: np.ndarray, target: np.ndarray) -> bool:
+    weights = np.linalg.lstsq(rows.T, target.astype(rows.dtype), rcond=None)[0]
+    return bool(np.linalg.norm(weights @ rows - target) < 1e-8)
+
+
+# --- the order of messages -----------------------------------------------------------------------------------
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), ties=st.booleans())
+def test_messages_are_in_order(seed, ties):
+    code = Code(
+        np.eye(6), owner=[1, 0, 1, 2, 0, 1]
+    )  # rows not sorted by worker, different numbers of messages
+    arrive = arrivals_of(code, 2, 3, seed, ties)
+    ((rows, arrivals),) = Arrivals.chunks(code, arrive)
+    assert rows.start == 0 and arrivals.time.shape == (6, 6)
+    for ((i, t), steps), time, u in zip(one_by_one(code, arrive), arrivals.time, range(6), strict=True):
+        assert (i * 3 + t) == u and time.tolist() == [at for at, _ in steps]
+        for p, (_, heard) in enumerate(steps):
+            np.testing.assert_array_equal(arrivals.heard(np.array([p + 1]), [u])[0], heard)
+    place = arrivals.place
+    np.testing.assert_array_equal(
+        np.take_along_axis(place, arrivals.message, 1), np.tile(np.arange(6), (6, 1))
+    )
+
+
+# --- recovered -----------------------------------------------------------------------------------------------
+
+INDICATORS = [
+    Uncoded(7),
+    FractionalRepetition(8, 2),
+    CyclicPartialRecovery(9, 4, 6),
+    CyclicPartialRecovery(9, 4, 6, "appendix"),
+    CyclicTwoMessage(8, 4, 5),
+    BatchRaptor(10, 5, 0.1, seed=2),
+    CyclicRepetition(6, 2),
+    CirculantMultiMessage(5, (1, 2)),
+]
+
+
+@pytest.mark.parametrize("fraction", [0.01, 0.6, 1.0])
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("code", INDICATORS, ids=repr)
+def test_recovered_is_the_first_time_the_decoder_recovers_enough(code, ties, fraction):
+    arrive = arrivals_of(code, 2, 5, seed=1, ties=ties)
+    time, heard = Recovered(fraction).stop(code, arrive)
+    assert heard.dtype == np.int16 and heard.shape == (2, 5, code.n) and time.shape == (2, 5)
+    for (i, t), steps in one_by_one(code, arrive):
+        for at, now in steps:  # noqa: B007
+            c = code.decode(now).coefficients[0]
+            clean = np.minimum(abs(c), abs(c - 1)).max() < 1e-9
+            if clean and np.rint(c).sum() >= fraction * code.k - 1e-9:
+                break
+        assert time[i, t] == at  # the last, where not even all suffice
+        np.testing.assert_array_equal(heard[i, t], now)
+
+
+@pytest.mark.parametrize("code", [c for c in INDICATORS if getattr(c, "decoder", "") != "appendix"], ids=repr)
+def test_bisection_gives_the_same_where_recovery_is_monotone(code):
+    arrive = arrivals_of(code, 3, 20, seed=2)
+    for fraction in (0.2, 0.7, 1.0):
+        scan, bisected = (Recovered(fraction, monotone).stop(code, arrive) for monotone in (False, True))
+        np.testing.assert_array_equal(scan[0], bisected[0])
+        np.testing.assert_array_equal(scan[1], bisected[1])
+
+
+def test_all_of_an_exact_code_is_its_quorum():
+    code = CyclicRepetition(7, 3)
+    arrive = arrivals_of(code, 2, 30)
+    for mine, known in zip(Recovered(1.0).stop(code, arrive), Decodable().stop(code, arrive), strict=True):
+        np.testing.assert_array_equal(mine, known)
+
+
+def test_recovered_decodes_little():
+    """FRC: a pattern that holds enough partitions recovers them, so one decode per distinct pattern."""
+    decoded = []
+
+    class Counting(FractionalRepetition):
+        def weights(self, heard):
+            decoded.extend(map(tuple, heard))
+            return super().weights(heard)
+
+    Recovered(0.5).stop(code := Counting(8, 2), arrivals_of(code, 1, 500))
+    assert len(decoded) == len(set(decoded)) <= 500
+    decoded.clear()
+    Recovered(0.5, monotone=True).stop(code, arrivals_of(code, 1, 500))
+    assert len(decoded) <= 500 * 4
+    decoded.clear()
+    assert Recovered(1.0).stop(code, arrivals_of(code, 1, 20)) and not decoded  # the quorum promises it
+
+
+def test_recovered_waits_for_all_where_all_do_not_suffice():
+    codes = (BatchRaptor(12, 3, 0.1, batch=1, seed=seed) for seed in range(50))
+    code = next(code for code in codes if code.decode(code.messages).recovered < 1)
+    arrive = arrivals_of(code, 1, 4)
+    for monotone in (False, True):
+        time, heard = Recovered(1.0, monotone).stop(code, arrive)
+        np.testing.assert_array_equal(time, arrive().max(-1))
+        assert (heard == 1).all()
+
+
+def test_recovered_never_uses_a_message_that_never_comes():
+    at = np.array([[[1.0, inf, 2.0, 3.0], [inf, inf, 1.0, 2.0]]])
+    time, heard = Recovered(0.5).stop(FractionalRepetition(4, 2), lambda r=1: at)
+    assert time.tolist() == [[1, 1]] and heard.tolist() == [[[1, 0, 0, 0], [0, 0, 1, 0]]]
+    assert Recovered(1.0).stop(FractionalRepetition(4, 2), lambda r=1: at)[0].tolist() == [[2, inf]]
+
+
+# --- deadline ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "code", [Uncoded(5), CyclicTwoMessage(8, 4, 5), CirculantMultiMessage(6, (1, 2, 3))], ids=repr
+)
+def test_deadline_hears_what_arrived(code):
+    arrive = arrivals_of(code, 2, 6, ties=True)
+    time, heard = Deadline(2.0).stop(code, arrive)
+    assert (time == 2).all() and heard.dtype == np.int16
+    for (i, t), steps in one_by_one(code, arrive):
+        by_then = [now for at, now in steps if at <= 2]
+        np.testing.assert_array_equal(heard[i, t], by_then[-1] if by_then else 0 * code.messages)
+
+
+def test_deadline_counts_a_worker_no_further_than_it_sends():
+    code = Code(np.eye(3), owner=[0, 1, 1])
+    assert Deadline(9).stop(code, arrivals_of(code))[1].tolist() == [[[1, 2]]]
+
+
+def test_deadline_before_the_first_message_is_an_error():
+    with pytest.raises(
+        ParameterError, match=r"Uncoded\(n=2\) ever arrives by time=0.5; the earliest takes 1"
+    ):
+        Deadline(0.5).stop(Uncoded(2), lambda r=1: np.array([[[1.0, 2.0]]]))
+
+
+# --- decodable or fastest ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("q", [1, 3, 5, 8])
+def test_whichever_comes_first(q):
+    code = FractionalRepetition(8, 2)
+    arrive = arrivals_of(code, 2, 50)
+    time, heard = DecodableOrFastest(q=q).stop(code, arrive)
+    for (i, t), steps in one_by_one(code, arrive):
+        at, now = next(step for p, step in enumerate(steps) if p + 1 == q or code.met(step[1])[0])
+        assert time[i, t] == at
+        assert code.decode(heard[i, t]).recovered == code.decode(now).recovered
+        assert (heard[i, t] <= now).all()
+
+
+def test_erasure_head_composes():
+    scheme = conf.build_scheme(conf.compose(["scheme=erasure_head", "code.d=2", "wait.s=null", "wait.q=6"]))
+    timeline = simulate(scheme, ShiftedExponential(shift=1.0).draw(seeds=(0,), iterations=200, n=10))
+    recovered = timeline.coefficients.mean(1)[timeline.pattern]
+    assert np.isin(timeline.coefficients, (0, 1)).all() and recovered.min() >= 0.6 and recovered.max() == 1
+
+
+# --- incremental elimination ---------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), complex_=st.booleans())
+def test_span_agrees_with_ranks(seed, complex_):
+    random = np.random.default_rng(seed)
+    columns, count = random.integers(1, 7, 2)
+    rows = random.integers(-1, 2, (3, count, columns)).astype(complex if complex_ else float)
+    if complex_:
+        rows += 1j * random.integers(-1, 2, rows.shape)
+    targets = np.concatenate([np.eye(columns), np.ones((1, columns))])
+    span = Span(3, columns, targets, dtype=rows.dtype)
+    for p in range(count):
+        new = span.insert(rows[:, p])
+        for u in range(3):
+            rank = np.linalg.matrix_rank(rows[u, : p + 1])
+            assert span.rank[u] == rank and new[u] == (
+                rank > (np.linalg.matrix_rank(rows[u, :p]) if p else 0)
+            )
+            assert span.inside[u].tolist() == [spans(rows[u, : p + 1], target) for target in targets]
+
+
+def test_span_is_relative_to_the_length_of_a_row():
+    for scale in (1e-9, 1.0, 1e9):
+        span = Span(1, 2, targets=scale * np.eye(2))
+        assert span.insert(scale * np.array([[1, 1]]))[0] and not span.insert([[3, 3]])[0]
+        assert not span.insert([[1, 1 + 1e-9]])[0]  # rounding is not a new direction
+        assert span.insert(scale * np.array([[1, 1.01]]))[0] and span.inside.all()
+    assert not Span(1, 2, targets=np.eye(2)).insert([[0, 0]])[0]
+
+
+def test_span_stays_accurate_for_ill_conditioned_rows():
+    code = CyclicRepetition(60, 10)
+    heard = np.random.default_rng(0).permutation(60)
+    span = Span(1, 60, targets=np.ones((1, 60)))
+    inside = [bool(span.insert(code.encoding.toarray()[[w]]) is None or span.inside[0, 0]) for w in heard]
+    assert inside.index(True) == 49  # the fiftieth of n - s = 50
+
+
+TWO_BLOCKS = Code(
+    np.kron(np.array([[1.0, 1, 0], [0, 1, 1], [1, 0, 1], [1, 2, 3]]), np.eye(2)),
+    owner=np.arange(8) // 2,
+    blocks=2,
+)
+SPANNABLE = [
+    CirculantMultiMessage(6, (1, 2)),
+    CyclicRepetition(6, 2),
+    CyclicMDS(7, 3),
+    CyclicPartialRecovery(9, 4, 6),
+    GraphCode(6, 3),
+    ExpanderCode(7, offsets=(1,), decoder="optimal"),
+    TWO_BLOCKS,
+]
+
+
+@pytest.mark.parametrize("wanted", [None, (0, 2)])
+@pytest.mark.parametrize("target", ["sum", "partitions"])
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("code", SPANNABLE, ids=repr)
+def test_spanned_is_the_first_time_that_the_target_is_in_the_span(code, ties, target, wanted):
+    which = np.eye(code.k)[list(range(code.k) if wanted is None else wanted)]
+    targets = np.kron(which.sum(0)[None] if target == "sum" else which, np.eye(code.blocks))
+    if not all(spans(code.encoding.toarray(), v) for v in targets):
+        with pytest.raises(ParameterError, match=f"do not span the wanted {target}"):
+            Spanned(target, wanted).stop(code, arrivals_of(code))
+        return
+    arrive = arrivals_of(code, 2, 4, seed=3, ties=ties)
+    time, heard = Spanned(target, wanted).stop(code, arrive)
+    assert heard.dtype == np.int16
+    for (i, t), steps in one_by_one(code, arrive):
+        at, now = next(step for step in steps if all(spans(rows_of(code, step[1]), v) for v in targets))
+        assert time[i, t] == at and (heard[i, t] <= now).all()
+        assert all(spans(rows_of(code, heard[i, t].astype(int)), v) for v in targets)
+
+
+def test_spanned_on_the_benchmark():
+    """N = 40 workers, messages of 1, 2 and 3 partitions: the same answer as ranks from scratch at every arrival."""
+    code, random = CirculantMultiMessage(40, (1, 2, 3)), np.random.default_rng(0)
+    at = (0.01 + random.exponential(0.1, (1, 20, 40, 6))).cumsum(-1)[..., [0, 2, 5]]
+    time, heard = Spanned("partitions").stop(code, lambda r=3: at[..., r - 1])
+    B, order = code.encoding.toarray(), np.argsort(at[0].reshape(20, 120), axis=1)
+    for t in range(20):
+        p = next(p for p in range(40, 121) if np.linalg.matrix_rank(B[order[t, :p]]) == 40)
+        assert time[0, t] == at[0, t].ravel()[order[t, p - 1]]
+    assert (code.decode(heard[0]).coefficients == 1).all()
+
+
+def test_spanned_sees_more_than_the_quorum():
+    code = FractionalRepetition(6, 3)
+    arrive = arrivals_of(code, 1, 30)
+    np.testing.assert_array_equal(Spanned().stop(code, arrive)[0], Decodable().stop(code, arrive)[0])
+    arcs = CyclicPartialRecovery(6, 3, 4)  # two messages of three partitions may do
+    promised = Fastest(s=3).stop(arcs, arrivals_of(arcs, 1, 200))[0]
+    assert np.mean(Spanned().stop(arcs, arrivals_of(arcs, 1, 200))[0] == promised) < 1
+
+
+def test_chunks_change_nothing(monkeypatch):
+    import gcexp.schemes.arrivals as module
+
+    code = CirculantMultiMessage(6, (1, 2))
+    arrive = arrivals_of(code, 3, 7)
+    rules = (Spanned(), Spanned("partitions"), Recovered(0.5))
+    whole = [rule.stop(code, arrive) for rule in rules]
+    monkeypatch.setattr(module, "_CHUNK", 100)
+    for rule, (time, heard) in zip(rules, whole, strict=True):
+        again = rule.stop(code, arrive)
+        np.testing.assert_array_equal(again[0], time)
+        np.testing.assert_array_equal(again[1], heard)
+
+
+# --- in schemes, and what is refused -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wait", ["recovered", "deadline", "decodable_or_fastest", "spanned"])
+def test_rules_compose_with_a_delay_model(wait):
+    scheme = conf.build_scheme(conf.compose(["scheme=frc", f"wait={wait}"]))
+    draws = ShiftedExponential(shift=0.5, mean=0.5).draw(seeds=(0, 1), iterations=50, n=10)
+    timeline = simulate(scheme, draws)
+    assert np.isfinite(timeline.duration).all() and timeline.coefficients[timeline.pattern].sum() > 0
+    assert hash(scheme.wait) == hash(eval(repr(scheme.wait)))
+
+
+def test_exact_schemes_are_exact():
+    for name in ("coded_partial", "cyclic_mds", "reed_solomon"):
+        config = conf.compose([f"scheme={name}"])
+        timeline = simulate(
+            conf.build_scheme(config), ShiftedExponential(shift=1.0).draw(seeds=(0,), iterations=50, n=10)
+        )
+        assert config["exact"] and (timeline.coefficients == 1).all()
+
+
+def test_a_promise_met_by_one_alternative_is_enough():
+    """Two messages of one worker, or one of each: recovered stops at the first."""
+    B = np.array([[1.0, 0], [0, 1], [1, 1], [0, 1]])
+    code = Code(B, owner=[0, 0, 1, 1], quorums=[Quorum((0, 1), [(1, 2), (2, 1)])])
+    at = np.array([[[1.0, 9.0]]]), np.array([[[2.0, 9.5]]])
+    for rule in (Recovered(1.0), Spanned("partitions")):
+        time, heard = rule.stop(code, lambda r=2: at[r - 1])
+        assert time.tolist() == [[2]] and heard.tolist() == [[[2, 0]]]
+
+
+@pytest.mark.parametrize(
+    ("act", "sentence"),
+    [
+        (lambda: Recovered(0.0), "0 < fraction <= 1, got 0.0"),
+        (lambda: Recovered(1.5), "0 < fraction <= 1, got 1.5"),
+        (lambda: Deadline(0), "time > 0, got 0"),
+        (lambda: DecodableOrFastest(), "either q or s, got q=None, s=None"),
+        (lambda: Spanned("summ"), "unknown target 'summ'; did you mean 'sum'"),
+        (lambda: Spanned(tolerance=0), "0 < tolerance < 1, got 0"),
+        (lambda: Spanned(wanted=[]), "names no partition"),
+        (
+            lambda: stop(Recovered(0.5), ExpanderCode(7, offsets=(1,))),
+            "promises no coefficients 0 and 1 .promise: linear",
+        ),
+        (lambda: stop(Recovered(0.5), GraphCode(6, 3)), "promise: least_squares"),
+        (lambda: stop(DecodableOrFastest(q=2), GraphCode(6, 3)), "has no quorum"),
+        (lambda: stop(DecodableOrFastest(q=9), Uncoded(6)), "got q=9 with n=6"),
+        (lambda: stop(Spanned(), StochasticGradientCode(5, 2, 0.1)), "decodes with fixed weights"),
+        (lambda: stop(Spanned(wanted=(1, 6)), Uncoded(6)), r"0 to k-1 = 5, got \[1, 6\]"),
+        (lambda: stop(Spanned("partitions"), CyclicRepetition(5, 2)), "do not span the wanted partitions"),
+    ],
+)
+def test_refusals(act, sentence):
+    with pytest.raises(ParameterError, match=sentence):
+        act()
+
+
+def stop(rule, code):
+    return rule.stop(code, arrivals_of(code))
+
+
+def test_a_scheme_takes_every_rule():
+    for rule in (Recovered(0.5), Deadline(1.0), DecodableOrFastest(s=1), Spanned()):
+        assert Scheme(Uncoded(3), rule).wait is rule

@@ -1,0 +1,110 @@
+"""What a build leaves behind, and that it is the same every time."""
+
+import json
+import subprocess
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.workflow
+
+PRODUCTS = ("csv", "pdf", "png", "json")
+
+
+def test_products(built):
+    made = built.files("reports")
+    assert set(made) >= {
+        "reports/quick/data/small_three.csv",
+        "reports/quick/figures/small_three.pdf",
+        "reports/quick/figures/small_three.png",
+        "reports/quick/claims/small_three.json",
+        "reports/quick/scorecard.json",
+        "reports/quick/scorecard.md",
+        "reports/quick/index.html",
+    }
+    assert all(path.stat().st_size > 0 for path in made.values())
+    assert made["reports/quick/figures/small_three.pdf"].read_bytes().startswith(b"%PDF")
+    assert made["reports/quick/figures/small_three.png"].read_bytes().startswith(b"\x89PNG")
+    (claim,) = json.loads((built / "reports/quick/scorecard.json").read_text())
+    assert (claim["id"], claim["target"], claim["inputs"]) == ("forget_first", "three", "assumed")
+    assert claim["outcome"] in ("reproduced", "not reproduced")
+    page = (built / "reports/quick/index.html").read_text()
+    assert "Three runs" in page and "Forget reaches 20 % before CGC" in page
+
+
+def test_the_table_has_every_run_seed_and_iteration(built):
+    lines = (built / "reports/quick/data/small_three.csv").read_text().splitlines()
+    assert len(lines) == 1 + 3 * 2 * 31
+    assert {line.rpartition("Forget-2")[1] for line in lines[1:]} == {"", "Forget-2"}
+
+
+def test_a_second_dry_run_has_nothing_to_do(built):
+    assert built.planned() == {}
+
+
+def test_exact_runs_share_a_trajectory(built):
+    made = built.files("results/trajectory")
+    assert sum("/exact/" in path for path in made if path.endswith(".npz")) == 1
+    assert not any("cgc" in path for path in made)
+
+
+def test_nothing_is_left_lying_about(built):
+    everywhere = built.files("results", "reports", "data", "logs", "benchmarks-raw", ".cache")
+    assert not [path for path in everywhere if path.rpartition("/")[2].startswith(".")]  # temporary names
+    known = ("Snakefile", "workflow", "profiles", "conf", "Makefile", "requirements.lock", "pyproject.toml")
+    made = (".snakemake", ".cache", "results", "reports", "data", "logs", "benchmarks-raw")
+    assert {p.name for p in built.folder.iterdir()} <= {*known, *made, ".git", ".gitignore", ".guard", "done"}
+    status = subprocess.run(
+        ["git", "status", "--porcelain"], cwd=built.folder, capture_output=True, text=True
+    )
+    assert status.stdout == "", "a rule wrote a file that git would commit"
+
+
+def test_provenance_stands_beside_every_result(built):
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=built.folder, capture_output=True, text=True)
+    results = [
+        p for n, p in built.files("results").items() if "checkpoints" not in n and "provenance" not in n
+    ]
+    results = [p for p in results if p.suffix in (".npz", ".json")]
+    assert len(results) == 3 + 3 + 3
+    for path in [*results, built / "reports/quick/data/small_three.csv"]:
+        record = json.loads(path.with_name(f"{path.stem}.provenance.json").read_text())
+        assert record["config"], path
+        assert set(record["versions"]) >= {"gcexp", "numpy", "scipy", "torch"}
+        assert record["commit"] == head.stdout.strip() and record["dirty"] is False
+        assert record["command"].startswith("gcexp ") and record["wall_s"] >= 0 and record["cpu_s"] >= 0
+        assert record["peak_memory_mib"] > 10
+    trained = [p for p in results if "trajectory" in str(p)]
+    prepared = json.loads((built / "data/prepared/digits.json").read_text())
+    for path in trained:
+        record = json.loads(path.with_name(f"{path.stem}.provenance.json").read_text())
+        assert record["data"]["sha256"] == prepared["sha256"]
+        assert record["config"]["task"]["dataset"] == "digits"
+
+
+def test_verification_passed_for_every_run(built):
+    checked = [p for n, p in built.files("results/verify").items() if "provenance" not in n]
+    assert len(checked) == 3
+    assert all(json.loads(path.read_text())["passed"] for path in checked)
+
+
+def test_logs_are_empty_where_nothing_went_wrong(built):
+    assert {n: p.read_text() for n, p in built.files("logs").items() if p.stat().st_size} == {}
+
+
+def test_a_second_build_elsewhere_has_the_same_bytes(built, fresh):
+    fresh.build("-j1")  # the first one ran two jobs at a time
+    first, second = built.files("reports"), fresh.files("reports")
+    assert set(first) == set(second)
+    differing = [
+        name
+        for name in first
+        if "provenance" not in name and first[name].read_bytes() != second[name].read_bytes()
+    ]
+    assert differing == []
+    first, second = built.files("results/timeline", "results/trajectory"), fresh.files("results")
+    for name, path in first.items():
+        if path.suffix == ".npz":
+            with np.load(path) as one, np.load(second[name]) as other:
+                assert one.files == other.files
+                assert all(one[key].tobytes() == other[key].tobytes() for key in one.files), name

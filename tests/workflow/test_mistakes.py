@@ -1,0 +1,303 @@
+"""A person's mistakes: exit code 2 and one sentence, no trace, nothing half-written."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from gcexp import config as conf
+from gcexp import plan
+from gcexp.cli import main
+from gcexp.data import prepare
+
+ROOT = Path(__file__).resolve().parents[2]
+
+TABLE = "label,run,seed,iteration,simulated_time_s,test_accuracy\nCGC,a,0,0,0,0.1\nCGC,a,0,1,1,0.2\n"
+
+
+def forget():
+    """What a fresh process knows."""
+    for module in (conf, plan):
+        for function in vars(module).values():
+            if hasattr(function, "cache_clear"):
+                function.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """What one test composed serves the others: the cache is named by the content of conf/."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def here(fresh, cache, monkeypatch):
+    """The small project as working folder of this process."""
+    monkeypatch.chdir(fresh.folder)
+    for name in ("GCEXP_CONF", "GCEXP_SEARCHPATH", "GCEXP_DATA"):
+        monkeypatch.delenv(name, raising=False)
+    Path(".cache").symlink_to(cache)
+    forget()
+    yield fresh
+    forget()
+
+
+def snapshot(project):
+    return {
+        name: path.read_bytes() for name, path in project.files(".").items() if not name.startswith(".cache")
+    }
+
+
+def refused(project, capsys, *command):
+    """The sentence of a command that must fail without a trace on the disk."""
+    before = snapshot(project)
+    assert main(list(command)) == 2
+    said = capsys.readouterr()
+    assert said.err.startswith("gcexp: ") and said.err.count("\n") == 1, said.err
+    assert "Traceback" not in said.err
+    assert snapshot(project) == before
+    assert not [path for path in project.folder.rglob(".*") if re.search(r"\.[0-9a-f]{32}\.", path.name)]
+    return said.err
+
+
+OUT = ("-o", "out/file.npz")
+
+RUNS = {
+    "scheme=cgcc": "unknown scheme 'cgcc'; did you mean 'cgc'? (allowed: ",
+    "scheme=cgc delay=parteo": "unknown delay 'parteo'; did you mean 'pareto'?",
+    "scheme=cgc code.sead=1": "unknown key 'code.sead'; did you mean 'code.seed'?",
+    "scheme=cgc iteration=3": "unknown key 'iteration'; did you mean 'iterations'?",
+    "scheme=cgc n=ten": "code.n must be int, got 'ten'",
+    "scheme=cgc n=6.5": "code.n must be int, got 6.5",
+    "scheme=cgc n=true": "code.n must be int, got True",
+    "scheme=cgc s=null": "code.s must be int, got None",
+    "scheme=cgc n=6 s=6": "0 <= s < n, got n=6, s=6",
+    "scheme=cgc s=-1": "0 <= s < n, got n=10, s=-1",
+    "scheme=cgc n=0": "n=0",
+    "scheme=frc code.d=3": "d to divide n, got n=10, d=3",
+    "scheme=cyclic_partial n=6 s=2 code.beta=5": "p = s + beta - n + 1 to divide beta, got n=6, s=2, beta=5, so p=2",
+    "scheme=cyclic_partial code.beta=11": "n - s <= beta <= n, got n=10, s=4, beta=11",
+    "scheme=cyclic_partial code.beta=5": "n - s <= beta <= n, got n=10, s=4, beta=5",
+    "scheme=cyclic_two_message code.beta=6": "not to divide beta, got n=10, s=4, beta=6",
+    "scheme=epsilon_brc code.epsilon=0.25": "0 < epsilon < 1/4, got epsilon=0.25",
+    "scheme=epsilon_brc code.epsilon=0": "0 < epsilon < 1/4, got epsilon=0",
+    "scheme=cgc wait.s=null wait.q=11": "1 <= q <= n (0 <= s < n), got q=11 with n=10",
+    "scheme=cgc wait.s=10": "1 <= q <= n (0 <= s < n)",
+    "scheme=cgc wait.q=3": "either q or s, got q=3, s=4",
+    "scheme=cgc wait.s=null": "either q or s",
+    "scheme=cgc delay.scale=-1": "scale > 0, got -1",
+    "scheme=cgc delay.persistence=0": "persistence",
+    "scheme=cgc delay.scaling=work": "unknown scaling 'work' (allowed: data, server)",
+    "scheme=cgc delay.data_time=-1": "data_time",
+    "scheme=cgc overhead=-1": "overhead is a time >= 0, got -1",
+    "scheme=cgc overhead=much": "overhead",
+    "scheme=cgc exact=maybe": "exact",
+    "scheme=forget exact=true": "declares exact: true",
+    "scheme=cgc iterations=0": "iterations must be an integer >= 1, got 0",
+    "scheme=cgc iterations=1.5": "iterations must be an integer >= 1, got 1.5",
+    "scheme=cgc horizon=-1": "horizon must be a simulated time > 0 or null, got -1",
+    "scheme=cgc horizon=soon": "horizon must be a simulated time > 0 or null, got 'soon'",
+    "scheme=cgc seeds=4-2": "seeds must be a seed such as 3 or a range such as 0-4, got '4-2'",
+    "scheme=cgc seeds=-1": "seeds must be",
+    "scheme=cgc seeds=[0,1]": "seeds must be",
+    "scheme=cgc seeds=null": "seeds must be",
+    "scheme=cgc n": "an override is KEY=VALUE, got 'n'",
+    "scheme=cgc n=[1": "n=[1",
+    "scheme=cgc n=${n}": "${n}",
+    "scheme=cgc code._target_=gcexp.codes.cyclic.Cyclic": "unknown name in gcexp.codes.cyclic 'Cyclic'",
+    "scheme=cgc code._target_=nowhere.Code": "code._target_: cannot import 'nowhere.Code'",
+}
+
+
+@pytest.mark.parametrize("overrides", RUNS)
+def test_timeline(here, capsys, overrides):
+    assert RUNS[overrides] in refused(here, capsys, "timeline", *overrides.split(), *OUT)
+
+
+@pytest.mark.parametrize("command", ["show", "run"])
+def test_other_commands_say_the_same(here, capsys, command):
+    assert "did you mean 'cgc'" in refused(here, capsys, command, "scheme=cgcc")
+    assert "0 <= s < n" in refused(here, capsys, command, "scheme=cgc", "s=10")
+
+
+@pytest.mark.parametrize(
+    "overrides, sentence",
+    [
+        ("task=digits", "unknown task 'digits'; did you mean 'digits_mlp'"),
+        ("task.hidden=0", "task.hidden is an integer >= 1, got 0"),
+        ("task.hidden=many", "task.hidden must be int, got 'many'"),
+        ("task.hiden=3", "unknown key 'task.hiden'; did you mean 'task.hidden'"),
+        ("task.dataset=imagenet", "imagenet"),
+        ("optimizer.normalize=all", "unknown optimizer.normalize 'all'"),
+        ("optimizer.learning_rate=-1", "optimizer.learning_rate is a step size > 0, got -1"),
+        ("iterations=0", "iterations must be an integer >= 1, got 0"),
+        ("", "data/prepared/digits.npz: there is no such file"),
+        ("task=mnist_mlp", "data/prepared/mnist.npz: there is no such file"),
+    ],
+)
+def test_training(here, capsys, overrides, sentence):
+    before = snapshot(here)
+    assert sentence in refused(here, capsys, "train", *overrides.split(), *OUT)
+    assert snapshot(here) == before
+
+
+def test_damaged_inputs(here, capsys):
+    prepare("digits", "data/prepared/digits.npz")
+    assert main(["timeline", "scheme=forget", "iterations=3", "-o", "clock.npz"]) == 0
+    train = ("train", "scheme=forget", "iterations=3", *OUT, "--timeline")
+    for content in (b"", b"garbage", Path("clock.npz").read_bytes()[:300]):
+        Path("bad.npz").write_bytes(content)
+        assert "bad.npz is not a timeline" in refused(here, capsys, *train, "bad.npz")
+    assert "nope.npz" in refused(here, capsys, *train, "nope.npz")
+    verify = ("verify", "scheme=forget", *OUT, "--timeline", "clock.npz", "--trajectory")
+    assert "bad.npz is not a trajectory" in refused(here, capsys, *verify, "bad.npz")
+    more = ("train", "scheme=forget", "iterations=3", "seeds=0-4", *OUT, "--timeline", "clock.npz")
+    assert "5 seeds" in refused(here, capsys, *more) or "[0, 1, 2, 3, 4]" in refused(here, capsys, *more)
+
+    with open("data/prepared/digits.npz", "r+b") as file:
+        file.seek(1000)
+        file.write(b"!")
+    sentence = refused(here, capsys, *train, "clock.npz")
+    assert "data/prepared/digits.npz: expected sha256" in sentence and "delete it and run again" in sentence
+    Path("data/prepared/digits.json").unlink()
+    assert "digits.json" in refused(here, capsys, *train, "clock.npz")
+
+
+def test_folders_that_cannot_be_written(here, capsys):
+    for output in ("conf/run.yaml/file.npz", "/proc/nowhere/file.npz"):
+        sentence = refused(here, capsys, "timeline", "scheme=cgc", "iterations=2", "-o", output)
+        assert f"{output}: cannot be written" in sentence
+    assert "cannot be written" in refused(here, capsys, "data", "digits", "-o", "conf/run.yaml/digits.npz")
+
+
+def test_data(here, capsys):
+    assert "unknown data set 'digit'; did you mean 'digits'" in refused(here, capsys, "data", "digit", *OUT)
+    sentence = refused(here, capsys, "data", "mnist", "--data-dir", "nowhere", *OUT)
+    assert "nowhere/mnist/train-images-idx3-ubyte.gz" in sentence and "data_dir" in sentence
+    assert "named .npz" in refused(here, capsys, "data", "digits", "-o", "out/digits.csv")
+
+
+def test_figures(here, capsys):
+    Path("table.csv").write_text(TABLE)
+    sentence = refused(here, capsys, "table", "small_thre", "-o", "out.csv")
+    assert "unknown figure 'small_thre'; did you mean 'small_three'" in sentence
+    assert "unknown preset 'papr'" in refused(
+        here, capsys, "table", "small_three", "--preset", "papr", "-o", "o.csv"
+    )
+    assert "seeds0-1.npz" in refused(here, capsys, "table", "small_three", "-o", "out.csv")
+    plot, claims = (
+        ("plot", "small_three", "-o", "out.pdf", "-i"),
+        ("claims", "small_three", "-o", "out.json", "-i"),
+    )
+    for command in (plot, claims):
+        assert "nope.csv" in refused(here, capsys, *command, "nope.csv")
+    assert "out.xyz" in refused(here, capsys, "plot", "small_three", "-i", "table.csv", "-o", "out.xyz")
+    Path("table.csv").write_text(TABLE.replace("simulated_time_s", "time"))
+    assert "simulated_time_s" in refused(here, capsys, *plot, "table.csv")
+
+
+def test_reports(here, capsys):
+    Path("bad.json").write_text("{")
+    for path in ("nope.json", "bad.json"):
+        assert path in refused(here, capsys, "scorecard", "-i", path, "-o", "out.json")
+        page = refused(here, capsys, "page", "-i", path, "-o", "reports/quick/index.html")
+        assert path in page or "small_three.json" in page
+    assert "out" in refused(here, capsys, "page", "-i", "nope.json", "-o", "out/index.html")
+    assert "nothing to publish" in refused(here, capsys, "publish")
+    assert "unknown kind 'scheme'; did you mean 'schemes'" in refused(here, capsys, "list", "scheme")
+
+
+def test_a_horizon_that_is_not_reached(here, capsys):
+    here.edit(here.figure, "iterations: 30", "iterations: 3, horizon: 1000.0")
+    (run, *_) = plan.figure("small_three", "quick").runs
+    assert main(["timeline", *run.overrides, "-o", run.timeline]) == 0
+    sentence = refused(here, capsys, "table", "small_three", "-o", "out.csv")
+    assert (
+        "CGC: seed 0 ends at" in sentence and "before the horizon 1000; raise iterations above 3" in sentence
+    )
+
+
+def test_a_folder_without_options(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GCEXP_CONF", str(tmp_path))
+    monkeypatch.setattr(conf, "__file__", str(tmp_path / "gcexp" / "config.py"))
+    forget()
+    assert main(["show", "scheme=cgc"]) == 2
+    assert "set GCEXP_CONF" in capsys.readouterr().err
+    forget()
+
+
+@pytest.mark.parametrize("arguments", [[], ["timelin"], ["timeline", "scheme=cgc"], ["verify", "-o", "x"]])
+def test_wrong_arguments_are_argparse_errors(arguments, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    assert "usage: gcexp" in capsys.readouterr().err
+
+
+# --- The same through Snakemake
+
+
+@pytest.mark.workflow
+def test_the_command_exits_with_2(fresh):
+    code, output = fresh.gcexp("timeline", "scheme=cgcc", "-o", "out.npz")
+    assert code == 2
+    assert output.startswith("gcexp: unknown scheme 'cgcc'; did you mean 'cgc'?")
+    assert output.count("\n") == 1 and not (fresh / "out.npz").exists()
+
+
+def parse_error(project, sentence, *arguments):
+    code, output = project.snakemake("-j1", *arguments)
+    assert code == 2, output
+    assert sentence in output, output
+    assert "Traceback" not in output and "Exception" not in output
+    assert not (project / "results").exists() and not (project / "reports").exists()
+    locks = project / ".snakemake/locks"
+    assert not locks.exists() or not any(locks.iterdir())
+
+
+CONFIG = {
+    "preset=papr": "gcexp: unknown preset 'papr'; did you mean 'paper'? (allowed: paper, quick)",
+    "presett=paper": "gcexp: unknown --config key 'presett'; did you mean 'preset'?",
+}
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize("setting", CONFIG)
+def test_mistakes_in_config(fresh, setting):
+    parse_error(fresh, CONFIG[setting], "--config", setting)
+
+
+# What a figure file may get wrong is tested in tests/unit/test_plan.py; here only that Snakemake shows the sentence.
+FIGURE = "gcexp: conf/figure/small/three.yaml: "
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize(
+    "old, new, sentence",
+    [
+        ("scheme: cgc", "scheme: cgcc", FIGURE + "unknown scheme 'cgcc'; did you mean 'cgc'?"),
+        ("then: CGC", "then: CGX", "unknown label 'CGX'; did you mean 'CGC'?"),
+        ("runs:", "runs: [", "three.yaml: line "),
+        ("code.beta: 4", "code.beta: 5", FIGURE + "plain sums need p = s + beta - n + 1 to divide beta"),
+    ],
+)
+def test_mistakes_in_a_figure_file(fresh, old, new, sentence):
+    fresh.edit(fresh.figure, old, new)
+    parse_error(fresh, sentence)
+
+
+@pytest.mark.workflow
+def test_a_mistake_that_only_a_job_finds(project):
+    """Corrupted data: the job's sentence is shown, Snakemake fails, what was there stays."""
+    with open(project / "data/prepared/digits.npz", "r+b") as file:
+        file.seek(1000)
+        file.write(b"!")
+    trained = "results/trajectory/digits_mlp/gradient_descent/exact/T30/seeds0-1.npz"
+    (project / trained).unlink()
+    code, output = project.snakemake("-j1", trained)
+    assert code != 0
+    assert "gcexp: data/prepared/digits.npz: expected sha256" in output
+    assert "Traceback" not in output
+    assert not (project / trained).exists()
+    assert json.loads((project / "reports/quick/scorecard.json").read_text())

@@ -1,0 +1,149 @@
+"""Dry runs: what the real figure files plan, and what an edit repeats."""
+
+import os
+import re
+import shutil
+
+import pytest
+
+from gcexp import plan
+
+pytestmark = pytest.mark.workflow
+
+
+# --- The real figure files
+
+
+@pytest.mark.parametrize("preset", plan.PRESETS)
+def test_every_target_can_be_planned(real, preset):
+    targets = [f"{path.parent.name}_{path.stem}" for path in sorted((real / "conf/figure").glob("*/*.yaml"))]
+    papers = sorted({path.name for path in (real / "conf/figure").iterdir() if any(path.glob("*.yaml"))})
+    if preset == "quick":
+        assert set(real.build("--list-target-rules").split()) >= {*targets, *papers, "all", "quick"}
+    jobs = real.planned(*targets, *papers, "all", "quick", "--config", f"preset={preset}")
+    assert jobs["plot"] + jobs.get("typeset", 0) >= len(targets)
+    assert jobs["all"] == jobs["quick"] == 1
+    assert all(jobs[name] == 1 for name in [*targets, *papers])
+
+
+def test_lint_has_only_its_advice_on_conda(real):
+    _, output = real.snakemake("--lint")
+    assert set(re.findall(r"^ {4}\* (.*)$", output, re.M)) == {
+        "Specify a conda environment or container for each rule.:"
+    }
+
+
+def test_every_rule_has_log_benchmark_message_and_resources(real):
+    text = "".join(path.read_text() for path in sorted((real / "workflow/rules").glob("*.smk")))
+    rules = re.split(r"^(?:rule|use rule \w+ as) (\w+)(?: with)?:", text, flags=re.M)
+    bodies = dict(zip(rules[1::2], rules[2::2], strict=True))
+    for name in (
+        "data",
+        "timeline",
+        "trajectory_exact",
+        "verify",
+        "table",
+        "plot",
+        "claims",
+        "scorecard",
+        "page",
+    ):
+        for directive in ("log", "benchmark", "message", "resources"):
+            assert re.search(rf"^    {directive}:", bodies[name], re.M), (name, directive)
+
+
+def test_folders_with_spaces_reach_the_command_whole(real):
+    settings = ("--config", "data_dir=/their data", "tracking_uri=sqlite:////a b/c.db")
+    output = real.build("-n", "-p", "data/prepared/digits.npz", *settings)
+    assert "gcexp data digits --data-dir '/their data' -o" in output
+
+
+# --- What an edit repeats
+
+
+REPORT = {"table": 1, "plot": 1, "claims": 1, "scorecard": 1, "page": 1, "all": 1}
+FIGURE = "conf/figure/small/three.yaml"
+
+
+def remarks(project):
+    """Comments, times and texts that decide nothing."""
+    for path in [*(project / "conf").rglob("*.yaml"), project / "conf/style/paper.mplstyle"]:
+        lines = path.read_text().splitlines(keepends=True)
+        at = 1 if "@package" in lines[0] else 0
+        path.write_text("".join([*lines[:at], "# a remark\n", *lines[at:]]))
+    project.edit("workflow/rules/trajectory.smk", 'message:\n        "training {wildcards.task}, exact"',
+                 'message:\n        "exact training of {wildcards.task}"')  # fmt: skip
+    for path in project.files("data", "workflow", "profiles").values():
+        os.utime(path)
+    os.utime(project / "Snakefile")
+    with_code(project)
+    project.edit(
+        "gcexp/codes/partial_recovery.py", "class CyclicPartialRecovery", "# why\nclass CyclicPartialRecovery"
+    )
+    project.edit("gcexp/tasks/mlp.py", "class MultilayerPerceptron", "\n\nclass MultilayerPerceptron")
+
+
+def with_code(project):
+    """Let the project use a package of its own."""
+    shutil.copytree(project.code / "gcexp", project / "gcexp", ignore=shutil.ignore_patterns("__pycache__"))
+    project.code = project.folder
+
+
+def source(project):
+    """An edit of the code that one run uses."""
+    with_code(project)
+    with open(project / "gcexp/codes/partial_recovery.py", "a") as file:
+        file.write("\n\nMORE = 1\n")
+
+
+def edit(path, old, new):
+    return lambda project: project.edit(path, old, new)
+
+
+def add(run):
+    return edit(FIGURE, "plot:", f"  - {run}\nplot:")
+
+
+EDITS = {
+    "remarks and times": (remarks, {}),
+    "plot": (edit(FIGURE, "kind: lines", "kind: lines, xlim: [0, 1]"), {"plot": 1, "page": 1, "all": 1}),
+    "style": (
+        edit("conf/style/paper.mplstyle", "lines.linewidth", "axes.titlesize: 7\nlines.linewidth"),
+        {"plot": 1, "page": 1, "all": 1},
+    ),
+    "source": (edit(FIGURE, "source: Fig. 1", "source: Fig. 2"), {"page": 1, "all": 1}),
+    "claim": (edit(FIGURE, "level: 0.2", "level: 0.3"), {"claims": 1, "scorecard": 1, "page": 1, "all": 1}),
+    "label": (edit(FIGURE, '"cyclic, β', '"arcs, β'), REPORT),
+    "default of an approximate scheme": (
+        edit("conf/code/cyclic_partial_recovery.yaml", "decoder: max_disjoint", "decoder: exact"),
+        {"timeline": 1, "trajectory_approximate": 1, "verify": 1} | REPORT,
+    ),
+    "default of an exact scheme": (
+        edit("conf/code/cyclic_repetition.yaml", "seed: 0", "seed: 1"),
+        {"timeline": 1, "verify": 1} | REPORT,
+    ),
+    "source of a code": (source, {"timeline": 1, "trajectory_approximate": 1, "verify": 1} | REPORT),
+    "new exact scheme": (add("{label: naive, scheme: uncoded}"), {"timeline": 1, "verify": 1} | REPORT),
+    "new approximate scheme": (
+        add("{label: FRC, scheme: frc, code.d: 2}"),
+        {"timeline": 1, "trajectory_approximate": 1, "verify": 1} | REPORT,
+    ),
+    "value of the task": (
+        edit("conf/task/digits_mlp.yaml", "hidden: 25", "hidden: 20"),
+        {"trajectory_exact": 1, "trajectory_approximate": 2, "verify": 3} | REPORT,
+    ),
+    "default of the delay model": (
+        edit("conf/delay/pareto.yaml", "shape: 1.2", "shape: 1.3"),
+        {"timeline": 3, "trajectory_approximate": 2, "verify": 3} | REPORT,
+    ),
+    "a lost drawing": (lambda p: (p / "reports/quick/figures/small_three.pdf").unlink(),
+                       {"plot": 1, "page": 1, "all": 1}),
+    "a lost table": (lambda p: (p / "reports/quick/data/small_three.csv").unlink(), REPORT),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_an_edit_repeats_what_depends_on_it(project, name):
+    change, expected = EDITS[name]
+    change(project)
+    assert project.planned() == expected
