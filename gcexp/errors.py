@@ -49,8 +49,7 @@ def unknown(kind: str, given: object, allowed: Iterable[str]) -> str:
     names = sorted(map(str, allowed))
     near = difflib.get_close_matches(str(given), names, n=1, cutoff=0.5)
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    shown = names[
-        : max(1, sum(1 for total in itertools.accumulate(len(n) + 2 for n in names) if total < _MOST_LETTERS))
-    ]
+    ends = itertools.accumulate(len(name) + 2 for name in names)
+    shown = [name for name, end in zip(names, ends, strict=True) if end < _MOST_LETTERS]
     more = f", ... {len(names)} in all" if len(shown) < len(names) else ""
     return f"unknown {kind} {str(given)!r}{hint} (allowed: {', '.join(shown) or 'none'}{more})"

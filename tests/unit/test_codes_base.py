@@ -177,7 +177,7 @@ def test_scaled_weights_are_caught():
         def weights(self, heard):
             return 2 * super().weights(heard)
 
-    with pytest.raises(DecodingError, match=r"Doubled\(n=5, s=2, seed=0\)"):
+    with pytest.raises(DecodingError, match=r"Doubled\(n=5, s=2, construction=.spread., seed=0\)"):
         Doubled(5, 2).decode([[1, 1, 1, 0, 0]])
 
 
