@@ -16,6 +16,7 @@ def description(config: dict) -> dict:
     found = {
         "code": repr(code),
         "wait": repr(scheme.wait),
+        **({"placement": repr(scheme.placement)} if scheme.placement else {}),
         "delay": repr(conf.build(config, "delay")),
         "overhead": scheme.overhead,
         "workers": code.n,

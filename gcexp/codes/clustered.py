@@ -36,8 +36,8 @@ class Clustered(Code):
 
     Parameters
     ----------
-    n, clusters, load : int
-        Workers (= partitions), clusters P, and load r.
+    n, clusters, d : int
+        Workers (= partitions), clusters P, and load (the paper's r).
     layout : {"row", "column"}
         Home cluster of a worker.
     seed : int
@@ -55,7 +55,7 @@ class Clustered(Code):
 
     Examples
     --------
-    >>> code = Clustered(n=12, clusters=4, load=2)
+    >>> code = Clustered(n=12, clusters=4, d=2)
     >>> code.quorums[2]
     Quorum(workers=(2, 6, 10), need=((1, 2),))
     >>> code.decode([[1, 0, 1, 1, 0, 1, 1, 0, 1, 1, 0, 1]]).coefficients
@@ -63,36 +63,32 @@ class Clustered(Code):
     """
 
     examples = (
-        {"n": 12, "clusters": 4, "load": 2},
-        {"n": 8, "clusters": 2, "load": 3, "layout": "column"},
-        {"n": 4, "clusters": 4, "load": 1},
-        {"n": 6, "clusters": 1, "load": 3},
+        {"n": 12, "clusters": 4, "d": 2},
+        {"n": 8, "clusters": 2, "d": 3, "layout": "column"},
+        {"n": 4, "clusters": 4, "d": 1},
+        {"n": 6, "clusters": 1, "d": 3},
     )
 
-    def __init__(self, n: int, clusters: int, load: int, layout: str = "row", seed: int = 0):
+    def __init__(self, n: int, clusters: int, d: int, layout: str = "row", seed: int = 0):
         require(
             1 <= clusters <= n and n % clusters == 0,
             f"clustered code needs clusters >= 1 that divides n, got n={n}, clusters={clusters}",
         )
         size = n // clusters
         require(
-            1 <= load <= size,
-            f"clustered code needs 1 <= load <= n/clusters = {size}, got load={load}",
+            1 <= d <= size,
+            f"clustered code needs 1 <= d <= n/clusters = {size}, got d={d}",
         )
         require(layout in LAYOUTS, unknown("layout", layout, LAYOUTS))
         self.clusters, self.cluster_size, self.layout, self.seed = clusters, size, layout, seed
         # members[q, j] is the worker in row j of cluster q
         workers = np.arange(n)
         members = workers.reshape(clusters, size) if layout == "column" else workers.reshape(size, clusters).T
-        self._members, self._cluster_code = members, _best_cyclic(size, load - 1, seed)
+        self._members, self._cluster_code = members, _best_cyclic(size, d - 1, seed)
         rows = sparse.kron(sparse.eye_array(clusters), self._cluster_code.encoding, format="csr")
-        quorums = [Quorum(workers, [(1, size - load + 1)]) for workers in members]
+        quorums = [Quorum(workers, [(1, size - d + 1)]) for workers in members]
         super().__init__(rows[np.argsort(members.ravel())], quorums=quorums)
-
-    def __repr__(self) -> str:
-        # the attribute `load` is each worker's, the parameter the common value
-        given = f"n={self.n}, clusters={self.clusters}, load={int(self.load[0])}"
-        return f"Clustered({given}, layout={self.layout!r}, seed={self.seed})"
+        self.d = d
 
     def weights(self, heard):
         weights = np.empty(heard.shape)

@@ -942,8 +942,8 @@ def test_equal_seeds_give_equal_bits():
     [
         (lambda: Clustered(12, 5, 2), "divides n, got n=12, clusters=5"),
         (lambda: Clustered(12, 0, 2), "clusters=0"),
-        (lambda: Clustered(12, 4, 4), "1 <= load <= n/clusters = 3, got load=4"),
-        (lambda: Clustered(12, 4, 0), "got load=0"),
+        (lambda: Clustered(12, 4, 4), "1 <= d <= n/clusters = 3, got d=4"),
+        (lambda: Clustered(12, 4, 0), "got d=0"),
         (lambda: Clustered(12, 4, 2, layout="rows"), "unknown layout 'rows'; did you mean 'row'"),
         (lambda: Greedy(clusters=4), "either memberships or memory, got memberships=None, memory=None"),
         (lambda: Greedy(clusters=4, memberships=2, memory=6), "memberships=2, memory=6"),
@@ -977,7 +977,7 @@ def test_equal_seeds_give_equal_bits():
         (lambda: TwoStateMarkov(spread=1.0), "0 <= spread < 1, got spread=1.0"),
         (lambda: expected_time(np.ones((4, 3)), 3, load=2, **LAW), "0 <= spare < size, got spare=3"),
         (lambda: recoverable_sets(12, 5, 2), "n=12, clusters=5"),
-        (lambda: lower_bound_durations(np.ones(12), 4, 4), "1 <= load <= n/clusters = 3, got load=4"),
+        (lambda: lower_bound_durations(np.ones(12), 4, 4), "1 <= d <= n/clusters = 3, got d=4"),
         (lambda: slow_threshold(2, alpha=0, mu_s=1, mu_f=1), "0 < mu_s < mu_f"),
     ],
 )
