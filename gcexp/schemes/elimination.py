@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gcexp.errors import require, unknown
+from gcexp.errors import ParameterError, require, unknown
 from gcexp.schemes.arrivals import Arrivals
 
 TARGETS = ("partitions", "sum")
@@ -41,31 +41,31 @@ class Span:
 
     def __init__(self, iterations: int, columns: int, targets, tolerance: float = 1e-6, dtype=np.float64):
         self._targets = np.asarray(targets, dtype=dtype)
-        self._length = (np.abs(self._targets) ** 2).sum(1)
-        self._distance = np.tile(self._length, (iterations, 1))  # squared
-        self._basis = np.zeros((iterations, columns, columns), dtype=dtype)
+        self._adjoint = self._targets.conj().T
+        length = np.vecdot(self._targets, self._targets).real  # squared, as all that follow
+        self._distance, self._close = np.tile(length, (iterations, 1)), tolerance**2 * length
+        self._basis = np.zeros((iterations, columns + 1, columns), dtype=dtype)  # a row to spare
         self.rank, self.tolerance = np.zeros(iterations, dtype=np.intp), tolerance
 
     @property
     def inside(self) -> np.ndarray:
         """Which targets are in each span, boolean (I, q)."""
-        return self._distance <= self.tolerance**2 * self._length
+        return self._distance <= self._close
 
     def insert(self, rows) -> np.ndarray:
         """Insert one row into each span; whether it was not in it before, boolean (I,)."""
         rows = np.asarray(rows, dtype=self._basis.dtype)
         basis = self._basis[:, : self.rank.max(initial=0)]
-        left = rows[..., None]
+        adjoint, left = basis.conj().transpose(0, 2, 1), rows[:, None]
         for _ in range(2):
-            left = left - basis.transpose(0, 2, 1) @ (basis.conj() @ left)
-        left = left[..., 0]
-        norm = np.sqrt((np.abs(left) ** 2).sum(1))
-        new = norm > self.tolerance * np.sqrt((np.abs(rows) ** 2).sum(1))
-        at = np.flatnonzero(new & (self.rank < rows.shape[1]))
-        unit = left[at] / norm[at, None]
-        self._basis[at, self.rank[at]] = unit
-        self.rank[at] += 1
-        self._distance[at] -= np.abs(unit.conj() @ self._targets.T) ** 2
+            left = left - left @ adjoint @ basis
+        left = left[:, 0]
+        size = np.vecdot(left, left).real
+        new = (size > self.tolerance**2 * np.vecdot(rows, rows).real) & (self.rank < rows.shape[1])
+        unit = left / np.sqrt(np.where(new, size, np.inf))[:, None]  # 0 where there is nothing new
+        self._basis[np.arange(len(rows)), self.rank] = unit
+        self.rank += new
+        self._distance -= np.abs(unit @ self._adjoint) ** 2
         return new
 
     def keep(self, which: np.ndarray) -> None:
@@ -130,31 +130,31 @@ class Spanned:
         )
         which = np.eye(code.k)[wanted]
         targets = np.kron(which.sum(0) if self.target == "sum" else which, np.eye(code.blocks))
-        B = code.encoding.toarray()
-        off = np.linalg.lstsq(B.T, targets.T.astype(B.dtype), rcond=None)[0].T @ B - targets
-        require(
-            bool((np.linalg.norm(off, axis=1) <= self.tolerance * np.linalg.norm(targets, axis=1)).all()),
-            f"wait=spanned: all messages of {code!r} together do not span the wanted {self.target}",
-        )
-        shape = arrive(1).shape
+        B, shape = code.encoding.toarray(), arrive(1).shape
         time, heard = np.empty(shape[0] * shape[1]), np.zeros((shape[0] * shape[1], code.n), np.int16)
         for rows, arrivals in Arrivals.chunks(code, arrive, width=B.shape[1] ** 2):
-            time[rows], heard[rows] = self._eliminate(arrivals, B, targets)
+            time[rows], used = self._eliminate(arrivals, B, targets)
+            row, at = np.nonzero(used)
+            message = arrivals.message[row, at]
+            np.maximum.at(heard[rows], (row, code.owner[message]), code.rank[message] + 1)
         return time.reshape(shape[:2]), heard.reshape(shape)
 
     def _eliminate(self, arrivals, B, targets):
-        code, (iterations, most) = arrivals.code, arrivals.message.shape
-        time, heard = arrivals.time[:, -1].copy(), np.zeros((iterations, code.n), np.int16)
-        span, open_ = Span(iterations, B.shape[1], targets, self.tolerance, B.dtype), np.arange(iterations)
-        for p in range(most):
-            message = arrivals.message[open_, p]
-            new = span.insert(B[message])
-            heard[open_[new], code.owner[message[new]]] = code.rank[message[new]] + 1
+        """When each iteration stops, (I,), and which of its arrivals extended the span until then, (I, M)."""
+        message, used = arrivals.message, np.zeros(arrivals.message.shape, dtype=bool)
+        time, span = np.empty(len(message)), Span(len(message), B.shape[1], targets, self.tolerance, B.dtype)
+        open_ = np.arange(len(message))
+        for p in range(message.shape[1]):
+            used[open_, p] = span.insert(B[message[open_, p]])
+            if p + 1 < len(targets):  # they are independent: fewer messages do not span them
+                continue
             done = span.inside.all(1)
             if done.any():
                 time[open_[done]] = arrivals.time[open_[done], p]
                 span.keep(~done)
                 open_ = open_[~done]
-            if not len(open_):
-                break
-        return time, heard
+                if not len(open_):
+                    return time, used
+        raise ParameterError(
+            f"wait=spanned: all messages of {arrivals.code!r} together do not span the wanted {self.target}"
+        )
