@@ -8,6 +8,7 @@
 PYTHON ?=
 TORCH_BACKEND ?=
 TARGETS ?= all
+FIRST ?= partial_recovery_fig4_fixed_s
 PRESET ?=
 ARGS ?=
 TEST_JOBS ?= 2
@@ -101,7 +102,7 @@ reproduce: $(STAMP) ## figures, scorecard and report (TARGETS=figure or paper; P
 	@mkdir -p .snakemake
 	@$(call hold,.snakemake/make.lock,another make works in this folder); \
 	[ -z "$$(ls .snakemake/locks 2> /dev/null)" ] || $(SNAKEMAKE) --unlock; \
-	$(SNAKEMAKE) $(TARGETS) $(if $(PRESET),--config preset=$(PRESET)) $(ARGS) || exit $$?; \
+	$(SNAKEMAKE) $(TARGETS) $(if $(filter all,$(TARGETS)),--prioritize $(FIRST)) $(if $(PRESET),--config preset=$(PRESET)) $(ARGS) || exit $$?; \
 	index=reports/$(or $(PRESET),quick)/index.html; \
 	if [ -f $$index ]; then echo "Figures, scorecard and report: $$index"; \
 	else echo "Figures are under $$(dirname $$index); plain 'make reproduce' also writes its index.html"; fi

@@ -8,7 +8,10 @@ measured in the same run, so only ratios to the floor are stable. No ratio mixes
 #: Id: module with ``run``.
 REGISTRY = {
     "B1": "benchmarks.b1_cyclic",
+    "B2": "benchmarks.b2_regular",
     "B5": "benchmarks.b5_timeline",
+    "B6": "benchmarks.b6_elimination",
+    "B7": "benchmarks.b7_comm_efficient",
     "B8": "benchmarks.b8_training",
     "B10": "benchmarks.b10_dryrun",
     "B12": "benchmarks.b12_quick",

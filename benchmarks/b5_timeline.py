@@ -15,7 +15,8 @@ from benchmarks.measure import Row, median_cpu
 from gcexp.codes import CyclicRepetition
 from gcexp.delays import ShiftedExponential
 from gcexp.schemes import Fastest, Scheme
-from gcexp.timeline import distinct, simulate
+from gcexp.schemes.arrivals import distinct
+from gcexp.timeline import simulate
 
 N, S, ROUNDS = 256, 15, 1000
 PEER = "10.5 ms (durations)"

@@ -53,6 +53,16 @@ def parser() -> argparse.ArgumentParser:
         "show", do_show, "what a scheme or code is: loads, messages, guarantee, small matrices", True
     )
     show.add_argument("--json", action="store_true", help="machine-readable")
+    theory = command(
+        "theory", do_theory, "a closed form of the literature: without NAME lists all, with their first line"
+    )
+    theory.add_argument("name", nargs="?", metavar="NAME", help="such as partial_recovery.lower_bound")
+    theory.add_argument(
+        "arguments", nargs="*", metavar="KEY=VALUE", help="n=15 alpha=2/3 lengths=[3,4] shape=inf"
+    )
+    theory.add_argument("--json", action="store_true", help="machine-readable")
+    catalogue = command("catalogue", do_catalogue, "the table of all codes (docs/codes.md)")
+    catalogue.add_argument("-o", "--output", type=Path, help="file to write (default: standard output)")
     run = command(
         "run", do_run, "one run without Snakemake: timeline, training, verification, summary, plot", True
     )
@@ -131,6 +141,28 @@ def do_show(arguments) -> None:
 
     found = description(conf.compose(arguments.overrides))
     print(json.dumps(found, indent=1) if arguments.json else as_text(found))
+
+
+def do_catalogue(arguments) -> None:
+    """Print or write the table of all codes."""
+    from gcexp.catalogue import document
+
+    if arguments.output is None:
+        print(document(), end="")
+    else:
+        arguments.output.write_text(document())
+
+
+def do_theory(arguments) -> None:
+    """Evaluate a closed form."""
+    from gcexp import formulas
+
+    if arguments.name is None:
+        found = formulas.listing()
+        print(json.dumps(found, indent=1) if arguments.json else formulas.as_lines(found))
+    else:
+        found = formulas.evaluate(arguments.name, arguments.arguments)
+        print(formulas.as_json(found) if arguments.json else formulas.as_text(found))
 
 
 def do_run(arguments) -> None:

@@ -32,6 +32,13 @@ class ApproximateCode(Code):
     array([[0.75, 1.5 , 0.75]])
     """
 
+    formulas = {"messages": "1", "length": "1"}
+    decoding = (
+        "one_step: equal weights, O(n); optimal: a system in s unknowns, O(s^3 + s n), or the "
+        "pseudoinverse, O(n^2 k)"
+    )
+    limit = "none: singular values below 1e-10 of the largest count as 0"
+
     def __init__(self, encoding, decoder: str, scale: float):
         require(decoder in DECODERS, unknown("decoder", decoder, DECODERS))
         super().__init__(encoding, promise="linear" if decoder == "one_step" else "least_squares")

@@ -143,6 +143,18 @@ class Code:
     #: Parameters of the instances on which the contract suite runs.
     examples: tuple[dict, ...] = ()
 
+    # What the table of all codes (docs/codes.md) cannot compute; the rest of a row is derived from an instance.
+    #: k, load (the largest), messages, length as expressions in the parameters, where there are any.
+    formulas: dict[str, str] = {}
+    #: What is known about the error, where the promise alone says little.
+    error_bound = ""
+    #: How `weights` works and what one pattern costs.
+    decoding = ""
+    #: Where rounding, memory or existence ends the usable parameters.
+    limit = ""
+    #: Keys in docs/references.bib.
+    source: tuple[str, ...] = ()
+
     def __init__(
         self, encoding, owner=None, *, blocks=1, quorums=(), promise="indicator", recovers=None, n=None
     ):

@@ -42,6 +42,9 @@ class BernoulliCode(ApproximateCode):
     array([3, 7, 1, 1, 3, 3, 4, 3, 1, 3])
     """
 
+    formulas = {"k": "k", "messages": "1", "length": "1"}
+    error_bound = "mean error (1 - p) / (p m) of one_step with m heard, p = d/k; mean load d"
+    source = ("charles2017",)
     redrawn = True
     examples = (
         {"n": 8, "d": 3},
@@ -98,6 +101,8 @@ class RegularizedBernoulliCode(BernoulliCode):
     (7, 4)
     """
 
+    error_bound = "about that of the Bernoulli code; mean load at most d, none above 2 d"
+    source = ("charles2017",)
     examples = (
         {"n": 12, "d": 1},
         {"n": 8, "d": 1.5, "decoder": "optimal", "seed": 2},

@@ -45,6 +45,14 @@ class BlockDesign(Code):
     array([0.03571, 0.08163])
     """
 
+    formulas = {"messages": "1", "length": "1"}
+    error_bound = (
+        "error x / (1 + x), x = (n - r) s / (r (n - 1) (n - s)), for any s stragglers, r holders of "
+        "each partition"
+    )
+    decoding = "equal weights in closed form; O(n)"
+    limit = "n k <= 1e7 entries; designs exist for some n only"
+    source = ("sakorikar2021", "kadhe2019")
     examples = (
         {"n": 7, "design": "pg-2-2"},
         {"n": 9, "design": "ag_dual(2, 3)"},

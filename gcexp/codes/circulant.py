@@ -47,6 +47,11 @@ class CirculantMultiMessage(Code):
            [1., 1., 1., 1., 1., 1.]])
     """
 
+    formulas = {"k": "n", "load": "sum(sizes)", "messages": "len(sizes)", "length": "1"}
+    error_bound = "every partition in the span of what arrived; all if the full sum is"
+    decoding = "the pseudoinverse of what was heard; O(M^2 k), M messages"
+    limit = "none: membership in a span is decided up to a tolerance"
+    source = ("ozfatura2019",)
     examples = (
         {"n": 6, "sizes": (1, 2)},
         {"n": 7, "sizes": (1, 2, 3)},

@@ -275,6 +275,13 @@ class CommunicationEfficient(ShortMessageCode):
     ['1/3', '-1/6', '0', '1/6', '1/3']
     """
 
+    formulas = {"k": "n", "load": "d", "messages": "1", "length": "1 / m"}
+    decoding = "Lagrange interpolation in rationals, rounded once; s n exact products, kept for each pattern"
+    limit = (
+        "1e-7 at (n, d, m) = (50, 6, 3); raises at (32, 6, 5) and (20, 10, 9); arithmetic=float64 at "
+        "(20, 4, 3)"
+    )
+    source = ("ye2018",)
     examples = (
         {"n": 5, "d": 3, "m": 2},
         {"n": 8, "d": 5, "m": 2, "s": 1},

@@ -48,6 +48,10 @@ class DirectSum(Code):
     array([[1.   , 1.   , 1.   , 1.   , 1.333, 0.667, 0.667]])
     """
 
+    formulas = {"length": "1 / blocks"}
+    decoding = "that of each part, on its own"
+    limit = "that of the parts"
+    source = ("sakorikar2021", "buyukates2021")
     examples: tuple[dict, ...] = ({"parts": (Uncoded(2), FractionalRepetition(4, 2))},)
 
     def __init__(self, parts: Iterable[Code]):
@@ -131,6 +135,14 @@ class Kronecker(Code):
     Quorum(workers=(6, 7, 8, 9, 10, 11), need=((1, 1),))
     """
 
+    formulas = {"k": "a.k * b.k", "load": "max(a.load) * max(b.load)", "messages": "1"}
+    error_bound = "exact where the factors are, for (s1 + 1)(s2 + 1) - 1 stragglers"
+    decoding = (
+        "products of the factors' weights on product sets, or group by group with FRC; else the "
+        "pseudoinverse, O(n^2 k)"
+    )
+    limit = "that of the factors; the pseudoinverse takes 1 ms at n = k = 91"
+    source = ("sakorikar2021",)
     examples = ({"a": FractionalRepetition(4, 2), "b": Uncoded(2)},)
 
     def __init__(self, a: Code, b: Code):

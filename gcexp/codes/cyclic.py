@@ -76,6 +76,10 @@ class CyclicRepetition(Code):
     array([[1., 1., 1., 1., 1.]])
     """
 
+    formulas = {"k": "n", "load": "s + 1", "messages": "1", "length": "1"}
+    decoding = "a linear system of s unknowns; O(s^3 + s n)"
+    limit = "errors of 1e-13 to 1e-11 up to (n, s) = (400, 40); 1e-10 to 1e-7 with construction=gaussian"
+    source = ("tandon2017",)
     examples = (
         {"n": 5, "s": 2},
         {"n": 8, "s": 3},

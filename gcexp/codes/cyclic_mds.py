@@ -58,6 +58,10 @@ class CyclicMDS(Code):
     array([[1., 1., 1., 1., 1., 1., 1., 1.]])
     """
 
+    formulas = {"k": "n", "load": "s + 1", "messages": "1"}
+    decoding = "closed form (Lagrange on the circle); O(s n); the pseudoinverse where that is better"
+    limit = "complex: refused where b(1) < 1e-6, as at (n, s) = (100, 10); real: neighbours fail at (101, 10)"
+    source = ("raviv2018",)
     examples = (
         {"n": 7, "s": 3},
         {"n": 8, "s": 3, "field": "real"},

@@ -50,6 +50,12 @@ class ExpanderCode(ApproximateCode):
     array([0.0237])
     """
 
+    formulas = {"k": "n", "messages": "1", "length": "1"}
+    error_bound = (
+        "error at most (lambda / d)^2 s / (n - s) for any s stragglers, d the degree, lambda the "
+        "second eigenvalue"
+    )
+    source = ("raviv2018",)
     examples = (
         {"n": 8, "offsets": (1, 2)},
         {"n": 6, "offsets": (1,), "decoder": "optimal"},
@@ -109,6 +115,9 @@ class RandomRegularCode(ApproximateCode):
     array([3, 3, 3, 3, 3, 3, 3, 3, 3, 3])
     """
 
+    formulas = {"k": "n", "load": "d", "messages": "1", "length": "1"}
+    error_bound = "as ExpanderCode, with lambda at most about 2 sqrt(d - 1)"
+    source = ("raviv2018", "charles2017")
     redrawn = True
     examples = (
         {"n": 8, "d": 3},

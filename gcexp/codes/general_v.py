@@ -175,6 +175,13 @@ class GeneralCommunicationEfficient(ShortMessageCode):
            [ 0.,  1.,  0.,  0., -1.,  1.]])
     """
 
+    formulas = {"k": "n", "load": "d", "messages": "1", "length": "1 / m"}
+    decoding = (
+        "elimination of n - d + m unknowns over the integers, rounded once (1 ms at 17), kept for "
+        "each pattern"
+    )
+    limit = "none met: residuals below 1e-11 at (n, d, m) = (50, 6, 5)"
+    source = ("ye2018",)
     examples = (
         {"n": 5, "d": 3, "m": 2},
         {"n": 8, "d": 5, "m": 2, "s": 1, "seed": 3},

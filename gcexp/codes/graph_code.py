@@ -53,6 +53,11 @@ class GraphCode(Code):
     array([0.])
     """
 
+    formulas = {"k": "2 * n // d", "load": "2", "messages": "1", "length": "1"}
+    error_bound = "0 for a component with an odd cycle, (|L| - |R|)^2 / ((|L| + |R|) k) for a bipartite one"
+    decoding = "spanning forest; O(n)"
+    limit = "none"
+    source = ("glasgow2021",)
     redrawn = True
     examples = (
         {"n": 12, "d": 3},

@@ -55,6 +55,10 @@ class NaivePartial(Code):
     array([[1., 1., 1., 1., 1., 0., 0.]])
     """
 
+    formulas = {"load": "alpha * k * (s + 1) / n", "messages": "1", "length": "1"}
+    decoding = "that of cyclic repetition; O(s^3 + s n)"
+    limit = "that of cyclic repetition"
+    source = ("sarmasarkar2021", "tandon2017")
     examples = (
         {"n": 5, "s": 2, "alpha": 0.5},
         {"n": 4, "s": 1, "alpha": 1.0},

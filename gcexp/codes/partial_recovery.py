@@ -106,6 +106,10 @@ class CyclicPartialRecovery(Code):
     array([[1., 1., 0., 1., 1., 0.]])
     """
 
+    formulas = {"k": "n", "load": "s + beta - n + 1", "messages": "1", "length": "1"}
+    decoding = "disjoint arcs, earliest-start greedy from every anchor; O(n^2)"
+    limit = "none: no arithmetic"
+    source = ("sarmasarkar2021",)
     examples = (
         {"n": 6, "s": 3, "beta": 4},
         {"n": 9, "s": 4, "beta": 8, "decoder": "exact"},
@@ -171,6 +175,13 @@ class CyclicTwoMessage(Code):
     array([[1., 1., 1., 1., 1., 0.]])
     """
 
+    formulas = {"k": "n", "load": "s + beta - n + 1", "messages": "2", "length": "1"}
+    decoding = (
+        "disjoint arcs, greedy from every anchor for every place of the short arc; O(n^2 "
+        "floor(beta/p)), p the load"
+    )
+    limit = "none: no arithmetic"
+    source = ("sarmasarkar2021",)
     examples = ({"n": 6, "s": 2, "beta": 5}, {"n": 9, "s": 4, "beta": 7}, {"n": 8, "s": 4, "beta": 5})
 
     def __init__(self, n: int, s: int, beta: int):

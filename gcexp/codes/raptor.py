@@ -132,6 +132,11 @@ class BatchRaptor(Code):
     (5, array([10, 10, 10, 15, 30, 30]))
     """
 
+    formulas = {"k": "n", "messages": "1", "length": "1"}
+    error_bound = "loses about a fraction epsilon of the partitions, possibly everything"
+    decoding = "peeling; O(n^2 / batch)"
+    limit = "none: no arithmetic"
+    source = ("wang2019fundamental",)
     redrawn = True
     examples = (
         {"n": 12, "s": 6, "epsilon": 0.1},

@@ -56,6 +56,10 @@ class ReedSolomon(Code):
     array([[1., 1., 1., 1., 1., 1., 1., 1., 1., 1.]])
     """
 
+    formulas = {"k": "k", "load": "ceil(k * (s + 1) / n)", "messages": "1", "length": "2"}
+    decoding = "closed form (interpolation at 0); O(s n); the pseudoinverse where that is better"
+    limit = "spread: 1e-8 at (n, s) = (400, 40); cyclic: neighbours fail at (100, 10)"
+    source = ("halbawi2018",)
     examples = (
         {"n": 7, "s": 3},
         {"n": 9, "s": 3, "mask": "cyclic"},

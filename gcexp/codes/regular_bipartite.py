@@ -72,6 +72,11 @@ class RegularBipartiteCode(ApproximateCode):
     (array([3, 3, 3, 3, 3, 3, 3, 3, 3, 3]), array([3, 3, 3, 3, 3, 3, 3, 3, 3, 3]))
     """
 
+    formulas = {"k": "n", "load": "d", "messages": "1", "length": "1"}
+    error_bound = (
+        "error at most (sigma / d)^2 s / (n - s) for any s stragglers, sigma the second singular value"
+    )
+    source = ("raviv2018", "charles2017")
     redrawn = True
     examples = (
         {"n": 8, "d": 3},

@@ -39,6 +39,11 @@ class FractionalRepetition(Code):
     array([[1., 1., 1., 1., 0., 0.]])
     """
 
+    formulas = {"k": "n", "load": "d", "messages": "1", "length": "1"}
+    error_bound = "of s random stragglers, a fraction C(s,d)/C(n,d) is lost on average"
+    decoding = "one survivor of each group; O(n)"
+    limit = "none: no arithmetic"
+    source = ("tandon2017",)
     examples = ({"n": 6, "d": 2}, {"n": 4, "d": 4}, {"n": 3, "d": 1})
 
     def __init__(self, n: int, d: int):
@@ -84,6 +89,8 @@ class EpsilonFractionalRepetition(FractionalRepetition):
     5
     """
 
+    error_bound = "at most a fraction epsilon is lost on average to s random stragglers"
+    source = ("wang2019fundamental", "tandon2017")
     examples = ({"n": 12, "s": 5, "epsilon": 0.1}, {"n": 6, "s": 0, "epsilon": 0.0})
 
     def __init__(self, n: int, s: int, epsilon: float):

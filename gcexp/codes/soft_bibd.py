@@ -183,6 +183,13 @@ class SoftBIBD(Code):
     array([7, 5, 5, 4, 5, 9, 6, 6, 7, 4, 6, 7, 5, 6, 5, 9])
     """
 
+    formulas = {"k": "k", "messages": "1", "length": "1"}
+    error_bound = (
+        "mean error, at a fixed set of m survivors, at most 1 - d^2 m / (k (d + lambda (m - 1))); mean load d"
+    )
+    decoding = "optimal: the pseudoinverse, O(n^2 k); constant: equal weights, O(n)"
+    limit = "none: singular values below 1e-10 of the largest count as 0"
+    source = ("sakorikar2021",)
     redrawn = True
     examples = (
         {"n": 7, "k": 7, "d": 3},

@@ -52,6 +52,13 @@ class StochasticGradientCode(Code):
            [0., 1., 2., 1., 0.]])
     """
 
+    formulas = {"k": "k", "messages": "1", "length": "1"}
+    error_bound = (
+        "mean error p / (d (1 - p)) where workers straggle with probability p, unbiased; mean load k d / n"
+    )
+    decoding = "weight 1 on everyone heard; O(n)"
+    limit = "none: no arithmetic"
+    source = ("bitar2020",)
     redrawn = True
     examples = (
         {"n": 6, "d": 2, "p": 0.3},

@@ -66,6 +66,15 @@ class BlockAssignment(Code):
     array([[1., 0., 1.]])
     """
 
+    formulas = {
+        "k": "len(holders)",
+        "load": "sum(map(len, holders)) // n",
+        "messages": "sum(map(len, holders)) // n",
+        "length": "1",
+    }
+    decoding = "one copy of every partition; O(M), M messages"
+    limit = "memory: at most 1e6 messages; 1e7 straggler sets times partitions where recovers is searched"
+    source = ("sarmasarkar2021",)
     examples = (
         {"holders": ((0, 1), (2, 3), (0, 2), (1, 3)), "s": 2},
         {"holders": ((0, 1, 2), (0,), (1,), (2,)), "s": 1, "n": 3, "recovers": 3},
@@ -148,6 +157,13 @@ class Combinatorial(BlockAssignment):
     array([[1., 1., 1., 1., 1., 1., 1., 0., 0., 0.]])
     """
 
+    formulas = {
+        "k": "comb(n, y)",
+        "load": "comb(n - 1, y - 1)",
+        "messages": "comb(n - 1, y - 1)",
+        "length": "1",
+    }
+    limit = "memory: at most 1e6 messages"
     examples = ({"n": 5, "s": 3, "y": 2}, {"n": 6, "s": 2, "y": 3}, {"n": 4, "s": 1, "y": 4})
 
     def __init__(self, n: int, s: int, y: int):
@@ -226,6 +242,15 @@ class CoPrime(Code):
     array([[1., 1., 1., 1., 1., 1., 1., 0., 0., 0.]])
     """
 
+    formulas = {
+        "k": "comb(n, y)",
+        "load": "comb(n - 1, y - 1)",
+        "messages": "comb(n - 1, y - 1) - comb(n, y) // n + 1",
+        "length": "1",
+    }
+    decoding = "the sum messages, corrected by one copy of every partition; O(n k + M)"
+    limit = "memory: at most 1e6 messages"
+    source = ("sarmasarkar2021",)
     examples = ({"n": 5, "s": 3, "y": 2}, {"n": 7, "s": 4, "y": 3}, {"n": 4, "s": 2, "y": 1})
 
     def __init__(self, n: int, s: int, y: int):
@@ -329,6 +354,13 @@ class Intermediate(BlockAssignment):
     (15, array([9, 9, 9, 9, 9]), 13)
     """
 
+    formulas = {
+        "k": "n * comb(n - y + x - 1, x - 1) // gcd(x, y)",
+        "load": "y * comb(n - y + x - 1, x - 1) // gcd(x, y)",
+        "messages": "y * comb(n - y + x - 1, x - 1) // gcd(x, y)",
+        "length": "1",
+    }
+    limit = "memory: at most 1e6 messages"
     examples = (
         {"n": 5, "s": 3, "x": 2, "y": 3},
         {"n": 6, "s": 4, "x": 2, "y": 4},
@@ -446,6 +478,8 @@ class TDesign(BlockAssignment):
     (14, np.int64(7), 13)
     """
 
+    formulas = {"length": "1"}
+    limit = "designs exist for some n only; 1e7 straggler sets times partitions where n - s > t"
     examples = (
         {"design": "hadamard_8", "t": 3, "s": 5},
         {"design": "fano", "t": 2, "s": 3},

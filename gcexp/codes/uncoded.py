@@ -33,6 +33,10 @@ class Uncoded(Code):
     array([[1., 0., 1.]])
     """
 
+    formulas = {"k": "n", "load": "1", "messages": "1", "length": "1"}
+    decoding = "weight 1 on everyone heard; O(n)"
+    limit = "none: no arithmetic"
+    source = ("sarmasarkar2021",)
     examples = ({"n": 1}, {"n": 4})
 
     def __init__(self, n: int):

@@ -40,9 +40,9 @@ class Span:
     """
 
     def __init__(self, iterations: int, columns: int, targets, tolerance: float = 1e-6, dtype=np.float64):
-        self._targets = np.asarray(targets, dtype=dtype)
-        self._adjoint = self._targets.conj().T
-        length = np.vecdot(self._targets, self._targets).real  # squared, as all that follow
+        targets = np.asarray(targets, dtype=dtype)
+        self._adjoint = targets.conj().T
+        length = np.vecdot(targets, targets).real  # squared, as all that follow
         self._distance, self._close = np.tile(length, (iterations, 1)), tolerance**2 * length
         self._basis = np.zeros((iterations, columns + 1, columns), dtype=dtype)  # a row to spare
         self.rank, self.tolerance = np.zeros(iterations, dtype=np.intp), tolerance

@@ -1,0 +1,80 @@
+"""B7: the polynomial code of Ye and Abbe, gradients of 10000 encoded by all workers and decoded.
+
+Work at n=10, d=4, s=2, m=2: `encode` of (10, 10000) standard normal gradients for all workers; then the answer of one
+pattern with 2 stragglers, its decode weights and `combine`. A new pattern's weights are computed in exact rationals, a
+known one's are looked up; both are lines, over all 45 patterns, divided by 45. Building the code is not measured.
+
+The error is the largest, over patterns of exactly s stragglers (all 45; 100 random ones at n=24), of
+norm(decoded - sum) / norm(sum), and has a line for each code whose bar asks for it: the paper's theta (`theta_order`
+alternating, exact coefficients) and the well-conditioned V (`GeneralCommunicationEfficient`), at n=24, d=6, m=3, s=3.
+Peer: a Python loop per block; its errors are for its own order of the points in floating point.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from benchmarks.measure import Row, median_cpu
+from gcexp.codes import Code, CommunicationEfficient, GeneralCommunicationEfficient
+
+LENGTH, PATTERNS = 10000, 100
+PEER_ERROR = "error 2e-6"
+
+
+def straggling(n: int, sets: list) -> np.ndarray:
+    """Patterns (U, n) in which each set of workers is silent."""
+    heard = np.ones((len(sets), n), dtype=np.int64)
+    np.put_along_axis(heard, np.array(sets), 0, axis=1)
+    return heard
+
+
+def worst_error(code: Code, gradients: np.ndarray, heard: np.ndarray) -> float:
+    """Largest relative error of the decoded sum over patterns."""
+    sent, total = code.encode(gradients), gradients.sum(0)
+    length = gradients.shape[1]
+    answers = [code.combine(sent, weights)[:length] for weights in code.decode(heard).weights]
+    return max(float(np.linalg.norm(answer - total) / np.linalg.norm(total)) for answer in answers)
+
+
+def accurate(code: Code, name: str, heard: np.ndarray, limit: float, peer: str = "-") -> Row:
+    """Line of a code whose bar is an error; its time is one encode."""
+    gradients = np.random.default_rng(0).standard_normal((code.k, LENGTH))
+    error = worst_error(code, gradients, heard)
+    (ours,) = median_cpu(lambda: code.encode(gradients), repeats=5)
+    return Row(
+        *("B7", f"n=24 d=6 m=3: encode, {name}", ours, f"error < {limit:.0e}"),
+        met=error < limit,
+        peer=peer,
+        note=f"error {error:.0e}",
+    )
+
+
+def run() -> list[Row]:
+    """Three lines for the times at n=10, two for the errors at n=24."""
+    given = {"n": 10, "d": 4, "m": 2, "s": 2}
+    code, gradients = CommunicationEfficient(**given), np.random.default_rng(0).standard_normal((10, LENGTH))
+    heard = straggling(10, list(combinations(range(10), 2)))
+    sent, error = code.encode(gradients), worst_error(code, gradients, heard)
+    fresh = iter([CommunicationEfficient(**given) for _ in range(8)])  # a code of its own has no weights yet
+
+    def decode(decoder: Code) -> None:
+        for weights in decoder.weights(heard):
+            decoder.combine(sent, weights)
+
+    encoded, new, known = median_cpu(
+        lambda: code.encode(gradients), lambda: decode(next(fresh)), lambda: decode(code)
+    )
+    assert error < 1e-10, f"the decoded sum is off by {error:.0e}"
+    draw = np.random.default_rng(1)
+    many = straggling(24, [draw.choice(24, 3, replace=False) for _ in range(PATTERNS)])
+    work, peer = f"n=10 d=4 s=2 m=2 l={LENGTH}: ", "28 ms, error 1.5e-13"
+    told = f"error {error:.0e}"
+    return [
+        Row("B7", work + "encode all workers", encoded, "< 5 ms", encoded < 5e-3, "246 ms", 0.246),
+        Row("B7", work + "decode, new pattern", new / len(heard), "-", None, peer, 0.028, note=told),
+        Row("B7", work + "decode, known pattern", known / len(heard), "-", None, peer, 0.028, note=told),
+        accurate(CommunicationEfficient(24, 6, 3), "paper's theta", many, 1e-8, PEER_ERROR),
+        accurate(GeneralCommunicationEfficient(24, 6, 3), "well-conditioned V", many, 1e-10, PEER_ERROR),
+    ]

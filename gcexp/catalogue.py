@@ -1,0 +1,148 @@
+"""One table of all codes: behind ``gcexp catalogue``, which writes docs/codes.md.
+
+What an instance can tell is derived from one; the rest stands on the class: `formulas`, `error_bound`, `decoding`,
+`limit` and `source` of `gcexp.codes.base.Code`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil, comb, gcd
+
+import gcexp.codes
+from gcexp import config as conf
+from gcexp.describe import guarantee
+from gcexp.markdown import grid
+
+#: Where the options refer to the run: the numbers of the table hold here.
+DEFAULTS = {"n": 10, "s": 4}
+HEADER = (
+    "option",
+    "class",
+    "k",
+    "load",
+    "messages",
+    "communication",
+    "kind",
+    "guarantee",
+    "decoder, cost of one pattern",
+    "limit",
+    "source",
+)
+_KNOWN = {"ceil": ceil, "comb": comb, "gcd": gcd, "len": len, "map": map, "max": max, "sum": sum}
+_NONE = "-"
+_TOP = """\
+# Codes
+
+All codes of `gcexp`, by the name of their option (`gcexp show code=NAME`). This page is written by
+`gcexp catalogue -o docs/codes.md`; a test compares it with what that command makes.
+
+Formulas are in the options' own parameters (`conf/code/NAME.yaml`), and every `= value` and guarantee is that of the
+option's defaults with {defaults}. `comb` is the binomial coefficient.
+
+* *k*: partitions. *load*: most partitions that a worker computes. *messages*: most messages that a worker sends.
+* *communication*: messages x their length, in gradients; a complex number counts as two reals. Codes that decode from
+  a worker's first messages are charged for all of them here.
+* *kind*: *exact*, the full sum where the guarantee holds; *partial*, the sum of some partitions; *approximate*,
+  coefficients other than 0 and 1. More than one where it depends on the parameters.
+* *error*: ||c - 1||^2 / k for the decoded vector sum_i c_i g_i; *s* stragglers, *m* workers heard.
+* *decoder, cost of one pattern*: for one set of messages heard, beside the certificate W B = c, which costs as much as
+  the encoding has entries. Equal patterns are decoded once.
+* *limit*: where the decode is no longer accurate (numbers are residuals), or no longer fits.
+* *source*: keys in [references.bib](references.bib).
+
+"""
+_PYTHON_ONLY = """
+Codes made of codes have no option of their own: they are composed in Python or by nesting `_target_`. Their numbers
+are those of the first of the class's `examples`.
+
+"""
+
+
+def value(code, expression: str):
+    """An expression of `Code.formulas` for one code.
+
+    Examples
+    --------
+    >>> value(gcexp.codes.CyclicRepetition(n=6, s=2), "s + 1")
+    3
+    """
+    names = _KNOWN | vars(code) | {"load": int(code.load.max())}
+    return eval(expression, {"__builtins__": {}}, names)
+
+
+def sizes(code) -> dict[str, float]:
+    """What `Code.formulas` speaks about, measured on an instance."""
+    return {
+        "k": code.k,
+        "load": int(code.load.max()),
+        "messages": int(code.messages.max()),
+        "length": code.length,
+    }
+
+
+def document() -> str:
+    """The page."""
+    given = [f"{key}={number}" for key, number in DEFAULTS.items()]
+    rows = []
+    for option in conf.options("code"):
+        composed = conf.compose([f"code={option}", *given])
+        rows.append(_row(option, conf.build(composed, "code")))
+    built = {type_name for _, type_name, *_ in rows}
+    others = [
+        _row(_NONE, family(**family.examples[0]))
+        for name, family in sorted(vars(gcexp.codes).items())
+        if getattr(family, "examples", ()) and name not in built
+    ]
+    top = _TOP.format(defaults=" and ".join(f"`{pair}`" for pair in given))
+    return top + grid(HEADER, rows) + _PYTHON_ONLY + grid(HEADER[1:], [row[1:] for row in others])
+
+
+def _row(option: str, code) -> list[str]:
+    family, has, said = type(code), sizes(code), type(code).formulas
+    messages = said.get("messages", str(has["messages"]))
+    length = said.get("length", _fraction(has["length"]))
+    if "1" in (messages, length):
+        communication = length if messages == "1" else messages
+    else:
+        communication = " x ".join(f"({part})" if " " in part else part for part in (messages, length))
+    promised = guarantee(code) + (f"; {family.error_bound}" if family.error_bound else "")
+    return [
+        option,
+        family.__name__,
+        _equal(said.get("k", ""), has["k"]),
+        _equal(said["load"], has["load"]) if "load" in said else _range(code.load),
+        _equal(said.get("messages", ""), has["messages"]),
+        _equal(communication, _fraction(has["messages"] * has["length"])),
+        " or ".join(kinds(code)),
+        promised,
+        family.decoding or _NONE,
+        family.limit or _NONE,
+        ", ".join(family.source) or _NONE,
+    ]
+
+
+def kinds(code) -> list[str]:
+    """What the decoded coefficients are, in this code and in its family's examples."""
+    family = type(code)
+    found = {_kind(one) for one in (code, *(family(**example) for example in family.examples))}
+    return [kind for kind in ("exact", "partial", "approximate") if kind in found]
+
+
+def _kind(code) -> str:
+    if code.promise != "indicator":
+        return "approximate"
+    return "exact" if code.recovers == code.k else "partial"
+
+
+def _equal(formula: str, number) -> str:
+    return f"{formula} = {number}" if formula and formula != str(number) else str(number)
+
+
+def _range(loads) -> str:
+    low, high = int(loads.min()), int(loads.max())
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _fraction(number: float) -> str:
+    return str(Fraction(number).limit_denominator(10**6))
