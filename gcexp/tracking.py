@@ -235,11 +235,10 @@ def _metrics(run: Run, row: int, timeline: Timeline, scores: DataFrame | None) -
     duration = timeline.duration[row, :T]
     recovered = (timeline.coefficients == 1).mean(1)[timeline.pattern[row, :T]]
     single = {"mean_iteration_time_s": duration.mean(), "mean_recovered_fraction": recovered.mean()}
-    curves = {
-        "simulated_time_s": (range(T + 1), np.pad(timeline.clock[row, :T], (1, 0))),
-        "recovered_fraction": (range(1, T + 1), recovered),
-    }
-    if scores is not None:
+    curves = {}
+    if scores is not None:  # a clock without a task is a matter of its statistics, not of thousands of points
+        curves["simulated_time_s"] = (range(T + 1), np.pad(timeline.clock[row, :T], (1, 0)))
+        curves["recovered_fraction"] = (range(1, T + 1), recovered)
         mine = scores[scores["seed"] == seed]
         names = scores.columns.drop(["label", "run", "seed", "iteration", "simulated_time_s"])
         curves |= {name: (mine["iteration"], mine[name]) for name in names}
