@@ -15,6 +15,7 @@ STREAMS = {
     "monte_carlo": 4,
     "states": 5,
     "placement": 6,
+    "transmission": 7,
 }
 
 

@@ -1,11 +1,13 @@
 """Delay models: when each worker finishes, drawn without knowing code, load or data."""
 
 from gcexp.delays.base import DelayModel, Draws, held_exponentials
+from gcexp.delays.compute_transmit import ComputeTransmit
 from gcexp.delays.distributions import Pareto, ShiftedExponential
 from gcexp.delays.epochs import Epochs
 from gcexp.delays.markov import SummedDraws, TwoStateMarkov
 
 __all__ = [
+    "ComputeTransmit",
     "DelayModel",
     "Draws",
     "Epochs",

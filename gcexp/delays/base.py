@@ -78,7 +78,9 @@ class DelayModel(Protocol):
         """Draw for each (seed, worker) from a stream of its own: more workers or iterations change no earlier draw."""
 
 
-def held_exponentials(seeds, iterations: int, n: int, persistence: int = 1) -> np.ndarray:
+def held_exponentials(
+    seeds, iterations: int, n: int, persistence: int = 1, purpose: str = "delays"
+) -> np.ndarray:
     """Unit exponentials (S, T, n), each held for `persistence` iterations and then drawn again.
 
     Every law with a closed-form inverse is a function of these, so that models too share their random numbers.
@@ -94,5 +96,5 @@ def held_exponentials(seeds, iterations: int, n: int, persistence: int = 1) -> n
     drawn = np.empty((len(seeds), rounds, n))
     for i, seed in enumerate(seeds):
         for w in range(n):
-            drawn[i, :, w] = rng(seed, "delays", w).standard_exponential(rounds)
+            drawn[i, :, w] = rng(seed, purpose, w).standard_exponential(rounds)
     return np.repeat(drawn, persistence, axis=1)[:, :iterations] if persistence > 1 else drawn

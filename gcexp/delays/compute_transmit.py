@@ -1,0 +1,62 @@
+"""Delay model with two random parts: computing, in proportion to the load, and sending, in proportion to the length."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gcexp.delays.base import Draws, held_exponentials
+from gcexp.errors import require
+
+
+@dataclass(frozen=True)
+class ComputeTransmit:
+    r"""A worker with the fraction u of the data and messages of length v takes ``u T1 + v T2``.
+
+    T1 = compute_shift + Exp(compute_mean) is its time for all data, T2 = transmit_shift + Exp(transmit_mean) its
+    time to send one gradient, independent of each other. In the paper's symbols, with k = n partitions, load d and
+    length 1/m: d T1' + T2 / m with T1' = T1 / n per partition, so compute_shift = n t1, compute_mean = n / lambda1,
+    transmit_shift = t2, transmit_mean = 1 / lambda2.
+
+    Parameters
+    ----------
+    compute_shift, compute_mean : float
+        Smallest time to compute all data and mean of what is added to it, in seconds.
+    transmit_shift, transmit_mean : float
+        The same to send one gradient.
+    persistence : int
+        Iterations for which a draw is kept.
+
+    References
+    ----------
+    Ye, Abbe: Communication-computation efficient gradient coding, ICML 2018, section 5.
+
+    Examples
+    --------
+    >>> delay = ComputeTransmit(compute_shift=12.8, compute_mean=10.0, transmit_shift=6.0, transmit_mean=10.0)
+    >>> arrival = delay.draw((0,), 4, 8).arrival(load=4 / 8, length=1 / 3)
+    >>> arrival.shape, bool((arrival >= 4 * 1.6 + 6 / 3).all())
+    ((1, 4, 8), True)
+    """
+
+    compute_shift: float = 1.0
+    compute_mean: float = 0.5
+    transmit_shift: float = 1.0
+    transmit_mean: float = 0.5
+    persistence: int = 1
+
+    def __post_init__(self):
+        for name in ("compute_shift", "compute_mean", "transmit_shift", "transmit_mean"):
+            require(getattr(self, name) >= 0, f"{name} is a time >= 0 in seconds, got {getattr(self, name)}")
+        require(self.persistence >= 1, f"persistence is a number of iterations >= 1, got {self.persistence}")
+
+    def draw(self, seeds: tuple[int, ...], iterations: int, n: int) -> Draws:
+        """Draws for `simulate`; see `gcexp.delays.base.DelayModel`."""
+        shape = (len(seeds), iterations, n)
+        compute = held_exponentials(seeds, iterations, n, self.persistence)
+        transmit = held_exponentials(seeds, iterations, n, self.persistence, "transmission")
+        return Draws(
+            tuple(seeds),
+            shape,
+            compute=self.compute_shift + self.compute_mean * compute,
+            transmit=self.transmit_shift + self.transmit_mean * transmit,
+        )
