@@ -54,7 +54,9 @@ def parser() -> argparse.ArgumentParser:
     )
     show.add_argument("--json", action="store_true", help="machine-readable")
     theory = command(
-        "theory", do_theory, "a closed form of the literature: without NAME lists all, with their first line"
+        "theory",
+        do_theory,
+        "a closed form of the literature; without NAME, or for a module, lists what there is",
     )
     theory.add_argument("name", nargs="?", metavar="NAME", help="such as partial_recovery.lower_bound")
     theory.add_argument(
@@ -146,19 +148,21 @@ def do_show(arguments) -> None:
 def do_catalogue(arguments) -> None:
     """Print or write the table of all codes."""
     from gcexp.catalogue import document
+    from gcexp.files import written
 
     if arguments.output is None:
         print(document(), end="")
     else:
-        arguments.output.write_text(document())
+        with written(arguments.output) as temporary:
+            temporary.write_text(document())
 
 
 def do_theory(arguments) -> None:
     """Evaluate a closed form."""
     from gcexp import formulas
 
-    if arguments.name is None:
-        found = formulas.listing()
+    found = {} if arguments.arguments else formulas.listing(arguments.name)
+    if found:
         print(json.dumps(found, indent=1) if arguments.json else formulas.as_lines(found))
     else:
         found = formulas.evaluate(arguments.name, arguments.arguments)

@@ -117,6 +117,17 @@ class Decoding:
         return np.linalg.norm(self.weights, axis=2).max(1, initial=0.0)
 
 
+def _on_cpu(values, what: str):
+    """A torch tensor as one that numpy reads, in double precision; anything else as it is. Needs no torch."""
+    if not hasattr(values, "detach"):
+        return values
+    require(
+        not values.requires_grad,
+        f"{what} require grad, and nothing flows back through a code: pass {what}.detach()",
+    )
+    return (values if values.is_complex() else values.double()).cpu()
+
+
 class Code:
     """A gradient code. A family builds the matrix and overrides at most `weights`; the rest is derived.
 
@@ -289,8 +300,11 @@ class Code:
         return Decoding(weights, c, residual)
 
     def encode(self, gradients) -> np.ndarray:
-        """Messages of all workers, (M, ceil(l / blocks)), from partition gradients (k, l), in float64."""
-        g = np.asarray(gradients, dtype=np.float64)
+        """Messages of all workers, (M, ceil(l / blocks)), from partition gradients (k, l), in float64.
+
+        Arrays, or torch tensors of any real type, device and memory layout; a tensor that requires grad is refused.
+        """
+        g = np.asarray(_on_cpu(gradients, "gradients"), dtype=np.float64)
         require(
             g.ndim == 2 and len(g) == self.k, f"gradients are (k, l) with k={self.k}, got shape {g.shape}"
         )
@@ -300,8 +314,12 @@ class Code:
         return self.encoding @ g.reshape(self.k * self.blocks, -1)
 
     def combine(self, sent: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Decoded vector, padding included, of messages (M, l') and one pattern's weights (blocks, M)."""
-        return np.real(np.atleast_2d(weights) @ sent).reshape(-1)
+        """Decoded vector, padding included, of messages (M, l') and one pattern's weights (blocks, M).
+
+        Messages may be a torch tensor, as in `encode`; the answer is an array.
+        """
+        weights, sent = np.atleast_2d(weights), np.asarray(_on_cpu(sent, "messages"))
+        return np.real(weights @ sent).reshape(-1)
 
     def _patterns(self, heard) -> np.ndarray:
         heard = np.atleast_2d(np.asarray(heard))

@@ -48,7 +48,6 @@ class DirectSum(Code):
     array([[1.   , 1.   , 1.   , 1.   , 1.333, 0.667, 0.667]])
     """
 
-    formulas = {"length": "1 / blocks"}
     decoding = "that of each part, on its own"
     limit = "that of the parts"
     source = ("sakorikar2021", "buyukates2021")

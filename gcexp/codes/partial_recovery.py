@@ -108,7 +108,7 @@ class CyclicPartialRecovery(Code):
 
     formulas = {"k": "n", "load": "s + beta - n + 1", "messages": "1", "length": "1"}
     decoding = "disjoint arcs, earliest-start greedy from every anchor; O(n^2)"
-    limit = "none: no arithmetic"
+    limit = "none: nothing is solved"
     source = ("sarmasarkar2021",)
     examples = (
         {"n": 6, "s": 3, "beta": 4},
@@ -180,7 +180,7 @@ class CyclicTwoMessage(Code):
         "disjoint arcs, greedy from every anchor for every place of the short arc; O(n^2 "
         "floor(beta/p)), p the load"
     )
-    limit = "none: no arithmetic"
+    limit = "none: nothing is solved"
     source = ("sarmasarkar2021",)
     examples = ({"n": 6, "s": 2, "beta": 5}, {"n": 9, "s": 4, "beta": 7}, {"n": 8, "s": 4, "beta": 5})
 

@@ -133,9 +133,9 @@ class BatchRaptor(Code):
     """
 
     formulas = {"k": "n", "messages": "1", "length": "1"}
-    error_bound = "loses about a fraction epsilon of the partitions, possibly everything"
+    error_bound = "meant to lose a fraction epsilon at most; may lose everything"
     decoding = "peeling; O(n^2 / batch)"
-    limit = "none: no arithmetic"
+    limit = "none: nothing is solved"
     source = ("wang2019fundamental",)
     redrawn = True
     examples = (

@@ -42,7 +42,7 @@ class FractionalRepetition(Code):
     formulas = {"k": "n", "load": "d", "messages": "1", "length": "1"}
     error_bound = "of s random stragglers, a fraction C(s,d)/C(n,d) is lost on average"
     decoding = "one survivor of each group; O(n)"
-    limit = "none: no arithmetic"
+    limit = "none: nothing is solved"
     source = ("tandon2017",)
     examples = ({"n": 6, "d": 2}, {"n": 4, "d": 4}, {"n": 3, "d": 1})
 

@@ -57,7 +57,7 @@ class StochasticGradientCode(Code):
         "mean error p / (d (1 - p)) where workers straggle with probability p, unbiased; mean load k d / n"
     )
     decoding = "weight 1 on everyone heard; O(n)"
-    limit = "none: no arithmetic"
+    limit = "none: nothing is solved"
     source = ("bitar2020",)
     redrawn = True
     examples = (

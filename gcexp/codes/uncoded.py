@@ -35,7 +35,7 @@ class Uncoded(Code):
 
     formulas = {"k": "n", "load": "1", "messages": "1", "length": "1"}
     decoding = "weight 1 on everyone heard; O(n)"
-    limit = "none: no arithmetic"
+    limit = "none: nothing is solved"
     source = ("sarmasarkar2021",)
     examples = ({"n": 1}, {"n": 4})
 

@@ -603,9 +603,13 @@ def cycle_unions(n: int, least: int = 2) -> list[np.ndarray]:
 # --- Section VIII: expected times ---------------------------------------------------------------------------
 
 
-def _model(model: str) -> tuple[str, str]:
+def _model(model: str, law: dict[str, float]) -> tuple[str, str]:
     require(model in MODELS, unknown("model", model, MODELS))
-    return MODELS[model]
+    distribution, scaling = MODELS[model]
+    allowed = ("scale", "shape") if distribution == "pareto" else ("shift", "mean")
+    for key in law:
+        require(key in allowed, unknown(f"parameter of model {model}", key, allowed))
+    return distribution, scaling
 
 
 def _priced(scaling: str, work: float, sample_time: float, waited: float) -> float:
@@ -643,7 +647,7 @@ def expected_times(
     >>> [round(t, 3) for t in expected_times("D", 20, 0.75, 2000, shift=0.5, mean=2.0)]
     [312.881, 367.509]
     """
-    distribution, scaling = _model(model)
+    distribution, scaling = _model(model, law)
     mean = getattr(order_statistics, distribution)
     first = ceil(exact(alpha) * n), samples / n
     second = n - most_stragglers(n, 2, alpha), 2 * samples / n
@@ -664,7 +668,7 @@ def limit_times(
     >>> round(t2 - t1, 9)  # N shift / n
     50.0
     """
-    distribution, scaling = _model(model)
+    distribution, scaling = _model(model, law)
     left = float(1 - exact(alpha))
     if left == 0:
         return inf, inf
@@ -691,7 +695,7 @@ def threshold(model: str, n: int, samples: int, sample_time: float = 0.0, **law:
     >>> round(threshold("C", 20, 2000, shape=0.8), 4), threshold("D", 20, 2000)
     (0.6701, 1.0)
     """
-    _model(model)
+    _model(model, law)
     c = samples * sample_time / n
     if model == "A":
         z = (1 + sqrt(1 + 4 * c / law.get("scale", 1.0))) / 2

@@ -19,6 +19,7 @@ import pytest
 import yaml
 
 import gcexp.codes
+from gcexp import catalogue
 from gcexp.codes import Code
 from gcexp.codes.base import RESIDUAL_BOUND
 from gcexp.config import option_file, options
@@ -27,6 +28,7 @@ from gcexp.errors import ParameterError
 CONFIGS = [
     option_file("code", option) for option in options("code")
 ]  # $GCEXP_SEARCHPATH adds codes from outside
+BIBLIOGRAPHY = Path(__file__).parents[2] / "docs" / "references.bib"
 SHARED = {"n": 10, "s": 4}  # the top-level keys that the defaults refer to
 MOST_PATTERNS = 300  # of one quorum alternative: all of them up to here, else a sample
 
@@ -89,6 +91,25 @@ def test_is_documented_and_has_examples(family):
     sections = inspect.getdoc(family)
     assert "Parameters\n---" in sections and "Examples\n---" in sections
     assert "References\n---" in sections
+
+
+@each_family
+def test_fills_its_row_of_the_catalogue(family):
+    """Families from outside the package may leave it empty: their sources stand elsewhere."""
+    assert set(family.formulas) <= {"k", "load", "messages", "length"}
+    if family.__module__.startswith("gcexp."):
+        assert family.decoding and family.limit and family.source
+        assert set(family.source) <= set(
+            re.findall(r"^@\w+\{(\w+),$", BIBLIOGRAPHY.read_text(), re.MULTILINE)
+        )
+
+
+@each_case
+def test_formulas_are_true(family, example):
+    code = build(family, example)
+    measured = catalogue.sizes(code)
+    for name, formula in type(code).formulas.items():
+        assert catalogue.value(code, formula) == pytest.approx(measured[name], rel=1e-9), name
 
 
 @each_config

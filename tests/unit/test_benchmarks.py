@@ -7,6 +7,7 @@ import sys
 import types
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,6 +72,43 @@ def test_command_prints_and_writes(fake, command, tmp_path, capsys):
     rows = json.loads((tmp_path / "rows.json").read_text())
     assert [row["over_floor"] for row in rows] == [2.0, None]
     assert [row["speedup"] for row in rows] == [5.0, None]
+
+
+def test_registry_is_in_order(package):
+    assert list(package.REGISTRY) == sorted(package.REGISTRY, key=lambda id: int(id[1:]))
+
+
+def test_b2_compares_both_decoders_on_the_same_patterns(package, monkeypatch):
+    module = importlib.import_module(package.REGISTRY["B2"])
+    monkeypatch.setattr(module, "GRAPHS", 2)
+    monkeypatch.setattr(module, "PATTERNS", 5)
+    heard = module.patterns()
+    assert heard.shape == (5, 5, 50)
+    assert (50 - heard.sum(-1)).tolist() == [5 * [s] for s in module.STRAGGLERS]
+    one_step, optimal = module.study()
+    assert (optimal < one_step).all() and (module.study(("optimal",)) == optimal).all()
+
+
+def test_b6_knows_the_answer(package):
+    module = importlib.import_module(package.REGISTRY["B6"])
+    rows = np.array([[1.0, 1, 0], [2, 2, 0], [0, 1, 1], [0, 1, 0], [0, 0, 1]])
+    assert module.from_scratch(rows, np.array([3.0, 1, 2, 5, 4])) == 4
+    assert module.from_scratch(rows, np.arange(5.0)) == 3
+
+
+def test_b7_measures_the_decoded_sum(package):
+    module = importlib.import_module(package.REGISTRY["B7"])
+    heard = module.straggling(5, [(0,), (3,)])
+    assert heard.tolist() == [[0, 1, 1, 1, 1], [1, 1, 1, 0, 1]]
+    gradients = np.random.default_rng(0).standard_normal((5, 7))  # 2 does not divide 7
+    code = module.CommunicationEfficient(5, 3, 2)
+    assert module.worst_error(code, gradients, heard) < 1e-13
+
+    class Off(module.CommunicationEfficient):
+        def combine(self, sent, weights):
+            return 1.5 * super().combine(sent, weights)
+
+    assert module.worst_error(Off(5, 3, 2), gradients, heard) == pytest.approx(0.5)
 
 
 def test_unknown_id_is_one_sentence(command, capsys):

@@ -1,0 +1,102 @@
+"""docs/codes.md is what the command makes, holds every code, and its keys lead to real entries."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gcexp.codes
+from gcexp import catalogue, cli
+from gcexp import config as conf
+from gcexp.codes.bernoulli import BernoulliCode
+from gcexp.codes.soft_bibd import SoftBIBD
+from gcexp.codes.stochastic import StochasticGradientCode
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def here(monkeypatch):
+    """Only the options of the project."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.delenv("GCEXP_CONF", raising=False)
+    monkeypatch.delenv("GCEXP_SEARCHPATH", raising=False)
+
+
+def rows(page: str) -> dict[str, list[str]]:
+    """Cells by option; codes without one by class."""
+    lines = [re.split(r"(?<!\\) \| ", line[2:-2]) for line in page.splitlines() if line.startswith("| ")]
+    found = {}
+    for cells in lines:
+        cells = [re.sub(r"\\(.)", r"\1", cell) for cell in cells]
+        if cells[0] not in ("option", "class", "---"):
+            found[cells[0]] = cells
+    return found
+
+
+def test_the_committed_page_is_what_the_command_makes(here, tmp_path, capsys):
+    made = tmp_path / "new" / "codes.md"
+    assert cli.main(["catalogue", "-o", str(made)]) == 0
+    assert made.read_text() == (ROOT / "docs" / "codes.md").read_text(), (
+        "run gcexp catalogue -o docs/codes.md"
+    )
+    assert cli.main(["catalogue"]) == 0
+    assert capsys.readouterr().out == made.read_text()
+
+
+def test_every_code_has_its_row(here):
+    found = rows((ROOT / "docs" / "codes.md").read_text())
+    composed = {"DirectSum", "Kronecker"}
+    assert set(found) == set(conf.options("code")) | composed
+    public = {name for name in gcexp.codes.__all__ if getattr(vars(gcexp.codes)[name], "examples", ())}
+    assert public <= {cells[1] for cells in found.values()} | composed
+    for option, cells in found.items():
+        assert len(cells) == len(catalogue.HEADER) - (option in composed)
+        assert all(cell not in ("", "-") for cell in cells), option
+
+
+def test_rows_say_what_the_literature_says(here):
+    found = rows(catalogue.document())
+    cell = {name: dict(zip(catalogue.HEADER, cells, strict=False)) for name, cells in found.items()}
+    assert cell["cyclic_repetition"]["load"] == "s + 1 = 5"
+    assert cell["cyclic_mds"]["communication"] == "2"
+    assert cell["comm_efficient"]["communication"] == "1 / m = 1/2"
+    assert cell["adaptive"]["communication"] == "rounds x (1 / rounds) = 1"
+    assert cell["combinatorial"]["k"] == "comb(n, y) = 45"
+    kinds = {name: row["kind"] for name, row in cell.items()}
+    assert kinds["fractional_repetition"] == "exact" and kinds["bernoulli"] == "approximate"
+    assert kinds["cyclic_partial_recovery"] == "exact or partial"
+    assert cell["reed_solomon"]["source"] == "halbawi2018"
+    assert "from any 6 of workers 0..9" in cell["reed_solomon"]["guarantee"]
+
+
+@pytest.mark.parametrize(
+    ("family", "given", "mean"),
+    [
+        (BernoulliCode, {"n": 12, "d": 3, "k": 9}, 3),
+        (SoftBIBD, {"n": 12, "k": 10, "d": 3.5}, 3.5),
+        (StochasticGradientCode, {"n": 12, "d": 3, "p": 0.4, "k": 8}, 8 * 3 / 12),
+    ],
+    ids=lambda part: getattr(part, "__name__", ""),
+)
+def test_mean_loads_are_those_of_the_page(family, given, mean):
+    assert "mean load" in family.error_bound
+    loads = [family(**given, seed=seed).load.mean() for seed in range(200)]
+    assert np.mean(loads) == pytest.approx(mean, rel=0.03)
+
+
+def test_bibliography():
+    text = (ROOT / "docs" / "references.bib").read_text()
+    entries = re.findall(r"^@(\w+)\{(\w+),\n(.*?)^\}", text, flags=re.MULTILINE | re.DOTALL)
+    keys = [key for _, key, _ in entries]
+    assert len(keys) == len(set(keys)) == text.count("@") and len(keys) >= 13
+    for kind, key, fields in entries:
+        named = dict(re.findall(r"^  (\w+) += \{(.+)\},$", fields, flags=re.MULTILINE))
+        assert {"author", "title", "year"} <= set(named), key
+        assert len(named) == fields.count("\n"), key
+        assert named["year"] in key and text.count("{") == text.count("}")
+        place = {"inproceedings": "booktitle", "article": "journal", "misc": "eprint"}
+        assert place[kind] in named, key

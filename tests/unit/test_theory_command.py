@@ -1,0 +1,179 @@
+"""``gcexp theory``: every closed form from the shell, and one sentence for every mistake."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gcexp import cli, formulas
+from gcexp.errors import UserError
+
+THEORY = Path(formulas.__file__).parent / "theory"
+
+
+def told(capsys, *arguments: str) -> str:
+    assert cli.main(["theory", *arguments]) == 0
+    return capsys.readouterr().out.strip()
+
+
+def refused(capsys, *arguments: str) -> str:
+    assert cli.main(["theory", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert not out and err.startswith("gcexp: ") and err.count("\n") == 1
+    return err
+
+
+def test_lists_everything(capsys):
+    lines = told(capsys).splitlines()
+    listed = dict(re.split(r"\s+", line, maxsplit=1) for line in lines)
+    written = {
+        f"{file.stem}.{name}"
+        for file in THEORY.glob("*.py")
+        for name in re.findall(r"^def ([a-z]\w*)", file.read_text(), flags=re.MULTILINE)
+    }
+    assert set(listed) == written and len(written) >= 100
+    assert listed["order_statistics.harmonic"].startswith("Harmonic number H_i")
+    assert json.loads(told(capsys, "--json")) == formulas.listing()
+    assert all(name.startswith("adaptive.") for name in json.loads(told(capsys, "adaptive", "--json")))
+
+
+def test_every_annotation_is_understood():
+    """A new function whose parameters are none of the known kinds would be out of reach."""
+    for name, function in formulas.functions().items():
+        for key, parameter in inspect.signature(function).parameters.items():
+            with pytest.raises(UserError, match=rf"{re.escape(name)}: .*{key} wants|^$"):
+                if parameter.annotation is parameter.empty:
+                    raise UserError(f"{name}: {key} wants anything")
+                formulas._call(name, {key: object()})
+
+
+GOLDEN = [
+    # the papers' and the specifications' numbers
+    ("partial_recovery.lower_bound n=15 s=9 alpha=2/3", "89/648"),
+    ("partial_recovery.invisible_fraction replicas=[2,2,2] n=6 s=3", "1/5"),
+    ("partial_recovery.naive n=7 s=4 alpha=5/7", {"k": 49, "m": 1, "load": "25/49"}),
+    ("partial_recovery.forced_equal assignment=[[1,1,0],[0,1,1],[1,0,1]] s=1 beta=3 worker=0", None),
+    ("adaptive.optimal_costs d=4 w=12", ["1/4", "1/3", "1/2", "1"]),
+    ("adaptive.superior c=[1/4,1/3,1/2,1] other=[1/2,1/2,1/2]", True),
+    ("adaptive.group_sizes n=20 d=3", [3, 3, 3, 3, 3, 5]),
+    ("adaptive.average_time n=20 d=3 p=0.1 grouped=true", pytest.approx(10.6662, abs=5e-5)),
+    ("order_statistics.pareto k=5 n=5 shape=1", "inf"),
+    ("comm_efficient.expected_times n=2 t1=1 lambda1=1 t2=1 lambda2=inf", None),
+    ("errors.bibd_error code=[13,13,4,4,1] s=[0,13]", [0.0, 1.0]),
+    ("errors.frc_error n=12 redundancy=3 s=[2,3,8,12]", [0.0, 0.25, 0.5, 1.0]),
+    ("classic_codes.graph_error k=3 edges=[[0,1],[1,2]]", pytest.approx(1 / 9)),
+    (
+        "partial_recovery.expected_times model=D n=20 alpha=0.75 samples=2000 shift=0.5 mean=2.0",
+        [pytest.approx(312.881, abs=5e-4), pytest.approx(367.509, abs=5e-4)],
+    ),
+    # formulas inside formulas
+    (
+        "adaptive.crossing one=adaptive.average_time(n=20,d=3,s_max=0) "
+        "other=adaptive.average_time(n=20,d=3,s_max=1) low=0.001 high=0.1",
+        pytest.approx(0.00778, abs=5e-6),
+    ),
+    ("order_statistics.of_quantile quantile=scipy.stats.expon(scale=2) k=3 n=5", pytest.approx(47 / 30)),
+    ("partial_recovery.not_contradicted graphs=partial_recovery.multigraphs(n=2)", None),
+]
+
+
+@pytest.mark.parametrize(("line", "expected"), GOLDEN, ids=[line.split()[0] for line, _ in GOLDEN])
+def test_golden_calls(capsys, line, expected):
+    shown = told(capsys, *line.split())
+    found = json.loads(told(capsys, *line.split(), "--json"))
+    assert shown
+    if expected is not None:
+        assert found == expected
+
+
+def test_shown_readably(capsys):
+    assert (
+        told(capsys, "partial_recovery.lower_bound", "n=15", "s=9", "alpha=2/3") == "89/648 = 0.137345679012"
+    )
+    assert (
+        told(capsys, "partial_recovery.naive", "n=7", "s=4", "alpha=5/7")
+        == "k    = 49\nm    = 1\nload = 25/49"
+    )
+    head, *body = told(capsys, "partial_recovery.sweep", "n=12", "s=8", "alpha=0.9").splitlines()
+    assert head.split() == ["x", "y", "k", "m", "load", "missed"] and len(body) == 5
+    assert "7/12" in body[1]
+    assert told(capsys, "partial_recovery.cycle_unions", "n=4").count("\n\n") == 1
+    nothing = told(
+        capsys, "comm_efficient.expected_times", *"n=2 t1=1 lambda1=1 t2=1 lambda2=1".split(), "--json"
+    )
+    assert json.loads(nothing)[1][0] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("15", 15),
+        ("-2", -2),
+        ("1e-3", 1e-3),
+        ("2/3", Fraction(2, 3)),
+        ("-2/3", Fraction(-2, 3)),
+        ("inf", float("inf")),
+        ("[1, 2/4, -inf]", [1, Fraction(1, 2), -float("inf")]),
+        ("[]", []),
+        ("none", None),
+        ("true", True),
+        ("scaled", "scaled"),
+        ("pg-2-3", "pg-2-3"),
+        ("'a b'", "a b"),
+        ("[1,", "[1,"),
+        ("", ""),
+        ("__import__", "__import__"),
+        ("(lambda: 1)()", "(lambda: 1)()"),
+        ("1 + 1", "1 + 1"),
+        ("-x", "-x"),
+    ],
+)
+def test_values(text, value):
+    found = formulas.parse(text)
+    assert found == value and type(found) is type(value)
+
+
+def test_fractions_stay_exact_where_the_function_takes_them():
+    assert formulas.evaluate("partial_recovery.exact", ["alpha=2/3"]) == Fraction(2, 3)
+    assert formulas.evaluate("partial_recovery.least_invisible", ["n=6", "s=3", "load=1/3"]) == Fraction(1, 5)
+    floats = formulas.evaluate("classic_codes.bernoulli_error", ["p=1/4", "m=3"])
+    assert type(floats) is float and floats == pytest.approx(1)
+    ragged = ["errors=[[0,1],[0,1/2,1]]", "partitions=[2,2]"]
+    np.testing.assert_allclose(formulas.evaluate("errors.direct_sum_errors", ragged), [0, 0.5, 0.75, 1])
+
+
+BOUND = "partial_recovery.lower_bound"
+MISTAKES = [
+    ("partial_recovery.lower_bund n=15", "did you mean 'partial_recovery.lower_bound'"),
+    ("partial_recovery n=15", "unknown formula 'partial_recovery'"),
+    (f"{BOUND} n=15 s=9 alfa=1/2", "unknown argument 'alfa'; did you mean 'alpha'"),
+    (f"{BOUND} n=15 s=9", "'alpha' is missing (it takes n, s, alpha)"),
+    (f"{BOUND} n=15 s=9 alpha=half", "alpha wants a number or a fraction such as 2/3, got half"),
+    (f"{BOUND} n=15.5 s=9 alpha=1/2", "n wants a whole number, got 15.5"),
+    (f"{BOUND} n=true s=9 alpha=1/2", "n wants a whole number, got True"),
+    (f"{BOUND} n=inf s=9 alpha=1/2", "n wants a whole number"),
+    (f"{BOUND} n=15 s=1/0 alpha=1/2", "1 / 0 divides by zero"),
+    (f"{BOUND} n=15 s=9 s=8 alpha=1/2", "'s' is given twice"),
+    (f"{BOUND} 15", "an argument is KEY=VALUE, got '15'"),
+    (f"{BOUND} n=15 s=19 alpha=1/2", "0 <= s < n, got n=15, s=19"),
+    ("adaptive.group_length L=6 d=3 s=1 w=12", "s wants a list such as [1,2], got 1"),
+    ("adaptive.group_length L=6 d=3 s=[0,x] w=12", "s[1] wants a whole number, got x"),
+    ("adaptive.first_epoch u=3 p=0.5 s_max=none", "s_max wants a whole number, got None"),
+    ("adaptive.prices scheme=agd", "did you mean 'agc'"),
+    ("adaptive.crossing one=1 other=2 low=0 high=1", "one wants a formula with one argument left out"),
+    ("partial_recovery.expected_times model=A n=20 alpha=0.7 samples=20 foo=1", "'foo'"),
+    ("partial_recovery.spans rows=[[1,a]] target=[1,1]", "rows wants a list of numbers"),
+    ("order_statistics.of_quantile quantile=scipy.stats.exponn() k=1 n=2", "did you mean 'expon'"),
+    ("errors.bibd_error code=[1,2] s=1", "errors.bibd_error cannot be evaluated at code=[1, 2], s=1: "),
+]
+
+
+@pytest.mark.parametrize(("line", "sentence"), MISTAKES, ids=[sentence for _, sentence in MISTAKES])
+def test_mistakes(capsys, line, sentence):
+    assert sentence in refused(capsys, *line.split())

@@ -1,0 +1,76 @@
+"""Codes take CPU tensors where numpy arrays go, without torch being imported by them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gcexp.codes.comm_efficient import CommunicationEfficient
+from gcexp.codes.cyclic import CyclicRepetition
+from gcexp.codes.cyclic_mds import CyclicMDS
+from gcexp.errors import ParameterError
+
+torch = pytest.importorskip("torch")
+
+CODES = [CyclicRepetition(5, 2), CyclicMDS(5, 2), CommunicationEfficient(5, 3, 2)]
+each_code = pytest.mark.parametrize("code", CODES, ids=lambda code: type(code).__name__)
+
+
+def gradients(code, dtype) -> torch.Tensor:
+    return torch.randn(code.k, 7, generator=torch.Generator().manual_seed(0)).to(dtype)
+
+
+@each_code
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.int64], ids=str)
+def test_encode_takes_tensors(code, dtype):
+    g = gradients(code, dtype)
+    sent = code.encode(g)
+    assert isinstance(sent, np.ndarray) and sent.dtype == code.encoding.dtype
+    np.testing.assert_array_equal(sent, code.encode(g.numpy()))
+    np.testing.assert_array_equal(code.encode(g[:, ::2]), code.encode(g.numpy()[:, ::2]))  # not contiguous
+    decoded = code.combine(sent, code.decode(code.messages).weights[0])
+    np.testing.assert_allclose(decoded[:7], g.double().sum(0), atol=1e-9)
+
+
+@each_code
+def test_encode_leaves_the_tensor_alone(code):
+    g = gradients(code, torch.float64)
+    before = g.clone()
+    code.encode(g)[:] = 0
+    assert torch.equal(g, before)
+
+
+@each_code
+def test_decode_takes_tensors(code):
+    heard = torch.ones(1, code.n, dtype=torch.int64)
+    np.testing.assert_array_equal(code.decode(heard).coefficients, np.ones((1, code.k)))
+    np.testing.assert_array_equal(code.decode(heard.bool()).coefficients, np.ones((1, code.k)))
+
+
+@each_code
+def test_bfloat16_is_read_in_double_precision(code):
+    g = gradients(code, torch.bfloat16)
+    np.testing.assert_array_equal(code.encode(g), code.encode(g.double().numpy()))
+
+
+@each_code
+def test_tensors_that_require_grad_are_refused(code):
+    g = gradients(code, torch.float32).requires_grad_()
+    with pytest.raises(ParameterError, match=r"gradients require grad, .* pass gradients.detach\(\)"):
+        code.encode(g)
+    np.testing.assert_array_equal(code.encode(g.detach()), code.encode(g.detach().numpy()))
+
+
+@each_code
+def test_combine_takes_tensors(code):
+    sent = code.encode(gradients(code, torch.float64))
+    weights = code.decode(code.messages).weights[0]
+    answer = code.combine(sent, weights)
+    for messages in (torch.from_numpy(sent), torch.from_numpy(sent.copy(order="F"))):
+        found = code.combine(messages, weights)
+        assert isinstance(found, np.ndarray)
+        np.testing.assert_allclose(found, answer, rtol=1e-12)
+    single = torch.complex64 if np.iscomplexobj(sent) else torch.bfloat16
+    np.testing.assert_allclose(code.combine(torch.from_numpy(sent).to(single), weights), answer, atol=0.2)
+    with pytest.raises(ParameterError, match="messages require grad"):
+        code.combine(torch.from_numpy(sent).requires_grad_(), weights)
