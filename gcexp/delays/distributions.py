@@ -12,13 +12,13 @@ from gcexp.errors import require, unknown
 SCALINGS = ("data", "server")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _OneTime:
     """One random time X per worker, added to the work (`data`) or multiplying it (`server`)."""
 
-    scaling: str
-    data_time: float
-    persistence: int
+    scaling: str = "data"
+    data_time: float = 0.0
+    persistence: int = 1
 
     def __post_init__(self):
         require(self.scaling in SCALINGS, unknown("scaling", self.scaling, SCALINGS))
@@ -68,9 +68,6 @@ class Pareto(_OneTime):
 
     scale: float = 1.0
     shape: float = 2.0
-    scaling: str = "data"
-    data_time: float = 0.0
-    persistence: int = 1
 
     def __post_init__(self):
         require(self.scale > 0, f"Pareto needs scale > 0, got {self.scale}")
@@ -104,9 +101,6 @@ class ShiftedExponential(_OneTime):
 
     shift: float = 0.0
     mean: float = 1.0
-    scaling: str = "data"
-    data_time: float = 0.0
-    persistence: int = 1
 
     def __post_init__(self):
         require(self.shift >= 0, f"shifted exponential needs shift >= 0, got {self.shift}")

@@ -52,6 +52,8 @@ class Restart:
     lost: tuple[float, ...]
 
     def __post_init__(self):
+        for name in ("first", "later", "lost"):  # YAML gives lists
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         require(
             len(self.first) == len(self.later) >= 1 and len(self.lost) == 2,
             f"wait=restart needs as many first as later times and two lost ones, got {len(self.first)}, "

@@ -1,0 +1,51 @@
+"""Fig. 4, panel 1 of the partial-recovery paper: checks 14 and 17 on the runs of the figure files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gcexp import plan
+from gcexp.assemble import assemble
+from gcexp.claims import check
+from gcexp.data import prepare
+from gcexp.jobs import run_timeline, run_training, run_verification
+
+
+def test_mean_times_and_fractions_are_the_expected_ones(tmp_path, monkeypatch):
+    figure = plan.figure("partial_recovery_fig4_fixed_s_timing", "paper")
+    assert all(run.config["delay"]["persistence"] == 1 for run in figure.runs)
+    assert min(run.iterations * len(plan.seed_list(run.seeds)) for run in figure.runs) >= 4000
+    monkeypatch.chdir(tmp_path)
+    for run in figure.runs:
+        run_timeline(run.config, Path(run.timeline))
+    entries = check(figure.file.claims, assemble(figure), figure.paper, figure.name)
+    assert len(entries) == 17
+    assert [entry["id"] for entry in entries if entry["outcome"] != "reproduced"] == []
+
+
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("digits")
+    prepare("digits", folder / "data/prepared/digits.npz")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "label", [run.label for run in plan.figure("partial_recovery_fig4_fixed_s", "quick").runs]
+)
+def test_the_true_path_gives_the_masked_gradient(label, digits, tmp_path, monkeypatch):
+    """Check 17: encode, drop, decode in float64 against the weighted pass, for every scheme of the figure."""
+    (run,) = [run for run in plan.figure("partial_recovery_fig4_fixed_s", "quick").runs if run.label == label]
+    config = run.config | {"iterations": 3, "horizon": None, "seeds": "0-1"}
+    config["task"] = config["task"] | {"verify_every": 1}
+    monkeypatch.chdir(digits)
+    run_timeline(config, tmp_path / "timeline.npz")
+    exact = config["exact"]
+    run_training(config, tmp_path / "trajectory.npz", None if exact else tmp_path / "timeline.npz")
+    found = run_verification(
+        config, tmp_path / "timeline.npz", tmp_path / "trajectory.npz", tmp_path / "v.json"
+    )
+    assert found["passed"] and len(found["checks"]) == 6
+    assert found["decoded_error"] < 1e-9 and found["weighted_error"] < 1e-5

@@ -1,0 +1,209 @@
+"""Draws, their price, waiting rules and the timeline they give."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from gcexp.codes import (
+    CyclicPartialRecovery,
+    CyclicRepetition,
+    CyclicTwoMessage,
+    FractionalRepetition,
+    Uncoded,
+)
+from gcexp.delays import Draws, Pareto, ShiftedExponential
+from gcexp.errors import ParameterError, UserError
+from gcexp.schemes import Decodable, Fastest, Scheme
+from gcexp.timeline import Timeline, distinct, joined, simulate
+
+SEEDS = (0, 1)
+
+
+# --- Draws
+
+
+@pytest.mark.parametrize(
+    "model", [Pareto(1e-3, 1.2, persistence=3), ShiftedExponential(0.5, 2.0, scaling="server")]
+)
+def test_more_workers_iterations_or_seeds_change_no_earlier_draw(model):
+    small = model.draw((1,), 5, 3).arrival(load=0.5, length=1)
+    large = model.draw((0, 1), 11, 7).arrival(load=0.5, length=1)
+    assert (large[1:, :5, :3] == small).all()
+
+
+def test_laws():
+    pareto = Pareto(2.0, 3.0).draw(SEEDS, 4000, 3).arrival(0, 1).ravel()
+    assert stats.kstest(pareto, stats.pareto(3.0, scale=2.0).cdf).pvalue > 1e-3
+    shifted = ShiftedExponential(0.5, 2.0).draw(SEEDS, 4000, 3).arrival(0, 1).ravel()
+    assert stats.kstest(shifted, stats.expon(0.5, 2.0).cdf).pvalue > 1e-3
+
+
+def test_workers_and_seeds_are_independent():
+    X = ShiftedExponential().draw(SEEDS, 4000, 3).arrival(0, 1)
+    correlations = np.corrcoef(np.moveaxis(X, 1, 0).reshape(4000, -1).T)
+    assert np.abs(correlations - np.eye(6)).max() < 0.06
+
+
+def test_a_draw_is_kept_for_its_persistence_and_then_drawn_again():
+    X = Pareto(persistence=10).draw(SEEDS, 25, 4).arrival(0, 1)
+    assert (
+        (X[:, :10] == X[:, :1]).all()
+        and (X[:, 10:20] == X[:, 10:11]).all()
+        and (X[:, 20:] == X[:, 20:21]).all()
+    )
+    assert (X[:, 9] != X[:, 10]).all() and (X[:, 19] != X[:, 20]).all()
+
+
+def test_scalings_price_the_load():
+    data, server = (
+        Pareto(1.0, 2.0, scaling=scaling, data_time=3.0).draw((0,), 4, 2) for scaling in ("data", "server")
+    )
+    X = data.arrival(0, 1)
+    assert np.allclose(data.arrival(0.25, 1), X + 0.75)
+    assert np.allclose(server.arrival(0.25, 1), 0.25 * (3.0 + X))
+
+
+def test_bad_delay_parameters():
+    for build in (
+        lambda: Pareto(scale=0),
+        lambda: Pareto(shape=-1),
+        lambda: Pareto(data_time=-1),
+        lambda: Pareto(persistence=0),
+        lambda: ShiftedExponential(shift=-1),
+        lambda: ShiftedExponential(mean=0),
+        lambda: Pareto().draw((0,), 0, 3),
+        lambda: Pareto().draw((-1,), 1, 3),
+    ):
+        with pytest.raises(ParameterError):
+            build()
+    with pytest.raises(ParameterError, match="did you mean 'server'"):
+        Pareto(scaling="serve")
+
+
+# --- Waiting
+
+
+def test_the_order_statistic_and_not_the_maximum():
+    draws = ShiftedExponential(shift=1.0).draw(SEEDS, 50, 7)
+    timeline = simulate(Scheme(CyclicRepetition(7, 3), Fastest(s=3)), draws)
+    arrival = draws.arrival(4 / 7, 1)
+    assert (timeline.duration == np.sort(arrival, axis=-1)[..., 3]).all()
+    heard = timeline.patterns[timeline.pattern]
+    assert (heard == (arrival <= timeline.duration[..., None])).all() and (heard.sum(-1) == 4).all()
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(0, 3), min_size=4, max_size=4), st.integers(1, 4))
+def test_ties_go_to_the_lower_worker(times, q):
+    at = np.array([[times]], dtype=float)
+    time, heard = Fastest(q=q).stop(Uncoded(4), lambda: at)
+    first = sorted(range(4), key=lambda w: (times[w], w))[:q]
+    assert time[0, 0] == sorted(times)[q - 1] and np.flatnonzero(heard[0, 0]).tolist() == sorted(first)
+
+
+def test_fastest_waits_for_all_messages_of_a_worker():
+    code = CyclicTwoMessage(n=10, s=4, beta=7)
+    _, heard = Fastest(s=4).stop(code, lambda: np.arange(10.0)[None, None])
+    assert heard.tolist() == [[[2] * 6 + [0] * 4]]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.permutations(range(6)))
+def test_decodable_stops_at_the_first_moment_every_group_has_answered(order):
+    at = np.array(order, dtype=float)[None, None]
+    code = FractionalRepetition(6, 2)
+    time, heard = Decodable().stop(code, lambda r=1: at)
+    assert time[0, 0] == max(min(order[w] for w in (g, g + 1)) for g in (0, 2, 4))
+    assert code.met(heard[0])[0] and not code.met(np.where(at[0] < time[0, 0], heard[0], 0))[0]
+
+
+def test_waiting_rules_refuse_what_makes_no_sense():
+    with pytest.raises(ParameterError, match="either q or s"):
+        Fastest()
+    with pytest.raises(ParameterError, match="1 <= q <= n"):
+        Fastest(s=4).stop(Uncoded(4), lambda: np.zeros((1, 1, 4)))
+    from gcexp.codes import BatchRaptor
+
+    with pytest.raises(ParameterError, match="has no quorum"):
+        Decodable().stop(BatchRaptor(6, 2, 0.1), lambda r=1: np.zeros((1, 1, 6)))
+
+
+# --- Timelines
+
+
+def test_schemes_share_their_random_numbers():
+    draws = Pareto(1e-3, 1.2, data_time=3e-3).draw(SEEDS, 30, 12)
+    light, heavy = (
+        simulate(Scheme(code, Fastest(s=5)), draws) for code in (Uncoded(12), CyclicRepetition(12, 5))
+    )
+    assert np.allclose(heavy.duration - light.duration, 3e-3 * 5 / 12)
+
+
+@given(st.integers(1, 3), st.integers(1, 70), st.integers(0, 2**32 - 1))
+@settings(max_examples=40, deadline=None)
+def test_distinct_is_numpy_unique(levels, n, seed):
+    heard = np.random.default_rng(seed).integers(0, levels + 1, (3, 4, n)).astype(np.int16)
+    heard[1] = heard[0]
+    rows, which = distinct(heard)
+    assert (rows[which] == heard).all() and len(rows) == len(np.unique(heard.reshape(-1, n), axis=0))
+
+
+def test_a_horizon_cuts_each_seed_after_the_iteration_that_reaches_it():
+    whole = simulate(Scheme(Uncoded(4), Fastest(s=1)), Pareto().draw((0, 1, 2), 40, 4))
+    cut = whole.until(20.0)
+    for s in range(3):
+        before, after = whole.clock[s, cut.steps[s] - 2], whole.clock[s, cut.steps[s] - 1]
+        assert before < 20.0 <= after
+    assert cut.ran.sum() == cut.steps.sum() and cut.duration.shape[1] == cut.steps.max()
+    assert (whole.until(1e9).steps == 40).all()
+    with pytest.raises(ParameterError, match="horizon"):
+        whole.until(0)
+
+
+def test_overhead_is_added_to_every_iteration():
+    draws = ShiftedExponential().draw(SEEDS, 5, 4)
+    with_it, without = (
+        simulate(Scheme(Uncoded(4), Fastest(s=1), overhead), draws) for overhead in (2.5, 0.0)
+    )
+    assert np.allclose(with_it.duration - without.duration, 2.5)
+    with pytest.raises(ParameterError, match="overhead"):
+        Scheme(Uncoded(4), Fastest(s=1), -1.0)
+
+
+def test_joined_timelines_keep_their_codes_apart():
+    codes = {0: FractionalRepetition(6, 2), 1: FractionalRepetition(6, 3)}
+    parts = [simulate(Scheme(c, Fastest(s=4)), Pareto().draw((s,), 20, 6)) for s, c in codes.items()]
+    both = joined(parts)
+    for s, part in enumerate(parts):
+        assert (both.coefficients[both.pattern[s]] == part.coefficients[part.pattern[0]]).all()
+        assert (both.duration[s] == part.duration[0]).all()
+    assert both.seeds.tolist() == [0, 1]
+
+
+def test_timelines_are_read_back(tmp_path):
+    timeline = simulate(
+        Scheme(CyclicPartialRecovery(6, 3, 4), Fastest(s=3)), Pareto().draw(SEEDS, 9, 6)
+    ).until(5.0)
+    timeline.save(tmp_path / "t.npz")
+    again = Timeline.load(tmp_path / "t.npz")
+    assert all((getattr(again, name) == getattr(timeline, name)).all() for name in vars(timeline))
+    (tmp_path / "t.npz").write_bytes(b"PK damaged")
+    with pytest.raises(UserError, match="is not a timeline"):
+        Timeline.load(tmp_path / "t.npz")
+
+
+def test_draws_for_other_workers_are_refused():
+    with pytest.raises(ParameterError, match="draws are for 3 workers"):
+        simulate(Scheme(Uncoded(4), Fastest(s=1)), Pareto().draw(SEEDS, 2, 3))
+
+
+def test_a_zero_part_is_not_added():
+    draws = Draws((0,), (1, 2, 3), start=np.ones(3))
+    assert (draws.arrival(load=np.nan, length=np.nan) == 1).all()
+    assert (replace(draws, transmit=2.0).arrival(load=0, length=0.5) == 2).all()
