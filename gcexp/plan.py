@@ -219,9 +219,10 @@ class Figure:
     @property
     def tracked_table(self) -> list[str]:
         """What decides the table beside its input files."""
-        return [f"{run.label} = {run.id}" for run in self.runs] + [
-            f"{k}={v}" for k, v in self.arguments.items()
-        ]
+        function = self.file.analysis.get("function")
+        source = [f"{function}.source={conf.source_hash(function)}"] if function else []
+        runs = [f"{run.label} = {run.id}" for run in self.runs]
+        return runs + [f"{k}={v}" for k, v in self.arguments.items()] + source
 
     @property
     def tracked_plot(self) -> list[str]:
@@ -282,7 +283,7 @@ def read_figure(path: Path, preset: str) -> Figure:
         conf.check(run.config for run in runs)
         found = Figure(path.parent.name, path.stem, preset, file, runs)
         _check_kind(found)
-        claim_rules.validate(file.claims, found.labels, "claims")
+        claim_rules.validate(file.claims, found.labels if found.runs else None, "claims")
         return found
     except UserError as error:
         sentence = str(error)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["draw", "parse", "read_table", "save", "write_table"]
 
-_MODULES = {"lines": "lines", "bars": "bars", "table": "typeset"}
+_MODULES = {"lines": "lines", "bars": "bars", "table": "typeset", "clusters": "clusters"}
 
 
 def draw(
@@ -36,7 +36,7 @@ def draw(
     frame : DataFrame
         The figure's table.
     plot : mapping
-        What the figure file says about the plot: ``kind`` (lines, bars or table), and the fields of
+        What the figure file says about the plot: ``kind`` (lines, bars, table or clusters), and the fields of
         `gcexp.figures.plots.KINDS[kind]`.
     title : str
         Above the plot.

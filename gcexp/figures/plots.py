@@ -146,7 +146,40 @@ class TablePlot:
                 raise UserError(f"formats: {column}: {spec!r} is not a number format such as '.3f'") from None
 
 
-KINDS = {"lines": LinesPlot, "bars": BarsPlot, "table": TablePlot}
+@dataclass(frozen=True)
+class ClustersPlot:
+    """Balls in bins: workers in clusters, some of them marked; a ball without a bin lies beside them.
+
+    Parameters
+    ----------
+    bin : str
+        Column with the number of a ball's bin, from 0; empty: in none.
+    ball : str
+        Column that names the balls.
+    marked : str
+        Column of truth values: which balls are red.
+    moved : str, optional
+        Column of truth values: which balls have a thick rim.
+    panel : str, optional
+        Column whose values become panels, two side by side.
+    caption : str, optional
+        Column whose text, of a panel's first row, stands under the panel.
+    marked_label, plain_label, moved_label : str
+        The legend.
+    """
+
+    bin: str = "cluster"
+    ball: str = "worker"
+    marked: str = "slow"
+    moved: str | None = None
+    panel: str | None = None
+    caption: str | None = None
+    marked_label: str = "slow"
+    plain_label: str = "fast"
+    moved_label: str = "moved"
+
+
+KINDS = {"lines": LinesPlot, "bars": BarsPlot, "table": TablePlot, "clusters": ClustersPlot}
 
 
 def parse(plot: dict, where: str = "plot"):
@@ -155,7 +188,7 @@ def parse(plot: dict, where: str = "plot"):
     Parameters
     ----------
     plot : mapping
-        ``kind`` (lines, bars or table) and the fields of `KINDS[kind]`.
+        ``kind`` (lines, bars, table or clusters) and the fields of `KINDS[kind]`.
     where : str
         Where it was written, for the sentence.
 

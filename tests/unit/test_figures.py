@@ -283,7 +283,7 @@ def test_long_table_is_cut_in_the_drawing_only():
 @pytest.mark.parametrize(
     ("plot", "sentence"),
     [
-        ({}, r"^plot: wants a kind \(lines, bars, table\), got \{\}$"),
+        ({}, r"^plot: wants a kind \(lines, bars, table, clusters\), got \{\}$"),
         (["lines"], "wants a kind"),
         ({"kind": "line"}, r"unknown kind of plot 'line'; did you mean 'lines'\?"),
         (

@@ -1,0 +1,525 @@
+"""Tables behind the figures of Sarmasarkar, Lalitha, Karamchandani (arXiv 2102.10163) that need no training.
+
+Every function returns a tidy table. What theory states is computed exactly, and what a code promises is decoded:
+"worst" means over all straggler sets, unless a function says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from itertools import combinations
+from math import ceil, comb
+
+import numpy as np
+import pandas as pd
+
+from gcexp.analysis.adversary import MAX_SETS, all_sets, random_sets
+from gcexp.codes.base import Code
+from gcexp.codes.cyclic import CyclicRepetition
+from gcexp.codes.partial_recovery import CyclicPartialRecovery, CyclicTwoMessage
+from gcexp.codes.raptor import BatchRaptor
+from gcexp.codes.repetition import FractionalRepetition
+from gcexp.codes.subset_designs import (
+    BlockAssignment,
+    Combinatorial,
+    CoPrime,
+    Intermediate,
+    TDesign,
+    co_prime_classes,
+)
+from gcexp.codes.uncoded import Uncoded
+from gcexp.errors import require, unknown
+from gcexp.seeding import rng
+from gcexp.theory import order_statistics
+from gcexp.theory import partial_recovery as theory
+
+CODES = {
+    "batch_raptor": BatchRaptor,
+    "combinatorial": Combinatorial,
+    "cyclic": CyclicPartialRecovery,
+    "cyclic_repetition": CyclicRepetition,
+    "design": TDesign,
+    "fractional_repetition": FractionalRepetition,
+    "intermediate": Intermediate,
+    "uncoded": Uncoded,
+}
+_SPAN = 1e-12  # rounding of two expected times
+
+
+def _build(code: str, parameters: dict) -> Code:
+    require(code in CODES, unknown("code", code, CODES))
+    return CODES[code](**parameters)
+
+
+def _recovered(code: Code, heard: np.ndarray) -> np.ndarray:
+    """Partitions that each set of survivors recovers, (U,)."""
+    return (code.decode(heard * code.messages).coefficients == 1).sum(1)
+
+
+def _over_all_sets(code: Code, s: int) -> np.ndarray:
+    return np.concatenate([_recovered(code, heard) for heard in all_sets(code.n, s)])
+
+
+def _words(numbers: Iterable[int]) -> str:
+    return " ".join(map(str, numbers))
+
+
+# --- Tables -------------------------------------------------------------------------------------------------
+
+
+def cyclic_schemes(n: int, s: int, divisible: int, other: int) -> pd.DataFrame:
+    """Table 1: what cyclic schemes need, with one instance of each row that is built and decoded.
+
+    Parameters
+    ----------
+    n, s : int
+        Workers (= partitions) and stragglers.
+    divisible, other : int
+        A beta that p = s + beta - n + 1 divides, and one that it does not.
+
+    Returns
+    -------
+    DataFrame
+        ``theorem, condition, messages, load_formula``; of the instance ``beta, p, load_partitions, worst_recovered``;
+        ``excluded`` is 1 where the argument of Theorem 6 proves that p partitions per worker do not suffice.
+    """
+    raised = theory.one_message_load(n, s, other)
+    cases = [
+        ("Theorem 5", "p divides β", "p/n", divisible, CyclicPartialRecovery(n, s, divisible)),
+        (
+            "Theorem 6",
+            "p does not divide β < n",
+            "≥ (p+1)/n, reached p'/n",
+            other,
+            CyclicPartialRecovery(n, s, n - s - 1 + raised),
+        ),
+        (
+            "Theorem 7",
+            "p does not divide β, p ⌈β/p⌉ ≤ n",
+            "p/n",
+            other,
+            CyclicTwoMessage(n, s, other),
+        ),
+    ]
+    rows = []
+    for theorem, condition, load, beta, code in cases:
+        rows.append(
+            {
+                "theorem": theorem,
+                "condition": condition,
+                "messages": int(code.messages.max()),
+                "load_formula": load,
+                "n": n,
+                "s": s,
+                "beta": beta,
+                "p": theory.cyclic_load(n, s, beta),
+                "load_partitions": int(code.load.max()),
+                "worst_recovered": int(_over_all_sets(code, s).min()),
+                "excluded": int(beta < n and theory.cyclic_impossible(n, s, beta)),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def costs(settings: list) -> pd.DataFrame:
+    """Table 4: messages and computation load of the naive, cyclic and combinatorial schemes.
+
+    Parameters
+    ----------
+    settings : list of (n, s, beta)
+        Workers, stragglers, and how many of n equal parts of the data are wanted.
+
+    Returns
+    -------
+    DataFrame
+        ``setting, n, s, beta, scheme, messages, load, load_fraction`` and ``bound``, the load of Theorem 1.
+    """
+    rows = []
+    for n, s, beta in settings:
+        bound = theory.lower_bound(n, s, Fraction(beta, n))
+        for scheme, cost in theory.comparison(n, s, beta).items():
+            rows.append(
+                {
+                    "setting": f"{n}, {s}, {beta}/{n}",
+                    "n": n,
+                    "s": s,
+                    "beta": beta,
+                    "scheme": scheme,
+                    "messages": cost.m,
+                    "load_fraction": f"{cost.load.numerator}/{cost.load.denominator}",
+                    "load": float(cost.load),
+                    "bound": float(bound),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def co_prime_messages(n: int, s: int, y: int) -> pd.DataFrame:
+    """Table 2: which gradients a worker of the co-prime scheme sums, is chosen for, and sends alone.
+
+    Returns
+    -------
+    DataFrame
+        ``worker, in_its_sum, chosen, sent_alone`` (partitions in words), ``row`` with the three of them, ``messages,
+        partitions, load``, and ``worst_recovered``.
+    """
+    code = CoPrime(n, s, y)
+    place = {T: j for j, T in enumerate(combinations(range(n), y))}
+    rows = []
+    for w in range(n):
+        chosen = sorted(place[tuple(sorted((v + w) % n for v in T))] for T in co_prime_classes(n, y))
+        mine = code.encoding[np.flatnonzero(code.owner == w)].toarray() != 0
+        held, alone = np.flatnonzero(mine[0]), np.flatnonzero(mine[1:].any(0))
+        words = [_words(held), _words(chosen), _words(alone)]
+        rows.append(
+            {
+                "worker": w,
+                **dict(zip(("in_its_sum", "chosen", "sent_alone"), words, strict=True)),
+                "row": " | ".join(words),
+                "messages": int(code.messages[w]),
+                "partitions": code.k,
+                "load": len(held) / code.k,
+            }
+        )
+    return pd.DataFrame(rows).assign(worst_recovered=int(_over_all_sets(code, s).min()))
+
+
+def assignment(code: str, parameters: dict, stragglers: list) -> pd.DataFrame:
+    """Table 3 and Example 3: who holds what, as a picture of ones and dots.
+
+    Parameters
+    ----------
+    code : str
+        A name in `CODES` whose partitions are sets of workers.
+    parameters : dict
+        Of the code, without s.
+    stragglers : list of int
+        Numbers of stragglers for which every straggler set is decoded.
+
+    Returns
+    -------
+    DataFrame
+        ``worker``, one column per partition (1 or a dot), ``row`` with all of them, ``partitions, messages, load``, and
+        for each s ``recovered_s`` and ``best_s``: partitions recovered in the worst and in the best straggler set.
+    """
+    built = [_build(code, parameters | {"s": s}) for s in stragglers]
+    first = built[0]
+    require(isinstance(first, BlockAssignment), f"an assignment of sets of workers is wanted, got {first!r}")
+    facts = {
+        "partitions": first.k,
+        "messages": int(first.messages.max()),
+        "load": len(first.holders[0]) / first.n,
+    }
+    for s, one in zip(stragglers, built, strict=True):
+        found = _over_all_sets(one, s)
+        facts |= {f"recovered_{s}": int(found.min()), f"best_{s}": int(found.max())}
+    rows = []
+    for w in range(first.n):
+        marks = ["1" if w in block else "." for block in first.holders]
+        rows.append(
+            {"worker": w} | {str(j): mark for j, mark in enumerate(marks)} | {"row": "".join(marks)} | facts
+        )
+    return pd.DataFrame(rows)
+
+
+# --- Fig. 2: between the cyclic and the combinatorial scheme ------------------------------------------------
+
+
+def intermediate_sweep(settings: list, bounds: bool) -> pd.DataFrame:
+    """Fig. 2: messages and load of the intermediate schemes, from x = 1 (cyclic) to x = y (combinatorial).
+
+    Parameters
+    ----------
+    settings : list of (n, s, alpha)
+        One panel each.
+    bounds : bool
+        Whether the load of the naive scheme and the bound of Theorem 1 are lines of the table.
+
+    Returns
+    -------
+    DataFrame
+        ``(n, s, α), scheme, x, y, load, messages, partitions``; ``rise``, y less the y before; ``missed``, the worst
+        lost fraction.
+    """
+    rows = []
+    for n, s, alpha in settings:
+        panel = {"(n, s, α)": f"({n}, {s}, {alpha:g})", "n": n}
+        found = theory.sweep(n, s, alpha)
+        before = found[0]["y"]
+        for row in found:
+            numbers = {"x": row["x"], "y": row["y"], "load": float(row["load"]), "messages": row["m"]}
+            more = {"partitions": row["k"], "rise": row["y"] - before, "missed": float(row["missed"])}
+            rows.append(panel | {"scheme": "intermediate"} | numbers | more)
+            before = row["y"]
+        if bounds:
+            lines = {
+                "naive scheme, α (s+1)/n": theory.naive(n, s, alpha).load,
+                "lower bound, Theorem 1": theory.lower_bound(n, s, alpha),
+            }
+            for scheme, load in lines.items():
+                rows += [panel | {"scheme": scheme, "x": row["x"], "load": float(load)} for row in found]
+    return pd.DataFrame(rows)
+
+
+# --- Chosen stragglers --------------------------------------------------------------------------------------
+
+
+def chosen_stragglers(n: int, s: int, repetition: list, cyclic: list, trials: int, seed: int) -> pd.DataFrame:
+    """Recovered fraction of fractional repetition and of cyclic schemes against consecutive and worst stragglers.
+
+    The worst set is known. Fractional repetition: whole groups, n - d floor(s/d) partitions remain. Cyclic: beta
+    remain by Theorem 5, and consecutive stragglers leave no more. Both are decoded here.
+
+    Parameters
+    ----------
+    n, s : int
+        Workers (= partitions) and stragglers.
+    repetition : list of int
+        Group sizes d.
+    cyclic : list of int
+        Loads p that divide n - s - 1.
+    trials : int
+        Random straggler sets for the mean.
+    seed : int
+        Their seed.
+
+    Returns
+    -------
+    DataFrame
+        Per scheme and kind of stragglers: ``scheme, stragglers, recovered, recovered_fraction, most_recovered`` (over
+        the starts), ``random_mean`` (fraction over random straggler sets), ``guaranteed`` (by formula).
+    """
+    schemes = [(f"FRC, d = {d}", FractionalRepetition(n, d), n - d * (s // d), d) for d in repetition]
+    schemes += [
+        (f"cyclic, p = {p}", CyclicPartialRecovery(n, s, n - s - 1 + p), n - s - 1 + p, 1) for p in cyclic
+    ]
+    apart = (np.arange(n) - np.arange(n)[:, None]) % n
+    consecutive = apart >= s  # row i: stragglers i, ..., i+s-1
+    random = random_sets(n, s, trials, seed)
+    rows = []
+    for scheme, code, guaranteed, group in schemes:
+        whole = np.arange(n)[None] >= s // group * group
+        whole[0, n - s % group :] = False  # what is left over goes where it hurts nobody
+        starts = _recovered(code, consecutive)
+        worst = min(int(starts.min()), int(_recovered(code, whole).min()))
+        kinds = {
+            "run, mean": (starts.mean(), starts.max()),
+            "run, worst": (starts.min(), starts.max()),
+            "any set": (worst, worst),
+        }
+        mean = _recovered(code, random).mean() / n
+        for kind, (least, most) in kinds.items():
+            rows.append(
+                {
+                    "scheme": scheme,
+                    "stragglers": kind,
+                    "recovered": float(least),
+                    "recovered_fraction": float(least) / n,
+                    "most_recovered": int(most),
+                    "guaranteed": guaranteed,
+                    "random_mean": mean,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+# --- Section VIII: expected times ---------------------------------------------------------------------------
+
+_SCHEMES = ("uncoded", "combinatorial, y = 2")
+
+
+def _random_times(model: str, alpha: Fraction, n: int, samples: int, setting: dict, trials: int, seed: int):
+    """Simulated iteration times of both schemes, (2, trials)."""
+    law, work = theory.MODELS[model]
+    E = rng(seed, "monte_carlo", n, ord(model)).standard_exponential((trials, n))
+    if law == "pareto":
+        X = setting["scale"] * np.exp(E / setting["shape"])
+    else:
+        X = setting["shift"] + setting["mean"] * E
+    X.sort(axis=1)
+    waits = ceil(alpha * n), n - theory.most_stragglers(n, 2, alpha)
+    u = samples / n
+    if work == "data":
+        return [
+            times * u * setting["sample_time"] + X[:, k - 1] for times, k in zip((1, 2), waits, strict=True)
+        ]
+    return [times * u * X[:, k - 1] for times, k in zip((1, 2), waits, strict=True)]
+
+
+def expected_times(
+    n: int, samples: int, models: list, fractions: list, trials: int, seed: int
+) -> pd.DataFrame:
+    """Section VIII: mean iteration times of the uncoded and the combinatorial scheme, by formula and simulated.
+
+    Parameters
+    ----------
+    n, samples : int
+        Workers and data samples.
+    models : list of dict
+        ``model`` (A to D), ``name`` and the parameters of `gcexp.theory.partial_recovery.expected_times`.
+    fractions : list of int
+        Wanted fractions alpha = i/n.
+    trials, seed : int
+        Simulated iterations, and their seed.
+
+    Returns
+    -------
+    DataFrame
+        ``model, alpha, scheme, mean_iteration_time_s``; ``standard_errors`` between simulation and formula;
+        ``quotient``, formula of the combinatorial scheme over that of the uncoded one; ``threshold``, the alpha above
+        which the combinatorial scheme wins for many workers.
+    """
+    rows = []
+    for given in models:
+        setting = {key: value for key, value in given.items() if key not in ("model", "name")}
+        at = theory.threshold(given["model"], n, samples, **setting)
+        for i in fractions:
+            alpha = Fraction(i, n)
+            formula = theory.expected_times(given["model"], n, alpha, samples, **setting)
+            drawn = _random_times(given["model"], alpha, n, samples, setting, trials, seed)
+            for scheme, exact, times in zip(_SCHEMES, formula, drawn, strict=True):
+                error = times.std(ddof=1) / np.sqrt(trials)
+                shared = {"model": given["name"], "alpha": float(alpha)}
+                more = {
+                    "standard_errors": abs(times.mean() - exact) / error,
+                    "quotient": formula[1] / formula[0],
+                    "threshold": at,
+                }
+                rows.append(shared | {"scheme": scheme, "mean_iteration_time_s": exact} | more)
+                simulated = {"scheme": f"{scheme}, simulated", "mean_iteration_time_s": times.mean()}
+                rows.append(shared | simulated | more)
+    return pd.DataFrame(rows)
+
+
+# --- Statements about all parameters, counted ---------------------------------------------------------------
+
+
+def counted(loads_up_to: int, sweeps_up_to: int, model_d_below: int) -> pd.DataFrame:
+    """How often the paper's general statements hold.
+
+    Parameters
+    ----------
+    loads_up_to : int
+        Largest n for the order of the loads (1 <= s < n, n - s <= beta <= n) and for Theorem 3.
+    sweeps_up_to : int
+        Largest n for the sweeps of Fig. 2 (4 <= n, 1 <= s < n, n - s <= beta < n).
+    model_d_below : int
+        Model D is asked for all 2 <= n < this and 1 <= beta <= n.
+
+    Returns
+    -------
+    DataFrame
+        ``statement, cases, hold, share``.
+    """
+    found: dict[str, list[bool]] = {}
+
+    def note(statement: str, holds: Iterable[bool]) -> None:
+        found.setdefault(statement, []).extend(map(bool, holds))
+
+    for n in range(2, loads_up_to + 1):
+        for s in range(1, n):
+            for beta in range(n - s, n + 1):
+                alpha = Fraction(beta, n)
+                bound, y = n * theory.lower_bound(n, s, alpha), theory.minimal_y(n, s, alpha)
+                p, naive = theory.cyclic_load(n, s, beta), n * theory.naive(n, s, alpha).load
+                note("loads: Theorem 1 ≤ combinatorial ≤ cyclic ≤ naive", [bound <= y <= p <= naive])
+        for y in range(1, n):
+            if np.gcd(n, y) == 1:
+                fewer = theory.co_prime(n, y).m, theory.combinatorial(n, y).m
+                strict = fewer[0] < fewer[1] if comb(n, y) > n else fewer[0] == fewer[1]
+                note("messages: co-prime ≤ combinatorial, < where C(n,y) > n", [strict])
+    for n in range(4, sweeps_up_to + 1):
+        for s in range(1, n):
+            for beta in range(n - s, n):
+                rows = theory.sweep(n, s, Fraction(beta, n))
+                y, m = [row["y"] for row in rows], [row["m"] for row in rows]
+                low, high = min(m[0], m[-1]), max(m[0], m[-1])
+                ends = theory.cyclic_load(n, s, beta), theory.minimal_y(n, s, Fraction(beta, n))
+                note("sweep: load never rises with x", [y == sorted(y, reverse=True)])
+                note("sweep: ends are the cyclic and the combinatorial load", [(y[0], y[-1]) == ends])
+                note(
+                    "sweep: points with messages between the ends", [low <= each <= high for each in m[1:-1]]
+                )
+                note("sweep: points strictly between the ends", [low < each < high for each in m[1:-1]])
+                note(
+                    "sweep: all points between the ends",
+                    [all(low <= e <= high for e in m)] if m[1:-1] else [],
+                )
+    for words, shift in (("0", 0.0), ("W/12", 1 / 12), ("W/2", 0.5)):
+        for n in range(2, model_d_below):
+            for beta in range(1, n + 1):
+                t1, t2 = theory.expected_times("D", n, Fraction(beta, n), n, shift=shift, mean=1.0)
+                note(f"VIII-D: uncoded not slower, δ = {words}", [t2 >= t1 - _SPAN])
+                if n >= 4 and words == "W/12":
+                    note(f"VIII-D: uncoded not slower, δ = {words}, n ≥ 4", [t2 >= t1 - _SPAN])
+    rows = [{"statement": name, "cases": len(each), "hold": sum(each)} for name, each in found.items()]
+    return pd.DataFrame(rows).assign(share=lambda frame: frame["hold"] / frame["cases"])
+
+
+# --- Fig. 4: what the curves cost ---------------------------------------------------------------------------
+
+
+def curve_costs(
+    codes: list, data_time: float, scale: float, shape: float, trials: int, seed: int
+) -> pd.DataFrame:
+    """Fig. 4: messages, load, guarantee, and expected iteration time and recovered fraction of every curve.
+
+    Parameters
+    ----------
+    codes : list of dict
+        ``panel, scheme, code`` (a name in `CODES`), ``stragglers``, and the code's parameters.
+    data_time : float
+        Time to compute all data (s).
+    scale, shape : float
+        Pareto law of the random times.
+    trials, seed : int
+        Random straggler sets where there are too many to take all.
+
+    Returns
+    -------
+    DataFrame
+        ``panel, scheme, partitions, messages, load, guaranteed, guaranteed_fraction, mean_recovered_fraction,
+        mean_iteration_time_s, recovered_fraction_per_s, straggler_sets``. Time and mean are those of independent
+        workers with equal loads, and missing for unequal ones, whose clock prefers the light loads.
+    """
+    rows = []
+    for given in codes:
+        parameters = {k: v for k, v in given.items() if k not in ("panel", "scheme", "code", "stragglers")}
+        code, s = _build(given["code"], parameters), given["stragglers"]
+        every = comb(code.n, s) <= MAX_SETS
+        sets = all_sets(code.n, s) if every else [random_sets(code.n, s, trials, seed)]
+        found = np.concatenate([_recovered(code, heard) for heard in sets])
+        equal = code.load.min() == code.load.max()
+        load = code.load.mean() / code.k
+        mean = found.mean() / code.k if equal else np.nan
+        wait = order_statistics.pareto(code.n - s, code.n, scale=scale, shape=shape)
+        time = load * data_time + wait if equal else np.nan
+        promised = int(found.min()) if every else _guaranteed(code, s)
+        rows.append(
+            {
+                "panel": given["panel"],
+                "scheme": given["scheme"],
+                "partitions": code.k,
+                "messages": int(code.messages.max()),
+                "load": load,
+                "guaranteed": promised,
+                "guaranteed_fraction": promised / code.k,
+                "mean_recovered_fraction": mean,
+                "mean_iteration_time_s": time,
+                "recovered_fraction_per_s": mean / time,
+                "straggler_sets": "all" if every else str(trials),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _guaranteed(code: Code, s: int) -> int:
+    """Partitions that any n - s workers recover, by formula: 0 where nothing is promised."""
+    if isinstance(code, FractionalRepetition):
+        return code.n - code.d * (s // code.d)
+    if isinstance(code, Uncoded):
+        return code.n - s
+    if isinstance(code, BatchRaptor):
+        return 0
+    return code.recovers
