@@ -8,7 +8,8 @@
 PYTHON ?=
 TORCH_BACKEND ?=
 TARGETS ?= all
-FIRST ?= partial_recovery_fig4_fixed_s
+# Made before the others by a plain `make reproduce`, if it is there: a newcomer's first figure.
+FIRST := $(if $(wildcard conf/figure/partial_recovery/fig4_fixed_s.yaml),--prioritize partial_recovery_fig4_fixed_s)
 PRESET ?=
 ARGS ?=
 TEST_JOBS ?= 2
@@ -102,7 +103,7 @@ reproduce: $(STAMP) ## figures, scorecard and report (TARGETS=figure or paper; P
 	@mkdir -p .snakemake
 	@$(call hold,.snakemake/make.lock,another make works in this folder); \
 	[ -z "$$(ls .snakemake/locks 2> /dev/null)" ] || $(SNAKEMAKE) --unlock; \
-	$(SNAKEMAKE) $(TARGETS) $(if $(filter all,$(TARGETS)),--prioritize $(FIRST)) $(if $(PRESET),--config preset=$(PRESET)) $(ARGS) || exit $$?; \
+	$(SNAKEMAKE) $(TARGETS) $(if $(filter all,$(TARGETS)),$(FIRST)) $(if $(PRESET),--config preset=$(PRESET)) $(ARGS) || exit $$?; \
 	index=reports/$(or $(PRESET),quick)/index.html; \
 	if [ -f $$index ]; then echo "Figures, scorecard and report: $$index"; \
 	else echo "Figures are under $$(dirname $$index); plain 'make reproduce' also writes its index.html"; fi
