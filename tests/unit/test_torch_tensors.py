@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from gcexp.codes.comm_efficient import CommunicationEfficient
 from gcexp.codes.cyclic import CyclicRepetition
 from gcexp.codes.cyclic_mds import CyclicMDS
 from gcexp.errors import ParameterError
-
-torch = pytest.importorskip("torch")
 
 CODES = [CyclicRepetition(5, 2), CyclicMDS(5, 2), CommunicationEfficient(5, 3, 2)]
 each_code = pytest.mark.parametrize("code", CODES, ids=lambda code: type(code).__name__)
