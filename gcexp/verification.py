@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: Largest errors, relative to sqrt(sum_i ||g_i||^2). Only the last one is of float32: there a hidden unit may fall on
 #: the other side of its kink for one sample, which in 1 of 40 checks on MNIST makes 3e-4 of the usual 2e-6.
-BOUNDS = {"decoded_error": 1e-6, "weighted_error": 1e-5, "rounding_error": 1e-2}
+BOUNDS = {"decoded_error": 1e-6, "weighted_error": 1e-5, "rounding_error": 2e-3}
 _CHUNK_COLUMNS, _CHUNK_NUMBERS = 2**16, 2**24
 
 
