@@ -51,14 +51,19 @@ def idx(array, magic):
     return struct.pack(f">{1 + array.ndim}I", magic, *array.shape) + array.tobytes()
 
 
+def zipped(raw):
+    """The same bytes at every call: gzip would otherwise write the time of day."""
+    return gzip.compress(raw, mtime=0)
+
+
 def tiny_contents():
     """Four idx files of 20 and 5 images of 3 x 2, by name."""
     draw = np.random.default_rng(0)
     contents = {}
     for split, N in (("train", 20), ("t10k", 5)):
         x, y = draw.integers(0, 256, (N, 3, 2), np.uint8), draw.integers(0, 10, N, np.uint8)
-        contents[f"{split}-images-idx3-ubyte.gz"] = gzip.compress(idx(x, IMAGES), mtime=0)
-        contents[f"{split}-labels-idx1-ubyte.gz"] = gzip.compress(idx(y, LABELS), mtime=0)
+        contents[f"{split}-images-idx3-ubyte.gz"] = zipped(idx(x, IMAGES))
+        contents[f"{split}-labels-idx1-ubyte.gz"] = zipped(idx(y, LABELS))
     return contents
 
 
@@ -307,8 +312,8 @@ def test_pooch_is_imported_for_downloads_alone(tmp_path, contents):
 
 def test_idx_is_read(tmp_path):
     x = np.arange(24, dtype=np.uint8).reshape(4, 3, 2)
-    (tmp_path / "x.gz").write_bytes(gzip.compress(idx(x, IMAGES)))
-    (tmp_path / "y.gz").write_bytes(gzip.compress(idx(x[:, 0, 0], LABELS)))
+    (tmp_path / "x.gz").write_bytes(zipped(idx(x, IMAGES)))
+    (tmp_path / "y.gz").write_bytes(zipped(idx(x[:, 0, 0], LABELS)))
     np.testing.assert_array_equal(read_idx(tmp_path / "x.gz", IMAGES), x)
     np.testing.assert_array_equal(read_idx(tmp_path / "y.gz", LABELS), x[:, 0, 0])
 
@@ -319,13 +324,15 @@ GOOD = idx(np.zeros((4, 3, 2), np.uint8), IMAGES)
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (gzip.compress(GOOD)[:-9], "is not a complete gzip file"),
-        (GOOD, "is not a complete gzip file"),
-        (b"", "an idx header has 16 bytes, found 0|is not a complete gzip file"),
-        (gzip.compress(GOOD[:10]), "an idx header has 16 bytes, found 10"),
-        (gzip.compress(idx(np.zeros(24, np.uint8), LABELS)), "expected idx magic 2051, found 2049"),
-        (gzip.compress(GOOD[:-1]), "the header says 4 x 3 x 2 bytes, found 23"),
-        (gzip.compress(GOOD + b"0"), "the header says 4 x 3 x 2 bytes, found 25"),
+        pytest.param(zipped(GOOD)[:-9], "is not a complete gzip file", id="cut"),
+        pytest.param(GOOD, "is not a complete gzip file", id="not zipped"),
+        pytest.param(b"", "an idx header has 16 bytes, found 0|is not a complete gzip file", id="empty"),
+        pytest.param(zipped(GOOD[:10]), "an idx header has 16 bytes, found 10", id="short header"),
+        pytest.param(
+            zipped(idx(np.zeros(24, np.uint8), LABELS)), "expected idx magic 2051, found 2049", id="labels"
+        ),
+        pytest.param(zipped(GOOD[:-1]), "the header says 4 x 3 x 2 bytes, found 23", id="byte missing"),
+        pytest.param(zipped(GOOD + b"0"), "the header says 4 x 3 x 2 bytes, found 25", id="byte too many"),
     ],
 )
 def test_damaged_idx_is_a_sentence(tmp_path, content, sentence):
@@ -335,7 +342,7 @@ def test_damaged_idx_is_a_sentence(tmp_path, content, sentence):
 
 
 def test_images_and_labels_must_be_as_many(tmp_path, contents):
-    contents["train-labels-idx1-ubyte.gz"] = gzip.compress(idx(np.zeros(19, np.uint8), LABELS))
+    contents["train-labels-idx1-ubyte.gz"] = zipped(idx(np.zeros(19, np.uint8), LABELS))
     write(tmp_path / "mnist", contents)
     with pytest.raises(DataError, match="20 images, but .* 19 labels"):
         prepare(source_of(contents), tmp_path / "out.npz", tmp_path)
@@ -410,9 +417,7 @@ def test_prepared_file_missing(prepared):
 
 def test_interrupted_between_the_two_renames(prepared, tmp_path, monkeypatch):
     """The new sidecar stands beside the old array file: refused, not taken for a pair."""
-    others = {
-        name: gzip.compress(gzip.decompress(c)[:-1] + b"\0", mtime=0) for name, c in tiny_contents().items()
-    }
+    others = {name: zipped(gzip.decompress(c)[:-1] + b"\0") for name, c in tiny_contents().items()}
     write(tmp_path / "other", others)
     real = os.replace
 
