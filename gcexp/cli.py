@@ -80,6 +80,7 @@ def parser() -> argparse.ArgumentParser:
         "train", do_train, "train with a timeline's coefficients, or exactly (a rule calls this)", True
     )
     train.add_argument("--timeline", type=Path, help="coefficients; without it every coefficient is 1")
+    train.add_argument("--verified", type=Path, help="verify as well, and write that here (with --timeline)")
     verify = command(
         "verify", do_verify, "replay encode, drop, decode on saved parameters (a rule calls this)", True
     )
@@ -194,9 +195,14 @@ def do_timeline(arguments) -> None:
 def do_train(arguments) -> None:
     """Train."""
     from gcexp import config as conf
-    from gcexp.jobs import run_training
+    from gcexp.jobs import run_training, run_verification
 
-    run_training(conf.compose(arguments.overrides), arguments.output, arguments.timeline)
+    if arguments.verified and not arguments.timeline:
+        raise UserError("--verified replays a timeline, so it needs --timeline; got none")
+    config = conf.compose(arguments.overrides)
+    run_training(config, arguments.output, arguments.timeline)
+    if arguments.verified:  # in the same job: most of a short one is the import of torch
+        run_verification(config, arguments.timeline, arguments.output, arguments.verified)
 
 
 def do_verify(arguments) -> None:

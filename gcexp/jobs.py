@@ -13,9 +13,9 @@ from gcexp.errors import UserError
 from gcexp.files import written
 from gcexp.plan import Figure, check_count, check_horizon, figures, seed_list
 from gcexp.provenance import provenance_file, recorded
-from gcexp.timeline import Timeline, joined, simulate
 
-if TYPE_CHECKING:  # torch and pandas only where a stage uses them
+if TYPE_CHECKING:  # codes, torch and pandas only where a stage uses them
+    from gcexp.timeline import Timeline
     from gcexp.training import Trajectory
 
 PREPARED = Path("data/prepared")
@@ -61,6 +61,8 @@ def run_timeline(config: dict, output: Path) -> Timeline:
 
 def simulated(config: dict, length: Length) -> Timeline:
     """Timeline of a composed run."""
+    from gcexp.timeline import joined, simulate
+
     delay = conf.build(config, "delay")
     groups = [(s,) for s in length.seeds] if conf.is_redrawn(config) else [length.seeds]
     parts = []
@@ -77,6 +79,7 @@ def run_training(config: dict, output: Path, timeline: Path | None) -> Trajector
 
     from gcexp.checkpoint import Checkpoint
     from gcexp.data import load
+    from gcexp.timeline import Timeline
     from gcexp.training import train
 
     length = length_of(config)
@@ -102,6 +105,7 @@ def run_training(config: dict, output: Path, timeline: Path | None) -> Trajector
 def run_verification(config: dict, timeline: Path, trajectory: Path, output: Path) -> dict:
     """Replay encode, drop, decode on the saved parameters; too large an error is an error, not a number."""
     from gcexp.data import load
+    from gcexp.timeline import Timeline
     from gcexp.training import Trajectory
     from gcexp.verification import verify
 

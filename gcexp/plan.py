@@ -107,8 +107,10 @@ class Run:
 
     @property
     def verification(self) -> str:
-        """File of the replay of the true encode, drop, decode path."""
-        return f"results/verify/{self.id}.json"
+        """File of the replay of the true encode, drop, decode path; an approximate training writes it itself."""
+        if self.exact:
+            return f"results/verify/{self.id}.json"
+        return self.trajectory.removesuffix(".npz") + ".verified.json"
 
     @property
     def inputs(self) -> list[str]:

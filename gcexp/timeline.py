@@ -6,15 +6,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 from zipfile import BadZipFile
 
 import numpy as np
 
-from gcexp.delays import Draws
 from gcexp.errors import UserError, require
 from gcexp.files import written
-from gcexp.schemes import Scheme
-from gcexp.schemes.arrivals import distinct
+from gcexp.patterns import distinct
+
+if TYPE_CHECKING:  # a job that only reads a timeline loads no codes
+    from gcexp.delays import Draws
+    from gcexp.schemes import Scheme
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ def simulate(scheme: Scheme, draws: Draws) -> Timeline:
     --------
     >>> from gcexp.codes import CyclicRepetition
     >>> from gcexp.delays import ShiftedExponential
-    >>> from gcexp.schemes import Fastest
+    >>> from gcexp.schemes import Fastest, Scheme
     >>> draws = ShiftedExponential(shift=1.0).draw(seeds=(0, 1), iterations=5, n=4)
     >>> timeline = simulate(Scheme(CyclicRepetition(n=4, s=1), Fastest(s=1)), draws)
     >>> timeline.duration.shape, bool((timeline.coefficients == 1).all())

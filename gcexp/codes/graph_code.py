@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse import csgraph
 
 from gcexp.codes.base import Code
 from gcexp.codes.graphs import circulant, random_regular
@@ -129,6 +128,8 @@ def edge_weights(vertices: int, ends: np.ndarray) -> np.ndarray:
     >>> edge_weights(3, np.array([[0, 1], [1, 2]])), edge_weights(3, np.array([[0, 1], [1, 2], [0, 2]]))
     (array([0.66666667, 0.66666667]), array([0.5, 0.5, 0.5]))
     """
+    from scipy.sparse import csgraph  # slow to import
+
     edges = len(ends)
     if not edges:
         return np.zeros(0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammainccinv
 
 from gcexp.delays.base import Draws, held_exponentials
 from gcexp.errors import require, unknown
@@ -39,6 +38,8 @@ class SummedDraws(Draws):
     pieces: int = 1
 
     def arrival(self, load, length):
+        from scipy.special import gammainccinv  # slow to import
+
         r = self.pieces * np.asarray(load, dtype=float)
         gamma = gammainccinv(np.where(r > 0, r, 1.0), np.exp(-self.exponential))
         return super().arrival(load, length) + r * self.alpha + np.where(r > 0, gamma, 0.0) / self.rate

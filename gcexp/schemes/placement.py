@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from gcexp.codes import Code
 from gcexp.errors import require, unknown
@@ -263,6 +262,8 @@ def best_clusters(allowed: np.ndarray, is_slow: np.ndarray) -> np.ndarray:
     >>> np.bincount(best_clusters(allowed[None], slow[None])[0], weights=slow, minlength=4)
     array([0., 1., 1., 1.])
     """
+    from scipy.optimize import linear_sum_assignment  # slow to import
+
     U, P, n = allowed.shape
     size = n // P
     require(

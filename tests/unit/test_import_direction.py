@@ -83,14 +83,16 @@ def test_mathematics_stands_alone(module):
 @pytest.mark.parametrize("module", part("schemes"))
 def test_schemes_know_codes_only(module):
     others = {name for name in imports(module) if inside(name, "gcexp") and not inside(name, "gcexp.schemes")}
-    assert all(inside(name, "gcexp.codes") for name in others - {"gcexp.errors", "gcexp.seeding"})
+    assert all(
+        inside(name, "gcexp.codes") for name in others - {"gcexp.errors", "gcexp.patterns", "gcexp.seeding"}
+    )
     assert outside(module) <= {"numpy", "scipy"}
 
 
 def test_timeline_joins_schemes_and_delays():
     assert not {"gcexp.tasks", "gcexp.training", "gcexp.data"} & reached("gcexp.timeline")
     direct = {name for name in imports("gcexp.timeline") if inside(name, "gcexp")}
-    allowed = ("gcexp.schemes", "gcexp.delays", "gcexp.errors", "gcexp.files")
+    allowed = ("gcexp.schemes", "gcexp.delays", "gcexp.errors", "gcexp.files", "gcexp.patterns")
     assert not [name for name in direct if not any(inside(name, room) for room in allowed)]
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from gcexp import config as conf
 from gcexp import plan
+from gcexp.data.sources import find_source
 from gcexp.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -77,7 +78,11 @@ def test_the_path_is_the_overrides():
     place = "cyclic_partial+.n@6+.s@2+beta@4/pareto/T30/seeds0-1"
     assert first.timeline == f"results/timeline/{place}.npz"
     assert first.trajectory == f"results/trajectory/digits_mlp/gradient_descent/{place}.npz"
-    assert first.verification == f"results/verify/digits_mlp/gradient_descent/{place}.json"
+    assert first.verification == f"results/trajectory/digits_mlp/gradient_descent/{place}.verified.json"
+    assert (
+        exact.verification
+        == "results/verify/digits_mlp/gradient_descent/cgc+.n@6+.s@2/pareto/T30/seeds0-1.json"
+    )
     assert first.id == f"digits_mlp/gradient_descent/{place}"
     assert first.inputs == [first.timeline, first.trajectory, first.verification]
     assert first.config["code"]["beta"] == 4 and first.config["n"] == first.config["code"]["n"] == 6
@@ -121,8 +126,8 @@ def patterns():
     rules = "".join(p.read_text() for p in sorted((ROOT / "workflow" / "rules").glob("*.smk")))
     constraints = dict(re.findall(r'^ {4}(\w+)=r"(.*)",$', rules, re.M))
     assert set(constraints) >= {"iterations", "length", "seeds"}
-    found = set(re.findall(r'^ {8}"(results/(?:timeline|trajectory|verify)/.*)",$', rules, re.M))
-    assert len(found) == 4
+    found = set(re.findall(r'^ {8}(?:\w+=)?"(results/(?:timeline|trajectory|verify)/.*)",$', rules, re.M))
+    assert len(found) == 5
 
     def regex(pattern):
         pieces = re.split(r"\{(\w+)\}", pattern)
@@ -395,7 +400,7 @@ def test_stand_ins_of_the_quick_preset(project):
 def test_quick_runs_need_no_download():
     for path in sorted((ROOT / "conf" / "figure").glob("*/*.yaml")):
         for run in read(path.read_text(), "quick").runs:
-            assert run.task is None or run.config["task"]["dataset"] == "digits", path.name
+            assert run.task is None or not find_source(run.config["task"]["dataset"]).files, path.name
 
 
 LEVEL = """level: 0.5

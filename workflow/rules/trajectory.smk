@@ -13,35 +13,39 @@ rule trajectory_exact:
         runtime=600,
     params:
         run=overrides,
-        clock="",  # no timeline
         tracked=lambda w: tracked(w, ("task", "optimizer"), "trajectory"),
     message:
         "training {wildcards.task}, exact"
     shell:
-        "gcexp train {params.run} {params.clock} -o {output} 2> {log}"
+        "gcexp train {params.run} -o {output} 2> {log}"
 
 
-use rule trajectory_exact as trajectory_approximate with:
-    # Training with the partition coefficients of a timeline.
+rule trajectory_approximate:
+    # Training with the partition coefficients of a timeline, then the replay of the true path.
     input:
         data=prepared,
         timeline="results/timeline/{scheme}/{delay}/{length}/seeds{seeds}.npz",
     output:
-        "results/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.npz",
+        trajectory="results/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.npz",
+        verified="results/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.verified.json",
     log:
         "logs/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.log",
     benchmark:
         "benchmarks-raw/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.tsv"
+    resources:
+        mem_mb=3000,
+        runtime=600,
     params:
         run=overrides,
-        clock=lambda w, input: f"--timeline {input.timeline}",
-        tracked=lambda w: tracked(w, ("task", "optimizer"), "trajectory"),
+        tracked=lambda w: tracked(w, ("task", "optimizer"), "trajectory") + tracked(w, (), "verify"),
     message:
         "training {wildcards.task} with {wildcards.scheme}"
+    shell:
+        "gcexp train {params.run} --timeline {input.timeline} -o {output.trajectory} --verified {output.verified} 2> {log}"
 
 
 rule verify:
-    # Replay of the true encode, drop, decode path on the parameters the training saved.
+    # Replay of the true encode, drop, decode path of an exact scheme on the parameters that the shared training saved.
     input:
         data=prepared,
         timeline="results/timeline/{scheme}/{delay}/{length}/seeds{seeds}.npz",
