@@ -214,11 +214,17 @@ class Code:
 
     def work(self, r: int) -> np.ndarray:
         """Partitions a worker must compute before its first `r` messages are ready, (n,)."""
-        rows = self.encoding.tocoo()
-        row, partition = rows.coords[0], rows.coords[1] // self.blocks
-        early = self.rank[row] < r
-        held = np.unique(self.owner[row[early]] * self.k + partition[early])
-        return np.bincount(held // self.k, minlength=self.n)
+        worker, rank = self._first_uses
+        return np.bincount(worker[rank < r], minlength=self.n)
+
+    @cached_property
+    def _first_uses(self) -> tuple[np.ndarray, np.ndarray]:
+        """Worker of each (worker, partition) pair, and the rank of its first message that needs the partition."""
+        row, column = self.encoding.tocoo().coords
+        order = np.argsort(self.rank[row], kind="stable")
+        row, partition = row[order], column[order] // self.blocks
+        pair, first = np.unique(self.owner[row] * self.k + partition, return_index=True)
+        return pair // self.k, self.rank[row[first]]
 
     @cached_property
     def load(self) -> np.ndarray:

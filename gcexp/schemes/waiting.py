@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Protocol
 
 import numpy as np
@@ -86,6 +87,7 @@ class Decodable:
             f"wait=decodable: {code!r} has no quorum, so it is never known to be decodable",
         )
         time = heard = None
+        arrive = cache(arrive)  # quorums ask for the same few numbers of messages
         for quorum in code.quorums:
             w = quorum.index
             at = [(r, arrive(r)[..., w], q) for r, q in quorum.need]

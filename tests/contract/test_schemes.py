@@ -15,6 +15,7 @@ import pytest
 
 from gcexp import config as conf
 from gcexp import jobs
+from gcexp import timeline as timeline_module
 from gcexp.codes.base import RESIDUAL_BOUND
 from gcexp.config import option_file, options
 from gcexp.delays import Draws
@@ -45,8 +46,8 @@ def run(*overrides: str) -> SimpleNamespace:
     config = conf.compose([*overrides, *delay_for(conf.compose(list(overrides))), *LENGTH])
     parts = []
     with pytest.MonkeyPatch.context() as patch:
-        inner = jobs.simulate
-        patch.setattr(jobs, "simulate", lambda *given: parts.append(given) or inner(*given))
+        inner = timeline_module.simulate
+        patch.setattr(timeline_module, "simulate", lambda *given: parts.append(given) or inner(*given))
         timeline = jobs.simulated(config, jobs.length_of(config))
     return SimpleNamespace(config=config, timeline=timeline, parts=parts)
 
