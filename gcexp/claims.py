@@ -105,11 +105,13 @@ class _Paired:
     of: Literal["time_to", "value"] = "time_to"
     y: str = "test_accuracy"
     level: float | None = None
+    falling: bool = False
     seeds: int = 1
 
     def __post_init__(self):
         fits = (self.level is None) == (self.of == "value")
         require(fits, "level is given with `of: time_to`, and only with it")
+        require(not self.falling or self.of == "time_to", "falling is given with `of: time_to` only")
         require(self.seeds >= 1, f"seeds wants at least 1, got {self.seeds}")
 
 
@@ -125,6 +127,8 @@ class PairedRatio(_Paired, _Bounded):
         Column.
     level : float
         For ``time_to``.
+    falling : bool
+        The score is a loss: ``time_to`` is the first ``y <= level``.
     seeds : int
         Fewest shared seeds.
     numerator, denominator : str
@@ -153,7 +157,7 @@ class Ordering(_Paired):
 
     Parameters
     ----------
-    of, y, level, seeds
+    of, y, level, falling, seeds
         As in `PairedRatio`.
     first, then : str or list of str
         Labels.
@@ -187,8 +191,10 @@ _RELATIONS = {
 }
 
 
-def time_to(rows: pd.DataFrame, y: str, level: float) -> float:
+def time_to(rows: pd.DataFrame, y: str, level: float, falling: bool = False) -> float:
     """Simulated time of the first evaluated iteration with ``y >= level``; infinite if there is none.
+
+    Of a score that falls, as a loss does, the first one with ``y <= level``.
 
     Examples
     --------
@@ -196,13 +202,16 @@ def time_to(rows: pd.DataFrame, y: str, level: float) -> float:
     >>> rows = pd.DataFrame({"iteration": [0, 1, 2], "simulated_time_s": [0, 0.5, 1], "a": [0.1, 0.8, 0.9]})
     >>> float(time_to(rows, "a", 0.8)), time_to(rows, "a", 0.95)
     (0.5, inf)
+    >>> float(time_to(rows.assign(a=1 - rows["a"]), "a", 0.15, falling=True))
+    1.0
     """
     rows = rows.sort_values("iteration", kind="stable")
-    reached = rows[y].to_numpy() >= level
+    score = rows[y].to_numpy()
+    reached = score <= level if falling else score >= level
     return rows["simulated_time_s"].to_numpy()[reached.argmax()] if reached.any() else math.inf
 
 
-def _last(rows: pd.DataFrame, y: str, level: None) -> float:
+def _last(rows: pd.DataFrame, y: str, level: None, falling: bool) -> float:
     if "iteration" in rows.columns:
         rows = rows.sort_values("iteration", kind="stable")
     elif len(rows) > 1:
@@ -222,7 +231,7 @@ def _ratio(spec: _Paired, frame: pd.DataFrame, numerator: str, denominator: str)
     _known(frame, *needs, spec.y)
     _in_table(frame, numerator, denominator)
     above, under = (
-        {seed: measure(rows, spec.y, spec.level) for seed, rows in part.groupby("seed")}
+        {seed: measure(rows, spec.y, spec.level, spec.falling) for seed, rows in part.groupby("seed")}
         for part in (frame[frame["label"] == numerator], frame[frame["label"] == denominator])
     )
     shared = sorted(above.keys() & under.keys())
@@ -299,17 +308,24 @@ class Value(Selection):
         Largest difference that still counts.
     relative : bool
         Whether the tolerance is a fraction of `expected`.
+    sd : float
+        Standard deviation of one row, such as a seed: the mean of S rows may be 3 sd / sqrt(S) further away.
     """
 
     expected: float | bool | str
     tolerance: float = 0.0
     relative: bool = False
+    sd: float = 0.0
 
     def __post_init__(self):
-        require(self.tolerance >= 0, f"tolerance wants at least 0, got {self.tolerance:g}")
+        for name in ("tolerance", "sd"):
+            require(getattr(self, name) >= 0, f"{name} wants at least 0, got {getattr(self, name):g}")
         require(not self.relative or self.expected != 0, "a relative tolerance around 0 admits nothing but 0")
+        require(not self.sd or not self.relative, "sd is added to a tolerance that is not relative")
+        require(not self.sd or self.statistic == "mean", "sd is given with `statistic: mean` only")
         if isinstance(self.expected, str):
-            require(not self.tolerance and self.statistic is None, "text has no tolerance and no statistic")
+            plain = not self.tolerance and not self.sd and self.statistic is None
+            require(plain, "text has no tolerance and no statistic")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -395,10 +411,11 @@ def value(spec: Value, frame: pd.DataFrame) -> Verdict:
         measured = str(_selected(spec, frame).iloc[0])
         return Verdict(measured == spec.expected, measured, spec.expected)
     measured, expected = _number(spec, frame), float(spec.expected)
-    allowed = spec.tolerance * (abs(expected) if spec.relative else 1)
+    tolerance = spec.tolerance + 3 * spec.sd / math.sqrt(len(_selected(spec, frame)))
+    allowed = tolerance * (abs(expected) if spec.relative else 1)
     near = math.isfinite(expected) and abs(measured - expected) <= allowed + _ROUNDING * abs(expected)
     holds = measured == expected or near
-    tolerance = f"{100 * spec.tolerance:g} %" if spec.relative else spec.tolerance
+    tolerance = f"{100 * tolerance:g} %" if spec.relative else tolerance
     return Verdict(bool(holds), measured, expected, tolerance)
 
 

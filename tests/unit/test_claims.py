@@ -6,7 +6,7 @@ import math
 import pandas as pd
 import pytest
 
-from gcexp.claims import INPUTS, check, show, validate
+from gcexp.claims import INPUTS, check, show, time_to, validate
 from gcexp.errors import UserError
 
 ABOUT = {"id": "c", "source": "Sec. VII", "statement": "a before b", "inputs": "assumed"}
@@ -120,6 +120,38 @@ def test_level_is_reached_at_equality():
     assert "neither" in outcome(curves(a=[1.0], b=[2.0]), paired_ratio=higher)["reason"]
 
 
+def falls(frame):
+    """The same curves of a loss: 1 - score, so that 0.1 is reached where 0.9 was."""
+    return frame.assign(loss=1 - frame["test_accuracy"]).drop(columns="test_accuracy")
+
+
+def test_a_falling_score_reaches_a_level_from_above():
+    frame = falls(curves(a=[4.0, 2.0, 1.0], b=[5.0, 1.0, 1.5]))
+    keys = {"y": "loss", "level": 0.1000001, "falling": True}
+    entry = outcome(frame, paired_ratio=ratio(above=1, **keys))
+    assert (
+        entry["outcome"] == "reproduced" and entry["measured"] == 1.25
+    )  # as the rising score of the same curves
+    rising = outcome(frame, paired_ratio=ratio(above=1, y="loss", level=0.1000001))
+    assert "has no ratio" in rising["reason"]  # taken for a rising score, the loss is there at time 0
+    entry = outcome(falls(curves(a=[1.0], b=[None])), ordering={"first": "a", "then": "b"} | keys)
+    assert entry["outcome"] == "reproduced" and entry["measured"] == {"b / a": "inf"}
+    entry = outcome(falls(curves(a=[1.0], b=[2.0])), ordering={"first": "b", "then": "a"} | keys)
+    assert entry["outcome"] == "not reproduced" and entry["measured"] == {"a / b": 0.5}
+
+
+def test_a_falling_score_reaches_its_level_at_equality():
+    frame = pd.DataFrame(
+        {"iteration": [0, 1, 2], "simulated_time_s": [0.0, 3.0, 4.0], "loss": [0.5, 0.25, 0.125]}
+    )
+    assert time_to(frame, "loss", 0.25, falling=True) == 3 and time_to(frame, "loss", 0.25) == 0
+    assert time_to(frame, "loss", 0.2, falling=True) == 4 and math.isinf(
+        time_to(frame, "loss", 0.1, falling=True)
+    )
+    last = frame.sample(frac=1, random_state=0)  # rows in any order
+    assert time_to(last, "loss", 0.3, falling=True) == 3
+
+
 def test_paired_ratio_of_a_column():
     frame = pd.DataFrame({"label": list("aabb"), "seed": [0, 1, 0, 1], "time": [1.0, 2.0, 1.5, 3.0]})
     keys = {"of": "value", "y": "time", "numerator": "b", "denominator": "a"}
@@ -194,6 +226,25 @@ def at(column="load", **keys):
 )
 def test_value(keys, holds):
     assert (outcome(TABLE, value=keys)["outcome"] == "reproduced") is holds
+
+
+@pytest.mark.parametrize(
+    ("keys", "holds", "tolerance"),
+    [
+        ({"expected": 8, "sd": 1.5}, True, 4.5 / math.sqrt(2)),  # of two rows with mean 5
+        ({"expected": 8, "sd": 1.4}, False, 4.2 / math.sqrt(2)),
+        ({"expected": 8, "sd": 1.4, "tolerance": 0.1}, True, 0.1 + 4.2 / math.sqrt(2)),
+        (
+            {"expected": 8, "sd": 2.8, "where": {"label": ["a", "b"], "n": [12, 15], "ok": True}},
+            True,
+            8.4 / math.sqrt(3),
+        ),
+    ],
+)
+def test_a_mean_may_be_three_standard_errors_away(keys, holds, tolerance):
+    entry = outcome(TABLE, value=at(**({"where": {"label": "a"}, "statistic": "mean"} | keys)))
+    assert (entry["outcome"] == "reproduced") is holds
+    assert entry["tolerance"] == pytest.approx(tolerance)
 
 
 def test_value_at_nine_digits():
@@ -287,6 +338,15 @@ def test_good_claims_pass():
         (ABOUT | {"value": at(expected=[4])}, r"expected wants number or true or false or text, got \[4\]"),
         (ABOUT | {"value": at(expected=4, tolerance=-1)}, "tolerance wants at least 0, got -1"),
         (ABOUT | {"value": at(expected=0, tolerance=0.1, relative=True)}, "relative tolerance around 0"),
+        (ABOUT | {"value": at(expected=4, statistic="mean", sd=-1)}, "sd wants at least 0, got -1"),
+        (
+            ABOUT | {"value": at(expected=4, statistic="median", sd=1)},
+            "sd is given with `statistic: mean` only",
+        ),
+        (
+            ABOUT | {"value": at(expected=4, statistic="mean", tolerance=0.1, relative=True, sd=1)},
+            "sd is added to a tolerance that is not relative",
+        ),
         (ABOUT | {"value": at(expected="x", tolerance=0.1)}, "text has no tolerance and no statistic"),
         (ABOUT | {"value": at(expected=4, statistic="average")}, "statistic: unknown choice 'average'"),
         (ABOUT | {"value": at(expected=4, where={"label": "A"})}, "value: unknown label 'A'"),
@@ -299,6 +359,11 @@ def test_good_claims_pass():
         (ABOUT | {"paired_ratio": ratio(below=1, at_most=1)}, "one upper bound"),
         (ABOUT | {"paired_ratio": ratio(above=1, level=None)}, "level is given with"),
         (ABOUT | {"paired_ratio": ratio(above=1, of="value")}, "level is given with"),
+        (
+            ABOUT | {"paired_ratio": ratio(above=1, of="value", level=None, falling=True)},
+            "falling is given with `of: time_to` only",
+        ),
+        (ABOUT | {"paired_ratio": ratio(above=1, falling=1)}, "falling wants true or false, got 1"),
         (
             ABOUT | {"paired_ratio": ratio(above=1, of="timeto")},
             r"unknown choice 'timeto'; did you mean 'time_to'\?",
