@@ -76,7 +76,7 @@ def timing(run: Run) -> pd.DataFrame:
     for s, seed in enumerate(timeline.seeds):
         code = shared or conf.build_scheme(config, int(seed)).code
         ran = timeline.ran[s]
-        recovered = ones[timeline.pattern[s, ran]]
+        recovered = ones[timeline.pattern[s, ran]] if not config["bound"] else np.full(ran.sum(), np.nan)
         rows.append(
             {
                 "label": run.label,

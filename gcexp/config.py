@@ -238,7 +238,7 @@ def check(configs: Iterable[dict]) -> None:
         build(config, "delay")
         build(config, "optimizer")
 
-    keys = ("code", "wait", "placement", "overhead", "exact", "delay", "optimizer")
+    keys = ("code", "wait", "placement", "overhead", "exact", "bound", "delay", "optimizer")
     _once((tracked(config, keys, "timeline"), built, config) for config in configs)
 
 
@@ -440,10 +440,23 @@ def build_scheme(config: dict, seed: int | None = None):
     except ParameterError as error:
         raise ParameterError(f"{error} (code: {config['code']['_target_'].rpartition('.')[2]})") from None
     overhead = config.get("overhead", 0.0)
-    for key, hint, value in (("overhead", float, overhead), ("exact", bool, config.get("exact", False))):
+    exact, bound = config.get("exact", False), config.get("bound", False)
+    for key, hint, value in (("overhead", float, overhead), ("exact", bool, exact), ("bound", bool, bound)):
         if not _fits(value, hint):
             raise UserError(f"{key} must be {hint.__name__}, got {value!r}")
-    return Scheme(code, build(config, "wait"), overhead, build(config, "placement"))
+    scheme = Scheme(code, build(config, "wait"), overhead, build(config, "placement"))
+    if bound != getattr(scheme.wait, "durations_only", False):
+        raise UserError(f"the scheme declares bound: {str(bound).lower()}, which {scheme.wait!r} is not")
+    return scheme
+
+
+def refuse_bound(config: dict) -> None:
+    """Refuse to train with a scheme that declares itself a bound of durations."""
+    if config["bound"]:
+        raise UserError(
+            "the scheme declares bound: true, durations without a decode, so no task can be trained with it "
+            "(allowed: gcexp timeline, figures of kind timings)"
+        )
 
 
 def is_redrawn(config: dict) -> bool:

@@ -82,6 +82,7 @@ def run_training(config: dict, output: Path, timeline: Path | None) -> Trajector
     from gcexp.timeline import Timeline
     from gcexp.training import train
 
+    conf.refuse_bound(config)
     length = length_of(config)
     task, optimizer = conf.build(config, "task"), conf.build(config, "optimizer")
     coefficients = pattern = None

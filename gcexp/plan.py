@@ -374,6 +374,8 @@ def _run(keys: dict[str, Any]) -> Run:
         tokens["optimizer"] = conf.token("optimizer", "gradient_descent", values["optimizer"])
     length = {"iterations": check_count("iterations", keys["iterations"]), "seeds": seed_range(keys["seeds"])}
     run = Run("", **tokens, **length, horizon=check_horizon(keys.get("horizon")))
+    if run.task:
+        conf.refuse_bound(run.config)
     return replace(run, label=_label(str(keys["label"]), run.config))
 
 

@@ -30,6 +30,7 @@ def run(overrides: list[str], folder: Path | None = None) -> Path:
 
     config = conf.compose(overrides)
     jobs.length_of(config)  # complain before any work
+    conf.refuse_bound(config)
     scheme = conf.build_scheme(config)
     conf.build(config, "delay"), conf.build(config, "optimizer")
     task = conf.build(config, "task")
@@ -57,7 +58,7 @@ def run(overrides: list[str], folder: Path | None = None) -> Path:
         "mean iteration time (s)": f"{timeline.duration[timeline.ran].mean():.4g}",
         "mean recovered fraction": f"{ones.mean():.4f} (least {ones.min():.4f})",
         "simulated time (s)": f"{last['simulated_time_s'].median():.4g}",
-        **{f"final {name.replace('_', ' ')}": f"{np.median(last[name]):.4f}" for name in metrics},
+        **{f"final {name.replace('_', ' ')}": f"{np.median(last[name]):.4g}" for name in metrics},
         "verification errors": f"decoded {found['decoded_error']:.1e}, weighted pass {found['weighted_error']:.1e}",
     }
     for name, value in summary.items():
@@ -82,6 +83,8 @@ def _plot(frame, metric: str, overrides: list[str], folder: Path) -> None:
     from gcexp.figures import draw, save
 
     plot = {"kind": "lines", "x": "simulated_time_s", "y": metric}
+    if metric.endswith("loss"):  # it falls by orders of magnitude
+        plot["yscale"] = "log"
     drawn = draw(frame, plot, " ".join(overrides) or "default run", "simulated clock")
     save(drawn, [folder / "curve.pdf", folder / "curve.png"])
 

@@ -5,7 +5,7 @@ from gcexp.schemes.placement import Best, Greedy, Home, Placement
 from gcexp.schemes.restart import Restart
 from gcexp.schemes.scheme import Scheme
 from gcexp.schemes.stopping import Deadline, DecodableOrFastest, Recovered
-from gcexp.schemes.waiting import Decodable, Fastest, WaitingRule
+from gcexp.schemes.waiting import Decodable, Fastest, Fewest, WaitingRule
 
 __all__ = [
     "Best",
@@ -13,6 +13,7 @@ __all__ = [
     "Decodable",
     "DecodableOrFastest",
     "Fastest",
+    "Fewest",
     "Greedy",
     "Home",
     "Placement",

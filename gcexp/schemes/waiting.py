@@ -102,3 +102,33 @@ class Decodable:
                 heard[..., w] = np.where(got, r, heard[..., w])
             time = np.maximum(time, met)
         return time, heard
+
+
+@dataclass(frozen=True)
+class Fewest:
+    """A lower bound, not a rule: wait for as few results as the code's quorums need together, whoever sends them.
+
+    Quorums are disjoint and every worker sends one message, so no placement of the workers is decodable sooner. From
+    those results the code mostly cannot be decoded: only the durations mean anything, and no task can be trained.
+
+    References
+    ----------
+    LB of Buyukates, Ozfatura, Ulukus, Gunduz, arXiv 2011.01922, section V: n - P (r - 1) of n workers.
+
+    Examples
+    --------
+    >>> from gcexp.codes import Clustered
+    >>> Fewest().stop(Clustered(n=4, clusters=2, d=2), lambda: np.array([[[3.0, 1.0, 2.0, 4.0]]]))[0]
+    array([[2.]])
+    """
+
+    durations_only = True
+
+    def stop(self, code, arrive):
+        require(bool(code.quorums), f"wait=fewest needs a code with quorums; {code!r} has none")
+        members = [w for quorum in code.quorums for w in quorum.workers]
+        require(
+            len(set(members)) == len(members) and (code.messages == 1).all(),
+            f"wait=fewest needs disjoint quorums and one message per worker, as clusters have; {code!r} has others",
+        )
+        return Fastest(q=sum(q for quorum in code.quorums for _, q in quorum.need)).stop(code, arrive)

@@ -20,7 +20,7 @@ from gcexp.codes.base import RESIDUAL_BOUND
 from gcexp.config import option_file, options
 from gcexp.delays import Draws
 from gcexp.errors import UserError
-from gcexp.schemes import Restart
+from gcexp.schemes import Fewest, Restart
 from gcexp.timeline import Game
 
 ITERATIONS, SEEDS = 20, (0, 1)
@@ -53,7 +53,7 @@ def run(*overrides: str) -> SimpleNamespace:
 
 
 #: Waiting rules that not every code can use, with one that can.
-CODES = {Restart: ["scheme=agc"]}
+CODES = {Restart: ["scheme=agc"], Fewest: ["scheme=lb"]}
 
 
 def waiting(rule: str) -> SimpleNamespace:

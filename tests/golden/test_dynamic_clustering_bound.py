@@ -1,0 +1,78 @@
+"""LB of arXiv 2011.01922 as `scheme=lb`: a timeline like any other, and no task that learns from it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gcexp import config as conf
+from gcexp import jobs
+from gcexp.assemble import timing
+from gcexp.codes import CyclicRepetition, Uncoded
+from gcexp.errors import ParameterError, UserError
+from gcexp.plan import _run
+from gcexp.schemes import Fewest
+from gcexp.single import run
+from gcexp.theory.dynamic_clustering import lower_bound_durations
+
+SETTING = [
+    "n=12",
+    "code.clusters=4",
+    "code.d=2",
+    "delay=markov",
+    "delay.initial_slow=4",
+    "iterations=60",
+    "seeds=0-3",
+]
+KEYS = {"n": 12, "code.clusters": 4, "code.d": 2, "delay": "markov", "delay.initial_slow": 4, "label": "LB"}
+
+
+def test_durations_are_the_bound():
+    config = conf.compose(["scheme=lb", *SETTING])
+    drawn = conf.build(config, "delay").draw((0, 1, 2, 3), 60, 12)
+    found = jobs.simulated(config, jobs.length_of(config)).duration
+    np.testing.assert_array_equal(found, lower_bound_durations(drawn.arrival(2 / 12, 1), 4, 2))
+    others = ["scheme=gc_sc"], ["scheme=gc_dc", "placement.memberships=2"]
+    for other in others:
+        config = conf.compose([*other, *SETTING])
+        assert (found <= jobs.simulated(config, jobs.length_of(config)).duration).all()
+
+
+def test_a_timings_figure_has_its_times_alone(tmp_path, monkeypatch):
+    monkeypatch.setenv("GCEXP_CONF", str(conf.conf_dir()))
+    monkeypatch.chdir(tmp_path)
+    planned = _run(KEYS | {"scheme": "lb", "iterations": 60, "seeds": 4})
+    jobs.run_timeline(planned.config, tmp_path / planned.timeline)
+    table = timing(planned)
+    assert table["mean_iteration_time_s"].gt(0).all() and len(table) == 4
+    assert table.filter(like="recovered").isna().all().all()
+
+
+def test_no_task_takes_it(tmp_path):
+    sentence = "durations without a decode, so no task can be trained"
+    with pytest.raises(UserError, match=sentence):
+        _run(KEYS | {"scheme": "lb", "iterations": 60, "seeds": 4, "task": "digits_mlp"})
+    with pytest.raises(UserError, match=sentence):
+        run(["scheme=lb", *SETTING], tmp_path)
+    with pytest.raises(UserError, match=sentence):
+        jobs.run_training(conf.compose(["scheme=lb", *SETTING]), tmp_path / "trajectory.npz", None)
+    assert not list(tmp_path.iterdir())
+    for overrides in (["scheme=gc_sc", "bound=true"], ["scheme=gc_sc", "wait=fewest"]):
+        with pytest.raises(UserError, match="the scheme declares bound"):
+            conf.build_scheme(conf.compose(overrides))
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [(CyclicRepetition(n=4, s=1), None), (Uncoded(n=3), None)],
+    ids=["cyclic", "uncoded"],
+)
+def test_one_quorum_is_its_own_bound(code, sentence):
+    time, heard = Fewest().stop(code, lambda r=1: np.arange(1.0, code.n + 1)[None, None])
+    assert (code.met(heard[0]).all(), time[0, 0]) == (True, heard.sum())
+
+
+def test_refuses_other_codes():
+    config = conf.compose(["scheme=cyclic_two_message", "n=10", "s=4"])
+    with pytest.raises(ParameterError, match="disjoint quorums and one message per worker"):
+        Fewest().stop(conf.build(config, "code"), lambda r=1: np.ones((1, 1, 10)))
