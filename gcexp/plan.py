@@ -18,6 +18,7 @@ from gcexp import claims as claim_rules
 from gcexp import config as conf
 from gcexp.errors import UserError, unknown
 from gcexp.figures.plots import parse as parse_plot
+from gcexp.figures.plots import with_level
 
 KINDS = ("curves", "timings", "analysis")
 PRESETS = ("quick", "paper")
@@ -307,8 +308,7 @@ def _with_level(file: FigureFile, preset: str) -> FigureFile:
         else claim
         for claim in file.claims
     ]
-    plot = {"level": level} | file.plot if file.plot.get("kind") == "lines" else file.plot
-    return replace(file, quick=quick, level=level, claims=claims, plot=plot)
+    return replace(file, quick=quick, level=level, claims=claims, plot=with_level(file.plot, level))
 
 
 def _check_kind(figure: Figure) -> None:

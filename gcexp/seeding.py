@@ -16,6 +16,7 @@ STREAMS = {
     "states": 5,
     "placement": 6,
     "transmission": 7,
+    "data": 8,
 }
 
 

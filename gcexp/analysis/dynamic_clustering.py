@@ -77,20 +77,20 @@ class Setting:
         }
 
     def gc(self, drawn: Draws) -> np.ndarray:
-        """Mean iteration time of each seed, one code of all workers."""
-        return _means(_code(self.n, 1, self.load, "row"), drawn, None)
+        """Iteration times (seeds, iterations), one code of all workers."""
+        return _times_of(_code(self.n, 1, self.load, "row"), drawn, None)
 
     def clustered(self, drawn: Draws, rule=None, layout: str = "row") -> np.ndarray:
-        """Mean iteration time of each seed, with static clusters or a placement rule."""
-        return _means(_code(self.n, self.clusters, self.load, layout), drawn, rule)
+        """Iteration times (seeds, iterations), with static clusters or a placement rule."""
+        return _times_of(_code(self.n, self.clusters, self.load, layout), drawn, rule)
 
     def bound(self, drawn: Draws) -> np.ndarray:
-        """Mean lower bound of each seed."""
+        """Lower bound of the iteration times, (seeds, iterations)."""
         arrival = drawn.arrival(self.load / self.n, 1.0)
-        return lower_bound_durations(arrival, self.clusters, self.load).mean(1)
+        return lower_bound_durations(arrival, self.clusters, self.load)
 
     def played(self, drawn: Draws, observe: Mapping[str, str]) -> dict[str, np.ndarray]:
-        """GC, GC-SC, GC-DC under the given labels, and LB."""
+        """Iteration times of GC, GC-SC, GC-DC under the given labels, and LB."""
         dynamic = {name: self.clustered(drawn, self.rule(observe=what)) for name, what in observe.items()}
         static = {"GC": self.gc(drawn), "GC-SC": self.clustered(drawn)}
         return static | dynamic | {"LB": self.bound(drawn)}
@@ -101,13 +101,19 @@ def _code(n: int, clusters: int, load: int, layout: str) -> Clustered:
     return Clustered(n, clusters, load, layout)
 
 
-def _means(code: Clustered, drawn: Draws, rule) -> np.ndarray:
-    return simulate(Scheme(code, Decodable(), placement=rule), drawn).duration.mean(1)
+def _times_of(code: Clustered, drawn: Draws, rule) -> np.ndarray:
+    return simulate(Scheme(code, Decodable(), placement=rule), drawn).duration
 
 
-def _rows(times: np.ndarray, **columns) -> pd.DataFrame:
+def _rows(means: np.ndarray, **columns) -> pd.DataFrame:
     """One row per seed."""
-    return pd.DataFrame({"seed": np.arange(len(times)), "mean_iteration_time": times} | columns)
+    return pd.DataFrame({"seed": np.arange(len(means)), "mean_iteration_time": means} | columns)
+
+
+def _up_to(iterations: int) -> list[int]:
+    """1, 2, 5, 10, 20, 50, ... and the last iteration."""
+    decades = range(len(str(iterations)))
+    return sorted({iterations, *(k * 10**e for e in decades for k in (1, 2, 5) if k * 10**e < iterations)})
 
 
 def _saved(times: np.ndarray, baseline: np.ndarray) -> dict[str, np.ndarray]:
@@ -129,7 +135,7 @@ def iteration_times(
     iterations: int,
     seeds: int,
 ) -> pd.DataFrame:
-    """Mean iteration time of GC, GC-SC, GC-DC and LB, one row per scheme and seed.
+    """Running means of the iteration times of GC, GC-SC, GC-DC and LB, one row per scheme, iteration and seed.
 
     Parameters
     ----------
@@ -144,21 +150,25 @@ def iteration_times(
     Returns
     -------
     DataFrame
-        With `exact`, the expectation where the groups are fixed; `saved_time` and `saved_share`, of GC-SC against GC
-        and of GC-DC against GC-SC; and what a scheme costs: `messages` of model size that a worker sends per iteration,
-        its `load`, the partitions it stores and the codewords it may be asked for.
+        With `iteration` 1, 2, 5, 10, 20, ... and the last one, to which the result of a run belongs;
+        `mean_iteration_time` over the iterations up to this one; `exact`, its expectation where the groups are fixed;
+        `saved_time` and `saved_share`, of GC-SC against GC and of GC-DC against GC-SC; and what a scheme costs:
+        `messages` of model size that a worker sends per iteration, its `load`, the partitions it stores and the
+        codewords it may be asked for.
     """
     setting = Setting(n, clusters, load, memberships, initial_slow)
     times = setting.played(setting.draw(seeds, iterations, **delay), observe)
-    exact = setting.exact(iterations, **delay)
+    exact = {last: setting.exact(last, **delay) for last in _up_to(iterations)}
     frames = []
-    for label, mean in times.items():
-        saved = {}
-        if label != "GC" and label != "LB":
-            saved = _saved(mean, times["GC" if label == "GC-SC" else "GC-SC"])
+    for label, each in times.items():
         costs = {} if label == "LB" else _costs(setting, label, label in observe)
-        frames.append(_rows(mean, scheme=label, exact=exact.get(label, np.nan), **saved, **costs))
-    first = ["scheme", "seed", "mean_iteration_time", "exact"]
+        baseline = {"GC": None, "LB": None, "GC-SC": "GC"}.get(label, "GC-SC")
+        for last, expected in exact.items():
+            mean = each[:, :last].mean(1)
+            saved = _saved(mean, times[baseline][:, :last].mean(1)) if baseline else {}
+            columns = {"scheme": label, "iteration": last, "exact": expected.get(label, np.nan)}
+            frames.append(_rows(mean, **columns, **saved, **costs))
+    first = ["scheme", "iteration", "seed", "mean_iteration_time", "exact"]
     frame = pd.concat(frames, ignore_index=True)
     return frame[first + [column for column in frame if column not in first]]
 
@@ -202,8 +212,8 @@ def ablation(
         for name, fields in settings.items():
             setting = Setting(**fields)
             drawn = setting.draw(seeds, iterations, **delay)
-            static = setting.clustered(drawn)
-            times = setting.clustered(drawn, setting.rule(observe=what))
+            static = setting.clustered(drawn).mean(1)
+            times = setting.clustered(drawn, setting.rule(observe=what)).mean(1)
             columns = {"setting": name, "known": _STATE_WORDS[what], "static_time": static}
             frames.append(_rows(times, **columns, **_saved(times, static)))
     return pd.concat(frames, ignore_index=True)
@@ -242,8 +252,8 @@ def sensitivity(
             if law not in drawn:
                 drawn[law] = setting.draw(seeds, iterations, load_model=law, **delay)
             if (law, layout) not in static:
-                static[law, layout] = setting.clustered(drawn[law], layout=layout)
-            times = setting.clustered(drawn[law], setting.rule(kind, **options), layout)
+                static[law, layout] = setting.clustered(drawn[law], layout=layout).mean(1)
+            times = setting.clustered(drawn[law], setting.rule(kind, **options), layout).mean(1)
             columns = {"setting": name, "variant": label}
             frames.append(_rows(times, **columns, **_saved(times, static[law, layout])))
     return pd.concat(frames, ignore_index=True)
@@ -274,7 +284,8 @@ def sweeps(
             here = Setting(**(dict(setting) | ({key: value} if key in setting else {})))
             law = dict(delay) | ({} if key in setting else {key: value})
             times = here.played(here.draw(seeds, iterations, **law), observe)
-            frames += [_rows(mean, swept=key, value=value, scheme=name) for name, mean in times.items()]
+            for name, each in times.items():
+                frames.append(_rows(each.mean(1), swept=key, value=value, scheme=name))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -307,8 +318,9 @@ def heterogeneous(
         setting = Setting(**fields)
         times = setting.played(setting.draw(seeds, iterations, spread=spread, **delay), observe)
         equal = setting.exact(iterations, **delay)
-        for label, mean in times.items():
-            saved = _saved(mean, times["GC-SC"]) if label in observe else {}
+        for label, each in times.items():
+            mean = each.mean(1)
+            saved = _saved(mean, times["GC-SC"].mean(1)) if label in observe else {}
             columns = {"setting": name, "scheme": label, "equal_workers": equal.get(label, np.nan)}
             frames.append(_rows(mean, **columns, **saved))
     return pd.concat(frames, ignore_index=True)
@@ -483,7 +495,8 @@ def placement(
     -------
     DataFrame
         One row per panel and worker; after phase 1 a worker may have no cluster. `slow_in_cluster` is the largest
-        number of slow workers in a cluster.
+        number of slow workers in a cluster, `expected_time` that of the panel's clusters; beside it those of GC,
+        GC-SC, GC-DC and LB for the same slow workers.
     """
     setting = Setting(n, clusters, load, 2, 0)
     allowed = membership(setting.rule(shifts=shifts).matrix(n, 0))
@@ -505,7 +518,7 @@ def placement(
             time = times["GC-SC"] if cluster is at_home else times["GC-DC"]
             done = (cluster >= 0).all()
             caption += f"; time {time:.3f}" if done else ""
-            columns = {"expected_time": time if done else np.nan, "slow_in_cluster": counts.max()}
+            columns = {"expected_time": time if done else np.nan, "slow_in_cluster": counts.max()} | times
             frames.append(_balls(f"{title}: {stage}", cluster, states, moved, caption, columns))
     return pd.concat(frames, ignore_index=True)
 

@@ -6,10 +6,10 @@ Every function returns a tidy table. What theory states is computed exactly, and
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from itertools import combinations
-from math import ceil, comb
+from itertools import chain, combinations, product
+from math import ceil, comb, gcd
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,7 @@ from gcexp.codes.partial_recovery import CyclicPartialRecovery, CyclicTwoMessage
 from gcexp.codes.raptor import BatchRaptor
 from gcexp.codes.repetition import FractionalRepetition
 from gcexp.codes.subset_designs import (
+    DESIGNS,
     BlockAssignment,
     Combinatorial,
     CoPrime,
@@ -162,14 +163,29 @@ def co_prime_messages(n: int, s: int, y: int) -> pd.DataFrame:
     -------
     DataFrame
         ``worker, in_its_sum, chosen, sent_alone`` (partitions in words), ``row`` with the three of them, ``messages,
-        partitions, load``, and ``worst_recovered``.
+        partitions, load``; ``worst_recovered``, and ``naive_load``, what the naive scheme needs for that fraction;
+        of the instance in which the last s workers straggle ``first_recovered``, the partitions, and ``first_used``,
+        the messages that are added or subtracted (worker: partitions).
     """
     code = CoPrime(n, s, y)
+    worst = int(_over_all_sets(code, s).min())
+    rows_of = code.encoding.toarray() != 0
+    decoding = code.decode([[m if w < n - s else 0 for w, m in enumerate(code.messages)]])
+    weights = decoding.weights[0, 0]
+    facts = {
+        "worst_recovered": worst,
+        "naive_load": float(theory.naive(n, s, Fraction(worst, code.k)).load),
+        "first_recovered": _words(np.flatnonzero(decoding.coefficients[0])),
+        "first_used": ", ".join(
+            f"{weights[i]:+g} ({code.owner[i]}: {_words(np.flatnonzero(rows_of[i]))})"
+            for i in np.flatnonzero(weights)
+        ),
+    }
     place = {T: j for j, T in enumerate(combinations(range(n), y))}
     rows = []
     for w in range(n):
         chosen = sorted(place[tuple(sorted((v + w) % n for v in T))] for T in co_prime_classes(n, y))
-        mine = code.encoding[np.flatnonzero(code.owner == w)].toarray() != 0
+        mine = rows_of[code.owner == w]
         held, alone = np.flatnonzero(mine[0]), np.flatnonzero(mine[1:].any(0))
         words = [_words(held), _words(chosen), _words(alone)]
         rows.append(
@@ -180,9 +196,10 @@ def co_prime_messages(n: int, s: int, y: int) -> pd.DataFrame:
                 "messages": int(code.messages[w]),
                 "partitions": code.k,
                 "load": len(held) / code.k,
+                **facts,
             }
         )
-    return pd.DataFrame(rows).assign(worst_recovered=int(_over_all_sets(code, s).min()))
+    return pd.DataFrame(rows)
 
 
 def assignment(code: str, parameters: dict, stragglers: list) -> pd.DataFrame:
@@ -200,8 +217,9 @@ def assignment(code: str, parameters: dict, stragglers: list) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``worker``, one column per partition (1 or a dot), ``row`` with all of them, ``partitions, messages, load``, and
-        for each s ``recovered_s`` and ``best_s``: partitions recovered in the worst and in the best straggler set.
+        ``worker``, one column per partition (1 or a dot), ``row`` with all of them, ``partitions, messages, load``,
+        ``combinatorial_messages`` of Theorem 2 at that load, and for each s ``recovered_s`` and ``best_s``: partitions
+        recovered in the worst and in the best straggler set, and ``bound_s``, the load of Theorem 1 for the worst.
     """
     built = [_build(code, parameters | {"s": s}) for s in stragglers]
     first = built[0]
@@ -210,10 +228,16 @@ def assignment(code: str, parameters: dict, stragglers: list) -> pd.DataFrame:
         "partitions": first.k,
         "messages": int(first.messages.max()),
         "load": len(first.holders[0]) / first.n,
+        "combinatorial_messages": theory.combinatorial(first.n, len(first.holders[0])).m,
     }
     for s, one in zip(stragglers, built, strict=True):
         found = _over_all_sets(one, s)
-        facts |= {f"recovered_{s}": int(found.min()), f"best_{s}": int(found.max())}
+        bound = theory.lower_bound(first.n, s, Fraction(int(found.min()), first.k))
+        facts |= {
+            f"recovered_{s}": int(found.min()),
+            f"best_{s}": int(found.max()),
+            f"bound_{s}": float(bound),
+        }
     rows = []
     for w in range(first.n):
         marks = ["1" if w in block else "." for block in first.holders]
@@ -288,17 +312,20 @@ def chosen_stragglers(n: int, s: int, repetition: list, cyclic: list, trials: in
     -------
     DataFrame
         Per scheme and kind of stragglers: ``scheme, stragglers, recovered, recovered_fraction, most_recovered`` (over
-        the starts), ``random_mean`` (fraction over random straggler sets), ``guaranteed`` (by formula).
+        the starts), ``random_mean`` (fraction over random straggler sets), ``guaranteed`` (by formula),
+        ``cyclic_visible``: partitions that consecutive stragglers leave visible in the cyclic assignment of that load.
     """
-    schemes = [(f"FRC, d = {d}", FractionalRepetition(n, d), n - d * (s // d), d) for d in repetition]
+    schemes = [(f"FRC, d = {d}", FractionalRepetition(n, d), n - d * (s // d), d, d) for d in repetition]
     schemes += [
-        (f"cyclic, p = {p}", CyclicPartialRecovery(n, s, n - s - 1 + p), n - s - 1 + p, 1) for p in cyclic
+        (f"cyclic, p = {p}", CyclicPartialRecovery(n, s, n - s - 1 + p), n - s - 1 + p, 1, p) for p in cyclic
     ]
     apart = (np.arange(n) - np.arange(n)[:, None]) % n
     consecutive = apart >= s  # row i: stragglers i, ..., i+s-1
     random = random_sets(n, s, trials, seed)
     rows = []
-    for scheme, code, guaranteed, group in schemes:
+    for scheme, code, guaranteed, group, load in schemes:
+        arcs = apart < load  # row w: the partitions of worker w
+        visible = int((consecutive @ arcs).sum(1).min())
         whole = np.arange(n)[None] >= s // group * group
         whole[0, n - s % group :] = False  # what is left over goes where it hurts nobody
         starts = _recovered(code, consecutive)
@@ -319,6 +346,7 @@ def chosen_stragglers(n: int, s: int, repetition: list, cyclic: list, trials: in
                     "most_recovered": int(most),
                     "guaranteed": guaranteed,
                     "random_mean": mean,
+                    "cyclic_visible": visible,
                 }
             )
     return pd.DataFrame(rows)
@@ -395,13 +423,29 @@ def expected_times(
 # --- Statements about all parameters, counted ---------------------------------------------------------------
 
 
-def counted(loads_up_to: int, sweeps_up_to: int, model_d_below: int) -> pd.DataFrame:
-    """How often the paper's general statements hold.
+def counted(
+    schemes_up_to: int,
+    designs_up_to: int,
+    cyclic_up_to: int,
+    excluded_up_to: int,
+    loads_up_to: int,
+    sweeps_up_to: int,
+    model_d_below: int,
+) -> pd.DataFrame:
+    """How often the paper's theorems and general statements hold.
 
     Parameters
     ----------
+    schemes_up_to : int
+        Largest n for which Theorems 2, 3 and 10 are decoded, for all their parameters and straggler sets.
+    designs_up_to : int
+        Largest n for the messages of Theorem 4, over all parameters that a simple t-design may have.
+    cyclic_up_to : int
+        Largest n for Theorems 5 and 7, decoded for all 0 <= s < n, n - s <= beta <= n and straggler sets.
+    excluded_up_to : int
+        Largest n for which one message is excluded by Theorem 6.
     loads_up_to : int
-        Largest n for the order of the loads (1 <= s < n, n - s <= beta <= n) and for Theorem 3.
+        Largest n for the order of the loads (1 <= s < n, n - s <= beta <= n) and for the messages of Theorem 3.
     sweeps_up_to : int
         Largest n for the sweeps of Fig. 2 (4 <= n, 1 <= s < n, n - s <= beta < n).
     model_d_below : int
@@ -413,48 +457,153 @@ def counted(loads_up_to: int, sweeps_up_to: int, model_d_below: int) -> pd.DataF
         ``statement, cases, hold, share``.
     """
     found: dict[str, list[bool]] = {}
+    for statement, holds in chain(
+        _sets_of_workers(schemes_up_to),
+        _designs(),
+        _cyclic(cyclic_up_to),
+        _excluded(excluded_up_to),
+        _graphs(),
+        _intermediate(schemes_up_to),
+        _loads(loads_up_to),
+        _design_messages(designs_up_to),
+        _sweeps(sweeps_up_to),
+        _model_d(model_d_below),
+    ):
+        found.setdefault(statement, []).append(bool(holds))
+    rows = [{"statement": name, "cases": len(each), "hold": sum(each)} for name, each in found.items()]
+    return pd.DataFrame(rows).assign(share=lambda frame: frame["hold"] / frame["cases"])
 
-    def note(statement: str, holds: Iterable[bool]) -> None:
-        found.setdefault(statement, []).extend(map(bool, holds))
 
-    for n in range(2, loads_up_to + 1):
+Counted = Iterator[tuple[str, bool]]  # a statement, and whether it holds in one case
+
+
+def _sets_of_workers(up_to: int) -> Counted:
+    for n in range(1, up_to + 1):
+        for s in range(n):
+            for y in range(1, n + 1):
+                visible = comb(n, y) - theory.choose(s, y)
+                all_equal = (_over_all_sets(Combinatorial(n, s, y), s) == visible).all()
+                yield "Theorem 2: recovered fraction 1 - ρ_y, every set", all_equal
+                if gcd(n, y) == 1:
+                    all_equal = (_over_all_sets(CoPrime(n, s, y), s) == visible).all()
+                    yield "Theorem 3: co-prime scheme recovers the same", all_equal
+
+
+def _intermediate(up_to: int) -> Counted:
+    for n in range(1, up_to + 1):
+        for s, y in product(range(n), range(1, n + 1)):
+            for x in range(1, y + 1):
+                code = Intermediate(n, s, x, y)
+                most = code.k - _over_all_sets(code, s).min()
+                right = most == theory.intermediate_misses(n, s, x, y)
+                yield "Theorem 10: worst loss (x/g) C(s-y+x, x)", right
+
+
+def _designs() -> Counted:
+    for name in DESIGNS:
+        t = 2 if name == "fano" else 3
+        n = TDesign(name, t, 0).n
+        for s in range(n - t, n):
+            code = TDesign(name, t, s)
+            recovered, load = _over_all_sets(code, s), Fraction(len(code.holders[0]), n)
+            bound = theory.lower_bound(n, s, Fraction(int(recovered.min()), code.k))
+            equal = recovered.min() == recovered.max()
+            yield "Theorem 4: design meets Theorem 1, n - s ≤ t", equal and bound == load
+
+
+def _design_messages(up_to: int) -> Counted:
+    for n in range(2, up_to + 1):
+        for size in range(1, n):
+            most = theory.combinatorial(n, size).m
+            for t in range(1, size + 1):
+                # Each t-subset is in at most all C(n-t, size-t) blocks around it: no block comes twice.
+                for index in range(1, comb(n - t, size - t) + 1):
+                    if all(theory.lower_index(n, t, size, index, i).denominator == 1 for i in range(t)):
+                        m = theory.t_design(n, t, size, index).m
+                        yield "messages: simple t-design ≤ combinatorial", m <= most
+
+
+def _cyclic(up_to: int) -> Counted:
+    for n in range(2, up_to + 1):
+        for s in range(n):
+            for beta in range(n - s, n + 1):
+                p = theory.cyclic_load(n, s, beta)
+                if beta % p == 0:
+                    least = _over_all_sets(CyclicPartialRecovery(n, s, beta), s).min()
+                    yield "Theorem 5: one message where p divides β", least >= beta
+                elif p * -(-beta // p) <= n:
+                    least = _over_all_sets(CyclicTwoMessage(n, s, beta), s).min()
+                    yield "Theorem 7: two messages where p ⌈β/p⌉ ≤ n", least >= beta
+
+
+def _excluded(up_to: int) -> Counted:
+    for n in range(2, up_to + 1):
+        for s in range(n):
+            for beta in range(n - s, n):
+                if beta % theory.cyclic_load(n, s, beta):
+                    excluded = theory.cyclic_impossible(n, s, beta)
+                    yield "Theorem 6: one message excluded elsewhere, β < n", excluded
+
+
+def _graphs() -> Counted:
+    """Load 2/n on small n: all multigraphs, workers as edges between partitions."""
+    for n in (4, 5):
+        graphs = theory.multigraphs(n)
+        yield from (
+            ("Theorem 8: β = 3, s = n - 2, load 2/n excluded", not good)
+            for good in theory.not_contradicted(graphs)
+        )
+    for n in (3, 4, 5):
+        graphs = theory.multigraphs(n)
+        for s in range(2, n):
+            few = theory.least_covered(graphs, n - s) <= n - s + 1
+            yield from (("Theorem 9: load 2/n sees ≤ n - s + 1, s ≥ 2", each) for each in few)
+
+
+def _loads(up_to: int) -> Counted:
+    for n in range(2, up_to + 1):
         for s in range(1, n):
             for beta in range(n - s, n + 1):
                 alpha = Fraction(beta, n)
                 bound, y = n * theory.lower_bound(n, s, alpha), theory.minimal_y(n, s, alpha)
                 p, naive = theory.cyclic_load(n, s, beta), n * theory.naive(n, s, alpha).load
-                note("loads: Theorem 1 ≤ combinatorial ≤ cyclic ≤ naive", [bound <= y <= p <= naive])
+                yield "loads: Theorem 1 ≤ combinatorial ≤ cyclic ≤ naive", bound <= y <= p <= naive
+            for alpha in (Fraction(i, 20) for i in range(1, 20)):
+                if n - s <= alpha * n != int(alpha * n):
+                    fits = theory.minimal_y(n, s, alpha) <= n * theory.naive(n, s, alpha).load
+                    yield "loads, α n not whole: combinatorial ≤ naive", fits
         for y in range(1, n):
-            if np.gcd(n, y) == 1:
-                fewer = theory.co_prime(n, y).m, theory.combinatorial(n, y).m
-                strict = fewer[0] < fewer[1] if comb(n, y) > n else fewer[0] == fewer[1]
-                note("messages: co-prime ≤ combinatorial, < where C(n,y) > n", [strict])
-    for n in range(4, sweeps_up_to + 1):
+            if gcd(n, y) == 1:
+                fewer, most = theory.co_prime(n, y).m, theory.combinatorial(n, y).m
+                right = fewer < most if comb(n, y) > n else fewer == most
+                yield "messages: co-prime ≤ combinatorial, < where C(n,y) > n", right
+
+
+def _sweeps(up_to: int) -> Counted:
+    for n in range(4, up_to + 1):
         for s in range(1, n):
             for beta in range(n - s, n):
                 rows = theory.sweep(n, s, Fraction(beta, n))
                 y, m = [row["y"] for row in rows], [row["m"] for row in rows]
                 low, high = min(m[0], m[-1]), max(m[0], m[-1])
                 ends = theory.cyclic_load(n, s, beta), theory.minimal_y(n, s, Fraction(beta, n))
-                note("sweep: load never rises with x", [y == sorted(y, reverse=True)])
-                note("sweep: ends are the cyclic and the combinatorial load", [(y[0], y[-1]) == ends])
-                note(
-                    "sweep: points with messages between the ends", [low <= each <= high for each in m[1:-1]]
-                )
-                note("sweep: points strictly between the ends", [low < each < high for each in m[1:-1]])
-                note(
-                    "sweep: all points between the ends",
-                    [all(low <= e <= high for e in m)] if m[1:-1] else [],
-                )
+                yield "sweep: load never rises with x", y == sorted(y, reverse=True)
+                yield "sweep: ends are the cyclic and the combinatorial load", (y[0], y[-1]) == ends
+                for each in m[1:-1]:
+                    yield "sweep: points with messages between the ends", low <= each <= high
+                    yield "sweep: points strictly between the ends", low < each < high
+                if m[1:-1]:
+                    yield "sweep: all points between the ends", all(low <= each <= high for each in m)
+
+
+def _model_d(below: int) -> Counted:
     for words, shift in (("0", 0.0), ("W/12", 1 / 12), ("W/2", 0.5)):
-        for n in range(2, model_d_below):
+        for n in range(2, below):
             for beta in range(1, n + 1):
                 t1, t2 = theory.expected_times("D", n, Fraction(beta, n), n, shift=shift, mean=1.0)
-                note(f"VIII-D: uncoded not slower, δ = {words}", [t2 >= t1 - _SPAN])
+                yield f"VIII-D: uncoded not slower, δ = {words}", t2 >= t1 - _SPAN
                 if n >= 4 and words == "W/12":
-                    note(f"VIII-D: uncoded not slower, δ = {words}, n ≥ 4", [t2 >= t1 - _SPAN])
-    rows = [{"statement": name, "cases": len(each), "hold": sum(each)} for name, each in found.items()]
-    return pd.DataFrame(rows).assign(share=lambda frame: frame["hold"] / frame["cases"])
+                    yield f"VIII-D: uncoded not slower, δ = {words}, n ≥ 4", t2 >= t1 - _SPAN
 
 
 # --- Fig. 4: what the curves cost ---------------------------------------------------------------------------
@@ -480,8 +629,10 @@ def curve_costs(
     -------
     DataFrame
         ``panel, scheme, partitions, messages, load, guaranteed, guaranteed_fraction, mean_recovered_fraction,
-        mean_iteration_time_s, recovered_fraction_per_s, straggler_sets``. Time and mean are those of independent
-        workers with equal loads, and missing for unequal ones, whose clock prefers the light loads.
+        deterministic_time_s, mean_iteration_time_s, recovered_fraction_per_s, guaranteed_fraction_per_s,
+        straggler_sets``. Times and means are those of independent workers with equal loads, and missing for unequal
+        ones, whose clock prefers the light loads. The guaranteed fraction per second is the rate of a decoder that
+        stops at the guarantee.
     """
     rows = []
     for given in codes:
@@ -506,8 +657,10 @@ def curve_costs(
                 "guaranteed": promised,
                 "guaranteed_fraction": promised / code.k,
                 "mean_recovered_fraction": mean,
+                "deterministic_time_s": load * data_time if equal else np.nan,
                 "mean_iteration_time_s": time,
                 "recovered_fraction_per_s": mean / time,
+                "guaranteed_fraction_per_s": promised / code.k / time,
                 "straggler_sets": "all" if every else str(trials),
             }
         )

@@ -33,7 +33,7 @@ def fetch(source: Source, data_dir: str | Path | None = None, raw_dir: Path = RA
     Returns
     -------
     list of Path
-        One per file, in the order of ``source.files``; empty where a package brings the data.
+        One per file, in the order of ``source.files``; empty where no raw file is needed.
 
     Raises
     ------

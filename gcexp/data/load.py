@@ -22,9 +22,9 @@ class Dataset:
     name : str
         Name of the data set.
     x_train, x_test : ndarray (N, features)
-        float32 in [0, 1], C-contiguous.
+        float32 in [0, 1], C-contiguous; as stored where the data set has no scale.
     y_train, y_test : ndarray (N,)
-        int64 labels, 0 to classes - 1.
+        int64 labels, 0 to classes - 1; float64 targets where the data set has no classes.
     note : str
         Named on figures where these data stand in for others; empty for a paper's own data.
     """
@@ -66,12 +66,13 @@ def load(path: str | Path) -> Dataset:
     with np.load(path) as arrays:
         # One split at a time: the bytes of x_train are gone before those of x_test come.
         x_train, x_test = (_scaled(arrays[name], record["scale"]) for name in ("x_train", "x_test"))
-        y_train, y_test = (arrays[name].astype(np.int64) for name in ("y_train", "y_test"))
+        kind = np.float64 if record["classes"] is None else np.int64
+        y_train, y_test = (arrays[name].astype(kind) for name in ("y_train", "y_test"))
     return Dataset(record["dataset"], x_train, y_train, x_test, y_test, record["note"])
 
 
-def _scaled(x: np.ndarray, scale: int) -> np.ndarray:
-    return np.divide(x, np.float32(scale), dtype=np.float32, order="C")
+def _scaled(x: np.ndarray, scale: int | None) -> np.ndarray:
+    return x if scale is None else np.divide(x, np.float32(scale), dtype=np.float32, order="C")
 
 
 def _sidecar(path: Path) -> dict:
@@ -80,7 +81,7 @@ def _sidecar(path: Path) -> dict:
         raise DataError(f"{path}: there is no such file; prepare the data set first")
     try:
         record = json.loads(sidecar.read_text(encoding="utf-8"))
-        missing = {"dataset", "sha256", "bytes", "scale", "note"} - set(record)
+        missing = {"dataset", "sha256", "bytes", "scale", "classes", "note"} - set(record)
         if missing:
             raise ValueError(f"no {', '.join(sorted(missing))}")
     except FileNotFoundError as error:

@@ -19,7 +19,8 @@ def prepare(
 ) -> dict:
     """Write a data set's arrays to `output`, and what they are to a sidecar ``.json`` beside it.
 
-    The same raw files always give the same bytes. Arrays are stored as published; `load` scales them.
+    The same raw files always give the same bytes. Arrays are stored as published or generated; `load`
+    scales them where the data set has a scale.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
 """What the raw files of a data set hold: one function per data set, from paths to unscaled arrays.
 
-Each returns x_train (N, features), y_train (N,), x_test (N', features) and y_test (N',), all uint8.
+Each returns x_train (N, features), y_train (N,), x_test (N', features) and y_test (N',): published values as uint8,
+generated ones as floats. A data set without raw files is generated, or brought by a package, from an empty list.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from gcexp.seeding import rng
 #: First four bytes of an idx file of unsigned bytes with one and with three dimensions.
 LABELS, IMAGES = 2049, 2051
 DIGITS_TRAIN = 1497
+#: Of the linear mixture: training and test samples, features, and d times the size of the shift along w*.
+MIXTURE_TRAIN, MIXTURE_TEST, MIXTURE_FEATURES, MIXTURE_SHIFT = 2000, 400, 1000, 1.5
 
 
 def read_idx(path: Path, magic: int) -> np.ndarray:
@@ -83,4 +86,32 @@ def digits(files: list[Path]) -> dict[str, np.ndarray]:
         "y_train": y[:DIGITS_TRAIN],
         "x_test": x[DIGITS_TRAIN:],
         "y_test": y[DIGITS_TRAIN:],
+    }
+
+
+def linear_mixture(files: list[Path]) -> dict[str, np.ndarray]:
+    """Linear regression on a mixture of two Gaussians, generated once; see `mixture`."""
+    return mixture(rng(0, "data"))
+
+
+def mixture(draw: np.random.Generator) -> dict[str, np.ndarray]:
+    """Samples x = N(0, I) + b (1.5 / d) w* with targets y = x . w*, without noise, for d = 1000.
+
+    The signs b = +-1 are fair coins, as are the entries +-1 of the true model w*, which train and test share. x is
+    rounded to float32 before y (float64) is computed, so that w* fits the stored numbers.
+
+    References
+    ----------
+    Buyukates et al., arXiv 2011.01922; sizes and mixture are assumed, after a reference that the paper names.
+    """
+    N, d = MIXTURE_TRAIN + MIXTURE_TEST, MIXTURE_FEATURES
+    model, signs = draw.choice([-1.0, 1.0], d), draw.choice([-1.0, 1.0], (N, 1))
+    x = (draw.standard_normal((N, d)) + signs * (MIXTURE_SHIFT / d) * model).astype(np.float32)
+    # fsum rounds once: the same bytes whatever order of summation a matrix product would choose on a machine.
+    y = np.array([math.fsum(row) for row in (x * model).tolist()])
+    return {
+        "x_train": x[:MIXTURE_TRAIN],
+        "y_train": y[:MIXTURE_TRAIN],
+        "x_test": x[MIXTURE_TRAIN:],
+        "y_test": y[MIXTURE_TRAIN:],
     }

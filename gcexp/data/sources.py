@@ -1,4 +1,4 @@
-"""Which data sets exist, which raw files they are made of, and where the public copies are.
+"""Which data sets exist, which raw files they are made of, if any, and where the public copies are.
 
 A new data set is one entry of `SOURCES` and one function in `readers`.
 """
@@ -46,13 +46,13 @@ class Source:
     name : str
         Name of the data set, and of its folder under `data_dir` and ``data/raw``.
     files : tuple of RawFile
-        What must be there; empty where a package brings the data.
+        What must be there; empty where a package brings the data or they are generated.
     read : callable
         From the files' paths, in the order of `files`, to x_train, y_train, x_test, y_test.
-    scale : int
-        Largest value of x: the loader divides by it.
-    classes : int
-        Labels are 0 to classes - 1.
+    scale : int, optional
+        Largest value of x: the loader divides by it; None: x is used as it is stored.
+    classes : int, optional
+        Labels are 0 to classes - 1; None: y are real targets.
     note : str
         Named on figures where these data stand in for others; empty for a paper's own data.
     """
@@ -60,8 +60,8 @@ class Source:
     name: str
     files: tuple[RawFile, ...]
     read: Callable[[list[Path]], dict[str, np.ndarray]]
-    scale: int
-    classes: int
+    scale: int | None
+    classes: int | None
     note: str = ""
 
 
@@ -113,7 +113,15 @@ DIGITS = Source(
     note="scikit-learn's digits (1497 training images of 8 x 8)",
 )
 
-SOURCES = {source.name: source for source in (MNIST, DIGITS)}
+LINEAR_MIXTURE = Source(
+    name="linear_mixture",
+    files=(),
+    read=readers.linear_mixture,
+    scale=None,
+    classes=None,
+)
+
+SOURCES = {source.name: source for source in (MNIST, DIGITS, LINEAR_MIXTURE)}
 
 
 def datasets() -> list[str]:
@@ -122,7 +130,7 @@ def datasets() -> list[str]:
     Examples
     --------
     >>> datasets()
-    ['digits', 'mnist']
+    ['digits', 'linear_mixture', 'mnist']
     """
     return sorted(SOURCES)
 
@@ -139,7 +147,7 @@ def find_source(name: str) -> Source:
     --------
     >>> find_source("minst")
     Traceback (most recent call last):
-    gcexp.errors.UserError: unknown data set 'minst'; did you mean 'mnist'? (allowed: digits, mnist)
+    gcexp.errors.UserError: unknown data set 'minst'; did you mean 'mnist'? (allowed: digits, ...)
     """
     if name not in SOURCES:
         raise UserError(unknown("data set", name, SOURCES))

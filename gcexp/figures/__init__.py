@@ -5,12 +5,11 @@ Checking needs no matplotlib, so that a workflow can be parsed quickly.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gcexp.figures.plots import parse
+from gcexp.figures.plots import TablePlot, parse
 from gcexp.figures.tables import read_table, write_table
 
 if TYPE_CHECKING:
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["draw", "parse", "read_table", "save", "write_table"]
-
-_MODULES = {"lines": "lines", "bars": "bars", "table": "typeset", "clusters": "clusters"}
 
 
 def draw(
@@ -36,8 +33,8 @@ def draw(
     frame : DataFrame
         The figure's table.
     plot : mapping
-        What the figure file says about the plot: ``kind`` (lines, bars, table or clusters), and the fields of
-        `gcexp.figures.plots.KINDS[kind]`.
+        What the figure file says about the plot: ``kind`` (lines, bars, table, clusters or panels), and the
+        fields of `gcexp.figures.plots.KINDS[kind]`.
     title : str
         Above the plot.
     note : str
@@ -51,9 +48,11 @@ def draw(
         For an unknown kind, key, column or label.
     """
     wanted = parse(plot)
+    from gcexp.figures import compose, typeset
     from gcexp.figures import style as looks
 
-    module = importlib.import_module(f"gcexp.figures.{_MODULES[plot['kind']]}")
+    # A table is a figure of its own size; everything else is panels.
+    module = typeset if isinstance(wanted, TablePlot) else compose
     with looks.applied(style):
         return module.draw(frame, wanted, title, note)
 

@@ -2,43 +2,29 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import matplotlib
 import numpy as np
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
-from scipy.special import stdtrit
 
 from gcexp.errors import UserError, unknown
 from gcexp.figures import rows, style
+from gcexp.figures.panels import Drawing, Panel, Place, each, titled
 from gcexp.figures.plots import BarsPlot
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
-_MARK = {"linestyle": "none", "marker": "|", "markersize": 13, "markeredgewidth": 1.6, "color": "#D55E00"}
+_MARK = {"linestyle": "-", "linewidth": 1.6, "marker": "none", "color": "#A00000", "solid_capstyle": "butt"}
 _WHISKER = {"ecolor": "black", "capsize": 2, "elinewidth": 0.9, "capthick": 0.9}
 
 
-def interval(values: np.ndarray) -> tuple[float, float]:
-    """Mean, and half the width of its 95 % interval by Student's t; NaN for a single value.
-
-    Examples
-    --------
-    >>> mean, half = interval(np.array([1.0, 2.0, 3.0]))
-    >>> round(mean, 6), round(half, 4)
-    (2.0, 2.4841)
-    """
-    n = len(values)
-    if n < 2:
-        return float(values.mean()), float("nan")
-    return float(values.mean()), float(stdtrit(n - 1, 0.975) * values.std(ddof=1) / np.sqrt(n))
-
-
-def draw(frame: pd.DataFrame, plot: BarsPlot, title: str = "", note: str = "") -> Figure:
-    """Bars of one figure, lying, so that long labels stay readable; the first label is on top.
+def drawing(frame: pd.DataFrame, plot: BarsPlot, looks: dict[str, dict]) -> Drawing:
+    """Bars, lying, so that long labels stay readable; the first label is on top.
 
     Parameters
     ----------
@@ -46,8 +32,8 @@ def draw(frame: pd.DataFrame, plot: BarsPlot, title: str = "", note: str = "") -
         One row per label and seed, or per label.
     plot : BarsPlot
         What the figure file says.
-    title, note : str
-        Above and below the axes.
+    looks : mapping
+        Look of each line beside the bars: a bar of the same name has its colour.
     """
     column = plot.reference if isinstance(plot.reference, str) else None
     rows.known(frame, plot.y, plot.by, plot.panel, column)
@@ -55,49 +41,69 @@ def draw(frame: pd.DataFrame, plot: BarsPlot, title: str = "", note: str = "") -
     for label in plot.reference if isinstance(plot.reference, dict) else ():
         if str(label) not in labels:
             raise UserError(f"reference: {unknown('label', label, labels)}")
-    panels = [(str(name), part) for name, part in rows.parts(frame, plot.panel)]
-    each = [rows.names(part, plot.by) for _, part in panels]
+    found = titled(frame, plot)
+    names = [name for name, _, _ in found]
+    below = each("ylabel", plot.ylabel, names, dict.fromkeys(names, style.axis_label(plot.y)))
+    bars = [rows.names(part, plot.by) for _, _, part in found]
     # Panels with the same bars stand side by side and share their names; others stand below each other.
-    columns = min(3, len(panels)) if all(names == each[0] for names in each) else 1
-    width = style.WIDTHS["wide" if columns > 1 else plot.width]
-    figure, all_axes = style.panels(width, 1.0 + 0.21 * max(map(len, each)), len(panels), columns)
-    axis = style.wrapped(plot.ylabel or style.axis_label(plot.y), 0.75 * width / columns, 8)
-    for place, (axes, (name, part)) in enumerate(zip(all_axes, panels, strict=True)):
-        _draw_panel(axes, part, plot, ticks=5 if columns == 1 else 3)
-        axes.set_xlabel(style.plain("\n".join(axis)))
-        if place % columns:
-            axes.tick_params(labelleft=False)
-        if plot.panel:
-            axes.set_title(style.plain(f"{plot.panel} = {name}"))
+    shared = all(some == bars[0] for some in bars)
+    wide = len(found) > 1 and shared
     seeds = rows.several(frame, plot.by)
     alone = seeds in ("", "1 seed")
-    words = seeds if alone else f"Bar: mean over {seeds}, whisker: 95 % interval of the mean"
-    handles = [Line2D([], [], label=style.plain(plot.reference_label), **_MARK)] if plot.reference else []
-    style.arrange(figure, title, "; ".join(filter(None, [words, note])), handles, beside=False)
-    return figure
+    drawn = partial(_draw, plot=plot, looks=looks, shared=shared, ticks=3 if wide else 5)
+    mark = {
+        "color": _MARK["color"],
+        "linestyle": "none",
+        "marker": "|",
+        "markersize": 7,
+        "markeredgewidth": 1.6,
+    }
+    handle = Line2D([], [], label=style.plain(plot.reference_label), **mark)
+    return Drawing(
+        [Panel(partial(drawn, part), title, below[name]) for name, title, part in found],
+        height=lambda inches: 0.5 + 0.2 * max(map(len, bars)),
+        handles={plot.reference_label: handle} if plot.reference else {},
+        words=seeds if alone else f"Bar: mean over {seeds}, whisker: 95 % interval of the mean",
+        columns=3 if shared else 1,
+        width="wide" if wide else plot.width,
+    )
 
 
-def _draw_panel(axes, frame: pd.DataFrame, plot: BarsPlot, ticks: int) -> None:
-    colour = next(iter(matplotlib.rcParams["axes.prop_cycle"]))["color"]
+def _draw(
+    frame: pd.DataFrame,
+    axes: Axes,
+    place: Place,
+    *,
+    plot: BarsPlot,
+    looks: dict[str, dict],
+    shared: bool,
+    ticks: int,
+) -> None:
+    # Beside lines a colour is a name: a bar with another name is grey.
+    other = {"color": "0.6"} if looks else next(iter(matplotlib.rcParams["axes.prop_cycle"]))
     names = rows.names(frame, plot.by)
-    for place, (label, part) in enumerate(rows.parts(frame, plot.by)):
+    for height, (label, part) in enumerate(rows.parts(frame, plot.by)):
         if len(part) > 1 and "seed" not in part.columns:
             raise UserError(f"{str(label)!r} has {len(part)} rows and no seeds; tell them apart by panel")
-        mean, half = interval(rows.numbers(part, plot.y))
-        axes.barh(place, mean, height=0.68, color=colour, alpha=0.55, edgecolor="black", linewidth=0.5)
+        mean, half = rows.interval(rows.numbers(part, plot.y))
+        colour = looks.get(str(label), other)["color"]
+        axes.barh(height, mean, height=0.68, color=colour, alpha=0.55, edgecolor="black", linewidth=0.5)
         if half > 0:
-            axes.errorbar(mean, place, xerr=half, fmt="none", **_WHISKER)
+            axes.errorbar(mean, height, xerr=half, fmt="none", **_WHISKER)
         if isinstance(plot.reference, dict):
             given = {str(name): value for name, value in plot.reference.items()}.get(str(label))
         else:
             given = rows.numbers(part, plot.reference)[0] if plot.reference else None
         if given is not None and np.isfinite(given):
-            axes.plot([given], [place], zorder=3, clip_on=False, **_MARK)
-    axes.set_yticks(range(len(names)), [style.plain(name) for name in names])
+            axes.plot([given] * 2, [height - 0.42, height + 0.42], zorder=3, clip_on=False, **_MARK)
+    size = matplotlib.rcParams["ytick.labelsize"]
+    written = ["\n".join(style.wrapped(name, place.names, size)) for name in names]
+    axes.set_yticks(range(len(names)), [style.plain(name) for name in written])
     axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.tick_params(axis="y", length=0)
+    axes.tick_params(axis="y", length=0, labelleft=place.first or not shared)
     axes.grid(visible=False, axis="y")
     axes.set(xscale=plot.yscale, xlim=plot.ylim)
+    style.plain_decades(axes)
     if plot.yscale == "linear":
         axes.xaxis.set_major_locator(MaxNLocator(ticks))
         # A common power of ten would hide under the label.

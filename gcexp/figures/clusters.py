@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle
 
 from gcexp.errors import UserError
 from gcexp.figures import rows, style
+from gcexp.figures.panels import Drawing, Panel, Place
 from gcexp.figures.plots import ClustersPlot
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 _RADIUS, _GAP = 0.36, 0.8
 _LINE = 0.13  # inches: a line of text
-_AROUND = 0.75  # inches: title, legend and note
+_SIDES = 0.15  # inches: left and right of a panel
 # Red and pale grey differ in brightness too: grey print tells them apart.
 _MARKED = {"facecolor": "#B22222", "edgecolor": "black"}
 _PLAIN = {"facecolor": "#E8EEF4", "edgecolor": "black"}
 
 
-def draw(frame: pd.DataFrame, plot: ClustersPlot, title: str = "", note: str = "") -> Figure:
-    """Bins of one figure, each with its balls; a ball without a bin lies at the right.
+def drawing(frame: pd.DataFrame, plot: ClustersPlot, looks: dict[str, dict]) -> Drawing:
+    """Bins, each with its balls; a ball without a bin lies at the right.
 
     Parameters
     ----------
@@ -33,55 +36,94 @@ def draw(frame: pd.DataFrame, plot: ClustersPlot, title: str = "", note: str = "
         One row per panel and ball.
     plot : ClustersPlot
         What the figure file says.
-    title, note : str
-        Above and below the bins.
+    looks : mapping
+        Looks of lines: balls have none of them.
     """
     rows.known(frame, plot.bin, plot.ball, plot.marked, plot.panel, plot.moved, plot.caption)
-    panels = [(str(name), part) for name, part in rows.parts(frame, plot.panel)]
-    columns, width = min(2, len(panels)), style.WIDTHS["wide"]
+    parts = [(str(name), part) for name, part in rows.parts(frame, plot.panel)]
     bins = rows.numbers(frame, plot.bin)
     if not np.isfinite(bins).any():
         raise UserError(f"column {plot.bin!r} has no number; there is no bin to draw")
     count = int(np.nanmax(bins)) + 1
-    places = count + bool(np.isnan(bins).any())
-    tallest = max(
-        int(part[plot.bin].value_counts().max()) for _, part in panels if part[plot.bin].notna().any()
+    room = _Room(
+        count,
+        beside=bool(np.isnan(bins).any()),
+        tallest=max(
+            int(part[plot.bin].value_counts().max()) for _, part in parts if part[plot.bin].notna().any()
+        ),
+        titled=bool(plot.panel),
+        captions=tuple(str(part[plot.caption].iloc[0]) for _, part in parts) if plot.caption else (),
     )
-    inches = (width - 0.3) / columns
-    captions = [_caption(part, plot, inches) for _, part in panels]
-    lines = max(map(len, captions))
-    unit = inches / (places + 0.1)
-    above, below = (_LINE / unit * rise for rise in (bool(plot.panel) + 0.3, lines + 1.3))
-    high = unit * (tallest * _GAP + 0.2 + above + below) + 0.05
-    figure, all_axes = style.panels(width, high + _AROUND / -(-len(panels) // columns), len(panels), columns)
-    for axes, (name, part), caption in zip(all_axes, panels, captions, strict=True):
-        _draw_panel(axes, part, plot, count, tallest)
-        axes.set_axis_off()
-        axes.set(xlim=(-0.55, places - 0.45), ylim=(-below, tallest * _GAP + 0.2 + above), aspect="equal")
-        words = {"ha": "left", "va": "top", "fontsize": 6}
-        for number, line in enumerate(caption):
-            axes.text(-0.45, -0.06 - (number + 1.1) * _LINE / unit, style.plain(line), **words)
-        if plot.panel:
-            axes.text(-0.45, tallest * _GAP + 0.2, style.plain(name), ha="left", va="bottom", fontsize=7)
+    return Drawing(
+        [Panel(partial(_draw, name, part, plot, room)) for name, part in parts],
+        height=room.height,
+        handles=_handles(plot),
+        columns=2,
+    )
+
+
+@dataclass(frozen=True)
+class _Room:
+    """What all panels of a drawing have room for, in units of a bin's width."""
+
+    bins: int
+    beside: bool
+    tallest: int
+    titled: bool
+    captions: tuple[str, ...]
+
+    @property
+    def places(self) -> int:
+        return self.bins + self.beside
+
+    @property
+    def top(self) -> float:
+        return self.tallest * _GAP + 0.2
+
+    def unit(self, inches: float) -> float:
+        """Inches of a bin."""
+        return (inches - _SIDES) / (self.places + 0.1)
+
+    def lines(self, caption: str, inches: float) -> list[str]:
+        return style.wrapped(caption, inches - _SIDES - 0.15, 6)
+
+    def above(self, inches: float) -> float:
+        return _LINE / self.unit(inches) * (self.titled + 0.3)
+
+    def below(self, inches: float) -> float:
+        most = max((len(self.lines(caption, inches)) for caption in self.captions), default=0)
+        return _LINE / self.unit(inches) * (most + 1.3)
+
+    def height(self, inches: float) -> float:
+        """Inches of a panel."""
+        return self.unit(inches) * (self.top + self.above(inches) + self.below(inches)) + 0.15
+
+
+def _handles(plot: ClustersPlot) -> dict[str, Line2D]:
     ball = {"linestyle": "none", "marker": "o", "markersize": 7, "markeredgecolor": "black"}
     fills = {plot.marked_label: _MARKED, plot.plain_label: _PLAIN}
-    handles = [
-        Line2D([], [], label=style.plain(text), markerfacecolor=look["facecolor"], **ball)
-        for text, look in fills.items()
-    ]
+    looks = {text: {"markerfacecolor": fill["facecolor"]} for text, fill in fills.items()}
     if plot.moved:
-        ring = {"markerfacecolor": "none", "markeredgewidth": 1.8}
-        handles.append(Line2D([], [], label=style.plain(plot.moved_label), **ball, **ring))
-    style.arrange(figure, title, note, handles, beside=False)
-    return figure
+        looks[plot.moved_label] = {"markerfacecolor": "none", "markeredgewidth": 1.8}
+    return {text: Line2D([], [], label=style.plain(text), **ball, **look) for text, look in looks.items()}
 
 
-def _caption(part: pd.DataFrame, plot: ClustersPlot, inches: float) -> list[str]:
-    return style.wrapped(str(part[plot.caption].iloc[0]), inches - 0.15, 6) if plot.caption else []
+def _draw(name: str, part: pd.DataFrame, plot: ClustersPlot, room: _Room, axes: Axes, place: Place) -> None:
+    inches = place.inches
+    _draw_bins(axes, part, plot, room)
+    axes.set_axis_off()
+    ends = {"xlim": (-0.55, room.places - 0.45), "ylim": (-room.below(inches), room.top + room.above(inches))}
+    axes.set(aspect="equal", **ends)
+    words = {"ha": "left", "va": "top", "fontsize": 6}
+    caption = room.lines(str(part[plot.caption].iloc[0]), inches) if plot.caption else []
+    for number, line in enumerate(caption):
+        axes.text(-0.45, -0.06 - (number + 1.1) * _LINE / room.unit(inches), style.plain(line), **words)
+    if plot.panel:
+        axes.text(-0.45, room.top, style.plain(name), ha="left", va="bottom", fontsize=7)
 
 
-def _draw_panel(axes, part: pd.DataFrame, plot: ClustersPlot, count: int, tallest: int) -> None:
-    bins, top = rows.numbers(part, plot.bin), tallest * _GAP + 0.1
+def _draw_bins(axes: Axes, part: pd.DataFrame, plot: ClustersPlot, room: _Room) -> None:
+    bins, count, top = rows.numbers(part, plot.bin), room.bins, room.top - 0.1
     for x in range(count + 1):  # the last place is for balls without a bin
         here = part[np.isnan(bins) if x == count else bins == x]
         if x < count:

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from gcexp.errors import UserError, unknown
+from gcexp.errors import UserError, require, unknown
 from gcexp.figures import rows, style
+from gcexp.figures.panels import Drawing, Panel, Place, each, titled
 from gcexp.figures.plots import LinesPlot
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 GRID = 500
 _MARKS = 9  # markers along a curve
-_HEIGHT = 2.9
-_PANEL_HEIGHT = 2.4
+_HEIGHT = 2.5  # inches
+_PANEL_HEIGHT = 2.0
 _BANDS = {"quartiles": (25, 75), "range": (0, 100)}
-_BAND_WORDS = {"quartiles": "quartiles", "range": "smallest to largest"}
+_BAND_WORDS = {
+    "quartiles": "quartiles",
+    "range": "smallest to largest",
+    "interval": "95 % interval of the mean",
+}
+_DASHES = ((0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 
 
 def step(x: np.ndarray, y: np.ndarray, grid: np.ndarray) -> np.ndarray:
@@ -38,86 +45,113 @@ def step(x: np.ndarray, y: np.ndarray, grid: np.ndarray) -> np.ndarray:
 
 
 def middle(values: np.ndarray, band: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Median over seeds (first axis) and the two ends of the band; NaN wherever a seed is missing.
+    """Middle over seeds (first axis) and the two ends of the band; NaN wherever a seed is missing.
 
     Examples
     --------
     >>> [end.tolist() for end in middle(np.array([[1.0], [2.0], [9.0]]), "range")]
     [[2.0], [1.0], [9.0]]
+    >>> [end.round(2).tolist() for end in middle(np.array([[1.0], [2.0], [9.0]]), "interval")]
+    [[4.0], [-6.83], [14.83]]
     """
+    if band == "interval":
+        mean, half = rows.interval(values)
+        return mean, mean - half, mean + half
     low, high = _BANDS.get(band, (50, 50))
     # A median over the seeds that last longest would be a median over a choice: NaN spreads on purpose.
     return tuple(np.percentile(values, q, axis=0) for q in (50, low, high))
 
 
-def draw(frame: pd.DataFrame, plot: LinesPlot, title: str = "", note: str = "") -> Figure:
-    """Lines of one figure.
+def looks(parts: list[tuple[pd.DataFrame, LinesPlot]]) -> dict[str, dict]:
+    """Look of every line in the parts of a figure: equal names look alike.
+
+    Raises
+    ------
+    UserError
+        For `dashed` and `points` that name no line.
+    """
+    drawn: dict[str, None] = {}
+    dashed: dict[str, None] = {}
+    points: dict[str, str | None] = {}
+    for frame, plot in parts:
+        rows.known(frame, plot.by)
+        labels = rows.names(frame, plot.by)
+        own = plot.points if isinstance(plot.points, dict) else dict.fromkeys(plot.points)
+        for label in (*plot.dashed, *own, *filter(None, own.values())):
+            if label not in labels:
+                raise UserError(unknown("label", label, labels))
+        drawn |= dict.fromkeys(labels)
+        dashed |= dict.fromkeys(plot.dashed)
+        points |= own
+    borrowed = {label: line for label, line in points.items() if line is not None}
+    for label, line in borrowed.items():
+        require(line not in dashed, f"points: {label!r} wants a line with a marker, and {line!r} is dashed")
+    found = style.looks([label for label in drawn if label not in dashed and label not in borrowed])
+    for place, label in enumerate(dashed):
+        found[label] = {"color": "0.35", "linewidth": 0.8, "linestyle": _DASHES[place % 3], "marker": "none"}
+    for label in points:
+        found[label] = found[borrowed.get(label, label)] | {"linestyle": "none"}
+    for line in borrowed.values():
+        found[line] = found[line] | {"marker": "none"}
+    # In the legend points follow their line, and bounds come last.
+    lines = [label for label in drawn if label not in borrowed and label not in dashed]
+    order = [label for line in (*lines, *dashed) for label in (line, *_followers(borrowed, line))]
+    return {label: found[label] for label in order}
+
+
+def _followers(borrowed: dict[str, str], line: str) -> list[str]:
+    return [label for label, lender in borrowed.items() if lender == line]
+
+
+def drawing(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict]) -> Drawing:
+    """Lines over x: step functions of a clock, or values at the same x for all seeds.
 
     Parameters
     ----------
     frame : DataFrame
-        With `iteration` and `seed` columns: curves, drawn as the median over seeds of step functions. With `seed` only:
-        the median at each x. Without: one row per x.
+        One row per line, seed and x; without a column `seed`, one row per line and x.
     plot : LinesPlot
         What the figure file says.
-    title, note : str
-        Above and below the axes.
+    looks : mapping
+        Look of each line, in the order of the legend.
     """
     rows.known(frame, plot.x, plot.y, plot.by, plot.panel)
+    found = titled(frame, plot)
+    names = [name for name, _, _ in found]
+    below = each("xlabel", plot.xlabel, names, dict.fromkeys(names, style.axis_label(plot.x)))
+    left = each("ylabel", plot.ylabel, names, dict.fromkeys(names, style.axis_label(plot.y)))
     labels = rows.names(frame, plot.by)
-    for label in (*plot.dashed, *plot.points):
-        if label not in labels:
-            raise UserError(unknown("label", label, labels))
-    looks = _looks(labels, plot)
-    panels = [(str(name), part) for name, part in rows.parts(frame, plot.panel)]
-    width = style.WIDTHS[plot.width]
-    columns = min(len(panels), 2 if len(panels) in (2, 4) else 3)
-    height = _HEIGHT if len(panels) == 1 else _PANEL_HEIGHT
-    figure, all_axes = style.panels(width, height, len(panels), columns)
-    for place, (axes, (name, part)) in enumerate(zip(all_axes, panels, strict=True)):
-        _draw_panel(axes, part, plot, looks)
-        if place % columns == 0:
-            axes.set_ylabel(style.plain(plot.ylabel or style.axis_label(plot.y)))
-        if plot.panel:
-            axes.set_title(style.plain(f"{plot.panel} = {name}"))
-    handles = [Line2D([], [], label=style.plain(label), **looks[label]) for label in labels]
+    shown = {label: look for label, look in looks.items() if label in labels}
     level = "" if plot.level is None else f"dashed line: {plot.level:g}"
-    words = [_seed_words(frame, plot), level, note]
-    beside = plot.width == "wide" and len(panels) == 1
-    style.arrange(figure, title, "; ".join(filter(None, words)), handles if len(labels) > 1 else [], beside)
-    return figure
-
-
-def _looks(labels: list[str], plot: LinesPlot) -> dict[str, dict]:
-    drawn = [label for label in labels if label not in plot.dashed]
-    looks = style.looks(drawn)
-    for label in plot.points:
-        looks[label] = looks[label] | {"linestyle": "none"}
-    dashes = ((0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
-    for place, label in enumerate(plot.dashed):
-        looks[label] = {"color": "0.35", "linewidth": 0.8, "linestyle": dashes[place % 3], "marker": "none"}
-    return looks
+    handles = {label: Line2D([], [], label=style.plain(label), **look) for label, look in shown.items()}
+    return Drawing(
+        [Panel(partial(_draw, part, plot, shown), title, below[n], left[n]) for n, title, part in found],
+        height=lambda inches: _HEIGHT if inches > 3 else _PANEL_HEIGHT,
+        handles=handles if len(looks) > 1 else {},
+        words="; ".join(filter(None, [_seed_words(frame, plot), level])),
+        width=plot.width,
+    )
 
 
 def _seed_words(frame: pd.DataFrame, plot: LinesPlot) -> str:
     if not (seeds := rows.several(frame, plot.by)) or seeds == "1 seed":
-        return seeds and "1 seed"
+        return seeds
     band = f", band: {_BAND_WORDS[plot.band]}" if plot.band != "none" else ""
-    return f"Line: median over {seeds}{band}"
+    return f"Line: {'mean' if plot.band == 'interval' else 'median'} over {seeds}{band}"
 
 
-def _draw_panel(axes, frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict]) -> None:
-    curves = {"seed", "iteration"} <= set(frame.columns)
-    grid = _grid(frame, plot) if curves else None
+def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Axes, place: Place) -> None:
+    grid = _grid(frame, plot) if plot.curves else None
     if plot.level is not None:
         axes.axhline(plot.level, color="0.35", linewidth=0.8, linestyle=(0, (4, 2)), zorder=1)
-    for number, (label, part) in enumerate(rows.parts(frame, plot.by)):
-        look = looks[str(label)]
-        x, values = _on_grid(part, plot, grid) if curves else _at_points(part, plot, str(label))
+    parts = {str(label): part for label, part in rows.parts(frame, plot.by)}
+    for number, label in enumerate(name for name in looks if name in parts):
+        part, look = parts[label], looks[label]
+        x, values = _on_grid(part, plot, grid) if plot.curves else _at_points(part, plot, label)
         centre, low, high = middle(values, plot.band)
         seen = np.isfinite(centre)
         every = None
-        if curves and seen.any():
+        if plot.curves and seen.any():
             # Markers staggered from curve to curve, so that they do not hide each other.
             gap = GRID // _MARKS
             every = (int(np.argmax(seen)) + (number * gap) // max(1, len(looks)), gap)
@@ -125,11 +159,11 @@ def _draw_panel(axes, frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dic
             axes.fill_between(x, low, high, color=look["color"], alpha=0.14, linewidth=0, zorder=1.5)
         axes.plot(x, centre, markevery=every, **look)
     axes.set(xscale=plot.xscale, yscale=plot.yscale, xlim=plot.xlim, ylim=plot.ylim)
-    if plot.xscale == "linear" and plot.xlim is None and curves:
+    if plot.xscale == "linear" and plot.xlim is None and plot.curves:
         axes.set_xlim(left=0, right=grid[-1])
-    if not curves and plot.xscale == "linear" and _whole(rows.numbers(frame, plot.x)):
+    style.plain_decades(axes)
+    if not plot.curves and plot.xscale == "linear" and _whole(rows.numbers(frame, plot.x)):
         axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.set_xlabel(style.plain(plot.xlabel or style.axis_label(plot.x)))
 
 
 def _whole(values: np.ndarray) -> bool:
@@ -144,9 +178,8 @@ def _grid(frame: pd.DataFrame, plot: LinesPlot) -> np.ndarray:
 
 
 def _on_grid(part: pd.DataFrame, plot: LinesPlot, grid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    runs = [
-        step(rows.numbers(run, plot.x), rows.numbers(run, plot.y), grid) for _, run in part.groupby("seed")
-    ]
+    seeds = rows.parts(part, "seed" if "seed" in part.columns else None)
+    runs = [step(rows.numbers(run, plot.x), rows.numbers(run, plot.y), grid) for _, run in seeds]
     return grid, np.array(runs)
 
 

@@ -11,10 +11,24 @@ from gcexp.given import fill
 
 Scale = Literal["linear", "log"]
 Width = Literal["single", "wide"]
+Words = str | dict | None  # one text, or one per panel
+
+CLOCK = "simulated_time_s"
 
 
 def _rising(name: str, pair: tuple[float, float] | None) -> None:
     require(pair is None or pair[0] < pair[1], f"{name} wants two rising numbers, got {pair}")
+
+
+def _checked_panels(plot: LinesPlot | BarsPlot) -> None:
+    for name in ("panel_titles", "xlabel", "ylabel"):
+        given = getattr(plot, name, None)
+        each = name == "panel_titles" or isinstance(given, dict)
+        require(not each or given is None or plot.panel is not None, f"{name} wants a panel, got {given}")
+    titles = plot.panel_titles
+    one = isinstance(titles, str) and titles.count("{}") != 1
+    require(not one, f"panel_titles wants a mapping, or a text with one {{}} for the value, got {titles!r}")
+    require(not (plot.title and plot.panel), f"panels have titles of their own, got title {plot.title!r}")
 
 
 def _positive(name: str, pair: tuple[float, float] | None) -> None:
@@ -23,7 +37,7 @@ def _positive(name: str, pair: tuple[float, float] | None) -> None:
 
 @dataclass(frozen=True)
 class LinesPlot:
-    """Lines over a number; over seeds, the median and a band.
+    """Lines over a number; over seeds, the median or mean and a band.
 
     Parameters
     ----------
@@ -31,43 +45,69 @@ class LinesPlot:
         Columns.
     by : str
         Column that names the lines.
+    where : mapping
+        Column to the value, or list of values, of the rows that are drawn.
+    title : str, optional
+        Over the axes.
     panel : str, optional
         Column whose values become panels side by side.
+    panel_titles : str or mapping, optional
+        Titles of the panels: a text with ``{}`` for the value, or a text for each value. By default a text stands for
+        itself, and a number as ``n = 12``.
     xlim, ylim : (float, float), optional
         Ends of the axes.
     level : float, optional
         Height of a dashed line.
-    xlabel, ylabel : str, optional
-        Axis labels; known columns have theirs, with units.
+    xlabel, ylabel : str or mapping, optional
+        Axis labels, the same for all panels or one for each; by default the column's name, with its unit.
     xscale, yscale : {"linear", "log"}
         Scales.
-    band : {"quartiles", "range", "none"}
-        What the shade over seeds spans.
+    steps : bool, optional
+        Whether y holds from one x to the next, and seeds have x of their own: curves over a clock. Else all seeds have
+        the same x. By default true where x is the simulated clock.
+    band : {"quartiles", "range", "interval", "none"}
+        What the shade over seeds spans; the line is their mean with the 95 % ``interval`` of the mean, else the median.
     dashed : list of str
         Lines that are bounds or references: thin, dashed, without markers.
-    points : list of str
-        Lines drawn as markers only, for Monte Carlo beside a formula.
+    points : list of str, or mapping
+        Lines drawn as markers only. A mapping, for simulated points beside a formula: each name to that of the line
+        that gives it its colour and its marker, and keeps none itself.
     width : {"wide", "single"}
         1.5 columns with the legend at the right, or one column with the legend below.
     """
 
-    x: str = "simulated_time_s"
+    x: str = CLOCK
     y: str = "test_accuracy"
     by: str = "label"
+    where: dict = field(default_factory=dict)
+    title: str = ""
     panel: str | None = None
+    panel_titles: Words = None
     xlim: tuple[float, float] | None = None
     ylim: tuple[float, float] | None = None
     level: float | None = None
-    xlabel: str | None = None
-    ylabel: str | None = None
+    xlabel: Words = None
+    ylabel: Words = None
     xscale: Scale = "linear"
     yscale: Scale = "linear"
-    band: Literal["quartiles", "range", "none"] = "quartiles"
+    steps: bool | None = None
+    band: Literal["quartiles", "range", "interval", "none"] = "quartiles"
     dashed: tuple[str, ...] = ()
-    points: tuple[str, ...] = ()
+    points: tuple[str, ...] | dict = ()
     width: Width = "wide"
 
+    @property
+    def curves(self) -> bool:
+        """Whether the lines are step functions of a clock."""
+        return self.x == CLOCK if self.steps is None else self.steps
+
     def __post_init__(self):
+        _checked_panels(self)
+        if isinstance(self.points, dict):
+            chained = [name for name in self.points.values() if name in self.points]
+            require(
+                not chained, f"points take the look of lines, and {''.join(map(repr, chained[:1]))} is points"
+            )
         _rising("xlim", self.xlim)
         _rising("ylim", self.ylim)
         for axis in "xy":
@@ -86,12 +126,12 @@ class BarsPlot:
         Column that is drawn.
     by : str
         Column that names the bars.
-    panel : str, optional
-        Column whose values become panels side by side.
+    where, title, panel, panel_titles
+        As in `LinesPlot`.
     ylim : (float, float), optional
         Ends of the value axis.
-    ylabel : str, optional
-        Label of the value axis.
+    ylabel : str or mapping, optional
+        Label of the value axis, the same for all panels or one for each.
     yscale : {"linear", "log"}
         Scale of the value axis.
     reference : str or mapping, optional
@@ -104,15 +144,19 @@ class BarsPlot:
 
     y: str = "mean_iteration_time_s"
     by: str = "label"
+    where: dict = field(default_factory=dict)
+    title: str = ""
     panel: str | None = None
+    panel_titles: Words = None
     ylim: tuple[float, float] | None = None
-    ylabel: str | None = None
+    ylabel: Words = None
     yscale: Scale = "linear"
     reference: str | dict | None = None
     reference_label: str = "paper"
     width: Width = "single"
 
     def __post_init__(self):
+        _checked_panels(self)
         _rising("ylim", self.ylim)
         _positive("ylim", self.ylim if self.yscale == "log" else None)
 
@@ -125,16 +169,23 @@ class TablePlot:
     ----------
     columns : list of str, optional
         Columns shown, in this order; default all.
+    where : mapping
+        Column to the value, or list of values, of the rows that are shown.
     headers : mapping
         Text over a column, where not its name.
     formats : mapping
         Python format of a column's numbers, as ``.3f``; default five digits.
     mean_by : str, optional
         Rows with equal values in this column, such as the seeds of a label, become one row of means.
+    once : list of str
+        Columns in which a cell that repeats the one above is left empty, as long as the columns before it in this list
+        repeat too: groups of rows.
     """
 
     columns: tuple[str, ...] | None = None
+    where: dict = field(default_factory=dict)
     mean_by: str | None = None
+    once: tuple[str, ...] = ()
     headers: dict = field(default_factory=dict)
     formats: dict = field(default_factory=dict)
 
@@ -160,6 +211,8 @@ class ClustersPlot:
         Column of truth values: which balls are red.
     moved : str, optional
         Column of truth values: which balls have a thick rim.
+    where : mapping
+        Column to the value, or list of values, of the rows that are drawn.
     panel : str, optional
         Column whose values become panels, two side by side.
     caption : str, optional
@@ -172,6 +225,7 @@ class ClustersPlot:
     ball: str = "worker"
     marked: str = "slow"
     moved: str | None = None
+    where: dict = field(default_factory=dict)
     panel: str | None = None
     caption: str | None = None
     marked_label: str = "slow"
@@ -179,7 +233,45 @@ class ClustersPlot:
     moved_label: str = "moved"
 
 
-KINDS = {"lines": LinesPlot, "bars": BarsPlot, "table": TablePlot, "clusters": ClustersPlot}
+@dataclass(frozen=True)
+class PanelsPlot:
+    """Plots of several kinds as panels of one figure; equal names have equal colours in all of them.
+
+    Parameters
+    ----------
+    parts : list of mapping
+        Plots of kind lines, bars or clusters, each with its own rows by `where`.
+    columns : int, optional
+        Panels side by side; by default two or three.
+    width : {"wide", "single"}
+        Of the whole figure.
+    """
+
+    parts: tuple[dict, ...]
+    columns: int | None = None
+    width: Width = "wide"
+
+    @property
+    def plots(self) -> tuple[LinesPlot | BarsPlot | ClustersPlot, ...]:
+        """The parts, filled."""
+        return tuple(parse(part, f"parts: number {place}") for place, part in enumerate(self.parts))
+
+    def __post_init__(self):
+        require(bool(self.parts), "parts wants at least one plot, got none")
+        require(self.columns is None or self.columns >= 1, f"columns wants at least 1, got {self.columns}")
+        for plot in self.plots:
+            inside = [kind for kind, cls in KINDS.items() if type(plot) is cls]
+            require(inside[0] in PARTS, f"parts: {unknown('kind of panel', inside[0], PARTS)}")
+
+
+KINDS = {
+    "lines": LinesPlot,
+    "bars": BarsPlot,
+    "table": TablePlot,
+    "clusters": ClustersPlot,
+    "panels": PanelsPlot,
+}
+PARTS = ("lines", "bars", "clusters")
 
 
 def parse(plot: dict, where: str = "plot"):
@@ -188,7 +280,7 @@ def parse(plot: dict, where: str = "plot"):
     Parameters
     ----------
     plot : mapping
-        ``kind`` (lines, bars, table or clusters) and the fields of `KINDS[kind]`.
+        ``kind`` (lines, bars, table, clusters or panels) and the fields of `KINDS[kind]`.
     where : str
         Where it was written, for the sentence.
 
@@ -211,3 +303,20 @@ def parse(plot: dict, where: str = "plot"):
     if plot["kind"] not in KINDS:
         raise UserError(f"{where}: {unknown('kind of plot', plot['kind'], KINDS)}")
     return fill(KINDS[plot["kind"]], rest, where)
+
+
+def with_level(plot: dict, level: float) -> dict:
+    """The mapping with `level` for every plot of lines that names none; a wrong mapping is left for `parse`.
+
+    Examples
+    --------
+    >>> with_level({"kind": "panels", "parts": [{"kind": "lines"}, {"kind": "bars"}]}, 0.9)
+    {'kind': 'panels', 'parts': [{'level': 0.9, 'kind': 'lines'}, {'kind': 'bars'}]}
+    """
+    if not isinstance(plot, Mapping):
+        return plot
+    if plot.get("kind") == "lines":
+        return {"level": level} | plot
+    if plot.get("kind") == "panels" and isinstance(plot.get("parts"), list):
+        return plot | {"parts": [with_level(part, level) for part in plot["parts"]]}
+    return plot

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import stdtrit
 
 from gcexp.errors import UserError, unknown
 
@@ -26,6 +27,24 @@ def known(frame: pd.DataFrame, *columns: str | None) -> None:
             raise UserError(unknown("column", column, frame.columns))
     if frame.empty:
         raise UserError("the table has no rows; there is nothing to draw")
+
+
+def chosen(frame: pd.DataFrame, where: Mapping[str, object]) -> pd.DataFrame:
+    """Rows in which every column of `where` has the given value, or one of the given values.
+
+    Raises
+    ------
+    UserError
+        For an unknown column, and if no row is left.
+    """
+    known(frame, *where)
+    for column, wanted in where.items():
+        values = wanted if isinstance(wanted, list | tuple) else [wanted]
+        keep = frame[column].isin(values)
+        if not keep.any():
+            raise UserError(f"where: {unknown(column, wanted, frame[column].drop_duplicates())}")
+        frame = frame[keep]
+    return frame
 
 
 def numbers(frame: pd.DataFrame, column: str) -> np.ndarray:
@@ -63,3 +82,18 @@ def several(frame: pd.DataFrame, by: str) -> str:
     counts = frame.groupby(by, sort=False)["seed"].nunique()
     low, high = int(counts.min()), int(counts.max())
     return f"{low} seed{'s' * (low > 1)}" if low == high else f"{low} to {high} seeds"
+
+
+def interval(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean over seeds (first axis), and half the width of its 95 % interval by Student's t; NaN for a single seed.
+
+    Examples
+    --------
+    >>> mean, half = interval(np.array([1.0, 2.0, 3.0]))
+    >>> round(float(mean), 6), round(float(half), 4)
+    (2.0, 2.4841)
+    """
+    n = len(values)
+    if n < 2:
+        return values.mean(0), np.full(values.shape[1:], np.nan)
+    return values.mean(0), stdtrit(n - 1, 0.975) * values.std(0, ddof=1) / np.sqrt(n)

@@ -8,9 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import matplotlib
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
+from matplotlib.legend import Legend
 from matplotlib.textpath import TextToPath
 
 from gcexp.errors import UserError, require, unknown
@@ -19,6 +21,8 @@ from gcexp.files import written
 STYLE = Path(__file__).resolve().parents[2] / "conf" / "style" / "paper.mplstyle"
 WIDTHS = {"single": 3.5, "wide": 5.0}  # inches: one column, one and a half
 NOTE = {"fontsize": 6, "color": "0.25"}
+PAD = 0.03  # inches around words
+LINE = 0.14  # inches: a further line of a title or label
 # No dates and no versions in the bytes.
 _METADATA = {
     ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
@@ -97,16 +101,21 @@ def looks(names: list[str]) -> dict[str, dict]:
 def wrapped(text: str, inches: float, points: float) -> list[str]:
     """Lines of `text` that fit, by measured width; a word that does not fit alone stands alone.
 
+    A line never ends inside a short formula such as ``P = 5`` or ``n - s``, a unit such as ``(time units)``, nor before
+    a per cent sign.
+
     Examples
     --------
     >>> wrapped("one two three", 0.6, 8)
     ['one two', 'three']
+    >>> wrapped("where P = 5", 0.6, 8)
+    ['where', 'P = 5']
     """
     inches *= 0.97  # letters are moved to whole pixels when drawn
     lines = []
     for part in text.splitlines():
         line = ""
-        for word in part.split():
+        for word in _unbroken(part.split()):
             longer = f"{line} {word}" if line else word
             if line and inches_of(longer, points) > inches:
                 lines.append(line)
@@ -117,67 +126,98 @@ def wrapped(text: str, inches: float, points: float) -> list[str]:
     return lines
 
 
+_SIGNS = ("=", "<", ">", "≤", "≥", "+", "-", "%")
+_SHORT = 6  # letters of a side of a formula, with comma or bracket
+
+
+def _unbroken(words: list[str]) -> list[str]:
+    """Words, with those joined that belong to one short formula or unit."""
+    joined: list[str] = []
+    for place, word in enumerate(words):
+        before = words[place - 1] if place else ""
+        sign_here = word.rstrip(",;.:)") in _SIGNS and len(before) <= _SHORT
+        sign_before = before in _SIGNS and len(word) <= _SHORT
+        opened = bool(joined) and joined[-1].startswith("(") and ")" not in joined[-1]
+        if joined and (sign_here or sign_before or (opened and len(joined[-1]) <= _SHORT)):
+            joined[-1] += f" {word}"
+        else:
+            joined.append(word)
+    return joined
+
+
+def plain_decades(axes: Axes) -> None:
+    """Write 1, 10, 100 at a log axis, not powers of ten, as long as these are short."""
+    for axis in (axes.xaxis, axes.yaxis):
+        low, high = axis.get_view_interval()
+        if axis.get_scale() == "log" and low >= 1e-3 and high < 1e5:
+            axis.set_major_formatter(lambda value, _: f"{value:g}")
+
+
 def inches_of(text: str, points: float) -> float:
     """Width of the longest line of `text` at that font size."""
     font, measure = FontProperties(size=points), TextToPath().get_text_width_height_descent
     return max(measure(line, font, ismath=False)[0] / 72 for line in text.split("\n"))
 
 
-def panels(width: float, height: float, count: int, columns: int) -> tuple[Figure, list]:
-    """Figure of that width with `count` axes, each row of that height, so many columns."""
-    rows = math.ceil(count / columns)
-    figure = blank(width, height * rows)
-    grid = figure.subplots(rows, columns, squeeze=False).ravel()
-    for axes in grid[count:]:
-        axes.remove()
-    return figure, list(grid[:count])
-
-
 def arrange(figure: Figure, title: str, note: str, handles: list, beside: bool) -> None:
-    """Put title above, note below, legend at the right or below, and the axes into what is left.
+    """Put title above, note below, and the legend at the right or below; the figure grows by what these need.
 
-    Everything is measured, so that nothing overlaps and the print size stays what it is.
+    Everything is measured, so that nothing overlaps and the print width stays what it is.
 
     Parameters
     ----------
     figure : Figure
-        With its axes drawn.
+        With its axes drawn, and as high as these need.
     title, note : str
         May be empty.
     handles : list of artists
         What the legend shows; none: no legend.
     beside : bool
-        Legend at the right; else below the axes.
+        Legend at the right, unless it takes more than a third of the width; else below the axes.
     """
     width, height = figure.get_size_inches()
-    pad = 0.03
-    top, bottom, right = height - pad, pad, width - pad
     size = matplotlib.rcParams["axes.titlesize"]
-    lines = wrapped(title, width - 2 * pad, size)
-    if lines:
-        figure.text(pad / width, top / height, plain("\n".join(lines)), fontsize=size, ha="left", va="top")
-        top -= len(lines) * size * 1.3 / 72 + pad
-    lines = wrapped(note, width - 2 * pad, NOTE["fontsize"])
-    if lines:
-        figure.text(pad / width, bottom / height, plain("\n".join(lines)), ha="left", va="bottom", **NOTE)
-        bottom += len(lines) * NOTE["fontsize"] * 1.35 / 72 + pad
-    if handles:
-        renderer = figure.canvas.get_renderer()
-        for columns in (1,) if beside else (4, 3, 2, 1):
-            legend = figure.legend(handles=handles, loc="upper left", ncols=columns, borderpad=0)
-            box = legend.get_window_extent(renderer)
-            if beside or columns == 1 or box.width / figure.dpi <= width - 2 * pad:
-                break
-            legend.remove()
-        wide, high = box.width / figure.dpi + 2 * pad, box.height / figure.dpi + 2 * pad
-        corner = (right - wide, top) if beside else ((width - wide) / 2, bottom + high)
+    head = wrapped(title, width - 2 * PAD, size)
+    foot = wrapped(note, width - 2 * PAD, NOTE["fontsize"])
+    above = PAD + (len(head) * size * 1.3 / 72 + PAD if head else 0)
+    noted = PAD + (len(foot) * NOTE["fontsize"] * 1.35 / 72 + PAD if foot else 0)
+    legend, wide, high, beside = _legend(figure, handles, beside) if handles else (None, 0, 0, False)
+    right = wide + 2 * PAD if beside else 0
+    below = noted + (high + 2 * PAD if legend and not beside else 0)
+    height = above + below + max(height, high if beside else 0)
+    figure.set_size_inches(width, height)
+    if head:
+        look = {"fontsize": size, "ha": "left", "va": "top"}
+        figure.text(PAD / width, 1 - PAD / height, plain("\n".join(head)), **look)
+    if foot:
+        figure.text(PAD / width, PAD / height, plain("\n".join(foot)), ha="left", va="bottom", **NOTE)
+    if legend:
+        corner = (width - right, height - above) if beside else ((width - wide) / 2, noted + high + PAD)
         legend.set_bbox_to_anchor((corner[0] / width, corner[1] / height), figure.transFigure)
-        if beside:
-            right -= wide
-        else:
-            bottom += high
-    rect = (pad / width, bottom / height, (right - pad) / width, (top - bottom) / height)
-    figure.set_layout_engine("constrained", rect=rect, w_pad=0.02, h_pad=0.02)
+    rect = (PAD / width, below / height, (width - right - 2 * PAD) / width, (height - above - below) / height)
+    figure.set_layout_engine("constrained", rect=rect, w_pad=0.02, h_pad=0.05)
+
+
+def _legend(figure: Figure, handles: list, beside: bool) -> tuple[Legend, float, float, bool]:
+    """Legend, its inches, and whether it stands beside the axes; below them, as few rows as fit, evenly filled."""
+    width = figure.get_figwidth()
+
+    def made(columns: int) -> tuple[Legend, float, float]:
+        legend = figure.legend(handles=handles, loc="upper left", ncols=columns, borderpad=0, borderaxespad=0)
+        box = legend.get_window_extent(figure.canvas.get_renderer())
+        return legend, box.width / figure.dpi, box.height / figure.dpi
+
+    if beside:
+        legend, wide, high = made(1)
+        if wide <= width / 3:
+            return legend, wide, high, True
+        legend.remove()
+    for rows in range(math.ceil(len(handles) / 4), len(handles) + 1):
+        legend, wide, high = made(math.ceil(len(handles) / rows))
+        if wide <= width - 2 * PAD or rows == len(handles):
+            break
+        legend.remove()
+    return legend, wide, high, False
 
 
 def save(figure: Figure, paths: Iterable[Path | str], style: Path | str | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_ROWS = 60  # more do not fit a page; the CSV has them all
-_LETTERS = 34  # a cell is wrapped after this many
+_CELL = 2.0  # inches: a wider cell is wrapped
+_HEADER = 0.75  # inches: a header wider than this and than the cells below is wrapped
 _FONT = 7
 _LINE = _FONT * 1.35 / 72
 _GAP = 0.16
@@ -52,10 +53,10 @@ def cells(frame: pd.DataFrame, plot: TablePlot) -> tuple[list[str], list[list[st
         For a column that the table does not have.
     """
     columns = list(frame.columns) if plot.columns is None else list(plot.columns)
-    for column in (*columns, *plot.headers, *plot.formats):
+    for column in (*columns, *plot.headers, *plot.formats, *plot.once):
         if column not in frame.columns:
             raise UserError(unknown("column", column, frame.columns))
-    rows.known(frame)
+    frame = rows.chosen(frame, plot.where)
     if plot.mean_by is not None:
         rows.known(frame, plot.mean_by)
         frame = frame.groupby(plot.mean_by, sort=False, as_index=False).mean(numeric_only=True)
@@ -63,7 +64,20 @@ def cells(frame: pd.DataFrame, plot: TablePlot) -> tuple[list[str], list[list[st
     header = [str(plot.headers.get(column, column)) for column in columns]
     text = [[cell(value, plot.formats.get(column)) for value in frame[column]] for column in columns]
     right = [place for place, column in enumerate(columns) if frame[column].dtype.kind in "iuf"]
-    return header, [list(row) for row in zip(*text, strict=True)], right
+    body = [list(row) for row in zip(*text, strict=True)]
+    once = [columns.index(column) for column in plot.once if column in columns]
+    return header, _grouped(body, once), right
+
+
+def _grouped(body: list[list[str]], once: list[int]) -> list[list[str]]:
+    """Body without the cells that repeat the one above, as the cells in the columns of `once` before them do."""
+    shown = [list(row) for row in body]
+    for number, (above, row) in enumerate(pairwise(body), start=1):
+        for column in once:
+            if row[column] != above[column]:
+                break
+            shown[number][column] = ""
+    return shown
 
 
 def draw(frame: pd.DataFrame, plot: TablePlot, title: str = "", note: str = "") -> Figure:
@@ -84,9 +98,19 @@ def draw(frame: pd.DataFrame, plot: TablePlot, title: str = "", note: str = "") 
 
     header, body, right = cells(frame, plot)
     hidden = len(body) - MOST_ROWS
-    shown = [[_wrap(text) for text in row] for row in [header, *body[:MOST_ROWS]]]
+
+    def wrap(text: str, inches: float) -> str:
+        return "\n".join(style.wrapped(text, inches, _FONT))
+
+    shown = [[wrap(text, _CELL) for text in row] for row in body[:MOST_ROWS]]
+    # A header may be as wide as the cells below it, and wraps beyond.
+    room = [
+        max([_HEADER, *(style.inches_of(row[place], _FONT) for row in shown)]) for place in range(len(header))
+    ]
+    shown = [[wrap(text, inches) for text, inches in zip(header, room, strict=True)], *shown]
     width = [max(style.inches_of(row[place], _FONT) for row in shown) for place in range(len(header))]
-    height = [_LINE * max(text.count("\n") + 1 for text in row) + 0.03 for row in shown]
+    lines = [max(text.count("\n") + 1 for text in row) for row in shown]
+    height = [_LINE * count + 0.03 for count in lines]
     full = max(style.WIDTHS["single"], sum(width) + _GAP * (len(width) - 1) + 2 * _PAD)
     head = style.wrapped(title, full - 2 * _PAD, 8)
     more = f"{hidden} more rows in the CSV file" if hidden > 0 else ""
@@ -114,7 +138,10 @@ def draw(frame: pd.DataFrame, plot: TablePlot, title: str = "", note: str = "") 
         x = _PAD
         for place, text in enumerate(row):
             edge, side = (x + width[place], "right") if place in right else (x, "left")
-            for line, words in enumerate(text.split("\n")):  # by baseline, or letters of unequal height dance
+            written = text.split("\n")
+            drop = lines[0] - len(written) if number == 0 else 0  # headers stand at the bottom of their row
+            # By baseline, or letters of unequal height dance.
+            for line, words in enumerate(written, start=drop):
                 put(edge, y - (line + 0.78) * _LINE, words, fontsize=_FONT, va="baseline", ha=side)
             x += width[place] + _GAP
         y -= height[number]
@@ -158,7 +185,3 @@ _LATEX = str.maketrans(
 
 def _latex(text: str) -> str:
     return text.translate(_LATEX)
-
-
-def _wrap(text: str) -> str:
-    return "\n".join(textwrap.wrap(text, _LETTERS)) or ""

@@ -421,7 +421,8 @@ class _Clusters:
         bits = np.packbits(is_slow, axis=2)
         keys = np.concatenate(
             [np.broadcast_to(of_seed.reshape(S, 1, 1), (S, T, 1)).astype(">u4").view(np.uint8), bits], axis=2
-        ).reshape(S * T, -1)
+        )
+        keys = keys.reshape(S * T, keys.shape[2])  # T = 0 where only the first iteration is played
         _, first, which = np.unique(
             np.ascontiguousarray(keys).view(f"V{keys.shape[1]}")[:, 0], return_index=True, return_inverse=True
         )

@@ -59,13 +59,17 @@ class Problem(Protocol):
     def n_samples(self) -> int: ...
 
     def initial(self) -> np.ndarray:
-        """Initial parameters, flat float32 (l,), the same for every scheme."""
+        """Initial parameters, flat (l,), the same for every scheme; their type is that of the training.
+
+        float32, or float64 for a task without a deep learning library.
+        """
 
     def gradient(self, parameters: np.ndarray, coefficients: np.ndarray, iteration: int) -> np.ndarray:
         """sum_i c_i g_i in one weighted backward pass, flat (l,), for coefficients (k,).
 
-        Computed in the precision of `parameters`: float32 in training, float64 too in verification. `iteration` keys
-        whatever is random in the pass, so that every holder of a partition computes the same g_i.
+        Computed in the precision of `parameters` or a higher one: that of `initial` in training; float32, as saved,
+        and float64 in verification. `iteration` keys whatever is random in the pass, so that every holder of a
+        partition computes the same g_i. Equal arguments give equal bits, in every process.
         """
 
     def partition_gradients(self, parameters: np.ndarray, k: int, iteration: int) -> np.ndarray:
@@ -75,7 +79,10 @@ class Problem(Protocol):
         """Samples in the partitions whose coefficient is not zero, for coefficients (k,)."""
 
     def score(self, parameters: np.ndarray) -> dict[str, float]:
-        """How good the parameters are: test_accuracy, test_loss (mean over test samples)."""
+        """How good the parameters are, by name, the one to be drawn first: numbers that rise or fall.
+
+        test_accuracy, test_loss, train_loss: means over samples, whatever the sum that is differentiated.
+        """
 
 
 class Optimizer(Protocol):

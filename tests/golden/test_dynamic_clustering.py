@@ -516,6 +516,14 @@ def test_greedy_can_lose_to_static():
 # --- the rules -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("observe", ["state", "perfect"])
+def test_a_single_iteration(observe):
+    is_slow = np.isin(np.arange(12), [0, 4])[None, None]
+    seated = Greedy(clusters=4, memberships=2, shifts=(1, 3, 1), observe=observe).seat(is_slow, (0,))
+    at_home = seated[0, 0].tolist() == list(range(12))
+    assert seated.shape == (1, 1, 12) and at_home == (observe == "state")
+
+
 def test_state_is_perfect_one_iteration_late():
     drawn = draws(ONE, ONE.delay, 5)
     for kind in (Greedy, Best):

@@ -31,7 +31,7 @@ TARGETS = {
     "adversarial": ["frc_5_below_cyclic"],
     "section8": [],
     "section8_instances": [],
-    "all_parameters": ["d_always"],
+    "all_parameters": ["d_always", "loads_not_whole"],
     "fig4_costs": [],
 }
 

@@ -20,10 +20,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gcexp.data import datasets, load, prepare
+from gcexp.data import datasets, load, prepare, readers
 from gcexp.data.fetch import fetch
 from gcexp.data.readers import IMAGES, LABELS, read_idx
-from gcexp.data.sources import DIGITS, MNIST, RawFile
+from gcexp.data.sources import MNIST, SOURCES, RawFile
 from gcexp.errors import DataError, UserError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -455,10 +455,11 @@ def test_output_is_npz(tmp_path):
 
 def test_unknown_data_set_suggests_the_nearest(tmp_path):
     with pytest.raises(
-        UserError, match=r"unknown data set 'minst'; did you mean 'mnist'\? \(allowed: digits, mnist\)"
+        UserError,
+        match=r"unknown data set 'minst'; did you mean 'mnist'\? \(allowed: digits, linear_mixture, mnist\)",
     ):
         prepare("minst", tmp_path / "minst.npz")
-    assert datasets() == ["digits", "mnist"]
+    assert datasets() == ["digits", "linear_mixture", "mnist"]
 
 
 def test_digits(tmp_path, monkeypatch):
@@ -483,19 +484,57 @@ def test_digits(tmp_path, monkeypatch):
     assert set(zip(map(tuple, x), y.tolist(), strict=True)) == rows
 
 
-def test_prepare_gives_the_same_bytes(tmp_path):
+def test_linear_mixture(tmp_path, monkeypatch):
+    """The law of the specification: y = x . w* for one w* of signs, and x shifted along +-w* by 1.5 / d."""
+    monkeypatch.setenv("GCEXP_DATA", str(tmp_path / "nowhere"))  # has no say: no raw files
+    record = prepare("linear_mixture", tmp_path / "linear_mixture.npz")
+    assert (record["scale"], record["classes"], record["raw"], record["note"]) == (None, None, {}, "")
+    data = load(tmp_path / "linear_mixture.npz")
+    assert (data.x_train.shape, data.x_test.shape) == ((2000, 1000), (400, 1000))
+    assert (data.y_train.shape, data.y_test.shape) == ((2000,), (400,))
+    assert {data.x_train.dtype, data.x_test.dtype} == {np.dtype(np.float32)}
+    assert {data.y_train.dtype, data.y_test.dtype} == {np.dtype(np.float64)}
+    with np.load(tmp_path / "linear_mixture.npz") as stored:  # nothing is scaled
+        np.testing.assert_array_equal(stored["x_train"], data.x_train)
+        np.testing.assert_array_equal(stored["y_test"], data.y_test)
+
+    x, y = data.x_train.astype(np.float64), data.y_train
+    model = np.linalg.solve(x.T @ x, x.T @ y)
+    np.testing.assert_allclose(np.abs(model), 1, atol=1e-9)
+    model = np.rint(model)
+    for inputs, targets in ((data.x_train, data.y_train), (data.x_test, data.y_test)):
+        np.testing.assert_allclose(inputs.astype(np.float64) @ model, targets, rtol=0, atol=1e-10)
+    N, d = 2400, 1000
+    x, y = np.concatenate([x, data.x_test]), np.concatenate([y, data.y_test])
+    assert abs(x.mean()) < 4 / np.sqrt(N * d) and abs(x.var() - 1) < 4 * np.sqrt(2 / (N * d))
+    # Along w* / sqrt(d) two Gaussians at +-1.5 / sqrt(d), so that the shift is too small to be seen in one sample.
+    assert abs((y**2).mean() / d - 1 - 1.5**2 / d) < 4 * np.sqrt(2 / N)
+
+
+def test_the_mixture_has_its_two_means(monkeypatch):
+    """With a larger shift both halves of the mixture are seen."""
+    monkeypatch.setattr(readers, "MIXTURE_SHIFT", 1000.0)
+    arrays = readers.mixture(np.random.default_rng(0))
+    along = arrays["y_train"] / 1000  # N(b, 1 / d)
+    assert np.abs(np.abs(along) - 1).max() < 5 / np.sqrt(1000)
+    assert abs(np.sign(along).mean()) < 4 / np.sqrt(2000)
+
+
+@pytest.mark.parametrize("dataset", ["digits", "linear_mixture"])
+def test_prepare_gives_the_same_bytes(tmp_path, dataset):
     for name in ("a", "b"):
-        prepare("digits", tmp_path / name / "digits.npz")
-    for name in ("digits.npz", "digits.json"):
+        prepare(dataset, tmp_path / name / f"{dataset}.npz")
+    for name in (f"{dataset}.npz", f"{dataset}.json"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
-    with zipfile.ZipFile(tmp_path / "a" / "digits.npz") as members:  # the clock does not enter
+    with zipfile.ZipFile(tmp_path / "a" / f"{dataset}.npz") as members:  # the clock does not enter
         assert {member.date_time[0] for member in members.infolist()} == {1980}
 
 
 def test_data_readme_lists_the_checksums_of_the_code():
     readme = (ROOT / "data" / "README.md").read_text()
     listed = re.findall(r"^\| (\S+) \| (\d+) \| ([0-9a-f]{64}) \|$", readme, re.M)
-    assert listed == [(f.name, str(f.size), f.sha256) for s in (MNIST, DIGITS) for f in s.files]
+    assert listed == [(f.name, str(f.size), f.sha256) for source in SOURCES.values() for f in source.files]
+    assert re.findall(r"^## (\S+)$", readme, re.M) == list(SOURCES)
     assert all(len(f.urls) >= 2 for f in MNIST.files)
     assert all(
         url.removesuffix(f.name) in readme and url.endswith("/" + f.name)

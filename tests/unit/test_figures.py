@@ -12,7 +12,8 @@ from matplotlib.colors import to_rgb
 
 from gcexp.errors import DataError, UserError
 from gcexp.figures import draw, parse, read_table, save, style, write_table
-from gcexp.figures.lines import middle, step
+from gcexp.figures.lines import GRID, middle, step
+from gcexp.figures.plots import with_level
 from gcexp.figures.typeset import MOST_ROWS
 
 
@@ -40,11 +41,35 @@ def timings():
     return pd.DataFrame(rows)
 
 
+def running(iterations=(1, 10, 100), seeds=4):
+    """Bars and lines of one table: a mean per label, seed and iteration."""
+    rows = [
+        {"label": l, "seed": s, "iteration": t, "time": 10.0 * (p + 1) + s + np.log10(t)}
+        for p, l in enumerate(("GC", "GC-SC", "bound"))
+        for t in iterations
+        for s in range(seeds)
+    ]
+    return pd.DataFrame(rows)
+
+
+BALLS = pd.DataFrame({"cluster": [0, 0, 1, np.nan], "worker": list("abcd"), "slow": [1, 0, 0, 1]})
 LINES = {"kind": "lines"}
+BARS_PART = {"kind": "bars", "y": "time", "where": {"iteration": 100}, "title": "all"}
+LINES_PART = {
+    "kind": "lines",
+    "x": "iteration",
+    "y": "time",
+    "band": "interval",
+    "dashed": ["bound"],
+    "xscale": "log",
+}
+PANELS = {"kind": "panels", "parts": [BARS_PART, LINES_PART]}
 PLOTS = {
     "lines": (curves(), {"xlim": [0, 0.8], "level": 0.5}),
     "bars": (timings(), {"reference": {"a": 0.001}}),
     "table": (timings(), {"formats": {"mean_iteration_time_s": ".4f"}}),
+    "clusters": (BALLS, {}),
+    "panels": (running(), {"parts": [BARS_PART, LINES_PART]}),
 }
 
 
@@ -72,26 +97,25 @@ def test_equal_bytes_in_other_processes(tmp_path):
         "import sys, importlib.util; from pathlib import Path\n"
         "spec = importlib.util.spec_from_file_location('t', sys.argv[1]); t = importlib.util.module_from_spec(spec)\n"
         "spec.loader.exec_module(t)\n"
-        "[t.drawn(kind, Path(sys.argv[2])) for kind in t.PLOTS]; t.write_table(t.curves(), Path(sys.argv[2]) / 't.csv')"
+        "[t.drawn(kind, Path(sys.argv[2])) for kind in ('table', 'panels')]\n"
+        "t.write_table(t.curves(), Path(sys.argv[2]) / 't.csv')"
     )
     for seed in "12":
         environment = os.environ | {"PYTHONHASHSEED": seed}
         subprocess.run([sys.executable, "-c", script, __file__, tmp_path / seed], check=True, env=environment)
     names = sorted(path.name for path in (tmp_path / "1").iterdir())
-    assert len(names) == 9
+    assert len(names) == 7
     assert all((tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes() for name in names)
 
 
-def test_pdf_embeds_truetype_and_no_date(tmp_path):
-    drawn("lines", tmp_path)
-    pdf = (tmp_path / "lines.pdf").read_bytes()
+@pytest.mark.parametrize("kind", ["panels", "clusters"])
+def test_pdf_is_vectors_with_truetype_and_no_date(kind, tmp_path):
+    drawn(kind, tmp_path)
+    pdf = (tmp_path / f"{kind}.pdf").read_bytes()
     assert b"/Subtype /CIDFontType2" in pdf or b"/Subtype /TrueType" in pdf
     assert b"/Type3" not in pdf and b"CreationDate" not in pdf
-
-
-def test_pyplot_holds_no_figure(tmp_path):
-    drawn("lines", tmp_path)
-    assert pyplot.get_fignums() == []
+    assert b"/Subtype /Image" not in pdf
+    assert pyplot.get_fignums() == []  # pyplot holds no figure
 
 
 # Tables on disk
@@ -170,23 +194,74 @@ def test_seven_curves_differ_in_colour_dash_and_marker():
             style.looks([*labels, "one more"])
 
 
-def test_nothing_overlaps():
-    labels = ["Forget-19", "cyclic, β = 12", "a label that is rather long for a legend", "CGC"]
-    for width in ("single", "wide"):
-        figure = draw(curves(labels, 2), LINES | {"width": width}, "A long title " * 9, "a long note " * 20)
-        figure.canvas.draw()
-        renderer = figure.canvas.get_renderer()
-        boxes = [figure.axes[0].get_tightbbox(renderer), figure.legends[0].get_window_extent(renderer)]
-        boxes += [text.get_window_extent(renderer) for text in figure.texts]
-        for place, box in enumerate(boxes):
-            assert (
-                box.x0 >= -1
-                and box.y0 >= -1
-                and box.x1 <= figure.bbox.x1 + 1
-                and box.y1 <= figure.bbox.y1 + 1
-            )
-            assert not any(box.overlaps(other) for other in boxes[place + 1 :]), (width, place)
-        assert figure.get_size_inches()[0] == style.WIDTHS[width]
+def inside_and_apart(figure):
+    """Axes with their labels, legends and words lie inside the figure, and none on another one."""
+    figure.canvas.draw()
+    renderer = figure.canvas.get_renderer()
+    boxes = [axes.get_tightbbox(renderer) for axes in figure.axes]
+    boxes += [drawn.get_window_extent(renderer) for drawn in (*figure.legends, *figure.texts)]
+    for place, box in enumerate(boxes):
+        assert box.x0 >= -1 and box.y0 >= -1
+        assert box.x1 <= figure.bbox.x1 + 1 and box.y1 <= figure.bbox.y1 + 1
+        assert not any(box.overlaps(other) for other in boxes[place + 1 :]), place
+
+
+LONG = "a title of a panel that must be wrapped, with n = 20 and P = 5"
+
+
+@pytest.mark.parametrize(
+    ("frame", "plot", "inches"),
+    [
+        (
+            curves(("Forget-19", "a label that is rather long for a legend", "CGC"), 2),
+            LINES | {"width": "single"},
+            3.5,
+        ),
+        (curves(("Forget-19", "a label that is rather long for a legend", "CGC"), 2), LINES, 5.0),
+        (curves(("Forget-19", "CGC"), 2), LINES, 5.0),
+        (
+            running(),
+            PANELS | {"parts": [BARS_PART | {"title": LONG}, LINES_PART | {"title": LONG, "xlabel": LONG}]},
+            5.0,
+        ),
+        (running(), PANELS | {"columns": 1, "width": "single"}, 3.5),
+        (
+            timings().assign(part=lambda frame: frame["label"] + LONG),
+            {"kind": "bars", "panel": "seed", "by": "part", "panel_titles": LONG + " {}"},
+            5.0,
+        ),
+    ],
+)
+def test_nothing_overlaps(frame, plot, inches):
+    figure = draw(frame, plot, "A long title " * 9, "a long note " * 20)
+    inside_and_apart(figure)
+    assert figure.get_figwidth() == inches
+
+
+def test_words_do_not_shrink_the_axes():
+    """The figure grows by title, note and legend; two figures with equal axes are comparable."""
+    few, many = (draw(curves(), LINES | {"width": "single"}, "A title", "note " * count) for count in (1, 60))
+    heights = []
+    for figure in (few, many):
+        figure.draw_without_rendering()
+        heights.append(figure.axes[0].get_window_extent().height)
+    assert many.get_figheight() > few.get_figheight() + 0.2
+    assert heights[0] == pytest.approx(heights[1], abs=2)
+
+
+def test_legend_is_beside_the_axes_only_if_they_keep_most_of_the_width():
+    for label, beside in (("short", True), ("a label that is rather long for a legend", False)):
+        figure = draw(curves((label, "b")), LINES)
+        figure.draw_without_rendering()
+        legend, axes = (part.get_window_extent() for part in (figure.legends[0], figure.axes[0]))
+        assert (legend.x0 > axes.x1, legend.y1 < axes.y0) == (beside, not beside)
+
+
+def test_legend_is_filled_evenly():
+    labels = ["GC", "GC-SC", "GC-DC, previous state", "GC-DC, perfect state", "LB"]
+    frame = pd.DataFrame([{"label": l, "x": x, "y": 1} for l in labels for x in (1, 2)])
+    figure = draw(frame, LINES | {"x": "x", "y": "y", "width": "single"})
+    assert figure.legends[0]._ncols == 3  # 2 + 2 + 1, where four columns would be 2 + 1 + 1 + 1
 
 
 def test_analysis_lines_panels_bounds_and_log_axes():
@@ -200,6 +275,7 @@ def test_analysis_lines_panels_bounds_and_log_axes():
         pd.DataFrame(rows), LINES | {"x": "x", "y": "m", "yscale": "log", "panel": "n", "dashed": ["bound"]}
     )
     assert [axes.get_title() for axes in figure.axes] == ["n = 12", "n = 15"]
+    assert [text.get_text() for text in figure.axes[0].get_yticklabels()][1:-1] == ["10", "100", "1000"]
     code, bound = figure.axes[0].lines
     assert code.get_ydata().tolist() == [10, 100, 1000] and bound.get_marker() == "none"
     assert figure.axes[0].get_yscale() == "log" and figure.axes[0].get_xlabel() == "x"
@@ -222,6 +298,136 @@ def test_grey_tells_the_first_curves_apart():
     assert len({look["marker"] for look in looks}) == 10 and max(greys) < 0.7  # all dark enough on white
 
 
+def test_iterations_are_points_and_clocks_are_steps():
+    """A table with seeds and iterations is a curve only over a clock."""
+    frame = running()
+    line = draw(frame, LINES | {"x": "iteration", "y": "time", "band": "none"}).axes[0].lines[0]
+    assert line.get_xdata().tolist() == [1, 10, 100] and line.get_ydata() == pytest.approx([11.5, 12.5, 13.5])
+    stepped = draw(frame, LINES | {"x": "iteration", "y": "time", "steps": True}).axes[0].lines[0]
+    assert len(stepped.get_xdata()) == GRID
+    one = frame[frame["seed"] == 0].drop(columns="seed")  # a clock without seeds is one seed
+    assert (
+        len(draw(one, LINES | {"x": "iteration", "y": "time", "steps": True}).axes[0].lines[0].get_xdata())
+        == GRID
+    )
+    clocked = draw(curves(), LINES | {"steps": False, "where": {"seed": 0}}).axes[0].lines[0]
+    assert len(clocked.get_xdata()) == 21
+
+
+def test_mean_with_its_interval():
+    figure = draw(
+        running(seeds=3), LINES | {"x": "iteration", "y": "time", "band": "interval"}, note="digits"
+    )
+    axes = figure.axes[0]
+    assert axes.lines[0].get_ydata() == pytest.approx([11, 12, 13])
+    band = axes.collections[0].get_paths()[0].vertices
+    at_10 = band[band[:, 0] == 10, 1]
+    half = 4.30265 / np.sqrt(3)  # t(2) and a standard deviation of 1
+    assert (at_10.min(), at_10.max()) == pytest.approx((12 - half, 12 + half), rel=1e-5)
+    words = "Line: mean over 3 seeds, band: 95 % interval of the mean; digits"
+    assert figure.texts[-1].get_text().replace("\n", " ") == words
+    middle_one = middle(np.array([[1.0]]), "interval")
+    assert middle_one[0] == 1 and np.isnan(middle_one[1:]).all()
+
+
+def test_simulated_points_look_like_their_line():
+    labels = ["f", "g", "g, simulated", "f, simulated", "bound"]
+    frame = pd.DataFrame([{"label": l, "x": x, "y": x} for l in labels for x in (1, 2)])
+    plot = {"x": "x", "y": "y", "points": {"f, simulated": "f", "g, simulated": "g"}, "dashed": ["bound"]}
+    figure = draw(frame, LINES | plot)
+    line, simulated, other, others, _ = figure.axes[0].lines
+    assert line.get_color() == simulated.get_color() != other.get_color() == others.get_color()
+    assert [each.get_linestyle() == "None" for each in (line, simulated)] == [False, True]
+    assert [each.get_marker() == "none" for each in (line, simulated)] == [True, False]
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert legend == ["f", "f, simulated", "g", "g, simulated", "bound"]  # pairs, then bounds
+
+
+def test_words_of_panels():
+    rows = [{"label": "a", "swept": swept, "x": x, "y": x} for swept in ("m", "p") for x in (1, 2)]
+    frame, plot = pd.DataFrame(rows), LINES | {"x": "x", "y": "y", "panel": "swept"}
+
+    def words(**more):
+        figure = draw(frame, plot | more)
+        return [(axes.get_title(), axes.get_xlabel(), axes.get_ylabel()) for axes in figure.axes]
+
+    assert words() == [("m", "x", "y"), ("p", "x", "")]
+    given = words(panel_titles={"m": ""}, xlabel={"p": "probability"}, ylabel="time")
+    assert given == [("", "x", "time"), ("p", "probability", "")]
+    assert [title for title, *_ in words(panel_titles="swept {}")] == ["swept m", "swept p"]
+
+
+def test_formulas_are_not_broken():
+    for text in (
+        "a title: n = 20, P = 5",
+        "any n - s workers",
+        "saves 95 % of it",
+        "time (time units)",
+        "α ≤ 0.5",
+    ):
+        for inches in np.arange(0.05, 1.5, 0.05):
+            lines = style.wrapped(text, inches, 8)
+            assert " ".join(lines) == text
+            assert not any(line.split()[-1] in {"=", "-", "≤", "(time"} for line in lines)
+            assert not any(line.split()[0] in {"=", "-", "≤", "%", "units)"} for line in lines)
+
+
+# Panels of several kinds
+
+
+def test_a_part_is_drawn_as_it_is_alone():
+    frame = running()
+    figure = draw(frame, PANELS, note="digits")
+    bars, lines = figure.axes
+    alone = draw(frame, BARS_PART).axes[0]
+    assert [bar.get_width() for bar in bars.patches] == [bar.get_width() for bar in alone.patches]
+    assert [bar.get_width() for bar in bars.patches] == pytest.approx(
+        [13.5, 23.5, 33.5]
+    )  # iteration 100 only
+    alone = draw(frame, LINES_PART).axes[0]
+    assert [line.get_ydata().tolist() for line in lines.lines] == [
+        line.get_ydata().tolist() for line in alone.lines
+    ]
+    assert bars.get_title() == "all" and lines.get_xscale() == "log"
+    assert bars.get_xlabel() == lines.get_ylabel() == "time"
+    note = figure.texts[-1].get_text().replace("\n", " ")
+    assert (
+        note.startswith("Bar: mean over 4 seeds")
+        and "; Line: mean over 4 seeds" in note
+        and note.endswith("digits")
+    )
+
+
+def test_equal_names_have_equal_colours_in_all_panels():
+    figure = draw(running(), PANELS | {"parts": [BARS_PART | {"reference": {"GC": 13}}, LINES_PART]})
+    bars, lines = figure.axes
+    colours = [to_rgb(line.get_color()) for line in lines.lines]
+    assert [bar.get_facecolor()[:3] for bar in bars.patches] == colours
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["GC", "GC-SC", "bound", "paper"]
+    some = LINES_PART | {"where": {"label": ["GC-SC", "bound"]}}
+    bars, _ = draw(running(), {"kind": "panels", "parts": [BARS_PART, some]}).axes
+    assert bars.patches[0].get_facecolor()[:3] == to_rgb("0.6")  # not the colour of a line
+    two = draw(running(), {"kind": "panels", "parts": [some, LINES_PART]})
+    one, all_ = ({line.get_color() for line in axes.lines} for axes in two.axes)
+    assert one < all_ and [text.get_text() for text in two.legends[0].get_texts()] == ["GC-SC", "GC", "bound"]
+
+
+def test_level_reaches_the_lines_of_every_panel():
+    parts = [BARS_PART, LINES_PART, LINES_PART | {"level": 2}]
+    leveled = with_level({"kind": "panels", "parts": parts}, 9)["parts"]
+    assert [part.get("level") for part in leveled] == [None, 9, 2]
+    for wrong in (
+        {"kind": "panels"},
+        {"kind": "panels", "parts": 3},
+        {"kind": "panels", "parts": [3]},
+        {},
+        [],
+    ):
+        assert with_level(wrong, 9) == wrong
+    figure = draw(running(), {"kind": "panels", "parts": leveled})
+    assert "dashed line: 9; " in figure.texts[-1].get_text().replace("\n", " ") + " "
+
+
 # Bars
 
 
@@ -234,9 +440,8 @@ def test_bars_are_means_with_intervals_and_marks():
     assert np.ptp(whisker[:, 0]) == pytest.approx(
         2 * 12.7062 * 0.05e-3, rel=1e-4
     )  # t(1) = 12.7062, s / sqrt 2 = 0.05e-3
-    assert [
-        line.get_xdata()[0] for line in axes.lines if line.get_marker() == "|" and line.get_markersize() > 9
-    ] == [0.003]
+    (mark,) = [line for line in axes.lines if line.get_linewidth() > 1.5]
+    assert list(mark.get_xdata()) == [0.003] * 2 and mark.get_ydata() == pytest.approx([1 - 0.42, 1 + 0.42])
     assert (
         figure.texts[-1].get_text().startswith("Bar: mean over 2 seeds, whisker: 95 % interval of the mean")
     )
@@ -271,6 +476,21 @@ def test_table_in_three_forms():
     assert "a|b & <i>" in [text.get_text() for text in figure.texts]
 
 
+def test_groups_of_rows():
+    rows = {"a": ["x", "x", "x", "y"], "b": [1, 1, 2, 2], "c": [5, 6, 7, 8]}
+    figure = draw(pd.DataFrame(rows), {"kind": "table", "once": ["a", "b"]})
+    cells = [line.replace(" ", "").split("|")[1:-1] for line in figure.sources[".md"].splitlines()[2:]]
+    # A new group in a shows b again.
+    assert cells == [["x", "1", "5"], ["", "", "6"], ["", "2", "7"], ["y", "2", "8"]]
+
+
+def test_headers_are_wrapped_to_their_columns():
+    long = "a header that is far wider than the numbers below it"
+    figure = draw(pd.DataFrame({"x": [1, 2], "y": [3, 4]}), {"kind": "table", "headers": {"y": long}})
+    assert figure.get_figwidth() == style.WIDTHS["single"]
+    assert long not in [text.get_text() for text in figure.texts] and long in figure.sources[".md"]
+
+
 def test_long_table_is_cut_in_the_drawing_only():
     figure = draw(pd.DataFrame({"x": range(MOST_ROWS + 40)}), {"kind": "table"})
     assert "40 more rows in the CSV file" in [text.get_text() for text in figure.texts]
@@ -283,7 +503,7 @@ def test_long_table_is_cut_in_the_drawing_only():
 @pytest.mark.parametrize(
     ("plot", "sentence"),
     [
-        ({}, r"^plot: wants a kind \(lines, bars, table, clusters\), got \{\}$"),
+        ({}, r"^plot: wants a kind \(lines, bars, table, clusters, panels\), got \{\}$"),
         (["lines"], "wants a kind"),
         ({"kind": "line"}, r"unknown kind of plot 'line'; did you mean 'lines'\?"),
         (
@@ -301,6 +521,24 @@ def test_long_table_is_cut_in_the_drawing_only():
         ({"kind": "lines", "band": "quartile"}, r"unknown choice 'quartile'; did you mean 'quartiles'\?"),
         ({"kind": "lines", "dashed": "bound"}, "dashed wants a list of texts, got 'bound'"),
         ({"kind": "table", "formats": {"x": ".3q"}}, r"formats: x: '\.3q' is not a number format"),
+        (
+            {"kind": "lines", "points": {"a": "b", "b": "c"}},
+            r"points take the look of lines, and 'b' is points",
+        ),
+        ({"kind": "bars", "panel_titles": {"a": "A"}}, "panel_titles wants a panel, got"),
+        ({"kind": "lines", "xlabel": {"a": "A"}}, "xlabel wants a panel, got"),
+        ({"kind": "bars", "panel": "n", "panel_titles": "n"}, r"a text with one \{\} for the value, got 'n'"),
+        ({"kind": "bars", "panel": "n", "title": "N"}, "panels have titles of their own, got title 'N'"),
+        ({"kind": "panels"}, "^plot: 'parts' is missing$"),
+        ({"kind": "panels", "parts": []}, "^plot: parts wants at least one plot, got none$"),
+        ({"kind": "panels", "parts": [3]}, "^plot: parts wants mapping, got 3$"),
+        (
+            {"kind": "panels", "parts": [{"kind": "line"}]},
+            "^plot: parts: number 0: unknown kind of plot 'line'",
+        ),
+        ({"kind": "panels", "parts": [{"kind": "bars", "z": 1}]}, "^plot: parts: number 0: unknown key 'z'"),
+        ({"kind": "panels", "parts": [{"kind": "table"}]}, r"^plot: parts: unknown kind of panel 'table' \("),
+        (PANELS | {"columns": 0}, "^plot: columns wants at least 1, got 0$"),
     ],
 )
 def test_plot_sentences(plot, sentence):
@@ -334,6 +572,29 @@ def test_plot_sentences(plot, sentence):
         (timings(), {"kind": "bars", "reference": "papers"}, "unknown column 'papers'"),
         (timings(), {"kind": "table", "columns": ["sed"]}, r"unknown column 'sed'; did you mean 'seed'\?"),
         (timings(), {"kind": "table", "headers": {"x": "y"}}, "unknown column 'x'"),
+        (timings(), {"kind": "table", "once": ["x"]}, "unknown column 'x'"),
+        (timings(), {"kind": "table", "where": {"seed": 9}}, r"where: unknown seed '9' \(allowed: 0, 1\)"),
+        (
+            running(),
+            BARS_PART | {"where": {"iteration": 99}},
+            r"where: unknown iteration '99' \(allowed: 1, 10, 100\)",
+        ),
+        (
+            running(),
+            BARS_PART | {"where": {"iterations": 1}},
+            "unknown column 'iterations'; did you mean 'iteration'",
+        ),
+        (running(), PANELS | {"parts": [LINES_PART | {"points": {"GC": "g"}}]}, "unknown label 'g'"),
+        (
+            running(),
+            LINES_PART | {"points": {"GC": "bound"}},
+            "'GC' wants a line with a marker, and 'bound' is dashed",
+        ),
+        (
+            timings(),
+            {"kind": "bars", "panel": "seed", "panel_titles": {2: "x"}},
+            r"panel_titles: unknown panel '2' \(allowed: 0, 1\)",
+        ),
     ],
 )
 def test_table_sentences(frame, plot, sentence):

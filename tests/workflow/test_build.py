@@ -74,7 +74,7 @@ def test_provenance_stands_beside_every_result(built):
         assert record["commit"] == head.stdout.strip() and record["dirty"] is False
         assert record["command"].startswith("gcexp ") and record["wall_s"] >= 0 and record["cpu_s"] >= 0
         assert record["peak_memory_mib"] > 10
-    trained = [p for p in results if "trajectory" in str(p)]
+    trained = [p for p in results if "trajectory" in str(p) and p.suffix == ".npz"]
     prepared = json.loads((built / "data/prepared/digits.json").read_text())
     for path in trained:
         record = json.loads(path.with_name(f"{path.stem}.provenance.json").read_text())

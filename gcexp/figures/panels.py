@@ -1,0 +1,123 @@
+"""What a kind of plot hands to a figure: panels that draw themselves onto given axes, and the words for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gcexp.errors import UserError, unknown
+from gcexp.figures import rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+    from gcexp.figures.plots import BarsPlot, LinesPlot
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a panel stands.
+
+    Parameters
+    ----------
+    inches : float
+        Width of the panel, labels included.
+    names : float
+        Inches that names at its left may take.
+    first : bool
+        Whether no panel of the same plot stands at its left; names and label of the vertical axis stand there only.
+    """
+
+    inches: float
+    names: float
+    first: bool
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes.
+
+    Parameters
+    ----------
+    draw : function of axes and `Place`
+        Draws everything but the words below.
+    title, below, left : str
+        Over the axes, and at the axes; as written, wrapped where they stand.
+    """
+
+    draw: Callable[[Axes, Place], None]
+    title: str = ""
+    below: str = ""
+    left: str = ""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A plot, ready to be drawn.
+
+    Parameters
+    ----------
+    panels : list of Panel
+    height : function
+        Inches of a panel, labels included, of a panel's width in inches.
+    handles : mapping
+        Name to artist, for the legend.
+    words : str
+        What the note says of means, medians and bands.
+    columns : int
+        Most panels side by side.
+    width : {"single", "wide"}
+        Of a figure with this plot alone.
+    """
+
+    panels: list[Panel]
+    height: Callable[[float], float]
+    handles: dict[str, Artist] = field(default_factory=dict)
+    words: str = ""
+    columns: int = 3
+    width: str = "wide"
+
+
+def titled(frame: pd.DataFrame, plot: LinesPlot | BarsPlot) -> list[tuple[str, str, pd.DataFrame]]:
+    """Value, title and rows of each panel.
+
+    Raises
+    ------
+    UserError
+        For a title of a panel that does not exist.
+    """
+    parts = list(rows.parts(frame, plot.panel))
+    if plot.panel is None:
+        return [("", plot.title, frame)]
+    own, names = plot.panel_titles, [str(value) for value, _ in parts]
+    text = frame[plot.panel].dtype.kind == "O"
+    pattern = own if isinstance(own, str) else "{}" if text else f"{plot.panel} = {{}}"
+    default = {name: pattern.replace("{}", name) for name in names}
+    titles = each("panel_titles", own, names, default) if isinstance(own, dict) else default
+    return [(name, titles[name], part) for name, (_, part) in zip(names, parts, strict=True)]
+
+
+def each(key: str, given: str | dict | None, names: Iterable[str], default: dict[str, str]) -> dict[str, str]:
+    """Text of each panel: one for all, or by the panel's value; where none is given, the default.
+
+    Examples
+    --------
+    >>> each("xlabel", {"p": "probability"}, ["p", "m"], {"p": "value", "m": "value"})
+    {'p': 'probability', 'm': 'value'}
+
+    Raises
+    ------
+    UserError
+        For a text for a panel that does not exist.
+    """
+    names = list(names)
+    if not isinstance(given, dict):
+        return default if given is None else dict.fromkeys(names, given)
+    given = {str(name): str(text) for name, text in given.items()}
+    for name in given:
+        if name not in names:
+            raise UserError(f"{key}: {unknown('panel', name, names)}")
+    return {name: given.get(name, default[name]) for name in names}
