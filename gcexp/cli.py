@@ -13,12 +13,15 @@ from pathlib import Path
 
 from gcexp import __version__
 from gcexp.errors import UserError, unknown
+from gcexp.warm import VARIABLE, forwarded
 
 LISTED = ("codes", "schemes", "waits", "delays", "tasks", "optimizers", "targets")
 
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point: exit code 0, or 2 after one sentence for a user's mistake."""
+    if VARIABLE in os.environ and (code := forwarded(sys.argv[1:] if argv is None else argv)) is not None:
+        return code
     arguments = parser().parse_args(argv)
     try:
         arguments.do(arguments)

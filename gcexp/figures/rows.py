@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import stdtrit
 
 from gcexp.errors import UserError, unknown
 
@@ -93,6 +92,8 @@ def interval(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     >>> round(float(mean), 6), round(float(half), 4)
     (2.0, 2.4841)
     """
+    from scipy.special import stdtrit  # slow to import
+
     n = len(values)
     if n < 2:
         return values.mean(0), np.full(values.shape[1:], np.nan)
