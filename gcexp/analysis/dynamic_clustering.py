@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 import pandas as pd
@@ -207,16 +207,16 @@ def ablation(
     delay, iterations, seeds
         As in `iteration_times`.
     """
-    frames = []
-    for what in observe:
-        for name, fields in settings.items():
-            setting = Setting(**fields)
-            drawn = setting.draw(seeds, iterations, **delay)
-            static = setting.clustered(drawn).mean(1)
+    frames: dict[str, list] = {what: [] for what in observe}
+    for name, fields in settings.items():
+        setting = Setting(**fields)
+        drawn = setting.draw(seeds, iterations, **delay)
+        static = setting.clustered(drawn).mean(1)
+        for what, found in frames.items():
             times = setting.clustered(drawn, setting.rule(observe=what)).mean(1)
             columns = {"setting": name, "known": _STATE_WORDS[what], "static_time": static}
-            frames.append(_rows(times, **columns, **_saved(times, static)))
-    return pd.concat(frames, ignore_index=True)
+            found.append(_rows(times, **columns, **_saved(times, static)))
+    return pd.concat(chain.from_iterable(frames.values()), ignore_index=True)
 
 
 def sensitivity(

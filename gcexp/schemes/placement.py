@@ -390,7 +390,7 @@ class _Clusters:
         )
         S, T, n = is_slow.shape if states else play.shape
         home(n, self.clusters, self.layout)
-        allowed = np.stack([membership(self.matrix(n, seed)) for seed in seeds])
+        allowed = np.unique([membership(self.matrix(n, seed)) for seed in seeds], axis=0, return_inverse=True)
         seated = np.empty((S, T, n), dtype=np.int16)
         seated[:, 0] = np.arange(n)  # nothing is known yet
         if self.observe == "perfect":
@@ -414,10 +414,13 @@ class _Clusters:
             known[:] = True
         return np.where(known, arrived > self.threshold, before)
 
-    def _seats(self, allowed: np.ndarray, is_slow: np.ndarray) -> np.ndarray:
-        """Seats (S, T, n) of slow sets (S, T, n); each distinct pair of cluster matrix and slow set is placed once."""
+    def _seats(self, allowed: tuple[np.ndarray, np.ndarray], is_slow: np.ndarray) -> np.ndarray:
+        """Seats (S, T, n) of slow sets (S, T, n); each distinct pair of cluster matrix and slow set is placed once.
+
+        `allowed` are the distinct memberships and, for every seed, which one it has.
+        """
         S, T, n = is_slow.shape
-        matrices, of_seed = np.unique(allowed, axis=0, return_inverse=True)
+        matrices, of_seed = allowed
         bits = np.packbits(is_slow, axis=2)
         keys = np.concatenate(
             [np.broadcast_to(of_seed.reshape(S, 1, 1), (S, T, 1)).astype(">u4").view(np.uint8), bits], axis=2
