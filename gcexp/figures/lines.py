@@ -27,6 +27,7 @@ _BAND_WORDS = {
     "range": "smallest to largest",
     "interval": "95 % interval of the mean",
 }
+_THRESHOLD = {"color": "#A00000", "linewidth": 1.2, "linestyle": (0, (1, 1))}
 _DASHES = ((0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 
 
@@ -115,7 +116,7 @@ def drawing(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict]) -> Dra
     looks : mapping
         Look of each line, in the order of the legend.
     """
-    rows.known(frame, plot.x, plot.y, plot.by, plot.panel)
+    rows.known(frame, plot.x, plot.y, plot.by, plot.panel, plot.threshold)
     found = titled(frame, plot)
     names = [name for name, _, _ in found]
     below = each("xlabel", plot.xlabel, names, dict.fromkeys(names, style.axis_label(plot.x)))
@@ -124,10 +125,13 @@ def drawing(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict]) -> Dra
     shown = {label: look for label, look in looks.items() if label in labels}
     level = "" if plot.level is None else f"dashed line: {plot.level:g}"
     handles = {label: Line2D([], [], label=style.plain(label), **look) for label, look in shown.items()}
+    if plot.threshold:
+        text = style.plain(plot.threshold_label)
+        handles[plot.threshold_label] = Line2D([], [], label=text, **_THRESHOLD)
     return Drawing(
         [Panel(partial(_draw, part, plot, shown), title, below[n], left[n]) for n, title, part in found],
         height=lambda inches: _HEIGHT if inches > 3 else _PANEL_HEIGHT,
-        handles=handles if len(looks) > 1 else {},
+        handles=handles if len(handles) > 1 or len(looks) > 1 else {},
         words="; ".join(filter(None, [_seed_words(frame, plot), level])),
         width=plot.width,
     )
@@ -144,6 +148,10 @@ def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Ax
     grid = _grid(frame, plot) if plot.curves else None
     if plot.level is not None:
         axes.axhline(plot.level, color="0.35", linewidth=0.8, linestyle=(0, (4, 2)), zorder=1)
+    if plot.threshold:
+        at = np.unique(rows.numbers(frame, plot.threshold))
+        for x in at[np.isfinite(at)]:
+            axes.axvline(x, zorder=1, **_THRESHOLD)
     parts = {str(label): part for label, part in rows.parts(frame, plot.by)}
     for number, label in enumerate(name for name in looks if name in parts):
         part, look = parts[label], looks[label]

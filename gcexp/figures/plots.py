@@ -58,6 +58,10 @@ class LinesPlot:
         Ends of the axes.
     level : float, optional
         Height of a dashed line.
+    threshold : str, optional
+        Column with the places of upright dotted lines, such as one per panel.
+    threshold_label : str
+        What they are.
     xlabel, ylabel : str or mapping, optional
         Axis labels, the same for all panels or one for each; by default the column's name, with its unit.
     xscale, yscale : {"linear", "log"}
@@ -86,6 +90,8 @@ class LinesPlot:
     xlim: tuple[float, float] | None = None
     ylim: tuple[float, float] | None = None
     level: float | None = None
+    threshold: str | None = None
+    threshold_label: str = "threshold"
     xlabel: Words = None
     ylabel: Words = None
     xscale: Scale = "linear"

@@ -343,6 +343,22 @@ def test_simulated_points_look_like_their_line():
     assert legend == ["f", "f, simulated", "g", "g, simulated", "bound"]  # pairs, then bounds
 
 
+def test_a_threshold_stands_in_every_panel():
+    rows = [
+        {"label": l, "m": m, "x": x, "y": x, "at": at}
+        for l in "ab"
+        for m, at in (("A", 1.5), ("B", np.nan))
+        for x in (1, 2)
+    ]
+    plot = {"x": "x", "y": "y", "panel": "m", "threshold": "at", "threshold_label": "a wins"}
+    one, other = draw(pd.DataFrame(rows), LINES | plot).axes
+    assert len(other.lines) == 2 and len(one.lines) == 3 and set(one.lines[0].get_xdata()) == {1.5}
+    legend = draw(pd.DataFrame(rows), LINES | plot).legends[0].get_texts()
+    assert [text.get_text() for text in legend] == ["a", "b", "a wins"]
+    with pytest.raises(UserError, match="unknown column 'att'"):
+        draw(pd.DataFrame(rows), LINES | plot | {"threshold": "att"})
+
+
 def test_words_of_panels():
     rows = [{"label": "a", "swept": swept, "x": x, "y": x} for swept in ("m", "p") for x in (1, 2)]
     frame, plot = pd.DataFrame(rows), LINES | {"x": "x", "y": "y", "panel": "swept"}
