@@ -264,8 +264,9 @@ def test_times_have_the_specifications_tolerance(table):
         entry["id"]: entry
         for entry in check(target().file.claims, table("paper"), "dynamic_clustering", "training")
     }
+    S = table("paper")["seed"].nunique()
     for name in spread:
         assert claims[name]["value"]["sd"] == pytest.approx(T * spread[name])
         assert claims[name]["value"].get("tolerance", 0) == pytest.approx(T * interval[name])
-        allowed = T * (3 * spread[name] / np.sqrt(20) + interval[name])
+        allowed = T * (3 * spread[name] / np.sqrt(S) + interval[name])
         assert entries[name]["tolerance"] == pytest.approx(allowed)
