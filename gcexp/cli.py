@@ -19,15 +19,23 @@ LISTED = ("codes", "schemes", "waits", "delays", "tasks", "optimizers", "targets
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Entry point: exit code 0, or 2 after one sentence for a user's mistake."""
-    if VARIABLE in os.environ and (code := forwarded(sys.argv[1:] if argv is None else argv)) is not None:
-        return code
-    arguments = parser().parse_args(argv)
+    """Entry point: exit code 0, 2 after one sentence for a user's mistake, 130 after Ctrl-C."""
     try:
+        if VARIABLE in os.environ:
+            code = forwarded(sys.argv[1:] if argv is None else argv)
+            if code is not None:
+                return code
+        arguments = parser().parse_args(argv)
         arguments.do(arguments)
     except UserError as error:
         print(f"gcexp: {error}", file=sys.stderr)
         return 2
+    except MemoryError as error:
+        print(f"gcexp: the run does not fit into memory ({error or 'nothing left'})", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("gcexp: interrupted", file=sys.stderr)
+        return 130
     except BrokenPipeError:  # the reader of our output left, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
@@ -202,6 +210,8 @@ def do_train(arguments) -> None:
 
     if arguments.verified and not arguments.timeline:
         raise UserError("--verified replays a timeline, so it needs --timeline; got none")
+    if arguments.verified == arguments.output:
+        raise UserError(f"--verified and --output are both {arguments.output}; give two files")
     config = conf.compose(arguments.overrides)
     run_training(config, arguments.output, arguments.timeline)
     if arguments.verified:  # in the same job: most of a short one is the import of torch

@@ -89,6 +89,8 @@ def run_training(config: dict, output: Path, timeline: Path | None) -> Trajector
     steps = np.full(len(length.seeds), length.iterations)
     if timeline is not None:
         clock = Timeline.load(timeline)
+        if tuple(clock.seeds) != length.seeds:
+            raise UserError(f"{timeline} has seeds {clock.seeds.tolist()}, the run {list(length.seeds)}")
         coefficients, pattern, steps = clock.coefficients, clock.pattern, clock.steps
     source = PREPARED / f"{task.dataset}.npz"
     with recorded(output, config) as facts:

@@ -36,7 +36,10 @@ def provenance_file(output: Path | str) -> Path:
 
 @contextmanager
 def recorded(output: Path | str, config: dict, **more) -> Iterator[dict]:
-    """Write the provenance of `output` when the block ends well; the yielded dict takes further facts."""
+    """Write the provenance of `output` when the block ends well; the yielded dict takes further facts.
+
+    The peak memory is that of the process: where `gcexp.warm` ran the command, with all that it had imported.
+    """
     wall, cpu, facts = time.time(), time.process_time(), dict(more)
     yield facts
     peak_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

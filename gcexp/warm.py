@@ -7,21 +7,23 @@ command runs as always. Linux only: elsewhere a fork of a process with loaded li
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import json
 import os
-import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
-import tempfile
 import threading
+import time
 import traceback
 from collections.abc import Sequence
+from uuid import uuid4
 
-#: Environment variable with the socket of the server; what a user sets stands (empty: no server).
+#: Environment variable with the name of the server; what a user sets stands (empty: no server).
 VARIABLE = "GCEXP_WARM"
 #: Fewer jobs than this are done before the server is ready.
 FEWEST_JOBS = 8
@@ -44,8 +46,11 @@ _PRELOADED = (
     "gcexp.training",
     "gcexp.verification",
 )
-_LONGEST = 100  # bytes of a socket's path, which the system limits to 107
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+#: Beginnings of the environment variables that Python, numpy, torch and matplotlib read when they start.
+_READ_AT_IMPORT = ("PYTHON", "LANG", "LC_", "MPL", "OMP_", "OPENBLAS_", "MKL_")
 _BYTES = 8  # of the number that says how long a request is
+_GRACE = 2.0  # seconds that an interrupted command has to remove what it has half written
 
 
 def start(jobs: int) -> None:
@@ -58,92 +63,138 @@ def start(jobs: int) -> None:
     """
     if sys.platform != "linux" or jobs < FEWEST_JOBS or VARIABLE in os.environ:
         return
-    folder = tempfile.mkdtemp(prefix="gcexp-")  # for this user alone
-    path = os.path.join(folder, "socket")
-    if len(os.fsencode(path)) > _LONGEST:
-        os.rmdir(folder)
-        return
-    command = [sys.executable, "-m", "gcexp.warm", path, str(os.getpid())]
-    subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
-    os.environ[VARIABLE] = path
+    name = f"gcexp-{uuid4().hex}"
+    subprocess.Popen(
+        # -P: jobs do not import from the folder that they work in either
+        [sys.executable, "-P", "-m", "gcexp.warm", name, str(os.getpid())],
+        env=os.environ | dict.fromkeys(_THREADS, "1"),  # as Snakemake sets them for a job
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,  # what goes wrong here shows in the jobs, which then run as always
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    os.environ[VARIABLE] = name
 
 
 def forwarded(arguments: Sequence[str]) -> int | None:
-    """Exit code of a command that the server ran in our place; None where no server listens (yet, or any more)."""
-    path = os.environ.get(VARIABLE)
-    if not path:
+    """Exit code of a command that the server ran in our place; None where no server took it (yet, or any more)."""
+    name = os.environ.get(VARIABLE)
+    if not name or sys.platform != "linux" or None in (sys.stdin, sys.stdout, sys.stderr):
         return None
     with socket.socket(socket.AF_UNIX) as connection:
         try:
-            connection.connect(path)
-        except OSError:
+            connection.connect(_address(name))
+            if not _same_user(connection):
+                return None
+            request = {
+                "kind": _kind(),
+                "arguments": list(arguments),
+                "folder": os.getcwd(),
+                "environment": dict(os.environ),
+            }
+            message = json.dumps(request).encode()
+            socket.send_fds(connection, [len(message).to_bytes(_BYTES)], [0, 1, 2])
+            connection.sendall(message)
+            taken = connection.recv(1)
+        except OSError:  # no server, or none any more
             return None
-        request = {"arguments": list(arguments), "folder": os.getcwd(), "environment": dict(os.environ)}
-        message = json.dumps(request).encode()
-        socket.send_fds(connection, [len(message).to_bytes(_BYTES)], [0, 1, 2])
-        connection.sendall(message)
-        answer = connection.recv(1)
-    if not answer:
-        print(f"gcexp: the process that ran '{' '.join(arguments)}' died", file=sys.stderr)
-    return answer[0] if answer else 1
+        if not taken:
+            return None
+        with contextlib.suppress(OSError):
+            if answer := connection.recv(1):
+                return answer[0]
+    print(f"gcexp: the process that ran '{' '.join(arguments)}' died", file=sys.stderr)
+    return 1
 
 
-def serve(path: str, parent: int) -> None:
-    """Listen at `path` as long as process `parent` lives; each command runs in a fork of its own."""
+def serve(name: str, parent: int) -> None:
+    """Listen as long as process `parent` lives; each command runs in a fork of its own."""
+    kind = _kind()
+    for module in _PRELOADED:
+        if os.getppid() != parent:
+            return
+        importlib.import_module(module)
     with socket.socket(socket.AF_UNIX) as listening:
-        try:
-            for name in _PRELOADED:
-                importlib.import_module(name)
-            listening.bind(path)
-            listening.listen(64)
-            listening.settimeout(0.5)
-            gc.freeze()  # pages that are never written stay shared
-            signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for children
-            while os.getppid() == parent:
-                try:
-                    connection, _ = listening.accept()
-                except TimeoutError:
-                    continue
-                if os.fork() == 0:
-                    listening.close()
-                    _answer(connection)
-                connection.close()
-        finally:
-            shutil.rmtree(os.path.dirname(path))
+        listening.bind(_address(name))
+        listening.listen(64)
+        listening.settimeout(0.5)
+        gc.freeze()  # pages that are never written stay shared
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for children
+        while os.getppid() == parent:
+            try:
+                connection, _ = listening.accept()
+            except TimeoutError:
+                continue
+            if _same_user(connection) and os.fork() == 0:
+                listening.close()
+                _answer(connection, kind)
+            connection.close()
 
 
-def _answer(connection: socket.socket) -> None:
-    """Run one command as its own process would, send its exit code and end."""
+def _address(name: str) -> bytes:
+    """Abstract address: no file, so nothing is left behind, and no temporary folder is needed."""
+    return b"\0" + os.fsencode(name)
+
+
+def _same_user(connection: socket.socket) -> bool:
+    """Whether the process at the other end is ours; an abstract address is open to everybody on the machine."""
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    return struct.unpack("3i", credentials)[1] == os.geteuid()
+
+
+def _kind() -> list:
+    """What imports depend on: the interpreter, the package, and a part of the environment."""
+    read = {name: value for name, value in os.environ.items() if name.startswith(_READ_AT_IMPORT)}
+    return [os.path.realpath(sys.prefix), os.path.realpath(__file__), read]
+
+
+def _answer(connection: socket.socket, kind: list) -> None:
+    """Run one command as its own process would, send its exit code and end: a child never goes on as a server."""
     code = 1
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         head, files, _, _ = socket.recv_fds(connection, _BYTES, 3)
-        length = int.from_bytes(head)
         with connection.makefile("rb") as stream:
-            request = json.loads(stream.read(length))
+            request = json.loads(stream.read(int.from_bytes(head)))
+        if request["kind"] != kind:
+            os._exit(0)  # not taken: it would not run here as in a process of its own
         for place, file in enumerate(files):
             os.dup2(file, place)
             os.close(file)
         os.chdir(request["folder"])
         os.environ.clear()
         os.environ.update({k: v for k, v in request["environment"].items() if k != VARIABLE})
-        sys.argv = ["gcexp", *request["arguments"]]
+        connection.sendall(b"\0")  # taken
         threading.Thread(target=_end_with, args=(connection,), daemon=True).start()
-        code = importlib.import_module("gcexp.cli").main(request["arguments"])
-    except SystemExit as error:  # what argparse does
-        code = error.code if isinstance(error.code, int) else 1
+        code = _run(request["arguments"])
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # done
     except BaseException:
+        code = 1
         traceback.print_exc()
     finally:
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
-        connection.sendall(bytes([code]))
-        os._exit(code)
+        try:
+            connection.sendall(bytes([code]))
+        finally:
+            os._exit(code)
+
+
+def _run(arguments: list[str]) -> int:
+    sys.argv = ["gcexp", *arguments]
+    try:
+        return importlib.import_module("gcexp.cli").main(arguments)
+    except SystemExit as error:  # what argparse does
+        return error.code if isinstance(error.code, int) else 1
+    finally:
+        sys.stdout.flush()
 
 
 def _end_with(connection: socket.socket) -> None:
-    """Whoever kills the command that waits for us means us."""
-    connection.recv(1)
+    """Whoever ends the command that waits for us means us: first as Ctrl-C would, then without asking."""
+    with contextlib.suppress(OSError):
+        connection.recv(1)
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(_GRACE)
     os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -2,10 +2,12 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
+from uuid import uuid4
 
 import numpy as np
 import psutil
@@ -15,11 +17,14 @@ from gcexp import warm
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-m", "gcexp.cli")
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+ENDLESS = ("train", "task=digits_mlp", "iterations=1000000", "seeds=0", "-o", "t.npz")
 RUN = ("scheme=forget", "n=6", "s=2", "delay=pareto", "seeds=0-1")
 
 
 def environment(**more):
-    return {k: v for k, v in os.environ.items() if k != warm.VARIABLE} | {"PYTHONPATH": str(ROOT)} | more
+    kept = {k: v for k, v in os.environ.items() if k not in (warm.VARIABLE, "PYTHONUNBUFFERED")}
+    return kept | ONE_THREAD | {"PYTHONPATH": str(ROOT)} | more
 
 
 def gcexp(folder, *arguments, **more):
@@ -40,18 +45,39 @@ def wait(condition, what, seconds=60):
         time.sleep(0.02)
 
 
+def listens(name):
+    with socket.socket(socket.AF_UNIX) as connection:
+        return connection.connect_ex(b"\0" + name.encode()) == 0
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    """A server in a process that this one owns, and the variable that names its socket."""
-    folder = tmp_path_factory.mktemp("warm")
-    path = folder / "s" / "socket"
-    path.parent.mkdir()
-    command = [sys.executable, "-m", "gcexp.warm", str(path), str(os.getpid())]
-    process = subprocess.Popen(command, env=environment(), cwd=folder)
-    wait(path.exists, "server")
-    yield process, {warm.VARIABLE: str(path)}
+    """A server in a process that this one owns, and the variable that names it."""
+    name = f"gcexp-test-{uuid4().hex}"
+    command = [sys.executable, "-P", "-m", "gcexp.warm", name, str(os.getpid())]
+    process = subprocess.Popen(
+        command, env=environment(), cwd=tmp_path_factory.mktemp("warm"), stderr=subprocess.DEVNULL
+    )
+    wait(lambda: listens(name), "server")
+    yield process, {warm.VARIABLE: name}
     process.kill()
     process.wait()
+
+
+def forks(server, *arguments, folder=ROOT, **more):
+    """What a command said, its exit code, and how many forks of the server worked for it."""
+    seen = set()
+    with subprocess.Popen(
+        [*COMMAND, *arguments],
+        cwd=folder,
+        env=environment(**server[1] | more),
+        stdout=-1,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as client:
+        while client.poll() is None:
+            seen |= {child.pid for child in psutil.Process(server[0].pid).children()}
+        return client.stdout.read(), client.returncode, len(seen)
 
 
 def prepared(folder):
@@ -99,15 +125,9 @@ def test_the_same_bytes_as_in_a_process_of_its_own(server, tmp_path):
 
 
 def test_commands_run_in_forks_of_the_server(server, tmp_path):
-    process, variable = server
-    found = []
-    with subprocess.Popen(
-        [*COMMAND, "list", "codes"], cwd=ROOT, env=environment(**variable), stdout=-1
-    ) as client:
-        while client.poll() is None:
-            found += psutil.Process(process.pid).children()
-        assert "cyclic_repetition" in client.stdout.read().decode()
-    assert found and client.returncode == 0
+    prepared(tmp_path)
+    said, code, count = forks(server, "timeline", *RUN, "iterations=5", "-o", "t.npz", folder=tmp_path)
+    assert (said, code, count) == ("", 0, 1)
 
 
 @pytest.mark.parametrize("arguments", [("show", "scheme=cyclc"), ("timelin",), ("--version",)])
@@ -117,46 +137,172 @@ def test_exit_codes_and_sentences(server, tmp_path, arguments):
     assert hot.returncode == (0 if arguments == ("--version",) else 2)
 
 
-def test_a_killed_command_dies(server, tmp_path):
+def training(folder, variable):
+    """A client whose training has begun and will not end."""
+    prepared(folder)
+    client = subprocess.Popen(
+        [*COMMAND, *ENDLESS], cwd=folder, env=environment(**variable), stderr=-1, text=True
+    )
+    wait((folder / "results/checkpoints/t.npz.lock").exists, "training")
+    return client
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_command_that_is_ended_ends(server, tmp_path, how):
     process, variable = server
-    prepared(tmp_path)
-    endless = ("train", "task=digits_mlp", "iterations=1000000", "seeds=0", "-o", "t.npz")
-    client = subprocess.Popen([*COMMAND, *endless], cwd=tmp_path, env=environment(**variable))
-    children = psutil.Process(process.pid).children
-    wait((tmp_path / "results/checkpoints/t.npz.lock").exists, "training")
-    assert children()
-    client.send_signal(signal.SIGKILL)
-    client.wait()
+    client = training(tmp_path, variable)
+    assert (children := psutil.Process(process.pid).children)()
+    client.send_signal(how)
+    _, said = client.communicate(timeout=10)
+    assert client.returncode == (130 if how == signal.SIGINT else -how)
+    assert "Traceback" not in said and said.endswith("gcexp: interrupted\n")
     wait(lambda: not children(), "end of the training", 10)
-    assert not (tmp_path / "t.npz").exists()
+    assert not [*tmp_path.rglob(".t.*"), *tmp_path.glob("t.npz")]
+    assert listens(variable[warm.VARIABLE])
+
+
+def test_an_interrupted_command_removes_what_it_has_half_written(server, tmp_path):
+    conf = prepared(tmp_path) / "options" / "code"
+    conf.mkdir(parents=True)
+    (conf / "slow.yaml").write_text("_target_: runpy.run_path\npath_name: slow.py\n")
+    (tmp_path / "slow.py").write_text(
+        "import time\nfrom gcexp.files import written\n"
+        "with written('half.npz') as temporary:\n    temporary.touch()\n    time.sleep(60)\n"
+    )
+    variables = environment(**server[1], GCEXP_SEARCHPATH="options")
+    client = subprocess.Popen([*COMMAND, "show", "code=slow"], cwd=tmp_path, env=variables, stderr=-1)
+    half = lambda: list(tmp_path.glob(".half*"))  # noqa: E731
+    wait(half, "half-written file", 10)
+    client.send_signal(signal.SIGINT)
+    client.communicate(timeout=10)
+    wait(lambda: not half(), "end of it", 10)
+
+
+def test_a_command_ends_with_a_client_that_heard_nothing(server, tmp_path):
+    prepared(tmp_path)
+    code = (
+        "import os, socket, sys, time\nfrom gcexp import warm\n"
+        "socket.socket.recv = lambda *_: (time.sleep(1), os._exit(0))\nwarm.forwarded(sys.argv[1:])"
+    )
+    children = psutil.Process(server[0].pid).children
+    client = subprocess.Popen(
+        [sys.executable, "-c", code, *ENDLESS], cwd=tmp_path, env=environment(**server[1]), stderr=-1
+    )
+    wait(children, "training")
+    client.communicate(timeout=10)
+    wait(lambda: not children(), "end of the training", 10)
 
 
 def test_a_command_that_dies_is_told(server, tmp_path):
     process, variable = server
-    prepared(tmp_path)
-    endless = ("train", "task=digits_mlp", "iterations=1000000", "seeds=0", "-o", "t.npz")
-    with subprocess.Popen(
-        [*COMMAND, *endless], cwd=tmp_path, env=environment(**variable), stderr=-1, text=True
-    ) as client:
-        wait((tmp_path / "results/checkpoints/t.npz.lock").exists, "training")
+    with training(tmp_path, variable) as client:
         psutil.Process(process.pid).children()[0].kill()
         assert client.wait(10) == 1
         assert client.stderr.read().endswith("seeds=0 -o t.npz' died\n")
 
 
+def test_a_command_whose_imports_differ_runs_by_itself(server, tmp_path):
+    options = tmp_path / "options" / "code"
+    options.mkdir(parents=True)
+    (options / "own.yaml").write_text("_target_: own.Own\nn: ${n}\n")
+    (tmp_path / "own.py").write_text("from gcexp.codes import Uncoded as Own\n")
+    more = {"GCEXP_SEARCHPATH": str(tmp_path / "options")}
+    shown = ("show", "code=own", "n=4")
+    assert forks(server, *shown, folder=ROOT, **more)[1] == 2
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
+    said, code, _ = forks(server, *shown, folder=ROOT, **more, PYTHONPATH=path)
+    assert code == 0, said
+
+
+def test_what_imports_depend_on(monkeypatch):
+    before = warm._kind()
+    monkeypatch.setenv("GCEXP_DATA", "/elsewhere")
+    assert warm._kind() == before
+    for name in ("OMP_NUM_THREADS", "MPLBACKEND", "PYTHONWARNINGS", "LC_ALL"):
+        with monkeypatch.context() as patch:
+            patch.setenv(name, "7")
+            assert warm._kind() != before, name
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams(server, closed):
+    shell = ["bash", "-c", f'exec "$@" {closed}', "bash", *COMMAND, "list", "tasks"]
+    done = subprocess.run(shell, cwd=ROOT, env=environment(**server[1]), capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert listens(server[1][warm.VARIABLE])
+
+
+@pytest.mark.parametrize("arguments", [("list", "tasks"), ("show", "--help")])
+def test_lost_output_is_no_success(server, arguments):
+    with open("/dev/full", "w") as full:
+        command = [*COMMAND, *arguments]
+        done = subprocess.run(command, cwd=ROOT, env=environment(**server[1]), stdout=full, stderr=-1)
+    assert done.returncode != 0 and b"No space left" in done.stderr
+    assert listens(server[1][warm.VARIABLE])
+
+
 def test_a_server_ends_with_its_parent(tmp_path):
     code = "import os; from gcexp import warm; warm.start(99); print(os.environ[warm.VARIABLE]); input()"
-    python = subprocess.Popen([sys.executable, "-c", code], env=environment(), stdin=-1, stdout=-1, text=True)
-    path = Path(python.stdout.readline().strip())
-    wait(path.exists, "server")
-    assert path.parent.stat().st_mode & 0o777 == 0o700
+    variables = {k: v for k, v in environment(TMPDIR=str(tmp_path)).items() if k not in ONE_THREAD}
+    python = subprocess.Popen([sys.executable, "-c", code], env=variables, stdin=-1, stdout=-1, text=True)
+    name = python.stdout.readline().strip()
+    (server,) = psutil.Process(python.pid).children()
+    wait(lambda: listens(name), "server")
+    assert server.environ().items() >= ONE_THREAD.items()  # whatever the user has set
+    assert {os.readlink(f"/proc/{server.pid}/fd/{file}") for file in (0, 1, 2)} == {"/dev/null"}
     python.kill()
     python.communicate()
-    wait(lambda: not path.parent.exists(), "end of the server", 10)
+    wait(lambda: not server.is_running(), "end of the server", 10)
+    assert not list(tmp_path.iterdir())
 
 
-def test_without_a_server_commands_run_as_always(tmp_path):
-    assert gcexp(ROOT, "list", "codes", **{warm.VARIABLE: str(tmp_path / "gone")}).returncode == 0
+def test_a_server_whose_parent_is_gone_does_not_go_on_importing():
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "gcexp.warm", "never", "1"],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0 and "pandas" not in done.stderr
+
+
+@pytest.fixture
+def deaf(monkeypatch):
+    """A socket that listens under the name that the variable gives; nobody waits on it for long."""
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(10)
+    name = f"gcexp-test-{uuid4().hex}"
+    monkeypatch.setenv(warm.VARIABLE, name)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(b"\0" + name.encode())
+        listening.listen()
+        yield listening
+    socket.setdefaulttimeout(before)
+
+
+@pytest.mark.parametrize("last", ["accepts nothing", "takes nothing"])
+def test_a_server_that_ends_before_it_takes_a_command(deaf, last):
+    code = "from gcexp import warm; assert warm.forwarded(['list']) is None"
+    client = subprocess.Popen(
+        [sys.executable, "-c", code], env=environment(**{warm.VARIABLE: os.environ[warm.VARIABLE]})
+    )
+    if last == "takes nothing":
+        deaf.accept()[0].close()
+    else:
+        time.sleep(0.5)
+        deaf.close()
+    assert client.wait(10) == 0
+
+
+def test_a_server_of_another_user_is_told_nothing(deaf, monkeypatch):
+    monkeypatch.setattr(warm.os, "geteuid", lambda: -1)
+    assert warm.forwarded(["list"]) is None
+    assert deaf.accept()[0].recv(1) == b""
+
+
+def test_without_a_server_commands_run_as_always():
+    assert gcexp(ROOT, "list", "codes", **{warm.VARIABLE: "gone"}).returncode == 0
 
 
 @pytest.mark.parametrize(("jobs", "given"), [(warm.FEWEST_JOBS - 1, None), (99, ""), (99, "/tmp/another")])
@@ -167,13 +313,3 @@ def test_no_server_for_few_jobs_or_where_the_user_says_so(monkeypatch, jobs, giv
     monkeypatch.setattr(warm.subprocess, "Popen", lambda *command, **more: pytest.fail("started a server"))
     warm.start(jobs)
     assert os.environ.get(warm.VARIABLE) == given
-
-
-def test_a_socket_with_too_long_a_path_is_not_tried(monkeypatch, tmp_path):
-    long = tmp_path / ("x" * 100)
-    long.mkdir()
-    monkeypatch.delenv(warm.VARIABLE, raising=False)
-    monkeypatch.setattr(warm.tempfile, "tempdir", str(long))
-    monkeypatch.setattr(warm.subprocess, "Popen", lambda *command, **more: pytest.fail("started a server"))
-    warm.start(99)
-    assert not list(long.iterdir()) and warm.VARIABLE not in os.environ

@@ -1,7 +1,9 @@
 """A workflow that was killed: stale lock, orphan job, checkpoint."""
 
+import contextlib
 import os
 import signal
+import sys
 import time
 
 import numpy as np
@@ -111,6 +113,42 @@ def test_make_goes_on_where_a_killed_run_stopped(killed, end):
         with np.load(project / "whole.npz") as whole:
             assert set(whole.files) == set(resumed)
             assert all(whole[name].tobytes() == resumed[name].tobytes() for name in whole.files)
+
+
+def at_work(project):
+    """Processes that work in the folder."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            found += [process] if process.cwd() == str(project.folder) else []
+        except psutil.Error:
+            continue
+    return found
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="warm jobs are for Linux")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_a_run_of_warm_jobs_that_is_killed_leaves_nothing_behind(fresh, how):
+    def forks():
+        found = []
+        for child in snakemake.children():
+            with contextlib.suppress(psutil.Error):  # some end while we look
+                found += child.children() if "gcexp.warm" in child.cmdline() else []
+        return found
+
+    process = fresh.start("snakemake", "-j2")
+    snakemake = psutil.Process(process.pid)
+    wait(forks, "job of the warm process")
+    os.killpg(process.pid, how)  # as a terminal does on Ctrl-C
+    output, _ = process.communicate(timeout=20)
+    assert process.returncode != 0, output
+    wait(lambda: not at_work(fresh), "end of all processes", 10)
+    assert not [name for name in fresh.files("results", "reports") if "/." in name]
+    if how == signal.SIGINT:
+        again = fresh.make("reproduce", "ARGS=-j2")
+        output, _ = again.communicate(timeout=120)
+        assert again.returncode == 0, output
+        assert fresh.planned() == {}
 
 
 def test_a_second_make_waits_for_the_first(project):

@@ -149,6 +149,10 @@ def test_damaged_inputs(here, capsys):
         Path("bad.npz").write_bytes(content)
         assert "bad.npz is not a timeline" in refused(here, capsys, *train, "bad.npz")
     assert "nope.npz" in refused(here, capsys, *train, "nope.npz")
+    other = ("train", "scheme=forget", "iterations=3", "seeds=3-4", *OUT, "--timeline", "clock.npz")
+    assert "clock.npz has seeds [0, 1], the run [3, 4]" in refused(here, capsys, *other)
+    both = refused(here, capsys, *train, "clock.npz", "--verified", OUT[1])
+    assert "--verified and --output are both out/file.npz" in both
     verify = ("verify", "scheme=forget", *OUT, "--timeline", "clock.npz", "--trajectory")
     assert "bad.npz is not a trajectory" in refused(here, capsys, *verify, "bad.npz")
     more = ("train", "scheme=forget", "iterations=3", "seeds=0-4", *OUT, "--timeline", "clock.npz")
@@ -161,6 +165,11 @@ def test_damaged_inputs(here, capsys):
     assert "data/prepared/digits.npz: expected sha256" in sentence and "delete it and run again" in sentence
     Path("data/prepared/digits.json").unlink()
     assert "digits.json" in refused(here, capsys, *train, "clock.npz")
+
+
+def test_more_than_fits_into_memory(here, capsys):
+    sentence = refused(here, capsys, "timeline", "scheme=cgc", f"iterations={10**13}", *OUT)
+    assert "does not fit into memory (Unable to allocate" in sentence
 
 
 def test_folders_that_cannot_be_written(here, capsys):

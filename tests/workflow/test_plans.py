@@ -5,6 +5,7 @@ import re
 import shutil
 
 import pytest
+import yaml
 
 from gcexp import plan
 
@@ -24,6 +25,19 @@ def test_every_target_can_be_planned(real, preset):
     assert jobs["plot"] + jobs.get("typeset", 0) >= len(targets)
     assert jobs["all"] == jobs["quick"] == 1
     assert all(jobs[name] == 1 for name in [*targets, *papers])
+
+
+@pytest.mark.parametrize("profile", ["slurm", "cluster_generic"])
+def test_a_cluster_resumes_and_repeats_as_a_desk_does(profile, real):
+    """A profile is read in place of the default one, not beside it."""
+    desk, cluster = (
+        yaml.safe_load((real / "profiles" / name / "config.yaml").read_text())
+        for name in ("default", profile)
+    )
+    for key in ("rerun-incomplete", "show-failed-logs", "rerun-triggers"):
+        assert cluster[key] == desk[key], key
+    target = "partial_recovery_table1"
+    assert real.planned(target, "--workflow-profile", f"profiles/{profile}") == real.planned(target)
 
 
 def test_lint_has_only_its_advice_on_conda(real):
