@@ -77,6 +77,8 @@ class Timeline:
         try:
             with np.load(path) as stored:
                 return cls(**{f.name: stored[f.name] for f in fields(cls)})
+        except FileNotFoundError:
+            raise UserError(f"there is no timeline {path}; make it first") from None
         except (OSError, EOFError, KeyError, ValueError, BadZipFile) as error:
             raise UserError(
                 f"{path} is not a timeline written by this version ({error}); delete it and run again"

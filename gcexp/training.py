@@ -74,6 +74,8 @@ class Trajectory:
         try:
             with np.load(path) as stored:
                 return cls.from_arrays({name: stored[name] for name in stored.files})
+        except FileNotFoundError:
+            raise UserError(f"there is no trajectory {path}; make it first") from None
         except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
             raise UserError(
                 f"{path} is not a trajectory written by this version ({error}); delete it and run again"

@@ -148,7 +148,7 @@ def test_damaged_inputs(here, capsys):
     for content in (b"", b"garbage", Path("clock.npz").read_bytes()[:300]):
         Path("bad.npz").write_bytes(content)
         assert "bad.npz is not a timeline" in refused(here, capsys, *train, "bad.npz")
-    assert "nope.npz" in refused(here, capsys, *train, "nope.npz")
+    assert "there is no timeline nope.npz" in refused(here, capsys, *train, "nope.npz")
     other = ("train", "scheme=forget", "iterations=3", "seeds=3-4", *OUT, "--timeline", "clock.npz")
     assert "clock.npz has seeds [0, 1], the run [3, 4]" in refused(here, capsys, *other)
     both = refused(here, capsys, *train, "clock.npz", "--verified", OUT[1])
