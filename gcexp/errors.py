@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 _MOST_LETTERS = 400  # a longer list helps nobody
 
@@ -34,6 +34,17 @@ def require(condition: bool, sentence: str) -> None:
     """
     if not condition:
         raise ParameterError(sentence)
+
+
+def require_known(kind: str, given: object, allowed: Collection[str]) -> None:
+    """Raise `ParameterError` unless `given` is one of the names `allowed`; the sentence is only made where it is not.
+
+    Examples
+    --------
+    >>> require_known("mask", "cyclic", ("cyclic", "spread"))
+    """
+    if given not in tuple(allowed):
+        raise ParameterError(unknown(kind, given, allowed))
 
 
 def unknown(kind: str, given: object, allowed: Iterable[str]) -> str:

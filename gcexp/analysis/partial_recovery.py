@@ -30,7 +30,7 @@ from gcexp.codes.subset_designs import (
     co_prime_classes,
 )
 from gcexp.codes.uncoded import Uncoded
-from gcexp.errors import require, unknown
+from gcexp.errors import require, require_known
 from gcexp.seeding import rng
 from gcexp.theory import order_statistics
 from gcexp.theory import partial_recovery as theory
@@ -49,7 +49,7 @@ _SPAN = 1e-12  # rounding of two expected times
 
 
 def _build(code: str, parameters: dict) -> Code:
-    require(code in CODES, unknown("code", code, CODES))
+    require_known("code", code, CODES)
     return CODES[code](**parameters)
 
 

@@ -15,7 +15,7 @@ from gcexp.codes.base import Code, Quorum, arcs
 from gcexp.codes.comm_efficient import CommunicationEfficient, load_and_stragglers
 from gcexp.codes.composite import DirectSum
 from gcexp.codes.general_v import solve_exactly
-from gcexp.errors import ParameterError, require, unknown
+from gcexp.errors import ParameterError, require, require_known
 from gcexp.seeding import rng
 
 CONSTRUCTIONS = ("random", "chebyshev", "structured")
@@ -23,6 +23,10 @@ ARITHMETICS = ("float64", "extended")
 PASSES = {"float64": 2, "extended": 5}  # solve, then refine
 MOST_PATTERNS = 500  # on which a drawn E is judged, per number of stragglers: all up to here, else a sample
 MOST_EXACT_ROWS = 48  # of a structured or given E
+MOST_ROWS = (
+    800  # of a drawn E with n > d; no code near this size decodes with more than one round per unit of load
+)
+HOPELESS = 1e3  # three draws that are all worse end the search
 E_BITS = 20  # a drawn E is rounded to multiples of 2^-20, so that its products with short numbers are exact
 
 
@@ -154,11 +158,12 @@ class Adaptive(Code):
     at the end: eps max |W| |B|. Of `search_seeds` drawn E the one with the smallest such number, over all sets of s
     stragglers for every s (a sample of 500 where there are more), is kept; the number is `bound`, the draw `trial`.
 
-    Limits. Largest residual with 32 draws, float64 (extended): d = 3, L = 6: 3e-12 (1e-12) at n = 8, 3e-9 (1e-9) at
-    n = 20, 1e-7 (1e-8) at n = 40; d = 4, L = 12: 4e-12 at n = 5, 4e-7 (2e-7) at n = 12; from n = 16 on, and for d = 5,
-    L = 60, n > 5, it is above 1e-6 and `decode` raises. Fewer rounds help most: at n = 20, L = d, it is 9e-11 for d = 4
-    and 5e-10 for d = 5. In `GroupedAdaptive` n is at most 2d-1. A structured E fits d = 2 (1e-10 at n = 10, 3e-8 at
-    n = 16); for d = 3 it does not decode in float64 from n = 4 on, even with exact weights.
+    Limits. Largest residual with 32 draws, float64 (extended): d = 3, L = 6: 3e-12 (1e-12) at n = 8, 3e-9 (1e-9) at n =
+    20, 1e-7 (1e-8) at n = 40; d = 4, L = 12: 4e-12 at n = 5, 4e-7 (2e-7) at n = 12; from n = 16 on, and for d = 5, L =
+    60, n > 5, it is above 1e-6 and `decode` raises; where it would be above 1, the constructor does. Fewer rounds help
+    most: at n = 20, L = d, it is 9e-11 for d = 4 and 5e-10 for d = 5. In `GroupedAdaptive` n is at most 2d-1. A
+    structured E fits d = 2 (1e-10 at n = 10, 3e-8 at n = 16); for d = 3 it does not decode in float64 from n = 4 on,
+    even with exact weights.
 
     Parameters
     ----------
@@ -182,7 +187,8 @@ class Adaptive(Code):
     ------
     ParameterError
         Unless 1 <= d <= n and rounds >= 1; where names or E do not fit; where a structured or given E has more than 48
-        rows or does not decode for some set of stragglers (exact determinants).
+        rows or does not decode for some set of stragglers (exact determinants); where a drawn E, n > d, has more than
+        800 rows, or rounding leaves nothing of what the best one decodes.
 
     References
     ----------
@@ -240,8 +246,8 @@ class Adaptive(Code):
         require(1 <= d <= n, f"adaptive codes need 1 <= d <= n, got n={n}, d={d}")
         L = lcm(*range(1, d + 1)) if rounds is None else rounds
         require(L >= 1, f"adaptive codes need rounds >= 1, got rounds={L}")
-        require(construction in CONSTRUCTIONS, unknown("construction", construction, CONSTRUCTIONS))
-        require(arithmetic in ARITHMETICS, unknown("arithmetic", arithmetic, ARITHMETICS))
+        require_known("construction", construction, CONSTRUCTIONS)
+        require_known("arithmetic", arithmetic, ARITHMETICS)
         require(search_seeds >= 1, f"adaptive codes need search_seeds >= 1, got {search_seeds}")
         require(
             construction != "chebyshev" or n == d,
@@ -259,6 +265,11 @@ class Adaptive(Code):
             )
             B, self._solved = _exact_code(_given(vandermonde(n, d, L) if E is None else E, n, d, L), n, d, L)
         else:
+            require(
+                n == d or n * L <= MOST_ROWS,
+                f"a drawn E has n * rounds <= {MOST_ROWS} rows, got n={n}, rounds={L}; take fewer rounds, such as "
+                f"rounds={d}, or groups of d workers",
+            )
             (self.bound, self.trial), drawn, B = _search(
                 n, d, L, construction, arithmetic, search_seeds, seed
             )
@@ -524,7 +535,13 @@ def _search(n: int, d: int, L: int, construction: str, arithmetic: str, search_s
             best = min(best, (_bound(E, n, d, L, silent, arithmetic, best[0]), trial))
         except np.linalg.LinAlgError:
             continue
-    require(np.isfinite(best[0]), f"none of {search_seeds} drawn E decodes; raise search_seeds")
+        if trial >= 2 and best[0] > HOPELESS:
+            break
+    require(
+        best[0] < 1,
+        f"adaptive code with n={n}, d={d}, rounds={L}: rounding leaves nothing of the decoded gradient (an error of "
+        f"{best[0]:.0e} at worst for the best drawn E); take fewer rounds, such as rounds={d}, or groups of d workers",
+    )
     E = _drawn(n, d, L, construction, rng(seed, "assignment", best[1]))
     return best, E, _build(E, n, d, L, arithmetic)[0]
 

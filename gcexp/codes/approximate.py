@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gcexp.codes.base import Code
-from gcexp.errors import require, unknown
+from gcexp.errors import require_known
 
 DECODERS = ("one_step", "optimal")
 _RANK = 1e-10  # singular values below this fraction of the largest are zero, as in `Code.weights`
@@ -40,7 +40,7 @@ class ApproximateCode(Code):
     limit = "none: singular values below 1e-10 of the largest count as 0"
 
     def __init__(self, encoding, decoder: str, scale: float):
-        require(decoder in DECODERS, unknown("decoder", decoder, DECODERS))
+        require_known("decoder", decoder, DECODERS)
         super().__init__(encoding, promise="linear" if decoder == "one_step" else "least_squares")
         self.decoder, self._scale = decoder, scale
         if decoder == "optimal":

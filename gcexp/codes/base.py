@@ -9,15 +9,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, wraps
+from numbers import Integral, Real
 
 import numpy as np
 from scipy import sparse
 
-from gcexp.errors import DecodingError, require
+from gcexp.errors import DecodingError, ParameterError, require
 
 PROMISES = ("indicator", "least_squares", "linear")
 RESIDUAL_BOUND = 1e-6  # a decode that misses its promise by more is an error, never silence
+WHOLE = 1e-9  # a coefficient this close to a whole number is that number
 _CHUNK_BYTES = 2**26
 
 
@@ -117,15 +119,51 @@ class Decoding:
         return np.linalg.norm(self.weights, axis=2).max(1, initial=0.0)
 
 
-def _on_cpu(values, what: str):
-    """A torch tensor as one that numpy reads, in double precision; anything else as it is. Needs no torch."""
-    if not hasattr(values, "detach"):
-        return values
+def _numbers(values, what: str) -> np.ndarray:
+    """Numbers as an array; a torch tensor of real ones in double precision, from any device. Needs no torch."""
+    if hasattr(values, "detach"):
+        require(
+            not values.requires_grad,
+            f"{what} require grad, and nothing flows back through a code: pass {what}.detach()",
+        )
+        values = (values.double() if values.is_floating_point() else values).cpu()
+    try:
+        found = np.asarray(values)
+    except ValueError:  # ragged
+        found = None
     require(
-        not values.requires_grad,
-        f"{what} require grad, and nothing flows back through a code: pass {what}.detach()",
+        found is not None and found.dtype.kind in "biufc",
+        f"{what}: an array of numbers is wanted, got {type(values).__name__}",
     )
-    return (values if values.is_complex() else values.double()).cpu()
+    return found
+
+
+def _typed(build, hints: dict[str, str]):
+    """The constructor `build`, in which what is no number, and what does not fit into memory, is one sentence."""
+
+    @wraps(build)
+    def checked(self, *args, **kwargs):
+        given = signature.bind(self, *args, **kwargs)
+        for name, value in given.arguments.items():
+            kind, _, other = hints.get(name, "").partition(" | ")
+            if kind not in _KINDS or other not in ("", "None") or (value is None and other):
+                continue
+            number, wanted = _KINDS[kind]
+            require(
+                isinstance(value, number) and not isinstance(value, bool | np.bool_),
+                f"{type(self).__name__}: {name} is {wanted}, got {value!r}",
+            )
+            given.arguments[name] = int(value) if number is Integral else value
+        try:
+            build(*given.args, **given.kwargs)
+        except MemoryError as error:
+            raise ParameterError(f"{type(self).__name__} does not fit into memory: {error}") from None
+
+    signature = inspect.signature(build)
+    return checked
+
+
+_KINDS = {"int": (Integral, "a whole number"), "float": (Real, "a number")}
 
 
 class Code:
@@ -165,6 +203,14 @@ class Code:
     limit = ""
     #: Keys in docs/references.bib.
     source: tuple[str, ...] = ()
+
+    def __init_subclass__(cls, **kwargs):
+        """Every family refuses parameters that are no numbers, as annotated, in one sentence."""
+        super().__init_subclass__(**kwargs)
+        if "__init__" in vars(cls):
+            build = cls.__init__
+            hints = {name: str(getattr(h, "__name__", h)) for name, h in build.__annotations__.items()}
+            cls.__init__ = _typed(build, hints)
 
     def __init__(
         self, encoding, owner=None, *, blocks=1, quorums=(), promise="indicator", recovers=None, n=None
@@ -284,9 +330,11 @@ class Code:
         combined = np.real((self.encoding.T @ weights.reshape(-1, M).T).T)
         combined = combined.reshape(patterns, self.blocks, self.k, self.blocks)
         c = np.einsum("ubkb->uk", combined) / self.blocks
-        met = self.met(heard)
-        if self.promise == "indicator":  # equal bits for all exact schemes
-            np.rint(c, out=c, where=met[:, None])
+        met, nearest = self.met(heard), np.rint(c)
+        whole = np.abs(c - nearest) < WHOLE  # equal bits for all exact schemes, and for exact parts of others
+        if self.promise == "indicator":
+            whole |= met[:, None]
+        np.copyto(c, nearest, where=whole)
         for b in range(self.blocks):  # in place: a temporary array costs more than the arithmetic
             combined[:, b, :, b] -= c
         residual = np.abs(combined, out=combined).max((1, 2, 3), initial=0.0)
@@ -310,7 +358,9 @@ class Code:
 
         Arrays, or torch tensors of any real type, device and memory layout; a tensor that requires grad is refused.
         """
-        g = np.asarray(_on_cpu(gradients, "gradients"), dtype=np.float64)
+        g = _numbers(gradients, "gradients")
+        require(g.dtype.kind != "c", "gradients are real, got complex numbers; nothing was encoded")
+        g = g.astype(np.float64, copy=False)
         require(
             g.ndim == 2 and len(g) == self.k, f"gradients are (k, l) with k={self.k}, got shape {g.shape}"
         )
@@ -322,13 +372,34 @@ class Code:
     def combine(self, sent: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Decoded vector, padding included, of messages (M, l') and one pattern's weights (blocks, M).
 
-        Messages may be a torch tensor, as in `encode`; the answer is an array.
+        Messages may be a torch tensor, as in `encode`; the answer is an array. Rows of messages that were not received,
+        which have weight 0, may hold anything.
         """
-        weights, sent = np.atleast_2d(weights), np.asarray(_on_cpu(sent, "messages"))
-        return np.real(weights @ sent).reshape(-1)
+        weights, sent = np.atleast_2d(weights), _numbers(sent, "messages")
+        M = len(self.owner)
+        require(
+            weights.shape == (self.blocks, M),
+            f"combine takes the weights of one pattern, (blocks, messages) = {(self.blocks, M)}, got shape "
+            f"{weights.shape}",
+        )
+        require(
+            sent.ndim in (1, 2) and len(sent) == M,
+            f"messages are (M, length) with M={M}, a row for each, received or not, got shape {sent.shape}",
+        )
+        require(
+            sent.dtype.kind == "c" or self.encoding.dtype.kind != "c",
+            f"messages of {type(self).__name__} are complex numbers here, got {sent.dtype}",
+        )
+        with np.errstate(invalid="ignore"):
+            answer = np.real(weights @ sent).reshape(-1)
+        if not np.isfinite(answer).all():  # 0 times NaN is NaN
+            used = weights.any(0)
+            answer = np.real(weights[:, used] @ sent[used]).reshape(-1)
+            require(bool(np.isfinite(answer).all()), "received messages hold NaN or infinite entries")
+        return answer
 
     def _patterns(self, heard) -> np.ndarray:
-        heard = np.atleast_2d(np.asarray(heard))
+        heard = np.atleast_2d(_numbers(heard, "heard"))
         require(
             heard.shape[1:] == (self.n,), f"heard is (patterns, n) with n={self.n}, got shape {heard.shape}"
         )

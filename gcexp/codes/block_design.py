@@ -66,7 +66,7 @@ class BlockDesign(Code):
         found = named_design(design)
         workers, _, l, self.redundancy, self.intersection = found.params
         if workers != n:
-            others = [other.design for other in find_bibd(n, max_k=4 * n)][:4] if n <= 100 else []
+            others = [other.design for other in find_bibd(n, max_k=4 * n)][:4] if 2 <= n <= 100 else []
             known = f"; some with n={n}: {', '.join(others)}" if others else ""
             require(False, f"design {design} has {workers} workers, got n={n}{known}")
         super().__init__(found.incidence.T, promise="least_squares")

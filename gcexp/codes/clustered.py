@@ -10,7 +10,7 @@ from scipy import sparse
 
 from gcexp.codes.base import Code, Quorum, arcs
 from gcexp.codes.cyclic import CyclicRepetition
-from gcexp.errors import require, unknown
+from gcexp.errors import require, require_known
 from gcexp.seeding import rng
 
 LAYOUTS = ("row", "column")
@@ -83,7 +83,7 @@ class Clustered(Code):
             1 <= d <= size,
             f"clustered code needs 1 <= d <= n/clusters = {size}, got d={d}",
         )
-        require(layout in LAYOUTS, unknown("layout", layout, LAYOUTS))
+        require_known("layout", layout, LAYOUTS)
         self.clusters, self.cluster_size, self.layout, self.seed = clusters, size, layout, seed
         # members[q, j] is the worker in row j of cluster q
         workers = np.arange(n)

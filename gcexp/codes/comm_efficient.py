@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from gcexp.codes.base import Code, Quorum, arcs
-from gcexp.errors import ParameterError, require, unknown
+from gcexp.errors import ParameterError, require, require_known
 
 ARITHMETICS = ("float64", "rational")
 THETA_ORDERS = ("alternating", "ascending")
@@ -42,7 +42,7 @@ def evaluation_points(n: int, order: str = "alternating") -> tuple[Fraction, ...
     >>> [str(x) for x in evaluation_points(4, "ascending")]
     ['-3/2', '-1', '1', '3/2']
     """
-    require(order in THETA_ORDERS, unknown("theta_order", order, THETA_ORDERS))
+    require_known("theta_order", order, THETA_ORDERS)
     points = [Fraction(0)] * (n % 2)
     for i in range(n // 2):
         points += [1 + Fraction(i, 2), -1 - Fraction(i, 2)]
@@ -308,7 +308,7 @@ class CommunicationEfficient(ShortMessageCode):
         d, s = load_and_stragglers(n, d, m, s)
         points = evaluation_points(n, theta_order) if theta is None else fractions("theta", theta, n)
         require(len(set(points)) == n, f"theta holds distinct points, got {list(map(str, points))}")
-        require(arithmetic in ARITHMETICS, unknown("arithmetic", arithmetic, ARITHMETICS))
+        require_known("arithmetic", arithmetic, ARITHMETICS)
         self.theta_order, self.theta = theta_order, theta
         x = np.array(points, dtype=object if arithmetic == "rational" else float)
         V = np.stack([x**r for r in range(n - d + m)])

@@ -6,7 +6,7 @@ import numpy as np
 
 from gcexp.codes.base import Code, Quorum, arcs
 from gcexp.codes.closed_form import or_pseudoinverse
-from gcexp.errors import require, unknown
+from gcexp.errors import require, require_known
 
 FIELDS = ("complex", "real")
 _SMALLEST = 1e-6  # g(1) with largest coefficient 1: below this the complex code has no digits left
@@ -72,7 +72,7 @@ class CyclicMDS(Code):
 
     def __init__(self, n: int, s: int, field: str = "complex"):
         require(0 <= s < n, f"a cyclic MDS code needs 0 <= s < n, got n={n}, s={s}")
-        require(field in FIELDS, unknown("field", field, FIELDS))
+        require_known("field", field, FIELDS)
         real = field == "real" and s > 0
         require(
             not real or (n - s) % 2 == 1,

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gcexp.codes.finite_fields import field, is_prime, is_prime_power, prime_factors
-from gcexp.errors import require, unknown
+from gcexp.errors import ParameterError, require, unknown
 
 SEARCH_STEPS = 200_000  # of the search for difference sets, before it gives up
 ENTRIES = 10**7  # of the largest incidence matrix that is built
@@ -532,7 +532,8 @@ def named_design(name: str) -> Design:
 
     def read() -> Design:
         head = words.pop(0) if words else ""
-        require(head in CONSTRUCTIONS, unknown("design", head or name, CONSTRUCTIONS))
+        if head not in CONSTRUCTIONS:
+            raise ParameterError(unknown("design", head or name, CONSTRUCTIONS))
         wanted = list(inspect.signature(CONSTRUCTIONS[head]).parameters)
         given: list = []
         for argument in wanted:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gcexp.codes.approximate import ApproximateCode
 from gcexp.codes.graphs import circulant, margulis, paley, random_regular, second_eigenvalue
-from gcexp.errors import require, unknown
+from gcexp.errors import require, require_known
 from gcexp.seeding import rng
 
 GRAPHS = ("circulant", "margulis", "paley")
@@ -71,7 +71,7 @@ class ExpanderCode(ApproximateCode):
         offsets: tuple[int, ...] | None = None,
         decoder: str = "one_step",
     ):
-        require(graph in GRAPHS, unknown("graph", graph, GRAPHS))
+        require_known("graph", graph, GRAPHS)
         if graph == "circulant":
             require(
                 offsets is not None, f"graph=circulant needs offsets, such as (1, 2), got n={n}, offsets=None"

@@ -11,7 +11,7 @@ import numpy as np
 
 from gcexp.codes.base import arcs
 from gcexp.codes.comm_efficient import ARITHMETICS, ShortMessageCode, fractions, load_and_stragglers
-from gcexp.errors import ParameterError, require, unknown
+from gcexp.errors import ParameterError, require, require_known
 from gcexp.seeding import rng
 
 MOST_PATTERNS = 500  # on which a drawn V is judged: all up to here, else a sample
@@ -206,7 +206,7 @@ class GeneralCommunicationEfficient(ShortMessageCode):
     ):
         d, s = load_and_stragglers(n, d, m, s)
         require(tries >= 1, f"tries is a number of matrices >= 1, got {tries}")
-        require(arithmetic in ARITHMETICS, unknown("arithmetic", arithmetic, ARITHMETICS))
+        require_known("arithmetic", arithmetic, ARITHMETICS)
         self.V, self.tries, self.seed = V, tries, seed
         t = n - d + m
         rows = _best_drawn(n, d, m, s, tries, seed) if V is None else V

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from gcexp.codes.base import Code
 from gcexp.codes.graphs import circulant, random_regular
-from gcexp.errors import require, unknown
+from gcexp.errors import require, require_known
 from gcexp.seeding import rng
 
 GRAPHS = ("circulant", "random_regular")
@@ -74,7 +74,7 @@ class GraphCode(Code):
         offsets: tuple[int, ...] | None = None,
         seed: int = 0,
     ):
-        require(graph in GRAPHS, unknown("graph", graph, GRAPHS))
+        require_known("graph", graph, GRAPHS)
         require(
             n >= 1 and d >= 1 and 2 * n % d == 0 and d * d < 2 * n,
             f"a graph code needs k = 2n/d vertices, an integer above d, got n={n}, d={d}",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from gcexp.codes.base import Code, Quorum, arcs
-from gcexp.errors import require, unknown
+from gcexp.errors import require, require_known
 
 DECODERS = ("appendix", "exact", "max_disjoint")
 
@@ -126,7 +126,7 @@ class CyclicPartialRecovery(Code):
             f"plain sums need p = s + beta - n + 1 to divide beta, got n={n}, s={s}, beta={beta}, so p={p}; "
             f"for this n and s beta may be {others}, and CyclicTwoMessage may serve beta={beta}",
         )
-        require(decoder in DECODERS, unknown("decoder", decoder, DECODERS))
+        require_known("decoder", decoder, DECODERS)
         super().__init__(_plain_sums(n, p), quorums=[Quorum(range(n), [(1, n - s)])], recovers=beta)
         self.s, self.beta, self.decoder, self.p = s, beta, decoder, p
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from gcexp.codes.base import Code, Quorum
 from gcexp.codes.closed_form import or_pseudoinverse
-from gcexp.errors import require, unknown
+from gcexp.errors import require, require_known
 
 MASKS = ("cyclic", "spread")
 
@@ -72,7 +72,7 @@ class ReedSolomon(Code):
         k = n if k is None else k
         require(0 <= s < n, f"a Reed-Solomon code needs 0 <= s < n, got n={n}, s={s}")
         require(k >= 1, f"a Reed-Solomon code needs k >= 1, got k={k}")
-        require(mask in MASKS, unknown("mask", mask, MASKS))
+        require_known("mask", mask, MASKS)
         a = np.exp(2j * np.pi * np.arange(n) / n)
         self._factor = 1 - a[:, None] / a  # [i, v]
         p, step = np.arange(k)[:, None], np.arange(s + 1)

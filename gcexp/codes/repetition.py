@@ -11,7 +11,7 @@ from gcexp.errors import require
 
 
 class FractionalRepetition(Code):
-    r"""Workers in n/d groups of d; all members of a group send the sum of the same d of the k = n partitions.
+    r"""Workers in n/d groups of d; all members of a group send the sum of the same k d/n of the k partitions.
 
     Group b(w) = floor(w / d), so replicas are adjacent. Decoding takes one survivor per group. Exact for any
     s <= d - 1 stragglers; for a random straggler set the mean recovered fraction is 1 - C(s,d)/C(n,d), in the worst
@@ -20,12 +20,14 @@ class FractionalRepetition(Code):
     Parameters
     ----------
     n, d : int
-        Workers (= partitions) and load, equal to the group size.
+        Workers and group size, which is the load where k = n.
+    k : int, optional
+        Partitions, a multiple of the n/d groups; default n.
 
     Raises
     ------
     ParameterError
-        Unless 1 <= d <= n and d divides n.
+        Unless 1 <= d <= n, d divides n, and n/d divides k >= 1.
 
     References
     ----------
@@ -39,21 +41,25 @@ class FractionalRepetition(Code):
     array([[1., 1., 1., 1., 0., 0.]])
     """
 
-    formulas = {"k": "n", "load": "d", "messages": "1", "length": "1"}
+    formulas = {"k": "k", "load": "d * k // n", "messages": "1", "length": "1"}
     error_bound = "of s random stragglers, a fraction C(s,d)/C(n,d) is lost on average"
     decoding = "one survivor of each group; O(n)"
     limit = "none: nothing is solved"
     source = ("tandon2017",)
-    examples = ({"n": 6, "d": 2}, {"n": 4, "d": 4}, {"n": 3, "d": 1})
+    examples = ({"n": 6, "d": 2}, {"n": 4, "d": 4}, {"n": 3, "d": 1}, {"n": 6, "d": 3, "k": 8})
 
-    def __init__(self, n: int, d: int):
+    def __init__(self, n: int, d: int, k: int | None = None):
+        k = n if k is None else k
         require(1 <= d <= n, f"fractional repetition needs 1 <= d <= n, got n={n}, d={d}")
         require(n % d == 0, f"fractional repetition needs d to divide n, got n={n}, d={d}")
-        self.d = d
         groups = np.arange(n).reshape(-1, d)
-        super().__init__(
-            np.kron(np.eye(n // d), np.ones((d, d))), quorums=[Quorum(g, [(1, 1)]) for g in groups]
+        require(
+            k >= 1 and k % len(groups) == 0,
+            f"fractional repetition needs k >= 1 that the n/d = {len(groups)} groups divide, got k={k}",
         )
+        self.d = d
+        held = np.ones((d, k // len(groups)))
+        super().__init__(np.kron(np.eye(len(groups)), held), quorums=[Quorum(g, [(1, 1)]) for g in groups])
 
     def weights(self, heard):
         grouped = heard.reshape(len(heard), self.n // self.d, self.d) > 0
@@ -89,6 +95,7 @@ class EpsilonFractionalRepetition(FractionalRepetition):
     5
     """
 
+    formulas = {"k": "n", "load": "d", "messages": "1", "length": "1"}
     error_bound = "at most a fraction epsilon is lost on average to s random stragglers"
     source = ("wang2019fundamental", "tandon2017")
     examples = ({"n": 12, "s": 5, "epsilon": 0.1}, {"n": 6, "s": 0, "epsilon": 0.0})

@@ -14,11 +14,12 @@ from math import comb, floor
 import numpy as np
 
 from gcexp.codes.base import Code
-from gcexp.errors import require, unknown
+from gcexp.errors import require, require_known
 from gcexp.seeding import rng
 
 DECODERS = ("constant", "optimal")
 SELECT = ("best_random", "best_worst", "first")
+RESCALE = ("none", "unit_mean")
 MOST_SETS = 2000  # straggler sets on which realisations are compared: all, or so many random ones
 _EDGE = 1e-12  # mu this close to an end of its interval is that end
 
@@ -154,6 +155,9 @@ class SoftBIBD(Code):
         the best for its density, and where a design's own parameters lie.
     decoder : {"optimal", "constant"}
         Smallest ||c - 1||, or the weights l / (l + lambda (m-1)) on all m survivors.
+    rescale : {"none", "unit_mean"}
+        ``unit_mean`` divides the weights so that the mean of c is 1, where it is not 0: no longer the smallest
+        ||c - 1|| (promise: linear), but partitions that nobody sent do not shorten the step.
     select : {"first", "best_random", "best_worst"}
         The first realisation, or of `realisations` draws the one whose error at s stragglers has the smallest mean,
         or the smallest maximum, over all straggler sets (over `MOST_SETS` random ones where there are more).
@@ -167,8 +171,8 @@ class SoftBIBD(Code):
     Raises
     ------
     ParameterError
-        Unless n >= 2, k >= 1, 0 < d <= k, and k smallest_mu <= intersection <= d; for an unknown decoder or
-        selection; if realisations or s do not go with select.
+        Unless n >= 2, k >= 1, 0 < d <= k, and k smallest_mu <= intersection <= d; for an unknown decoder,
+        rescaling or selection; if realisations or s do not go with select.
 
     References
     ----------
@@ -195,6 +199,7 @@ class SoftBIBD(Code):
         {"n": 7, "k": 7, "d": 3},
         {"n": 6, "k": 9, "d": 3.5, "intersection": 1.6, "seed": 2},
         {"n": 5, "k": 4, "d": 1, "decoder": "constant"},
+        {"n": 6, "k": 5, "d": 2, "rescale": "unit_mean"},
         {"n": 6, "k": 6, "d": 2.5, "select": "best_worst", "realisations": 4, "s": 2},
         {
             "n": 2,
@@ -214,6 +219,7 @@ class SoftBIBD(Code):
         d: float,
         intersection: float | None = None,
         decoder: str = "optimal",
+        rescale: str = "none",
         select: str = "first",
         realisations: int = 1,
         s: int | None = None,
@@ -227,8 +233,9 @@ class SoftBIBD(Code):
             least - k * _EDGE <= shared <= d + k * _EDGE,
             f"Soft BIBD with n={n}, k={k}, d={d} needs {least:.6g} <= intersection <= {d:.6g}, got {shared}",
         )
-        require(decoder in DECODERS, unknown("decoder", decoder, DECODERS))
-        require(select in SELECT, unknown("select", select, SELECT))
+        require_known("decoder", decoder, DECODERS)
+        require_known("rescale", rescale, RESCALE)
+        require_known("select", select, SELECT)
         require(
             realisations == 1 if select == "first" else realisations >= 1 and s is not None,
             f"select=first takes realisations=1; select={select} needs realisations >= 1 and s, "
@@ -242,17 +249,23 @@ class SoftBIBD(Code):
             errors = np.array([Code(A.T, promise="least_squares").decode(kept).error for A in drawn])
             score = errors.mean(1) if select == "best_random" else errors.max(1)
             drawn = [drawn[int(np.argmin(score.round(9)))]]  # rounded: ties go to the first draw
-        super().__init__(drawn[0].T, promise="least_squares" if decoder == "optimal" else "linear")
-        self.intersection, self.decoder, self.select = intersection, decoder, select
+        closest = decoder == "optimal" and rescale == "none"
+        super().__init__(drawn[0].T, promise="least_squares" if closest else "linear")
+        self.intersection, self.decoder, self.rescale, self.select = intersection, decoder, rescale, select
         self.realisations, self.s, self.seed = realisations, s, seed
         self.d, self._shared = d, shared
 
     def weights(self, heard):
         if self.decoder == "optimal":
-            return super().weights(heard)
-        there = heard > 0
-        others = (there.sum(1, keepdims=True) - 1).clip(0)
-        return there * (self.d / (self.d + self._shared * others))
+            weights = super().weights(heard)[:, 0]
+        else:
+            there = heard > 0
+            others = (there.sum(1, keepdims=True) - 1).clip(0)
+            weights = there * (self.d / (self.d + self._shared * others))
+        if self.rescale == "none":
+            return weights
+        mean = weights @ self.load / self.k  # of the coefficients: every entry of the encoding is 1
+        return weights / np.where(mean > 1e-9, mean, 1)[:, None]
 
 
 def _straggler_sets(n: int, s: int, seed: int) -> np.ndarray:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gcexp.codes.base import Code
-from gcexp.errors import require, unknown
+from gcexp.errors import require, require_known
 from gcexp.seeding import rng
 
 LAYOUTS = ("cyclic", "random")
@@ -83,7 +83,7 @@ class StochasticGradientCode(Code):
             f"stochastic gradient coding needs 1 <= d <= n for each partition, got n={n}, k={k}, d={d}",
         )
         require(0 <= p < 1, f"stochastic gradient coding needs 0 <= p < 1, got p={p}")
-        require(layout in LAYOUTS, unknown("layout", layout, LAYOUTS))
+        require_known("layout", layout, LAYOUTS)
         B = np.zeros((n, k))
         for i, copy in enumerate(copies):
             if layout == "cyclic":

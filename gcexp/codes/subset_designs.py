@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from gcexp.codes.base import Code, Quorum
-from gcexp.errors import require, unknown
+from gcexp.errors import require, require_known
 
 #: Above this a dense row of decode weights is larger than 8 MB and thousands of patterns no longer fit.
 MOST_MESSAGES = 10**6
@@ -488,7 +488,7 @@ class TDesign(BlockAssignment):
 
     def __init__(self, design: str | Sequence[Sequence[int]], t: int, s: int):
         if isinstance(design, str):
-            require(design in DESIGNS, unknown("design", design, DESIGNS))
+            require_known("design", design, DESIGNS)
             blocks = DESIGNS[design]()
         else:
             blocks = design = tuple(tuple(block) for block in design)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gcexp.delays.base import Draws, held_exponentials
-from gcexp.errors import require, unknown
+from gcexp.errors import require, require_known
 
 SCALINGS = ("data", "server")
 
@@ -21,7 +21,7 @@ class _OneTime:
     persistence: int = 1
 
     def __post_init__(self):
-        require(self.scaling in SCALINGS, unknown("scaling", self.scaling, SCALINGS))
+        require_known("scaling", self.scaling, SCALINGS)
         require(self.data_time >= 0, f"data_time is a time >= 0 in seconds, got {self.data_time}")
         require(self.persistence >= 1, f"persistence is a number of iterations >= 1, got {self.persistence}")
 

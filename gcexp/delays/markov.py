@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gcexp.delays.base import Draws, held_exponentials
-from gcexp.errors import require, unknown
+from gcexp.errors import require, require_known
 from gcexp.seeding import rng
 
 LOAD_MODELS = ("scaled", "sum")
@@ -110,8 +110,8 @@ class TwoStateMarkov:
             self.initial_slow is None or self.initial_slow >= 0,
             f"initial_slow is a number of workers >= 0, got {self.initial_slow}",
         )
-        require(self.subset in SUBSETS, unknown("subset", self.subset, SUBSETS))
-        require(self.load_model in LOAD_MODELS, unknown("load_model", self.load_model, LOAD_MODELS))
+        require_known("subset", self.subset, SUBSETS)
+        require_known("load_model", self.load_model, LOAD_MODELS)
         require(
             self.pieces is None or self.pieces >= 1,
             f"pieces is a number of computations >= 1, got pieces={self.pieces}",

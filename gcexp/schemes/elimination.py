@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gcexp.errors import ParameterError, require, unknown
+from gcexp.errors import ParameterError, require, require_known
 from gcexp.schemes.arrivals import Arrivals
 
 TARGETS = ("partitions", "sum")
@@ -46,6 +46,7 @@ class Span:
         self._distance, self._close = np.tile(length, (iterations, 1)), tolerance**2 * length
         self._basis = np.zeros((iterations, columns + 1, columns), dtype=dtype)  # a row to spare
         self.rank, self.tolerance = np.zeros(iterations, dtype=np.intp), tolerance
+        self._most, self._all = 0, np.arange(iterations)  # rank at most; a row index
 
     @property
     def inside(self) -> np.ndarray:
@@ -55,23 +56,28 @@ class Span:
     def insert(self, rows) -> np.ndarray:
         """Insert one row into each span; whether it was not in it before, boolean (I,)."""
         rows = np.asarray(rows, dtype=self._basis.dtype)
-        basis = self._basis[:, : self.rank.max(initial=0)]
+        basis = self._basis[:, : self._most]
         adjoint, left = basis.conj().transpose(0, 2, 1), rows[:, None]
         for _ in range(2):
             left = left - left @ adjoint @ basis
         left = left[:, 0]
         size = np.vecdot(left, left).real
-        new = (size > self.tolerance**2 * np.vecdot(rows, rows).real) & (self.rank < rows.shape[1])
+        new = size > self.tolerance**2 * np.vecdot(rows, rows).real
+        if self._most == rows.shape[1]:  # rounding is no direction
+            new &= self.rank < self._most
+        if not new.any():
+            return new
         unit = left / np.sqrt(np.where(new, size, np.inf))[:, None]  # 0 where there is nothing new
-        self._basis[np.arange(len(rows)), self.rank] = unit
+        self._basis[self._all, self.rank] = unit
         self.rank += new
+        self._most = min(self._most + 1, rows.shape[1])
         self._distance -= np.abs(unit @ self._adjoint) ** 2
         return new
 
     def keep(self, which: np.ndarray) -> None:
         """Go on with some of the iterations only."""
         self._distance, self._basis = self._distance[which], self._basis[which]
-        self.rank = self.rank[which]
+        self.rank, self._all = self.rank[which], self._all[: np.count_nonzero(which)]
 
 
 @dataclass(frozen=True)
@@ -110,7 +116,7 @@ class Spanned:
     tolerance: float = 1e-6
 
     def __post_init__(self):
-        require(self.target in TARGETS, unknown("target", self.target, TARGETS))
+        require_known("target", self.target, TARGETS)
         require(0 < self.tolerance < 1, f"wait=spanned needs 0 < tolerance < 1, got {self.tolerance}")
         if self.wanted is not None:
             wanted = tuple(int(i) for i in self.wanted)
@@ -145,8 +151,8 @@ class Spanned:
         time, span = np.empty(len(message)), Span(len(message), B.shape[1], targets, self.tolerance, B.dtype)
         open_ = np.arange(len(message))
         for p in range(message.shape[1]):
-            used[open_, p] = span.insert(B[message[open_, p]])
-            if p + 1 < len(targets):  # they are independent: fewer messages do not span them
+            used[open_, p] = new = span.insert(B[message[open_, p]])
+            if p + 1 < len(targets) or not new.any():  # independent targets: fewer messages do not span them
                 continue
             done = span.inside.all(1)
             if done.any():

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from gcexp.codes import Code
-from gcexp.errors import require, unknown
+from gcexp.errors import require, require_known
 from gcexp.seeding import rng
 
 LAYOUTS = ("row", "column")
@@ -316,8 +316,8 @@ class _Clusters:
 
     def __post_init__(self):
         require(self.clusters >= 1, f"placement needs clusters >= 1, got clusters={self.clusters}")
-        require(self.layout in LAYOUTS, unknown("layout", self.layout, LAYOUTS))
-        require(self.observe in STATES + CLOCKS, unknown("observe", self.observe, STATES + CLOCKS))
+        require_known("layout", self.layout, LAYOUTS)
+        require_known("observe", self.observe, STATES + CLOCKS)
         require(
             (self.memberships is None) != (self.memory is None),
             f"placement takes either memberships or memory, got memberships={self.memberships}, memory={self.memory}",
@@ -483,8 +483,8 @@ class Greedy(_Clusters):
 
     def __post_init__(self):
         super().__post_init__()
-        require(self.swap_rule in SWAP_RULES, unknown("swap_rule", self.swap_rule, SWAP_RULES))
-        require(self.order_mode in ORDER_MODES, unknown("order_mode", self.order_mode, ORDER_MODES))
+        require_known("swap_rule", self.swap_rule, SWAP_RULES)
+        require_known("order_mode", self.order_mode, ORDER_MODES)
 
     def place(self, allowed, is_slow):
         return greedy_clusters(allowed, is_slow, self.swap_rule, self.order_mode)

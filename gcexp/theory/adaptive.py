@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
-from gcexp.errors import require, unknown
+from gcexp.errors import require, require_known
 
 # --- costs ------------------------------------------------------------------------------------------------------
 
@@ -51,7 +51,12 @@ def optimal_costs(d: int, w: int) -> tuple[Fraction, ...]:
     >>> [str(c) for c in optimal_costs(4, 12)]
     ['1/4', '1/3', '1/2', '1']
     """
+    _sizes(d, w)
     return tuple(Fraction(-(-w // (d - s)), w) for s in range(d))
+
+
+def _sizes(d: int, w: int, L: int = 1) -> None:
+    require(min(d, w, L) >= 1, f"costs need d, w, L >= 1, got d={d}, w={w}, L={L}")
 
 
 def adaptive_costs(L: int, d: int, w: int) -> tuple[Fraction, ...]:
@@ -64,6 +69,7 @@ def adaptive_costs(L: int, d: int, w: int) -> tuple[Fraction, ...]:
     >>> adaptive_costs(6, 3, 12) == optimal_costs(3, 12)
     True
     """
+    _sizes(d, w, L)
     return tuple(Fraction(rounds(L, d, s) * -(-w // L), w) for s in range(d))
 
 
@@ -145,6 +151,7 @@ def survivable(n: int, d: int) -> int:
     >>> survivable(20, 3)
     12
     """
+    require(1 <= d <= n, f"groups need 1 <= d <= n, got n={n}, d={d}")
     return n // d * (d - 1)
 
 
@@ -159,6 +166,7 @@ def survivable_bound(n: int, d: int) -> int:
     >>> survivable_bound(20, 3)
     13
     """
+    require(1 <= d <= n, f"groups need 1 <= d <= n, got n={n}, d={d}")
     return n - -(-n // d)
 
 
@@ -199,7 +207,7 @@ def decode_cost(scheme: str, n: int, d: int, s: int, L: int) -> int:
     >>> [decode_cost(scheme, 20, 3, 1, 6) for scheme in ("agc", "cgc", "g_agc", "g_cgc")]
     [185193, 361, 1908, 36]
     """
-    require(scheme in DECODERS, unknown("scheme", scheme, DECODERS))
+    require_known("scheme", scheme, DECODERS)
     require(0 <= s < d <= n, f"decoding needs 0 <= s < d <= n, got s={s}, d={d}, n={n}")
     r, groups, b = n % d, n // d - 1, d - s
     if scheme == "agc":
@@ -441,8 +449,8 @@ def prices(scheme: str, timing: str = "formula") -> Prices:
     >>> [round(t, 2) for t in prices("agc", "measured").first]
     [6.57, 9.8, 17.55]
     """
-    require(scheme in SCHEMES, unknown("scheme", scheme, SCHEMES))
-    require(timing in TIMINGS, unknown("timing", timing, TIMINGS))
+    require_known("scheme", scheme, SCHEMES)
+    require_known("timing", timing, TIMINGS)
     row = scheme.removeprefix("g_")
     adaptive, s_max = row == "agc", most_stragglers(scheme)
     rows = [EPOCH_0[f"agc_s{s}" if adaptive else row] for s in range(s_max + 1)]

@@ -230,6 +230,7 @@ def ec2_like(n: int) -> dict[str, float]:
     >>> {name: (c.m, c.s, round(c.time, 4)) for name, c in best_choices(**ec2_like(10)).items()}
     {'naive': (1, 0, 3.8172), 'straggler_only': (1, 3, 3.3786), 'best': (3, 1, 2.5544), 'second': (3, 0, 2.566)}
     """
+    require(n >= 1, f"a cluster needs n >= 1 workers, got {n}")
     return {"n": n, "t1": 1 / n, "lambda1": 2.0 * n, "t2": 1.0, "lambda2": 2.0, "overhead": 1.2}
 
 
@@ -246,6 +247,7 @@ def no_communication(n: int, d: int, t1: float, lambda1: float) -> float:
     [4.9973, 7.4946, 14.05]
     """
     require(1 <= d <= n, f"no communication needs 1 <= d <= n, got n={n}, d={d}")
+    _rates(d, 1, t1, lambda1, 0.0, inf)
     return d * t1 + d / lambda1 * _reciprocals(d, n)
 
 
@@ -278,6 +280,7 @@ def no_computation(n: int, m: int, t2: float, lambda2: float) -> float:
     [7.25, 2.969, 4.1473]
     """
     require(1 <= m <= n, f"no computation needs 1 <= m <= n, got n={n}, m={m}")
+    _rates(n, m, 0.0, inf, t2, lambda2)
     return (t2 + _reciprocals(n - m + 1, n) / lambda2) / m
 
 
@@ -312,6 +315,7 @@ def _rates(
     d: int, m: int, t1: float, lambda1: float, t2: float, lambda2: float
 ) -> tuple[float, float, float]:
     """Least time, and the rates of d T1 and of T2 / m beyond it."""
+    require(d >= 1 and m >= 1, f"load and blocks are d >= 1 and m >= 1, got d={d}, m={m}")
     given = f"got t1={t1}, lambda1={lambda1}, t2={t2}, lambda2={lambda2}"
     require(0 <= t1 < inf and 0 <= t2 < inf, f"the shifts t1 and t2 are times >= 0, {given}")
     require(lambda1 > 0 and lambda2 > 0, f"the rates lambda1 and lambda2 are > 0, {given}")

@@ -28,7 +28,7 @@ from math import comb, factorial, prod
 import numpy as np
 from scipy.special import gammaincc
 
-from gcexp.errors import require, unknown
+from gcexp.errors import require, require_known
 from gcexp.theory.order_statistics import shifted_exponential
 
 LOAD_MODELS = ("scaled", "sum")
@@ -48,6 +48,7 @@ def order_statistic(n: int, spare: int, *, load: int, alpha: float, mu: float) -
     0.22398
     """
     require(0 <= spare < n, f"order statistic needs 0 <= spare < n, got n={n}, spare={spare}")
+    require(load >= 0 and mu > 0, f"order statistic needs load >= 0 and mu > 0, got load={load}, mu={mu}")
     return shifted_exponential(n - spare, n, shift=load * alpha, mean=load / mu)
 
 
@@ -137,7 +138,12 @@ def slow_probability(p: float, t, starts_slow):
     >>> slow_probability(0.05, np.array([0, 1, 2]), True)
     array([1.   , 0.95 , 0.905])
     """
-    return (1 + np.where(starts_slow, 1.0, -1.0) * (1 - 2 * p) ** np.asarray(t)) / 2
+    t = np.asarray(t)
+    require(
+        0 <= p <= 1 and bool((t >= 0).all()),
+        f"slow probability needs 0 <= p <= 1 and t >= 0, got p={p}, t={t}",
+    )
+    return (1 + np.where(starts_slow, 1.0, -1.0) * (1 - 2 * p) ** t) / 2
 
 
 def mean_time(
@@ -208,7 +214,7 @@ class _Clock:
     """Nodes of the trapezoidal rule in log u, and the probability that a slow and a fast worker are not done then."""
 
     def __init__(self, load, alpha, mu_s, mu_f, load_model):
-        require(load_model in LOAD_MODELS, unknown("load_model", load_model, LOAD_MODELS))
+        require_known("load_model", load_model, LOAD_MODELS)
         mu = np.stack(np.broadcast_arrays(mu_s, mu_f))[..., None].astype(float)
         require(bool((mu > 0).all()), f"rates are > 0, got mu_s={mu_s}, mu_f={mu_f}")
         # The integrand e^x (1 - R(e^x)) is analytic for |Im x| < pi/2: the error falls as e^{-pi^2 / step}.

@@ -98,7 +98,13 @@ def bibd_weight(load: float, intersection: float, survivors):
     >>> bibd_weight(3, 1, [1, 5])
     array([1.        , 0.42857143])
     """
-    return load / (load + intersection * (np.asarray(survivors) - 1))
+    m = np.asarray(survivors)
+    require(
+        bool((m >= 1).all()) and 0 <= intersection <= load and 0 < load < np.inf,
+        f"weights need m >= 1 survivors and 0 <= lambda <= l, l > 0, got m={m.tolist()}, l={load}, "
+        f"lambda={intersection}",
+    )
+    return load / (load + intersection * (m - 1))
 
 
 def bibd_error(code, s):
@@ -135,6 +141,9 @@ def design_error(n: int, redundancy: int, s):
     >>> design_error(16, 6, [4, 8]).round(4)
     array([0.0357, 0.1   ])
     """
+    require(
+        1 <= redundancy <= n and n >= 2, f"a design needs 1 <= r <= n and n >= 2, got n={n}, r={redundancy}"
+    )
     gamma = (n - redundancy) / (redundancy * (n - 1))
     return _fraction_bound(gamma, n, s)
 
@@ -337,6 +346,10 @@ def spectral_bound(n: int, k: int, redundancy: float, sigma2_squared: float, s):
     >>> spectral_bound(16, 16, 6, 4, [4, 8]).round(4)
     array([0.0357, 0.1   ])
     """
+    require(
+        k >= 1 and redundancy > 0 and 0 <= sigma2_squared < np.inf,
+        f"the spectral bound needs k >= 1, r > 0, sigma2^2 >= 0, got k={k}, r={redundancy}, sigma2^2={sigma2_squared}",
+    )
     return _fraction_bound(sigma2_squared * n / (k * redundancy**2), n, s)
 
 
@@ -368,7 +381,8 @@ def soft_smallest_mu(n: int, rho):
     >>> soft_smallest_mu(20, [0.375, 0.4]).round(6)
     array([0.128947, 0.147368])
     """
-    x = n * np.asarray(rho, dtype=float)
+    rho = _density(n, rho)
+    x = n * rho
     t = np.floor(x)
     return t * (2 * x - t - 1) / (n * (n - 1))
 
@@ -387,6 +401,13 @@ def soft_paper_smallest_mu(n: int, rho):
     ... )
     (0.36842, 0.34386)
     """
-    rho = np.asarray(rho, dtype=float)[..., None]
+    rho = _density(n, rho)[..., None]
     w = np.arange(1, n)
     return np.maximum(rho * (w - 1) / (n - 1), rho - w * (1 - rho) / (n - 1)).min(-1)
+
+
+def _density(n: int, rho) -> np.ndarray:
+    rho = np.asarray(rho, dtype=float)
+    inside = n >= 2 and bool(((rho >= 0) & (rho <= 1)).all())
+    require(inside, f"a Soft BIBD needs n >= 2 and densities 0 <= rho <= 1, got n={n}, rho={rho.tolist()}")
+    return rho

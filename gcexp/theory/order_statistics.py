@@ -40,6 +40,9 @@ def shifted_exponential(k: int, n: int, shift: float = 0.0, mean: float = 1.0) -
     3.12881
     """
     _place(k, n)
+    require(
+        0 <= shift < inf and 0 <= mean < inf, f"times need shift, mean >= 0, got shift={shift}, mean={mean}"
+    )
     return shift + mean * sum(1 / j for j in range(n - k + 1, n + 1))
 
 
@@ -66,6 +69,10 @@ def pareto(k: int, n: int, scale: float = 1.0, shape: float = 2.0) -> float:
     (1.4612, inf)
     """
     _place(k, n)
+    require(
+        0 < scale < inf and shape > 0,
+        f"a Pareto law needs scale, shape > 0, got scale={scale}, shape={shape}",
+    )
     if n - k + 1 <= 1 / shape:
         return inf
     rising = lgamma(n + 1) - lgamma(n + 1 - 1 / shape)

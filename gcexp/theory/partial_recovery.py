@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gcexp.errors import require, unknown
+from gcexp.errors import require, require_known
 from gcexp.theory import order_statistics
 
 #: Section VIII: law of the random time, and whether it is added to the work (data) or multiplies it (server).
@@ -74,6 +74,7 @@ def rho(n: int, s: int, y: int) -> Fraction:
     Fraction(3, 10)
     """
     require(0 <= y <= n, f"rho needs 0 <= y <= n, got n={n}, y={y}")
+    require(0 <= s <= n, f"rho needs 0 <= s <= n, got n={n}, s={s}")
     return Fraction(choose(s, y), comb(n, y))
 
 
@@ -152,6 +153,10 @@ def convex_bound(total: int, k: int, n: int, s: int) -> int:
     >>> convex_bound(total=20, k=10, n=5, s=3)
     30
     """
+    require(
+        k >= 1 and 0 <= total <= k * n and 0 <= s <= n,
+        f"the bound needs k >= 1, 0 <= total <= k n and 0 <= s <= n, got total={total}, k={k}, n={n}, s={s}",
+    )
     y = total // k
     return (k * (y + 1) - total) * choose(n - y, s - y) + (total - k * y) * choose(n - y - 1, s - y - 1)
 
@@ -222,7 +227,7 @@ def t_design(n: int, t: int, size: int, index: int) -> Cost:
     k = Fraction(index * comb(n, t), choose(size, t) or 1)
     m = k * size / n
     require(
-        1 <= t <= size <= n and k.denominator == m.denominator == 1,
+        1 <= t <= size <= n and index >= 1 and k.denominator == m.denominator == 1,
         f"no {t}-({n},{size},{index}) design: it would have {k} blocks, {m} on each point",
     )
     return Cost(int(k), int(m), Fraction(size, n))
@@ -273,6 +278,10 @@ def intermediate_misses(n: int, s: int, x: int, y: int) -> int:
     >>> intermediate_misses(5, 3, 2, 3), intermediate_misses(5, 4, 2, 3)
     (2, 6)
     """
+    require(
+        1 <= x <= y <= n and 0 <= s <= n,
+        f"intermediate assignments need 1 <= x <= y <= n and 0 <= s <= n, got n={n}, s={s}, x={x}, y={y}",
+    )
     return x * choose(s - y + x, x) // gcd(x, y)
 
 
@@ -581,6 +590,7 @@ def cycle_unions(n: int, least: int = 2) -> list[np.ndarray]:
     >>> len(cycle_unions(6)), cycle_unions(3)[0].astype(int).tolist()
     (4, [[1, 1, 0], [0, 1, 1], [1, 0, 1]])
     """
+    require(n >= 1 and least >= 2, f"cycles need n >= 1 and least >= 2, got n={n}, least={least}")
 
     def parts(total: int, smallest: int) -> Iterator[tuple[int, ...]]:
         if total == 0:
@@ -604,11 +614,11 @@ def cycle_unions(n: int, least: int = 2) -> list[np.ndarray]:
 
 
 def _model(model: str, law: dict[str, float]) -> tuple[str, str]:
-    require(model in MODELS, unknown("model", model, MODELS))
+    require_known("model", model, MODELS)
     distribution, scaling = MODELS[model]
     allowed = ("scale", "shape") if distribution == "pareto" else ("shift", "mean")
     for key in law:
-        require(key in allowed, unknown(f"parameter of model {model}", key, allowed))
+        require_known(f"parameter of model {model}", key, allowed)
     return distribution, scaling
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, permutations, product
@@ -26,7 +25,7 @@ from gcexp.codes.uncoded import Uncoded
 from gcexp.delays.distributions import ShiftedExponential
 from gcexp.delays.epochs import Epochs
 from gcexp.errors import DecodingError, ParameterError
-from gcexp.schemes import Decodable, Scheme
+from gcexp.schemes import Decodable, Restart, Scheme
 from gcexp.seeding import rng
 from gcexp.theory import adaptive as theory
 from gcexp.timeline import simulate
@@ -315,6 +314,10 @@ def test_where_ungrouped_codes_end():
     for d in (4, 5):  # fewer rounds help
         fewer = Adaptive(20, d, rounds=d, search_seeds=4)
         assert residual(fewer, heard_without(fewer, d - 1)[:100]) < 1e-7
+    with pytest.raises(ParameterError, match="rounding leaves nothing .* such as rounds=5, or groups"):
+        Adaptive(7, 5, search_seeds=4)
+    with pytest.raises(ParameterError, match="n \\* rounds <= 800 rows, got n=40, rounds=60"):
+        Adaptive(40, 6)
     grouped = GroupedAdaptive(20, 4)
     assert grouped.decode(grouped.messages[None]).residual[0] < 1e-12
 
@@ -669,25 +672,6 @@ def test_chance_of_no_or_too_many_stragglers():
 
 
 # --- section 4: simulation --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Restart:
-    """Wait for the epoch in which every quorum is met, priced by a table; see `theory.prices`."""
-
-    first: tuple[float, ...]
-    later: tuple[float, ...]
-    lost: tuple[float, float]
-
-    def stop(self, code, arrive):
-        epoch, heard = Decodable().stop(code, arrive)
-        left = np.zeros(epoch.shape, dtype=int)
-        for quorum in code.quorums:
-            there = heard[..., quorum.index] > 0
-            last = np.where(there, arrive(1)[..., quorum.index], -1).max(-1) == epoch
-            left = np.maximum(left, np.where(last, (~there).sum(-1), 0))
-        again = self.lost[0] + (epoch - 1) * self.lost[1] + np.array(self.later)[left]
-        return np.where(epoch == 0, np.array(self.first)[left], again), heard
 
 
 @cache

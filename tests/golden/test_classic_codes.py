@@ -154,6 +154,31 @@ def test_accuracy(code, worst):
     assert code.decode(heard).residual.max() < worst
 
 
+@pytest.mark.parametrize(
+    ("n", "s"),
+    [(10, 2), (20, 4), (50, 5), (100, 10), (200, 20), (400, 40), (10, 4), (15, 9), (20, 2), (30, 5)],
+)
+def test_cyclic_repetition_is_accurate(n, s):
+    """Benchmark B1's sizes and patterns, and the papers': below 1e-10 without the help of rounding."""
+    draw, heard = np.random.default_rng(1), np.ones((200 + n, n), dtype=int)
+    for row in heard[:200]:
+        row[draw.choice(n, s, replace=False)] = 0
+    for i, row in enumerate(heard[200:]):  # a run of neighbours from everywhere
+        row[(i + np.arange(s)) % n] = 0
+    code = CyclicRepetition(n, s)
+    assert np.abs(code.weights(heard) @ code.encoding - 1).max() < 1e-10
+    decoding = code.decode(heard)
+    assert (decoding.coefficients == 1).all() and decoding.residual.max() < 1e-10
+
+
+@pytest.mark.parametrize(("n", "s"), [(20, 9), (30, 15), (30, 19)])
+def test_rare_sets_of_cyclic_repetition_and_a_better_conditioned_code(n, s):
+    heard = random_survivors(n, s, 20_000).astype(int)
+    worst = CyclicRepetition(n, s).decode(heard).residual.max()
+    assert 1e-11 < worst < 1e-8
+    assert ReedSolomon(n, s).decode(heard).residual.max() < 1e-11
+
+
 def test_where_rounding_wins_there_is_an_error_never_silence():
     run = np.arange(101)[None] >= 10
     with pytest.raises(DecodingError, match="did not decode"):

@@ -143,6 +143,14 @@ def test_repetition_curve():
     worst, mean = worst_and_mean(plain(frc_matrix(12, 8, 3)))
     np.testing.assert_allclose(worst, expected, atol=1e-9)
     np.testing.assert_allclose(mean, [theory.frc_mean_error(12, 3, s) for s in range(13)], atol=1e-9)
+    code = FractionalRepetition(12, 3, k=8)
+    np.testing.assert_array_equal(code.encoding.toarray().T, frc_matrix(12, 8, 3))
+    assert (code.load == 2).all() and code.length == 1
+    decoded = [code.decode(heard.astype(int)).error.max() for heard in by_size(12)]
+    np.testing.assert_array_equal(decoded, expected)
+    for n, k, d in ((12, 7, 3), (12, 0, 3)):
+        with pytest.raises(ParameterError, match=f"the n/d = 4 groups divide, got k={k}"):
+            FractionalRepetition(n, d, k=k)
     assert theory.frc_mean_error(12, 3, 5) == pytest.approx(0.0454545, abs=5e-8)
     assert theory.frc_error(4, 2, 7 / 3) == 0.5 and theory.frc_error(4, 2, 5 / 3) == 0  # real arguments
 
@@ -402,6 +410,22 @@ def test_selection_keeps_the_best():
     assert means == sorted(means, reverse=True)
 
 
+@pytest.mark.parametrize("decoder", ["optimal", "constant"])
+def test_rescaled_coefficients_have_mean_one(decoder):
+    """(h), `rescale: none | unit_mean`: the direction stays, and what nobody sent no longer shortens the step."""
+    plain_code = SoftBIBD(7, 9, 2.5, decoder=decoder, seed=3)
+    code = SoftBIBD(7, 9, 2.5, decoder=decoder, rescale="unit_mean", seed=3)
+    assert code.promise == "linear" and (code.encoding != plain_code.encoding).nnz == 0
+    heard = every(7)
+    before, c = plain_code.decode(heard).coefficients, code.decode(heard).coefficients
+    mean = before.mean(1, keepdims=True)
+    some = mean[:, 0] > 0  # not where nobody, or only workers without a partition, were heard
+    assert 100 < some.sum() < 128 and mean[some].min() < 0.5
+    np.testing.assert_allclose(c[some], before[some] / mean[some], atol=1e-9)
+    np.testing.assert_allclose(c[some].mean(1), 1, atol=1e-9)
+    assert not c[~some].any()
+
+
 def test_empty_workers_and_rows_stay():
     law = weight_law(4, 0.25, 0.2)
     assert law[0] > 0.1
@@ -421,6 +445,7 @@ def test_empty_workers_and_rows_stay():
         ({"intersection": 3.5}, "needs 1 <= intersection <= 3, got 3.5"),
         ({"n": 1}, "n >= 2 and k >= 1, got n=1"),
         ({"decoder": "optimum"}, "did you mean 'optimal'"),
+        ({"rescale": "unit"}, "did you mean 'unit_mean'"),
         ({"select": "best"}, "unknown select 'best'"),
         ({"select": "best_worst", "realisations": 3}, "needs realisations >= 1 and s"),
         ({"realisations": 3}, "select=first takes realisations=1"),

@@ -5,8 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gcexp.codes import Code, CyclicRepetition, Quorum, arcs
-from gcexp.errors import DecodingError, ParameterError
+from gcexp import errors
+from gcexp.codes import (
+    BlockDesign,
+    Code,
+    CyclicMDS,
+    CyclicRepetition,
+    DirectSum,
+    Quorum,
+    SoftBIBD,
+    StochasticGradientCode,
+    arcs,
+)
+from gcexp.errors import DecodingError, ParameterError, require_known
 
 
 def test_arcs_wrap_around():
@@ -232,3 +243,115 @@ def test_decode_refuses(heard, message):
 def test_encode_refuses_what_is_not_finite(bad):
     with pytest.raises(ParameterError, match="NaN"):
         Code(np.eye(2)).encode([[1.0], [bad]])
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [[["a"] * 2] * 2, [[1, 2], [3]], None, {1: 2}, np.ones((2, 2)) * 1j],
+    ids=lambda bad: type(bad).__name__,
+)
+def test_encode_refuses_what_is_no_real_number(bad):
+    """Complex gradients too: their imaginary part would be lost."""
+    with pytest.raises(ParameterError, match="^gradients"):
+        Code(np.eye(2)).encode(bad)
+
+
+def test_ragged_patterns_are_one_sentence():
+    with pytest.raises(ParameterError, match="heard: an array of numbers is wanted, got list"):
+        Code(np.eye(2)).decode([[1, 0], [1]])
+
+
+# --- combine --------------------------------------------------------------------------------------------------
+
+
+def test_silent_workers_messages_may_hold_anything():
+    """A buffer that nobody filled: 0 times NaN is NaN, and must not reach the answer."""
+    code, g = CyclicRepetition(5, 2), np.random.default_rng(0).standard_normal((5, 4))
+    sent, decoding = code.encode(g), code.decode([1, 0, 1, 1, 0])
+    sent[1], sent[4] = np.nan, np.inf
+    np.testing.assert_allclose(code.combine(sent, decoding.weights[0]), g.sum(0), atol=1e-12)
+    sent[0, 2] = np.nan
+    with pytest.raises(ParameterError, match="received messages hold NaN"):
+        code.combine(sent, decoding.weights[0])
+
+
+def test_combine_refuses_other_shapes():
+    code = CyclicRepetition(5, 2)
+    sent, weights = code.encode(np.ones((5, 3))), code.decode([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]]).weights
+    with pytest.raises(ParameterError, match=r"\(M, length\) with M=5, .* got shape \(3, 3\)"):
+        code.combine(sent[:3], weights[0])  # only what was received
+    for some in (weights, weights[0, :, :3]):
+        with pytest.raises(ParameterError, match=r"the weights of one pattern, .* = \(1, 5\), got shape"):
+            code.combine(sent, some)
+
+
+def test_combine_wants_both_parts_of_complex_messages():
+    code = CyclicMDS(5, 2)
+    with pytest.raises(ParameterError, match="complex numbers here, got float64"):
+        code.combine(code.encode(np.ones((5, 3))).real, code.decode(code.messages).weights[0])
+
+
+# --- below the quorum -----------------------------------------------------------------------------------------
+
+
+def test_a_part_that_is_met_is_whole_though_another_is_not():
+    """Or `recovered`, which counts ones, would miss what rounding left at 1 - 1e-16."""
+    part = CyclicRepetition(7, 3)
+    for code in (DirectSum([part, part]), DirectSum([part, BlockDesign(7, "pg-2-2")])):
+        heard = np.ones((1, 14), dtype=int)
+        heard[0, [0, 2, 5, 8, 9, 10, 11]] = 0  # three of the first part, four of the second
+        raw = (code.weights(heard).reshape(1, 14) @ code.encoding)[0, :7]
+        assert (raw != 1).any() and np.allclose(raw, 1)
+        decoding = code.decode(heard)
+        assert (decoding.coefficients[0, :7] == 1).all() and 0.5 <= decoding.recovered[0] < 1
+
+
+# --- parameters of any family ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: CyclicRepetition(n=2.5, s=1), "CyclicRepetition: n is a whole number, got 2.5"),
+        (lambda: CyclicRepetition("10", 2), "CyclicRepetition: n is a whole number, got '10'"),
+        (lambda: CyclicRepetition(5, s=None), "CyclicRepetition: s is a whole number, got None"),
+        (lambda: CyclicRepetition(5, True), "CyclicRepetition: s is a whole number, got True"),
+        (lambda: SoftBIBD(7, 7, "3"), "SoftBIBD: d is a number, got '3'"),
+        (lambda: SoftBIBD(7, 7, 3, s=1.5), "SoftBIBD: s is a whole number, got 1.5"),
+        (lambda: CyclicRepetition(n=10**6, s=2), "CyclicRepetition does not fit into memory: .* TiB"),
+        (lambda: BlockDesign(-1, "pg-2-2"), "pg-2-2 has 7 workers, got n=-1"),
+    ],
+)
+def test_parameters_are_checked_by_their_annotations(make, sentence):
+    with pytest.raises(ParameterError, match=sentence):
+        make()
+
+
+def test_numbers_of_numpy_are_numbers():
+    code = CyclicRepetition(np.int64(5), np.int32(2))
+    assert type(code.s) is int and repr(code).startswith("CyclicRepetition(n=5, s=2")
+    assert BlockDesign(np.int64(7), "pg-2-2").n == 7
+    assert SoftBIBD(7, 7, np.float64(2.5), s=None).s is None
+    assert StochasticGradientCode(3, (1, 2, 2), 0.1).load.sum() == 5  # not a plain number: left to the family
+
+
+def test_families_from_outside_are_checked_too():
+    class Mine(Code):
+        def __init__(self, n: int, scale: float | None = None):
+            super().__init__(np.eye(n), recovers=0)
+
+    assert Mine(2, None).n == 2
+    with pytest.raises(ParameterError, match="Mine: scale is a number, got 'x'"):
+        Mine(2, "x")
+    with pytest.raises(TypeError, match="unexpected keyword"):  # as everywhere in Python
+        Mine(2, size=3)
+
+
+def test_the_nearest_name_is_looked_for_only_where_one_is_wrong(monkeypatch):
+    with pytest.raises(ParameterError, match="unknown mask 'cyclik'; did you mean 'cyclic'"):
+        require_known("mask", "cyclik", ("cyclic", "spread"))
+    with pytest.raises(ParameterError, match="unknown construction"):
+        CyclicRepetition(5, 2, construction=[])  # not hashable, and no name
+    monkeypatch.delattr(errors, "unknown")
+    require_known("mask", "cyclic", ("cyclic", "spread"))
+    CyclicRepetition(5, 2)

@@ -73,3 +73,9 @@ def test_combine_takes_tensors(code):
     np.testing.assert_allclose(code.combine(torch.from_numpy(sent).to(single), weights), answer, atol=0.2)
     with pytest.raises(ParameterError, match="messages require grad"):
         code.combine(torch.from_numpy(sent).requires_grad_(), weights)
+
+
+@each_code
+def test_complex_gradients_are_refused(code):
+    with pytest.raises(ParameterError, match="gradients are real"):
+        code.encode(torch.ones(code.k, 3, dtype=torch.complex64))

@@ -225,6 +225,14 @@ def test_erasure_head_composes():
     assert np.isin(timeline.coefficients, (0, 1)).all() and recovered.min() >= 0.6 and recovered.max() == 1
 
 
+def test_erasure_head_loses_something_as_it_stands():
+    """Not with groups larger than s: they all answer before n-s workers do, and the preset would be exact."""
+    scheme = conf.build_scheme(conf.compose(["scheme=erasure_head"]))
+    timeline = simulate(scheme, ShiftedExponential(shift=1.0).draw(seeds=(0,), iterations=200, n=10))
+    recovered = timeline.coefficients.mean(1)[timeline.pattern]
+    assert 0.5 < recovered.mean() < 1 and recovered.max() == 1
+
+
 # --- incremental elimination ---------------------------------------------------------------------------------
 
 
