@@ -45,6 +45,11 @@ def fake(package, measure, monkeypatch):
     return rows
 
 
+def test_every_benchmark_can_be_run(package):
+    for module in package.REGISTRY.values():
+        assert callable(importlib.import_module(module).run)
+
+
 def test_every_registered_module_says_what_it_measures(package):
     for id, name in package.REGISTRY.items():
         found = importlib.util.find_spec(name)
