@@ -23,10 +23,10 @@ ARITHMETICS = ("float64", "extended")
 PASSES = {"float64": 2, "extended": 5}  # solve, then refine
 MOST_PATTERNS = 500  # on which a drawn E is judged, per number of stragglers: all up to here, else a sample
 MOST_EXACT_ROWS = 48  # of a structured or given E
-MOST_ROWS = (
-    800  # of a drawn E with n > d; no code near this size decodes with more than one round per unit of load
-)
-HOPELESS = 1e3  # three draws that are all worse end the search
+#: Rows of a drawn E with n > d, at most: no code near this size decodes with more than one round per unit of load.
+MOST_ROWS = 800
+#: Three draws that are all worse end the search.
+HOPELESS = 1e3
 E_BITS = 20  # a drawn E is rounded to multiples of 2^-20, so that its products with short numbers are exact
 
 

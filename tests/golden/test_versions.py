@@ -31,7 +31,7 @@ from gcexp.training import train
     ],
 )
 def test_timeline_version(overrides, durations, coefficients):
-    assert conf.VERSIONS["timeline"] == 1
+    assert conf.VERSIONS["timeline"] == 2
     config = conf.compose([*overrides, "iterations=6", "seeds=0-1"])
     timeline = simulated(config, length_of(config))
     assert np.allclose(timeline.duration.sum(1), durations, rtol=1e-12)
