@@ -14,8 +14,8 @@ import numpy as np
 from benchmarks.measure import Row, median_cpu
 from gcexp.codes import CyclicRepetition
 from gcexp.delays import ShiftedExponential
-from gcexp.patterns import distinct
 from gcexp.schemes import Fastest, Scheme
+from gcexp.schemes.survivors import distinct
 from gcexp.timeline import simulate
 
 N, S, ROUNDS = 256, 15, 1000

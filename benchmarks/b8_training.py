@@ -1,6 +1,6 @@
 """B8: one training step of the simulated cluster, MNIST perceptron 784-25-10, 60000 rows, full batch.
 
-Work: `gcexp.training.train` as the workflow calls it, a few steps, divided by their number: look up the coefficients of
+Work: `gcexp.tasks.training.train` as the workflow calls it, a few steps, divided by their number: look up the coefficients of
 the iteration's pattern, one weighted gradient, optimiser, check for finite parameters. The problem is bound to its data
 beforehand, scores are empty and parameters are kept only once: evaluation and verification are excluded. Timelines are
 made beforehand too.
@@ -33,8 +33,8 @@ from gcexp.errors import UserError
 from gcexp.schemes import Fastest, Scheme
 from gcexp.tasks import GradientDescent
 from gcexp.tasks.mlp import MultilayerPerceptron
+from gcexp.tasks.training import train
 from gcexp.timeline import simulate
-from gcexp.training import train
 
 STEPS = 3  # in one sample
 RATE = 0.5

@@ -13,7 +13,7 @@ import numpy as np
 
 from gcexp.errors import UserError, require
 from gcexp.files import written
-from gcexp.patterns import distinct
+from gcexp.schemes.survivors import distinct
 
 if TYPE_CHECKING:  # a job that only reads a timeline loads no codes
     from gcexp.delays import Draws

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gcexp.errors import UserError, require, unknown
-from gcexp.given import fill
+from gcexp.schema import fill
 
 Scale = Literal["linear", "log"]
 Width = Literal["single", "wide"]

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gcexp import markdown
 from gcexp.errors import UserError, unknown
-from gcexp.figures import rows
+from gcexp.figures import markdown, rows
 from gcexp.figures.plots import TablePlot
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import numpy as np
 
 from gcexp.codes import Code
 from gcexp.errors import require
-from gcexp.patterns import distinct
 from gcexp.schemes.arrivals import Arrivals
+from gcexp.schemes.survivors import distinct
 from gcexp.schemes.waiting import Decodable, Fastest
 
 _CLOSE = 1e-9  # a coefficient this close to 0 or 1 is 0 or 1

@@ -19,11 +19,11 @@ import pytest
 import yaml
 
 import gcexp.codes
-from gcexp import catalogue
 from gcexp.codes import Code
 from gcexp.codes.base import RESIDUAL_BOUND
-from gcexp.config import option_file, options
+from gcexp.command import catalogue
 from gcexp.errors import ParameterError
+from gcexp.run.options import option_file, options
 
 CONFIGS = [
     option_file("code", option) for option in options("code")

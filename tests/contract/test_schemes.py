@@ -13,13 +13,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gcexp import config as conf
-from gcexp import jobs
 from gcexp import timeline as timeline_module
 from gcexp.codes.base import RESIDUAL_BOUND
-from gcexp.config import option_file, options
 from gcexp.delays import Draws
 from gcexp.errors import UserError
+from gcexp.run import stages
+from gcexp.run.build import build, locate
+from gcexp.run.compose import compose
+from gcexp.run.options import option_file, options, read_yaml
 from gcexp.schemes import Fewest, Restart
 from gcexp.timeline import Game
 
@@ -35,7 +36,7 @@ def delay_for(config: dict) -> list[str]:
     """A delay model that suits: states for a placement, counts of epochs for restarts."""
     if config.get("placement") is not None:
         return ["delay=markov"]
-    if issubclass(conf.locate(config["wait"]["_target_"], "wait"), Restart):
+    if issubclass(locate(config["wait"]["_target_"], "wait"), Restart):
         return ["delay=epochs", "delay.p=0.3"]
     return ["delay=pareto", "delay.persistence=1"]
 
@@ -43,12 +44,12 @@ def delay_for(config: dict) -> list[str]:
 @cache
 def run(*overrides: str) -> SimpleNamespace:
     """A run as a job makes it: its config, its timeline, and the scheme and draws of each part."""
-    config = conf.compose([*overrides, *delay_for(conf.compose(list(overrides))), *LENGTH])
+    config = compose([*overrides, *delay_for(compose(list(overrides))), *LENGTH])
     parts = []
     with pytest.MonkeyPatch.context() as patch:
         inner = timeline_module.simulate
         patch.setattr(timeline_module, "simulate", lambda *given: parts.append(given) or inner(*given))
-        timeline = jobs.simulated(config, jobs.length_of(config))
+        timeline = stages.simulated(config, stages.length_of(config))
     return SimpleNamespace(config=config, timeline=timeline, parts=parts)
 
 
@@ -57,7 +58,7 @@ CODES = {Restart: ["scheme=agc"], Fewest: ["scheme=lb"]}
 
 
 def waiting(rule: str) -> SimpleNamespace:
-    kind = conf.locate(conf.read_yaml(option_file("wait", rule))["_target_"], "wait")
+    kind = locate(read_yaml(option_file("wait", rule))["_target_"], "wait")
     return run(*CODES.get(kind, []), f"wait={rule}")
 
 
@@ -69,7 +70,7 @@ def test_preset_says_what_it_is(preset):
     text = option_file("scheme", preset).read_text()
     first, second = text.splitlines()[:2]
     assert first == "# @package _global_" and second.startswith("# ") and len(second) > 20
-    assert isinstance(conf.compose([f"scheme={preset}"])["exact"], bool)
+    assert isinstance(compose([f"scheme={preset}"])["exact"], bool)
 
 
 @each_scheme
@@ -145,8 +146,8 @@ def test_equal_runs_have_equal_bits(preset):
 def test_seeds_are_independent_runs(preset):
     """A seed's iterations do not depend on the seeds beside it, and seeds differ."""
     both = run(f"scheme={preset}")
-    config = conf.compose([f"scheme={preset}", *delay_for(both.config), LENGTH[0], f"seeds={SEEDS[1]}"])
-    alone = jobs.simulated(config, jobs.length_of(config))
+    config = compose([f"scheme={preset}", *delay_for(both.config), LENGTH[0], f"seeds={SEEDS[1]}"])
+    alone = stages.simulated(config, stages.length_of(config))
     np.testing.assert_array_equal(alone.duration[0], both.timeline.duration[1])
     for field in ("patterns", "coefficients"):
         np.testing.assert_array_equal(
@@ -159,7 +160,7 @@ def test_seeds_are_independent_runs(preset):
 def test_draws_know_no_scheme(preset):
     """Common random numbers: every scheme with as many workers prices the same draws."""
     found = run(f"scheme={preset}")
-    delay, n = conf.build(found.config, "delay"), found.config["n"]
+    delay, n = build(found.config, "delay"), found.config["n"]
     assert [seed for _, draws in found.parts for seed in draws.seeds] == list(SEEDS)
     for _, draws in found.parts:
         same_draws(draws, delay.draw(draws.seeds, ITERATIONS, n))
@@ -171,11 +172,11 @@ def test_the_job_checks_the_declaration(preset, tmp_path):
     found = run(f"scheme={preset}")
     config = found.config | {"exact": True}
     if (found.timeline.coefficients == 1).all():
-        jobs.run_timeline(config, tmp_path / "timeline.npz")
+        stages.run_timeline(config, tmp_path / "timeline.npz")
         assert (tmp_path / "timeline.npz").is_file()
     else:
         with pytest.raises(UserError, match="declares exact: true"):
-            jobs.run_timeline(config, tmp_path / "timeline.npz")
+            stages.run_timeline(config, tmp_path / "timeline.npz")
 
 
 @pytest.mark.parametrize("preset", ["agc", "g_agc", "cgc", "g_cgc", "uncoded"])
@@ -194,8 +195,8 @@ def test_presets_of_the_restart_model(preset):
 
 @each_wait
 def test_wait_names_every_parameter(rule):
-    text, values = option_file("wait", rule).read_text(), conf.read_yaml(option_file("wait", rule))
-    kind = conf.locate(values.pop("_target_"), "wait")
+    text, values = option_file("wait", rule).read_text(), read_yaml(option_file("wait", rule))
+    kind = locate(values.pop("_target_"), "wait")
     assert text.startswith("# ") and inspect.getdoc(kind)
     assert set(values) == set(inspect.signature(kind).parameters)
 
@@ -207,7 +208,7 @@ def test_wait_runs(rule):
     assert np.isfinite(timeline.duration).all() and (timeline.duration > 0).all()
     assert timeline.patterns.any() and timeline.coefficients.any()
     wait = found.parts[0][0].wait
-    assert wait == pickle.loads(pickle.dumps(wait)) == conf.build(found.config, "wait")
+    assert wait == pickle.loads(pickle.dumps(wait)) == build(found.config, "wait")
 
 
 @each_wait
@@ -253,10 +254,10 @@ each_model = pytest.mark.parametrize(
 
 def built(model: str, more: list[str]):
     """The model; where its unit of work is a share of n by default, the unit is set, since n varies here."""
-    config = conf.compose([f"delay={model}", *more])
+    config = compose([f"delay={model}", *more])
     if "pieces" in config["delay"]:
-        config = conf.compose([f"delay={model}", *more, "delay.pieces=10"])
-    return conf.build(config, "delay")
+        config = compose([f"delay={model}", *more, "delay.pieces=10"])
+    return build(config, "delay")
 
 
 def prices(draws: Draws) -> np.ndarray:
@@ -274,8 +275,8 @@ def same_draws(one: Draws, other: Draws, part: tuple = (...,)) -> None:
 
 @each_delay
 def test_delay_names_every_parameter(model):
-    text, values = option_file("delay", model).read_text(), conf.read_yaml(option_file("delay", model))
-    kind = conf.locate(values.pop("_target_"), "delay")
+    text, values = option_file("delay", model).read_text(), read_yaml(option_file("delay", model))
+    kind = locate(values.pop("_target_"), "delay")
     assert text.startswith("# ") and inspect.getdoc(kind)
     assert set(values) == set(inspect.signature(kind).parameters)
 

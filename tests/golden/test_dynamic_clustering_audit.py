@@ -16,7 +16,7 @@ from scipy.integrate import quad
 
 from gcexp.analysis.dynamic_clustering import Setting, iteration_times, matrices, placement
 from gcexp.codes.clustered import Clustered
-from gcexp.config import read_yaml
+from gcexp.run.options import read_yaml
 from gcexp.schemes.placement import Best, Greedy, cluster_matrix, home, membership
 from gcexp.schemes.scheme import Scheme
 from gcexp.schemes.waiting import Decodable

@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gcexp import config as conf
-from gcexp import jobs
-from gcexp.assemble import timing
 from gcexp.codes import CyclicRepetition, Uncoded
+from gcexp.command.single_run import run
 from gcexp.errors import ParameterError, UserError
-from gcexp.plan import _run
+from gcexp.report.figurefile import _run
+from gcexp.report.table import timing
+from gcexp.run import stages
+from gcexp.run.build import build, build_scheme
+from gcexp.run.compose import compose
+from gcexp.run.options import conf_dir
 from gcexp.schemes import Fewest
-from gcexp.single import run
 from gcexp.theory.dynamic_clustering import lower_bound_durations
 
 SETTING = [
@@ -28,21 +30,21 @@ KEYS = {"n": 12, "code.clusters": 4, "code.d": 2, "delay": "markov", "delay.init
 
 
 def test_durations_are_the_bound():
-    config = conf.compose(["scheme=lb", *SETTING])
-    drawn = conf.build(config, "delay").draw((0, 1, 2, 3), 60, 12)
-    found = jobs.simulated(config, jobs.length_of(config)).duration
+    config = compose(["scheme=lb", *SETTING])
+    drawn = build(config, "delay").draw((0, 1, 2, 3), 60, 12)
+    found = stages.simulated(config, stages.length_of(config)).duration
     np.testing.assert_array_equal(found, lower_bound_durations(drawn.arrival(2 / 12, 1), 4, 2))
     others = ["scheme=gc_sc"], ["scheme=gc_dc", "placement.memberships=2"]
     for other in others:
-        config = conf.compose([*other, *SETTING])
-        assert (found <= jobs.simulated(config, jobs.length_of(config)).duration).all()
+        config = compose([*other, *SETTING])
+        assert (found <= stages.simulated(config, stages.length_of(config)).duration).all()
 
 
 def test_a_timings_figure_has_its_times_alone(tmp_path, monkeypatch):
-    monkeypatch.setenv("GCEXP_CONF", str(conf.conf_dir()))
+    monkeypatch.setenv("GCEXP_CONF", str(conf_dir()))
     monkeypatch.chdir(tmp_path)
     planned = _run(KEYS | {"scheme": "lb", "iterations": 60, "seeds": 4})
-    jobs.run_timeline(planned.config, tmp_path / planned.timeline)
+    stages.run_timeline(planned.config, tmp_path / planned.timeline)
     table = timing(planned)
     assert table["mean_iteration_time_s"].gt(0).all() and len(table) == 4
     assert table.filter(like="recovered").isna().all().all()
@@ -55,11 +57,11 @@ def test_no_task_takes_it(tmp_path):
     with pytest.raises(UserError, match=sentence):
         run(["scheme=lb", *SETTING], tmp_path)
     with pytest.raises(UserError, match=sentence):
-        jobs.run_training(conf.compose(["scheme=lb", *SETTING]), tmp_path / "trajectory.npz", None)
+        stages.run_training(compose(["scheme=lb", *SETTING]), tmp_path / "trajectory.npz", None)
     assert not list(tmp_path.iterdir())
     for overrides in (["scheme=gc_sc", "bound=true"], ["scheme=gc_sc", "wait=fewest"]):
         with pytest.raises(UserError, match="the scheme declares bound"):
-            conf.build_scheme(conf.compose(overrides))
+            build_scheme(compose(overrides))
 
 
 @pytest.mark.parametrize(
@@ -73,6 +75,6 @@ def test_one_quorum_is_its_own_bound(code, sentence):
 
 
 def test_refuses_other_codes():
-    config = conf.compose(["scheme=cyclic_two_message", "n=10", "s=4"])
+    config = compose(["scheme=cyclic_two_message", "n=10", "s=4"])
     with pytest.raises(ParameterError, match="disjoint quorums and one message per worker"):
-        Fewest().stop(conf.build(config, "code"), lambda r=1: np.ones((1, 1, 10)))
+        Fewest().stop(build(config, "code"), lambda r=1: np.ones((1, 1, 10)))

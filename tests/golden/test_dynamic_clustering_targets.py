@@ -11,12 +11,12 @@ import pandas as pd
 import pytest
 
 from gcexp.analysis.dynamic_clustering import _dealt, iteration_times
-from gcexp.assemble import assemble
-from gcexp.claims import check
 from gcexp.codes.clustered import Clustered
 from gcexp.errors import UserError
 from gcexp.figures import draw, read_table, save, write_table
-from gcexp.plan import figure
+from gcexp.report.claims import check
+from gcexp.report.figurefile import figure
+from gcexp.report.table import assemble
 from gcexp.schemes.placement import cluster_matrix, greedy_clusters, membership
 
 SEEDS = 20

@@ -13,18 +13,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gcexp import config as conf
-from gcexp.assemble import scored
-from gcexp.claims import check
 from gcexp.data import Dataset, load, prepare
 from gcexp.data.readers import mixture
 from gcexp.figures import draw, read_table, write_table
-from gcexp.jobs import Length, simulated
-from gcexp.plan import figure
+from gcexp.report.claims import check
+from gcexp.report.figurefile import figure
+from gcexp.report.table import scored
+from gcexp.run.build import build, build_scheme
+from gcexp.run.compose import compose
+from gcexp.run.stages import Length, simulated
+from gcexp.run.verification import verify
 from gcexp.seeding import rng
 from gcexp.tasks.linear_regression import LinearRegression
-from gcexp.training import train
-from gcexp.verification import verify
+from gcexp.tasks.training import train
 
 TARGET = "dynamic_clustering_training"
 LABELS = ("GC", "GC-SC", "GC-DC, previous state", "GC-DC, perfect state")
@@ -57,8 +58,8 @@ def data(tmp_path_factory):
 @pytest.fixture(scope="module")
 def trajectory(data):
     """Training of the target, by the library, seed 0."""
-    task = conf.build(config("GC"), "task")
-    return train(task, conf.build(config("GC"), "optimizer"), data, (0,), (T,), progress=False)
+    task = build(config("GC"), "task")
+    return train(task, build(config("GC"), "optimizer"), data, (0,), (T,), progress=False)
 
 
 def small() -> Dataset:
@@ -88,7 +89,7 @@ def decoded(code, gradients, heard):
 def train_coded(config, data, task, seed, iterations):
     """Coded and uncoded training side by side: errors of gradients, of parameters and of losses, by iteration."""
     timeline = simulated(config, Length(iterations, None, (seed,)))
-    code, problem = conf.build_scheme(config, seed).code, task.problem(data, seed)
+    code, problem = build_scheme(config, seed).code, task.problem(data, seed)
     x, y = data.x_train.astype(np.float64), data.y_train
     plain, coded = problem.initial(), problem.initial()
     errors = []
@@ -111,7 +112,7 @@ def train_coded(config, data, task, seed, iterations):
 @pytest.mark.parametrize("label", LABELS)
 def test_coded_training_is_uncoded_training(label, data, trajectory):
     """Paper size, the schemes of the target, the first 100 iterations."""
-    task = conf.build(config(label), "task")
+    task = build(config(label), "task")
     errors, lost, theta = train_coded(config(label), data, task, 0, 100)
     assert (
         lost == (2 if label == "GC" else 10)
@@ -139,7 +140,7 @@ def test_coded_training_is_uncoded_training(label, data, trajectory):
 )
 def test_coded_training_is_uncoded_training_in_small(overrides, seed):
     """An eighth of the size, partitions of unequal size, both simulations, all 400 iterations."""
-    composed = conf.compose([*overrides, "delay=markov", "delay.initial_slow=4"])
+    composed = compose([*overrides, "delay=markov", "delay.initial_slow=4"])
     errors, lost, _ = train_coded(composed, small(), LinearRegression("small"), seed, T)
     assert lost.min() >= 1
     assert errors[:, :3].max() < 1e-8
@@ -148,10 +149,10 @@ def test_coded_training_is_uncoded_training_in_small(overrides, seed):
 @pytest.mark.parametrize("label", LABELS)
 def test_the_step_verify_sees_errors_below_the_specifications(label, data):
     """It runs in every workflow, on its own grid of iterations, and is content with 1e-6."""
-    task = replace(conf.build(config(label), "task"), verify_every=5)
+    task = replace(build(config(label), "task"), verify_every=5)
     timeline = simulated(config(label), Length(30, None, (0, 1)))
-    trained = train(task, conf.build(config(label), "optimizer"), data, (0, 1), (30, 30), progress=False)
-    found = verify(lambda seed: conf.build_scheme(config(label), seed).code, timeline, trained, task, data)
+    trained = train(task, build(config(label), "optimizer"), data, (0, 1), (30, 30), progress=False)
+    found = verify(lambda seed: build_scheme(config(label), seed).code, timeline, trained, task, data)
     assert found["passed"] and len(found["checks"]) == 12
     assert found["decoded_error"] < 1e-8 and found["weighted_error"] < 1e-12
 
@@ -230,8 +231,8 @@ def table(trajectory):
 def test_another_seed_trains_alike(data, trajectory):
     """The order of the samples is all that a seed changes, and the whole gradient does not depend on it."""
     other = train(
-        conf.build(config("GC"), "task"),
-        conf.build(config("GC"), "optimizer"),
+        build(config("GC"), "task"),
+        build(config("GC"), "optimizer"),
         data,
         (7,),
         (50,),

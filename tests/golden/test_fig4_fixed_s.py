@@ -6,17 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from gcexp import plan
-from gcexp.assemble import assemble
-from gcexp.claims import check
 from gcexp.data import prepare
-from gcexp.jobs import run_timeline, run_training, run_verification
+from gcexp.report import figurefile
+from gcexp.report.claims import check
+from gcexp.report.table import assemble
+from gcexp.run.run import seed_list
+from gcexp.run.stages import run_timeline, run_training, run_verification
 
 
 def test_mean_times_and_fractions_are_the_expected_ones(tmp_path, monkeypatch):
-    figure = plan.figure("partial_recovery_fig4_fixed_s_timing", "paper")
+    figure = figurefile.figure("partial_recovery_fig4_fixed_s_timing", "paper")
     assert all(run.config["delay"]["persistence"] == 1 for run in figure.runs)
-    assert min(run.iterations * len(plan.seed_list(run.seeds)) for run in figure.runs) >= 4000
+    assert min(run.iterations * len(seed_list(run.seeds)) for run in figure.runs) >= 4000
     monkeypatch.chdir(tmp_path)
     for run in figure.runs:
         run_timeline(run.config, Path(run.timeline))
@@ -33,11 +34,13 @@ def digits(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "label", [run.label for run in plan.figure("partial_recovery_fig4_fixed_s", "quick").runs]
+    "label", [run.label for run in figurefile.figure("partial_recovery_fig4_fixed_s", "quick").runs]
 )
 def test_the_true_path_gives_the_masked_gradient(label, digits, tmp_path, monkeypatch):
     """Check 17: encode, drop, decode in float64 against the weighted pass, for every scheme of the figure."""
-    (run,) = [run for run in plan.figure("partial_recovery_fig4_fixed_s", "quick").runs if run.label == label]
+    (run,) = [
+        run for run in figurefile.figure("partial_recovery_fig4_fixed_s", "quick").runs if run.label == label
+    ]
     config = run.config | {"iterations": 3, "horizon": None, "seeds": "0-1"}
     config["task"] = config["task"] | {"verify_every": 1}
     monkeypatch.chdir(digits)

@@ -13,7 +13,6 @@ from math import comb
 import numpy as np
 import pytest
 
-from gcexp import plan
 from gcexp.analysis import partial_recovery as tables
 from gcexp.codes.cyclic import CyclicRepetition
 from gcexp.codes.partial_recovery import CyclicPartialRecovery
@@ -21,7 +20,9 @@ from gcexp.codes.raptor import BatchRaptor, degree_law
 from gcexp.codes.repetition import FractionalRepetition
 from gcexp.data import prepare
 from gcexp.delays import Pareto
-from gcexp.jobs import run_timeline, run_training, run_verification
+from gcexp.report import figurefile
+from gcexp.run.run import seed_list
+from gcexp.run.stages import run_timeline, run_training, run_verification
 from gcexp.schemes import Fastest, Scheme
 from gcexp.theory import order_statistics
 from gcexp.theory import partial_recovery as theory
@@ -131,7 +132,7 @@ def test_mean_load_of_raptor_codes():
 
 @pytest.mark.parametrize("target", ["fig4_fixed_s", "fig4_fixed_alpha"])
 def test_settings_of_the_experiment(target):
-    figure = plan.figure(f"partial_recovery_{target}", "paper")
+    figure = figurefile.figure(f"partial_recovery_{target}", "paper")
     for run in figure.runs:
         task, delay, optimizer = (run.config[group] for group in ("task", "delay", "optimizer"))
         assert (task["dataset"], task["hidden"], task["initial_std"], task["evaluate_every"]) == (
@@ -146,7 +147,7 @@ def test_settings_of_the_experiment(target):
         assert run.config["code"].get("decoder", "max_disjoint") == "max_disjoint"
         assert run.horizon == 0.8 and figure.file.level == 0.88
         wanted = 10 if run.label in ("cyclic, β = 15", "ε-BRC, ε = 0.1") else 5
-        assert len(plan.seed_list(run.seeds)) == wanted
+        assert len(seed_list(run.seeds)) == wanted
     if target == "fig4_fixed_s":
         assert {(run.config["n"], run.config["s"]) for run in figure.runs} == {(30, 19)}
         betas = {run.config["code"].get("beta") for run in figure.runs} - {None}
@@ -182,7 +183,7 @@ def test_what_the_costs_tolerate(s, p, deviation):
     assert recovered.mean() == pytest.approx(mean, abs=1e-12) and recovered.std() == pytest.approx(found)
     claims = {
         claim["id"]: claim["value"]
-        for claim in plan.figure("partial_recovery_fig4_costs", "paper").file.claims
+        for claim in figurefile.figure("partial_recovery_fig4_costs", "paper").file.claims
         if "value" in claim
     }
     slack = 4.5 * found / np.sqrt(4000)
@@ -201,7 +202,7 @@ def test_what_the_costs_tolerate(s, p, deviation):
     ],
 )
 def test_means_of_fixed_s_are_known_exactly(name, code, mean, deviation):
-    figure = plan.figure("partial_recovery_fig4_costs", "paper")
+    figure = figurefile.figure("partial_recovery_fig4_costs", "paper")
     trials = figure.file.analysis["trials"]
     fractions = tables._recovered(code, tables.random_sets(30, 19, trials, figure.file.analysis["seed"])) / 30
     error = deviation / np.sqrt(trials)
@@ -228,12 +229,14 @@ def digits(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "label", [run.label for run in plan.figure("partial_recovery_fig4_fixed_alpha", "quick").runs]
+    "label", [run.label for run in figurefile.figure("partial_recovery_fig4_fixed_alpha", "quick").runs]
 )
 def test_the_true_path_gives_the_masked_gradient(label, digits, tmp_path, monkeypatch):
     """(g) 17 for panel 2: encode, drop, decode in float64 against the weighted pass."""
     (run,) = [
-        run for run in plan.figure("partial_recovery_fig4_fixed_alpha", "quick").runs if run.label == label
+        run
+        for run in figurefile.figure("partial_recovery_fig4_fixed_alpha", "quick").runs
+        if run.label == label
     ]
     config = run.config | {"iterations": 2, "horizon": None, "seeds": "0-1"}
     config["task"] = config["task"] | {"verify_every": 1}

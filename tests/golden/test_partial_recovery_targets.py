@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from gcexp.analysis import partial_recovery as tables
-from gcexp.assemble import assemble
-from gcexp.claims import check
 from gcexp.codes.repetition import FractionalRepetition
 from gcexp.errors import ParameterError
 from gcexp.figures.tables import read_table, write_table
-from gcexp.plan import figure
+from gcexp.report.claims import check
+from gcexp.report.figurefile import figure
+from gcexp.report.table import assemble
 
 #: Target to the claims that do not hold.
 TARGETS = {

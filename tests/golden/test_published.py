@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gcexp.claims import check
 from gcexp.figures import read_table
-from gcexp.plan import figures
+from gcexp.report.claims import check
+from gcexp.report.figurefile import figures
 
 ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED = ROOT / "reports" / "published"

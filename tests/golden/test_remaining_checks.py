@@ -10,7 +10,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-from gcexp import config as conf
 from gcexp.codes.comm_efficient import CommunicationEfficient
 from gcexp.codes.cyclic import CyclicRepetition
 from gcexp.codes.partial_recovery import CyclicPartialRecovery
@@ -18,7 +17,9 @@ from gcexp.codes.raptor import BatchRaptor
 from gcexp.codes.repetition import FractionalRepetition
 from gcexp.codes.uncoded import Uncoded
 from gcexp.delays import Draws, Pareto
-from gcexp.jobs import length_of, simulated
+from gcexp.run.build import build, build_scheme
+from gcexp.run.compose import compose
+from gcexp.run.stages import length_of, simulated
 from gcexp.schemes import Decodable, Fastest, Scheme
 from gcexp.theory import comm_efficient as theory
 from gcexp.theory import order_statistics
@@ -150,7 +151,7 @@ SCHEMES = {"gc": [], "gc_sc": ["code.clusters=5"], "gc_dc": ["code.clusters=5", 
 
 
 def clustering(scheme: str, *more: str) -> tuple[dict, Timeline]:
-    config = conf.compose([f"scheme={scheme}", *SIMULATION_2, *SCHEMES[scheme], *more])
+    config = compose([f"scheme={scheme}", *SIMULATION_2, *SCHEMES[scheme], *more])
     return config, simulated(config, length_of(config))
 
 
@@ -158,7 +159,7 @@ def clustering(scheme: str, *more: str) -> tuple[dict, Timeline]:
 def test_decoded_is_the_uncoded_sum(scheme):
     """(f) 15, every pattern that occurs."""
     config, timeline = clustering(scheme)
-    code = conf.build_scheme(config, 0).code
+    code = build_scheme(config, 0).code
     g = np.random.default_rng(0).standard_normal((20, 30))
     answers = code.decode(timeline.patterns).weights[:, 0] @ code.encode(g)
     off = np.linalg.norm(answers - g.sum(0), axis=1)
@@ -173,7 +174,7 @@ def test_presets_keep_order_and_bits():
         np.testing.assert_array_equal(clustering(scheme)[1].duration, duration)
     config, same_class = clustering("gc_dc", "placement.swap_rule=same_class")
     assert (same_class.duration != times["gc_dc"]).any()
-    arrival = conf.build(config, "delay").draw((0, 1, 2), 400, 20).arrival(3 / 20, 1)
+    arrival = build(config, "delay").draw((0, 1, 2), 400, 20).arrival(3 / 20, 1)
     bound = lower_bound_durations(arrival, 5, 3)
     for duration in (times["gc_sc"], times["gc_dc"], same_class.duration):
         assert (bound <= duration).all() and (duration <= times["gc"]).all()

@@ -1,4 +1,4 @@
-"""Results of equal configs change only together with the version of their stage (gcexp.config.VERSIONS).
+"""Results of equal configs change only together with the version of their stage (gcexp.run.dependencies.VERSIONS).
 
 A failure here means: bump the version of the stage, so that results made before are made again, and then the numbers.
 """
@@ -8,10 +8,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gcexp import config as conf
 from gcexp.data import load, prepare
-from gcexp.jobs import length_of, simulated
-from gcexp.training import train
+from gcexp.run.build import build
+from gcexp.run.compose import compose
+from gcexp.run.dependencies import VERSIONS
+from gcexp.run.stages import length_of, simulated
+from gcexp.tasks.training import train
 
 
 @pytest.mark.parametrize(
@@ -31,15 +33,15 @@ from gcexp.training import train
     ],
 )
 def test_timeline_version(overrides, durations, coefficients):
-    assert conf.VERSIONS["timeline"] == 2
-    config = conf.compose([*overrides, "iterations=6", "seeds=0-1"])
+    assert VERSIONS["timeline"] == 2
+    config = compose([*overrides, "iterations=6", "seeds=0-1"])
     timeline = simulated(config, length_of(config))
     assert np.allclose(timeline.duration.sum(1), durations, rtol=1e-12)
     assert timeline.coefficients[timeline.pattern].sum((1, 2)).tolist() == list(coefficients)
 
 
 def test_prepare_and_trajectory_version(tmp_path):
-    assert conf.VERSIONS["prepare"] == conf.VERSIONS["trajectory"] == 1
+    assert VERSIONS["prepare"] == VERSIONS["trajectory"] == 1
     prepare("digits", tmp_path / "digits.npz")
     data = load(tmp_path / "digits.npz")
     assert data.x_train.sum(dtype=float) == pytest.approx(29168.3125) and data.y_train[:5].tolist() == [
@@ -49,9 +51,9 @@ def test_prepare_and_trajectory_version(tmp_path):
         9,
         3,
     ]
-    config = conf.compose(["task=digits_mlp"])
+    config = compose(["task=digits_mlp"])
     trajectory = train(
-        conf.build(config, "task"), conf.build(config, "optimizer"), data, (0, 1), (5, 5), progress=False
+        build(config, "task"), build(config, "optimizer"), data, (0, 1), (5, 5), progress=False
     )
     assert np.allclose(
         trajectory.scores["test_loss"][:, -1], (2.219115972518921, 2.1401596069335938), rtol=1e-5

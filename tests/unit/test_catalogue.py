@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import gcexp.codes
-from gcexp import catalogue, cli
-from gcexp import config as conf
 from gcexp.codes.bernoulli import BernoulliCode
 from gcexp.codes.soft_bibd import SoftBIBD
 from gcexp.codes.stochastic import StochasticGradientCode
+from gcexp.command import catalogue, main
+from gcexp.run.options import options
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,18 +39,18 @@ def rows(page: str) -> dict[str, list[str]]:
 
 def test_the_committed_page_is_what_the_command_makes(here, tmp_path, capsys):
     made = tmp_path / "new" / "codes.md"
-    assert cli.main(["catalogue", "-o", str(made)]) == 0
+    assert main.main(["catalogue", "-o", str(made)]) == 0
     assert made.read_text() == (ROOT / "docs" / "codes.md").read_text(), (
         "run gcexp catalogue -o docs/codes.md"
     )
-    assert cli.main(["catalogue"]) == 0
+    assert main.main(["catalogue"]) == 0
     assert capsys.readouterr().out == made.read_text()
 
 
 def test_every_code_has_its_row(here):
     found = rows((ROOT / "docs" / "codes.md").read_text())
     composed = {"DirectSum", "Kronecker"}
-    assert set(found) == set(conf.options("code")) | composed
+    assert set(found) == set(options("code")) | composed
     public = {name for name in gcexp.codes.__all__ if getattr(vars(gcexp.codes)[name], "examples", ())}
     assert public <= {cells[1] for cells in found.values()} | composed
     for option, cells in found.items():

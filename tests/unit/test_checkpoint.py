@@ -16,11 +16,11 @@ import pytest
 from sklearn.datasets import load_digits
 
 import gcexp
-from gcexp.checkpoint import Checkpoint, stamp
 from gcexp.errors import UserError
 from gcexp.tasks import GradientDescent
+from gcexp.tasks.checkpoint import Checkpoint, stamp
 from gcexp.tasks.mlp import MultilayerPerceptron
-from gcexp.training import train
+from gcexp.tasks.training import train
 
 TASK = MultilayerPerceptron("digits", evaluate_every=2, verify_every=3)
 CONFIG = {"task": "digits", "version": 1}

@@ -6,8 +6,8 @@ import math
 import pandas as pd
 import pytest
 
-from gcexp.claims import INPUTS, check, show, time_to, validate
 from gcexp.errors import UserError
+from gcexp.report.claims import INPUTS, check, show, time_to, validate
 
 ABOUT = {"id": "c", "source": "Sec. VII", "statement": "a before b", "inputs": "assumed"}
 
@@ -442,7 +442,7 @@ def test_sentences_when_the_table_is_there(predicate, sentence):
 def test_a_predicate_is_one_dataclass_and_one_function():
     from dataclasses import dataclass
 
-    from gcexp import claims
+    from gcexp.report import claims
 
     @dataclass(frozen=True)
     class Rows:

@@ -19,16 +19,24 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from gcexp import config as conf
-from gcexp import plan
 from gcexp.errors import ParameterError, UserError
+from gcexp.report import figurefile
+from gcexp.run import compose as compose_module
+from gcexp.run import dependencies as dependencies_module
+from gcexp.run import options as options_module
+from gcexp.run import run as run_module
+from gcexp.run.build import build, build_scheme, check_arguments, is_redrawn
+from gcexp.run.compose import compose, conf_fingerprint
+from gcexp.run.dependencies import VERSIONS, _module_hash, source_hash, tracked
+from gcexp.run.options import GROUPS, _Loader, conf_dir, options, read_yaml
+from gcexp.run.tokens import HOME, overrides_of, token
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def forget():
     """What a fresh process knows."""
-    for module in (conf, plan):
+    for module in (options_module, compose_module, dependencies_module, run_module, figurefile):
         for function in vars(module).values():
             if hasattr(function, "cache_clear"):
                 function.cache_clear()
@@ -55,13 +63,13 @@ def own_conf(tmp_path, monkeypatch):
 
 def through_hydra(overrides):
     """The same run composed by Hydra alone."""
-    with initialize_config_dir(str(conf.conf_dir()), version_base="1.3"):
+    with initialize_config_dir(str(conf_dir()), version_base="1.3"):
         return OmegaConf.to_container(hydra_compose("run", overrides=list(overrides)), resolve=True)
 
 
 def same(overrides):
     """Both compositions, as text: values and their types."""
-    return json.dumps(conf.compose(list(overrides)), sort_keys=True), json.dumps(
+    return json.dumps(compose(list(overrides)), sort_keys=True), json.dumps(
         through_hydra(overrides), sort_keys=True
     )
 
@@ -70,11 +78,13 @@ def same(overrides):
 
 
 def test_every_run_of_every_figure_composes_as_in_hydra():
-    runs = [run for preset in plan.PRESETS for figure in plan.figures(preset) for run in figure.runs]
+    runs = [
+        run for preset in figurefile.PRESETS for figure in figurefile.figures(preset) for run in figure.runs
+    ]
     assert runs
 
     def shape(run):  # which options are chosen and which keys are set
-        return tuple(o if o.partition("=")[0] in conf.GROUPS else o.partition("=")[0] for o in run.overrides)
+        return tuple(o if o.partition("=")[0] in GROUPS else o.partition("=")[0] for o in run.overrides)
 
     # A composition costs 50 ms: every shape once, and of the runs that differ in values only as many as time allows.
     first = {shape(run): run for run in reversed(runs)}
@@ -84,9 +94,9 @@ def test_every_run_of_every_figure_composes_as_in_hydra():
         assert ours == theirs, overrides
 
 
-@pytest.mark.parametrize("group", conf.GROUPS)
+@pytest.mark.parametrize("group", GROUPS)
 def test_every_option_composes_as_in_hydra(group):
-    for option in conf.options(group):
+    for option in options(group):
         ours, theirs = same([f"{group}={option}"])
         assert ours == theirs, option
 
@@ -121,20 +131,20 @@ def test_values_are_read_as_hydra_reads_them(text):
 def test_numbers_with_exponents_are_numbers(text, own_conf):
     (own_conf / "delay" / "mine.yaml").write_text(f"_target_: x.Y\nscale: {text}\n")
     wanted = float(text.replace("_", ""))
-    assert conf.compose(["delay=mine"])["delay"]["scale"] == wanted
-    assert conf.compose([f"overhead={text}"])["overhead"] == wanted
+    assert compose(["delay=mine"])["delay"]["scale"] == wanted
+    assert compose([f"overhead={text}"])["overhead"] == wanted
 
 
 def test_groups_follow_shared_keys():
-    config = conf.compose(["scheme=cgc", "n=30", "s=19"])
+    config = compose(["scheme=cgc", "n=30", "s=19"])
     assert (config["code"]["n"], config["code"]["s"], config["wait"]["s"]) == (30, 19, 19)
-    config = conf.compose(["scheme=cgc", "n=30", "s=19", "wait.s=3"])
+    config = compose(["scheme=cgc", "n=30", "s=19", "wait.s=3"])
     assert (config["code"]["s"], config["wait"]["s"]) == (19, 3)
 
 
 def test_a_composed_run_may_be_changed_without_harm():
-    conf.compose(["scheme=cgc"])["code"]["n"] = "changed"
-    assert conf.compose(["scheme=cgc"])["code"]["n"] == 10
+    compose(["scheme=cgc"])["code"]["n"] = "changed"
+    assert compose(["scheme=cgc"])["code"]["n"] == 10
 
 
 @pytest.mark.parametrize(
@@ -161,7 +171,7 @@ def test_a_composed_run_may_be_changed_without_harm():
 )
 def test_mistakes_in_overrides_are_sentences(overrides, sentence):
     with pytest.raises(UserError) as caught:
-        conf.compose(overrides)
+        compose(overrides)
     assert sentence in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -169,7 +179,7 @@ def test_mistakes_in_overrides_are_sentences(overrides, sentence):
 def test_an_interpolation_inside_text_is_resolved_or_refused(own_conf):
     (own_conf / "delay" / "mine.yaml").write_text("_target_: x.Y\nname: at-${n}\n")
     try:
-        composed = conf.compose(["delay=mine"])
+        composed = compose(["delay=mine"])
     except UserError as error:
         assert "${n}" in str(error)
     else:
@@ -181,13 +191,13 @@ def test_a_missing_default_is_a_sentence(own_conf):
         "# @package _global_\ndefaults:\n  - override /code: nope\n"
     )
     with pytest.raises(UserError, match="does not compose.*nope"):
-        conf.compose(["scheme=mine"])
+        compose(["scheme=mine"])
 
 
 def test_no_conf_at_all_is_a_sentence(tmp_path, monkeypatch):
-    monkeypatch.setattr(conf, "__file__", str(tmp_path / "a" / "b" / "config.py"))
+    monkeypatch.setattr(options_module, "__file__", str(tmp_path / "a" / "b" / "c" / "options.py"))
     with pytest.raises(UserError, match=r"no conf/run.yaml here.*GCEXP_CONF"):
-        conf.conf_dir()
+        conf_dir()
 
 
 # --- YAML files
@@ -211,21 +221,21 @@ def test_mistakes_in_yaml_name_file_and_line(tmp_path, text, sentence):
     path = tmp_path / "figure.yaml"
     path.write_text(text)
     with pytest.raises(UserError) as caught:
-        conf.read_yaml(path)
+        read_yaml(path)
     assert str(path) in str(caught.value)
     assert sentence in str(caught.value)
 
 
 def test_yaml_that_cannot_be_read(tmp_path):
     with pytest.raises(UserError, match="cannot read"):
-        conf.read_yaml(tmp_path / "nope.yaml")
+        read_yaml(tmp_path / "nope.yaml")
     with pytest.raises(UserError, match="cannot read"):
-        conf.read_yaml(tmp_path)
+        read_yaml(tmp_path)
     (tmp_path / "bytes.yaml").write_bytes(b"a: \xff\xfe\n")
     with pytest.raises(UserError, match="bytes.yaml"):
-        conf.read_yaml(tmp_path / "bytes.yaml")
+        read_yaml(tmp_path / "bytes.yaml")
     (tmp_path / "empty.yaml").write_text("# nothing\n")
-    assert conf.read_yaml(tmp_path / "empty.yaml") == {}
+    assert read_yaml(tmp_path / "empty.yaml") == {}
 
 
 # --- Building objects
@@ -274,22 +284,22 @@ REFUSED = {
 
 @pytest.mark.parametrize("name, value", [(name, value) for name in FITTING for value in FITTING[name]])
 def test_arguments_that_fit(name, value):
-    conf.check_arguments(Sample, {"count": 1} | {name: value}, "sample")
+    check_arguments(Sample, {"count": 1} | {name: value}, "sample")
 
 
 @pytest.mark.parametrize("name, value", [(name, value) for name in REFUSED for value in REFUSED[name]])
 def test_arguments_that_do_not_fit(name, value):
     with pytest.raises(UserError) as caught:
-        conf.check_arguments(Sample, {"count": 1} | {name: value}, "sample")
+        check_arguments(Sample, {"count": 1} | {name: value}, "sample")
     assert f"sample.{name} must be " in str(caught.value)
     assert f"got {value!r}" in str(caught.value)
 
 
 def test_argument_names():
     with pytest.raises(UserError, match="sample: unknown key 'coumt'; did you mean 'count'"):
-        conf.check_arguments(Sample, {"coumt": 1}, "sample")
+        check_arguments(Sample, {"coumt": 1}, "sample")
     with pytest.raises(UserError, match="sample lacks count"):
-        conf.check_arguments(Sample, {"rate": 1}, "sample")
+        check_arguments(Sample, {"rate": 1}, "sample")
 
 
 @pytest.mark.parametrize(
@@ -304,25 +314,25 @@ def test_argument_names():
 )
 def test_targets_that_cannot_be_built(target, sentence):
     with pytest.raises(UserError) as caught:
-        conf.build({"code": {"_target_": target}}, "code")
+        build({"code": {"_target_": target}}, "code")
     assert str(caught.value).startswith("code") and sentence in str(caught.value)
 
 
 def test_build():
-    assert conf.build({"code": None}, "code") is None
+    assert build({"code": None}, "code") is None
     with pytest.raises(UserError, match="code has no _target_"):
-        conf.build({"code": {"n": 3}}, "code")
+        build({"code": {"n": 3}}, "code")
     with pytest.raises(ParameterError, match=r"0 <= s < n, got n=10, s=12 \(code: CyclicRepetition\)"):
-        conf.build_scheme(conf.compose(["scheme=cgc", "s=12"]))
+        build_scheme(compose(["scheme=cgc", "s=12"]))
 
 
 def test_a_redrawn_code_takes_the_seed():
-    config = conf.compose(["scheme=epsilon_brc", "n=12", "s=4"])
-    assert conf.is_redrawn(config)
-    assert conf.build_scheme(config, 3).code.seed == 3
-    config = conf.compose(["scheme=cgc"])
-    assert not conf.is_redrawn(config)
-    assert conf.build_scheme(config, 3).code.seed == 0
+    config = compose(["scheme=epsilon_brc", "n=12", "s=4"])
+    assert is_redrawn(config)
+    assert build_scheme(config, 3).code.seed == 3
+    config = compose(["scheme=cgc"])
+    assert not is_redrawn(config)
+    assert build_scheme(config, 3).code.seed == 0
 
 
 # --- Tokens
@@ -346,10 +356,10 @@ VALUES = st.one_of(
 
 @st.composite
 def spelled(draw):
-    group = draw(st.sampled_from(list(conf.HOME)))
+    group = draw(st.sampled_from(list(HOME)))
     word = st.text(string.ascii_lowercase, min_size=1, max_size=5)
     keys = draw(
-        st.lists(st.one_of(word, st.builds("{}.{}".format, st.sampled_from(conf.GROUPS), word)), unique=True)
+        st.lists(st.one_of(word, st.builds("{}.{}".format, st.sampled_from(GROUPS), word)), unique=True)
     )
     return group, draw(OPTIONS), {key: draw(VALUES) for key in keys}
 
@@ -359,15 +369,15 @@ def spelled(draw):
 def test_overrides_of_is_the_inverse_of_token(parts):
     group, option, values = parts
     try:
-        text = conf.token(group, option, values)
+        text = token(group, option, values)
     except UserError as error:
         assert "cannot stand in a file name" in str(error)
         return
     assert not set(text) & set("/,=~ '\"$\\\n*?"), "not safe in a path, a shell or a wildcard"
-    assert text == conf.token(group, option, dict(reversed(values.items())))
-    first, *rest = conf.overrides_of(group, text)
+    assert text == token(group, option, dict(reversed(values.items())))
+    first, *rest = overrides_of(group, text)
     assert first == f"{group}={option}"
-    read = {key: yaml.load(value, conf._Loader) for key, _, value in (o.partition("=") for o in rest)}
+    read = {key: yaml.load(value, _Loader) for key, _, value in (o.partition("=") for o in rest)}
     # A value that would come back as another one has no spelling.
     assert {k: (type(v), v) for k, v in read.items()} == {k: (type(v), v) for k, v in values.items()}
 
@@ -385,7 +395,7 @@ def test_overrides_of_is_the_inverse_of_token(parts):
     ],
 )
 def test_token(group, option, values, text):
-    assert conf.token(group, option, values) == text
+    assert token(group, option, values) == text
 
 
 @pytest.mark.parametrize(
@@ -395,7 +405,7 @@ def test_values_that_cannot_be_spelled(value):
     with pytest.raises(
         UserError, match=r"code\.d=.*cannot stand in a file name; write an option file in conf/scheme"
     ):
-        conf.token("scheme", "frc", {"code.d": value})
+        token("scheme", "frc", {"code.d": value})
 
 
 # --- What counts as a change
@@ -410,8 +420,8 @@ def source(tmp_path, monkeypatch):
         (tmp_path / "somebody").mkdir(exist_ok=True)
         (tmp_path / "somebody" / "__init__.py").write_text("raise ImportError('imported')\n")
         (tmp_path / "somebody" / "code.py").write_text(textwrap.dedent(text))
-        conf._module_hash.cache_clear()
-        return conf.source_hash("somebody.code.Mine")
+        _module_hash.cache_clear()
+        return source_hash("somebody.code.Mine")
 
     return hashed
 
@@ -468,49 +478,49 @@ def test_code_is_a_change(source, old, new):
 
 def test_a_module_that_is_not_there():
     with pytest.raises(UserError, match="gcexp.codes.nope"):
-        conf.source_hash("gcexp.codes.nope.Code")
+        source_hash("gcexp.codes.nope.Code")
     with pytest.raises(UserError, match="nobody"):
-        conf.source_hash("nobody.nope.Code")
+        source_hash("nobody.nope.Code")
 
 
 def test_tracked_is_short_and_flat():
-    config = conf.compose(["scheme=cgc", "n=6", "s=2"])
-    lines = conf.tracked(config, ("code", "wait", "exact"), "timeline")
-    assert f"version={conf.VERSIONS['timeline']}" in lines
+    config = compose(["scheme=cgc", "n=6", "s=2"])
+    lines = tracked(config, ("code", "wait", "exact"), "timeline")
+    assert f"version={VERSIONS['timeline']}" in lines
     assert {"code.n=6", "code.s=2", "wait.s=2", "wait.q=None", "exact=True"} <= set(lines)
-    assert f"code.source={conf.source_hash(config['code']['_target_'])}" in lines
+    assert f"code.source={source_hash(config['code']['_target_'])}" in lines
     assert all(isinstance(line, str) and "\n" not in line for line in lines)
 
 
 def test_fingerprint_of_conf(own_conf):
-    before = conf.conf_fingerprint()
+    before = conf_fingerprint()
     (own_conf / "figure" / "partial_recovery" / "new.yaml").write_text("a: 1\n")
     (own_conf / "preset" / "quick.yaml").write_text("task: {}\n")
-    assert conf.conf_fingerprint() == before
+    assert conf_fingerprint() == before
     (own_conf / "scheme" / "new.yaml").write_text("# @package _global_\n")
-    added = conf.conf_fingerprint()
+    added = conf_fingerprint()
     assert added != before
     (own_conf / "scheme" / "new.yaml").rename(own_conf / "scheme" / "other.yaml")
-    assert conf.conf_fingerprint() not in (before, added)
+    assert conf_fingerprint() not in (before, added)
     (own_conf / "scheme" / "other.yaml").unlink()
-    assert conf.conf_fingerprint() == before
+    assert conf_fingerprint() == before
     with open(own_conf / "run.yaml", "a") as file:
         file.write("more: 1\n")
-    assert conf.conf_fingerprint() != before
+    assert conf_fingerprint() != before
 
 
 # --- The cache on disk
 
 
 def store() -> Path:
-    return Path(".cache") / f"gcexp-compose-{conf.conf_fingerprint()}.json"
+    return Path(".cache") / f"gcexp-compose-{conf_fingerprint()}.json"
 
 
 def test_the_second_process_imports_no_hydra(monkeypatch):
-    first = conf.compose(["scheme=cgc", "delay=pareto"])
+    first = compose(["scheme=cgc", "delay=pareto"])
     forget()
-    monkeypatch.setattr(conf, "_hydra", lambda choices: pytest.fail("composed again"))
-    assert conf.compose(["scheme=cgc", "delay=pareto"]) == first
+    monkeypatch.setattr(compose_module, "_hydra", lambda choices: pytest.fail("composed again"))
+    assert compose(["scheme=cgc", "delay=pareto"]) == first
 
 
 @pytest.mark.parametrize(
@@ -519,26 +529,26 @@ def test_the_second_process_imports_no_hydra(monkeypatch):
     ids=lambda content: repr(content),
 )
 def test_a_damaged_cache_is_only_slow(content):
-    wanted = conf.compose(["scheme=cgc"])
+    wanted = compose(["scheme=cgc"])
     store().write_bytes(content)
     forget()
-    assert conf.compose(["scheme=cgc"]) == wanted
+    assert compose(["scheme=cgc"]) == wanted
     assert json.loads(store().read_text())
     forget()
-    assert conf.compose(["scheme=cgc"]) == wanted
+    assert compose(["scheme=cgc"]) == wanted
 
 
 def test_a_cache_that_cannot_be_written_is_only_slow():
     Path(".cache").write_text("a file where the folder should be")
-    assert conf.compose(["scheme=cgc"])["code"]["n"] == 10
+    assert compose(["scheme=cgc"])["code"]["n"] == 10
 
 
 def test_an_edited_option_is_seen(own_conf):
-    assert conf.compose(["scheme=frc"])["code"]["d"] == 5
+    assert compose(["scheme=frc"])["code"]["d"] == 5
     forget()
     path = own_conf / "code" / "fractional_repetition.yaml"
     path.write_text(path.read_text().replace("d: 5", "d: 2"))
-    assert conf.compose(["scheme=frc"])["code"]["d"] == 2
+    assert compose(["scheme=frc"])["code"]["d"] == 2
 
 
 # --- Options from outside the package
@@ -575,25 +585,25 @@ def mine(tmp_path):
 
 
 def test_searchpath_from_the_environment(mine, tmp_path, monkeypatch):
-    before = conf.conf_fingerprint()
+    before = conf_fingerprint()
     monkeypatch.setenv("GCEXP_SEARCHPATH", str(mine))
     monkeypatch.syspath_prepend(tmp_path / "src")
-    assert conf.conf_fingerprint() != before
-    assert "mycode" in conf.options("code") and "cyclic_repetition" in conf.options("code")
-    config = conf.compose(["scheme=myscheme", "n=4", "code.shift=2"])
+    assert conf_fingerprint() != before
+    assert "mycode" in options("code") and "cyclic_repetition" in options("code")
+    config = compose(["scheme=myscheme", "n=4", "code.shift=2"])
     assert config["code"] == {"_target_": "my_package.codes.Mine", "n": 4, "shift": 2}
     assert config["exact"] is True
-    assert repr(conf.build_scheme(config).code).startswith("Mine(")
-    assert conf.source_hash("my_package.codes.Mine")
+    assert repr(build_scheme(config).code).startswith("Mine(")
+    assert source_hash("my_package.codes.Mine")
     with pytest.raises(UserError, match="unknown key 'code.shft'; did you mean 'code.shift'"):
-        conf.compose(["scheme=myscheme", "code.shft=2"])
+        compose(["scheme=myscheme", "code.shft=2"])
 
 
 def test_searchpath_in_run_yaml(mine, own_conf, tmp_path, monkeypatch):
     with open(own_conf / "run.yaml", "a") as file:
         file.write(f"\nhydra:\n  searchpath:\n    - 'file://{mine}'\n")
-    assert conf.compose(["code=mycode", "n=4"])["code"]["n"] == 4
-    assert conf.compose(["scheme=cgc"])["code"]["n"] == 10  # ours are still there
+    assert compose(["code=mycode", "n=4"])["code"]["n"] == 4
+    assert compose(["scheme=cgc"])["code"]["n"] == 10  # ours are still there
 
 
 def test_searchpath_names_a_package(mine, own_conf, tmp_path, monkeypatch):
@@ -602,8 +612,8 @@ def test_searchpath_names_a_package(mine, own_conf, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path / "src")
     with open(own_conf / "run.yaml", "a") as file:
         file.write("\nhydra:\n  searchpath: ['pkg://my_package.conf']\n")
-    assert "mycode" in conf.options("code")
-    assert conf.compose(["scheme=myscheme", "n=4"])["code"]["shift"] == 1
+    assert "mycode" in options("code")
+    assert compose(["scheme=myscheme", "n=4"])["code"]["shift"] == 1
 
 
 def test_both_searchpaths(mine, own_conf, tmp_path, monkeypatch):
@@ -613,7 +623,7 @@ def test_both_searchpaths(mine, own_conf, tmp_path, monkeypatch):
     with open(own_conf / "run.yaml", "a") as file:
         file.write(f"\nhydra:\n  searchpath: ['file://{mine}']\n")
     monkeypatch.setenv("GCEXP_SEARCHPATH", str(other.parent))
-    config = conf.compose(["code=mycode", "delay=mydelay", "n=4"])
+    config = compose(["code=mycode", "delay=mydelay", "n=4"])
     assert (config["code"]["shift"], config["delay"]["scale"]) == (1, 3)
 
 
@@ -624,13 +634,13 @@ def test_a_searchpath_that_is_not_there(entry, own_conf):
     with open(own_conf / "run.yaml", "a") as file:
         file.write(f"\nhydra:\n  searchpath: ['{entry}']\n")
     with pytest.raises(UserError, match="hydra.searchpath names .* which is not a folder"):
-        conf.options("code")
+        options("code")
 
 
 def test_the_command_shows_a_code_from_outside(mine, tmp_path):
     path = os.pathsep.join([str(ROOT), str(tmp_path / "src")])
     done = subprocess.run(
-        [sys.executable, "-m", "gcexp.cli", "show", "code=mycode", "wait=decodable", "n=3"],
+        [sys.executable, "-m", "gcexp.command.main", "show", "code=mycode", "wait=decodable", "n=3"],
         capture_output=True,
         text=True,
         env=os.environ | {"GCEXP_SEARCHPATH": str(mine), "PYTHONPATH": path},

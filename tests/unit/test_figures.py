@@ -630,7 +630,9 @@ def test_format_and_style_sentences(tmp_path):
 
 
 def test_checking_a_plot_needs_no_matplotlib():
-    code = "import sys, gcexp.figures, gcexp.claims; print({'matplotlib', 'pandas'} & set(sys.modules))"
+    code = (
+        "import sys, gcexp.figures, gcexp.report.claims; print({'matplotlib', 'pandas'} & set(sys.modules))"
+    )
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
         == "set()\n"

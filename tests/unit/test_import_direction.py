@@ -84,15 +84,16 @@ def test_mathematics_stands_alone(module):
 def test_schemes_know_codes_only(module):
     others = {name for name in imports(module) if inside(name, "gcexp") and not inside(name, "gcexp.schemes")}
     assert all(
-        inside(name, "gcexp.codes") for name in others - {"gcexp.errors", "gcexp.patterns", "gcexp.seeding"}
+        inside(name, "gcexp.codes")
+        for name in others - {"gcexp.errors", "gcexp.schemes.survivors", "gcexp.seeding"}
     )
     assert outside(module) <= {"numpy", "scipy"}
 
 
 def test_timeline_joins_schemes_and_delays():
-    assert not {"gcexp.tasks", "gcexp.training", "gcexp.data"} & reached("gcexp.timeline")
+    assert not {"gcexp.tasks", "gcexp.tasks.training", "gcexp.data"} & reached("gcexp.timeline")
     direct = {name for name in imports("gcexp.timeline") if inside(name, "gcexp")}
-    allowed = ("gcexp.schemes", "gcexp.delays", "gcexp.errors", "gcexp.files", "gcexp.patterns")
+    allowed = ("gcexp.schemes", "gcexp.delays", "gcexp.errors", "gcexp.files", "gcexp.schemes.survivors")
     assert not [name for name in direct if not any(inside(name, room) for room in allowed)]
 
 
@@ -115,15 +116,15 @@ def test_only_verification_imports_codes_and_tasks():
         if any(inside(name, "gcexp.codes") for name in imports(module))
         and any(inside(name, "gcexp.tasks") for name in imports(module))
     ]
-    assert both == ["gcexp.verification"]
+    assert both == ["gcexp.run.verification"]
 
 
 def test_who_may_import_what():
     def users(*packages):
         return {m for m in NAMES if any(inside(name, p) for name in imports(m) for p in packages)}
 
-    assert users("hydra", "omegaconf") == {"gcexp.config"}
-    assert users("mlflow") <= {"gcexp.tracking"}
+    assert users("hydra", "omegaconf") == {"gcexp.run.compose"}
+    assert users("mlflow") <= {"gcexp.report.tracking"}
     assert users("snakemake", "snakemake_interface_common") == set()
     assert all(inside(module, "gcexp.tasks") for module in users("torch"))
     assert users("torch") and not users("torch") & {
@@ -134,10 +135,12 @@ def test_who_may_import_what():
 
 
 def test_command_line_is_light_at_top_level():
-    ours = {name for name in imports("gcexp.cli", top_level=True) if name.partition(".")[0] == "gcexp"}
-    assert ours <= {"gcexp", "gcexp.errors", "gcexp.warm"}
-    assert not outside("gcexp.cli") | outside("gcexp.warm")
-    assert {name for name in imports("gcexp.warm") if inside(name, "gcexp")} == set()
+    ours = {
+        name for name in imports("gcexp.command.main", top_level=True) if name.partition(".")[0] == "gcexp"
+    }
+    assert ours <= {"gcexp", "gcexp.errors", "gcexp.command.forkserver"}
+    assert not outside("gcexp.command.main") | outside("gcexp.command.forkserver")
+    assert {name for name in imports("gcexp.command.forkserver") if inside(name, "gcexp")} == set()
 
 
 HEAVY = ("torch", "hydra", "omegaconf", "mlflow", "pandas", "matplotlib", "sklearn", "snakemake", "networkx")
@@ -155,11 +158,11 @@ def loaded(code: str, folder: Path) -> set[str]:
 
 
 def test_importing_the_command_loads_nothing_heavy(tmp_path):
-    assert loaded("import gcexp.cli", tmp_path) == set()
+    assert loaded("import gcexp.command.main", tmp_path) == set()
 
 
 def test_a_timeline_job_loads_nothing_heavy(tmp_path):
-    run = "import gcexp.cli\nassert gcexp.cli.main({}) == 0"
+    run = "import gcexp.command.main\nassert gcexp.command.main.main({}) == 0"
     arguments = ["timeline", "scheme=cgc", "n=6", "s=2", "iterations=5", "-o", "clock.npz"]
     assert "hydra" in loaded(
         run.format(arguments), tmp_path
@@ -168,6 +171,6 @@ def test_a_timeline_job_loads_nothing_heavy(tmp_path):
 
 
 def test_reading_every_figure_file_loads_nothing_heavy(tmp_path):
-    code = "from gcexp import plan\nassert plan.figures('quick')"
+    code = "from gcexp.report.figurefile import figures\nassert figures('quick')"
     loaded(code, tmp_path)
     assert loaded(code, tmp_path) == set()

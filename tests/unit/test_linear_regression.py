@@ -15,15 +15,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gcexp import config as conf
-from gcexp import figures, single
-from gcexp.checkpoint import Checkpoint
+from gcexp import figures
+from gcexp.command import single_run
 from gcexp.data import Dataset, prepare
 from gcexp.errors import ParameterError, UserError
+from gcexp.run.compose import compose
 from gcexp.seeding import rng
 from gcexp.tasks import GradientDescent, Problem, Task
+from gcexp.tasks.checkpoint import Checkpoint
 from gcexp.tasks.linear_regression import LinearRegression
-from gcexp.training import train
+from gcexp.tasks.training import train
 
 ROOT = Path(__file__).resolve().parents[2]
 N, D = 97, 11
@@ -183,7 +184,7 @@ def folder(tmp_path_factory):
 
 def test_a_training_job_needs_no_torch_and_gives_the_same_bits_twice(folder):
     job = (
-        "import sys, gcexp.cli as c\n"
+        "import sys, gcexp.command.main as c\n"
         "arguments = 'train task=linear_regression optimizer.learning_rate=0.1 iterations=30 seeds=0'.split()\n"
         "assert c.main([*arguments, '-o', sys.argv[1]]) == 0\n"
         "assert 'torch' not in sys.modules and 'sklearn' not in sys.modules\n"
@@ -241,7 +242,7 @@ def test_a_step_size_that_diverges_is_a_sentence():
 
 def test_unknown_keys_of_the_option():
     with pytest.raises(UserError, match=r"unknown key 'task.verify'"):
-        conf.compose(["task=linear_regression", "task.verify=3"])
+        compose(["task=linear_regression", "task.verify=3"])
 
 
 # --- one run without Snakemake
@@ -260,7 +261,7 @@ def test_one_run(folder, monkeypatch, capsys):
     monkeypatch.setattr(figures, "draw", draw)
     overrides = ["scheme=gc_sc", "n=20", "code.d=3", "code.clusters=5", "delay=markov", "seeds=0"]
     overrides += ["task=linear_regression", "optimizer.learning_rate=0.1", "iterations=25"]
-    made_in = single.run(overrides, folder / "out")
+    made_in = single_run.run(overrides, folder / "out")
     words = capsys.readouterr().out
     frame = pd.read_csv(made_in / "curve.csv")
     last = frame.iloc[-1]

@@ -6,10 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from gcexp import config as conf
-from gcexp import plan
 from gcexp.data.sources import find_source
 from gcexp.errors import UserError
+from gcexp.report import figurefile
+from gcexp.run import compose as compose_module
+from gcexp.run import dependencies as dependencies_module
+from gcexp.run import options as options_module
+from gcexp.run import run as run_module
+from gcexp.run.compose import compose
+from gcexp.run.run import run_of_path, seed_list, seed_range
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -47,7 +52,7 @@ def project(tmp_path, monkeypatch, cache):
 
 def forget():
     """What a fresh process knows."""
-    for module in (conf, plan):
+    for module in (options_module, compose_module, dependencies_module, run_module, figurefile):
         for function in vars(module).values():
             if hasattr(function, "cache_clear"):
                 function.cache_clear()
@@ -56,7 +61,7 @@ def forget():
 def read(text=SMALL, preset="paper"):
     path = Path("conf/figure/paper/target.yaml").resolve()
     path.write_text(text)
-    return plan.read_figure(path, preset)
+    return figurefile.read_figure(path, preset)
 
 
 def edited(old, new, text=SMALL):
@@ -149,7 +154,7 @@ def check_paths(runs):
             if "/exact/" in path:  # also a scheme by the pattern alone; the rules' depth tells them apart
                 matches = [m for m in matches if "scheme" not in m.groupdict()]
             assert len(matches) == 1, path
-            again = plan.run_of_path(matches[0].groupdict())
+            again = run_of_path(matches[0].groupdict())
             spelled = matches[0].groupdict()
             for part in ("scheme", "delay", "task", "optimizer"):
                 assert getattr(again, part) == (getattr(run, part) if part in spelled else None)
@@ -163,14 +168,14 @@ def check_paths(runs):
                 else ("code", "wait", "placement", "delay", "overhead")
             ):
                 assert again.config.get(key) == run.config.get(key)
-            assert conf.compose(again.overrides) == again.config
+            assert compose(again.overrides) == again.config
 
 
-@pytest.mark.parametrize("preset", plan.PRESETS)
+@pytest.mark.parametrize("preset", figurefile.PRESETS)
 def test_every_path_of_every_figure_spells_its_run(preset, monkeypatch):
     monkeypatch.setenv("GCEXP_CONF", str(ROOT / "conf"))
     forget()
-    runs = [run for figure in plan.figures(preset) for run in figure.runs]
+    runs = [run for figure in figurefile.figures(preset) for run in figure.runs]
     assert runs
     check_paths(runs)
 
@@ -366,9 +371,9 @@ def test_mistakes_in_analysis_files(function, sentence):
 def test_unknown_figures_and_presets():
     read()
     with pytest.raises(UserError, match="unknown figure 'paper_targt'; did you mean 'paper_target'"):
-        plan.figure("paper_targt", "quick")
+        figurefile.figure("paper_targt", "quick")
     with pytest.raises(UserError, match="unknown preset 'papr'; did you mean 'paper'"):
-        plan.figures("papr")
+        figurefile.figures("papr")
     with pytest.raises(UserError, match="label 'x' of a claim|unknown label 'x'"):
         claim = "claims: [{id: a, source: b, statement: c, inputs: paper, ordering: {of: value, first: x, then: CGC}}]"
         read(SMALL + claim)
@@ -454,8 +459,8 @@ def test_comments_in_a_style_are_not_tracked(project):
     ],
 )
 def test_seeds(given, spelled, seeds):
-    assert plan.seed_range(given) == spelled
-    assert plan.seed_list(spelled) == seeds
+    assert seed_range(given) == spelled
+    assert seed_list(spelled) == seeds
 
 
 @pytest.mark.parametrize(
@@ -463,4 +468,4 @@ def test_seeds(given, spelled, seeds):
 )
 def test_seeds_that_are_none(given):
     with pytest.raises(UserError, match="seeds must be"):
-        plan.seed_range(given)
+        seed_range(given)

@@ -6,8 +6,8 @@ import json
 import pytest
 
 from gcexp.errors import DataError
-from gcexp.report import write_report
-from gcexp.scorecard import FIELDS, collect, counts, to_markdown, write_json, write_markdown
+from gcexp.report.page import write_report
+from gcexp.report.scorecard import FIELDS, collect, counts, to_markdown, write_json, write_markdown
 
 NASTY = "a | b\n<script>alert('x')</script> & *c* [d](javascript:e) $m$"
 

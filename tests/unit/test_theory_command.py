@@ -11,19 +11,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gcexp import cli, formulas
+from gcexp.command import main, theory
 from gcexp.errors import UserError
 
-THEORY = Path(formulas.__file__).parent / "theory"
+THEORY = Path(theory.__file__).parent / "theory"
 
 
 def told(capsys, *arguments: str) -> str:
-    assert cli.main(["theory", *arguments]) == 0
+    assert main.main(["theory", *arguments]) == 0
     return capsys.readouterr().out.strip()
 
 
 def refused(capsys, *arguments: str) -> str:
-    assert cli.main(["theory", *arguments]) == 2
+    assert main.main(["theory", *arguments]) == 2
     out, err = capsys.readouterr()
     assert not out and err.startswith("gcexp: ") and err.count("\n") == 1
     return err
@@ -39,18 +39,18 @@ def test_lists_everything(capsys):
     }
     assert set(listed) == written and len(written) >= 100
     assert listed["order_statistics.harmonic"].startswith("Harmonic number H_i")
-    assert json.loads(told(capsys, "--json")) == formulas.listing()
+    assert json.loads(told(capsys, "--json")) == theory.listing()
     assert all(name.startswith("adaptive.") for name in json.loads(told(capsys, "adaptive", "--json")))
 
 
 def test_every_annotation_is_understood():
     """A new function whose parameters are none of the known kinds would be out of reach."""
-    for name, function in formulas.functions().items():
+    for name, function in theory.functions().items():
         for key, parameter in inspect.signature(function).parameters.items():
             with pytest.raises(UserError, match=rf"{re.escape(name)}: .*{key} wants|^$"):
                 if parameter.annotation is parameter.empty:
                     raise UserError(f"{name}: {key} wants anything")
-                formulas._call(name, {key: object()})
+                theory._call(name, {key: object()})
 
 
 GOLDEN = [
@@ -135,17 +135,17 @@ def test_shown_readably(capsys):
     ],
 )
 def test_values(text, value):
-    found = formulas.parse(text)
+    found = theory.parse(text)
     assert found == value and type(found) is type(value)
 
 
 def test_fractions_stay_exact_where_the_function_takes_them():
-    assert formulas.evaluate("partial_recovery.exact", ["alpha=2/3"]) == Fraction(2, 3)
-    assert formulas.evaluate("partial_recovery.least_invisible", ["n=6", "s=3", "load=1/3"]) == Fraction(1, 5)
-    floats = formulas.evaluate("classic_codes.bernoulli_error", ["p=1/4", "m=3"])
+    assert theory.evaluate("partial_recovery.exact", ["alpha=2/3"]) == Fraction(2, 3)
+    assert theory.evaluate("partial_recovery.least_invisible", ["n=6", "s=3", "load=1/3"]) == Fraction(1, 5)
+    floats = theory.evaluate("classic_codes.bernoulli_error", ["p=1/4", "m=3"])
     assert type(floats) is float and floats == pytest.approx(1)
     ragged = ["errors=[[0,1],[0,1/2,1]]", "partitions=[2,2]"]
-    np.testing.assert_allclose(formulas.evaluate("errors.direct_sum_errors", ragged), [0, 0.5, 0.75, 1])
+    np.testing.assert_allclose(theory.evaluate("errors.direct_sum_errors", ragged), [0, 0.5, 0.75, 1])
 
 
 BOUND = "partial_recovery.lower_bound"

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from gcexp.errors import UserError
-from gcexp.jobs import run_timeline
-from gcexp.plan import Figure, FigureFile, run_of_path
-from gcexp.provenance import provenance_file
-from gcexp.tracking import DIGEST, params_of, track
-from gcexp.training import Trajectory
+from gcexp.report.figurefile import Figure, FigureFile
+from gcexp.report.tracking import DIGEST, params_of, track
+from gcexp.run.provenance import provenance_file
+from gcexp.run.run import run_of_path
+from gcexp.run.stages import run_timeline
+from gcexp.tasks.training import Trajectory
 
 T, SEEDS = 12, (0, 1)
 TRAINED = {
@@ -65,7 +66,7 @@ def finished(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.delenv("MLFLOW_TRACKING_URI", raising=False)
-        patch.setattr("gcexp.tracking._METRICS_PER_CALL", 10)  # so that each run takes several calls
+        patch.setattr("gcexp.report.tracking._METRICS_PER_CALL", 10)  # so that each run takes several calls
         for run in (CGC, FORGET, LONG):
             run_timeline(run.config, Path(run.timeline))
         fake_training(CGC)

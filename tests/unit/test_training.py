@@ -16,7 +16,7 @@ from gcexp.errors import ParameterError, UserError
 from gcexp.tasks import GradientDescent, mlp, partition_edges
 from gcexp.tasks.base import spans
 from gcexp.tasks.mlp import MultilayerPerceptron
-from gcexp.training import Trajectory, train
+from gcexp.tasks.training import Trajectory, train
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from gcexp import verification
 from gcexp.codes import Code, CyclicRepetition, FractionalRepetition, Uncoded
 from gcexp.delays import Pareto
 from gcexp.errors import ParameterError
+from gcexp.run import verification
+from gcexp.run.verification import decoded_vector, verify
 from gcexp.schemes import Fastest, Scheme
 from gcexp.tasks import GradientDescent
 from gcexp.tasks.mlp import MultilayerPerceptron, PerceptronProblem
+from gcexp.tasks.training import train
 from gcexp.timeline import joined, simulate
-from gcexp.training import train
-from gcexp.verification import decoded_vector, verify
 
 TASK = MultilayerPerceptron("digits", evaluate_every=5, verify_every=3)
 SEEDS, T = (0, 1), 7

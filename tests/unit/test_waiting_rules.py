@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gcexp import config as conf
 from gcexp.codes import (
     BatchRaptor,
     Code,
@@ -27,6 +26,8 @@ from gcexp.codes.graph_code import GraphCode
 from gcexp.codes.stochastic import StochasticGradientCode
 from gcexp.delays import ShiftedExponential
 from gcexp.errors import ParameterError
+from gcexp.run.build import build_scheme
+from gcexp.run.compose import compose
 from gcexp.schemes import Decodable, Fastest, Scheme
 from gcexp.schemes.arrivals import Arrivals
 from gcexp.schemes.elimination import Span, Spanned
@@ -219,7 +220,7 @@ def test_whichever_comes_first(q):
 
 
 def test_erasure_head_composes():
-    scheme = conf.build_scheme(conf.compose(["scheme=erasure_head", "code.d=2", "wait.s=null", "wait.q=6"]))
+    scheme = build_scheme(compose(["scheme=erasure_head", "code.d=2", "wait.s=null", "wait.q=6"]))
     timeline = simulate(scheme, ShiftedExponential(shift=1.0).draw(seeds=(0,), iterations=200, n=10))
     recovered = timeline.coefficients.mean(1)[timeline.pattern]
     assert np.isin(timeline.coefficients, (0, 1)).all() and recovered.min() >= 0.6 and recovered.max() == 1
@@ -227,7 +228,7 @@ def test_erasure_head_composes():
 
 def test_erasure_head_loses_something_as_it_stands():
     """Not with groups larger than s: they all answer before n-s workers do, and the preset would be exact."""
-    scheme = conf.build_scheme(conf.compose(["scheme=erasure_head"]))
+    scheme = build_scheme(compose(["scheme=erasure_head"]))
     timeline = simulate(scheme, ShiftedExponential(shift=1.0).draw(seeds=(0,), iterations=200, n=10))
     recovered = timeline.coefficients.mean(1)[timeline.pattern]
     assert 0.5 < recovered.mean() < 1 and recovered.max() == 1
@@ -349,7 +350,7 @@ def test_chunks_change_nothing(monkeypatch):
 
 @pytest.mark.parametrize("wait", ["recovered", "deadline", "decodable_or_fastest", "spanned"])
 def test_rules_compose_with_a_delay_model(wait):
-    scheme = conf.build_scheme(conf.compose(["scheme=frc", f"wait={wait}"]))
+    scheme = build_scheme(compose(["scheme=frc", f"wait={wait}"]))
     draws = ShiftedExponential(shift=0.5, mean=0.5).draw(seeds=(0, 1), iterations=50, n=10)
     timeline = simulate(scheme, draws)
     assert np.isfinite(timeline.duration).all() and timeline.coefficients[timeline.pattern].sum() > 0
@@ -358,9 +359,9 @@ def test_rules_compose_with_a_delay_model(wait):
 
 def test_exact_schemes_are_exact():
     for name in ("coded_partial", "cyclic_mds", "reed_solomon"):
-        config = conf.compose([f"scheme={name}"])
+        config = compose([f"scheme={name}"])
         timeline = simulate(
-            conf.build_scheme(config), ShiftedExponential(shift=1.0).draw(seeds=(0,), iterations=50, n=10)
+            build_scheme(config), ShiftedExponential(shift=1.0).draw(seeds=(0,), iterations=50, n=10)
         )
         assert config["exact"] and (timeline.coefficients == 1).all()
 

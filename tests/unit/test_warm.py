@@ -13,17 +13,17 @@ import numpy as np
 import psutil
 import pytest
 
-from gcexp import warm
+from gcexp.command import forkserver
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMAND = (sys.executable, "-m", "gcexp.cli")
+COMMAND = (sys.executable, "-m", "gcexp.command.main")
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 ENDLESS = ("train", "task=digits_mlp", "iterations=1000000", "seeds=0", "-o", "t.npz")
 RUN = ("scheme=forget", "n=6", "s=2", "delay=pareto", "seeds=0-1")
 
 
 def environment(**more):
-    kept = {k: v for k, v in os.environ.items() if k not in (warm.VARIABLE, "PYTHONUNBUFFERED")}
+    kept = {k: v for k, v in os.environ.items() if k not in (forkserver.VARIABLE, "PYTHONUNBUFFERED")}
     return kept | ONE_THREAD | {"PYTHONPATH": str(ROOT)} | more
 
 
@@ -54,12 +54,12 @@ def listens(name):
 def server(tmp_path_factory):
     """A server in a process that this one owns, and the variable that names it."""
     name = f"gcexp-test-{uuid4().hex}"
-    command = [sys.executable, "-P", "-m", "gcexp.warm", name, str(os.getpid())]
+    command = [sys.executable, "-P", "-m", "gcexp.command.forkserver", name, str(os.getpid())]
     process = subprocess.Popen(
         command, env=environment(), cwd=tmp_path_factory.mktemp("warm"), stderr=subprocess.DEVNULL
     )
     wait(lambda: listens(name), "server")
-    yield process, {warm.VARIABLE: name}
+    yield process, {forkserver.VARIABLE: name}
     process.kill()
     process.wait()
 
@@ -158,7 +158,7 @@ def test_a_command_that_is_ended_ends(server, tmp_path, how):
     assert "Traceback" not in said and said.endswith("gcexp: interrupted\n")
     wait(lambda: not children(), "end of the training", 10)
     assert not [*tmp_path.rglob(".t.*"), *tmp_path.glob("t.npz")]
-    assert listens(variable[warm.VARIABLE])
+    assert listens(variable[forkserver.VARIABLE])
 
 
 def test_an_interrupted_command_removes_what_it_has_half_written(server, tmp_path):
@@ -181,7 +181,7 @@ def test_an_interrupted_command_removes_what_it_has_half_written(server, tmp_pat
 def test_a_command_ends_with_a_client_that_heard_nothing(server, tmp_path):
     prepared(tmp_path)
     code = (
-        "import os, socket, sys, time\nfrom gcexp import warm\n"
+        "import os, socket, sys, time\nfrom gcexp.command import forkserver\n"
         "socket.socket.recv = lambda *_: (time.sleep(1), os._exit(0))\nwarm.forwarded(sys.argv[1:])"
     )
     children = psutil.Process(server[0].pid).children
@@ -215,13 +215,13 @@ def test_a_command_whose_imports_differ_runs_by_itself(server, tmp_path):
 
 
 def test_what_imports_depend_on(monkeypatch):
-    before = warm._kind()
+    before = forkserver._kind()
     monkeypatch.setenv("GCEXP_DATA", "/elsewhere")
-    assert warm._kind() == before
+    assert forkserver._kind() == before
     for name in ("OMP_NUM_THREADS", "MPLBACKEND", "PYTHONWARNINGS", "LC_ALL"):
         with monkeypatch.context() as patch:
             patch.setenv(name, "7")
-            assert warm._kind() != before, name
+            assert forkserver._kind() != before, name
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
@@ -229,7 +229,7 @@ def test_closed_streams(server, closed):
     shell = ["bash", "-c", f'exec "$@" {closed}', "bash", *COMMAND, "list", "tasks"]
     done = subprocess.run(shell, cwd=ROOT, env=environment(**server[1]), capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    assert listens(server[1][warm.VARIABLE])
+    assert listens(server[1][forkserver.VARIABLE])
 
 
 @pytest.mark.parametrize("arguments", [("list", "tasks"), ("show", "--help")])
@@ -238,11 +238,11 @@ def test_lost_output_is_no_success(server, arguments):
         command = [*COMMAND, *arguments]
         done = subprocess.run(command, cwd=ROOT, env=environment(**server[1]), stdout=full, stderr=-1)
     assert done.returncode != 0 and b"No space left" in done.stderr
-    assert listens(server[1][warm.VARIABLE])
+    assert listens(server[1][forkserver.VARIABLE])
 
 
 def test_a_server_ends_with_its_parent(tmp_path):
-    code = "import os; from gcexp import warm; warm.start(99); print(os.environ[warm.VARIABLE]); input()"
+    code = "import os; from gcexp.command import forkserver; forkserver.start(99); print(os.environ[forkserver.VARIABLE]); input()"
     variables = {k: v for k, v in environment(TMPDIR=str(tmp_path)).items() if k not in ONE_THREAD}
     python = subprocess.Popen([sys.executable, "-c", code], env=variables, stdin=-1, stdout=-1, text=True)
     name = python.stdout.readline().strip()
@@ -258,7 +258,7 @@ def test_a_server_ends_with_its_parent(tmp_path):
 
 def test_a_server_whose_parent_is_gone_does_not_go_on_importing():
     done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "gcexp.warm", "never", "1"],
+        [sys.executable, "-X", "importtime", "-m", "gcexp.command.forkserver", "never", "1"],
         env=environment(),
         capture_output=True,
         text=True,
@@ -273,7 +273,7 @@ def deaf(monkeypatch):
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(10)
     name = f"gcexp-test-{uuid4().hex}"
-    monkeypatch.setenv(warm.VARIABLE, name)
+    monkeypatch.setenv(forkserver.VARIABLE, name)
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(b"\0" + name.encode())
         listening.listen()
@@ -283,9 +283,10 @@ def deaf(monkeypatch):
 
 @pytest.mark.parametrize("last", ["accepts nothing", "takes nothing"])
 def test_a_server_that_ends_before_it_takes_a_command(deaf, last):
-    code = "from gcexp import warm; assert warm.forwarded(['list']) is None"
+    code = "from gcexp.command import forkserver; assert forkserver.forwarded(['list']) is None"
     client = subprocess.Popen(
-        [sys.executable, "-c", code], env=environment(**{warm.VARIABLE: os.environ[warm.VARIABLE]})
+        [sys.executable, "-c", code],
+        env=environment(**{forkserver.VARIABLE: os.environ[forkserver.VARIABLE]}),
     )
     if last == "takes nothing":
         deaf.accept()[0].close()
@@ -296,20 +297,24 @@ def test_a_server_that_ends_before_it_takes_a_command(deaf, last):
 
 
 def test_a_server_of_another_user_is_told_nothing(deaf, monkeypatch):
-    monkeypatch.setattr(warm.os, "geteuid", lambda: -1)
-    assert warm.forwarded(["list"]) is None
+    monkeypatch.setattr(forkserver.os, "geteuid", lambda: -1)
+    assert forkserver.forwarded(["list"]) is None
     assert deaf.accept()[0].recv(1) == b""
 
 
 def test_without_a_server_commands_run_as_always():
-    assert gcexp(ROOT, "list", "codes", **{warm.VARIABLE: "gone"}).returncode == 0
+    assert gcexp(ROOT, "list", "codes", **{forkserver.VARIABLE: "gone"}).returncode == 0
 
 
-@pytest.mark.parametrize(("jobs", "given"), [(warm.FEWEST_JOBS - 1, None), (99, ""), (99, "/tmp/another")])
+@pytest.mark.parametrize(
+    ("jobs", "given"), [(forkserver.FEWEST_JOBS - 1, None), (99, ""), (99, "/tmp/another")]
+)
 def test_no_server_for_few_jobs_or_where_the_user_says_so(monkeypatch, jobs, given):
-    monkeypatch.delenv(warm.VARIABLE, raising=False)
+    monkeypatch.delenv(forkserver.VARIABLE, raising=False)
     if given is not None:
-        monkeypatch.setenv(warm.VARIABLE, given)
-    monkeypatch.setattr(warm.subprocess, "Popen", lambda *command, **more: pytest.fail("started a server"))
-    warm.start(jobs)
-    assert os.environ.get(warm.VARIABLE) == given
+        monkeypatch.setenv(forkserver.VARIABLE, given)
+    monkeypatch.setattr(
+        forkserver.subprocess, "Popen", lambda *command, **more: pytest.fail("started a server")
+    )
+    forkserver.start(jobs)
+    assert os.environ.get(forkserver.VARIABLE) == given

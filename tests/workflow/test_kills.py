@@ -10,7 +10,7 @@ import numpy as np
 import psutil
 import pytest
 
-from gcexp.plan import run_of_path
+from gcexp.run.run import run_of_path
 
 pytestmark = pytest.mark.workflow
 
@@ -133,7 +133,7 @@ def test_a_run_of_warm_jobs_that_is_killed_leaves_nothing_behind(fresh, how):
         found = []
         for child in snakemake.children():
             with contextlib.suppress(psutil.Error):  # some end while we look
-                found += child.children() if "gcexp.warm" in child.cmdline() else []
+                found += child.children() if "gcexp.command.forkserver" in child.cmdline() else []
         return found
 
     process = fresh.start("snakemake", "-j2")

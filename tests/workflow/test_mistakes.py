@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from gcexp import config as conf
-from gcexp import plan
-from gcexp.cli import main
+from gcexp.command.main import main
 from gcexp.data import prepare
+from gcexp.report import figurefile
+from gcexp.run import compose as compose_module
+from gcexp.run import dependencies as dependencies_module
+from gcexp.run import options as options_module
+from gcexp.run import run as run_module
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -18,7 +21,7 @@ TABLE = "label,run,seed,iteration,simulated_time_s,test_accuracy\nCGC,a,0,0,0,0.
 
 def forget():
     """What a fresh process knows."""
-    for module in (conf, plan):
+    for module in (options_module, compose_module, dependencies_module, run_module, figurefile):
         for function in vars(module).values():
             if hasattr(function, "cache_clear"):
                 function.cache_clear()
@@ -219,7 +222,7 @@ def test_reports(here, capsys):
 
 def test_a_horizon_that_is_not_reached(here, capsys):
     here.edit(here.figure, "iterations: 30", "iterations: 3, horizon: 1000.0")
-    (run, *_) = plan.figure("small_three", "quick").runs
+    (run, *_) = figurefile.figure("small_three", "quick").runs
     assert main(["timeline", *run.overrides, "-o", run.timeline]) == 0
     sentence = refused(here, capsys, "table", "small_three", "-o", "out.csv")
     assert (
@@ -230,7 +233,7 @@ def test_a_horizon_that_is_not_reached(here, capsys):
 def test_a_folder_without_options(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GCEXP_CONF", str(tmp_path))
-    monkeypatch.setattr(conf, "__file__", str(tmp_path / "gcexp" / "config.py"))
+    monkeypatch.setattr(options_module, "__file__", str(tmp_path / "gcexp" / "run" / "options.py"))
     forget()
     assert main(["show", "scheme=cgc"]) == 2
     assert "set GCEXP_CONF" in capsys.readouterr().err

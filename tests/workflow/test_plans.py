@@ -7,7 +7,7 @@ import shutil
 import pytest
 import yaml
 
-from gcexp import plan
+from gcexp.report import figurefile
 
 pytestmark = pytest.mark.workflow
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.workflow
 # --- The real figure files
 
 
-@pytest.mark.parametrize("preset", plan.PRESETS)
+@pytest.mark.parametrize("preset", figurefile.PRESETS)
 def test_every_target_can_be_planned(real, preset):
     targets = [f"{path.parent.name}_{path.stem}" for path in sorted((real / "conf/figure").glob("*/*.yaml"))]
     papers = sorted({path.name for path in (real / "conf/figure").iterdir() if any(path.glob("*.yaml"))})

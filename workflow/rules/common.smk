@@ -2,9 +2,12 @@
 import shlex
 import sys
 
-from gcexp import config as conf
-from gcexp import plan, warm
-from gcexp.errors import UserError
+from gcexp.run import dependencies
+from gcexp.report import figurefile
+from gcexp.run.run import run_of_path
+from gcexp.command import forkserver
+from gcexp.errors import UserError, unknown
+from gcexp.run.dependencies import VERSIONS
 
 
 def stop(error):
@@ -18,8 +21,8 @@ KEYS = ("preset", "data_dir", "tracking_uri")
 try:
     for key in config:
         if key not in KEYS:
-            raise UserError(conf.unknown("--config key", key, KEYS))
-    FIGURES = {figure.target: figure for figure in plan.figures(config["preset"])}
+            raise UserError(unknown("--config key", key, KEYS))
+    FIGURES = {figure.target: figure for figure in figurefile.figures(config["preset"])}
 except UserError as error:
     stop(error)
 
@@ -28,7 +31,7 @@ PAPERS = sorted({figure.paper for figure in FIGURES.values()})
 
 wildcard_constraints:
     **{part: r"[^/]+" for part in ("scheme", "delay", "task", "optimizer", "dataset")},
-    preset="|".join(plan.PRESETS),
+    preset="|".join(figurefile.PRESETS),
     target="|".join(FIGURES) or "none",
     iterations=r"\d+",
     length=r"T\d+(-h[0-9.e+-]+)?",
@@ -38,18 +41,18 @@ wildcard_constraints:
 onstart:
     # Jobs of the quick preset are shorter than their imports. Elsewhere `benchmark` shall see the job itself.
     if config["preset"] == "quick" and workflow.local_exec:
-        warm.start(len(list(workflow.dag.needrun_jobs())))
+        forkserver.start(len(list(workflow.dag.needrun_jobs())))
 
 
 def figure_of(wildcards):
     if wildcards.preset == config["preset"]:
         return FIGURES[wildcards.target]
-    return plan.figure(wildcards.target, wildcards.preset)
+    return figurefile.figure(wildcards.target, wildcards.preset)
 
 
 def run_of(wildcards):
     # The path is the overrides: what a person would type for this job.
-    return plan.run_of_path(dict(wildcards.items()))
+    return run_of_path(dict(wildcards.items()))
 
 
 def overrides(wildcards):
@@ -57,7 +60,7 @@ def overrides(wildcards):
 
 
 def tracked(wildcards, keys, stage):
-    return conf.tracked(run_of(wildcards).config, keys, stage)
+    return dependencies.tracked(run_of(wildcards).config, keys, stage)
 
 
 def prepared(wildcards):
@@ -66,7 +69,7 @@ def prepared(wildcards):
 
 
 def figures_of(preset):
-    return FIGURES.values() if preset == config["preset"] else plan.figures(preset)
+    return FIGURES.values() if preset == config["preset"] else figurefile.figures(preset)
 
 
 def everything(preset):

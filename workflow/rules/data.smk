@@ -11,7 +11,7 @@ rule data:
         runtime=30,
     params:
         folder=lambda w: f"--data-dir {shlex.quote(config['data_dir'])}" if config["data_dir"] else "",
-        tracked=f"version={conf.VERSIONS['prepare']}",
+        tracked=f"version={VERSIONS['prepare']}",
     message:
         "preparing {wildcards.dataset}"
     shell:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from gcexp import config as conf
+from gcexp.run.build import build, build_scheme, is_redrawn
 
 _SMALL = 12  # matrices up to this many rows and columns are shown
 
 
 def description(config: dict) -> dict:
     """Loads, messages, guarantee and, where small, the matrices of a scheme's code."""
-    scheme = conf.build_scheme(config)
+    scheme = build_scheme(config)
     code = scheme.code
     found = {
         "code": repr(code),
         "wait": repr(scheme.wait),
         **({"placement": repr(scheme.placement)} if scheme.placement else {}),
-        "delay": repr(conf.build(config, "delay")),
+        "delay": repr(build(config, "delay")),
         "overhead": scheme.overhead,
         "workers": code.n,
         "partitions": code.k,
@@ -28,7 +28,7 @@ def description(config: dict) -> dict:
         "communication_load": float(code.messages.max() * code.length),
         "exact": bool(config["exact"]),
         "guarantee": guarantee(code),
-        "drawn_per_seed": conf.is_redrawn(config),
+        "drawn_per_seed": is_redrawn(config),
     }
     if max(code.encoding.shape) <= _SMALL:
         dense = code.encoding.toarray()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gcexp import config as conf
-from gcexp import jobs
 from gcexp.errors import UserError
+from gcexp.run import stages
+from gcexp.run.build import build, build_scheme, refuse_bound
+from gcexp.run.compose import compose
 
 
 def run(overrides: list[str], folder: Path | None = None) -> Path:
@@ -28,22 +29,22 @@ def run(overrides: list[str], folder: Path | None = None) -> Path:
 
     from gcexp.data import prepare
 
-    config = conf.compose(overrides)
-    jobs.length_of(config)  # complain before any work
-    conf.refuse_bound(config)
-    scheme = conf.build_scheme(config)
-    conf.build(config, "delay"), conf.build(config, "optimizer")
-    task = conf.build(config, "task")
+    config = compose(overrides)
+    stages.length_of(config)  # complain before any work
+    refuse_bound(config)
+    scheme = build_scheme(config)
+    build(config, "delay"), build(config, "optimizer")
+    task = build(config, "task")
     folder = folder or Path("results/run") / (_name(overrides) or "default")
     print(f"{scheme.code!r}, {scheme.wait!r}")
 
-    prepared = jobs.PREPARED / f"{task.dataset}.npz"
+    prepared = stages.PREPARED / f"{task.dataset}.npz"
     if not prepared.is_file():
         prepare(task.dataset, prepared, config["data_dir"])
-    timeline = jobs.run_timeline(config, folder / "timeline.npz")
+    timeline = stages.run_timeline(config, folder / "timeline.npz")
     needed = None if config["exact"] else folder / "timeline.npz"
-    trajectory = jobs.run_training(config, folder / "trajectory.npz", needed)
-    found = jobs.run_verification(
+    trajectory = stages.run_training(config, folder / "trajectory.npz", needed)
+    found = stages.run_verification(
         config, folder / "timeline.npz", folder / "trajectory.npz", folder / "verification.json"
     )
 
@@ -69,8 +70,8 @@ def run(overrides: list[str], folder: Path | None = None) -> Path:
 
 
 def _table(config: dict, timeline, trajectory, path: Path):
-    from gcexp.assemble import scored
     from gcexp.figures.tables import write_table
+    from gcexp.report.table import scored
 
     frame = scored(
         timeline, trajectory, label=config["code"]["_target_"].rpartition(".")[2], run=path.parent.name

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from gcexp.errors import UserError, require, unknown
-from gcexp.given import fill, is_number
+from gcexp.schema import fill, is_number
 
 if TYPE_CHECKING:
     import pandas as pd

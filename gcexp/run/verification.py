@@ -13,8 +13,8 @@ import numpy as np
 from gcexp.codes import Code
 from gcexp.errors import require
 from gcexp.tasks import Problem, Task
+from gcexp.tasks.training import Trajectory
 from gcexp.timeline import Timeline
-from gcexp.training import Trajectory
 
 if TYPE_CHECKING:
     from gcexp.data import Dataset

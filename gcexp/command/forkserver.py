@@ -31,20 +31,20 @@ FEWEST_JOBS = 8
 _PRELOADED = (
     "pandas",
     "scipy.special",
-    "gcexp.cli",
-    "gcexp.jobs",
+    "gcexp.command.main",
+    "gcexp.run.stages",
     "gcexp.timeline",
     "gcexp.schemes",
     "gcexp.delays",
-    "gcexp.assemble",
-    "gcexp.claims",
+    "gcexp.report.table",
+    "gcexp.report.claims",
     "gcexp.figures.compose",
     "gcexp.figures.typeset",
     "matplotlib.backends.backend_agg",
     "matplotlib.backends.backend_pdf",
     "gcexp.tasks.mlp",
-    "gcexp.training",
-    "gcexp.verification",
+    "gcexp.tasks.training",
+    "gcexp.run.verification",
 )
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 #: Beginnings of the environment variables that Python, numpy, torch and matplotlib read when they start.
@@ -66,7 +66,7 @@ def start(jobs: int) -> None:
     name = f"gcexp-{uuid4().hex}"
     subprocess.Popen(
         # -P: jobs do not import from the folder that they work in either
-        [sys.executable, "-P", "-m", "gcexp.warm", name, str(os.getpid())],
+        [sys.executable, "-P", "-m", "gcexp.command.forkserver", name, str(os.getpid())],
         env=os.environ | dict.fromkeys(_THREADS, "1"),  # as Snakemake sets them for a job
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,  # what goes wrong here shows in the jobs, which then run as always
@@ -182,7 +182,7 @@ def _answer(connection: socket.socket, kind: list) -> None:
 def _run(arguments: list[str]) -> int:
     sys.argv = ["gcexp", *arguments]
     try:
-        return importlib.import_module("gcexp.cli").main(arguments)
+        return importlib.import_module("gcexp.command.main").main(arguments)
     except SystemExit as error:  # what argparse does
         return error.code if isinstance(error.code, int) else 1
     finally:

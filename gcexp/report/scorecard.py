@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from gcexp import markdown
-from gcexp.claims import INPUTS, show
 from gcexp.errors import DataError
+from gcexp.figures import markdown
 from gcexp.files import written
+from gcexp.report.claims import INPUTS, show
 
 FIELDS = (
     *("paper", "target", "id", "source", "statement", "outcome", "inputs"),
@@ -24,7 +24,7 @@ def collect(claim_files: Iterable[Path | str]) -> list[dict]:
     Parameters
     ----------
     claim_files : iterable of paths
-        JSON lists as `gcexp.claims.check` gives them.
+        JSON lists as `gcexp.report.claims.check` gives them.
 
     Raises
     ------

@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 
 from gcexp import __version__
+from gcexp.command.forkserver import VARIABLE, forwarded
 from gcexp.errors import UserError, unknown
-from gcexp.warm import VARIABLE, forwarded
 
 LISTED = ("codes", "schemes", "waits", "delays", "tasks", "optimizers", "targets")
 
@@ -130,17 +130,17 @@ def parser() -> argparse.ArgumentParser:
 
 def do_list(arguments) -> None:
     """Print the names."""
-    from gcexp import config as conf
-    from gcexp import plan
+    from gcexp.report import figurefile
+    from gcexp.run.options import options
 
     kinds = LISTED if arguments.kind is None else (arguments.kind,)
     for kind in kinds:
         if kind not in LISTED:
             raise UserError(unknown("kind", kind, LISTED))
         if kind == "targets":
-            names = [f"{path.parent.name}_{path.stem}" for path in plan.figure_files()]
+            names = [f"{path.parent.name}_{path.stem}" for path in figurefile.figure_files()]
         else:
-            names = conf.options(kind.removesuffix("s"))
+            names = options(kind.removesuffix("s"))
         print(
             *([f"{kind}:"] if arguments.kind is None else []),
             *names,
@@ -150,16 +150,16 @@ def do_list(arguments) -> None:
 
 def do_show(arguments) -> None:
     """Describe a scheme."""
-    from gcexp import config as conf
-    from gcexp.describe import as_text, description
+    from gcexp.command.show import as_text, description
+    from gcexp.run.compose import compose
 
-    found = description(conf.compose(arguments.overrides))
+    found = description(compose(arguments.overrides))
     print(json.dumps(found, indent=1) if arguments.json else as_text(found))
 
 
 def do_catalogue(arguments) -> None:
     """Print or write the table of all codes."""
-    from gcexp.catalogue import document
+    from gcexp.command.catalogue import document
     from gcexp.files import written
 
     if arguments.output is None:
@@ -171,19 +171,19 @@ def do_catalogue(arguments) -> None:
 
 def do_theory(arguments) -> None:
     """Evaluate a closed form."""
-    from gcexp import formulas
+    from gcexp.command import theory
 
-    found = {} if arguments.arguments else formulas.listing(arguments.name)
+    found = {} if arguments.arguments else theory.listing(arguments.name)
     if found:
-        print(json.dumps(found, indent=1) if arguments.json else formulas.as_lines(found))
+        print(json.dumps(found, indent=1) if arguments.json else theory.as_lines(found))
     else:
-        found = formulas.evaluate(arguments.name, arguments.arguments)
-        print(formulas.as_json(found) if arguments.json else formulas.as_text(found))
+        found = theory.evaluate(arguments.name, arguments.arguments)
+        print(theory.as_json(found) if arguments.json else theory.as_text(found))
 
 
 def do_run(arguments) -> None:
     """One run, start to end."""
-    from gcexp.single import run
+    from gcexp.command.single_run import run
 
     run(arguments.overrides, arguments.output)
 
@@ -197,22 +197,22 @@ def do_data(arguments) -> None:
 
 def do_timeline(arguments) -> None:
     """Simulate."""
-    from gcexp import config as conf
-    from gcexp.jobs import run_timeline
+    from gcexp.run.compose import compose
+    from gcexp.run.stages import run_timeline
 
-    run_timeline(conf.compose(arguments.overrides), arguments.output)
+    run_timeline(compose(arguments.overrides), arguments.output)
 
 
 def do_train(arguments) -> None:
     """Train."""
-    from gcexp import config as conf
-    from gcexp.jobs import run_training, run_verification
+    from gcexp.run.compose import compose
+    from gcexp.run.stages import run_training, run_verification
 
     if arguments.verified and not arguments.timeline:
         raise UserError("--verified replays a timeline, so it needs --timeline; got none")
     if arguments.verified == arguments.output:
         raise UserError(f"--verified and --output are both {arguments.output}; give two files")
-    config = conf.compose(arguments.overrides)
+    config = compose(arguments.overrides)
     run_training(config, arguments.output, arguments.timeline)
     if arguments.verified:  # in the same job: most of a short one is the import of torch
         run_verification(config, arguments.timeline, arguments.output, arguments.verified)
@@ -220,41 +220,39 @@ def do_train(arguments) -> None:
 
 def do_verify(arguments) -> None:
     """Verify."""
-    from gcexp import config as conf
-    from gcexp.jobs import run_verification
+    from gcexp.run.compose import compose
+    from gcexp.run.stages import run_verification
 
-    run_verification(
-        conf.compose(arguments.overrides), arguments.timeline, arguments.trajectory, arguments.output
-    )
+    run_verification(compose(arguments.overrides), arguments.timeline, arguments.trajectory, arguments.output)
 
 
 def do_table(arguments) -> None:
     """Make a table."""
-    from gcexp.jobs import make_table
-    from gcexp.plan import figure
+    from gcexp.report.figurefile import figure
+    from gcexp.report.stages import make_table
 
     make_table(figure(arguments.target, arguments.preset), arguments.output)
 
 
 def do_plot(arguments) -> None:
     """Draw."""
-    from gcexp.jobs import make_drawing
-    from gcexp.plan import figure
+    from gcexp.report.figurefile import figure
+    from gcexp.report.stages import make_drawing
 
     make_drawing(figure(arguments.target, arguments.preset), arguments.input, arguments.output)
 
 
 def do_claims(arguments) -> None:
     """Check claims."""
-    from gcexp.jobs import check_claims
-    from gcexp.plan import figure
+    from gcexp.report.figurefile import figure
+    from gcexp.report.stages import check_claims
 
     check_claims(figure(arguments.target, arguments.preset), arguments.input, arguments.output)
 
 
 def do_scorecard(arguments) -> None:
     """Collect the scorecard."""
-    from gcexp.scorecard import collect, write_json, write_markdown
+    from gcexp.report.scorecard import collect, write_json, write_markdown
 
     entries = collect(arguments.input)
     for path in arguments.output:
@@ -263,22 +261,22 @@ def do_scorecard(arguments) -> None:
 
 def do_page(arguments) -> None:
     """Write the report page."""
-    from gcexp.jobs import write_page
+    from gcexp.report.stages import write_page
 
     write_page(arguments.preset, arguments.input, arguments.output)
 
 
 def do_track(arguments) -> None:
     """Import into MLflow."""
-    from gcexp.plan import figures
-    from gcexp.tracking import track
+    from gcexp.report.figurefile import figures
+    from gcexp.report.tracking import track
 
     track(figures(arguments.preset), arguments.output, arguments.uri)
 
 
 def do_publish(arguments) -> None:
     """Copy the paper preset's reports."""
-    from gcexp.publish import publish
+    from gcexp.report.publish import publish
 
     print(publish())
 

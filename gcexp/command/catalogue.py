@@ -10,9 +10,11 @@ from fractions import Fraction
 from math import ceil, comb, gcd
 
 import gcexp.codes
-from gcexp import config as conf
-from gcexp.describe import guarantee
-from gcexp.markdown import grid
+from gcexp.command.show import guarantee
+from gcexp.figures.markdown import grid
+from gcexp.run.build import build
+from gcexp.run.compose import compose
+from gcexp.run.options import options
 
 #: Where the options refer to the run: the numbers of the table hold here.
 DEFAULTS = {"n": 10, "s": 4}
@@ -85,9 +87,9 @@ def document() -> str:
     """The page."""
     given = [f"{key}={number}" for key, number in DEFAULTS.items()]
     rows = []
-    for option in conf.options("code"):
-        composed = conf.compose([f"code={option}", *given])
-        rows.append(_row(option, conf.build(composed, "code")))
+    for option in options("code"):
+        composed = compose([f"code={option}", *given])
+        rows.append(_row(option, build(composed, "code")))
     built = {type_name for _, type_name, *_ in rows}
     others = [
         _row(_NONE, family(**family.examples[0]))

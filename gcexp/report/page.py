@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import quote
 
-from gcexp.claims import show
 from gcexp.files import written
-from gcexp.scorecard import INPUTS, OUTCOMES, counts
+from gcexp.report.claims import show
+from gcexp.report.scorecard import INPUTS, OUTCOMES, counts
 
 _TEMPLATES = Path(__file__).parent / "templates"
 

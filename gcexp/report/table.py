@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from gcexp import config as conf
 from gcexp.errors import UserError
-from gcexp.plan import Figure, Run
+from gcexp.report.figurefile import Figure
+from gcexp.run.build import build_scheme, check_arguments, is_redrawn, locate
+from gcexp.run.run import Run
 from gcexp.timeline import Timeline
 
 if TYPE_CHECKING:  # torch only where a stage trains
-    from gcexp.training import Trajectory
+    from gcexp.tasks.training import Trajectory
 
 
 def assemble(figure: Figure) -> pd.DataFrame:
@@ -25,8 +26,8 @@ def assemble(figure: Figure) -> pd.DataFrame:
         If a curve ends before its horizon, or an analysis function fails on its arguments.
     """
     if figure.file.kind == "analysis":
-        function = conf.locate(figure.file.analysis["function"], "analysis.function")
-        conf.check_arguments(function, figure.arguments, "analysis")
+        function = locate(figure.file.analysis["function"], "analysis.function")
+        check_arguments(function, figure.arguments, "analysis")
         return function(**figure.arguments)
     rows = {"curves": curve, "timings": timing}[figure.file.kind]
     return pd.concat([rows(run) for run in figure.runs], ignore_index=True)
@@ -34,7 +35,7 @@ def assemble(figure: Figure) -> pd.DataFrame:
 
 def curve(run: Run) -> pd.DataFrame:
     """Scores of a run on its clock; every seed must reach the horizon."""
-    from gcexp.training import Trajectory
+    from gcexp.tasks.training import Trajectory
 
     timeline = Timeline.load(run.timeline)
     ends = timeline.duration.sum(1, where=timeline.ran)
@@ -71,10 +72,10 @@ def timing(run: Run) -> pd.DataFrame:
     """Statistics of a run's timeline, one row per seed."""
     timeline, config = Timeline.load(run.timeline), run.config
     ones = (timeline.coefficients == 1).mean(1)
-    shared = None if conf.is_redrawn(config) else conf.build_scheme(config).code
+    shared = None if is_redrawn(config) else build_scheme(config).code
     rows = []
     for s, seed in enumerate(timeline.seeds):
-        code = shared or conf.build_scheme(config, int(seed)).code
+        code = shared or build_scheme(config, int(seed)).code
         ran = timeline.ran[s]
         recovered = ones[timeline.pattern[s, ran]] if not config["bound"] else np.full(ran.sum(), np.nan)
         rows.append(

@@ -38,7 +38,8 @@ def provenance_file(output: Path | str) -> Path:
 def recorded(output: Path | str, config: dict, **more) -> Iterator[dict]:
     """Write the provenance of `output` when the block ends well; the yielded dict takes further facts.
 
-    The peak memory is that of the process: where `gcexp.warm` ran the command, with all that it had imported.
+    The peak memory is that of the process: where the fork server ran the command,
+    with all that it had imported.
     """
     wall, cpu, facts = time.time(), time.process_time(), dict(more)
     yield facts
@@ -78,3 +79,9 @@ def _commit() -> dict:
 
     status = git("status", "--porcelain", "--untracked-files=no")
     return {"commit": git("rev-parse", "HEAD"), "dirty": None if status is None else bool(status)}
+
+
+def finished_provenance(path: str | Path) -> dict:
+    """Provenance of a finished file, empty where it has none."""
+    file = provenance_file(path)
+    return json.loads(file.read_text()) if file.is_file() else {}

@@ -23,8 +23,9 @@ import numpy as np
 
 from gcexp.errors import UserError
 from gcexp.files import writable, written
-from gcexp.jobs import finished_provenance
-from gcexp.plan import Figure, Run, seed_list
+from gcexp.report.figurefile import Figure
+from gcexp.run.provenance import finished_provenance
+from gcexp.run.run import Run, seed_list
 from gcexp.timeline import Timeline
 
 if TYPE_CHECKING:  # MLflow and pandas take seconds to import
@@ -218,8 +219,8 @@ def _load(run: Run) -> tuple[Timeline, DataFrame | None]:
     timeline = Timeline.load(run.timeline)
     if not run.task:
         return timeline, None
-    from gcexp.assemble import scored
-    from gcexp.training import Trajectory
+    from gcexp.report.table import scored
+    from gcexp.tasks.training import Trajectory
 
     return timeline, scored(timeline, Trajectory.load(run.trajectory), run.label, run.id)
 

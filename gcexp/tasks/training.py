@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from tqdm import tqdm
 
-from gcexp.checkpoint import Checkpoint
 from gcexp.errors import ParameterError, UserError, require
 from gcexp.files import written
 from gcexp.tasks import Optimizer, Task
+from gcexp.tasks.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
     from gcexp.data import Dataset

@@ -24,7 +24,7 @@ import numpy as np
 
 import gcexp.theory
 from gcexp.errors import UserError, unknown
-from gcexp.given import is_number
+from gcexp.schema import is_number
 
 _WORDS = {"inf": math.inf, "nan": math.nan, "true": True, "false": False, "none": None}
 _WORDS |= {"True": True, "False": False, "None": None}

@@ -1,0 +1,1 @@
+"""What a figure needs, and what it says."""

@@ -1,0 +1,74 @@
+"""The stages of a report: table, drawing, claims, page."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gcexp.errors import UserError
+from gcexp.files import written
+from gcexp.report.figurefile import Figure, figures
+from gcexp.run.options import conf_dir
+from gcexp.run.provenance import recorded
+
+if TYPE_CHECKING:  # codes, torch and pandas only where a stage uses them
+    pass
+
+
+def make_table(figure: Figure, output: Path) -> None:
+    """The tidy CSV of a figure from its runs' files or its analysis function."""
+    from gcexp.figures.tables import write_table
+    from gcexp.report.table import assemble
+
+    with recorded(output, {"figure": figure.target, "preset": figure.preset}, inputs=figure.inputs):
+        write_table(assemble(figure), output)
+
+
+def make_drawing(figure: Figure, table: Path, outputs: list[Path]) -> None:
+    """Draw a table as PDF and PNG, and typeset it where the figure is a table."""
+    from gcexp.figures import draw, save
+    from gcexp.figures.tables import read_table
+
+    style = conf_dir() / "style" / "paper.mplstyle"
+    save(draw(read_table(table), figure.file.plot, figure.file.title, figure.note, style), outputs, style)
+
+
+def check_claims(figure: Figure, table: Path, output: Path) -> list[dict]:
+    """Hold the table against the paper's statements."""
+    from gcexp.figures.tables import read_table
+    from gcexp.report.claims import check
+
+    entries = check(figure.file.claims, read_table(table), figure.paper, figure.name)
+    with written(output) as temporary:
+        temporary.write_text(json.dumps(entries, indent=1) + "\n")
+    return entries
+
+
+def write_page(preset: str, scorecard: Path, output: Path) -> None:
+    """The static page of a preset's figures and claims."""
+    from gcexp.report.page import write_report
+
+    shown = []
+    for figure in figures(preset):
+        files = {
+            path.rpartition(".")[2]: Path(path) for path in (*figure.drawings, figure.table, figure.claims)
+        }
+        relative = {
+            kind: Path(os.path.relpath(path, output.parent)).as_posix() for kind, path in files.items()
+        }
+        claims = read_json(figure.claims)
+        about = {"target": figure.target, "title": figure.file.title, "source": figure.file.source}
+        shown.append(about | {kind: relative[kind] for kind in ("png", "pdf", "csv")} | {"claims": claims})
+    write_report(output, preset, shown, read_json(scorecard))
+
+
+def read_json(path: str | Path) -> Any:
+    """A JSON file that an earlier job wrote."""
+    try:
+        return json.loads(Path(path).read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"cannot read {path} ({getattr(error, 'strerror', None) or error}); make it first"
+        ) from None

@@ -1,0 +1,1 @@
+"""One run: what it is, and what its result depends on."""

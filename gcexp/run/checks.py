@@ -1,0 +1,50 @@
+"""Whether composed runs can be built, told before the first job; what passed once is not tried again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from gcexp.run.build import build, build_scheme, check_arguments, locate
+from gcexp.run.compose import _save, _store
+from gcexp.run.dependencies import _flat, source_hash, tracked
+
+
+def check(configs: Iterable[dict]) -> None:
+    """Build scheme, delay model and optimiser of composed runs, so that a mistake is told before the first job.
+
+    A run that was built before, with the same values and sources, is not built again.
+    """
+
+    def built(config: dict) -> None:
+        build_scheme(config)
+        build(config, "delay")
+        build(config, "optimizer")
+
+    keys = ("code", "wait", "placement", "overhead", "exact", "bound", "delay", "optimizer")
+    _once((tracked(config, keys, "timeline"), built, config) for config in configs)
+
+
+def check_call(function: str, arguments: dict, key: str) -> None:
+    """Check the arguments of a named function, once for the same arguments and source."""
+
+    def checked(_) -> None:
+        check_arguments(locate(function, f"{key}.function"), arguments, key)
+
+    _once([([function, source_hash(function), *_flat(arguments, key)], checked, None)])
+
+
+def _once(checks: Iterable[tuple[list[str], Callable, Any]]) -> None:
+    """Run each check whose description did not pass before."""
+    stored = _store()
+    known = set(stored.setdefault("checked", []))
+    before = len(known)
+    for description, run, argument in checks:
+        digest = hashlib.sha256(repr(description).encode()).hexdigest()[:16]
+        if digest not in known:
+            run(argument)
+            known.add(digest)
+    if len(known) > before:
+        stored["checked"] = sorted(known)
+        _save(stored)

@@ -1,0 +1,154 @@
+"""One scheme under one delay model, with or without a task, all its seeds: the unit of every job."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from gcexp.errors import UserError
+from gcexp.run.compose import compose
+from gcexp.run.tokens import overrides_of
+
+MOST_SEEDS = 100_000  # of one run: a slip of the finger ends in a sentence, not in a full memory
+_PARTS = ("scheme", "delay", "task", "optimizer")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One scheme under one delay model, with or without a task, all its seeds: the unit of every job."""
+
+    label: str
+    scheme: str | None
+    delay: str | None
+    task: str | None
+    optimizer: str | None
+    iterations: int
+    horizon: float | None
+    seeds: str
+
+    @property
+    def length(self) -> str:
+        """``T600``, or ``T600-h0.8`` with a horizon."""
+        return f"T{self.iterations}" + (f"-h{_spelled(self.horizon)}" if self.horizon else "")
+
+    @property
+    def id(self) -> str:
+        """Name of the run in tables and in MLflow: the part of the path that all its files share."""
+        parts = (self.task, self.optimizer, self.scheme, self.delay, self.length, f"seeds{self.seeds}")
+        return "/".join(p for p in parts if p)
+
+    @property
+    def timeline(self) -> str:
+        """File of the timeline."""
+        return f"results/timeline/{self.scheme}/{self.delay}/{self.length}/seeds{self.seeds}.npz"
+
+    @property
+    def trajectory(self) -> str:
+        """File of the trajectory; an exact one names no scheme, delay or horizon."""
+        root = f"results/trajectory/{self.task}/{self.optimizer}"
+        if self.exact:
+            return f"{root}/exact/T{self.iterations}/seeds{self.seeds}.npz"
+        return f"{root}/{self.scheme}/{self.delay}/{self.length}/seeds{self.seeds}.npz"
+
+    @property
+    def verification(self) -> str:
+        """File of the replay of the true encode, drop, decode path; an approximate training writes it itself."""
+        if self.exact:
+            return f"results/verify/{self.id}.json"
+        return self.trajectory.removesuffix(".npz") + ".verified.json"
+
+    @property
+    def inputs(self) -> list[str]:
+        """Files that must exist before the run can stand in a table."""
+        return [self.timeline, *([self.trajectory, self.verification] if self.task else [])]
+
+    @property
+    def overrides(self) -> list[str]:
+        """Hydra overrides of the whole run."""
+        parts = [(g, getattr(self, g)) for g in _PARTS if getattr(self, g)]
+        length = [f"iterations={self.iterations}", f"seeds={self.seeds}"]
+        length += [f"horizon={_spelled(self.horizon)}"] if self.horizon else []
+        return [o for g, t in parts for o in overrides_of(g, t)] + length
+
+    @property
+    def config(self) -> dict:
+        """Resolved config."""
+        return composed(tuple(self.overrides))
+
+    @property
+    def exact(self) -> bool:
+        """Whether the scheme declares that every coefficient is 1, so that it shares the exact trajectory."""
+        return bool(self.config["exact"])
+
+
+def _spelled(number: float) -> str:
+    """Shortest text that is read back as the same number."""
+    return repr(float(number)).removesuffix(".0")
+
+
+@cache
+def composed(overrides: tuple[str, ...]) -> dict:
+    """Resolved config of some overrides, kept because many jobs share it: do not change it."""
+    return compose(list(overrides))
+
+
+def run_of_path(parts: dict[str, str], label: str = "") -> Run:
+    """The run that a path's wildcards spell: scheme, delay, task, optimizer, length or iterations, seeds."""
+    iterations, _, horizon = parts.get("length", f"T{parts.get('iterations')}")[1:].partition("-h")
+    return Run(
+        label,
+        *(parts.get(part) for part in _PARTS),
+        iterations=int(iterations),
+        horizon=float(horizon) if horizon else None,
+        seeds=parts["seeds"],
+    )
+
+
+def check_horizon(horizon: Any) -> float | None:
+    """A horizon that is a simulated time, or None."""
+    number = isinstance(horizon, int | float) and not isinstance(horizon, bool) and 0 < horizon < float("inf")
+    if horizon is not None and not number:
+        raise UserError(f"horizon must be a simulated time > 0 or null, got {horizon!r}")
+    return horizon
+
+
+def check_count(key: str, value: Any) -> int:
+    """An integer of at least 1."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise UserError(f"{key} must be an integer >= 1, got {value!r}")
+    return value
+
+
+def seed_range(seeds: int | str) -> str:
+    """Spelling of a set of seeds: a count, a single ``3`` in quotes or a range ``0-4``.
+
+    Examples
+    --------
+    >>> seed_range(5), seed_range("3"), seed_range("2-4")
+    ('0-4', '3', '2-4')
+    """
+    if isinstance(seeds, int) and not isinstance(seeds, bool) and seeds >= 1:
+        return f"0-{seeds - 1}" if seeds > 1 else "0"
+    if isinstance(seeds, str):
+        found = seed_list(seeds)
+        return f"{found[0]}-{found[-1]}" if len(found) > 1 else str(found[0])
+    raise UserError(f"seeds must be a number of seeds >= 1 or a range such as 0-4, got {seeds!r}")
+
+
+def seed_list(seeds: int | str) -> tuple[int, ...]:
+    """Seeds of a spelling.
+
+    Examples
+    --------
+    >>> seed_list("2-4"), seed_list("3")
+    ((2, 3, 4), (3,))
+    """
+    found = re.fullmatch(r"(\d+)(?:-(\d+))?", str(seeds))
+    if not found or (found[2] and int(found[2]) < int(found[1])):
+        raise UserError(f"seeds must be a seed such as 3 or a range such as 0-4, got {seeds!r}")
+    first, last = int(found[1]), int(found[2] or found[1])
+    if last - first >= MOST_SEEDS:
+        raise UserError(f"seeds {seeds} are {last - first + 1} seeds (allowed: up to {MOST_SEEDS})")
+    return tuple(range(first, last + 1))
