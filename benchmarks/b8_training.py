@@ -1,9 +1,9 @@
 """B8: one training step of the simulated cluster, MNIST perceptron 784-25-10, 60000 rows, full batch.
 
-Work: `gcexp.tasks.training.train` as the workflow calls it, a few steps, divided by their number: look up the coefficients of
-the iteration's pattern, one weighted gradient, optimiser, check for finite parameters. The problem is bound to its data
-beforehand, scores are empty and parameters are kept only once: evaluation and verification are excluded. Timelines are
-made beforehand too.
+Work: `gcexp.tasks.training.train` as the workflow calls it, a few steps, divided by their number: look up the
+coefficients of the iteration's pattern, one weighted gradient, optimiser, check for finite parameters. The
+problem is bound to its data beforehand, scores are empty and parameters are kept only once: evaluation and
+verification are excluded. Timelines are made beforehand too.
 
 Floor: one plain full-batch torch step over all 60000 rows (``nn.Sequential``, summed cross-entropy, backward, SGD) on
 the same tensors. All are called in turn in one process; a sample is a few steps.

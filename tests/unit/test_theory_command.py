@@ -14,7 +14,7 @@ import pytest
 from gcexp.command import main, theory
 from gcexp.errors import UserError
 
-THEORY = Path(theory.__file__).parent / "theory"
+THEORY = Path(theory.__file__).parents[1] / "theory"
 
 
 def told(capsys, *arguments: str) -> str:

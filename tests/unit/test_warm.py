@@ -242,7 +242,8 @@ def test_lost_output_is_no_success(server, arguments):
 
 
 def test_a_server_ends_with_its_parent(tmp_path):
-    code = "import os; from gcexp.command import forkserver; forkserver.start(99); print(os.environ[forkserver.VARIABLE]); input()"
+    code = "import os; from gcexp.command import forkserver; forkserver.start(99); "
+    code += "print(os.environ[forkserver.VARIABLE]); input()"
     variables = {k: v for k, v in environment(TMPDIR=str(tmp_path)).items() if k not in ONE_THREAD}
     python = subprocess.Popen([sys.executable, "-c", code], env=variables, stdin=-1, stdout=-1, text=True)
     name = python.stdout.readline().strip()
