@@ -64,6 +64,15 @@ def parser() -> argparse.ArgumentParser:
         "show", do_show, "what a scheme or code is: loads, messages, guarantee, small matrices", True
     )
     show.add_argument("--json", action="store_true", help="machine-readable")
+    compare = command("compare", do_compare, "the schemes of a figure, the fastest first, from its table")
+    compare.add_argument("target", help="such as partial_recovery_fig4_fixed_s")
+    compare.add_argument("--preset", default="quick", help="quick or paper (default: quick)")
+    compare.add_argument(
+        "--level", type=float, help="score whose first passage counts (default: the figure's)"
+    )
+    compare.add_argument(
+        "--format", choices=("text", "csv", "markdown"), default="text", help="(default: text)"
+    )
     theory = command(
         "theory",
         do_theory,
@@ -155,6 +164,18 @@ def do_show(arguments) -> None:
 
     found = description(compose(arguments.overrides))
     print(json.dumps(found, indent=1) if arguments.json else as_text(found))
+
+
+def do_compare(arguments) -> None:
+    """Compare the schemes of a figure."""
+    from gcexp.figures.tables import read_table
+    from gcexp.report.comparison import as_text, comparison
+    from gcexp.report.figurefile import figure
+    from gcexp.report.publish import table_of
+
+    shown = figure(arguments.target, arguments.preset)
+    found = comparison(shown, read_table(table_of(shown)), arguments.level)
+    print(as_text(found, arguments.format), end="")
 
 
 def do_catalogue(arguments) -> None:

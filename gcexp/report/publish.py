@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from gcexp.errors import UserError
+from gcexp.report.figurefile import Figure
 
 MADE, PUBLISHED = Path("reports/paper"), Path("reports/published")
 
@@ -26,3 +27,19 @@ def publish() -> str:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
     return f"{len(files)} files in {PUBLISHED}; commit them"
+
+
+def table_of(figure: Figure) -> Path:
+    """Table of a figure: the one made here, else, of the paper preset, the published one.
+
+    Raises
+    ------
+    UserError
+        If there is neither.
+    """
+    published = PUBLISHED / "data" / Path(figure.table).name
+    places = [Path(figure.table), *([published] if figure.preset == "paper" else [])]
+    for place in places:
+        if place.is_file():
+            return place
+    raise UserError(f"there is no table {places[0]}; make it first: snakemake {figure.target}")

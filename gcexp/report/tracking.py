@@ -1,4 +1,4 @@
-"""MLflow as a view of finished runs: one MLflow run per run and seed, each imported once.
+"""MLflow as a view of finished figures: one parent run per figure and scheme, one child per trained seed.
 
 Nothing reads MLflow back: a tracking database can be deleted and filled again from the result files. Only one process
 writes, because parallel first writers destroy a fresh SQLite store.
@@ -11,8 +11,10 @@ import hashlib
 import itertools
 import json
 import logging
+import math
 import os
 import re
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +25,7 @@ import numpy as np
 
 from gcexp.errors import UserError
 from gcexp.files import writable, written
+from gcexp.report.comparison import comparison, scores_of
 from gcexp.report.figurefile import Figure
 from gcexp.run.provenance import finished_provenance
 from gcexp.run.run import Run, seed_list
@@ -30,53 +33,57 @@ from gcexp.timeline import Timeline
 
 if TYPE_CHECKING:  # MLflow and pandas take seconds to import
     from mlflow import MlflowClient
-    from mlflow.entities import Metric
     from mlflow.entities import Run as Stored
     from pandas import DataFrame
 
 DEFAULT_URI = "sqlite:///results/mlflow/mlflow.db"
 #: Tag that is set last: an MLflow run with it is complete, and holds the result that has this digest.
 DIGEST = "gcexp.digest"
+#: Tag that names what an MLflow run shows; runs without it are a person's own.
+KEY = "gcexp.key"
 #: Bump when the same files give other params, tags or metrics, so that everything is imported anew.
-VERSION = 1
+VERSION = 2
 
 _PARTS = ("scheme", "delay", "task", "optimizer")
 _SQLITE = "sqlite:///"
 _DATABASES = ("sqlite", "postgresql", "mysql", "mssql")
 _METRICS_PER_CALL, _PARAMS_PER_CALL = 1000, 100  # what MLflow takes at most
 _PARAM_LENGTH, _TAG_LENGTH, _NAME_LENGTH = 6000, 8000, 250  # likewise; SQLite would not complain, others do
+_POINTS = 200  # of a curve: a point costs 0.1 ms, and no chart shows more
 _IMPATIENT = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1", "MLFLOW_HTTP_REQUEST_TIMEOUT": "10"}
 
 
 @dataclass(frozen=True)
 class Use:
-    """A run and the figures of one paper that show it.
+    """A run in a figure: one line of a comparison."""
 
-    Attributes
-    ----------
-    paper : str
-        Name of the experiment in MLflow.
-    run : Run
-        With the label of the first figure.
-    targets : tuple of str
-        The figures.
-    """
-
-    paper: str
+    figure: Figure
     run: Run
-    targets: tuple[str, ...]
+
+    @property
+    def inputs(self) -> list[str]:
+        """Files that an MLflow run is made of."""
+        return [self.figure.table, *self.run.inputs]
 
     @property
     def finished(self) -> bool:
-        """Whether all result files are there."""
-        return all(Path(path).is_file() for path in self.run.inputs)
+        """Whether all of them are there."""
+        return all(Path(path).is_file() for path in self.inputs)
+
+    @property
+    def key(self) -> str:
+        """What a parent run is known by."""
+        return f"{self.figure.preset}/{self.figure.target}/{self.run.label}/{self.run.id}"
 
 
 def track(figures: list[Figure], output: Path, uri: str | None) -> None:
     """Import every finished run of some figures into MLflow and write down which ones.
 
-    A run whose result files and config are already there is left alone; one whose result changed is replaced, and so is
-    what an interrupted import left behind.
+    An experiment is a paper. A parent run is one scheme in one figure: medians over its seeds, and the figure's drawing
+    and its own rows of the table as artifacts. Its children are the seeds of a training. The time stamps of a curve are
+    the simulated clock, so that MLflow's relative time is simulated time; step t is what holds after t iterations.
+    A run whose files and config are already there is left alone; one whose result changed is replaced, and so is what
+    an interrupted import left behind.
 
     Parameters
     ----------
@@ -92,20 +99,20 @@ def track(figures: list[Figure], output: Path, uri: str | None) -> None:
         If no run is finished, or MLflow cannot use the URI.
     """
     uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI
-    every = uses(figures)
+    every = sorted(uses(figures), key=lambda use: use.figure.paper)
     finished = [use for use in every if use.finished]
     if every and not finished:
-        raise UserError(f"no run is finished: {every[0].run.timeline} does not exist; make the figures first")
+        missing = next(path for path in every[0].inputs if not Path(path).is_file())
+        raise UserError(f"no run is finished: {missing} does not exist; make the figures first")
     found: dict[str, Any] = {"uri": _shown(uri), "imported": [], "already_there": []}
     with _only_writer(output), _sentences(uri):
         client = connect(uri)
-        for paper, group in itertools.groupby(finished, key=lambda use: use.paper):
+        for paper, group in itertools.groupby(finished, key=lambda use: use.figure.paper):
             experiment = _experiment(client, paper, uri)
             stored = _stored(client, experiment)
             for use in group:
-                for how, seed in _import(client, experiment, use, stored):
-                    found[how].append({"experiment": paper, "run": use.run.id, "seed": seed})
-    found["unfinished"] = [{"experiment": use.paper, "run": use.run.id} for use in every if not use.finished]
+                found[_import(client, experiment, use, stored)].append(use.key)
+    found["unfinished"] = [use.key for use in every if not use.finished]
     with written(output) as temporary:
         temporary.write_text(json.dumps(found, indent=1) + "\n")
     counts = f"{len(found['imported'])} runs imported, {len(found['already_there'])} already there"
@@ -113,80 +120,99 @@ def track(figures: list[Figure], output: Path, uri: str | None) -> None:
 
 
 def uses(figures: list[Figure]) -> list[Use]:
-    """The runs of some figures, each once per paper, papers one after the other."""
-    found: dict[tuple[str, str], Use] = {}
-    for figure in figures:
-        for run in figure.runs:
-            first = found.get((figure.paper, run.id), Use(figure.paper, run, ()))
-            targets = tuple(dict.fromkeys([*first.targets, figure.target]))
-            found[figure.paper, run.id] = Use(figure.paper, first.run, targets)
-    return sorted(found.values(), key=lambda use: use.paper)
+    """The runs of some figures; a run stands once in each figure that shows it."""
+    return [Use(figure, run) for figure in figures for run in figure.runs]
 
 
 # --- One run -----------------------------------------------------------------------------------------------------
 
 
-def _import(client: MlflowClient, experiment: str, use: Use, stored: dict) -> Iterator[tuple[str, int]]:
-    """Bring all seeds of a run up to date, and tell how: ``imported`` or ``already_there``."""
-    digest, loaded = _digest(use.run), None
-    for row, seed in enumerate(seed_list(use.run.seeds)):
-        old = stored.get((use.run.id, str(seed)), [])
-        kept = next((run for run in old if run.data.tags.get(DIGEST) == digest), None)
-        if kept:
-            _refresh(client, kept, use, seed)
-        else:
-            loaded = loaded or _load(use.run)
-            metrics = _metrics(use.run, row, *loaded)
-            _create(client, experiment, use, seed, metrics, digest)
-        for run in old:  # only now, so that an interruption leaves the old result in place
-            if run is not kept:
-                client.delete_run(run.info.run_id)
-        yield "already_there" if kept else "imported", seed
+def _import(client: MlflowClient, experiment: str, use: Use, stored: dict[str, list[Stored]]) -> str:
+    """Bring a scheme of a figure up to date, and tell how: ``imported`` or ``already_there``."""
+    digest, old = _digest(use), stored.get(use.key, [])
+    kept = next((run for run in old if run.data.tags.get(DIGEST) == digest), None)
+    if kept is None:
+        _create(client, experiment, use, digest)
+    family = kept.info.run_id if kept else ""
+    for run in old:  # only now, so that an interruption leaves the old result in place
+        if family not in (run.info.run_id, run.data.tags.get("mlflow.parentRunId")):
+            client.delete_run(run.info.run_id)
+    return "imported" if kept is None else "already_there"
 
 
-def _create(client, experiment: str, use: Use, seed: int, metrics: list[Metric], digest: str) -> None:
-    from mlflow.entities import Param
+def _create(client: MlflowClient, experiment: str, use: Use, digest: str) -> None:
+    from gcexp.figures.tables import read_table
 
+    frame = read_table(use.figure.table)
+    mine = frame[(frame["run"] == use.run.id) & (frame["label"] == use.run.label)]
     start, end = _times(use.run)
-    tags = {key: _cut(value, _TAG_LENGTH) for key, value in tags_of(use, seed).items()}
-    run = client.create_run(experiment, start_time=start, tags=tags, run_name=_name(use, seed)).info.run_id
-    params = [
-        Param(_cut(key, _NAME_LENGTH), _cut(value, _PARAM_LENGTH)) for key, value in params_of(use.run.config)
+    found = comparison(use.figure, frame)
+    row = (
+        found[(found["run"] == use.run.id) & (found["label"] == use.run.label)].iloc[0].drop(["label", "run"])
+    )
+    summary = {name: (float(value), start, 0) for name, value in row.items() if math.isfinite(value)}
+    parent = _run(client, experiment, use, use.run.label, {"kind": "scheme"}, summary, (start, end))
+    if use.run.task:
+        clock = Timeline.load(use.run.timeline)
+        for place, seed in enumerate(seed_list(use.run.seeds)):
+            tags = {"kind": "seed", "seed": str(seed), "mlflow.parentRunId": parent}
+            curves = _curves(clock, place, mine[mine["seed"] == seed], scores_of(frame))
+            points = {name: _stamped(curve, start) for name, curve in curves.items()}
+            checks = {name: (value, start, 0) for name, value in _verification(use.run, seed).items()}
+            _run(
+                client, experiment, use, f"{use.run.label}, seed {seed}", tags, points | checks, (start, end)
+            )
+    _artifacts(client, parent, use, mine)
+    client.set_tag(parent, DIGEST, digest, synchronous=True)
+
+
+def _run(
+    client, experiment: str, use: Use, name: str, tags: dict, points: dict, times: tuple[int, int]
+) -> str:
+    """One finished MLflow run with its tags, params and points; a value is one point or a list of them."""
+    from mlflow.entities import Metric, Param
+
+    tags = {key: _cut(value, _TAG_LENGTH) for key, value in (tags_of(use) | tags).items()}
+    run = client.create_run(
+        experiment, start_time=times[0], tags=tags, run_name=_cut(name, _NAME_LENGTH)
+    ).info.run_id
+    params = [Param(_cut(k, _NAME_LENGTH), _cut(v, _PARAM_LENGTH)) for k, v in params_of(use.run.config)]
+    metrics = [
+        Metric(metric, float(value), stamp, step)
+        for metric, curve in points.items()
+        for value, stamp, step in (curve if isinstance(curve, list) else [curve])
     ]
-    for part in _batches(params, _PARAMS_PER_CALL):
-        client.log_batch(run, params=part, synchronous=True)
-    for part in _batches(metrics, _METRICS_PER_CALL):
-        client.log_batch(run, metrics=part, synchronous=True)
-    client.set_terminated(run, "FINISHED", end)
-    client.set_tag(run, DIGEST, digest, synchronous=True)
+    parts = itertools.zip_longest(_batches(params, _PARAMS_PER_CALL), _batches(metrics, _METRICS_PER_CALL))
+    for some_params, some_metrics in parts:
+        client.log_batch(run, params=some_params or (), metrics=some_metrics or (), synchronous=True)
+    client.set_terminated(run, "FINISHED", times[1])
+    return run
 
 
-def _refresh(client: MlflowClient, stored: Stored, use: Use, seed: int) -> None:
-    """Labels and figures may change while the result does not; another preset's figures stay."""
-    before = [target for target in stored.data.tags.get("figures", "").split(",") if target]
-    targets = sorted({*before, *use.targets})
-    for key, value in {"figures": ",".join(targets), "label": use.run.label}.items():
-        if stored.data.tags.get(key) != (value := _cut(value, _TAG_LENGTH)):
-            client.set_tag(stored.info.run_id, key, value)
-    if stored.info.run_name != _name(use, seed):
-        client.update_run(stored.info.run_id, name=_name(use, seed))
+def _artifacts(client: MlflowClient, parent: str, use: Use, rows: DataFrame) -> None:
+    """The figure's drawings, and the rows of its table that belong to this scheme."""
+    for drawing in use.figure.drawings:
+        if Path(drawing).is_file():
+            client.log_artifact(parent, drawing)
+    with tempfile.TemporaryDirectory() as folder:
+        own = Path(folder) / f"{use.figure.target}.csv"
+        rows.to_csv(own, index=False)
+        client.log_artifact(parent, str(own))
 
 
-def _name(use: Use, seed: int) -> str:
-    return _cut(f"{use.run.label}, seed {seed}", _NAME_LENGTH)
-
-
-def tags_of(use: Use, seed: int) -> dict[str, str]:
-    """What runs are grouped and filtered by; ``run`` and ``seed`` together name one."""
-    run = use.run
+def tags_of(use: Use) -> dict[str, str]:
+    """What runs are grouped and filtered by."""
+    run, figure = use.run, use.figure
     facts = [finished_provenance(path) for path in run.inputs]
     commits = sorted({fact["commit"] for fact in facts if fact.get("commit")})
     options = {part: getattr(run, part).partition("+")[0] for part in _PARTS if getattr(run, part)}
     return {
+        KEY: use.key,
+        "paper": figure.paper,
+        "figure": figure.target,
+        "preset": figure.preset,
         "run": run.id,
-        "seed": str(seed),
         "label": run.label,
-        "figures": ",".join(sorted(use.targets)),
         **options,
         "exact": _text(run.exact),
         "commit": ",".join(commits) or "unknown",
@@ -214,41 +240,30 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
-def _load(run: Run) -> tuple[Timeline, DataFrame | None]:
-    """Timeline of a run, and its scores where it has a task."""
-    timeline = Timeline.load(run.timeline)
-    if not run.task:
-        return timeline, None
-    from gcexp.report.table import scored
-    from gcexp.tasks.training import Trajectory
+def _curves(clock: Timeline, place: int, rows: DataFrame, scores: list[str]) -> dict[str, list[tuple]]:
+    """Curves of one seed as (iteration, simulated time, value): scores, clock, and what each iteration recovered.
 
-    return timeline, scored(timeline, Trajectory.load(run.trajectory), run.label, run.id)
-
-
-def _metrics(run: Run, row: int, timeline: Timeline, scores: DataFrame | None) -> list[Metric]:
-    """Curves of one seed by iteration, step t being what holds after t of them, and single numbers of the whole run.
-
-    The simulated clock is a metric of its own: MLflow's charts take any metric as the horizontal axis.
+    What iteration t + 1 recovers stands at the time at which it begins.
     """
-    from mlflow.entities import Metric
-
-    seed, T = timeline.seeds[row], timeline.steps[row]
-    duration = timeline.duration[row, :T]
-    recovered = (timeline.coefficients == 1).mean(1)[timeline.pattern[row, :T]]
-    single = {"mean_iteration_time_s": duration.mean(), "mean_recovered_fraction": recovered.mean()}
-    curves = {}
-    if scores is not None:  # a clock without a task is a matter of its statistics, not of thousands of points
-        curves["simulated_time_s"] = (range(T + 1), np.pad(timeline.clock[row, :T], (1, 0)))
-        curves["recovered_fraction"] = (range(1, T + 1), recovered)
-        mine = scores[scores["seed"] == seed]
-        names = scores.columns.drop(["label", "run", "seed", "iteration", "simulated_time_s"])
-        curves |= {name: (mine["iteration"], mine[name]) for name in names}
-        single |= _verification(run, seed)
-    _, end = _times(run)
-    found = [Metric(name, float(value), end, 0) for name, value in single.items()]
-    for name, (steps, values) in curves.items():
-        found += [Metric(name, float(value), end, int(t)) for t, value in zip(steps, values, strict=True)]
+    T = int(clock.steps[place])
+    times = np.pad(clock.clock[place, :T], (1, 0))
+    recovered = (clock.coefficients == 1).mean(1)[clock.pattern[place, :T]]
+    own = {
+        name: (rows["iteration"].to_numpy(), rows["simulated_time_s"].to_numpy(), rows[name].to_numpy())
+        for name in scores
+    }
+    own["simulated_time_s"] = (np.arange(T + 1), times, times)
+    own["recovered_fraction"] = (np.arange(T), times[:-1], recovered)
+    found = {}
+    for name, columns in own.items():
+        every = np.unique(np.linspace(0, len(columns[0]) - 1, min(_POINTS, len(columns[0]))).astype(int))
+        found[name] = list(zip(*(column[every].tolist() for column in columns), strict=True))
     return found
+
+
+def _stamped(curve: list[tuple], start: int) -> list[tuple[float, int, int]]:
+    """Points of a curve as (value, time stamp in ms, step): one simulated second is one second of MLflow's clock."""
+    return [(value, start + round(1000 * time), step) for step, time, value in curve]
 
 
 def _verification(run: Run, seed: int) -> dict[str, float]:
@@ -266,12 +281,14 @@ def _times(run: Run) -> tuple[int, int]:
     return int((end - took) * 1000), int(end * 1000)
 
 
-def _digest(run: Run) -> str:
-    """SHA-256 of config and result files."""
-    digest = hashlib.sha256(json.dumps([VERSION, run.config], sort_keys=True, default=str).encode())
-    for path in run.inputs:
-        with open(path, "rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
+def _digest(use: Use) -> str:
+    """SHA-256 of config, label and files."""
+    about = [VERSION, use.run.config, use.figure.file.level]
+    digest = hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode())
+    for path in [*use.inputs, *use.figure.drawings]:
+        if Path(path).is_file():
+            with open(path, "rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()
 
 
@@ -339,15 +356,15 @@ def _experiment(client: MlflowClient, paper: str, uri: str) -> str:
     return found.experiment_id
 
 
-def _stored(client: MlflowClient, experiment: str) -> dict[tuple[str, str], list[Stored]]:
-    """MLflow runs by run and seed: normally one, more after an interruption."""
-    found: dict[tuple[str, str], list[Stored]] = {}
+def _stored(client: MlflowClient, experiment: str) -> dict[str, list[Stored]]:
+    """MLflow runs by key, parents and children; a person's own runs may stand beside ours."""
+    found: dict[str, list[Stored]] = {}
     token = None
     while True:
         page = client.search_runs([experiment], max_results=1000, page_token=token)
         for run in page:
-            if {"run", "seed"} <= run.data.tags.keys():  # a person's own runs may stand beside ours
-                found.setdefault((run.data.tags["run"], run.data.tags["seed"]), []).append(run)
+            if KEY in run.data.tags:
+                found.setdefault(run.data.tags[KEY], []).append(run)
         if not (token := page.token):
             return found
 

@@ -10,6 +10,7 @@ import pytest
 
 from gcexp.errors import UserError
 from gcexp.report.figurefile import Figure, FigureFile
+from gcexp.report.stages import make_table
 from gcexp.report.tracking import DIGEST, params_of, track
 from gcexp.run.provenance import provenance_file
 from gcexp.run.run import run_of_path
@@ -29,8 +30,13 @@ FORGET = run_of_path({"scheme": "forget+.n@6+.s@2", **TRAINED}, "Forget-2")
 LONG = run_of_path({"scheme": "uncoded+.n@4", "delay": "pareto", "length": "T600", "seeds": "3"}, "uncoded")
 
 
-def figure(*runs, name="fig1", paper="partial_recovery"):
-    return Figure(paper, name, "quick", FigureFile(name, "test", "curves"), runs)
+def figure(*runs, name="fig1", paper="partial_recovery", level=0.75):
+    """A figure of some runs, with its table where they are finished."""
+    kind = "curves" if runs and runs[0].task else "timings"
+    made = Figure(paper, name, "quick", FigureFile(name, "test", kind, level=level), runs)
+    if runs and all(Path(path).is_file() for path in made.inputs):
+        make_table(made, Path(made.table))
+    return made
 
 
 def fake_training(run, offset=0.0):
@@ -71,7 +77,7 @@ def finished(tmp_path_factory):
             run_timeline(run.config, Path(run.timeline))
         fake_training(CGC)
         fake_training(FORGET)
-        track([figure(CGC), figure(CGC, LONG, name="fig2")], Path("results/mlflow/quick.imported"), None)
+        track([figure(CGC), figure(LONG, name="fig2")], Path("results/mlflow/quick.imported"), None)
     return folder
 
 
@@ -95,7 +101,7 @@ def marker():
 
 
 def stored(paper="partial_recovery", uri=None, deleted=False):
-    """Client, and runs by label and seed; a database is opened by its full path, since MLflow keeps it open."""
+    """Client, and runs by figure, label and seed (None: the parent); a database is opened by its full path."""
     from mlflow import MlflowClient
     from mlflow.entities import ViewType
 
@@ -103,35 +109,50 @@ def stored(paper="partial_recovery", uri=None, deleted=False):
     experiment = client.get_experiment_by_name(paper)
     view = ViewType.DELETED_ONLY if deleted else ViewType.ACTIVE_ONLY
     runs = client.search_runs([experiment.experiment_id], run_view_type=view)
-    found = {(run.data.tags["label"], int(run.data.tags["seed"])): run for run in runs}
+
+    def name(run):
+        tags = run.data.tags
+        return tags["figure"].rpartition("_")[2], tags["label"], int(tags["seed"]) if "seed" in tags else None
+
+    found = {name(run): run for run in runs}
     assert len(found) == len(runs), "a run and seed stands twice"
     return client, found
 
 
+FAMILY = [("fig1", "CGC", None), ("fig1", "CGC", 0), ("fig1", "CGC", 1)]
+CLOCK = ("fig2", "uncoded", None)
+
+
+def ids(runs):
+    return {name: run.info.run_id for name, run in runs.items()}
+
+
 def test_the_default_database_keeps_everything_in_results_mlflow(project, finished):
     client, runs = stored()
-    assert sorted(runs) == [("CGC", 0), ("CGC", 1), ("uncoded", 3)]
+    assert set(runs) == {*FAMILY, CLOCK}
     experiment = client.get_experiment_by_name("partial_recovery")
     assert experiment.artifact_location == (finished / "results/mlflow/artifacts/partial_recovery").as_uri()
     assert not Path("mlruns").exists()
     found = marker()
-    assert (
-        found["uri"] == "sqlite:///results/mlflow/mlflow.db"
-        and found["already_there"] == found["unfinished"] == []
-    )
-    assert found["imported"][0] == {"experiment": "partial_recovery", "run": CGC.id, "seed": 0}
-    assert len(found["imported"]) == 3
+    assert found["uri"] == "sqlite:///results/mlflow/mlflow.db"
+    assert found["already_there"] == found["unfinished"] == []
+    assert found["imported"] == [
+        f"quick/partial_recovery_fig1/CGC/{CGC.id}",
+        f"quick/partial_recovery_fig2/uncoded/{LONG.id}",
+    ]
 
 
 def test_names_tags_and_params(project):
     _, runs = stored()
-    run = runs["CGC", 1]
-    assert run.info.run_name == "CGC, seed 1" and run.info.status == "FINISHED"
+    parent, child = runs[FAMILY[0]], runs[FAMILY[2]]
+    assert parent.info.run_name == "CGC" and child.info.run_name == "CGC, seed 1"
+    assert child.data.tags["mlflow.parentRunId"] == parent.info.run_id
     expected = {
+        "paper": "partial_recovery",
+        "figure": "partial_recovery_fig1",
+        "preset": "quick",
         "run": CGC.id,
-        "seed": "1",
         "label": "CGC",
-        "figures": "partial_recovery_fig1,partial_recovery_fig2",
         "scheme": "cgc",
         "delay": "pareto",
         "task": "digits_mlp",
@@ -140,82 +161,83 @@ def test_names_tags_and_params(project):
         "commit": "c0ffee",
         "dirty": "true",
     }
-    assert expected.items() <= run.data.tags.items()
-    assert run.data.params["n"] == "6" and run.data.params["code._target_"].startswith("gcexp.codes.")
-    assert run.data.params == dict(params_of(CGC.config))
-    assert "task" not in runs["uncoded", 3].data.tags
+    for run, more in ((parent, {"kind": "scheme"}), (child, {"kind": "seed", "seed": "1"})):
+        assert run.info.status == "FINISHED"
+        assert (expected | more).items() <= run.data.tags.items()
+        assert run.data.params == dict(params_of(CGC.config))
+    assert "task" not in runs[CLOCK].data.tags
 
 
-def test_times_are_those_of_the_files(project):
-    _, runs = stored()
-    info = runs["CGC", 0].info
-    newest = max(Path(path).stat().st_mtime for path in CGC.inputs)
-    assert info.end_time == int(newest * 1000)
-    assert 5000 <= info.end_time - info.start_time < 60_000  # 5 s of training and what the timeline took
-
-
-def test_curves_have_the_iteration_as_step_and_the_clock_beside_them(project):
+def test_a_parent_answers_which_scheme_is_fastest(project):
     client, runs = stored()
-    run = runs["CGC", 1]
-
-    def history(name):
-        return {m.step: m.value for m in client.get_metric_history(run.info.run_id, name)}
-
+    found = runs[FAMILY[0]].data.metrics
     with np.load(CGC.timeline) as timeline:
-        clock, mean = np.cumsum(timeline["duration"][1]), timeline["duration"][1].mean()
-    assert history("test_accuracy") == pytest.approx(
-        dict(zip(range(0, T + 1, 3), np.linspace(0.2, 0.9, 5), strict=True))
-    )
-    assert history("simulated_time_s") == pytest.approx(dict(enumerate([0.0, *clock])))
-    assert history("recovered_fraction") == {t: 1.0 for t in range(1, T + 1)}
+        clock = np.cumsum(timeline["duration"], axis=1)
+    # seed 0 passes 0.75 with its last score, of iteration 12, seed 1 with that of iteration 12 or 9
+    reached = [np.linspace(low, high, 5) >= 0.75 for low, high in ((0.1, 0.8), (0.2, 0.9))]
+    times = [clock[seed, 3 * row.argmax() - 1] for seed, row in enumerate(reached)]
+    assert found["time_to_0.75"] == pytest.approx(np.median(times))
+    assert found["seeds_reached"] == found["seeds"] == 2
+    assert found["final_test_accuracy"] == pytest.approx(0.85)
+    assert found["mean_iteration_time_s"] == pytest.approx(clock[:, -1].mean() / T)
+    assert found["computation_load"] == pytest.approx(3 / 6) and found["communication_load"] == 1
+    artifacts = [item.path for item in client.list_artifacts(runs[FAMILY[0]].info.run_id)]
+    assert "partial_recovery_fig1.csv" in artifacts
+
+
+def test_relative_time_is_the_simulated_clock(project):
+    client, runs = stored()
+    run = runs[FAMILY[2]]
+    with np.load(CGC.timeline) as timeline:
+        clock = np.pad(np.cumsum(timeline["duration"][1]), (1, 0))
+    for name, steps in (("test_accuracy", range(0, T + 1, 3)), ("simulated_time_s", range(T + 1))):
+        history = client.get_metric_history(run.info.run_id, name)
+        assert [metric.step for metric in history] == list(steps)
+        stamps = [metric.timestamp - run.info.start_time for metric in history]
+        assert stamps == pytest.approx([1000 * clock[t] for t in steps], abs=0.5)
     assert run.data.metrics["test_loss"] == pytest.approx(0.1)
-    assert run.data.metrics["mean_iteration_time_s"] == pytest.approx(mean)
-    assert run.data.metrics["mean_recovered_fraction"] == 1.0
-    assert (
-        run.data.metrics["decoded_error"] == 2e-15 and runs["CGC", 0].data.metrics["decoded_error"] == 1e-15
-    )
-    assert run.data.metrics["weighted_error"] == 2e-15
+    assert run.data.metrics["recovered_fraction"] == 1.0
+    assert run.data.metrics["decoded_error"] == 2e-15 and run.data.metrics["weighted_error"] == 2e-15
+    assert runs[FAMILY[1]].data.metrics["decoded_error"] == 1e-15
+
+
+def test_a_long_curve_is_thinned(project, monkeypatch):
+    monkeypatch.setattr("gcexp.report.tracking._POINTS", 4)
+    project(figure(CGC, name="fig9"))
+    client, runs = stored()
+    history = client.get_metric_history(runs["fig9", "CGC", 1].info.run_id, "simulated_time_s")
+    assert [metric.step for metric in history] == [0, 4, 8, 12]
 
 
 def test_a_clock_without_a_task_has_statistics_only(project):
-    client, runs = stored()
-    run = runs["uncoded", 3]
-    assert set(run.data.metrics) == {"mean_iteration_time_s", "mean_recovered_fraction"}
-    assert client.get_metric_history(run.info.run_id, "simulated_time_s") == []
+    _, runs = stored()
+    assert set(runs[CLOCK].data.metrics) >= {
+        "mean_iteration_time_s",
+        "mean_recovered_fraction",
+        "computation_load",
+    }
+    assert "simulated_time_s" not in runs[CLOCK].data.metrics
 
 
 def test_a_second_import_adds_nothing(project):
     _, before = stored()
-    found = project(figure(CGC), figure(CGC, LONG, name="fig2"))
-    assert found["imported"] == [] and len(found["already_there"]) == 3
+    found = project(figure(CGC), figure(LONG, name="fig2"))
+    assert found["imported"] == [] and len(found["already_there"]) == 2
     _, after = stored()
-    assert {key: run.info.run_id for key, run in after.items()} == {
-        key: run.info.run_id for key, run in before.items()
-    }
-    assert after["CGC", 0].data.tags == before["CGC", 0].data.tags
+    assert ids(after) == ids(before)
+    assert after[FAMILY[0]].data.tags == before[FAMILY[0]].data.tags
 
 
 def test_a_changed_result_replaces_the_old_one(project):
     _, before = stored()
     fake_training(CGC, offset=0.05)
-    found = project(figure(CGC), figure(CGC, LONG, name="fig2"))
-    assert [entry["seed"] for entry in found["imported"]] == [0, 1] and len(found["already_there"]) == 1
+    found = project(figure(CGC), figure(LONG, name="fig2"))
+    assert len(found["imported"]) == len(found["already_there"]) == 1
     _, after = stored()
-    assert sorted(after) == sorted(before)
-    assert after["CGC", 1].data.metrics["test_accuracy"] == pytest.approx(0.95)
-    assert after["uncoded", 3].info.run_id == before["uncoded", 3].info.run_id
-    assert len(stored(deleted=True)[1]) == 2
-
-
-def test_a_new_label_or_figure_is_written_to_the_run_that_is_there(project):
-    _, before = stored()
-    renamed = run_of_path({"scheme": "cgc+.n@6+.s@2", **TRAINED}, "CGC, β = 6")
-    found = project(figure(renamed, name="fig3"))
-    assert found["imported"] == []
-    _, after = stored()
-    run = after["CGC, β = 6", 0]
-    assert run.info.run_id == before["CGC", 0].info.run_id and run.info.run_name == "CGC, β = 6, seed 0"
-    assert run.data.tags["figures"].split(",") == [f"partial_recovery_fig{i}" for i in (1, 2, 3)]
+    assert set(after) == set(before)
+    assert after[FAMILY[2]].data.metrics["test_accuracy"] == pytest.approx(0.95)
+    assert after[CLOCK].info.run_id == before[CLOCK].info.run_id
+    assert len(stored(deleted=True)[1]) == 3
 
 
 @pytest.mark.parametrize("method", ["log_batch", "set_terminated", "set_tag"])
@@ -236,30 +258,29 @@ def test_an_interrupted_import_is_finished_by_the_next(project, monkeypatch, met
         project(figure(CGC, FORGET))
     assert not Path("results/mlflow/quick.imported").exists()
     found = project(figure(CGC, FORGET))
-    assert len(found["imported"]) + len(found["already_there"]) == 4 and found["imported"]
+    assert len(found["imported"]) + len(found["already_there"]) == 2 and found["imported"]
     _, runs = stored()
+    assert len(runs["fig1", "Forget-2", None].data.tags[DIGEST]) == 64
     for seed in SEEDS:
-        assert runs["Forget-2", seed].info.status == "FINISHED"
-        assert len(runs["Forget-2", seed].data.tags[DIGEST]) == 64
-        assert {"test_accuracy", "recovered_fraction", "decoded_error"} <= runs[
-            "Forget-2", seed
-        ].data.metrics.keys()
+        run = runs["fig1", "Forget-2", seed]
+        assert run.info.status == "FINISHED"
+        assert {"test_accuracy", "recovered_fraction", "decoded_error"} <= run.data.metrics.keys()
 
 
 def test_a_run_of_two_papers_stands_in_both_experiments(project):
     project(figure(CGC, paper="adaptive"))
-    assert sorted(stored("adaptive")[1]) == [("CGC", 0), ("CGC", 1)]
+    assert set(stored("adaptive")[1]) == set(FAMILY)
 
 
 def test_what_is_not_finished_is_listed_and_imported_later(project):
     saved = Path(FORGET.verification).read_text()
     Path(FORGET.verification).unlink()
     found = project(figure(CGC, FORGET))
-    assert found["unfinished"] == [{"experiment": "partial_recovery", "run": FORGET.id}]
+    assert found["unfinished"] == [f"quick/partial_recovery_fig1/Forget-2/{FORGET.id}"]
     with pytest.raises(UserError, match="no run is finished"):
         project(figure(FORGET))
     Path(FORGET.verification).write_text(saved)
-    assert len(project(figure(CGC, FORGET))["imported"]) == 2
+    assert len(project(figure(CGC, FORGET))["imported"]) == 2  # CGC again: its table is another one
 
 
 def test_figures_without_runs_leave_an_empty_list(project):
@@ -270,9 +291,9 @@ def test_the_environment_names_the_store_and_nothing_is_noisy(project, tmp_path,
     uri = f"sqlite:///{tmp_path}/new/other.db"
     monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
     track([figure(CGC)], Path("results/mlflow/paper.imported"), None)
-    assert sorted(stored(uri=uri)[1]) == [("CGC", 0), ("CGC", 1)]
+    assert set(stored(uri=uri)[1]) == set(FAMILY)
     out, err = capfd.readouterr()
-    assert err == "" and out.count("\n") == 1 and "2 runs imported" in out
+    assert err == "" and out.count("\n") == 1 and "1 runs imported" in out
 
 
 def test_a_deleted_experiment_is_not_quietly_filled(project):

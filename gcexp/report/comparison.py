@@ -1,0 +1,117 @@
+"""Which scheme is fastest? One row per scheme of a figure, from its table: behind ``gcexp compare`` and MLflow."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gcexp.errors import UserError
+from gcexp.report.claims import time_to
+from gcexp.run.build import build_scheme
+from gcexp.run.run import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gcexp.report.figurefile import Figure
+
+
+def comparison(figure: Figure, frame: pd.DataFrame, level: float | None = None) -> pd.DataFrame:
+    """Medians over the seeds of each run of a figure, the fastest first.
+
+    Parameters
+    ----------
+    figure : Figure
+        Of kind curves or timings.
+    frame : DataFrame
+        Its table.
+    level : float, optional
+        Score whose first passage is compared; default the figure's own.
+
+    Returns
+    -------
+    DataFrame
+        ``label, run, seeds``; where the figure trains ``time_to_<level>`` (simulated seconds at the first evaluated
+        iteration with that score, infinite where fewer than half of the seeds reach it), ``seeds_reached`` and
+        ``final_<score>``; ``mean_iteration_time_s``; ``computation_load`` (largest share of the data that a worker
+        computes) and ``communication_load`` (gradients that a worker sends at most).
+
+    Raises
+    ------
+    UserError
+        If the figure has no runs to compare.
+    """
+    import pandas as pd
+
+    if not figure.runs:
+        raise UserError(f"{figure.target} has no runs to compare: it is of kind {figure.file.kind}")
+    level = figure.file.level if level is None else level
+    rows = []
+    for run in figure.runs:
+        mine = frame[(frame["run"] == run.id) & (frame["label"] == run.label)]
+        seeds = [rows for _, rows in mine.groupby("seed")]
+        found = {"label": run.label, "run": run.id, "seeds": len(seeds)}
+        rows.append(found | _numbers(seeds, scores_of(frame), level) | loads(run))
+    order = [name for name in rows[0] if name.startswith("time_to_")] + ["mean_iteration_time_s"]
+    known = [name for name in order if name in rows[0]]
+    return pd.DataFrame(rows).sort_values(known, kind="stable", ignore_index=True)
+
+
+def scores_of(frame: pd.DataFrame) -> list[str]:
+    """Names of the scores of a table of curves, none for another table."""
+    columns = list(frame.columns)
+    return columns[columns.index("simulated_time_s") + 1 :] if "simulated_time_s" in columns else []
+
+
+def _numbers(seeds: list[pd.DataFrame], scores: list[str], level: float | None) -> dict[str, float]:
+    if not scores:
+        names = [name for name in ("mean_iteration_time_s", "mean_recovered_fraction") if name in seeds[0]]
+        return {name: float(np.mean([rows[name].mean() for rows in seeds])) for name in names}
+    found: dict[str, float] = {}
+    last = [rows.sort_values("iteration").iloc[-1] for rows in seeds]
+    if level is not None:
+        score = scores[0]
+        times = [time_to(rows, score, level, falling=score.endswith("loss")) for rows in seeds]
+        found[f"time_to_{level:g}"] = float(np.median(times))
+        found["seeds_reached"] = sum(math.isfinite(time) for time in times)
+    found |= {f"final_{name}": float(np.median([end[name] for end in last])) for name in scores}
+    spent = [end["simulated_time_s"] / max(end["iteration"], 1) for end in last]
+    return found | {"mean_iteration_time_s": float(np.mean(spent))}
+
+
+def loads(run: Run) -> dict[str, float]:
+    """Largest load of a worker, as a share of the data, and the gradients that a worker sends at most.
+
+    Of a code that is drawn per seed, the one of the first seed.
+    """
+    code = build_scheme(run.config).code
+    return {
+        "computation_load": float(code.load.max() / code.k),
+        "communication_load": float(code.messages.max() * code.length),
+    }
+
+
+def as_text(found: pd.DataFrame, form: str) -> str:
+    """The comparison as aligned text, CSV or a Markdown table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> print(as_text(pd.DataFrame({"label": ["CGC"], "seeds": [5], "loads": [0.25]}), "markdown"), end="")
+    | label | seeds | loads |
+    | --- | ---: | ---: |
+    | CGC | 5 | 0.25 |
+    """
+    if form == "csv":
+        return found.to_csv(index=False, lineterminator="\n")
+    shown = found.drop(columns="run", errors="ignore")
+    if form == "markdown":
+        from gcexp.figures.markdown import grid
+
+        cells = [
+            [value if isinstance(value, str) else f"{value:.6g}" for value in row] for row in shown.to_numpy()
+        ]
+        return grid(list(shown.columns), cells, right=range(1, shown.shape[1]))
+    return shown.to_string(index=False, float_format=lambda value: f"{value:.6g}") + "\n"

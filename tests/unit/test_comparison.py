@@ -1,0 +1,59 @@
+"""The comparison of a figure's schemes, from a published table."""
+
+import io
+import math
+
+import pandas as pd
+import pytest
+
+from gcexp.command.main import main
+from gcexp.errors import UserError
+from gcexp.figures.tables import read_table
+from gcexp.report.claims import time_to
+from gcexp.report.comparison import comparison
+from gcexp.report.figurefile import figure
+from gcexp.report.publish import table_of
+
+TARGET = "partial_recovery_fig4_fixed_s"
+
+
+@pytest.fixture(scope="module")
+def shown():
+    made = figure(TARGET, "paper")
+    return made, read_table(table_of(made))
+
+
+def test_medians_of_first_passages(shown):
+    made, frame = shown
+    found = comparison(made, frame, 0.9).set_index("label")
+    rows = frame[frame["label"] == "CGC, β = 30"]
+    times = [time_to(seed, "test_accuracy", 0.9) for _, seed in rows.groupby("seed")]
+    assert found.loc["CGC, β = 30", "time_to_0.9"] == pytest.approx(pd.Series(times).median())
+    assert found.loc["CGC, β = 30", "computation_load"] == pytest.approx(20 / 30)  # d = s + 1 of n
+    assert found["time_to_0.9"].is_monotonic_increasing
+    assert found["seeds"].to_dict()["ε-FRC, ε = 0.1"] == 5
+
+
+def test_a_level_that_nobody_reaches(shown):
+    found = comparison(*shown, 0.999)
+    assert found["time_to_0.999"].map(math.isinf).all() and (found["seeds_reached"] == 0).all()
+
+
+def test_from_the_shell(shown, capsys):
+    assert main(["compare", TARGET, "--preset", "paper", "--level", "0.9", "--format", "csv"]) == 0
+    read = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    assert read["label"].tolist() == comparison(*shown, 0.9)["label"].tolist()
+    assert main(["compare", TARGET, "--preset", "paper", "--format", "markdown"]) == 0
+    assert capsys.readouterr().out.startswith("| label | seeds | time\\_to\\_0.88 |")
+
+
+def test_a_figure_without_runs_is_a_sentence(shown):
+    with pytest.raises(UserError, match="no runs to compare"):
+        comparison(figure("partial_recovery_table1", "paper"), shown[1])
+
+
+def test_a_missing_table_says_how_to_make_it(tmp_path, monkeypatch, capsys, shown):
+    monkeypatch.setattr("gcexp.report.figurefile.figure", lambda *_: shown[0])
+    monkeypatch.chdir(tmp_path)
+    assert main(["compare", TARGET]) == 2
+    assert f"make it first: snakemake {TARGET}" in capsys.readouterr().err
