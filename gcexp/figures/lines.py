@@ -155,6 +155,8 @@ def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Ax
     parts = {str(label): part for label, part in rows.parts(frame, plot.by)}
     for number, label in enumerate(name for name in looks if name in parts):
         part, look = parts[label], looks[label]
+        if plot.curves and "run" in part.columns and part["run"].nunique() > 1:
+            raise UserError(f"{label!r} has several runs on one clock; tell them apart by panel or where")
         x, values = _on_grid(part, plot, grid) if plot.curves else _at_points(part, plot, label)
         centre, low, high = middle(values, plot.band)
         seen = np.isfinite(centre)

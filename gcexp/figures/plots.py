@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -14,6 +15,10 @@ Width = Literal["single", "wide"]
 Words = str | dict | None  # one text, or one per panel
 
 CLOCK = "simulated_time_s"
+
+
+def _given(*columns: str | None) -> tuple[str, ...]:
+    return tuple(column for column in columns if column is not None)
 
 
 def _rising(name: str, pair: tuple[float, float] | None) -> None:
@@ -103,6 +108,16 @@ class LinesPlot:
     width: Width = "wide"
 
     @property
+    def keys(self) -> tuple[str, ...]:
+        """Columns that tell rows apart."""
+        return _given(self.by, self.panel, self.threshold, *self.where)
+
+    @property
+    def columns_drawn(self) -> tuple[str, ...]:
+        """Columns that the table must have."""
+        return (*self.keys, self.x, self.y)
+
+    @property
     def curves(self) -> bool:
         """Whether the lines are step functions of a clock."""
         return self.x == CLOCK if self.steps is None else self.steps
@@ -161,6 +176,16 @@ class BarsPlot:
     reference_label: str = "paper"
     width: Width = "single"
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Columns that tell rows apart."""
+        return _given(self.by, self.panel, *self.where)
+
+    @property
+    def columns_drawn(self) -> tuple[str, ...]:
+        """Columns that the table must have."""
+        return (*self.keys, self.y, *([self.reference] if isinstance(self.reference, str) else []))
+
     def __post_init__(self):
         _checked_panels(self)
         _rising("ylim", self.ylim)
@@ -194,6 +219,16 @@ class TablePlot:
     once: tuple[str, ...] = ()
     headers: dict = field(default_factory=dict)
     formats: dict = field(default_factory=dict)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Columns that tell rows apart."""
+        return _given(self.mean_by, *self.where)
+
+    @property
+    def columns_drawn(self) -> tuple[str, ...]:
+        """Columns that the table must have."""
+        return (*self.keys, *(self.columns or ()), *self.once, *self.headers, *self.formats)
 
     def __post_init__(self):
         for column, spec in self.formats.items():
@@ -238,6 +273,16 @@ class ClustersPlot:
     plain_label: str = "fast"
     moved_label: str = "moved"
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Columns that tell rows apart."""
+        return _given(self.bin, self.ball, self.marked, self.moved, self.panel, self.caption, *self.where)
+
+    @property
+    def columns_drawn(self) -> tuple[str, ...]:
+        """Columns that the table must have."""
+        return self.keys
+
 
 @dataclass(frozen=True)
 class PanelsPlot:
@@ -261,6 +306,16 @@ class PanelsPlot:
     def plots(self) -> tuple[LinesPlot | BarsPlot | ClustersPlot, ...]:
         """The parts, filled."""
         return tuple(parse(part, f"parts: number {place}") for place, part in enumerate(self.parts))
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Columns that tell rows apart."""
+        return tuple(itertools.chain.from_iterable(plot.keys for plot in self.plots))
+
+    @property
+    def columns_drawn(self) -> tuple[str, ...]:
+        """Columns that the table must have."""
+        return tuple(itertools.chain.from_iterable(plot.columns_drawn for plot in self.plots))
 
     def __post_init__(self):
         require(bool(self.parts), "parts wants at least one plot, got none")

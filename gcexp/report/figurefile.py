@@ -13,12 +13,14 @@ from gcexp.errors import UserError, unknown
 from gcexp.figures.plots import parse as parse_plot
 from gcexp.figures.plots import with_level
 from gcexp.report import claims as claim_rules
+from gcexp.report.columns import CURVE, Timings, key_columns
 from gcexp.run.build import check_arguments, refuse_bound
 from gcexp.run.checks import check, check_call
 from gcexp.run.dependencies import source_hash
 from gcexp.run.options import conf_dir, options, read_yaml
-from gcexp.run.run import _PARTS, Run, check_count, check_horizon, seed_range
+from gcexp.run.run import PARTS, Run, check_count, check_horizon, seed_range
 from gcexp.run.tokens import token
+from gcexp.schema import fill
 
 KINDS = ("curves", "timings", "analysis")
 PRESETS = ("quick", "paper")
@@ -39,7 +41,11 @@ class FigureFile:
     common : dict
         Keys of every run.
     runs : list of dict
-        One per curve or bar; a list as value is swept.
+        One per curve or bar; a list as value is swept. Every key becomes a column of the table, and ``columns.NAME``
+        is one of the figure's own, such as the panel a run stands in; ``{key}`` in it, or in a label, is the value of
+        a key of the run. A label may repeat over a sweep, and in tables of kind timings.
+    timings : dict
+        What the rows of kind timings are: see `gcexp.report.columns.Timings`.
     analysis : dict
         ``function`` (dotted name) and its arguments, for kind analysis.
     quick : dict
@@ -59,6 +65,7 @@ class FigureFile:
     kind: str
     common: dict = field(default_factory=dict)
     runs: list = field(default_factory=list)
+    timings: dict = field(default_factory=dict)
     analysis: dict = field(default_factory=dict)
     quick: dict = field(default_factory=dict)
     plot: dict = field(default_factory=dict)
@@ -122,6 +129,20 @@ class Figure:
         return [self.product(folder, suffix) for suffix in (".pdf", ".png", *typeset)]
 
     @property
+    def columns(self) -> list[str]:
+        """Columns of the table that are known before it is made: none of an analysis, no scores of a task."""
+        if not self.runs:
+            return []
+        own = [name for run in self.runs for name, _ in run.columns]
+        measured = CURVE if self.file.kind == "curves" else self.timings.columns
+        return list(dict.fromkeys(["label", "run", *own, *key_columns(self.runs), *measured]))
+
+    @property
+    def timings(self) -> Timings:
+        """What the rows are, for kind timings."""
+        return fill(Timings, self.file.timings, "timings")
+
+    @property
     def claims(self) -> str:
         """The checked claims."""
         return self.product("claims", ".json")
@@ -129,10 +150,13 @@ class Figure:
     @property
     def tracked_table(self) -> list[str]:
         """What decides the table beside its input files."""
-        function = self.file.analysis.get("function")
-        source = [f"{function}.source={source_hash(function)}"] if function else []
-        runs = [f"{run.label} = {run.id}" for run in self.runs]
-        return runs + [f"{k}={v}" for k, v in self.arguments.items()] + source
+        functions = (self.file.analysis.get("function"), self.file.timings.get("exact"))
+        source = [f"{function}.source={source_hash(function)}" for function in functions if function]
+        runs = [
+            "; ".join([f"{run.label} = {run.id}", *(f"{k}={v}" for k, v in run.columns)]) for run in self.runs
+        ]
+        timings = [f"timings.{k}={v}" for k, v in self.file.timings.items()]
+        return runs + timings + [f"{k}={v}" for k, v in self.arguments.items()] + source
 
     @property
     def tracked_plot(self) -> list[str]:
@@ -219,24 +243,39 @@ def _with_level(file: FigureFile, preset: str) -> FigureFile:
 
 
 def _check_kind(figure: Figure) -> None:
-    """Whether the figure has what its kind is made of."""
-    if figure.file.kind == "analysis":
-        if not isinstance(figure.file.analysis.get("function"), str):
-            given = figure.file.analysis.get("function")
+    """Whether the figure has what its kind is made of, and draws columns that its table will have."""
+    file = figure.file
+    if file.kind != "timings" and file.timings:
+        raise UserError(f"timings are rows of kind timings, got kind {file.kind}")
+    if file.kind == "analysis":
+        if not isinstance(file.analysis.get("function"), str):
+            given = file.analysis.get("function")
             raise UserError(
                 f"analysis.function is the dotted name of a function in gcexp.analysis, got {given!r}"
             )
-        check_call(figure.file.analysis["function"], figure.arguments, "analysis")
-    elif not figure.runs:
-        raise UserError(f"kind {figure.file.kind} needs runs")
-    elif figure.file.kind == "curves" and (idle := [run.label for run in figure.runs if not run.task]):
+        check_call(file.analysis["function"], figure.arguments, "analysis")
+        return
+    if not figure.runs:
+        raise UserError(f"kind {file.kind} needs runs")
+    if file.kind == "curves" and (idle := [run.label for run in figure.runs if not run.task]):
         raise UserError(f"kind curves needs a task, and run {idle[0]!r} has none")
+    if file.kind == "timings":
+        for label in (*figure.timings.against, *figure.timings.against.values()):
+            if label not in figure.labels:
+                raise UserError(f"timings.against: {unknown('label', label, figure.labels)}")
+    known = figure.columns
+    plot = parse_plot(file.plot)
+    # Only the trained task knows its scores, which are what curves draw.
+    for column in plot.keys if file.kind == "curves" else plot.columns_drawn:
+        if column not in known:
+            raise UserError(f"plot: {unknown('column', column, known)}")
 
 
 def _runs(file: FigureFile, preset: str) -> Iterator[Run]:
     stand_ins = read_yaml(conf_dir() / "preset" / f"{preset}.yaml")
-    seen: dict[str, dict] = {}
-    for entry in file.runs:
+    entry_of: dict[str, int] = {}
+    seen: set[tuple] = set()
+    for number, entry in enumerate(file.runs):
         if not isinstance(entry, dict):
             raise UserError(f"runs: expected keys and values, got {entry!r}")
         merged = file.common | entry | (file.quick if preset == "quick" else {})
@@ -246,56 +285,71 @@ def _runs(file: FigureFile, preset: str) -> Iterator[Run]:
         if empty := [k for k in swept if not merged[k]]:
             raise UserError(f"{empty[0]} is swept over nothing, got []")
         for values in itertools.product(*(merged[k] for k in swept)):
-            keys = merged | dict(zip(swept, values, strict=True))
-            run = _run(keys)
-            if run.label in seen:
+            run = _run(merged | dict(zip(swept, values, strict=True)))
+            first = entry_of.setdefault(run.label, number)
+            if (file.kind != "timings" and first != number) or (run.label, run.id, run.columns) in seen:
                 raise UserError(
                     f"label {run.label!r} stands twice; let it name a swept value, as in {{code.d}}"
                 )
-            seen[run.label] = keys
+            seen.add((run.label, run.id, run.columns))
             yield run
 
 
 def _run(keys: dict[str, Any]) -> Run:
     keys = {str(key): value for key, value in keys.items()}
+    own = {k.removeprefix("columns."): keys.pop(k) for k in list(keys) if k.startswith("columns.")}
     lacking = [k for k in ("label", "scheme", "delay", "iterations", "seeds") if k not in keys]
     if lacking:
         raise UserError(f"a run lacks {', '.join(lacking)} (given: {', '.join(keys)})")
     if not isinstance(keys["label"], str | int | float) or keys["label"] == "":
         raise UserError(f"label must be text, got {keys['label']!r}")
-    for part in _PARTS:
+    for part in PARTS:
         needed = part in ("scheme", "delay")
         if (needed or keys.get(part) is not None) and keys[part] not in options(part):
             raise UserError(unknown(part, keys[part], options(part)))
-    values: dict[str, dict] = {part: {} for part in _PARTS}
+    values: dict[str, dict] = {part: {} for part in PARTS}
     for key, value in keys.items():
-        if key in _RUN_KEYS or key in _PARTS:
+        if key in _RUN_KEYS or key in PARTS:
             continue
         group = key.partition(".")[0]
         owner = "scheme" if group in ("code", "wait", "placement") or key in _SHARED else group
         if owner not in values:
-            raise UserError(unknown("run key", key, [*_RUN_KEYS, *_PARTS, *_SHARED, "code.KEY", "delay.KEY"]))
+            raise UserError(
+                unknown(
+                    "run key", key, [*_RUN_KEYS, *PARTS, *_SHARED, "code.KEY", "delay.KEY", "columns.NAME"]
+                )
+            )
         values[owner][key] = value
-    tokens = {part: token(part, keys[part], values[part]) if keys.get(part) else None for part in _PARTS}
+    tokens = {part: token(part, keys[part], values[part]) if keys.get(part) else None for part in PARTS}
     if tokens["task"] and not tokens["optimizer"]:
         tokens["optimizer"] = token("optimizer", "gradient_descent", values["optimizer"])
     length = {"iterations": check_count("iterations", keys["iterations"]), "seeds": seed_range(keys["seeds"])}
     run = Run("", **tokens, **length, horizon=check_horizon(keys.get("horizon")))
     if run.task:
         refuse_bound(run.config)
-    return replace(run, label=_label(str(keys["label"]), run.config))
+    columns = tuple((name, _filled(value, run.config, f"columns.{name}")) for name, value in own.items())
+    return replace(run, label=str(_filled(str(keys["label"]), run.config, "label")), columns=columns)
 
 
-def _label(template: str, config: dict) -> str:
-    def value(match: re.Match) -> str:
+_KEY = re.compile(r"\{([\w.]+)\}")
+
+
+def _filled(template: Any, config: dict, place: str) -> Any:
+    """A text with the run's values in it; the value itself where the text is nothing but its key."""
+
+    def value(match: re.Match) -> Any:
         node: Any = config
         seen: list[str] = []
         for part in match[1].split("."):
             if not isinstance(node, dict) or part not in node:
                 names = [".".join([*seen, k]) for k in node] if isinstance(node, dict) else []
-                raise UserError(f"label {template!r}: {unknown('key', match[1], names)}")
+                raise UserError(f"{place} {template!r}: {unknown('key', match[1], names)}")
             node = node[part]
             seen.append(part)
-        return str(node)
+        return node
 
-    return re.sub(r"\{([\w.]+)\}", value, template)
+    if not isinstance(template, str):
+        return template
+    if alone := _KEY.fullmatch(template):
+        return value(alone)
+    return _KEY.sub(lambda match: str(value(match)), template)

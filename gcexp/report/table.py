@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from gcexp.errors import UserError
+from gcexp.report.columns import COSTS, Timings, key_columns
 from gcexp.report.figurefile import Figure
 from gcexp.run.build import build_scheme, check_arguments, is_redrawn, locate
 from gcexp.run.run import Run
@@ -29,8 +30,61 @@ def assemble(figure: Figure) -> pd.DataFrame:
         function = locate(figure.file.analysis["function"], "analysis.function")
         check_arguments(function, figure.arguments, "analysis")
         return function(**figure.arguments)
-    rows = {"curves": curve, "timings": timing}[figure.file.kind]
-    return pd.concat([rows(run) for run in figure.runs], ignore_index=True)
+    curves = figure.file.kind == "curves"
+    frames = [curve(run) if curves else timing(run, figure.timings) for run in figure.runs]
+    for run, frame in zip(figure.runs, frames, strict=True):
+        for place, name in enumerate(own_columns(figure), start=2):
+            frame.insert(place, name, dict(run.columns).get(name))
+    frame = with_keys(pd.concat(frames, ignore_index=True), figure)
+    return saved(frame, figure) if figure.file.timings.get("against") else frame
+
+
+def own_columns(figure: Figure) -> list[str]:
+    """Names of the figure's own columns, which stand behind label and id of the run."""
+    return list(dict.fromkeys(name for run in figure.runs for name, _ in run.columns))
+
+
+def with_keys(frame: pd.DataFrame, figure: Figure) -> pd.DataFrame:
+    """Rows of a figure's runs with a column for every key that is set or swept in any of them."""
+    place = 2 + len(own_columns(figure))
+    keys = {key: frame["run"].map(of_run) for key, of_run in key_columns(figure.runs).items()}
+    return pd.concat([frame.iloc[:, :place], pd.DataFrame(keys), frame.iloc[:, place:]], axis=1)
+
+
+def saved(frame: pd.DataFrame, figure: Figure) -> pd.DataFrame:
+    """What each label saves against another one, seed by seed; see `gcexp.report.columns.Timings`.
+
+    Raises
+    ------
+    UserError
+        If two runs of the other label fit, or a seed of it is missing.
+    """
+    time = figure.timings.time
+    keys = [key for key in (*own_columns(figure), *key_columns(figure.runs)) if key != "scheme"]
+    rows = [name for name in ("seed", "iteration") if name in frame]
+    frame = frame.assign(saved_time_s=np.nan, saved_share=np.nan)
+    for label, other in figure.timings.against.items():
+        here, there = frame[frame["label"] == label], frame[frame["label"] == other]
+        differs = [key for key in keys if _is_draw(key) or there[key].nunique(dropna=False) > 1]
+        on = [*differs, *rows]
+        if there.duplicated(on).any():
+            raise UserError(
+                f"timings.against: {other!r} has several runs that {label!r} could be compared with"
+            )
+        groups = [*differs, *(name for name in rows if name != "seed")]
+        share = there.groupby(groups, dropna=False)[time].transform("mean") if groups else there[time].mean()
+        baseline = here[on].merge(there[on].assign(time=there[time], mean=share), on=on, how="left")
+        if baseline["time"].isna().any():
+            raise UserError(f"timings.against: {other!r} has no run for a seed and the keys of {label!r}")
+        gain = baseline["time"].to_numpy() - here[time].to_numpy()
+        frame.loc[here.index, "saved_time_s"] = gain
+        frame.loc[here.index, "saved_share"] = gain / baseline["mean"].to_numpy()
+    return frame
+
+
+def _is_draw(key: str) -> bool:
+    """Whether a key decides the draws: only what was played on the same ones is compared."""
+    return key in ("n", "delay") or key.startswith("delay.")
 
 
 def curve(run: Run) -> pd.DataFrame:
@@ -68,27 +122,99 @@ def scored(timeline: Timeline, trajectory: Trajectory, label: str, run: str) -> 
     return pd.concat(frames, ignore_index=True)
 
 
-def timing(run: Run) -> pd.DataFrame:
-    """Statistics of a run's timeline, one row per seed."""
+def timing(run: Run, spec: Timings) -> pd.DataFrame:
+    """Rows of a run's timeline; see `gcexp.report.columns.Timings`."""
     timeline, config = Timeline.load(run.timeline), run.config
-    ones = (timeline.coefficients == 1).mean(1)
-    shared = None if is_redrawn(config) else build_scheme(config).code
-    rows = []
-    for s, seed in enumerate(timeline.seeds):
-        code = shared or build_scheme(config, int(seed)).code
-        ran = timeline.ran[s]
-        recovered = ones[timeline.pattern[s, ran]] if not config["bound"] else np.full(ran.sum(), np.nan)
-        rows.append(
-            {
-                "label": run.label,
-                "run": run.id,
-                "seed": seed,
-                "iterations": int(timeline.steps[s]),
-                "mean_iteration_time_s": timeline.duration[s, ran].mean(),
-                "mean_recovered_fraction": recovered.mean(),
-                "min_recovered_fraction": recovered.min(),
-                "recovered_fraction_per_s": recovered.mean() / timeline.duration[s, ran].mean(),
-                "mean_load_fraction": code.load.mean() / code.k,
-            }
-        )
-    return pd.DataFrame(rows)
+    frame = pd.DataFrame(_ROWS[spec.rows](timeline, config))
+    if spec.exact:
+        expected = locate(spec.exact, "timings.exact")
+        lengths = frame["iteration"] if "iteration" in frame else frame["iterations"]
+        frame["exact"] = lengths.map({length: expected(config, length) for length in map(int, set(lengths))})
+    frame.insert(0, "label", run.label)
+    frame.insert(1, "run", run.id)
+    return frame
+
+
+def _per_seed(timeline: Timeline, config: dict) -> dict[str, np.ndarray]:
+    """Statistics over all iterations, one row per seed."""
+    recovered = recovered_fraction(timeline, config)
+    return {
+        "seed": timeline.seeds,
+        "iterations": timeline.steps,
+        "mean_iteration_time_s": (time := _means(timeline.duration, timeline.steps)),
+        "mean_recovered_fraction": (mean := _means(recovered, timeline.steps)),
+        "min_recovered_fraction": np.array(
+            [r[:t].min() for r, t in zip(recovered, timeline.steps, strict=True)]
+        ),
+        "recovered_fraction_per_s": mean / time,
+        **_costs(timeline, config),
+    }
+
+
+def _means(values: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    return np.array([row[:count].mean() for row, count in zip(values, steps, strict=True)])
+
+
+def _running(timeline: Timeline, config: dict) -> dict[str, np.ndarray]:
+    """Means up to some iterations, one row per iteration and seed; NaN behind a seed's end."""
+    at = up_to(timeline.duration.shape[1])
+    means = np.array([timeline.duration[:, :t].mean(1) for t in at])
+    means[np.array(at)[:, None] > timeline.steps] = np.nan
+    costs = {
+        name: np.tile(values, len(at)) for name, values in _costs(timeline, config).items() if name in COSTS
+    }
+    return {
+        "seed": np.tile(timeline.seeds, len(at)),
+        "iteration": np.repeat(at, len(timeline.seeds)),
+        "mean_iteration_time_s": means.ravel(),
+        **costs,
+    }
+
+
+def _per_iteration(timeline: Timeline, config: dict) -> dict[str, np.ndarray]:
+    """One row per seed and iteration, in this order."""
+    ran = timeline.ran
+    seed, iteration = np.nonzero(ran)
+    return {
+        "seed": timeline.seeds[seed],
+        "iteration": iteration + 1,
+        "simulated_time_s": timeline.clock[ran],
+        "iteration_time_s": timeline.duration[ran],
+        "heard_workers": (timeline.patterns > 0).sum(1)[timeline.pattern[ran]],
+        "recovered_fraction": recovered_fraction(timeline, config)[ran],
+    }
+
+
+_ROWS = {"seeds": _per_seed, "running": _running, "iterations": _per_iteration}
+
+
+def recovered_fraction(timeline: Timeline, config: dict) -> np.ndarray:
+    """Share of the partitions with coefficient 1 in each iteration, (S, T); NaN for a bound, which decodes nothing."""
+    if config["bound"]:
+        return np.full(timeline.duration.shape, np.nan)
+    return (timeline.coefficients == 1).mean(1)[timeline.pattern]
+
+
+def _costs(timeline: Timeline, config: dict) -> dict[str, np.ndarray]:
+    """Mean load and costs of each seed's code, each (S,)."""
+    seeds = [int(seed) for seed in timeline.seeds]
+    shared = None if is_redrawn(config) else build_scheme(config)
+    found: dict[str, list] = {"mean_load_fraction": [], **{name: [] for name in COSTS}}
+    for seed in seeds if shared is None else seeds[:1]:
+        scheme = shared or build_scheme(config, seed)
+        found["mean_load_fraction"].append(scheme.code.load.mean() / scheme.code.k)
+        for name, value in scheme.costs(seed).items():
+            found[name].append(np.nan if config["bound"] else value)
+    return {name: np.resize(values, len(seeds)) for name, values in found.items()}
+
+
+def up_to(iterations: int) -> list[int]:
+    """1, 2, 5, 10, 20, 50, ... and the last iteration.
+
+    Examples
+    --------
+    >>> up_to(34)
+    [1, 2, 5, 10, 20, 34]
+    """
+    decades = range(len(str(iterations)))
+    return sorted({iterations, *(k * 10**e for e in decades for k in (1, 2, 5) if k * 10**e < iterations)})

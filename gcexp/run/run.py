@@ -12,12 +12,15 @@ from gcexp.run.compose import compose
 from gcexp.run.tokens import overrides_of
 
 MOST_SEEDS = 100_000  # of one run: a slip of the finger ends in a sentence, not in a full memory
-_PARTS = ("scheme", "delay", "task", "optimizer")
+PARTS = ("scheme", "delay", "task", "optimizer")
 
 
 @dataclass(frozen=True)
 class Run:
-    """One scheme under one delay model, with or without a task, all its seeds: the unit of every job."""
+    """One scheme under one delay model, with or without a task, all its seeds: the unit of every job.
+
+    `label` and `columns`, constant columns of its rows in a table, are the figure's and no part of the run itself.
+    """
 
     label: str
     scheme: str | None
@@ -27,6 +30,7 @@ class Run:
     iterations: int
     horizon: float | None
     seeds: str
+    columns: tuple[tuple[str, Any], ...] = ()
 
     @property
     def length(self) -> str:
@@ -67,10 +71,14 @@ class Run:
     @property
     def overrides(self) -> list[str]:
         """Hydra overrides of the whole run."""
-        parts = [(g, getattr(self, g)) for g in _PARTS if getattr(self, g)]
         length = [f"iterations={self.iterations}", f"seeds={self.seeds}"]
         length += [f"horizon={_spelled(self.horizon)}"] if self.horizon else []
-        return [o for g, t in parts for o in overrides_of(g, t)] + length
+        return [override for part in PARTS for override in self.overrides_of_part(part)] + length
+
+    def overrides_of_part(self, part: str) -> list[str]:
+        """Hydra overrides of scheme, delay, task or optimizer: the option, then the values set on it."""
+        token = getattr(self, part)
+        return overrides_of(part, token) if token else []
 
     @property
     def config(self) -> dict:
@@ -99,11 +107,27 @@ def run_of_path(parts: dict[str, str], label: str = "") -> Run:
     iterations, _, horizon = parts.get("length", f"T{parts.get('iterations')}")[1:].partition("-h")
     return Run(
         label,
-        *(parts.get(part) for part in _PARTS),
+        *(parts.get(part) for part in PARTS),
         iterations=int(iterations),
         horizon=float(horizon) if horizon else None,
         seeds=parts["seeds"],
     )
+
+
+def run_of_id(text: str, label: str = "") -> Run:
+    """The run whose `id` stands in a table.
+
+    Examples
+    --------
+    >>> run_of_id("frc+.n@30+d@5/pareto/T10-h0.5/seeds0-1").overrides
+    ['scheme=frc', 'n=30', 'code.d=5', 'delay=pareto', 'iterations=10', 'seeds=0-1', 'horizon=0.5']
+    """
+    *parts, length, seeds = text.split("/")
+    if len(parts) not in (2, 4):
+        raise UserError(f"the id of a run is [TASK/OPTIMIZER/]SCHEME/DELAY/LENGTH/seedsSEEDS, got {text!r}")
+    names = ("task", "optimizer", "scheme", "delay")[-len(parts) :]
+    found = dict(zip(names, parts, strict=True))
+    return run_of_path(found | {"length": length, "seeds": seeds.removeprefix("seeds")}, label)
 
 
 def check_horizon(horizon: Any) -> float | None:

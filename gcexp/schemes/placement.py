@@ -377,6 +377,15 @@ class _Clusters:
         )
         return cluster_matrix(n, self.clusters, rows, self.layout)
 
+    def stored(self, code: Code, seed: int) -> np.ndarray:
+        """Partitions that each worker keeps, boolean (n, k): those of all its clusters."""
+        return stored(self.matrix(code.n, seed))
+
+    def codewords(self, code: Code, seed: int) -> np.ndarray:
+        """Codewords that each worker may be asked for, (n,): every row of all its clusters."""
+        sizes = np.array([len(quorum.workers) for quorum in code.quorums])
+        return sizes @ membership(self.matrix(code.n, seed))
+
     def seat(self, is_slow, seeds, play=None):
         states = self.observe in STATES
         require(

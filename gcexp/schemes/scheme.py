@@ -33,3 +33,15 @@ class Scheme:
         require(self.overhead >= 0, f"overhead is a time >= 0, got {self.overhead}")
         if self.placement is not None:
             self.placement.check(self.code)
+
+    def costs(self, seed: int) -> dict[str, float]:
+        """What a worker pays at most: gradients it sends, partitions it computes and stores, codewords it may send."""
+        code, placement = self.code, self.placement
+        moves = hasattr(placement, "stored")
+        held = placement.stored(code, seed) if moves else code.assignment
+        return {
+            "messages": float((code.messages * code.length).max()),
+            "load": float(code.load.max()),
+            "stored_partitions": int(held.sum(1).max()),
+            "codewords": int(placement.codewords(code, seed).max()) if moves else 1,
+        }

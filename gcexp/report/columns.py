@@ -1,0 +1,106 @@
+"""Which columns a table of runs has: the keys of its runs and what its kind measures, known before the first job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from gcexp.run.run import PARTS, Run
+
+CURVE = ("seed", "iteration", "simulated_time_s")
+#: What a code costs a worker: constants of a run, or of a seed where the code is drawn for each.
+COSTS = ("messages", "load", "stored_partitions", "codewords")
+SAVED = ("saved_time_s", "saved_share")
+TIMED = {
+    "seeds": (
+        "seed",
+        "iterations",
+        "mean_iteration_time_s",
+        "mean_recovered_fraction",
+        "min_recovered_fraction",
+        "recovered_fraction_per_s",
+        "mean_load_fraction",
+        *COSTS,
+    ),
+    "running": ("seed", "iteration", "mean_iteration_time_s", *COSTS),
+    "iterations": (
+        "seed",
+        "iteration",
+        "simulated_time_s",
+        "iteration_time_s",
+        "heard_workers",
+        "recovered_fraction",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Timings:
+    """Rows of a table of kind timings.
+
+    Parameters
+    ----------
+    rows : {"seeds", "running", "iterations"}
+        One row per seed, over all its iterations; one per seed and iteration 1, 2, 5, 10, 20, ... and the last, over
+        the iterations up to this one; or one per seed and iteration.
+    against : mapping
+        Label to the label that it is compared with, seed by seed: columns ``saved_time_s``, and ``saved_share`` of the
+        other's mean over seeds, so that its own mean over seeds is one minus the ratio of the means. A run meets the
+        other's run with the same draws (n and the keys of the delay model) and equal values of all keys, and columns of
+        the figure's own, in which the other's runs differ.
+    exact : str, optional
+        Dotted name of a function of a run's config and a number of iterations: the expected mean iteration time, NaN
+        where no formula is known; column ``exact``.
+    """
+
+    rows: Literal["seeds", "running", "iterations"] = "seeds"
+    against: dict = field(default_factory=dict)
+    exact: str | None = None
+
+    @property
+    def time(self) -> str:
+        """Column with the time of a row."""
+        return "iteration_time_s" if self.rows == "iterations" else "mean_iteration_time_s"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns behind those of the run."""
+        return (
+            *TIMED[self.rows],
+            *(["exact"] if self.exact else []),
+            *(SAVED if self.against else []),
+        )
+
+
+def key_columns(runs: Iterable[Run]) -> dict[str, dict[str, Any]]:
+    """Keys that are set or swept in any of some runs, and their value in each run: key to id of the run to value.
+
+    A key that a run leaves alone has its default there, and nothing where the run has no such key.
+
+    Examples
+    --------
+    >>> from gcexp.run.run import run_of_id
+    >>> frc = run_of_id("frc+.n@30+d@5/pareto/T10/seeds0-1")
+    >>> cgc = run_of_id("cgc+.n@30/pareto+shape@1.5/T10/seeds0-1")
+    >>> found = key_columns([frc, cgc])
+    >>> list(found), list(found["code.d"].values()), list(found["delay.shape"].values())
+    (['scheme', 'n', 'code.d', 'delay', 'delay.shape'], [5, None], [1.2, 1.5])
+    """
+    runs = list(runs)
+    # Each part with its own keys behind it, whichever run sets them.
+    each = (run.overrides_of_part(part) for part in PARTS for run in runs)
+    keys = dict.fromkeys(override.partition("=")[0] for overrides in each for override in overrides)
+    return {key: {run.id: _value(run, key) for run in runs} for key in keys}
+
+
+def _value(run: Run, key: str) -> Any:
+    if key in PARTS:
+        token = getattr(run, key)
+        return token.partition("+")[0] if token else None
+    node: Any = run.config
+    for part in key.split("."):
+        if not isinstance(node, dict) or part not in node:
+            return None
+        node = node[part]
+    return node

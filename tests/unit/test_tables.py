@@ -1,0 +1,174 @@
+"""Tables of runs: the columns they have, rows of kind timings, and paired differences between schemes."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gcexp.errors import UserError
+from gcexp.figures import read_table, write_table
+from gcexp.report.columns import key_columns
+from gcexp.report.figurefile import read_figure
+from gcexp.report.table import assemble, up_to
+from gcexp.run.run import run_of_id
+from gcexp.run.stages import run_timeline
+from gcexp.timeline import Timeline
+
+ROOT = Path(__file__).resolve().parents[2]
+TIMED = """
+title: A figure
+source: Fig. 1
+kind: timings
+common: {delay: markov, delay.initial_slow: 2, n: 6, code.d: 2, iterations: 13, seeds: 3}
+runs:
+  - {label: GC, scheme: gc, delay.p: [0.1, 0.3]}
+  - {label: GC-SC, scheme: gc_sc, code.clusters: 3, delay.p: [0.1, 0.3]}
+  - {label: GC-DC, scheme: gc_dc, code.clusters: 3, placement.memberships: [1, 2], delay.p: [0.1, 0.3]}
+  - {label: LB, scheme: lb, code.clusters: 3, columns.what: bound, columns.chance: "{delay.p}"}
+timings: {rows: seeds, against: {GC-SC: GC, GC-DC: GC-SC}}
+plot: {kind: lines, x: delay.p, y: mean_iteration_time_s}
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A copy of conf/ without figures, with the runs of `TIMED`."""
+    folder = tmp_path_factory.mktemp("tables")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        shutil.copytree(ROOT / "conf", folder / "conf", ignore=shutil.ignore_patterns("figure"))
+        (folder / "conf" / "figure" / "paper").mkdir(parents=True)
+        for run in read(TIMED).runs:
+            run_timeline(run.config, Path(run.timeline))
+        yield folder
+
+
+def read(text):
+    path = Path("conf/figure/paper/target.yaml").resolve()
+    path.write_text(text)
+    return read_figure(path, "paper")
+
+
+def table(*edits):
+    text = TIMED
+    for old, new in edits:
+        assert old in text
+        text = text.replace(old, new)
+    write_table(assemble(read(text)), Path("table.csv"))
+    return read_table("table.csv")
+
+
+def test_every_key_of_a_run_is_a_column(project):
+    frame = table()
+    assert list(frame) == read(TIMED).columns
+    keys = ["scheme", "n", "code.d", "code.clusters", "placement.memberships", "delay", "delay.initial_slow"]
+    assert list(frame)[:12] == ["label", "run", "what", "chance", *keys, "delay.p"]
+    assert frame["what"].dropna().unique().tolist() == ["bound"]
+    assert (frame["chance"].dropna() == 0.05).all()
+    row = frame[(frame["label"] == "GC-DC") & (frame["seed"] == 2)].iloc[-1]
+    assert (row["placement.memberships"], row["delay.p"], row["code.clusters"]) == (2, 0.3, 3)
+    gc = frame[frame["label"] == "GC"]
+    assert (gc["code.clusters"] == 1).all() and gc["placement.memberships"].isna().all()  # default, and none
+    assert len(frame) == 3 * (2 + 2 + 4 + 1)
+
+
+def test_the_keys_of_a_run_come_from_its_id(project):
+    runs = read(TIMED).runs
+    again = [run_of_id(run.id) for run in runs]
+    assert [run.overrides for run in again] == [run.overrides for run in runs]
+    assert key_columns(again) == key_columns(runs)
+    with pytest.raises(UserError, match="the id of a run is"):
+        run_of_id("gc/T10/seeds0")
+
+
+def test_differences_are_paired(project):
+    frame = table()
+    own = {"GC": ["delay.p"], "GC-SC": ["delay.p"], "GC-DC": ["delay.p", "placement.memberships"]}
+    time = {
+        label: frame[frame["label"] == label].set_index([*keys, "seed"])["mean_iteration_time_s"]
+        for label, keys in own.items()
+    }
+    for label, other in {"GC-SC": "GC", "GC-DC": "GC-SC"}.items():
+        for _, row in frame[frame["label"] == label].iterrows():
+            base = time[other].loc[row["delay.p"]]
+            gain = base.loc[row["seed"]] - row["mean_iteration_time_s"]
+            assert row["saved_time_s"] == pytest.approx(gain, rel=1e-7)
+            assert row["saved_share"] == pytest.approx(gain / base.mean(), rel=1e-7)
+    assert frame.loc[frame["label"].isin(["GC", "LB"]), "saved_time_s"].isna().all()
+    one = frame[(frame["label"] == "GC-DC") & (frame["placement.memberships"] == 1)]
+    assert (one["saved_time_s"].abs() < 1e-12).all()  # one membership is static clustering
+
+
+def test_rows_of_iterations_and_running_means(project):
+    seeds = table()
+    running = table(("rows: seeds", "rows: running"))
+    every = table(("rows: seeds", "rows: iterations"), ("y: mean_iteration_time_s", "y: iteration_time_s"))
+    assert sorted(running["iteration"].unique()) == up_to(13) == [1, 2, 5, 10, 13]
+    last = running[running["iteration"] == 13].reset_index(drop=True)
+    for column in ("run", "seed", "mean_iteration_time_s", "saved_share", "stored_partitions"):
+        np.testing.assert_array_equal(last[column], seeds[column])
+    each = every.groupby(["run", "seed"], sort=False)["iteration_time_s"]
+    np.testing.assert_allclose(each.mean(), seeds["mean_iteration_time_s"], rtol=1e-8)
+    np.testing.assert_allclose(
+        every["simulated_time_s"][every["iteration"] == 13], 13 * seeds["mean_iteration_time_s"], rtol=1e-7
+    )
+    assert (every["recovered_fraction"][every["label"] != "LB"] == 1).all()
+    assert every["recovered_fraction"][every["label"] == "LB"].isna().all()
+    timeline = Timeline.load(Path(seeds["run"].map(lambda run: run_of_id(run).timeline)[0]))
+    np.testing.assert_allclose(
+        every["iteration_time_s"][:39].to_numpy().reshape(3, 13), timeline.duration, rtol=1e-8
+    )
+
+
+def test_costs_of_the_clusters(project):
+    frame = table()
+    found = frame.groupby(["label", "placement.memberships"], dropna=False)[
+        ["messages", "load", "stored_partitions", "codewords"]
+    ].first()
+    assert found.loc[("GC-DC", 2)].tolist() == [1, 2, 4, 4]
+    assert found.loc[("GC-DC", 1)].tolist() == [1, 2, 2, 2]
+    assert found.loc["GC-SC"].iloc[0].tolist() == [1, 2, 2, 1]
+    assert found.loc["LB"].isna().all(axis=None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("x: delay.p", "x: delay.pp", "plot: unknown column 'delay.pp'; did you mean 'delay.p'"),
+        ("x: delay.p", "x: delay.p, where: {sceme: gc}", "unknown column 'sceme'; did you mean 'scheme'"),
+        ("x: delay.p", "x: delay.p, by: labl", "unknown column 'labl'; did you mean 'label'"),
+        ("y: mean_iteration_time_s", "y: iteration_time_s", "unknown column 'iteration_time_s'"),
+        ("GC-DC: GC-SC", "GC-DC: GC-S", "timings.against: unknown label 'GC-S'; did you mean 'GC-SC'"),
+        ("GC-DC: GC-SC", "GC-DCC: GC-SC", "timings.against: unknown label 'GC-DCC'"),
+        ("rows: seeds", "rows: seed", "timings: rows: unknown rows 'seed'; did you mean 'seeds'|rows"),
+        ("rows: seeds", "row: seeds", "timings: unknown key 'row'; did you mean 'rows'"),
+        ("{delay.p}", "{delay.q}", "columns.chance '{delay.q}': unknown key 'delay.q'"),
+        (
+            "delay.p: [0.1, 0.3]}\n  - {label: GC-SC",
+            "}\n  - {label: GC, scheme: gc}\n  - {label: GC-SC",
+            "twice",
+        ),
+        ("kind: timings", "kind: curves", "timings are rows of kind timings"),
+    ],
+)
+def test_mistakes_are_told_before_the_first_job(project, old, new, sentence):
+    assert old in TIMED
+    with pytest.raises(UserError, match=sentence):
+        read(TIMED.replace(old, new, 1))
+
+
+def test_a_comparison_without_a_partner_is_refused(project):
+    with pytest.raises(UserError, match="'GC' has no run for a seed and the keys of 'GC-SC'"):
+        table(("scheme: gc, delay.p: [0.1, 0.3]", "scheme: gc, delay.p: 0.1"))
+
+
+def test_a_label_repeats_within_a_sweep_of_curves_only(project):
+    text = TIMED.replace("kind: timings", "kind: curves").replace("timings: {rows: seeds, against:", "x:")
+    text = text.replace("x: {GC-SC: GC, GC-DC: GC-SC}}\n", "").replace(
+        "delay: markov", "task: digits_mlp, delay: markov"
+    )
+    text = "".join(line + "\n" for line in text.splitlines() if "LB" not in line)
+    assert read(text).labels == ["GC", "GC-SC", "GC-DC"]
+    with pytest.raises(UserError, match="label 'GC' stands twice"):
+        read(text.replace("label: GC-SC", "label: GC"))
