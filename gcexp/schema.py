@@ -1,35 +1,87 @@
-"""From what a person wrote (plain mappings) to a frozen dataclass, or one sentence that says what is wrong."""
+"""Do values fit what a signature asks for? One checker for option files, figure files, formulas and constructors."""
 
 from __future__ import annotations
 
+import collections.abc
 import dataclasses
+import inspect
 import math
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import cache, wraps
+from numbers import Integral, Rational, Real
+from typing import Any
 
-from gcexp.errors import UserError, unknown
+from gcexp.errors import ParameterError, UserError, unknown
+
+_SEQUENCES = (collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection, list)
 
 
-def fill(cls: type, given: object, place: str):
-    """Instance of the dataclass `cls` with its fields from `given`, checked against the annotations.
+def arguments(
+    of: Callable, given: object, place: str, kind: str = "key", joint: str = ": "
+) -> dict[str, Any]:
+    """`given` as keyword arguments of `of`, every name and value checked against its signature.
 
-    Fields may be ``str``, ``bool``, ``int``, ``float``, ``dict``, ``tuple[...]``, ``Literal[...]``, another dataclass,
-    or a union of these. Lists become tuples.
+    Annotations may be ``str``, ``bool``, ``int``, ``float``, ``Fraction``, ``None``, ``Literal[...]``, lists, tuples,
+    mappings (to any depth), ``ndarray``, ``Callable``, a dataclass (from a mapping, or an instance), a protocol (whose
+    methods must be there), any other class, or a union of these. What has no annotation is not checked.
 
     Parameters
     ----------
-    cls : type
-        A dataclass.
+    of : callable
+        A function, a class or a dataclass.
     given : mapping
         What was written.
     place : str
         Where it was written, for the sentence.
+    kind : str
+        What a name is called.
+    joint : str
+        What stands between `place` and a name.
+
+    Returns
+    -------
+    dict
+        The values in the types of the annotations: a whole number for a float is one, a list for a tuple as well.
 
     Raises
     ------
     UserError
-        For an unknown or missing key and a value of the wrong kind.
+        For an unknown or missing name and a value of the wrong kind.
+
+    Examples
+    --------
+    >>> def area(width: float, height: float = 1.0, *, unit: typing.Literal["m", "ft"] = "m"): ...
+    >>> arguments(area, {"width": 2}, "area")
+    {'width': 2.0}
+    >>> arguments(area, {"widht": 2}, "area")
+    Traceback (most recent call last):
+    gcexp.errors.UserError: area: unknown key 'widht'; did you mean 'width'? (allowed: height, unit, width)
+    >>> arguments(area, {"width": "2"}, "area")
+    Traceback (most recent call last):
+    gcexp.errors.UserError: area: width wants number, got '2'
+    """
+    parameters, hints = _signature(of)
+    named = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    rest = next((p.name for p in parameters if p.kind is p.VAR_KEYWORD), None)
+    if not isinstance(given, Mapping):
+        raise UserError(f"{place}: wants keys ({', '.join(named)}), got {shown(given)}")
+    for name in given:
+        if name not in named and (rest is None or not isinstance(name, str)):
+            raise UserError(f"{place}: {unknown(kind, name, named)}")
+    for p in parameters:
+        if p.name in named and p.name not in given and p.default is p.empty:
+            raise UserError(f"{place}: {p.name!r} is missing (it takes {', '.join(named)})")
+    return {
+        name: fitted(hints.get(name if name in named else rest, Any), value, f"{place}{joint}{name}")
+        for name, value in given.items()
+    }
+
+
+def fill(cls: type, given: object, place: str):
+    """Instance of the dataclass `cls` with its fields from the mapping `given`; see `arguments`.
 
     Examples
     --------
@@ -43,21 +95,105 @@ def fill(cls: type, given: object, place: str):
     Traceback (most recent call last):
     gcexp.errors.UserError: box: unknown key 'color'; did you mean 'colour'? (allowed: colour, width)
     """
-    fields = {field.name: field for field in dataclasses.fields(cls)}
-    if not isinstance(given, Mapping):
-        raise UserError(f"{place}: wants keys ({', '.join(fields)}), got {given!r}")
-    for name in given:
-        if name not in fields:
-            raise UserError(f"{place}: {unknown('key', name, fields)}")
-    for name, field in fields.items():
-        if name not in given and field.default is field.default_factory is dataclasses.MISSING:
-            raise UserError(f"{place}: {name!r} is missing")
-    hints = typing.get_type_hints(cls)
-    values = {name: _value(hints[name], value, f"{place}: {name}") for name, value in given.items()}
+    values = arguments(cls, given, place)
     try:
         return cls(**values)
     except UserError as error:
         raise UserError(f"{place}: {error}") from None
+
+
+def fitted(hint: Any, value: Any, place: str) -> Any:
+    """`value` as one of the kinds in the annotation `hint`.
+
+    Raises
+    ------
+    UserError
+        If it is none of them.
+
+    Examples
+    --------
+    >>> fitted(tuple[int, ...] | None, [1, 2], "shifts")
+    (1, 2)
+    >>> fitted(dict[str, list[int]], {"a": [1, True]}, "sets")
+    Traceback (most recent call last):
+    gcexp.errors.UserError: sets: a: number 2 wants whole number, got True
+    """
+    options = _options(hint)
+    for option in options:
+        found = _as(option, value, place)
+        if found is not _MISFIT:
+            return found
+    choices = [c for o in options if typing.get_origin(o) is typing.Literal for c in typing.get_args(o)]
+    if choices and (isinstance(value, str) or len(options) == 1):
+        raise UserError(f"{place}: {unknown('choice', value, map(str, choices))}")
+    raise UserError(f"{place} wants {' or '.join(map(_spelled, options))}, got {shown(value)}")
+
+
+def checked(build: Callable) -> Callable:
+    """The constructor `build`, in which what is no number, or does not fit into memory, is one sentence.
+
+    Parameters that are annotated as numbers (or none) are checked and become plain Python numbers; what else a
+    constructor takes it checks itself.
+
+    Examples
+    --------
+    >>> class Box:
+    ...     @checked
+    ...     def __init__(self, width: int, depth: float | None = None):
+    ...         self.width = width
+    >>> Box(3).width
+    3
+    >>> Box("3")
+    Traceback (most recent call last):
+    gcexp.errors.ParameterError: Box: width wants whole number, got '3'
+    """
+
+    @wraps(build)
+    def init(self, *args, **kwargs):
+        signature, numbers = _numbers_of(build)
+        given = signature.bind(self, *args, **kwargs)
+        try:
+            for name, value in given.arguments.items():
+                if name in numbers:
+                    given.arguments[name] = fitted(numbers[name], value, f"{type(self).__name__}: {name}")
+        except UserError as error:
+            raise ParameterError(str(error)) from None
+        try:
+            build(*given.args, **given.kwargs)
+        except MemoryError as error:
+            raise ParameterError(f"{type(self).__name__} does not fit into memory: {error}") from None
+
+    return init
+
+
+@cache
+def _numbers_of(build: Callable) -> tuple[inspect.Signature, dict[str, Any]]:
+    """Signature, and the annotations that are numbers."""
+    numbers = {
+        name: hint
+        for name, hint in _hints(build).items()
+        if {*_options(hint)} <= {int, float, types.NoneType}
+    }
+    return inspect.signature(build), numbers
+
+
+def fits(cls: type, kind: type) -> bool:
+    """Whether `cls` is a subclass of `kind`; of a protocol: whether it has its methods.
+
+    Examples
+    --------
+    >>> fits(bool, int), fits(dict, typing.SupportsFloat)
+    (True, False)
+    """
+    if getattr(kind, "_is_protocol", False):
+        return all(hasattr(cls, name) for name, member in vars(kind).items() if _is_method(name, member))
+    return issubclass(cls, kind)
+
+
+def _is_method(name: str, member: object) -> bool:
+    return (
+        inspect.isfunction(member) and (name[0] != "_" or name.startswith("__")) and name not in vars(object)
+    )
 
 
 def is_number(value: object) -> bool:
@@ -71,40 +207,170 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _value(hint, value, place: str):
-    """`value` as one of the kinds in `hint`."""
-    union = isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union
-    options = typing.get_args(hint) if union else (hint,)
-    for option in options:
-        kind = typing.get_origin(option) or option
-        if kind is typing.Literal:
-            choices = typing.get_args(option)
-            if value in choices:
-                return value
-            raise UserError(f"{place}: {unknown('choice', value, map(str, choices))}")
-        if dataclasses.is_dataclass(kind):
-            return fill(kind, value, place)
-        if kind is float and is_number(value) and not math.isnan(value):
-            return float(value)
-        if kind is tuple and isinstance(value, list | tuple):
-            parts = typing.get_args(option)
-            if parts[-1:] == (Ellipsis,):
-                parts = parts[:1] * len(value)
-            if len(parts) == len(value):
-                return tuple(_value(part, v, place) for part, v in zip(parts, value, strict=True))
-        if kind is dict and isinstance(value, Mapping):
-            return dict(value)
-        plain = kind in (bool, str, int, types.NoneType)
-        if plain and isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
-            return value
-    raise UserError(f"{place} wants {' or '.join(map(_spelled, options))}, got {value!r}")
+def shown(value: object, letters: int = 100) -> str:
+    """A value in a sentence, cut where it is long.
+
+    Examples
+    --------
+    >>> shown("x"), shown([1, 2, 3, 4], letters=8)
+    ("'x'", '[1, 2, 3...')
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # a whole number of more digits than Python prints
+        text = "a number of thousands of digits"
+    return text if len(text) <= letters else f"{text[:letters]}..."
 
 
-def _spelled(option) -> str:
+_MISFIT: Any = object()
+_WORDS: dict[Any, str] = {
+    bool: "true or false",
+    str: "text",
+    int: "whole number",
+    float: "number",
+    Fraction: "fraction such as 2/3",
+    dict: "mapping",
+    collections.abc.Mapping: "mapping",
+    collections.abc.Callable: "function",
+    types.NoneType: "nothing",
+    tuple: "list",
+}
+
+
+def _options(hint: Any) -> tuple:
+    if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union:
+        return typing.get_args(hint)
+    return (types.NoneType if hint is None else hint,)
+
+
+def _as(option: Any, value: Any, place: str) -> Any:
+    """`value` as the one kind `option`, or `_MISFIT`."""
+    kind, parts = typing.get_origin(option) or option, typing.get_args(option)
+    truth = isinstance(value, bool)
+    listed = isinstance(value, list | tuple)
+    if kind is typing.Literal:
+        return next((choice for choice in parts if type(choice) is type(value) and choice == value), _MISFIT)
+    if kind is Any or not isinstance(
+        kind, type
+    ):  # Any, a type variable, a name that only a type checker knows
+        return value
+    if kind is float:
+        return _float(value) if isinstance(value, Real) and not truth else _MISFIT
+    if kind is int:
+        whole = isinstance(value, Integral) or (isinstance(value, Rational) and value.denominator == 1)
+        return int(value) if whole and not truth else _MISFIT
+    if kind is Fraction:
+        return Fraction(value) if isinstance(value, Rational) and not truth else _MISFIT
+    if kind is tuple and listed:
+        if not parts:
+            return tuple(value)
+        each = parts[:1] * len(value) if parts[-1] is Ellipsis else parts
+        return tuple(_entries(each, value, place)) if len(each) == len(value) else _MISFIT
+    if kind in _SEQUENCES and (listed or (_is_array(type(value)) and value.ndim)):
+        return _entries((parts or (Any,)) * len(value), value, place)
+    if kind in (dict, collections.abc.Mapping) and isinstance(value, Mapping):
+        keys, values = parts or (Any, Any)
+        return {
+            fitted(keys, k, f"{place}: a key"): fitted(values, v, f"{place}: {k}") for k, v in value.items()
+        }
+    if _is_array(kind):
+        return _array(value)
+    if kind is collections.abc.Callable:
+        return value if callable(value) else _MISFIT
+    if kind in _SEQUENCES:
+        return _MISFIT
+    if fits(type(value), kind):
+        return value
+    return (
+        fill(kind, value, place) if dataclasses.is_dataclass(kind) and isinstance(value, Mapping) else _MISFIT
+    )
+
+
+def _entries(hints, values, place: str) -> list:
+    return [
+        fitted(hint, value, f"{place}: number {i}")
+        for i, (hint, value) in enumerate(zip(hints, values, strict=True), 1)
+    ]
+
+
+def _float(value: Real) -> Any:
+    try:
+        number = float(value)
+    except OverflowError:
+        return _MISFIT
+    return _MISFIT if math.isnan(number) else number
+
+
+def _is_array(kind: type) -> bool:
+    return kind.__name__ == "ndarray" and kind.__module__ == "numpy"
+
+
+def _array(value: Any) -> Any:
+    if _is_array(type(value)):
+        return value
+    import numpy as np  # where an array is asked for, it is loaded already
+
+    try:
+        found = np.array(value) if isinstance(value, list | tuple) else None
+    except ValueError:  # ragged
+        found = None
+    if found is not None and found.dtype.kind == "O":
+        try:
+            found = found.astype(float)  # fractions
+        except (TypeError, ValueError):
+            found = None
+    return found if found is not None and found.dtype.kind in "biuf" else _MISFIT
+
+
+def _spelled(option: Any) -> str:
     """A kind of value in words."""
-    if typing.get_origin(option) is tuple:
-        parts = typing.get_args(option)
-        inner = _spelled(parts[0])
-        return f"a list of {inner}s" if parts[-1] is Ellipsis else f"{len(parts)} {inner}s"
-    words = {bool: "true or false", str: "text", int: "whole number", float: "number", dict: "mapping"}
-    return words.get(option, "nothing" if option is types.NoneType else str(option))
+    kind, parts = typing.get_origin(option) or option, typing.get_args(option)
+    if kind is typing.Literal:
+        return " or ".join(map(repr, parts))
+    if _is_array(kind):
+        return "a list of numbers"
+    if kind is tuple and parts and parts[-1] is not Ellipsis:
+        if len(set(parts)) == 1:
+            return f"{len(parts)} {_plural(parts[0])}"
+        return f"a list of {', '.join(map(_spelled, parts))}"
+    if kind in (tuple, *_SEQUENCES) and parts:
+        return f"a list of {_plural(parts[0])}"
+    if kind in _SEQUENCES:
+        return "list"
+    if dataclasses.is_dataclass(kind):
+        return "mapping"
+    return _WORDS.get(kind, getattr(kind, "__name__", str(option)))
+
+
+def _plural(option: Any) -> str:
+    text = " or ".join(map(_spelled, _options(option)))
+    if text.startswith("a list"):
+        return f"lists{text.removeprefix('a list')}"
+    return f"lists of {text}" if text[0].isdigit() else f"{text}s"
+
+
+@cache
+def _signature(of: Callable) -> tuple[list[inspect.Parameter], dict[str, Any]]:
+    try:
+        parameters = list(inspect.signature(of).parameters.values())
+    except (TypeError, ValueError):
+        raise UserError(f"{getattr(of, '__name__', of)} does not say which arguments it takes") from None
+    return parameters, _hints(of)
+
+
+def _hints(of: Any) -> dict[str, Any]:
+    """Annotations of the parameters; those whose names only a type checker knows are left out."""
+    holder = of if not isinstance(of, type) or dataclasses.is_dataclass(of) else of.__init__
+    try:
+        return typing.get_type_hints(holder)
+    except (NameError, AttributeError):
+        pass
+    names = vars(inspect.getmodule(holder) or types)
+    found = {}
+    for name, hint in getattr(holder, "__annotations__", {}).items():
+        one = types.SimpleNamespace(__annotations__={name: hint})
+        try:
+            found |= typing.get_type_hints(one, globalns=names)
+        except (NameError, AttributeError):
+            continue
+    return found

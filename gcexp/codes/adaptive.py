@@ -16,6 +16,7 @@ from gcexp.codes.comm_efficient import CommunicationEfficient, load_and_straggle
 from gcexp.codes.composite import DirectSum
 from gcexp.codes.general_v import solve_exactly
 from gcexp.errors import ParameterError, require, require_known
+from gcexp.schema import checked
 from gcexp.seeding import rng
 
 CONSTRUCTIONS = ("random", "chebyshev", "structured")
@@ -232,6 +233,7 @@ class Adaptive(Code):
         {"n": 1, "d": 1},
     )
 
+    @checked
     def __init__(
         self,
         n: int,
@@ -355,6 +357,7 @@ class GroupedAdaptive(DirectSum):
         {"n": 3, "d": 3, "seed": 2},
     )
 
+    @checked
     def __init__(
         self,
         n: int,
@@ -416,6 +419,7 @@ class GroupedCGC(DirectSum):
     source = ("cao2020", "kadhe2020")
     examples = ({"n": 7, "d": 3, "m": 2}, {"n": 6, "d": None, "m": 1, "s": 2}, {"n": 4, "d": 2, "m": 2})
 
+    @checked
     def __init__(self, n: int, d: int | None, m: int, s: int | None = None):
         d, s = load_and_stragglers(n, d, m, s)
         super().__init__([CommunicationEfficient(size, d, m, s) for size in group_sizes(n, d)])

@@ -6,6 +6,7 @@ import numpy as np
 
 from gcexp.codes.base import Code
 from gcexp.errors import require_known
+from gcexp.schema import checked
 
 DECODERS = ("one_step", "optimal")
 _RANK = 1e-10  # singular values below this fraction of the largest are zero, as in `Code.weights`
@@ -39,6 +40,7 @@ class ApproximateCode(Code):
     )
     limit = "none: singular values below 1e-10 of the largest count as 0"
 
+    @checked
     def __init__(self, encoding, decoder: str, scale: float):
         require_known("decoder", decoder, DECODERS)
         super().__init__(encoding, promise="linear" if decoder == "one_step" else "least_squares")

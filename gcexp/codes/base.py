@@ -9,13 +9,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property, wraps
-from numbers import Integral, Real
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
-from gcexp.errors import DecodingError, ParameterError, require
+from gcexp.errors import DecodingError, require
 
 PROMISES = ("indicator", "least_squares", "linear")
 RESIDUAL_BOUND = 1e-6  # a decode that misses its promise by more is an error, never silence
@@ -138,34 +137,6 @@ def _numbers(values, what: str) -> np.ndarray:
     return found
 
 
-def _typed(build, hints: dict[str, str]):
-    """The constructor `build`, in which what is no number, and what does not fit into memory, is one sentence."""
-
-    @wraps(build)
-    def checked(self, *args, **kwargs):
-        given = signature.bind(self, *args, **kwargs)
-        for name, value in given.arguments.items():
-            kind, _, other = hints.get(name, "").partition(" | ")
-            if kind not in _KINDS or other not in ("", "None") or (value is None and other):
-                continue
-            number, wanted = _KINDS[kind]
-            require(
-                isinstance(value, number) and not isinstance(value, bool | np.bool_),
-                f"{type(self).__name__}: {name} is {wanted}, got {value!r}",
-            )
-            given.arguments[name] = int(value) if number is Integral else value
-        try:
-            build(*given.args, **given.kwargs)
-        except MemoryError as error:
-            raise ParameterError(f"{type(self).__name__} does not fit into memory: {error}") from None
-
-    signature = inspect.signature(build)
-    return checked
-
-
-_KINDS = {"int": (Integral, "a whole number"), "float": (Real, "a number")}
-
-
 class Code:
     """A gradient code. A family builds the matrix and overrides at most `weights`; the rest is derived.
 
@@ -203,14 +174,6 @@ class Code:
     limit = ""
     #: Keys in docs/references.bib.
     source: tuple[str, ...] = ()
-
-    def __init_subclass__(cls, **kwargs):
-        """Every family refuses parameters that are no numbers, as annotated, in one sentence."""
-        super().__init_subclass__(**kwargs)
-        if "__init__" in vars(cls):
-            build = cls.__init__
-            hints = {name: str(getattr(h, "__name__", h)) for name, h in build.__annotations__.items()}
-            cls.__init__ = _typed(build, hints)
 
     def __init__(
         self, encoding, owner=None, *, blocks=1, quorums=(), promise="indicator", recovers=None, n=None

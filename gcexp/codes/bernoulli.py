@@ -6,6 +6,7 @@ import numpy as np
 
 from gcexp.codes.approximate import ApproximateCode
 from gcexp.errors import require
+from gcexp.schema import checked
 from gcexp.seeding import rng
 
 
@@ -53,6 +54,7 @@ class BernoulliCode(ApproximateCode):
         {"n": 3, "d": 3},
     )
 
+    @checked
     def __init__(self, n: int, d: float, k: int | None = None, decoder: str = "one_step", seed: int = 0):
         k = n if k is None else k
         require(

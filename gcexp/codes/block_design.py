@@ -5,6 +5,7 @@ from __future__ import annotations
 from gcexp.codes.base import Code
 from gcexp.codes.designs import find_bibd, named_design
 from gcexp.errors import require
+from gcexp.schema import checked
 
 
 class BlockDesign(Code):
@@ -62,6 +63,7 @@ class BlockDesign(Code):
         {"n": 4, "design": "complete-4-4"},
     )
 
+    @checked
     def __init__(self, n: int, design: str):
         found = named_design(design)
         workers, _, l, self.redundancy, self.intersection = found.params

@@ -8,6 +8,7 @@ import numpy as np
 
 from gcexp.codes.base import Code
 from gcexp.errors import require
+from gcexp.schema import checked
 
 _TOLERANCE = 1e-6  # distance from the span below which a vector is in it
 
@@ -59,6 +60,7 @@ class CirculantMultiMessage(Code):
         {"n": 1, "sizes": (1,)},
     )
 
+    @checked
     def __init__(self, n: int, sizes: Sequence[int] = (1, 2, 3)):
         sizes = tuple(int(size) for size in sizes)
         require(

@@ -11,6 +11,7 @@ from scipy import sparse
 from gcexp.codes.base import Code, Quorum, arcs
 from gcexp.codes.cyclic import CyclicRepetition
 from gcexp.errors import require, require_known
+from gcexp.schema import checked
 from gcexp.seeding import rng
 
 LAYOUTS = ("row", "column")
@@ -73,6 +74,7 @@ class Clustered(Code):
         {"n": 6, "clusters": 1, "d": 3},
     )
 
+    @checked
     def __init__(self, n: int, clusters: int, d: int, layout: str = "row", seed: int = 0):
         require(
             1 <= clusters <= n and n % clusters == 0,

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from gcexp.codes.base import Code, Quorum, arcs
 from gcexp.errors import ParameterError, require, require_known
+from gcexp.schema import checked
 
 ARITHMETICS = ("float64", "rational")
 THETA_ORDERS = ("alternating", "ascending")
@@ -109,6 +110,7 @@ class ShortMessageCode(Code):
         Workers in the order in which t of more responders are chosen; default: by index.
     """
 
+    @checked
     def __init__(self, B, V, d: int, m: int, s: int, scales, arithmetic: str, prefer=None):
         t, n = V.shape
         self.d, self.m, self.s, self.scales, self.arithmetic = d, m, s, scales, arithmetic
@@ -294,6 +296,7 @@ class CommunicationEfficient(ShortMessageCode):
         {"n": 1, "d": 1, "m": 1},
     )
 
+    @checked
     def __init__(
         self,
         n: int,

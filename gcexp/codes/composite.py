@@ -12,6 +12,7 @@ from gcexp.codes.base import Code, Quorum
 from gcexp.codes.repetition import FractionalRepetition
 from gcexp.codes.uncoded import Uncoded
 from gcexp.errors import require
+from gcexp.schema import checked
 
 
 class DirectSum(Code):
@@ -53,6 +54,7 @@ class DirectSum(Code):
     source = ("sakorikar2021", "buyukates2021")
     examples: tuple[dict, ...] = ({"parts": (Uncoded(2), FractionalRepetition(4, 2))},)
 
+    @checked
     def __init__(self, parts: Iterable[Code]):
         self.parts = tuple(parts)
         require(bool(self.parts), "a direct sum needs at least one code")
@@ -144,6 +146,7 @@ class Kronecker(Code):
     source = ("sakorikar2021",)
     examples = ({"a": FractionalRepetition(4, 2), "b": Uncoded(2)},)
 
+    @checked
     def __init__(self, a: Code, b: Code):
         for code in (a, b):
             require(

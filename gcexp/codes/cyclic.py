@@ -6,6 +6,7 @@ import numpy as np
 
 from gcexp.codes.base import Code, Quorum, arcs
 from gcexp.errors import require, require_known
+from gcexp.schema import checked
 from gcexp.seeding import rng
 
 
@@ -92,6 +93,7 @@ class CyclicRepetition(Code):
         {"n": 6, "s": 3, "construction": "gaussian"},
     )
 
+    @checked
     def __init__(self, n: int, s: int, construction: str = "spread", seed: int = 0):
         require(0 <= s < n, f"cyclic repetition needs 0 <= s < n, got n={n}, s={s}")
         require_known("construction", construction, CONSTRUCTIONS)

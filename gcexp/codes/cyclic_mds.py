@@ -7,6 +7,7 @@ import numpy as np
 from gcexp.codes.base import Code, Quorum, arcs
 from gcexp.codes.closed_form import or_pseudoinverse
 from gcexp.errors import require, require_known
+from gcexp.schema import checked
 
 FIELDS = ("complex", "real")
 _SMALLEST = 1e-6  # g(1) with largest coefficient 1: below this the complex code has no digits left
@@ -70,6 +71,7 @@ class CyclicMDS(Code):
         {"n": 3, "s": 0},
     )
 
+    @checked
     def __init__(self, n: int, s: int, field: str = "complex"):
         require(0 <= s < n, f"a cyclic MDS code needs 0 <= s < n, got n={n}, s={s}")
         require_known("field", field, FIELDS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gcexp.codes.approximate import ApproximateCode
 from gcexp.codes.graphs import circulant, margulis, paley, random_regular, second_eigenvalue
 from gcexp.errors import require, require_known
+from gcexp.schema import checked
 from gcexp.seeding import rng
 
 GRAPHS = ("circulant", "margulis", "paley")
@@ -64,6 +65,7 @@ class ExpanderCode(ApproximateCode):
         {"n": 4, "graph": "margulis", "decoder": "optimal"},
     )
 
+    @checked
     def __init__(
         self,
         n: int,
@@ -126,6 +128,7 @@ class RandomRegularCode(ApproximateCode):
         {"n": 2, "d": 1},
     )
 
+    @checked
     def __init__(self, n: int, d: int, decoder: str = "one_step", seed: int = 0):
         require(1 <= d < n, f"a random regular code needs 1 <= d < n, got n={n}, d={d}")
         A = random_regular(n, d, rng(seed, "assignment"))

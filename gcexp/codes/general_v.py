@@ -12,6 +12,7 @@ import numpy as np
 from gcexp.codes.base import arcs
 from gcexp.codes.comm_efficient import ARITHMETICS, ShortMessageCode, fractions, load_and_stragglers
 from gcexp.errors import ParameterError, require, require_known
+from gcexp.schema import checked
 from gcexp.seeding import rng
 
 MOST_PATTERNS = 500  # on which a drawn V is judged: all up to here, else a sample
@@ -192,6 +193,7 @@ class GeneralCommunicationEfficient(ShortMessageCode):
         {"n": 4, "d": 2, "m": 2, "tries": 2},
     )
 
+    @checked
     def __init__(
         self,
         n: int,

@@ -8,6 +8,7 @@ from scipy import sparse
 from gcexp.codes.base import Code
 from gcexp.codes.graphs import circulant, random_regular
 from gcexp.errors import require, require_known
+from gcexp.schema import checked
 from gcexp.seeding import rng
 
 GRAPHS = ("circulant", "random_regular")
@@ -66,6 +67,7 @@ class GraphCode(Code):
         {"n": 1, "d": 1},
     )
 
+    @checked
     def __init__(
         self,
         n: int,

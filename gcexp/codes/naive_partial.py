@@ -10,6 +10,7 @@ import numpy as np
 from gcexp.codes.base import Code
 from gcexp.codes.cyclic import CyclicRepetition
 from gcexp.errors import require
+from gcexp.schema import checked
 
 _DENOMINATOR = 1000
 
@@ -65,6 +66,7 @@ class NaivePartial(Code):
         {"n": 6, "s": 3, "alpha": 0.8},
     )
 
+    @checked
     def __init__(self, n: int, s: int, alpha: float, seed: int = 0):
         require(0 < alpha <= 1, f"naive partial recovery needs 0 < alpha <= 1, got alpha={alpha}")
         fraction = Fraction(alpha).limit_denominator(_DENOMINATOR)

@@ -8,6 +8,7 @@ import numpy as np
 
 from gcexp.codes.base import Code, Quorum, arcs
 from gcexp.errors import require, require_known
+from gcexp.schema import checked
 
 DECODERS = ("appendix", "exact", "max_disjoint")
 
@@ -118,6 +119,7 @@ class CyclicPartialRecovery(Code):
         {"n": 4, "s": 3, "beta": 4},
     )
 
+    @checked
     def __init__(self, n: int, s: int, beta: int, decoder: str = "max_disjoint"):
         p = _arc(n, s, beta)
         others = ", ".join(str(n - s - 1 + d) for d in range(1, s + 2) if (n - s - 1) % d == 0)
@@ -184,6 +186,7 @@ class CyclicTwoMessage(Code):
     source = ("sarmasarkar2021",)
     examples = ({"n": 6, "s": 2, "beta": 5}, {"n": 9, "s": 4, "beta": 7}, {"n": 8, "s": 4, "beta": 5})
 
+    @checked
     def __init__(self, n: int, s: int, beta: int):
         p = _arc(n, s, beta)
         require(

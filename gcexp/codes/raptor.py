@@ -8,6 +8,7 @@ import numpy as np
 
 from gcexp.codes.base import Code
 from gcexp.errors import require
+from gcexp.schema import checked
 from gcexp.seeding import rng
 
 
@@ -144,6 +145,7 @@ class BatchRaptor(Code):
         {"n": 2, "s": 1, "epsilon": 0.1},
     )
 
+    @checked
     def __init__(self, n: int, s: int, epsilon: float, batch: int | None = None, seed: int = 0):
         require(0 <= s < n, f"eps-BRC needs 0 <= s < n, got n={n}, s={s}")
         law = degree_law(epsilon)

@@ -7,6 +7,7 @@ import numpy as np
 from gcexp.codes.base import Code, Quorum
 from gcexp.codes.closed_form import or_pseudoinverse
 from gcexp.errors import require, require_known
+from gcexp.schema import checked
 
 MASKS = ("cyclic", "spread")
 
@@ -68,6 +69,7 @@ class ReedSolomon(Code):
         {"n": 3, "s": 0},
     )
 
+    @checked
     def __init__(self, n: int, s: int, k: int | None = None, mask: str = "spread"):
         k = n if k is None else k
         require(0 <= s < n, f"a Reed-Solomon code needs 0 <= s < n, got n={n}, s={s}")

@@ -7,6 +7,7 @@ import numpy as np
 from gcexp.codes.approximate import ApproximateCode
 from gcexp.codes.graphs import second_eigenvalue
 from gcexp.errors import require
+from gcexp.schema import checked
 from gcexp.seeding import rng
 
 
@@ -85,6 +86,7 @@ class RegularBipartiteCode(ApproximateCode):
         {"n": 3, "d": 3},
     )
 
+    @checked
     def __init__(self, n: int, d: int, decoder: str = "one_step", seed: int = 0):
         require(1 <= d <= n, f"a regular bipartite code needs 1 <= d <= n, got n={n}, d={d}")
         A = random_biregular(n, d, rng(seed, "assignment"))

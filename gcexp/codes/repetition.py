@@ -8,6 +8,7 @@ import numpy as np
 
 from gcexp.codes.base import Code, Quorum
 from gcexp.errors import require
+from gcexp.schema import checked
 
 
 class FractionalRepetition(Code):
@@ -48,6 +49,7 @@ class FractionalRepetition(Code):
     source = ("tandon2017",)
     examples = ({"n": 6, "d": 2}, {"n": 4, "d": 4}, {"n": 3, "d": 1}, {"n": 6, "d": 3, "k": 8})
 
+    @checked
     def __init__(self, n: int, d: int, k: int | None = None):
         k = n if k is None else k
         require(1 <= d <= n, f"fractional repetition needs 1 <= d <= n, got n={n}, d={d}")
@@ -100,6 +102,7 @@ class EpsilonFractionalRepetition(FractionalRepetition):
     source = ("wang2019fundamental", "tandon2017")
     examples = ({"n": 12, "s": 5, "epsilon": 0.1}, {"n": 6, "s": 0, "epsilon": 0.0})
 
+    @checked
     def __init__(self, n: int, s: int, epsilon: float):
         require(0 <= s < n, f"eps-FRC needs 0 <= s < n, got n={n}, s={s}")
         require(0 <= epsilon < 1, f"eps-FRC needs 0 <= epsilon < 1, got epsilon={epsilon}")

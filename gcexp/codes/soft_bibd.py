@@ -15,6 +15,7 @@ import numpy as np
 
 from gcexp.codes.base import Code
 from gcexp.errors import require, require_known
+from gcexp.schema import checked
 from gcexp.seeding import rng
 
 DECODERS = ("constant", "optimal")
@@ -212,6 +213,7 @@ class SoftBIBD(Code):
         },
     )
 
+    @checked
     def __init__(
         self,
         n: int,

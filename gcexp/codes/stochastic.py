@@ -8,6 +8,7 @@ import numpy as np
 
 from gcexp.codes.base import Code
 from gcexp.errors import require, require_known
+from gcexp.schema import checked
 from gcexp.seeding import rng
 
 LAYOUTS = ("cyclic", "random")
@@ -66,6 +67,7 @@ class StochasticGradientCode(Code):
         {"n": 4, "d": (1, 4, 2), "p": 0.0, "k": 3, "seed": 3},
     )
 
+    @checked
     def __init__(
         self,
         n: int,

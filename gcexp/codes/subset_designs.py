@@ -12,6 +12,7 @@ from scipy import sparse
 
 from gcexp.codes.base import Code, Quorum
 from gcexp.errors import require, require_known
+from gcexp.schema import checked
 
 #: Above this a dense row of decode weights is larger than 8 MB and thousands of patterns no longer fit.
 MOST_MESSAGES = 10**6
@@ -80,6 +81,7 @@ class BlockAssignment(Code):
         {"holders": ((0, 1, 2), (0,), (1,), (2,)), "s": 1, "n": 3, "recovers": 3},
     )
 
+    @checked
     def __init__(
         self,
         holders: Sequence[Sequence[int]],
@@ -166,6 +168,7 @@ class Combinatorial(BlockAssignment):
     limit = "memory: at most 1e6 messages"
     examples = ({"n": 5, "s": 3, "y": 2}, {"n": 6, "s": 2, "y": 3}, {"n": 4, "s": 1, "y": 4})
 
+    @checked
     def __init__(self, n: int, s: int, y: int):
         require(1 <= y <= n, f"the combinatorial scheme needs 1 <= y <= n, got n={n}, y={y}")
         _affordable(comb(n, y) * y)
@@ -253,6 +256,7 @@ class CoPrime(Code):
     source = ("sarmasarkar2021",)
     examples = ({"n": 5, "s": 3, "y": 2}, {"n": 7, "s": 4, "y": 3}, {"n": 4, "s": 2, "y": 1})
 
+    @checked
     def __init__(self, n: int, s: int, y: int):
         require(0 <= s < n, f"the co-prime scheme needs 0 <= s < n, got n={n}, s={s}")
         first = co_prime_classes(n, y)
@@ -367,6 +371,7 @@ class Intermediate(BlockAssignment):
         {"n": 5, "s": 1, "x": 1, "y": 2},
     )
 
+    @checked
     def __init__(self, n: int, s: int, x: int, y: int):
         require(1 <= x <= y <= n, f"the intermediate scheme needs 1 <= x <= y <= n, got n={n}, x={x}, y={y}")
         g = gcd(x, y)
@@ -486,6 +491,7 @@ class TDesign(BlockAssignment):
         {"design": ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)), "t": 2, "s": 2},
     )
 
+    @checked
     def __init__(self, design: str | Sequence[Sequence[int]], t: int, s: int):
         if isinstance(design, str):
             require_known("design", design, DESIGNS)

@@ -6,6 +6,7 @@ import numpy as np
 
 from gcexp.codes.base import Code, Quorum
 from gcexp.errors import require
+from gcexp.schema import checked
 
 
 class Uncoded(Code):
@@ -39,6 +40,7 @@ class Uncoded(Code):
     source = ("sarmasarkar2021",)
     examples = ({"n": 1}, {"n": 4})
 
+    @checked
     def __init__(self, n: int):
         require(n >= 1, f"uncoded needs n >= 1, got n={n}")
         super().__init__(np.eye(n), quorums=[Quorum(range(n), [(1, n)])])

@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from gcexp.errors import UserError, unknown
 from gcexp.figures.plots import parse as parse_plot
 from gcexp.figures.plots import with_level
 from gcexp.report import claims as claim_rules
 from gcexp.report.columns import CURVE, Timings, key_columns
-from gcexp.run.build import check_arguments, refuse_bound
+from gcexp.run.build import refuse_bound
 from gcexp.run.checks import check, check_call
 from gcexp.run.dependencies import source_hash
 from gcexp.run.options import conf_dir, options, read_yaml
@@ -22,7 +22,6 @@ from gcexp.run.run import PARTS, Run, check_count, check_horizon, seed_range
 from gcexp.run.tokens import token
 from gcexp.schema import fill
 
-KINDS = ("curves", "timings", "analysis")
 PRESETS = ("quick", "paper")
 _RUN_KEYS = ("label", "iterations", "horizon", "seeds")
 _SHARED = ("n", "s", "overhead")
@@ -62,7 +61,7 @@ class FigureFile:
 
     title: str
     source: str
-    kind: str
+    kind: Literal["curves", "timings", "analysis"]
     common: dict = field(default_factory=dict)
     runs: list = field(default_factory=list)
     timings: dict = field(default_factory=dict)
@@ -208,10 +207,7 @@ def read_figure(path: Path, preset: str) -> Figure:
     shown = Path("conf") / path.relative_to(conf_dir())
     try:
         content = read_yaml(path)
-        check_arguments(FigureFile, {str(key): value for key, value in content.items()}, "figure file")
-        file = _with_level(FigureFile(**content), preset)
-        if file.kind not in KINDS:
-            raise UserError(unknown("kind", file.kind, KINDS))
+        file = _with_level(fill(FigureFile, content, "figure file"), preset)
         parse_plot(file.plot)
         runs = tuple(_runs(file, preset))
         check(run.config for run in runs)

@@ -10,7 +10,7 @@ import pandas as pd
 from gcexp.errors import UserError
 from gcexp.report.columns import COSTS, Timings, key_columns
 from gcexp.report.figurefile import Figure
-from gcexp.run.build import build_scheme, check_arguments, is_redrawn, locate
+from gcexp.run.build import build_scheme, is_redrawn, locate
 from gcexp.run.run import Run
 from gcexp.timeline import Timeline
 
@@ -28,7 +28,6 @@ def assemble(figure: Figure) -> pd.DataFrame:
     """
     if figure.file.kind == "analysis":
         function = locate(figure.file.analysis["function"], "analysis.function")
-        check_arguments(function, figure.arguments, "analysis")
         return function(**figure.arguments)
     curves = figure.file.kind == "curves"
     frames = [curve(run) if curves else timing(run, figure.timings) for run in figure.runs]

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import importlib.util
-import inspect
 import itertools
-import types
-import typing
 from typing import Any
 
 from gcexp.errors import ParameterError, UserError, unknown
+from gcexp.schema import arguments, fits, fitted
+
+#: What a group's ``_target_`` must be.
+_KINDS = {
+    "code": "gcexp.codes.base.Code",
+    "wait": "gcexp.schemes.waiting.WaitingRule",
+    "placement": "gcexp.schemes.placement.Placement",
+    "delay": "gcexp.delays.base.DelayModel",
+    "task": "gcexp.tasks.base.Task",
+    "optimizer": "gcexp.tasks.base.Optimizer",
+}
 
 
 def build(config: dict, key: str) -> Any:
@@ -22,29 +29,36 @@ def build(config: dict, key: str) -> Any:
     Raises
     ------
     UserError
-        For a key the class does not take, a missing one, or a wrong type: with the key and the nearest match.
+        For a key the class does not take, a missing one, a wrong type, or a class of another kind: with the key and the
+        nearest match.
     """
     node = config.get(key)
     if node is None:
         return None
     if not isinstance(node, dict) or "_target_" not in node:
         raise UserError(f"{key} has no _target_ (the class to build), got {node!r}")
-    return _built(node, key)
+    return _built(node, key, locate(_KINDS[key], key) if key in _KINDS else None)
 
 
-def _built(node: Any, key: str) -> Any:
+def _built(node: Any, key: str, kind: type | None = None) -> Any:
     if isinstance(node, list):
         return [_built(value, f"{key}.{i}") for i, value in enumerate(node)]
     if not isinstance(node, dict) or "_target_" not in node:
         return node
     cls = locate(node["_target_"], key)
+    if kind and isinstance(cls, type) and not fits(cls, kind):
+        raise UserError(f"{key}._target_: {node['_target_']} is no {kind.__name__}")
     given = {k: _built(v, f"{key}.{k}") for k, v in node.items() if k != "_target_"}
-    check_arguments(cls, given, key)
-    return cls(**given)
+    arguments(cls, given, key, joint=".")
+    try:
+        built = cls(**given)  # as written: a whole number that stands for a float stays one
+    except MemoryError as error:
+        raise ParameterError(f"{key} does not fit into memory: {error}") from None
+    return built if kind is None else fitted(kind, built, f"{key}._target_")
 
 
-def locate(target: str, key: str) -> type:
-    """Class of a dotted name."""
+def locate(target: str, key: str) -> Any:
+    """Class or function of a dotted name."""
     module, _, name = str(target).rpartition(".")
     try:
         found = importlib.import_module(module)
@@ -58,46 +72,6 @@ def locate(target: str, key: str) -> type:
     return getattr(found, name)
 
 
-def check_arguments(cls: Any, given: dict, where: str) -> None:
-    """Check names and types of keyword arguments against the signature of `cls`."""
-    parameters = inspect.signature(cls).parameters
-    hints = typing.get_type_hints(cls.__init__ if isinstance(cls, type) else cls)
-    for name, value in given.items():
-        if name not in parameters:
-            raise UserError(f"{where}: " + unknown("key", name, parameters))
-        if name in hints and not _fits(value, hints[name]):
-            wanted = (
-                getattr(hints[name], "__name__", None) if isinstance(hints[name], type) else str(hints[name])
-            )
-            raise UserError(f"{where}.{name} must be {wanted}, got {value!r}")
-    missing = [
-        n for n, p in parameters.items() if p.default is p.empty and n not in given and p.kind not in (2, 4)
-    ]
-    if missing:
-        raise UserError(f"{where} lacks {', '.join(missing)} (keys given: {', '.join(given) or 'none'})")
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    origin = typing.get_origin(hint)
-    if hint is Any:
-        return True
-    if origin in (typing.Union, types.UnionType):
-        return any(_fits(value, h) for h in typing.get_args(hint))
-    if origin is typing.Literal:
-        return value in typing.get_args(hint)
-    if origin is not None:
-        if origin is tuple:
-            origin = (tuple, list)
-        return isinstance(value, origin)
-    if hint is type(None) or hint is None:
-        return value is None
-    if not isinstance(hint, type):
-        return True
-    if isinstance(value, bool) and hint is not bool:
-        return False
-    return isinstance(value, hint) or (hint is float and isinstance(value, int))
-
-
 def build_scheme(config: dict, seed: int | None = None):
     """Scheme of a composed run; `seed` replaces the code's own where the code is redrawn for every seed."""
     from gcexp.schemes import Scheme
@@ -107,12 +81,13 @@ def build_scheme(config: dict, seed: int | None = None):
         code = build(drawn, "code")
     except ParameterError as error:
         raise ParameterError(f"{error} (code: {config['code']['_target_'].rpartition('.')[2]})") from None
-    overhead = config.get("overhead", 0.0)
-    exact, bound = config.get("exact", False), config.get("bound", False)
-    for key, hint, value in (("overhead", float, overhead), ("exact", bool, exact), ("bound", bool, bound)):
-        if not _fits(value, hint):
-            raise UserError(f"{key} must be {hint.__name__}, got {value!r}")
+    overhead = fitted(float, config.get("overhead", 0.0), "overhead")
+    fitted(bool, config.get("exact", False), "exact")
+    bound = fitted(bool, config.get("bound", False), "bound")
     scheme = Scheme(code, build(config, "wait"), overhead, build(config, "placement"))
+    s = getattr(scheme.wait, "s", None)
+    if s is not None and not 0 <= s < code.n:
+        raise ParameterError(f"the waiting rule needs 1 <= q <= n (0 <= s < n), got s={s} with n={code.n}")
     if bound != getattr(scheme.wait, "durations_only", False):
         raise UserError(f"the scheme declares bound: {str(bound).lower()}, which {scheme.wait!r} is not")
     return scheme

@@ -6,9 +6,10 @@ import hashlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from gcexp.run.build import build, build_scheme, check_arguments, locate
+from gcexp.run.build import build, build_scheme, locate
 from gcexp.run.compose import _save, _store
 from gcexp.run.dependencies import _flat, source_hash, tracked
+from gcexp.schema import arguments
 
 
 def check(configs: Iterable[dict]) -> None:
@@ -26,13 +27,13 @@ def check(configs: Iterable[dict]) -> None:
     _once((tracked(config, keys, "timeline"), built, config) for config in configs)
 
 
-def check_call(function: str, arguments: dict, key: str) -> None:
+def check_call(function: str, given: dict, key: str) -> None:
     """Check the arguments of a named function, once for the same arguments and source."""
 
     def checked(_) -> None:
-        check_arguments(locate(function, f"{key}.function"), arguments, key)
+        arguments(locate(function, f"{key}.function"), given, key, joint=".")
 
-    _once([([function, source_hash(function), *_flat(arguments, key)], checked, None)])
+    _once([([function, source_hash(function), *_flat(given, key)], checked, None)])
 
 
 def _once(checks: Iterable[tuple[list[str], Callable, Any]]) -> None:

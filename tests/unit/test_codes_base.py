@@ -18,6 +18,7 @@ from gcexp.codes import (
     arcs,
 )
 from gcexp.errors import DecodingError, ParameterError, require_known
+from gcexp.schema import checked
 
 
 def test_arcs_wrap_around():
@@ -312,12 +313,12 @@ def test_a_part_that_is_met_is_whole_though_another_is_not():
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: CyclicRepetition(n=2.5, s=1), "CyclicRepetition: n is a whole number, got 2.5"),
-        (lambda: CyclicRepetition("10", 2), "CyclicRepetition: n is a whole number, got '10'"),
-        (lambda: CyclicRepetition(5, s=None), "CyclicRepetition: s is a whole number, got None"),
-        (lambda: CyclicRepetition(5, True), "CyclicRepetition: s is a whole number, got True"),
-        (lambda: SoftBIBD(7, 7, "3"), "SoftBIBD: d is a number, got '3'"),
-        (lambda: SoftBIBD(7, 7, 3, s=1.5), "SoftBIBD: s is a whole number, got 1.5"),
+        (lambda: CyclicRepetition(n=2.5, s=1), "CyclicRepetition: n wants whole number, got 2.5"),
+        (lambda: CyclicRepetition("10", 2), "CyclicRepetition: n wants whole number, got '10'"),
+        (lambda: CyclicRepetition(5, s=None), "CyclicRepetition: s wants whole number, got None"),
+        (lambda: CyclicRepetition(5, True), "CyclicRepetition: s wants whole number, got True"),
+        (lambda: SoftBIBD(7, 7, "3"), "SoftBIBD: d wants number, got '3'"),
+        (lambda: SoftBIBD(7, 7, 3, s=1.5), "SoftBIBD: s wants whole number or nothing, got 1.5"),
         (lambda: CyclicRepetition(n=10**6, s=2), "CyclicRepetition does not fit into memory: .* TiB"),
         (lambda: BlockDesign(-1, "pg-2-2"), "pg-2-2 has 7 workers, got n=-1"),
     ],
@@ -337,11 +338,12 @@ def test_numbers_of_numpy_are_numbers():
 
 def test_families_from_outside_are_checked_too():
     class Mine(Code):
+        @checked
         def __init__(self, n: int, scale: float | None = None):
             super().__init__(np.eye(n), recovers=0)
 
     assert Mine(2, None).n == 2
-    with pytest.raises(ParameterError, match="Mine: scale is a number, got 'x'"):
+    with pytest.raises(ParameterError, match="Mine: scale wants number or nothing, got 'x'"):
         Mine(2, "x")
     with pytest.raises(TypeError, match="unexpected keyword"):  # as everywhere in Python
         Mine(2, size=3)

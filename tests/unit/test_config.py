@@ -19,17 +19,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
+from gcexp.codes import Code
 from gcexp.errors import ParameterError, UserError
 from gcexp.report import figurefile
 from gcexp.run import compose as compose_module
 from gcexp.run import dependencies as dependencies_module
 from gcexp.run import options as options_module
 from gcexp.run import run as run_module
-from gcexp.run.build import build, build_scheme, check_arguments, is_redrawn
+from gcexp.run.build import build, build_scheme, is_redrawn
 from gcexp.run.compose import compose, conf_fingerprint
 from gcexp.run.dependencies import VERSIONS, _module_hash, source_hash, tracked
 from gcexp.run.options import GROUPS, _Loader, conf_dir, options, read_yaml
 from gcexp.run.tokens import HOME, overrides_of, token
+from gcexp.schema import arguments
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -284,22 +286,51 @@ REFUSED = {
 
 @pytest.mark.parametrize("name, value", [(name, value) for name in FITTING for value in FITTING[name]])
 def test_arguments_that_fit(name, value):
-    check_arguments(Sample, {"count": 1} | {name: value}, "sample")
+    assert arguments(Sample, {"count": 1} | {name: value}, "sample")[name] in (value, (1, 2))
 
 
 @pytest.mark.parametrize("name, value", [(name, value) for name in REFUSED for value in REFUSED[name]])
 def test_arguments_that_do_not_fit(name, value):
     with pytest.raises(UserError) as caught:
-        check_arguments(Sample, {"count": 1} | {name: value}, "sample")
-    assert f"sample.{name} must be " in str(caught.value)
-    assert f"got {value!r}" in str(caught.value)
+        arguments(Sample, {"count": 1} | {name: value}, "sample", joint=".")
+    assert f"sample.{name} wants " in str(caught.value) or "sample.choice: unknown choice" in str(
+        caught.value
+    )
+    assert f"got {value!r}" in str(caught.value) or f"choice {str(value)!r}" in str(caught.value)
 
 
 def test_argument_names():
     with pytest.raises(UserError, match="sample: unknown key 'coumt'; did you mean 'count'"):
-        check_arguments(Sample, {"coumt": 1}, "sample")
-    with pytest.raises(UserError, match="sample lacks count"):
-        check_arguments(Sample, {"rate": 1}, "sample")
+        arguments(Sample, {"coumt": 1}, "sample")
+    with pytest.raises(UserError, match=r"sample: 'count' is missing \(it takes count, rate, "):
+        arguments(Sample, {"rate": 1}, "sample")
+    with pytest.raises(UserError, match="dict does not say which arguments it takes"):
+        arguments(dict, {"rate": 1}, "sample")
+    with pytest.raises(UserError, match=r"sample: wants keys \(count, rate, .*\), got 3"):
+        arguments(Sample, 3, "sample")
+
+
+def nested(sets: dict[str, list[int]], pairs: list[tuple[str, float]] = (), of: Code | None = None): ...
+
+
+@pytest.mark.parametrize(
+    "given, sentence",
+    [
+        ({"sets": {"a": [1, "x"]}}, "nested: sets: a: number 2 wants whole number, got 'x'"),
+        ({"sets": {1: [1]}}, "nested: sets: a key wants text, got 1"),
+        ({"sets": [1]}, "nested: sets wants mapping, got [1]"),
+        (
+            {"sets": {}, "pairs": [["a", 1], ["b"]]},
+            "nested: pairs: number 2 wants a list of text, number, got ['b']",
+        ),
+        ({"sets": {}, "pairs": "ab"}, "nested: pairs wants a list of lists of text, number, got 'ab'"),
+        ({"sets": {}, "of": 3}, "nested: of wants Code or nothing, got 3"),
+    ],
+)
+def test_nested_arguments_that_do_not_fit(given, sentence):
+    with pytest.raises(UserError) as caught:
+        arguments(nested, given, "nested")
+    assert str(caught.value) == sentence
 
 
 @pytest.mark.parametrize(
@@ -310,6 +341,8 @@ def test_argument_names():
         ("CyclicRepetition", "cannot import"),
         ("gcexp.codes.cyclic.np", "gcexp.codes.cyclic.np"),  # nothing to call
         (7, "cannot import 7"),
+        ("builtins.dict", "code._target_: builtins.dict is no Code"),
+        ("gcexp.delays.distributions.Pareto", "Pareto is no Code"),
     ],
 )
 def test_targets_that_cannot_be_built(target, sentence):

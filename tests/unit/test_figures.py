@@ -545,9 +545,9 @@ def test_long_table_is_cut_in_the_drawing_only():
         ({"kind": "lines", "xlabel": {"a": "A"}}, "xlabel wants a panel, got"),
         ({"kind": "bars", "panel": "n", "panel_titles": "n"}, r"a text with one \{\} for the value, got 'n'"),
         ({"kind": "bars", "panel": "n", "title": "N"}, "panels have titles of their own, got title 'N'"),
-        ({"kind": "panels"}, "^plot: 'parts' is missing$"),
+        ({"kind": "panels"}, r"^plot: 'parts' is missing \(it takes parts, "),
         ({"kind": "panels", "parts": []}, "^plot: parts wants at least one plot, got none$"),
-        ({"kind": "panels", "parts": [3]}, "^plot: parts wants mapping, got 3$"),
+        ({"kind": "panels", "parts": [3]}, "^plot: parts: number 1 wants mapping, got 3$"),
         (
             {"kind": "panels", "parts": [{"kind": "line"}]},
             "^plot: parts: number 0: unknown kind of plot 'line'",

@@ -102,7 +102,7 @@ def test_mathematics_stands_alone(module):
     assert "galois" not in {name.partition(".")[0] for name in imports(module, top_level=True)}
     own = ".".join(module.split(".")[:2])
     others = {name for name in imports(module) if inside(name, "gcexp") and not inside(name, own)}
-    assert others <= {"gcexp.errors", "gcexp.seeding"}
+    assert others <= {"gcexp.errors", "gcexp.seeding", "gcexp.schema"}
 
 
 @pytest.mark.parametrize("module", part("schemes"))
