@@ -274,6 +274,6 @@ def worst_case(code: Code, s: int, max_sets: int = MAX_SETS, trials: int = 200, 
     upper = 1.0
     binary = bool(np.isin(B, (0, 1)).all())
     if binary and len(set(B.sum(0))) == 1 and len(set(B.sum(1))) == 1:
-        sigma = np.linalg.svd(B, compute_uv=False)[1]
+        sigma = np.append(np.linalg.svd(B, compute_uv=False), 0)[1]  # one partition: there is no second
         upper = float(spectral_bound(code.n, code.k, B.sum(0)[0], sigma**2, s))
     return WorstCase(lower, max(lower, upper))

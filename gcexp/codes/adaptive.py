@@ -159,12 +159,13 @@ class Adaptive(Code):
     at the end: eps max |W| |B|. Of `search_seeds` drawn E the one with the smallest such number, over all sets of s
     stragglers for every s (a sample of 500 where there are more), is kept; the number is `bound`, the draw `trial`.
 
-    Limits. Largest residual with 32 draws, float64 (extended): d = 3, L = 6: 3e-12 (1e-12) at n = 8, 3e-9 (1e-9) at n =
-    20, 1e-7 (1e-8) at n = 40; d = 4, L = 12: 4e-12 at n = 5, 4e-7 (2e-7) at n = 12; from n = 16 on, and for d = 5, L =
-    60, n > 5, it is above 1e-6 and `decode` raises; where it would be above 1, the constructor does. Fewer rounds help
-    most: at n = 20, L = d, it is 9e-11 for d = 4 and 5e-10 for d = 5. In `GroupedAdaptive` n is at most 2d-1. A
-    structured E fits d = 2 (1e-10 at n = 10, 3e-8 at n = 16); for d = 3 it does not decode in float64 from n = 4 on,
-    even with exact weights.
+    Limits. Largest residual, to an order of magnitude, with 32 draws, float64 (extended): d = 3, L = 6: 3e-12 (1e-12)
+    at n = 8, 3e-9 (1e-9) at n = 20, 1e-7 (1e-8) at n = 40; d = 4, L = 12: 4e-12 at n = 5, 4e-7 (2e-7) at n = 12; from n
+    = 16 on, and for d = 5, L = 60, n > 5, it is above 1e-6 and `decode` raises; where it would be above 1, the
+    constructor does. Fewer rounds help most: at n = 20, L = d, it is 9e-11 for d = 4 and 5e-10 for d = 5. In
+    `GroupedAdaptive` n is at most 2d-1. A structured E fits d = 2 (1e-10 at n = 10, 3e-8 at n = 16); for d = 3 it does
+    not decode in float64 from n = 4 on, even with exact weights. A residual this small is made of the rounding of W and
+    of its own sums W B, as a decoded gradient is; another order of summation gives another one of the same size.
 
     Parameters
     ----------
@@ -214,8 +215,8 @@ class Adaptive(Code):
         "+ (n - d) r)), L rounds in all"
     )
     limit = (
-        "d = 3, L = 6: 1e-7 at n = 40; d = 4, L = 12: 4e-7 at n = 12, raises from 16 on; d = 5, L = "
-        "60: raises from n = 6 on"
+        "orders of magnitude: d = 3, L = 6: 1e-7 at n = 40; d = 4, L = 12: 1e-7 to 1e-6 at n = 12, raises from 16 on; "
+        "d = 5, L = 60: raises from n = 6 on"
     )
     source = ("cao2020",)
     examples = (

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from gcexp.codes.base import Code, Quorum, arcs
-from gcexp.codes.closed_form import or_pseudoinverse
+from gcexp.codes.closed_form import or_pseudoinverse, require_accuracy
 from gcexp.errors import require, require_known
 from gcexp.schema import checked
 
 FIELDS = ("complex", "real")
-_SMALLEST = 1e-6  # g(1) with largest coefficient 1: below this the complex code has no digits left
 
 
 class CyclicMDS(Code):
@@ -18,7 +17,11 @@ class CyclicMDS(Code):
 
     Let z = exp(2 pi i / n) and b(x) = prod_{j in R} (x - z^j), scaled to largest coefficient 1, with s consecutive
     exponents R = {f, ..., f+s-1} that leave out 0: an [n, n-s] cyclic code, MDS by the BCH bound, that contains 1.
-    Complex: f = 1. Real: f = (n-s+1)/2, where R = -R.
+    Complex: f = 1. Real: f = (n-s+1)/2, where R = -R. By the q-binomial theorem, with q = z, no root is multiplied out:
+
+        b_{s-i} = (-1)^i z^{i (f + (s-1)/2)} prod_{t=1..i} sin(pi (s-i+t) / n) / sin(pi t / n),
+
+    and b(1) = prod_{j in R} (-2i) sin(pi j / n) exp(i pi j / n).
 
     Weights a give c = 1 exactly if a_w = 1/b(1) + sum_{j in R} y_j z^{-jw}. Zero on s stragglers S, this is Lagrange
     interpolation on the circle: with e_w = z^{-(f + (s-1)/2) w}, h_{wv} = sin(pi (w-v)/n) and
@@ -26,9 +29,11 @@ class CyclicMDS(Code):
 
         a_w = (1 - e_w prod_{v in S} h_{wv} sum_{v in S} l_v / (e_v h_{wv})) / b(1)          for w not in S.
 
-    Rounding sets the limits. Residuals over random sets, and over a run of neighbours, which is hard: complex
-    2e-12 and 3e-12 at (n,s) = (20,6), 3e-10 and 1e-10 at (30,10), 1e-7 and 5e-7 at (60,10); refused where b(1) < 1e-6,
-    as at (100,10). Real 5e-13 and 2e-10 at (31,10), 1e-11 and 5e-8 at (61,10), 7e-11 and an error at (101,10). The
+    Rounding sets the limits. A run of s neighbours is the hardest pattern; where eps |a| |B|, the size of its rounding
+    error, is above 5e-7, the code is refused. That leaves every s up to n = 41; at n = 60 up to s = 10, or 12 in the
+    real code, and from 48 or 49 on; at n = 100 up to 7 or 8, and from 92 on. Residuals measured over random sets and
+    over runs of neighbours: complex 1e-12 and 3e-12 at (n,s) = (20,6), 1e-10 and 1e-10 at (30,10), 1e-7 and 5e-7 at
+    (60,10); real 1e-12 and 2e-10 at (31,10), 1e-11 and 5e-8 at (61,10); 8e-7 at most for what is allowed. The
     pseudoinverse stands in where it is better.
 
     Parameters
@@ -41,8 +46,8 @@ class CyclicMDS(Code):
     Raises
     ------
     ParameterError
-        Unless 0 <= s < n; if the real code is asked for n and s of equal parity; if the complex code has lost its
-        accuracy.
+        Unless 0 <= s < n; if the real code is asked for n and s of equal parity; where rounding spoils a run of s
+        neighbours.
 
     References
     ----------
@@ -61,7 +66,10 @@ class CyclicMDS(Code):
 
     formulas = {"k": "n", "load": "s + 1", "messages": "1"}
     decoding = "closed form (Lagrange on the circle); O(s n); the pseudoinverse where that is better"
-    limit = "complex: refused where b(1) < 1e-6, as at (n, s) = (100, 10); real: neighbours fail at (101, 10)"
+    limit = (
+        "any s up to n = 41; at n = 60 s <= 10 or s >= 49, at n = 100 s <= 7 or s >= 92, real a little more; beyond, "
+        "neighbours would be off by more than 5e-7, and it is refused"
+    )
     source = ("raviv2018",)
     examples = (
         {"n": 7, "s": 3},
@@ -82,21 +90,20 @@ class CyclicMDS(Code):
             "field=complex",
         )
         first = (n - s + 1) // 2 if real else 1
-        b = np.atleast_1d(np.poly(np.exp(2j * np.pi * np.arange(first, first + s) / n)))[::-1]
-        b = (b.real if field == "real" else b) / np.abs(b).max()
-        require(
-            abs(b.sum()) >= _SMALLEST,
-            f"the complex cyclic MDS code loses its accuracy for n={n}, s={s}: b(1) = {abs(b.sum()):.0e}; take "
-            "field=real (n and s of opposite parity) or ReedSolomon",
-        )
+        b, at_one = _polynomial(n, s, first)
+        if field == "real":
+            b, at_one = b.real, at_one.real
         B = np.zeros((n, n), dtype=b.dtype)
         B[np.arange(n)[:, None], arcs(n, s + 1)] = b
         super().__init__(B, quorums=[Quorum(range(n), [(1, n - s)])])
-        self.s, self.field, self._sum = s, field, b.sum()
+        self.s, self.field, self._sum = s, field, at_one
         w = np.arange(n)
         self._sine = np.sin(np.pi * (w[:, None] - w) / n)
         turn = np.exp(-2j * np.pi * (first + (s - 1) / 2) * w / n)
         self._turn = turn.real if field == "real" else turn  # +-1 in the real code
+        require_accuracy(
+            self, self._closed_form(w[None] >= s), "ReedSolomon" if real else "field=real or ReedSolomon"
+        )
 
     def weights(self, heard):
         there = heard > 0
@@ -116,3 +123,17 @@ class CyclicMDS(Code):
         a = (1 - self._turn * h.prod(2) * (terms[:, None] / h).sum(2)) / self._sum
         np.put_along_axis(a, silent, 0, axis=1)
         return a
+
+
+def _polynomial(n: int, s: int, first: int) -> tuple[np.ndarray, complex]:
+    """b_0, ..., b_s of the polynomial with roots z^first, ..., z^(first+s-1) and largest |b_i| 1, and b(1)."""
+    t = np.arange(1, s + 1)
+    half = np.cumprod(np.sin(np.pi * (s + 1 - t[: s // 2]) / n) / np.sin(np.pi * t[: s // 2] / n))
+    size = np.concatenate([[1.0], half])
+    size = np.concatenate([size, size[: s - s // 2][::-1]])  # symmetric
+    i = np.arange(s, -1, -1)
+    # (-1)^i z^{i (first + (s-1)/2)}, as a fraction of a turn that stays exact: half turns are whole
+    phase = np.exp(1j * np.pi * ((i * (2 * first + s - 1) + i * n) % (2 * n)) / n)
+    roots = np.arange(first, first + s)
+    at_one = np.prod(-2j * np.sin(np.pi * roots / n) * np.exp(1j * np.pi * roots / n))
+    return phase * size / size.max(), at_one / size.max()

@@ -157,11 +157,15 @@ class CyclicTwoMessage(Code):
         Workers (= partitions) and stragglers.
     beta : int
         Partitions that are recovered; the load is p. With less than the quorum: as many as the decoder finds.
+    guaranteed : bool
+        False takes parameters with p ceil(beta/p) > n too. beta partitions are then promised from all n workers only;
+        from fewer, each pattern's own coefficients say what was recovered, which may be beta for every set of s
+        stragglers: the condition is sufficient, not necessary.
 
     Raises
     ------
     ParameterError
-        Unless 0 <= s < n, n - s <= beta <= n, p does not divide beta, and p ceil(beta/p) <= n.
+        Unless 0 <= s < n, n - s <= beta <= n, p does not divide beta, and p ceil(beta/p) <= n where guaranteed.
 
     References
     ----------
@@ -175,6 +179,9 @@ class CyclicTwoMessage(Code):
     (array([2, 2, 2, 2, 2, 2]), array([2, 2, 2, 2, 2, 2]))
     >>> code.decode([[2, 2, 2, 2, 0, 0]]).coefficients
     array([[1., 1., 1., 1., 1., 0.]])
+    >>> code = CyclicTwoMessage(n=4, s=2, beta=4, guaranteed=False)
+    >>> code.decode([[2, 0, 0, 2], [2, 0, 2, 0]]).recovered
+    array([1.  , 0.75])
     """
 
     formulas = {"k": "n", "load": "s + beta - n + 1", "messages": "2", "length": "1"}
@@ -184,10 +191,15 @@ class CyclicTwoMessage(Code):
     )
     limit = "none: nothing is solved"
     source = ("sarmasarkar2021",)
-    examples = ({"n": 6, "s": 2, "beta": 5}, {"n": 9, "s": 4, "beta": 7}, {"n": 8, "s": 4, "beta": 5})
+    examples = (
+        {"n": 6, "s": 2, "beta": 5},
+        {"n": 9, "s": 4, "beta": 7},
+        {"n": 8, "s": 4, "beta": 5},
+        {"n": 5, "s": 3, "beta": 5, "guaranteed": False},
+    )
 
     @checked
-    def __init__(self, n: int, s: int, beta: int):
+    def __init__(self, n: int, s: int, beta: int, guaranteed: bool = True):
         p = _arc(n, s, beta)
         require(
             beta % p != 0,
@@ -195,16 +207,18 @@ class CyclicTwoMessage(Code):
             f"so p={p}; CyclicPartialRecovery does it with one",
         )
         arcs_needed = -(-beta // p)
+        covered = p * arcs_needed <= n
         require(
-            p * arcs_needed <= n,
+            covered or not guaranteed,
             f"two messages need p * ceil(beta / p) <= n with p = s + beta - n + 1, got n={n}, s={s}, "
-            f"beta={beta}, so {p} * {arcs_needed} = {p * arcs_needed} > {n}",
+            f"beta={beta}, so {p} * {arcs_needed} = {p * arcs_needed} > {n}; with guaranteed=false each pattern of "
+            "survivors says what it recovers",
         )
         r = beta % p
         rows = np.stack([_plain_sums(n, p), _plain_sums(n, r)], axis=1).reshape(2 * n, n)
-        quorum = Quorum(range(n), [(2, n - s)])
+        quorum = Quorum(range(n), [(2, n - s if covered else n)])
         super().__init__(rows, owner=np.repeat(np.arange(n), 2), quorums=[quorum], recovers=beta)
-        self.s, self.beta, self.p, self.r = s, beta, p, r
+        self.s, self.beta, self.guaranteed, self.p, self.r = s, beta, guaranteed, p, r
 
     def weights(self, heard):
         best = np.zeros(len(heard), dtype=np.int64)  # partitions recovered so far

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gcexp.codes.base import Code, Quorum
-from gcexp.codes.closed_form import or_pseudoinverse
+from gcexp.codes.closed_form import or_pseudoinverse, require_accuracy
 from gcexp.errors import require, require_known
 from gcexp.schema import checked
 
@@ -23,10 +23,12 @@ class ReedSolomon(Code):
 
     Rows are scaled to largest entry 1. Supports are balanced: loads are k(s+1)/n, rounded either way. Spread supports
     make all entries alike in size (with s+1 dividing n they are equal: fractional repetition), and the code stays
-    usable where cyclic supports, whose entries grow like (n/s)^s, are lost to rounding. Residuals over random sets, and
-    over a run of neighbours, which is hard: cyclic 9e-11 and 2e-10 at (n,s) = (30,10), 9e-8 and 2e-7 at (60,10), an
-    error at (100,10); spread 1e-14 and 5e-14, 1e-14 and 1e-13, 2e-14 and 1e-13, then 8e-10 and 1e-8 at (400,40). The
-    pseudoinverse stands in where it is better.
+    usable where cyclic supports, whose entries grow like (n/s)^s, are lost to rounding: with a run of s neighbours
+    missing, the hardest pattern there, the size eps |weight| |B| of a rounding error must not be above 5e-7. That
+    leaves cyclic supports every s up to n = 41, s <= 10 and s >= 49 at n = 60, s <= 7 and s >= 92 at n = 100 (for
+    k = n). Residuals measured over random sets and runs of neighbours: cyclic 1e-10 and 2e-10 at (n,s) = (30,10), 1e-7
+    and 2e-7 at (60,10); spread 1e-14 and 5e-14, 3e-14 and 1e-13, 2e-14 and 1e-13 at (100,10), 8e-10 and 1e-8 at
+    (400,40), 6e-12 and 1e-8 at (60,30), 1e-6 at (80,66) for other sets. The pseudoinverse stands in where it is better.
 
     Parameters
     ----------
@@ -41,7 +43,7 @@ class ReedSolomon(Code):
     Raises
     ------
     ParameterError
-        Unless 0 <= s < n and k >= 1; for an unknown mask.
+        Unless 0 <= s < n and k >= 1; for an unknown mask; where rounding spoils the cyclic one without s neighbours.
 
     References
     ----------
@@ -59,7 +61,10 @@ class ReedSolomon(Code):
 
     formulas = {"k": "k", "load": "ceil(k * (s + 1) / n)", "messages": "1", "length": "2"}
     decoding = "closed form (interpolation at 0); O(s n); the pseudoinverse where that is better"
-    limit = "spread: 1e-8 at (n, s) = (400, 40); cyclic: neighbours fail at (100, 10)"
+    limit = (
+        "spread: 1e-8 at (n, s) = (400, 40), 1e-6 at (80, 66); cyclic: any s up to n = 41, at n = 60 s <= 10 or "
+        "s >= 49, at n = 100 s <= 7 or s >= 92; beyond, neighbours would be off by more than 5e-7, and it is refused"
+    )
     source = ("halbawi2018",)
     examples = (
         {"n": 7, "s": 3},
@@ -86,14 +91,19 @@ class ReedSolomon(Code):
         self._scale[self._scale == 0] = 1  # a worker without partitions, k < n
         super().__init__(B / self._scale[:, None], quorums=[Quorum(range(n), [(1, n - s)])])
         self.s, self.mask = s, mask
+        if mask == "cyclic":
+            require_accuracy(self, self._closed_form(np.arange(n)[None] >= s), "mask=spread")
 
     def weights(self, heard):
         there = heard > 0
         enough = there.sum(1) >= self.n - self.s
-        silent = np.argsort(there[enough], axis=1, kind="stable")[:, : self.s]
-        factor = np.where(
-            np.take_along_axis(there[enough], silent, 1)[:, None], 1, self._factor[:, silent].swapaxes(0, 1)
-        )
         a = np.zeros(heard.shape, dtype=complex)
-        a[enough] = factor.prod(2) * self._scale / self.n
-        return or_pseudoinverse(self, heard, np.where(there, a, 0))
+        a[enough] = self._closed_form(there[enough])
+        return or_pseudoinverse(self, heard, a)
+
+    def _closed_form(self, there: np.ndarray) -> np.ndarray:
+        silent = np.argsort(there, axis=1, kind="stable")[:, : self.s]
+        factor = np.where(
+            np.take_along_axis(there, silent, 1)[:, None], 1, self._factor[:, silent].swapaxes(0, 1)
+        )
+        return np.where(there, factor.prod(2) * self._scale / self.n, 0)

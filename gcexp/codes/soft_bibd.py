@@ -8,8 +8,9 @@ all permutations of the workers gives such a Q, so nothing is lost.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations
-from math import comb, floor
+from math import ceil, comb, floor
 
 import numpy as np
 
@@ -57,8 +58,14 @@ def weight_law(n: int, rho: float, mu: float) -> np.ndarray:
     r"""Law of the row weight with density rho and pair density mu.
 
     At the smallest mu the two weights next to n rho. Above it, of all laws, the one with the fewest empty rows (a
-    partition nobody holds is lost for sure), among these the one with the smallest E (W - n rho)^4: two linear
-    programs with n + 1 unknowns.
+    partition nobody holds is lost for sure), among these the one with the smallest E (W - n rho)^4, among these the one
+    with the fewest rows below the mean.
+
+    P(W = 0) is at least 1 - E W + E W(W-1) / n, because (W-1)(n-W) >= 0 for all W >= 1; where that is positive, the
+    weights are 0, 1 and n. Else some three weights a < b < c carry a best law, and a parabola touches (w - n rho)^4
+    there from below: their difference (w-a)(w-b)(w-c)(w-e), e = 4 n rho - a - b - c, is negative on no weight from 1 to
+    n. So two of a, b, c are neighbours, and no weight of 1, ..., n lies between e and the third: few candidates for
+    every pair, each law in closed form, P(W = a) = E (W-b)(W-c) / ((a-b)(a-c)).
 
     Parameters
     ----------
@@ -94,32 +101,48 @@ def weight_law(n: int, rho: float, mu: float) -> np.ndarray:
         low - _EDGE <= mu <= rho + _EDGE,
         f"for n={n} and density {rho:g} a Soft BIBD needs {low:.6g} <= mu <= {rho:.6g}, got mu={mu:.6g}",
     )
-    w, law = np.arange(n + 1), np.zeros(n + 1)
     if mu <= low + _EDGE:
-        t = min(floor(n * rho), n - 1)
+        law, t = np.zeros(n + 1), min(floor(n * rho), n - 1)
         law[t], law[t + 1] = 1 - (n * rho - t), n * rho - t
         return law
-    moments = np.stack([np.ones(n + 1), w / n, w * (w - 1) / (n * (n - 1))])
-    right = np.array([1, rho, min(mu, rho)])
-    fewest = _minimum(np.eye(n + 1)[0], moments, right, None)
-    law = _minimum(((w - n * rho) / n) ** 4, moments, right, fewest[0])
-    law = np.where(law > 1e-9, law, 0)
-    kept = np.flatnonzero(law)
-    law[kept] = np.linalg.lstsq(moments[:, kept], right, rcond=None)[0]  # to the last digit, not the solver's
-    if (law < 0).any() or np.abs(moments @ law - right).max() > 1e-9:
-        raise AssertionError(f"the law for n={n}, rho={rho}, mu={mu} misses its moments")
-    return law
+    return _fewest_empty(n, n * rho, n * (n - 1) * min(mu, rho))
 
 
-def _minimum(cost: np.ndarray, moments: np.ndarray, right: np.ndarray, empty: float | None) -> np.ndarray:
-    """Law of smallest cost with the given moments, and with the given probability of weight 0."""
-    from scipy.optimize import linprog  # slow to import, and only needed above the smallest mu
+def _fewest_empty(n: int, first: float, second: float) -> np.ndarray:
+    """Law with E W = first and E W(W-1) = second, as `weight_law` chooses it, off the lower edge."""
+    if 1 - first + second / n > -_EDGE or n == 2:
+        return _on(n, (0, 1, n), first, second)
+    laws = [law for support in _supports(n, first) if (law := _on(n, support, first, second)) is not None]
+    power = (np.arange(n + 1) - first) ** 4
+    least = min(law @ power for law in laws)
+    return min(
+        (law for law in laws if law @ power <= least * (1 + 1e-9)), key=lambda law: law[: ceil(first)].sum()
+    )
 
-    bounds = [(0, None if empty is None else max(empty, 0) + 1e-12)] + [(0, None)] * (len(cost) - 1)
-    solved = linprog(cost, A_eq=moments, b_eq=right, bounds=bounds, method="highs")
-    if not solved.success:
-        raise AssertionError(f"linear program of a feasible law: {solved.message}")
-    return solved.x
+
+def _supports(n: int, mean: float) -> Iterator[tuple[int, int, int]]:
+    """Weights 1 <= a < b < c <= n whose parabola may stay below (w - mean)^4 on all weights."""
+    for a in range(1, n):
+        high = floor(2 * mean - a)
+        for c in {high - 1, high, high + 1, n}:
+            if a + 1 < c <= n:
+                yield a, a + 1, c
+    for c in range(2, n):
+        low = floor(2 * mean - c)
+        for a in {low - 1, low, low + 1, 1}:
+            if 1 <= a < c:
+                yield a, c, c + 1
+
+
+def _on(n: int, support: tuple[int, int, int], first: float, second: float) -> np.ndarray | None:
+    """The law on three weights with the two moments; None where one of its probabilities were negative."""
+    law = np.zeros(n + 1)
+    for a in support:
+        b, c = (w for w in support if w != a)
+        law[a] = (second + first - (b + c) * first + b * c) / ((a - b) * (a - c))
+    if law.min() < -_EDGE * max(1, n * n / 1000):  # what rounding of n^2 mu may leave
+        return None
+    return law.clip(0) / law.clip(0).sum()
 
 
 def sample(law: np.ndarray, k: int, random: np.random.Generator) -> np.ndarray:

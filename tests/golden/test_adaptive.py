@@ -307,6 +307,21 @@ def test_seed_search_keeps_the_best_and_extended_arithmetic_helps():
     assert np.abs((a.encoding - b.encoding).toarray()).max() < 1e-3 * np.abs(b.encoding.toarray()).max()
 
 
+def test_a_small_certificate_is_an_order_of_magnitude():
+    """d = 4, L = 12: the float64 certificate W B - c, against the same sums in 64-bit mantissas, in any order."""
+    code = Adaptive(12, 4, search_seeds=4)
+    heard = heard_without(code, 3)[:40]
+    decoding = code.decode(heard)
+    W, B = decoding.weights.reshape(-1, len(code.owner)), code.encoding.toarray()
+    wanted = np.tile(np.kron(np.ones(code.k), np.eye(code.blocks)), (len(heard), 1))
+    long = W.astype(np.longdouble)
+    exact = (
+        np.abs(sum(long[:, m, None] * B[m] for m in range(len(B))) - wanted).reshape(len(heard), -1).max(1)
+    )
+    assert (exact < 3 * decoding.residual).all() and (decoding.residual < 3 * exact).all()
+    assert decoding.residual.max() < code.bound
+
+
 def test_where_ungrouped_codes_end():
     code = Adaptive(20, 4, search_seeds=1)
     with pytest.raises(DecodingError, match="at most 1e-06"):

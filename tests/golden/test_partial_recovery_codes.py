@@ -281,6 +281,11 @@ def test_two_messages_may_work_outside_the_condition():
     }
     assert (sum(works.values()), len(works) - sum(works.values())) == (42, 47)
     assert min(t for t in works if not works[t]) == (4, 2, 4)
+    for t in NEITHER:  # and the code itself, certified pattern by pattern, says the same
+        code = CyclicTwoMessage(*t, guaranteed=False)
+        decoding = code.decode(2 * survivors(*t[:2]).astype(int))
+        assert (decoding.residual == 0).all()
+        assert works[t] == bool((decoding.coefficients.sum(1) == t[2]).all())
     inside = [t for t in TWO_MESSAGES if t[0] <= 10]
     for t in inside:
         p = arc(*t)

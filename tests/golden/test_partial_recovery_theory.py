@@ -404,6 +404,22 @@ def test_order_statistics(k, n):
     assert order_statistics.of_quantile(lambda e: e, k, n) == pytest.approx(harmonics, rel=1e-7)
 
 
+@pytest.mark.parametrize("shape", [3.0, 1.05, 1.001, 1.0, 0.6, 0.5, 0.2])
+@pytest.mark.parametrize(("k", "n"), [(1, 1), (5, 5), (4, 5), (30, 30)])
+def test_order_statistics_of_heavy_tails(k, n, shape):
+    """The slowest of n under a heavy tail: exp(e / shape) overflows long before its mean says whether it is finite."""
+    assert order_statistics.of_quantile(lambda e: exp(e / shape), k, n) == pytest.approx(
+        order_statistics.pareto(k, n, shape=shape), rel=1e-7
+    )
+
+
+def test_order_statistics_of_other_tails():
+    assert isinf(order_statistics.of_quantile(lambda e: exp(e * e), 3, 3))
+    assert order_statistics.of_quantile(lambda e: 0.0, 5, 5) == 0
+    with pytest.raises(ParameterError, match="gives no number at"):
+        order_statistics.of_quantile(lambda e: e if e < 50 else float("nan"), 5, 5)
+
+
 def test_order_statistics_at_the_edge():
     assert 1e3 * order_statistics.pareto(11, 30, 1e-3, 1.2) == pytest.approx(1.4612, abs=5e-5)
     assert order_statistics.pareto(1, 1, shape=2.0) == pytest.approx(2.0)

@@ -269,6 +269,58 @@ def test_laws(given, law):
     assert {int(w): round(float(found[w]), 6) for w in np.flatnonzero(found > 1e-9)} == law
 
 
+def linear_programs(n: int, rho: float, mu: float) -> np.ndarray:
+    """The law as its definition says: two linear programs, solved by another hand."""
+    w = np.arange(n + 1)
+    moments, right = np.stack([np.ones(n + 1), w / n, w * (w - 1) / (n * (n - 1))]), [1, rho, mu]
+    fewest = linprog(w == 0, A_eq=moments, b_eq=right, method="highs").fun
+    bounds = [(0, fewest + 1e-12)] + [(0, None)] * n
+    return linprog(((w - n * rho) / n) ** 4, A_eq=moments, b_eq=right, bounds=bounds, method="highs").x
+
+
+@pytest.mark.parametrize("n", [3, 5, 16, 20, 57])
+def test_laws_are_those_of_the_linear_programs(n):
+    draw, w = np.random.default_rng(n), np.arange(n + 1)
+    for rho in draw.uniform(0.02, 0.98, 12):
+        low = smallest_mu(n, rho)
+        mu = low + (rho - low) * draw.uniform(0.02, 0.98)
+        law, other = weight_law(n, rho, mu), linear_programs(n, rho, mu)
+        assert law[0] == pytest.approx(other[0], abs=1e-8)
+        power = ((w - n * rho) / n) ** 4
+        assert law @ power == pytest.approx(other @ power, rel=1e-6)
+
+
+@pytest.mark.parametrize("n", [2, 3, 16, 57, 400])
+def test_laws_at_the_edges(n):
+    """A solver's tolerance is wider than the last 1e-8 of the feasible interval; the closed form has none."""
+    draw, w = np.random.default_rng(n), np.arange(n + 1)
+    densities = [*draw.uniform(0, 1, 8), *(draw.integers(1, n, 4) / n), 1 - 1e-6, 1e-6]
+    for rho, step in product(densities, (0, 1e-13, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)):
+        low = smallest_mu(n, rho)
+        for mu in (min(low + step, rho), max(rho - step, low)):
+            law = weight_law(n, rho, mu)
+            assert (law >= 0).all()
+            np.testing.assert_allclose(
+                [law.sum(), law @ w / n, law @ (w * (w - 1)) / (n * (n - 1))], [1, rho, mu], atol=3e-12
+            )
+
+
+@pytest.mark.parametrize(
+    ("given", "weights"),
+    [
+        ((20, 20, 7.5, 2.5789474), {7, 8}),
+        ((16, 16, 6, 2.000001), {5, 6, 7}),
+        ((16, 16, 6, 5.9999999), {0, 16}),
+    ],
+)
+def test_codes_at_the_edges(given, weights):
+    *given, shared = given
+    code = SoftBIBD(*given, intersection=shared)
+    assert set(code.assignment.sum(0)) <= weights
+    law = weight_law(57, 0.999999, 0.999999)
+    np.testing.assert_allclose(law[[0, 57]], [1e-6, 0.999999], atol=1e-12)
+
+
 @pytest.mark.parametrize("mu", [0.16, smallest_mu(16, 0.4)])
 def test_sampled_rows(mu):
     n, rho, rows = 16, 0.4, 200_000
@@ -753,6 +805,8 @@ def test_worst_case_brackets():
         assert worst_case(code, s).exact
         assert bracket.lower <= exact + 1e-12 and exact <= bracket.upper + 1e-12
     assert worst_case(SoftBIBD(16, 16, 6), 8, max_sets=10, trials=20).upper == 1
+    one = worst_case(FractionalRepetition(30, 30, k=1), 15)  # no second singular value
+    assert one.exact and one.upper == pytest.approx(0, abs=1e-12)
     with pytest.raises(ParameterError, match=r"C\(12, 5\) = 792 straggler sets, at most 100"):
         exact_worst(code, 5, max_sets=100)
 
