@@ -273,9 +273,11 @@ def do_claims(arguments) -> None:
 
 def do_scorecard(arguments) -> None:
     """Collect the scorecard."""
-    from gcexp.report.scorecard import collect, write_json, write_markdown
+    from gcexp.report.figurefile import statements
+    from gcexp.report.scorecard import answered, collect, write_json, write_markdown
 
-    entries = collect(arguments.input)
+    claims = collect(arguments.input)
+    entries = answered(claims, {claim["paper"]: statements(claim["paper"]) for claim in claims}) + claims
     for path in arguments.output:
         (write_json if path.suffix == ".json" else write_markdown)(entries, path)
 

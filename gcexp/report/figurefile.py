@@ -14,6 +14,9 @@ from gcexp.figures.plots import parse as parse_plot
 from gcexp.figures.plots import with_level
 from gcexp.report import claims as claim_rules
 from gcexp.report.columns import CURVE, Timings, key_columns
+from gcexp.report.expected import expected_claims
+from gcexp.report.expected import path_of as expected_file
+from gcexp.report.statements import Statement, read_statements
 from gcexp.run.build import refuse_bound
 from gcexp.run.checks import check, check_call
 from gcexp.run.dependencies import source_hash
@@ -52,7 +55,7 @@ class FigureFile:
     plot : dict
         ``kind`` and options of the drawing.
     claims : list of dict
-        The paper's statements as predicates.
+        What is claimed about the table; those of ``<target>.expected.csv`` follow.
     note : str
         Line under the figure.
     level : float, optional
@@ -175,6 +178,16 @@ class Figure:
         return [self.table, *self.drawings, self.claims]
 
 
+def statement_file(paper: str) -> Path:
+    """``conf/statements/<paper>.csv``, whether or not it exists."""
+    return conf_dir() / "statements" / f"{paper}.csv"
+
+
+def statements(paper: str) -> dict[str, Statement]:
+    """What a paper itself states, by id; nothing for a collection that is no paper."""
+    return read_statements(statement_file(paper))
+
+
 def figure_files() -> list[Path]:
     """All figure files, by paper and name."""
     return sorted((conf_dir() / "figure").glob("*/*.yaml"))
@@ -208,12 +221,16 @@ def read_figure(path: Path, preset: str) -> Figure:
     try:
         content = read_yaml(path)
         file = _with_level(fill(FigureFile, content, "figure file"), preset)
+        if expected := expected_claims(expected_file(path)):
+            file = replace(file, claims=[*file.claims, *expected])
         parse_plot(file.plot)
         runs = tuple(_runs(file, preset))
         check(run.config for run in runs)
         found = Figure(path.parent.name, path.stem, preset, file, runs)
         _check_kind(found)
-        claim_rules.validate(file.claims, found.labels if found.runs else None, "claims")
+        claim_rules.validate(
+            file.claims, found.labels if found.runs else None, "claims", statements(found.paper)
+        )
         return found
     except UserError as error:
         sentence = str(error)

@@ -7,7 +7,17 @@ from urllib.parse import quote
 
 from gcexp.files import written
 from gcexp.report.claims import show
-from gcexp.report.scorecard import INPUTS, OUTCOMES, counts
+from gcexp.report.scorecard import (
+    HOLDS,
+    INPUTS,
+    KINDS,
+    OUTCOMES,
+    STATEMENT_OUTCOMES,
+    claim_counts,
+    parts,
+    statement_counts,
+    summary,
+)
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -25,7 +35,7 @@ def write_report(path: Path | str, preset: str, figures: list[dict], scorecard: 
         ``target, title, source, png, pdf, csv, claims`` each: files relative to the page, claims as
         entries of the scorecard. ``paper`` may be given; else the target begins with it.
     scorecard : list of dict
-        All entries.
+        All entries: statements and claims.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -39,19 +49,30 @@ def write_report(path: Path | str, preset: str, figures: list[dict], scorecard: 
         keep_trailing_newline=True,
     )
     environment.filters |= {"show": show, "link": lambda link: quote(Path(link).as_posix(), safe="/.-_~+@")}
-    table = counts(scorecard)
+    stated, claims = parts(scorecard)
     text = environment.get_template("report.html.j2").render(
         preset=preset,
-        papers=_by_paper(figures, table),
-        counts=table,
+        papers=_by_paper(figures, dict.fromkeys(entry["paper"] for entry in scorecard)),
+        summary=summary(scorecard),
+        stated=statement_counts(stated),
+        statement_outcomes=STATEMENT_OUTCOMES,
+        counts={kind: found for kind in KINDS if (found := claim_counts(claims, kind))},
         inputs=INPUTS,
         outcomes=OUTCOMES,
-        total=len(scorecard),
-        reproduced=sum(entry["outcome"] == "reproduced" for entry in scorecard),
-        missed=[entry for entry in scorecard if entry["outcome"] != "reproduced"],
+        held=HOLDS,
+        statements=_of_paper(stated),
+        missed=[entry for entry in claims if entry["outcome"] != HOLDS],
     )
     with written(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _of_paper(stated: list[dict]) -> dict[str, list[dict]]:
+    """Statements by paper."""
+    grouped: dict[str, list[dict]] = {}
+    for entry in stated:
+        grouped.setdefault(entry["paper"], []).append(entry)
+    return grouped
 
 
 def _by_paper(figures: list[dict], papers: dict) -> dict[str, list[dict]]:

@@ -1,32 +1,69 @@
-"""Copy what the paper preset made to the committed folder, with the provenance of every table."""
+"""Publish what the paper preset made: tables and drawings with their provenance, all claims judged anew."""
 
 from __future__ import annotations
 
+import re
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 from gcexp.errors import UserError
-from gcexp.report.figurefile import Figure
+from gcexp.figures import markdown
+from gcexp.files import written
+from gcexp.report import scorecard as cards
+from gcexp.report.figurefile import Figure, figures, statements
 
 MADE, PUBLISHED = Path("reports/paper"), Path("reports/published")
 
 
 def publish() -> str:
-    """Copy reports/paper over reports/published; targets made earlier and not now are kept.
+    """Bring reports/published up to date with reports/paper and with the claims.
+
+    A table that reports/paper has is copied over the published one; any other stays. Then every claim is held
+    against the published tables, and the claims, the scorecard, the page and the counts in README.md and
+    docs/papers are written from that. So a claim that was edited is judged without remaking a table.
+
+    Returns
+    -------
+    str
+        What was done, for the terminal.
 
     Raises
     ------
     UserError
-        If the paper preset has made nothing yet.
+        If there is no table, neither made nor published.
     """
-    if not (MADE / "scorecard.json").is_file():
-        raise UserError("nothing to publish: make the paper preset first (make reproduce PRESET=paper)")
-    files = [path for path in MADE.rglob("*") if path.is_file()]
-    for path in files:
+    from gcexp.report.stages import check_claims, write_page
+
+    planned = figures("paper")
+    for path in (path for path in MADE.rglob("*") if path.is_file() and path.parent != MADE):
         target = PUBLISHED / path.relative_to(MADE)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
-    return f"{len(files)} files in {PUBLISHED}; commit them"
+    known = {figure.target for figure in planned}
+    for path in sorted(PUBLISHED.glob("*/*")):
+        if path.name.partition(".")[0] not in known:
+            path.unlink()
+    shown = [figure for figure in planned if all(published(path).is_file() for path in figure.products[:-1])]
+    if not shown:
+        raise UserError("nothing to publish: make the paper preset first (make reproduce PRESET=paper)")
+    claims = []
+    for figure in shown:
+        claims += check_claims(figure, published(figure.table), published(figure.claims))
+    claims.sort(key=lambda entry: (entry["paper"], entry["target"]))
+    entries = cards.answered(claims, {figure.paper: statements(figure.paper) for figure in shown}) + claims
+    cards.write_json(entries, PUBLISHED / "scorecard.json")
+    cards.write_markdown(entries, PUBLISHED / "scorecard.md")
+    write_page("paper", PUBLISHED / "scorecard.json", PUBLISHED / "index.html", shown)
+    refresh(entries)
+    missing = sorted(known - {figure.target for figure in shown})
+    lacking = f"; not made yet: {', '.join(missing)}" if missing else ""
+    return f"{len(shown)} figures in {PUBLISHED}{lacking}; commit them"
+
+
+def published(path: str | Path) -> Path:
+    """Where a product of the paper preset is published."""
+    return PUBLISHED / Path(path).relative_to(MADE)
 
 
 def table_of(figure: Figure) -> Path:
@@ -43,3 +80,45 @@ def table_of(figure: Figure) -> Path:
         if place.is_file():
             return place
     raise UserError(f"there is no table {places[0]}; make it first: snakemake {figure.target}")
+
+
+def published_figures() -> list[Figure]:
+    """The figures that stand in the published scorecard."""
+    there = {path.stem for path in (PUBLISHED / "claims").glob("*.json")}
+    return [figure for figure in figures("paper") if figure.target in there]
+
+
+def refresh(entries: list[dict]) -> None:
+    """Write the counts into README.md and every statement with its outcome into docs/papers, between their markers."""
+    stated, _ = cards.parts(entries)
+    fill(Path("README.md"), "statements", cards.statement_grid(stated))
+    for paper in dict.fromkeys(entry["paper"] for entry in stated):
+        mine = [entry for entry in stated if entry["paper"] == paper]
+        fill(Path("docs/papers") / f"{paper}.md", "statements", statement_page(mine))
+
+
+def statement_page(stated: list[dict]) -> str:
+    """Counts of one paper, what does not simply hold with its reason, and the rest by outcome."""
+    text = cards.statement_grid(stated) + "\n"
+    kept = [entry for entry in stated if entry["outcome"] == cards.HOLDS]
+    other = [entry for entry in stated if entry["outcome"] != cards.HOLDS]
+    text += cards.statement_list(other) + "\n" if other else ""
+    text += "Statements that hold:\n\n" if kept else ""
+    rows = ([entry["id"], entry["source"], entry["statement"], ", ".join(_targets(entry))] for entry in kept)
+    return text + (markdown.grid(["id", "source", "statement", "shown in"], rows) if kept else "")
+
+
+def _targets(entry: dict) -> Iterable[str]:
+    return dict.fromkeys(claim.partition(":")[0] for claim in entry["claims"])
+
+
+def fill(path: Path, name: str, text: str) -> None:
+    """Replace what stands between ``<!-- name -->`` and ``<!-- end of name -->`` in a file that has the two."""
+    if not path.is_file():
+        return
+    old = path.read_text(encoding="utf-8")
+    pattern = rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)"
+    new = re.sub(pattern, lambda found: f"{found[1]}{text}{found[2]}", old, flags=re.DOTALL)
+    if new != old:
+        with written(path) as temporary:
+            temporary.write_text(new, encoding="utf-8", newline="\n")

@@ -1,21 +1,27 @@
-"""All claims of a preset in one list: as JSON for programs, as Markdown for readers."""
+"""How many of a paper's own statements hold: all claims of a preset in one list, as JSON and as Markdown.
+
+The list begins with one entry per statement of every paper that has a figure (`STATEMENT_FIELDS`); the
+checked claims (`gcexp.report.claims.FIELDS`) follow. A statement *holds* if every claim that answers it does;
+if one of those rests on constants that were chosen so that it does, the statement is *calibrated* and not
+counted among those that hold.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from gcexp.errors import DataError
 from gcexp.figures import markdown
 from gcexp.files import written
-from gcexp.report.claims import INPUTS, show
+from gcexp.report.claims import FIELDS, INPUTS, KINDS, show
+from gcexp.report.predicates import FAILS, HOLDS, OUTCOMES, UNDECIDED
+from gcexp.report.statements import Statement
 
-FIELDS = (
-    *("paper", "target", "id", "source", "statement", "outcome", "inputs"),
-    *("measured", "expected", "tolerance", "reason"),
-)
-OUTCOMES = ("reproduced", "not reproduced")
+CALIBRATED, NOT_CHECKABLE, UNANSWERED = "calibrated", "not checkable", "unanswered"
+STATEMENT_OUTCOMES = (HOLDS, FAILS, UNDECIDED, CALIBRATED, NOT_CHECKABLE, UNANSWERED)
+STATEMENT_FIELDS = ("paper", "id", "source", "statement", "conditions", "outcome", "claims", "reason")
 
 
 def collect(claim_files: Iterable[Path | str]) -> list[dict]:
@@ -45,60 +51,202 @@ def collect(claim_files: Iterable[Path | str]) -> list[dict]:
     return sorted(entries, key=lambda entry: (entry["paper"], entry["target"]))
 
 
-def counts(entries: Iterable[dict]) -> dict[str, dict[str, dict[str, int]]]:
-    """Claims per paper, outcome and inputs.
+def answered(claims: list[dict], stated: Mapping[str, Mapping[str, Statement]]) -> list[dict]:
+    """One entry per statement of every paper among the claims, in the paper's order.
+
+    Parameters
+    ----------
+    claims : list of dict
+        Checked claims.
+    stated : mapping
+        Paper to its statements by id, as `gcexp.report.statements.read_statements` gives them.
+
+    Returns
+    -------
+    list of dict
+        `STATEMENT_FIELDS`; ``claims`` names the claims that answer it as ``target: id``.
+    """
+    found = []
+    for paper in sorted({claim["paper"] for claim in claims}):
+        mine = [claim for claim in claims if claim["paper"] == paper]
+        for statement in stated.get(paper, {}).values():
+            answers = [claim for claim in mine if statement.id in claim["answers"]]
+            outcome, reason = _outcome(statement, answers)
+            found.append(
+                {
+                    "paper": paper,
+                    "id": statement.id,
+                    "source": statement.where,
+                    "statement": statement.statement,
+                    "conditions": statement.conditions,
+                    "outcome": outcome,
+                    "claims": [f"{claim['target']}: {claim['id']}" for claim in answers],
+                    "reason": reason,
+                }
+            )
+    return found
+
+
+def _outcome(statement: Statement, answers: list[dict]) -> tuple[str, str]:
+    """Outcome of a statement, and why it does not simply hold."""
+    if not answers:
+        checkable = statement.verdict == "yes"
+        return (UNANSWERED, "no claim names it") if checkable else (NOT_CHECKABLE, statement.remark)
+    for outcome in (FAILS, UNDECIDED):
+        if missed := [claim for claim in answers if claim["outcome"] == outcome]:
+            return outcome, "; ".join(dict.fromkeys(claim["reason"] for claim in missed))
+    if any(claim["inputs"] == "calibrated" for claim in answers):
+        return CALIBRATED, "the constants were chosen so that it holds"
+    return HOLDS, ""
+
+
+def statement_counts(entries: Iterable[dict]) -> dict[str, dict[str, int]]:
+    """Statements per paper and outcome.
 
     Examples
     --------
-    >>> counts([{"paper": "a", "outcome": "reproduced", "inputs": "paper"}])["a"]["reproduced"]
+    >>> statement_counts([{"paper": "a", "outcome": "holds"}])["a"]["holds"]
+    1
+    """
+    table: dict = {}
+    for entry in entries:
+        table.setdefault(entry["paper"], dict.fromkeys(STATEMENT_OUTCOMES, 0))[entry["outcome"]] += 1
+    return table
+
+
+def claim_counts(entries: Iterable[dict], kind: str) -> dict[str, dict[str, dict[str, int]]]:
+    """Claims of one kind per paper, outcome and inputs.
+
+    Examples
+    --------
+    >>> claim_counts([{"paper": "a", "kind": "number", "outcome": "holds", "inputs": "paper"}], "number")[
+    ...     "a"
+    ... ]["holds"]
     {'paper': 1, 'assumed': 0, 'calibrated': 0}
     """
     table: dict = {}
     for entry in entries:
-        empty = {outcome: dict.fromkeys(INPUTS, 0) for outcome in OUTCOMES}
-        table.setdefault(entry["paper"], empty)[entry["outcome"]][entry["inputs"]] += 1
+        if entry["kind"] == kind:
+            empty = {outcome: dict.fromkeys(INPUTS, 0) for outcome in OUTCOMES}
+            table.setdefault(entry["paper"], empty)[entry["outcome"]][entry["inputs"]] += 1
     return table
 
 
-def write_json(entries: list[dict], path: Path | str) -> None:
+def parts(scorecard: list[dict]) -> tuple[list[dict], list[dict]]:
+    """The statements and the claims of a scorecard."""
+    stated = [entry for entry in scorecard if tuple(entry) == STATEMENT_FIELDS]
+    return stated, [entry for entry in scorecard if tuple(entry) != STATEMENT_FIELDS]
+
+
+def summary(scorecard: list[dict]) -> str:
+    """The counts in one sentence per paper.
+
+    Examples
+    --------
+    >>> summary([])
+    'No claim is made.'
+    """
+    stated, claims = parts(scorecard)
+    if not scorecard:
+        return "No claim is made."
+    said = []
+    for paper, by in statement_counts(stated).items():
+        others = ", ".join(
+            f"{count} {outcome}" for outcome, count in by.items() if count and outcome != HOLDS
+        )
+        said.append(f"{paper}: {by[HOLDS]} of {sum(by.values())} statements hold{others and f' ({others})'}.")
+    kept = {kind: [c["outcome"] == HOLDS for c in claims if c["kind"] == kind] for kind in KINDS[1:]}
+    rest = [f"{sum(held)} of {len(held)} {kind}s" for kind, held in kept.items() if held]
+    return " ".join([*said, *([f"Beside them {' and '.join(rest)} hold."] if rest else [])])
+
+
+def write_json(scorecard: list[dict], path: Path | str) -> None:
     """Write entries as one JSON list."""
-    text = json.dumps(entries, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(scorecard, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     with written(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
-def write_markdown(entries: list[dict], path: Path | str) -> None:
-    """Write counts per paper, then every claim."""
+def write_markdown(scorecard: list[dict], path: Path | str) -> None:
+    """Write counts per paper, then the statements, then every claim."""
     with written(path) as temporary:
-        temporary.write_text(to_markdown(entries), encoding="utf-8", newline="\n")
+        temporary.write_text(to_markdown(scorecard), encoding="utf-8", newline="\n")
 
 
-def to_markdown(entries: list[dict]) -> str:
+_ABOUT = """What the papers themselves state comes first, then numbers (printed in a paper or restored from
+its formulas), then companions (ours). Inputs say where a claim's parameters come from: the paper, an
+assumption, or a calibration. A statement holds if every claim that answers it does; *calibrated*: the
+constants were chosen so that it
+does; *undecided*: not at this many seeds."""
+
+
+def to_markdown(scorecard: list[dict]) -> str:
     """The scorecard in Markdown."""
-    table = counts(entries)
-    kept = sum(sum(by["reproduced"].values()) for by in table.values())
-    text = f"# Scorecard\n\n{kept} of {len(entries)} claims are reproduced. Inputs say where a claim's parameters come"
-    text += " from: the paper, an assumption, or a calibration.\n\n"
-    header = ["paper", "claims", *(f"{outcome} ({inputs})" for outcome in OUTCOMES for inputs in INPUTS)]
-    numbers = {paper: [by[outcome][i] for outcome in OUTCOMES for i in INPUTS] for paper, by in table.items()}
-    lines = [[paper, sum(row), *row] for paper, row in numbers.items()]
-    if len(lines) > 1:
-        lines.append(["all", *(sum(column) for column in list(zip(*lines, strict=True))[1:])])
-    text += markdown.grid(header, lines, right=range(1, len(header)))
-    for paper in table:
-        mine = [entry for entry in entries if entry["paper"] == paper]
-        text += f"\n## {markdown.escape(paper)}\n\n" + markdown.grid(FIELDS[1:], map(_row, mine))
+    stated, claims = parts(scorecard)
+    text = f"# Scorecard\n\n{_ABOUT}\n\n"
+    text += statement_grid(stated) if stated else ""
+    for kind in KINDS:
+        text += _claim_grid(claims, kind)
+    for paper in dict.fromkeys(entry["paper"] for entry in scorecard):
+        text += f"\n## {markdown.escape(paper)}\n"
+        if mine := [entry for entry in stated if entry["paper"] == paper]:
+            text += "\n### Statements\n\n" + statement_list(mine)
+        for kind in KINDS:
+            rows = [_row(entry) for entry in claims if (entry["paper"], entry["kind"]) == (paper, kind)]
+            if rows:
+                text += f"\n### Claims: {kind}s\n\n" + markdown.grid(_SHOWN, rows)
     return text
 
 
+def statement_grid(stated: list[dict]) -> str:
+    """Statements counted per paper, as a Markdown table."""
+    lines = [[paper, sum(by.values()), *by.values()] for paper, by in statement_counts(stated).items()]
+    header = ["paper", "statements", *STATEMENT_OUTCOMES]
+    return markdown.grid(header, _with_sum(lines), right=range(1, len(header)))
+
+
+def statement_list(stated: list[dict]) -> str:
+    """Every statement with its outcome, as a Markdown table."""
+    header = ["id", "source", "statement", "outcome", "claims", "reason"]
+    rows = [
+        [*(entry[name] for name in header[:4]), ", ".join(entry["claims"]), entry["reason"]]
+        for entry in stated
+    ]
+    return markdown.grid(header, rows)
+
+
+_SHOWN = [name for name in FIELDS if name not in ("paper", "kind")]
+
+
+def _claim_grid(claims: list[dict], kind: str) -> str:
+    table = claim_counts(claims, kind)
+    header = [
+        f"claims: {kind}s",
+        "all",
+        *(f"{outcome} ({inputs})" for outcome in OUTCOMES for inputs in INPUTS),
+    ]
+    lines = []
+    for paper, by in table.items():
+        row = [by[outcome][i] for outcome in OUTCOMES for i in INPUTS]
+        lines.append([paper, sum(row), *row])
+    return "\n" + markdown.grid(header, _with_sum(lines), right=range(1, len(header))) if lines else ""
+
+
+def _with_sum(lines: list[list]) -> list[list]:
+    if len(lines) > 1:
+        lines = [*lines, ["all", *(sum(column) for column in list(zip(*lines, strict=True))[1:])]]
+    return lines
+
+
 def _row(entry: dict) -> list[str]:
-    return [show(entry[name]) for name in FIELDS[1:]]
+    return [" ".join(entry[name]) if name == "answers" else show(entry[name]) for name in _SHOWN]
 
 
 def _is_entry(entry: object) -> bool:
     return (
         isinstance(entry, dict)
         and set(entry) == set(FIELDS)
+        and entry["kind"] in KINDS
         and entry["outcome"] in OUTCOMES
         and entry["inputs"] in INPUTS
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,22 +45,18 @@ def check_claims(figure: Figure, table: Path, output: Path) -> list[dict]:
     return entries
 
 
-def write_page(preset: str, scorecard: Path, output: Path) -> None:
-    """The static page of a preset's figures and claims."""
+def write_page(preset: str, scorecard: Path, output: Path, shown: list[Figure] | None = None) -> None:
+    """The static page of a preset's figures and claims, which lie in the folder of the page."""
     from gcexp.report.page import write_report
 
-    shown = []
-    for figure in figures(preset):
-        files = {
-            path.rpartition(".")[2]: Path(path) for path in (*figure.drawings, figure.table, figure.claims)
-        }
-        relative = {
-            kind: Path(os.path.relpath(path, output.parent)).as_posix() for kind, path in files.items()
-        }
-        claims = read_json(figure.claims)
+    entries = []
+    for figure in figures(preset) if shown is None else shown:
+        products = (*figure.drawings, figure.table, figure.claims)
+        files = {path.rpartition(".")[2]: Path(path).relative_to(f"reports/{preset}") for path in products}
         about = {"target": figure.target, "title": figure.file.title, "source": figure.file.source}
-        shown.append(about | {kind: relative[kind] for kind in ("png", "pdf", "csv")} | {"claims": claims})
-    write_report(output, preset, shown, read_json(scorecard))
+        about |= {kind: files[kind].as_posix() for kind in ("png", "pdf", "csv")}
+        entries.append(about | {"claims": read_json(output.parent / files["json"])})
+    write_report(output, preset, entries, read_json(scorecard))
 
 
 def read_json(path: str | Path) -> Any:

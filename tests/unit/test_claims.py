@@ -2,14 +2,21 @@
 
 import json
 import math
+import shutil
+from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from gcexp.errors import UserError
-from gcexp.report.claims import INPUTS, check, show, time_to, validate
+from gcexp.report.claims import FIELDS, INPUTS, KINDS, check, show, validate
+from gcexp.report.expected import expected_claims
+from gcexp.report.predicates import sign_interval, time_to
 
-ABOUT = {"id": "c", "source": "Sec. VII", "statement": "a before b", "inputs": "assumed"}
+ROOT = Path(__file__).resolve().parents[2]
+ABOUT = {"id": "c", "kind": "companion", "source": "Sec. VII", "statement": "a before b", "inputs": "assumed"}
 
 
 def curves(**times):
@@ -41,11 +48,8 @@ TABLE = pd.DataFrame(
 def outcome(frame, **predicate):
     (entry,) = check([ABOUT | predicate], frame, "paper", "fig")
     json.dumps(entry, allow_nan=False)
-    assert list(entry) == [
-        *("paper", "target", "id", "source", "statement", "outcome", "inputs"),
-        *("measured", "expected", "tolerance", "reason"),
-    ]
-    assert (entry["outcome"] == "reproduced") == (entry["reason"] == "")
+    assert tuple(entry) == FIELDS
+    assert (entry["outcome"] == "holds") == (entry["reason"] == "")
     return entry
 
 
@@ -53,41 +57,56 @@ def ratio(**keys):
     return {"level": 0.9, "numerator": "b", "denominator": "a"} | keys
 
 
-# paired_ratio
+# paired_ratio: at five seeds the interval of the median are the two extremes
 
 
 @pytest.mark.parametrize(
-    ("bounds", "holds"),
+    ("bounds", "wanted"),
     [
-        ({"above": 1.0, "at_most": 1.4}, True),
-        ({"above": 1.25}, False),
-        ({"at_least": 1.25}, True),
-        ({"at_most": 1.25}, True),
-        ({"below": 1.25}, False),
-        ({"at_least": 1.2, "below": 1.3}, True),
-        ({"above": 1.3}, False),
+        ({"above": 1.0, "at_most": 1.5}, "holds"),
+        ({"above": 1.1}, "undecided"),
+        ({"at_least": 1.1}, "holds"),
+        ({"at_most": 1.4}, "holds"),
+        ({"below": 1.4}, "undecided"),
+        ({"at_least": 1.2, "below": 1.3}, "undecided"),
+        ({"above": 1.4}, "does not hold"),
+        ({"at_least": 1.41}, "does not hold"),
+        ({"at_most": 1.09}, "does not hold"),
+        ({"below": 1.1}, "does not hold"),
+        ({"above": 2, "below": 3}, "does not hold"),
+        ({"above": 0.5, "below": 0.8}, "does not hold"),
     ],
 )
-def test_paired_ratio_bounds(bounds, holds):
-    frame = curves(
-        a=[4.0, 2.0, 1.0], b=[5.0, 1.0, 1.5]
-    )  # ratios 1.25, 0.5, 1.5; unpaired medians would give 0.75
+def test_paired_ratio_bounds(bounds, wanted):
+    frame = curves(a=[4.0, 2.0, 1.0, 2.0, 3.0], b=[5.0, 2.2, 1.2, 2.8, 3.9])  # 1.25, 1.1, 1.2, 1.4, 1.3
     entry = outcome(frame, paired_ratio=ratio(**bounds))
-    assert (entry["outcome"] == "reproduced") is holds
-    assert entry["measured"] == 1.25
+    assert entry["outcome"] == wanted
+    assert entry["measured"] == pytest.approx({"median": 1.25, "low": 1.1, "high": 1.4})
+    assert ("does not decide" in entry["reason"]) == (wanted == "undecided")
+
+
+def test_the_interval_is_that_of_the_sign_test():
+    """P(Bin(n, 1/2) < k) <= 1/32 for the k-th smallest, and not for the next."""
+    for count in (*range(1, 30), 400):
+        numbers = np.arange(count, dtype=float)
+        low, high = sign_interval(numbers, numbers)
+        k = int(low) + 1 if math.isfinite(low) else 0
+        assert high == (count - k if k else math.inf)
+        assert stats.binom.cdf(k - 1, count, 0.5) <= 1 / 32 + 1e-12 < stats.binom.cdf(k, count, 0.5) + 2e-12
+    assert sign_interval(np.arange(4.0), np.arange(4.0)) == (-math.inf, math.inf)
 
 
 def test_paired_ratio_uses_shared_seeds_only():
-    frame = curves(a=[1.0, 1.0], b=[2.0, 2.0, 50.0, 50.0, 50.0])
+    frame = curves(a=[1.0] * 5, b=[2.0] * 5 + [50.0] * 9)
     entry = outcome(frame, paired_ratio=ratio(at_most=2))
-    assert entry["outcome"] == "reproduced" and entry["expected"] == "<= 2"
+    assert entry["outcome"] == "holds" and entry["expected"] == "<= 2"
 
 
 def test_too_few_seeds():
-    entry = outcome(curves(a=[1.0, 1.0], b=[2.0] * 5), paired_ratio=ratio(above=1, seeds=3))
-    assert entry["outcome"] == "not reproduced" and entry["measured"] is None
-    assert entry["reason"] == "undecided: b and a share 2 seeds, fewer than 3"
-    assert outcome(curves(a=[1.0] * 3, b=[2.0] * 5), paired_ratio=ratio(above=1, seeds=3))["reason"] == ""
+    entry = outcome(curves(a=[1.0] * 5, b=[2.0] * 10), paired_ratio=ratio(above=1, seeds=6))
+    assert entry["outcome"] == "undecided" and entry["measured"] is None and entry["expected"] == "> 1"
+    assert entry["reason"] == "b and a share 5 seeds, fewer than 6"
+    assert outcome(curves(a=[1.0] * 6, b=[2.0] * 10), paired_ratio=ratio(above=1, seeds=6))["reason"] == ""
 
 
 def test_no_shared_seed():
@@ -96,28 +115,55 @@ def test_no_shared_seed():
     assert "share 0 seeds" in outcome(frame, paired_ratio=ratio(above=0))["reason"]
 
 
-def test_never_reached_levels():
-    never_b = outcome(curves(a=[1.0, 1.0, 1.0], b=[None, None, 1.5]), paired_ratio=ratio(above=1))
-    assert never_b["outcome"] == "reproduced" and never_b["measured"] == "inf"
-    assert outcome(curves(a=[1.0], b=[None]), paired_ratio=ratio(at_most=99))["outcome"] == "not reproduced"
-    never_a = outcome(curves(a=[None], b=[1.0]), paired_ratio=ratio(above=1))
-    assert never_a["outcome"] == "not reproduced" and never_a["measured"] == 0
-    one_seed = outcome(curves(a=[1.0, 1.0, None], b=[2.0, 2.0, None]), paired_ratio=ratio(above=1))
-    assert one_seed["reason"] == "undecided: in 1 of 3 seeds neither b nor a reaches test_accuracy 0.9"
+def test_a_level_never_reached_counts_as_after_the_last_time():
+    """The curves last until 10 s: who never arrives is at least 10 / 2.5 = 4 times as slow."""
+    five = [2.5] * 5
+    frame = curves(a=five, b=[None] * 5)
+    entry = outcome(frame, paired_ratio=ratio(above=1))
+    assert entry["outcome"] == "holds"
+    assert entry["measured"] == {"median": "4 or more", "low": 4.0, "high": "inf"}
+    assert outcome(frame, paired_ratio=ratio(at_least=4.1))["outcome"] == "undecided"
+    assert outcome(frame, paired_ratio=ratio(at_most=3.9))["outcome"] == "does not hold"
+    assert outcome(frame, paired_ratio=ratio(at_most=99))["outcome"] == "undecided"
+    never_a = outcome(curves(a=[None] * 5, b=five), paired_ratio=ratio(above=1))
+    assert never_a["outcome"] == "does not hold" and never_a["measured"]["high"] == 0.25
+    one_seed = outcome(curves(a=[1.0] * 4 + [None], b=[2.0] * 4 + [None]), paired_ratio=ratio(above=1))
+    assert one_seed["reason"] == "in 1 of 5 seeds neither b nor a reaches test_accuracy 0.9"
+
+
+def test_a_run_cut_off_before_the_winner_says_nothing():
+    frame = curves(a=[2.5] * 5, b=[None] * 5)
+    cut = frame[(frame["label"] == "a") | (frame["iteration"] == 0)]
+    entry = outcome(cut, paired_ratio=ratio(above=1))
+    assert entry["outcome"] == "undecided" and entry["measured"]["low"] == 0
+    late = frame.assign(simulated_time_s=frame["simulated_time_s"].where(frame["label"] == "a", 2.0))
+    assert outcome(late, paired_ratio=ratio(above=1))["outcome"] == "undecided"
+
+
+@pytest.mark.parametrize("damage", ["score", "time", "hole", "start"])
+def test_a_damaged_curve_says_nothing(damage):
+    frame = curves(a=[1.0] * 5, b=[2.0] * 5)
+    mine = (frame["label"] == "b") & (frame["seed"] == 3)
+    if damage == "score":
+        frame.loc[mine & (frame["iteration"] == 2), "test_accuracy"] = math.nan
+    elif damage == "time":
+        frame.loc[mine & (frame["iteration"] == 2), "simulated_time_s"] = math.inf
+    else:
+        frame = frame[~(mine & (frame["iteration"] == (1 if damage == "hole" else 0)))]
+    entry = outcome(frame, paired_ratio=ratio(above=1))
+    assert entry["outcome"] == "undecided"
+    assert ("not finite" if damage in ("score", "time") else "hole") in entry["reason"]
 
 
 def test_both_at_the_start():
-    entry = outcome(curves(a=[0], b=[0]), paired_ratio=ratio(at_most=1))
-    assert entry["reason"] == "undecided: in 1 of 1 seeds time_to of b and a has no ratio"
+    entry = outcome(curves(a=[0] * 5, b=[0] * 5), paired_ratio=ratio(at_most=1))
+    assert entry["reason"] == "time_to of b or a is not positive, so that there is no ratio"
 
 
 def test_level_is_reached_at_equality():
-    assert (
-        outcome(curves(a=[1.0], b=[2.0]), paired_ratio=ratio(at_least=2, at_most=2))["outcome"]
-        == "reproduced"
-    )
-    higher = ratio(level=0.9000001, above=0)
-    assert "neither" in outcome(curves(a=[1.0], b=[2.0]), paired_ratio=higher)["reason"]
+    frame = curves(a=[1.0] * 5, b=[2.0] * 5)
+    assert outcome(frame, paired_ratio=ratio(at_least=2, at_most=2))["outcome"] == "holds"
+    assert "neither" in outcome(frame, paired_ratio=ratio(level=0.9000001, above=0))["reason"]
 
 
 def falls(frame):
@@ -126,18 +172,16 @@ def falls(frame):
 
 
 def test_a_falling_score_reaches_a_level_from_above():
-    frame = falls(curves(a=[4.0, 2.0, 1.0], b=[5.0, 1.0, 1.5]))
+    frame = falls(curves(a=[4.0] * 5, b=[5.0] * 5))
     keys = {"y": "loss", "level": 0.1000001, "falling": True}
     entry = outcome(frame, paired_ratio=ratio(above=1, **keys))
-    assert (
-        entry["outcome"] == "reproduced" and entry["measured"] == 1.25
-    )  # as the rising score of the same curves
+    assert entry["outcome"] == "holds" and entry["measured"]["median"] == 1.25  # as the rising score
     rising = outcome(frame, paired_ratio=ratio(above=1, y="loss", level=0.1000001))
-    assert "has no ratio" in rising["reason"]  # taken for a rising score, the loss is there at time 0
-    entry = outcome(falls(curves(a=[1.0], b=[None])), ordering={"first": "a", "then": "b"} | keys)
-    assert entry["outcome"] == "reproduced" and entry["measured"] == {"b / a": "inf"}
-    entry = outcome(falls(curves(a=[1.0], b=[2.0])), ordering={"first": "b", "then": "a"} | keys)
-    assert entry["outcome"] == "not reproduced" and entry["measured"] == {"a / b": 0.5}
+    assert "no ratio" in rising["reason"]  # taken for a rising score, the loss is there at time 0
+    entry = outcome(falls(curves(a=[1.0] * 5, b=[None] * 5)), ordering={"first": "a", "then": "b"} | keys)
+    assert entry["outcome"] == "holds" and entry["measured"]["b / a"]["low"] == 10
+    entry = outcome(falls(curves(a=[1.0] * 5, b=[2.0] * 5)), ordering={"first": "b", "then": "a"} | keys)
+    assert entry["outcome"] == "does not hold" and entry["measured"]["a / b"]["median"] == 0.5
 
 
 def test_a_falling_score_reaches_its_level_at_equality():
@@ -152,44 +196,72 @@ def test_a_falling_score_reaches_its_level_at_equality():
     assert time_to(last, "loss", 0.3, falling=True) == 3
 
 
+def test_ratios_take_the_first_passage_of_every_seed():
+    rng = np.random.default_rng(0)
+    rows = []
+    for label, step in (("a", 1.0), ("b", 1.3)):
+        for seed in range(7):
+            score = np.r_[0.1, np.clip(rng.normal(0.85, 0.05, 30), 0, 1), 0.95]
+            times = np.r_[0, rng.uniform(0.5, 1.5, 31).cumsum() * step]
+            rows += [(label, seed, i, t, x) for i, (t, x) in enumerate(zip(times, score, strict=True))]
+    frame = pd.DataFrame(rows, columns=["label", "seed", "iteration", "simulated_time_s", "test_accuracy"])
+    reference = [
+        time_to(frame.query("label == 'b' and seed == @s"), "test_accuracy", 0.9)
+        / time_to(frame.query("label == 'a' and seed == @s"), "test_accuracy", 0.9)
+        for s in range(7)
+    ]
+    measured = outcome(frame.sample(frac=1, random_state=1), paired_ratio=ratio(above=0))["measured"]
+    wanted = {"median": np.median(reference), "low": min(reference), "high": max(reference)}
+    assert measured == pytest.approx(wanted)
+
+
 def test_paired_ratio_of_a_column():
-    frame = pd.DataFrame({"label": list("aabb"), "seed": [0, 1, 0, 1], "time": [1.0, 2.0, 1.5, 3.0]})
+    rows = {"label": ["a"] * 5 + ["b"] * 5, "seed": [*range(5)] * 2, "time": [1.0] * 5 + [1.5] * 5}
+    frame = pd.DataFrame(rows)
     keys = {"of": "value", "y": "time", "numerator": "b", "denominator": "a"}
-    assert outcome(frame, paired_ratio=keys | {"at_least": 1.5, "at_most": 1.5})["outcome"] == "reproduced"
-    final = {"of": "value", "y": "test_accuracy", "numerator": "b", "denominator": "a", "below": 1}
-    assert (
-        outcome(curves(a=[1.0], b=[None]), paired_ratio=final)["measured"] == 0.625
-    )  # the last row, 0.5 / 0.8
+    assert outcome(frame, paired_ratio=keys | {"at_least": 1.5, "at_most": 1.5})["outcome"] == "holds"
+    sides = {"numerator": {"scheme": "y", "n": 4}, "denominator": {"scheme": "x", "n": 4}}
+    tidy = frame.assign(scheme=frame["label"].map({"a": "x", "b": "y"}), n=4).drop(columns="label")
+    entry = outcome(tidy, paired_ratio=keys | sides | {"above": 1})
+    assert entry["outcome"] == "holds"
+    frame.loc[2, "time"] = math.nan
+    assert "time of a is missing" in outcome(frame, paired_ratio=keys | {"above": 1})["reason"]
+    with pytest.raises(UserError, match="several rows of b have one seed"):
+        outcome(pd.concat([frame, frame]), paired_ratio=keys | {"above": 1})
 
 
 # ordering
 
 
 def test_ordering_of_every_pair():
-    frame = curves(a=[1.0, 1.0], b=[2.0, 2.0], c=[3.0, 3.0])
+    frame = curves(a=[1.0] * 5, b=[2.0] * 5, c=[3.0] * 5)
     entry = outcome(frame, ordering={"level": 0.9, "first": "a", "then": ["b", "c"]})
-    assert entry["outcome"] == "reproduced" and entry["measured"] == {"b / a": 2.0, "c / a": 3.0}
-    assert (
-        outcome(frame, ordering={"level": 0.9, "first": ["a", "b"], "then": "c"})["outcome"] == "reproduced"
-    )
+    assert entry["outcome"] == "holds"
+    assert {pair: found["median"] for pair, found in entry["measured"].items()} == {"b / a": 2, "c / a": 3}
+    both = outcome(frame, ordering={"level": 0.9, "first": ["a", "b"], "then": "c"})
+    assert both["outcome"] == "holds"
     entry = outcome(frame, ordering={"level": 0.9, "first": ["a", "c"], "then": "b"})
-    assert entry["outcome"] == "not reproduced"
-    assert entry["reason"] == "measured b / a: 2, b / c: 0.666667, expected > 1"
+    assert entry["outcome"] == "does not hold"
+    assert (
+        entry["reason"] == "measured b / a: 2 (2 to 2), b / c: 0.666667 (0.666667 to 0.666667), expected > 1"
+    )
 
 
 def test_a_tie_is_no_order():
-    entry = outcome(curves(a=[1.0], b=[1.0]), ordering={"level": 0.9, "first": "a", "then": "b"})
-    assert entry["outcome"] == "not reproduced"
+    entry = outcome(curves(a=[1.0] * 5, b=[1.0] * 5), ordering={"level": 0.9, "first": "a", "then": "b"})
+    assert entry["outcome"] == "does not hold"
 
 
 def test_ordering_undecided_and_too_few_seeds():
-    frame = curves(a=[None], b=[None], c=[1.0])
+    frame = curves(a=[None] * 5, b=[None] * 5, c=[1.0] * 5)
     entry = outcome(frame, ordering={"level": 0.9, "first": "c", "then": ["a", "b"]})
-    assert entry["outcome"] == "reproduced" and entry["measured"] == {"a / c": "inf", "b / c": "inf"}
+    assert entry["outcome"] == "holds"
     entry = outcome(frame, ordering={"level": 0.9, "first": "a", "then": ["b", "c"]})
-    assert entry["measured"] == {"b / a": None, "c / a": 0} and "neither b nor a" in entry["reason"]
-    entry = outcome(frame, ordering={"level": 0.9, "first": "c", "then": "a", "seeds": 5})
-    assert "share 1 seeds, fewer than 5" in entry["reason"]
+    assert entry["outcome"] == "does not hold" and entry["measured"]["b / a"] is None
+    entry = outcome(frame, ordering={"level": 0.9, "first": "a", "then": "b"})
+    assert entry["outcome"] == "undecided" and "neither b nor a" in entry["reason"]
+    entry = outcome(frame, ordering={"level": 0.9, "first": "c", "then": "a", "seeds": 6})
+    assert "share 5 seeds, fewer than 6" in entry["reason"]
 
 
 # value
@@ -216,16 +288,17 @@ def at(column="load", **keys):
         (at(where={"n": 15, "seed": 0}, expected=8), True),
         (at(where={"p": 0.3, "seed": 0}, expected=8), True),
         (at(where={"label": ["a", "b"], "seed": 0}, statistic="max", expected=8), True),
-        (at(where={"label": "b"}, statistic="max", expected=8), False),  # a cell is missing
         (at("word", expected="1/7"), True),
         (at("word", expected="1/8"), False),
         (at("ok", where={"label": "a"}, statistic="min", expected=True), True),
+        (at("word", expected=1 / 7), True),
+        (at("word", expected=0.14), False),
         (at("ok", where={"label": "b"}, statistic="min", expected=True), False),
         (at(where={"ok": False}, column="n", expected=15), True),
     ],
 )
 def test_value(keys, holds):
-    assert (outcome(TABLE, value=keys)["outcome"] == "reproduced") is holds
+    assert (outcome(TABLE, value=keys)["outcome"] == "holds") is holds
 
 
 @pytest.mark.parametrize(
@@ -243,21 +316,21 @@ def test_value(keys, holds):
 )
 def test_a_mean_may_be_three_standard_errors_away(keys, holds, tolerance):
     entry = outcome(TABLE, value=at(**({"where": {"label": "a"}, "statistic": "mean"} | keys)))
-    assert (entry["outcome"] == "reproduced") is holds
+    assert (entry["outcome"] == "holds") is holds
     assert entry["tolerance"] == pytest.approx(tolerance)
 
 
 def test_value_at_nine_digits():
     """A third is written 0.333333333, and is still a third; float subtraction does not move the ends."""
     frame = pd.DataFrame({"x": [0.333333333], "y": [0.4]})
-    assert outcome(frame, value={"where": {}, "column": "x", "expected": 1 / 3})["outcome"] == "reproduced"
+    assert outcome(frame, value={"where": {}, "column": "x", "expected": 1 / 3})["outcome"] == "holds"
     assert (
         outcome(frame, value={"where": {}, "column": "x", "expected": 0.33333334})["outcome"]
-        == "not reproduced"
+        == "does not hold"
     )
     assert (
         outcome(frame, value={"where": {}, "column": "y", "expected": 0.3, "tolerance": 0.1})["outcome"]
-        == "reproduced"
+        == "holds"
     )
 
 
@@ -265,6 +338,108 @@ def test_value_entry():
     entry = outcome(TABLE, value=at(expected=5, tolerance=0.1, relative=True))
     assert (entry["measured"], entry["expected"], entry["tolerance"]) == (4.0, 5.0, "10 %")
     assert entry["reason"] == "measured 4, expected 5 ± 10 %"
+
+
+@pytest.mark.parametrize(
+    ("keys", "reason"),
+    [
+        (
+            at(where={"label": "b"}, statistic="max", expected=8, rows=2),
+            "load is missing or not finite in 1 rows",
+        ),
+        (at(where={"label": "a"}, statistic="mean", expected=5, rows=3), "2 rows have label = a, not 3"),
+        (at(where={"label": "a"}, statistic="mean", expected=5, rows=1), "2 rows have label = a, not 1"),
+        (at(where={"seed": 0}, statistic="min", expected=4, rows=3), "2 rows have seed = 0, not 3"),
+    ],
+)
+def test_missing_numbers_and_rows_decide_nothing(keys, reason):
+    entry = outcome(TABLE, value=keys)
+    assert (entry["outcome"], entry["reason"]) == ("undecided", reason)
+    bounds = {k: v for k, v in keys.items() if k != "expected"} | {"above": -1e9}
+    assert outcome(TABLE, within=bounds)["outcome"] == "undecided"
+    side = {k: v for k, v in keys.items() if k != "expected"}
+    both = {"left": at(), "right": side}
+    assert outcome(TABLE, compare=both | {"relation": "<"})["outcome"] == "undecided"
+
+
+def test_an_infinite_number_decides_nothing():
+    frame = TABLE.assign(load=[4.0, 6.0, math.inf, 8.0])
+    assert outcome(frame, within=at(where={"label": "b", "seed": 0}, above=1))["outcome"] == "undecided"
+    sides = {"left": at(), "right": at(where={"label": "b", "seed": 0})}
+    assert outcome(frame, compare=sides | {"relation": "<"})["outcome"] == "undecided"
+
+
+# Expected numbers
+
+COLUMNS = "label,n,column,expected,tolerance,kind,source,inputs,answers,reason,statistic,rows\n"
+NUMBERS = """a,,load,5,0,number,Table 1,paper,,,mean,2
+a,12,load,8,1,number,Table 1,assumed,,the table is misprinted,max,2
+,15,p,3/10,,statement,Table 2,paper,x y,,min,2
+b,15,word,x,,companion,ours,assumed,,,,
+"""
+
+
+def read_expected(tmp_path, text):
+    (tmp_path / "fig.expected.csv").write_text(text)
+    return expected_claims(tmp_path / "fig.expected.csv")
+
+
+def test_expected_numbers_are_claims(tmp_path):
+    claims = read_expected(tmp_path, COLUMNS + NUMBERS)
+    frame = TABLE.assign(word=["1/7", "1/7", "x", "x"])
+    entries = check(claims, frame, "paper", "fig")
+    assert [(e["id"], e["outcome"], e["measured"]) for e in entries] == [
+        ("mean load: label = a", "holds", 5),
+        ("max load: label = a, n = 12", "does not hold", 6),
+        ("min p: n = 15", "holds", 0.3),
+        ("word: label = b, n = 15", "undecided", None),
+    ]
+    assert entries[0]["statement"] == "mean load is 5 where label = a"
+    assert entries[1]["reason"] == "the table is misprinted" and entries[1]["tolerance"] == 1
+    assert entries[2]["answers"] == ["x", "y"] and entries[2]["kind"] == "statement"
+    assert expected_claims(tmp_path / "none.expected.csv") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("column,expected\n", "lacks the columns tolerance, kind"),
+        (COLUMNS.replace("label", "n") + NUMBERS, "a column stands twice"),
+        (COLUMNS + "a,12\n", "line 2: wants 12 cells"),
+        (COLUMNS + NUMBERS.replace("load", "", 1), "line 2: column is empty"),
+        (COLUMNS + NUMBERS.replace(",5,", ",,", 1), "line 2: expected is empty"),
+        (COLUMNS + NUMBERS.replace(",5,0,", ",5,x,", 1), "line 2: tolerance wants a number, got 'x'"),
+        (COLUMNS + NUMBERS.replace("mean,2", "mean,two", 1), "line 2: rows wants a whole number, got 'two'"),
+        (
+            COLUMNS + NUMBERS.splitlines()[0] + "\n" + NUMBERS,
+            "line 3: states 'mean load: label = a' a second time",
+        ),
+    ],
+)
+def test_sentences_about_expected_numbers(tmp_path, text, sentence):
+    with pytest.raises(UserError, match="fig.expected.csv: ") as caught:
+        read_expected(tmp_path, text)
+    assert sentence in str(caught.value)
+
+
+def test_expected_numbers_belong_to_the_figure(tmp_path, monkeypatch):
+    """They follow the figure file's claims, are checked anew when edited, and answer the paper's statements."""
+    from gcexp.report import figurefile
+
+    conf = tmp_path / "conf"
+    shutil.copytree(ROOT / "conf", conf)
+    monkeypatch.setenv("GCEXP_CONF", str(conf))
+    path = conf / "figure" / "partial_recovery" / "table4.yaml"
+    before = figurefile.read_figure(path, "paper")
+    header = "scheme,column,expected,tolerance,kind,source,inputs,answers,reason\n"
+    file = path.with_name("table4.expected.csv")
+    file.write_text(header + "naive,messages,1,0,statement,Table 4,assumed,theorem1,\n")
+    after = figurefile.read_figure(path, "paper")
+    assert after.file.claims[-1]["id"] == "messages: scheme = naive"
+    assert after.tracked_claims != before.tracked_claims and after.tracked_table == before.tracked_table
+    file.write_text(file.read_text().replace("theorem1,", "theorm1,"))
+    with pytest.raises(UserError, match="unknown statement 'theorm1'; did you mean 'theorem1'"):
+        figurefile.read_figure(path, "paper")
 
 
 # compare
@@ -278,7 +453,7 @@ def test_value_entry():
 def test_compare(relation, factor, holds):
     sides = {"left": at(), "right": at(where={"label": "b", "seed": 0})}  # 4 and 8
     entry = outcome(TABLE, compare=sides | {"relation": relation, "factor": factor})
-    assert (entry["outcome"] == "reproduced") is holds
+    assert (entry["outcome"] == "holds") is holds
     assert entry["measured"] == {"left": 4.0, "right": 8.0}
     assert entry["expected"] == f"left {relation} {'0.5 * ' if factor != 1 else ''}right"
 
@@ -294,7 +469,7 @@ def test_given_reason_only_where_it_explains():
     assert entry["reason"] == ""
     claim = ABOUT | known | {"paired_ratio": ratio(above=1, seeds=9)}
     (entry,) = check([claim], curves(a=[1.0], b=[2.0]), "p", "t")
-    assert entry["reason"].startswith("undecided: b and a share 1 seeds")
+    assert entry["reason"].startswith("b and a share 1 seeds")
 
 
 def test_show():
@@ -325,6 +500,16 @@ def test_good_claims_pass():
         ("text", r"^file: number 1: wants keys and values, got 'text'$"),
         (GOOD, "^file: number 1: 'id' is missing or no text$"),
         ({k: v for k, v in ABOUT.items() if k != "inputs"} | GOOD, "^file: 'c': 'inputs' is missing"),
+        (ABOUT | {"kind": "companon"} | GOOD, r"unknown kind 'companon'; did you mean 'companion'\?"),
+        (ABOUT | {"kind": "statement"} | GOOD, "a claim of kind statement names under answers"),
+        (ABOUT | {"answers": ["x"]} | GOOD, "a companion is ours and answers no statement"),
+        (
+            ABOUT | {"kind": "number", "answers": "x"} | GOOD,
+            "answers wants a list of statements' ids, got 'x'",
+        ),
+        (ABOUT | {"kind": "number", "answers": ["x", "x"]} | GOOD, "answers names a statement twice"),
+        (ABOUT | {"value": at(expected=4, rows=2)}, r"2 rows want a statistic \(mean, "),
+        (ABOUT | {"value": at(expected=4, rows=0)}, "rows wants at least 1, got 0"),
         (ABOUT | {"source": " "} | GOOD, "'source' is missing"),
         (ABOUT | {"statement": 3} | GOOD, "'statement' is missing"),
         (ABOUT | {"inputs": "asumed"} | GOOD, r"unknown inputs 'asumed'; did you mean 'assumed'\?"),
@@ -368,7 +553,10 @@ def test_good_claims_pass():
             ABOUT | {"paired_ratio": ratio(above=1, of="timeto")},
             r"unknown choice 'timeto'; did you mean 'time_to'\?",
         ),
-        (ABOUT | {"paired_ratio": ratio(above=1, seeds=0)}, "seeds wants at least 1, got 0"),
+        (
+            ABOUT | {"paired_ratio": ratio(above=1, seeds=0)},
+            "seeds wants at least 5, the fewest that decide, got 0",
+        ),
         (ABOUT | {"paired_ratio": ratio(above=1, seeds=2.5)}, "seeds wants whole number, got 2.5"),
         (ABOUT | {"paired_ratio": ratio(above="1")}, "above wants number or nothing, got '1'"),
         (ABOUT | {"paired_ratio": ratio(above=1, numerator="a")}, "numerator and denominator are both 'a'"),
@@ -408,6 +596,7 @@ def test_more_sentences():
         [ABOUT | {"value": at(expected=4, where={"label": "whatever"})}], None
     )  # only the table will tell
     assert INPUTS == ("paper", "assumed", "calibrated")
+    assert KINDS == ("statement", "number", "companion")
 
 
 @pytest.mark.parametrize(
@@ -426,11 +615,14 @@ def test_more_sentences():
             r"2 rows have label = a; say which statistic \(mean, ",
         ),
         ({"value": at(where={}, expected=4)}, "4 rows have the whole table; say which"),
-        ({"value": at("word", expected=4)}, "column 'word' holds text there, as '1/7', not numbers"),
+        (
+            {"value": at("word", where={"label": "b", "seed": 0}, expected=4)},
+            "column 'word' holds text there, as 'x', not numbers",
+        ),
         ({"paired_ratio": ratio(above=1)}, "unknown column 'iteration'"),
         (
             {"paired_ratio": {"of": "value", "y": "load", "numerator": "z", "denominator": "a", "above": 1}},
-            r"unknown label 'z' \(allowed: a, b\)",
+            r"unknown label in the table 'z' \(allowed: a, b\)",
         ),
     ],
 )
@@ -442,7 +634,7 @@ def test_sentences_when_the_table_is_there(predicate, sentence):
 def test_a_predicate_is_one_dataclass_and_one_function():
     from dataclasses import dataclass
 
-    from gcexp.report import claims
+    from gcexp.report import predicates
 
     @dataclass(frozen=True)
     class Rows:
@@ -450,13 +642,14 @@ def test_a_predicate_is_one_dataclass_and_one_function():
 
     try:
 
-        @claims.predicate("rows", Rows)
+        @predicates.predicate("rows", Rows)
         def rows(spec, frame):
-            return claims.Verdict(len(frame) >= spec.at_least, len(frame), spec.at_least)
+            outcome = predicates.HOLDS if len(frame) >= spec.at_least else predicates.FAILS
+            return predicates.Verdict(outcome, len(frame), spec.at_least)
 
         validate([ABOUT | {"rows": {"at_least": 3}}], LABELS)
-        assert outcome(TABLE, rows={"at_least": 3})["outcome"] == "reproduced"
+        assert outcome(TABLE, rows={"at_least": 3})["outcome"] == "holds"
         with pytest.raises(UserError, match="rows: at_least wants whole number, got 'x'"):
             validate([ABOUT | {"rows": {"at_least": "x"}}], LABELS)
     finally:
-        claims._PREDICATES.pop("rows", None)
+        predicates._PREDICATES.pop("rows", None)

@@ -6,20 +6,35 @@ import json
 import pytest
 
 from gcexp.errors import DataError
+from gcexp.report.claims import FIELDS
 from gcexp.report.page import write_report
-from gcexp.report.scorecard import FIELDS, collect, counts, to_markdown, write_json, write_markdown
+from gcexp.report.scorecard import (
+    STATEMENT_FIELDS,
+    answered,
+    claim_counts,
+    collect,
+    parts,
+    statement_counts,
+    summary,
+    to_markdown,
+    write_json,
+    write_markdown,
+)
+from gcexp.report.statements import read_statements
 
 NASTY = "a | b\n<script>alert('x')</script> & *c* [d](javascript:e) $m$"
 
 
-def entry(paper="adaptive", target="fig3", outcome="reproduced", inputs="paper", **more):
+def entry(paper="adaptive", target="fig3", outcome="holds", inputs="paper", **more):
     words = {
         "id": "c",
+        "kind": "companion",
+        "answers": [],
         "source": "Fig. 3",
         "statement": "G-AGC is fastest",
         "measured": {"b / a": 1.25, "c / a": "inf"},
     }
-    rest = {"expected": "> 1", "tolerance": None, "reason": "" if outcome == "reproduced" else "measured 1"}
+    rest = {"expected": "> 1", "tolerance": None, "reason": "" if outcome == "holds" else "measured 1"}
     found = {"paper": paper, "target": target, "outcome": outcome, "inputs": inputs} | words | rest | more
     return {name: found[name] for name in FIELDS}
 
@@ -47,7 +62,7 @@ def test_collect_sorts_by_paper_and_target_and_keeps_claims_in_order(tmp_path):
 
 
 def test_same_bytes(tmp_path):
-    entries = [entry(statement="β ≥ 2"), entry(outcome="not reproduced", inputs="assumed")]
+    entries = [entry(statement="β ≥ 2"), entry(outcome="does not hold", inputs="assumed")]
     for name in "ab":
         write_json(entries, tmp_path / f"{name}.json")
         write_markdown(entries, tmp_path / f"{name}.md")
@@ -70,22 +85,98 @@ def test_damaged_claims(content, tmp_path):
 
 
 def test_counts_and_markdown():
-    entries = [
-        entry(),
-        entry(outcome="not reproduced", inputs="assumed"),
-        entry("soft_bibd", inputs="calibrated"),
+    claims = [
+        entry(kind="number"),
+        entry(outcome="does not hold", inputs="assumed", kind="number"),
+        entry("soft_bibd", inputs="calibrated", kind="number"),
+        entry(outcome="undecided"),
     ]
-    assert counts(entries)["adaptive"]["not reproduced"] == {"paper": 0, "assumed": 1, "calibrated": 0}
-    text = to_markdown(entries)
-    assert "2 of 3 claims are reproduced." in text
-    assert "| adaptive | 2 | 1 | 0 | 0 | 0 | 1 | 0 |\n" in text
-    assert "| all | 3 | 1 | 0 | 1 | 0 | 1 | 0 |\n" in text
+    assert claim_counts(claims, "number")["adaptive"]["does not hold"] == {
+        "paper": 0,
+        "assumed": 1,
+        "calibrated": 0,
+    }
+    text = to_markdown(claims)
+    assert "| adaptive | 2 | 1 | 0 | 0 | 0 | 1 | 0 | 0 | 0 | 0 |\n" in text
+    assert "| all | 3 | 1 | 0 | 1 | 0 | 1 | 0 | 0 | 0 | 0 |\n" in text
+    assert text.index("claims: numbers") < text.index("claims: companions")
     assert "\n## soft\\_bibd\n" in text and "b / a: 1.25, c / a: inf" in text
-    assert to_markdown([]).startswith("# Scorecard\n\n0 of 0 claims")
+    assert summary(claims) == "Beside them 2 of 3 numbers and 0 of 1 companions hold."
+    assert to_markdown([]).startswith("# Scorecard\n") and summary([]) == "No claim is made."
+
+
+HEADER = "id,where,kind,statement,conditions,target,checkable\n"
+STATED = """a,Sec. I,remark,says a,,fig3,yes
+b,Sec. II,remark,says b,,fig3,yes
+c,Sec. III,remark,says c,,fig3,"partly: the number is lost"
+d,Sec. IV,remark,says d,lost,fig3,no
+e,Sec. V,remark,says e,,fig3,"yes, in part"
+f,Sec. VI,remark,says f,,fig3,yes
+g,Sec. VII,remark,says g,,fig3,no: a belief
+"""
+
+
+@pytest.fixture
+def stated(tmp_path):
+    """A paper with seven statements."""
+    (tmp_path / "adaptive.csv").write_text(HEADER + STATED)
+    return tmp_path / "adaptive.csv"
+
+
+def test_a_statement_holds_if_all_its_claims_do(stated):
+    claims = [
+        entry(id="1", kind="statement", answers=["a", "b"]),
+        entry(id="2", kind="statement", answers=["b"], outcome="does not hold", reason="why"),
+        entry(id="3", kind="statement", answers=["b", "e"], outcome="undecided", reason="few seeds"),
+        entry(id="4", kind="statement", answers=["f"], inputs="calibrated"),
+        entry(id="5", kind="statement", answers=["f"]),
+        entry("soft_bibd", kind="companion"),
+    ]
+    found = answered(claims, {"adaptive": read_statements(stated)})
+    assert all(tuple(one) == STATEMENT_FIELDS for one in found)
+    assert {one["id"]: (one["outcome"], one["reason"]) for one in found} == {
+        "a": ("holds", ""),
+        "b": ("does not hold", "why"),
+        "c": ("not checkable", "the number is lost"),
+        "d": ("not checkable", "lost"),
+        "e": ("undecided", "few seeds"),
+        "f": ("calibrated", "the constants were chosen so that it holds"),
+        "g": ("not checkable", "a belief"),
+    }
+    assert found[1]["claims"] == ["fig3: 1", "fig3: 2", "fig3: 3"]
+    assert statement_counts(found)["adaptive"] == {
+        **{"holds": 1, "does not hold": 1, "undecided": 1},
+        **{"calibrated": 1, "not checkable": 3, "unanswered": 0},
+    }
+    assert parts(found + claims) == (found, claims)
+    text = to_markdown(found + claims)
+    assert text.index("### Statements") < text.index("### Claims: statements") < text.index("## soft")
+    assert summary(found + claims).startswith(
+        "adaptive: 1 of 7 statements hold (1 does not hold, 1 undecided, "
+    )
+    (unanswered,) = (
+        one for one in answered([entry()], {"adaptive": read_statements(stated)}) if one["id"] == "a"
+    )
+    assert (unanswered["outcome"], unanswered["claims"]) == ("unanswered", [])
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "id,where\n",
+        HEADER + "a,b\n",
+        HEADER + STATED[: STATED.index("b,")] * 2,
+        HEADER + "a,b,c,d,e,f,maybe\n",
+    ],
+)
+def test_damaged_statements(stated, content):
+    stated.write_text(content)
+    with pytest.raises(DataError, match=r"adaptive\.csv"):
+        read_statements(stated)
 
 
 def test_markdown_escapes():
-    text = to_markdown([entry(statement=NASTY, reason=NASTY, outcome="not reproduced")])
+    text = to_markdown([entry(statement=NASTY, reason=NASTY, outcome="does not hold")])
     row = next(line for line in text.splitlines() if "alert" in line)
     assert (
         "<script" not in text
@@ -93,7 +184,7 @@ def test_markdown_escapes():
         and "\\*c\\* \\[d\\](javascript:e) \\$m\\$" in row
     )
     cells = row.replace("\\|", "").count("|")
-    assert cells == len(FIELDS)  # one bar more than columns; the paper is the heading
+    assert cells == len(FIELDS) - 1  # one bar more than columns; paper and kind are headings
 
 
 class Page(html.parser.HTMLParser):
@@ -121,7 +212,7 @@ def figure(target="adaptive_fig3", title="Expected time", **more):
 
 
 def test_page(tmp_path):
-    entries = [entry(), entry(outcome="not reproduced", reason="measured 1, expected > 1", tolerance="10 %")]
+    entries = [entry(), entry(outcome="does not hold", reason="measured 1, expected > 1", tolerance="10 %")]
     figures = [figure(claims=entries), figure("soft_bibd_fig1"), figure("codes_stability", paper="codes")]
     for name in ("a.html", "b.html"):
         write_report(tmp_path / name, "quick", figures, entries)
@@ -135,7 +226,7 @@ def test_page(tmp_path):
         "data/adaptive_fig3.csv",
     }
     assert not any(link.startswith(("/", "http", "file:")) for link in page.links)
-    assert "1 of 2 claims are reproduced" in text and "measured 1, expected &gt; 1" in text
+    assert "1 of 2 companions hold" in text and "measured 1, expected &gt; 1" in text
     assert "expected &gt; 1 ± 10 %" in text
     assert (
         text.index("Scorecard") < text.index("<img")
@@ -146,7 +237,7 @@ def test_page(tmp_path):
 
 def test_page_escapes(tmp_path):
     bad = entry(
-        statement=NASTY, reason=NASTY, outcome="not reproduced", measured={NASTY: 1.0}, paper="adaptive"
+        statement=NASTY, reason=NASTY, outcome="does not hold", measured={NASTY: 1.0}, paper="adaptive"
     )
     named = {"title": NASTY, "source": NASTY, "png": 'x" onerror="alert(1).png', "pdf": "javascript:alert(1)"}
     write_report(tmp_path / "index.html", NASTY, [figure(**named, claims=[bad])], [bad])
@@ -158,4 +249,4 @@ def test_page_escapes(tmp_path):
 
 def test_page_without_claims(tmp_path):
     write_report(tmp_path / "index.html", "quick", [figure()], [])
-    assert "0 of 0 claims" in (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "No claim is made" in (tmp_path / "index.html").read_text(encoding="utf-8")

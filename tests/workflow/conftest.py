@@ -26,6 +26,7 @@ runs:
 plot: {kind: lines, x: simulated_time_s, y: test_accuracy}
 claims:
   - id: forget_first
+    kind: companion
     source: Sec. 1
     statement: Forget reaches 20 % before CGC
     ordering: {of: time_to, level: 0.2, first: Forget-2, then: CGC}

@@ -27,7 +27,7 @@ def test_products(built):
     assert made["reports/quick/figures/small_three.png"].read_bytes().startswith(b"\x89PNG")
     (claim,) = json.loads((built / "reports/quick/scorecard.json").read_text())
     assert (claim["id"], claim["target"], claim["inputs"]) == ("forget_first", "three", "assumed")
-    assert claim["outcome"] in ("reproduced", "not reproduced")
+    assert claim["outcome"] in ("holds", "does not hold", "undecided")
     page = (built / "reports/quick/index.html").read_text()
     assert "Three runs" in page and "Forget reaches 20 % before CGC" in page
 

@@ -1,4 +1,5 @@
 # What the rules share: every figure file is read and checked here, before the first job.
+import os
 import shlex
 import sys
 
@@ -70,6 +71,11 @@ def prepared(wildcards):
 
 def figures_of(preset):
     return FIGURES.values() if preset == config["preset"] else figurefile.figures(preset)
+
+
+def statement_files(preset):
+    papers = sorted({figure.paper for figure in figures_of(preset)})
+    return [os.path.relpath(path) for path in map(figurefile.statement_file, papers) if path.is_file()]
 
 
 def everything(preset):

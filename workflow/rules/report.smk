@@ -1,7 +1,8 @@
 rule scorecard:
-    # Every claim of every figure, as one list and as a page.
+    # The papers' statements and every claim of every figure, as one list and as a page.
     input:
-        lambda w: [figure.claims for figure in figures_of(w.preset)],
+        claims=lambda w: [figure.claims for figure in figures_of(w.preset)],
+        statements=lambda w: statement_files(w.preset),
     output:
         "reports/{preset}/scorecard.json",
         report("reports/{preset}/scorecard.md", category="scorecard", caption="../report/scorecard.rst"),
@@ -15,7 +16,7 @@ rule scorecard:
     message:
         "scorecard of the {wildcards.preset} preset"
     shell:
-        "gcexp scorecard -i {input} -o {output} 2> {log}"
+        "gcexp scorecard -i {input.claims} -o {output} 2> {log}"
 
 
 rule page:
