@@ -8,21 +8,26 @@ from typing import TYPE_CHECKING
 import matplotlib
 from matplotlib.figure import Figure
 
-from gcexp.figures import bars, clusters, lines, rows, style
+from gcexp.figures import bars, clusters, function, lines, rows, style
 from gcexp.figures.panels import Drawing, Panel, Place
-from gcexp.figures.plots import BarsPlot, ClustersPlot, LinesPlot, PanelsPlot
+from gcexp.figures.plots import BarsPlot, ClustersPlot, FunctionPlot, LinesPlot, PanelsPlot
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_KINDS = {LinesPlot: lines.drawing, BarsPlot: bars.drawing, ClustersPlot: clusters.drawing}
+_KINDS = {
+    LinesPlot: lines.drawing,
+    BarsPlot: bars.drawing,
+    ClustersPlot: clusters.drawing,
+    FunctionPlot: function.drawing,
+}
 _NAMES = 0.3  # share of a figure's width that names of bars may take; with other kinds beside them less
 _NAMES_BESIDE = 0.2
 
 
 def draw(
     frame: pd.DataFrame,
-    plot: LinesPlot | BarsPlot | ClustersPlot | PanelsPlot,
+    plot: LinesPlot | BarsPlot | ClustersPlot | FunctionPlot | PanelsPlot,
     title: str = "",
     note: str = "",
 ) -> Figure:
@@ -32,7 +37,7 @@ def draw(
     ----------
     frame : DataFrame
         The figure's table.
-    plot : LinesPlot, BarsPlot, ClustersPlot or PanelsPlot
+    plot : LinesPlot, BarsPlot, ClustersPlot, FunctionPlot or PanelsPlot
         What the figure file says.
     title, note : str
         Above and below the panels.

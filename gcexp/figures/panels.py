@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-    from gcexp.figures.plots import BarsPlot, LinesPlot
+    from gcexp.figures.plots import BarsPlot, FunctionPlot, LinesPlot
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,9 @@ class Drawing:
     width: str = "wide"
 
 
-def titled(frame: pd.DataFrame, plot: LinesPlot | BarsPlot) -> list[tuple[str, str, pd.DataFrame]]:
+def titled(
+    frame: pd.DataFrame, plot: LinesPlot | BarsPlot | FunctionPlot
+) -> list[tuple[str, str, pd.DataFrame]]:
     """Value, title and rows of each panel.
 
     Raises

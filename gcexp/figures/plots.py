@@ -25,7 +25,7 @@ def _rising(name: str, pair: tuple[float, float] | None) -> None:
     require(pair is None or pair[0] < pair[1], f"{name} wants two rising numbers, got {pair}")
 
 
-def _checked_panels(plot: LinesPlot | BarsPlot) -> None:
+def _checked_panels(plot: LinesPlot | BarsPlot | FunctionPlot) -> None:
     for name in ("panel_titles", "xlabel", "ylabel"):
         given = getattr(plot, name, None)
         each = name == "panel_titles" or isinstance(given, dict)
@@ -208,6 +208,9 @@ class TablePlot:
         Python format of a column's numbers, as ``.3f``; default five digits.
     mean_by : str, optional
         Rows with equal values in this column, such as the seeds of a label, become one row of means.
+    across : mapping
+        ``{column: cells}``: every value of the first column becomes a column, filled from the second; the other columns
+        shown tell the rows apart. So a tidy table, one row per number, is set as a grid.
     once : list of str
         Columns in which a cell that repeats the one above is left empty, as long as the columns before it in this list
         repeat too: groups of rows.
@@ -216,6 +219,7 @@ class TablePlot:
     columns: tuple[str, ...] | None = None
     where: dict = field(default_factory=dict)
     mean_by: str | None = None
+    across: dict = field(default_factory=dict)
     once: tuple[str, ...] = ()
     headers: dict = field(default_factory=dict)
     formats: dict = field(default_factory=dict)
@@ -231,6 +235,10 @@ class TablePlot:
         return (*self.keys, *(self.columns or ()), *self.once, *self.headers, *self.formats)
 
     def __post_init__(self):
+        require(len(self.across) < 2, f"across wants one column and its cells, got {self.across}")
+        require(
+            not self.across or self.columns is not None, "across wants columns, which tell the rows apart"
+        )
         for column, spec in self.formats.items():
             try:
                 format(1.0, spec)
@@ -285,13 +293,48 @@ class ClustersPlot:
 
 
 @dataclass(frozen=True)
+class FunctionPlot:
+    """A drawing of its own: a named function draws each panel's rows onto its axes.
+
+    Parameters
+    ----------
+    function : str
+        Dotted name of a function of axes and rows (a DataFrame).
+    where, title, panel, panel_titles
+        As in `LinesPlot`.
+    height : float
+        Inches of a panel, title included.
+    columns : int
+        Most panels side by side.
+    width : {"wide", "single"}
+        1.5 columns or one.
+    """
+
+    function: str
+    where: dict = field(default_factory=dict)
+    title: str = ""
+    panel: str | None = None
+    panel_titles: Words = None
+    height: float = 2.0
+    columns: int = 1
+    width: Width = "wide"
+
+    def __post_init__(self):
+        _checked_panels(self)
+        module, _, name = self.function.rpartition(".")
+        require(bool(module and name), f"function wants a dotted name, got {self.function!r}")
+        require(self.height > 0, f"height is in inches, > 0, got {self.height:g}")
+        require(self.columns >= 1, f"columns wants at least 1, got {self.columns}")
+
+
+@dataclass(frozen=True)
 class PanelsPlot:
     """Plots of several kinds as panels of one figure; equal names have equal colours in all of them.
 
     Parameters
     ----------
     parts : list of mapping
-        Plots of kind lines, bars or clusters, each with its own rows by `where`.
+        Plots of kind lines, bars, clusters or function, each with its own rows by `where`.
     columns : int, optional
         Panels side by side; by default two or three.
     width : {"wide", "single"}
@@ -303,7 +346,7 @@ class PanelsPlot:
     width: Width = "wide"
 
     @property
-    def plots(self) -> tuple[LinesPlot | BarsPlot | ClustersPlot, ...]:
+    def plots(self) -> tuple[LinesPlot | BarsPlot | ClustersPlot | FunctionPlot, ...]:
         """The parts, filled."""
         return tuple(parse(part, f"parts: number {place}") for place, part in enumerate(self.parts))
 
@@ -330,9 +373,10 @@ KINDS = {
     "bars": BarsPlot,
     "table": TablePlot,
     "clusters": ClustersPlot,
+    "function": FunctionPlot,
     "panels": PanelsPlot,
 }
-PARTS = ("lines", "bars", "clusters")
+PARTS = ("lines", "bars", "clusters", "function")
 
 
 def parse(plot: dict, where: str = "plot"):
@@ -341,7 +385,7 @@ def parse(plot: dict, where: str = "plot"):
     Parameters
     ----------
     plot : mapping
-        ``kind`` (lines, bars, table, clusters or panels) and the fields of `KINDS[kind]`.
+        ``kind`` (lines, bars, table, clusters, function or panels) and the fields of `KINDS[kind]`.
     where : str
         Where it was written, for the sentence.
 

@@ -52,10 +52,12 @@ def cells(frame: pd.DataFrame, plot: TablePlot) -> tuple[list[str], list[list[st
         For a column that the table does not have.
     """
     columns = list(frame.columns) if plot.columns is None else list(plot.columns)
+    frame = rows.chosen(frame, plot.where)
+    for column, values in plot.across.items():
+        frame, columns = _across(frame, columns, column, values)
     for column in (*columns, *plot.headers, *plot.formats, *plot.once):
         if column not in frame.columns:
             raise UserError(unknown("column", column, frame.columns))
-    frame = rows.chosen(frame, plot.where)
     if plot.mean_by is not None:
         rows.known(frame, plot.mean_by)
         frame = frame.groupby(plot.mean_by, sort=False, as_index=False).mean(numeric_only=True)
@@ -66,6 +68,31 @@ def cells(frame: pd.DataFrame, plot: TablePlot) -> tuple[list[str], list[list[st
     body = [list(row) for row in zip(*text, strict=True)]
     once = [columns.index(column) for column in plot.once if column in columns]
     return header, _grouped(body, once), right
+
+
+def _across(frame: pd.DataFrame, keys: list[str], column: str, values: str) -> tuple[pd.DataFrame, list[str]]:
+    """The table with the values of `column` as columns, filled from `values`; `keys` tell its rows apart.
+
+    Raises
+    ------
+    UserError
+        If two numbers would stand in one cell.
+    """
+    rows.known(frame, column, values, *keys)
+    double = frame.duplicated([*keys, column])
+    if double.any():
+        cell_of = ", ".join(f"{key} = {frame.loc[double, key].iloc[0]}" for key in (*keys, column))
+        raise UserError(f"across: two rows have {cell_of}; name another column or choose rows by where")
+    names = frame[column].drop_duplicates()
+    groups = frame.groupby(keys, sort=False, dropna=False)
+    wide = groups.first().index.to_frame(index=False)
+    place = groups.ngroup().to_numpy()
+    for name in names:
+        mine = (frame[column] == name).to_numpy()
+        cells_of = frame[values].iloc[:0].reindex(range(len(wide)))
+        cells_of.iloc[place[mine]] = frame.loc[mine, values].to_numpy()
+        wide[str(name)] = cells_of
+    return wide, [*keys, *map(str, names)]
 
 
 def _grouped(body: list[list[str]], once: list[int]) -> list[list[str]]:

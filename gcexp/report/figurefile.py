@@ -165,7 +165,13 @@ class Figure:
         """What decides the drawing beside the table."""
         style = conf_dir() / "style" / "paper.mplstyle"
         lines = [line for line in style.read_text().splitlines() if line and not line.startswith("#")]
-        return [f"{k}={v}" for k, v in self.file.plot.items()] + [self.file.title, self.note, *lines]
+        drawn_by = [
+            part["function"]
+            for part in (self.file.plot, *self.file.plot.get("parts", ()))
+            if "function" in part
+        ]
+        source = [f"{function}.source={source_hash(function)}" for function in drawn_by]
+        return [f"{k}={v}" for k, v in self.file.plot.items()] + [self.file.title, self.note, *lines, *source]
 
     @property
     def tracked_claims(self) -> list[str]:

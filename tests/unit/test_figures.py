@@ -11,7 +11,7 @@ from matplotlib import pyplot
 from matplotlib.colors import to_rgb
 
 from gcexp.errors import DataError, UserError
-from gcexp.figures import draw, parse, read_table, save, style, write_table
+from gcexp.figures import draw, parse, read_table, save, style, typeset, write_table
 from gcexp.figures.lines import GRID, middle, step
 from gcexp.figures.plots import with_level
 from gcexp.figures.typeset import MOST_ROWS
@@ -519,7 +519,7 @@ def test_long_table_is_cut_in_the_drawing_only():
 @pytest.mark.parametrize(
     ("plot", "sentence"),
     [
-        ({}, r"^plot: wants a kind \(lines, bars, table, clusters, panels\), got \{\}$"),
+        ({}, r"^plot: wants a kind \(lines, bars, table, clusters, function, panels\), got \{\}$"),
         (["lines"], "wants a kind"),
         ({"kind": "line"}, r"unknown kind of plot 'line'; did you mean 'lines'\?"),
         (
@@ -637,3 +637,36 @@ def test_checking_a_plot_needs_no_matplotlib():
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
         == "set()\n"
     )
+
+
+# --- tables across and drawings by a function -----------------------------------------------------------------
+
+
+def test_a_tidy_table_is_set_as_a_grid():
+    frame = pd.DataFrame({"m": [1, 1, 2], "d": [1, 2, 2], "time": [3.0, 2.5, 1.0]})
+    plot = parse({"kind": "table", "columns": ["m"], "across": {"d": "time"}, "formats": {"2": ".1f"}})
+    header, body, right = typeset.cells(frame, plot)
+    assert header == ["m", "1", "2"] and body == [["1", "3", "2.5"], ["2", "–", "1.0"]]
+    assert right == [0, 1, 2]
+    with pytest.raises(UserError, match="two rows have m = 1, d = 1"):
+        typeset.cells(pd.concat([frame, frame[:1]]), plot)
+    with pytest.raises(UserError, match="across wants columns"):
+        parse({"kind": "table", "across": {"d": "time"}})
+
+
+def test_a_drawing_by_a_function():
+    frame = pd.DataFrame({"panel": ["a", "b"], "value": [1, 2]})
+    plot = {"kind": "function", "function": f"{__name__}.mark", "panel": "panel", "columns": 2}
+    figure = draw(frame, plot, "title")
+    assert [axes.texts[0].get_text() for axes in figure.axes] == ["1", "2"]
+    assert [axes.get_title() for axes in figure.axes] == ["a", "b"]
+    with pytest.raises(
+        UserError, match="unknown function in gcexp.figures.style 'plane'; did you mean 'plain'"
+    ):
+        draw(frame, plot | {"function": "gcexp.figures.style.plane"})
+    with pytest.raises(UserError, match="cannot import 'gcexp.figures.nowhere'"):
+        draw(frame, plot | {"function": "gcexp.figures.nowhere.mark"})
+
+
+def mark(axes, rows):
+    axes.text(0, 0, str(rows["value"].iloc[0]))

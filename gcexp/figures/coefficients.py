@@ -1,0 +1,116 @@
+"""A code as a matrix of numbers: one row per message, one column per coordinate of a partition, and how to decode."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from matplotlib.patches import Rectangle
+
+from gcexp.figures import rows, style
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+_HELD = ("#CFE3F3", "#EEF5FA")  # pale, alternating from partition to partition
+_FONT = 7
+
+
+def draw(axes: Axes, frame: pd.DataFrame) -> None:
+    """The rows of one code of `gcexp.analysis.coefficients.table`.
+
+    Shaded are the coordinates of the partitions that a message's worker holds; the lines below are the decoded sums.
+
+    Parameters
+    ----------
+    axes : Axes
+    frame : DataFrame
+        ``what, worker, round, partition, coordinate, silent, fraction``.
+    """
+    rows.known(frame, "what", "worker", "round", "partition", "coordinate", "silent", "fraction")
+    cells = frame[frame["what"] == "coefficient"]
+    messages = list(dict.fromkeys(zip(cells["round"].astype(int), cells["worker"].astype(int), strict=True)))
+    messages.sort()
+    several = len({r for r, _ in messages}) > 1
+    blocks = int(cells["coordinate"].max()) + 1
+    partitions = int(cells["partition"].max()) + 1
+    place = {message: y for y, message in enumerate(messages)}
+    wide = partitions * blocks
+    for _, cell in cells.iterrows():
+        i, u = int(cell["partition"]), int(cell["coordinate"])
+        x, y = i * blocks + u, place[int(cell["round"]), int(cell["worker"])]
+        face = _HELD[i % 2]
+        axes.add_patch(Rectangle((x, y), 1, 1, facecolor=face, edgecolor="white", linewidth=0.8))
+        look = {"color": "0.6"} if cell["fraction"] == "0" else {"weight": "bold"}
+        axes.text(
+            x + 0.5, y + 0.5, written(cell["fraction"]), ha="center", va="center", fontsize=_FONT, **look
+        )
+    for i in range(partitions):
+        axes.text(
+            (i + 0.5) * blocks,
+            -0.85 if blocks > 1 else -0.2,
+            _gradient(i),
+            ha="center",
+            va="bottom",
+            fontsize=_FONT,
+        )
+        for u in range(blocks if blocks > 1 else 0):
+            axes.text(
+                i * blocks + u + 0.5, -0.12, f"({u})", ha="center", va="bottom", fontsize=6, color="0.25"
+            )
+    for (r, worker), y in place.items():
+        name = f"worker {worker}, round {r}" if several else f"worker {worker}"
+        axes.text(-0.15, y + 0.5, name, ha="right", va="center", fontsize=_FONT)
+        if r and not worker:
+            axes.axhline(y, color="0.3", linewidth=0.8)
+    lines = decoded(frame, several)
+    for number, line in enumerate(lines):
+        axes.text(0, len(messages) + 0.45 + 0.62 * number, style.plain(line), ha="left", va="top", fontsize=6)
+    bottom = len(messages) + 0.45 + 0.62 * len(lines)
+    axes.set(xlim=(-2.6 if several else -1.6, max(wide, 4)), ylim=(bottom, -1.6 if blocks > 1 else -0.9))
+    axes.set_axis_off()
+
+
+def decoded(frame: pd.DataFrame, several: bool) -> list[str]:
+    """The sums over partitions as combinations of messages, one text per silent set and coordinate."""
+    weights = frame[(frame["what"] == "weight") & (frame["fraction"] != "0")]
+    blocks = int(weights["coordinate"].max()) + 1
+    lines = []
+    for (silent, u), part in weights.groupby(["silent", "coordinate"], sort=False):
+        terms = [
+            _term(row["fraction"], f"{_message(int(row['worker']), int(row['round']), several)}")
+            for _, row in part.iterrows()
+        ]
+        text = "".join(terms).removeprefix(" + ").replace(" − ", "−", 1 if terms[0].startswith(" − ") else 0)
+        sum_of = f"sum ({int(u)})" if blocks > 1 else "sum"
+        lines.append(f"{'all answer' if silent == 'none' else f'without {silent}'}: {sum_of} = {text}")
+    return lines
+
+
+def written(fraction: str) -> str:
+    """A fraction with a printer's minus sign.
+
+    Examples
+    --------
+    >>> written("-1/2")
+    '−1/2'
+    """
+    return str(fraction).replace("-", "−")
+
+
+def _term(fraction: str, name: str) -> str:
+    sign = " − " if fraction.startswith("-") else " + "
+    size = written(fraction.removeprefix("-"))
+    return sign + ("" if size == "1" else f"{size} ") + name
+
+
+def _message(worker: int, r: int, several: bool) -> str:
+    return f"X{_low(worker)},{_low(r)}" if several else f"f{_low(worker)}"
+
+
+def _gradient(i: int) -> str:
+    return f"g{_low(i)}"
+
+
+def _low(number: int) -> str:
+    return "".join("₀₁₂₃₄₅₆₇₈₉"[int(digit)] for digit in str(number))

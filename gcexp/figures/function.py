@@ -1,0 +1,63 @@
+"""A table drawn by a function of its own, for what no other kind of plot shows."""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from gcexp.errors import UserError, unknown
+from gcexp.figures.panels import Drawing, Panel, Place, titled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from gcexp.figures.plots import FunctionPlot
+
+
+def drawing(frame: pd.DataFrame, plot: FunctionPlot, looks: dict[str, dict]) -> Drawing:
+    """Panels drawn by the function that the plot names.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The rows that are drawn.
+    plot : FunctionPlot
+        What the figure file says.
+    looks : mapping
+        Looks of lines: such a drawing has none of them.
+
+    Raises
+    ------
+    UserError
+        If there is no such function.
+    """
+    draw = located(plot.function)
+
+    def drawn(rows: pd.DataFrame, axes: Axes, place: Place) -> None:
+        draw(axes, rows)
+
+    panels = [Panel(partial(drawn, rows), title) for _, title, rows in titled(frame, plot)]
+    return Drawing(panels, height=lambda inches: plot.height, columns=plot.columns, width=plot.width)
+
+
+def located(name: str) -> Callable:
+    """Function of a dotted name.
+
+    Examples
+    --------
+    >>> located("gcexp.figures.style.axis_label").__name__
+    'axis_label'
+    """
+    module, _, last = name.rpartition(".")
+    try:
+        found = import_module(module)
+    except ImportError as error:
+        raise UserError(f"plot.function: cannot import {module!r} ({error})") from None
+    if not callable(getattr(found, last, None)):
+        public = [name for name in dir(found) if not name.startswith("_")]
+        raise UserError(f"plot.function: {unknown(f'function in {module}', last, public)}")
+    return getattr(found, last)
