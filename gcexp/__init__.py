@@ -1,3 +1,16 @@
 """Gradient coding experiments: codes, waiting rules, delay models and learning tasks on one simulated clock."""
 
 __version__ = "0.1.0"
+__all__ = ["plot", "simulate", "sweep", "train"]
+
+
+def __getattr__(name: str):
+    if name in __all__:  # loaded when used: every job imports this package
+        from gcexp import experiments
+
+        return getattr(experiments, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -124,7 +124,7 @@ def scored(timeline: Timeline, trajectory: Trajectory, label: str, run: str) -> 
 def timing(run: Run, spec: Timings) -> pd.DataFrame:
     """Rows of a run's timeline; see `gcexp.report.columns.Timings`."""
     timeline, config = Timeline.load(run.timeline), run.config
-    frame = pd.DataFrame(_ROWS[spec.rows](timeline, config))
+    frame = timing_rows(timeline, config, spec.rows)
     if spec.exact:
         expected = locate(spec.exact, "timings.exact")
         lengths = frame["iteration"] if "iteration" in frame else frame["iterations"]
@@ -132,6 +132,11 @@ def timing(run: Run, spec: Timings) -> pd.DataFrame:
     frame.insert(0, "label", run.label)
     frame.insert(1, "run", run.id)
     return frame
+
+
+def timing_rows(timeline: Timeline, config: dict, rows: str) -> pd.DataFrame:
+    """What a timeline measures, one row as `gcexp.report.columns.Timings.rows` says."""
+    return pd.DataFrame(_ROWS[rows](timeline, config))
 
 
 def _per_seed(timeline: Timeline, config: dict) -> dict[str, np.ndarray]:

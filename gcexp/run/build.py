@@ -35,6 +35,8 @@ def build(config: dict, key: str) -> Any:
     node = config.get(key)
     if node is None:
         return None
+    if not isinstance(node, dict | list | str | int | float):
+        return node  # built by a person in Python
     if not isinstance(node, dict) or "_target_" not in node:
         raise UserError(f"{key} has no _target_ (the class to build), got {node!r}")
     return _built(node, key, locate(_KINDS[key], key) if key in _KINDS else None)

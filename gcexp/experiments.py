@@ -1,0 +1,379 @@
+"""One's own experiments from Python: `simulate`, `train`, `sweep` give tidy tables, `plot` draws them.
+
+The same composition, checks, draws and bits as the workflow, without its files.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gcexp.errors import UserError, unknown
+from gcexp.run.build import build, build_scheme, refuse_bound
+from gcexp.run.compose import compose
+from gcexp.run.run import seed_range
+from gcexp.run.stages import length_of, simulated
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from gcexp.tasks.training import Trajectory
+    from gcexp.timeline import Timeline
+
+#: Keys that take an object built in Python in place of an option's name.
+OBJECTS = ("code", "wait", "placement", "delay", "task", "optimizer")
+ROWS = ("seeds", "running", "iterations")
+
+
+def simulate(*overrides: str, rows: str = "seeds", **keys: Any) -> pd.DataFrame:
+    """Clock of one scheme under one delay model; nothing is trained.
+
+    Parameters
+    ----------
+    *overrides : str
+        Hydra overrides, as on the command line: ``"code.beta=15"``.
+    rows : {"seeds", "running", "iterations"}
+        One row per seed; per seed and iteration 1, 2, 5, 10, ...; or per seed and iteration.
+    **keys
+        The same as keyword arguments: ``scheme="cgc", n=30, s=5, delay="pareto", iterations=1000, seeds=10``. A
+        dotted key is written ``**{"code.beta": 15}``. `code`, `wait`, `placement` and `delay` also take objects.
+
+    Returns
+    -------
+    DataFrame
+        Every given key as a column, then ``seed`` and the statistics of its clock, times in simulated seconds.
+
+    Raises
+    ------
+    UserError
+        For an unknown key or option, with the nearest match, and for a value outside what the mathematics allows.
+
+    Examples
+    --------
+    >>> import gcexp
+    >>> table = gcexp.simulate(scheme="cgc", n=6, s=2, delay="pareto", iterations=50, seeds=3)
+    >>> table[["scheme", "n", "s", "seed", "iterations"]].to_numpy().tolist()
+    [['cgc', 6, 2, 0, 50], ['cgc', 6, 2, 1, 50], ['cgc', 6, 2, 2, 50]]
+    """
+    point = _point(overrides, keys)
+    return _timed(point, _timeline(point), _rows(rows))
+
+
+def train(*overrides: str, verify: bool = True, progress: bool = True, **keys: Any) -> pd.DataFrame:
+    """Train a task with the coefficients that a scheme decodes, on its clock.
+
+    Parameters
+    ----------
+    *overrides, **keys
+        As in `simulate`; `task` and `optimizer` too are names or objects. The data set is prepared where it is missing.
+    verify : bool
+        Replay the true encode, drop, decode path on kept parameters; what is found stands in ``table.attrs``.
+    progress : bool
+        Show a progress bar, on a terminal only.
+
+    Returns
+    -------
+    DataFrame
+        Every given key as a column, then one row per seed and evaluated iteration: ``seed, iteration,
+        simulated_time_s`` and the task's scores.
+
+    Raises
+    ------
+    UserError
+        As in `simulate`, and for a scheme that is a bound of durations.
+
+    Examples
+    --------
+    >>> import gcexp
+    >>> table = gcexp.train(scheme="frc", n=4, s=1, task="digits_mlp", iterations=3, seeds=1)
+    >>> table["iteration"].tolist(), table.attrs["verification"]["passed"]
+    ([0, 1, 2, 3], True)
+    """
+    point = _point(overrides, keys)
+    refuse_bound(point.config)
+    timeline = _timeline(point)
+    trajectory = _trained(point, timeline, progress)
+    found = _scored(point, timeline, trajectory)
+    if verify:
+        found.attrs["verification"] = _verified(point, timeline, trajectory)
+    return found
+
+
+def sweep(
+    grid: Mapping[str, Sequence[Any]],
+    *overrides: str,
+    jobs: int = 1,
+    rows: str = "seeds",
+    progress: bool = True,
+    **keys: Any,
+) -> pd.DataFrame:
+    """Every combination of some keys: simulated, or trained where a `task` is given.
+
+    Schemes share their draws, and all that are exact share one training per task, optimiser, seeds and iterations.
+
+    Parameters
+    ----------
+    grid : mapping
+        Key to the values it takes, as in ``{"scheme": ["cgc", "frc"], "s": [2, 5]}``.
+    *overrides, rows, **keys
+        As in `simulate`, the same for every point.
+    jobs : int
+        Processes side by side.
+    progress : bool
+        Show a progress bar, on a terminal only.
+
+    Returns
+    -------
+    DataFrame
+        The rows of all points, in the order of the grid, the last key fastest.
+
+    Raises
+    ------
+    UserError
+        Before anything runs, for the first point that does not compose.
+
+    Examples
+    --------
+    >>> import gcexp
+    >>> table = gcexp.sweep(
+    ...     {"scheme": ["cgc", "frc"], "s": [1, 2]}, n=6, delay="pareto", iterations=20, seeds=2
+    ... )
+    >>> table.groupby(["scheme", "s"], sort=False)["mean_iteration_time_s"].count().to_dict()
+    {('cgc', 1): 2, ('cgc', 2): 2, ('frc', 1): 2, ('frc', 2): 2}
+    """
+    import pandas as pd
+
+    if jobs < 1:
+        raise UserError(f"jobs is a number of processes >= 1, got {jobs}")
+    lists = {key: [values] if isinstance(values, str) else list(values) for key, values in grid.items()}
+    if empty := [key for key, values in lists.items() if not values]:
+        raise UserError(f"{empty[0]} is swept over nothing, got []")
+    if twice := sorted(set(lists) & set(keys)):
+        raise UserError(f"{twice[0]} stands both in the grid and beside it; give it once")
+    combined = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
+    points = [_point(overrides, keys | chosen) for chosen in combined]
+    for point in points:  # before anything runs
+        point.check()
+    trains = "task" in keys or "task" in lists or any(text.startswith("task=") for text in overrides)
+    each = _Each(jobs, progress)
+    timelines = each(_timeline, [(point,) for point in points], "timelines")
+    if not trains:
+        chosen_rows = _rows(rows)
+        frames = [_timed(*pair, chosen_rows) for pair in zip(points, timelines, strict=True)]
+    else:
+        for point in points:
+            refuse_bound(point.config)
+        places = [
+            _training(point, timeline, i)
+            for i, (point, timeline) in enumerate(zip(points, timelines, strict=True))
+        ]
+        first = {place: i for i, place in reversed(list(enumerate(places)))}
+        trained = each(_trained, [(points[i], timelines[i], False) for i in first.values()], "trainings")
+        shared = dict(zip(first, trained, strict=True))
+        frames = [
+            _scored(point, timeline, shared[place])
+            for point, timeline, place in zip(points, timelines, places, strict=True)
+        ]
+    return pd.concat(frames, ignore_index=True)
+
+
+def plot(
+    table: pd.DataFrame, x: str | None = None, y: str | None = None, line: str | None = None, **options: Any
+) -> Figure:
+    """Draw a table in the house style.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `simulate`, `train` or `sweep`, or any tidy table.
+    x, y : str, optional
+        Columns. By default scores over the simulated clock; without a clock the mean iteration time over the first
+        number that was swept.
+    line : str, optional
+        Column whose values are the lines; by default every other key that takes several values.
+    **options
+        Further fields of `gcexp.figures.plots.LinesPlot`, and `title` and `note` of the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import gcexp
+    >>> table = gcexp.sweep(
+    ...     {"scheme": ["cgc", "frc"], "s": [1, 2]}, n=6, delay="pareto", iterations=20, seeds=2
+    ... )
+    >>> figure = gcexp.plot(table, x="s")
+    >>> figure.axes[0].get_xlabel()
+    's'
+    """
+    from gcexp.figures import draw
+
+    given = table.attrs.get("keys") or [name for name in table if name not in _MEASURED]
+    varied = [key for key in given if table[key].nunique(dropna=False) > 1]
+    numbers = [key for key in varied if table[key].map(lambda value: isinstance(value, int | float)).all()]
+    if x is None:
+        places = [name for name in ("simulated_time_s", "iteration") if name in table]
+        x = (places or numbers or [None])[0]
+        if x is None:
+            raise UserError(f"give x, a column with numbers (allowed: {', '.join(map(str, table))})")
+    y = y or _score(table)
+    for name in (x, y, *([line] if line else [])):
+        if name not in table:
+            raise UserError(unknown("column", name, table.columns))
+    others = [line] if line else [key for key in varied if key != x]
+    names = table[others].astype(str).agg(", ".join, axis=1) if others else "all"
+    title, note = options.pop("title", ""), options.pop("note", "simulated clock")
+    wanted = {"kind": "lines", "x": x, "y": y, "by": "line"} | options
+    return draw(table.assign(line=names), wanted, title, note)
+
+
+# --- One point ---------------------------------------------------------------------------------------------------
+
+_MEASURED = ("seed", "iteration", "iterations", "simulated_time_s", "mean_iteration_time_s")
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A composed run with the objects that a person gave, and the keys they gave it by."""
+
+    config: dict
+    keys: dict[str, Any]
+
+    def check(self) -> None:
+        """Complain before any work."""
+        length_of(self.config)
+        build_scheme(self.config)
+        build(self.config, "delay")
+
+    def marked(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The frame behind a column for every key."""
+        for place, (key, value) in enumerate(self.keys.items()):
+            if key not in frame:
+                frame.insert(place, key, value)
+        frame.attrs["keys"] = list(self.keys)
+        return frame
+
+
+def _point(overrides: Iterable[str], keys: Mapping[str, Any]) -> _Point:
+    objects, texts = {}, [*overrides]
+    for key, value in keys.items():
+        value = value.item() if hasattr(value, "item") else value  # a number of numpy's
+        if value is None or isinstance(value, str | int | float | list | tuple):
+            texts.append(f"{key}={seed_range(value) if key == 'seeds' else _spelled(value)}")
+        elif key in OBJECTS:
+            objects[key] = value
+        else:
+            raise UserError(
+                f"{key} is a name or a number, got {value!r} (objects are taken for: {', '.join(OBJECTS)})"
+            )
+    shown = dict(text.partition("=")[::2] for text in overrides)
+    shown |= {key: repr(value) if key in objects else value for key, value in keys.items()}
+    return _Point(
+        compose(texts) | objects, {k: v for k, v in shown.items() if k not in ("seeds", "iterations")}
+    )
+
+
+def _spelled(value: Any) -> str:
+    """A value as an override spells it."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _rows(rows: str) -> str:
+    if rows not in ROWS:
+        raise UserError(unknown("rows", rows, ROWS))
+    return rows
+
+
+def _timeline(point: _Point) -> Timeline:
+    return simulated(point.config, length_of(point.config))
+
+
+def _timed(point: _Point, timeline: Timeline, rows: str) -> pd.DataFrame:
+    from gcexp.report.table import timing_rows
+
+    return point.marked(timing_rows(timeline, point.config, rows))
+
+
+def _trained(point: _Point, timeline: Timeline, progress: bool) -> Trajectory:
+    from gcexp.tasks.training import train as run_training
+
+    config = point.config
+    task, optimizer = build(config, "task"), build(config, "optimizer")
+    data, length = _data(task, config["data_dir"]), length_of(config)
+    if (timeline.coefficients == 1).all():  # no clock in it: what every exact scheme shares
+        return run_training(
+            task, optimizer, data, length.seeds, [length.iterations] * len(length.seeds), progress=progress
+        )
+    learned = (timeline.coefficients, timeline.pattern)
+    return run_training(task, optimizer, data, length.seeds, timeline.steps, *learned, progress=progress)
+
+
+def _training(point: _Point, timeline: Timeline, place: int) -> str:
+    """What decides a training: for an exact scheme neither scheme nor clock."""
+    if not (timeline.coefficients == 1).all():
+        return str(place)
+    length = length_of(point.config)
+    return repr([point.config["task"], point.config["optimizer"], length.iterations, length.seeds])
+
+
+def _data(task, folder: str | None):
+    """Data of a task, prepared where they are missing."""
+    from gcexp.data import load, prepare
+    from gcexp.run.stages import PREPARED
+
+    place = PREPARED / f"{task.dataset}.npz"
+    if not place.is_file():
+        import pooch
+
+        place = Path(pooch.os_cache("gcexp")) / place.name
+        if not place.is_file():
+            prepare(task.dataset, place, folder)
+    return load(place)
+
+
+def _scored(point: _Point, timeline: Timeline, trajectory: Trajectory) -> pd.DataFrame:
+    from gcexp.report.table import scored
+
+    return point.marked(scored(timeline, trajectory, "", "").drop(columns=["label", "run"]))
+
+
+def _verified(point: _Point, timeline: Timeline, trajectory: Trajectory) -> dict:
+    from gcexp.run.verification import verify
+
+    task = build(point.config, "task")
+    data = _data(task, point.config["data_dir"])
+    return verify(lambda seed: build_scheme(point.config, seed).code, timeline, trajectory, task, data)
+
+
+def _score(table: pd.DataFrame) -> str:
+    columns = list(table)
+    if (
+        "simulated_time_s" in columns
+        and columns[-1] != "simulated_time_s"
+        and "iteration_time_s" not in columns
+    ):
+        return columns[columns.index("simulated_time_s") + 1]
+    return "iteration_time_s" if "iteration_time_s" in columns else "mean_iteration_time_s"
+
+
+@dataclass(frozen=True)
+class _Each:
+    """Call a function for every list of arguments, some processes side by side, with a progress bar on a terminal."""
+
+    jobs: int
+    progress: bool
+
+    def __call__(self, function: Callable, arguments: list[tuple], what: str) -> list:
+        from joblib import Parallel, delayed
+        from tqdm import tqdm
+
+        calls = (delayed(function)(*each) for each in arguments)
+        results = Parallel(n_jobs=min(self.jobs, len(arguments)), return_as="generator")(calls)
+        return list(tqdm(results, what, len(arguments), disable=None if self.progress else True))
