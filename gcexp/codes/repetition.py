@@ -20,15 +20,19 @@ class FractionalRepetition(Code):
 
     Parameters
     ----------
-    n, d : int
-        Workers and group size, which is the load where k = n.
+    n : int
+        Workers.
+    d : int, optional
+        Group size, which is the load where k = n; default s + 1.
     k : int, optional
         Partitions, a multiple of the n/d groups; default n.
+    s : int, optional
+        Stragglers, for the default of d.
 
     Raises
     ------
     ParameterError
-        Unless 1 <= d <= n, d divides n, and n/d divides k >= 1.
+        Unless d or s is given, 1 <= d <= n, d divides n, and n/d divides k >= 1.
 
     References
     ----------
@@ -50,8 +54,11 @@ class FractionalRepetition(Code):
     examples = ({"n": 6, "d": 2}, {"n": 4, "d": 4}, {"n": 3, "d": 1}, {"n": 6, "d": 3, "k": 8})
 
     @checked
-    def __init__(self, n: int, d: int, k: int | None = None):
+    def __init__(self, n: int, d: int | None = None, k: int | None = None, s: int | None = None):
         k = n if k is None else k
+        if d is None:
+            require(s is not None, "fractional repetition needs d, or s for d = s + 1; got neither")
+            d = s + 1
         require(1 <= d <= n, f"fractional repetition needs 1 <= d <= n, got n={n}, d={d}")
         require(n % d == 0, f"fractional repetition needs d to divide n, got n={n}, d={d}")
         groups = np.arange(n).reshape(-1, d)

@@ -91,6 +91,23 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument(
         "-o", "--output", type=Path, help="folder for the results (default: results/run/<run id>)"
     )
+    run.add_argument(
+        "-m", "--multirun", action="store_true", help="every combination of scheme=cgc,frc s=2,5; one table"
+    )
+    run.add_argument("-j", "--jobs", type=int, default=1, help="with -m: processes side by side (default: 1)")
+    simulated = command("simulate", do_simulate, "the clock of one scheme as a table, without training", True)
+    simulated.add_argument(
+        "--rows",
+        default="seeds",
+        help="seeds, running or iterations: one row for each (default: seeds)",
+    )
+    for added in (run, simulated):
+        added.add_argument(
+            "--format",
+            choices=("text", "csv", "markdown"),
+            default="text",
+            help="of the table (default: text)",
+        )
 
     data = command("data", do_data, "prepare a data set (a rule calls this)")
     data.add_argument("dataset")
@@ -202,8 +219,20 @@ def do_theory(arguments) -> None:
         print(theory.as_json(found) if arguments.json else theory.as_text(found))
 
 
+def do_simulate(arguments) -> None:
+    """Print a clock."""
+    from gcexp.command.multirun import simulated
+
+    print(simulated(arguments.overrides, arguments.rows, arguments.format), end="")
+
+
 def do_run(arguments) -> None:
-    """One run, start to end."""
+    """One run, start to end, or every combination of several."""
+    if arguments.multirun:
+        from gcexp.command.multirun import multirun
+
+        print(multirun(arguments.overrides, arguments.jobs, arguments.format), end="")
+        return
     from gcexp.command.single_run import run
 
     run(arguments.overrides, arguments.output)

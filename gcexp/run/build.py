@@ -36,7 +36,7 @@ def build(config: dict, key: str) -> Any:
     if node is None:
         return None
     if not isinstance(node, dict | list | str | int | float):
-        return node  # built by a person in Python
+        return fitted(locate(_KINDS[key], key), node, key)  # built by a person in Python
     if not isinstance(node, dict) or "_target_" not in node:
         raise UserError(f"{key} has no _target_ (the class to build), got {node!r}")
     return _built(node, key, locate(_KINDS[key], key) if key in _KINDS else None)

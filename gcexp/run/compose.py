@@ -194,3 +194,27 @@ def _resolved(config: dict) -> dict:
         return walk(value, (*inside, key))
 
     return walk(config)
+
+
+def swept(overrides: list[str]) -> tuple[list[str], dict[str, list[str]]]:
+    """Overrides that have one value, and the values of those that have several.
+
+    Examples
+    --------
+    >>> swept(["scheme=cgc,frc", "n=12", "s=range(1,4)"])
+    (['n=12'], {'scheme': ['cgc', 'frc'], 's': ['1', '2', '3']})
+    """
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.errors import HydraException
+
+    try:
+        parsed = OverridesParser.create().parse_overrides(overrides)
+    except HydraException as error:
+        raise UserError(f"not an override: {' '.join(str(error).split())}") from None
+    single, several = [], {}
+    for override, text in zip(parsed, overrides, strict=True):
+        if override.is_sweep_override():
+            several[override.key_or_group] = list(override.sweep_string_iterator())
+        else:
+            single.append(text)
+    return single, several

@@ -1,0 +1,131 @@
+"""Experiments from Python and from the shell: the same bits as the workflow, tidy tables, sentences."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gcexp
+from gcexp.codes import CyclicRepetition
+from gcexp.command.main import main
+from gcexp.delays import Pareto
+from gcexp.errors import UserError
+from gcexp.run.compose import compose
+from gcexp.run.stages import run_timeline
+from gcexp.schemes import Fastest
+
+SMALL = {"n": 6, "s": 2, "delay": "pareto", "iterations": 30, "seeds": 2}
+
+
+def test_the_same_bits_as_a_timeline_of_the_workflow(tmp_path):
+    config = compose(
+        ["scheme=cyclic_partial", "n=6", "s=2", "code.beta=4", "delay=pareto", "iterations=30", "seeds=0-1"]
+    )
+    timeline = run_timeline(config, tmp_path / "clock.npz")
+    found = gcexp.simulate("code.beta=4", scheme="cyclic_partial", rows="iterations", **SMALL)
+    assert (found["iteration_time_s"].to_numpy().reshape(2, 30) == timeline.duration).all()
+    assert (found["simulated_time_s"].to_numpy().reshape(2, 30) == timeline.clock).all()
+    assert set(found["code.beta"]) == {"4"} and set(found["scheme"]) == {"cyclic_partial"}
+
+
+def test_objects_in_place_of_names():
+    named = gcexp.simulate(scheme="cgc", **SMALL)
+    scale = compose(["delay=pareto"])["delay"]
+    law = Pareto(**{key: value for key, value in scale.items() if key != "_target_"})
+    built = gcexp.simulate(
+        code=CyclicRepetition(n=6, s=2), wait=Fastest(s=2), **SMALL | {"delay": law, "seeds": np.int64(2)}
+    )
+    assert (built["mean_iteration_time_s"] == named["mean_iteration_time_s"]).all()
+    assert built["code"].iloc[0].startswith("CyclicRepetition(n=6, s=2")
+
+
+def test_an_object_of_another_kind_is_a_sentence():
+    with pytest.raises(UserError, match="code"):
+        gcexp.simulate(code=Pareto(), **SMALL)
+    with pytest.raises(UserError, match="n is a name or a number"):
+        gcexp.simulate(n=Pareto())
+
+
+def test_a_trained_curve_is_that_of_a_training_alone():
+    both = gcexp.sweep({"scheme": ["cgc", "forget", "frc"]}, task="digits_mlp", **SMALL | {"iterations": 6})
+    assert list(both.columns[:7]) == ["task", "n", "s", "delay", "scheme", "seed", "iteration"]
+    for scheme, rows in both.groupby("scheme"):
+        alone = gcexp.train(scheme=scheme, task="digits_mlp", **SMALL | {"iterations": 6})
+        assert alone.attrs["verification"]["passed"]
+        scores = ["simulated_time_s", "test_accuracy", "test_loss"]
+        assert (rows[scores].to_numpy() == alone[scores].to_numpy()).all()
+
+
+def test_exact_schemes_of_a_sweep_share_one_training(monkeypatch):
+    trained = []
+    original = gcexp.experiments._trained
+    monkeypatch.setattr(
+        "gcexp.experiments._trained", lambda *a: trained.append(a[0].keys["scheme"]) or original(*a)
+    )
+    gcexp.sweep({"scheme": ["cgc", "frc", "forget"]}, task="digits_mlp", **SMALL | {"iterations": 3})
+    assert trained == ["cgc", "forget"]
+
+
+def test_processes_side_by_side_change_nothing():
+    grid = {"scheme": ["cgc", "forget"], "s": [1, 2]}
+    keys = {key: value for key, value in SMALL.items() if key != "s"}
+    one, two = gcexp.sweep(grid, **keys), gcexp.sweep(grid, jobs=2, **keys)
+    pd.testing.assert_frame_equal(one, two)
+
+
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda: gcexp.simulate(schem="cgc"), "schem"),
+        (lambda: gcexp.simulate(scheme="cgcc"), "did you mean 'cgc'"),
+        (lambda: gcexp.simulate(rows="second"), "did you mean 'seeds'"),
+        (lambda: gcexp.train(scheme="lb", task="digits_mlp"), "bound"),
+        (lambda: gcexp.sweep({"s": []}), "swept over nothing"),
+        (lambda: gcexp.sweep({"s": [1]}, s=2), "both in the grid"),
+        (lambda: gcexp.sweep({"s": [1]}, jobs=0), "jobs is a number of processes"),
+        (lambda: gcexp.sweep({"scheme": ["cgc"], "s": [1, 9]}, **SMALL | {"s": 1}), "both in the grid"),
+    ],
+    ids=["key", "option", "rows", "bound", "empty", "twice", "jobs", "grid"],
+)
+def test_mistakes_are_sentences(call, words):
+    with pytest.raises(UserError) as caught:
+        call()
+    assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_sweep_complains_before_it_runs(monkeypatch):
+    monkeypatch.setattr("gcexp.experiments._timeline", lambda *_: pytest.fail("it ran"))
+    with pytest.raises(UserError, match="n=6"):
+        gcexp.sweep({"s": [1, 9]}, scheme="cgc", n=6)
+
+
+def test_plots_have_the_axes_that_were_asked_for():
+    table = gcexp.sweep(
+        {"scheme": ["cgc", "forget"], "s": [1, 2]}, n=6, delay="pareto", iterations=10, seeds=2
+    )
+    axes = gcexp.plot(table).axes[0]
+    assert axes.get_xlabel() == "s" and "time" in axes.get_ylabel()
+    with pytest.raises(UserError, match="unknown column 'tst'"):
+        gcexp.plot(table, y="tst")
+
+
+def test_simulate_from_the_shell(capsys):
+    assert (
+        main(["simulate", "scheme=cgc", "n=6", "s=2", "iterations=20", "seeds=0-1", "--format", "csv"]) == 0
+    )
+    found = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    assert found["seed"].tolist() == [0, 1]
+    assert found["mean_iteration_time_s"].to_numpy() == pytest.approx(
+        gcexp.simulate(scheme="cgc", n=6, s=2, iterations=20, seeds=2)["mean_iteration_time_s"].to_numpy()
+    )
+
+
+def test_a_sweep_from_the_shell(capsys):
+    words = ["scheme=cgc,frc", "s=1,2", "n=6", "task=digits_mlp", "iterations=3", "seeds=0-1"]
+    assert main(["run", "-m", *words, "--format", "csv"]) == 0
+    found = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    assert found[["scheme", "s"]].to_numpy().tolist() == [["cgc", 1], ["cgc", 2], ["frc", 1], ["frc", 2]]
+    assert {"final_test_accuracy", "mean_iteration_time_s", "seeds"} <= set(found)
+    assert main(["run", "scheme=cgc,frc"]) == 2
+    assert "scheme" in capsys.readouterr().err
