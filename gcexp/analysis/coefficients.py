@@ -1,0 +1,187 @@
+"""What the workers of a code send and how it is decoded, coefficient by coefficient: the table behind a code's diagram.
+
+Coefficients of codes that are built from whole numbers and fractions are given exactly, as text beside the number.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+from math import lcm
+
+import numpy as np
+import pandas as pd
+
+from gcexp.codes.adaptive import Adaptive, vandermonde
+from gcexp.codes.base import Code
+from gcexp.codes.comm_efficient import CommunicationEfficient
+from gcexp.codes.composite import DirectSum
+from gcexp.codes.general_v import GeneralCommunicationEfficient
+from gcexp.codes.uncoded import Uncoded
+from gcexp.errors import ParameterError, require, require_known
+
+FAMILIES = {
+    "adaptive": Adaptive,
+    "comm_efficient": CommunicationEfficient,
+    "comm_efficient_general": GeneralCommunicationEfficient,
+    "uncoded": Uncoded,
+}
+MOST_DENOMINATOR = 10_000
+
+
+def exact(x: float) -> Fraction:
+    """The fraction with a small denominator that rounds to `x`.
+
+    Raises
+    ------
+    ParameterError
+        If there is none: the number was computed from something else than small fractions.
+
+    Examples
+    --------
+    >>> str(exact(-1 / 12))
+    '-1/12'
+    """
+    found = Fraction(float(x)).limit_denominator(MOST_DENOMINATOR)
+    require(
+        abs(float(found) - x) <= 1e-13 * max(1.0, abs(x)), f"{x!r} is no fraction with a small denominator"
+    )
+    return found
+
+
+def build(given: dict) -> Code:
+    """A code of a figure file: ``family`` and its parameters, or ``groups``, a list of such.
+
+    ``alphas``, of an adaptive code, are the points of a structured E.
+
+    Examples
+    --------
+    >>> build({"groups": [{"family": "uncoded", "n": 2}, {"family": "uncoded", "n": 1}]}).n
+    3
+    """
+    if "groups" in given:
+        return DirectSum([build(group) for group in given["groups"]])
+    parameters = {key: value for key, value in given.items() if key != "family"}
+    require_known("family", given.get("family"), FAMILIES)
+    alphas = parameters.pop("alphas", None)
+    if alphas is not None:
+        n, d = parameters["n"], parameters["d"]
+        L = parameters.get("rounds") or lcm(*range(1, d + 1))
+        parameters["E"] = vandermonde(n, d, L, alphas)
+    return FAMILIES[given["family"]](**parameters)
+
+
+def table(codes: dict, length: int, shown: dict | None = None) -> pd.DataFrame:
+    """Coefficients, decoding weights and properties of toy codes.
+
+    Parameters
+    ----------
+    codes : mapping
+        Name to a code as in `build`.
+    length : int
+        Numbers in a gradient; of a code whose messages have several coordinates, all are coded alike.
+    shown : mapping, optional
+        Name to sets of silent workers whose decoding weights are listed; default all sets that the code survives.
+
+    Returns
+    -------
+    DataFrame
+        One row per number: ``code, what, worker, round, partition, coordinate, silent, value, fraction``. ``what`` is
+
+        ``coefficient``
+            of coordinate (block) of a partition in a message; only of partitions that the worker holds.
+        ``weight``
+            of a message in the sum of that coordinate over the partitions, without the workers `silent`.
+        ``scalars``
+            that a worker sends where the workers `silent` do not answer.
+        ``survived``
+            most stragglers of which every set is survived.
+        ``sets``, ``decoded``
+            sets of that many stragglers or fewer, and how many of them decode exactly from the rounds they need.
+    """
+    rows = []
+    for name, given in codes.items():
+        rows += _rows(name, build(given), length, None if shown is None else shown.get(name, []))
+    return pd.DataFrame(rows)
+
+
+def _rows(name: str, code: Code, length: int, shown: list | None) -> list[dict]:
+    rows: list[dict] = []
+
+    def add(what: str, value: float, **keys) -> None:
+        blank = dict.fromkeys(("worker", "round", "partition", "coordinate", "silent"))
+        number = {"value": float(value), "fraction": str(exact(value))}
+        rows.append({"code": name, "what": what} | blank | keys | number)
+
+    held, B = code.assignment, code.encoding.toarray()
+    for row, (worker, r) in enumerate(zip(code.owner, code.rank, strict=True)):
+        for i in np.flatnonzero(held[worker]):
+            for u in range(code.blocks):
+                place = {"worker": int(worker), "round": int(r), "partition": int(i), "coordinate": u}
+                add("coefficient", B[row, i * code.blocks + u], **place)
+    survived, sets, decoded = survival(code)
+    pieces = -(-length // code.blocks)
+    for silent in patterns(code, survived) if shown is None else map(tuple, shown):
+        heard = rounds_heard(code, silent)
+        decoding = code.decode(heard[None])
+        text = words(silent)
+        for u in range(code.blocks):
+            for row in np.flatnonzero(code.received(heard[None])[0]):
+                place = {"worker": int(code.owner[row]), "round": int(code.rank[row]), "coordinate": u}
+                add("weight", decoding.weights[0, u, row], **place, silent=text)
+        add("scalars", heard.max() * pieces, silent=text)
+    add("survived", survived)
+    add("sets", sets)
+    add("decoded", decoded)
+    return rows
+
+
+def words(silent: tuple[int, ...]) -> str:
+    """A set of workers in words.
+
+    Examples
+    --------
+    >>> words((0, 2)), words(())
+    ('0 2', 'none')
+    """
+    return " ".join(map(str, silent)) or "none"
+
+
+def patterns(code: Code, most: int) -> list[tuple[int, ...]]:
+    """Every set of at most `most` silent workers."""
+    return [silent for s in range(most + 1) for silent in combinations(range(code.n), s)]
+
+
+def rounds_heard(code: Code, silent: tuple[int, ...]) -> np.ndarray:
+    """Fewest rounds, the same for all other workers of a quorum, that decode without the workers `silent`.
+
+    Raises
+    ------
+    ParameterError
+        If some quorum cannot be met without them.
+    """
+    heard = code.messages.copy()
+    heard[list(silent)] = 0
+    for quorum in code.quorums:
+        members = list(quorum.workers)
+        there = int((heard[members] > 0).sum())
+        enough = [r for r, q in quorum.need if q <= there]
+        require(bool(enough), f"{code!r} does not decode without the workers {words(silent)}")
+        heard[members] = np.minimum(heard[members], enough[0])
+    return heard
+
+
+def survival(code: Code) -> tuple[int, int, int]:
+    """Most stragglers of which every set is survived, sets of at most so many, and sets that decode exactly."""
+
+    def decodes(silent: tuple[int, ...]) -> bool:
+        try:
+            return bool((code.decode(rounds_heard(code, silent)[None]).coefficients == 1).all())
+        except ParameterError:
+            return False
+
+    survived = 0
+    while survived + 1 < code.n and all(map(decodes, combinations(range(code.n), survived + 1))):
+        survived += 1
+    sets = patterns(code, survived)
+    return survived, len(sets), sum(map(decodes, sets))
