@@ -17,6 +17,8 @@ STREAMS = {
     "placement": 6,
     "transmission": 7,
     "data": 8,
+    "batches": 9,
+    "augmentation": 10,
 }
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+import tarfile
+import zlib
 from pathlib import Path
 
 from gcexp.data.checksum import verify
 from gcexp.data.sources import RawFile, Source
 from gcexp.errors import DataError
-from gcexp.files import writable
+from gcexp.files import writable, written
 
 #: Environment variable that names a local folder with the raw files.
 DATA_VARIABLE = "GCEXP_DATA"
@@ -45,6 +47,10 @@ def fetch(source: Source, data_dir: str | Path | None = None, raw_dir: Path = RA
     folder, given_by = data_dir, "data_dir"
     if not folder:
         folder, given_by = os.environ.get(DATA_VARIABLE), f"${DATA_VARIABLE}"
+    if folder and source.archive:
+        return _members(source, _archive_in(source, Path(folder).expanduser(), given_by), raw_dir)
+    if source.archive:
+        return _members(source, None, raw_dir)
     if folder:
         return [_from_folder(source, file, Path(folder).expanduser(), given_by) for file in source.files]
     return [_downloaded(file, Path(raw_dir) / source.name / file.name) for file in source.files]
@@ -60,6 +66,62 @@ def _from_folder(source: Source, file: RawFile, folder: Path, given_by: str) -> 
         )
     verify(path, file.sha256, file.size, "replace it with the published file")
     return path
+
+
+def _archive_in(source: Source, folder: Path, given_by: str) -> Path:
+    """The folder of the members, or the archive, in a local folder."""
+    inside = [folder, folder / source.name]
+    inside += [
+        place / folder_name for place in inside for folder_name in ("cifar-10-batches-py",)
+    ]
+    for place in inside:
+        if all(os.path.exists(place / file.name) for file in source.files):
+            return place
+    for place in inside:
+        if os.path.exists(place / source.archive.name):
+            return place / source.archive.name
+    raise DataError(
+        f"{source.archive.name} of {source.name} is not in the local folder given by {given_by}: looked for it and for "
+        f"{source.files[0].name} in {', '.join(map(str, inside))}; put it there, or give no local folder to download it"
+    )
+
+
+def _members(source: Source, found: Path | None, raw_dir: Path) -> list[Path]:
+    """Paths of the members, each verified: where they lie, or unpacked from the archive into `raw_dir`."""
+    if found is not None and found.is_dir():
+        for file in source.files:
+            verify(found / file.name, file.sha256, file.size, "replace it with the published file")
+        return [found / file.name for file in source.files]
+    kept = [Path(raw_dir) / source.name / file.name for file in source.files]
+    if not all(os.path.exists(path) for path in kept):
+        archive = found or _downloaded(source.archive, Path(raw_dir) / source.name / source.archive.name)
+        _unpack(archive, source, kept)
+    for file, path in zip(source.files, kept, strict=True):
+        verify(path, file.sha256, file.size, "delete it and run again to unpack it")
+    return kept
+
+
+def _unpack(archive: Path, source: Source, kept: list[Path]) -> None:
+    """Write the named members, of exactly the expected size, and nothing else that the archive holds."""
+    wanted = {file.name: (file, path) for file, path in zip(source.files, kept, strict=True)}
+    try:
+        with tarfile.open(archive) as tar:
+            for member in tar:
+                file, path = wanted.get(Path(member.name).name, (None, None))
+                if file is None:
+                    continue
+                if not member.isreg() or member.size != file.size:
+                    raise DataError(
+                        f"{archive}: {member.name} should be a file of {file.size} bytes, found {member.size}; "
+                        "replace it with the published file"
+                    )
+                with written(path) as temporary:
+                    temporary.write_bytes(tar.extractfile(member).read())
+                del wanted[file.name]
+    except (OSError, EOFError, tarfile.TarError, zlib.error) as error:
+        raise DataError(f"{archive}: is not a complete tar file ({error})") from error
+    if wanted:
+        raise DataError(f"{archive}: has no {', '.join(wanted)}; replace it with the published file")
 
 
 def _downloaded(file: RawFile, path: Path) -> Path:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import pickle
 import struct
 import zlib
 from pathlib import Path
@@ -72,6 +73,47 @@ def mnist(files: list[Path]) -> dict[str, np.ndarray]:
     if arrays["x_train"].shape[1] != arrays["x_test"].shape[1]:
         raise DataError(f"the images of {files[0]} and {files[2]} have different sizes")
     return arrays
+
+
+class _ArrayUnpickler(pickle.Unpickler):
+    """Reads plain containers and numpy arrays, and calls nothing else that a pickle may name."""
+
+    _ALLOWED = {
+        ("numpy.core.multiarray", "_reconstruct"): np._core.multiarray._reconstruct,
+        ("numpy", "ndarray"): np.ndarray,
+        ("numpy", "dtype"): np.dtype,
+    }
+
+    def find_class(self, module: str, name: str):
+        """The few names that an array needs."""
+        if (module, name) not in self._ALLOWED:
+            raise pickle.UnpicklingError(f"it names {module}.{name}, which no array needs")
+        return self._ALLOWED[module, name]
+
+
+def read_cifar_batch(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Images (N, 3, 32, 32) and labels (N,) of a python batch of CIFAR-10, both uint8.
+
+    Raises
+    ------
+    DataError
+        If the file is no such pickle, or one that would call anything but what arrays need.
+    """
+    try:
+        with open(path, "rb") as file:
+            batch = _ArrayUnpickler(file, encoding="bytes").load()
+        x, y = np.asarray(batch[b"data"], np.uint8), np.asarray(batch[b"labels"], np.uint8)
+        x = x.reshape(len(y), 3, 32, 32)
+    except Exception as error:  # a damaged pickle raises almost anything
+        raise DataError(f"{path}: is not a batch of CIFAR-10 images ({error})") from error
+    return x, y
+
+
+def cifar10(files: list[Path]) -> dict[str, np.ndarray]:
+    """Five training batches and the test batch."""
+    batches = [read_cifar_batch(path) for path in files]
+    x, y = (np.concatenate(parts) for parts in zip(*batches[:-1], strict=True))
+    return {"x_train": x, "y_train": y, "x_test": batches[-1][0], "y_test": batches[-1][1]}
 
 
 def digits(files: list[Path]) -> dict[str, np.ndarray]:

@@ -55,6 +55,9 @@ class Source:
         Labels are 0 to classes - 1; None: y are real targets.
     note : str
         Named on figures where these data stand in for others; empty for a paper's own data.
+    archive : RawFile, optional
+        Tar file that holds the files as members, by name in any folder. Each member is checked, so that a repacked
+        archive serves as well; the archive's own checksum counts for a download.
     """
 
     name: str
@@ -63,6 +66,7 @@ class Source:
     scale: int | None
     classes: int | None
     note: str = ""
+    archive: RawFile | None = None
 
 
 MNIST_MIRRORS = (
@@ -104,6 +108,32 @@ MNIST = Source(
     classes=10,
 )
 
+CIFAR_ARCHIVE = RawFile(
+    "cifar-10-python.tar.gz",
+    170498071,
+    "6d958be074577803d12ecdefd02955f39262c83c16fe9348329d7fe0b5c001ce",
+    ("https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz",),
+)
+
+# Their published md5: c99cafc152244af753f735de768cd75f, d4bba439e000b95fd0a9bffe97cbabec,
+# 54ebc095f3ab1f0389bbae665268c751, 634d18415352ddfa80567beed471001a, 482c414d41f54cd18b22e5b47cb7c3cb,
+# 40351d587109b95175f43aff81a1287e; the sha256 were taken from files with these.
+CIFAR10 = Source(
+    name="cifar10",
+    files=(
+        RawFile("data_batch_1", 31035704, "54636561a3ce25bd3e19253c6b0d8538147b0ae398331ac4a2d86c6d987368cd", ()),
+        RawFile("data_batch_2", 31035320, "766b2cef9fbc745cf056b3152224f7cf77163b330ea9a15f9392beb8b89bc5a8", ()),
+        RawFile("data_batch_3", 31035999, "0f00d98ebfb30b3ec0ad19f9756dc2630b89003e10525f5e148445e82aa6a1f9", ()),
+        RawFile("data_batch_4", 31035696, "3f7bb240661948b8f4d53e36ec720d8306f5668bd0071dcb4e6c947f78e9682b", ()),
+        RawFile("data_batch_5", 31035623, "d91802434d8376bbaeeadf58a737e3a1b12ac839077e931237e0dcd43adcb154", ()),
+        RawFile("test_batch", 31035526, "f53d8d457504f7cff4ea9e021afcf0e0ad8e24a91f3fc42091b8adef61157831", ()),
+    ),
+    read=readers.cifar10,
+    scale=None,
+    classes=10,
+    archive=CIFAR_ARCHIVE,
+)
+
 DIGITS = Source(
     name="digits",
     files=(),
@@ -121,7 +151,7 @@ LINEAR_MIXTURE = Source(
     classes=None,
 )
 
-SOURCES = {source.name: source for source in (MNIST, DIGITS, LINEAR_MIXTURE)}
+SOURCES = {source.name: source for source in (MNIST, DIGITS, LINEAR_MIXTURE, CIFAR10)}
 
 
 def datasets() -> list[str]:
@@ -130,7 +160,7 @@ def datasets() -> list[str]:
     Examples
     --------
     >>> datasets()
-    ['digits', 'linear_mixture', 'mnist']
+    ['cifar10', 'digits', 'linear_mixture', 'mnist']
     """
     return sorted(SOURCES)
 
@@ -147,7 +177,7 @@ def find_source(name: str) -> Source:
     --------
     >>> find_source("minst")
     Traceback (most recent call last):
-    gcexp.errors.UserError: unknown data set 'minst'; did you mean 'mnist'? (allowed: digits, ...)
+    gcexp.errors.UserError: unknown data set 'minst'; did you mean 'mnist'? (allowed: cifar10, ...)
     """
     if name not in SOURCES:
         raise UserError(unknown("data set", name, SOURCES))

@@ -44,15 +44,21 @@ class Task(Protocol):
 
 
 class Problem(Protocol):
-    """A task bound to one seed: training rows shuffled once, partitions are contiguous slices of them.
+    """A task bound to one seed: its N training rows (of an iteration) in order, partitions are contiguous slices.
 
     The loss is a **sum** over samples and g_i, the gradient of partition i, depends on partition i alone. Both are
-    what makes sum_i c_i g_i the gradient of one weighted loss.
+    what makes sum_i c_i g_i the gradient of one weighted loss. The rows are all of the data, shuffled once, or the
+    mini-batch of each iteration.
+
+    A problem whose gradient depends on how the rows are cut, as with batch normalisation, has `partitions`: its number
+    of partitions k, and exact training passes so many coefficients. One that gathers numbers beside the gradient
+    (running statistics) has `statistics`: the method gives them as they are before training, `gradient` then takes
+    such an array as a fourth argument and renews it in place, and `score` takes it as a second one.
 
     Attributes
     ----------
     n_samples : int
-        Training samples N.
+        Training samples N of one iteration.
     """
 
     @property
@@ -91,10 +97,21 @@ class Optimizer(Protocol):
     def check(self, coefficients: np.ndarray) -> None:
         """Raise `ParameterError` unless the rule is meaningful for all rows of coefficients (U, k)."""
 
-    def step(
-        self, parameters: np.ndarray, gradient: np.ndarray, n_samples: int, recovered: int
-    ) -> np.ndarray:
-        """New parameters (l,) from the decoded gradient (l,), N and the number of recovered samples."""
+    def init(self, parameters: np.ndarray) -> dict[str, np.ndarray]:
+        """State before the first update: named arrays, kept in the checkpoint."""
+
+    def update(
+        self,
+        gradient: np.ndarray,
+        state: dict[str, np.ndarray],
+        parameters: np.ndarray,
+        n_samples: int,
+        recovered: int,
+    ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """New parameters (l,) and new state, from the decoded gradient (l,), N and the number of recovered samples.
+
+        Nothing given is changed in place. An iteration that recovered nothing calls no update.
+        """
 
 
 def partition_edges(n_samples: int, k: int) -> np.ndarray:

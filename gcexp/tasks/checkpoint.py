@@ -52,7 +52,7 @@ class Checkpoint:
     def __init__(self, path: Path | str, config: dict, every: float = 15.0):
         self.path, self.config, self.every = Path(path), config, every
         self._stamp = ""
-        self._saved_at = time.monotonic()
+        self._saved_at, self._took = time.monotonic(), 0.0
 
     @contextmanager
     def held(self, *arrays: np.ndarray) -> Iterator[Checkpoint]:
@@ -77,8 +77,8 @@ class Checkpoint:
 
     @property
     def due(self) -> bool:
-        """Whether the last save is long enough ago."""
-        return time.monotonic() - self._saved_at >= self.every
+        """Whether the last save is long enough ago: `every`, and so long that saving takes 2 % of the time at most."""
+        return time.monotonic() - self._saved_at >= max(self.every, 50 * self._took)
 
     def load(self) -> dict[str, np.ndarray] | None:
         """Saved state, or None where there is none that is whole and belongs to this run."""
@@ -96,9 +96,11 @@ class Checkpoint:
 
     def save(self, state: dict[str, np.ndarray]) -> None:
         """Replace the saved state."""
+        started = time.monotonic()
         with written(self.path) as temporary, open(temporary, "wb") as file:
             np.savez(file, stamp=np.array(self._stamp), **state)
         self._saved_at = time.monotonic()
+        self._took = self._saved_at - started
 
 
 def stamp(config: dict, *arrays: np.ndarray) -> str:

@@ -29,8 +29,10 @@ class GradientDescent:
 
     Examples
     --------
-    >>> GradientDescent(learning_rate=0.5).step(np.ones(2), np.array([4.0, 8.0]), n_samples=4, recovered=2)
-    array([0.5, 0. ])
+    >>> rule = GradientDescent(learning_rate=0.5)
+    >>> w = np.ones(2)
+    >>> rule.update(np.array([4.0, 8.0]), rule.init(w), w, n_samples=4, recovered=2)
+    (array([0.5, 0. ]), {})
     """
 
     learning_rate: float = 0.5
@@ -54,9 +56,18 @@ class GradientDescent:
                 f"{other[:1].sum():.6g}; use normalize=total",
             )
 
-    def step(
-        self, parameters: np.ndarray, gradient: np.ndarray, n_samples: int, recovered: int
-    ) -> np.ndarray:
-        """New parameters (l,)."""
+    def init(self, parameters: np.ndarray) -> dict[str, np.ndarray]:
+        """No state."""
+        return {}
+
+    def update(
+        self,
+        gradient: np.ndarray,
+        state: dict[str, np.ndarray],
+        parameters: np.ndarray,
+        n_samples: int,
+        recovered: int,
+    ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """New parameters (l,) and the same state."""
         samples = n_samples if self.normalize == "total" else recovered
-        return parameters - (self.learning_rate / samples) * gradient
+        return parameters - (self.learning_rate / samples) * gradient, state

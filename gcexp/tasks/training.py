@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gcexp.data import Dataset
 
 _SCORE = "score."  # npz names of scores start with this
+_AT, _RULE = "at_", "at_rule."  # and names in a checkpoint of where training stands, and of the optimiser's state
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +127,8 @@ def train(
     together = (coefficients is None) == (pattern is None)
     require(together, "training takes coefficients and pattern together or neither")
     if coefficients is None:
-        coefficients, pattern = np.ones((1, 1)), np.zeros((len(seeds), steps.max()), dtype=np.int64)
+        k = getattr(task, "partitions", None) or 1  # most gradients are the same however the samples are cut
+        coefficients, pattern = np.ones((1, k)), np.zeros((len(seeds), steps.max()), dtype=np.int64)
     require(
         len(pattern) == len(seeds) and pattern.shape[1] >= steps.max(),
         f"training {len(seeds)} seeds for {steps.max()} steps needs as large a pattern, got shape {pattern.shape}",
@@ -142,21 +144,31 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
     grids = [np.union1d(np.arange(0, T, task.evaluate_every), T) for T in steps.tolist()]
     state = checkpoint.load() if checkpoint else None
     if state is None:
-        trajectory, first, start, parameters = None, 0, 0, None
+        trajectory, first, start = None, 0, 0
     else:
-        trajectory = Trajectory.from_arrays(state)
-        first, start, parameters = int(state["at_row"]), int(state["at_step"]), state["at_parameters"]
+        trajectory = Trajectory.from_arrays({name: state[name] for name in state if not name.startswith(_AT)})
+        first, start = int(state["at_row"]), int(state["at_step"])
 
-    def save(row: int, t: int, parameters: np.ndarray) -> None:
+    def save(row: int, t: int) -> None:
         at = {"at_row": np.array(row), "at_step": np.array(t), "at_parameters": parameters}
+        at |= {_RULE + name: array for name, array in rule.items()}
+        at |= {"at_statistics": statistics[0]} if statistics else {}
         checkpoint.save(trajectory.arrays() | at)
 
     done = int(steps[:first].sum()) + start
     with tqdm(total=int(steps.sum()), initial=done, unit="step", disable=None if progress else True) as bar:
         for row in range(first, len(seeds)):
             problem = task.problem(data, int(seeds[row]))
-            if not start:
+            # Running statistics go with every call of a problem that gathers them, and with no other.
+            statistics = (problem.statistics(),) if hasattr(problem, "statistics") else ()
+            if start:
+                parameters, statistics = state["at_parameters"], (state["at_statistics"],) if statistics else ()
+                rule = {
+                    name.removeprefix(_RULE): array for name, array in state.items() if name.startswith(_RULE)
+                }
+            else:
                 parameters = problem.initial()
+                rule = optimizer.init(parameters)
             if trajectory is None:
                 evaluated = np.unique(np.concatenate(grids))
                 trajectory = _blank(seeds, steps, evaluated, task.verify_every, len(parameters))
@@ -164,7 +176,7 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
             score = None  # of the parameters as they are; None after an update
             for t in range(start, int(steps[row]) + 1):
                 if t in columns:
-                    score = score or problem.score(parameters)
+                    score = score or problem.score(parameters, *statistics)
                     for name, value in score.items():
                         blank = np.full((len(seeds), len(trajectory.evaluated)), np.nan)
                         trajectory.scores.setdefault(name, blank)[row, columns[t]] = value
@@ -174,9 +186,11 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
                     trajectory.parameters[row, t // task.verify_every] = parameters
                 c = coefficients[pattern[row, t]]
                 if c.any():
-                    gradient = problem.gradient(parameters, c, t)
+                    gradient = problem.gradient(parameters, c, t, *statistics)
                     recovered = problem.recovered_samples(c)
-                    parameters = optimizer.step(parameters, gradient, problem.n_samples, recovered)
+                    parameters, rule = optimizer.update(
+                        gradient, rule, parameters, problem.n_samples, recovered
+                    )
                     if not np.isfinite(parameters).all():
                         raise ParameterError(
                             f"training diverged: seed {seeds[row]} has parameters that are not finite after "
@@ -187,10 +201,10 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
                     trajectory.skipped[row] += 1
                 bar.update()
                 if checkpoint and checkpoint.due:
-                    save(row, t + 1, parameters)
+                    save(row, t + 1)
             start = 0
             if checkpoint:
-                save(row + 1, 0, parameters)
+                save(row + 1, 0)
     return trajectory
 
 

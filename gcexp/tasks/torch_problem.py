@@ -1,0 +1,242 @@
+"""A learning task from any torch module: its parameters as one flat vector, its gradients as weighted passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch.func import functional_call
+
+from gcexp.errors import require
+from gcexp.seeding import rng
+from gcexp.tasks.base import partition_edges
+from gcexp.tasks.partition_norm import Blocks, by_partition, normalised
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from gcexp.data import Dataset
+
+#: Samples of a test pass. A constant, since sums and so the last bits of a score depend on it.
+_SCORED = 250
+
+
+class TorchProblem:
+    """A torch module, a loss and data of one seed; see `gcexp.tasks.Problem`.
+
+    Parameters
+    ----------
+    make : callable
+        Builds the module. Called with torch's random numbers seeded, so that it starts from the usual initial weights.
+    loss : callable
+        Loss of every sample (N,), from outputs (N, ...) and targets (N,): ``partial(cross_entropy, reduction="none")``.
+    data : Dataset
+    seed : int
+    partitions : int, optional
+        Needed with batch normalisation: k. Every partition is normalised with its own statistics.
+    batch : int, optional
+        Samples of an iteration; left out, all of them. Batches are cut from one permutation of the samples after the
+        other, and none is dropped: one may straddle two permutations.
+    inputs : callable, optional
+        From stored samples (N, ...) as an array, to the tensor that the module takes; default: the samples as they are.
+    augment : callable, optional
+        One stored sample and a random generator to one sample. The generator belongs to the sample in that iteration,
+        so whoever holds it makes the same of it.
+    passes : int
+        Parts of `partitions` computed one after the other and added in this order; more of them need less memory.
+    device : {"auto", "cpu", "cuda"}
+        "auto" is cuda where there is one.
+
+    Notes
+    -----
+    Gradients are computed with the buffers of the module fixed, but for the running statistics of batch normalisation:
+    they are averaged over the partitions of an iteration, and renewed once per iteration.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], nn.Module],
+        loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+        data: Dataset,
+        seed: int,
+        partitions: int | None = None,
+        batch: int | None = None,
+        inputs: Callable[[np.ndarray], torch.Tensor] = torch.from_numpy,
+        augment: Callable[[np.ndarray, np.random.Generator], np.ndarray] | None = None,
+        passes: int = 1,
+        device: str = "auto",
+    ):
+        # Parallelism comes from jobs, and the order of sums from the number of threads.
+        torch.set_num_threads(1)
+        if device == "auto":
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+        if device == "cuda":
+            torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic = False, True
+        self._device, self._loss, self._inputs, self._augment = device, loss, inputs, augment
+        self._seed, self._data, self._passes, self.partitions = seed, data, passes, partitions
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(int(rng(seed, "initial_weights").integers(2**63)))
+            module = make()
+        self._blocks = Blocks()
+        self._module = by_partition(module, self._blocks).to(device)
+        self._names, leaves = zip(*self._module.named_parameters(), strict=True)
+        self._shapes, self._sizes = [p.shape for p in leaves], [p.numel() for p in leaves]
+        self._normalised = normalised(self._module)
+        require(
+            not self._normalised or partitions is not None,
+            "a module with batch normalisation needs the number of partitions: each is normalised by itself",
+        )
+        # Full batches are in the seed's order, like those of every other task.
+        self._batch, self._order = batch, {}
+        if batch is None:
+            self._order[0] = rng(seed, "data_order").permutation(len(data.y_train))
+        else:
+            require(batch >= 1, f"a batch has 1 or more samples, got {batch}")
+
+    @property
+    def n_samples(self) -> int:
+        """Training samples of one iteration."""
+        return len(self._data.y_train) if self._batch is None else self._batch
+
+    def initial(self) -> np.ndarray:
+        """The module's own initial weights, float32."""
+        with torch.no_grad():
+            return torch.cat([p.reshape(-1).float().cpu() for p in self._module.parameters()]).numpy()
+
+    def statistics(self) -> np.ndarray:
+        """Running means and variances of batch normalisation before training: 0 and 1."""
+        parts = [t.reshape(-1).cpu() for m in self._normalised for t in (m.running_mean, m.running_var)]
+        return torch.cat(parts).float().numpy().copy() if parts else np.zeros(0, np.float32)
+
+    def rows(self, iteration: int) -> np.ndarray:
+        """Samples of an iteration in order: partition i is the i-th contiguous slice of them."""
+        if self._batch is None:
+            return self._order[0]
+        N, first = len(self._data.y_train), iteration * self._batch
+        position = np.arange(first, first + self._batch)
+        rows = np.empty(self._batch, dtype=np.int64)
+        for epoch in np.unique(position // N).tolist():
+            if epoch not in self._order:
+                self._order = {epoch: rng(self._seed, "batches", epoch).permutation(N)}
+            inside = position // N == epoch
+            rows[inside] = self._order[epoch][position[inside] % N]
+        return rows
+
+    def gradient(
+        self,
+        parameters: np.ndarray,
+        coefficients: np.ndarray,
+        iteration: int,
+        statistics: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """sum_i c_i g_i; `statistics` are renewed in place."""
+        self._check(len(coefficients))
+        used = np.flatnonzero(coefficients)
+        weights = np.asarray(coefficients, parameters.dtype)
+        total = None
+        for part in np.array_split(used, min(self._passes, max(len(used), 1))):
+            for gradient in self._passed(parameters, [part], weights, iteration):
+                total = gradient if total is None else total.add_(gradient)
+        if statistics is not None:
+            self._renew(statistics)
+        return np.zeros_like(parameters) if total is None else total.cpu().numpy()
+
+    def partition_gradients(self, parameters: np.ndarray, k: int, iteration: int) -> np.ndarray:
+        """Each partition by itself, in float64 throughout."""
+        self._check(k)
+        gradients = np.empty((k, sum(self._sizes)))
+        each = [np.array([i]) for i in range(k)]
+        passed = self._passed(parameters.astype(np.float64), each, np.ones(k), iteration)
+        for i, gradient in enumerate(passed):
+            gradients[i] = gradient.cpu().numpy()
+        self._blocks.gathered.clear()
+        return gradients
+
+    def recovered_samples(self, coefficients: np.ndarray) -> int:
+        """Samples in partitions with a coefficient that is not zero."""
+        sizes = np.diff(partition_edges(self.n_samples, len(coefficients)))
+        return int(sizes[np.asarray(coefficients) != 0].sum())
+
+    @torch.no_grad()
+    def score(self, parameters: np.ndarray, statistics: np.ndarray | None = None) -> dict[str, float]:
+        """Accuracy and mean loss on the test samples, normalised with the running statistics."""
+        x, y = self._data.x_test, self._data.y_test
+        leaves = dict(zip(self._names, self._leaves(parameters), strict=True))
+        if self._normalised:
+            leaves |= self._buffers(self.statistics() if statistics is None else statistics)
+        self._module.eval()
+        right, lost = 0, 0.0
+        for start in range(0, len(y), _SCORED):
+            targets = torch.from_numpy(y[start : start + _SCORED]).to(self._device)
+            output = functional_call(self._module, leaves, (self._tensor(x[start : start + _SCORED]),))
+            right += int((output.argmax(1) == targets).sum())
+            lost += float(self._loss(output, targets).double().sum())
+        return {"test_accuracy": right / len(y), "test_loss": lost / len(y)}
+
+    def _passed(
+        self, parameters: np.ndarray, parts: list[np.ndarray], weights: np.ndarray, iteration: int
+    ) -> Iterator[torch.Tensor]:
+        """Weighted gradient (l,) of each group of partitions, one pass each."""
+        edges, rows = partition_edges(self.n_samples, len(weights)), self.rows(iteration)
+        leaves = self._leaves(parameters)
+        named = dict(zip(self._names, leaves, strict=True))
+        self._module.train()
+        for part in parts:
+            if not len(part):
+                continue
+            sizes = np.diff(edges)[part]
+            chosen = np.concatenate([rows[edges[i] : edges[i + 1]] for i in part])
+            self._blocks.sizes = sizes.tolist()
+            x = self._tensor(self._augmented(chosen, iteration)).to(leaves[0].dtype)
+            targets = torch.from_numpy(self._data.y_train[chosen]).to(self._device)
+            losses = self._loss(functional_call(self._module, named, (x,)), targets)
+            weight = torch.from_numpy(np.repeat(weights[part], sizes)).to(losses)
+            gradients = torch.autograd.grad(weight @ losses, leaves)
+            yield torch.cat([g.reshape(-1) for g in gradients])
+
+    def _augmented(self, chosen: np.ndarray, iteration: int) -> np.ndarray:
+        x = self._data.x_train[chosen]
+        if self._augment is None:
+            return x
+        draws = [rng(self._seed, "augmentation", iteration, sample) for sample in chosen.tolist()]
+        return np.stack([self._augment(one, draw) for one, draw in zip(x, draws, strict=True)])
+
+    def _tensor(self, x: np.ndarray) -> torch.Tensor:
+        return self._inputs(x).to(self._device)
+
+    def _check(self, k: int) -> None:
+        require(
+            self.partitions is None or k == self.partitions,
+            f"this task normalises each of its {self.partitions} partitions by itself, got coefficients of {k}",
+        )
+
+    def _leaves(self, parameters: np.ndarray) -> list[torch.Tensor]:
+        """Parameters as views into one aligned copy of the flat vector."""
+        flat = torch.tensor(parameters, device=self._device)
+        require(len(flat) == sum(self._sizes), f"the module has {sum(self._sizes)} parameters, got {len(flat)}")
+        parts = zip(flat.split(self._sizes), self._shapes, strict=True)
+        return [part.view(shape).detach().requires_grad_() for part, shape in parts]
+
+    def _buffers(self, statistics: np.ndarray) -> dict[str, torch.Tensor]:
+        """Running statistics by the name of their buffer."""
+        sizes = [m.num_features for m in self._normalised for _ in range(2)]
+        parts = iter(torch.tensor(statistics, device=self._device).split(sizes))
+        where = {m: name for name, m in self._module.named_modules()}
+        return {
+            f"{where[m]}.{kind}" if where[m] else kind: next(parts)
+            for m in self._normalised
+            for kind in ("running_mean", "running_var")
+        }
+
+    def _renew(self, statistics: np.ndarray) -> None:
+        """Move running statistics towards the average over the partitions just seen."""
+        at = 0
+        for m in self._normalised:
+            seen = self._blocks.gathered.pop(m, None)
+            for j in range(2):
+                span = slice(at, at := at + m.num_features)
+                if seen:
+                    mean = torch.stack([pair[j] for pair in seen]).mean(0).cpu().numpy()
+                    statistics[span] += np.float32(m.momentum) * (mean - statistics[span])
