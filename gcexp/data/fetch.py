@@ -71,9 +71,7 @@ def _from_folder(source: Source, file: RawFile, folder: Path, given_by: str) -> 
 def _archive_in(source: Source, folder: Path, given_by: str) -> Path:
     """The folder of the members, or the archive, in a local folder."""
     inside = [folder, folder / source.name]
-    inside += [
-        place / folder_name for place in inside for folder_name in ("cifar-10-batches-py",)
-    ]
+    inside += [place / folder_name for place in inside for folder_name in ("cifar-10-batches-py",)]
     for place in inside:
         if all(os.path.exists(place / file.name) for file in source.files):
             return place

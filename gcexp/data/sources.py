@@ -121,12 +121,24 @@ CIFAR_ARCHIVE = RawFile(
 CIFAR10 = Source(
     name="cifar10",
     files=(
-        RawFile("data_batch_1", 31035704, "54636561a3ce25bd3e19253c6b0d8538147b0ae398331ac4a2d86c6d987368cd", ()),
-        RawFile("data_batch_2", 31035320, "766b2cef9fbc745cf056b3152224f7cf77163b330ea9a15f9392beb8b89bc5a8", ()),
-        RawFile("data_batch_3", 31035999, "0f00d98ebfb30b3ec0ad19f9756dc2630b89003e10525f5e148445e82aa6a1f9", ()),
-        RawFile("data_batch_4", 31035696, "3f7bb240661948b8f4d53e36ec720d8306f5668bd0071dcb4e6c947f78e9682b", ()),
-        RawFile("data_batch_5", 31035623, "d91802434d8376bbaeeadf58a737e3a1b12ac839077e931237e0dcd43adcb154", ()),
-        RawFile("test_batch", 31035526, "f53d8d457504f7cff4ea9e021afcf0e0ad8e24a91f3fc42091b8adef61157831", ()),
+        RawFile(
+            "data_batch_1", 31035704, "54636561a3ce25bd3e19253c6b0d8538147b0ae398331ac4a2d86c6d987368cd", ()
+        ),
+        RawFile(
+            "data_batch_2", 31035320, "766b2cef9fbc745cf056b3152224f7cf77163b330ea9a15f9392beb8b89bc5a8", ()
+        ),
+        RawFile(
+            "data_batch_3", 31035999, "0f00d98ebfb30b3ec0ad19f9756dc2630b89003e10525f5e148445e82aa6a1f9", ()
+        ),
+        RawFile(
+            "data_batch_4", 31035696, "3f7bb240661948b8f4d53e36ec720d8306f5668bd0071dcb4e6c947f78e9682b", ()
+        ),
+        RawFile(
+            "data_batch_5", 31035623, "d91802434d8376bbaeeadf58a737e3a1b12ac839077e931237e0dcd43adcb154", ()
+        ),
+        RawFile(
+            "test_batch", 31035526, "f53d8d457504f7cff4ea9e021afcf0e0ad8e24a91f3fc42091b8adef61157831", ()
+        ),
     ),
     read=readers.cifar10,
     scale=None,

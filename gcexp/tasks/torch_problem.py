@@ -215,7 +215,9 @@ class TorchProblem:
     def _leaves(self, parameters: np.ndarray) -> list[torch.Tensor]:
         """Parameters as views into one aligned copy of the flat vector."""
         flat = torch.tensor(parameters, device=self._device)
-        require(len(flat) == sum(self._sizes), f"the module has {sum(self._sizes)} parameters, got {len(flat)}")
+        require(
+            len(flat) == sum(self._sizes), f"the module has {sum(self._sizes)} parameters, got {len(flat)}"
+        )
         parts = zip(flat.split(self._sizes), self._shapes, strict=True)
         return [part.view(shape).detach().requires_grad_() for part, shape in parts]
 

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from gcexp.data import Dataset
 
 _SCORE = "score."  # npz names of scores start with this
-_AT, _RULE = "at_", "at_rule."  # and names in a checkpoint of where training stands, and of the optimiser's state
+_AT, _RULE = (
+    "at_",
+    "at_rule.",
+)  # and names in a checkpoint of where training stands, and of the optimiser's state
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +165,10 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
             # Running statistics go with every call of a problem that gathers them, and with no other.
             statistics = (problem.statistics(),) if hasattr(problem, "statistics") else ()
             if start:
-                parameters, statistics = state["at_parameters"], (state["at_statistics"],) if statistics else ()
+                parameters, statistics = (
+                    state["at_parameters"],
+                    (state["at_statistics"],) if statistics else (),
+                )
                 rule = {
                     name.removeprefix(_RULE): array for name, array in state.items() if name.startswith(_RULE)
                 }

@@ -52,12 +52,12 @@ class Failing(GradientDescent):
     at: int = 0
     wait: float = 0.0
 
-    def step(self, *arguments):
+    def update(self, *arguments):
         taken.append(1)
         if len(taken) == self.at:
             time.sleep(self.wait)
             raise InterruptedError
-        return super().step(*arguments)
+        return super().update(*arguments)
 
 
 taken: list[int] = []

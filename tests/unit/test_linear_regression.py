@@ -155,11 +155,11 @@ def test_a_step_is_on_the_mean_loss():
 class Stopping(GradientDescent):
     """Fails at its seventh step."""
 
-    def step(self, *arguments):
+    def update(self, *arguments):
         object.__setattr__(self, "taken", getattr(self, "taken", 0) + 1)
         if self.taken == 7:
             raise InterruptedError
-        return super().step(*arguments)
+        return super().update(*arguments)
 
 
 def test_a_resumed_training_has_equal_bits(tmp_path):

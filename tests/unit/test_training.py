@@ -220,9 +220,11 @@ def test_task_refuses_other_data():
 
 def test_normalize_total_and_recovered():
     w, g = np.array([1.0, 2.0]), np.array([10.0, -20.0])
-    np.testing.assert_allclose(GradientDescent(0.5).step(w, g, 10, 5), w - 0.5 / 10 * g)
-    np.testing.assert_allclose(GradientDescent(0.5, "recovered").step(w, g, 10, 5), w - 0.5 / 5 * g)
-    assert GradientDescent().step(w.astype(np.float32), g.astype(np.float32), 10, 5).dtype == np.float32
+    np.testing.assert_allclose(GradientDescent(0.5).update(g, {}, w, 10, 5)[0], w - 0.5 / 10 * g)
+    np.testing.assert_allclose(GradientDescent(0.5, "recovered").update(g, {}, w, 10, 5)[0], w - 0.5 / 5 * g)
+    assert (
+        GradientDescent().update(g.astype(np.float32), {}, w.astype(np.float32), 10, 5)[0].dtype == np.float32
+    )
 
 
 def test_normalize_recovered_in_training():

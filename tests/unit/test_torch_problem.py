@@ -1,0 +1,195 @@
+"""Tasks from torch modules: partitions normalised by themselves, batches and augmentation keyed, resumed bit by bit."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+from gcexp.data import Dataset
+from gcexp.errors import ParameterError
+from gcexp.seeding import rng
+from gcexp.tasks import GradientDescent
+from gcexp.tasks.checkpoint import Checkpoint
+from gcexp.tasks.cifar import PARAMETERS, BasicBlock, CifarResNet18, ResNet18, cropped
+from gcexp.tasks.torch_problem import TorchProblem
+from gcexp.tasks.training import train
+
+K, BATCH = 5, 22  # partitions of 5, 5, 4, 4, 4 samples
+
+
+def images() -> Dataset:
+    draw = np.random.default_rng(0)
+    x = draw.integers(0, 256, (130, 3, 8, 8)).astype(np.uint8)
+    y = draw.integers(0, 10, 130)
+    return Dataset("noise", x[:100], y[:100], x[100:], y[100:], "")
+
+
+def network() -> nn.Module:
+    return nn.Sequential(BasicBlock(3, 8, 2), nn.Flatten(), nn.Linear(128, 10))
+
+
+def as_floats(x):
+    return torch.from_numpy(x).float() / 255
+
+
+@dataclass(frozen=True)
+class Task:
+    passes: int = 2
+    batch: int = BATCH
+    dataset: str = "noise"
+    partitions: int = K
+    evaluate_every: int = 3
+    verify_every: int = 2
+
+    def problem(self, data, seed):
+        loss = partial(cross_entropy, reduction="none")
+        return TorchProblem(
+            network, loss, data, seed, K, self.batch, as_floats, cropped, self.passes, device="cpu"
+        )
+
+
+@pytest.mark.parametrize("iteration", [0, 4, 7])
+@pytest.mark.parametrize("passes", [1, 2, 5])
+def test_one_weighted_pass_is_the_sum_of_partitions_computed_one_by_one(passes, iteration):
+    problem = Task(passes).problem(images(), 3)
+    w, c = problem.initial(), np.array([1.0, -2, 0, 0.5, 3])
+    gradients = problem.partition_gradients(w, K, iteration)
+    np.testing.assert_allclose(problem.gradient(w.astype(float), c, iteration), c @ gradients, atol=1e-12)
+    np.testing.assert_allclose(problem.gradient(w, c, iteration), c @ gradients, atol=1e-4)
+
+
+def test_each_partition_is_normalised_as_plain_torch_would_it_alone():
+    problem, data, seed, iteration = Task().problem(images(), 3), images(), 3, 4
+    torch.manual_seed(int(rng(seed, "initial_weights").integers(2**63)))
+    plain = network().double().train()
+    rows, edges = problem.rows(iteration), np.array([0, 5, 10, 14, 18, 22])
+    found = problem.partition_gradients(problem.initial(), K, iteration)
+    for i in range(K):
+        chosen = rows[edges[i] : edges[i + 1]]
+        x = np.stack([cropped(data.x_train[j], rng(seed, "augmentation", iteration, j)) for j in chosen])
+        loss = cross_entropy(
+            plain(as_floats(x).double()), torch.from_numpy(data.y_train[chosen]), reduction="sum"
+        )
+        alone = torch.autograd.grad(loss, list(plain.parameters()))
+        np.testing.assert_allclose(found[i], torch.cat([g.reshape(-1) for g in alone]).numpy(), atol=1e-13)
+
+
+def test_running_statistics_move_towards_the_average_over_partitions():
+    problem, data = Task().problem(images(), 3), images()
+    w, statistics = problem.initial(), problem.statistics()
+    problem.gradient(w, np.ones(K), 0, statistics)
+    torch.manual_seed(int(rng(3, "initial_weights").integers(2**63)))
+    convolution = network()[0].conv1
+    edges, chosen = [0, 5, 10, 14, 18, 22], problem.rows(0)
+    means, variances = [], []
+    for i in range(K):
+        rows = chosen[edges[i] : edges[i + 1]]
+        x = np.stack([cropped(data.x_train[j], rng(3, "augmentation", 0, j)) for j in rows])
+        y = convolution(as_floats(x)).detach()
+        means.append(y.mean((0, 2, 3)))
+        variances.append(y.transpose(0, 1).reshape(8, -1).var(1))
+    np.testing.assert_allclose(statistics[:8], 0.1 * torch.stack(means).mean(0), rtol=1e-5)
+    np.testing.assert_allclose(statistics[8:16], 0.9 + 0.1 * torch.stack(variances).mean(0), rtol=1e-5)
+
+
+def test_statistics_of_the_whole_batch_would_be_another_gradient():
+    """What is guarded against: one pass with the statistics of the batch is not the sum of what workers compute."""
+    whole = TorchProblem(
+        network, partial(cross_entropy, reduction="none"), images(), 3, 1, BATCH, as_floats, cropped
+    )
+    each, w = Task().problem(images(), 3), whole.initial()
+    a, b = whole.gradient(w, np.ones(1), 0), each.gradient(w, np.ones(K), 0)
+    assert np.linalg.norm(a - b) > 0.1 * np.linalg.norm(b)
+
+
+def test_batches_drop_no_sample_and_cross_epochs():
+    problem = Task().problem(images(), 1)
+    seen = np.concatenate([problem.rows(t) for t in range(10)])  # 220 samples: two epochs and 20 of the third
+    for epoch in range(2):
+        assert sorted(seen[100 * epoch : 100 * (epoch + 1)]) == list(range(100))
+    assert len(set(seen[200:])) == 20
+    np.testing.assert_array_equal(
+        problem.rows(4), Task().problem(images(), 1).rows(4)
+    )  # straddles two epochs
+    assert (Task().problem(images(), 2).rows(0) != problem.rows(0)).any()
+
+
+def test_a_sample_is_augmented_in_the_same_way_whoever_holds_it():
+    problem = Task().problem(images(), 0)
+    rows = problem.rows(0)
+    together = problem._augmented(rows, 0)
+    alone = np.concatenate([problem._augmented(rows[j : j + 1], 0) for j in range(len(rows))])
+    np.testing.assert_array_equal(together, alone)
+    assert (problem._augmented(rows, 1) != together).any()
+
+
+def test_crops_shift_by_up_to_four_pixels_and_mirror():
+    image = np.arange(1, 65, dtype=np.uint8).reshape(1, 8, 8)
+    seen = {cropped(image, np.random.default_rng(s)).tobytes() for s in range(3000)}
+    shifted = np.pad(image, ((0, 0), (4, 4), (4, 4)))
+    every = {
+        np.ascontiguousarray(shifted[:, a : a + 8, b : b + 8][..., ::step]).tobytes()
+        for a in range(9)
+        for b in range(9)
+        for step in (1, -1)
+    }
+    assert seen <= every and len(seen) == len(every) == 162
+
+
+def test_a_resumed_training_has_equal_bits(tmp_path):
+    taken = []
+
+    class Stopping(GradientDescent):
+        def update(self, *arguments):
+            taken.append(1)
+            if len(taken) == 11:
+                raise InterruptedError
+            return super().update(*arguments)
+
+    given = (images(), (0, 1), (8, 5))
+    whole = train(Task(), GradientDescent(0.1), *given, progress=False)
+    assert np.isfinite(whole.scores["test_loss"][0, 0])
+    with pytest.raises(InterruptedError):
+        train(
+            Task(),
+            Stopping(0.1),
+            *given,
+            checkpoint=Checkpoint(tmp_path / "c.npz", {}, every=0),
+            progress=False,
+        )
+    resumed = train(
+        Task(), GradientDescent(0.1), *given, checkpoint=Checkpoint(tmp_path / "c.npz", {}), progress=False
+    )
+    for name, values in whole.arrays().items():
+        assert values.tobytes() == resumed.arrays()[name].tobytes(), name
+
+
+def test_scores_use_the_running_statistics():
+    problem = Task().problem(images(), 0)
+    w, moved = problem.initial(), problem.statistics()
+    before = problem.score(w, moved)
+    for t in range(5):
+        problem.gradient(w, np.ones(K), t, moved)
+    assert problem.score(w, moved) != before
+
+
+def test_the_network_has_the_papers_number_of_parameters():
+    assert sum(p.numel() for p in ResNet18().parameters()) == PARAMETERS == 11_173_962
+
+
+def test_another_number_of_classes_or_of_partitions_is_refused():
+    draw = np.random.default_rng(0)
+    x, y = draw.integers(0, 256, (40, 3, 32, 32)).astype(np.uint8), draw.integers(0, 9, 40)
+    nine = Dataset("nine", x, y, x, y, "")
+    with pytest.raises(ParameterError, match="has 11173962 parameters"):
+        CifarResNet18("nine", device="cpu").problem(nine, 0)
+    with pytest.raises(ParameterError, match="each of its 5 partitions by itself, got coefficients of 4"):
+        Task().problem(images(), 0).gradient(np.zeros(1, np.float32), np.ones(4), 0)
+    with pytest.raises(ParameterError, match="needs the number of partitions"):
+        TorchProblem(network, cross_entropy, images(), 0)
+    with pytest.raises(ParameterError, match="task.device"):
+        CifarResNet18("cifar10", device="gpu")
