@@ -9,7 +9,7 @@ import zlib
 from pathlib import Path
 
 from gcexp.data.checksum import verify
-from gcexp.data.sources import RawFile, Source
+from gcexp.data.sources import Archive, RawFile, Source
 from gcexp.errors import DataError
 from gcexp.files import writable, written
 
@@ -47,12 +47,11 @@ def fetch(source: Source, data_dir: str | Path | None = None, raw_dir: Path = RA
     folder, given_by = data_dir, "data_dir"
     if not folder:
         folder, given_by = os.environ.get(DATA_VARIABLE), f"${DATA_VARIABLE}"
-    if folder and source.archive:
-        return _members(source, _archive_in(source, Path(folder).expanduser(), given_by), raw_dir)
+    local = Path(folder).expanduser() if folder else None
     if source.archive:
-        return _members(source, None, raw_dir)
-    if folder:
-        return [_from_folder(source, file, Path(folder).expanduser(), given_by) for file in source.files]
+        return _members(source, source.archive, local, given_by, Path(raw_dir) / source.name)
+    if local:
+        return [_from_folder(source, file, local, given_by) for file in source.files]
     return [_downloaded(file, Path(raw_dir) / source.name / file.name) for file in source.files]
 
 
@@ -68,32 +67,29 @@ def _from_folder(source: Source, file: RawFile, folder: Path, given_by: str) -> 
     return path
 
 
-def _archive_in(source: Source, folder: Path, given_by: str) -> Path:
-    """The folder of the members, or the archive, in a local folder."""
-    inside = [folder, folder / source.name]
-    inside += [place / folder_name for place in inside for folder_name in ("cifar-10-batches-py",)]
-    for place in inside:
-        if all(os.path.exists(place / file.name) for file in source.files):
-            return place
-    for place in inside:
-        if os.path.exists(place / source.archive.name):
-            return place / source.archive.name
-    raise DataError(
-        f"{source.archive.name} of {source.name} is not in the local folder given by {given_by}: looked for it and for "
-        f"{source.files[0].name} in {', '.join(map(str, inside))}; put it there, or give no local folder to download it"
-    )
-
-
-def _members(source: Source, found: Path | None, raw_dir: Path) -> list[Path]:
-    """Paths of the members, each verified: where they lie, or unpacked from the archive into `raw_dir`."""
-    if found is not None and found.is_dir():
-        for file in source.files:
-            verify(found / file.name, file.sha256, file.size, "replace it with the published file")
-        return [found / file.name for file in source.files]
-    kept = [Path(raw_dir) / source.name / file.name for file in source.files]
+def _members(
+    source: Source, archive: Archive, local: Path | None, given_by: str | None, raw: Path
+) -> list[Path]:
+    """The members, each verified: where they lie in the local folder, else unpacked into `raw` from the archive."""
+    names = [file.name for file in source.files]
+    found = None
+    if local:
+        places = [local / source.name, local]
+        places += [place / archive.folder for place in places]
+        for place in places:
+            if all(os.path.exists(place / name) for name in names):
+                for file in source.files:
+                    verify(place / file.name, file.sha256, file.size, "replace it with the published file")
+                return [place / name for name in names]
+        found = next((place / archive.name for place in places if os.path.exists(place / archive.name)), None)
+        if found is None:
+            raise DataError(
+                f"neither {archive.name} nor all of {', '.join(names)} are in the local folder given by {given_by}: "
+                f"looked in {', '.join(map(str, places))}; put them there, or give no local folder to download them"
+            )
+    kept = [raw / name for name in names]
     if not all(os.path.exists(path) for path in kept):
-        archive = found or _downloaded(source.archive, Path(raw_dir) / source.name / source.archive.name)
-        _unpack(archive, source, kept)
+        _unpack(found or _downloaded(archive, raw / archive.name), source, kept)
     for file, path in zip(source.files, kept, strict=True):
         verify(path, file.sha256, file.size, "delete it and run again to unpack it")
     return kept
@@ -115,6 +111,9 @@ def _unpack(archive: Path, source: Source, kept: list[Path]) -> None:
                     )
                 with written(path) as temporary:
                     temporary.write_bytes(tar.extractfile(member).read())
+                    verify(
+                        temporary, file.sha256, file.size, f"its archive {archive} is not the published one"
+                    )
                 del wanted[file.name]
     except (OSError, EOFError, tarfile.TarError, zlib.error) as error:
         raise DataError(f"{archive}: is not a complete tar file ({error})") from error

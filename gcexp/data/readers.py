@@ -80,6 +80,7 @@ class _ArrayUnpickler(pickle.Unpickler):
 
     _ALLOWED = {
         ("numpy.core.multiarray", "_reconstruct"): np._core.multiarray._reconstruct,
+        ("numpy._core.multiarray", "_reconstruct"): np._core.multiarray._reconstruct,
         ("numpy", "ndarray"): np.ndarray,
         ("numpy", "dtype"): np.dtype,
     }

@@ -38,6 +38,22 @@ class RawFile:
 
 
 @dataclass(frozen=True)
+class Archive(RawFile):
+    """A tar file that holds raw files as members, in any folder.
+
+    Each member is checked by itself, so that a repacked archive serves as well; the archive's own size and checksum
+    count for a download.
+
+    Attributes
+    ----------
+    folder : str
+        Name that the members' folder has where the archive was unpacked by hand.
+    """
+
+    folder: str
+
+
+@dataclass(frozen=True)
 class Source:
     """A data set before preparation.
 
@@ -55,9 +71,8 @@ class Source:
         Labels are 0 to classes - 1; None: y are real targets.
     note : str
         Named on figures where these data stand in for others; empty for a paper's own data.
-    archive : RawFile, optional
-        Tar file that holds the files as members, by name in any folder. Each member is checked, so that a repacked
-        archive serves as well; the archive's own checksum counts for a download.
+    archive : Archive, optional
+        Where the files are distributed in one.
     """
 
     name: str
@@ -66,7 +81,7 @@ class Source:
     scale: int | None
     classes: int | None
     note: str = ""
-    archive: RawFile | None = None
+    archive: Archive | None = None
 
 
 MNIST_MIRRORS = (
@@ -108,11 +123,12 @@ MNIST = Source(
     classes=10,
 )
 
-CIFAR_ARCHIVE = RawFile(
+CIFAR_ARCHIVE = Archive(
     "cifar-10-python.tar.gz",
     170498071,
     "6d958be074577803d12ecdefd02955f39262c83c16fe9348329d7fe0b5c001ce",
     ("https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz",),
+    folder="cifar-10-batches-py",
 )
 
 # Their published md5: c99cafc152244af753f735de768cd75f, d4bba439e000b95fd0a9bffe97cbabec,
