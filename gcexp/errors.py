@@ -56,10 +56,14 @@ def unknown(kind: str, given: object, allowed: Iterable[str]) -> str:
     "unknown scheme 'fcr'; did you mean 'frc'? (allowed: cyclic, frc)"
     >>> unknown("scheme", "zzz", ["frc", "cyclic"])
     "unknown scheme 'zzz' (allowed: cyclic, frc)"
+    >>> unknown("key", "code.sead", ["code.n", "code.seed"])
+    "unknown key 'code.sead'; did you mean 'code.seed'? (allowed: code.n, code.seed)"
     """
     names = sorted(map(str, allowed))
-    near = difflib.get_close_matches(str(given), names, n=1, cutoff=0.5)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    group = f"{str(given).rpartition('.')[0]}." if all("." in name for name in names) else ""
+    last = {name.removeprefix(group): name for name in names}  # or code.beta were near to code.seed
+    near = difflib.get_close_matches(str(given).removeprefix(group), last, n=1, cutoff=0.5)
+    hint = f"; did you mean {last[near[0]]!r}?" if near else ""
     ends = itertools.accumulate(len(name) + 2 for name in names)
     shown = [name for name, end in zip(names, ends, strict=True) if end < _MOST_LETTERS]
     more = f", ... {len(names)} in all" if len(shown) < len(names) else ""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from gcexp.run.build import build, build_scheme, locate
-from gcexp.run.compose import _save, _store
+from gcexp.run.cache import remember, remembered
 from gcexp.run.dependencies import _flat, source_hash, tracked
 from gcexp.schema import arguments
 
@@ -38,14 +38,8 @@ def check_call(function: str, given: dict, key: str) -> None:
 
 def _once(checks: Iterable[tuple[list[str], Callable, Any]]) -> None:
     """Run each check whose description did not pass before."""
-    stored = _store()
-    known = set(stored.setdefault("checked", []))
-    before = len(known)
     for description, run, argument in checks:
-        digest = hashlib.sha256(repr(description).encode()).hexdigest()[:16]
-        if digest not in known:
+        digest = f"checked {hashlib.sha256(repr(description).encode()).hexdigest()[:16]}"
+        if not remembered(digest):
             run(argument)
-            known.add(digest)
-    if len(known) > before:
-        stored["checked"] = sorted(known)
-        _save(stored)
+            remember(digest, True)

@@ -1,199 +1,167 @@
 """From overrides to the config of one run.
 
-The only module that imports Hydra. One composition costs 45 ms, so a run is composed once per *group option* (what
-``scheme=X`` sets, what ``delay=Y`` sets), kept on disk, and merged as plain dicts; jobs then import no Hydra at all.
+The only module that imports Hydra and OmegaConf. A composition by Hydra costs 45 ms, so it is made once per *group
+option* (what ``scheme=X`` sets, what ``delay=Y`` sets); OmegaConf puts the values in and resolves. Both the pieces and
+the finished run are kept on disk: a job whose run was planned before imports neither.
 """
 
 from __future__ import annotations
 
-import copy
-import hashlib
 import json
-import os
 import re
-from functools import cache
-from pathlib import Path
 from typing import Any
 
-import yaml
-
 from gcexp.errors import UserError, unknown
-from gcexp.files import written
+from gcexp.run.cache import remember, remembered
 from gcexp.run.options import (
     GROUPS,
-    _extra_searchpath,
-    _listed_searchpath,
-    _Loader,
     conf_dir,
+    extra_searchpath,
+    listed_searchpath,
     option_file,
-    search_dirs,
+    options,
+    read_value,
+    read_yaml,
+    yaml_sentence,
 )
+from gcexp.schema import shown
 
+_SCHEME_SIDE = ("scheme", "code", "wait", "placement")
 _INDEPENDENT = ("delay", "task", "optimizer")
-_INTERPOLATION = re.compile(r"\$\{([\w.]+)\}")
+_RESOLVER = re.compile(r"\$\{[^}]*:")
 
 
 def compose(overrides: list[str]) -> dict:
-    """Resolved config of one run from Hydra overrides such as ``scheme=frc code.d=5 delay=pareto n=30``.
+    """Resolved config of one run from overrides such as ``scheme=frc code.d=5 delay=pareto n=30``.
 
-    Group choices are composed by Hydra, values are set afterwards, interpolations resolved last: the same result as
-    one full Hydra composition (a test compares them).
+    The same result as one full Hydra composition; a test compares them.
 
     Raises
     ------
     UserError
-        For an unknown group option or key, with the nearest match.
+        For an unknown group option or key, with the nearest match, a key given twice, a value that cannot be read.
     """
-    choices, values = {}, {}
+    key = f"run {json.dumps(overrides)}"
+    known = remembered(key)
+    if known is None:
+        known = _composed(overrides)
+        remember(key, known)
+    return known
+
+
+def _composed(overrides: list[str]) -> dict:
+    choices: dict[str, str] = {}
+    values: dict[str, Any] = {}
     for override in overrides:
-        key, equals, value = override.partition("=")
+        key, equals, text = override.partition("=")
         if not equals or not key:
             raise UserError(f"an override is KEY=VALUE, got {override!r}")
+        if key in choices or key in values:
+            first = next(other for other in overrides if other.startswith(f"{key}="))
+            raise UserError(f"{key} is given twice, as {first} and {override}")
         if key in GROUPS:
-            choices[key] = value
+            read_yaml(option_file(key, text))  # a mistake in it is told in our words
+            choices[key] = text
         else:
-            values[key] = _value(override, value)
-    for group, option in choices.items():
-        option_file(group, option)
-    config = _merged(choices)
-    for key, value in values.items():
-        _set(config, key, value)
-    return _resolved(config)
+            values[key] = read_value(override)
+    return _resolved(_of_options(choices), values)
 
 
-def _value(override: str, text: str) -> Any:
-    try:
-        return yaml.load(text, Loader=_Loader) if text else None
-    except yaml.YAMLError as error:
-        problem = getattr(error, "problem", None) or error
-        raise UserError(f"{override!r} has a value that is not valid YAML ({problem})") from None
-
-
-def _merged(choices: dict[str, str]) -> dict:
-    scheme_side = tuple(f"{g}={choices[g]}" for g in ("scheme", "code", "wait", "placement") if g in choices)
-    config = _piece(scheme_side)
+def _of_options(choices: dict[str, str]) -> dict:
+    """What some options set, unresolved: composed one by one where they do not speak of each other."""
+    base = _piece({})
+    config = _piece({group: choices[group] for group in _SCHEME_SIDE if group in choices})
     for group in _INDEPENDENT:
         if group in choices:
-            config[group] = _piece((f"{group}={choices[group]}",))[group]
+            own = _piece({group: choices[group]})
+            if own | {group: base[group]} != base or config[group] != base[group]:
+                return _piece(choices)
+            config[group] = own[group]
     return config
 
 
-def _piece(choices: tuple[str, ...]) -> dict:
-    """One Hydra composition, unresolved, from memory or disk."""
-    key = " ".join(choices)
-    stored = _store()
-    if key not in stored:
-        stored[key] = _hydra(choices)
-        _save(stored)
-    return copy.deepcopy(stored[key])
+def _piece(choices: dict[str, str]) -> dict:
+    """One composition by Hydra, unresolved, from the cache where it was made before."""
+    wanted = [f"{group}={option}" for group, option in choices.items()]
+    key = f"piece {' '.join(wanted)}"
+    known = remembered(key)
+    if known is None:
+        known = _hydra(wanted)
+        remember(key, known)
+    return known
 
 
-def _store() -> dict:
-    """What was composed and checked before, kept on disk as long as no option file changes."""
-    return _stored(_store_file())
-
-
-@cache
-def _stored(file: Path) -> dict:
-    try:
-        stored = json.loads(file.read_text("utf-8"))
-    except (OSError, ValueError):  # absent or damaged: only slow
-        stored = {}
-    return stored if isinstance(stored, dict) else {}
-
-
-def _store_file() -> Path:
-    return _store_file_of(conf_dir(), os.environ.get("GCEXP_SEARCHPATH"))
-
-
-@cache  # a job does not outlive an edit of its options
-def _store_file_of(*_where) -> Path:
-    return Path(".cache").absolute() / f"gcexp-compose-{conf_fingerprint()}.json"
-
-
-def _save(stored: dict) -> None:
-    try:
-        with written(_store_file()) as temporary:
-            temporary.write_text(json.dumps(stored))
-    except UserError:  # a read-only folder: compose again next time
-        pass
-
-
-def _hydra(choices: tuple[str, ...]) -> dict:
+def _hydra(choices: list[str]) -> dict:
     from hydra import compose as hydra_compose
     from hydra import initialize_config_dir
-    from hydra.errors import HydraException
     from omegaconf import OmegaConf
-    from omegaconf.errors import OmegaConfBaseException
+    from yaml import YAMLError
 
-    extra = _extra_searchpath()  # an override replaces the list in run.yaml, so it names both
-    more = [f"hydra.searchpath=[{','.join([*_listed_searchpath(), *extra])}]"] if extra else []
+    extra = extra_searchpath()  # an override replaces the list in run.yaml, so it names both
+    more = [f"hydra.searchpath=[{','.join([*listed_searchpath(), *extra])}]"] if extra else []
     try:
         with initialize_config_dir(str(conf_dir()), version_base="1.3"):
             config = hydra_compose("run", overrides=[*choices, *more])
-    except (HydraException, OmegaConfBaseException) as error:
-        sentence = " ".join(str(error).split())
+    except YAMLError as error:
+        raise UserError(yaml_sentence(error)) from error
+    except Exception as error:  # what an option file may hold is without end, and Hydra says what is wrong
+        sentence = " ".join(str(error).split()) or type(error).__name__
         raise UserError(
             f"{conf_dir().name}: {' '.join(choices) or 'run.yaml'} does not compose: {sentence}"
-        ) from None
+        ) from error
     return OmegaConf.to_container(config, resolve=False)
 
 
-def conf_fingerprint() -> str:
-    """Hash of every option file (figures and presets excepted) and of this module."""
-    digest = hashlib.sha256(Path(__file__).read_bytes())
-    for folder in search_dirs():
-        for path in sorted(folder.rglob("*.yaml")):
-            inside = path.relative_to(folder)
-            if inside.parts[0] not in ("figure", "preset"):
-                digest.update(str(inside).encode() + path.read_bytes())
-    return digest.hexdigest()[:16]
+def _resolved(config: dict, values: dict[str, Any]) -> dict:
+    """`values` put into a composed config, and every ``${key}`` replaced."""
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
+    for key in values:
+        _require_key(config, key)
+    try:
+        merged = OmegaConf.create(config)
+        for key, value in values.items():
+            OmegaConf.update(merged, key, value, merge=True)
+        plain = OmegaConf.to_container(merged, resolve=False)
+        _refuse_resolvers(plain)
+        return OmegaConf.to_container(merged, resolve=True, throw_on_missing=True)
+    except (OmegaConfBaseException, RecursionError) as error:
+        where = str(getattr(error, "full_key", None) or ", ".join(values))
+        raw: Any = config | values
+        for part in where.split("."):
+            raw = raw.get(part, where) if isinstance(raw, dict) else where
+        problem = str(error).partition("\n")[0] if isinstance(error, OmegaConfBaseException) else "a circle"
+        raise UserError(f"{where}: {shown(raw)} cannot be resolved ({problem})") from error
 
 
-def _set(config: dict, key: str, value: Any) -> None:
-    *parents, last = key.split(".")
-    node, seen = config, []
-    for part in [*parents, last]:
-        if not isinstance(node, dict) or part not in node:
-            where = ".".join(seen)
-            names = [".".join([*seen, k]) for k in node if k != "_target_"] if isinstance(node, dict) else []
-            raise UserError(
-                unknown("key", key, names) if names else f"unknown key {key!r}: {where} has no keys"
-            )
-        seen.append(part)
-        if part is not last or len(seen) <= len(parents):
-            node = node[part]
-    node[last] = value
+def _refuse_resolvers(node: Any) -> None:
+    """A run is what its path says: nothing from the environment or from other places enters it."""
+    if isinstance(node, str) and _RESOLVER.search(node):
+        raise UserError(f"interpolation {node!r} is not understood (allowed: ${{key}} or ${{group.key}})")
+    for value in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        _refuse_resolvers(value)
 
 
-def _resolved(config: dict) -> dict:
-    """Replace ``${key}`` by the value of a key of the run."""
+def _require_key(config: dict, key: str) -> None:
+    """Refuse a key that no option has set, with the nearest one, or the options of its group that know it."""
+    node: Any = config
+    parts = key.split(".")
+    for i, part in enumerate(parts):
+        if not isinstance(node, dict):
+            raise UserError(f"unknown key {key!r}: {'.'.join(parts[:i])} has no keys")
+        if part not in node:
+            names = [".".join([*parts[:i], name]) for name in node if name != "_target_"]
+            sentence = unknown("key", key, names if i else {*names, *GROUPS})
+            elsewhere = [] if i != 1 or "did you mean" in sentence else _options_with(parts[0], part)
+            known = f"; {parts[0]}={', '.join(elsewhere)} would know it" if elsewhere else ""
+            raise UserError(sentence + known)
+        node = node[part]
 
-    def walk(node, inside=()):
-        if isinstance(node, dict):
-            return {k: walk(v, inside) for k, v in node.items()}
-        if isinstance(node, list):
-            return [walk(v, inside) for v in node]
-        if not isinstance(node, str) or "${" not in node:
-            return node
-        if found := _INTERPOLATION.fullmatch(node):
-            return named(found[1], inside)
-        text = _INTERPOLATION.sub(lambda found: str(named(found[1], inside)), node)
-        if "${" in text:
-            raise UserError(f"interpolation {node!r} is not understood (allowed: ${{key}} or ${{group.key}})")
-        return text
 
-    def named(key, inside):
-        if key in inside:
-            raise UserError(f"interpolation ${{{key}}} refers to itself")
-        value: Any = config
-        for part in key.split("."):
-            if not isinstance(value, dict) or part not in value:
-                raise UserError(f"interpolation ${{{key}}} names no key of the run")
-            value = value[part]
-        return walk(value, (*inside, key))
-
-    return walk(config)
+def _options_with(group: str, key: str) -> list[str]:
+    """Options of a group that have a key."""
+    return [option for option in options(group) if key in read_yaml(option_file(group, option))]
 
 
 def swept(overrides: list[str]) -> tuple[list[str], dict[str, list[str]]]:

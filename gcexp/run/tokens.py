@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from gcexp.errors import UserError
-from gcexp.run.compose import _value
+from gcexp.run.options import read_value
 
 HOME = {"scheme": "code", "delay": "delay", "task": "task", "optimizer": "optimizer"}
 _SPELLED = re.compile(r"[A-Za-z0-9._\-]+")
@@ -30,7 +30,7 @@ def token(group: str, option: str, values: dict[str, Any]) -> str:
         short = f".{key}" if not dot else rest if home == HOME[group] and "." not in rest else key
         value = values[key]
         text = "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-        read = _value(key, text) if _SPELLED.fullmatch(text) else None
+        read = read_value(f"{key}={text}") if _SPELLED.fullmatch(text) else None
         if not _SPELLED.fullmatch(text) or (type(read), read) != (type(value), value):
             raise UserError(
                 f"{key}={text!r} cannot stand in a file name; write an option file in conf/{group} instead"

@@ -12,47 +12,42 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-import yaml
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import ConfigCompositionException
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
 from gcexp.codes import Code
 from gcexp.errors import ParameterError, UserError
-from gcexp.report import figurefile
 from gcexp.run import compose as compose_module
-from gcexp.run import dependencies as dependencies_module
 from gcexp.run import options as options_module
-from gcexp.run import run as run_module
 from gcexp.run.build import build, build_scheme, is_redrawn
-from gcexp.run.compose import compose, conf_fingerprint
+from gcexp.run.cache import conf_fingerprint
+from gcexp.run.compose import compose
 from gcexp.run.dependencies import VERSIONS, _module_hash, source_hash, tracked
-from gcexp.run.options import GROUPS, _Loader, conf_dir, options, read_yaml
+from gcexp.run.options import GROUPS, conf_dir, options, read_value, read_yaml
 from gcexp.run.tokens import HOME, overrides_of, token
 from gcexp.schema import arguments
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def forget():
-    """What a fresh process knows."""
-    for module in (options_module, compose_module, dependencies_module, run_module, figurefile):
-        for function in vars(module).values():
-            if hasattr(function, "cache_clear"):
-                function.cache_clear()
-
-
 @pytest.fixture(autouse=True)
-def elsewhere(tmp_path, monkeypatch):
+def elsewhere(tmp_path, monkeypatch, forget, composed, request):
     """An empty working folder, the project's conf, nothing remembered."""
     monkeypatch.chdir(tmp_path)
+    if "own_cache" not in request.fixturenames:
+        (tmp_path / ".cache").symlink_to(composed)
     for name in ("GCEXP_CONF", "GCEXP_SEARCHPATH"):
         monkeypatch.delenv(name, raising=False)
-    forget()
-    yield
-    forget()
+
+
+@pytest.fixture
+def own_cache():
+    """Nothing was composed before."""
 
 
 @pytest.fixture
@@ -79,40 +74,15 @@ def same(overrides):
 # --- Composition
 
 
-def test_every_run_of_every_figure_composes_as_in_hydra():
-    runs = [
-        run for preset in figurefile.PRESETS for figure in figurefile.figures(preset) for run in figure.runs
-    ]
-    assert runs
-
-    def shape(run):  # which options are chosen and which keys are set
-        return tuple(o if o.partition("=")[0] in GROUPS else o.partition("=")[0] for o in run.overrides)
-
-    # A composition costs 50 ms: every shape once, and of the runs that differ in values only as many as time allows.
-    first = {shape(run): run for run in reversed(runs)}
-    distinct = {tuple(run.overrides): run for run in [*first.values(), *runs]}
-    for overrides in list(distinct)[: max(len(first), 100)]:
-        ours, theirs = same(overrides)
-        assert ours == theirs, overrides
-
-
-@pytest.mark.parametrize("group", GROUPS)
-def test_every_option_composes_as_in_hydra(group):
-    for option in options(group):
-        ours, theirs = same([f"{group}={option}"])
-        assert ours == theirs, option
-
-
 @pytest.mark.parametrize(
     "overrides",
     [
         [],
-        ["scheme=cgc", "n=7", "s=2"],
-        ["code=uncoded", "wait=decodable"],
+        ["scheme=gc_dc", "n=8", "code.clusters=2", "delay=markov", "delay.p=0.1", "task=mnist_mlp"],
         ["scheme=cgc", "code=fractional_repetition"],  # the more special choice wins, as in Hydra
-        ["scheme=cgc", "wait=decodable", "delay=shifted_exponential", "delay.mean=1e-3"],
-        ["seeds=3", "horizon=.5", "overhead=1.", "data_dir=null"],
-        ["s=null", "wait.q=3", "exact=true"],
+        ["wait=decodable", "delay=shifted_exponential", "delay.mean=1e-3", "seeds=3", "horizon=.5", "n=${s}"],
+        ["s=null", "wait.q=3", "exact=true", "data_dir='7'", "overhead=1."],
+        ["data_dir={a: [1, b.c]}"],
     ],
 )
 def test_composes_as_in_hydra(overrides):
@@ -120,13 +90,35 @@ def test_composes_as_in_hydra(overrides):
     assert ours == theirs
 
 
-@pytest.mark.parametrize(
-    "text",
-    "5 -3 +3 0.5 .5 1. -.5e1 1e-3 1E5 2e+05 true True false null abc a-b a.b 0-1 3-7 T600 '3' [1,2] [a,b]".split(),
-)
-def test_values_are_read_as_hydra_reads_them(text):
-    ours, theirs = same([f"data_dir={text}"])
-    assert ours == theirs
+def test_values_are_read_as_hydra_reads_them():
+    texts = (
+        "5 -3 +3 0.5 .5 1. -.5e1 1e-3 1E5 2e+05 .inf true True null abc a-b a.b 0-1 3-7 T600 [1,2]".split()
+    )
+    parser = OverridesParser.create()
+    for text in texts:
+        hydra = parser.parse_override(f"data_dir={text}").value()
+        assert (read_value(f"data_dir={text}"), text) == (float("inf") if text == ".inf" else hydra, text)
+
+
+def test_options_that_speak_of_each_other_compose_as_in_hydra(own_conf):
+    (own_conf / "scheme" / "held.yaml").write_text(
+        "# @package _global_\ndefaults:\n  - override /wait: decodable\ndelay:\n  persistence: 7\n"
+    )
+    (own_conf / "delay" / "slow.yaml").write_text(
+        "# @package _global_\noverhead: 2.0\ndelay:\n  _target_: x.Y\n  persistence: 3\n"
+    )
+    for overrides in (
+        ["scheme=held"],
+        ["scheme=held", "delay=markov", "delay.p=1"],
+        ["scheme=cgc", "delay=slow"],
+    ):
+        try:
+            wanted = through_hydra(overrides)
+        except ConfigCompositionException:
+            with pytest.raises(UserError, match="does not compose"):
+                compose(overrides)
+        else:
+            assert compose(overrides) == wanted
 
 
 @pytest.mark.parametrize("text", ["1e-3", "1e5", "1.5e-7", "-2E3", "1_0e2", ".5", "5."])
@@ -154,8 +146,17 @@ def test_a_composed_run_may_be_changed_without_harm():
     [
         (["scheme=cgcc"], "unknown scheme 'cgcc'; did you mean 'cgc'?"),
         (["scheme="], "unknown scheme ''"),
+        (["schem=cgc"], "unknown key 'schem'; did you mean 'scheme'?"),
+        (["scheme=../code/uncoded"], "unknown scheme '../code/uncoded'"),
+        (["n=10", "n=20"], "n is given twice, as n=10 and n=20"),
+        (["scheme=frc", "n=3", "scheme=cgc"], "scheme is given twice, as scheme=frc and scheme=cgc"),
         (["delay=parteo"], "unknown delay 'parteo'; did you mean 'pareto'?"),
         (["scheme=cgc", "code.sead=3"], "unknown key 'code.sead'; did you mean 'code.seed'?"),
+        (
+            ["scheme=cgc", "code.beta=3"],
+            "unknown key 'code.beta' (allowed: code.construction, code.n, code.s, code.seed); "
+            "code=cyclic_partial_recovery, cyclic_two_message would know it",
+        ),
         (["iteration=3"], "unknown key 'iteration'; did you mean 'iterations'?"),
         (["code.n.deep=3"], "code.n has no keys"),
         (["n.deep=3"], "n has no keys"),
@@ -169,6 +170,14 @@ def test_a_composed_run_may_be_changed_without_harm():
         (["n=[1"], "n=[1"),
         (["n={"], "n={"),
         (["n=a: b: c"], "n=a: b: c"),
+        (["n=&a [*a]"], "n=&a [*a]"),
+        (["n=!!python/object/apply:os.getcwd []"], "could not determine a constructor"),
+        (["n=!!binary aGk="], "could not determine a constructor"),
+        (["n=" + "[" * 5000], "n=[["),
+        (["n=" + "9" * 5000], "n=999"),
+        (["n=${oc.env:HOME}"], "'${oc.env:HOME}' is not understood"),
+        (["n=${.nope}"], "${.nope}"),
+        (["n=${"], "${"),
     ],
 )
 def test_mistakes_in_overrides_are_sentences(overrides, sentence):
@@ -194,6 +203,43 @@ def test_a_missing_default_is_a_sentence(own_conf):
     )
     with pytest.raises(UserError, match="does not compose.*nope"):
         compose(["scheme=mine"])
+
+
+@pytest.mark.parametrize(
+    "text, sentence",
+    [
+        ("_target_: x.Y\n\tscale: 1\n", "delay/mine.yaml: line 2: not valid YAML"),
+        (
+            "_target_: x.Y\nscale: 1\nscale: 2\n",
+            "delay/mine.yaml: line 3: not valid YAML (key 'scale' stands twice)",
+        ),
+        ("- a\n- b\n", "delay/mine.yaml: expected keys and values, got a list"),
+        ("defaults: 5\n", "delay=mine does not compose: "),
+        ("defaults:\n  - mine\n", "delay=mine does not compose: "),
+        ("only text\n", "delay/mine.yaml: expected keys and values, got a str"),
+        ("_target_: x.Y\nscale: ${\n", "delay=mine does not compose: "),
+        ("_target_: x.Y\nscale: ${nope}\n", "${nope}"),
+    ],
+)
+def test_mistakes_in_option_files_are_sentences(own_conf, text, sentence):
+    (own_conf / "delay" / "mine.yaml").write_text(text)
+    with pytest.raises(UserError) as caught:
+        compose(["delay=mine"])
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 600
+
+
+def test_a_mistake_in_an_option_that_another_names_is_a_sentence(own_conf):
+    (own_conf / "code" / "cyclic_repetition.yaml").write_text("_target_: x.Y\n\tn: 1\n")
+    with pytest.raises(UserError, match=r"code/cyclic_repetition.yaml: line 2: not valid YAML"):
+        compose(["scheme=cgc"])
+
+
+@pytest.mark.parametrize("named", ["/nonexistent", "conf/scheme", "README.md"])
+def test_a_conf_that_is_none_is_refused(named, monkeypatch):
+    monkeypatch.setenv("GCEXP_CONF", named)
+    with pytest.raises(UserError, match=f"GCEXP_CONF names {named}, which holds no run.yaml"):
+        compose([])
 
 
 def test_no_conf_at_all_is_a_sentence(tmp_path, monkeypatch):
@@ -410,7 +456,7 @@ def test_overrides_of_is_the_inverse_of_token(parts):
     assert text == token(group, option, dict(reversed(values.items())))
     first, *rest = overrides_of(group, text)
     assert first == f"{group}={option}"
-    read = {key: yaml.load(value, _Loader) for key, _, value in (o.partition("=") for o in rest)}
+    read = {o.partition("=")[0]: read_value(o) for o in rest}
     # A value that would come back as another one has no spelling.
     assert {k: (type(v), v) for k, v in read.items()} == {k: (type(v), v) for k, v in values.items()}
 
@@ -546,37 +592,46 @@ def test_fingerprint_of_conf(own_conf):
 
 
 def store() -> Path:
-    return Path(".cache") / f"gcexp-compose-{conf_fingerprint()}.json"
+    return Path(".cache") / f"gcexp-{conf_fingerprint()}.txt"
 
 
-def test_the_second_process_imports_no_hydra(monkeypatch):
+def test_a_run_is_composed_once_in_all_processes(own_cache, monkeypatch, forget):
     first = compose(["scheme=cgc", "delay=pareto"])
-    forget()
     monkeypatch.setattr(compose_module, "_hydra", lambda choices: pytest.fail("composed again"))
+    assert compose(["scheme=cgc", "delay=pareto", "n=20"])["code"]["n"] == 20  # from the same pieces
+    monkeypatch.setattr(compose_module, "_resolved", lambda *_: pytest.fail("resolved again"))
+    forget()
     assert compose(["scheme=cgc", "delay=pareto"]) == first
 
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"{", b"null", b"[]", b"3", b'"x"', b"\x00\xff\xfe", b"{}"],
+    [b"", b"{", b"null", b"3\t4", b'"run []"\t{', b"\x00\xff\xfe", b'"run [\\"scheme=cgc\\"]"\t{"n'],
     ids=lambda content: repr(content),
 )
-def test_a_damaged_cache_is_only_slow(content):
+def test_a_damaged_cache_is_only_slow(content, own_cache, forget):
     wanted = compose(["scheme=cgc"])
     store().write_bytes(content)
     forget()
     assert compose(["scheme=cgc"]) == wanted
-    assert json.loads(store().read_text())
     forget()
     assert compose(["scheme=cgc"]) == wanted
+    assert store().read_bytes().startswith(content) and len(store().read_bytes()) > len(content)
 
 
-def test_a_cache_that_cannot_be_written_is_only_slow():
+def test_keys_that_are_numbers_stay_numbers(own_conf, forget):
+    (own_conf / "delay" / "mine.yaml").write_text("_target_: x.Y\nweights: {1: 0.5}\n")
+    assert compose(["delay=mine"])["delay"]["weights"] == {1: 0.5}
+    forget()
+    assert compose(["delay=mine"])["delay"]["weights"] == {1: 0.5}
+
+
+def test_a_cache_that_cannot_be_written_is_only_slow(own_cache):
     Path(".cache").write_text("a file where the folder should be")
     assert compose(["scheme=cgc"])["code"]["n"] == 10
 
 
-def test_an_edited_option_is_seen(own_conf):
+def test_an_edited_option_is_seen(own_conf, forget):
     assert compose(["scheme=frc"])["code"]["d"] == 5
     forget()
     path = own_conf / "code" / "fractional_repetition.yaml"

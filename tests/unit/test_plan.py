@@ -9,10 +9,6 @@ import pytest
 from gcexp.data.sources import find_source
 from gcexp.errors import UserError
 from gcexp.report import figurefile
-from gcexp.run import compose as compose_module
-from gcexp.run import dependencies as dependencies_module
-from gcexp.run import options as options_module
-from gcexp.run import run as run_module
 from gcexp.run.compose import compose
 from gcexp.run.run import run_of_path, seed_list, seed_range
 
@@ -30,32 +26,16 @@ plot: {kind: lines}
 """
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory):
-    """What one test composed serves the others: the cache is named by the content of conf/."""
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture(autouse=True)
-def project(tmp_path, monkeypatch, cache):
+def project(tmp_path, monkeypatch, composed, forget):
     """A copy of conf/ without figures; tests work in its folder."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / ".cache").symlink_to(cache)
+    (tmp_path / ".cache").symlink_to(composed)
     for name in ("GCEXP_CONF", "GCEXP_SEARCHPATH"):
         monkeypatch.delenv(name, raising=False)
     shutil.copytree(ROOT / "conf", tmp_path / "conf", ignore=shutil.ignore_patterns("figure"))
     (tmp_path / "conf" / "figure" / "paper").mkdir(parents=True)
-    forget()
-    yield tmp_path
-    forget()
-
-
-def forget():
-    """What a fresh process knows."""
-    for module in (options_module, compose_module, dependencies_module, run_module, figurefile):
-        for function in vars(module).values():
-            if hasattr(function, "cache_clear"):
-                function.cache_clear()
+    return tmp_path
 
 
 def read(text=SMALL, preset="paper"):
@@ -173,7 +153,7 @@ def check_paths(runs):
 
 
 @pytest.mark.parametrize("preset", figurefile.PRESETS)
-def test_every_path_of_every_figure_spells_its_run(preset, monkeypatch):
+def test_every_path_of_every_figure_spells_its_run(preset, monkeypatch, forget):
     monkeypatch.setenv("GCEXP_CONF", str(ROOT / "conf"))
     forget()
     runs = [run for figure in figurefile.figures(preset) for run in figure.runs]

@@ -9,40 +9,21 @@ import pytest
 from gcexp.command.main import main
 from gcexp.data import prepare
 from gcexp.report import figurefile
-from gcexp.run import compose as compose_module
-from gcexp.run import dependencies as dependencies_module
 from gcexp.run import options as options_module
-from gcexp.run import run as run_module
 
 ROOT = Path(__file__).resolve().parents[2]
 
 TABLE = "label,run,seed,iteration,simulated_time_s,test_accuracy\nCGC,a,0,0,0,0.1\nCGC,a,0,1,1,0.2\n"
 
 
-def forget():
-    """What a fresh process knows."""
-    for module in (options_module, compose_module, dependencies_module, run_module, figurefile):
-        for function in vars(module).values():
-            if hasattr(function, "cache_clear"):
-                function.cache_clear()
-
-
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory):
-    """What one test composed serves the others: the cache is named by the content of conf/."""
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture
-def here(fresh, cache, monkeypatch):
+def here(fresh, composed, monkeypatch, forget):
     """The small project as working folder of this process."""
     monkeypatch.chdir(fresh.folder)
     for name in ("GCEXP_CONF", "GCEXP_SEARCHPATH", "GCEXP_DATA"):
         monkeypatch.delenv(name, raising=False)
-    Path(".cache").symlink_to(cache)
-    forget()
-    yield fresh
-    forget()
+    Path(".cache").symlink_to(composed)
+    return fresh
 
 
 def snapshot(project):
@@ -230,7 +211,7 @@ def test_a_horizon_that_is_not_reached(here, capsys):
     )
 
 
-def test_a_folder_without_options(tmp_path, monkeypatch, capsys):
+def test_a_folder_without_options(tmp_path, monkeypatch, capsys, forget):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GCEXP_CONF", str(tmp_path))
     monkeypatch.setattr(options_module, "__file__", str(tmp_path / "gcexp" / "run" / "options.py"))

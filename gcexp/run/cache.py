@@ -1,0 +1,80 @@
+"""What was composed and checked before, kept on disk as long as no option file changes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from gcexp.run.options import conf_dir, search_dirs
+
+_MODULES = ("build.py", "cache.py", "compose.py", "options.py")
+
+
+def remembered(key: str) -> Any:
+    """Value that was kept under `key`, a fresh copy; None if there is none."""
+    text = _entries(_file()).get(key)
+    try:
+        return None if text is None else json.loads(text)
+    except ValueError:  # damaged: only slow
+        return None
+
+
+def remember(key: str, value: Any) -> None:
+    """Keep `value` for this and later processes; what JSON cannot give back as it was is not kept."""
+    try:
+        text = json.dumps(value)
+    except (TypeError, ValueError):
+        return
+    if json.loads(text) != value:
+        return
+    file = _file()
+    _entries(file)[key] = text
+    try:  # one write at the end of the file: processes do not lose each other's entries
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with open(file, "a", encoding="utf-8") as lines:
+            lines.write(f"\n{json.dumps(key)}\t{text}\n")
+    except OSError:  # a folder that cannot be written: only slow
+        pass
+
+
+@cache
+def _entries(file: Path) -> dict[str, str]:
+    found = {}
+    try:
+        text = file.read_text("utf-8", errors="replace")
+    except OSError:
+        return found
+    for line in text.split("\n"):
+        name, tab, value = line.partition("\t")
+        if tab:
+            try:
+                found[json.loads(name)] = value
+            except (ValueError, TypeError):
+                continue
+    return found
+
+
+def _file() -> Path:
+    return _file_of(conf_dir(), os.environ.get("GCEXP_SEARCHPATH"))
+
+
+@cache  # a job does not outlive an edit of its options
+def _file_of(*_where) -> Path:
+    return Path(".cache").absolute() / f"gcexp-{conf_fingerprint()}.txt"
+
+
+def conf_fingerprint() -> str:
+    """Hash of every option file (figures and presets excepted) and of the modules that read them."""
+    digest = hashlib.sha256()
+    for name in _MODULES:
+        digest.update((Path(__file__).parent / name).read_bytes())
+    for folder in search_dirs():
+        for path in sorted(folder.rglob("*.yaml")):
+            inside = path.relative_to(folder)
+            if inside.parts[0] not in ("figure", "preset"):
+                digest.update(str(inside).encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
