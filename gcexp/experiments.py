@@ -168,17 +168,14 @@ def sweep(
     else:
         for point in points:
             refuse_bound(point.config)
-        places = [
-            _training(point, timeline, i)
-            for i, (point, timeline) in enumerate(zip(points, timelines, strict=True))
-        ]
-        first = {place: i for i, place in reversed(list(enumerate(places)))}
-        trained = each(_trained, [(points[i], timelines[i], False) for i in first.values()], "trainings")
+        pairs = list(zip(points, timelines, strict=True))
+        places = [_training(*pair, i) for i, pair in enumerate(pairs)]
+        first: dict[str, tuple] = {}
+        for place, pair in zip(places, pairs, strict=True):
+            first.setdefault(place, pair)
+        trained = each(_trained, [(*pair, False) for pair in first.values()], "trainings")
         shared = dict(zip(first, trained, strict=True))
-        frames = [
-            _scored(point, timeline, shared[place])
-            for point, timeline, place in zip(points, timelines, places, strict=True)
-        ]
+        frames = [_scored(*pair, shared[place]) for pair, place in zip(pairs, places, strict=True)]
     return pd.concat(frames, ignore_index=True)
 
 
