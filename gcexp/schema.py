@@ -119,7 +119,7 @@ def fitted(hint: Any, value: Any, place: str) -> Any:
     gcexp.errors.UserError: sets: a: number 2 wants whole number, got True
     """
     options = _options(hint)
-    for option in options:
+    for option in sorted(options, key=lambda option: option is not type(value)):  # a fraction stays one
         found = _as(option, value, place)
         if found is not _MISFIT:
             return found

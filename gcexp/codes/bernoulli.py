@@ -58,7 +58,7 @@ class BernoulliCode(ApproximateCode):
     def __init__(self, n: int, d: float, k: int | None = None, decoder: str = "one_step", seed: int = 0):
         k = n if k is None else k
         require(
-            n >= 1 and 0 < d <= k, f"a Bernoulli code needs n >= 1 and 0 < d <= k, got n={n}, d={d}, k={k}"
+            n >= 1 and 0 < d <= k, f"a Bernoulli code needs n >= 1 and 0 < d <= k, got n={n}, d={d:g}, k={k}"
         )
         self.d, self.p, self.seed = d, d / k, seed
         held = np.zeros((n, k), dtype=bool)

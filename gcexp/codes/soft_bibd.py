@@ -251,7 +251,7 @@ class SoftBIBD(Code):
         seed: int = 0,
     ):
         require(n >= 2 and k >= 1, f"Soft BIBD needs n >= 2 and k >= 1, got n={n}, k={k}")
-        require(0 < d <= k, f"Soft BIBD needs 0 < d <= k, got d={d}, k={k}")
+        require(0 < d <= k, f"Soft BIBD needs 0 < d <= k, got d={d:g}, k={k}")
         least = k * smallest_mu(n, d / k)
         shared = least if intersection is None else intersection
         require(

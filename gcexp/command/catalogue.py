@@ -6,15 +6,16 @@ What an instance can tell is derived from one; the rest stands on the class: `fo
 
 from __future__ import annotations
 
+import inspect
+import re
 from fractions import Fraction
-from math import ceil, comb, gcd
 
 import gcexp.codes
 from gcexp.command.show import guarantee
 from gcexp.figures.markdown import grid
-from gcexp.run.build import build
+from gcexp.run.build import build, locate
 from gcexp.run.compose import compose
-from gcexp.run.options import options
+from gcexp.run.options import option_file, options, read_yaml
 
 #: Where the options refer to the run: the numbers of the table hold here.
 DEFAULTS = {"n": 10, "s": 4}
@@ -31,13 +32,12 @@ HEADER = (
     "limit",
     "source",
 )
-_KNOWN = {"ceil": ceil, "comb": comb, "gcd": gcd, "len": len, "map": map, "max": max, "sum": sum}
 _NONE = "-"
 _TOP = """\
 # Codes
 
-All codes of `gcexp`, by the name of their option (`gcexp show code=NAME`). This page is written by
-`gcexp catalogue -o docs/codes.md`; a test compares it with what that command makes.
+All codes of `gcexp`, by the name of their option (`gcexp show code=NAME`). Do not edit: this page is written by
+`gcexp catalogue -o docs/codes.md`.
 
 Formulas are in the options' own parameters (`conf/code/NAME.yaml`), and every `= value` and guarantee is that of the
 option's defaults with {defaults}. `comb` is the binomial coefficient.
@@ -61,16 +61,19 @@ are those of the first of the class's `examples`.
 """
 
 
-def value(code, expression: str):
-    """An expression of `Code.formulas` for one code.
-
-    Examples
-    --------
-    >>> value(gcexp.codes.CyclicRepetition(n=6, s=2), "s + 1")
-    3
-    """
-    names = _KNOWN | vars(code) | {"load": int(code.load.max())}
-    return eval(expression, {"__builtins__": {}}, names)
+def phrases(group: str) -> dict[str, str]:
+    """Options of a group with one phrase each: the first comment of the file, else its class's first docstring line."""
+    found = {}
+    for name in options(group):
+        path = option_file(group, name)
+        comments = re.findall(r"^# *(?!@package)(.+)", path.read_text("utf-8"), flags=re.MULTILINE)
+        if comments:
+            found[name] = comments[0]
+        else:
+            target = read_yaml(path).get("_target_")
+            about = inspect.getdoc(locate(target, group)) if target else ""
+            found[name] = (about or "").partition("\n")[0]
+    return found
 
 
 def sizes(code) -> dict[str, float]:

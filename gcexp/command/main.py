@@ -76,7 +76,7 @@ def parser() -> argparse.ArgumentParser:
     theory = command(
         "theory",
         do_theory,
-        "a closed form of the literature; without NAME, or for a module, lists what there is",
+        "a closed form of the literature; NAME alone explains it; without NAME, or for a module, lists what there is",
     )
     theory.add_argument("name", nargs="?", metavar="NAME", help="such as partial_recovery.lower_bound")
     theory.add_argument(
@@ -155,23 +155,23 @@ def parser() -> argparse.ArgumentParser:
 
 
 def do_list(arguments) -> None:
-    """Print the names."""
+    """Print names, each with a phrase."""
+    from gcexp.command.catalogue import phrases
     from gcexp.report import figurefile
-    from gcexp.run.options import options
+    from gcexp.run.options import read_yaml
 
-    kinds = LISTED if arguments.kind is None else (arguments.kind,)
-    for kind in kinds:
-        if kind not in LISTED:
-            raise UserError(unknown("kind", kind, LISTED))
+    if arguments.kind not in (None, *LISTED):
+        raise UserError(unknown("kind", arguments.kind, LISTED))
+    for kind in LISTED if arguments.kind is None else (arguments.kind,):
         if kind == "targets":
-            names = [f"{path.parent.name}_{path.stem}" for path in figurefile.figure_files()]
+            files = {f"{path.parent.name}_{path.stem}": path for path in figurefile.figure_files()}
+            found = {name: str(read_yaml(path).get("title", "")) for name, path in files.items()}
         else:
-            names = options(kind.removesuffix("s"))
-        print(
-            *([f"{kind}:"] if arguments.kind is None else []),
-            *names,
-            sep="\n  " if arguments.kind is None else "\n",
-        )
+            found = phrases(kind.removesuffix("s"))
+        if arguments.kind is None:
+            print(f"{kind}:")
+        for name, phrase in found.items():
+            print(f"{'' if arguments.kind else '  '}{name:{max(map(len, found))}}  {phrase}".rstrip())
 
 
 def do_show(arguments) -> None:
@@ -211,12 +211,25 @@ def do_theory(arguments) -> None:
     """Evaluate a closed form."""
     from gcexp.command import theory
 
-    found = {} if arguments.arguments else theory.listing(arguments.name)
-    if found:
-        print(json.dumps(found, indent=1) if arguments.json else theory.as_lines(found))
+    name = arguments.name
+    if not arguments.arguments and (found := theory.listing(name)):
+        _paged(json.dumps(found, indent=1) if arguments.json else theory.as_lines(found))
+    elif not arguments.arguments and theory.needs_arguments(name):
+        _paged(theory.explained(name))
     else:
-        found = theory.evaluate(arguments.name, arguments.arguments)
-        print(theory.as_json(found) if arguments.json else theory.as_text(found))
+        found = theory.evaluate(name, arguments.arguments)
+        print(json.dumps(theory.plain(found)) if arguments.json else theory.as_text(found))
+
+
+def _paged(text: str) -> None:
+    """Print, through the pager where it is longer than the terminal."""
+    import pydoc
+    import shutil
+
+    if sys.stdout.isatty() and text.count("\n") >= shutil.get_terminal_size().lines:
+        pydoc.pager(text)
+    else:
+        print(text)
 
 
 def do_simulate(arguments) -> None:
