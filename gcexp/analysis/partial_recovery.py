@@ -14,12 +14,13 @@ from math import ceil, comb, gcd
 import numpy as np
 import pandas as pd
 
-from gcexp.analysis.adversary import MAX_SETS, all_sets, random_sets
 from gcexp.codes.base import Code
 from gcexp.codes.cyclic import CyclicRepetition
+from gcexp.codes.error import error
 from gcexp.codes.partial_recovery import CyclicPartialRecovery, CyclicTwoMessage
 from gcexp.codes.raptor import BatchRaptor
 from gcexp.codes.repetition import FractionalRepetition
+from gcexp.codes.straggler_sets import all_sets, random_sets, runs
 from gcexp.codes.subset_designs import (
     DESIGNS,
     BlockAssignment,
@@ -45,6 +46,7 @@ CODES = {
     "intermediate": Intermediate,
     "uncoded": Uncoded,
 }
+MAX_SETS = 200_000  # straggler sets that are enumerated
 _SPAN = 1e-12  # rounding of two expected times
 
 
@@ -292,8 +294,9 @@ def intermediate_sweep(settings: list, bounds: bool) -> pd.DataFrame:
 def chosen_stragglers(n: int, s: int, repetition: list, cyclic: list, trials: int, seed: int) -> pd.DataFrame:
     """Recovered fraction of fractional repetition and of cyclic schemes against consecutive and worst stragglers.
 
-    The worst set is known. Fractional repetition: whole groups, n - d floor(s/d) partitions remain. Cyclic: beta
-    remain by Theorem 5, and consecutive stragglers leave no more. Both are decoded here.
+    The worst set is that of `gcexp.codes.error.error` with the code's own decoding. Fractional repetition: exact, by its
+    groups. Cyclic: a set that was decoded, and the beta partitions that Theorem 5 guarantees; where the two differ the
+    table says so.
 
     Parameters
     ----------
@@ -312,31 +315,30 @@ def chosen_stragglers(n: int, s: int, repetition: list, cyclic: list, trials: in
     -------
     DataFrame
         Per scheme and kind of stragglers: ``scheme, stragglers, recovered, recovered_fraction, most_recovered`` (over
-        the starts), ``random_mean`` (fraction over random straggler sets), ``guaranteed`` (by formula),
-        ``cyclic_visible``: partitions that consecutive stragglers leave visible in the cyclic assignment of that load.
+        the starts), ``random_mean`` (fraction over random straggler sets), ``guaranteed`` (by formula), ``at_least``
+        (no set leaves fewer), ``exact`` (whether that is reached by the set), ``cyclic_visible``: partitions that
+        consecutive stragglers leave visible in the cyclic assignment of that load.
     """
-    schemes = [(f"FRC, d = {d}", FractionalRepetition(n, d), n - d * (s // d), d, d) for d in repetition]
+    schemes = [(f"FRC, d = {d}", FractionalRepetition(n, d), n - d * (s // d), d) for d in repetition]
     schemes += [
-        (f"cyclic, p = {p}", CyclicPartialRecovery(n, s, n - s - 1 + p), n - s - 1 + p, 1, p) for p in cyclic
+        (f"cyclic, p = {p}", CyclicPartialRecovery(n, s, n - s - 1 + p), n - s - 1 + p, p) for p in cyclic
     ]
     apart = (np.arange(n) - np.arange(n)[:, None]) % n
-    consecutive = apart >= s  # row i: stragglers i, ..., i+s-1
-    random = random_sets(n, s, trials, seed)
+    consecutive, random = runs(n, s), random_sets(n, s, trials, seed)
     rows = []
-    for scheme, code, guaranteed, group, load in schemes:
+    for scheme, code, guaranteed, load in schemes:
         arcs = apart < load  # row w: the partitions of worker w
         visible = int((consecutive @ arcs).sum(1).min())
-        whole = np.arange(n)[None] >= s // group * group
-        whole[0, n - s % group :] = False  # what is left over goes where it hurts nobody
         starts = _recovered(code, consecutive)
-        worst = min(int(starts.min()), int(_recovered(code, whole).min()))
+        worst = error(code, s, decoding="closed_form", seed=seed)
+        found, least_of_all = (round(n * (1 - e)) for e in (worst.lower, worst.upper))
         kinds = {
-            "run, mean": (starts.mean(), starts.max()),
-            "run, worst": (starts.min(), starts.max()),
-            "any set": (worst, worst),
+            "run, mean": (starts.mean(), starts.max(), starts.mean()),
+            "run, worst": (starts.min(), starts.max(), starts.min()),
+            "any set": (found, found, least_of_all),
         }
         mean = _recovered(code, random).mean() / n
-        for kind, (least, most) in kinds.items():
+        for kind, (least, most, at_least) in kinds.items():
             rows.append(
                 {
                     "scheme": scheme,
@@ -345,6 +347,8 @@ def chosen_stragglers(n: int, s: int, repetition: list, cyclic: list, trials: in
                     "recovered_fraction": float(least) / n,
                     "most_recovered": int(most),
                     "guaranteed": guaranteed,
+                    "at_least": float(at_least),
+                    "exact": bool(least == at_least),
                     "random_mean": mean,
                     "cyclic_visible": visible,
                 }

@@ -165,9 +165,9 @@ class Kronecker(Code):
 
     def weights(self, heard):
         there = (heard > 0).reshape(-1, self.a.n, self.b.n)
-        if isinstance(self.a, FractionalRepetition) and _always_optimal(self.b):
+        if isinstance(self.a, FractionalRepetition) and always_optimal(self.b):
             return _repeated(self.a, self.b, there).reshape(heard.shape)
-        if isinstance(self.b, FractionalRepetition) and _always_optimal(self.a):
+        if isinstance(self.b, FractionalRepetition) and always_optimal(self.a):
             swapped = _repeated(self.b, self.a, there.swapaxes(1, 2))
             return swapped.swapaxes(1, 2).reshape(heard.shape)
         first, second = there.any(2), there.any(1)
@@ -187,7 +187,7 @@ def _exact(code: Code) -> bool:
     return code.promise == "indicator" and code.recovers == code.k
 
 
-def _always_optimal(code: Code) -> bool:
+def always_optimal(code: Code) -> bool:
     """Whether the decoder comes closest to the gradient whatever is heard, and messages stand in worker order."""
     known = code.promise == "least_squares" and not code.quorums
     return (known or isinstance(code, FractionalRepetition)) and bool((np.diff(code.owner) == 1).all())
@@ -195,7 +195,7 @@ def _always_optimal(code: Code) -> bool:
 
 def _optimal(code: Code, heard: np.ndarray) -> np.ndarray:
     """Where the code's own decoder is known to come closest to the gradient, boolean (U,)."""
-    if _always_optimal(code):
+    if always_optimal(code):
         return np.ones(len(heard), dtype=bool)
     return code.met(heard) & (_exact(code) or code.promise == "least_squares")
 

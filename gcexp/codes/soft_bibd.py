@@ -278,7 +278,7 @@ class SoftBIBD(Code):
         super().__init__(drawn[0].T, promise="least_squares" if closest else "linear")
         self.intersection, self.decoder, self.rescale, self.select = intersection, decoder, rescale, select
         self.realisations, self.s, self.seed = realisations, s, seed
-        self.d, self._shared = d, shared
+        self.d, self.shared = d, shared
 
     def weights(self, heard):
         if self.decoder == "optimal":
@@ -286,7 +286,7 @@ class SoftBIBD(Code):
         else:
             there = heard > 0
             others = (there.sum(1, keepdims=True) - 1).clip(0)
-            weights = there * (self.d / (self.d + self._shared * others))
+            weights = there * (self.d / (self.d + self.shared * others))
         if self.rescale == "none":
             return weights
         mean = weights @ self.load / self.k  # of the coefficients: every entry of the encoding is 1

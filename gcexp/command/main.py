@@ -73,6 +73,13 @@ def parser() -> argparse.ArgumentParser:
     compare.add_argument(
         "--format", choices=("text", "csv", "markdown"), default="text", help="(default: text)"
     )
+    error = command(
+        "error",
+        do_error,
+        "error of a code at worst, at random or for given stragglers: code=frc s=0..8 kind=worst",
+        True,
+    )
+    error.add_argument("--json", action="store_true", help="machine-readable")
     theory = command(
         "theory",
         do_theory,
@@ -193,6 +200,14 @@ def do_compare(arguments) -> None:
     shown = figure(arguments.target, arguments.preset)
     found = comparison(shown, read_table(table_of(shown)), arguments.level)
     print(as_text(found, arguments.format), end="")
+
+
+def do_error(arguments) -> None:
+    """Errors of a code."""
+    from gcexp.command.error import as_text, errors
+
+    found = errors(arguments.overrides)
+    print(json.dumps(found, indent=1) if arguments.json else as_text(found))
 
 
 def do_catalogue(arguments) -> None:

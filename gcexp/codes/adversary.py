@@ -1,0 +1,202 @@
+"""Bad straggler sets: greedy deletion with rank-one updates of an inverse, then the best swaps.
+
+Finding the worst set is NP-hard: what is found here bounds a worst case from below, never from above.
+
+References
+----------
+Charles, Papailiopoulos, Ellenberg: Approximate gradient coding via sparse random graphs, 2017 (hardness).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from gcexp.codes.subset_errors import Rows
+
+_CUT = 1e-10  # eigenvalues of G_F below this times the largest are zero
+_SAME = 1e-9  # differences of k e below this are none
+_FLOPS = 2e9  # what the paths from all partitions may cost together
+_REFRESH = 16  # rank-one updates before an inverse is computed anew
+
+
+class Survivors:
+    r"""Survivors F of real messages, with G_F^+ and the best weights w = G_F^+ h_F, ready to lose one worker more.
+
+    Losing j raises k e by w_j^2 / (G_F^+)_jj where its message is independent of the others, that is where
+    (G_F^+ G_F)_jj = 1, else by 0. In the first case the new inverse is a rank-one update of the old, O(n^2).
+
+    Parameters
+    ----------
+    rows : Rows
+    heard : array_like (n,)
+
+    Examples
+    --------
+    >>> repetition = Rows(np.array([[1.0, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]]))
+    >>> Survivors(repetition, [1, 1, 1, 0]).rises().round(9)
+    array([0., 0., 2., 0.])
+    """
+
+    def __init__(self, rows: Rows, heard):
+        self.rows, self.heard = rows, np.array(heard, dtype=bool)
+        self._renew()
+
+    def _renew(self) -> None:
+        F, G, n = np.flatnonzero(self.heard), self.rows.G, self.rows.n
+        values, vectors = np.linalg.eigh(G[np.ix_(F, F)])
+        large = values > _CUT * values.max(initial=0)
+        vectors = vectors[:, large]
+        self.inverse, self.alone, self.w = np.zeros((n, n)), np.zeros(n, dtype=bool), np.zeros(n)
+        self.inverse[np.ix_(F, F)] = (vectors / values[large]) @ vectors.T
+        self.alone[F] = np.abs((vectors**2).sum(1) - 1) < 1e-9
+        self.w[F] = self.inverse[np.ix_(F, F)] @ self.rows.h[F]
+        self.updates = 0
+
+    @property
+    def total(self) -> float:
+        """k e(F)."""
+        return self.rows.k - float(self.rows.h @ self.w)
+
+    def rises(self) -> np.ndarray:
+        """By how much k e rises when one more survivor is lost, (n,); 0 for workers that are not heard."""
+        diagonal = np.where(self.alone, self.inverse.diagonal(), 1)
+        return np.where(self.alone, self.w**2, 0) / diagonal
+
+    def lose(self, j: int) -> None:
+        """Lose worker j."""
+        self.heard[j] = False
+        self.updates += 1
+        if not self.alone[j] or self.updates > _REFRESH:
+            self._renew()
+            return
+        column = self.inverse[j].copy()
+        self.w -= column * (self.w[j] / column[j])
+        self.inverse -= np.outer(column, column / column[j])
+        self.alone[j], self.w[j], self.inverse[j], self.inverse[:, j] = False, 0, 0, 0
+
+    def swap(self, weight: np.ndarray) -> bool:
+        """Bring one straggler back and lose the survivor of no larger weight that hurts most, if that is worse."""
+        G, h = self.rows.G, self.rows.h
+        silent = np.flatnonzero(~self.heard)
+        u = self.inverse @ G[:, silent]
+        d = G[silent, silent] - np.einsum("js,js->s", G[:, silent], u)
+        new = d > 1e-9 * G[silent, silent]  # independent of the survivors: only those can lower the error
+        silent, u, d = silent[new], u[:, new], d[new]
+        if not len(silent):
+            return False
+        a = (h[silent] - h @ u) / d
+        w, diagonal = self.w[:, None] - u * a, self.inverse.diagonal()[:, None] + u**2 / d
+        may = self.alone[:, None] & (weight[:, None] <= weight[silent])
+        change = np.where(may, w**2, 0) / np.where(may, diagonal, 1) - a**2 * d
+        lost, back = np.unravel_index(int(change.argmax()), change.shape)
+        if change[lost, back] <= _SAME:
+            return False
+        z = -u[:, back]
+        z[silent[back]] = 1
+        self.inverse += np.outer(z, z / d[back])
+        self.w += z * a[back]
+        self.heard[silent[back]] = self.alone[silent[back]] = True
+        self.lose(int(lost))
+        return True
+
+
+def path(rows: Rows, weight, most: int, random: np.random.Generator, start=None) -> Iterator[np.ndarray]:
+    """Survivors (n,) while the worker whose loss hurts most for its weight is lost, one by one; ties at random.
+
+    Where no single loss hurts (a message that others imply), all holders of the partition with the fewest survivors go
+    together. Ends before the lost workers weigh more than `most`.
+    """
+    weight, support = np.asarray(weight), rows.B != 0
+    state = Survivors(rows, np.ones(rows.n, dtype=bool) if start is None else start)
+    while (left := most - int(weight[~state.heard].sum())) >= 0:
+        yield state.heard.copy()
+        rises = np.where(state.heard & (weight <= left), state.rises() / weight, -1)
+        if rises.max(initial=-1) < 0:
+            return
+        holders = support[state.heard].sum(0)
+        costs = weight[state.heard] @ support[state.heard]
+        fewest = np.flatnonzero((holders > 0) & (costs <= left))
+        if rises.max() < _SAME and len(fewest):
+            fewest = fewest[costs[fewest] == costs[fewest].min()]
+            together = np.flatnonzero(state.heard & support[:, random.choice(fewest)])
+        else:
+            together = [random.choice(np.flatnonzero(rises >= rises.max() - _SAME))]
+        for j in together:
+            state.lose(int(j))
+
+
+def bad_sets(
+    rows: Rows,
+    weight,
+    wanted: Iterable[int],
+    random: np.random.Generator,
+    given: Iterable[np.ndarray] = (),
+    restarts: int = 3,
+    swaps: int = 200,
+    trials: int = 50,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Errors of bad survivor sets whose lost workers weigh at most w, for each wanted w: lower bounds on the worst.
+
+    Every start is followed down to the largest w at once, and what it passes counts for the w on the way: nothing lost
+    (`restarts` times), the holders of each partition, consecutive workers, random sets, and the sets `given`. For each
+    wanted w the best of each of these kinds is improved by swaps.
+
+    Parameters
+    ----------
+    rows : Rows
+    weight : array_like of int (n,)
+        What losing a worker counts.
+    wanted : iterable of int
+    random : Generator
+        Ties, and random sets.
+    given : iterable of ndarray (n,), optional
+        More survivor sets.
+    restarts, swaps, trials : int
+        Greedy paths from nothing, swaps of each set, random sets for each w.
+
+    Returns
+    -------
+    (ndarray (W,), ndarray (W, n))
+        Errors and survivors, in the order of `wanted`.
+    """
+    weight, wanted = np.asarray(weight), list(wanted)
+    most, n = max(wanted), rows.n
+    holders = np.unique((rows.B != 0).T, axis=0)
+    holders = holders[holders @ weight <= most]
+    holders = holders[np.argsort(holders @ weight, kind="stable")]
+    starts = holders[: max(4, int(_FLOPS / (n * n * max(most, 1))))]
+    mixed = [random.permutation(n) for _ in range(trials)]
+    kinds = [
+        [heard for _ in range(restarts) for heard in path(rows, weight, most, random)],
+        [heard for lost in starts for heard in path(rows, weight, most, random, ~lost)],
+        [_without(order, weight, w) for w in wanted for order in (np.arange(n), *mixed)],
+        list(given),
+    ]
+    errors, sets = np.full(len(wanted), -1.0), np.zeros((len(wanted), n), dtype=bool)
+    for found in kinds:
+        if not found:
+            continue
+        heard = np.unique(np.array(found), axis=0)
+        lost, values = ~heard @ weight, rows.errors(heard)
+        for i, w in enumerate(wanted):
+            if not (reach := np.flatnonzero(lost <= w)).size:
+                continue
+            best = heard[reach[values[reach].argmax()]]
+            state = Survivors(rows, _without(np.arange(n), weight, w, best))
+            for _ in range(swaps):
+                if not state.swap(weight):
+                    break
+            value = float(rows.errors(state.heard[None])[0])
+            if value > errors[i]:
+                errors[i], sets[i] = value, state.heard
+    return errors, sets
+
+
+def _without(order: np.ndarray, weight: np.ndarray, most: int, heard: np.ndarray | None = None) -> np.ndarray:
+    """Survivors after losing workers in this order, beside those lost already, while they weigh at most `most`."""
+    heard = np.ones(len(weight), dtype=bool) if heard is None else heard.copy()
+    order = order[heard[order]]
+    heard[order[weight[order].cumsum() <= most - weight[~heard].sum()]] = False
+    return heard

@@ -1,0 +1,609 @@
+r"""How bad s stragglers are for a code: at random, at worst, or a given set, with any decoding.
+
+The error of a set is the normalised squared error ||c - 1||^2 / k of the decoded gradient sum_i c_i g_i. A worst case is
+found exactly where it can be: by the code's guarantee, by the closed form of a design, or by enumeration (what cannot
+differ is counted once: independent blocks add up, copies of a worker go together, a code whose symmetry maps every
+worker to every other has one of them pinned). Else it is a bracket: an error that some set has, and a bound that none
+exceeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import comb
+
+import numpy as np
+from scipy import sparse
+
+from gcexp.codes.adversary import bad_sets, path
+from gcexp.codes.base import Code
+from gcexp.codes.composite import Kronecker, always_optimal
+from gcexp.codes.iterative import iterate
+from gcexp.codes.soft_bibd import SoftBIBD
+from gcexp.codes.straggler_sets import all_sets, random_sets, runs, without
+from gcexp.codes.subset_errors import Rows, rows, worst_of_size
+from gcexp.errors import require, require_known
+from gcexp.seeding import rng
+from gcexp.theory.errors import Parameters, bibd_error, bibd_weight, product_gram
+
+KINDS = ("random", "set", "worst")
+DECODINGS = ("closed_form", "constant", "iterative", "one_step", "optimal")
+MAX_SETS = 2_000_000  # survivor sets that are enumerated for each s, after symmetry
+_DECODED = 100_000  # with a decoding that no elimination shares
+_SAME = 1e-12
+_TABLE = 20  # workers up to which all 2^n errors are held
+_NUMBERS = 2**22
+
+
+@dataclass(frozen=True)
+class RandomError:
+    """Errors of uniformly random sets of s stragglers: mean, its standard error, and the largest met."""
+
+    s: int
+    mean: float
+    stderr: float
+    largest: float
+    trials: int
+
+
+@dataclass(frozen=True)
+class SetError:
+    """Error of one set."""
+
+    s: int
+    error: float
+    stragglers: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class WorstError:
+    """The worst case lies between `lower`, the error of `stragglers`, and `upper`; they are equal where it is exact.
+
+    `how` says where it comes from: ``guarantee``, ``closed form``, ``enumeration`` or ``bracket``.
+    """
+
+    s: int
+    lower: float
+    upper: float
+    how: str
+    stragglers: tuple[int, ...]
+
+    @property
+    def exact(self) -> bool:
+        """Whether the worst case is known."""
+        return self.lower == self.upper
+
+
+def error(
+    code: Code,
+    s: int | Sequence[int],
+    kind: str = "worst",
+    decoding: str = "optimal",
+    *,
+    stragglers: Iterable[int] | None = None,
+    trials: int = 2000,
+    seed: int = 0,
+    steps: int = 10,
+    max_sets: int = MAX_SETS,
+):
+    r"""Normalised squared error of a code with s stragglers.
+
+    Parameters
+    ----------
+    code : Code
+        With optimal decoding: one block, one real message per worker; else any.
+    s : int or sequence of int
+        Stragglers. Many at once cost little more than one.
+    kind : {"worst", "random", "set"}
+        Over all sets of s stragglers; over `trials` uniformly random ones, the same for every code with n workers and
+        the same seed; of the set `stragglers` (s is then its size).
+    decoding : {"optimal", "one_step", "constant", "iterative", "closed_form"}
+        Smallest ||c - 1||; equal weights k n / (m sum B) on the m survivors, for which c is 1 on average; the equal
+        weights that are optimal for a design, l / (l + lambda (m - 1)), or lead to Theorem 5 for a product of two;
+        `steps` of gradient descent from zero; what the code itself does (`Code.decode`).
+    stragglers : iterable of int
+        For kind ``set``.
+    trials, seed : int
+        Random sets, and the seed of these and of the search for bad ones.
+    steps : int
+        Of the iterative decoding.
+    max_sets : int
+        Most sets that are enumerated for each s.
+
+    Returns
+    -------
+    WorstError, RandomError or SetError
+        A list of them for a sequence s.
+
+    Raises
+    ------
+    ParameterError
+        Unless 0 <= s <= n, for an unknown kind or decoding, or one that the code does not have.
+
+    References
+    ----------
+    Sakorikar, Wang: Soft BIBD and product gradient codes, arXiv 2105.05231, equation (4), Lemmas 3, 5, 8, 10.
+
+    Examples
+    --------
+    >>> from gcexp.codes.repetition import FractionalRepetition
+    >>> error(FractionalRepetition(n=12, d=3), 4)
+    WorstError(s=4, lower=0.25, upper=0.25, how='closed form', stragglers=(0, 1, 2, 3))
+    >>> from gcexp.codes.block_design import BlockDesign
+    >>> [round(e.upper, 4) for e in error(BlockDesign(n=16, design="bent-2"), [4, 8, 12])]
+    [0.0357, 0.1, 0.25]
+    """
+    require_known("kind", kind, KINDS)
+    require_known("decoding", decoding, DECODINGS)
+    if kind == "set":
+        require(stragglers is not None, "kind=set needs stragglers, such as stragglers=[0,3]")
+        heard = without(code.n, stragglers)
+        silent = tuple(np.flatnonzero(~heard[0]).tolist())
+        given = [s] if isinstance(s, (int, np.integer)) else list(s)
+        require(given in ([], [len(silent)]), f"{len(silent)} stragglers are given, and s={s}")
+        return SetError(len(silent), float(errors_of(code, heard, decoding, steps)[0]), silent)
+    many = [int(one) for one in (s if isinstance(s, Iterable) else [s])]
+    require(
+        bool(many) and all(0 <= one <= code.n for one in many),
+        f"stragglers are 0 <= s <= n, got n={code.n}, s={s}",
+    )
+    if kind == "random":
+        found = _random(code, many, decoding, trials, seed, steps)
+    elif decoding == "optimal" or (decoding == "closed_form" and always_optimal(code)):
+        found = _worst(code, many, seed, max_sets)
+    else:
+        found = _worst_decoded(code, many, decoding, seed, steps, min(max_sets, _DECODED))
+    return found if isinstance(s, Iterable) else found[0]
+
+
+# --- Decodings ---------------------------------------------------------------------------------------------------
+
+
+def errors_of(code: Code, heard, decoding: str = "optimal", steps: int = 10) -> np.ndarray:
+    """Error of each survivor set, (U,), for boolean heard (U, n); sets may differ in size.
+
+    Examples
+    --------
+    >>> from gcexp.codes.block_design import BlockDesign
+    >>> errors_of(BlockDesign(n=7, design="pg-2-2"), [[1, 1, 1, 1, 1, 1, 0], [0] * 7]).round(5)
+    array([0.03571, 1.     ])
+    """
+    heard = np.atleast_2d(heard) > 0
+    if decoding == "optimal":
+        return rows(code).errors(heard)
+    step = max(1, _NUMBERS // code.encoding.shape[0] // code.encoding.shape[1])
+    parts = [heard[u : u + step] for u in range(0, len(heard), step)]
+    if decoding in ("one_step", "constant"):
+        B = rows(code).B
+        weight = np.append(0, equal_weight(code, np.arange(1, code.n + 1), decoding))
+        return np.concatenate([((weight[p.sum(1), None] * (p @ B) - 1) ** 2).mean(1) for p in parts])
+    if decoding == "iterative":
+        return np.concatenate([iterate(code, p * code.messages, steps).bound[:, -1] for p in parts])
+    return np.concatenate([code.decode(p * code.messages).error for p in parts])
+
+
+def equal_weight(code: Code, survivors: np.ndarray, decoding: str) -> np.ndarray:
+    """Weight of each of m >= 1 survivors, (M,) like m.
+
+    Raises
+    ------
+    ParameterError
+        For ``constant`` unless the code is a design, a product of two, or a Soft BIBD.
+    """
+    if decoding == "one_step":
+        total = float(rows(code).B.sum())
+        require(total > 0, f"one_step decoding needs a positive sum of the encoding, got {total:g}")
+        return code.k * code.n / (total * survivors)
+    if isinstance(code, SoftBIBD):
+        return bibd_weight(code.d, code.shared, survivors)
+    if (design := _design(_plain(code))) is not None:
+        return bibd_weight(design.load, design.intersection, survivors)
+    pair = [_design(_plain(part)) for part in (code.a, code.b)] if isinstance(code, Kronecker) else [None]
+    require(
+        all(part is not None for part in pair),
+        f"constant decoding is for designs, their products and Soft BIBDs, got {code!r}",
+    )
+    a, b = pair
+    return a.load * b.load * survivors / product_gram(a, b, survivors)
+
+
+def _design(rows: Rows) -> Parameters | None:
+    """Parameters of messages with constant load and constant intersection below it (Lemma 5), in units of the load."""
+    if rows.n == 0 or not _flat(rows.h) or not _flat(rows.G.diagonal()):
+        return None
+    apart = rows.G[~np.eye(rows.n, dtype=bool)]
+    load, square = float(rows.h[0]), float(rows.G[0, 0])
+    shared = float(apart[0]) if len(apart) else 0.0
+    # 0/1 messages have ||row||^2 = load; others are scaled by load / ||row||^2, which no optimal error sees.
+    if load <= 0 or not _flat(apart) or not 0 <= shared < square * (1 - 1e-9):
+        return None
+    scale = load / square
+    redundancy = load * scale * rows.n / rows.k
+    return Parameters(rows.n, rows.k, load * scale, redundancy, shared * scale * scale)
+
+
+def _flat(values: np.ndarray) -> bool:
+    return len(values) == 0 or bool(np.ptp(values) <= _SAME * np.abs(values).max())
+
+
+# --- Random stragglers -------------------------------------------------------------------------------------------
+
+
+def _random(code, many, decoding, trials, seed, steps) -> list[RandomError]:
+    if decoding == "optimal":
+        mine = rows(code)
+        if code.n <= _TABLE and 2**code.n <= 32 * trials * len(many):
+            _ = mine.table  # all sets at once are cheaper
+        measure = mine.errors
+    else:
+
+        def measure(heard):
+            return errors_of(code, heard, decoding, steps)
+
+    found = []
+    for s in many:
+        errors = measure(random_sets(code.n, s, trials, seed))
+        spread = float(errors.std(ddof=1)) if trials > 1 else 0.0
+        found.append(
+            RandomError(s, float(errors.mean()), spread / trials**0.5, float(errors.max()), trials)
+        )
+    return found
+
+
+# --- Worst case, optimal decoding --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Workers and partitions that share nothing with the others: one message for each class of copies."""
+
+    rows: Rows
+    classes: tuple[np.ndarray, ...]
+
+    @property
+    def weight(self) -> np.ndarray:
+        """Workers in each class."""
+        return np.array([len(members) for members in self.classes], dtype=int)
+
+
+@dataclass(frozen=True)
+class _Curve:
+    """Bracket of a part for 0, 1, ... lost workers: errors times k, the classes that survive, and where from."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+    heard: np.ndarray
+    exact: np.ndarray
+    closed: bool = False
+
+
+def bears(code: Code) -> int:
+    """Most stragglers with which the code's promise holds whoever they are; n without quorums.
+
+    Examples
+    --------
+    >>> from gcexp.codes.cyclic import CyclicRepetition
+    >>> bears(CyclicRepetition(n=6, s=2))
+    2
+    """
+    slack = [code.n]
+    for quorum in code.quorums:
+        sent = code.messages[list(quorum.workers)]
+        slack.append(max((int((sent >= r).sum()) - q for r, q in quorum.need), default=-1))
+    return min(slack)
+
+
+def _promised(code: Code, s: int) -> float:
+    """Error that the code's own promise rules out to exceed with s stragglers; 1 where it says nothing."""
+    return 1 - code.recovers / code.k if code.promise == "indicator" and s <= bears(code) else 1.0
+
+
+def _worst(code: Code, many: list[int], seed: int, max_sets: int) -> list[WorstError]:
+    found: dict[int, WorstError] = {}
+    for s in many:
+        if _promised(code, s) == 0:
+            found[s] = WorstError(s, 0.0, 0.0, "guarantee", tuple(range(s)))
+    asked = sorted({s for s in many if s not in found})
+    if not asked:
+        return [found[s] for s in many]
+    mine = rows(code)
+    parts = _parts(mine)
+    single = len(parts) == 1
+    curves, known = [], {}
+    for part in parts:
+        key = (part.rows.B.tobytes(), part.rows.k, part.weight.tobytes())
+        if key not in known:
+            wanted = asked if single else range(min(max(asked), int(part.weight.sum())) + 1)
+            given = _product_sets(code, asked, part) if single else []
+            known[key] = _curve(part, list(wanted), rng(seed, "monte_carlo", code.n, 0, 1), max_sets, given, code)
+        curves.append(known[key])
+    for s, (low, high, exact, silent) in _together(parts, curves, asked, code).items():
+        high = min(high, _promised(code, s))
+        if exact or high - low <= _SAME:
+            high = low
+        how = "closed form" if all(curve.closed for curve in curves) else "enumeration" if exact else "bracket"
+        found[s] = WorstError(s, low, max(low, high), how, silent)
+    return [found[s] for s in many]
+
+
+def _parts(mine: Rows) -> list[_Part]:
+    """Connected components of workers and partitions, copies of a message merged (multiples of it are copies)."""
+    n, k = mine.n, mine.k
+    links = sparse.coo_array(mine.B != 0)
+    graph = sparse.coo_array(
+        (np.ones(links.nnz), (links.coords[0], n + links.coords[1])), shape=(n + k, n + k)
+    )
+    _, label = sparse.csgraph.connected_components(graph, directed=False)
+    parts = []
+    for one in np.unique(label):
+        workers, partitions = np.flatnonzero(label[:n] == one), np.flatnonzero(label[n:] == one)
+        B = mine.B[np.ix_(workers, partitions)]
+        first = B[np.arange(len(B)), (B != 0).argmax(1)] if B.size else np.ones(len(B))
+        direction = (B / np.where(first != 0, first, 1)[:, None]).round(12)
+        _, place, which = np.unique(direction, axis=0, return_index=True, return_inverse=True)
+        order = np.argsort(place)  # classes by their first worker
+        classes = tuple(workers[which.ravel() == c] for c in order)
+        parts.append(_Part(Rows(B[np.sort(place)]), classes))
+    return parts
+
+
+def _curve(part: _Part, wanted: list[int], random, max_sets: int, given, code: Code) -> _Curve:
+    """Worst cases of one part when its lost workers number at most w, for each w in wanted; NaN for the others."""
+    weight, rows = part.weight, part.rows
+    total, classes, k = int(weight.sum()), len(weight), rows.k
+    every = np.ones(total + 1, dtype=bool)
+    if not classes or not k:  # a partition that nobody holds, a worker without partitions
+        value = np.full(total + 1, float(k))
+        heard = np.arange(total, -1, -1)[:, None] > np.zeros(classes)
+        return _Curve(value, value, heard, every, closed=True)
+    equal = bool((weight == weight[0]).all())
+    if equal and (design := _design(rows)) is not None:
+        lost = np.arange(total + 1) // weight[0]
+        value = k * bibd_error(design, lost)
+        value[value < _SAME * k] = 0
+        return _Curve(value, value, np.arange(classes) >= lost[:, None], every, closed=True)
+    lower, upper = np.full(total + 1, np.nan), np.full(total + 1, np.nan)
+    heard, exact = np.zeros((total + 1, classes), dtype=bool), ~every
+    if classes <= _TABLE and 2**classes <= max_sets:
+        lost = total - (np.arange(2**classes)[:, None] >> np.arange(classes) & 1) @ weight
+        for w in np.unique(lost):
+            sets = np.flatnonzero(lost == w)
+            top = sets[rows.table[sets].argmax()]
+            lower[w], heard[w] = rows.table[top], top >> np.arange(classes) & 1
+        for w in range(1, total + 1):  # a weight that no set has, or that a smaller set of classes does worse with
+            if not lower[w] >= lower[w - 1]:
+                lower[w], heard[w] = lower[w - 1], heard[w - 1]
+        exact[:] = True
+    elif equal:
+        pinned = _transitive(rows)
+        for w in wanted:
+            gone = w // int(weight[0])
+            count = comb(classes, gone) * (min(gone, classes - gone) / classes if pinned else 1)
+            if count <= max_sets:
+                lower[w], heard[w] = worst_of_size(rows, gone, pinned)
+                exact[w] = True
+    lower[lower < _SAME] = 0
+    upper[exact] = lower[exact]
+    if rest := [w for w in wanted if not exact[w]]:
+        lower[rest], heard[rest] = bad_sets(rows, weight, rest, random, given)
+        upper[rest] = upper_bounds(rows, [int((np.sort(weight).cumsum() <= w).sum()) for w in rest], code)
+    # Errors never fall when one more is lost.
+    upper[wanted] = np.minimum.accumulate(upper[wanted][::-1])[::-1]
+    for before, w in zip(wanted, wanted[1:], strict=False):
+        if lower[before] > lower[w]:
+            lower[w], heard[w] = lower[before], heard[before]
+    return _Curve(lower * k, upper * k, heard, exact)
+
+
+def _transitive(rows: Rows) -> bool:
+    """Whether shifts (of all workers, or in a two-way table of them) map every worker to every other."""
+    n, G, h = rows.n, rows.G, rows.h
+    if n < 2 or not (_flat(h) and _flat(G.diagonal())):
+        return False
+    for b in (b for b in range(1, n + 1) if n % b == 0):
+        table = np.arange(n).reshape(n // b, b)
+        moves = [np.roll(table, 1, axis).ravel() for axis in (0, 1) if table.shape[axis] > 1]
+        if all(np.abs(G[np.ix_(p, p)] - G).max() <= _SAME * np.abs(G).max() for p in moves):
+            return True
+    return False
+
+
+def _together(parts, curves, asked, code) -> dict[int, tuple]:
+    """Lower and upper end, whether exact, and stragglers: they are split over the parts in the worst way (Lemma 8)."""
+    if len(parts) == 1:
+        lower, upper = curves[0].lower, curves[0].upper
+        splits, exact = {s: [s] for s in asked}, curves[0].exact
+    else:
+        lower, choices = _split([curve.lower for curve in curves], max(asked))
+        upper, _ = _split([curve.upper for curve in curves], max(asked))
+        splits = {s: _traced(choices, s) for s in asked}
+        exact = [all(curve.exact[: s + 1].all() for curve in curves) for s in range(max(asked) + 1)]
+    found = {}
+    for s in asked:
+        lost = np.zeros(code.n, dtype=bool)
+        for part, curve, share in zip(parts, curves, splits[s], strict=True):
+            for members, kept in zip(part.classes, curve.heard[share], strict=True):
+                lost[members] |= not kept
+        lost[np.flatnonzero(~lost)[: s - lost.sum()]] = True  # who is left over changes nothing
+        silent = tuple(np.flatnonzero(lost).tolist())
+        found[s] = (float(lower[s] / code.k), float(upper[s] / code.k), bool(exact[s]), silent)
+    return found
+
+
+def _split(curves: list[np.ndarray], most: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Largest sums for 0, ..., most stragglers, and how many of them each part gets."""
+    best, choices = np.zeros(1), []
+    for curve in curves:
+        last = min(most, len(best) + len(curve) - 2)
+        sums = np.full((last + 1, len(curve)), -np.inf)
+        for share in range(len(curve)):
+            rest = best[: max(0, last + 1 - share)]
+            sums[share : share + len(rest), share] = rest + curve[share]
+        choices.append(sums.argmax(1))
+        best = sums.max(1)
+    return best, choices
+
+
+def _traced(choices: list[np.ndarray], s: int) -> list[int]:
+    shares = []
+    for choice in reversed(choices):
+        shares.append(int(choice[s]))
+        s -= shares[-1]
+    return shares[::-1]
+
+
+def _product_sets(code: Code, asked: list[int], part: _Part) -> list[np.ndarray]:
+    """Survivors F1 x F2 of a product, for each pair of sizes into which n - s survivors fit (Theorem 6).
+
+    F_i is what a greedy adversary leaves of the factor; workers of F1 x F2 beyond n - s are lost as well.
+    """
+    if not isinstance(code, Kronecker) or len(part.classes) != code.n:
+        return []
+    orders = []  # first lost, ..., last lost
+    for factor in (code.a, code.b):
+        mine = rows(factor)
+        heard = list(path(mine, np.ones(mine.n, dtype=int), mine.n, np.random.default_rng(0)))
+        ranks = np.array(heard).sum(0)
+        orders.append(np.argsort(ranks, kind="stable"))
+    found, (n1, n2) = [], (code.a.n, code.b.n)
+    for left in sorted({code.n - s for s in asked} - {0}):
+        for m1 in range(1, n1 + 1):
+            m2 = -(-left // m1)
+            if m2 <= n2:
+                heard = np.zeros((n1, n2), dtype=bool)
+                heard[np.ix_(orders[0][n1 - m1 :], orders[1][n2 - m2 :])] = True
+                heard.flat[np.flatnonzero(heard)[left:]] = False
+                found.append(heard.ravel())
+    return found
+
+
+# --- Upper bounds ------------------------------------------------------------------------------------------------
+
+
+def upper_bounds(rows: Rows, lost: Sequence[int], code: Code | None = None) -> list[float]:
+    r"""Bounds on the error with optimal decoding after losing so many messages: the best of a few equal weights.
+
+    With weights a D_jj on m survivors, 1_F their indicator: k e <= k - 2 a x + a^2 y with x = 1_F^T D h and
+    y = 1_F^T D G D 1_F, so e <= 1 - x^2 / (k y). x is at least the sum of the m smallest D_jj h_j. y is at most
+
+    * lambda_2 m + (lambda_1 - lambda_2) V^2, where lambda are eigenvalues of D G D and V bounds |v . 1_F| for the first
+      eigenvector v: the spectral bound, x / (1 + x) with x = sigma_2^2 n s / (k r^2 m) for a biregular code;
+    * the sum of the m largest row sums of D G D over a worker and its m - 1 closest partners;
+    * for a product of two designs and D = 1, the tight form of Lemma 10.
+
+    D is 1, 1/h, or the best weights when nobody straggles, where these are positive.
+
+    Parameters
+    ----------
+    rows : Rows
+    lost : sequence of int
+    code : Code, optional
+        Where the rows are its messages, a product is known as one.
+
+    Examples
+    --------
+    >>> from gcexp.codes.expander import RandomRegularCode
+    >>> code = RandomRegularCode(n=40, d=4)
+    >>> sigma = np.linalg.svd(code.encoding.toarray(), compute_uv=False)
+    >>> x = sigma[1] ** 2 * 10 / 30
+    >>> bool(abs(upper_bounds(rows(code), [10])[0] - x / (1 + x)) < 1e-9)
+    True
+    """
+    n = rows.n
+    pair = [_design(_plain(part)) for part in (code.a, code.b)] if isinstance(code, Kronecker) else [None]
+    bounds = np.ones((3, len(lost)))
+    for number, D in enumerate(_scales(rows)):
+        h, G = np.sort(D * rows.h), D[:, None] * rows.G * D
+        gram = _Quadratic(G)
+        for i, m in enumerate(n - np.asarray(lost)):
+            x = float(h[:m].sum())
+            if m <= 0 or x <= 0:
+                continue
+            y = gram.bound(m)
+            if number == 0 and all(pair) and code.n == n:
+                y = min(y, float(product_gram(*pair, m, tight=True)))
+            bounds[number, i] = 1 - x * x / (rows.k * y)
+    return bounds.min(0).clip(0).tolist()
+
+
+class _Quadratic:
+    """Bounds on 1_F^T G 1_F over all sets F of m workers."""
+
+    def __init__(self, G: np.ndarray):
+        values, vectors = np.linalg.eigh(G)
+        self.first, self.second = float(values[-1]), max(float(values[-2]), 0.0) if len(values) > 1 else 0.0
+        self.v = np.sort(vectors[:, -1])
+        off = np.sort(np.where(np.eye(len(G), dtype=bool), -np.inf, G), axis=1)[:, :0:-1]
+        self.partners = G.diagonal()[:, None] + np.pad(off.cumsum(1), ((0, 0), (1, 0)))
+
+    def bound(self, m: int) -> float:
+        V = min(m, max(self.v[-m:].sum() ** 2, self.v[:m].sum() ** 2))
+        spectral = self.second * m + (self.first - self.second) * V
+        return min(float(spectral), float(np.sort(self.partners[:, m - 1])[-m:].sum()))
+
+
+def _plain(code: Code) -> Rows:
+    """Messages of a plain-sum code; none for others, whose loads are in other units."""
+    found = rows(code)
+    return found if np.isin(found.B, (0, 1)).all() else Rows(np.zeros((0, 0)))
+
+
+def _scales(rows: Rows) -> list[np.ndarray]:
+    found = [np.ones(rows.n)]
+    if (rows.h > 0).all():
+        found.append(1 / rows.h)
+    best = np.linalg.lstsq(rows.G, rows.h, rcond=1e-10)[0]
+    return found + [best] if (best > 1e-9).all() else found
+
+
+# --- Worst case, other decodings ---------------------------------------------------------------------------------
+
+
+def _worst_decoded(code, many, decoding, seed, steps, max_sets) -> list[WorstError]:
+    """By decoding every set, else the worst of likely ones and what decoding and promise rule out."""
+    found = []
+    for s in many:
+        exact = comb(code.n, s) <= max_sets
+        sets = all_sets(code.n, s) if exact else [_likely(code, s, seed)]
+        low, worst_set = -1.0, np.ones(code.n, dtype=bool)
+        for heard in sets:
+            errors = errors_of(code, heard, decoding, steps)
+            if errors.max() > low:
+                low, worst_set = float(errors.max()), heard[errors.argmax()]
+        high = low if exact else max(low, _decoded_bound(code, s, decoding))
+        if high - low <= _SAME:
+            high = low
+        stragglers = tuple(np.flatnonzero(~worst_set).tolist())
+        how = "enumeration" if exact else "guarantee" if high == low else "bracket"
+        found.append(WorstError(s, low, high, how, stragglers))
+    return found
+
+
+def _likely(code: Code, s: int, seed: int) -> np.ndarray:
+    """Survivor sets among which a bad one may be: consecutive stragglers, holders of each partition, random ones."""
+    sets = [runs(code.n, s), random_sets(code.n, s, 200, seed)]
+    held = np.unique(code.assignment.T, axis=0)
+    order = rng(seed, "monte_carlo", code.n, s, 1).permutation(code.n)
+    groups = []
+    for first in held[held.sum(1) <= s][:200]:
+        lost = first.copy()
+        for other in held[np.argsort((held & ~first).sum(1), kind="stable")]:
+            if (lost | other).sum() <= s:
+                lost |= other
+        lost[order[~lost[order]][: s - lost.sum()]] = True
+        groups.append(~lost)
+    return np.concatenate([*sets, np.array(groups).reshape(-1, code.n)])
+
+
+def _decoded_bound(code: Code, s: int, decoding: str) -> float:
+    """Upper bound on the error of any s stragglers; infinite where nothing is known."""
+    if decoding == "iterative":
+        return 1.0
+    if decoding == "closed_form":
+        fewer = code.promise == "indicator" and s <= bears(code)
+        return 1 - code.recovers / code.k if fewer else np.inf
+    mine, m = rows(code), code.n - s
+    weight = float(equal_weight(code, np.array([m]), decoding)[0])
+    x, y = float(np.sort(mine.h)[:m].sum()), _Quadratic(mine.G).bound(m)
+    return 1 + (weight * weight * y - 2 * weight * x) / code.k

@@ -1,0 +1,78 @@
+"""Sets of workers: who is heard when s of n straggle, as boolean arrays (U, n)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations, islice
+
+import numpy as np
+
+from gcexp.errors import require
+from gcexp.seeding import rng
+
+_BATCH = 20_000
+
+
+def all_sets(n: int, s: int) -> Iterator[np.ndarray]:
+    """Who is heard for every set of s stragglers, in batches (U, n).
+
+    Examples
+    --------
+    >>> [batch.astype(int).tolist() for batch in all_sets(3, 1)]
+    [[[0, 1, 1], [1, 0, 1], [1, 1, 0]]]
+    """
+    stragglers = combinations(range(n), s)
+    while batch := list(islice(stragglers, _BATCH)):
+        heard = np.ones((len(batch), n), dtype=bool)
+        heard[np.arange(len(batch))[:, None], np.array(batch, dtype=int).reshape(len(batch), s)] = False
+        yield heard
+
+
+def random_sets(n: int, s: int, trials: int = 2000, seed: int = 0) -> np.ndarray:
+    """Who is heard for uniformly random sets of s stragglers, (trials, n): one list for all codes with n workers.
+
+    Examples
+    --------
+    >>> random_sets(5, 2, trials=3).sum(1)
+    array([3, 3, 3])
+    """
+    require(0 <= s <= n and trials >= 1, f"random sets need 0 <= s <= n, trials >= 1, got {n=}, {s=}, {trials=}")
+    heard = np.tile(np.arange(n) >= s, (trials, 1))
+    return rng(seed, "monte_carlo", n, s).permuted(heard, axis=1)
+
+
+def runs(n: int, s: int) -> np.ndarray:
+    """Who is heard where s consecutive workers straggle, from every start, (n, n).
+
+    Examples
+    --------
+    >>> runs(3, 2).astype(int)
+    array([[0, 0, 1],
+           [1, 0, 0],
+           [0, 1, 0]])
+    """
+    return (np.arange(n) - np.arange(n)[:, None]) % n >= s
+
+
+def without(n: int, stragglers) -> np.ndarray:
+    """Who is heard without these stragglers, (1, n).
+
+    Raises
+    ------
+    ParameterError
+        Unless they are different workers 0, ..., n - 1.
+
+    Examples
+    --------
+    >>> without(4, [0, 3]).astype(int)
+    array([[0, 1, 1, 0]])
+    """
+    silent = list(stragglers)
+    inside = all(isinstance(w, (int, np.integer)) and 0 <= w < n for w in silent)
+    require(
+        inside and len(set(silent)) == len(silent),
+        f"stragglers are different workers 0, ..., n - 1 = {n - 1}, got {silent}",
+    )
+    heard = np.ones((1, n), dtype=bool)
+    heard[0, silent] = False
+    return heard

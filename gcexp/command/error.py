@@ -1,0 +1,104 @@
+"""``gcexp error``: how bad stragglers are for a code, from the shell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+from gcexp.codes.error import DECODINGS, KINDS, WorstError, error
+from gcexp.errors import UserError
+from gcexp.run.build import build
+from gcexp.run.compose import compose
+
+_NUMBERS = ("trials", "seed", "steps", "max_sets")
+OWN = ("s", "kind", "decoding", "stragglers", *_NUMBERS)
+
+
+def errors(given: Iterable[str]) -> dict:
+    """Errors of a composed code, ready for JSON.
+
+    ``s``, ``kind``, ``decoding``, ``stragglers``, ``trials``, ``seed``, ``steps`` and ``max_sets`` are arguments of
+    `gcexp.codes.error.error`; everything else is an override, so that ``code.s=3`` is the s a code is built for, and
+    ``code.seed=1`` the seed of its assignment.
+
+    Raises
+    ------
+    UserError
+        For an argument that is no number, an unknown kind or override, and whatever the code refuses.
+
+    Examples
+    --------
+    >>> found = errors(["code=fractional_repetition", "n=6", "code.d=2", "s=1..3"])
+    >>> [(e["s"], round(e["upper"], 4), e["exact"]) for e in found["errors"]]
+    [(1, 0.0, True), (2, 0.3333, True), (3, 0.3333, True)]
+    """
+    mine: dict[str, str] = {}
+    overrides = []
+    for one in given:
+        key, equals, value = one.partition("=")
+        if equals and key in OWN:
+            mine[key] = value
+        else:
+            overrides.append(one)
+    options: dict[str, Any] = {key: _number(key, mine[key]) for key in _NUMBERS if key in mine}
+    if "stragglers" in mine:
+        options["stragglers"] = _numbers("stragglers", mine["stragglers"])
+    kind = mine.get("kind", "set" if "stragglers" in mine else "worst")
+    if "stragglers" in mine and kind != "set":
+        raise UserError(f"stragglers are for kind=set, got kind={kind} (kinds: {', '.join(KINDS)})")
+    code = build(compose(overrides), "code")
+    if "s" in mine:
+        s = _numbers("s", mine["s"])
+    else:
+        s = [] if kind == "set" else list(range(code.n + 1))
+    decoding = mine.get("decoding", DECODINGS[-1])
+    found = error(code, s, kind, decoding, **options)
+    results = found if isinstance(found, list) else [found]
+    return {
+        "code": repr(code),
+        "workers": code.n,
+        "partitions": code.k,
+        "kind": kind,
+        "decoding": decoding,
+        "errors": [_plain(result) for result in results],
+    }
+
+
+def _plain(result) -> dict:
+    exact = {"exact": result.exact} if isinstance(result, WorstError) else {}
+    values = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(result).items()}
+    return {k: v if not isinstance(v, float) or math.isfinite(v) else str(v) for k, v in (values | exact).items()}
+
+
+def _numbers(key: str, text: str) -> list[int]:
+    """Whole numbers, written ``4``, ``0..8``, ``[0, 4, 8]`` or ``0,4,8``."""
+    first, dots, last = text.partition("..")
+    if dots:
+        return list(range(_number(key, first), _number(key, last) + 1))
+    return [_number(key, one) for one in text.strip("[]").split(",") if one.strip()]
+
+
+def _number(key: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        allowed = " (allowed: 4, 0..8, [0,4,8])" if key in ("s", "stragglers") else ""
+        raise UserError(f"{key} wants whole numbers, got {text!r}{allowed}") from None
+
+
+def as_text(found: dict) -> str:
+    """A line for each s."""
+    lines = [f"{found['code']}: {found['kind']} stragglers, {found['decoding']} decoding"]
+    for one in found["errors"]:
+        if found["kind"] == "random":
+            value = f"mean {one['mean']:.6g} ± {one['stderr']:.2g}, largest of {one['trials']}: {one['largest']:.6g}"
+        elif found["kind"] == "set":
+            value = f"{one['error']:.6g} without {one['stragglers']}"
+        elif one["exact"]:
+            value = f"{one['lower']:.6g} ({one['how']})"
+        else:
+            value = f"between {one['lower']:.6g} and {float(one['upper']):.6g}"
+        lines.append(f"s = {one['s']:3}  {value}")
+    return "\n".join(lines)
