@@ -294,9 +294,9 @@ def intermediate_sweep(settings: list, bounds: bool) -> pd.DataFrame:
 def chosen_stragglers(n: int, s: int, repetition: list, cyclic: list, trials: int, seed: int) -> pd.DataFrame:
     """Recovered fraction of fractional repetition and of cyclic schemes against consecutive and worst stragglers.
 
-    The worst set is that of `gcexp.codes.error.error` with the code's own decoding. Fractional repetition: exact, by its
-    groups. Cyclic: a set that was decoded, and the beta partitions that Theorem 5 guarantees; where the two differ the
-    table says so.
+    The worst set is that of `gcexp.codes.error.error` with the code's own decoding. Fractional repetition: exact, by
+    its groups. Cyclic: a set that was decoded, and the beta partitions that Theorem 5 guarantees; where the two
+    differ the table says so.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ class Survivors:
 
     @property
     def total(self) -> float:
-        """k e(F)."""
+        """K e(F)."""
         return self.rows.k - float(self.rows.h @ self.w)
 
     def rises(self) -> np.ndarray:

@@ -1,7 +1,7 @@
 r"""How bad s stragglers are for a code: at random, at worst, or a given set, with any decoding.
 
-The error of a set is the normalised squared error ||c - 1||^2 / k of the decoded gradient sum_i c_i g_i. A worst case is
-found exactly where it can be: by the code's guarantee, by the closed form of a design, or by enumeration (what cannot
+The error of a set is the normalised squared error ||c - 1||^2 / k of the decoded gradient sum_i c_i g_i. A worst case
+is found exactly where it can be: by the code's guarantee, the closed form of a design, or by enumeration (what cannot
 differ is counted once: independent blocks add up, copies of a worker go together, a code whose symmetry maps every
 worker to every other has one of them pinned). Else it is a bracket: an error that some set has, and a bound that none
 exceeds.
@@ -245,9 +245,7 @@ def _random(code, many, decoding, trials, seed, steps) -> list[RandomError]:
     for s in many:
         errors = measure(random_sets(code.n, s, trials, seed))
         spread = float(errors.std(ddof=1)) if trials > 1 else 0.0
-        found.append(
-            RandomError(s, float(errors.mean()), spread / trials**0.5, float(errors.max()), trials)
-        )
+        found.append(RandomError(s, float(errors.mean()), spread / trials**0.5, float(errors.max()), trials))
     return found
 
 
@@ -316,13 +314,17 @@ def _worst(code: Code, many: list[int], seed: int, max_sets: int) -> list[WorstE
         if key not in known:
             wanted = asked if single else range(min(max(asked), int(part.weight.sum())) + 1)
             given = _product_sets(code, asked, part) if single else []
-            known[key] = _curve(part, list(wanted), rng(seed, "monte_carlo", code.n, 0, 1), max_sets, given, code)
+            known[key] = _curve(
+                part, list(wanted), rng(seed, "monte_carlo", code.n, 0, 1), max_sets, given, code
+            )
         curves.append(known[key])
     for s, (low, high, exact, silent) in _together(parts, curves, asked, code).items():
         high = min(high, _promised(code, s))
         if exact or high - low <= _SAME:
             high = low
-        how = "closed form" if all(curve.closed for curve in curves) else "enumeration" if exact else "bracket"
+        how = (
+            "closed form" if all(curve.closed for curve in curves) else "enumeration" if exact else "bracket"
+        )
         found[s] = WorstError(s, low, max(low, high), how, silent)
     return [found[s] for s in many]
 
@@ -371,7 +373,9 @@ def _curve(part: _Part, wanted: list[int], random, max_sets: int, given, code: C
             sets = np.flatnonzero(lost == w)
             top = sets[rows.table[sets].argmax()]
             lower[w], heard[w] = rows.table[top], top >> np.arange(classes) & 1
-        for w in range(1, total + 1):  # a weight that no set has, or that a smaller set of classes does worse with
+        for w in range(
+            1, total + 1
+        ):  # a weight that no set has, or that a smaller set of classes does worse with
             if not lower[w] >= lower[w - 1]:
                 lower[w], heard[w] = lower[w - 1], heard[w - 1]
         exact[:] = True
@@ -593,7 +597,7 @@ def _likely(code: Code, s: int, seed: int) -> np.ndarray:
                 lost |= other
         lost[order[~lost[order]][: s - lost.sum()]] = True
         groups.append(~lost)
-    return np.concatenate([*sets, np.array(groups).reshape(-1, code.n)])
+    return np.concatenate([*sets, np.array(groups, dtype=bool).reshape(-1, code.n)])
 
 
 def _decoded_bound(code: Code, s: int, decoding: str) -> float:

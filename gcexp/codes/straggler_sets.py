@@ -36,7 +36,9 @@ def random_sets(n: int, s: int, trials: int = 2000, seed: int = 0) -> np.ndarray
     >>> random_sets(5, 2, trials=3).sum(1)
     array([3, 3, 3])
     """
-    require(0 <= s <= n and trials >= 1, f"random sets need 0 <= s <= n, trials >= 1, got {n=}, {s=}, {trials=}")
+    require(
+        0 <= s <= n and trials >= 1, f"random sets need 0 <= s <= n, trials >= 1, got {n=}, {s=}, {trials=}"
+    )
     heard = np.tile(np.arange(n) >= s, (trials, 1))
     return rng(seed, "monte_carlo", n, s).permuted(heard, axis=1)
 

@@ -1,7 +1,7 @@
 r"""Errors of very many survivor sets at once: elimination on Gram matrices, shared by all sets that begin alike.
 
 With optimal decoding the error of survivors F is e(F) = (1/k) min_w ||w B_F - 1||^2 = 1 - (1/k) h_F^T G_F^+ h_F, where
-G = B B^T and h = B 1. Survivors are added one by one: with pivot p = G_jj, k e falls by h_j^2 / p, and the others' G and
+G = B B^T and h = B 1. Survivors are added one by one: with pivot p = G_jj, k e falls by h_j^2 / p, the others' G and
 h lose g g^T / p and g h_j / p, g the column of j (Gram-Schmidt on messages). A pivot of zero belongs to a message that
 the earlier ones already imply, and changes nothing.
 
@@ -120,9 +120,7 @@ def rows(code: Code) -> Rows:
         code.blocks == 1 and bool((code.messages == 1).all()),
         f"errors with optimal decoding are for codes with one block and one message per worker, got {code!r}",
     )
-    require(
-        code.encoding.dtype.kind != "c", f"errors with optimal decoding are for real codes, got {code!r}"
-    )
+    require(code.encoding.dtype.kind != "c", f"errors with optimal decoding are for real codes, got {code!r}")
     return Rows(code.encoding.toarray()[np.argsort(code.owner)])
 
 
@@ -164,7 +162,7 @@ def worst_of_size(rows: Rows, lost: int, pinned: bool = False) -> tuple[float, n
     --------
     >>> value, heard = worst_of_size(Rows(np.ones((4, 3)) - np.eye(4, 3)), 2)
     >>> round(value, 4), heard.astype(int)
-    (0.1667, array([1, 1, 0, 0]))
+    (0.1111, array([1, 1, 0, 0]))
     """
     n, k = rows.n, float(rows.k)
     take, gone = n - lost, False
@@ -193,7 +191,10 @@ def worst_of_size(rows: Rows, lost: int, pinned: bool = False) -> tuple[float, n
         return start / k, chosen ^ gone
     if take == 1:
         candidates = slice(0, 1) if pinned else slice(None)
-        met(start + sign * (h * h / np.where(first > 0, first, 1))[candidates], np.eye(n, dtype=bool)[candidates])
+        met(
+            start + sign * (h * h / np.where(first > 0, first, 1))[candidates],
+            np.eye(n, dtype=bool)[candidates],
+        )
         return max(best, 0.0) / k, chosen ^ gone
     nothing = np.zeros((1, n), dtype=bool)
     waiting = [(0, G[None], h[None], np.array([start]), np.zeros(1, dtype=int), nothing[:, 0], nothing)]
@@ -201,7 +202,8 @@ def worst_of_size(rows: Rows, lost: int, pinned: bool = False) -> tuple[float, n
         t, G, h, e, taken, doubt, sets = waiting.pop()
         if len(e) > 1 and G.size > _HELD:
             half = len(e) // 2
-            waiting += [(t, *(part[p] for part in (G, h, e, taken, doubt, sets))) for p in (slice(half), slice(half, None))]
+            state = (G, h, e, taken, doubt, sets)
+            waiting += [(t, *(x[:half] for x in state)), (t, *(x[half:] for x in state))]
             continue
         step = _eliminated(G, h, first[t])
         with_it, now = sets.copy(), e + sign * step.gain

@@ -69,7 +69,9 @@ def errors(given: Iterable[str]) -> dict:
 def _plain(result) -> dict:
     exact = {"exact": result.exact} if isinstance(result, WorstError) else {}
     values = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(result).items()}
-    return {k: v if not isinstance(v, float) or math.isfinite(v) else str(v) for k, v in (values | exact).items()}
+    return {
+        k: v if not isinstance(v, float) or math.isfinite(v) else str(v) for k, v in (values | exact).items()
+    }
 
 
 def _numbers(key: str, text: str) -> list[int]:

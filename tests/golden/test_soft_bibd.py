@@ -10,25 +10,17 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from gcexp.analysis.adversary import (
-    adversary,
-    all_sets,
-    deletion_rise,
-    exact_worst,
-    greedy,
-    matrix,
-    product_sets,
-    random_sets,
-    set_errors,
-    worst_case,
-)
+from gcexp.codes.adversary import Survivors, bad_sets, path
 from gcexp.codes.base import Code
 from gcexp.codes.block_design import BlockDesign
 from gcexp.codes.composite import DirectSum, Kronecker
 from gcexp.codes.cyclic import CyclicRepetition
 from gcexp.codes.designs import named_design
+from gcexp.codes.error import error, errors_of
 from gcexp.codes.repetition import FractionalRepetition
 from gcexp.codes.soft_bibd import SoftBIBD, sample, smallest_mu, weight_law
+from gcexp.codes.straggler_sets import all_sets, random_sets
+from gcexp.codes.subset_errors import rows
 from gcexp.errors import ParameterError
 from gcexp.theory import errors as theory
 
@@ -51,7 +43,8 @@ def by_size(n: int) -> list[np.ndarray]:
 
 
 def worst_and_mean(code: Code) -> tuple[np.ndarray, np.ndarray]:
-    found = [set_errors(code, heard) for heard in by_size(code.n)]
+    table, lost = rows(code).table, code.n - every(code.n).sum(1)
+    found = [table[lost == s] for s in range(code.n + 1)]
     return np.array([e.max() for e in found]), np.array([e.mean() for e in found])
 
 
@@ -72,7 +65,7 @@ def test_every_set_of_a_design(name):
     s, decoding = n - heard.sum(1), BlockDesign(n, name).decode(heard)
     expected = theory.bibd_error(design.params, s)
     np.testing.assert_allclose(decoding.error, expected, atol=1e-9)
-    np.testing.assert_allclose(set_errors(code, heard), expected, atol=1e-9)
+    np.testing.assert_allclose(errors_of(code, heard), expected, atol=1e-9)
     np.testing.assert_allclose(theory.design_error(n, r, s), expected, atol=1e-12)
     weight = theory.bibd_weight(l, shared, np.maximum(n - s, 1))
     np.testing.assert_allclose(decoding.weights[:, 0], weight[:, None] * heard, atol=1e-12)
@@ -112,7 +105,7 @@ def test_lemma_5_needs_no_design():
     params = (4, 6, 3, 2, 2)
     heard = every(4)
     np.testing.assert_allclose(
-        set_errors(plain(A), heard), theory.bibd_error(params, 4 - heard.sum(1)), atol=1e-12
+        errors_of(plain(A), heard), theory.bibd_error(params, 4 - heard.sum(1)), atol=1e-12
     )
     assert theory.bibd_error(params, 0) > 0.1
 
@@ -181,7 +174,7 @@ def test_a_design_beats_repetition_only_from_r_stragglers_on():
 
 def test_redundancy_s_plus_1_is_not_enough():
     """(g) 1: the plane has r = 3 and yet loses 1/28 with one straggler."""
-    assert exact_worst(BlockDesign(7, "pg-2-2"), 1) == pytest.approx(1 / 28, abs=1e-12)
+    assert error(BlockDesign(7, "pg-2-2"), 1).lower == pytest.approx(1 / 28, abs=1e-12)
 
 
 # --- checks 5-7: soft designs -------------------------------------------------------------------------------
@@ -342,7 +335,7 @@ def three() -> np.ndarray:
 
 @pytest.mark.parametrize(("s", "expected"), enumerate([0, 2 / 81, 1 / 3, 1]))
 def test_theorem_2_by_enumeration(s, expected):
-    means = [np.mean([set_errors(plain(A), heard)[0] for A in three()]) for heard in by_size(3)[s]]
+    means = [np.mean([errors_of(plain(A), heard)[0] for A in three()]) for heard in by_size(3)[s]]
     np.testing.assert_allclose(means, expected, atol=1e-9)
     assert (np.array(means) <= theory.bibd_error(PAIR, s) + 1e-12).all()
     np.testing.assert_allclose(theory.bibd_error(PAIR, s), [0, 1 / 9, 1 / 3, 1][s], atol=1e-12)
@@ -391,7 +384,7 @@ def test_a_realisation_above_the_plane_at_one_straggler():
     A = np.zeros((7, 7))
     for row, workers in zip(A, rows, strict=True):
         row[list(workers)] = 1
-    assert exact_worst(plain(A), 1) == pytest.approx(1 / 27, abs=1e-12)
+    assert error(plain(A), 1).lower == pytest.approx(1 / 27, abs=1e-12)
 
 
 def test_soft_biplanes():
@@ -402,14 +395,14 @@ def test_soft_biplanes():
     spread = {2: 0.0006, 4: 0.0011, 6: 0.0021, 8: 0.0028, 10: 0.005, 12: 0.006, 14: 0.008}
     for s, expected in table.items():
         heard = random_sets(16, s, 300)
-        means = np.array([set_errors(code, heard).mean() for code in codes])
+        means = np.array([errors_of(code, heard).mean() for code in codes])
         assert means.mean() == pytest.approx(
             expected, abs=4 * spread[s] / np.sqrt(len(codes)) + 0.1 * expected
         )
         assert means.max() < bibd[s]
-    alone = [set_errors(code, np.eye(16, dtype=int)).mean() for code in codes]
+    alone = [errors_of(code, np.eye(16, dtype=int)).mean() for code in codes]
     assert np.mean(alone) == pytest.approx(0.625, abs=4 * np.std(alone) / np.sqrt(10)) and bibd[15] == 0.625
-    worst = {s: np.mean([exact_worst(code, s) for code in codes]) for s in (2, 4)}
+    worst = {s: np.mean([error(code, s).lower for code in codes]) for s in (2, 4)}
     assert worst[2] < bibd[2] and worst[4] > bibd[4]
     assert worst[2] == pytest.approx(0.010, abs=0.004) and worst[4] == pytest.approx(0.047, abs=0.009)
 
@@ -431,7 +424,7 @@ def test_soft_designs_where_no_design_exists():
         18: (0.427, 0.007),
     }
     for s, (value, sd) in table.items():
-        assert set_errors(code, random_sets(20, s, 1000)).mean() == pytest.approx(value, abs=4 * sd)
+        assert errors_of(code, random_sets(20, s, 1000)).mean() == pytest.approx(value, abs=4 * sd)
 
 
 def test_the_mean_approaches_the_bound_with_k():
@@ -439,7 +432,7 @@ def test_the_mean_approaches_the_bound_with_k():
     for k in (16, 64, 256):
         heard = random_sets(16, 8, 100)
         codes = [SoftBIBD(16, k, 0.375 * k, seed=seed) for seed in range(10)]
-        means.append(np.mean([set_errors(code, heard).mean() for code in codes]))
+        means.append(np.mean([errors_of(code, heard).mean() for code in codes]))
     np.testing.assert_allclose(means, [0.055, 0.091, 0.097], atol=0.003)
 
 
@@ -454,11 +447,11 @@ def test_feasible_parameters():
 
 def test_selection_keeps_the_best():
     first = [SoftBIBD(8, 8, 3, select="best_worst", realisations=r, s=3) for r in (1, 2, 4, 8)]
-    worst = [round(exact_worst(code, 3), 9) for code in first]
+    worst = [round(error(code, 3).lower, 9) for code in first]
     assert worst == sorted(worst, reverse=True) and worst[0] > worst[-1]
     assert (first[0].encoding != SoftBIBD(8, 8, 3).encoding).nnz == 0  # realisation 0 is `first`
     drawn = [SoftBIBD(8, 8, 3, select="best_random", realisations=r, s=3) for r in (1, 2, 4, 8)]
-    means = [round(set_errors(code, by_size(8)[3]).mean(), 9) for code in drawn]
+    means = [round(errors_of(code, by_size(8)[3]).mean(), 9) for code in drawn]
     assert means == sorted(means, reverse=True)
 
 
@@ -523,7 +516,7 @@ def test_repetition_times_design():
         worst, _ = worst_and_mean(code)
         np.testing.assert_allclose(worst, expected, atol=1e-9)
         heard = every(12)[::7]
-        np.testing.assert_allclose(code.decode(heard).error, set_errors(code, heard), atol=1e-9)
+        np.testing.assert_allclose(code.decode(heard).error, errors_of(code, heard), atol=1e-9)
 
 
 def permuted(a: Code, b: Code):
@@ -537,7 +530,7 @@ def test_repetition_times_a_larger_design():
     worst = [errors[s == i].max() for i in range(17)]
     np.testing.assert_allclose(worst, theory.frc_bibd_error(4, 2, TRIPLE, range(17)), atol=1e-9)
     some = np.random.default_rng(0).choice(2**16, 3000, replace=False)
-    np.testing.assert_allclose(errors[some], set_errors(code, heard[some]), atol=1e-9)
+    np.testing.assert_allclose(errors[some], errors_of(code, heard[some]), atol=1e-9)
 
 
 def test_theorem_3():
@@ -590,7 +583,7 @@ def test_lemmas_6_to_8():
     A = np.random.default_rng(1).standard_normal((4, 5))
     code, heard = plain(A), every(5)
     repeated = plain(np.repeat(A, 3, axis=0))  # Lemma 6
-    np.testing.assert_allclose(set_errors(repeated, heard), set_errors(code, heard), atol=1e-9)
+    np.testing.assert_allclose(errors_of(repeated, heard), errors_of(code, heard), atol=1e-9)
     some = heard[[30, 7, 21]]
     np.testing.assert_allclose(repeated.decode(some).weights, code.decode(some).weights, atol=1e-9)
     worst, _ = worst_and_mean(code)  # Lemma 7
@@ -692,9 +685,9 @@ def test_constant_weights_for_products():
     }
     for s, (best, plainly, bound) in expected.items():
         heard = random_sets(91, s, 100)
-        optimal = set_errors(code, heard)
+        optimal = errors_of(code, heard)
         weight = theory.product_constant_weight(PLANE2, PLANE3, np.full(len(heard), 91 - s))
-        constant = constant_errors(matrix(code).T, heard, weight)
+        constant = constant_errors(rows(code).B.T, heard, weight)
         assert optimal.mean() == pytest.approx(best, rel=0.05)
         assert constant.mean() == pytest.approx(plainly, rel=0.05)
         assert (optimal <= constant + 1e-9).all()
@@ -714,7 +707,7 @@ def test_theorem_7():
         mean = np.mean([constant_errors(A, heard, weight)[0] for A in everyone])
         bound = theory.product_upper_bound(PAIR, PAIR, s)
         assert mean <= bound + 1e-12
-        assert np.mean([set_errors(plain(A), heard)[0] for A in pairs]) <= bound
+        assert np.mean([errors_of(plain(A), heard)[0] for A in pairs]) <= bound
     a, b = (5, 5, 2.5, 2.5, 5 * smallest_mu(5, 0.5)), (4, 6, 3, 2, 6 * smallest_mu(4, 0.5))
     assert a[4] == pytest.approx(1) and b[4] == pytest.approx(1)
     bound = theory.product_upper_bound(a, b, [0, 5, 10, 15])
@@ -740,11 +733,11 @@ def test_soft_codes_are_positive_at_no_stragglers():
 
 
 def rises(code: Code, heard) -> np.ndarray:
-    before, after = set_errors(code, heard)[0], np.zeros(code.n)
+    before, after = errors_of(code, heard)[0], np.zeros(code.n)
     for j in np.flatnonzero(heard):
         less = np.array(heard)
         less[j] = 0
-        after[j] = code.k * (set_errors(code, less)[0] - before)
+        after[j] = code.k * (errors_of(code, less)[0] - before)
     return after
 
 
@@ -754,7 +747,7 @@ def test_deletion_identity():
     for _ in range(20):
         heard = np.zeros(12, dtype=int)
         heard[random.choice(12, 8, replace=False)] = 1
-        np.testing.assert_allclose(deletion_rise(code, heard), rises(code, heard), atol=1e-8)
+        np.testing.assert_allclose(Survivors(rows(code), heard).rises(), rises(code, heard), atol=1e-8)
 
 
 @pytest.mark.parametrize(
@@ -762,53 +755,67 @@ def test_deletion_identity():
 )
 def test_deletion_identity_for_dependent_messages(code):
     for heard in every(6)[1:]:
-        np.testing.assert_allclose(deletion_rise(code, heard), rises(code, heard), atol=1e-8)
+        np.testing.assert_allclose(Survivors(rows(code), heard).rises(), rises(code, heard), atol=1e-8)
+
+
+@pytest.mark.parametrize("code", [SoftBIBD(9, 7, 3), SoftBIBD(9, 12, 4, seed=1), CyclicRepetition(9, 3)])
+def test_losing_and_swapping_keep_the_inverse(code):
+    """Rank-one updates end where a fresh inverse begins, through dependent messages too."""
+    mine, random = rows(code), np.random.default_rng(3)
+    state, weight = Survivors(mine, np.ones(9, dtype=bool)), np.ones(9, dtype=int)
+    for j in random.permutation(9)[:5]:
+        state.lose(int(j))
+        fresh = Survivors(mine, state.heard)
+        np.testing.assert_allclose(state.inverse, fresh.inverse, atol=1e-8)
+        np.testing.assert_allclose(state.w, fresh.w, atol=1e-8)
+        assert state.total / code.k == pytest.approx(errors_of(code, state.heard)[0], abs=1e-9)
+    before = state.total
+    while state.swap(weight):
+        assert state.heard.sum() == 4 and state.total > before
+        before = state.total
+        np.testing.assert_allclose(state.w, Survivors(mine, state.heard).w, atol=1e-8)
 
 
 def test_set_errors_are_the_pseudoinverse():
     for code in (FractionalRepetition(6, 3), SoftBIBD(6, 4, 2), CyclicRepetition(6, 2), DESIGN_PAIR):
         best = Code(code.encoding, promise="least_squares").decode(every(code.n)).error
-        np.testing.assert_allclose(set_errors(code, every(code.n)), best, atol=1e-9)
+        np.testing.assert_allclose(errors_of(code, every(code.n)), best, atol=1e-9)
+        table = rows(code).table
+        np.testing.assert_allclose(table, best, atol=1e-9)  # bit j is worker j
 
 
 def test_adversary_is_below_the_worst_case():
     for code in (SoftBIBD(9, 9, 3), Kronecker(DESIGN_PAIR, DESIGN_PAIR), BlockDesign(9, "ag_dual-2-3")):
-        for s in range(code.n + 1):
-            error, heard = adversary(code, s)
-            assert heard.sum() == code.n - s
-            assert error == pytest.approx(set_errors(code, heard)[0], abs=1e-12)
-            assert error <= exact_worst(code, s) + 1e-12
-            random = set_errors(code, random_sets(code.n, s, 20)).mean()
-            assert error >= random - 1e-9
+        one = np.ones(code.n, dtype=int)
+        found, sets = bad_sets(rows(code), one, range(code.n + 1), np.random.default_rng(0))
+        np.testing.assert_array_equal(sets.sum(1), code.n - np.arange(code.n + 1))
+        np.testing.assert_allclose(found, errors_of(code, sets), atol=1e-12)
+        assert (found <= worst_and_mean(code)[0] + 1e-9).all()
+        assert (found >= worst_and_mean(code)[1] - 1e-9).all()
 
 
 def test_adversary_does_not_stall_on_copies():
-    for s, expected in ((3, 0.25), (4, 0.25), (5, 0.25), (6, 0.5)):
-        assert adversary(plain(frc_matrix(12, 8, 3)), s)[0] == pytest.approx(expected, abs=1e-9)
+    found, _ = bad_sets(
+        rows(plain(frc_matrix(12, 8, 3))), np.ones(12, dtype=int), (3, 4, 5, 6), np.random.default_rng(0)
+    )
+    np.testing.assert_allclose(found, [0.25, 0.25, 0.25, 0.5], atol=1e-9)
 
 
-def test_product_sets_start_the_adversary():
-    """Fig. 3, s = 80: greedy alone is far below Theorem 6."""
+def test_figure_3_bracket():
+    """The bracket lies between Theorem 6 and the best bound; greedy alone is far below Theorem 6 at s = 80."""
     code = Kronecker(BlockDesign(7, "pg-2-2"), BlockDesign(13, "pg-2-3"))
-    factors = [theory.bibd_error(p, range(p[0] + 1)) for p in (PLANE2, PLANE3)]
-    sets = list(product_sets(7, 13, 80))
-    assert all(heard.sum() == 11 for heard in sets)
-    assert set_errors(code, sets).max() >= theory.product_lower_bound(*factors, 80) - 1e-9
-    alone = set_errors(code, greedy(code, 80, np.random.default_rng(0)))[0]
-    assert alone < 0.5 and theory.product_lower_bound(*factors, 80) == pytest.approx(0.58556, abs=1e-5)
-
-
-def test_worst_case_brackets():
-    code = Kronecker(DESIGN_PAIR, BlockDesign(4, "complete-4-3"))
-    for s in (2, 5, 9):
-        exact, bracket = exact_worst(code, s), worst_case(code, s, max_sets=1, trials=50)
-        assert worst_case(code, s).exact
-        assert bracket.lower <= exact + 1e-12 and exact <= bracket.upper + 1e-12
-    assert worst_case(SoftBIBD(16, 16, 6), 8, max_sets=10, trials=20).upper == 1
-    one = worst_case(FractionalRepetition(30, 30, k=1), 15)  # no second singular value
-    assert one.exact and one.upper == pytest.approx(0, abs=1e-12)
-    with pytest.raises(ParameterError, match=r"C\(12, 5\) = 792 straggler sets, at most 100"):
-        exact_worst(code, 5, max_sets=100)
+    chosen = (13, 45, 80, 90)
+    theorem6, spectral, tight, _ = figure_3()[list(chosen)].T
+    found = error(code, chosen)
+    lower, upper = (np.array([getattr(e, end) for e in found]) for end in ("lower", "upper"))
+    assert (lower >= theorem6 - 1e-9).all()
+    np.testing.assert_allclose(upper, np.minimum(spectral, tight), atol=1e-9)
+    assert [e.exact for e in found] == [True, False, False, True]
+    for e in found:
+        assert len(e.stragglers) == e.s
+        assert error(code, [], "set", stragglers=e.stragglers).error == pytest.approx(e.lower, abs=1e-9)
+    *_, alone = path(rows(code), np.ones(91, dtype=int), 80, np.random.default_rng(0))
+    assert errors_of(code, alone)[0] < 0.5 < theorem6[2]
 
 
 # --- check 14: edges ----------------------------------------------------------------------------------------
@@ -829,7 +836,9 @@ def test_nobody_and_everybody(code):
     decoding = code.decode(np.array([[1] * code.n, [0] * code.n]))
     np.testing.assert_allclose(decoding.error, [0, 1], atol=1e-9)
     assert not decoding.weights[1].any()
-    np.testing.assert_allclose([exact_worst(code, 0), exact_worst(code, code.n)], [0, 1], atol=1e-9)
+    nobody, everybody = error(code, [0, code.n])
+    assert nobody.exact and everybody.exact
+    np.testing.assert_allclose([nobody.upper, everybody.lower], [0, 1], atol=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,9 @@ def test_mathematics_stands_alone(module):
     assert "galois" not in {name.partition(".")[0] for name in imports(module, top_level=True)}
     own = ".".join(module.split(".")[:2])
     others = {name for name in imports(module) if inside(name, "gcexp") and not inside(name, own)}
-    bounds = {"gcexp.theory.errors"} if module == "gcexp.codes.error" else set()  # the upper end of a worst case
+    bounds = (
+        {"gcexp.theory.errors"} if module == "gcexp.codes.error" else set()
+    )  # the upper end of a worst case
     assert others <= {"gcexp.errors", "gcexp.seeding", "gcexp.schema"} | bounds
 
 

@@ -1,0 +1,279 @@
+"""The error engine against brute force: every way to a worst case gives the same number, every bracket holds it."""
+
+from __future__ import annotations
+
+import json
+import time
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gcexp.codes import (
+    BernoulliCode,
+    BlockDesign,
+    Code,
+    CyclicMDS,
+    CyclicPartialRecovery,
+    CyclicRepetition,
+    DirectSum,
+    ExpanderCode,
+    FractionalRepetition,
+    GraphCode,
+    Kronecker,
+    RandomRegularCode,
+    SoftBIBD,
+    Uncoded,
+)
+from gcexp.codes.error import bears, equal_weight, error, errors_of, upper_bounds
+from gcexp.codes.straggler_sets import all_sets, random_sets, without
+from gcexp.codes.subset_errors import Rows, rows, worst_of_size
+from gcexp.command.error import as_text, errors
+from gcexp.errors import ParameterError, UserError
+from gcexp.theory import errors as theory
+
+PAIR, TRIPLE = BlockDesign(3, "complete-3-2"), BlockDesign(4, "complete-4-3")
+CODES = {
+    "repetition": FractionalRepetition(12, 3),
+    "uncoded": Uncoded(5),
+    "product": Kronecker(PAIR, PAIR),
+    "repetition_product": Kronecker(FractionalRepetition(4, 2), PAIR),
+    "product_repetition": Kronecker(PAIR, FractionalRepetition(4, 2)),
+    "design": BlockDesign(9, "ag_dual-2-3"),
+    "soft": SoftBIBD(9, 9, 3),
+    "soft_dependent": SoftBIBD(12, 8, 2),
+    "bernoulli": BernoulliCode(n=10, d=3),
+    "graph": GraphCode(10, d=4),
+    "circulant": ExpanderCode(11, "circulant", offsets=[1, 3]),
+    "cyclic": CyclicRepetition(8, 2),
+    "sum": DirectSum([BlockDesign(7, "pg-2-2"), SoftBIBD(5, 5, 2)]),
+    "regular": RandomRegularCode(10, 3),
+    "signed": Code(np.random.default_rng(0).standard_normal((7, 5)), promise="least_squares"),
+}
+
+
+def brute(code: Code) -> np.ndarray:
+    """Worst errors for 0, ..., n stragglers, by the pseudoinverse of every set."""
+    B = code.encoding.toarray()
+    found = np.zeros(code.n + 1)
+    for s in range(code.n + 1):
+        for heard in all_sets(code.n, s):
+            w = np.einsum("k,ukn->un", np.ones(code.k), np.linalg.pinv(heard[:, :, None] * B, rcond=1e-10))
+            c = (w * heard) @ B
+            found[s] = max(found[s], ((c - 1) ** 2).mean(1).max())
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(CODES))
+def test_worst_cases_and_brackets(name):
+    code = CODES[name]
+    truth, everything = brute(code), range(code.n + 1)
+    found = error(code, everything)
+    assert all(e.exact for e in found)
+    np.testing.assert_allclose([e.lower for e in found], truth, atol=1e-9)
+    for e in found:
+        assert len(e.stragglers) == e.s
+        assert errors_of(code, without(code.n, e.stragglers))[0] == pytest.approx(e.lower, abs=1e-9)
+    single = error(code, code.n // 2)
+    assert single.lower == pytest.approx(truth[code.n // 2], abs=1e-9)
+    for e, exact in zip(error(code, everything, max_sets=0), truth, strict=True):
+        assert e.lower <= exact + 1e-9 <= e.upper + 2e-9
+        assert e.exact or e.how == "bracket"
+
+
+@pytest.mark.parametrize(
+    "name", ["product", "soft", "soft_dependent", "circulant", "cyclic", "signed", "sum"]
+)
+def test_enumeration_by_size(name):
+    """From survivors or from stragglers, with worker 0 pinned where the code is symmetric."""
+    code = CODES[name]
+    truth = brute(code)
+    for s in range(code.n + 1):
+        for pinned in (False, True) if name in ("product", "circulant") else (False,):
+            value, heard = worst_of_size(rows(code), s, pinned)
+            assert value == pytest.approx(truth[s], abs=1e-9) and heard.sum() == code.n - s
+            assert errors_of(code, heard)[0] == pytest.approx(value, abs=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 7), st.integers(1, 7), st.integers(0, 2**32 - 1))
+def test_any_binary_matrix(n, k, seed):
+    """Empty rows and columns, copies, dependent messages."""
+    code = Code(np.random.default_rng(seed).integers(0, 2, (n, k)), promise="least_squares", n=n)
+    truth = brute(code)
+    for max_sets in (10**6, 0):
+        found = error(code, range(n + 1), max_sets=max_sets)
+        for e, exact in zip(found, truth, strict=True):
+            assert e.lower <= exact + 1e-9 <= e.upper + 2e-9
+            assert not e.exact or e.lower == pytest.approx(exact, abs=1e-9)
+            assert max_sets == 0 or e.exact
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(2, 8), st.integers(2, 8), st.integers(0, 2**32 - 1))
+def test_upper_bounds_hold(n, k, seed):
+    B = np.random.default_rng(seed).normal(0.5, 1, (n, k))
+    truth = brute(Code(B, promise="least_squares"))
+    assert (np.array(upper_bounds(Rows(B), range(n + 1))) >= truth - 1e-9).all()
+
+
+def test_nearly_dependent_messages_are_decoded_by_singular_values():
+    """A pivot between rounding and certainty: elimination alone would be wrong in the ninth digit."""
+    random = np.random.default_rng(1)
+    B = random.standard_normal((6, 8))
+    B[5] = B[:5].sum(0) + 3e-5 * random.standard_normal(8)
+    code, heard = Code(B, promise="least_squares"), np.ones((1, 6), dtype=bool)
+    w = np.linalg.lstsq(B.T, np.ones(8), rcond=1e-10)[0]
+    expected = ((w @ B - 1) ** 2).mean()
+    assert rows(code).table[-1] == pytest.approx(expected, rel=1e-9)
+    assert errors_of(code, heard)[0] == pytest.approx(expected, rel=1e-9)
+    assert worst_of_size(rows(code), 0)[0] == pytest.approx(expected, rel=1e-9)
+
+
+def test_guarantees_need_no_enumeration():
+    found = error(CyclicRepetition(60, 9), [3, 9])
+    assert [(e.lower, e.upper, e.how) for e in found] == [(0, 0, "guarantee")] * 2
+    assert bears(CyclicRepetition(60, 9)) == 9 and bears(FractionalRepetition(12, 3)) == 2
+    wide = error(Uncoded(200), [1, 100])
+    assert [(e.how, e.exact) for e in wide] == [("closed form", True)] * 2
+    np.testing.assert_allclose([e.upper for e in wide], [1 / 200, 0.5])
+    assert error(FractionalRepetition(30, 30, k=1), 15).upper == 0  # one partition
+    code = Code(np.ones((30, 1)) * np.arange(1, 31)[:, None], promise="least_squares")
+    assert [e.upper for e in error(code, [29, 30])] == [0, 1]
+
+
+def test_large_repetition_and_products_are_exact():
+    """No enumeration where groups are independent: Theorems 3 and 4 at sizes without a brute force."""
+    frc = FractionalRepetition(60, 5)
+    np.testing.assert_allclose([e.lower for e in error(frc, range(61))], theory.frc_error(60, 5, range(61)))
+    code = Kronecker(FractionalRepetition(6, 3), BlockDesign(13, "pg-2-3"))
+    s = range(0, 79, 6)
+    found = error(code, s)
+    assert all(e.exact for e in found)
+    np.testing.assert_allclose(
+        [e.upper for e in found], theory.frc_bibd_error(6, 3, (13, 13, 4, 4, 1), s), atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("decoding", ["one_step", "constant", "iterative", "closed_form"])
+def test_other_decodings(decoding):
+    """Never better than optimal; exact by enumeration; the bracket holds it."""
+    code = BlockDesign(7, "pg-2-2")
+    for s in (1, 3, 5):
+        value = error(code, s, decoding=decoding, steps=3)
+        assert value.exact and value.lower >= error(code, s).lower - 1e-9
+        bracket = error(code, s, decoding=decoding, steps=3, max_sets=1)
+        assert bracket.lower <= value.lower + 1e-9 <= bracket.upper + 2e-9
+    closest = decoding != "one_step"  # loads are an eigenvector of a design: one step of descent is enough
+    assert (value.lower == pytest.approx(error(code, 5).lower, abs=1e-9)) == closest
+
+
+def test_iterates_reach_the_optimum():
+    code = SoftBIBD(9, 9, 3)
+    few, many = (error(code, 3, decoding="iterative", steps=steps).lower for steps in (2, 400))
+    assert few > many == pytest.approx(error(code, 3).lower, abs=1e-6)
+
+
+def test_weights_in_closed_form():
+    product = Kronecker(BlockDesign(7, "pg-2-2"), BlockDesign(13, "pg-2-3"))
+    m = np.array([1, 46, 91])
+    plane2, plane3 = (7, 7, 3, 3, 1), (13, 13, 4, 4, 1)
+    expected = theory.product_constant_weight(plane2, plane3, m)
+    np.testing.assert_allclose(equal_weight(product, m, "constant"), expected)
+    np.testing.assert_allclose(equal_weight(product, m, "one_step"), 91 / 12 / m)
+    np.testing.assert_allclose(
+        equal_weight(SoftBIBD(20, 20, 7.5), 5, "constant"), 7.5 / (7.5 + 4 * 2.578947), atol=1e-6
+    )
+    with pytest.raises(ParameterError, match="constant decoding is for designs"):
+        error(BernoulliCode(n=6, d=2), 1, decoding="constant")
+
+
+def test_partial_recovery_codes_by_their_own_decoder():
+    """Indicator codes: the error is the fraction not recovered; what the code promises is the upper end."""
+    code = CyclicPartialRecovery(n=12, s=5, beta=9)
+    exact = error(code, 5, decoding="closed_form")
+    assert exact.exact and exact.lower == pytest.approx(3 / 12)
+    bracket = error(code, 5, decoding="closed_form", max_sets=1)
+    assert bracket.lower <= exact.lower <= bracket.upper == pytest.approx(3 / 12)
+    assert error(CyclicMDS(n=7, s=3), 3, decoding="closed_form").upper == 0  # complex: its own decoder only
+    with pytest.raises(ParameterError, match="real codes"):
+        error(CyclicMDS(n=7, s=3), 4)
+
+
+def test_random_stragglers_are_common_to_all_codes():
+    """The same sets for every code with n workers, so that differences are paired; the mean agrees with theory."""
+    heard = random_sets(12, 5, 2000, 3)
+    for code in (FractionalRepetition(12, 3), SoftBIBD(12, 12, 3)):
+        found, values = error(code, 5, "random", seed=3), errors_of(code, heard)
+        assert (found.mean, found.largest) == pytest.approx((values.mean(), values.max()), abs=1e-12)
+        assert found.stderr == pytest.approx(values.std(ddof=1) / 2000**0.5)
+    assert abs(error(FractionalRepetition(12, 3), 5, "random").mean - 0.0454545) < 4 * 0.0024
+    bgc = [
+        error(BernoulliCode(n=40, d=5, seed=i), 10, "random", "one_step", trials=50).mean for i in range(60)
+    ]
+    assert np.mean(bgc) == pytest.approx((1 - 1 / 8) / (30 / 8), rel=0.08)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: error(PAIR, 4), "0 <= s <= n, got n=3, s=4"),
+        (lambda: error(PAIR, []), "0 <= s <= n"),
+        (lambda: error(PAIR, 1, "best"), "unknown kind 'best'"),
+        (lambda: error(PAIR, 1, decoding="optimum"), "did you mean 'optimal'"),
+        (lambda: error(PAIR, 1, "set"), "needs stragglers"),
+        (
+            lambda: error(PAIR, 1, "set", stragglers=[0, 0]),
+            r"different workers 0, ..., n - 1 = 2, got \[0, 0\]",
+        ),
+        (lambda: error(PAIR, 2, "set", stragglers=[0]), "1 stragglers are given, and s=2"),
+        (lambda: error(PAIR, 1, "random", trials=0), "trials >= 1"),
+    ],
+)
+def test_refuses(call, message):
+    with pytest.raises(ParameterError, match=message):
+        call()
+
+
+# --- Speed, as promised --------------------------------------------------------------------------------------------
+
+
+def test_twenty_workers_are_fast():
+    code = SoftBIBD(20, 20, 7.5)
+    assert comb(20, 10) == 184756
+    before = time.process_time()
+    assert error(code, 10).how == "enumeration"
+    assert time.process_time() - before < 2
+
+
+# --- The command ---------------------------------------------------------------------------------------------------
+
+
+def test_command():
+    found = errors(["code=soft_bibd", "n=16", "code.d=6", "s=0..8"])
+    assert json.loads(json.dumps(found))["errors"][8]["exact"] is True
+    assert [e["s"] for e in found["errors"]] == list(range(9))
+    text = as_text(errors(["code=soft_bibd", "n=40", "code.d=6", "s=20", "max_sets=10"]))
+    assert "between" in text and "s =  20" in text
+    assert "± " in as_text(errors(["code=bernoulli", "n=12", "kind=random", "s=[2,4]", "trials=20"]))
+    assert "without [0, 3]" in as_text(errors(["code=bernoulli", "n=12", "stragglers=[0,3]"]))
+    own = errors(["code=cyclic_repetition", "n=12", "code.s=3", "s=3"])
+    assert own["errors"][0]["upper"] == 0 and own["code"].startswith("CyclicRepetition(n=12, s=3")
+    unbounded = errors(["code=bernoulli", "n=30", "s=12", "decoding=closed_form"])
+    assert unbounded["errors"][0]["upper"] == "inf"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["s=x"], r"s wants whole numbers, got 'x' \(allowed: 4, 0..8, \[0,4,8\]\)"),
+        (["s=1", "trials=many"], "trials wants whole numbers, got 'many'"),
+        (["kind=worst", "stragglers=1"], "stragglers are for kind=set, got kind=worst"),
+        (["code=cyclic_repitition"], "did you mean 'cyclic_repetition'"),
+    ],
+)
+def test_command_refuses(given, message):
+    with pytest.raises(UserError, match=message):
+        errors(given)
