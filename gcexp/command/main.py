@@ -341,9 +341,10 @@ def do_scorecard(arguments) -> None:
 
 def do_page(arguments) -> None:
     """Write the report page."""
+    from gcexp.report.figurefile import figures
     from gcexp.report.stages import write_page
 
-    write_page(arguments.preset, arguments.input, arguments.output)
+    write_page(arguments.preset, figures(arguments.preset), arguments.input, arguments.output)
 
 
 def do_track(arguments) -> None:

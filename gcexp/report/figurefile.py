@@ -19,7 +19,7 @@ from gcexp.report.expected import path_of as expected_file
 from gcexp.report.statements import Statement, read_statements
 from gcexp.run.build import refuse_bound
 from gcexp.run.checks import check, check_call
-from gcexp.run.dependencies import source_hash
+from gcexp.run.dependencies import STAGES, targets, tracked, values
 from gcexp.run.options import conf_dir, options, read_yaml
 from gcexp.run.run import PARTS, Run, check_count, check_horizon, seed_range
 from gcexp.run.tokens import token
@@ -152,31 +152,33 @@ class Figure:
     @property
     def tracked_table(self) -> list[str]:
         """What decides the table beside its input files."""
+        built = STAGES[self.file.kind].keys
+        code = {target for run in self.runs for key in built for target in targets(run.config[key])}
         functions = (self.file.analysis.get("function"), self.file.timings.get("exact"))
-        source = [f"{function}.source={source_hash(function)}" for function in functions if function]
+        code |= {function for function in functions if function}
         runs = [
             "; ".join([f"{run.label} = {run.id}", *(f"{k}={v}" for k, v in run.columns)]) for run in self.runs
         ]
-        timings = [f"timings.{k}={v}" for k, v in self.file.timings.items()]
-        return runs + timings + [f"{k}={v}" for k, v in self.arguments.items()] + source
+        given = values(self.file.timings, "timings") + values(self.arguments, "analysis")
+        return tracked(self.file.kind, None, *code) + runs + given
 
     @property
     def tracked_plot(self) -> list[str]:
         """What decides the drawing beside the table."""
         style = conf_dir() / "style" / "paper.mplstyle"
         lines = [line for line in style.read_text().splitlines() if line and not line.startswith("#")]
-        drawn_by = [
-            part["function"]
-            for part in (self.file.plot, *self.file.plot.get("parts", ()))
-            if "function" in part
-        ]
-        source = [f"{function}.source={source_hash(function)}" for function in drawn_by]
-        return [f"{k}={v}" for k, v in self.file.plot.items()] + [self.file.title, self.note, *lines, *source]
+        drawn = [*values(self.file.plot, "plot"), self.file.title, self.note, *lines]
+        return tracked("plot", None, *targets(self.file.plot)) + drawn
 
     @property
     def tracked_claims(self) -> list[str]:
         """What decides the claims beside the table."""
-        return [str(claim) for claim in self.file.claims]
+        return tracked("claims") + values(self.file.claims, "claims")
+
+    @property
+    def tracked_page(self) -> list[str]:
+        """What the page says about the figure, beside its files."""
+        return [self.target, self.file.title, self.file.source]
 
     @property
     def products(self) -> list[str]:

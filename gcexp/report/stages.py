@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gcexp.errors import UserError
 from gcexp.files import written
-from gcexp.report.figurefile import Figure, figures
 from gcexp.run.options import conf_dir
 from gcexp.run.provenance import recorded
 
-if TYPE_CHECKING:  # codes, torch and pandas only where a stage uses them
-    pass
+if TYPE_CHECKING:
+    from gcexp.report.figurefile import Figure
 
 
 def make_table(figure: Figure, output: Path) -> None:
@@ -21,7 +21,10 @@ def make_table(figure: Figure, output: Path) -> None:
     from gcexp.figures.tables import write_table
     from gcexp.report.table import assemble
 
-    with recorded(output, {"figure": figure.target, "preset": figure.preset}, inputs=figure.inputs):
+    about = {"figure": figure.target, "preset": figure.preset}
+    if figure.file.analysis:
+        about |= {"analysis": figure.file.analysis | figure.arguments}
+    with recorded(output, about, inputs=figure.inputs):
         write_table(assemble(figure), output)
 
 
@@ -45,12 +48,12 @@ def check_claims(figure: Figure, table: Path, output: Path) -> list[dict]:
     return entries
 
 
-def write_page(preset: str, scorecard: Path, output: Path, shown: list[Figure] | None = None) -> None:
-    """The static page of a preset's figures and claims, which lie in the folder of the page."""
+def write_page(preset: str, figures: Iterable[Figure], scorecard: Path, output: Path) -> None:
+    """The static page of figures and claims, which lie in the folder of the page."""
     from gcexp.report.page import write_report
 
     entries = []
-    for figure in figures(preset) if shown is None else shown:
+    for figure in figures:
         products = (*figure.drawings, figure.table, figure.claims)
         files = {path.rpartition(".")[2]: Path(path).relative_to(f"reports/{preset}") for path in products}
         about = {"target": figure.target, "title": figure.file.title, "source": figure.file.source}

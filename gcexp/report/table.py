@@ -26,16 +26,30 @@ def assemble(figure: Figure) -> pd.DataFrame:
     UserError
         If a curve ends before its horizon, or an analysis function fails on its arguments.
     """
-    if figure.file.kind == "analysis":
-        function = locate(figure.file.analysis["function"], "analysis.function")
-        return function(**figure.arguments)
-    curves = figure.file.kind == "curves"
-    frames = [curve(run) if curves else timing(run, figure.timings) for run in figure.runs]
+    return {"curves": learned, "timings": timed, "analysis": analysed}[figure.file.kind](figure)
+
+
+def analysed(figure: Figure) -> pd.DataFrame:
+    """Table of an analysis function."""
+    return locate(figure.file.analysis["function"], "analysis.function")(**figure.arguments)
+
+
+def learned(figure: Figure) -> pd.DataFrame:
+    """Curves of all runs."""
+    return _joined(figure, [curve(run) for run in figure.runs])
+
+
+def timed(figure: Figure) -> pd.DataFrame:
+    """Rows of all timelines."""
+    frame = _joined(figure, [timing(run, figure.timings) for run in figure.runs])
+    return saved(frame, figure) if figure.file.timings.get("against") else frame
+
+
+def _joined(figure: Figure, frames: list[pd.DataFrame]) -> pd.DataFrame:
     for run, frame in zip(figure.runs, frames, strict=True):
         for place, name in enumerate(own_columns(figure), start=2):
             frame.insert(place, name, dict(run.columns).get(name))
-    frame = with_keys(pd.concat(frames, ignore_index=True), figure)
-    return saved(frame, figure) if figure.file.timings.get("against") else frame
+    return with_keys(pd.concat(frames, ignore_index=True), figure)
 
 
 def own_columns(figure: Figure) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from gcexp.run.build import build, build_scheme, locate
 from gcexp.run.cache import remember, remembered
-from gcexp.run.dependencies import _flat, source_hash, tracked
+from gcexp.run.dependencies import tracked, values
 from gcexp.schema import arguments
 
 
@@ -23,8 +23,7 @@ def check(configs: Iterable[dict]) -> None:
         build(config, "delay")
         build(config, "optimizer")
 
-    keys = ("code", "wait", "placement", "overhead", "exact", "bound", "delay", "optimizer")
-    _once((tracked(config, keys, "timeline"), built, config) for config in configs)
+    _once((tracked("timeline", config) + tracked("trajectory", config), built, config) for config in configs)
 
 
 def check_call(function: str, given: dict, key: str) -> None:
@@ -33,7 +32,7 @@ def check_call(function: str, given: dict, key: str) -> None:
     def checked(_) -> None:
         arguments(locate(function, f"{key}.function"), given, key, joint=".")
 
-    _once([([function, source_hash(function), *_flat(given, key)], checked, None)])
+    _once([([function, *tracked("analysis", None, function), *values(given, key)], checked, None)])
 
 
 def _once(checks: Iterable[tuple[list[str], Callable, Any]]) -> None:

@@ -1,74 +1,158 @@
-"""What a result depends on: the values of its options and the syntax tree of the modules they name."""
+"""What a result depends on: one table of the stages, read by rules, jobs, checkpoints and provenance."""
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import itertools
+import json
+from dataclasses import dataclass
 from functools import cache
-from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
-from gcexp.errors import UserError
-from gcexp.run.build import _targets
-
-#: Bump a stage when its results change for equal configs: a hand-kept trigger, guarded by golden tests.
-VERSIONS = {"prepare": 1, "timeline": 2, "trajectory": 1, "verify": 1}
-_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+from gcexp.run.source import definer, reached, source_hash, text_hash
 
 
-def tracked(config: dict, keys: tuple[str, ...], stage: str) -> list[str]:
-    """Short flat list of the values, sources and version on which a job's result depends."""
-    flat = [f"version={VERSIONS[stage]}"]
-    if stage in ("trajectory", "verify"):  # their prepared data are an ancient input
-        flat.append(f"prepare={VERSIONS['prepare']}")
+@dataclass(frozen=True)
+class Stage:
+    """What decides the result of a stage beside its input files.
+
+    Attributes
+    ----------
+    entries : tuple of str
+        Where its code begins, as `gcexp.run.source.source_hash` takes it: an edit of any module that can run from
+        there, or from the classes that its options name, makes the result again.
+    keys : tuple of str
+        Keys of a run's config whose values, classes and files decide.
+    version : int
+        Raised when the result changes and nothing else here shows it.
+    files : tuple of str
+        Further files of the package that the code reads.
+    trained : bool
+        The result costs hours, so that an edit that leaves its bits alone must not repeat it: see `learning`.
+    """
+
+    entries: tuple[str, ...]
+    keys: tuple[str, ...] = ()
+    version: int = 1
+    files: tuple[str, ...] = ()
+    trained: bool = False
+
+
+_TABLE = ("gcexp.figures.tables",)
+
+#: Every stage by its name. What a figure file or an option says is tracked as values, and who turns them into values is not.
+STAGES = {
+    "prepare": Stage(("gcexp.data.prepare",)),
+    "timeline": Stage(
+        ("gcexp.run.stages:simulated",),
+        ("code", "wait", "placement", "overhead", "exact", "bound", "delay"),
+        version=2,
+    ),
+    "trajectory": Stage(("gcexp.tasks.training",), ("task", "optimizer"), trained=True),
+    "verify": Stage(("gcexp.run.verification",), ("code", "task")),
+    "curves": Stage(("gcexp.report.table:learned", *_TABLE)),
+    "timings": Stage(("gcexp.report.table:timed", *_TABLE), ("code",)),  # it builds the codes
+    "analysis": Stage(("gcexp.report.table:analysed", *_TABLE)),
+    "plot": Stage((*_TABLE, "gcexp.figures:draw", "gcexp.figures:save")),
+    "claims": Stage((*_TABLE, "gcexp.report.claims")),
+    "scorecard": Stage(("gcexp.report.scorecard",)),
+    "page": Stage(
+        ("gcexp.report.stages:write_page", "gcexp.report.page"),
+        files=("report/templates/report.html.j2",),
+    ),
+    "tracking": Stage(("gcexp.report.tracking",)),
+}
+
+#: Rooms whose modules decide what is learned, and the module among them that only stores it.
+_LEARNING, _STORING = "gcexp.tasks", "gcexp.tasks.checkpoint"
+_KNOWN = Path(__file__).with_name("learning.json")
+_ROOT = Path(__file__).parents[1]
+
+
+def tracked(stage: str, config: dict | None = None, *more: str) -> list[str]:
+    """Short flat list of all that decides the result of a stage beside its input files.
+
+    Parameters
+    ----------
+    stage : str
+        A name of `STAGES`.
+    config : dict, optional
+        Composed run; left out where the stage is not of one run.
+    *more : str
+        Dotted names of further code that runs in the stage, such as the function of an analysis.
+    """
+    found = STAGES[stage]
+    keys = found.keys if config is not None else ()
+    named = [target for key in keys for target in targets(config.get(key))]
+    flat = [f"version={found.version}"]
     for key in keys:
-        flat += _flat(config.get(key), key)
-        flat += [f"{key}.source={source_hash(target)}" for target in _targets(config.get(key))]
+        flat += values(config.get(key), key)
+    if found.trained:
+        flat += [f"prepare={STAGES['prepare'].version}", *learning(*found.entries, *named, *more)]
+    else:
+        flat.append(f"source={source_hash(*found.entries, *named, *more)}")
+    return flat + [f"{name}={content(_ROOT / name)}" for name in found.files]
+
+
+def values(node: Any, prefix: str) -> list[str]:
+    """Every value of a node with its key; a text that names a file counts with the file's content."""
+    if isinstance(node, dict):
+        return list(itertools.chain.from_iterable(values(v, f"{prefix}.{k}") for k, v in node.items()))
+    if isinstance(node, list) and any(isinstance(value, dict) for value in node):
+        return list(itertools.chain.from_iterable(values(v, f"{prefix}.{i}") for i, v in enumerate(node)))
+    flat = [f"{prefix}={node}"]
+    for text in node if isinstance(node, list) else [node]:
+        if isinstance(text, str) and ("/" in text or "." in text) and (digest := content(text)):
+            flat.append(f"{prefix}.content={digest}")
     return flat
 
 
-def _flat(node: Any, prefix: str) -> list[str]:
-    if isinstance(node, dict):
-        return list(itertools.chain.from_iterable(_flat(v, f"{prefix}.{k}") for k, v in node.items()))
-    return [f"{prefix}={node}"]
+def targets(node: Any) -> list[str]:
+    """Every ``_target_`` in a node, its own first, and what a key ``function`` names."""
+    if isinstance(node, list):
+        return list(itertools.chain.from_iterable(map(targets, node)))
+    if not isinstance(node, dict):
+        return []
+    own = [node[key] for key in ("_target_", "function") if isinstance(node.get(key), str)]
+    return own + list(itertools.chain.from_iterable(targets(v) for v in node.values()))
 
 
-def source_hash(target: str) -> str:
-    """Hash of the syntax trees of the module that defines `target` and of those beside it that it imports.
-
-    Docstrings and comments are no part of it, nor is ``base``, whose changes are a matter of the stage's version.
-    Nothing is imported.
-    """
-    return _module_hash(target.rpartition(".")[0])
+def content(path: Path | str) -> str | None:
+    """Hash of a file's content; None where there is no such file."""
+    try:
+        stat = Path(path).stat()
+        return _content(str(Path(path).absolute()), stat.st_mtime_ns, stat.st_size)
+    except (OSError, ValueError):  # ValueError: a text with a zero byte
+        return None
 
 
 @cache
-def _module_hash(module: str) -> str:
-    origin = _origin(module)
-    if origin is None:
-        return "builtin"
-    tree = ast.parse(origin.read_text())
-    package = module.rpartition(".")[0]
-    beside = set()
-    for node in ast.walk(tree):
-        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
-            del node.body[0]
-        if isinstance(node, ast.ImportFrom) and node.module and package:
-            absolute = node.module if not node.level else f"{package}.{node.module}"
-            if absolute.rpartition(".")[0] == package and absolute != f"{package}.base":
-                beside.add(absolute)
-    parts = [ast.dump(tree), *(_module_hash(name) for name in sorted(beside))]
-    return hashlib.sha256("".join(parts).encode()).hexdigest()[:12]
+def _content(path: str, *_when: int) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
 
-def _origin(module: str) -> Path | None:
-    """File of a module, found without importing its packages."""
-    where, spec = None, None
-    for i, _ in enumerate(parts := module.split(".")):
-        spec = PathFinder.find_spec(".".join(parts[: i + 1]), where)
-        if spec is None:
-            raise UserError(f"_target_ names module {module}, which cannot be found")
-        where = spec.submodule_search_locations
-    return Path(spec.origin) if spec.origin and spec.origin.endswith(".py") else None
+def learning(*entries: str) -> list[str]:
+    """The modules that decide what is learned: by a version where golden bits vouch for their text, else by their hash.
+
+    Those are the modules of `gcexp.tasks`, or of a plug-in's own package, that run from `entries` on; nothing else
+    retrains. ``learning.json`` beside this module holds, for each of ours, its version and the hashes of the texts
+    that give the bits of that version (`tests/golden/test_versions.py` compares the bits and prints new hashes). So an
+    edit retrains until the bits were compared, and a text that is known to give the same bits does not.
+    """
+    tops = {origin.partition(".")[0] for entry in entries if (origin := definer(entry))} - {"gcexp"}
+    lines, known = [], known_texts()
+    for name in sorted(reached(*entries)):
+        ours = name == _LEARNING or name.startswith(f"{_LEARNING}.")
+        if name == _STORING or not (ours or name.partition(".")[0] in tops):
+            continue
+        digest, vouched = text_hash(name), known.get(name, {"version": 1, "texts": []})
+        lines.append(f"{name}={vouched['version'] if digest in vouched['texts'] else digest}")
+    return lines
+
+
+@cache
+def known_texts() -> dict[str, dict]:
+    """Content of learning.json."""
+    return json.loads(_KNOWN.read_text("utf-8"))

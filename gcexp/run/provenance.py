@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 import platform
 import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from gcexp.files import written
+from gcexp.run.dependencies import targets
+from gcexp.run.source import definer, source_files
 
 _PACKAGES = (
     "gcexp",
@@ -53,6 +58,7 @@ def recorded(output: Path | str, config: dict, **more) -> Iterator[dict]:
         "python": platform.python_version(),
         "versions": _versions(),
         **_commit(),
+        "packages": packages(targets(config)),
         **facts,
     }
     with written(provenance_file(output)) as temporary:
@@ -69,16 +75,64 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def _commit() -> dict:
+def _commit(folder: str | Path = ".") -> dict:
+    """Commit of a folder, and whether files in it differ from that commit; None where git does not know it."""
+
     def git(*arguments: str) -> str | None:
+        command = ["git", "-C", str(folder), *arguments]
         try:
-            ran = subprocess.run(["git", *arguments], capture_output=True, text=True, timeout=10, check=True)
+            ran = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
         except (OSError, subprocess.SubprocessError):
             return None
         return ran.stdout.strip()
 
-    status = git("status", "--porcelain", "--untracked-files=no")
-    return {"commit": git("rev-parse", "HEAD"), "dirty": None if status is None else bool(status)}
+    commit = git("rev-parse", "HEAD")
+    # Untracked modules of a package run like the others. Elsewhere untracked files are results.
+    status = git("status", "--porcelain", "--untracked-files=no" if str(folder) == "." else "--", str(folder))
+    return {"commit": commit, "dirty": None if commit is None or status is None else bool(status)}
+
+
+def packages(named: Iterable[str]) -> dict[str, dict]:
+    """Version, commit, dirtiness and content of this package and of those that a run's options name.
+
+    Parameters
+    ----------
+    named : iterable of str
+        Dotted names of classes and functions. Foreign libraries stand among the versions instead.
+
+    Returns
+    -------
+    dict
+        By package: ``version`` if it is installed, ``commit``, ``dirty`` (None where git does not know it), and
+        ``sha256`` over the package's modules.
+    """
+    tops = {origin.partition(".")[0] for target in named if (origin := definer(target))}
+    return {top: _package(top) for top in sorted(tops | {"gcexp"})}
+
+
+@cache
+def _package(top: str) -> dict:
+    files = source_files(top)
+    digest = hashlib.sha256()
+    for name, file in files.items():
+        digest.update(f"{name} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+    installed = {}
+    with contextlib.suppress(PackageNotFoundError):
+        installed["version"] = version(top)
+    folder = next(iter(files.values())).parent
+    return installed | _commit(folder) | {"sha256": digest.hexdigest()}
+
+
+def used_data(output: str | Path, record: str | Path) -> bool:
+    """Whether a result was made of the data that `record` describes; also where one of the two is not there yet."""
+    try:
+        described = json.loads(Path(record).read_text("utf-8"))
+        recorded = json.loads(provenance_file(output).read_text("utf-8"))
+        return not isinstance(recorded, dict) or recorded.get("data", described) == described
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError):  # damaged: what is not known to be right is made again
+        return False
 
 
 def finished_provenance(path: str | Path) -> dict:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -97,14 +98,27 @@ def run_training(config: dict, output: Path, timeline: Path | None) -> Trajector
     with recorded(output, config) as facts:
         data = load(source)
         facts["data"] = json.loads(source.with_suffix(".json").read_text())
-        decides = tracked(config, ("task", "optimizer", "seeds"), "trajectory")
-        kept = CHECKPOINTS / output.relative_to(output.anchor)
-        checkpoint = Checkpoint(kept, [*decides, facts["data"]["sha256"]])
+        record = json.dumps(facts["data"], sort_keys=True)  # the whole of it: a scale decides too
+        decides = [*tracked("trajectory", config), f"seeds={config['seeds']}", record]
+        checkpoint = Checkpoint(checkpoint_file(output), decides)
         trajectory = train(task, optimizer, data, length.seeds, steps, coefficients, pattern, checkpoint)
         facts["iterations_run"] = trajectory.steps.tolist()
         facts["updates_skipped"] = trajectory.skipped.tolist()
         trajectory.save(output)
     return trajectory
+
+
+def checkpoint_file(output: Path) -> Path:
+    """Where a training keeps its state; never outside `CHECKPOINTS`, wherever its output goes.
+
+    Examples
+    --------
+    >>> checkpoint_file(Path("results/run/trajectory.npz")).as_posix()
+    'results/checkpoints/results/run/trajectory.npz'
+    """
+    absolute = Path(os.path.abspath(output))
+    inside = absolute.is_relative_to(Path.cwd())
+    return CHECKPOINTS / (absolute.relative_to(Path.cwd()) if inside else absolute.relative_to(absolute.anchor))
 
 
 def run_verification(config: dict, timeline: Path, trajectory: Path, output: Path) -> dict:

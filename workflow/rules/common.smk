@@ -3,12 +3,11 @@ import os
 import shlex
 import sys
 
-from gcexp.run import dependencies
+from gcexp.run import dependencies, provenance
 from gcexp.report import figurefile
 from gcexp.run.run import run_of_path
 from gcexp.command import forkserver
 from gcexp.errors import UserError, unknown
-from gcexp.run.dependencies import VERSIONS
 
 
 def stop(error):
@@ -60,13 +59,23 @@ def overrides(wildcards):
     return " ".join(run_of(wildcards).overrides)
 
 
-def tracked(wildcards, keys, stage):
-    return dependencies.tracked(run_of(wildcards).config, keys, stage)
+def tracked(wildcards, stage):
+    return dependencies.tracked(stage, run_of(wildcards).config)
 
 
-def prepared(wildcards):
-    # Ancient: data are identified by checksum, so touching the file retrains nothing.
-    return ancient(f"data/prepared/{run_of(wildcards).config['task']['dataset']}.npz")
+def prepared_files(wildcards):
+    data = f"data/prepared/{run_of(wildcards).config['task']['dataset']}"
+    return [f"{data}.npz", f"{data}.json"]
+
+
+def prepared(trajectory):
+    # Data are identified by content: files that were only touched retrain nothing, a record that changed does.
+    def files(wildcards):
+        arrays, record = prepared_files(wildcards)
+        same = provenance.used_data(trajectory.format(**wildcards), record)
+        return [ancient(arrays), ancient(record)] if same else [arrays, record]
+
+    return files
 
 
 def figures_of(preset):

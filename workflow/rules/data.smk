@@ -1,7 +1,8 @@
 rule data:
     # One array file per data set, made from local or downloaded raw files, checked by checksum.
     output:
-        "data/prepared/{dataset}.npz",
+        arrays="data/prepared/{dataset}.npz",
+        record="data/prepared/{dataset}.json",
     log:
         "logs/data/{dataset}.log",
     benchmark:
@@ -11,8 +12,8 @@ rule data:
         runtime=30,
     params:
         folder=lambda w: f"--data-dir {shlex.quote(config['data_dir'])}" if config["data_dir"] else "",
-        tracked=f"version={VERSIONS['prepare']}",
+        tracked=dependencies.tracked("prepare"),
     message:
         "preparing {wildcards.dataset}"
     shell:
-        "gcexp data {wildcards.dataset} {params.folder} -o {output} 2> {log}"
+        "gcexp data {wildcards.dataset} {params.folder} -o {output.arrays} 2> {log}"

@@ -13,6 +13,8 @@ rule scorecard:
     resources:
         mem_mb=1000,
         runtime=10,
+    params:
+        tracked=dependencies.tracked("scorecard"),
     message:
         "scorecard of the {wildcards.preset} preset"
     shell:
@@ -34,9 +36,7 @@ rule page:
         mem_mb=1000,
         runtime=10,
     params:
-        tracked=lambda w: [
-            f"{figure.target}: {figure.file.title}, {figure.file.source}" for figure in figures_of(w.preset)
-        ],
+        tracked=lambda w: dependencies.tracked("page") + [figure.tracked_page for figure in figures_of(w.preset)],
     message:
         "report page of the {wildcards.preset} preset"
     shell:

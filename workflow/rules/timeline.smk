@@ -13,7 +13,7 @@ rule timeline:
         runtime=20,
     params:
         run=overrides,
-        tracked=lambda w: tracked(w, ("code", "wait", "placement", "overhead", "exact", "delay"), "timeline"),
+        tracked=lambda w: tracked(w, "timeline"),
     message:
         "timeline of {wildcards.scheme} under {wildcards.delay}"
     shell:

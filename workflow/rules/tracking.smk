@@ -13,6 +13,7 @@ rule tracking:
         mem_mb=2000,
         runtime=60,
     params:
+        tracked=dependencies.tracked("tracking"),
         uri=lambda w: f"--uri {shlex.quote(config['tracking_uri'])}" if config["tracking_uri"] else "",
     message:
         "importing finished runs into MLflow"

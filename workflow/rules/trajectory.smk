@@ -1,7 +1,7 @@
 rule trajectory_exact:
     # Training with every coefficient 1: no scheme, no delay model and no clock in it.
     input:
-        data=prepared,
+        data=prepared("results/trajectory/{task}/{optimizer}/exact/T{iterations}/seeds{seeds}.npz"),
     output:
         "results/trajectory/{task}/{optimizer}/exact/T{iterations}/seeds{seeds}.npz",
     log:
@@ -13,7 +13,7 @@ rule trajectory_exact:
         runtime=600,
     params:
         run=overrides,
-        tracked=lambda w: tracked(w, ("task", "optimizer"), "trajectory"),
+        tracked=lambda w: tracked(w, "trajectory"),
     message:
         "training {wildcards.task}, exact"
     shell:
@@ -23,7 +23,7 @@ rule trajectory_exact:
 rule trajectory_approximate:
     # Training with the partition coefficients of a timeline, then the replay of the true path.
     input:
-        data=prepared,
+        data=prepared("results/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.npz"),
         timeline="results/timeline/{scheme}/{delay}/{length}/seeds{seeds}.npz",
     output:
         trajectory="results/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.npz",
@@ -37,7 +37,7 @@ rule trajectory_approximate:
         runtime=600,
     params:
         run=overrides,
-        tracked=lambda w: tracked(w, ("task", "optimizer"), "trajectory") + tracked(w, (), "verify"),
+        tracked=lambda w: tracked(w, "trajectory") + tracked(w, "verify"),
     message:
         "training {wildcards.task} with {wildcards.scheme}"
     shell:
@@ -47,7 +47,7 @@ rule trajectory_approximate:
 rule verify:
     # Replay of the true encode, drop, decode path of an exact scheme on the parameters that the shared training saved.
     input:
-        data=prepared,
+        data=lambda w: [ancient(file) for file in prepared_files(w)],
         timeline="results/timeline/{scheme}/{delay}/{length}/seeds{seeds}.npz",
         trajectory=lambda w: run_of(w).trajectory,
     output:
@@ -61,7 +61,7 @@ rule verify:
         runtime=60,
     params:
         run=overrides,
-        tracked=lambda w: tracked(w, (), "verify"),
+        tracked=lambda w: tracked(w, "verify"),
     message:
         "verifying {wildcards.scheme} on {wildcards.task}"
     shell:

@@ -1,0 +1,346 @@
+"""Which code can run from a function or a class on? The modules it reaches, as hashes of their syntax trees.
+
+Nothing is imported. Imports are followed where they stand, at the top of a module or inside a function, and a name that
+a package's ``__init__`` only passes on leads to the module that defines it. Comments, docstrings and what is there for
+type checkers alone are no part of a tree.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from importlib.machinery import PathFinder
+from pathlib import Path
+
+from gcexp.errors import UserError
+
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+@dataclass(frozen=True, eq=False)
+class Module:
+    """One parsed module.
+
+    Attributes
+    ----------
+    name : str
+    is_package : bool
+        Whether it is a package's ``__init__``.
+    tree : ast.Module
+        Without what does not run.
+    digest : str
+        Hash of the tree, quickly made; another Python may give another one.
+    defined : dict of node
+        What each name at the top stands for, imports apart.
+    imported : dict of pair
+        Module and name (None: the module itself) of each name at the top that an import binds.
+    """
+
+    name: str
+    is_package: bool
+    tree: ast.Module
+    digest: str
+    defined: dict[str, ast.stmt]
+    imported: dict[str, tuple[str, str | None]]
+
+
+def source_hash(*targets: str) -> str:
+    """Hash of all code that can run from `targets` on.
+
+    Parameters
+    ----------
+    *targets : str
+        Dotted names. A class or function stands for the whole module that defines it, and a module for itself; a
+        function spelled ``module:function`` for itself and what it uses of its module.
+
+    Raises
+    ------
+    UserError
+        For a module that cannot be found.
+    """
+    return _source_hash(tuple(sorted(set(targets))))
+
+
+@cache
+def _source_hash(targets: tuple[str, ...]) -> str:
+    digest = hashlib.sha256()
+    modules: set[str] = set()
+    for target in targets:
+        name, colon, function = target.partition(":")
+        if colon:
+            part, wanted = _part(name, function)
+            digest.update(f"{target} {part}\n".encode())
+            modules |= _closure(wanted)
+        elif (origin := definer(target)) is not None:
+            modules |= _closure([origin])
+        else:
+            digest.update(f"{target} {_release(target)}\n".encode())
+    for name in sorted(modules):
+        digest.update(f"{name} {parsed(name).digest}\n".encode())
+    return digest.hexdigest()[:12]
+
+
+def reached(*targets: str) -> frozenset[str]:
+    """Names of the modules that can run from `targets` on; of ``module:function`` not the module itself."""
+    found: set[str] = set()
+    for target in targets:
+        name, colon, function = target.partition(":")
+        starts = _part(name, function)[1] if colon else [definer(target)]
+        found |= _closure([start for start in starts if start])
+    return frozenset(found)
+
+
+def definer(target: str) -> str | None:
+    """The module that defines a dotted name, or that it is; None for a foreign library, which is not looked into."""
+    module, _, name = target.rpartition(".")
+    if not module or _spec(target):
+        module, name = target, ""
+    if not _spec(module):
+        raise UserError(f"_target_ names module {module}, which cannot be found")
+    return _resolved(module, name or None) if _is_followed(module) else None
+
+
+def parsed(module: str) -> Module:
+    """A module's tree, read once per process."""
+    found = _parsed(module)
+    assert found is not None, module
+    return found
+
+
+@cache
+def _parsed(module: str) -> Module | None:
+    spec = _spec(module)
+    if spec is None or not (spec.origin or "").endswith(".py"):
+        return None
+    return _module(module, spec.submodule_search_locations is not None, read(Path(spec.origin)))
+
+
+@cache
+def _module(name: str, is_package: bool, text: str) -> Module:
+    tree = _running(ast.parse(text))
+    defined: dict[str, ast.stmt] = {}
+    imported: dict[str, tuple[str, str | None]] = {}
+    for node in _statements(tree.body):
+        for bound in _bound(node):
+            defined[bound] = node
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            imported |= dict(_imports(node, name, is_package))
+    digest = hashlib.sha256(ast.dump(tree).encode()).hexdigest()[:12]
+    return Module(name, is_package, tree, digest, defined, imported)
+
+
+def source_files(top: str) -> dict[str, Path]:
+    """Python files of a package, or the one of a module, by their path inside it; its ``__init__`` or itself first."""
+    spec = _spec(top)
+    if spec is None:
+        raise UserError(f"there is no package {top}")
+    folders = [Path(place) for place in spec.submodule_search_locations or []]
+    found = {Path(spec.origin).name: Path(spec.origin)} if spec.origin else {}
+    for folder in folders:
+        found |= {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*.py"))}
+    return found
+
+
+@cache
+def text_hash(module: str) -> str:
+    """Hash of a module's code as text, equal for every Python that spells it alike."""
+    return hashlib.sha256(ast.unparse(parsed(module).tree).encode()).hexdigest()[:12]
+
+
+def read(path: Path) -> str:
+    """Text of a source file."""
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _closure(modules: Iterable[str]) -> set[str]:
+    found, waiting = set(), list(modules)
+    while waiting:
+        if (module := waiting.pop()) not in found:
+            found.add(module)
+            waiting += _neighbours(module)
+    return found
+
+
+@cache
+def _neighbours(module: str) -> frozenset[str]:
+    """Modules that a module imports anywhere."""
+    found = parsed(module)
+    return frozenset(_origins(found, ast.walk(found.tree)))
+
+
+def _origins(module: Module, nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for _, (origin, name) in _imports(node, module.name, module.is_package):
+                if _is_followed(origin) and (resolved := _resolved(origin, name)):
+                    yield resolved
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("import_module", "importlib.import_module"):
+            name = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else None
+            if isinstance(name, str) and _is_followed(name) and (resolved := _resolved(name, None)):
+                yield resolved
+
+
+@cache
+def _part(name: str, function: str) -> tuple[str, tuple[str, ...]]:
+    """What a function uses of its own module, as a hash, and the modules that this part imports."""
+    module = parsed(name)
+    if function not in module.defined:
+        raise UserError(f"{name} defines no {function}")
+    nodes: dict[int, ast.stmt] = {}
+    wanted: set[str] = set()
+    waiting = [module.defined[function]]
+    while waiting:
+        node = waiting.pop()
+        if id(node) in nodes:
+            continue
+        nodes[id(node)] = node
+        wanted |= set(_origins(module, ast.walk(node)))
+        for used in _names(node):
+            if used in module.defined:
+                waiting.append(module.defined[used])
+            elif used in module.imported:
+                origin, inner = module.imported[used]
+                if _is_followed(origin) and (resolved := _resolved(origin, inner)):
+                    wanted.add(resolved)
+    parts = sorted(ast.dump(node) for node in nodes.values())
+    return hashlib.sha256("".join(parts).encode()).hexdigest()[:12], tuple(sorted(wanted))
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    """Names used, those in the annotations of functions apart: nobody evaluates them."""
+    if isinstance(node, ast.Name):
+        yield node.id
+    for field, value in ast.iter_fields(node):
+        if field == "returns" or (field == "annotation" and isinstance(node, ast.arg)):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST):
+                yield from _names(child)
+
+
+def _resolved(module: str, name: str | None) -> str | None:
+    """The module that defines `name` of `module`: a package's ``__init__`` may only pass it on."""
+    if name is None:
+        return module if _parsed(module) else None
+    if _spec(f"{module}.{name}") and _parsed(module) and parsed(module).is_package:
+        if name not in parsed(module).defined and name not in parsed(module).imported:
+            return f"{module}.{name}"
+    found = _parsed(module)
+    if found is None:
+        return None
+    if found.is_package and name not in found.defined and name in found.imported:
+        origin, inner = found.imported[name]
+        if (origin, inner) != (module, name) and _is_followed(origin):
+            return _resolved(origin, inner)
+        return f"{module}.{name}" if _spec(f"{module}.{name}") else None
+    return module
+
+
+def _imports(
+    node: ast.Import | ast.ImportFrom, module: str, is_package: bool
+) -> Iterator[tuple[str, tuple[str, str | None]]]:
+    """Names that an import binds, and what they are."""
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            yield alias.asname or alias.name.partition(".")[0], (alias.name, None)
+        return
+    base = node.module or ""
+    if node.level:
+        above = module.split(".")[: len(module.split(".")) - node.level + is_package]
+        base = ".".join([*above, *([node.module] if node.module else [])])
+    for alias in node.names:
+        yield alias.asname or alias.name, (base, None if alias.name == "*" else alias.name)
+
+
+def _running(tree: ast.Module) -> ast.Module:
+    """The tree without docstrings and without what only a type checker reads."""
+    for node in ast.walk(tree):
+        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            del node.body[0]
+        if isinstance(body := getattr(node, "body", None), list):
+            node.body = [child for child in body if not _is_for_types(child)]
+    return tree
+
+
+def _is_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING") and not node.orelse
+
+
+def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements at the top of a module, also those under an if, a try or a with."""
+    for node in body:
+        yield node
+        if not isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+            for field in ("body", "orelse", "finalbody"):
+                yield from _statements(getattr(node, field, []))
+            for handler in getattr(node, "handlers", []):
+                yield from _statements(handler.body)
+
+
+def _bound(node: ast.stmt) -> list[str]:
+    if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return [n.id for target in targets if target is not None for n in ast.walk(target) if isinstance(n, ast.Name)]
+
+
+@cache
+def _spec(module: str):
+    """Where a module is, found without importing its packages; None where it is not."""
+    where, spec = None, None
+    for i, _ in enumerate(parts := module.split(".")):
+        try:
+            spec = PathFinder.find_spec(".".join(parts[: i + 1]), where)
+        except (ImportError, ValueError):
+            return None
+        if spec is None:
+            return None
+        where = spec.submodule_search_locations
+        if where is None and i + 1 < len(parts):
+            return None
+    return spec
+
+
+@cache
+def _is_followed(module: str) -> bool:
+    """Whether a module is ours, a plug-in's, or lies outside the installed libraries."""
+    top = module.partition(".")[0]
+    if top == "gcexp":
+        return True
+    if not top or top in sys.stdlib_module_names or (spec := _spec(top)) is None:
+        return False
+    places = [spec.origin, *(spec.submodule_search_locations or [])]
+    installed = any({"site-packages", "dist-packages"} & set(Path(place).parts) for place in places if place)
+    return not installed or _is_plug_in(top)
+
+
+def _is_plug_in(top: str) -> bool:
+    """Whether an installed package requires this one."""
+    return any(
+        re.match(r"gcexp\b", requirement)
+        for name in _distributions(top)
+        for requirement in metadata.distribution(name).requires or []
+    )
+
+
+def _distributions(top: str) -> list[str]:
+    try:
+        return [metadata.distribution(top).metadata["Name"]]
+    except metadata.PackageNotFoundError:
+        return metadata.packages_distributions().get(top, [])
+
+
+def _release(target: str) -> str:
+    """Name and version of a foreign library."""
+    names = _distributions(target.partition(".")[0])
+    return " ".join(f"{name}=={metadata.version(name)}" for name in sorted(names)) or "builtin"
