@@ -305,8 +305,8 @@ def _runs(file: FigureFile, preset: str) -> Iterator[Run]:
         swept = [k for k, v in merged.items() if isinstance(v, list)]
         if empty := [k for k in swept if not merged[k]]:
             raise UserError(f"{empty[0]} is swept over nothing, got []")
-        for values in itertools.product(*(merged[k] for k in swept)):
-            run = _run(merged | dict(zip(swept, values, strict=True)))
+        for chosen in itertools.product(*(merged[k] for k in swept)):
+            run = _run(merged | dict(zip(swept, chosen, strict=True)))
             first = entry_of.setdefault(run.label, number)
             if (file.kind != "timings" and first != number) or (run.label, run.id, run.columns) in seen:
                 raise UserError(

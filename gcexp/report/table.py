@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,7 +32,7 @@ def assemble(figure: Figure) -> pd.DataFrame:
 
 def analysed(figure: Figure) -> pd.DataFrame:
     """Table of an analysis function."""
-    return locate(figure.file.analysis["function"], "analysis.function")(**figure.arguments)
+    return resolve_name(figure.file.analysis["function"])(**figure.arguments)
 
 
 def learned(figure: Figure) -> pd.DataFrame:

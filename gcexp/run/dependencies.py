@@ -41,7 +41,7 @@ class Stage:
 
 _TABLE = ("gcexp.figures.tables",)
 
-#: Every stage by its name. What a figure file or an option says is tracked as values, and who turns them into values is not.
+#: Every stage by its name. What figure files and options say is tracked as values, not the code that reads them.
 STAGES = {
     "prepare": Stage(("gcexp.data.prepare",)),
     "timeline": Stage(

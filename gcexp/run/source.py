@@ -184,7 +184,10 @@ def _origins(module: Module, nodes: Iterable[ast.AST]) -> Iterator[str]:
             for _, (origin, name) in _imports(node, module.name, module.is_package):
                 if _is_followed(origin) and (resolved := _resolved(origin, name)):
                     yield resolved
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("import_module", "importlib.import_module"):
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in (
+            "import_module",
+            "importlib.import_module",
+        ):
             name = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else None
             if isinstance(name, str) and _is_followed(name) and (resolved := _resolved(name, None)):
                 yield resolved
@@ -291,7 +294,9 @@ def _bound(node: ast.stmt) -> list[str]:
     if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
         return [node.name]
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-    return [n.id for target in targets if target is not None for n in ast.walk(target) if isinstance(n, ast.Name)]
+    return [
+        n.id for target in targets if target is not None for n in ast.walk(target) if isinstance(n, ast.Name)
+    ]
 
 
 @cache

@@ -118,7 +118,9 @@ def checkpoint_file(output: Path) -> Path:
     """
     absolute = Path(os.path.abspath(output))
     inside = absolute.is_relative_to(Path.cwd())
-    return CHECKPOINTS / (absolute.relative_to(Path.cwd()) if inside else absolute.relative_to(absolute.anchor))
+    return CHECKPOINTS / (
+        absolute.relative_to(Path.cwd()) if inside else absolute.relative_to(absolute.anchor)
+    )
 
 
 def run_verification(config: dict, timeline: Path, trajectory: Path, output: Path) -> dict:

@@ -1,4 +1,4 @@
-"""Results of equal configs change only together with the version of their stage (gcexp.run.dependencies.VERSIONS).
+"""Results of equal configs change only together with the version of their stage (gcexp.run.dependencies.STAGES).
 
 A failure here means: bump the version of the stage, so that results made before are made again, and then the numbers.
 """
@@ -11,7 +11,7 @@ import pytest
 from gcexp.data import load, prepare
 from gcexp.run.build import build
 from gcexp.run.compose import compose
-from gcexp.run.dependencies import VERSIONS
+from gcexp.run.dependencies import STAGES
 from gcexp.run.stages import length_of, simulated
 from gcexp.tasks.training import train
 
@@ -33,7 +33,7 @@ from gcexp.tasks.training import train
     ],
 )
 def test_timeline_version(overrides, durations, coefficients):
-    assert VERSIONS["timeline"] == 2
+    assert STAGES["timeline"].version == 2
     config = compose([*overrides, "iterations=6", "seeds=0-1"])
     timeline = simulated(config, length_of(config))
     assert np.allclose(timeline.duration.sum(1), durations, rtol=1e-12)
@@ -41,7 +41,7 @@ def test_timeline_version(overrides, durations, coefficients):
 
 
 def test_prepare_and_trajectory_version(tmp_path):
-    assert VERSIONS["prepare"] == VERSIONS["trajectory"] == 1
+    assert STAGES["prepare"].version == STAGES["trajectory"].version == 1
     prepare("digits", tmp_path / "digits.npz")
     data = load(tmp_path / "digits.npz")
     assert data.x_train.sum(dtype=float) == pytest.approx(29168.3125) and data.y_train[:5].tolist() == [

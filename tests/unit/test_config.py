@@ -24,11 +24,20 @@ from gcexp.codes import Code
 from gcexp.errors import ParameterError, UserError
 from gcexp.run import compose as compose_module
 from gcexp.run import options as options_module
+<<<<<<< HEAD
 from gcexp.run.build import build, build_scheme, is_redrawn
 from gcexp.run.cache import conf_fingerprint
 from gcexp.run.compose import compose
 from gcexp.run.dependencies import VERSIONS, _module_hash, source_hash, tracked
 from gcexp.run.options import GROUPS, conf_dir, options, read_value, read_yaml
+=======
+from gcexp.run import run as run_module
+from gcexp.run import source as source_module
+from gcexp.run.build import build, build_scheme, is_redrawn
+from gcexp.run.compose import compose, conf_fingerprint
+from gcexp.run.dependencies import source_hash
+from gcexp.run.options import GROUPS, _Loader, conf_dir, options, read_yaml
+>>>>>>> c4991ac (Tables by kind are entries of their own; tests of what an edit runs)
 from gcexp.run.tokens import HOME, overrides_of, token
 from gcexp.schema import arguments
 
@@ -499,7 +508,9 @@ def source(tmp_path, monkeypatch):
         (tmp_path / "somebody").mkdir(exist_ok=True)
         (tmp_path / "somebody" / "__init__.py").write_text("raise ImportError('imported')\n")
         (tmp_path / "somebody" / "code.py").write_text(textwrap.dedent(text))
-        _module_hash.cache_clear()
+        for function in vars(source_module).values():
+            if hasattr(function, "cache_clear"):
+                function.cache_clear()
         return source_hash("somebody.code.Mine")
 
     return hashed
@@ -560,15 +571,6 @@ def test_a_module_that_is_not_there():
         source_hash("gcexp.codes.nope.Code")
     with pytest.raises(UserError, match="nobody"):
         source_hash("nobody.nope.Code")
-
-
-def test_tracked_is_short_and_flat():
-    config = compose(["scheme=cgc", "n=6", "s=2"])
-    lines = tracked(config, ("code", "wait", "exact"), "timeline")
-    assert f"version={VERSIONS['timeline']}" in lines
-    assert {"code.n=6", "code.s=2", "wait.s=2", "wait.q=None", "exact=True"} <= set(lines)
-    assert f"code.source={source_hash(config['code']['_target_'])}" in lines
-    assert all(isinstance(line, str) and "\n" not in line for line in lines)
 
 
 def test_fingerprint_of_conf(own_conf):

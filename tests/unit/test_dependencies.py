@@ -126,7 +126,10 @@ def jobs():
         found[f"timeline {run.label}"] = tracked("timeline", run.config), []
         if run.task and run.exact:
             found["train exact"] = tracked("trajectory", run.config), []
-            found[f"verify {run.label}"] = tracked("verify", run.config), [f"timeline {run.label}", "train exact"]
+            found[f"verify {run.label}"] = (
+                tracked("verify", run.config),
+                [f"timeline {run.label}", "train exact"],
+            )
         elif run.task:
             both = tracked("trajectory", run.config) + tracked("verify", run.config)
             found[f"train {run.label}"] = both, [f"timeline {run.label}"]
@@ -194,7 +197,11 @@ def edit(file):
 
 TIMELINES = {f"timeline {label}" for label in ("CGC", "FRC", "raptor", "slow", "mine", "dynamic")}
 TRAININGS = {"train exact", "train FRC", "train raptor"}
-VERIFIED = {"verify CGC", "train FRC", "train raptor"}  # an approximate run is verified by the job that trains it
+VERIFIED = {
+    "verify CGC",
+    "train FRC",
+    "train raptor",
+}  # an approximate run is verified by the job that trains it
 TABLES = {f"table {name}" for name in FIGURES}
 PLOTS = {f"plot {name}" for name in FIGURES}
 CLAIMS = {f"claims {name}" for name in FIGURES}
@@ -233,7 +240,7 @@ MUST_RUN = {
     "gcexp/run/build.py": TIMELINES | TIMED,
     "gcexp/run/verification.py": VERIFIED,
     "gcexp/run/provenance.py": set(),
-    "gcexp/run/tokens.py": set(),
+    "gcexp/run/tokens.py": LEARNED | TIMED,  # the keys of a run are columns
     # closed forms
     "gcexp/theory/partial_recovery.py": CLOSED,
     "gcexp/theory/order_statistics.py": CLOSED,
@@ -269,7 +276,9 @@ def test_an_edit_runs_what_it_decides_and_nothing_else(name, project, before, mo
     found = would_run(before, monkeypatch, {file.resolve(): edit(file)})
     assert found == MUST_RUN[name]
     trained = {job for job in downstream(found, before) if job == "train exact"}
-    assert bool(trained) == (name in ("gcexp/tasks/mlp.py", "gcexp/tasks/optimizers.py", "gcexp/tasks/training.py"))
+    assert bool(trained) == (
+        name in ("gcexp/tasks/mlp.py", "gcexp/tasks/optimizers.py", "gcexp/tasks/training.py")
+    )
 
 
 def test_comments_and_docstrings_run_nothing(project, before, monkeypatch):
@@ -278,7 +287,10 @@ def test_comments_and_docstrings_run_nothing(project, before, monkeypatch):
         file = (project if name.startswith("somebody") else ROOT) / name
         tree = ast.parse(file.read_text())
         for node in ast.walk(tree):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is None:
+            if (
+                isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+                and ast.get_docstring(node) is None
+            ):
                 node.body.insert(0, ast.Expr(ast.Constant("What it is.")))
         edited[file.resolve()] = ast.unparse(ast.fix_missing_locations(tree)) + "\n# a remark\n"
     assert would_run(before, monkeypatch, edited) == set()
@@ -312,7 +324,9 @@ def test_tracked_values_are_short_lines(project):
     for stage in STAGES:
         lines = tracked(stage, run.config)
         assert all(isinstance(line, str) and "\n" not in line for line in lines)
-    assert {"code.n=6", "code.s=2", "wait.s=2", "wait.q=None", "exact=True"} <= set(tracked("timeline", run.config))
+    assert {"code.n=6", "code.s=2", "wait.s=2", "wait.q=None", "exact=True"} <= set(
+        tracked("timeline", run.config)
+    )
 
 
 def test_a_text_that_is_known_to_give_the_same_bits_does_not_retrain(project, before, monkeypatch):

@@ -36,7 +36,8 @@ rule page:
         mem_mb=1000,
         runtime=10,
     params:
-        tracked=lambda w: dependencies.tracked("page") + [figure.tracked_page for figure in figures_of(w.preset)],
+        tracked=lambda w: dependencies.tracked("page")
+        + [figure.tracked_page for figure in figures_of(w.preset)],
     message:
         "report page of the {wildcards.preset} preset"
     shell:
