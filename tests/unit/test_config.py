@@ -24,20 +24,12 @@ from gcexp.codes import Code
 from gcexp.errors import ParameterError, UserError
 from gcexp.run import compose as compose_module
 from gcexp.run import options as options_module
-<<<<<<< HEAD
+from gcexp.run import source as source_module
 from gcexp.run.build import build, build_scheme, is_redrawn
 from gcexp.run.cache import conf_fingerprint
 from gcexp.run.compose import compose
-from gcexp.run.dependencies import VERSIONS, _module_hash, source_hash, tracked
-from gcexp.run.options import GROUPS, conf_dir, options, read_value, read_yaml
-=======
-from gcexp.run import run as run_module
-from gcexp.run import source as source_module
-from gcexp.run.build import build, build_scheme, is_redrawn
-from gcexp.run.compose import compose, conf_fingerprint
 from gcexp.run.dependencies import source_hash
-from gcexp.run.options import GROUPS, _Loader, conf_dir, options, read_yaml
->>>>>>> c4991ac (Tables by kind are entries of their own; tests of what an edit runs)
+from gcexp.run.options import GROUPS, conf_dir, options, read_value, read_yaml
 from gcexp.run.tokens import HOME, overrides_of, token
 from gcexp.schema import arguments
 
