@@ -19,9 +19,9 @@ from gcexp.errors import UserError
 ARGUMENTS = ["--dry-run", "--quiet", "--config", "preset=paper"]
 _COUNT = f"""
 import atexit, sys
-from gcexp.run.compose import _hydra
-counted, inner = [], _hydra
-_hydra = lambda choices: counted.append(choices) or inner(choices)
+from gcexp.run import compose
+counted, inner = [], compose._hydra
+compose._hydra = lambda choices: counted.append(choices) or inner(choices)
 atexit.register(lambda: print("compositions:", len(counted)))
 from snakemake.cli import main
 main({ARGUMENTS!r})

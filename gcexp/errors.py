@@ -1,4 +1,4 @@
-"""Errors a user can cause: one sentence with what was given and what is allowed, never a stack trace."""
+"""Two kinds of errors: what was given is wrong (a sentence, exit code 2), or the program is (a trace, exit code 1)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,20 @@ class ParameterError(UserError, ValueError):
     """A parameter outside the region in which the mathematics holds."""
 
 
-class DecodingError(UserError, ArithmeticError):
+class DataError(UserError):
+    """A data file is missing, damaged, or not what its checksum says."""
+
+
+class Defect(Exception):
+    """A promise of the program does not hold, whatever was given: to be reported, so its trace is kept."""
+
+
+class DecodingError(Defect, ArithmeticError):
     """A decoder could not keep the promise its code makes for what was heard."""
 
 
-class DataError(UserError):
-    """A data file is missing, damaged, or not what its checksum says."""
+class VerificationError(Defect):
+    """The replay of encode, drop and decode does not give what training used."""
 
 
 def require(condition: bool, sentence: str) -> None:

@@ -28,6 +28,26 @@ def writable(path: Path | str) -> Iterator[None]:
         raise UserError(f"{path}: cannot be written ({error.strerror or error})") from error
 
 
+def refuse_special(path: Path | str) -> None:
+    """Refuse a place where no file of ours can stand: a folder, a device, an empty name.
+
+    Raises
+    ------
+    UserError
+
+    Examples
+    --------
+    >>> refuse_special("/dev/null")
+    Traceback (most recent call last):
+    gcexp.errors.UserError: /dev/null: cannot be written (it is no regular file)
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise UserError(f"{path}: cannot be written (it is a folder)")
+    if path.exists() and not path.is_file():  # or, as root, a rename would replace the device by a file
+        raise UserError(f"{path}: cannot be written (it is no regular file)")
+
+
 @contextmanager
 def written(path: Path | str) -> Iterator[Path]:
     """Temporary path beside `path`, renamed to it when the block ends well and removed otherwise.
@@ -35,7 +55,7 @@ def written(path: Path | str) -> Iterator[Path]:
     Raises
     ------
     UserError
-        If the folder cannot be written.
+        If the folder cannot be written, or what is there is no regular file.
 
     Examples
     --------
@@ -46,7 +66,7 @@ def written(path: Path | str) -> Iterator[Path]:
     >>> target.read_text()
     'a,b'
     """
-    path = Path(path)
+    refuse_special(path := Path(path))
     # The suffix stays last, because matplotlib and numpy choose the format by it. Not tempfile: its files are private.
     temporary = path.with_name(f".{path.stem}.{uuid4().hex}{path.suffix}")
     with writable(path):

@@ -8,37 +8,88 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy: parallelism comes
 
 import argparse
 import json
+import shlex
 import sys
+import tempfile
+import time
+import traceback
 from pathlib import Path
 
 from gcexp import __version__
 from gcexp.command.forkserver import VARIABLE, forwarded
-from gcexp.errors import UserError, unknown
+from gcexp.errors import Defect, UserError, unknown
+from gcexp.files import refuse_special
 
 LISTED = ("codes", "schemes", "waits", "delays", "tasks", "optimizers", "targets")
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Entry point: exit code 0, 2 after one sentence for a user's mistake, 130 after Ctrl-C."""
+    """Entry point: exit code 0, 2 after one sentence for a user's mistake, 1 for a defect of ours, 130 after Ctrl-C.
+
+    The trace of a defect is kept in logs/; ``--debug`` shows every trace, that of a user's mistake too.
+    """
+    given = sys.argv[1:] if argv is None else argv
     try:
         if VARIABLE in os.environ:
-            code = forwarded(sys.argv[1:] if argv is None else argv)
+            code = forwarded(given)
             if code is not None:
                 return code
-        arguments = parser().parse_args(argv)
+        arguments = parser().parse_args(given)
+        _check_outputs(arguments)
         arguments.do(arguments)
-    except UserError as error:
-        print(f"gcexp: {error}", file=sys.stderr)
-        return 2
-    except MemoryError as error:
-        print(f"gcexp: the run does not fit into memory ({error or 'nothing left'})", file=sys.stderr)
-        return 2
     except KeyboardInterrupt:
         print("gcexp: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader of our output left, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except Exception as error:
+        if "--debug" in given:
+            traceback.print_exc()
+        if isinstance(error, UserError):
+            print(f"gcexp: {error}", file=sys.stderr)
+            return 2
+        if isinstance(error, MemoryError):
+            print(f"gcexp: the run does not fit into memory ({error or 'nothing left'})", file=sys.stderr)
+            return 2
+        sentence = " ".join(str(error).split()) or type(error).__name__
+        if not isinstance(error, Defect):
+            sentence = f"{type(error).__name__}: {sentence}"
+        print(
+            f"gcexp: {sentence} (a defect of gcexp, not of what you gave: please report it with "
+            f"{_kept_trace(given)})",
+            file=sys.stderr,
+        )
+        return 1
     return 0
+
+
+def _kept_trace(given: list[str]) -> str:
+    """Where the trace of the exception being handled, and the command, were written."""
+    text = f"{shlex.join(['gcexp', *given])}\ngcexp {__version__}, Python {sys.version}\n\n{traceback.format_exc()}"
+    name = f"defect-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"
+    for folder in (Path("logs"), Path(tempfile.gettempdir())):
+        try:
+            folder.mkdir(exist_ok=True)
+            (folder / name).write_text(text)
+        except OSError:
+            continue
+        return str(folder / name)
+    traceback.print_exc()
+    return "the trace above"
+
+
+def _check_outputs(arguments: argparse.Namespace) -> None:
+    """Refuse a place where no file can stand before any work."""
+    named = [*(_listed(getattr(arguments, "output", None))), *(_listed(getattr(arguments, "verified", None)))]
+    for path in named:
+        if arguments.do is not do_run:
+            refuse_special(path)
+        elif path.exists() and not path.is_dir():
+            raise UserError(f"{path}: the results of a run need a folder, and this is none")
+
+
+def _listed(value) -> list:
+    return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def parser() -> argparse.ArgumentParser:
@@ -52,6 +103,7 @@ def parser() -> argparse.ArgumentParser:
     def command(name: str, do, text: str, overrides: bool = False) -> argparse.ArgumentParser:
         added = commands.add_parser(name, help=text, description=text)
         added.set_defaults(do=do)
+        added.add_argument("--debug", action="store_true", help="show the trace of every error")
         if overrides:
             added.add_argument(
                 "overrides", nargs="*", metavar="KEY=VALUE", help="Hydra overrides: scheme=cgc n=30"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gcexp.errors import UserError
+from gcexp.errors import UserError, VerificationError
 from gcexp.files import written
 from gcexp.run.build import build, build_scheme, is_redrawn, refuse_bound
 from gcexp.run.dependencies import tracked
@@ -141,7 +141,7 @@ def run_verification(config: dict, timeline: Path, trajectory: Path, output: Pat
         )
         if not found["passed"]:
             more = f" (and {len(found['failures']) - 1} more)" if len(found["failures"]) > 1 else ""
-            raise UserError(f"verification failed: {found['failures'][0]}{more}")
+            raise VerificationError(f"verification failed: {found['failures'][0]}{more}")
         with written(output) as temporary:
             temporary.write_text(json.dumps(found, indent=1) + "\n")
     return found

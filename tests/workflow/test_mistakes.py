@@ -1,15 +1,20 @@
 """A person's mistakes: exit code 2 and one sentence, no trace, nothing half-written."""
 
 import json
+import os
 import re
+import socket
 from pathlib import Path
 
 import pytest
 
 from gcexp.command.main import main
 from gcexp.data import prepare
+from gcexp.errors import DecodingError, Defect, UserError, VerificationError
+from gcexp.files import written
 from gcexp.report import figurefile
 from gcexp.run import options as options_module
+from gcexp.run import stages
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -161,6 +166,50 @@ def test_folders_that_cannot_be_written(here, capsys):
         sentence = refused(here, capsys, "timeline", "scheme=cgc", "iterations=2", "-o", output)
         assert f"{output}: cannot be written" in sentence
     assert "cannot be written" in refused(here, capsys, "data", "digits", "-o", "conf/run.yaml/digits.npz")
+
+
+@pytest.mark.parametrize("output", ["", ".", "conf", "device", "socket"])
+def test_outputs_that_are_no_files(here, capsys, output):
+    if output == "device":  # not the real one: as root it would be replaced by a defect
+        os.mkfifo("device")
+    if output == "socket":
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind("socket")
+    sentence = refused(here, capsys, "timeline", "scheme=cgc", "iterations=2", "-o", output)
+    assert "cannot be written (it is " in sentence
+    with pytest.raises(UserError, match="cannot be written"), written(output):
+        raise AssertionError("the block ran")
+    run = refused(here, capsys, "run", "scheme=cgc", "iterations=2", "-o", "conf/run.yaml")
+    assert "conf/run.yaml: the results of a run need a folder" in run
+
+
+def test_a_defect_is_no_mistake(here, capsys, monkeypatch):
+    """Exit code 1, one sentence that names the log with the trace; --debug shows traces of both kinds."""
+    timeline = ("timeline", "scheme=cgc", "iterations=2", "-o", "out.npz")
+    broken = {
+        "decode": DecodingError("residual 1"),
+        "defect": ZeroDivisionError("1/0"),
+        "plain": KeyError(""),
+    }
+    for error in broken.values():
+        monkeypatch.setattr(stages, "simulated", lambda *_, error=error: (_ for _ in ()).throw(error))
+        assert main(list(timeline)) == 1
+        said = capsys.readouterr().err
+        assert (
+            said.startswith("gcexp: ")
+            and said.count("\n") == 1
+            and "please report it with logs/defect-" in said
+        )
+        (log,) = Path("logs").glob("defect-*")
+        assert "gcexp timeline scheme=cgc" in log.read_text() and "Traceback (most" in log.read_text()
+        log.unlink()
+    assert main([*timeline, "--debug"]) == 1
+    assert "Traceback (most" in capsys.readouterr().err
+    assert main(["show", "scheme=cgcc", "--debug"]) == 2
+    said = capsys.readouterr().err
+    assert "Traceback (most" in said and said.splitlines()[-1].startswith("gcexp: unknown scheme 'cgcc'")
+    assert issubclass(VerificationError, Defect) and not issubclass(Defect, UserError)
+    assert not Path("out.npz").exists()
 
 
 def test_data(here, capsys):
