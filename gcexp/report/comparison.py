@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gcexp.errors import UserError
-from gcexp.report.claims import time_to
+from gcexp.report.predicates import time_to
 from gcexp.run.build import build_scheme
 from gcexp.run.run import Run
 

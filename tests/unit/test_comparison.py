@@ -9,9 +9,9 @@ import pytest
 from gcexp.command.main import main
 from gcexp.errors import UserError
 from gcexp.figures.tables import read_table
-from gcexp.report.claims import time_to
 from gcexp.report.comparison import comparison
 from gcexp.report.figurefile import figure
+from gcexp.report.predicates import time_to
 from gcexp.report.publish import table_of
 
 TARGET = "partial_recovery_fig4_fixed_s"
