@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from gcexp.files import written
 from gcexp.schemes.survivors import distinct
 
 if TYPE_CHECKING:  # a job that only reads a timeline loads no codes
-    from gcexp.delays import Draws
+    from gcexp.delays import DelayModel, Draws
     from gcexp.schemes import Scheme
 
 
@@ -85,8 +85,25 @@ class Timeline:
             ) from None
 
 
+def run_clock(scheme: Scheme, delay: DelayModel, seeds: Sequence[int], iterations: int) -> Timeline:
+    """Draw the delays of some seeds and run the clock of one scheme: where every simulated time comes from.
+
+    Examples
+    --------
+    >>> from gcexp.codes import Uncoded
+    >>> from gcexp.delays import ShiftedExponential
+    >>> from gcexp.schemes import Fastest, Scheme
+    >>> timeline = run_clock(
+    ...     Scheme(Uncoded(n=4), Fastest(s=1)), ShiftedExponential(), seeds=(0, 1), iterations=5
+    ... )
+    >>> timeline.duration.shape
+    (2, 5)
+    """
+    return simulate(scheme, delay.draw(tuple(seeds), iterations, scheme.code.n))
+
+
 def simulate(scheme: Scheme, draws: Draws) -> Timeline:
-    """Run the clock of one scheme.
+    """Run the clock of one scheme on draws that are at hand.
 
     Each distinct pattern is decoded once.
 

@@ -1,7 +1,6 @@
-"""Tables of gradient coding with dynamic clustering: iteration times of GC, GC-SC, GC-DC and their lower bound.
+"""Dynamic clustering without a clock: expected iteration times, the matrices and counts of the running example.
 
-In one table every scheme plays the same draws: differences between schemes, seed by seed, are paired. Times are in the
-unit of the delay model, 1/mu.
+Times are in the unit of the delay model, 1/mu.
 
 Reference: Buyukates, Ozfatura, Ulukus, Gunduz: Gradient coding with dynamic clustering for straggler mitigation,
 ICC 2021 (arXiv 2011.01922).
@@ -11,319 +10,63 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from itertools import chain, combinations
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
 from gcexp.codes.clustered import Clustered
-from gcexp.delays.base import Draws
 from gcexp.delays.markov import TwoStateMarkov
 from gcexp.schemes.placement import (
-    Best,
     Greedy,
     best_clusters,
     greedy_clusters,
     home,
     membership,
     seats,
-    stored,
 )
 from gcexp.schemes.scheme import Scheme
-from gcexp.schemes.waiting import Decodable
+from gcexp.schemes.waiting import Fewest
 from gcexp.theory.dynamic_clustering import (
     expected_time,
-    lower_bound_durations,
     mean_time,
     recoverable_sets,
-    slow_threshold,
 )
-from gcexp.timeline import simulate
-
-_STATE_WORDS = {"state": "previous state", "perfect": "perfect state"}
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Workers n, clusters P, load r, memberships m, and how many workers start slow."""
+    """Workers n, clusters P, load r and memberships m."""
 
     n: int
     clusters: int
     load: int
-    memberships: int
-    initial_slow: int
+    memberships: int = 2
 
-    def draw(self, seeds: int, iterations: int, **delay) -> Draws:
-        """Draws that all schemes share."""
-        return TwoStateMarkov(initial_slow=self.initial_slow, **delay).draw(
-            tuple(range(seeds)), iterations, self.n
-        )
-
-    def rule(self, kind: type = Greedy, **more):
+    def rule(self, **more) -> Greedy:
         """Placement of GC-DC."""
-        return kind(**{"clusters": self.clusters, "memberships": self.memberships} | more)
+        return Greedy(clusters=self.clusters, memberships=self.memberships, **more)
 
     def groups(self) -> dict[str, tuple[int, int]]:
         """Groups and spare workers of the schemes with fixed groups."""
         spare = self.load - 1
         return {"GC": (1, spare), "GC-SC": (self.clusters, spare), "LB": (1, self.clusters * spare)}
 
-    def exact(self, iterations: int, **delay) -> dict[str, float]:
-        """Expected mean iteration times of GC, GC-SC and LB, by integration."""
-        law = {"iterations": iterations, "initial_slow": self.initial_slow, "load": self.load} | delay
-        return {
-            name: mean_time(self.n, groups, spare, **law) for name, (groups, spare) in self.groups().items()
-        }
 
-    def gc(self, drawn: Draws) -> np.ndarray:
-        """Iteration times (seeds, iterations), one code of all workers."""
-        return _times_of(_code(self.n, 1, self.load, "row"), drawn, None)
+def expected_iteration_time(scheme: Scheme, delay: TwoStateMarkov, iterations: int) -> float:
+    """Expected mean time of the first iterations of GC, GC-SC or LB, by integration.
 
-    def clustered(self, drawn: Draws, rule=None, layout: str = "row") -> np.ndarray:
-        """Iteration times (seeds, iterations), with static clusters or a placement rule."""
-        return _times_of(_code(self.n, self.clusters, self.load, layout), drawn, rule)
-
-    def bound(self, drawn: Draws) -> np.ndarray:
-        """Lower bound of the iteration times, (seeds, iterations)."""
-        arrival = drawn.arrival(self.load / self.n, 1.0)
-        return lower_bound_durations(arrival, self.clusters, self.load)
-
-    def played(self, drawn: Draws, observe: Mapping[str, str]) -> dict[str, np.ndarray]:
-        """Iteration times of GC, GC-SC, GC-DC under the given labels, and LB."""
-        dynamic = {name: self.clustered(drawn, self.rule(observe=what)) for name, what in observe.items()}
-        static = {"GC": self.gc(drawn), "GC-SC": self.clustered(drawn)}
-        return static | dynamic | {"LB": self.bound(drawn)}
-
-
-@cache
-def _code(n: int, clusters: int, load: int, layout: str) -> Clustered:
-    return Clustered(n, clusters, load, layout)
-
-
-def _times_of(code: Clustered, drawn: Draws, rule) -> np.ndarray:
-    return simulate(Scheme(code, Decodable(), placement=rule), drawn).duration
-
-
-def _rows(means: np.ndarray, **columns) -> pd.DataFrame:
-    """One row per seed."""
-    return pd.DataFrame({"seed": np.arange(len(means)), "mean_iteration_time": means} | columns)
-
-
-def _up_to(iterations: int) -> list[int]:
-    """1, 2, 5, 10, 20, 50, ... and the last iteration."""
-    decades = range(len(str(iterations)))
-    return sorted({iterations, *(k * 10**e for e in decades for k in (1, 2, 5) if k * 10**e < iterations)})
-
-
-def _saved(times: np.ndarray, baseline: np.ndarray) -> dict[str, np.ndarray]:
-    """What a scheme saves against another one; the mean over seeds of the share is 1 - mean / mean of the baseline."""
-    return {"saved_time": baseline - times, "saved_share": (baseline - times) / baseline.mean()}
-
-
-# --- Figures 3, 4, 5 ----------------------------------------------------------------------------------------------
-
-
-def iteration_times(
-    n: int,
-    clusters: int,
-    load: int,
-    memberships: int,
-    initial_slow: int,
-    observe: Mapping[str, str],
-    delay: Mapping[str, float],
-    iterations: int,
-    seeds: int,
-) -> pd.DataFrame:
-    """Running means of the iteration times of GC, GC-SC, GC-DC and LB, one row per scheme, iteration and seed.
-
-    Parameters
-    ----------
-    n, clusters, load, memberships, initial_slow : int
-        See `Setting`.
-    observe : mapping
-        Label of a GC-DC bar to what its master knows (``state``, ``perfect``).
-    delay : mapping
-        p, alpha, mu_s, mu_f.
-    iterations, seeds : int
-
-    Returns
-    -------
-    DataFrame
-        With `iteration` 1, 2, 5, 10, 20, ... and the last one, to which the result of a run belongs;
-        `mean_iteration_time` over the iterations up to this one; `exact`, its expectation where the groups are fixed;
-        `saved_time` and `saved_share`, of GC-SC against GC and of GC-DC against GC-SC; and what a scheme costs:
-        `messages` of model size that a worker sends per iteration, its `load`, the partitions it stores and the
-        codewords it may be asked for.
+    NaN with a placement rule (GC-DC), for which no formula is known. Of workers with rates of their own (``spread``)
+    it is the time of equal ones.
     """
-    setting = Setting(n, clusters, load, memberships, initial_slow)
-    times = setting.played(setting.draw(seeds, iterations, **delay), observe)
-    exact = {last: setting.exact(last, **delay) for last in _up_to(iterations)}
-    frames = []
-    for label, each in times.items():
-        costs = {} if label == "LB" else _costs(setting, label, label in observe)
-        baseline = {"GC": None, "LB": None, "GC-SC": "GC"}.get(label, "GC-SC")
-        for last, expected in exact.items():
-            mean = each[:, :last].mean(1)
-            saved = _saved(mean, times[baseline][:, :last].mean(1)) if baseline else {}
-            columns = {"scheme": label, "iteration": last, "exact": expected.get(label, np.nan)}
-            frames.append(_rows(mean, **columns, **saved, **costs))
-    first = ["scheme", "iteration", "seed", "mean_iteration_time", "exact"]
-    frame = pd.concat(frames, ignore_index=True)
-    return frame[first + [column for column in frame if column not in first]]
-
-
-def _costs(setting: Setting, label: str, dynamic: bool) -> dict[str, float]:
-    code = _code(setting.n, 1 if label == "GC" else setting.clusters, setting.load, "row")
-    costs = {"messages": (code.messages * code.length).max(), "load": code.load.max()}
-    if not dynamic:
-        return costs | {"stored_partitions": code.assignment.sum(1).max(), "codewords": 1}
-    matrix = setting.rule().matrix(setting.n, 0)
-    allowed = membership(matrix)
-    each = np.zeros(setting.n, dtype=int)
-    for quorum, may in zip(code.quorums, allowed, strict=True):
-        each += may * len(quorum.workers)
-    return costs | {"stored_partitions": stored(matrix).sum(1).max(), "codewords": each.max()}
-
-
-# --- Around them: ablation, sensitivity, sweeps, unequal workers ---------------------------------------------------
-
-
-def ablation(
-    settings: Mapping[str, Mapping[str, int]],
-    observe: Iterable[str],
-    delay: Mapping[str, float],
-    iterations: int,
-    seeds: int,
-) -> pd.DataFrame:
-    """What GC-DC saves against GC-SC in several settings, one row per setting, knowledge and seed.
-
-    Parameters
-    ----------
-    settings : mapping
-        Label to the fields of `Setting`.
-    observe : list of str
-        What the master knows.
-    delay, iterations, seeds
-        As in `iteration_times`.
-    """
-    frames: dict[str, list] = {what: [] for what in observe}
-    for name, fields in settings.items():
-        setting = Setting(**fields)
-        drawn = setting.draw(seeds, iterations, **delay)
-        static = setting.clustered(drawn).mean(1)
-        for what, found in frames.items():
-            times = setting.clustered(drawn, setting.rule(observe=what)).mean(1)
-            columns = {"setting": name, "known": _STATE_WORDS[what], "static_time": static}
-            found.append(_rows(times, **columns, **_saved(times, static)))
-    return pd.concat(chain.from_iterable(frames.values()), ignore_index=True)
-
-
-def sensitivity(
-    settings: Mapping[str, Mapping[str, int]],
-    variants: Mapping[str, Mapping[str, str]],
-    delay: Mapping[str, float],
-    iterations: int,
-    seeds: int,
-) -> pd.DataFrame:
-    """What GC-DC saves against GC-SC if one choice is made otherwise, one row per setting, variant and seed.
-
-    Parameters
-    ----------
-    settings : mapping
-        Label to the fields of `Setting`.
-    variants : mapping
-        Label to what differs: `swap_rule`, `order_mode`, `observe`, `layout`, `load_model` or ``placement: best``.
-        Static clusters get the same layout and load model.
-    delay, iterations, seeds
-        As in `iteration_times`.
-    """
-    frames = []
-    for name, fields in settings.items():
-        setting, drawn, static = Setting(**fields), {}, {}
-        for label, given in variants.items():
-            options = dict(given)
-            law = options.pop("load_model", "scaled")
-            kind = {"greedy": Greedy, "best": Best}[options.pop("placement", "greedy")]
-            layout = options.get("layout", "row")
-            if options.get("observe") in ("threshold", "censored"):
-                rates = {key: delay[key] for key in ("alpha", "mu_s", "mu_f")}
-                options["threshold"] = slow_threshold(setting.load, **rates)
-            if law not in drawn:
-                drawn[law] = setting.draw(seeds, iterations, load_model=law, **delay)
-            if (law, layout) not in static:
-                static[law, layout] = setting.clustered(drawn[law], layout=layout).mean(1)
-            times = setting.clustered(drawn[law], setting.rule(kind, **options), layout).mean(1)
-            columns = {"setting": name, "variant": label}
-            frames.append(_rows(times, **columns, **_saved(times, static[law, layout])))
-    return pd.concat(frames, ignore_index=True)
-
-
-def sweeps(
-    setting: Mapping[str, int],
-    over: Mapping[str, Iterable[float]],
-    observe: Mapping[str, str],
-    delay: Mapping[str, float],
-    iterations: int,
-    seeds: int,
-) -> pd.DataFrame:
-    """Mean iteration times while one number is swept, one row per value, scheme and seed.
-
-    Parameters
-    ----------
-    setting : mapping
-        Fields of `Setting`.
-    over : mapping
-        Field of the setting, or parameter of the delay model, to its values.
-    observe, delay, iterations, seeds
-        As in `iteration_times`.
-    """
-    frames = []
-    for key, values in over.items():
-        for value in values:
-            here = Setting(**(dict(setting) | ({key: value} if key in setting else {})))
-            law = dict(delay) | ({} if key in setting else {key: value})
-            times = here.played(here.draw(seeds, iterations, **law), observe)
-            for name, each in times.items():
-                frames.append(_rows(each.mean(1), swept=key, value=value, scheme=name))
-    return pd.concat(frames, ignore_index=True)
-
-
-def heterogeneous(
-    settings: Mapping[str, Mapping[str, int]],
-    spread: float,
-    observe: Mapping[str, str],
-    delay: Mapping[str, float],
-    iterations: int,
-    seeds: int,
-) -> pd.DataFrame:
-    """Mean iteration times where each worker has rates of its own, one row per setting, scheme and seed.
-
-    Parameters
-    ----------
-    settings : mapping
-        Label to the fields of `Setting`.
-    spread : float
-        Each worker's rates are uniform on [1 - spread, 1 + spread] times mu_s and mu_f, drawn once per seed.
-    observe, delay, iterations, seeds
-        As in `iteration_times`.
-
-    Returns
-    -------
-    DataFrame
-        With `equal_workers`, the exact expectation without spread.
-    """
-    frames = []
-    for name, fields in settings.items():
-        setting = Setting(**fields)
-        times = setting.played(setting.draw(seeds, iterations, spread=spread, **delay), observe)
-        equal = setting.exact(iterations, **delay)
-        for label, each in times.items():
-            mean = each.mean(1)
-            saved = _saved(mean, times["GC-SC"].mean(1)) if label in observe else {}
-            columns = {"setting": name, "scheme": label, "equal_workers": equal.get(label, np.nan)}
-            frames.append(_rows(mean, **columns, **saved))
-    return pd.concat(frames, ignore_index=True)
+    code = scheme.code
+    if scheme.placement is not None:
+        return float("nan")
+    groups, spare = code.clusters, code.d - 1
+    if isinstance(scheme.wait, Fewest):  # whichever results are missing
+        groups, spare = 1, groups * spare
+    law = {key: getattr(delay, key) for key in ("initial_slow", "p", "alpha", "mu_s", "mu_f", "load_model")}
+    return mean_time(code.n, groups, spare, iterations=iterations, load=code.d, **law)
 
 
 # --- The running example: matrices, counts, drawings ---------------------------------------------------------------
@@ -341,7 +84,7 @@ def matrices(n: int, clusters: int, load: int, shifts: Iterable[int]) -> pd.Data
     shifts : list of int
         One per row of a cluster, for two memberships.
     """
-    setting = Setting(n, clusters, load, 2, 0)
+    setting = Setting(n, clusters, load)
     matrix = setting.rule(shifts=shifts).matrix(n, 0)
     size = n // clusters
     at_home, row = home(n, clusters)
@@ -376,9 +119,9 @@ def recoverable(n: int, clusters: int, load: int, shifts: Iterable[int]) -> pd.D
         these lose to the home clusters; and how many results decode whatever the stragglers are (`threshold`), with
         every placement that greedy makes for sets of this size.
     """
-    setting = Setting(n, clusters, load, 2, 0)
+    setting = Setting(n, clusters, load)
     allowed = membership(setting.rule(shifts=shifts).matrix(n, 0))
-    code = _code(n, clusters, load, "row")
+    code = Clustered(n, clusters, load)
     gc, static = (recoverable_sets(n, groups, load) for groups in (1, clusters))
     rows = []
     for s in range(clusters * (load - 1) + 1):
@@ -455,7 +198,7 @@ def balls_in_bins(
     DataFrame
         With the exact expected times of GC, GC-SC, GC-DC (states known) and LB.
     """
-    setting = Setting(n, clusters, load, 2, 0)
+    setting = Setting(n, clusters, load)
     allowed = membership(setting.rule(shifts=shifts).matrix(n, 0))
     frames = []
     for title, chosen in slow.items():
@@ -498,7 +241,7 @@ def placement(
         number of slow workers in a cluster, `expected_time` that of the panel's clusters; beside it those of GC,
         GC-SC, GC-DC and LB for the same slow workers.
     """
-    setting = Setting(n, clusters, load, 2, 0)
+    setting = Setting(n, clusters, load)
     allowed = membership(setting.rule(shifts=shifts).matrix(n, 0))
     at_home, _ = home(n, clusters)
     frames = []

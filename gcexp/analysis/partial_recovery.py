@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import chain, combinations, product
-from math import ceil, comb, gcd
+from math import comb, gcd
 
 import numpy as np
 import pandas as pd
@@ -31,8 +31,9 @@ from gcexp.codes.subset_designs import (
     co_prime_classes,
 )
 from gcexp.codes.uncoded import Uncoded
+from gcexp.delays.distributions import Pareto, ShiftedExponential
 from gcexp.errors import require, require_known
-from gcexp.seeding import rng
+from gcexp.schemes.scheme import Scheme
 from gcexp.theory import order_statistics
 from gcexp.theory import partial_recovery as theory
 
@@ -361,28 +362,8 @@ def chosen_stragglers(n: int, s: int, repetition: list, cyclic: list, trials: in
 _SCHEMES = ("uncoded", "combinatorial, y = 2")
 
 
-def _random_times(model: str, alpha: Fraction, n: int, samples: int, setting: dict, trials: int, seed: int):
-    """Simulated iteration times of both schemes, (2, trials)."""
-    law, work = theory.MODELS[model]
-    E = rng(seed, "monte_carlo", n, ord(model)).standard_exponential((trials, n))
-    if law == "pareto":
-        X = setting["scale"] * np.exp(E / setting["shape"])
-    else:
-        X = setting["shift"] + setting["mean"] * E
-    X.sort(axis=1)
-    waits = ceil(alpha * n), n - theory.most_stragglers(n, 2, alpha)
-    u = samples / n
-    if work == "data":
-        return [
-            times * u * setting["sample_time"] + X[:, k - 1] for times, k in zip((1, 2), waits, strict=True)
-        ]
-    return [times * u * X[:, k - 1] for times, k in zip((1, 2), waits, strict=True)]
-
-
-def expected_times(
-    n: int, samples: int, models: list, fractions: list, trials: int, seed: int
-) -> pd.DataFrame:
-    """Section VIII: mean iteration times of the uncoded and the combinatorial scheme, by formula and simulated.
+def expected_times(n: int, samples: int, models: list, fractions: list) -> pd.DataFrame:
+    """Section VIII: mean iteration times of the uncoded and the combinatorial scheme, by formula.
 
     Parameters
     ----------
@@ -392,36 +373,40 @@ def expected_times(
         ``model`` (A to D), ``name`` and the parameters of `gcexp.theory.partial_recovery.expected_times`.
     fractions : list of int
         Wanted fractions alpha = i/n.
-    trials, seed : int
-        Simulated iterations, and their seed.
 
     Returns
     -------
     DataFrame
-        ``model, alpha, scheme, mean_iteration_time_s``; ``standard_errors`` between simulation and formula;
-        ``quotient``, formula of the combinatorial scheme over that of the uncoded one; ``threshold``, the alpha above
-        which the combinatorial scheme wins for many workers.
+        ``model, alpha, scheme, mean_iteration_time_s``; ``quotient``, that of the combinatorial scheme over that of the
+        uncoded one; ``threshold``, the alpha above which the combinatorial scheme wins for many workers.
     """
     rows = []
     for given in models:
         setting = {key: value for key, value in given.items() if key not in ("model", "name")}
         at = theory.threshold(given["model"], n, samples, **setting)
         for i in fractions:
-            alpha = Fraction(i, n)
-            formula = theory.expected_times(given["model"], n, alpha, samples, **setting)
-            drawn = _random_times(given["model"], alpha, n, samples, setting, trials, seed)
-            for scheme, exact, times in zip(_SCHEMES, formula, drawn, strict=True):
-                error = times.std(ddof=1) / np.sqrt(trials)
-                shared = {"model": given["name"], "alpha": float(alpha)}
-                more = {
-                    "standard_errors": abs(times.mean() - exact) / error,
-                    "quotient": formula[1] / formula[0],
-                    "threshold": at,
-                }
-                rows.append(shared | {"scheme": scheme, "mean_iteration_time_s": exact} | more)
-                simulated = {"scheme": f"{scheme}, simulated", "mean_iteration_time_s": times.mean()}
-                rows.append(shared | simulated | more)
+            times = theory.expected_times(given["model"], n, Fraction(i, n), samples, **setting)
+            shared = {"model": given["name"], "alpha": i / n}
+            more = {"quotient": times[1] / times[0], "threshold": at}
+            for scheme, time in zip(_SCHEMES, times, strict=True):
+                rows.append(shared | {"scheme": scheme, "mean_iteration_time_s": time} | more)
     return pd.DataFrame(rows)
+
+
+def expected_iteration_time(scheme: Scheme, delay: Pareto | ShiftedExponential, iterations: int) -> float:
+    """Expected iteration time of a scheme that waits for the fastest n - s of equally loaded workers.
+
+    Work is added to the random time (``data``) or multiplied by it (``server``); the number of iterations does not
+    matter.
+    """
+    code, wait = scheme.code, scheme.wait
+    (load,) = set((code.load / code.k).tolist())
+    r = code.n - wait.s if wait.q is None else wait.q
+    if isinstance(delay, Pareto):
+        X = order_statistics.pareto(r, code.n, scale=delay.scale, shape=delay.shape)
+    else:
+        X = order_statistics.shifted_exponential(r, code.n, shift=delay.shift, mean=delay.mean)
+    return load * delay.data_time + (X if delay.scaling == "data" else load * X)
 
 
 # --- Statements about all parameters, counted ---------------------------------------------------------------

@@ -50,8 +50,8 @@ class Timings:
         other's run with the same draws (n and the keys of the delay model) and equal values of all keys, and columns of
         the figure's own, in which the other's runs differ.
     exact : str, optional
-        Dotted name of a function of a run's config and a number of iterations: the expected mean iteration time, NaN
-        where no formula is known; column ``exact``.
+        Dotted name of a function of a run's scheme, delay model and a number of iterations: the expected mean iteration
+        time, NaN where no formula is known; column ``exact``.
     """
 
     rows: Literal["seeds", "running", "iterations"] = "seeds"

@@ -43,7 +43,8 @@ class FigureFile:
     common : dict
         Keys of every run.
     runs : list of dict
-        One per curve or bar; a list as value is swept. Every key becomes a column of the table, and ``columns.NAME``
+        One per curve or bar; a list as value is swept, and ``each``, a list of mappings, says several keys at once:
+        the entry is run with each of them. Every key becomes a column of the table, and ``columns.NAME``
         is one of the figure's own, such as the panel a run stands in; ``{key}`` in it, or in a label, is the value of
         a key of the run. A label may repeat over a sweep, and in tables of kind timings.
     timings : dict
@@ -299,14 +300,10 @@ def _runs(file: FigureFile, preset: str) -> Iterator[Run]:
     for number, entry in enumerate(file.runs):
         if not isinstance(entry, dict):
             raise UserError(f"runs: expected keys and values, got {entry!r}")
-        merged = file.common | entry | (file.quick if preset == "quick" else {})
-        for part, replaced in stand_ins.items():
-            merged |= {part: replaced[merged[part]]} if merged.get(part) in replaced else {}
-        swept = [k for k, v in merged.items() if isinstance(v, list)]
-        if empty := [k for k in swept if not merged[k]]:
-            raise UserError(f"{empty[0]} is swept over nothing, got []")
-        for chosen in itertools.product(*(merged[k] for k in swept)):
-            run = _run(merged | dict(zip(swept, chosen, strict=True)))
+        for keys in _swept(file.common | entry, file.quick if preset == "quick" else {}):
+            for part, replaced in stand_ins.items():
+                keys |= {part: replaced[keys[part]]} if keys.get(part) in replaced else {}
+            run = _run(keys)
             first = entry_of.setdefault(run.label, number)
             if (file.kind != "timings" and first != number) or (run.label, run.id, run.columns) in seen:
                 raise UserError(
@@ -314,6 +311,20 @@ def _runs(file: FigureFile, preset: str) -> Iterator[Run]:
                 )
             seen.add((run.label, run.id, run.columns))
             yield run
+
+
+def _swept(entry: dict, quick: dict) -> Iterator[dict]:
+    """The keys of every run of an entry: each mapping under `each` in turn, and every value of a list."""
+    several = entry.get("each", [{}])
+    if not isinstance(several, list) or not all(isinstance(one, dict) for one in several):
+        raise UserError(f"each is a list of mappings, one for each time the entry is run, got {several!r}")
+    for one in several:
+        merged = {k: v for k, v in entry.items() if k != "each"} | one | quick
+        swept = [k for k, v in merged.items() if isinstance(v, list)]
+        if empty := [k for k in swept if not merged[k]]:
+            raise UserError(f"{empty[0]} is swept over nothing, got []")
+        for values in itertools.product(*(merged[k] for k in swept)):
+            yield merged | dict(zip(swept, values, strict=True))
 
 
 def _run(keys: dict[str, Any]) -> Run:

@@ -11,7 +11,7 @@ import pandas as pd
 from gcexp.errors import UserError
 from gcexp.report.columns import COSTS, Timings, key_columns
 from gcexp.report.figurefile import Figure
-from gcexp.run.build import build_scheme, is_redrawn, locate
+from gcexp.run.build import build, build_scheme, is_redrawn, locate
 from gcexp.run.run import Run
 from gcexp.timeline import Timeline
 
@@ -136,14 +136,15 @@ def scored(timeline: Timeline, trajectory: Trajectory, label: str, run: str) -> 
     return pd.concat(frames, ignore_index=True)
 
 
-def timing(run: Run, spec: Timings) -> pd.DataFrame:
-    """Rows of a run's timeline; see `gcexp.report.columns.Timings`."""
+def timing(run: Run, spec: Timings | None = None) -> pd.DataFrame:
+    """Rows of a run's timeline, by default one per seed; see `gcexp.report.columns.Timings`."""
+    spec = spec or Timings()
     timeline, config = Timeline.load(run.timeline), run.config
     frame = timing_rows(timeline, config, spec.rows)
     if spec.exact:
-        expected = locate(spec.exact, "timings.exact")
+        expected, plan = locate(spec.exact, "timings.exact"), (build_scheme(config), build(config, "delay"))
         lengths = frame["iteration"] if "iteration" in frame else frame["iterations"]
-        frame["exact"] = lengths.map({length: expected(config, length) for length in map(int, set(lengths))})
+        frame["exact"] = lengths.map({length: expected(*plan, length) for length in map(int, set(lengths))})
     frame.insert(0, "label", run.label)
     frame.insert(1, "run", run.id)
     return frame

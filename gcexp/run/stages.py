@@ -63,14 +63,14 @@ def run_timeline(config: dict, output: Path) -> Timeline:
 
 def simulated(config: dict, length: Length) -> Timeline:
     """Timeline of a composed run."""
-    from gcexp.timeline import joined, simulate
+    from gcexp.timeline import joined, run_clock
 
     delay = build(config, "delay")
     groups = [(s,) for s in length.seeds] if is_redrawn(config) else [length.seeds]
     parts = []
     for seeds in groups:
         scheme = build_scheme(config, seeds[0])
-        parts.append(simulate(scheme, delay.draw(seeds, length.iterations, scheme.code.n)))
+        parts.append(run_clock(scheme, delay, seeds, length.iterations))
     timeline = joined(parts) if len(parts) > 1 else parts[0]
     return timeline if length.horizon is None else timeline.until(length.horizon)
 

@@ -5,19 +5,23 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from gcexp.analysis.dynamic_clustering import _dealt, iteration_times
+from gcexp.analysis.dynamic_clustering import _dealt
 from gcexp.codes.clustered import Clustered
 from gcexp.errors import UserError
 from gcexp.figures import draw, read_table, save, write_table
 from gcexp.report.claims import check
 from gcexp.report.figurefile import figure
 from gcexp.report.table import assemble
+from gcexp.run.options import conf_dir
+from gcexp.run.stages import run_timeline
 from gcexp.schemes.placement import cluster_matrix, greedy_clusters, membership
+from gcexp.theory.dynamic_clustering import slow_threshold
 
 SEEDS = 20
 TARGETS = (
@@ -36,6 +40,15 @@ TARGETS = (
 NOT_REPRODUCED = {("ablation", "D9_larger_clusters"), ("recoverable", "D5_every_set_of_the_static_ones")}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def folder(tmp_path_factory):
+    """Timelines are written to a folder of this module, each once for all figures that show it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GCEXP_CONF", str(conf_dir()))
+        patch.chdir(tmp_path_factory.mktemp("targets"))
+        yield
+
+
 @cache
 def planned(target):
     return figure(f"dynamic_clustering_{target}", "quick")
@@ -44,10 +57,15 @@ def planned(target):
 @cache
 def table(target) -> pd.DataFrame:
     found = planned(target)
-    analysis = found.file.analysis
-    if "over" in analysis:  # the values that claims are about
-        analysis = analysis | {"over": analysis["over"] | {"p": [0.01, 0.1, 0.2, 0.3, 0.5], "mu_s": [1.0]}}
-    return assemble(replace(found, file=replace(found.file, analysis=analysis)))
+    if target == "sweeps":  # the values that claims are about
+        asked = {"p": [0.01, 0.1, 0.2, 0.3, 0.5], "mu_s": [1.0], "memberships": [1, 2, 3, 4, 5]}
+        of = [dict(run.columns) for run in found.runs]
+        runs = [run for run, own in zip(found.runs, of, strict=True) if own["value"] in asked[own["swept"]]]
+        found = replace(found, runs=tuple(runs))
+    for run in found.runs:
+        if not Path(run.timeline).exists():
+            run_timeline(run.config, Path(run.timeline))
+    return assemble(found)
 
 
 def last(target) -> pd.DataFrame:
@@ -56,7 +74,7 @@ def last(target) -> pd.DataFrame:
     return frame[frame["iteration"] == frame["iteration"].max()] if "iteration" in frame else frame
 
 
-def means(target, column="mean_iteration_time", by="scheme", **where):
+def means(target, column="mean_iteration_time_s", by="label", **where):
     frame = last(target)
     for name, value in where.items():
         frame = frame[frame[name] == value]
@@ -90,32 +108,30 @@ def test_means(target, expected):
         assert found[name] == pytest.approx(value, abs=3 * spread / np.sqrt(SEEDS) + 0.14), name
         if not name.startswith("GC-DC"):
             assert exact[name] == pytest.approx(value, abs=6e-3)
-    assert (last(target).groupby("scheme").size() == SEEDS).all()
+    assert (last(target).groupby("label").size() == SEEDS).all()
 
 
 def test_running_means():
-    """A running mean is the mean of a shorter run: earlier draws do not depend on the length."""
-    setting = {"n": 12, "clusters": 4, "load": 2, "memberships": 2, "initial_slow": 4, "seeds": 3}
-    given = setting | {
-        "observe": {"GC-DC": "state"},
-        "delay": {"p": 0.05, "alpha": 0.01, "mu_s": 0.1, "mu_f": 10.0},
-    }
-    frames = {length: iteration_times(iterations=length, **given) for length in (2, 20, 34)}
-    assert frames[34]["iteration"].drop_duplicates().tolist() == [1, 2, 5, 10, 20, 34]
-    assert frames[20]["iteration"].drop_duplicates().tolist() == [1, 2, 5, 10, 20]
-    assert frames[2]["iteration"].drop_duplicates().tolist() == [1, 2] and len(frames[2]) == 24
-    for length in (2, 20):
-        shorter, longer = (frame[frame["iteration"] == length] for frame in (frames[length], frames[34]))
-        pd.testing.assert_frame_equal(shorter.reset_index(drop=True), longer.reset_index(drop=True))
+    """Of the first iteration the exact expectation is known too."""
     first = (
         table("fig3")
         .query("iteration == 1")
-        .groupby("scheme", sort=False)[["mean_iteration_time", "exact"]]
+        .groupby("label", sort=False)[["mean_iteration_time_s", "exact"]]
         .agg(["mean", "std"])
     )
-    spread = 4 * first["mean_iteration_time", "std"] / np.sqrt(SEEDS)
-    gap = first["mean_iteration_time", "mean"] - first["exact", "mean"]
+    spread = 4 * first["mean_iteration_time_s", "std"] / np.sqrt(SEEDS)
+    gap = first["mean_iteration_time_s", "mean"] - first["exact", "mean"]
     assert (gap.abs() < spread)[["GC", "GC-SC", "LB"]].all()
+
+
+def test_the_threshold_is_where_slow_and_fast_are_as_likely():
+    """What the option files cannot compute: the numbers of the variants that go by a threshold."""
+    timed = [run for run in planned("sensitivity").runs if "threshold@" in run.scheme]
+    assert len(timed) == 4
+    for run in timed:
+        config = run.config
+        law = {key: config["delay"][key] for key in ("alpha", "mu_s", "mu_f")}
+        assert config["placement"]["threshold"] == slow_threshold(config["code"]["d"], **law)
 
 
 def test_shares():
@@ -140,7 +156,7 @@ def test_ablation():
         "n = 20, P = 5, r = 3, m = 3": (0.354, 0.468),
     }
     for place, known in enumerate(("previous state", "perfect state")):
-        found = means("ablation", "saved_share", "setting", known=known)
+        found = means("ablation", "saved_share", "setting", known=known, label="GC-DC")
         for name, values in expected.items():
             allowed = 0.08 if "r = 3" in name else 0.03  # twice the tolerance at 100 seeds
             assert found[name] == pytest.approx(values[place], abs=allowed), (name, known)
@@ -148,7 +164,10 @@ def test_ablation():
 
 def test_sensitivity():
     """Against the default on the same draws: differences are far less noisy than values."""
-    one, two = (means("sensitivity", "saved_share", "variant", setting=f"simulation {i}") for i in (1, 2))
+    one, two = (
+        means("sensitivity", "saved_share", "variant", setting=f"simulation {i}", label="GC-DC")
+        for i in (1, 2)
+    )
     for share, default, rows in (
         (one, 0.113, {"refresh order": 0.117, "best placement": 0.133, "observe arrival": 0.033}),
         (two, 0.347, {"same_class": 0.362, "best placement": 0.382, "observe arrival": 0.171}),
