@@ -323,8 +323,8 @@ def _swept(entry: dict, quick: dict) -> Iterator[dict]:
         swept = [k for k, v in merged.items() if isinstance(v, list)]
         if empty := [k for k in swept if not merged[k]]:
             raise UserError(f"{empty[0]} is swept over nothing, got []")
-        for values in itertools.product(*(merged[k] for k in swept)):
-            yield merged | dict(zip(swept, values, strict=True))
+        for chosen in itertools.product(*(merged[k] for k in swept)):
+            yield merged | dict(zip(swept, chosen, strict=True))
 
 
 def _run(keys: dict[str, Any]) -> Run:

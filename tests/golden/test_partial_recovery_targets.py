@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +19,8 @@ from gcexp.figures.tables import read_table, write_table
 from gcexp.report.claims import check
 from gcexp.report.figurefile import figure
 from gcexp.report.table import assemble
+from gcexp.run.options import conf_dir
+from gcexp.run.stages import run_timeline
 
 #: Target to the claims that do not hold.
 TARGETS = {
@@ -31,14 +34,27 @@ TARGETS = {
     "adversarial": ["frc_5_below_cyclic"],
     "section8": [],
     "section8_instances": [],
+    "section8_simulated": [],
     "all_parameters": ["d_always", "loads_not_whole"],
     "fig4_costs": [],
 }
 
 
+@pytest.fixture(scope="module", autouse=True)
+def folder(tmp_path_factory):
+    """Where the timelines of simulated targets go."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GCEXP_CONF", str(conf_dir()))
+        patch.chdir(tmp_path_factory.mktemp("targets"))
+        yield
+
+
 @cache
 def table(target):
-    return assemble(figure(f"partial_recovery_{target}", "quick"))
+    found = figure(f"partial_recovery_{target}", "quick")
+    for run in found.runs:
+        run_timeline(run.config, Path(run.timeline))
+    return assemble(found)
 
 
 @pytest.mark.parametrize("target", TARGETS)
