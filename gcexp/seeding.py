@@ -19,6 +19,7 @@ STREAMS = {
     "data": 8,
     "batches": 9,
     "augmentation": 10,
+    "rows": 11,
 }
 
 

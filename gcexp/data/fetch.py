@@ -133,6 +133,9 @@ def _downloaded(file: RawFile, path: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         for url in file.urls:
             try:
+                if url.startswith("openml:"):
+                    _from_openml(url, file, path)
+                    return path
                 # Under a temporary name, and renamed only when complete and of this checksum.
                 pooch.retrieve(
                     url,
@@ -142,12 +145,36 @@ def _downloaded(file: RawFile, path: Path) -> Path:
                     progressbar=sys.stderr.isatty(),
                 )
                 return path
-            except (RequestException, ValueError) as error:  # ValueError: another checksum
+            except (RequestException, OSError, ValueError) as error:  # ValueError: another checksum
                 failures.append(f"{url} ({_reason(error)})")
     raise DataError(
         f"{path.name} could not be downloaded from {' or '.join(failures)}; get it by other means and name its "
         f"folder with data_dir or ${DATA_VARIABLE}"
     )
+
+
+def _from_openml(url: str, file: RawFile, path: Path) -> None:
+    """Write a table of OpenML as the CSV file it was made of: label first, whole numbers, LF line ends.
+
+    Raises
+    ------
+    ValueError
+        If that is not the expected file, byte for byte.
+    """
+    from sklearn.datasets import fetch_openml
+
+    from gcexp.data.readers import ACCESS_COLUMNS
+
+    frame = fetch_openml(data_id=int(url.partition(":")[2]), as_frame=True, parser="liac-arff").frame
+    rows = [frame[name].astype(int) for name in ("target", *ACCESS_COLUMNS[1:])]
+    text = ",".join(ACCESS_COLUMNS) + "\n"
+    text += "".join(",".join(map(str, row)) + "\n" for row in zip(*rows, strict=True))
+    with written(path) as temporary:
+        temporary.write_text(text, encoding="ascii")
+        try:
+            verify(temporary, file.sha256, file.size, "OpenML has other rows")
+        except DataError as error:
+            raise ValueError(str(error)) from error
 
 
 def _reason(error: Exception) -> str:

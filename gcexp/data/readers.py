@@ -117,6 +117,57 @@ def cifar10(files: list[Path]) -> dict[str, np.ndarray]:
     return {"x_train": x, "y_train": y, "x_test": batches[-1][0], "y_test": batches[-1][1]}
 
 
+ACCESS_COLUMNS = (
+    "ACTION RESOURCE MGR_ID ROLE_ROLLUP_1 ROLE_ROLLUP_2 ROLE_DEPTNAME ROLE_TITLE ROLE_FAMILY_DESC ROLE_FAMILY ROLE_CODE"
+).split()
+#: Of the generated access rows: rows, chance of access, and the number of values of each column in the real ones.
+ACCESS_ROWS, ACCESS_MEAN, ACCESS_VALUES = 3000, 0.942, (7518, 4243, 128, 177, 449, 343, 2358, 67, 343)
+
+
+def amazon_access(files: list[Path]) -> dict[str, np.ndarray]:
+    """Labelled rows of nine categorical columns, int32; the split into training and test rows is the task's."""
+    try:
+        header, *lines = files[0].read_text(encoding="ascii").splitlines() or [""]
+        rows = np.loadtxt(lines or ["0"], delimiter=",", dtype=np.int32, ndmin=2)
+    except (OSError, ValueError) as error:
+        raise DataError(f"{files[0]}: is not a table of whole numbers ({error})") from error
+    shaped = header.split(",") == ACCESS_COLUMNS and rows.shape[1] == len(ACCESS_COLUMNS)
+    if not shaped or not np.isin(rows[:, 0], (0, 1)).all():
+        raise DataError(f"{files[0]}: expected the columns {', '.join(ACCESS_COLUMNS)}, the first one 0 or 1")
+    return _rows_to_split(rows[:, 1:], rows[:, 0])
+
+
+def access_rows(files: list[Path]) -> dict[str, np.ndarray]:
+    """Generated rows like those of Amazon Employee Access.
+
+    Column j takes the value v in 0..c_j-1 with probability proportional to 1/(v+1), on its own; the logit of access is
+    b + sum_j a_j[x_j] with a_j[v] ~ N(0, 2^2), and b such that the mean probability is 0.942.
+    """
+    draw, columns, logit = rng(0, "rows"), [], np.zeros(ACCESS_ROWS)
+    for c in ACCESS_VALUES:
+        odds = np.cumsum(1 / np.arange(1.0, c + 1))
+        values = np.searchsorted(odds, draw.random(ACCESS_ROWS) * odds[-1], side="right")
+        columns.append(values)
+        logit += draw.normal(0, 2, c)[values]
+    low, high = -100.0, 100.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (
+            (low, middle) if np.mean(1 / (1 + np.exp(-logit - middle))) > ACCESS_MEAN else (middle, high)
+        )
+    granted = draw.random(ACCESS_ROWS) < 1 / (1 + np.exp(-logit - low))
+    return _rows_to_split(np.stack(columns, axis=1).astype(np.int32), granted)
+
+
+def _rows_to_split(rows: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
+    return {
+        "x_train": np.ascontiguousarray(rows),
+        "y_train": labels.astype(np.uint8),
+        "x_test": np.zeros((0, rows.shape[1]), np.int32),
+        "y_test": np.zeros(0, np.uint8),
+    }
+
+
 def digits(files: list[Path]) -> dict[str, np.ndarray]:
     """The 1797 images of 8 x 8 that scikit-learn brings along, shuffled once, 1497 of them for training."""
     from sklearn.datasets import load_digits  # slow to import

@@ -28,7 +28,7 @@ class RawFile:
     sha256 : str
         Checksum of the content.
     urls : tuple of str
-        Mirrors, tried in this order.
+        Mirrors, tried in this order; ``openml:N`` is the data set of that number there.
     """
 
     name: str
@@ -179,7 +179,33 @@ LINEAR_MIXTURE = Source(
     classes=None,
 )
 
-SOURCES = {source.name: source for source in (MNIST, DIGITS, LINEAR_MIXTURE, CIFAR10)}
+AMAZON_ACCESS = Source(
+    name="amazon_access",
+    files=(
+        RawFile(
+            "train.csv",
+            2037893,
+            "c50b119438fb8c8e84b2ddb9c0a28c76cb01afa3dc78b920cfea36eb506843a7",
+            ("openml:4135",),
+        ),
+    ),
+    read=readers.amazon_access,
+    scale=None,
+    classes=2,
+)
+
+ACCESS_ROWS = Source(
+    name="access_rows",
+    files=(),
+    read=readers.access_rows,
+    scale=None,
+    classes=2,
+    note="3000 generated rows like Amazon's",
+)
+
+SOURCES = {
+    source.name: source for source in (MNIST, DIGITS, LINEAR_MIXTURE, CIFAR10, AMAZON_ACCESS, ACCESS_ROWS)
+}
 
 
 def datasets() -> list[str]:
@@ -188,7 +214,7 @@ def datasets() -> list[str]:
     Examples
     --------
     >>> datasets()
-    ['cifar10', 'digits', 'linear_mixture', 'mnist']
+    ['access_rows', 'amazon_access', 'cifar10', 'digits', 'linear_mixture', 'mnist']
     """
     return sorted(SOURCES)
 
@@ -205,7 +231,7 @@ def find_source(name: str) -> Source:
     --------
     >>> find_source("minst")
     Traceback (most recent call last):
-    gcexp.errors.UserError: unknown data set 'minst'; did you mean 'mnist'? (allowed: cifar10, ...)
+    gcexp.errors.UserError: unknown data set 'minst'; did you mean 'mnist'? (allowed: access_rows, ...)
     """
     if name not in SOURCES:
         raise UserError(unknown("data set", name, SOURCES))

@@ -456,10 +456,11 @@ def test_output_is_npz(tmp_path):
 def test_unknown_data_set_suggests_the_nearest(tmp_path):
     with pytest.raises(
         UserError,
-        match=r"unknown data set 'minst'; did you mean 'mnist'\? \(allowed: cifar10, digits, linear_mixture, mnist\)",
+        match=r"unknown data set 'minst'; did you mean 'mnist'\? \(allowed: access_rows, amazon_access, "
+        r"cifar10, digits, linear_mixture, mnist\)",
     ):
         prepare("minst", tmp_path / "minst.npz")
-    assert datasets() == ["cifar10", "digits", "linear_mixture", "mnist"]
+    assert datasets() == ["access_rows", "amazon_access", "cifar10", "digits", "linear_mixture", "mnist"]
 
 
 def test_digits(tmp_path, monkeypatch):

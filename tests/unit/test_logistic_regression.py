@@ -1,0 +1,248 @@
+"""Categorical rows one-hot encoded, the regression on them, and the AUC table of the specification on the real rows."""
+
+import os
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.optimize import check_grad
+from sklearn.metrics import roc_auc_score
+from sklearn.preprocessing import OneHotEncoder
+
+from gcexp.data import Dataset, load, prepare
+from gcexp.data.categories import LEFT_OUT, one_hot_pairs
+from gcexp.errors import DataError, ParameterError
+from gcexp.tasks import GradientDescent
+from gcexp.tasks.checkpoint import Checkpoint
+from gcexp.tasks.logistic_regression import LogisticRegression, area_under_roc
+from gcexp.tasks.optimizers import AcceleratedGradient
+from gcexp.tasks.training import train
+
+FOLDERS = (os.environ.get("GCEXP_DATA"), Path(__file__).resolve().parents[3] / "shared" / "data")
+REAL = next((f for f in FOLDERS if f and (Path(f) / "amazon_access" / "train.csv").exists()), None)
+real = pytest.mark.skipif(REAL is None, reason="train.csv is neither in $GCEXP_DATA nor in ../shared/data")
+
+
+def small(N=60):
+    draw = np.random.default_rng(0)
+    rows = draw.integers(0, 5, (N, 9)).astype(np.int32)
+    return Dataset("small", rows, draw.integers(0, 2, N), rows[:0], np.zeros(0, np.int64), "")
+
+
+def dense(rows):
+    """The same encoding by scikit-learn on columns of text."""
+    pairs = [p for p in combinations(range(rows.shape[1]), 2) if p not in LEFT_OUT]
+    text = [rows[:, j].astype(str) for j in range(rows.shape[1])]
+    text += [np.char.add(np.char.add(text[a], "&"), text[b]) for a, b in pairs]
+    encoded = OneHotEncoder(sparse_output=False).fit_transform(np.stack([*text, np.full(len(rows), "1")], 1))
+    return encoded[:, encoded.any(0)]
+
+
+@pytest.mark.parametrize("size", [4, 400])  # few values: bitmaps; many: sorted
+def test_encoding_is_one_hot_of_columns_and_pairs(size):
+    draw = np.random.default_rng(size)
+    rows = draw.integers(0, size, (50, 9)) * 7
+    ones, l = one_hot_pairs(rows)
+    assert ones.shape == (50, 44) and (np.diff(ones) > 0).all() and (ones[:, -1] == l - 1).all()
+    ours = np.zeros((50, l))
+    np.put_along_axis(ours, ones.astype(np.int64), 1, axis=1)
+    expected = dense(rows)
+    assert ours.shape == expected.shape and ours.any(0).all()
+    np.testing.assert_array_equal(ours @ ours.T, expected @ expected.T)
+
+
+def test_area_under_roc_as_scikit_learn_has_it():
+    draw = np.random.default_rng(0)
+    for _ in range(20):
+        scores, labels = draw.integers(0, 6, 40) / 5, draw.integers(0, 2, 40) > 0
+        np.testing.assert_allclose(area_under_roc(scores, labels), roc_auc_score(labels, scores), rtol=1e-12)
+
+
+def test_gradients_sum_over_partitions_and_are_derivatives():
+    problem = LogisticRegression("small", 44, pad_to=2000).problem(small(), 1)
+    draw = np.random.default_rng(1)
+    w, c = draw.standard_normal(2000) / 10, np.array([1.0, -2, 0, 0.5, 3])
+    parts = problem.partition_gradients(w, 5, 0)
+    np.testing.assert_allclose(problem.gradient(w, c, 0), c @ parts, atol=1e-12)
+    np.testing.assert_allclose(problem.gradient(w, np.ones(5), 0), parts.sum(0), atol=1e-12)
+    x, y = problem._x.toarray(), problem._y
+
+    def loss(v):
+        return np.logaddexp(0, -y * (x @ v)).sum()
+
+    assert check_grad(loss, lambda v: problem.gradient(v, np.ones(1), 0), w) < 1e-4
+    assert problem.recovered_samples(c) == 44 - 9 and problem.n_samples == 44
+    np.testing.assert_array_equal(np.asarray(x.sum(1)).ravel(), 44)
+
+
+def test_the_split_is_that_of_the_seed():
+    data = small()
+    for task, seed, split in (
+        (LogisticRegression("small", 44), 3, 3),
+        (LogisticRegression("small", 44, 7), 3, 7),
+    ):
+        order = np.random.default_rng(split).permutation(60)
+        problem = task.problem(data, seed)
+        np.testing.assert_array_equal(problem._y, 2 * data.y_train[order[:44]] - 1)
+        np.testing.assert_array_equal(problem._test[1], 2 * data.y_train[order[44:]] - 1)
+
+
+def test_padding_changes_no_score():
+    found = [
+        train(
+            LogisticRegression("small", 44, pad_to=pad),
+            AcceleratedGradient(1.0),
+            small(),
+            [0],
+            [20],
+            progress=False,
+        )
+        for pad in (None, 1500)
+    ]
+    np.testing.assert_allclose(found[0].scores["test_loss"], found[1].scores["test_loss"], rtol=1e-12)
+    np.testing.assert_allclose(found[0].scores["test_auc"], found[1].scores["test_auc"], rtol=1e-12)
+    assert found[1].parameters.shape[-1] == 1500
+
+
+def test_a_resumed_accelerated_training_has_equal_bits(tmp_path):
+    taken = []
+
+    class Stopping(AcceleratedGradient):
+        def update(self, *arguments):
+            taken.append(1)
+            if len(taken) == 13:
+                raise InterruptedError
+            return super().update(*arguments)
+
+    def run(rule, **more):
+        return train(LogisticRegression("small", 44), rule, small(), (0, 1), (10, 10), progress=False, **more)
+
+    whole = run(AcceleratedGradient(1.0))
+    with pytest.raises(InterruptedError):
+        run(Stopping(1.0), checkpoint=Checkpoint(tmp_path / "c.npz", {}, every=0))
+    resumed = run(AcceleratedGradient(1.0), checkpoint=Checkpoint(tmp_path / "c.npz", {}))
+    for name, values in whole.arrays().items():
+        assert values.tobytes() == resumed.arrays()[name].tobytes(), name
+
+
+@pytest.mark.parametrize(
+    ("task", "sentence"),
+    [
+        (LogisticRegression("small", 60), "at most 59, got 60"),
+        (LogisticRegression("small", 44, pad_to=9), "pad_to is null or at least the"),
+        (LogisticRegression("other", 44), "task.dataset is 'other'"),
+    ],
+    ids=["rows", "pad", "data"],
+)
+def test_what_does_not_fit_is_refused(task, sentence):
+    with pytest.raises(ParameterError, match=sentence):
+        task.problem(small(), 0)
+    with pytest.raises(ParameterError, match="categorical rows with labels 0 and 1"):
+        bad = Dataset("small", np.zeros((4, 9), np.float32), np.array([0, 1, 0, 1]), None, None, "")
+        LogisticRegression("small", 2).problem(bad, 0)
+
+
+def test_generated_rows(tmp_path):
+    """The stand-in of the quick preset: sizes, the chance of access, and what can be learned from them."""
+    prepare("access_rows", tmp_path / "access_rows.npz")
+    data = load(tmp_path / "access_rows.npz")
+    assert (
+        data.x_train.shape == (3000, 9)
+        and abs(data.y_train.mean() - 0.942) < 0.02
+        and "generated" in data.note
+    )
+    assert 7.2e4 < one_hot_pairs(data.x_train)[1] < 8.2e4
+    found = train(
+        LogisticRegression("access_rows", 2400),
+        AcceleratedGradient(),
+        data,
+        [0, 1],
+        [100, 100],
+        progress=False,
+    )
+    auc = found.scores["test_auc"]
+    assert (auc[:, 0] == 0.5).all() and ((auc[:, -1] > 0.77) & (auc[:, -1] < 0.9)).all()
+
+
+@cache
+def amazon(folder):
+    prepare("amazon_access", f"{folder}/amazon_access.npz", REAL)
+    return load(f"{folder}/amazon_access.npz")
+
+
+@real
+def test_auc_table_of_the_specification(tmp_path_factory):
+    data = amazon(tmp_path_factory.mktemp("amazon"))
+    assert data.y_train.sum() == 30872 and one_hot_pairs(data.x_train)[1] == 241915
+    assert [len(np.unique(c)) for c in data.x_train.T] == [7518, 4243, 128, 177, 449, 343, 2358, 67, 343]
+    task = LogisticRegression("amazon_access", 26220, pad_to=343474)
+    found = train(task, AcceleratedGradient(10.0, 1.0), data, [0, 1], [100, 100], progress=False)
+    expected = [
+        [0.5, 0.7498, 0.8414, 0.8573, 0.8651, 0.8664],
+        [0.5, 0.7779, 0.8499, 0.8644, 0.8698, 0.8713],
+    ]
+    np.testing.assert_allclose(
+        found.scores["test_auc"][:, [0, 10, 20, 30, 50, 100]], expected, rtol=0, atol=1e-3
+    )
+    assert found.parameters.shape == (2, 5, 343474)
+
+
+@real
+def test_gradient_descent_knows_the_same_rows(tmp_path_factory):
+    data = amazon(tmp_path_factory.mktemp("amazon"))
+    task = LogisticRegression("amazon_access", 26220, split_seed=0, verify_every=5)
+    found = train(task, GradientDescent(10.0), data, [5], [5], progress=False)
+    assert found.scores["test_loss"][0, -1] < found.scores["test_loss"][0, 0] == pytest.approx(np.log(2))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "ACTION\n1\n",
+        "{header}\n1,2,3,4,5,6,7,8,9,x\n",
+        "{header}\n2,2,3,4,5,6,7,8,9,0\n",
+        "a{header}\n1,2,3,4,5,6,7,8,9,0\n",
+    ],
+    ids=range(5),
+)
+def test_a_damaged_table_is_refused(tmp_path, text):
+    from gcexp.data.readers import ACCESS_COLUMNS, amazon_access
+
+    path = tmp_path / "train.csv"
+    path.write_text(text.format(header=",".join(ACCESS_COLUMNS)))
+    with pytest.raises(DataError, match="train.csv"):
+        amazon_access([path])
+
+
+def test_openml_rows_become_the_published_file(tmp_path, monkeypatch):
+    """The table of OpenML is written as the CSV it was made of, and accepted only as that."""
+    import hashlib
+
+    import pandas as pd
+
+    from gcexp.data import fetch as module
+    from gcexp.data.readers import ACCESS_COLUMNS
+    from gcexp.data.sources import RawFile, Source
+
+    rows = np.arange(20).reshape(2, 10) % 2
+    text = ",".join(ACCESS_COLUMNS) + "\n" + "".join(",".join(map(str, r)) + "\n" for r in rows)
+    frame = pd.DataFrame({n: rows[:, i].astype(str) for i, n in enumerate(ACCESS_COLUMNS)})
+    frame = frame.rename(columns={"ACTION": "target"}).astype("category")
+    monkeypatch.setattr(
+        "sklearn.datasets.fetch_openml", lambda data_id, **more: type("B", (), {"frame": frame})
+    )
+    monkeypatch.delenv("GCEXP_DATA", raising=False)
+    for content, wanted in ((text, True), (text.replace("1", "3"), False)):
+        digest = hashlib.sha256(content.encode()).hexdigest()
+        raw = RawFile("train.csv", len(content), digest, ("openml:4135",))
+        source = Source("amazon_access", (raw,), None, None, 2)
+        if wanted:
+            path = module.fetch(source, raw_dir=tmp_path / "a")[0]
+            assert path.read_text() == text
+        else:
+            with pytest.raises(DataError, match="could not be downloaded from openml:4135"):
+                module.fetch(source, raw_dir=tmp_path / "b")
+            assert not list((tmp_path / "b").rglob("*.csv"))
