@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from gcexp.codes.adaptive import Adaptive, vandermonde
-from gcexp.codes.base import Code
+from gcexp.codes.base import Code, Quorum
 from gcexp.codes.comm_efficient import CommunicationEfficient
 from gcexp.codes.composite import DirectSum
 from gcexp.codes.general_v import GeneralCommunicationEfficient
@@ -52,7 +52,8 @@ def exact(x: float) -> Fraction:
 def build(given: dict) -> Code:
     """A code of a figure file: ``family`` and its parameters, or ``groups``, a list of such.
 
-    ``alphas``, of an adaptive code, are the points of a structured E.
+    Of an adaptive code, ``alphas`` are the points of a structured E, and ``first_round: true`` leaves the other rounds
+    out, which is a code without stragglers.
 
     Examples
     --------
@@ -68,7 +69,12 @@ def build(given: dict) -> Code:
         n, d = parameters["n"], parameters["d"]
         L = parameters.get("rounds") or lcm(*range(1, d + 1))
         parameters["E"] = vandermonde(n, d, L, alphas)
-    return FAMILIES[given["family"]](**parameters)
+    first_round = parameters.pop("first_round", False)
+    code = FAMILIES[given["family"]](**parameters)
+    if not first_round:
+        return code
+    alone = [Quorum(range(code.n), [(1, code.n)])]
+    return Code(code.encoding[: code.n], blocks=code.blocks, quorums=alone)
 
 
 def table(codes: dict, length: int, shown: dict | None = None) -> pd.DataFrame:

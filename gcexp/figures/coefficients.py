@@ -63,11 +63,16 @@ def draw(axes: Axes, frame: pd.DataFrame) -> None:
         axes.text(-0.15, y + 0.5, name, ha="right", va="center", fontsize=_FONT)
         if r and not worker:
             axes.axhline(y, color="0.3", linewidth=0.8)
-    lines = decoded(frame, several)
+    left = -2.6 if several else -1.6
+    left *= max(1.0, wide / 8)
+    inches = axes.figure.get_figwidth() / axes.get_subplotspec().get_gridspec().ncols - 0.2
+    lines = [part for line in decoded(frame, several) for part in style.wrapped(line, inches, 6)]
     for number, line in enumerate(lines):
-        axes.text(0, len(messages) + 0.45 + 0.62 * number, style.plain(line), ha="left", va="top", fontsize=6)
+        place_of = {"ha": "left", "va": "top", "fontsize": 6}
+        text = axes.text(left, len(messages) + 0.45 + 0.62 * number, style.plain(line), **place_of)
+        text.set_in_layout(False)  # else a long line would narrow the axes
     bottom = len(messages) + 0.45 + 0.62 * len(lines)
-    axes.set(xlim=(-2.6 if several else -1.6, max(wide, 4)), ylim=(bottom, -1.6 if blocks > 1 else -0.9))
+    axes.set(xlim=(left, max(wide, 4)), ylim=(bottom, -1.6 if blocks > 1 else -0.9))
     axes.set_axis_off()
 
 

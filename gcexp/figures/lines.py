@@ -165,6 +165,9 @@ def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Ax
             # Markers staggered from curve to curve, so that they do not hide each other.
             gap = GRID // _MARKS
             every = (int(np.argmax(seen)) + (number * gap) // max(1, len(looks)), gap)
+        elif len(x) > 3 * _MARKS:
+            gap = len(x) // _MARKS
+            every = ((number * gap) // max(1, len(looks)), gap)
         if len(values) > 1 and plot.band != "none":
             axes.fill_between(x, low, high, color=look["color"], alpha=0.14, linewidth=0, zorder=1.5)
         axes.plot(x, centre, markevery=every, **look)

@@ -91,7 +91,8 @@ def _across(frame: pd.DataFrame, keys: list[str], column: str, values: str) -> t
         mine = (frame[column] == name).to_numpy()
         cells_of = frame[values].iloc[:0].reindex(range(len(wide)))
         cells_of.iloc[place[mine]] = frame.loc[mine, values].to_numpy()
-        wide[str(name)] = cells_of
+        whole = len(set(place[mine])) == len(wide)  # no cell is empty: whole numbers stay whole
+        wide[str(name)] = cells_of.astype(frame[values].dtype) if whole else cells_of
     return wide, [*keys, *map(str, names)]
 
 

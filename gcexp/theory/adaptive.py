@@ -411,7 +411,8 @@ LATER_EPOCHS = {
     "agc_more": Phases(2.45, 0.27, 0.32, 3.04, 0.65),
 }
 #: Broadcast and update: in every iteration of every scheme.
-OVERHEAD = 1.15 + 0.04
+BROADCAST, UPDATE = 1.15, 0.04
+OVERHEAD = BROADCAST + UPDATE
 #: Length of epoch 0 and of any later one that is not final.
 LOST = (16.0, 4.0)
 N, D = 20, 3
