@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import inspect
 import itertools
+from functools import partial
 from typing import Any
 
-from gcexp.errors import ParameterError, UserError, unknown
+from gcexp.errors import ParameterError, UserError, require, unknown
 from gcexp.schema import arguments, fits, fitted
 
 #: What a group's ``_target_`` must be.
@@ -50,13 +52,31 @@ def _built(node: Any, key: str, kind: type | None = None) -> Any:
     cls = locate(node["_target_"], key)
     if kind and isinstance(cls, type) and not fits(cls, kind):
         raise UserError(f"{key}._target_: {node['_target_']} is no {kind.__name__}")
-    given = {k: _built(v, f"{key}.{k}") for k, v in node.items() if k != "_target_"}
+    given = {k: _built(v, f"{key}.{k}") for k, v in node.items() if k not in ("_target_", "_partial_")}
+    if kind is None and node.get("_partial_") is True:  # as Hydra has it: built later, here only checked
+        _bound(cls, given, key)
+        return partial(cls, **given)
     arguments(cls, given, key, joint=".")
     try:
         built = cls(**given)  # as written: a whole number that stands for a float stays one
     except MemoryError as error:
         raise ParameterError(f"{key} does not fit into memory: {error}") from None
     return built if kind is None else fitted(kind, built, f"{key}._target_")
+
+
+def _bound(cls: Any, given: dict, key: str) -> None:
+    """Refuse a key that a class or function does not take, or a missing one; its annotations may be a stranger's."""
+    named = [
+        p.name
+        for p in inspect.signature(cls).parameters.values()
+        if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+    ]
+    for name in given:
+        require(name in named, f"{key}: {unknown('key', name, named)}")
+    try:
+        inspect.signature(cls).bind(**given)
+    except TypeError as error:
+        raise UserError(f"{key}: {error}") from None
 
 
 def locate(target: str, key: str) -> Any:

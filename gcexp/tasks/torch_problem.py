@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 from torch.func import functional_call
+from torch.nn.modules.dropout import _DropoutNd
 
 from gcexp.errors import require
 from gcexp.seeding import rng
@@ -79,6 +80,12 @@ class TorchProblem:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(rng(seed, "initial_weights").integers(2**63)))
             module = make()
+        dropped = [name for name, m in module.named_modules() if isinstance(m, _DropoutNd) and m.p > 0]
+        require(
+            not dropped,
+            f"dropout ({', '.join(dropped)}) draws anew in every pass, so that holders of a partition would disagree",
+        )
+        self._classes = data.y_train.dtype.kind in "iu"
         self._blocks = Blocks()
         self._module = by_partition(module, self._blocks).to(device)
         self._names, leaves = zip(*self._module.named_parameters(), strict=True)
@@ -161,7 +168,7 @@ class TorchProblem:
 
     @torch.no_grad()
     def score(self, parameters: np.ndarray, statistics: np.ndarray | None = None) -> dict[str, float]:
-        """Accuracy and mean loss on the test samples, normalised with the running statistics."""
+        """Accuracy (of labels) and mean loss on the test samples, normalised with the running statistics."""
         x, y = self._data.x_test, self._data.y_test
         leaves = dict(zip(self._names, self._leaves(parameters), strict=True))
         if self._normalised:
@@ -171,9 +178,10 @@ class TorchProblem:
         for start in range(0, len(y), _SCORED):
             targets = torch.from_numpy(y[start : start + _SCORED]).to(self._device)
             output = functional_call(self._module, leaves, (self._tensor(x[start : start + _SCORED]),))
-            right += int((output.argmax(1) == targets).sum())
-            lost += float(self._loss(output, targets).double().sum())
-        return {"test_accuracy": right / len(y), "test_loss": lost / len(y)}
+            lost += float(self._losses(output, targets).double().sum())
+            if self._classes:
+                right += int((output.argmax(1) == targets).sum())
+        return ({"test_accuracy": right / len(y)} if self._classes else {}) | {"test_loss": lost / len(y)}
 
     def _passed(
         self, parameters: np.ndarray, parts: list[np.ndarray], weights: np.ndarray, iteration: int
@@ -191,10 +199,23 @@ class TorchProblem:
             self._blocks.sizes = sizes.tolist()
             x = self._tensor(self._augmented(chosen, iteration)).to(leaves[0].dtype)
             targets = torch.from_numpy(self._data.y_train[chosen]).to(self._device)
-            losses = self._loss(functional_call(self._module, named, (x,)), targets)
+            losses = self._losses(functional_call(self._module, named, (x,)), targets)
             weight = torch.from_numpy(np.repeat(weights[part], sizes)).to(losses)
             gradients = torch.autograd.grad(weight @ losses, leaves)
             yield torch.cat([g.reshape(-1) for g in gradients])
+
+    def _losses(self, output: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        """Loss of each sample (N,)."""
+        if not self._classes:
+            # One number per sample: (N, 1) and (N,) would be broadcast to (N, N).
+            output = output.squeeze(1) if output.shape[1:] == (1,) else output
+            targets = targets.to(output.dtype)
+        losses = self._loss(output, targets)
+        require(
+            losses.ndim >= 1 and len(losses) == len(targets),
+            "a loss has one number per sample (torch: reduction='none'), got " + str(tuple(losses.shape)),
+        )
+        return losses if losses.ndim == 1 else losses.flatten(1).sum(1)
 
     def _augmented(self, chosen: np.ndarray, iteration: int) -> np.ndarray:
         x = self._data.x_train[chosen]
