@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import pickle
+from functools import partial
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,10 +20,7 @@ from gcexp.codes.repetition import FractionalRepetition
 from gcexp.codes.soft_bibd import SoftBIBD
 from gcexp.codes.uncoded import Uncoded
 from gcexp.errors import ParameterError
-
-_spec = importlib.util.spec_from_file_location("contract_of_codes", Path(__file__).with_name("test_codes.py"))
-contract = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(contract)
+from gcexp.testing import parametrize_with_checks
 
 PAIR, PLANE = BlockDesign(3, "complete-3-2"), BlockDesign(7, "pg-2-2")
 FRC, CYCLIC = FractionalRepetition(4, 2), CyclicRepetition(3, 1)
@@ -64,30 +60,11 @@ SUM = Family(DirectSum, [*DirectSum.examples, *({"parts": parts} for parts in SU
 PRODUCT = Family(Kronecker, [*Kronecker.examples, *({"a": a, "b": b} for a, b in PRODUCTS)])
 CASES = [(family, i) for family in (SUM, PRODUCT) for i in range(len(family.examples))]
 IDS = [f"{family.__name__}-{i}" for family, i in CASES]
-# The contract looks names up in gcexp.codes; here repr is tested below.
-CHECKS = [
-    check
-    for name, check in vars(contract).items()
-    if name.startswith("test_")
-    and "example" in inspect.signature(check).parameters
-    and "repr" not in name
-    and "length" not in inspect.signature(check).parameters
-]
 
 
-@pytest.mark.parametrize(("family", "example"), CASES, ids=IDS)
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("test_"))
-def test_contract(check, family, example):
-    check(family, example)
-
-
-@pytest.mark.parametrize(("family", "example"), CASES, ids=IDS)
-def test_decodes_real_gradients(family, example):
-    contract.test_decodes_real_gradients(family, example, 7)
-
-
-def test_the_contract_was_found():
-    assert len(CHECKS) >= 11
+@parametrize_with_checks(codes=[partial(family.cls, **family.examples[i]) for family, i in CASES])
+def test_contract(check):
+    check()
 
 
 @pytest.mark.parametrize(("family", "example"), CASES, ids=IDS)

@@ -22,6 +22,7 @@ from gcexp.run.build import build, locate
 from gcexp.run.compose import compose
 from gcexp.run.options import option_file, options, read_yaml
 from gcexp.schemes import Fewest, Restart
+from gcexp.testing import checks
 from gcexp.timeline import Game
 
 ITERATIONS, SEEDS = 20, (0, 1)
@@ -212,25 +213,11 @@ def test_wait_runs(rule):
 
 
 @each_wait
-def test_wait_decides_each_iteration_alone(rule):
-    """All iterations at once, or one after the other; and arrivals that are later never stop it earlier."""
+def test_wait_keeps_the_contract(rule):
     scheme, draws = waiting(rule).parts[0]
-    code = scheme.code
-
-    def arrive(r=None, t=slice(None), factor=1.0):
-        sent = code.messages if r is None else np.minimum(r, code.messages)
-        work = code.load if r is None else code.work(r)
-        return factor * draws.arrival(work / code.k, sent * code.length)[:, t]
-
-    time, heard = scheme.wait.stop(code, arrive)
-    assert time.shape == draws.shape[:2] and heard.shape == draws.shape and heard.dtype == np.int16
-    assert ((heard >= 0) & (heard <= code.messages)).all()
-    for t in range(ITERATIONS):
-        one, one_heard = scheme.wait.stop(code, lambda r=None, t=t: arrive(r, slice(t, t + 1)))
-        np.testing.assert_array_equal(one, time[:, t : t + 1])
-        np.testing.assert_array_equal(one_heard, heard[:, t : t + 1])
-    later, _ = scheme.wait.stop(code, lambda r=None: arrive(r, factor=2.0))
-    assert (later >= time).all()
+    delay = build(waiting(rule).config, "delay")
+    for check in checks(waits=[(scheme, delay)]):
+        check()
 
 
 # --- delay models -----------------------------------------------------------------------------------------------
@@ -260,19 +247,6 @@ def built(model: str, more: list[str]):
     return build(config, "delay")
 
 
-def prices(draws: Draws) -> np.ndarray:
-    """Arrivals for two loads and two lengths, (4, S, T, n)."""
-    return np.stack([draws.arrival(load, length) for load in (0.1, 0.4) for length in (0.25, 1.0)])
-
-
-def same_draws(one: Draws, other: Draws, part: tuple = (...,)) -> None:
-    """The first are the wanted part (seeds, iterations, workers) of the others."""
-    np.testing.assert_array_equal(prices(one), prices(other)[(slice(None), *part)])
-    assert (one.is_slow is None) == (other.is_slow is None)
-    if one.is_slow is not None:
-        np.testing.assert_array_equal(one.is_slow, other.is_slow[part])
-
-
 @each_delay
 def test_delay_names_every_parameter(model):
     text, values = option_file("delay", model).read_text(), read_yaml(option_file("delay", model))
@@ -282,45 +256,17 @@ def test_delay_names_every_parameter(model):
 
 
 @each_model
-def test_delays_are_times(model, more):
-    delay = built(model, more)
-    draws = delay.draw(SEEDS, ITERATIONS, 10)
-    assert draws.seeds == SEEDS and draws.shape == (len(SEEDS), ITERATIONS, 10)
-    times = prices(draws)
-    assert np.isfinite(times).all() and (times >= 0).all()
-    more_work, longer = times[2:] >= times[:2], times[1::2] >= times[::2]
-    assert more_work.all() and longer.all()
-    assert hash(delay) == hash(pickle.loads(pickle.dumps(delay)))
-    load = np.linspace(0, 1, 10)  # each worker its own
-    for w in (0, 4, 9):
-        np.testing.assert_array_equal(draws.arrival(load, 1.0)[..., w], draws.arrival(load[w], 1.0)[..., w])
+def test_delay_keeps_the_contract(model, more):
+    for check in checks(delays=[built(model, more)]):
+        check()
 
 
 @each_model
-def test_delays_do_not_depend_on_what_else_is_drawn(model, more):
-    """More iterations, workers or seeds change no earlier draw, and the same call gives the same bits."""
-    delay = built(model, more)
-    draws = delay.draw(SEEDS, ITERATIONS, 10)
-    same_draws(draws, delay.draw(SEEDS, ITERATIONS, 10))
-    same_draws(draws, delay.draw(SEEDS, 3 * ITERATIONS + 1, 10), (slice(None), slice(ITERATIONS)))
-    same_draws(draws, delay.draw(SEEDS, ITERATIONS, 23), (slice(None), slice(None), slice(10)))
-    same_draws(draws, delay.draw((5, *SEEDS, 9), ITERATIONS, 10), (slice(1, 3),))
-    same_draws(delay.draw((1, 0), ITERATIONS, 10), draws, (slice(None, None, -1),))
+def test_seeds_differ(model, more):
+    times = built(model, more).draw((0, 1), 200, 10).arrival(0.3, 1.0)
+    assert not times.any() or (times[0] != times[1]).any()
 
 
-@each_model
-def test_seeds_and_workers_differ(model, more):
-    draws = built(model, more).draw((0, 1, 2), 200, 10)
-    times = draws.arrival(0.3, 1.0)
-    if times.any():
-        for a, b in ((0, 1), (0, 2), (1, 2)):
-            assert (times[a] != times[b]).any() and (times[:, :, a] != times[:, :, b]).any()
-
-
-@each_model
-def test_relabelled_draws_are_the_workers_own(model, more):
-    draws = built(model, more).draw(SEEDS, ITERATIONS, 10)
-    seats = np.random.default_rng(0).permuted(np.tile(np.arange(10), (*draws.shape[:2], 1)), axis=-1)
-    expected = np.take_along_axis(prices(draws), np.broadcast_to(seats, (4, *seats.shape)), axis=-1)
-    np.testing.assert_array_equal(prices(draws.seated(seats)), expected)
-    np.testing.assert_array_equal(prices(draws.at(3)), prices(draws)[:, :, 3:4])
+def same_draws(one: Draws, other: Draws) -> None:
+    for load, length in ((0.1, 0.25), (0.4, 1.0)):
+        np.testing.assert_array_equal(one.arrival(load, length), other.arrival(load, length))

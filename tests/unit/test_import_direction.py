@@ -79,7 +79,7 @@ FLOORS = {  # a room imports only from its own and from lower floors, and rooms 
     "gcexp.timeline": 5,
     **dict.fromkeys(["gcexp.run", "gcexp.analysis"], 6),
     "gcexp.report": 7,
-    "gcexp.experiments": 8,
+    **dict.fromkeys(["gcexp.experiments", "gcexp.testing"], 8),
     "gcexp.command": 9,
 }
 

@@ -1,0 +1,211 @@
+"""The checks for code from outside: a stranger's subjects pass, and each broken promise is caught."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pytest
+
+from gcexp.codes import Code, CyclicRepetition, Quorum
+from gcexp.data import Dataset
+from gcexp.delays import Draws
+from gcexp.schemes import Decodable, Scheme
+from gcexp.testing import checks, parametrize_with_checks
+
+# What a stranger would write: no base class but Code, no docstrings, no examples, one code of a fixed size.
+
+
+class Triangle(Code):
+    def __init__(self):
+        super().__init__([[0.5, 1, 0], [0, 1, -1], [0.5, 0, 1]], quorums=[Quorum(range(3), [(1, 2)])])
+
+    def weights(self, heard):
+        best = super().weights(heard)
+        best[(heard > 0).sum(1) < 2] = 0
+        return best
+
+
+class Halves(Code):
+    def __init__(self, pairs, seed=0):
+        n = 2 * pairs
+        order = np.random.default_rng(seed).permutation(n)
+        rows = np.zeros((n, n))
+        for a, b in order.reshape(-1, 2):
+            rows[a, [a, b]] = rows[b, [a, b]] = 1
+        quorums = [Quorum(pair, [(1, 1)]) for pair in order.reshape(-1, 2).tolist()]
+        super().__init__(rows, quorums=quorums)
+
+    redrawn = True
+
+
+@dataclass(frozen=True)
+class HalfAfterFirst:
+    factor: float = 1.5
+
+    def stop(self, code, arrive):
+        at = arrive()
+        time = np.maximum(np.median(at, axis=-1), self.factor * at.min(-1))
+        return time, ((at <= time[..., None]) * code.messages).astype(np.int16)
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """Not random at all: worker w takes w + 1 for all data, every third iteration twice as long."""
+
+    def draw(self, seeds, iterations, n):
+        slow = 1.0 + (np.arange(iterations) % 3 == 0)[:, None]
+        return Draws(tuple(seeds), (len(seeds), iterations, n), compute=slow * np.arange(1.0, n + 1))
+
+
+@dataclass(frozen=True)
+class Mean:
+    dataset: str = "points"
+    evaluate_every: int = 1
+    verify_every: int = 1
+
+    def problem(self, data, seed):
+        return MeanProblem(np.random.default_rng(seed).permutation(data.x_train), data.x_test)
+
+
+class MeanProblem:
+    def __init__(self, x, test):
+        self.x, self.test, self.n_samples = x, test, len(x)
+
+    def initial(self):
+        return np.zeros(self.x.shape[1])
+
+    def partition_gradients(self, parameters, k, iteration):
+        return np.stack([(parameters - part).sum(0) for part in np.array_split(self.x, k)])
+
+    def gradient(self, parameters, coefficients, iteration):
+        return coefficients @ self.partition_gradients(parameters, len(coefficients), iteration)
+
+    def recovered_samples(self, coefficients):
+        parts = np.array_split(self.x, len(coefficients))
+        return sum(len(part) for part, c in zip(parts, coefficients, strict=True) if c)
+
+    def score(self, parameters):
+        return {"test_loss": float(((self.test - parameters) ** 2).mean())}
+
+
+def points() -> Dataset:
+    x = np.random.default_rng(5).random((23, 4))
+    return Dataset("points", x, np.zeros(23), x[:5], np.zeros(5), "")
+
+
+@parametrize_with_checks(
+    codes=[Triangle, partial(Halves, pairs=3)],
+    waits=[Scheme(CyclicRepetition(n=5, s=2), HalfAfterFirst()), (Scheme(Triangle(), Decodable()), Ramp())],
+    delays=[Ramp(), (Ramp(), 3)],
+    tasks=[(Mean(), points(), 5)],
+)
+def test_a_strangers_subjects_pass(check):
+    check()
+
+
+def test_names_say_who_and_what():
+    names = [str(check) for check in checks(codes=[Triangle, partial(Halves, pairs=2)])]
+    assert names[0] == "Triangle-has_shapes_that_fit" and "Halves(pairs=2)-keeps_its_promise" in names
+    assert len(names) == len(set(names)) >= 20
+
+
+# --- and what is broken is caught ------------------------------------------------------------------------------
+
+
+class Deaf(Triangle):
+    def weights(self, heard):
+        return np.tile(np.linalg.lstsq(self.encoding.toarray().T, np.ones(3), rcond=None)[0], (len(heard), 1))
+
+
+class Overpromising(Triangle):
+    def __init__(self):
+        super().__init__()
+        self.quorums = (Quorum(range(3), [(1, 1)]),)
+
+
+class Moody(Code):
+    def __init__(self):
+        super().__init__(np.eye(3) * np.random.default_rng().random(3), promise="linear")
+
+
+class Batched(Triangle):
+    def weights(self, heard):
+        return super().weights(heard) * (len(heard) > 1)
+
+
+class Unpicklable(Triangle):
+    def __init__(self):
+        super().__init__()
+        self.rule = lambda: None
+
+
+class Eager(HalfAfterFirst):
+    def stop(self, code, arrive):
+        time, heard = super().stop(code, arrive)
+        return time, np.broadcast_to(code.messages, heard.shape).astype(np.int16)
+
+
+class Oracle(HalfAfterFirst):
+    def stop(self, code, arrive):
+        time, heard = super().stop(code, arrive)
+        return time + arrive().max(), heard
+
+
+@dataclass(frozen=True)
+class Shared:
+    """All workers from one stream: more workers change every draw."""
+
+    def draw(self, seeds, iterations, n):
+        start = np.stack([np.random.default_rng(seed).random((iterations, n)) for seed in seeds])
+        return Draws(tuple(seeds), start.shape, start=start)
+
+
+@dataclass(frozen=True)
+class Backwards:
+    def draw(self, seeds, iterations, n):
+        return Draws(tuple(seeds), (len(seeds), iterations, n), start=5.0 * np.arange(1, n + 1), compute=-1.0)
+
+
+class Leaky(MeanProblem):
+    def partition_gradients(self, parameters, k, iteration):
+        return super().partition_gradients(parameters, k, iteration) + self.x.sum()
+
+    def gradient(self, parameters, coefficients, iteration):
+        return coefficients @ MeanProblem.partition_gradients(self, parameters, len(coefficients), iteration)
+
+
+@dataclass(frozen=True)
+class LeakyMean(Mean):
+    def problem(self, data, seed):
+        return Leaky(data.x_train, data.x_test)
+
+
+CODE = CyclicRepetition(n=5, s=2)
+
+
+@pytest.mark.parametrize(
+    ("subjects", "caught"),
+    [
+        ({"codes": [Deaf]}, "uses_only_what_was_received"),
+        ({"codes": [Overpromising]}, "keeps_its_promise"),
+        ({"codes": [Moody]}, "equal_parameters_give_equal_codes"),
+        ({"codes": [Batched]}, "decodes_each_pattern_alone"),
+        ({"codes": [Unpicklable]}, "survives_pickling"),
+        ({"waits": [Scheme(CODE, Eager())]}, "hears_only_what_arrived"),
+        ({"waits": [Scheme(CODE, Oracle())]}, "decides_each_iteration_alone"),
+        ({"delays": [Shared()]}, "does_not_depend_on_what_else_is_drawn"),
+        ({"delays": [Backwards()]}, "more_work_takes_no_less"),
+        ({"tasks": [(LeakyMean(), points(), 5)]}, "gradient_is_the_sum_of_its_partitions"),
+    ],
+    ids=lambda part: part if isinstance(part, str) else "",
+)
+def test_what_is_broken_is_caught(subjects, caught):
+    broken = {}
+    for check in checks(**subjects):
+        try:
+            check()
+        except Exception as error:
+            broken[check.name] = error
+    assert caught in broken, broken
