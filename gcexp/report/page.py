@@ -1,14 +1,17 @@
-"""One static page with every figure and, under it, what the paper says about it and whether that holds."""
+"""One static page: how many of each paper's statements hold, then every figure with its claims folded under it."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
 from gcexp.files import written
 from gcexp.report.claims import show
+from gcexp.report.predicates import FAILS, HOLDS, UNDECIDED
 from gcexp.report.scorecard import (
-    HOLDS,
     INPUTS,
     KINDS,
     OUTCOMES,
@@ -22,8 +25,112 @@ from gcexp.report.scorecard import (
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
-def write_report(path: Path | str, preset: str, figures: list[dict], scorecard: list[dict]) -> None:
-    """Write ``index.html``: scorecard on top, then the figures by paper; no script, no network.
+@dataclass(frozen=True)
+class Paper:
+    """What the page says of a paper: conf/paper/<paper>.yaml.
+
+    Attributes
+    ----------
+    title, authors, venue, url : str
+        As on its first page; a collection of our own has a title only.
+    cite : str
+        Its key in docs/references.bib.
+    headline : tuple of str
+        Figures that are shown first, in this order.
+    bibtex : str
+        Its entry.
+    """
+
+    title: str
+    authors: str = ""
+    venue: str = ""
+    url: str = ""
+    cite: str = ""
+    headline: tuple[str, ...] = ()
+    bibtex: str = ""
+
+    def place(self, name: str) -> tuple[int, str]:
+        """Where a figure stands: headline figures first, in their order, then the others by name."""
+        names = list(self.headline)
+        return (names.index(name) if name in names else len(names), name)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A figure on the page.
+
+    Attributes
+    ----------
+    paper, name, title, source : str
+        What and whose it is.
+    alt : str
+        What is seen, in words.
+    about : tuple of (str, str)
+        Data, parameters, seeds: name and value.
+    files : mapping
+        Name of a link (PDF, CSV, ...) to a path relative to the page.
+    image : str
+        Path of the drawing, empty for a table.
+    table : tuple of tuple of str
+        Head and rows of a table, empty for a drawing.
+    claims : tuple of dict
+        Entries of the scorecard.
+    schemes : tuple of str
+        For the filter.
+    """
+
+    paper: str
+    name: str
+    title: str
+    source: str
+    alt: str = ""
+    about: tuple[tuple[str, str], ...] = ()
+    files: dict[str, str] = field(default_factory=dict)
+    image: str = ""
+    table: tuple[tuple[str, ...], ...] = ()
+    claims: tuple[dict, ...] = ()
+    schemes: tuple[str, ...] = ()
+
+    @property
+    def target(self) -> str:
+        """``<paper>_<name>``."""
+        return f"{self.paper}_{self.name}"
+
+    @property
+    def verdict(self) -> str:
+        """How many claims hold, in words.
+
+        Examples
+        --------
+        >>> Shown("a", "fig1", "", "", claims=({"outcome": "holds"}, {"outcome": "undecided"})).verdict
+        '1 of 2 claims hold, 1 undecided'
+        """
+        count = Counter(claim["outcome"] for claim in self.claims)
+        others = [f"{count[outcome]} {outcome}" for outcome in (FAILS, UNDECIDED) if count[outcome]]
+        return ", ".join([f"{count[HOLDS]} of {len(self.claims)} claims hold", *others])
+
+    @property
+    def outcomes(self) -> str:
+        """Outcomes of its claims, for the filter."""
+        return " ".join(sorted({claim["outcome"].replace(" ", "-") for claim in self.claims}))
+
+
+def bibtex(text: str, key: str) -> str:
+    r"""Entry of a BibTeX file, empty where it has none.
+
+    Examples
+    --------
+    >>> bibtex("@misc{a1,\n  title = {A}\n}\n\n@misc{b2,\n}", "a1")
+    '@misc{a1,\n  title = {A}\n}'
+    """
+    found = re.search(rf"^@\w+\{{{re.escape(key)},.*?^\}}", text, re.MULTILINE | re.DOTALL) if key else None
+    return found[0] if found else ""
+
+
+def write_report(
+    path: Path | str, preset: str, papers: dict[str, Paper], figures: list[Shown], scorecard: list[dict]
+) -> None:
+    """Write ``index.html``: one file, no network; its few lines of script only hide what is filtered out.
 
     Parameters
     ----------
@@ -31,9 +138,9 @@ def write_report(path: Path | str, preset: str, figures: list[dict], scorecard: 
         The page.
     preset : str
         Name of the preset.
-    figures : list of dict
-        ``target, title, source, png, pdf, csv, claims`` each: files relative to the page, claims as
-        entries of the scorecard. ``paper`` may be given; else the target begins with it.
+    papers : mapping
+        By name, in the order of the page; figures of others come last, under their own name.
+    figures : list of Shown
     scorecard : list of dict
         All entries: statements and claims.
     """
@@ -50,9 +157,17 @@ def write_report(path: Path | str, preset: str, figures: list[dict], scorecard: 
     )
     environment.filters |= {"show": show, "link": lambda link: quote(Path(link).as_posix(), safe="/.-_~+@")}
     stated, claims = parts(scorecard)
+    names = [*papers, *sorted({figure.paper for figure in figures} - set(papers))]
+    known = {name: papers.get(name, Paper(name)) for name in names}
+    by_paper = {
+        name: sorted((f for f in figures if f.paper == name), key=lambda f, p=paper: p.place(f.name))
+        for name, paper in known.items()
+    }
+    by_paper = {name: shown for name, shown in by_paper.items() if shown}
     text = environment.get_template("report.html.j2").render(
         preset=preset,
-        papers=_by_paper(figures, dict.fromkeys(entry["paper"] for entry in scorecard)),
+        papers=known,
+        by_paper=by_paper,
         summary=summary(scorecard),
         stated=statement_counts(stated),
         statement_outcomes=STATEMENT_OUTCOMES,
@@ -60,25 +175,8 @@ def write_report(path: Path | str, preset: str, figures: list[dict], scorecard: 
         inputs=INPUTS,
         outcomes=OUTCOMES,
         held=HOLDS,
-        statements=_of_paper(stated),
-        missed=[entry for entry in claims if entry["outcome"] != HOLDS],
+        statements={name: [entry for entry in stated if entry["paper"] == name] for name in by_paper},
+        schemes=sorted({scheme for figure in figures for scheme in figure.schemes}),
     )
     with written(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
-
-
-def _of_paper(stated: list[dict]) -> dict[str, list[dict]]:
-    """Statements by paper."""
-    grouped: dict[str, list[dict]] = {}
-    for entry in stated:
-        grouped.setdefault(entry["paper"], []).append(entry)
-    return grouped
-
-
-def _by_paper(figures: list[dict], papers: dict) -> dict[str, list[dict]]:
-    """Figures by paper, both in the order given."""
-    grouped: dict[str, list[dict]] = {}
-    for figure in figures:
-        fits = [paper for paper in papers if figure["target"].startswith(f"{paper}_")]
-        grouped.setdefault(figure.get("paper") or max(fits, key=len, default="other"), []).append(figure)
-    return grouped

@@ -51,15 +51,11 @@ def check_claims(figure: Figure, table: Path, output: Path) -> list[dict]:
 def write_page(preset: str, figures: Iterable[Figure], scorecard: Path, output: Path) -> None:
     """The static page of figures and claims, which lie in the folder of the page."""
     from gcexp.report.page import write_report
+    from gcexp.report.shown import papers, shown
 
-    entries = []
-    for figure in figures:
-        products = (*figure.drawings, figure.table, figure.claims)
-        files = {path.rpartition(".")[2]: Path(path).relative_to(f"reports/{preset}") for path in products}
-        about = {"target": figure.target, "title": figure.file.title, "source": figure.file.source}
-        about |= {kind: files[kind].as_posix() for kind in ("png", "pdf", "csv")}
-        entries.append(about | {"claims": read_json(output.parent / files["json"])})
-    write_report(output, preset, entries, read_json(scorecard))
+    write_report(
+        output, preset, papers(), [shown(figure, output) for figure in figures], read_json(scorecard)
+    )
 
 
 def read_json(path: str | Path) -> Any:

@@ -2,12 +2,14 @@
 
 import html.parser
 import json
+from pathlib import Path
 
 import pytest
 
 from gcexp.errors import DataError
 from gcexp.report.claims import FIELDS
-from gcexp.report.page import write_report
+from gcexp.report.figurefile import figures
+from gcexp.report.page import Paper, Shown, write_report
 from gcexp.report.scorecard import (
     STATEMENT_FIELDS,
     answered,
@@ -20,8 +22,11 @@ from gcexp.report.scorecard import (
     write_json,
     write_markdown,
 )
+from gcexp.report.shown import papers
+from gcexp.report.shown import shown as shown_of
 from gcexp.report.statements import read_statements
 
+PAPER_NAMES = ("adaptive", "comm_efficient", "dynamic_clustering", "partial_recovery", "soft_bibd")
 NASTY = "a | b\n<script>alert('x')</script> & *c* [d](javascript:e) $m$"
 
 
@@ -199,54 +204,95 @@ class Page(html.parser.HTMLParser):
     def handle_starttag(self, tag, attributes):
         self.tags.append(tag)
         self.links += [value for name, value in attributes if name in ("href", "src")]
-        if tag not in ("meta", "img", "br"):
+        if tag not in ("meta", "img", "br", "link", "input"):
             self.open.append(tag)
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
 
-def figure(target="adaptive_fig3", title="Expected time", **more):
-    paths = {"png": f"figures/{target}.png", "pdf": f"figures/{target}.pdf", "csv": f"data/{target}.csv"}
-    return {"target": target, "title": title, "source": "Fig. 3", "claims": []} | paths | more
+def shown(paper="adaptive", name="fig3", title="Expected time", **more):
+    target = f"{paper}_{name}"
+    files = {"PDF": f"figures/{target}.pdf", "CSV": f"data/{target}.csv"}
+    return Shown(paper, name, title, "Fig. 3", **{"files": files, "image": f"figures/{target}.png"} | more)
+
+
+PAPERS = {
+    "adaptive": Paper(
+        "Adaptive Gradient Coding", "A. Author", "arXiv", "https://example.org/", headline=("fig6",)
+    )
+}
 
 
 def test_page(tmp_path):
     entries = [entry(), entry(outcome="does not hold", reason="measured 1, expected > 1", tolerance="10 %")]
-    figures = [figure(claims=entries), figure("soft_bibd_fig1"), figure("codes_stability", paper="codes")]
+    table = (("a", "b"), ("1", "2 < 3"))
+    figures = [
+        shown(claims=tuple(entries), schemes=("cgc", "frc"), about=(("data", "digits"),)),
+        shown("soft_bibd", "fig1"),
+        shown(name="fig6", alt="Lines of accuracy over time"),
+        shown("codes", "stability", image="", table=table),
+    ]
     for name in ("a.html", "b.html"):
-        write_report(tmp_path / name, "quick", figures, entries)
+        write_report(tmp_path / name, "quick", PAPERS, figures, entries)
     text = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert text == (tmp_path / "b.html").read_text(encoding="utf-8")
     page = Page(text)
-    assert "script" not in page.tags and "link" not in page.tags and 'name="viewport"' in text
+    assert {"header", "nav", "main", "footer", "form"} <= set(page.tags) and 'name="viewport"' in text
     assert set(page.links) >= {
         "figures/adaptive_fig3.png",
         "figures/adaptive_fig3.pdf",
         "data/adaptive_fig3.csv",
     }
-    assert not any(link.startswith(("/", "http", "file:")) for link in page.links)
-    assert "1 of 2 companions hold" in text and "measured 1, expected &gt; 1" in text
-    assert "expected &gt; 1 ± 10 %" in text
+    external = [link for link in page.links if link.startswith(("/", "http", "file:"))]
+    assert external == ["https://example.org/"]  # the paper's own address: nothing is loaded from it
+    anchors = {link[1:] for link in page.links if link.startswith("#")}
+    assert all(f'id="{anchor}"' in text for anchor in anchors)
+    assert "1 of 2 claims hold, 1 does not hold" in text and "expected &gt; 1 ± 10 %" in text
+    assert 'data-schemes="cgc frc"' in text and 'data-outcomes="does-not-hold holds"' in text
     assert (
-        text.index("Scorecard") < text.index("<img")
-        and "<h2>adaptive</h2>" in text
-        and "<h2>codes</h2>" in text
+        text.index('id="adaptive_fig6"')
+        < text.index('id="adaptive_fig3"')
+        < text.index('id="codes_stability"')
     )
+    assert 'alt="Lines of accuracy over time"' in text and "<td>2 &lt; 3</td>" in text
+    assert "<dt>data</dt><dd>digits</dd>" in text
 
 
 def test_page_escapes(tmp_path):
     bad = entry(
         statement=NASTY, reason=NASTY, outcome="does not hold", measured={NASTY: 1.0}, paper="adaptive"
     )
-    named = {"title": NASTY, "source": NASTY, "png": 'x" onerror="alert(1).png', "pdf": "javascript:alert(1)"}
-    write_report(tmp_path / "index.html", NASTY, [figure(**named, claims=[bad])], [bad])
+    files = {"PDF": "javascript:alert(1)"}
+    named = shown(title=NASTY, claims=(bad,), image='x" onerror="alert(1).png', files=files, alt=NASTY)
+    papers = {"adaptive": Paper(NASTY, NASTY, NASTY, "https://example.org/", bibtex=NASTY)}
+    write_report(tmp_path / "index.html", NASTY, papers, [named], [bad])
     text = (tmp_path / "index.html").read_text(encoding="utf-8")
     page = Page(text)
-    assert "script" not in page.tags and "&lt;script&gt;" in text
+    assert page.tags.count("script") == 1 and "&lt;script&gt;" in text  # the page's own
     assert not any(link.startswith("javascript:") for link in page.links) and 'onerror="' not in text
 
 
 def test_page_without_claims(tmp_path):
-    write_report(tmp_path / "index.html", "quick", [figure()], [])
+    write_report(tmp_path / "index.html", "quick", {}, [shown()], [])
     assert "No claim is made" in (tmp_path / "index.html").read_text(encoding="utf-8")
+
+
+def test_every_paper_with_figures_has_a_title_and_every_headline_a_figure():
+    known = papers()
+    for one in figures("quick"):
+        assert one.paper in known
+    for name, paper in known.items():
+        assert (name in PAPER_NAMES) == bool(paper.bibtex and paper.authors and paper.url)
+
+
+def test_a_figure_as_the_page_shows_it(tmp_path, monkeypatch):
+    one = next(one for one in figures("paper") if one.target == "partial_recovery_fig4_fixed_s")
+    page = Path("reports/published/index.html")
+    found = shown_of(one, page)
+    assert found.image == "figures/partial_recovery_fig4_fixed_s.png"
+    assert (page.parent / found.files["config"]).is_file() and (
+        page.parent / found.files["provenance"]
+    ).is_file()
+    assert dict(found.about)["data"] == "mnist" and "epsilon_frc" in found.schemes
+    assert "simulated time s" in found.alt and "Forget-19" in found.alt

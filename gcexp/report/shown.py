@@ -1,0 +1,114 @@
+"""How a figure stands on the page: what is seen, what it was made of, where its files are."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gcexp.report.page import Paper, Shown, bibtex
+from gcexp.run.options import conf_dir, option_file, options, read_yaml
+from gcexp.schema import fill
+
+if TYPE_CHECKING:
+    from gcexp.report.figurefile import Figure
+
+_MOST_LABELS = 12
+
+
+def papers() -> dict[str, Paper]:
+    """Every paper that has a file in conf/paper, by name, papers before collections of our own."""
+    place = conf_dir().parent / "docs" / "references.bib"
+    entries = place.read_text("utf-8") if place.is_file() else ""
+    found = {}
+    for name in options("paper"):
+        path = option_file("paper", name)
+        given = read_yaml(path)
+        found[name] = fill(Paper, given | {"bibtex": bibtex(entries, given.get("cite", ""))}, str(path))
+    return dict(sorted(found.items(), key=lambda item: not item[1].authors))
+
+
+def shown(figure: Figure, page: Path) -> Shown:
+    """A figure as the page in `page` shows it; its files lie in the folder of the page."""
+    root = Path(f"reports/{figure.preset}")
+    products = [Path(path).relative_to(root) for path in figure.products]
+    files = {path.suffix.lstrip(".").upper(): path.as_posix() for path in products if path.suffix != ".json"}
+    claims = next(path for path in products if path.parts[0] == "claims")
+    provenance = Path(figure.table).relative_to(root).with_suffix(".provenance.json")
+    config = conf_dir() / "figure" / figure.paper / f"{figure.name}.yaml"
+    if config.is_file():
+        files["config"] = Path(os.path.relpath(config, page.parent.resolve())).as_posix()
+    if (page.parent / provenance).is_file():
+        files["provenance"] = provenance.as_posix()
+    drawn = files.pop("PNG", "")
+    return Shown(
+        figure.paper,
+        figure.name,
+        figure.file.title,
+        figure.file.source,
+        alt=seen(figure),
+        about=tuple((name, value) for name, value in about(figure).items() if value),
+        files=files,
+        image=drawn,
+        table=() if drawn else grid(page.parent / files["MD"]),
+        claims=tuple(json.loads((page.parent / claims).read_text("utf-8"))),
+        schemes=tuple(sorted({run.scheme.partition("+")[0] for run in figure.runs})),
+    )
+
+
+def about(figure: Figure) -> dict[str, str]:
+    """What a figure was made of, for a reader."""
+    runs = figure.runs
+    if not runs:
+        given = {key: value for key, value in figure.arguments.items() if not isinstance(value, dict)}
+        return {
+            "arguments": ", ".join(f"{key} = {value}" for key, value in given.items()),
+            "note": figure.file.note,
+        }
+    common = {
+        key: value for key, value in figure.file.common.items() if key not in ("label", "seeds", "task")
+    }
+    return {
+        "data": ", ".join(sorted({run.config["task"]["dataset"] for run in runs if run.task})),
+        "parameters": ", ".join(f"{key} = {value}" for key, value in common.items()),
+        "seeds": ", ".join(dict.fromkeys(run.seeds for run in runs)),
+        "schemes": ", ".join(dict.fromkeys(run.scheme.partition("+")[0] for run in runs)),
+        "note": figure.file.note,
+    }
+
+
+def seen(figure: Figure) -> str:
+    """What is seen, in words, for who does not see it."""
+    plot = figure.file.plot
+    kind = plot.get("kind", "lines")
+    labels = figure.labels[:_MOST_LABELS]
+    more = f" and {len(figure.labels) - len(labels)} more" if len(figure.labels) > len(labels) else ""
+    names = f": {', '.join(labels)}{more}" if labels else ""
+    if kind == "lines":
+        x, y = plot.get("x", "simulated_time_s"), plot.get("y", "test_accuracy")
+        return f"{figure.file.title}. Lines of {y.replace('_', ' ')} over {x.replace('_', ' ')}{names}"
+    if kind == "bars":
+        return f"{figure.file.title}. Bars{names}"
+    return f"{figure.file.title}{names}"
+
+
+def grid(path: Path) -> tuple[tuple[str, ...], ...]:
+    r"""Head and rows of the Markdown table that a figure was typeset as.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp()) / "a.md"
+    >>> _ = place.write_text("| a | b |\n| --- | ---: |\n| 1 \\| 2 | x &lt; 1 |\n")
+    >>> grid(place)
+    (('a', 'b'), ('1 | 2', 'x < 1'))
+    """
+    rows = []
+    for line in path.read_text("utf-8").splitlines():
+        if line.startswith("|") and not re.fullmatch(r"[|\s:-]+", line):
+            cells = re.split(r"(?<!\\)\|", line.strip()[1:-1])
+            rows.append(tuple(html.unescape(re.sub(r"\\(.)", r"\1", cell.strip())) for cell in cells))
+    return tuple(rows)
