@@ -224,6 +224,7 @@ def save(figure: Figure, paths: Iterable[Path | str], style: Path | str | None =
     """Write a figure in the formats that the suffixes say; see `gcexp.figures.save`."""
     sources = getattr(figure, "sources", {})
     with applied(style):
+        _settle(figure)
         for path in map(Path, paths):
             if path.suffix not in (*_METADATA, *sources):
                 raise UserError(f"{path}: {unknown('format of a plot', path.suffix, (*_METADATA, *sources))}")
@@ -232,3 +233,15 @@ def save(figure: Figure, paths: Iterable[Path | str], style: Path | str | None =
                     temporary.write_text(sources[path.suffix], encoding="utf-8", newline="\n")
                 else:
                     figure.savefig(temporary, format=path.suffix[1:], metadata=_METADATA[path.suffix])
+
+
+def _settle(figure: Figure) -> None:
+    """Lay the axes out for good, in millionths of the figure.
+
+    The solver behind the layout orders its variables by address, so that its last bits differ from process to process,
+    and now and then a pixel with them.
+    """
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        axes.set_position([round(float(edge), 6) for edge in axes.get_position(original=True).bounds])
