@@ -40,7 +40,9 @@ def drawing(frame: pd.DataFrame, plot: FunctionPlot, looks: dict[str, dict]) -> 
     def drawn(rows: pd.DataFrame, axes: Axes, place: Place) -> None:
         draw(axes, rows)
 
-    panels = [Panel(partial(drawn, rows), title) for _, title, rows in titled(frame, plot)]
+    panels = [
+        Panel(partial(drawn, rows), title, plot.xlabel, plot.ylabel) for _, title, rows in titled(frame, plot)
+    ]
     return Drawing(panels, height=lambda inches: plot.height, columns=plot.columns, width=plot.width)
 
 

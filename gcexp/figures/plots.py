@@ -302,6 +302,8 @@ class FunctionPlot:
         Dotted name of a function of axes and rows (a DataFrame).
     where, title, panel, panel_titles
         As in `LinesPlot`.
+    xlabel, ylabel : str
+        Axis labels of every panel.
     height : float
         Inches of a panel, title included.
     columns : int
@@ -315,6 +317,8 @@ class FunctionPlot:
     title: str = ""
     panel: str | None = None
     panel_titles: Words = None
+    xlabel: str = ""
+    ylabel: str = ""
     height: float = 2.0
     columns: int = 1
     width: Width = "wide"
