@@ -153,9 +153,9 @@ def design_and_soft(
     -------
     DataFrame
         ``label, n, k, load, redundancy, intersection, s, fraction, quantity, value, stderr, largest, trials,
-        realisation, excess, standard_errors``: quantity is ``closed form`` (design, Theorem 2), ``mean`` (over the random sets),
-        ``worst`` (over all sets, exact) or ``pseudoinverse`` (largest difference from it). excess is value minus
-        Theorem 2 (for parameters of a design its own error), standard_errors how many of them that is.
+        realisation, excess, standard_errors``: quantity is ``closed form`` (design, Theorem 2), ``mean`` (over the
+        random sets), ``worst`` (over all sets, exact) or ``pseudoinverse`` (largest difference from it). excess is
+        value minus Theorem 2 (for parameters of a design its own error), standard_errors how many of them that is.
     """
     n, k, load, redundancy, shared = named_design(design).params
     rows = []

@@ -53,8 +53,10 @@ def draw(axes: Axes, frame: pd.DataFrame) -> None:
         axes.plot(*places, linestyle="none", label=f"BIBD: {label}", **look)
         if what == "other design":
             for _, row in cells.groupby("intersection"):
+                crowded = row["load"].nunique() > 2
                 for number, ((load, shared), same) in enumerate(row.groupby(["load", "intersection"])):
-                    _name(axes, load, shared, same, below=number % 2 == 0)
+                    under = shared < 0.95 * load * low[-1] / right
+                    _name(axes, load, shared, same, below=number % 2 == 0 if crowded else under)
     axes.set(xlim=(0, right), ylim=(0, 0.5 * right))
     axes.legend(loc="lower right", fontsize=6, frameon=True, framealpha=0.9, borderaxespad=0.2)
 
