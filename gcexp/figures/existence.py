@@ -53,7 +53,7 @@ def draw(axes: Axes, frame: pd.DataFrame) -> None:
         axes.plot(*places, linestyle="none", label=f"BIBD: {label}", **look)
         if what == "other design":
             for _, row in cells.groupby("intersection"):
-                crowded = row["load"].nunique() > 2
+                crowded = row["load"].nunique() > 3
                 for number, ((load, shared), same) in enumerate(row.groupby(["load", "intersection"])):
                     under = shared < 0.95 * load * low[-1] / right
                     _name(axes, load, shared, same, below=number % 2 == 0 if crowded else under)
