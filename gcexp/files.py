@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from gcexp.errors import UserError
+
+
+def read_json(path: Path | str) -> Any:
+    """What an earlier job wrote as JSON.
+
+    Raises
+    ------
+    UserError
+        If the file is missing or damaged.
+    """
+    try:
+        return json.loads(Path(path).read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        told = getattr(error, "strerror", None) or error
+        raise UserError(f"cannot read {path} ({told}); delete it and make it again") from None
 
 
 @contextmanager

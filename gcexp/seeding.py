@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 
-from gcexp.errors import require
+from gcexp.errors import ParameterError, require, unknown
 
 #: The numbers are part of every published result: add, never renumber.
 STREAMS = {
@@ -31,7 +33,8 @@ def rng(seed: int, purpose: str, *unit: int) -> np.random.Generator:
     seed : int
         Seed of the run, 0 or larger.
     purpose : str
-        A key of `STREAMS`.
+        A key of `STREAMS`; or, in a package of your own, any name with a dot, such as ``"my_package.codes"``, whose
+        stream follows from the name.
     *unit : int
         What the stream belongs to, for example a worker. Whoever uses a purpose gives it always as many units:
         a missing one and a 0 are the same stream.
@@ -42,6 +45,18 @@ def rng(seed: int, purpose: str, *unit: int) -> np.random.Generator:
     True
     >>> bool(rng(0, "delays", 3).random() == rng(0, "delays", 4).random())
     False
+    >>> bool(rng(0, "mine.codes").random() == rng(0, "theirs.codes").random())
+    False
     """
     require(seed >= 0, f"a seed is an integer >= 0, got {seed}")
-    return np.random.default_rng(np.random.SeedSequence([seed, STREAMS[purpose], *unit]))
+    return np.random.default_rng(np.random.SeedSequence([seed, _stream(purpose), *unit]))
+
+
+def _stream(purpose: str) -> int:
+    """Number of a purpose; one from outside is larger than any number of ours or of a worker."""
+    if purpose in STREAMS:
+        return STREAMS[purpose]
+    if "." not in purpose:
+        sentence = unknown("purpose of randomness", purpose, STREAMS)
+        raise ParameterError(f"{sentence}; a name of your own has a dot, as my_package.{purpose}")
+    return int.from_bytes(hashlib.sha256(purpose.encode()).digest()[:4]) | 2**31

@@ -71,15 +71,34 @@ class Timeline:
         with written(path) as temporary, open(temporary, "wb") as file:
             np.savez(file, **{f.name: getattr(self, f.name) for f in fields(self)}, **more)
 
+    def _check(self) -> None:
+        """Raise `ValueError` for arrays that are no timeline."""
+        S, T = self.duration.shape
+        U, k = len(self.patterns), self.coefficients.shape[1]
+        shapes = {"seeds": (S,), "steps": (S,), "pattern": (S, T), "coefficients": (U, k), "residual": (U,)}
+        for name, shape in shapes.items():
+            if getattr(self, name).shape != shape or self.patterns.ndim != 2:
+                raise ValueError(f"{name} has shape {getattr(self, name).shape}, not {shape}")
+        for name in ("seeds", "steps", "pattern", "patterns"):
+            if getattr(self, name).dtype.kind not in "iu":
+                raise ValueError(f"{name} is of type {getattr(self, name).dtype}, not whole numbers")
+        if not ((self.steps >= 1) & (self.steps <= T)).all():
+            raise ValueError(f"steps are not between 1 and {T}")
+        used = self.pattern[self.ran]
+        if used.min() < 0 or used.max() >= U:
+            raise ValueError(f"pattern names others than the {U} that are there")
+
     @classmethod
     def load(cls, path: Path) -> Timeline:
         """Read what `save` wrote."""
         try:
             with np.load(path) as stored:
-                return cls(**{f.name: stored[f.name] for f in fields(cls)})
+                found = cls(**{f.name: stored[f.name] for f in fields(cls)})
+                found._check()
+                return found
         except FileNotFoundError:
             raise UserError(f"there is no timeline {path}; make it first") from None
-        except (OSError, EOFError, KeyError, ValueError, BadZipFile) as error:
+        except (OSError, EOFError, KeyError, ValueError, IndexError, TypeError, BadZipFile) as error:
             raise UserError(
                 f"{path} is not a timeline written by this version ({error}); delete it and run again"
             ) from None

@@ -77,7 +77,9 @@ def build(given: dict) -> Code:
     return Code(code.encoding[: code.n], blocks=code.blocks, quorums=alone)
 
 
-def table(codes: dict, length: int, shown: dict | None = None) -> pd.DataFrame:
+def table(
+    codes: dict[str, dict], length: int, shown: dict[str, list[list[int]]] | None = None
+) -> pd.DataFrame:
     """Coefficients, decoding weights and properties of toy codes.
 
     Parameters

@@ -24,7 +24,7 @@ from gcexp.theory import comm_efficient as theory
 # --- Tables ---------------------------------------------------------------------------------------------------
 
 
-def notation(meanings: dict, n: int, d: int, m: int, length: int) -> pd.DataFrame:
+def notation(meanings: dict[str, str], n: int, d: int, m: int, length: int) -> pd.DataFrame:
     """Table 1: what the symbols mean, and their values in a code that is built.
 
     Parameters
@@ -62,7 +62,9 @@ def notation(meanings: dict, n: int, d: int, m: int, length: int) -> pd.DataFram
     )
 
 
-def decode_weights(n: int, d: int, m: int, theta: list, scales: list) -> pd.DataFrame:
+def decode_weights(
+    n: int, d: int, m: int, theta: list[float | str], scales: list[float | str]
+) -> pd.DataFrame:
     """Table 2: exact weights on the messages that answer, for every set of d - m stragglers.
 
     Parameters
@@ -147,7 +149,7 @@ METHODS = {
 }
 
 
-def stability(cases: list, length: int, sets: int, seed: int = 0) -> pd.DataFrame:
+def stability(cases: list[tuple[int, int, int]], length: int, sets: int, seed: int = 0) -> pd.DataFrame:
     r"""Rounding errors and condition numbers of the code, and what exact coefficients change.
 
     The error is ||g_hat - g|| / sqrt(sum_i ||g_i||^2) for standard normal partition gradients g_i, messages and sums

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import chain, combinations, product
 from math import comb, gcd
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -126,7 +127,7 @@ def cyclic_schemes(n: int, s: int, divisible: int, other: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def costs(settings: list) -> pd.DataFrame:
+def costs(settings: list[tuple[int, int, int]]) -> pd.DataFrame:
     """Table 4: messages and computation load of the naive, cyclic and combinatorial schemes.
 
     Parameters
@@ -205,7 +206,7 @@ def co_prime_messages(n: int, s: int, y: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def assignment(code: str, parameters: dict, stragglers: list) -> pd.DataFrame:
+def assignment(code: str, parameters: dict[str, Any], stragglers: list[int]) -> pd.DataFrame:
     """Table 3 and Example 3: who holds what, as a picture of ones and dots.
 
     Parameters
@@ -253,7 +254,7 @@ def assignment(code: str, parameters: dict, stragglers: list) -> pd.DataFrame:
 # --- Fig. 2: between the cyclic and the combinatorial scheme ------------------------------------------------
 
 
-def intermediate_sweep(settings: list, bounds: bool) -> pd.DataFrame:
+def intermediate_sweep(settings: list[tuple[int, int, float]], bounds: bool) -> pd.DataFrame:
     """Fig. 2: messages and load of the intermediate schemes, from x = 1 (cyclic) to x = y (combinatorial).
 
     Parameters
@@ -292,7 +293,9 @@ def intermediate_sweep(settings: list, bounds: bool) -> pd.DataFrame:
 # --- Chosen stragglers --------------------------------------------------------------------------------------
 
 
-def chosen_stragglers(n: int, s: int, repetition: list, cyclic: list, trials: int, seed: int) -> pd.DataFrame:
+def chosen_stragglers(
+    n: int, s: int, repetition: list[int], cyclic: list[int], trials: int, seed: int
+) -> pd.DataFrame:
     """Recovered fraction of fractional repetition and of cyclic schemes against consecutive and worst stragglers.
 
     The worst set is that of `gcexp.codes.error.error` with the code's own decoding. Fractional repetition: exact, by
@@ -362,7 +365,7 @@ def chosen_stragglers(n: int, s: int, repetition: list, cyclic: list, trials: in
 _SCHEMES = ("uncoded", "combinatorial, y = 2")
 
 
-def expected_times(n: int, samples: int, models: list, fractions: list) -> pd.DataFrame:
+def expected_times(n: int, samples: int, models: list[dict[str, Any]], fractions: list[int]) -> pd.DataFrame:
     """Section VIII: mean iteration times of the uncoded and the combinatorial scheme, by formula.
 
     Parameters
@@ -599,7 +602,7 @@ def _model_d(below: int) -> Counted:
 
 
 def curve_costs(
-    codes: list, data_time: float, scale: float, shape: float, trials: int, seed: int
+    codes: list[dict[str, Any]], data_time: float, scale: float, shape: float, trials: int, seed: int
 ) -> pd.DataFrame:
     """Fig. 4: messages, load, guarantee, and expected iteration time and recovered fraction of every curve.
 

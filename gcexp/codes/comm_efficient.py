@@ -14,6 +14,7 @@ from gcexp.errors import ParameterError, require, require_known
 from gcexp.schema import checked
 
 ARITHMETICS = ("float64", "rational")
+MOST_EXACT = 100  # 3 s; the decode leaves its bound between n = 60 and 80
 THETA_ORDERS = ("alternating", "ascending")
 
 
@@ -308,6 +309,10 @@ class CommunicationEfficient(ShortMessageCode):
         scales: Sequence | None = None,
         arithmetic: str = "rational",
     ):
+        require(
+            n <= MOST_EXACT or arithmetic != "rational",
+            f"exact rationals need n <= {MOST_EXACT}, and no decode is within 1e-6 from about 80 on; got n={n}",
+        )
         d, s = load_and_stragglers(n, d, m, s)
         points = evaluation_points(n, theta_order) if theta is None else fractions("theta", theta, n)
         require(len(set(points)) == n, f"theta holds distinct points, got {list(map(str, points))}")

@@ -20,12 +20,18 @@ from gcexp.report.statements import Statement, read_statements
 from gcexp.run.build import refuse_bound
 from gcexp.run.checks import check, check_call
 from gcexp.run.dependencies import STAGES, targets, tracked, values
-from gcexp.run.options import conf_dir, options, read_yaml
+from gcexp.run.options import conf_dir, option_file, options, read_yaml
 from gcexp.run.run import PARTS, Run, check_count, check_horizon, seed_range
 from gcexp.run.tokens import token
-from gcexp.schema import fill
+from gcexp.schema import fill, fitted
 
 PRESETS = ("quick", "paper")
+#: Names of rules: no folder or target can be called so.
+RULES = (
+    *("all", "quick", "mlflow", "tracking", "scorecard", "page", "data", "table", "plot", "claims"),
+    *("timeline", "trajectory_exact", "trajectory_approximate", "verify"),
+)
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _RUN_KEYS = ("label", "iterations", "horizon", "seeds")
 _SHARED = ("n", "s", "overhead")
 
@@ -198,8 +204,27 @@ def statements(paper: str) -> dict[str, Statement]:
 
 
 def figure_files() -> list[Path]:
-    """All figure files, by paper and name."""
-    return sorted((conf_dir() / "figure").glob("*/*.yaml"))
+    """All figure files, by paper and name.
+
+    Raises
+    ------
+    UserError
+        For a name that cannot be a target of Snakemake, or that another file, a folder or a rule has already.
+    """
+    paths = sorted((conf_dir() / "figure").glob("*/*.yaml"))
+    taken: dict[str, object] = dict.fromkeys(RULES, "a rule of the workflow")
+    for path in paths:
+        shown = Path("conf") / path.relative_to(conf_dir())
+        for name in (path.parent.name, path.stem):
+            if not _NAME.fullmatch(name):
+                raise UserError(
+                    f"{shown}: {name!r} cannot name a target (allowed: letters, digits and _ . -)"
+                )
+        paper = Path("conf/figure") / path.parent.name
+        for name, owner in ((path.parent.name, paper), (f"{path.parent.name}_{path.stem}", shown)):
+            if taken.setdefault(name, owner) != owner:
+                raise UserError(f"{owner}: {name} is already the name of {taken[name]}; rename one of them")
+    return paths
 
 
 def figures(preset: str) -> list[Figure]:
@@ -227,13 +252,14 @@ def read_figure(path: Path, preset: str) -> Figure:
     if preset not in PRESETS:
         raise UserError(unknown("preset", preset, PRESETS))
     shown = Path("conf") / path.relative_to(conf_dir())
+    stand_ins = _stand_ins(preset)
     try:
         content = read_yaml(path)
         file = _with_level(fill(FigureFile, content, "figure file"), preset)
         if expected := expected_claims(expected_file(path)):
             file = replace(file, claims=[*file.claims, *expected])
         parse_plot(file.plot)
-        runs = tuple(_runs(file, preset))
+        runs = tuple(_runs(file, preset, stand_ins))
         check(run.config for run in runs)
         found = Figure(path.parent.name, path.stem, preset, file, runs)
         _check_kind(found)
@@ -293,8 +319,20 @@ def _check_kind(figure: Figure) -> None:
             raise UserError(f"plot: {unknown('column', column, known)}")
 
 
-def _runs(file: FigureFile, preset: str) -> Iterator[Run]:
-    stand_ins = read_yaml(conf_dir() / "preset" / f"{preset}.yaml")
+def _stand_ins(preset: str) -> dict[str, dict]:
+    """What a preset puts in the place of options, by group."""
+    path = conf_dir() / "preset" / f"{preset}.yaml"
+    place = f"conf/preset/{preset}.yaml"
+    found = fitted(dict[str, dict[str, str]], read_yaml(path), place)
+    for part, replaced in found.items():
+        if part not in PARTS:
+            raise UserError(f"{place}: {unknown('group', part, PARTS)}")
+        for option in replaced.values():
+            option_file(part, option)
+    return found
+
+
+def _runs(file: FigureFile, preset: str, stand_ins: dict[str, dict]) -> Iterator[Run]:
     entry_of: dict[str, int] = {}
     seen: set[tuple] = set()
     for number, entry in enumerate(file.runs):
@@ -302,7 +340,8 @@ def _runs(file: FigureFile, preset: str) -> Iterator[Run]:
             raise UserError(f"runs: expected keys and values, got {entry!r}")
         for keys in _swept(file.common | entry, file.quick if preset == "quick" else {}):
             for part, replaced in stand_ins.items():
-                keys |= {part: replaced[keys[part]]} if keys.get(part) in replaced else {}
+                if isinstance(keys.get(part), str):
+                    keys[part] = replaced.get(keys[part], keys[part])
             run = _run(keys)
             first = entry_of.setdefault(run.label, number)
             if (file.kind != "timings" and first != number) or (run.label, run.id, run.columns) in seen:

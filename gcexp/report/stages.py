@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gcexp.errors import UserError
-from gcexp.files import written
+from gcexp.files import read_json, written
 from gcexp.run.options import conf_dir
 from gcexp.run.provenance import recorded
 
@@ -53,16 +53,14 @@ def write_page(preset: str, figures: Iterable[Figure], scorecard: Path, output: 
     from gcexp.report.page import write_report
     from gcexp.report.shown import papers, shown
 
-    write_report(
-        output, preset, papers(), [shown(figure, output) for figure in figures], read_json(scorecard)
-    )
+    write_report(output, preset, papers(), [shown(figure, output) for figure in figures], _entries(scorecard))
 
 
-def read_json(path: str | Path) -> Any:
-    """A JSON file that an earlier job wrote."""
-    try:
-        return json.loads(Path(path).read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"cannot read {path} ({getattr(error, 'strerror', None) or error}); make it first"
-        ) from None
+def _entries(path: Path) -> list[dict]:
+    """Claims, and statements, that an earlier job wrote."""
+    found = read_json(path)
+    if not isinstance(found, list) or not all(
+        isinstance(e, dict) and {"paper", "outcome"} <= set(e) for e in found
+    ):
+        raise UserError(f"{path} is no list of claims; delete it and make it again")
+    return found

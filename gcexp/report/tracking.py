@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gcexp.errors import UserError
-from gcexp.files import writable, written
+from gcexp.files import read_json, writable, written
 from gcexp.report.comparison import comparison, scores_of
 from gcexp.report.figurefile import Figure
 from gcexp.run.provenance import finished_provenance
@@ -268,7 +268,7 @@ def _stamped(curve: list[tuple], start: int) -> list[tuple[float, int, int]]:
 
 def _verification(run: Run, seed: int) -> dict[str, float]:
     """Largest errors of one seed where the true path was replayed."""
-    checks = json.loads(Path(run.verification).read_text())["checks"]
+    checks = read_json(run.verification)["checks"]
     mine = [check for check in checks if check["seed"] == seed and not check["skipped"]]
     names = ("decoded_error", "weighted_error")
     return {name: max(check[name] for check in mine) for name in names if mine}

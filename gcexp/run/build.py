@@ -10,8 +10,10 @@ from functools import partial
 from typing import Any
 
 from gcexp.errors import ParameterError, UserError, require, unknown
-from gcexp.schema import arguments, fits, fitted
+from gcexp.schema import arguments, fits, fitted, shown
 
+#: More workers than in any experiment: matrices (n, n) beyond fill the memory without a word.
+MOST_WORKERS = 10_000
 #: What a group's ``_target_`` must be.
 _KINDS = {
     "code": "gcexp.codes.base.Code",
@@ -98,6 +100,9 @@ def build_scheme(config: dict, seed: int | None = None):
     """Scheme of a composed run; `seed` replaces the code's own where the code is redrawn for every seed."""
     from gcexp.schemes import Scheme
 
+    for key, n in (("n", config.get("n")), ("code.n", config["code"].get("n"))):
+        if isinstance(n, int) and n > MOST_WORKERS:
+            raise UserError(f"{key} is a number of workers up to {MOST_WORKERS}, got {shown(n)}")
     drawn = config if seed is None else config | {"code": _redrawn(config["code"], seed)}
     try:
         code = build(drawn, "code")

@@ -16,7 +16,8 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from gcexp.files import written
+from gcexp.errors import UserError
+from gcexp.files import read_json, written
 from gcexp.run.dependencies import targets
 from gcexp.run.source import definer, source_files
 
@@ -138,4 +139,7 @@ def used_data(output: str | Path, record: str | Path) -> bool:
 def finished_provenance(path: str | Path) -> dict:
     """Provenance of a finished file, empty where it has none."""
     file = provenance_file(path)
-    return json.loads(file.read_text()) if file.is_file() else {}
+    record = read_json(file) if file.is_file() else {}
+    if not isinstance(record, dict):
+        raise UserError(f"{file} is no provenance of ours; delete it and make {path} again")
+    return record

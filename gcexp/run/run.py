@@ -10,8 +10,11 @@ from typing import Any
 from gcexp.errors import UserError
 from gcexp.run.compose import compose
 from gcexp.run.tokens import overrides_of
+from gcexp.schema import shown
 
-MOST_SEEDS = 100_000  # of one run: a slip of the finger ends in a sentence, not in a full memory
+# Of one run: a slip of the finger ends in a sentence, not in a full memory.
+MOST_SEEDS, MOST_ITERATIONS = 100_000, 10**9
+_LARGEST_SEED = 2**32 - 1
 PARTS = ("scheme", "delay", "task", "optimizer")
 
 
@@ -138,10 +141,12 @@ def check_horizon(horizon: Any) -> float | None:
     return horizon
 
 
-def check_count(key: str, value: Any) -> int:
+def check_count(key: str, value: Any, most: int = MOST_ITERATIONS) -> int:
     """An integer of at least 1."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise UserError(f"{key} must be an integer >= 1, got {value!r}")
+    if value > most:
+        raise UserError(f"{key} must be at most {most}, got {shown(value)}")
     return value
 
 
@@ -154,6 +159,7 @@ def seed_range(seeds: int | str) -> str:
     ('0-4', '3', '2-4')
     """
     if isinstance(seeds, int) and not isinstance(seeds, bool) and seeds >= 1:
+        check_count("seeds", seeds, MOST_SEEDS)
         return f"0-{seeds - 1}" if seeds > 1 else "0"
     if isinstance(seeds, str):
         found = seed_list(seeds)
@@ -169,10 +175,13 @@ def seed_list(seeds: int | str) -> tuple[int, ...]:
     >>> seed_list("2-4"), seed_list("3")
     ((2, 3, 4), (3,))
     """
-    found = re.fullmatch(r"(\d+)(?:-(\d+))?", str(seeds))
+    spelled = seeds if isinstance(seeds, str | int) and not isinstance(seeds, bool) else ""
+    found = re.fullmatch(r"([0-9]{1,18})(?:-([0-9]{1,18}))?", str(spelled)[:40])
     if not found or (found[2] and int(found[2]) < int(found[1])):
-        raise UserError(f"seeds must be a seed such as 3 or a range such as 0-4, got {seeds!r}")
+        raise UserError(f"seeds must be a seed such as 3 or a range such as 0-4, got {shown(seeds)}")
     first, last = int(found[1]), int(found[2] or found[1])
+    if last > _LARGEST_SEED:
+        raise UserError(f"seeds go up to {_LARGEST_SEED}, got {seeds!r}")
     if last - first >= MOST_SEEDS:
         raise UserError(f"seeds {seeds} are {last - first + 1} seeds (allowed: up to {MOST_SEEDS})")
     return tuple(range(first, last + 1))

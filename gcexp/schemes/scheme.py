@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 from gcexp.codes import Code
 from gcexp.errors import require
@@ -30,7 +31,7 @@ class Scheme:
     placement: Placement | None = None
 
     def __post_init__(self):
-        require(self.overhead >= 0, f"overhead is a time >= 0, got {self.overhead}")
+        require(0 <= self.overhead < inf, f"overhead is a time >= 0, got {self.overhead}")
         if self.placement is not None:
             self.placement.check(self.code)
 

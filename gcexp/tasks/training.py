@@ -72,15 +72,32 @@ class Trajectory:
         with written(path) as temporary, open(temporary, "wb") as file:
             np.savez(file, **self.arrays(), **more)
 
+    def _check(self) -> None:
+        """Raise `ValueError` for arrays that are no trajectory."""
+        S, V, l = self.parameters.shape
+        E = len(self.evaluated)
+        shapes = {"seeds": (S,), "steps": (S,), "skipped": (S,), "evaluated": (E,), "verified": (V,)}
+        arrays = self.arrays()
+        for name, shape in (shapes | {_SCORE + name: (S, E) for name in self.scores}).items():
+            if arrays[name].shape != shape:
+                raise ValueError(f"{name} has shape {arrays[name].shape}, not {shape}")
+        for name in shapes:
+            if arrays[name].dtype.kind not in "iu":
+                raise ValueError(f"{name} is of type {arrays[name].dtype}, not whole numbers")
+        if self.parameters.dtype.kind != "f":
+            raise ValueError(f"parameters are of type {self.parameters.dtype}, not numbers")
+
     @classmethod
     def load(cls, path: Path | str) -> Trajectory:
         """Read what `save` wrote."""
         try:
             with np.load(path) as stored:
-                return cls.from_arrays({name: stored[name] for name in stored.files})
+                found = cls.from_arrays({name: stored[name] for name in stored.files})
+                found._check()
+                return found
         except FileNotFoundError:
             raise UserError(f"there is no trajectory {path}; make it first") from None
-        except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        except (OSError, EOFError, KeyError, ValueError, TypeError, IndexError, zipfile.BadZipFile) as error:
             raise UserError(
                 f"{path} is not a trajectory written by this version ({error}); delete it and run again"
             ) from error

@@ -301,6 +301,10 @@ def test_labels_use_composed_values():
         ("seeds: 2", "seeds: 1.5", "got 1.5"),
         ("seeds: 2", "seeds: true", "got True"),
         ("seeds: 2", "seeds: null", "got None"),
+        ("seeds: 2", "seeds: 10000000", "seeds must be at most 100000"),
+        ("n: 6", "n: 10000000000", "n is a number of workers up to 10000"),
+        ("n: 6", "n: !!python/name:os.system", "could not determine a constructor"),
+        ("n: 6", "n: 6, common: [*x]", "not valid YAML"),
         ("kind: curves", "kind: curve", "kind: unknown choice 'curve'; did you mean 'curves'"),
         ("kind: curves", "kind: analysis", "analysis.function is the dotted name"),
         ("title: A figure", "titel: A figure", "unknown key 'titel'; did you mean 'title'"),
@@ -348,6 +352,59 @@ def test_mistakes_in_analysis_files(function, sentence):
     assert len(str(caught.value)) < 600
 
 
+@pytest.mark.parametrize(
+    "name, sentence",
+    [
+        ("paper/a&touch X", "'a&touch X' cannot name a target"),
+        ("paper/ü", "'ü' cannot name a target"),
+        ("$(id)/target", "'$(id)' cannot name a target"),
+        ("paper/-n", "'-n' cannot name a target"),
+        ("data/target", "conf/figure/data: data is already the name of a rule of the workflow"),
+        ("all/target", "all is already the name of a rule"),
+        ("trajectory/exact", "trajectory_exact is already the name of a rule"),
+        ("paper_a/b", "paper_a_b is already the name of conf/figure/paper/a_b.yaml"),
+        ("paper_a_b/c", "paper_a_b is already the name of conf/figure/paper"),
+    ],
+)
+def test_names_that_no_target_can_have(name, sentence):
+    for path in (Path(f"conf/figure/{name}.yaml"), Path("conf/figure/paper/a_b.yaml")):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(SMALL)
+    with pytest.raises(UserError) as caught:
+        figurefile.figure_files()
+    assert sentence in str(caught.value)
+
+
+def test_the_rules_are_known():
+    rules = "".join(p.read_text() for p in [ROOT / "Snakefile", *(ROOT / "workflow/rules").glob("*.smk")])
+    assert set(re.findall(r"^(?:rule|checkpoint) (\w+):", rules, re.M)) == set(figurefile.RULES)
+
+
+@pytest.mark.parametrize(
+    "text, sentence",
+    [
+        ("task: 5", "conf/preset/quick.yaml: task wants mapping, got 5"),
+        ("task: {mnist_mlp: 5}", "conf/preset/quick.yaml: task: mnist_mlp wants text, got 5"),
+        ("tasks: {a: b}", "unknown group 'tasks'; did you mean 'task'"),
+        ("task: {mnist_mlp: digit_mlp}", "unknown task 'digit_mlp'; did you mean 'digits_mlp'"),
+        ("task: [", "quick.yaml: line "),
+    ],
+)
+def test_mistakes_in_a_preset(text, sentence):
+    Path("conf/preset/quick.yaml").write_text(text)
+    with pytest.raises(UserError) as caught:
+        read(preset="quick")
+    assert sentence in str(caught.value) and "target.yaml" not in str(caught.value)
+
+
+def test_a_swept_task_has_stand_ins_too():
+    text = edited("task: digits_mlp", "task: [mnist_mlp, linear_regression]").replace(
+        "label: CGC", "label: '{task._target_}'"
+    )
+    text = text.replace("β =", "{task._target_}, β =")
+    assert [run.task for run in read(text, "quick").runs[:2]] == ["digits_mlp", "linear_regression"]
+
+
 def test_unknown_figures_and_presets():
     read()
     with pytest.raises(UserError, match="unknown figure 'paper_targt'; did you mean 'paper_target'"):
@@ -382,10 +439,11 @@ def test_stand_ins_of_the_quick_preset(project):
     assert {run.task for run in read(chosen, "quick").runs} == {"digits_mlp"}
 
 
-def test_quick_runs_need_no_download():
-    for path in sorted((ROOT / "conf" / "figure").glob("*/*.yaml")):
-        for run in read(path.read_text(), "quick").runs:
-            assert run.task is None or not find_source(run.config["task"]["dataset"]).files, path.name
+def test_quick_runs_need_no_download(monkeypatch, forget):
+    monkeypatch.setenv("GCEXP_CONF", str(ROOT / "conf"))
+    for figure in figurefile.figures("quick"):
+        for run in figure.runs:
+            assert run.task is None or not find_source(run.config["task"]["dataset"]).files, figure.target
 
 
 LEVEL = """level: 0.5

@@ -6,6 +6,7 @@ import re
 import socket
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gcexp.command.main import main
@@ -15,6 +16,7 @@ from gcexp.files import written
 from gcexp.report import figurefile
 from gcexp.run import options as options_module
 from gcexp.run import stages
+from gcexp.run.provenance import finished_provenance
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -90,6 +92,22 @@ RUNS = {
     "scheme=cgc seeds=-1": "seeds must be",
     "scheme=cgc seeds=[0,1]": "seeds must be",
     "scheme=cgc seeds=null": "seeds must be",
+    f"scheme=cgc seeds={9 * '9' * 9}": "seeds must be a seed",
+    "scheme=cgc seeds=99999999999": "seeds go up to 4294967295, got 99999999999",
+    f"scheme=cgc iterations=1{21 * '0'}": "iterations must be at most 1000000000, got 1000000000000000000000",
+    "scheme=cgc n=20000": "n is a number of workers up to 10000, got 20000",
+    "scheme=epsilon_brc n=100000": "n is a number of workers up to 10000, got 100000",
+    "scheme=comm_efficient n=200 s=100": "exact rationals need n <= 100",
+    "scheme=frc n=10 s=11": "1 <= d <= n, got n=10",
+    "scheme=frc s=-1": "1 <= d <= n, got n=10",
+    "scheme=forget n=10 s=11": "0 <= s < n), got s=11 with n=10",
+    "scheme=forget s=-1": "0 <= s < n), got s=-1 with n=10",
+    "scheme=cgc overhead=.inf": "overhead is a time >= 0, got inf",
+    "scheme=cgc n=10 n=20": "n is given twice, as n=10 and n=20",
+    "scheme=../code/uncoded": "unknown scheme '../code/uncoded'",
+    "schem=cgc": "unknown key 'schem'; did you mean 'scheme'?",
+    "scheme=cgc code.beta=3": "code=cyclic_partial_recovery, cyclic_two_message would know it",
+    "scheme=cgc code._target_=builtins.dict": "code._target_: builtins.dict is no Code",
     "scheme=cgc n": "an override is KEY=VALUE, got 'n'",
     "scheme=cgc n=[1": "n=[1",
     "scheme=cgc n=${n}": "${n}",
@@ -156,8 +174,40 @@ def test_damaged_inputs(here, capsys):
     assert "digits.json" in refused(here, capsys, *train, "clock.npz")
 
 
+def test_npz_files_with_other_arrays(here, capsys):
+    prepare("digits", "data/prepared/digits.npz")
+    assert main(["timeline", "scheme=forget", "iterations=3", "-o", "clock.npz"]) == 0
+    good = dict(np.load("clock.npz"))
+    damage = {
+        "out of range": {"pattern": good["pattern"] + 99},
+        "negative": {"pattern": good["pattern"] - 99},
+        "floats": {"pattern": good["pattern"] + 0.5},
+        "shape": {"steps": good["steps"][:1]},
+        "too long": {"steps": good["steps"] + 9},
+        "a number": {"duration": np.array(3.0)},
+        "text": {"patterns": np.array(["x"])},
+    }
+    for changed in damage.values():
+        np.savez("bad.npz", **good | changed)
+        train = ("train", "scheme=forget", "iterations=3", *OUT, "--timeline", "bad.npz")
+        assert "bad.npz is not a timeline written by this version" in refused(here, capsys, *train)
+    lengths = {"seeds": 2, "steps": 2, "skipped": 2, "evaluated": 3, "verified": 1}
+    whole = {name: np.zeros(length, int) for name, length in lengths.items()} | {
+        "score.loss": np.zeros((2, 3))
+    }
+    whole |= {"parameters": np.zeros((2, 1, 5), np.float32)}
+    for changed in ({"steps": np.zeros(2)}, {"score.loss": np.zeros(3)}, {"parameters": np.array("x")}):
+        np.savez("bad.npz", **whole | changed)
+        verify = ("verify", "scheme=forget", *OUT, "--timeline", "clock.npz", "--trajectory", "bad.npz")
+        assert "bad.npz is not a trajectory written by this version" in refused(here, capsys, *verify)
+    Path("out").mkdir()
+    Path("out/file.provenance.json").write_text('{"config": ')
+    with pytest.raises(UserError, match=r"cannot read out/file.provenance.json .*; delete it"):
+        finished_provenance(Path("out/file.npz"))
+
+
 def test_more_than_fits_into_memory(here, capsys):
-    sentence = refused(here, capsys, "timeline", "scheme=cgc", f"iterations={10**13}", *OUT)
+    sentence = refused(here, capsys, "timeline", "scheme=cgc", "n=1000", f"iterations={10**9}", *OUT)
     assert "does not fit into memory (Unable to allocate" in sentence
 
 
@@ -244,6 +294,10 @@ def test_reports(here, capsys):
         assert path in refused(here, capsys, "scorecard", "-i", path, "-o", "out.json")
         page = refused(here, capsys, "page", "-i", path, "-o", "reports/quick/index.html")
         assert path in page or "small_three.json" in page
+    Path("bad.json").write_text("[1]")
+    assert "bad.json is not a list of checked claims" in refused(
+        here, capsys, "scorecard", "-i", "bad.json", "-o", "o"
+    )
     elsewhere = refused(here, capsys, "page", "-i", "nope.json", "-o", "out/index.html")
     assert "small_three.json" in elsewhere and not Path("out").exists()
     assert "nothing to publish" in refused(here, capsys, "publish")
