@@ -221,7 +221,8 @@ def assignment(code: str, parameters: dict[str, Any], stragglers: list[int]) -> 
     Returns
     -------
     DataFrame
-        ``worker``, one column per partition (1 or a dot), ``row`` with all of them, ``partitions, messages, load``,
+        ``worker``, one column per partition (1 or a dot), ``row`` with all of them, ``held``, how many ones that
+        are, ``partitions, messages, load``,
         ``combinatorial_messages`` of Theorem 2 at that load, and for each s ``recovered_s`` and ``best_s``: partitions
         recovered in the worst and in the best straggler set, and ``bound_s``, the load of Theorem 1 for the worst.
     """
@@ -246,7 +247,10 @@ def assignment(code: str, parameters: dict[str, Any], stragglers: list[int]) -> 
     for w in range(first.n):
         marks = ["1" if w in block else "." for block in first.holders]
         rows.append(
-            {"worker": w} | {str(j): mark for j, mark in enumerate(marks)} | {"row": "".join(marks)} | facts
+            {"worker": w}
+            | {str(j): mark for j, mark in enumerate(marks)}
+            | {"row": "".join(marks), "held": marks.count("1")}
+            | facts
         )
     return pd.DataFrame(rows)
 

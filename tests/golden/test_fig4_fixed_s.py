@@ -22,7 +22,7 @@ def test_mean_times_and_fractions_are_the_expected_ones(tmp_path, monkeypatch):
     for run in figure.runs:
         run_timeline(run.config, Path(run.timeline))
     entries = check(figure.file.claims, assemble(figure), figure.paper, figure.name)
-    assert len(entries) == 29
+    assert len(entries) == 35
     assert [entry["id"] for entry in entries if entry["outcome"] != "holds"] == []
 
 

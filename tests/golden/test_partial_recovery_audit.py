@@ -173,6 +173,14 @@ def over_all_sets(n: int, s: int, p: int) -> tuple[float, float]:
     return float(np.mean(fractions)), float(np.std(fractions))
 
 
+def expected(column: str, scheme: str) -> dict:
+    """What the figure of the costs expects of a scheme."""
+    file = figurefile.figure("partial_recovery_fig4_costs", "paper").file
+    values = [claim["value"] for claim in file.claims if "value" in claim]
+    (one,) = [v for v in values if (v["column"], v["where"]["scheme"]) == (column, scheme)]
+    return one
+
+
 @pytest.mark.parametrize(("s", "p", "deviation"), [(6, 2, 0.0779), (9, 5, 0.1376)])
 def test_what_the_costs_tolerate(s, p, deviation):
     """Simulated reference means: 4.5 standard errors of 4000 iterations and half a digit; the table is exact."""
@@ -181,24 +189,21 @@ def test_what_the_costs_tolerate(s, p, deviation):
     code = CyclicPartialRecovery(15, s, 10)
     recovered = tables._over_all_sets(code, s) / 15
     assert recovered.mean() == pytest.approx(mean, abs=1e-12) and recovered.std() == pytest.approx(found)
-    claims = {
-        claim["id"]: claim["value"]
-        for claim in figurefile.figure("partial_recovery_fig4_costs", "paper").file.claims
-        if "value" in claim
-    }
     slack = 4.5 * found / np.sqrt(4000)
-    assert claims[f"cyclic_{s}_{p}_fraction"]["tolerance"] == pytest.approx(slack + 5e-4, abs=5e-5)
+    fraction = expected("mean_recovered_fraction", f"cyclic, s = {s}, p = {p}")
+    assert fraction["tolerance"] == pytest.approx(slack + 5e-4, abs=5e-5)
     time = 3e-3 * p / 15 + order_statistics.pareto(15 - s, 15, scale=1e-3, shape=1.2)
-    assert claims[f"cyclic_{s}_{p}_rate"]["tolerance"] == pytest.approx(slack / time + 0.5, abs=0.05)
+    rate = expected("recovered_fraction_per_s", f"cyclic, s = {s}, p = {p}")
+    assert rate["tolerance"] == pytest.approx(slack / time + 0.5, abs=0.05)
 
 
 @pytest.mark.parametrize(
     ("name", "code", "mean", "deviation"),
     [  # mean and deviation over all C(30,19) straggler sets, enumerated outside this suite
-        ("cyclic_12", CyclicPartialRecovery(30, 19, 12), 0.542859962, 0.058030),
-        ("cyclic_15", CyclicPartialRecovery(30, 19, 15), 0.754733805, 0.088447),
-        ("cyclic_20", CyclicPartialRecovery(30, 19, 20), 0.790617329, 0.161100),
-        ("frc", FractionalRepetition(30, 5), 0.918403436, 0.097487),
+        ("cyclic, β = 12", CyclicPartialRecovery(30, 19, 12), 0.542859962, 0.058030),
+        ("cyclic, β = 15", CyclicPartialRecovery(30, 19, 15), 0.754733805, 0.088447),
+        ("cyclic, β = 20", CyclicPartialRecovery(30, 19, 20), 0.790617329, 0.161100),
+        ("ε-FRC, d = 5", FractionalRepetition(30, 5), 0.918403436, 0.097487),
     ],
 )
 def test_means_of_fixed_s_are_known_exactly(name, code, mean, deviation):
@@ -208,7 +213,7 @@ def test_means_of_fixed_s_are_known_exactly(name, code, mean, deviation):
     error = deviation / np.sqrt(trials)
     assert abs(fractions.mean() - mean) <= 4.5 * error
     assert fractions.std() == pytest.approx(deviation, rel=0.03)
-    (claim,) = [claim["value"] for claim in figure.file.claims if claim["id"] == f"{name}_fraction"]
+    claim = expected("mean_recovered_fraction", name)
     half = 0.5 * 10.0 ** -len(str(claim["expected"]).split(".")[1])
     assert abs(claim["expected"] - mean) <= half
     assert claim["tolerance"] == pytest.approx(4.5 * error + half, abs=5e-5)
