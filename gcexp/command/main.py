@@ -144,6 +144,11 @@ def parser() -> argparse.ArgumentParser:
     theory.add_argument("--json", action="store_true", help="machine-readable")
     catalogue = command("catalogue", do_catalogue, "the table of all codes (docs/codes.md)")
     catalogue.add_argument("-o", "--output", type=Path, help="file to write (default: standard output)")
+    schema = command(
+        "schema", do_schema, "JSON Schema of the figure file, for editors (docs/figure.schema.json)"
+    )
+    schema.add_argument("kind", choices=("figure",))
+    schema.add_argument("-o", "--output", type=Path, help="file to write (default: standard output)")
     run = command(
         "run", do_run, "one run without Snakemake: timeline, training, verification, summary, plot", True
     )
@@ -266,6 +271,18 @@ def do_catalogue(arguments) -> None:
     """Print or write the table of all codes."""
     from gcexp.command.catalogue import document
     from gcexp.files import written
+
+    if arguments.output is None:
+        print(document(), end="")
+    else:
+        with written(arguments.output) as temporary:
+            temporary.write_text(document())
+
+
+def do_schema(arguments) -> None:
+    """Print or write the schema of figure files."""
+    from gcexp.files import written
+    from gcexp.report.figureschema import document
 
     if arguments.output is None:
         print(document(), end="")

@@ -26,7 +26,7 @@ FIELDS = (
     *("paper", "target", "id", "kind", "answers", "source", "statement", "outcome", "inputs"),
     *("measured", "expected", "tolerance", "reason"),
 )
-_TEXTS = ("id", "source", "statement", "inputs")
+TEXTS = ("id", "source", "statement", "inputs")
 _OTHERS = ("kind", "answers", "reason")
 
 
@@ -162,7 +162,7 @@ def _parsed(
         if claim["id"] in seen:
             raise UserError(f"{place}: stands twice; an id is unique in its figure")
         seen.add(claim["id"])
-        names = [name for name in claim if name not in (*_TEXTS, *_OTHERS)]
+        names = [name for name in claim if name not in (*TEXTS, *_OTHERS)]
         for name in names:
             if name not in specs:
                 raise UserError(f"{place}: {unknown('predicate', name, specs)}")
@@ -179,7 +179,7 @@ def _parsed(
 
 def _check_about(claim: Mapping, place: str, stated: Iterable[str] | None) -> None:
     """Check everything but the predicate."""
-    for name in _TEXTS:
+    for name in TEXTS:
         if not isinstance(claim.get(name), str) or not claim[name].strip():
             raise UserError(f"{place}: {name!r} is missing or no text")
     if not isinstance(claim.get("reason", ""), str):

@@ -32,8 +32,8 @@ RULES = (
     *("timeline", "trajectory_exact", "trajectory_approximate", "verify"),
 )
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
-_RUN_KEYS = ("label", "iterations", "horizon", "seeds")
-_SHARED = ("n", "s", "overhead")
+RUN_KEYS = ("label", "iterations", "horizon", "seeds")
+SHARED = ("n", "s", "overhead")
 
 
 @dataclass(frozen=True)
@@ -380,15 +380,13 @@ def _run(keys: dict[str, Any]) -> Run:
             raise UserError(unknown(part, keys[part], options(part)))
     values: dict[str, dict] = {part: {} for part in PARTS}
     for key, value in keys.items():
-        if key in _RUN_KEYS or key in PARTS:
+        if key in RUN_KEYS or key in PARTS:
             continue
         group = key.partition(".")[0]
-        owner = "scheme" if group in ("code", "wait", "placement") or key in _SHARED else group
+        owner = "scheme" if group in ("code", "wait", "placement") or key in SHARED else group
         if owner not in values:
             raise UserError(
-                unknown(
-                    "run key", key, [*_RUN_KEYS, *PARTS, *_SHARED, "code.KEY", "delay.KEY", "columns.NAME"]
-                )
+                unknown("run key", key, [*RUN_KEYS, *PARTS, *SHARED, "code.KEY", "delay.KEY", "columns.NAME"])
             )
         values[owner][key] = value
     tokens = {part: token(part, keys[part], values[part]) if keys.get(part) else None for part in PARTS}
