@@ -44,10 +44,6 @@ def run(overrides: list[str], folder: Path | None = None) -> Path:
     timeline = stages.run_timeline(config, folder / "timeline.npz")
     needed = None if config["exact"] else folder / "timeline.npz"
     trajectory = stages.run_training(config, folder / "trajectory.npz", needed)
-    found = stages.run_verification(
-        config, folder / "timeline.npz", folder / "trajectory.npz", folder / "verification.json"
-    )
-
     table = folder / "curve.csv"
     frame = _table(config, timeline, trajectory, table)
     last = frame.groupby("seed").last()
@@ -60,11 +56,16 @@ def run(overrides: list[str], folder: Path | None = None) -> Path:
         "mean recovered fraction": f"{ones.mean():.4f} (least {ones.min():.4f})",
         "simulated time (s)": f"{last['simulated_time_s'].median():.4g}",
         **{f"final {name.replace('_', ' ')}": f"{np.median(last[name]):.4g}" for name in metrics},
-        "verification errors": f"decoded {found['decoded_error']:.1e}, weighted pass {found['weighted_error']:.1e}",
     }
     for name, value in summary.items():
         print(f"  {name + ':':26} {value}")
     _plot(frame, metrics[0], overrides, folder)
+    # The curve stands when this fails: whoever looks for the reason needs it.
+    found = stages.run_verification(
+        config, folder / "timeline.npz", folder / "trajectory.npz", folder / "verification.json"
+    )
+    errors = f"decoded {found['decoded_error']:.1e}, weighted pass {found['weighted_error']:.1e}"
+    print(f"  {'verification errors:':26} {errors}")
     print(f"  results in {folder}: {', '.join(sorted(p.name for p in folder.iterdir()))}")
     return folder
 

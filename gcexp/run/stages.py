@@ -126,22 +126,24 @@ def checkpoint_file(output: Path) -> Path:
 def run_verification(config: dict, timeline: Path, trajectory: Path, output: Path) -> dict:
     """Replay encode, drop, decode on the saved parameters; too large an error is an error, not a number."""
     from gcexp.data import load
-    from gcexp.run.verification import verify
+    from gcexp.run.verification import failure, verify
+    from gcexp.tasks.checkpoint import stamp
     from gcexp.tasks.training import Trajectory
     from gcexp.timeline import Timeline
 
     task = build(config, "task")
     with recorded(output, config):
+        belongs = stamp(tracked("trajectory", {"task": config["task"]}))  # gradients are the task's, not the code's
         found = verify(
             lambda seed: build_scheme(config, seed).code,
             Timeline.load(timeline),
             Trajectory.load(trajectory),
             task,
             load(PREPARED / f"{task.dataset}.npz"),
+            CHECKPOINTS / "gradients" / belongs[:16],
         )
         if not found["passed"]:
-            more = f" (and {len(found['failures']) - 1} more)" if len(found["failures"]) > 1 else ""
-            raise VerificationError(f"verification failed: {found['failures'][0]}{more}")
+            raise VerificationError(f"verification failed: {failure(found['failures'])}")
         with written(output) as temporary:
             temporary.write_text(json.dumps(found, indent=1) + "\n")
     return found

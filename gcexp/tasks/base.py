@@ -53,7 +53,9 @@ class Problem(Protocol):
     A problem whose gradient depends on how the rows are cut, as with batch normalisation, has `partitions`: its number
     of partitions k, and exact training passes so many coefficients. One that gathers numbers beside the gradient
     (running statistics) has `statistics`: the method gives them as they are before training, `gradient` then takes
-    such an array as a fourth argument and renews it in place, and `score` takes it as a second one.
+    such an array as a fourth argument and renews it in place, and `score` takes it as a second one. One with kinks has
+    `rounding`, which bounds what float32 may do to a gradient (see `gcexp.tasks.rounding`); one that float64 would take
+    too long has `precision` float32, the type of its partition gradients.
 
     Attributes
     ----------

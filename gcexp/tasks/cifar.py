@@ -134,6 +134,7 @@ class CifarResNet18:
             augment=cropped,
             passes=self.passes,
             device=self.device,
+            precision=np.float32,
         )
         found = len(problem.initial())
         require(

@@ -12,6 +12,7 @@ from torch.nn.functional import cross_entropy, linear, relu
 from gcexp.errors import require
 from gcexp.seeding import rng
 from gcexp.tasks.base import partition_edges, spans
+from gcexp.tasks.rounding import Rounding, rounding
 
 if TYPE_CHECKING:
     from gcexp.data import Dataset
@@ -117,6 +118,21 @@ class PerceptronProblem:
             loss = cross_entropy(_forward(self._x[rows].double(), leaves), self._y[rows], reduction="sum")
             gradients[i] = _flat(torch.autograd.grad(loss, leaves))
         return gradients
+
+    def rounding(self, parameters: np.ndarray, coefficients: np.ndarray, iteration: int) -> Rounding:
+        """What float32 may do to `gradient`."""
+        leaves = self._leaves(parameters.astype(np.float64))
+        sizes = np.diff(partition_edges(self.n_samples, len(coefficients)))
+        weights = torch.from_numpy(np.repeat(np.asarray(coefficients, np.float64), sizes))
+        used = weights != 0
+        return rounding(
+            lambda x: _forward(x, leaves),
+            lambda output, labels: cross_entropy(output, labels, reduction="none"),
+            self._x[used].double(),
+            self._y[used],
+            weights[used],
+            leaves,
+        )
 
     def recovered_samples(self, coefficients: np.ndarray) -> int:
         """Samples in partitions with a coefficient that is not zero."""

@@ -14,6 +14,7 @@ from gcexp.errors import require
 from gcexp.seeding import rng
 from gcexp.tasks.base import partition_edges
 from gcexp.tasks.partition_norm import Blocks, by_partition, normalised
+from gcexp.tasks.rounding import Rounding, rounding
 
 if TYPE_CHECKING:
     from torch import nn
@@ -49,6 +50,8 @@ class TorchProblem:
         Parts of `partitions` computed one after the other and added in this order; more of them need less memory.
     device : {"auto", "cpu", "cuda"}
         "auto" is cuda where there is one.
+    precision : {float64, float32}
+        Type of `partition_gradients`; float32 where float64 would take too long or too much memory.
 
     Notes
     -----
@@ -68,6 +71,7 @@ class TorchProblem:
         augment: Callable[[np.ndarray, np.random.Generator], np.ndarray] | None = None,
         passes: int = 1,
         device: str = "auto",
+        precision: type = np.float64,
     ):
         # Parallelism comes from jobs, and the order of sums from the number of threads.
         torch.set_num_threads(1)
@@ -77,6 +81,7 @@ class TorchProblem:
             torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic = False, True
         self._device, self._loss, self._inputs, self._augment = device, loss, inputs, augment
         self._seed, self._data, self._passes, self.partitions = seed, data, passes, partitions
+        self.precision = precision
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(rng(seed, "initial_weights").integers(2**63)))
             module = make()
@@ -151,15 +156,34 @@ class TorchProblem:
         return np.zeros_like(parameters) if total is None else total.cpu().numpy()
 
     def partition_gradients(self, parameters: np.ndarray, k: int, iteration: int) -> np.ndarray:
-        """Each partition by itself, in float64 throughout."""
+        """Each partition by itself, in `precision` throughout."""
         self._check(k)
-        gradients = np.empty((k, sum(self._sizes)))
+        gradients = np.empty((k, sum(self._sizes)), self.precision)
         each = [np.array([i]) for i in range(k)]
-        passed = self._passed(parameters.astype(np.float64), each, np.ones(k), iteration)
+        passed = self._passed(parameters.astype(self.precision), each, np.ones(k), iteration)
         for i, gradient in enumerate(passed):
             gradients[i] = gradient.cpu().numpy()
         self._blocks.gathered.clear()
         return gradients
+
+    def rounding(self, parameters: np.ndarray, coefficients: np.ndarray, iteration: int) -> Rounding:
+        """What float32 may do to `gradient`."""
+        self._check(len(coefficients))
+        leaves = self._leaves(parameters.astype(np.float64))
+        named = dict(zip(self._names, leaves, strict=True))
+        x, targets, weights = self._samples(np.flatnonzero(coefficients), coefficients, iteration)
+        self._module.train()
+        found = rounding(
+            lambda samples: functional_call(self._module, named, (samples,)),
+            self._losses,
+            x.double(),
+            targets,
+            weights.double(),
+            leaves,
+            separable=not self._normalised,
+        )
+        self._blocks.gathered.clear()
+        return found
 
     def recovered_samples(self, coefficients: np.ndarray) -> int:
         """Samples in partitions with a coefficient that is not zero."""
@@ -187,22 +211,28 @@ class TorchProblem:
         self, parameters: np.ndarray, parts: list[np.ndarray], weights: np.ndarray, iteration: int
     ) -> Iterator[torch.Tensor]:
         """Weighted gradient (l,) of each group of partitions, one pass each."""
-        edges, rows = partition_edges(self.n_samples, len(weights)), self.rows(iteration)
         leaves = self._leaves(parameters)
         named = dict(zip(self._names, leaves, strict=True))
         self._module.train()
         for part in parts:
             if not len(part):
                 continue
-            sizes = np.diff(edges)[part]
-            chosen = np.concatenate([rows[edges[i] : edges[i + 1]] for i in part])
-            self._blocks.sizes = sizes.tolist()
-            x = self._tensor(self._augmented(chosen, iteration)).to(leaves[0].dtype)
-            targets = torch.from_numpy(self._data.y_train[chosen]).to(self._device)
-            losses = self._losses(functional_call(self._module, named, (x,)), targets)
-            weight = torch.from_numpy(np.repeat(weights[part], sizes)).to(losses)
-            gradients = torch.autograd.grad(weight @ losses, leaves)
+            x, targets, weight = self._samples(part, weights, iteration)
+            losses = self._losses(functional_call(self._module, named, (x.to(leaves[0].dtype),)), targets)
+            gradients = torch.autograd.grad(weight.to(losses) @ losses, leaves)
             yield torch.cat([g.reshape(-1) for g in gradients])
+
+    def _samples(
+        self, part: np.ndarray, weights: np.ndarray, iteration: int
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Inputs, targets and weight of each sample in the partitions `part`, which the module now takes."""
+        edges, rows = partition_edges(self.n_samples, len(weights)), self.rows(iteration)
+        sizes = np.diff(edges)[part]
+        chosen = np.concatenate([rows[:0], *(rows[edges[i] : edges[i + 1]] for i in part)])
+        self._blocks.sizes = sizes.tolist()
+        x = self._tensor(self._augmented(chosen, iteration))
+        targets = torch.from_numpy(self._data.y_train[chosen]).to(self._device)
+        return x, targets, torch.from_numpy(np.repeat(weights[part], sizes))
 
     def _losses(self, output: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
         """Loss of each sample (N,)."""

@@ -89,18 +89,40 @@ class Trajectory:
 
     @classmethod
     def load(cls, path: Path | str) -> Trajectory:
-        """Read what `save` wrote."""
+        """Read what `save` wrote; parameters stay in the file until they are used."""
         try:
             with np.load(path) as stored:
-                found = cls.from_arrays({name: stored[name] for name in stored.files})
-                found._check()
-                return found
+                arrays = {name: stored[name] for name in stored.files if name != "parameters"}
+            found = cls.from_arrays(arrays | {"parameters": _mapped(Path(path), "parameters.npy")})
+            found._check()
+            return found
         except FileNotFoundError:
             raise UserError(f"there is no trajectory {path}; make it first") from None
         except (OSError, EOFError, KeyError, ValueError, TypeError, IndexError, zipfile.BadZipFile) as error:
             raise UserError(
                 f"{path} is not a trajectory written by this version ({error}); delete it and run again"
             ) from error
+
+
+def _mapped(path: Path, member: str) -> np.ndarray:
+    """Array of an uncompressed npz file, mapped: only what is used of it is read."""
+    with zipfile.ZipFile(path) as archive, open(path, "rb") as file:
+        info = archive.getinfo(member)
+        if info.compress_type != zipfile.ZIP_STORED:
+            raise ValueError(f"{member} is compressed")
+        file.seek(info.header_offset)
+        header = file.read(30)  # of the member: its own name and extra field follow
+        file.seek(int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little"), 1)
+        version = np.lib.format.read_magic(file)
+        read = (
+            np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        )
+        shape, fortran, dtype = read(file)
+        if dtype.hasobject or fortran:
+            raise ValueError(f"{member} holds no plain numbers")
+        if not np.prod(shape):
+            return np.zeros(shape, dtype)
+        return np.memmap(path, dtype, "r", file.tell(), shape)
 
 
 def train(

@@ -1,0 +1,170 @@
+"""What may rounding do to a gradient? Samples within rounding of a kink, and the noise of everything smooth.
+
+A rectified linear unit has two slopes. Where its input is within rounding of zero, two correct programs may see it on
+different sides, and the gradient of that one sample jumps. So the difference of a pass in float32 and one in float64 is
+not small in every case; but it lies along a few directions, which are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch.overrides import TorchFunctionMode
+
+#: One rounding of float32, relative.
+UNIT = 2.0**-24
+#: An input of a unit is uncertain by so many roundings of the sample's largest one in the same layer.
+ROUNDINGS = 32
+#: More units near their kink than this are bounded together, not one by one.
+MOST_JUMPS = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Rounding:
+    """What float32 may do to one weighted gradient (l,).
+
+    Attributes
+    ----------
+    noise : float
+        Norm of the change where every output's derivative is off by one, with random signs: the smooth part is of a
+        few `UNIT` times that, since derivatives of a loss are rounded as differences of probabilities.
+    jumps : ndarray (q, l)
+        The change where one unit is seen on the other side of its kink, for each unit near it.
+    more : float
+        Norm of the change where all of them are, if they are too many to be told apart; else 0.
+    """
+
+    noise: float
+    jumps: np.ndarray
+    more: float
+
+
+def rounding(
+    forward: Callable[[torch.Tensor], torch.Tensor],
+    losses: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+    x: torch.Tensor,
+    targets: torch.Tensor,
+    weights: torch.Tensor,
+    leaves: list[torch.Tensor],
+    separable: bool = True,
+) -> Rounding:
+    """Follow one weighted pass in float64 and find its kinks.
+
+    Parameters
+    ----------
+    forward : callable
+        Outputs of samples x (N, ...), a function of `leaves`.
+    losses : callable
+        Loss of each sample (N,), from outputs and targets.
+    weights : tensor (N,)
+        Coefficient of each sample.
+    leaves : list of tensor
+        Parameters in float64 that require grad.
+    separable : bool
+        Whether a sample's outputs depend on that sample alone (not so with batch normalisation).
+    """
+    watch = _Kinks()
+    with watch:
+        output = forward(x)
+    signs = torch.randint(0, 2, output.shape, generator=torch.Generator().manual_seed(0)).to(output) * 2 - 1
+    shaped = weights.reshape(-1, *[1] * (output.ndim - 1))
+    noise = float(_flat(torch.autograd.grad((shaped * signs * output).sum(), leaves)).norm())
+    jumps, more = [], 0.0
+
+    def gradient(rows: slice, found: list[tuple], side: float) -> torch.Tensor:
+        with _Kinks({(layer, (row - rows.start, *rest)) for layer, (row, *rest) in found}, side):
+            total = weights[rows] @ losses(forward(x[rows]), targets[rows])
+        return _flat(torch.autograd.grad(total, leaves))
+
+    if separable and len(watch.found) <= MOST_JUMPS:
+        for one in watch.found:
+            rows = slice(one[1][0], one[1][0] + 1)
+            jumps.append((gradient(rows, [one], 1.0) - gradient(rows, [one], -1.0)).cpu().numpy())
+    elif watch.found:
+        everything = slice(0, len(x))
+        difference = gradient(everything, watch.found, 1.0) - gradient(everything, watch.found, -1.0)
+        more = float(difference.norm())
+    l = sum(leaf.numel() for leaf in leaves)
+    return Rounding(noise, np.array(jumps).reshape(-1, l), more)
+
+
+class _Kinks(TorchFunctionMode):
+    """Watches every rectified linear unit and pooled maximum of a pass, or pushes some of them to one side.
+
+    Parameters
+    ----------
+    pushed : set of (layer, index), optional
+        Units to be pushed; left out, units near their kink are listed in `found` in the same form.
+    side : float
+        1: above zero, the largest entry stays so; -1: below, the second largest takes its place.
+    """
+
+    def __init__(self, pushed: set[tuple] | None = None, side: float = 1.0):
+        super().__init__()
+        self.found: list[tuple] = []
+        self._pushed, self._side, self._layer = pushed, side, 0
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        name = getattr(func, "__name__", "")
+        if name in ("relu", "relu_") or (name == "max_pool2d" and _tiles(*args[1:], **kwargs)):
+            self._layer += 1
+            x = args[0] if args else kwargs["input"]
+            distance = x if name != "max_pool2d" else _lead(x, *args[1:2], **kwargs)
+            if self._pushed is None:
+                self._watch(x.detach(), distance.detach(), pooled=name == "max_pool2d")
+            else:
+                x = self._push(x, distance.detach(), pooled=name == "max_pool2d")
+            return func(x, *args[1:], **kwargs) if args else func(**(kwargs | {"input": x}))
+        return func(*args, **kwargs)
+
+    def _watch(self, x: torch.Tensor, distance: torch.Tensor, pooled: bool) -> None:
+        largest = x.abs().flatten(1).amax(1).clamp_min(1e-300)
+        near = distance.abs() <= ROUNDINGS * UNIT * largest.reshape(-1, *[1] * (distance.ndim - 1))
+        if pooled:
+            near &= distance != 0  # entries that are equal, as zeros of a layer before, move together
+        self.found += [(self._layer, tuple(index)) for index in near.nonzero().tolist()]
+
+    def _push(self, x: torch.Tensor, distance: torch.Tensor, pooled: bool) -> torch.Tensor:
+        here = [index for layer, index in self._pushed if layer == self._layer]
+        if not here:
+            return x
+        shift = torch.zeros_like(x)
+        where = tuple(torch.tensor(axis) for axis in zip(*here, strict=True))
+        step = ROUNDINGS * UNIT * float(x.detach().abs().max())
+        if not pooled:
+            shift[where] = self._side * step - distance[where]  # just above or just below zero
+        elif self._side < 0:
+            k = x.shape[-1] // distance.shape[-1]
+            for index in here:
+                n, c, i, j = index
+                window = x.detach()[n, c, k * i : k * (i + 1), k * j : k * (j + 1)]
+                a, b = divmod(int(window.argmax()), k)
+                shift[n, c, k * i + a, k * j + b] = -float(distance[index]) - step
+        return x + shift
+
+
+def _tiles(kernel_size=None, stride=None, padding=0, dilation=1, *rest, **kwargs) -> bool:
+    """Whether windows of a pooling do not overlap: others are not watched."""
+    k = kwargs.get("kernel_size", kernel_size)
+    stride, padding, dilation = (
+        kwargs.get(name, value)
+        for name, value in (("stride", stride), ("padding", padding), ("dilation", dilation))
+    )
+    return isinstance(k, int) and stride in (None, k) and padding == 0 and dilation == 1
+
+
+def _lead(x: torch.Tensor, kernel_size=None, **kwargs) -> torch.Tensor:
+    """How far the largest entry of each window is above the second largest."""
+    k = kwargs.get("kernel_size", kernel_size)
+    h, w = (k * (size // k) for size in x.shape[-2:])
+    windows = x[..., :h, :w].unfold(-2, k, k).unfold(-2, k, k).flatten(-2)
+    top = windows.topk(2).values
+    return top[..., 0] - top[..., 1]
+
+
+def _flat(gradients: tuple[torch.Tensor, ...]) -> torch.Tensor:
+    return torch.cat([g.reshape(-1) for g in gradients])

@@ -1,0 +1,225 @@
+"""What float32 does to a gradient is explained by kinks and roundings, and what they do not explain is a defect."""
+
+from dataclasses import replace
+from functools import cache, partial
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from gcexp.codes import CyclicRepetition, Uncoded
+from gcexp.codes.comm_efficient import CommunicationEfficient
+from gcexp.data import load, prepare
+from gcexp.delays import Pareto
+from gcexp.run import verification
+from gcexp.run.verification import failure, verify
+from gcexp.schemes import Fastest, Scheme
+from gcexp.tasks import GradientDescent
+from gcexp.tasks.mlp import MultilayerPerceptron, PerceptronProblem
+from gcexp.tasks.networks import SmallCNN
+from gcexp.tasks.rounding import UNIT
+from gcexp.tasks.torch_task import TorchTask
+from gcexp.tasks.training import Trajectory, train
+from gcexp.timeline import simulate
+
+TASK = MultilayerPerceptron("digits", evaluate_every=10**6, verify_every=100)
+
+
+@cache
+def digits(folder):
+    prepare("digits", f"{folder}/digits.npz")
+    return load(f"{folder}/digits.npz")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return digits(tmp_path_factory.mktemp("digits"))
+
+
+@pytest.fixture(scope="module")
+def kinked(data):
+    """An exact run in which one unit of one sample falls on the other side of its kink at iteration 1100."""
+    code = CyclicRepetition(n=10, s=4)
+    timeline = simulate(Scheme(code, Fastest(s=4)), Pareto(1.0, 1.2).draw((1,), 1101, 10))
+    whole = train(TASK, GradientDescent(), data, (1,), (1101,), progress=False)
+    few = [0, 1100]  # checks are the expensive part
+    return (
+        code,
+        timeline,
+        replace(whole, verified=np.array(few), parameters=whole.parameters[:, [t // 100 for t in few]]),
+    )
+
+
+def test_a_unit_at_its_kink_raises_no_alarm(data, kinked):
+    code, timeline, trajectory = kinked
+    problem, w = TASK.problem(data, 1), trajectory.parameters[0, 1]
+    exact = problem.partition_gradients(w, 10, 0)
+    raw = np.linalg.norm(problem.gradient(w, np.ones(10), 0) - exact.sum(0)) / np.sqrt((exact**2).sum())
+    report = verify(lambda seed: code, timeline, trajectory, TASK, data)
+    assert report["passed"] and report["rounding_error"] < 1e-5
+    if raw > 1e-4:  # on this machine's matrix products, as where the case was found
+        assert report["checks"][1]["kinks"] >= 1
+    assert report["rounding_bound"] < 1e-4  # so that a coefficient off by 1e-3 has no room
+
+
+DEFECTS = ["one partition left out", "a coefficient off by 1e-3", "two workers swapped"]
+
+
+@pytest.mark.parametrize("defect", DEFECTS)
+@pytest.mark.parametrize("when", [0, 1], ids=["start", "late, at a kink"])
+@pytest.mark.parametrize("where", ["training", "both passes", "workers"])
+def test_a_planted_defect_is_caught(data, kinked, monkeypatch, defect, when, where):
+    code, timeline, trajectory = kinked
+    trajectory = replace(
+        trajectory, verified=trajectory.verified[[when]], parameters=trajectory.parameters[:, [when]]
+    )
+
+    def spoilt(c):
+        c = np.array(c, float)
+        if defect == "one partition left out":
+            c[6] = 0
+        elif defect == "a coefficient off by 1e-3":
+            c[6] *= 1.001
+        else:
+            c[3] += 0.5  # the shares of two workers exchanged: what each partition gets is another number
+            c[6] -= 0.5
+        return c
+
+    plain = PerceptronProblem.gradient
+    if where == "workers":
+        if defect == "two workers swapped":
+            swapped = np.arange(10)
+            swapped[[3, 6]] = 6, 3
+            monkeypatch.setattr(type(code), "encode", lambda self, g: (self.encoding @ g)[swapped])
+        else:
+            monkeypatch.setattr(
+                type(code), "encode", lambda self, g: self.encoding @ (spoilt(np.ones(10))[:, None] * g)
+            )
+    else:
+        wrong = (np.float32,) if where == "training" else (np.float32, np.float64)
+
+        def gradient(self, w, c, t):
+            return plain(self, w, spoilt(c) if w.dtype in wrong else c, t)
+
+        monkeypatch.setattr(PerceptronProblem, "gradient", gradient)
+    report = verify(lambda seed: code, timeline, trajectory, TASK, data)
+    assert not report["passed"] and report["failures"]
+
+
+def test_float32_encoding_of_an_ill_conditioned_code_is_caught(data, monkeypatch):
+    code = CommunicationEfficient(n=20, d=6, m=5, theta_order="ascending")
+    timeline = simulate(Scheme(code, Fastest(s=1)), Pareto(1.0, 1.2).draw((0,), 1, 20))
+    trajectory = train(TASK, GradientDescent(), data, (0,), (1,), progress=False)
+    assert verify(lambda seed: code, timeline, trajectory, TASK, data)["passed"]
+    plain = type(code).encode
+
+    def single(self, gradients):
+        encoding = self.encoding.astype(np.float32)
+        blocked = np.pad(gradients, ((0, 0), (0, -gradients.shape[1] % self.blocks))).astype(np.float32)
+        return (encoding @ blocked.reshape(self.k * self.blocks, -1)).astype(np.float64)
+
+    monkeypatch.setattr(type(code), "encode", single)
+    report = verify(lambda seed: code, timeline, trajectory, TASK, data)
+    assert not report["passed"] and report["decoded_error"] > 1e-3
+    assert plain is not single
+
+
+def test_jumps_are_what_a_unit_changes(data):
+    """A unit put exactly at its kink by its bias: the jump found is the difference of the two one-sided gradients."""
+    problem = TASK.problem(data, 0)
+    w = problem.initial().astype(np.float64)
+    x = problem._x.double().numpy()
+    W1, b1 = w[: 25 * 64].reshape(25, 64), w[25 * 64 : 25 * 65]
+    b1[7] = -(x[3] @ W1[7])
+    found = problem.rounding(w, np.ones(10), 0)
+    sides = []
+    for shift in (1e-7, -1e-7):
+        b1[7] = -(x[3] @ W1[7]) + shift
+        sides.append(problem.gradient(w, np.ones(10), 0))
+    jump = sides[0] - sides[1]
+    near = [np.linalg.norm(one - jump) / np.linalg.norm(jump) for one in found.jumps]
+    assert min(near) < 1e-3 and len(near) < 5
+    assert found.more == 0 and found.noise > 0
+
+
+def test_pooled_maxima_are_watched_too(data):
+    task = TorchTask(
+        "digits", SmallCNN, nn.CrossEntropyLoss(reduction="none"), (1, 8, 8), batch=40, device="cpu"
+    )
+    problem = task.problem(data, 0)
+    w = problem.initial()
+    found = problem.rounding(w, np.ones(4), 0)
+    exact = problem.partition_gradients(w, 4, 0)
+    left = verification._without(problem.gradient(w, np.ones(4), 0) - exact.sum(0), found.jumps)
+    scale = np.sqrt((exact**2).sum())
+    assert np.linalg.norm(left) <= verification.ROUNDINGS * UNIT * (scale + found.noise) + found.more
+
+    class Pool(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.tensor([1.0, 1.0 + 1e-8]))
+
+        def forward(self, x):
+            both = torch.stack([self.weight[0] * x[:, 0], self.weight[1] * x[:, 0]], -1)
+            square = nn.functional.pad(both.reshape(-1, 1, 2, 1), (0, 1))
+            return nn.functional.max_pool2d(square, 2).flatten(1)
+
+    near = TorchTask("digits", Pool, lambda o, y: o[:, 0], batch=5, device="cpu", shape=(64,))
+    big = replace(data, x_train=data.x_train + 1)
+    found = near.problem(big, 0).rounding(np.array([1.0, 1.0 + 1e-8]), np.ones(1), 0)
+    assert len(found.jumps) == 5 and np.allclose(np.abs(found.jumps), 1)
+
+
+def test_large_gradients_are_kept_in_files_and_shared(data, tmp_path, monkeypatch):
+    code = CyclicRepetition(n=6, s=2)
+    timeline = simulate(Scheme(code, Fastest(s=2)), Pareto(1.0, 1.2).draw((0,), 3, 6))
+    task = replace(TASK, verify_every=1)
+    trajectory = train(task, GradientDescent(), data, (0,), (3,), progress=False)
+    plain = verify(lambda seed: code, timeline, trajectory, task, data)
+    monkeypatch.setattr(verification, "_LARGE", 0)
+    first = verify(lambda seed: code, timeline, trajectory, task, data, tmp_path / "kept")
+    files = sorted(path.name for path in (tmp_path / "kept").iterdir())
+    assert len(files) == 9  # partitions, and the pass in both precisions, for three iterations
+    calls = []
+    monkeypatch.setattr(PerceptronProblem, "partition_gradients", lambda *a: calls.append(a))
+    monkeypatch.setattr(PerceptronProblem, "gradient", lambda *a: calls.append(a))
+    again = verify(lambda seed: code, timeline, trajectory, task, data, tmp_path / "kept")
+    assert not calls and plain == first == again
+
+
+def test_a_task_in_float32_is_replayed_in_float32(data):
+    task = MultilayerPerceptron("digits", verify_every=1)
+    code = Uncoded(n=5)
+    timeline = simulate(Scheme(code, Fastest(s=0)), Pareto(1.0, 1.2).draw((0,), 2, 5))
+    trajectory = train(task, GradientDescent(), data, (0,), (2,), progress=False)
+
+    class Single(PerceptronProblem):
+        precision = np.float32
+
+        def partition_gradients(self, parameters, k, iteration):
+            return np.stack([self.gradient(parameters, np.eye(k)[i], iteration) for i in range(k)])
+
+    problem = task.problem(data, 0)
+    problem.__class__ = Single
+    wrapped = type("Task", (), {"problem": lambda self, data, seed: problem, "verify_every": 1})()
+    report = verify(lambda seed: code, timeline, trajectory, wrapped, data)
+    assert report["passed"] and report["rounding_bound"] == 1e-4 and report["weighted_error"] == 0
+    spoilt = partial(PerceptronProblem.gradient, problem)
+    problem.gradient = lambda w, c, t: spoilt(w, c * np.array([1, 1, 1, 1.002, 1]) if c.all() else c, t)
+    assert not verify(lambda seed: code, timeline, trajectory, wrapped, data)["passed"]
+
+
+def test_a_trajectory_is_read_as_it_is_used(data, tmp_path):
+    trajectory = train(replace(TASK, verify_every=1), GradientDescent(), data, (0, 1), (3, 2), progress=False)
+    trajectory.save(tmp_path / "t.npz", more=np.ones(3))
+    found = Trajectory.load(tmp_path / "t.npz")
+    assert isinstance(found.parameters, np.memmap)
+    for name, values in trajectory.arrays().items():
+        assert values.tobytes() == found.arrays()[name].tobytes(), name
+
+
+def test_every_seed_that_failed_is_named():
+    sentences = [f"seed {s}, iteration {t}: too large" for s in (2, 7, 9) for t in (0, 100)]
+    told = failure(sentences)
+    assert all(f"seed {s}, iteration 0" in told for s in (2, 7, 9)) and told.count("and 1 more") == 3
