@@ -133,7 +133,9 @@ def run_verification(config: dict, timeline: Path, trajectory: Path, output: Pat
 
     task = build(config, "task")
     with recorded(output, config):
-        belongs = stamp(tracked("trajectory", {"task": config["task"]}))  # gradients are the task's, not the code's
+        belongs = stamp(
+            tracked("trajectory", {"task": config["task"]})
+        )  # gradients are the task's, not the code's
         found = verify(
             lambda seed: build_scheme(config, seed).code,
             Timeline.load(timeline),
