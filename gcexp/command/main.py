@@ -29,6 +29,8 @@ def main(argv: list[str] | None = None) -> int:
     The trace of a defect is kept in logs/; ``--debug`` shows every trace, that of a user's mistake too.
     """
     given = sys.argv[1:] if argv is None else argv
+    if Path("conf/workflow.yaml").is_file() and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))  # a project of one's own: its package lies beside its conf/
     try:
         if VARIABLE in os.environ:
             code = forwarded(given)
@@ -142,6 +144,8 @@ def parser() -> argparse.ArgumentParser:
         "arguments", nargs="*", metavar="KEY=VALUE", help="n=15 alpha=2/3 lengths=[3,4] shape=inf"
     )
     theory.add_argument("--json", action="store_true", help="machine-readable")
+    init = command("init", do_init, "a folder for a project of your own: options, figures, code, Snakefile")
+    init.add_argument("name", help="of the folder and of its package, such as mypaper")
     catalogue = command("catalogue", do_catalogue, "the table of all codes (docs/codes.md)")
     catalogue.add_argument("-o", "--output", type=Path, help="file to write (default: standard output)")
     schema = command(
@@ -265,6 +269,13 @@ def do_error(arguments) -> None:
 
     found = errors(arguments.overrides)
     print(json.dumps(found, indent=1) if arguments.json else as_text(found))
+
+
+def do_init(arguments) -> None:
+    """Make a project."""
+    from gcexp.command.init import init
+
+    print(init(arguments.name))
 
 
 def do_catalogue(arguments) -> None:

@@ -20,7 +20,7 @@ from gcexp.report.statements import Statement, read_statements
 from gcexp.run.build import refuse_bound
 from gcexp.run.checks import check, check_call
 from gcexp.run.dependencies import STAGES, targets, tracked, values
-from gcexp.run.options import conf_dir, option_file, options, read_yaml
+from gcexp.run.options import conf_dir, option_file, options, read_yaml, search_dirs
 from gcexp.run.run import PARTS, Run, check_count, check_horizon, seed_range
 from gcexp.run.tokens import token
 from gcexp.schema import fill, fitted
@@ -194,8 +194,9 @@ class Figure:
 
 
 def statement_file(paper: str) -> Path:
-    """``conf/statements/<paper>.csv``, whether or not it exists."""
-    return conf_dir() / "statements" / f"{paper}.csv"
+    """``statements/<paper>.csv`` of the search path, or where it would stand in conf/."""
+    places = [folder / "statements" / f"{paper}.csv" for folder in search_dirs()]
+    return next((place for place in places if place.is_file()), places[0])
 
 
 def statements(paper: str) -> dict[str, Statement]:
@@ -204,17 +205,18 @@ def statements(paper: str) -> dict[str, Statement]:
 
 
 def figure_files() -> list[Path]:
-    """All figure files, by paper and name.
+    """All figure files of the search path, by paper and name.
 
     Raises
     ------
     UserError
         For a name that cannot be a target of Snakemake, or that another file, a folder or a rule has already.
     """
-    paths = sorted((conf_dir() / "figure").glob("*/*.yaml"))
+    found = [path for folder in search_dirs() for path in (folder / "figure").glob("*/*.yaml")]
+    paths = sorted(found, key=lambda path: path.parts[-2:])
     taken: dict[str, object] = dict.fromkeys(RULES, "a rule of the workflow")
     for path in paths:
-        shown = Path("conf") / path.relative_to(conf_dir())
+        shown = Path("conf", *path.parts[-3:])
         for name in (path.parent.name, path.stem):
             if not _NAME.fullmatch(name):
                 raise UserError(
@@ -251,7 +253,7 @@ def read_figure(path: Path, preset: str) -> Figure:
     """
     if preset not in PRESETS:
         raise UserError(unknown("preset", preset, PRESETS))
-    shown = Path("conf") / path.relative_to(conf_dir())
+    shown = Path("conf", *path.parts[-3:])
     stand_ins = _stand_ins(preset)
     try:
         content = read_yaml(path)
@@ -320,10 +322,13 @@ def _check_kind(figure: Figure) -> None:
 
 
 def _stand_ins(preset: str) -> dict[str, dict]:
-    """What a preset puts in the place of options, by group."""
-    path = conf_dir() / "preset" / f"{preset}.yaml"
+    """What a preset puts in the place of options, by group; a project adds to ours."""
     place = f"conf/preset/{preset}.yaml"
-    found = fitted(dict[str, dict[str, str]], read_yaml(path), place)
+    found: dict[str, dict[str, str]] = {}
+    for path in (folder / "preset" / f"{preset}.yaml" for folder in search_dirs()):
+        given = fitted(dict[str, dict[str, str]], read_yaml(path), place) if path.is_file() else {}
+        for group, replaced in given.items():
+            found[group] = found.get(group, {}) | replaced
     for part, replaced in found.items():
         if part not in PARTS:
             raise UserError(f"{place}: {unknown('group', part, PARTS)}")

@@ -38,8 +38,8 @@ def shown(figure: Figure, page: Path) -> Shown:
     files = {path.suffix.lstrip(".").upper(): path.as_posix() for path in products if path.suffix != ".json"}
     claims = next(path for path in products if path.parts[0] == "claims")
     provenance = Path(figure.table).relative_to(root).with_suffix(".provenance.json")
-    config = conf_dir() / "figure" / figure.paper / f"{figure.name}.yaml"
-    if config.is_file():
+    config = option_file(f"figure/{figure.paper}", figure.name)
+    if config.is_relative_to(Path.cwd()):
         files["config"] = Path(os.path.relpath(config, page.parent.resolve())).as_posix()
     if (page.parent / provenance).is_file():
         files["provenance"] = provenance.as_posix()

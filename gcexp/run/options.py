@@ -6,6 +6,8 @@ import importlib
 import importlib.util
 import os
 import re
+from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,8 @@ def conf_dir() -> Path:
     named = os.environ.get("GCEXP_CONF")
     if named and not (Path(named) / "run.yaml").is_file():
         raise UserError(f"GCEXP_CONF names {named}, which holds no run.yaml: set GCEXP_CONF to a conf folder")
-    for folder in (named, "conf", Path(__file__).parents[2] / "conf"):
+    installed = [Path(__file__).parents[level] / "conf" for level in (1, 2)]  # of a wheel, of a clone
+    for folder in (named, "conf", *installed):
         if folder and (Path(folder) / "run.yaml").is_file():
             return Path(folder).resolve()
     raise UserError(
@@ -58,10 +61,23 @@ def listed_searchpath() -> list[str]:
 
 
 def extra_searchpath() -> list[str]:
-    """What $GCEXP_SEARCHPATH lists, as Hydra spells it."""
-    return [
-        f"file://{Path(p).resolve()}" for p in os.environ.get("GCEXP_SEARCHPATH", "").split(os.pathsep) if p
-    ]
+    """What joins conf/, as Hydra spells it: $GCEXP_SEARCHPATH, this folder's project, installed plug-ins."""
+    named = [Path(p) for p in os.environ.get("GCEXP_SEARCHPATH", "").split(os.pathsep) if p]
+    own = [project() / "conf"] if project() else []
+    return [f"file://{path.resolve()}" for path in (*named, *own)] + [f"pkg://{name}" for name in _plugins()]
+
+
+def project() -> Path | None:
+    """The working folder, if it is a project of its own: its conf/ adds options and figures and has no run.yaml."""
+    conf = Path("conf")
+    ours = conf.is_dir() and not (conf / "run.yaml").is_file() and (conf / "workflow.yaml").is_file()
+    return Path.cwd() if ours else None
+
+
+@cache
+def _plugins() -> tuple[str, ...]:
+    """Packages with option files that installed distributions name under the entry point ``gcexp.plugins``."""
+    return tuple(sorted(point.value for point in entry_points(group="gcexp.plugins")))
 
 
 def option_file(group: str, option: str) -> Path:

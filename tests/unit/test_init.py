@@ -1,0 +1,69 @@
+"""A project of one's own, outside the clone."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gcexp.command.init import init, rules
+from gcexp.command.main import main
+from gcexp.errors import UserError
+from gcexp.report.figurefile import figure_files, read_figure
+from gcexp.run.options import options, project, search_dirs
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch, forget):
+    """A fresh project as working folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    for name in [name for name in sys.modules if name.partition(".")[0] == "mine"]:
+        monkeypatch.delitem(sys.modules, name)
+    init("mine")
+    monkeypatch.chdir(tmp_path / "mine")
+    forget()
+    yield tmp_path / "mine"
+    forget()
+
+
+def test_its_options_and_figures_join_the_built_in_ones(mine, capsys):
+    assert project() == mine and search_dirs()[-1] == mine / "conf"
+    assert {"mirror", "cgc"} <= set(options("scheme"))
+    files = {path.parent.name: path for path in figure_files() if path.stem == "first"}
+    assert files["mine"] == mine / "conf" / "figure" / "mine" / "first.yaml"
+    assert main(["show", "scheme=mirror", "n=6"]) == 0
+    assert "Mirror(n=6)" in capsys.readouterr().out
+    made = read_figure(files["mine"], "quick")
+    assert made.target == "mine_first" and made.labels[0] == "mirror"
+    assert not list(Path().rglob("*.in")) and "mypaper" not in Path("README.md").read_text()
+
+
+def test_the_clone_is_no_project(monkeypatch):
+    monkeypatch.chdir(Path(__file__).parents[2])
+    assert project() is None and Path(rules()).is_file()
+
+
+@pytest.mark.parametrize(
+    "name, words",
+    [
+        ("My-Paper", "named like a package"),
+        ("../x", "named like a package"),
+        ("json", "another package"),
+        ("gcexp", "another package"),
+        ("adaptive", "a paper of gcexp"),
+        ("taken", "exists"),
+    ],
+)
+def test_a_name_that_cannot_be_used_is_a_sentence(tmp_path, monkeypatch, name, words):
+    monkeypatch.chdir(tmp_path)
+    Path("taken").mkdir()
+    with pytest.raises(UserError, match=words):
+        init(name)
+    assert [path.name for path in tmp_path.iterdir()] == ["taken"]
+
+
+@pytest.mark.slow
+def test_its_own_tests_pass(mine):
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
