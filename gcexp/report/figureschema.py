@@ -1,0 +1,107 @@
+"""What a figure file may hold as JSON Schema, for editors that complete and check YAML while it is written."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from gcexp.figures.plots import KINDS, PARTS
+from gcexp.report import claims, predicates
+from gcexp.report.columns import Timings
+from gcexp.report.figurefile import RUN_KEYS, SHARED, FigureFile
+from gcexp.run.run import PARTS as GROUPS
+
+_OWN_KEYS = "^(code|wait|placement|delay|task|optimizer|columns)[.]"
+
+
+def figure_schema() -> dict:
+    """JSON Schema of ``conf/figure/<paper>/<target>.yaml``, made of the dataclasses that read it.
+
+    Examples
+    --------
+    >>> schema = figure_schema()
+    >>> schema["required"], schema["properties"]["kind"]["enum"]
+    (['title', 'source', 'kind'], ['curves', 'timings', 'analysis'])
+    """
+    schema = _of(FigureFile)
+    plots = {kind: _of(cls, kind={"const": kind}) for kind, cls in KINDS.items()}
+    plots["panels"]["properties"]["parts"] = {"type": "array", "items": {"anyOf": [_plot(k) for k in PARTS]}}
+    run: dict[str, Any] = {
+        "type": "object",
+        "properties": dict.fromkeys((*RUN_KEYS, *GROUPS, *SHARED), {}) | {"each": {"type": "array"}},
+        "patternProperties": {_OWN_KEYS: {}},
+        "additionalProperties": False,
+    }
+    schema["properties"] |= {
+        "common": run,
+        "runs": {"type": "array", "items": run},
+        "timings": _of(Timings),
+        "analysis": {
+            "type": "object",
+            "properties": {"function": {"type": "string"}},
+            "required": ["function"],
+        },
+        "plot": {"anyOf": [_plot(kind) for kind in plots]},
+        "claims": {"type": "array", "items": _claim()},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Figure file of gcexp",
+        **schema,
+        "$defs": {f"plot_{kind}": plot for kind, plot in plots.items()},
+    }
+
+
+def document() -> str:
+    """The schema as it stands in docs/figure.schema.json."""
+    return json.dumps(figure_schema(), indent=1) + "\n"
+
+
+def _plot(kind: str) -> dict:
+    return {"$ref": f"#/$defs/plot_{kind}"}
+
+
+def _claim() -> dict:
+    """A claim: what it is about, and one predicate."""
+    about = {name: {"type": "string", "minLength": 1} for name in (*claims.TEXTS, "reason")}
+    about["inputs"] = {"enum": list(claims.INPUTS)}
+    about["kind"] = {"enum": list(claims.KINDS)}
+    about["answers"] = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+    known = {name: _of(spec) for name, spec in predicates.known().items()}
+    return {
+        "type": "object",
+        "properties": about | known,
+        "required": list(claims.TEXTS),
+        "oneOf": [{"required": [name]} for name in known],
+        "additionalProperties": False,
+    }
+
+
+def _of(cls: type, **more: dict) -> dict:
+    """Schema of a dataclass, further keys and the promise that there are no others."""
+    from pydantic import TypeAdapter
+
+    schema = TypeAdapter(cls).json_schema()
+    known = schema.get("$defs", {})
+    properties = {name: _plain(value, known) for name, value in schema["properties"].items()}
+    required = [*schema.get("required", []), *more]
+    return {
+        "type": "object",
+        "properties": more | properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def _plain(value: Any, known: dict) -> Any:
+    """Without titles, which repeat the names of the keys, and with what is referred to in place."""
+    if isinstance(value, list):
+        return [_plain(part, known) for part in value]
+    if not isinstance(value, dict):
+        return value
+    if "$ref" in value:
+        found = known[value["$ref"].rpartition("/")[2]]
+        return _plain(
+            {k: v for k, v in found.items() if k != "description"} | {"additionalProperties": False}, known
+        )
+    return {k: _plain(v, known) for k, v in value.items() if k != "title" or isinstance(v, dict)}

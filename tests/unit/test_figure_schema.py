@@ -1,0 +1,48 @@
+"""The JSON Schema of figure files: as it stands in docs/, and for every file that is there."""
+
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from gcexp.report.figureschema import document, figure_schema
+from gcexp.run.options import read_yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = sorted((ROOT / "conf/figure").glob("*/*.yaml"))
+
+
+@pytest.fixture(scope="module")
+def checked():
+    Draft202012Validator.check_schema(schema := figure_schema())
+    return Draft202012Validator(schema)
+
+
+def test_the_schema_in_docs_is_current():
+    assert (ROOT / "docs/figure.schema.json").read_text() == document(), (
+        "run: gcexp schema figure -o docs/figure.schema.json"
+    )
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_every_figure_file_is_valid(checked, path):
+    assert [f"{error.json_path}: {error.message}" for error in checked.iter_errors(read_yaml(path))] == []
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"titel": "x"},
+        {"kind": "curve"},
+        {"plot": {"kind": "linse"}},
+        {"plot": {"kind": "lines", "xlimm": [0, 1]}},
+        {"runs": [{"labell": "x"}]},
+        {"claims": [{"id": "a", "source": "b", "statement": "c", "inputs": "paper", "value": {"wher": {}}}]},
+        {"claims": [{"id": "a", "source": "b", "statement": "c", "inputs": "papers", "value": {}}]},
+        {"level": "high"},
+    ],
+)
+def test_mistakes_are_seen(checked, changed):
+    good = {"title": "A", "source": "B", "kind": "curves", "plot": {"kind": "lines"}}
+    assert checked.is_valid(good)
+    assert not checked.is_valid(good | changed)
