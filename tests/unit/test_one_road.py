@@ -41,7 +41,7 @@ def test_the_clock_runs_in_one_place():
 @pytest.mark.parametrize(
     "source",
     [
-        "simulate(scheme, draws)",
+        "from gcexp.timeline import simulate",
         "timeline.simulate(s, d)",
         "TwoStateMarkov().draw((0,), 3, 4)",
         "rule.stop(code, at)",
