@@ -15,6 +15,7 @@ REGISTRY = {
     "B8": "benchmarks.b8_training",
     "B10": "benchmarks.b10_dryrun",
     "B12": "benchmarks.b12_quick",
+    "B13": "benchmarks.b13_scale",
 }
 #: Take minutes: only when named, or with --all.
 SLOW = ("B12",)

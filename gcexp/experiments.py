@@ -308,7 +308,7 @@ def _trained(point: _Point, timeline: Timeline, progress: bool) -> Trajectory:
         return run_training(
             task, optimizer, data, length.seeds, [length.iterations] * len(length.seeds), progress=progress
         )
-    learned = (timeline.coefficients, timeline.pattern)
+    learned = (timeline.coefficients.astype(float), timeline.pattern)
     return run_training(task, optimizer, data, length.seeds, timeline.steps, *learned, progress=progress)
 
 

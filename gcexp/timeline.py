@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -13,11 +13,18 @@ import numpy as np
 
 from gcexp.errors import UserError, require
 from gcexp.files import written
-from gcexp.schemes.survivors import distinct
+from gcexp.schemes.survivors import distinct_words, packed, unpacked
 
 if TYPE_CHECKING:  # a job that only reads a timeline loads no codes
+    from gcexp.codes import Code
     from gcexp.delays import DelayModel, Draws
     from gcexp.schemes import Scheme
+
+
+# Workers times iterations in memory at once: what stays near the cache, and with a placement, whose rules go from
+# iteration to iteration for all seeds together, as many seeds as fit.
+_CHUNK, _CHUNK_SEATED = 2**20, 2**23
+_DECODED, _LEAST_DECODED = 2**18, 512  # workers times patterns, and patterns, decoded at once
 
 
 @dataclass(frozen=True)
@@ -36,7 +43,8 @@ class Timeline:
     patterns : ndarray (U, n)
         Distinct patterns: messages used of each worker.
     coefficients : ndarray (U, k)
-        The decoded vector is sum_i coefficients[u, i] * g_i; a row of zeros skips the update.
+        The decoded vector is sum_i coefficients[u, i] * g_i; a row of zeros skips the update. Truth values where all of
+        them are 0 or 1, so that they take an eighth.
     residual : ndarray (U,)
         Certificate of the decode.
     """
@@ -104,8 +112,28 @@ class Timeline:
             ) from None
 
 
-def run_clock(scheme: Scheme, delay: DelayModel, seeds: Sequence[int], iterations: int) -> Timeline:
+def run_clock(
+    scheme: Scheme, delay: DelayModel, seeds: Sequence[int], iterations: int, chunk: int | None = None
+) -> Timeline:
     """Draw the delays of some seeds and run the clock of one scheme: where every simulated time comes from.
+
+    Draws, waiting and decoding go over some seeds, or over some iterations of a seed, at a time; streams go on from one
+    chunk to the next, so that the timeline has the same bits for any `chunk`. What is kept of an iteration is its
+    duration and a bit per message.
+
+    Parameters
+    ----------
+    scheme : Scheme
+    delay : DelayModel
+    seeds : sequence of int
+    iterations : int
+    chunk : int, optional
+        Workers times iterations that are in memory at once, about.
+
+    Raises
+    ------
+    ParameterError
+        If the waiting rule does not fit the code, or no message is ever heard.
 
     Examples
     --------
@@ -118,7 +146,20 @@ def run_clock(scheme: Scheme, delay: DelayModel, seeds: Sequence[int], iteration
     >>> timeline.duration.shape
     (2, 5)
     """
-    return simulate(scheme, delay.draw(tuple(seeds), iterations, scheme.code.n))
+    played = _Played(scheme, tuple(seeds), iterations)
+    n, placement = scheme.code.n, scheme.placement
+    chunk = chunk or (_CHUNK_SEATED if placement is not None else _CHUNK)
+    together = max(1, chunk // (n * iterations))
+    goes_on = hasattr(delay, "start") and (placement is None or hasattr(placement, "start"))
+    step = max(1, chunk // n) if goes_on and together == 1 else iterations
+    for first in range(0, len(seeds), together):
+        some = tuple(seeds[first : first + together])
+        draw = delay.start(some, n) if goes_on else partial(delay.draw, some, n=n)
+        seat = placement.start(some, n) if goes_on and placement is not None else None
+        for t in range(0, iterations, step):
+            draws = draw(min(step, iterations - t))
+            played.add(first, t, draws, seat)
+    return played.timeline()
 
 
 def simulate(scheme: Scheme, draws: Draws) -> Timeline:
@@ -147,22 +188,69 @@ def simulate(scheme: Scheme, draws: Draws) -> Timeline:
     >>> timeline.duration.shape, bool((timeline.coefficients == 1).all())
     ((2, 5), True)
     """
-    code = scheme.code
-    require(draws.shape[2] == code.n, f"draws are for {draws.shape[2]} workers, {code!r} has {code.n}")
-    if scheme.placement is not None:
-        draws = draws.seated(scheme.placement.seat(draws.is_slow, draws.seeds, Game(scheme, draws)))
-    time, heard = scheme.wait.stop(code, partial(_arrive, scheme, draws))
-    patterns, pattern = distinct(heard)
-    decoding = code.decode(patterns)
-    return Timeline(
-        seeds=np.array(draws.seeds),
-        steps=np.full(len(draws.seeds), draws.shape[1]),
-        duration=time + scheme.overhead if scheme.overhead else time,
-        pattern=pattern,
-        patterns=patterns,
-        coefficients=decoding.coefficients,
-        residual=decoding.residual,
-    )
+    played = _Played(scheme, draws.seeds, draws.shape[1])
+    played.add(0, 0, draws)
+    return played.timeline()
+
+
+class _Played:
+    """What is known of the iterations played so far: how long each took, and as bits who was heard."""
+
+    def __init__(self, scheme: Scheme, seeds: tuple[int, ...], iterations: int):
+        self.scheme, self.seeds = scheme, seeds
+        self.most = max(1, int(scheme.code.messages.max(initial=1)))
+        words = -(-scheme.code.n * self.most // 64)
+        self.duration = np.empty((len(seeds), iterations))
+        self.heard = np.empty((len(seeds), iterations, words), dtype=np.uint64)
+
+    def add(self, s: int, t: int, draws: Draws, seat: Callable | None = None) -> None:
+        """Play the draws of some seeds, from the s-th on, and some iterations, from t on.
+
+        Rules that need more than these draws would go on from here: a state per seed that each call takes over from the
+        one before, as a placement's `seat` does. Late workers that finish their old step first, or loads learned per
+        worker, are such states (docs/design.md).
+        """
+        scheme, code = self.scheme, self.scheme.code
+        require(draws.shape[2] == code.n, f"draws are for {draws.shape[2]} workers, {code!r} has {code.n}")
+        if scheme.placement is not None:
+            seat = seat or partial(scheme.placement.seat, seeds=draws.seeds)
+            draws = draws.seated(seat(draws.is_slow, play=Game(scheme, draws)))
+        time, heard = scheme.wait.stop(code, partial(_arrive, scheme, draws))
+        here = slice(s, s + draws.shape[0]), slice(t, t + draws.shape[1])
+        self.duration[here] = time + scheme.overhead if scheme.overhead else time
+        rows = packed(heard.reshape(-1, code.n), self.most)
+        self.heard[here] = rows.reshape(*time.shape, -1)
+
+    def timeline(self) -> Timeline:
+        """The timeline: each distinct pattern is decoded once."""
+        code, wait = self.scheme.code, self.scheme.wait
+        require(bool(self.heard.any()), f"{wait!r}: no message of {code!r} is ever heard")
+        words = self.heard.reshape(-1, self.heard.shape[2])
+        first, which = distinct_words(words)
+        patterns = unpacked(words[first], code.n, self.most)
+        coefficients, residual = _decoded(code, patterns)
+        return Timeline(
+            seeds=np.array(self.seeds),
+            steps=np.full(len(self.seeds), self.duration.shape[1]),
+            duration=self.duration,
+            pattern=which.reshape(self.duration.shape),
+            patterns=patterns,
+            coefficients=coefficients,
+            residual=residual,
+        )
+
+
+def _decoded(code: Code, patterns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients (U, k), as truth values where all are 0 or 1, and residuals (U,): some patterns at a time."""
+    coefficients, residual = np.empty((len(patterns), code.k), dtype=bool), np.empty(len(patterns))
+    step = max(_LEAST_DECODED, _DECODED // max(code.n, code.k))
+    for u in range(0, len(patterns), step):
+        decoding = code.decode(patterns[u : u + step])
+        c = decoding.coefficients
+        if coefficients.dtype == bool and not ((c == 0) | (c == 1)).all():
+            coefficients = coefficients.astype(np.float64)
+        coefficients[u : u + step], residual[u : u + step] = c, decoding.residual
+    return coefficients, residual
 
 
 def _arrive(scheme: Scheme, draws: Draws, r: int | None = None) -> np.ndarray:

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from gcexp.codes.clustered import Clustered
-from gcexp.delays.markov import TwoStateMarkov
 from gcexp.schemes.placement import (
     Greedy,
     best_clusters,
@@ -25,13 +25,15 @@ from gcexp.schemes.placement import (
     membership,
     seats,
 )
-from gcexp.schemes.scheme import Scheme
-from gcexp.schemes.waiting import Fewest
 from gcexp.theory.dynamic_clustering import (
     expected_time,
     mean_time,
     recoverable_sets,
 )
+
+if TYPE_CHECKING:
+    from gcexp.delays import TwoStateMarkov
+    from gcexp.schemes import Scheme
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def expected_iteration_time(scheme: Scheme, delay: TwoStateMarkov, iterations: i
     if scheme.placement is not None:
         return float("nan")
     groups, spare = code.clusters, code.d - 1
-    if isinstance(scheme.wait, Fewest):  # whichever results are missing
+    if getattr(scheme.wait, "durations_only", False):  # LB: whichever results are missing
         groups, spare = 1, groups * spare
     law = {key: getattr(delay, key) for key in ("initial_slow", "p", "alpha", "mu_s", "mu_f", "load_model")}
     return mean_time(code.n, groups, spare, iterations=iterations, load=code.d, **law)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import chain, combinations, product
 from math import comb, gcd
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -32,11 +32,13 @@ from gcexp.codes.subset_designs import (
     co_prime_classes,
 )
 from gcexp.codes.uncoded import Uncoded
-from gcexp.delays.distributions import Pareto, ShiftedExponential
 from gcexp.errors import require, require_known
-from gcexp.schemes.scheme import Scheme
 from gcexp.theory import order_statistics
 from gcexp.theory import partial_recovery as theory
+
+if TYPE_CHECKING:  # a table of closed forms depends on no scheme and no delay model
+    from gcexp.delays import Pareto, ShiftedExponential
+    from gcexp.schemes import Scheme
 
 CODES = {
     "batch_raptor": BatchRaptor,
@@ -409,10 +411,7 @@ def expected_iteration_time(scheme: Scheme, delay: Pareto | ShiftedExponential, 
     code, wait = scheme.code, scheme.wait
     (load,) = set((code.load / code.k).tolist())
     r = code.n - wait.s if wait.q is None else wait.q
-    if isinstance(delay, Pareto):
-        X = order_statistics.pareto(r, code.n, scale=delay.scale, shape=delay.shape)
-    else:
-        X = order_statistics.shifted_exponential(r, code.n, shift=delay.shift, mean=delay.mean)
+    X = order_statistics.of_quantile(delay.law, r, code.n)
     return load * delay.data_time + (X if delay.scaling == "data" else load * X)
 
 

@@ -1,6 +1,6 @@
 """Delay models: when each worker finishes, drawn without knowing code, load or data."""
 
-from gcexp.delays.base import DelayModel, Draws, held_exponentials
+from gcexp.delays.base import DelayModel, Draws, Exponentials, Streamed, held_exponentials
 from gcexp.delays.compute_transmit import ComputeTransmit
 from gcexp.delays.distributions import Pareto, ShiftedExponential
 from gcexp.delays.epochs import Epochs
@@ -11,8 +11,10 @@ __all__ = [
     "DelayModel",
     "Draws",
     "Epochs",
+    "Exponentials",
     "Pareto",
     "ShiftedExponential",
+    "Streamed",
     "SummedDraws",
     "TwoStateMarkov",
     "held_exponentials",

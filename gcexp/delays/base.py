@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Protocol
 
@@ -75,26 +76,79 @@ class DelayModel(Protocol):
     """A frozen dataclass with the parameters of the law."""
 
     def draw(self, seeds: tuple[int, ...], iterations: int, n: int) -> Draws:
-        """Draw for each (seed, worker) from a stream of its own: more workers or iterations change no earlier draw."""
+        """Draw for each (seed, worker) from a stream of its own: more workers or iterations change no earlier draw.
+
+        A model may also have ``start(seeds, n)``, whose answer is a function of a number of iterations: each call gives
+        the draws of the next ones, all together the same as `draw` in one piece. Then a long run is drawn, waited for
+        and decoded some iterations at a time; without it each seed is drawn whole.
+        """
+
+
+class Streamed:
+    """A delay model that is given by its `start`: `draw` is one call of it."""
+
+    def start(self, seeds: tuple[int, ...], n: int) -> Callable[[int], Draws]:
+        """Function that draws the next iterations at each call; see `DelayModel`."""
+        raise NotImplementedError
+
+    def draw(self, seeds: tuple[int, ...], iterations: int, n: int) -> Draws:
+        """Draws for `gcexp.timeline.simulate`; see `DelayModel`."""
+        return self.start(tuple(seeds), n)(iterations)
+
+
+class Exponentials:
+    """Unit exponentials (S, T, n) of the next T iterations at each call, each held for `persistence` iterations.
+
+    Every law with a closed-form inverse is a function of these, so that models too share their random numbers.
+
+    Parameters
+    ----------
+    seeds : sequence of int
+    n, persistence : int
+    purpose : str
+        Of the streams, see `gcexp.seeding`.
+
+    Examples
+    --------
+    >>> streams = Exponentials((0,), n=2, persistence=2)
+    >>> streams(3)[0, :, 0].round(3), streams(1)[0, :, 0].round(3)
+    (array([2.471, 2.471, 0.883]), array([0.883]))
+    """
+
+    def __init__(self, seeds: Sequence[int], n: int, persistence: int = 1, purpose: str = "delays"):
+        require(n >= 1, f"draws need n >= 1, got {n}")
+        require(persistence >= 1, f"persistence is a number of iterations >= 1, got {persistence}")
+        self.n, self.persistence = n, persistence
+        self._streams = [[rng(seed, purpose, w) for w in range(n)] for seed in seeds]
+        self._held = np.empty((len(self._streams), 0, n))  # the last draw, as often as it still holds
+
+    def __call__(self, iterations: int) -> np.ndarray:
+        require(iterations >= 1, f"draws need iterations >= 1, got {iterations}")
+        rounds = -(-(iterations - self._held.shape[1]) // self.persistence)
+        if self.persistence == 1:
+            return self._drawn(rounds)
+        held = np.concatenate([self._held, np.repeat(self._drawn(rounds), self.persistence, axis=1)], axis=1)
+        self._held = held[:, iterations:]
+        return held[:, :iterations]
+
+    def _drawn(self, rounds: int) -> np.ndarray:
+        drawn = np.empty((len(self._streams), max(rounds, 0), self.n))
+        of_worker = np.empty((self.n, max(rounds, 0)))  # a stream fills a row at once
+        for i, streams in enumerate(self._streams):
+            for w, stream in enumerate(streams):
+                stream.standard_exponential(out=of_worker[w])
+            drawn[i] = of_worker.T
+        return drawn
 
 
 def held_exponentials(
     seeds, iterations: int, n: int, persistence: int = 1, purpose: str = "delays"
 ) -> np.ndarray:
-    """Unit exponentials (S, T, n), each held for `persistence` iterations and then drawn again.
-
-    Every law with a closed-form inverse is a function of these, so that models too share their random numbers.
+    """Unit exponentials (S, T, n) in one piece, see `Exponentials`.
 
     Examples
     --------
     >>> held_exponentials((0,), 4, 2, persistence=2)[0, :, 0].round(3)
     array([2.471, 2.471, 0.883, 0.883])
     """
-    require(iterations >= 1 and n >= 1, f"draws need iterations >= 1 and n >= 1, got {iterations} and {n}")
-    require(persistence >= 1, f"persistence is a number of iterations >= 1, got {persistence}")
-    rounds = -(-iterations // persistence)
-    drawn = np.empty((len(seeds), rounds, n))
-    for i, seed in enumerate(seeds):
-        for w in range(n):
-            drawn[i, :, w] = rng(seed, purpose, w).standard_exponential(rounds)
-    return np.repeat(drawn, persistence, axis=1)[:, :iterations] if persistence > 1 else drawn
+    return Exponentials(seeds, n, persistence, purpose)(iterations)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from gcexp.delays.base import Draws, held_exponentials
+from gcexp.delays.base import Draws, Exponentials, Streamed
 from gcexp.errors import require
 
 
 @dataclass(frozen=True)
-class ComputeTransmit:
+class ComputeTransmit(Streamed):
     r"""A worker with the fraction u of the data and messages of length v takes ``u T1 + v T2``.
 
     T1 = compute_shift + Exp(compute_mean) is its time for all data, T2 = transmit_shift + Exp(transmit_mean) its
@@ -49,14 +50,17 @@ class ComputeTransmit:
             require(getattr(self, name) >= 0, f"{name} is a time >= 0 in seconds, got {getattr(self, name)}")
         require(self.persistence >= 1, f"persistence is a number of iterations >= 1, got {self.persistence}")
 
-    def draw(self, seeds: tuple[int, ...], iterations: int, n: int) -> Draws:
-        """Draws for `simulate`; see `gcexp.delays.base.DelayModel`."""
-        shape = (len(seeds), iterations, n)
-        compute = held_exponentials(seeds, iterations, n, self.persistence)
-        transmit = held_exponentials(seeds, iterations, n, self.persistence, "transmission")
-        return Draws(
-            tuple(seeds),
-            shape,
-            compute=self.compute_shift + self.compute_mean * compute,
-            transmit=self.transmit_shift + self.transmit_mean * transmit,
-        )
+    def start(self, seeds: tuple[int, ...], n: int) -> Callable[[int], Draws]:
+        """See `gcexp.delays.base.DelayModel`."""
+        compute = Exponentials(seeds, n, self.persistence)
+        transmit = Exponentials(seeds, n, self.persistence, "transmission")
+
+        def draw(iterations: int) -> Draws:
+            return Draws(
+                tuple(seeds),
+                (len(seeds), iterations, n),
+                compute=self.compute_shift + self.compute_mean * compute(iterations),
+                transmit=self.transmit_shift + self.transmit_mean * transmit(iterations),
+            )
+
+        return draw

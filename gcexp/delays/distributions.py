@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from gcexp.delays.base import Draws, held_exponentials
+from gcexp.delays.base import Draws, Exponentials, Streamed
 from gcexp.errors import require, require_known
 
 SCALINGS = ("data", "server")
 
 
 @dataclass(frozen=True, kw_only=True)
-class _OneTime:
+class _OneTime(Streamed):
     """One random time X per worker, added to the work (`data`) or multiplying it (`server`)."""
 
     scaling: str = "data"
@@ -29,11 +30,16 @@ class _OneTime:
         """X as a function of a unit exponential."""
         raise NotImplementedError
 
-    def draw(self, seeds: tuple[int, ...], iterations: int, n: int) -> Draws:
-        """Draws for `simulate`; see `gcexp.delays.base.DelayModel`."""
-        X = self.law(held_exponentials(seeds, iterations, n, self.persistence))
-        start, compute = (X, self.data_time) if self.scaling == "data" else (0.0, self.data_time + X)
-        return Draws(tuple(seeds), (len(seeds), iterations, n), start, compute)
+    def start(self, seeds: tuple[int, ...], n: int) -> Callable[[int], Draws]:
+        """See `gcexp.delays.base.DelayModel`."""
+        streams = Exponentials(seeds, n, self.persistence)
+
+        def draw(iterations: int) -> Draws:
+            X = self.law(streams(iterations))
+            begin, compute = (X, self.data_time) if self.scaling == "data" else (0.0, self.data_time + X)
+            return Draws(tuple(seeds), X.shape, begin, compute)
+
+        return draw
 
 
 @dataclass(frozen=True)
@@ -108,4 +114,6 @@ class ShiftedExponential(_OneTime):
         super().__post_init__()
 
     def law(self, exponential):
-        return self.shift + self.mean * exponential
+        X = self.mean * exponential
+        X += self.shift
+        return X

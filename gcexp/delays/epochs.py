@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import log
 
 import numpy as np
 
-from gcexp.delays.base import Draws, held_exponentials
+from gcexp.delays.base import Draws, Exponentials, Streamed
 from gcexp.errors import require
 
 
 @dataclass(frozen=True)
-class Epochs:
+class Epochs(Streamed):
     r"""Epoch of each worker's first success, P(G >= i) = p^i for i = 0, 1, ...: a count, not seconds.
 
     Epoch 0 starts all workers, each later one the stragglers among them; a worker that is started straggles with
@@ -52,8 +53,13 @@ class Epochs:
     def __post_init__(self):
         require(0 <= self.p < 1, f"epochs need a straggling probability 0 <= p < 1, got p={self.p}")
 
-    def draw(self, seeds: tuple[int, ...], iterations: int, n: int) -> Draws:
-        """Draws for `simulate`; see `gcexp.delays.base.DelayModel`."""
-        X = held_exponentials(seeds, iterations, n)
-        G = np.floor(X / -log(self.p)) if self.p else np.zeros_like(X)
-        return Draws(tuple(seeds), X.shape, start=G)
+    def start(self, seeds: tuple[int, ...], n: int) -> Callable[[int], Draws]:
+        """See `gcexp.delays.base.DelayModel`."""
+        streams = Exponentials(seeds, n)
+
+        def draw(iterations: int) -> Draws:
+            X = streams(iterations)
+            G = np.floor(X / -log(self.p)) if self.p else np.zeros_like(X)
+            return Draws(tuple(seeds), X.shape, start=G)
+
+        return draw

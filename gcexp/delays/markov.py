@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from gcexp.delays.base import Draws, held_exponentials
+from gcexp.delays.base import Draws, Exponentials, Streamed
 from gcexp.errors import require, require_known
 from gcexp.seeding import rng
 
@@ -46,7 +47,7 @@ class SummedDraws(Draws):
 
 
 @dataclass(frozen=True)
-class TwoStateMarkov:
+class TwoStateMarkov(Streamed):
     r"""Each worker is fast or slow; at the start of every iteration but the first it changes with probability p.
 
     In state mu a worker needs T_r = r (alpha + E/mu), E ~ Exp(1), for r computations: Pr(T_r <= t) = 1 - exp(-mu (t/r
@@ -118,39 +119,56 @@ class TwoStateMarkov:
         )
         require(0 <= self.spread < 1, f"spread is a fraction with 0 <= spread < 1, got spread={self.spread}")
 
-    def draw(self, seeds: tuple[int, ...], iterations: int, n: int) -> Draws:
-        """Draws for `simulate`; see `gcexp.delays.base.DelayModel`."""
+    def start(self, seeds: tuple[int, ...], n: int) -> Callable[[int], Draws]:
+        """See `gcexp.delays.base.DelayModel`."""
         slow = self.initial_slow
         require(slow is None or slow <= n, f"initial_slow is at most n={n}, got initial_slow={slow}")
-        shape = len(seeds), iterations, n
-        exponential = held_exponentials(seeds, iterations, n)
-        uniform = np.empty((len(seeds), iterations + 2, n))
-        for i, seed in enumerate(seeds):
-            for w in range(n):
-                uniform[i, :, w] = rng(seed, "states", w).random(iterations + 2)
+        exponentials = Exponentials(seeds, n)
         # Worker by worker: one number for the first state, one for each rate, then one per change.
-        first, scale_s, scale_f = np.moveaxis(uniform[:, :3], 1, 0)
+        streams = [[rng(seed, "states", w) for w in range(n)] for seed in seeds]
+        first, scale_s, scale_f = np.moveaxis(_uniform(streams, 3), 1, 0)
         if slow is None:
-            start = first < 0.5
+            state = first < 0.5
         elif self.subset == "random":
-            start = np.argsort(np.argsort(first, axis=1), axis=1) < slow
+            state = np.argsort(np.argsort(first, axis=1), axis=1) < slow
         else:
-            start = np.broadcast_to(np.arange(n) < slow, first.shape)
-        flips = np.cumsum(uniform[:, 3:] < self.p, axis=1) % 2 == 1
-        is_slow = np.concatenate([start[:, None], start[:, None] ^ flips], axis=1)
+            state = np.broadcast_to(np.arange(n) < slow, first.shape)
         mu_s, mu_f = (
             mu * (1 + self.spread * (2 * scale[:, None] - 1))
             for mu, scale in ((self.mu_s, scale_s), (self.mu_f, scale_f))
         )
-        rate, pieces = np.where(is_slow, mu_s, mu_f), n if self.pieces is None else self.pieces
-        if self.load_model == "sum":
-            return SummedDraws(
-                tuple(seeds),
-                shape,
-                is_slow=is_slow,
-                exponential=exponential,
-                rate=rate,
-                alpha=self.alpha,
-                pieces=pieces,
+        pieces, begun = n if self.pieces is None else self.pieces, False
+
+        def draw(iterations: int) -> Draws:
+            nonlocal state, begun
+            exponential = exponentials(iterations)
+            # The first iteration is played in the first state, every other one after a chance to change it.
+            flips = np.cumsum(_uniform(streams, iterations - (not begun)) < self.p, axis=1) % 2 == 1
+            later = state[:, None] ^ flips
+            is_slow = later if begun else np.concatenate([state[:, None], later], axis=1)
+            state, begun = is_slow[:, -1], True
+            rate, shape = np.where(is_slow, mu_s, mu_f), exponential.shape
+            if self.load_model == "sum":
+                return SummedDraws(
+                    tuple(seeds),
+                    shape,
+                    is_slow=is_slow,
+                    exponential=exponential,
+                    rate=rate,
+                    alpha=self.alpha,
+                    pieces=pieces,
+                )
+            return Draws(
+                tuple(seeds), shape, compute=pieces * (self.alpha + exponential / rate), is_slow=is_slow
             )
-        return Draws(tuple(seeds), shape, compute=pieces * (self.alpha + exponential / rate), is_slow=is_slow)
+
+        return draw
+
+
+def _uniform(streams: list[list[np.random.Generator]], count: int) -> np.ndarray:
+    """The next numbers from U(0, 1) of every stream, (S, count, n)."""
+    drawn = np.empty((len(streams), count, len(streams[0])))
+    for i, of_seed in enumerate(streams):
+        for w, stream in enumerate(of_seed):
+            drawn[i, :, w] = stream.random(count)
+    return drawn

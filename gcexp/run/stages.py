@@ -93,7 +93,7 @@ def run_training(config: dict, output: Path, timeline: Path | None) -> Trajector
         clock = Timeline.load(timeline)
         if tuple(clock.seeds) != length.seeds:
             raise UserError(f"{timeline} has seeds {clock.seeds.tolist()}, the run {list(length.seeds)}")
-        coefficients, pattern, steps = clock.coefficients, clock.pattern, clock.steps
+        coefficients, pattern, steps = clock.coefficients.astype(np.float64), clock.pattern, clock.steps
     source = PREPARED / f"{task.dataset}.npz"
     with recorded(output, config) as facts:
         data = load(source)

@@ -97,7 +97,8 @@ def verify(
             t = int(trajectory.verified[v])
             u = timeline.pattern[row, t]
             replay = _Replay(problem, np.asarray(trajectory.parameters[kept, v]), seed, t, folder)
-            check, failed = _check(code, timeline.patterns[u], timeline.coefficients[u], replay)
+            c = timeline.coefficients[u].astype(np.float64)
+            check, failed = _check(code, timeline.patterns[u], c, replay)
             checks.append({"seed": seed, "iteration": t} | check)
             failures += [f"seed {seed}, iteration {t}: {sentence}" for sentence in failed]
     if all(check["skipped"] for check in checks):

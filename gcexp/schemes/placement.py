@@ -41,6 +41,9 @@ class Placement(Protocol):
         what the master saw calls ``play(t, seats)``, with seats (S, n), for t = 0, 1, ... in turn: it plays iteration t
         and returns each worker's arrival (S, n) and when the master stopped (S,); ``play.shape`` is (S, T, n). So no
         rule can look ahead, and none needs to know load, code or delay law.
+
+        A rule may also have ``start(seeds, n)``, whose answer takes ``is_slow`` and `play` of the next iterations at
+        each call, so that a long run is seated some iterations at a time; without it each seed is seated whole.
         """
 
 
@@ -387,32 +390,45 @@ class _Clusters:
         return sizes @ membership(self.matrix(code.n, seed))
 
     def seat(self, is_slow, seeds, play=None):
-        states = self.observe in STATES
-        require(
-            not states or is_slow is not None,
-            f"observe={self.observe} goes by worker states, but the delay model has none "
-            "(observe=arrival, threshold and censored go by what the master saw)",
-        )
-        require(
-            states or play is not None,
-            f"observe={self.observe} goes by what the master saw, so it needs a game to play",
-        )
-        S, T, n = is_slow.shape if states else play.shape
+        shape = play.shape if is_slow is None else is_slow.shape
+        return self.start(seeds, shape[2])(is_slow, play)
+
+    def start(self, seeds: Sequence[int], n: int) -> Callable:
+        """`seat` of the next iterations at each call, from what was seen in those before."""
         home(n, self.clusters, self.layout)
+        states, S = self.observe in STATES, len(seeds)
         allowed = np.unique([membership(self.matrix(n, seed)) for seed in seeds], axis=0, return_inverse=True)
-        seated = np.empty((S, T, n), dtype=np.int16)
-        seated[:, 0] = np.arange(n)  # nothing is known yet
-        if self.observe == "perfect":
-            seated[:] = self._seats(allowed, is_slow)
-        elif self.observe == "state":
-            seated[:, 1:] = self._seats(allowed, is_slow[:, :-1])
-        else:
-            marked = np.zeros((S, n), dtype=bool)
-            for t in range(T - 1):
+        marked = None  # whom the master takes for slow, (S, n): nothing is known yet
+
+        def seat(is_slow, play=None):
+            nonlocal marked
+            require(
+                not states or is_slow is not None,
+                f"observe={self.observe} goes by worker states, but the delay model has none "
+                "(observe=arrival, threshold and censored go by what the master saw)",
+            )
+            require(
+                states or play is not None,
+                f"observe={self.observe} goes by what the master saw, so it needs a game to play",
+            )
+            T = is_slow.shape[1] if states else play.shape[1]
+            if self.observe == "perfect":
+                return self._seats(allowed, is_slow)
+            seated = np.empty((S, T, n), dtype=np.int16)
+            seated[:, 0] = np.arange(n) if marked is None else self._seats(allowed, marked[:, None])[:, 0]
+            if self.observe == "state":
+                seated[:, 1:] = self._seats(allowed, is_slow[:, :-1])
+                marked = is_slow[:, -1]
+                return seated
+            for t in range(T):
                 arrived, stopped = play(t, seated[:, t])
-                marked = self._marks(arrived, stopped[:, None], marked)
-                seated[:, t + 1] = self._seats(allowed, marked[:, None])[:, 0]
-        return seated
+                before = np.zeros((S, n), dtype=bool) if marked is None else marked
+                marked = self._marks(arrived, stopped[:, None], before)
+                if t + 1 < T:
+                    seated[:, t + 1] = self._seats(allowed, marked[:, None])[:, 0]
+            return seated
+
+        return seat
 
     def _marks(self, arrived, stopped, before):
         """Whom the master takes for slow after an iteration, (S, n)."""

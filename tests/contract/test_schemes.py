@@ -48,8 +48,13 @@ def run(*overrides: str) -> SimpleNamespace:
     config = compose([*overrides, *delay_for(compose(list(overrides))), *LENGTH])
     parts = []
     with pytest.MonkeyPatch.context() as patch:
-        inner = timeline_module.simulate
-        patch.setattr(timeline_module, "simulate", lambda *given: parts.append(given) or inner(*given))
+        add = timeline_module._Played.add
+
+        def kept(self, s, t, draws, seat=None):
+            parts.append((self.scheme, draws))
+            add(self, s, t, draws, seat)
+
+        patch.setattr(timeline_module._Played, "add", kept)
         timeline = stages.simulated(config, stages.length_of(config))
     return SimpleNamespace(config=config, timeline=timeline, parts=parts)
 

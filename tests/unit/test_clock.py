@@ -20,7 +20,8 @@ from gcexp.codes import (
 from gcexp.delays import Draws, Pareto, ShiftedExponential
 from gcexp.errors import ParameterError, UserError
 from gcexp.schemes import Decodable, Fastest, Scheme
-from gcexp.timeline import Timeline, distinct, joined, simulate
+from gcexp.schemes.survivors import distinct
+from gcexp.timeline import Timeline, joined, simulate
 
 SEEDS = (0, 1)
 

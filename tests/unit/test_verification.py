@@ -143,7 +143,7 @@ def test_nothing_compared_does_not_pass(forget):
 @pytest.mark.parametrize("tamper", ["one more", "scaled", "skipped", "NaN"])
 def test_tampered_coefficients_are_found(forget, tamper):
     timeline, trajectory = forget
-    c = timeline.coefficients.copy()
+    c = timeline.coefficients.astype(float)
     row = c[timeline.pattern[1, 3]]
     if tamper == "one more":
         row[np.flatnonzero(row == 0)[0]] = 1
@@ -161,7 +161,7 @@ def test_tampered_coefficients_are_found(forget, tamper):
 def test_an_exact_iteration_has_coefficients_of_exactly_one():
     code = CyclicRepetition(n=6, s=2)
     timeline, trajectory = run(code, 2)
-    c = timeline.coefficients.copy()
+    c = timeline.coefficients.astype(float)
     c[timeline.pattern[0, 0], 4] -= 1e-12  # far below every bound on errors
     report = verify(lambda s: code, replace(timeline, coefficients=c), trajectory, TASK, DATA)
     assert not report["passed"] and report["decoded_error"] < 1e-10

@@ -24,7 +24,7 @@ from gcexp.codes.cyclic_mds import CyclicMDS
 from gcexp.codes.expander import ExpanderCode
 from gcexp.codes.graph_code import GraphCode
 from gcexp.codes.stochastic import StochasticGradientCode
-from gcexp.delays import ShiftedExponential
+from gcexp.delays import Draws, ShiftedExponential
 from gcexp.errors import ParameterError
 from gcexp.run.build import build_scheme
 from gcexp.run.compose import compose
@@ -197,11 +197,14 @@ def test_deadline_counts_a_worker_no_further_than_it_sends():
     assert Deadline(9).stop(code, arrivals_of(code))[1].tolist() == [[[1, 2]]]
 
 
-def test_deadline_before_the_first_message_is_an_error():
+def test_deadline_before_the_first_message_of_a_run_is_an_error():
+    scheme, draws = Scheme(Uncoded(2), Deadline(0.5)), Draws((0,), (1, 1, 2), start=np.array([1.0, 2.0]))
     with pytest.raises(
-        ParameterError, match=r"Uncoded\(n=2\) ever arrives by time=0.5; the earliest takes 1"
+        ParameterError, match=r"Deadline\(time=0.5\): no message of Uncoded\(n=2\) is ever heard"
     ):
-        Deadline(0.5).stop(Uncoded(2), lambda r=1: np.array([[[1.0, 2.0]]]))
+        simulate(scheme, draws)
+    draws = Draws((0,), (1, 2, 2), start=np.array([[[1.0, 2.0], [0.4, 1.0]]]))
+    assert simulate(scheme, draws).coefficients.tolist() == [[0, 0], [1, 0]]
 
 
 # --- decodable or fastest ------------------------------------------------------------------------------------
