@@ -323,6 +323,7 @@ def _training(point: _Point, timeline: Timeline, place: int) -> str:
 def _data(task, folder: str | None):
     """Data of a task, prepared where they are missing."""
     from gcexp.data import load, prepare
+    from gcexp.run.datasets import source_of
     from gcexp.run.stages import PREPARED
 
     place = PREPARED / f"{task.dataset}.npz"
@@ -331,7 +332,7 @@ def _data(task, folder: str | None):
 
         place = Path(pooch.os_cache("gcexp")) / place.name
         if not place.is_file():
-            prepare(task.dataset, place, folder)
+            prepare(source_of(task.dataset), place, folder)
     return load(place)
 
 

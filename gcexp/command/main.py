@@ -349,8 +349,9 @@ def do_run(arguments) -> None:
 def do_data(arguments) -> None:
     """Prepare a data set."""
     from gcexp.data import prepare
+    from gcexp.run.datasets import source_of
 
-    prepare(arguments.dataset, arguments.output, arguments.data_dir or None)
+    prepare(source_of(arguments.dataset), arguments.output, arguments.data_dir or None)
 
 
 def do_timeline(arguments) -> None:

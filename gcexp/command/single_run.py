@@ -8,6 +8,7 @@ from gcexp.errors import UserError
 from gcexp.run import stages
 from gcexp.run.build import build, build_scheme, refuse_bound
 from gcexp.run.compose import compose
+from gcexp.run.datasets import source_of
 
 
 def run(overrides: list[str], folder: Path | None = None) -> Path:
@@ -40,7 +41,7 @@ def run(overrides: list[str], folder: Path | None = None) -> Path:
 
     prepared = stages.PREPARED / f"{task.dataset}.npz"
     if not prepared.is_file():
-        prepare(task.dataset, prepared, config["data_dir"])
+        prepare(source_of(task.dataset), prepared, config["data_dir"])
     timeline = stages.run_timeline(config, folder / "timeline.npz")
     needed = None if config["exact"] else folder / "timeline.npz"
     trajectory = stages.run_training(config, folder / "trajectory.npz", needed)

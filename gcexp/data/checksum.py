@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 
 from gcexp.errors import DataError
@@ -21,6 +22,20 @@ def sha256(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+def checksum(record: dict) -> str:
+    """Sha256 of a record's values, its own ``checksum`` left out.
+
+    Examples
+    --------
+    >>> checksum({"a": 1, "b": 2}) == checksum({"b": 2, "a": 1, "checksum": "?"}) != checksum(
+    ...     {"a": 1, "b": 3}
+    ... )
+    True
+    """
+    rest = {key: value for key, value in record.items() if key != "checksum"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 def verify(path: Path, expected: str, size: int, remedy: str) -> None:

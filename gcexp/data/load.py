@@ -9,8 +9,18 @@ from pathlib import Path
 
 import numpy as np
 
-from gcexp.data.checksum import verify
+from gcexp.data.checksum import checksum, verify
 from gcexp.errors import DataError
+
+#: What a sidecar must hold, and of which types.
+_RECORD = {
+    "dataset": str,
+    "sha256": str,
+    "bytes": int,
+    "scale": int | None,
+    "classes": int | None,
+    "note": str,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,9 +91,18 @@ def _sidecar(path: Path) -> dict:
         raise DataError(f"{path}: there is no such file; prepare the data set first")
     try:
         record = json.loads(sidecar.read_text(encoding="utf-8"))
-        missing = {"dataset", "sha256", "bytes", "scale", "classes", "note"} - set(record)
+        if not isinstance(record, dict):
+            raise ValueError(f"a {type(record).__name__}")
+        missing = set(_RECORD) - set(record)
         if missing:
             raise ValueError(f"no {', '.join(sorted(missing))}")
+        for key, kinds in _RECORD.items():
+            if not isinstance(record[key], kinds) or isinstance(record[key], bool):
+                raise ValueError(f"{key} is {record[key]!r}")
+        if record["scale"] is not None and record["scale"] < 1:
+            raise ValueError(f"scale is {record['scale']}")
+        if "checksum" in record and record["checksum"] != checksum(record):
+            raise ValueError("it was edited: its own checksum differs")
     except FileNotFoundError as error:
         raise DataError(
             f"{path}: its expected sha256 should stand in {sidecar}, found no such file; delete {path} and run again "

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gcexp.data.checksum import sha256
+from gcexp.data.checksum import checksum, sha256
 from gcexp.data.fetch import RAW_DIR, fetch
 from gcexp.data.sources import Source, find_source
 from gcexp.errors import UserError
@@ -37,7 +37,7 @@ def prepare(
     -------
     dict
         Content of the sidecar: dataset, sha256 and bytes of the array file, shapes, raw files and their sha256, scale,
-        classes, note.
+        classes, note, and the checksum of the rest.
 
     Raises
     ------
@@ -63,9 +63,11 @@ def prepare(
             "shapes": {name: list(array.shape) for name, array in arrays.items()},
             "raw": {file.name: file.sha256 for file in source.files},
             "scale": source.scale,
-            "classes": source.classes,
+            # Of a described data set they are counted; a published one may have a class that no row shows.
+            "classes": source.classes and max(source.classes, int(arrays["y_train"].max()) + 1),
             "note": source.note,
         }
+        record["checksum"] = checksum(record)
         with written(output.with_suffix(".json")) as sidecar:
             sidecar.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     return record

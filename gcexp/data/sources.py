@@ -73,6 +73,8 @@ class Source:
         Named on figures where these data stand in for others; empty for a paper's own data.
     archive : Archive, optional
         Where the files are distributed in one.
+    local : Path, optional
+        Where the one file of a described data set lies: it is looked for nowhere else.
     """
 
     name: str
@@ -82,6 +84,7 @@ class Source:
     classes: int | None
     note: str = ""
     archive: Archive | None = None
+    local: Path | None = None
 
 
 MNIST_MIRRORS = (

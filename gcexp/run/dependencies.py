@@ -43,7 +43,7 @@ _TABLE = ("gcexp.figures.tables",)
 
 #: Every stage by its name. What figure files and options say is tracked as values, not the code that reads them.
 STAGES = {
-    "prepare": Stage(("gcexp.data.prepare",)),
+    "prepare": Stage(("gcexp.data.prepare",), ("dataset",)),
     "timeline": Stage(
         ("gcexp.run.stages:simulated",),
         ("code", "wait", "placement", "overhead", "exact", "bound", "delay"),

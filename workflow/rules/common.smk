@@ -3,7 +3,7 @@ import os
 import shlex
 import sys
 
-from gcexp.run import dependencies, provenance
+from gcexp.run import datasets, dependencies, provenance
 from gcexp.report import figurefile
 from gcexp.run.run import run_of_path
 from gcexp.command import forkserver

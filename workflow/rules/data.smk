@@ -12,7 +12,7 @@ rule data:
         runtime=30,
     params:
         folder=lambda w: f"--data-dir {shlex.quote(config['data_dir'])}" if config["data_dir"] else "",
-        tracked=dependencies.tracked("prepare"),
+        tracked=lambda w: dependencies.tracked("prepare", datasets.depends(w.dataset)),
     message:
         "preparing {wildcards.dataset}"
     shell:

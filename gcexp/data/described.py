@@ -1,0 +1,176 @@
+"""A data set of one's own: a table or arrays in a file, described by a few values instead of code."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from gcexp.data.checksum import sha256
+from gcexp.data.sources import RawFile, Source
+from gcexp.errors import DataError, require
+from gcexp.seeding import rng
+
+_SPLIT = ("x_train", "y_train", "x_test", "y_test")
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a file holds: the values of an option file ``conf/dataset/<name>.yaml``.
+
+    Parameters
+    ----------
+    path : str
+        An ``.npz`` or ``.csv`` file; a relative path starts in the working folder.
+    target : str
+        Array of an npz file, or column of a CSV file with a header line, that is to be learned.
+    features : str or list of str or None
+        Array of an npz file (default ``x``), or columns of a CSV file (default: all but the target). An npz file with
+        x_train, y_train, x_test and y_test needs neither: it is split already.
+    kind : {"labels", "real"}
+        Labels may be any numbers or texts: the classes are their sorted values. Real targets are float64.
+    categorical : bool
+        Features are whole numbers that name something: kept as int32, for tasks that encode them. Else float32 (or
+        uint8 as stored).
+    test : float or int
+        Share of the rows for testing (below 1), or their number.
+    seed : int
+        Rows are shuffled with it before the split.
+    sha256 : str or None
+        Expected checksum of the file.
+    note : str
+        Named on figures.
+
+    Raises
+    ------
+    ParameterError
+        Unless the file is .npz or .csv and test is above 0.
+    """
+
+    path: str
+    target: str = "y"
+    features: str | tuple[str, ...] | None = None
+    kind: Literal["labels", "real"] = "labels"
+    categorical: bool = False
+    test: float = 0.2
+    seed: int = 0
+    sha256: str | None = None
+    note: str = ""
+
+    def __post_init__(self):
+        require(
+            Path(self.path).suffix in (".npz", ".csv"),
+            f"path names a file .npz or .csv, got {self.path!r}",
+        )
+        require(self.test > 0, f"test is a share or a number of rows above 0, got {self.test}")
+        require(self.seed >= 0, f"seed is an integer >= 0, got {self.seed}")
+
+    def source(self, name: str) -> Source:
+        """The data set of that name.
+
+        Raises
+        ------
+        DataError
+            If the file is missing or has another checksum.
+        """
+        path = Path(self.path).expanduser()
+        found = sha256(path)
+        if self.sha256 not in (None, found):
+            raise DataError(f"{path}: expected sha256 {self.sha256}, found {found}")
+        file = RawFile(path.name, path.stat().st_size, found, ())
+        return Source(
+            name,
+            (file,),
+            partial(_read, self),
+            scale=None,
+            classes=1 if self.kind == "labels" else None,
+            note=self.note,
+            local=path,
+        )
+
+
+def _read(described: Description, files: list[Path]) -> dict[str, np.ndarray]:
+    """Arrays of the file, split."""
+    path = files[0]
+    try:
+        x, y = (_table if path.suffix == ".csv" else _arrays)(described, path)
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise DataError(f"{path}: cannot be read as {path.suffix} ({error})") from error
+    parts = [(np.asarray(a), np.asarray(b)) for a, b in zip(x, y, strict=True)]
+    for a, b in parts:
+        if len(a) != len(b) or b.ndim != 1 or a.ndim < 2:
+            raise DataError(
+                f"{path}: features (N, ...) and targets (N,) are wanted, got shapes {a.shape} and {b.shape}"
+            )
+    x, y = [_features(described, a, path) for a, _ in parts], _targets(described, [b for _, b in parts], path)
+    if len(parts) == 1:
+        N = len(y[0])
+        test = round(described.test * N) if described.test < 1 else int(described.test)
+        if not 1 <= test < N:
+            raise DataError(
+                f"{path}: test={described.test} of {N} rows leaves none for training or for testing"
+            )
+        order = rng(described.seed, "data_order").permutation(N)
+        rows = order[: N - test], order[N - test :]
+        x, y = [x[0][r] for r in rows], [y[0][r] for r in rows]
+    return dict(zip(_SPLIT, (x[0], y[0], x[1], y[1]), strict=True))
+
+
+def _table(described: Description, path: Path) -> tuple[list, list]:
+    import pandas as pd
+
+    table = pd.read_csv(path)
+    features = described.features
+    if features is None:
+        features = [column for column in table if column != described.target]
+    columns = [features] if isinstance(features, str) else list(features)
+    _there(path, "column", [described.target, *columns], table.columns)
+    return [table[columns].to_numpy()], [table[described.target].to_numpy()]
+
+
+def _arrays(described: Description, path: Path) -> tuple[list, list]:
+    with np.load(path, allow_pickle=False) as stored:
+        if all(name in stored for name in _SPLIT):
+            return [stored["x_train"], stored["x_test"]], [stored["y_train"], stored["y_test"]]
+        if described.features is not None and not isinstance(described.features, str):
+            raise ValueError("features names one array of an npz file")
+        name = described.features or "x"
+        _there(path, "array", [described.target, name], stored.files)
+        return [stored[name]], [stored[described.target]]
+
+
+def _there(path: Path, what: str, wanted: Sequence[str], found: Sequence[str]) -> None:
+    missing = [name for name in wanted if name not in found]
+    if missing:
+        raise DataError(f"{path}: has no {what} {', '.join(missing)}; it has {', '.join(map(str, found))}")
+
+
+def _features(described: Description, x: np.ndarray, path: Path) -> np.ndarray:
+    if x.dtype.kind not in "iufb" or not np.isfinite(x).all():
+        raise DataError(f"{path}: features are finite numbers, found {x.dtype} or missing values")
+    if described.categorical:
+        if (x != np.floor(x)).any() or np.abs(x).max(initial=0) >= 2**31:
+            raise DataError(f"{path}: categorical features are whole numbers below 2^31")
+        return x.astype(np.int32)
+    return np.ascontiguousarray(x if x.dtype == np.uint8 else x.astype(np.float32))
+
+
+def _targets(described: Description, parts: list[np.ndarray], path: Path) -> list[np.ndarray]:
+    joined = np.concatenate(parts)
+    if described.kind == "real":
+        if joined.dtype.kind not in "iufb" or not np.isfinite(joined).all():
+            raise DataError(
+                f"{path}: real targets are finite numbers, found {joined.dtype} or missing values"
+            )
+        return [part.astype(np.float64) for part in parts]
+    if joined.dtype.kind == "f" and not np.isfinite(joined).all():
+        raise DataError(f"{path}: a label is missing")
+    if joined.dtype.kind == "O":
+        parts, joined = [part.astype(str) for part in parts], joined.astype(str)
+    classes = np.unique(joined)
+    return [np.searchsorted(classes, part).astype(np.int64) for part in parts]

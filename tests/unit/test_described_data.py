@@ -1,0 +1,180 @@
+"""Data sets described by option files, and records of prepared data that were damaged or edited."""
+
+import json
+
+import numpy as np
+import pytest
+
+from gcexp.command.main import main
+from gcexp.data import load, prepare
+from gcexp.data.described import Description
+from gcexp.errors import DataError, ParameterError, UserError
+from gcexp.run.datasets import depends, source_of
+from gcexp.run.dependencies import tracked
+
+
+@pytest.fixture
+def table(tmp_path):
+    draw = np.random.default_rng(0)
+    x = draw.standard_normal((50, 3)).round(6)
+    y = np.array(["cat", "dog", "bird"])[draw.integers(0, 3, 50)]
+    path = tmp_path / "mine.csv"
+    lines = ["a,b,c,animal", *(",".join([*map(str, row), label]) for row, label in zip(x, y, strict=True))]
+    path.write_text("\n".join(lines) + "\n")
+    return path, x, y
+
+
+def prepared(tmp_path, name="mine", **values):
+    prepare(Description(**values).source(name), tmp_path / "p.npz")
+    return load(tmp_path / "p.npz")
+
+
+def test_a_table_with_labels(tmp_path, table):
+    path, x, y = table
+    data = prepared(tmp_path, path=str(path), target="animal", note="my pets")
+    assert (
+        data.x_train.shape == (40, 3) and data.x_train.dtype == np.float32 and data.y_train.dtype == np.int64
+    )
+    assert data.name == "mine" and data.note == "my pets"
+    rows = {tuple(np.float32(row)): label for row, label in zip(x, y, strict=True)}
+    found = np.concatenate([data.x_train, data.x_test]), np.concatenate([data.y_train, data.y_test])
+    names = np.array(["bird", "cat", "dog"])
+    assert {tuple(row): names[label] for row, label in zip(*found, strict=True)} == rows
+    assert json.loads((tmp_path / "p.json").read_text())["classes"] == 3
+    few = prepared(tmp_path, path=str(path), target="animal", features=["c", "a"], test=7, seed=3)
+    assert few.x_train.shape == (43, 2) and few.x_test.shape == (7, 2)
+
+
+def test_arrays_and_real_targets(tmp_path):
+    x, y = np.arange(24.0).reshape(6, 2, 2), np.linspace(-1, 1, 6)
+    np.savez(tmp_path / "a.npz", images=x, value=y)
+    data = prepared(
+        tmp_path, path=str(tmp_path / "a.npz"), features="images", target="value", kind="real", test=2
+    )
+    assert data.x_train.shape == (4, 2, 2) and data.y_train.dtype == np.float64
+    assert {tuple(r.ravel()): v for r, v in zip(data.x_train, data.y_train, strict=True)}.items() <= {
+        tuple(np.float32(r).ravel()): v for r, v in zip(x, y, strict=True)
+    }.items()
+    np.savez(tmp_path / "s.npz", x_train=x[:4], y_train=[3, 1, 3, 1], x_test=x[4:], y_test=[5, 3])
+    split = prepared(tmp_path, path=str(tmp_path / "s.npz"))
+    np.testing.assert_array_equal(split.x_train, x[:4])
+    assert split.y_train.tolist() == [1, 0, 1, 0] and split.y_test.tolist() == [2, 1]
+    ids = prepared(
+        tmp_path,
+        path=str(tmp_path / "a.npz"),
+        features="images",
+        target="value",
+        kind="real",
+        categorical=True,
+    )
+    assert ids.x_train.dtype == np.int32
+
+
+def described(folder, monkeypatch, name="mine", **values):
+    """An option file on the search path."""
+    (folder / "conf" / "dataset").mkdir(parents=True, exist_ok=True)
+    text = "".join(f"{key}: {json.dumps(value)}\n" for key, value in values.items())
+    (folder / "conf" / "dataset" / f"{name}.yaml").write_text(text)
+    monkeypatch.setenv("GCEXP_SEARCHPATH", str(folder / "conf"))
+
+
+def test_an_option_file_is_all_it_takes(tmp_path, monkeypatch, table):
+    described(tmp_path, monkeypatch, path=str(table[0]), target="animal")
+    assert source_of("mine").name == "mine" and source_of("digits").name == "digits"
+    assert main(["data", "mine", "-o", str(tmp_path / "mine.npz")]) in (0, None)
+    assert load(tmp_path / "mine.npz").x_train.shape == (40, 3)
+    with pytest.raises(UserError, match="unknown data set 'mime'; did you mean 'mine'"):
+        source_of("mime")
+
+
+def test_prepared_data_depend_on_the_file_and_its_description(tmp_path, monkeypatch, table):
+    described(tmp_path, monkeypatch, path=str(table[0]), target="animal")
+    before = tracked("prepare", depends("mine"))
+    assert before == tracked("prepare", depends("mine")) != tracked("prepare", depends("digits"))
+    table[0].write_text(table[0].read_text().replace("cat", "cow"))
+    after = tracked("prepare", depends("mine"))
+    assert after != before
+    described(tmp_path, monkeypatch, path=str(table[0]), target="animal", test=0.5)
+    assert tracked("prepare", depends("mine")) != after
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"target": "colour"}, "mine.csv: has no column colour; it has a, b, c, animal"),
+        ({"target": "a"}, "features are finite numbers"),
+        ({"target": "animal", "features": ["a", "d"]}, "has no column d"),
+        ({"target": "animal", "kind": "real"}, "real targets are finite numbers"),
+        ({"target": "animal", "test": 50}, "test=50 of 50 rows leaves none"),
+        ({"target": "animal", "categorical": True}, "categorical features are whole numbers"),
+        ({"target": "animal", "sha256": "00"}, "expected sha256 00, found"),
+    ],
+    ids=range(7),
+)
+def test_what_the_file_does_not_hold_is_refused(tmp_path, table, values, sentence):
+    with pytest.raises(DataError, match=sentence):
+        prepared(tmp_path, path=str(table[0]), **values)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"PK\x03\x04 no zip", b"a,b\n1\n2,3,4\n", b"\xff\xfe"], ids=range(4)
+)
+@pytest.mark.parametrize("suffix", [".csv", ".npz"])
+def test_damaged_files_are_refused(tmp_path, content, suffix):
+    path = tmp_path / f"bad{suffix}"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="bad"):
+        prepared(tmp_path, path=str(path), target="y")
+
+
+def test_hostile_arrays_run_nothing(tmp_path, monkeypatch):
+    class Hostile:
+        def __reduce__(self):
+            return (open, ("executed", "w"))
+
+    monkeypatch.chdir(tmp_path)
+    np.savez("h.npz", x=np.array([[Hostile()]], dtype=object), y=np.zeros(1))
+    with pytest.raises(DataError, match="cannot be read as .npz"):
+        prepared(tmp_path, path="h.npz")
+    assert not (tmp_path / "executed").exists()
+
+
+def test_descriptions_are_checked(tmp_path, monkeypatch, table):
+    with pytest.raises(ParameterError, match=r"\.npz or \.csv"):
+        Description("data.pkl")
+    with pytest.raises(DataError, match="cannot be read"):
+        Description("nowhere.csv").source("x")
+    described(tmp_path, monkeypatch, path=str(table[0]), traget="animal")
+    with pytest.raises(UserError, match="unknown key 'traget'; did you mean 'target'"):
+        source_of("mine")
+    described(tmp_path, monkeypatch, "digits", path=str(table[0]))
+    with pytest.raises(UserError, match="the package has a data set digits"):
+        source_of("digits")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"scale": 17},
+        {"scale": "x"},
+        {"scale": 0},
+        {"bytes": "many"},
+        {"sha256": 3},
+        {"classes": True},
+        {"note": "other"},
+        {"dataset": None},
+    ],
+    ids=lambda change: "-".join(f"{k}-{v}" for k, v in change.items()),
+)
+def test_an_edited_record_is_noticed(tmp_path, change):
+    prepare("digits", tmp_path / "digits.npz")
+    sidecar = tmp_path / "digits.json"
+    record = json.loads(sidecar.read_text())
+    sidecar.write_text(json.dumps(record | change))
+    with pytest.raises(DataError, match="digits.json: expected the record"):
+        load(tmp_path / "digits.npz")
+    sidecar.write_text("[1]")
+    with pytest.raises(DataError, match="a list"):
+        load(tmp_path / "digits.npz")
+    sidecar.write_text(json.dumps(record))
+    assert len(load(tmp_path / "digits.npz").y_train) == 1497
