@@ -21,6 +21,7 @@ STREAMS = {
     "data": 8,
     "batches": 9,
     "augmentation": 10,
+    "trace": 11,
     "rows": 11,
 }
 

@@ -257,6 +257,8 @@ def _arrive(scheme: Scheme, draws: Draws, r: int | None = None) -> np.ndarray:
     """Arrival (S, T, n) of every worker's r-th message, by default that of its last."""
     code = scheme.code
     sent = code.messages if r is None else np.minimum(r, code.messages)
+    if getattr(draws, "data_bound", False):
+        return draws.arrival_of(code.computed(int(code.messages.max(initial=0)) if r is None else r), sent)
     work = code.load if r is None else code.work(r)
     return draws.arrival(work / code.k, sent * code.length)
 
@@ -272,6 +274,11 @@ class Game:
     def shape(self) -> tuple[int, int, int]:
         """(S, T, n)."""
         return self.draws.shape
+
+    @property
+    def past(self) -> np.ndarray | None:
+        """Times of the workers before the run, (S, P, n), where they are known."""
+        return self.draws.past
 
     def __call__(self, t: int, seats: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Arrival of each worker (S, n) and when the master stopped (S,), with seats (S, n) in iteration t."""

@@ -223,17 +223,24 @@ class Code:
 
     def work(self, r: int) -> np.ndarray:
         """Partitions a worker must compute before its first `r` messages are ready, (n,)."""
-        worker, rank = self._first_uses
+        worker, _, rank = self._first_uses
         return np.bincount(worker[rank < r], minlength=self.n)
 
+    def computed(self, r: int) -> np.ndarray:
+        """Which partitions a worker must compute before its first `r` messages are ready, boolean (n, k)."""
+        worker, partition, rank = self._first_uses
+        found = np.zeros((self.n, self.k), dtype=bool)
+        found[worker[rank < r], partition[rank < r]] = True
+        return found
+
     @cached_property
-    def _first_uses(self) -> tuple[np.ndarray, np.ndarray]:
-        """Worker of each (worker, partition) pair, and the rank of its first message that needs the partition."""
+    def _first_uses(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Pairs of a worker and a partition, and the rank of the worker's first message that needs the partition."""
         row, column = self.encoding.tocoo().coords
         order = np.argsort(self.rank[row], kind="stable")
         row, partition = row[order], column[order] // self.blocks
         pair, first = np.unique(self.owner[row] * self.k + partition, return_index=True)
-        return pair // self.k, self.rank[row[first]]
+        return pair // self.k, pair % self.k, self.rank[row[first]]
 
     @cached_property
     def load(self) -> np.ndarray:

@@ -146,6 +146,9 @@ def parser() -> argparse.ArgumentParser:
     theory.add_argument("--json", action="store_true", help="machine-readable")
     init = command("init", do_init, "a folder for a project of your own: options, figures, code, Snakefile")
     init.add_argument("name", help="of the folder and of its package, such as mypaper")
+    trace = command("trace", do_trace, "check a CSV of workers' times for delay=trace, and say what it holds")
+    trace.add_argument("what", choices=["check"])
+    trace.add_argument("file", metavar="FILE", help="CSV with the columns iteration, worker, time")
     catalogue = command("catalogue", do_catalogue, "the table of all codes (docs/codes.md)")
     catalogue.add_argument("-o", "--output", type=Path, help="file to write (default: standard output)")
     schema = command(
@@ -314,6 +317,13 @@ def do_theory(arguments) -> None:
     else:
         found = theory.evaluate(name, arguments.arguments)
         print(json.dumps(theory.plain(found)) if arguments.json else theory.as_text(found))
+
+
+def do_trace(arguments) -> None:
+    """What a trace holds, or its first fault."""
+    from gcexp.delays.trace_file import report
+
+    print(report(arguments.file))
 
 
 def _paged(text: str) -> None:

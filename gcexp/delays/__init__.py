@@ -5,6 +5,7 @@ from gcexp.delays.compute_transmit import ComputeTransmit
 from gcexp.delays.distributions import Pareto, ShiftedExponential
 from gcexp.delays.epochs import Epochs
 from gcexp.delays.markov import SummedDraws, TwoStateMarkov
+from gcexp.delays.trace import Trace, TraceDraws
 
 __all__ = [
     "ComputeTransmit",
@@ -16,6 +17,8 @@ __all__ = [
     "ShiftedExponential",
     "Streamed",
     "SummedDraws",
+    "Trace",
+    "TraceDraws",
     "TwoStateMarkov",
     "held_exponentials",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -30,7 +30,12 @@ class Draws:
         Seconds; seconds for all data; seconds for one gradient.
     is_slow : ndarray (S, T, n) of bool, optional
         State of each worker, where the model has states.
+    past : ndarray (S, P, n), optional
+        Times of the workers, each with its own share of the data, in P iterations before the run: what is known.
     """
+
+    #: Parts that a change of seats or the choice of an iteration leaves alone.
+    _apart: ClassVar[tuple[str, ...]] = ("past",)
 
     seeds: tuple[int, ...]
     shape: tuple[int, int, int]
@@ -38,6 +43,7 @@ class Draws:
     compute: np.ndarray | float = 0.0
     transmit: np.ndarray | float = 0.0
     is_slow: np.ndarray | None = None
+    past: np.ndarray | None = None
 
     def arrival(self, load, length) -> np.ndarray:
         """Arrival times (S, T, n) for `load` (scalar or (n,), fraction of the data) and `length` (gradients)."""
@@ -68,7 +74,7 @@ class Draws:
 
     def _each(self, change) -> Draws:
         """Draws with every random part changed."""
-        parts = {f.name: getattr(self, f.name) for f in fields(self)}
+        parts = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self._apart}
         return replace(self, **{k: change(v) for k, v in parts.items() if isinstance(v, np.ndarray)})
 
 

@@ -120,11 +120,13 @@ def targets(node: Any) -> list[str]:
 
 def content(path: Path | str) -> str | None:
     """Hash of a file's content; None where there is no such file."""
-    try:
-        stat = Path(path).stat()
-        return _content(str(Path(path).absolute()), stat.st_mtime_ns, stat.st_size)
-    except (OSError, ValueError):  # ValueError: a text with a zero byte
-        return None
+    for place in (Path(path), _ROOT.parent / path):  # as from here, or one that comes with the project
+        try:
+            stat = place.stat()
+            return _content(str(place.absolute()), stat.st_mtime_ns, stat.st_size)
+        except (OSError, ValueError):  # ValueError: a text with a zero byte
+            continue
+    return None
 
 
 @cache

@@ -1,7 +1,7 @@
 """Waiting rules and their composition with a code."""
 
 from gcexp.schemes.elimination import Span, Spanned
-from gcexp.schemes.placement import Best, Greedy, Home, Placement
+from gcexp.schemes.placement import Best, Given, Greedy, Home, Pairs, Placement
 from gcexp.schemes.restart import Restart
 from gcexp.schemes.scheme import Scheme
 from gcexp.schemes.stopping import Deadline, DecodableOrFastest, Recovered
@@ -14,8 +14,10 @@ __all__ = [
     "DecodableOrFastest",
     "Fastest",
     "Fewest",
+    "Given",
     "Greedy",
     "Home",
+    "Pairs",
     "Placement",
     "Recovered",
     "Restart",

@@ -305,6 +305,85 @@ class Home:
         return np.broadcast_to(np.arange(shape[2], dtype=np.int16), shape)
 
 
+@dataclass(frozen=True)
+class Given:
+    """Worker ``workers[j]`` plays worker j of the code, in every iteration.
+
+    Parameters
+    ----------
+    workers : list of int
+        Each of 0, ..., n-1 once.
+
+    Examples
+    --------
+    >>> Given([2, 0, 1]).seat(np.zeros((1, 1, 3), dtype=bool), seeds=(0,))[0]
+    array([[2, 0, 1]], dtype=int16)
+    """
+
+    workers: Sequence[int]
+
+    def __post_init__(self):
+        object.__setattr__(self, "workers", tuple(self.workers))
+        wanted = set(range(len(self.workers)))
+        require(
+            set(self.workers) == wanted,
+            f"placement=given names each worker from 0 to n-1 once, got {list(self.workers)}",
+        )
+
+    def check(self, code):
+        require(
+            len(self.workers) == code.n,
+            f"placement=given names {len(self.workers)} workers, {code!r} has n={code.n}",
+        )
+
+    def seat(self, is_slow, seeds, play=None):
+        shape = play.shape if is_slow is None else is_slow.shape
+        return np.broadcast_to(np.array(self.workers, dtype=np.int16), shape)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Groups of d workers as fast as each other, learned from what was seen before the run, and kept throughout.
+
+    Workers by rising mean time, ties to the lower, are dealt to the n/d groups forwards, then backwards, and so on:
+    with d = 2 the fastest goes with the slowest. Groups are d consecutive workers, as in fractional repetition.
+
+    Parameters
+    ----------
+    d : int
+        Size of a group, the load of fractional repetition.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> known = SimpleNamespace(shape=(1, 1, 4), past=np.array([[[4.0, 1.0, 2.0, 3.0]]]))
+    >>> Pairs(d=2).seat(None, (0,), known)
+    array([[[1, 0, 2, 3]]], dtype=int16)
+    """
+
+    d: int
+
+    def check(self, code):
+        require(
+            self.d >= 1 and code.n % self.d == 0,
+            f"placement=pairs needs d that divides n, got n={code.n}, d={self.d}",
+        )
+
+    def seat(self, is_slow, seeds, play=None):
+        require(
+            play is not None and play.past is not None,
+            "placement=pairs learns from times before the run, which only delay=trace with skip has, and only where a "
+            "column is one worker throughout (persistent: true)",
+        )
+        n = play.shape[2]
+        order = np.argsort(play.past.mean(1), axis=1, kind="stable")  # (S, n)
+        turn, group = np.divmod(np.arange(n), n // self.d)
+        group = np.where(turn % 2, n // self.d - 1 - group, group)
+        seated = np.empty(order.shape, dtype=np.int16)
+        seated[:, group * self.d + turn] = order
+        return np.broadcast_to(seated[:, None], play.shape)
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Clusters:
     """Workers that belong to several clusters, placed anew in every iteration."""

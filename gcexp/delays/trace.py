@@ -1,0 +1,252 @@
+"""Replay of real workers' times: whole rows in order, never resampled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from gcexp.delays.base import Draws
+from gcexp.delays.trace_file import TraceFile, read_trace
+from gcexp.errors import require
+from gcexp.seeding import rng
+
+PRICINGS = ("scaled", "additive")
+
+
+@dataclass(frozen=True)
+class Trace:
+    r"""Times x[r, w] of real workers, replayed: the row of iteration t is skip + (start + t) mod (R - skip).
+
+    The relative load rho of a worker that computes the fraction u of the data is n u: 1 is its share of an uncoded run,
+    the load at which the trace was recorded. Its time is
+
+        x (phi + (1 - phi) rho)        scaled: the share phi does not grow with the load; assumed, not measured
+        fixed + rho compute            additive, where the trace has both: fixed = time - compute
+
+    Nothing is drawn but `start` and `workers` where they are ``random``, from a stream of its own for each seed, the
+    same for all schemes. With a column ``chunk`` in the file, the growing part is made of its micro-batches in order;
+    beyond its own share a worker repeats its list. Communication costs nothing.
+
+    Parameters
+    ----------
+    file : str
+        CSV file, from the current or from the project's folder; see `gcexp.delays.trace_file.read_trace`.
+    phi : float
+        Share of the time that does not grow with the load, between 0 and 1.
+    pricing : {"scaled", "additive"}
+    column : str
+        Which times are replayed, where the file has several.
+    start : int or "random"
+        First row that is played, counted behind `skip`.
+    skip : int or "prefix"
+        First rows that are not played but known beforehand, to rules that learn; ``prefix``: a tenth of the rows, at
+        least one; none where workers are new in every row.
+    workers : "first", "random" or list of int
+        Who takes part: the first n, n random ones of each seed, or the named ones.
+    rows : list of int, optional
+        Only these rows; from a ragged file one row alone has all its workers, several have those that all have.
+    data_bound : bool
+        The growing part follows the partition and the fixed part the worker: partition i of k takes the time of the
+        share of the data it belongs to, that of worker floor(i n / k). Refused where n does not divide k.
+
+    Raises
+    ------
+    ParameterError, DataError
+        For values outside these, a file that is not whole, and more workers than it has.
+
+    References
+    ----------
+    The bundled traces and their sources: data/traces/SOURCES.md.
+
+    Examples
+    --------
+    >>> draws = Trace("data/traces/pai-job1.csv", phi=0.5, skip="prefix").draw((0,), iterations=300, n=10)
+    >>> draws.arrival(load=0.2, length=1)[0, 0, :3], draws.past.shape
+    (array([726. , 714. , 673.5]), (1, 30, 10))
+    """
+
+    file: str
+    phi: float = 0.0
+    pricing: Literal["scaled", "additive"] = "scaled"
+    column: str = "time"
+    start: int | Literal["random"] = 0
+    skip: int | Literal["prefix"] = 0
+    workers: Literal["first", "random"] | Sequence[int] = "first"
+    rows: Sequence[int] | None = None
+    data_bound: bool = False
+
+    def __post_init__(self):
+        for name in ("workers", "rows"):  # YAML gives lists
+            if isinstance(getattr(self, name), list):
+                object.__setattr__(self, name, tuple(getattr(self, name)))
+        require(0 <= self.phi <= 1, f"phi is a share from 0 to 1, got {self.phi}")
+        require(self.pricing in PRICINGS, f"pricing is one of {', '.join(PRICINGS)}, got {self.pricing!r}")
+        require(
+            self.pricing == "scaled" or self.phi == 0,
+            f"pricing=additive takes the fixed part from the trace, so phi is 0, got {self.phi}",
+        )
+
+    def draw(self, seeds: tuple[int, ...], iterations: int, n: int) -> Draws:
+        """The rows of all iterations; see `gcexp.delays.base.DelayModel`."""
+        trace = read_trace(self.file)
+        rows = self._rows(trace)
+        skip, start = self._places(trace, len(rows), seeds)
+        who = self._workers(trace, rows, seeds, n)
+        played = skip + (start[:, None] + np.arange(iterations)) % (len(rows) - skip)
+        at = (rows[played][:, :, None], who[:, None])  # (S or 1, T, n)
+        x = trace.column(self.column, f"column={self.column}")
+        fixed, growing = self.phi * x, (1 - self.phi) * x
+        if self.pricing == "additive":
+            growing = trace.column("compute", "pricing=additive")
+            fixed = x - growing
+            self._not_negative(trace, fixed)
+        chunks = None
+        if trace.chunks is not None and self.column == "time":
+            chunks = (1 - self.phi) * trace.chunks[at]
+        elif self.data_bound:
+            chunks = growing[at][..., None]
+        past = None
+        if skip:
+            past = np.broadcast_to(x[rows[:skip, None], who[:, None]], (len(seeds), skip, n))
+        return TraceDraws(
+            tuple(seeds),
+            (len(seeds), iterations, n),
+            start=fixed[at],
+            compute=n * growing[at] if chunks is None else 0.0,
+            past=past,
+            chunks=chunks,
+            data_bound=self.data_bound,
+        )
+
+    def wraps(self, iterations: int) -> int:
+        """How often so many iterations pass the seam from the last row to the first one that is played."""
+        rows = len(self._rows(read_trace(self.file)))
+        skip, start = self._places(read_trace(self.file), rows, (0,))
+        return int((start[0] + iterations - 1) // (rows - skip))
+
+    def _rows(self, trace: TraceFile) -> np.ndarray:
+        R = len(trace.values["time"])
+        if self.rows is None:
+            return np.arange(R)
+        wrong = [row for row in self.rows if not 0 <= row < R]
+        require(bool(self.rows) and not wrong, f"rows {list(self.rows)}: {trace.name} has rows 0 to {R - 1}")
+        return np.array(self.rows)
+
+    def _places(self, trace: TraceFile, R: int, seeds) -> tuple[int, np.ndarray]:
+        """Rows that are skipped, and where each seed starts behind them: one number where all start alike."""
+        skip = self.skip
+        if skip == "prefix":
+            require(
+                R > 1 or not trace.flags.persistent, "trace has 1 row: nothing to learn from and to score"
+            )
+            skip = max(1, R // 10) if trace.flags.persistent else 0
+        require(
+            0 <= skip < R, f"skip={skip} leaves no row of {R}" if skip >= R else f"skip={skip} is below 0"
+        )
+        require(
+            skip == 0 or trace.flags.persistent,
+            f"{trace.name} has new workers in every row (persistent: false): rows that are skipped say nothing",
+        )
+        if self.start == "random":
+            return skip, np.array([rng(seed, "trace", 0).integers(R - skip) for seed in seeds])
+        require(
+            0 <= self.start < R - skip,
+            f"start={self.start}: rows are 0 to {R - skip - 1}"
+            + (f" behind the {skip} skipped" if skip else ""),
+        )
+        return skip, np.array([self.start])
+
+    def _workers(self, trace: TraceFile, rows: np.ndarray, seeds, n: int) -> np.ndarray:
+        """Columns of the n workers, (S or 1, n)."""
+        there = np.flatnonzero(~np.isnan(trace.values["time"][rows]).any(0))
+        names = [trace.workers[i] for i in there]
+        span = f"workers {names[0]} to {names[-1]}"
+        if names != list(range(names[0], names[-1] + 1)):
+            span = f"workers {', '.join(map(str, names))}"
+        require(
+            n <= len(names),
+            f"{trace.name} has {len(names)} workers, n={n} asks for more; take n <= {len(names)}",
+        )
+        if self.workers == "first":
+            return there[None, :n]
+        if self.workers == "random":
+            return np.stack([there[rng(seed, "trace", 1).permutation(len(there))[:n]] for seed in seeds])
+        asked = list(self.workers)
+        require(len(set(asked)) == len(asked), f"workers {asked} names a worker twice")
+        require(set(asked) <= set(names), f"workers {asked}: {trace.name} has {span}")
+        require(n <= len(asked), f"workers {asked} are {len(asked)}, n={n} asks for more")
+        return np.array([[there[names.index(w)] for w in asked[:n]]])
+
+    def _not_negative(self, trace: TraceFile, fixed: np.ndarray) -> None:
+        wrong = np.argwhere(fixed < 0)
+        if len(wrong):
+            row, i = wrong[0]
+            worker, amount = trace.workers[i], fixed[row, i]
+            require(
+                False,
+                f"fixed part of worker {worker} in row {row} is negative ({amount:.6g}): time < compute",
+            )
+
+
+@dataclass(frozen=True)
+class TraceDraws(Draws):
+    """Replayed rows whose growing part is made of micro-batches, or follows the data.
+
+    Attributes
+    ----------
+    chunks : ndarray (S or 1, T, n, M), optional
+        What the micro-batches of each worker's own share take, in order.
+    data_bound : bool
+        A partition takes the time of the share it belongs to, whoever computes it.
+    """
+
+    _apart: ClassVar[tuple[str, ...]] = ("past", "chunks")
+
+    chunks: np.ndarray | None = None
+    data_bound: bool = False
+
+    def arrival(self, load, length):
+        if self.chunks is None:
+            return super().arrival(load, length)
+        require(not self.data_bound, "data-bound times go by partitions, not by loads")
+        n = self.shape[2]
+        whole, part = np.divmod(np.round(n * np.broadcast_to(np.asarray(load, float), (n,)), 9), 1)
+        done = np.concatenate([np.zeros((*self.chunks.shape[:3], 1)), np.cumsum(self.chunks, axis=3)], axis=3)
+        return super().arrival(load, length) + whole * done[..., -1] + _interpolated(done, part)
+
+    def arrival_of(self, computed: np.ndarray, length) -> np.ndarray:
+        """Arrival times (S, T, n) of workers that compute the partitions ``computed`` (n, k), where data-bound."""
+        n, k = computed.shape
+        require(k % n == 0, f"data_bound needs n to divide k, got n={n}, k={k}")
+        done = np.concatenate([np.zeros((*self.chunks.shape[:3], 1)), np.cumsum(self.chunks, axis=3)], axis=3)
+        edges = [_interpolated(done, np.full(n, j * n / k)) for j in range(k // n + 1)]
+        takes = np.stack([b - a for a, b in zip(edges, edges[1:], strict=False)], axis=3)
+        takes = takes.reshape(*takes.shape[:2], k)  # of every partition: those of a share stand together
+        return super().arrival(0, length) + takes @ computed.T
+
+    def seated(self, seats):
+        found = super().seated(seats)
+        if self.chunks is None or self.data_bound:  # the data stay where they are
+            return found
+        chunks = np.broadcast_to(self.chunks, (*self.shape, self.chunks.shape[3]))
+        return replace(
+            found, chunks=np.take_along_axis(chunks, np.asarray(seats, np.intp)[..., None], axis=2)
+        )
+
+    def at(self, t):
+        found = super().at(t)
+        return found if self.chunks is None else replace(found, chunks=self.chunks[:, t : t + 1])
+
+
+def _interpolated(done: np.ndarray, part: np.ndarray) -> np.ndarray:
+    """Time of the first `part` (n,) of each worker's share, from its ends of micro-batches (..., n, M + 1)."""
+    M = done.shape[-1] - 1
+    place = part * M
+    first = np.minimum(place.astype(int), M - 1)
+    at = np.broadcast_to(first[:, None], (*done.shape[:-1], 1))
+    low = np.take_along_axis(done, at, axis=-1)[..., 0]
+    high = np.take_along_axis(done, at + 1, axis=-1)[..., 0]
+    return low + (place - first) * (high - low)

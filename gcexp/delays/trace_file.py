@@ -1,0 +1,274 @@
+"""Times of real workers, iteration by iteration: reading a CSV file, what it lacks, and what can be seen in it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import isfinite, nan
+from pathlib import Path
+
+import numpy as np
+
+from gcexp.errors import DataError, require
+
+NEEDED = ("iteration", "worker", "time")
+_BESIDE = Path(__file__).parents[2]  # the project's folder, where the bundled traces lie
+
+
+@dataclass(frozen=True)
+class Flags:
+    """What a matrix of times means: its entry in ``index.json`` beside the file; defaults where there is none.
+
+    Attributes
+    ----------
+    persistent : bool
+        A column is one worker throughout.
+    data_bound : bool
+        Slow because of its data: a partition that is computed twice is slow twice.
+    sampled : bool
+        Rows are not consecutive iterations.
+    unit, licence, measures, cite : str
+    """
+
+    persistent: bool = True
+    data_bound: bool = False
+    sampled: bool = False
+    unit: str = ""
+    licence: str = ""
+    measures: str = ""
+    cite: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class TraceFile:
+    """A trace: R rows (iterations) of N workers.
+
+    Attributes
+    ----------
+    name : str
+        The file's, without folder and ending.
+    columns : tuple of str
+    workers : tuple of int
+        As the file numbers them, rising.
+    values : mapping of str to ndarray (R, N)
+        ``time`` and the other columns of numbers; NaN where a row has fewer workers.
+    chunks : ndarray (R, N, M), optional
+        Times of the micro-batches that add up to `time`, in order.
+    flags : Flags
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    workers: tuple[int, ...]
+    values: Mapping[str, np.ndarray]
+    chunks: np.ndarray | None = None
+    flags: Flags = field(default_factory=Flags)
+
+    def column(self, name: str, purpose: str) -> np.ndarray:
+        """Values (R, N) of a column, or a sentence."""
+        require(
+            name in self.values,
+            f"trace {self.name} has no column {name!r} for {purpose}; it has {', '.join(self.columns)}",
+        )
+        return self.values[name]
+
+
+def located(file: str | Path) -> Path:
+    """The file as named from here, or among those that come with the project.
+
+    Raises
+    ------
+    DataError
+        If there is neither.
+    """
+    for path in (Path(file), _BESIDE / file):
+        if path.is_file():
+            return path
+    raise DataError(f"there is no trace {file}, neither from this folder nor from the project's")
+
+
+def read_trace(file: str | Path) -> TraceFile:
+    """Read a trace and check that it is whole.
+
+    The file has a header and the columns ``iteration`` (0, 1, ... without gaps), ``worker`` and ``time`` (> 0), and may
+    have more; with ``chunk`` (0, 1, ...) a row is one micro-batch. In a persistent trace every iteration has the same
+    workers; else iteration t has workers 0, ..., n_t - 1.
+
+    Raises
+    ------
+    DataError
+        The first fault, in a sentence with its place.
+    """
+    path = located(file)
+    stat = path.stat()
+    return _read(path, stat.st_mtime_ns, stat.st_size)
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path, *_when: int) -> TraceFile:
+    place, flags = f"trace {path.name}", _flags(path)
+    try:
+        lines = list(csv.reader(path.read_text("utf-8").splitlines()))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{place}: cannot be read ({error})") from None
+    header = tuple(name.strip() for name in lines[0]) if lines else ()
+    for name in NEEDED:
+        if name not in header:
+            raise DataError(f"{place} has no column {name!r}; it has {', '.join(header) or 'nothing'}")
+    keys = [name for name in ("iteration", "worker", "chunk") if name in header]
+    cells: dict[tuple[int, ...], dict[str, float]] = {}
+    for number, line in enumerate(lines[1:], start=2):
+        if not line:
+            continue
+        if len(line) != len(header):
+            raise DataError(f"{place}: line {number} has {len(line)} cells, the header {len(header)}")
+        row = dict(zip(header, line, strict=True))
+        key = tuple(_index(row[name], name, number, place) for name in keys)
+        if key in cells:
+            told = ", ".join(f"{name} {value}" for name, value in zip(keys, key, strict=True))
+            raise DataError(f"{place}: {told} stands twice")
+        cells[key] = {name: _number(row[name]) for name in header if name not in keys}
+        if not (cells[key]["time"] > 0 and isfinite(cells[key]["time"])):
+            raise DataError(f"{place}: time in line {number} is {row['time']!r}, wanted is a number > 0")
+    if not cells:
+        raise DataError(f"{place} has a header and no rows")
+    iterations = sorted({key[0] for key in cells})
+    if iterations != list(range(len(iterations))):
+        missing = next(t for t in range(len(iterations) + 1) if t not in set(iterations))
+        shown = ", ".join(map(str, iterations[: max(3, missing + 1)]))
+        raise DataError(f"{place}: iterations go {shown}: {missing} is missing")
+    workers = tuple(sorted({key[1] for key in cells}))
+    return _arranged(path, header, workers, len(iterations), cells, flags)
+
+
+def _arranged(path: Path, header, workers, rows: int, cells, flags: Flags) -> TraceFile:
+    place, column = f"trace {path.name}", {w: i for i, w in enumerate(workers)}
+    shape = (rows, len(workers))
+    there = np.zeros(shape, dtype=bool)
+    for t, w, *_ in cells:
+        there[t, column[w]] = True
+    whole = there if flags.persistent else there | (np.arange(len(workers)) >= there.sum(1)[:, None])
+    if not whole.all():
+        t, i = np.argwhere(~whole)[0]
+        raise DataError(f"{place}: iteration {t} lacks worker {workers[i]}")
+    chunks = None
+    if "chunk" in header:
+        M = 1 + max(key[2] for key in cells)
+        chunks = np.full((*shape, M), nan)
+        for (t, w, m), cell in cells.items():
+            chunks[t, column[w], m] = cell["time"]
+        if np.isnan(chunks[there]).any():
+            t, i, m = np.argwhere(np.isnan(chunks) & there[..., None])[0]
+            raise DataError(f"{place}: iteration {t}, worker {workers[i]} lacks chunk {m}")
+        values = {"time": chunks.sum(2)}
+    else:
+        values = {name: np.full(shape, nan) for name in header if name not in ("iteration", "worker")}
+        for (t, w), cell in cells.items():
+            for name, value in cell.items():
+                values[name][t, column[w]] = value
+    return TraceFile(path.stem, header, workers, values, chunks, flags)
+
+
+def _index(text: str, name: str, number: int, place: str) -> int:
+    if not text.strip().isdecimal():
+        raise DataError(f"{place}: {name} in line {number} is {text!r}, wanted is a whole number >= 0")
+    return int(text)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return nan
+
+
+def _flags(path: Path) -> Flags:
+    try:
+        entry = json.loads((path.parent / "index.json").read_text("utf-8"))[path.stem]
+        return Flags(**{name: entry[name] for name in Flags.__dataclass_fields__ if name in entry})
+    except (OSError, KeyError):
+        return Flags()
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{path.parent / 'index.json'} is no index of traces ({error})") from None
+
+
+def statistics(times: np.ndarray) -> dict[str, float]:
+    """What can be seen in a matrix of times (R, N).
+
+    Returns
+    -------
+    dict
+        ``mean``; ``cov``, standard deviation over mean of all entries; ``row_cov``, the median over rows of the same;
+        ``max_over_median`` of a row, its median, and ``max_over_median_95``, its 95 % quantile; shares of variance by
+        ``worker``, by ``iteration`` and the ``rest`` (two-way, no interaction); ``lag1``, correlation of a worker's
+        times with its previous ones, mean over workers; ``repeats``, share of times equal to the worker's previous one.
+        NaN where one row says nothing.
+
+    Examples
+    --------
+    >>> found = statistics(np.array([[1.0, 3.0], [2.0, 4.0], [1.0, 3.0]]))
+    >>> found["mean"], round(found["worker"], 2), round(found["iteration"], 2)
+    (2.3333333333333335, 0.82, 0.18)
+    """
+    mean = float(times.mean())
+    peak = times.max(1) / np.median(times, axis=1)
+    found = {
+        "mean": mean,
+        "cov": float(times.std() / mean),
+        "row_cov": float(np.median(times.std(1) / times.mean(1))),
+        "max_over_median": float(np.median(peak)),
+        "max_over_median_95": float(np.quantile(peak, 0.95)),
+        **dict.fromkeys(("worker", "iteration", "rest", "lag1", "repeats"), nan),
+    }
+    if len(times) > 1 and times.var() > 0:
+        by_worker, by_row = times.mean(0).var() / times.var(), times.mean(1).var() / times.var()
+        found |= {
+            "worker": float(by_worker),
+            "iteration": float(by_row),
+            "rest": float(1 - by_worker - by_row),
+        }
+        found["repeats"] = float((times[1:] == times[:-1]).mean())
+        before, after = times[:-1] - times[:-1].mean(0), times[1:] - times[1:].mean(0)
+        spread = np.sqrt((before**2).sum(0) * (after**2).sum(0))
+        moving = spread > 0
+        if moving.any():
+            found["lag1"] = float(((before * after).sum(0)[moving] / spread[moving]).mean())
+    return found
+
+
+def report(file: str | Path) -> str:
+    """What a trace holds and what can be seen in it, as lines; the first fault of a broken one is a `DataError`."""
+    trace = read_trace(file)
+    times = trace.values["time"]
+    sizes = (~np.isnan(times)).sum(1)
+    wide = times[:, : sizes.min()]
+    found, flags = statistics(wide), trace.flags
+    ragged = "" if sizes.min() == sizes.max() else f" (rows have {sizes.min()} to {sizes.max()} of them)"
+    lines = [
+        f"{trace.name}: {len(times)} iterations, {len(trace.workers)} workers{ragged}, no gaps",
+        f"columns: {', '.join(trace.columns)}",
+        f"workers: {trace.workers[0]} to {trace.workers[-1]}"
+        + ("" if trace.workers == tuple(range(len(trace.workers))) else ", not all numbers between"),
+        f"time: mean {found['mean']:.6g} {flags.unit}".rstrip() + f", CoV {found['cov']:.3f}",
+        f"max/median of a row: {found['max_over_median']:.2f} (95 %: {found['max_over_median_95']:.2f})",
+    ]
+    if len(times) > 1 and flags.persistent:
+        shares = ", ".join(f"{name} {found[name]:.2f}" for name in ("worker", "iteration", "rest"))
+        lines += [
+            f"variance by: {shares}",
+            f"lag-1 correlation: {found['lag1']:.2f}; equal to the previous one: {found['repeats']:.0%}",
+        ]
+    if trace.chunks is not None:
+        lines.append(f"micro-batches: {trace.chunks.shape[2]} for each worker and iteration")
+    said = [
+        f"{name}: {str(getattr(flags, name)).lower()}" for name in ("persistent", "data_bound", "sampled")
+    ]
+    lines.append(f"flags: {', '.join(said)}")
+    lines.append(f"licence: {flags.licence or 'none stated: usable here, not to be published'}")
+    if len(times) < 10 or not flags.persistent:
+        why = "fewer than 10 iterations" if flags.persistent else "workers are new in every row"
+        lines.append(f"{why}: nothing is learned from a prefix")
+    return "\n".join(lines)

@@ -1,0 +1,325 @@
+"""Replay of real times: numbers of section 5 of the straggler benchmark, the definitions of section 1, bad input."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gcexp.codes import (
+    CyclicRepetition,
+    CyclicTwoMessage,
+    FractionalRepetition,
+    Uncoded,
+)
+from gcexp.command import main
+from gcexp.delays import Trace
+from gcexp.delays.trace_file import read_trace, statistics
+from gcexp.errors import DataError, ParameterError, UserError
+from gcexp.schemes import Decodable, Fastest, Given, Greedy, Pairs, Scheme
+from gcexp.timeline import run_clock
+
+TRACES = Path(__file__).parents[2] / "data" / "traces"
+JOB1, JOB4, AR, SE = (
+    str(TRACES / f"{name}.csv") for name in ("pai-job1", "pai-job4", "bytedance-AR-dp", "bytedance-SE-dp")
+)
+FAAS = str(TRACES / "faas-aws-2048mb.csv")
+
+
+def mean(delay: Trace, code, wait=None, placement=None) -> float:
+    """Mean duration over the scored rows, no wrap."""
+    rows = len(read_trace(delay.file).values["time"]) if delay.rows is None else len(delay.rows)
+    prefix = max(1, rows // 10) if delay.skip == "prefix" else 0
+    scheme = Scheme(code, wait or Decodable(), placement=placement)
+    assert delay.wraps(rows - prefix) == 0
+    return float(run_clock(scheme, delay, (0,), rows - prefix).duration.mean())
+
+
+def ratio(file: str, code, wait=None, placement=None, **more) -> float:
+    delay = Trace(file, **({"skip": "prefix"} | more))
+    return mean(delay, code, wait, placement) / mean(delay, Uncoded(code.n))
+
+
+@pytest.mark.parametrize(
+    ("file", "n", "rows", "time"),
+    [(JOB1, 10, 270, 490.922), (JOB4, 10, 1964, 376.843), (AR, 4, 40, 45.3549), (SE, 32, 39, 7.69508)],
+    ids=["job1", "job4", "AR", "SE"],
+)
+def test_waiting_for_all(file, n, rows, time):  # E1
+    assert mean(Trace(file, skip="prefix"), Uncoded(n)) == pytest.approx(time, rel=2e-6)
+    assert len(read_trace(file).values["time"]) - max(1, len(read_trace(file).values["time"]) // 10) == rows
+
+
+EXPECTED = [
+    ("E3", lambda: ratio(JOB1, CyclicRepetition(10, 1), Fastest(s=1)), 1.90926),
+    ("E4", lambda: ratio(JOB4, CyclicRepetition(10, 1), Fastest(s=1)), 1.82606),
+    ("E5", lambda: ratio(JOB4, CyclicRepetition(10, 5), Fastest(s=5)), 1.07545),
+    ("E6", lambda: ratio(JOB4, FractionalRepetition(10, 2)), 1.20338),
+    ("E7", lambda: ratio(JOB4, FractionalRepetition(10, 2), placement=Pairs(2)), 0.358618),
+    ("E8", lambda: ratio(JOB1, FractionalRepetition(10, 2), placement=Pairs(2)), 1.80095),
+    ("E15", lambda: ratio(JOB1, Uncoded(10), Fastest(s=1)), 0.954628),
+    ("E16", lambda: ratio(JOB4, Uncoded(10), Fastest(s=1)), 0.913028),
+    ("E17", lambda: ratio(AR, Uncoded(4), Fastest(s=1)), 0.44558),
+    ("E37 home", lambda: ratio(JOB4, FractionalRepetition(10, 2), phi=0.5), 0.902535),
+    ("E37", lambda: ratio(JOB4, FractionalRepetition(10, 2), placement=Pairs(2), phi=0.5), 0.268963),
+    ("E38 cyclic", lambda: ratio(JOB1, CyclicRepetition(10, 1), Fastest(s=1), phi=0.952472), 1.0),
+    ("E38 frc", lambda: ratio(JOB4, FractionalRepetition(10, 2), phi=0.338015), 1.0),
+    ("E40", lambda: ratio(SE, FractionalRepetition(32, 2), data_bound=True), 1.80161),
+    ("E40 0.5", lambda: ratio(SE, FractionalRepetition(32, 2), data_bound=True, phi=0.5), 1.31232),
+    ("E40 cyclic", lambda: ratio(SE, CyclicRepetition(32, 1), Fastest(s=1), data_bound=True), 1.79001),
+    ("E41", lambda: ratio(FAAS, FractionalRepetition(50, 2), rows=[0], pricing="additive", skip=0), 1.67811),
+    (
+        "E41 cyclic",
+        lambda: ratio(FAAS, CyclicRepetition(50, 1), Fastest(s=1), rows=[0], pricing="additive", skip=0),
+        1.71197,
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"), [row[1:] for row in EXPECTED], ids=[row[0] for row in EXPECTED]
+)
+def test_expected_numbers(found, expected):
+    assert found() == pytest.approx(expected, rel=2e-5)
+
+
+def test_hindsight_pairs_of_job4():
+    """E35: the learned pairing is within 1e-3 of the best of all 945, which is 0.358504."""
+    best = [9, 0, 1, 5, 2, 6, 3, 7, 4, 8]
+    found = ratio(JOB4, FractionalRepetition(10, 2), placement=Given(best))
+    assert 0.358503 < found < 1.82
+    assert ratio(JOB4, FractionalRepetition(10, 2), placement=Pairs(2)) == pytest.approx(0.358504, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [
+        ("pai-job1", (443.7, 0.076, 0.052, 1.10, 1.20, 0.29, 0.18, 0.53, 0.74)),
+        ("pai-job4", (167.2, 0.898, 0.609, 2.16, 7.09, 0.54, 0.09, 0.38, 0.72)),
+        ("bytedance-SE-dp", (6.090, 0.098, 0.094, 1.26, 1.42, 0.01, 0.03, 0.96, 0.02)),
+    ],
+)
+def test_statistics_are_those_of_the_sources(name, row):
+    found = statistics(read_trace(TRACES / f"{name}.csv").values["time"])
+    keys = (
+        "mean",
+        "cov",
+        "row_cov",
+        "max_over_median",
+        "max_over_median_95",
+        "worker",
+        "iteration",
+        "rest",
+        "lag1",
+    )
+    assert [found[key] for key in keys] == pytest.approx(row, rel=2e-4, abs=0.0051)
+
+
+def test_bundled_files_are_the_sources_and_have_entries():
+    sums = [line.split("  ") for line in (TRACES / "SHA256SUMS").read_text().splitlines()]
+    for digest, name in sums:
+        assert hashlib.sha256((TRACES / name).read_bytes()).hexdigest() == digest, name
+    index = json.loads((TRACES / "index.json").read_text())
+    assert {entry["file"] for entry in index.values()} == {path.name for path in TRACES.glob("*.csv")}
+    for name, entry in index.items():
+        trace = read_trace(TRACES / entry["file"])
+        sizes = (~np.isnan(trace.values["time"])).sum(1)
+        assert (entry["T"], entry["n"], tuple(entry["columns"])) == (len(sizes), sizes.min(), trace.columns)
+        assert trace.flags.persistent == (not name.startswith("faas"))
+        assert trace.flags.data_bound == name.startswith("bytedance-SE")
+        assert trace.flags.licence in ("CC-BY-4.0", "Apache-2.0")
+
+
+# --- definitions ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small(tmp_path):
+    """Three rows of four workers, 1 to 12, with micro-batches."""
+    x = np.arange(1.0, 13).reshape(3, 4)
+    rows = [f"{t},{w},{x[t, w]}" for t in range(3) for w in range(4)]
+    (tmp_path / "small.csv").write_text("\n".join(["iteration,worker,time", *rows]))
+    chunks = [f"{t},{w},{c},{x[t, w] * (c + 1) / 3}" for t in range(3) for w in range(4) for c in range(2)]
+    (tmp_path / "chunks.csv").write_text("\n".join(["iteration,worker,chunk,time", *chunks]))
+    return str(tmp_path / "small.csv"), str(tmp_path / "chunks.csv"), x
+
+
+def test_rows_come_whole_in_order_and_wrap(small):
+    file, _, x = small
+    times = Trace(file, skip=1, start=1).draw((0, 1), 4, 4).arrival(0.25, 1)
+    np.testing.assert_array_equal(times[0], x[[2, 1, 2, 1]])
+    np.testing.assert_array_equal(times[1], times[0])
+    assert Trace(file, skip=1, start=1).wraps(1) == 0 and Trace(file, skip=1, start=1).wraps(4) == 2
+    some = Trace(file, workers=[3, 1], rows=[2, 0]).draw((0,), 2, 2).arrival(0.5, 1)
+    np.testing.assert_array_equal(some[0], x[[2, 0]][:, [3, 1]])
+
+
+def test_time_at_another_load(small):
+    file, _, x = small
+    times = Trace(file, phi=0.25).draw((0,), 3, 4).arrival([0, 0.25, 0.5, 1], 1)
+    np.testing.assert_allclose(times[0], x * (0.25 + 0.75 * np.array([0, 1, 2, 4])))
+
+
+def test_random_starts_are_shared_by_schemes_and_clocks(small):
+    file = small[0]
+    starts = [
+        Trace(file, start="random", phi=phi).draw(tuple(range(12)), 1, 4).arrival(0.25, 1)[:, 0, 0]
+        for phi in (0.0, 0.5)
+    ]
+    np.testing.assert_array_equal(*starts)
+    assert set(starts[0]) == {1.0, 5.0, 9.0}
+    people = Trace(file, workers="random").draw(tuple(range(12)), 1, 2).arrival(0.25, 1)[:, 0]
+    assert len({tuple(row) for row in people}) > 5
+
+
+def test_messages_and_micro_batches(small):
+    """The fixed part is paid once; the r-th message waits for the micro-batches of all it contains."""
+    file, chunked, x = small
+    code = CyclicTwoMessage(4, 2, 4, guaranteed=False)
+    draws = Trace(chunked, phi=0.5).draw((0,), 3, 4)
+    np.testing.assert_allclose(draws.arrival(0.25, 1)[0], x)  # the whole share
+    np.testing.assert_allclose(draws.arrival(0.125, 1)[0], x * (0.5 + 0.5 / 3))  # its first half
+    np.testing.assert_allclose(
+        draws.arrival(0.375, 1)[0], x * (0.5 + 0.5 * 4 / 3)
+    )  # and half of the list again
+    one, seats = draws.at(1), np.array([[[3, 2, 1, 0]]])
+    np.testing.assert_allclose(one.seated(seats).arrival(0.375, 1)[0, 0], (x * (0.5 + 2 / 3))[1, ::-1])
+    plain = Trace(file, phi=0.5).draw((0,), 3, 4)
+    np.testing.assert_allclose(plain.arrival(code.work(1) / 4, 1)[0], x * (0.5 + 0.5 * code.work(1)))
+
+
+def test_data_bound_is_a_sum_over_partitions(small):
+    file, _, x = small
+    code = CyclicRepetition(4, 2)
+    delay = Trace(file, phi=0.25, data_bound=True)
+    for placement in (None, Given([2, 0, 3, 1])):
+        who = np.arange(4) if placement is None else np.array(placement.workers)
+        expected = 0.25 * x[:, who] + 0.75 * (code.assignment.astype(float) @ x.T).T
+        found = run_clock(Scheme(code, Fastest(q=4), placement=placement), delay, (0,), 3)
+        np.testing.assert_allclose(found.duration[0], expected.max(1))
+    with pytest.raises(ParameterError, match="data_bound needs n to divide k, got n=4, k=6"):
+        run_clock(Scheme(FractionalRepetition(4, 2, k=6), Decodable()), delay, (0,), 3)
+
+
+def test_uncoded_is_the_trace_in_every_pricing(small):
+    _, chunked, x = small
+    for more in ({}, {"phi": 0.3}, {"phi": 1.0}, {"data_bound": True}):
+        found = run_clock(Scheme(Uncoded(4), Decodable()), Trace(chunked, **more), (0,), 3)
+        np.testing.assert_allclose(found.duration[0], x.max(1))
+
+
+def test_what_was_learned_is_not_scored(tmp_path):
+    """Scrambling the rows after the prefix changes no learned seat; cutting a replay changes no earlier duration."""
+    lines = Path(JOB4).read_text().splitlines()
+    rows = np.array([line.split(",")[2] for line in lines[1:]]).reshape(-1, 10)
+    order = np.concatenate([np.arange(218), 218 + np.random.default_rng(0).permutation(len(rows) - 218)])
+    body = [f"{t},{w},{rows[r, w]}" for t, r in enumerate(order) for w in range(10)]
+    (tmp_path / "scrambled.csv").write_text("\n".join(["iteration,worker,time", *body]))
+    code = FractionalRepetition(10, 2)
+    clocks = [
+        run_clock(Scheme(code, Decodable(), placement=Pairs(2)), Trace(file, skip="prefix"), (0,), iterations)
+        for file, iterations in ((JOB4, 1964), (str(tmp_path / "scrambled.csv"), 1964), (JOB4, 50))
+    ]
+    np.testing.assert_allclose(np.sort(clocks[0].duration), np.sort(clocks[1].duration))
+    np.testing.assert_array_equal(clocks[2].duration[0], clocks[0].duration[0, :50])
+
+
+# --- bad input: one sentence each ---------------------------------------------------------------------------------
+
+
+def drawn(file, n=None, iterations=3, **more):
+    return lambda: Trace(file, **more).draw((0,), iterations, n or 4)
+
+
+REFUSED = [
+    (drawn(JOB4, 12), "pai-job4 has 10 workers, n=12 asks for more; take n <= 10"),
+    (drawn(JOB4, 2, workers=[3, 12]), r"workers \[3, 12\]: pai-job4 has workers 0 to 9"),
+    (drawn(JOB4, 2, workers=[3, 3]), r"workers \[3, 3\] names a worker twice"),
+    (drawn(JOB4, 3, workers=[3, 4]), r"workers \[3, 4\] are 2, n=3 asks for more"),
+    (drawn(FAAS, rows=[5]), r"rows \[5\]: faas-aws-2048mb has rows 0 to 2"),
+    (drawn(JOB4, phi=1.2), "phi is a share from 0 to 1, got 1.2"),
+    (
+        drawn(JOB1, pricing="additive"),
+        "pai-job1 has no column 'compute' for pricing=additive; it has iteration, wor",
+    ),
+    (drawn(FAAS, pricing="additive", phi=0.5), "so phi is 0, got 0.5"),
+    (drawn(JOB1, pricing="scald"), "pricing is one of scaled, additive, got 'scald'"),
+    (drawn(JOB1, skip=300), "skip=300 leaves no row of 300"),
+    (drawn(JOB1, start=300), "start=300: rows are 0 to 299"),
+    (drawn(JOB1, rows=[0], skip="prefix"), "trace has 1 row: nothing to learn from and to score"),
+    (drawn(FAAS, skip=1), r"new workers in every row \(persistent: false\)"),
+    (
+        lambda: run_clock(
+            Scheme(FractionalRepetition(4, 2), Decodable(), placement=Pairs(2)),
+            Trace(FAAS, skip="prefix"),
+            (0,),
+            3,
+        ),
+        "placement=pairs learns from times before the run",
+    ),
+    (lambda: Pairs(3).check(Uncoded(10)), "placement=pairs needs d that divides n, got n=10, d=3"),
+    (lambda: Given([0, 2]), r"names each worker from 0 to n-1 once, got \[0, 2\]"),
+    (lambda: Given([1, 0]).check(Uncoded(3)), r"names 2 workers, Uncoded\(n=3\) has n=3"),
+    (
+        lambda: Greedy(clusters=2, memberships=1).seat(None, (0,)),
+        "goes by worker states, but the delay model has none .*arrival",
+    ),
+    (drawn("nowhere.csv"), "there is no trace nowhere.csv"),
+]
+
+
+@pytest.mark.parametrize(("call", "sentence"), REFUSED, ids=[row[1][:40] for row in REFUSED])
+def test_refuses(call, sentence):
+    with pytest.raises((ParameterError, DataError), match=sentence):
+        call()
+
+
+HEAD = "iteration,worker,time\n"
+BROKEN = [
+    ("", "trace mine.csv has no column 'iteration'; it has nothing"),
+    ("worker,time\n0,1\n", "has no column 'iteration'; it has worker, time"),
+    (HEAD, "has a header and no rows"),
+    (HEAD + "0,0,1\n0,1,1\n1,0,1\n", "trace mine.csv: iteration 1 lacks worker 1"),
+    (HEAD + "0,0,1\n0,2,1\n1,0,1\n1,1,1\n1,2,1\n", "iteration 0 lacks worker 1"),
+    (HEAD + "0,0,1\n0,0,1\n", "iteration 0, worker 0 stands twice"),
+    (HEAD + "0,0,1\n1,0,1\n3,0,1\n", "iterations go 0, 1, 3: 2 is missing"),
+    (HEAD + "1,0,1\n", "iterations go 1: 0 is missing"),
+    *(
+        (HEAD + f"0,0,1\n0,1,{bad}\n", f"time in line 3 is '{bad}'")
+        for bad in ("abc", "nan", "inf", "0", "-1", "")
+    ),
+    (HEAD + "0,0,1\n0,x,1\n", "worker in line 3 is 'x', wanted is a whole number"),
+    (HEAD + "0,0,1\n0,1\n", "line 3 has 2 cells, the header 3"),
+    ("iteration,worker,chunk,time\n0,0,0,1\n0,0,1,1\n0,1,1,1\n", "iteration 0, worker 1 lacks chunk 0"),
+]
+
+
+@pytest.mark.parametrize(("text", "sentence"), BROKEN, ids=[row[1] for row in BROKEN])
+def test_broken_files(text, sentence, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.csv").write_text(text)
+    assert main.main(["trace", "check", "mine.csv"]) == 2
+    out, err = capsys.readouterr()
+    assert not out and sentence in err and err.count("\n") == 1
+    with pytest.raises(UserError):
+        Trace("mine.csv").draw((0,), 1, 1)
+
+
+def test_a_negative_fixed_part(tmp_path):
+    (tmp_path / "mine.csv").write_text("iteration,worker,time,compute\n0,0,1,0.5\n0,1,1,1.25\n")
+    with pytest.raises(
+        ParameterError, match=r"fixed part of worker 1 in row 0 is negative \(-0.25\): time < compute"
+    ):
+        Trace(str(tmp_path / "mine.csv"), pricing="additive").draw((0,), 1, 2)
+
+
+def test_check_says_what_a_file_holds(capsys):
+    assert main.main(["trace", "check", JOB4]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("pai-job4: 2182 iterations, 10 workers, no gaps")
+    assert "equal to the previous one: 28%" in told and "licence: CC-BY-4.0" in told
+    assert main.main(["trace", "check", FAAS]) == 0
+    assert "rows have 50 to 200 of them" in capsys.readouterr().out
