@@ -5,7 +5,6 @@ What is compared here shares no code with the library: raw random numbers, one w
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, product
@@ -18,7 +17,6 @@ from scipy.integrate import quad
 from gcexp.analysis.dynamic_clustering import matrices, placement
 from gcexp.codes.clustered import Clustered
 from gcexp.delays.markov import TwoStateMarkov
-from gcexp.run.options import read_yaml
 from gcexp.schemes.placement import Best, Greedy, cluster_matrix, home, membership
 from gcexp.schemes.scheme import Scheme
 from gcexp.schemes.waiting import Decodable
@@ -366,10 +364,3 @@ def test_the_swap_rule_changes_gc_dc_alone():
         for name, before in others[0].items():
             np.testing.assert_array_equal(after[name], before)
     assert (times[0] != times[1]).any()
-
-
-def test_every_claim_of_the_paper_has_an_entry():
-    """D1 to D11 of the specification are ids of claims."""
-    files = sorted((CONF / "figure" / "dynamic_clustering").glob("*.yaml"))
-    ids = [claim["id"] for file in files for claim in read_yaml(file)["claims"]]
-    assert {int(found[1]) for id in ids if (found := re.match(r"D(\d+)_", id))} == set(range(1, 12))

@@ -37,7 +37,6 @@ TARGETS = (
     "matrices",
     "recoverable",
 )
-NOT_REPRODUCED = {("ablation", "D9_larger_clusters"), ("recoverable", "D5_every_set_of_the_static_ones")}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -87,9 +86,10 @@ def test_claims_and_drawing(target, tmp_path):
     write_table(table(target), tmp_path / "table.csv")
     frame, file = read_table(tmp_path / "table.csv"), planned(target).file
     outcomes = check(file.claims, frame, "dynamic_clustering", target)
-    failed = {(target, entry["id"]) for entry in outcomes if entry["outcome"] != "holds"}
-    assert outcomes and failed == {pair for pair in NOT_REPRODUCED if pair[0] == target}
-    assert all(entry["reason"] for entry in outcomes if (target, entry["id"]) in failed)
+    assert outcomes and not [entry["id"] for entry in outcomes if entry["outcome"] == "does not hold"]
+    # Expected means are stated for 400 seeds; with these 20 they decide nothing.
+    undecided = [entry["reason"] for entry in outcomes if entry["outcome"] == "undecided"]
+    assert all(" rows have " in reason or "interval" in reason for reason in undecided)
     assert draw(frame, file.plot, file.title, file.note).get_figwidth() > 3
 
 

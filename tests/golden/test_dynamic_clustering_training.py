@@ -249,8 +249,9 @@ def test_claims_and_drawing(preset, table, tmp_path):
     write_table(table(preset), tmp_path / "table.csv")
     frame = read_table(tmp_path / "table.csv")
     outcomes = check(planned.file.claims, frame, "dynamic_clustering", "training")
-    failed = {entry["id"] for entry in outcomes if entry["outcome"] != "holds"}
-    assert failed == {"loss_400", "test_loss_400"}
+    failed = {entry["id"] for entry in outcomes if entry["outcome"] == "does not hold"}
+    assert failed == ({"loss_400", "test_loss_400"} if preset == "paper" else set())  # 3 seeds decide nothing
+    assert preset == "quick" or not [e for e in outcomes if e["outcome"] == "undecided"]
     axes = draw(frame, planned.file.plot, planned.file.title, planned.note).axes[0]
     assert axes.get_yscale() == "log" and axes.get_ylabel() == "training loss"
     assert planned.file.level == 0.01 > axes.get_ylim()[0]  # the line of the level is in sight
@@ -258,16 +259,12 @@ def test_claims_and_drawing(preset, table, tmp_path):
 
 def test_times_have_the_specifications_tolerance(table):
     """Three standard errors of the mean over the seeds at hand, from the spread that the specification states."""
-    spread = {"time_gc": 1.66, "time_gc_sc": 1.38, "time_gc_dc": 1.43, "time_gc_dc_perfect": 1.48}
-    interval = {"time_gc": 0.0, "time_gc_sc": 0.0, "time_gc_dc": 0.12, "time_gc_dc_perfect": 0.14}
-    claims = {claim["id"]: claim for claim in target().file.claims}
-    entries = {
-        entry["id"]: entry
-        for entry in check(target().file.claims, table("paper"), "dynamic_clustering", "training")
-    }
+    spread = {"GC": 1.66, "GC-SC": 1.38, "GC-DC, previous state": 1.43, "GC-DC, perfect state": 1.48}
+    interval = {"GC": 0.0, "GC-SC": 0.0, "GC-DC, previous state": 0.12, "GC-DC, perfect state": 0.14}
+    values = [claim["value"] for claim in target().file.claims if "value" in claim]
     S = table("paper")["seed"].nunique()
-    for name in spread:
-        assert claims[name]["value"]["sd"] == pytest.approx(T * spread[name])
-        assert claims[name]["value"].get("tolerance", 0) == pytest.approx(T * interval[name])
-        allowed = T * (3 * spread[name] / np.sqrt(S) + interval[name])
-        assert entries[name]["tolerance"] == pytest.approx(allowed)
+    for value in values:
+        name = value["where"]["label"]
+        allowed = T * (3 * spread.pop(name) / np.sqrt(S) + interval[name])
+        assert value["rows"] == S and value["tolerance"] == pytest.approx(allowed, rel=5e-3)
+    assert not spread
