@@ -8,7 +8,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from gcexp.delays.epochs import Epochs, Restarts
 from gcexp.errors import require
+from gcexp.schemes import Restart, Scheme
 from gcexp.theory import adaptive as theory
 
 #: Names in figures.
@@ -338,3 +340,39 @@ def _three_groups(t_cp: float, t_cm: float) -> float:
         return theory.mean_time(theory.last_epoch([3, 3, 5], p, s_max), last, last, [t_cp + t_cm] * 2)
 
     return theory.crossing(lambda p: time(1, p), lambda p: time(2, p), 0.05, 0.6)
+
+
+# --- What a clock should show ---------------------------------------------------------------------------------
+
+
+def expected_iteration_time(scheme: Scheme, delay: Epochs | Restarts, iterations: int) -> float:
+    """Mean iteration time in the restart model, by (83), (84) or (91), (92).
+
+    Parameters
+    ----------
+    scheme : Scheme
+        A code of disjoint quorums of equal needs: with `Restart` on `Epochs`, or any on `Restarts`.
+    delay : Epochs or Restarts
+    iterations : int
+        Not used: iterations are independent.
+
+    Examples
+    --------
+    >>> from gcexp.codes.uncoded import Uncoded
+    >>> from gcexp.schemes import Decodable
+    >>> round(expected_iteration_time(Scheme(Uncoded(2), Decodable()), Restarts(p=0.5), 1), 2)
+    49.67
+    """
+    code = scheme.code
+    sizes = [len(quorum.workers) for quorum in code.quorums]
+    first = code.quorums[0]
+    s_max = len(first.workers) - min(q for _, q in first.need)
+    chances = theory.last_epoch(sizes, delay.p, s_max)
+    if isinstance(scheme.wait, Restart):
+        prices = scheme.wait.first, scheme.wait.later, scheme.wait.lost
+    else:
+        need = [min(r for r, q in first.need if q <= len(first.workers) - s) for s in range(s_max + 1)]
+        share = float(code.load.max()) / code.k
+        last = [share * delay.compute + r * code.length * delay.transmit for r in need]
+        prices = last, last, [delay.epoch] * 2
+    return scheme.overhead + theory.mean_time(chances, *prices)

@@ -17,7 +17,9 @@ import pandas as pd
 from gcexp.analysis import counting
 from gcexp.codes.comm_efficient import CommunicationEfficient, evaluation_points, polynomial_rows
 from gcexp.codes.general_v import GeneralCommunicationEfficient, solve_exactly
+from gcexp.delays.compute_transmit import ComputeTransmit
 from gcexp.errors import ParameterError, require
+from gcexp.schemes import Scheme
 from gcexp.seeding import rng
 from gcexp.theory import comm_efficient as theory
 
@@ -574,3 +576,36 @@ def _limits(most: int, assignments: int) -> Iterator[dict]:
             for held in product(combinations(range(n), d), repeat=n)
         ),
     )
+
+
+# --- What a clock should show ---------------------------------------------------------------------------------
+
+
+def expected_iteration_time(scheme: Scheme, delay: ComputeTransmit, iterations: int) -> float:
+    """Mean iteration time with the delay model of Section 5, the scheme's overhead included.
+
+    Parameters
+    ----------
+    scheme : Scheme
+        Naive, or communication-efficient: one message of every worker, any n-s decode.
+    delay : ComputeTransmit
+    iterations : int
+        Not used: the mean is the same for all numbers of iterations.
+
+    Examples
+    --------
+    >>> from gcexp.schemes import Decodable
+    >>> scheme = Scheme(CommunicationEfficient(10, 4, 3), Decodable(), overhead=1.2)
+    >>> round(expected_iteration_time(scheme, ComputeTransmit(), 1), 4)
+    2.5544
+    """
+    code, n = scheme.code, scheme.code.n
+    d, m = int(code.load.max()), code.blocks
+    s = n - (code.quorums[0].need[0][1] if code.quorums else n)
+    law = {
+        "t1": delay.compute_shift / n,
+        "lambda1": n / delay.compute_mean,
+        "t2": delay.transmit_shift,
+        "lambda2": 1 / delay.transmit_mean,
+    }
+    return scheme.overhead + theory.expected_time(n, d, m, s=s, **law)

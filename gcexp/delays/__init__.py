@@ -3,7 +3,7 @@
 from gcexp.delays.base import DelayModel, Draws, Exponentials, Streamed, held_exponentials
 from gcexp.delays.compute_transmit import ComputeTransmit
 from gcexp.delays.distributions import Pareto, ShiftedExponential
-from gcexp.delays.epochs import Epochs
+from gcexp.delays.epochs import Epochs, Restarts
 from gcexp.delays.markov import SummedDraws, TwoStateMarkov
 from gcexp.delays.trace import Trace, TraceDraws
 
@@ -14,6 +14,7 @@ __all__ = [
     "Epochs",
     "Exponentials",
     "Pareto",
+    "Restarts",
     "ShiftedExponential",
     "Streamed",
     "SummedDraws",

@@ -1,9 +1,9 @@
-"""Restart model: stragglers are started again, epoch after epoch, and a worker arrives in that of its first success."""
+"""Restart model: stragglers are started again, epoch after epoch, and a worker answers in that of its first success."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 
 import numpy as np
@@ -61,5 +61,60 @@ class Epochs(Streamed):
             X = streams(iterations)
             G = np.floor(X / -log(self.p)) if self.p else np.zeros_like(X)
             return Draws(tuple(seeds), X.shape, start=G)
+
+        return draw
+
+
+@dataclass(frozen=True)
+class Restarts(Streamed):
+    r"""Workers on a clock of equal epochs: with the fraction u of the data and v gradients sent, i t + u t_cp + v t_cm.
+
+    i is the epoch of the worker's first success, drawn as in `Epochs` from the same numbers, and t the length of an
+    epoch. What succeeded stays, so a code that decodes from these arrivals decodes in the paper's restart model.
+
+    Parameters
+    ----------
+    p : float
+        Probability that a started worker is a straggler.
+    epoch : float
+        t, after which stragglers are started again, in seconds.
+    compute : float
+        t_cp for all data: t_cp of the paper times n / d.
+    transmit : float
+        t_cm, to send one gradient.
+
+    Raises
+    ------
+    ParameterError
+        Unless 0 <= p < 1 and times are >= 0.
+
+    References
+    ----------
+    Cao, Yan, Tang, Han: Adaptive gradient coding, arXiv 2006.04845: (82) to (84).
+
+    Examples
+    --------
+    >>> Restarts(p=0.3).draw((0,), 2, 5).arrival(load=3 / 20, length=1.0)
+    array([[[48., 32., 16., 16., 16.],
+            [16., 16., 16., 16., 16.]]])
+    """
+
+    p: float = 0.1
+    epoch: float = 16.0
+    compute: float = 20.0
+    transmit: float = 13.0
+
+    def __post_init__(self):
+        require(0 <= self.p < 1, f"restarts need a straggling probability 0 <= p < 1, got p={self.p}")
+        for name in ("epoch", "compute", "transmit"):
+            require(getattr(self, name) >= 0, f"{name} is a time >= 0 in seconds, got {getattr(self, name)}")
+
+    def start(self, seeds: tuple[int, ...], n: int) -> Callable[[int], Draws]:
+        """See `gcexp.delays.base.DelayModel`."""
+        counted = Epochs(self.p).start(seeds, n)
+
+        def draw(iterations: int) -> Draws:
+            some = counted(iterations)
+            return replace(some, start=self.epoch * some.start, compute=self.compute, transmit=self.transmit)
 
         return draw

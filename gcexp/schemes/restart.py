@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from gcexp.errors import require
+from gcexp.errors import require, require_known
 from gcexp.schemes.waiting import Decodable
 
 
@@ -78,3 +79,75 @@ class Restart:
         )
         again = self.lost[0] + (epoch - 1) * self.lost[1] + np.array(self.later)[left]
         return np.where(epoch == 0, np.array(self.first)[left], again), heard
+
+
+def phases(
+    row: str,
+    rows: dict,
+    lost: tuple[float, float],
+    send: tuple[float, float],
+    timing: Literal["measured", "nominal"] = "measured",
+) -> Restart:
+    r"""`Restart` with the prices of an implementation whose phases were measured.
+
+    With s stragglers left an iteration's final epoch takes, for ``measured``, the sum of the four phases of `row`
+    (computing, sending, encoding, decoding), in epoch 0 or later; for ``nominal`` computing + c_s t_cm + encoding
+    + decoding of epoch 0, where c_s is the length sent in gradients and t_cm the seconds `send` for a gradient, in
+    epoch 0 and later.
+
+    Parameters
+    ----------
+    row : str
+        Scheme: a key of `rows`.
+    rows : dict
+        Scheme to ``length`` (c_s, one for each s that it survives), ``first`` and ``later``: lists of four phases in
+        seconds, one for each s, or one for all.
+    lost : tuple of two float
+        As in `Restart`.
+    send : tuple of two float
+        t_cm in epoch 0 and later, for ``nominal``.
+    timing : {"measured", "nominal"}
+
+    Raises
+    ------
+    ParameterError
+        For an unknown row, or phases that are not four times for each s.
+
+    References
+    ----------
+    Cao, Yan, Tang, Han: Adaptive gradient coding, arXiv 2006.04845: Tables IV and V, (91) and (92).
+
+    Examples
+    --------
+    >>> rows = {
+    ...     "cgc": {"length": [0.5, 0.5], "first": [[2.0, 6.0, 0.5, 1.0]], "later": [[2.0, 0.5, 0.5, 1.0]]}
+    ... }
+    >>> phases("cgc", rows, (16.0, 4.0), (13.0, 1.0))
+    Restart(first=(9.5, 9.5), later=(4.0, 4.0), lost=(16.0, 4.0))
+    >>> phases("cgc", rows, (16.0, 4.0), (13.0, 1.0), timing="nominal").later
+    (4.0, 4.0)
+    """
+    require_known("row", row, rows)
+    require_known("timing", timing, ("measured", "nominal"))
+    given = rows[row]
+    require(
+        set(given) == {"length", "first", "later"},
+        f"phases of {row!r} are length, first and later, got {', '.join(map(str, given))}",
+    )
+    lengths = given["length"]
+    tables = []
+    for name in ("first", "later"):
+        table = given[name] if len(given[name]) == len(lengths) else given[name] * len(lengths)
+        fits = len(table) == len(lengths) and all(len(four) == 4 for four in table)
+        require(
+            fits, f"{name} phases of {row!r} are four times for each of {len(lengths)} stragglers, or one row"
+        )
+        tables.append(table)
+    if timing == "nominal":
+        prices = [
+            [c + length * t_cm + e + d for (c, _, e, d), length in zip(tables[0], lengths, strict=True)]
+            for t_cm in send
+        ]
+    else:
+        prices = [[sum(four) for four in table] for table in tables]
+    return Restart(tuple(prices[0]), tuple(prices[1]), tuple(lost))
