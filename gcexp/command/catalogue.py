@@ -66,7 +66,7 @@ def phrases(group: str) -> dict[str, str]:
     found = {}
     for name in options(group):
         path = option_file(group, name)
-        comments = re.findall(r"^# *(?!@package)(.+)", path.read_text("utf-8"), flags=re.MULTILINE)
+        comments = re.findall(r"^# *(?![@ ])(.+)", path.read_text("utf-8"), flags=re.MULTILINE)
         if comments:
             found[name] = comments[0]
         else:
