@@ -1,4 +1,4 @@
-"""B3 and B4: logistic regression on Amazon Employee Access, the whole command.
+"""B3: logistic regression on Amazon Employee Access, the whole command; and B4, the same data under delays.
 
 B3: prepared data loaded, one accelerated training of 100 iterations (step 10, l2 1/N, test AUC in each), shared by
 the timelines of five exact schemes at n=10. The split is the peer's: ``RandomState(0).permutation``, the first 6554
