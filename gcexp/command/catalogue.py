@@ -71,7 +71,7 @@ def phrases(group: str) -> dict[str, str]:
             found[name] = comments[0]
         else:
             target = read_yaml(path).get("_target_")
-            about = inspect.getdoc(locate(target, group)) if target else ""
+            about = inspect.getdoc(locate(target, f"{group}._target_")) if target else ""
             found[name] = (about or "").partition("\n")[0]
     return found
 
