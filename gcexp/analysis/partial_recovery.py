@@ -386,7 +386,8 @@ def expected_times(n: int, samples: int, models: list[dict[str, Any]], fractions
     Returns
     -------
     DataFrame
-        ``model, alpha, scheme, mean_iteration_time_s``; ``quotient``, that of the combinatorial scheme over that of the
+        ``model, alpha, alpha_from, scheme, mean_iteration_time_s``: the time is the same for all wanted fractions in
+        (alpha_from, alpha]; ``quotient``, that of the combinatorial scheme over that of the
         uncoded one; ``threshold``, the alpha above which the combinatorial scheme wins for many workers.
     """
     rows = []
@@ -395,7 +396,7 @@ def expected_times(n: int, samples: int, models: list[dict[str, Any]], fractions
         at = theory.threshold(given["model"], n, samples, **setting)
         for i in fractions:
             times = theory.expected_times(given["model"], n, Fraction(i, n), samples, **setting)
-            shared = {"model": given["name"], "alpha": i / n}
+            shared = {"model": given["name"], "alpha": i / n, "alpha_from": (i - 1) / n}
             more = {"quotient": times[1] / times[0], "threshold": at}
             for scheme, time in zip(_SCHEMES, times, strict=True):
                 rows.append(shared | {"scheme": scheme, "mean_iteration_time_s": time} | more)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MARK = {"linestyle": "-", "linewidth": 1.6, "marker": "none", "color": "#A00000", "solid_capstyle": "butt"}
+_VALUE = {"fontsize": 5.5, "ha": "left", "va": "center", "color": "0.2"}
 _WHISKER = {"ecolor": "black", "capsize": 2, "elinewidth": 0.9, "capthick": 0.9}
 
 
@@ -89,7 +90,9 @@ def _draw(
         colour = looks.get(str(label), other)["color"]
         axes.barh(height, mean, height=0.68, color=colour, alpha=0.55, edgecolor="black", linewidth=0.5)
         if half > 0:
-            axes.errorbar(mean, height, xerr=half, fmt="none", **_WHISKER)
+            axes.errorbar(mean, height, xerr=half, fmt="none", zorder=4, **_WHISKER)  # above the marks
+        beside = axes.get_yaxis_transform()
+        axes.text(1.015, height, style.plain(f"{float(mean):.3g}"), transform=beside, **_VALUE)
         if isinstance(plot.reference, dict):
             given = {str(name): value for name, value in plot.reference.items()}.get(str(label))
         else:

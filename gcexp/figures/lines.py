@@ -59,7 +59,7 @@ def middle(values: np.ndarray, band: str) -> tuple[np.ndarray, np.ndarray, np.nd
         mean, half = rows.interval(values)
         return mean, mean - half, mean + half
     low, high = _BANDS.get(band, (50, 50))
-    # A median over the seeds that last longest would be a median over a choice: NaN spreads on purpose.
+    # A median over the seeds that are there would be a median over a choice: NaN spreads on purpose.
     return tuple(np.percentile(values, q, axis=0) for q in (50, low, high))
 
 
@@ -123,7 +123,11 @@ def drawing(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict]) -> Dra
     left = each("ylabel", plot.ylabel, names, dict.fromkeys(names, style.axis_label(plot.y)))
     labels = rows.names(frame, plot.by)
     shown = {label: look for label, look in looks.items() if label in labels}
-    level = "" if plot.level is None else f"dashed line: {plot.level:g}"
+    level = (
+        f"dashed line{'s' * (len(plot.levels) > 1)}: {', '.join(f'{level:g}' for level in plot.levels)}"
+        if plot.levels
+        else ""
+    )
     handles = {label: Line2D([], [], label=style.plain(label), **look) for label, look in shown.items()}
     if plot.threshold:
         text = style.plain(plot.threshold_label)
@@ -146,8 +150,8 @@ def _seed_words(frame: pd.DataFrame, plot: LinesPlot) -> str:
 
 def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Axes, place: Place) -> None:
     grid = _grid(frame, plot) if plot.curves else None
-    if plot.level is not None:
-        axes.axhline(plot.level, color="0.35", linewidth=0.8, linestyle=(0, (4, 2)), zorder=1)
+    for level in plot.levels:
+        axes.axhline(level, color="0.35", linewidth=0.8, linestyle=(0, (4, 2)), zorder=1)
     if plot.threshold:
         at = np.unique(rows.numbers(frame, plot.threshold))
         for x in at[np.isfinite(at)]:
@@ -192,8 +196,13 @@ def _grid(frame: pd.DataFrame, plot: LinesPlot) -> np.ndarray:
 
 def _on_grid(part: pd.DataFrame, plot: LinesPlot, grid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     seeds = rows.parts(part, "seed" if "seed" in part.columns else None)
-    runs = [step(rows.numbers(run, plot.x), rows.numbers(run, plot.y), grid) for _, run in seeds]
-    return grid, np.array(runs)
+    each = [(rows.numbers(run, plot.x), rows.numbers(run, plot.y)) for _, run in seeds]
+    runs = np.array([step(x, y, grid) for x, y in each])
+    # A run that has ended keeps what it learned, for as long as another seed of the line goes on.
+    longest = max(x.max() for x, _ in each)
+    for run, (x, y) in zip(runs, each, strict=True):
+        run[(grid > x.max()) & (grid <= longest)] = y[np.argmax(x)]
+    return grid, runs
 
 
 def _at_points(part: pd.DataFrame, plot: LinesPlot, label: str) -> tuple[np.ndarray, np.ndarray]:

@@ -61,8 +61,8 @@ class LinesPlot:
         itself, and a number as ``n = 12``.
     xlim, ylim : (float, float), optional
         Ends of the axes.
-    level : float, optional
-        Height of a dashed line.
+    level : float or list of float, optional
+        Heights of dashed lines.
     threshold : str, optional
         Column with the places of upright dotted lines, such as one per panel.
     threshold_label : str
@@ -94,7 +94,7 @@ class LinesPlot:
     panel_titles: Words = None
     xlim: tuple[float, float] | None = None
     ylim: tuple[float, float] | None = None
-    level: float | None = None
+    level: float | tuple[float, ...] | None = None
     threshold: str | None = None
     threshold_label: str = "threshold"
     xlabel: Words = None
@@ -116,6 +116,11 @@ class LinesPlot:
     def columns_drawn(self) -> tuple[str, ...]:
         """Columns that the table must have."""
         return (*self.keys, self.x, self.y)
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """Heights of dashed lines."""
+        return () if self.level is None else self.level if isinstance(self.level, tuple) else (self.level,)
 
     @property
     def curves(self) -> bool:
