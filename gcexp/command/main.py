@@ -199,7 +199,8 @@ def parser() -> argparse.ArgumentParser:
 
     table = command("table", do_table, "make a figure's table (a rule calls this)")
     plot = command("plot", do_plot, "draw a figure from its table (a rule calls this)")
-    claims = command("claims", do_claims, "check a figure's claims against its table (a rule calls this)")
+    plot.add_argument("--claims", type=Path, help="check the figure's claims as well, and write them here")
+    claims = command("claims", do_claims, "check a figure's claims against its table")
     for added in (table, plot, claims):
         added.add_argument("target")
     scorecard = command("scorecard", do_scorecard, "collect checked claims (a rule calls this)")
@@ -404,11 +405,14 @@ def do_table(arguments) -> None:
 
 
 def do_plot(arguments) -> None:
-    """Draw."""
+    """Draw, and check the claims where a file for them is named."""
     from gcexp.report.figurefile import figure
-    from gcexp.report.stages import make_drawing
+    from gcexp.report.stages import check_claims, make_drawing
 
-    make_drawing(figure(arguments.target, arguments.preset), arguments.input, arguments.output)
+    wanted = figure(arguments.target, arguments.preset)
+    make_drawing(wanted, arguments.input, arguments.output)
+    if arguments.claims:  # in the same job, which has the table already
+        check_claims(wanted, arguments.input, arguments.claims)
 
 
 def do_claims(arguments) -> None:

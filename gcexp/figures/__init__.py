@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from gcexp.figures.typeset import Typeset
+
 __all__ = ["draw", "parse", "read_table", "save", "write_table"]
 
 
@@ -25,8 +27,8 @@ def draw(
     title: str = "",
     note: str = "",
     style: Path | str | None = None,
-) -> Figure:
-    """Draw a table.
+) -> Figure | Typeset:
+    """Draw a table, or set it as text where the plot's kind is table.
 
     Parameters
     ----------
@@ -51,13 +53,13 @@ def draw(
     from gcexp.figures import compose, typeset
     from gcexp.figures import style as looks
 
-    # A table is a figure of its own size; everything else is panels.
-    module = typeset if isinstance(wanted, TablePlot) else compose
+    if isinstance(wanted, TablePlot):
+        return typeset.draw(frame, wanted, title, note)
     with looks.applied(style):
-        return module.draw(frame, wanted, title, note)
+        return compose.draw(frame, wanted, title, note)
 
 
-def save(figure: Figure, paths: Iterable[Path | str], style: Path | str | None = None) -> None:
+def save(figure: Figure | Typeset, paths: Iterable[Path | str], style: Path | str | None = None) -> None:
     """Write a drawn figure, each file whole or not at all, equal figures as equal bytes.
 
     Parameters
@@ -65,7 +67,7 @@ def save(figure: Figure, paths: Iterable[Path | str], style: Path | str | None =
     figure : Figure
         From `draw`.
     paths : iterable of paths
-        The suffix is the format: ``.pdf``, ``.png`` or ``.svg``, and for a table also ``.md`` and ``.tex``.
+        The suffix is the format: ``.pdf``, ``.png`` or ``.svg``, for a table ``.md`` or ``.tex``.
     style : path, optional
         The style file it was drawn with.
 
@@ -74,6 +76,10 @@ def save(figure: Figure, paths: Iterable[Path | str], style: Path | str | None =
     UserError
         For a format that the figure does not have, and a folder that cannot be written.
     """
+    from gcexp.figures import typeset
+
+    if isinstance(figure, typeset.Typeset):
+        return typeset.save(figure, paths)
     from gcexp.figures import style as looks
 
-    looks.save(figure, paths, style)
+    return looks.save(figure, paths, style)

@@ -41,15 +41,9 @@ def applied(style: Path | str | None = None) -> Iterator[None]:
         yield
 
 
-class TableFigure(Figure):
-    """A drawn table that carries its text forms: suffix to text."""
-
-    sources: dict[str, str]
-
-
-def blank(width: float, height: float, cls: type[Figure] = Figure) -> Figure:
+def blank(width: float, height: float) -> Figure:
     """Empty figure of that many inches, outside pyplot's global list."""
-    figure = cls(figsize=(width, height))
+    figure = Figure(figsize=(width, height))
     FigureCanvasAgg(figure)
     return figure
 
@@ -222,17 +216,13 @@ def _legend(figure: Figure, handles: list, beside: bool) -> tuple[Legend, float,
 
 def save(figure: Figure, paths: Iterable[Path | str], style: Path | str | None = None) -> None:
     """Write a figure in the formats that the suffixes say; see `gcexp.figures.save`."""
-    sources = getattr(figure, "sources", {})
     with applied(style):
         _settle(figure)
         for path in map(Path, paths):
-            if path.suffix not in (*_METADATA, *sources):
-                raise UserError(f"{path}: {unknown('format of a plot', path.suffix, (*_METADATA, *sources))}")
+            if path.suffix not in _METADATA:
+                raise UserError(f"{path}: {unknown('format of a plot', path.suffix, _METADATA)}")
             with written(path) as temporary:
-                if path.suffix in sources:
-                    temporary.write_text(sources[path.suffix], encoding="utf-8", newline="\n")
-                else:
-                    figure.savefig(temporary, format=path.suffix[1:], metadata=_METADATA[path.suffix])
+                figure.savefig(temporary, format=path.suffix[1:], metadata=_METADATA[path.suffix])
 
 
 def _settle(figure: Figure) -> None:

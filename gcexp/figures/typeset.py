@@ -1,8 +1,11 @@
-"""A table as a typeset table: drawn, as Markdown, as LaTeX."""
+"""A table as text: Markdown and LaTeX."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,18 +13,10 @@ import numpy as np
 from gcexp.errors import UserError, unknown
 from gcexp.figures import markdown, rows
 from gcexp.figures.plots import TablePlot
+from gcexp.files import written
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
-
-MOST_ROWS = 60  # more do not fit a page; the CSV has them all
-_CELL = 2.0  # inches: a wider cell is wrapped
-_HEADER = 0.75  # inches: a header wider than this and than the cells below is wrapped
-_FONT = 7
-_LINE = _FONT * 1.35 / 72
-_GAP = 0.16
-_PAD = 0.05
 
 
 def cell(value: object, spec: str | None = None) -> str:
@@ -107,77 +102,41 @@ def _grouped(body: list[list[str]], once: list[int]) -> list[list[str]]:
     return shown
 
 
-def draw(frame: pd.DataFrame, plot: TablePlot, title: str = "", note: str = "") -> Figure:
-    """The table as a figure of its own size, with rules above, below the head and at the end; carries its sources.
+@dataclass(frozen=True)
+class Typeset:
+    """A table as text.
+
+    Attributes
+    ----------
+    sources : mapping of str to str
+        Text by the suffix of its file: ``.md`` and ``.tex``.
+    """
+
+    sources: Mapping[str, str]
+
+
+def draw(frame: pd.DataFrame, plot: TablePlot, title: str = "", note: str = "") -> Typeset:
+    """The table in its text forms.
 
     Parameters
     ----------
     frame : DataFrame
-        Any table; rows beyond `MOST_ROWS` are counted, not drawn.
+        Any table.
     plot : TablePlot
         What the figure file says.
     title, note : str
         Above and below the table.
     """
-    from matplotlib.lines import Line2D
+    return Typeset({".md": to_markdown(frame, plot, title, note), ".tex": to_latex(frame, plot, title, note)})
 
-    from gcexp.figures import style
 
-    header, body, right = cells(frame, plot)
-    hidden = len(body) - MOST_ROWS
-
-    def wrap(text: str, inches: float) -> str:
-        return "\n".join(style.wrapped(text, inches, _FONT))
-
-    shown = [[wrap(text, _CELL) for text in row] for row in body[:MOST_ROWS]]
-    # A header may be as wide as the cells below it, and wraps beyond.
-    room = [
-        max([_HEADER, *(style.inches_of(row[place], _FONT) for row in shown)]) for place in range(len(header))
-    ]
-    shown = [[wrap(text, inches) for text, inches in zip(header, room, strict=True)], *shown]
-    width = [max(style.inches_of(row[place], _FONT) for row in shown) for place in range(len(header))]
-    lines = [max(text.count("\n") + 1 for text in row) for row in shown]
-    height = [_LINE * count + 0.03 for count in lines]
-    full = max(style.WIDTHS["single"], sum(width) + _GAP * (len(width) - 1) + 2 * _PAD)
-    head = style.wrapped(title, full - 2 * _PAD, 8)
-    more = f"{hidden} more rows in the CSV file" if hidden > 0 else ""
-    foot = style.wrapped("; ".join(filter(None, [more, note])), full - 2 * _PAD, style.NOTE["fontsize"])
-    above, below = len(head) * 8 * 1.3 / 72 + 0.05, len(foot) * 6 * 1.35 / 72 + 0.05
-    total = above + sum(height) + 0.12 + below + 2 * _PAD
-    figure = style.blank(full, total, style.TableFigure)
-    figure.sources = {
-        ".md": to_markdown(frame, plot, title, note),
-        ".tex": to_latex(frame, plot, title, note),
-    }
-
-    def put(x, y, text, **look):
-        figure.text(x / full, y / total, style.plain(text), **look)
-
-    def rule(y, thick):
-        ends = [_PAD / full, (_PAD + sum(width) + _GAP * (len(width) - 1)) / full]
-        figure.add_artist(Line2D(ends, [y / total] * 2, color="black", linewidth=thick))
-
-    put(_PAD, total - _PAD, "\n".join(head), fontsize=8, va="top", ha="left")
-    y = total - _PAD - above
-    rule(y, 0.9)
-    y -= 0.04
-    for number, row in enumerate(shown):
-        x = _PAD
-        for place, text in enumerate(row):
-            edge, side = (x + width[place], "right") if place in right else (x, "left")
-            written = text.split("\n")
-            drop = lines[0] - len(written) if number == 0 else 0  # headers stand at the bottom of their row
-            # By baseline, or letters of unequal height dance.
-            for line, words in enumerate(written, start=drop):
-                put(edge, y - (line + 0.78) * _LINE, words, fontsize=_FONT, va="baseline", ha=side)
-            x += width[place] + _GAP
-        y -= height[number]
-        if number == 0:
-            rule(y, 0.5)
-            y -= 0.04
-    rule(y, 0.9)
-    put(_PAD, _PAD, "\n".join(foot), va="bottom", ha="left", **style.NOTE)
-    return figure
+def save(table: Typeset, paths: Iterable[Path | str]) -> None:
+    """Write a table in the forms that the suffixes say; see `gcexp.figures.save`."""
+    for path in map(Path, paths):
+        if path.suffix not in table.sources:
+            raise UserError(f"{path}: {unknown('format of a table', path.suffix, table.sources)}")
+        with written(path) as temporary:
+            temporary.write_text(table.sources[path.suffix], encoding="utf-8", newline="\n")
 
 
 def to_markdown(frame: pd.DataFrame, plot: TablePlot, title: str = "", note: str = "") -> str:

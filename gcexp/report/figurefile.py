@@ -17,6 +17,7 @@ from gcexp.report.columns import CURVE, Timings, key_columns
 from gcexp.report.expected import expected_claims
 from gcexp.report.expected import path_of as expected_file
 from gcexp.report.statements import Statement, read_statements
+from gcexp.run import paths
 from gcexp.run.build import refuse_bound
 from gcexp.run.checks import check, check_call
 from gcexp.run.dependencies import STAGES, targets, tracked, values
@@ -28,7 +29,7 @@ from gcexp.schema import fill, fitted
 PRESETS = ("quick", "paper")
 #: Names of rules: no folder or target can be called so.
 RULES = (
-    *("all", "quick", "mlflow", "tracking", "scorecard", "page", "data", "table", "plot", "claims"),
+    *("all", "quick", "mlflow", "tracking", "scorecard", "page", "data", "table", "draw", "typeset"),
     *("timeline", "trajectory_exact", "trajectory_approximate", "verify"),
 )
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -121,21 +122,23 @@ class Figure:
         """Files the table is made of."""
         return list(dict.fromkeys(itertools.chain.from_iterable(run.inputs for run in self.runs)))
 
-    def product(self, folder: str, suffix: str) -> str:
-        """``reports/<preset>/<folder>/<target><suffix>``."""
-        return f"reports/{self.preset}/{folder}/{self.target}{suffix}"
+    def _file(self, pattern: str) -> str:
+        return pattern.format(preset=self.preset, target=self.target)
 
     @property
     def table(self) -> str:
         """The CSV of the plotted numbers."""
-        return self.product("data", ".csv")
+        return self._file(paths.TABLE)
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it is typeset as a table and not drawn."""
+        return self.file.plot.get("kind") == "table"
 
     @property
     def drawings(self) -> list[str]:
-        """PDF and PNG, and the typeset sources of a table."""
-        typeset = [".md", ".tex"] if self.file.plot.get("kind") == "table" else []
-        folder = "tables" if typeset else "figures"
-        return [self.product(folder, suffix) for suffix in (".pdf", ".png", *typeset)]
+        """PDF and PNG, or a table's Markdown and LaTeX."""
+        return [self._file(pattern) for pattern in (paths.TYPESET if self.is_table else paths.DRAWN)]
 
     @property
     def columns(self) -> list[str]:
@@ -154,7 +157,7 @@ class Figure:
     @property
     def claims(self) -> str:
         """The checked claims."""
-        return self.product("claims", ".json")
+        return self._file(paths.CLAIMS)
 
     @property
     def tracked_table(self) -> list[str]:
@@ -172,10 +175,12 @@ class Figure:
     @property
     def tracked_plot(self) -> list[str]:
         """What decides the drawing beside the table."""
+        said = [*values(self.file.plot, "plot"), self.file.title, self.note]
+        if self.is_table:
+            return tracked("typeset") + said
         style = conf_dir() / "style" / "paper.mplstyle"
-        lines = [line for line in style.read_text().splitlines() if line and not line.startswith("#")]
-        drawn = [*values(self.file.plot, "plot"), self.file.title, self.note, *lines]
-        return tracked("plot", None, *targets(self.file.plot)) + drawn
+        looks = [line for line in style.read_text().splitlines() if line and not line.startswith("#")]
+        return tracked("draw", None, *targets(self.file.plot)) + said + looks
 
     @property
     def tracked_claims(self) -> list[str]:
@@ -185,7 +190,13 @@ class Figure:
     @property
     def tracked_page(self) -> list[str]:
         """What the page says about the figure, beside its files."""
-        return [self.target, self.file.title, self.file.source]
+        return [
+            self.target,
+            self.file.title,
+            self.note,
+            self.file.source,
+            *values(self.file.common, "common"),
+        ]
 
     @property
     def products(self) -> list[str]:

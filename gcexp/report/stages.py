@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gcexp.errors import UserError
 from gcexp.files import read_json, written
 from gcexp.run.options import conf_dir
-from gcexp.run.provenance import recorded
+from gcexp.run.provenance import check_unchanged, recorded
 
 if TYPE_CHECKING:
     from gcexp.report.figurefile import Figure
@@ -29,10 +29,11 @@ def make_table(figure: Figure, output: Path) -> None:
 
 
 def make_drawing(figure: Figure, table: Path, outputs: list[Path]) -> None:
-    """Draw a table as PDF and PNG, and typeset it where the figure is a table."""
+    """Draw a table, or write it as Markdown and LaTeX where the figure is a table."""
     from gcexp.figures import draw, save
     from gcexp.figures.tables import read_table
 
+    check_unchanged(table)
     style = conf_dir() / "style" / "paper.mplstyle"
     save(draw(read_table(table), figure.file.plot, figure.file.title, figure.note, style), outputs, style)
 
@@ -42,6 +43,7 @@ def check_claims(figure: Figure, table: Path, output: Path) -> list[dict]:
     from gcexp.figures.tables import read_table
     from gcexp.report.claims import check
 
+    check_unchanged(table)
     entries = check(figure.file.claims, read_table(table), figure.paper, figure.name)
     with written(output) as temporary:
         temporary.write_text(json.dumps(entries, indent=1) + "\n")

@@ -54,7 +54,8 @@ STAGES = {
     "curves": Stage(("gcexp.report.table:learned", *_TABLE)),
     "timings": Stage(("gcexp.report.table:timed", *_TABLE), ("code",)),  # it builds the codes
     "analysis": Stage(("gcexp.report.table:analysed", *_TABLE)),
-    "plot": Stage((*_TABLE, "gcexp.figures:draw", "gcexp.figures:save")),
+    "draw": Stage((*_TABLE, "gcexp.figures.compose", "gcexp.figures.style")),
+    "typeset": Stage((*_TABLE, "gcexp.figures.typeset")),
     "claims": Stage((*_TABLE, "gcexp.report.claims")),
     "scorecard": Stage(("gcexp.report.scorecard",)),
     "page": Stage(

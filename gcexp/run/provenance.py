@@ -16,7 +16,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from gcexp.errors import UserError
+from gcexp.errors import DataError, UserError
 from gcexp.files import read_json, written
 from gcexp.run.dependencies import targets
 from gcexp.run.source import definer, source_files
@@ -49,6 +49,8 @@ def recorded(output: Path | str, config: dict, **more) -> Iterator[dict]:
     """
     wall, cpu, facts = time.time(), time.process_time(), dict(more)
     yield facts
+    if Path(output).is_file():
+        facts["sha256"] = _sha256(output)
     peak_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     record = {
         "config": config,
@@ -122,6 +124,26 @@ def _package(top: str) -> dict:
         installed["version"] = version(top)
     folder = next(iter(files.values())).parent
     return installed | _commit(folder) | {"sha256": digest.hexdigest()}
+
+
+def check_unchanged(path: str | Path) -> None:
+    """Refuse a file that was edited after it was made; one without provenance is nobody's but the user's.
+
+    Raises
+    ------
+    DataError
+        If the content is not the one that its provenance names.
+    """
+    made = finished_provenance(path).get("sha256")
+    if made is not None and made != _sha256(path):
+        raise DataError(
+            f"{path} was changed after it was made: delete it and run again, or give the edited copy a name of its own"
+        )
+
+
+def _sha256(path: str | Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def used_data(output: str | Path, record: str | Path) -> bool:

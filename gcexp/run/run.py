@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from gcexp.errors import UserError
+from gcexp.run import paths
 from gcexp.run.compose import compose
 from gcexp.run.tokens import overrides_of
 from gcexp.schema import shown
@@ -49,22 +50,21 @@ class Run:
     @property
     def timeline(self) -> str:
         """File of the timeline."""
-        return f"results/timeline/{self.scheme}/{self.delay}/{self.length}/seeds{self.seeds}.npz"
+        return self._file(paths.TIMELINE)
 
     @property
     def trajectory(self) -> str:
         """File of the trajectory; an exact one names no scheme, delay or horizon."""
-        root = f"results/trajectory/{self.task}/{self.optimizer}"
-        if self.exact:
-            return f"{root}/exact/T{self.iterations}/seeds{self.seeds}.npz"
-        return f"{root}/{self.scheme}/{self.delay}/{self.length}/seeds{self.seeds}.npz"
+        return self._file(paths.EXACT if self.exact else paths.APPROXIMATE)
 
     @property
     def verification(self) -> str:
         """File of the replay of the true encode, drop, decode path; an approximate training writes it itself."""
-        if self.exact:
-            return f"results/verify/{self.id}.json"
-        return self.trajectory.removesuffix(".npz") + ".verified.json"
+        return self._file(paths.REPLAY if self.exact else paths.REPLAY_OF_TRAINING)
+
+    def _file(self, pattern: str) -> str:
+        parts = {part: getattr(self, part) for part in PARTS}
+        return pattern.format(**parts, length=self.length, iterations=self.iterations, seeds=self.seeds)
 
     @property
     def inputs(self) -> list[str]:

@@ -205,6 +205,7 @@ VERIFIED = {
 TABLES = {f"table {name}" for name in FIGURES}
 PLOTS = {f"plot {name}" for name in FIGURES}
 CLAIMS = {f"claims {name}" for name in FIGURES}
+DRAWN = PLOTS - {"plot closed"}
 TIMED, CLOSED, LEARNED = {"table timed"}, {"table closed"}, {"table trained"}
 CYCLIC = {"timeline CGC", "timeline slow", "timeline dynamic"}  # clusters are made of cyclic repetition
 
@@ -249,8 +250,9 @@ MUST_RUN = {
     "gcexp/analysis/dynamic_clustering.py": set(),
     # reports
     "gcexp/figures/tables.py": TABLES | PLOTS | CLAIMS,
-    "gcexp/figures/lines.py": PLOTS,
-    "gcexp/figures/style.py": PLOTS,
+    "gcexp/figures/lines.py": DRAWN,
+    "gcexp/figures/style.py": DRAWN,
+    "gcexp/figures/typeset.py": {"plot closed"},
     "gcexp/report/claims.py": CLAIMS | {"scorecard", "page"},
     "gcexp/report/scorecard.py": {"scorecard", "page"},
     "gcexp/report/page.py": {"page"},

@@ -1,13 +1,14 @@
 # What the rules share: every figure file is read and checked here, before the first job.
 import os
-import shlex
 import sys
+from pathlib import Path
 
-from gcexp.run import datasets, dependencies, provenance
-from gcexp.report import figurefile
-from gcexp.run.run import run_of_path
-from gcexp.command import forkserver
+from gcexp.command import forkserver, progress
 from gcexp.errors import UserError, unknown
+from gcexp.report import closing, figurefile
+from gcexp.run import datasets, dependencies, paths, provenance
+from gcexp.run.options import conf_dir, read_yaml
+from gcexp.run.run import run_of_path
 
 
 def stop(error):
@@ -16,21 +17,24 @@ def stop(error):
     sys.exit(2)
 
 
-KEYS = ("preset", "data_dir", "tracking_uri")
-
+# What `--config key=value` may set, with its defaults.
 try:
+    DEFAULTS = read_yaml(conf_dir() / "workflow.yaml")
     for key in config:
-        if key not in KEYS:
-            raise UserError(unknown("--config key", key, KEYS))
+        if key not in DEFAULTS:
+            raise UserError(unknown("--config key", key, DEFAULTS))
+    config.update(DEFAULTS | config)
     FIGURES = {figure.target: figure for figure in figurefile.figures(config["preset"])}
 except UserError as error:
     stop(error)
 
 PAPERS = sorted({figure.paper for figure in FIGURES.values()})
+DRAWN = [figure.target for figure in FIGURES.values() if not figure.is_table]
+TYPESET = [figure.target for figure in FIGURES.values() if figure.is_table]
 
 
 wildcard_constraints:
-    **{part: r"[^/]+" for part in ("scheme", "delay", "task", "optimizer", "dataset")},
+    **dict.fromkeys(("scheme", "delay", "task", "optimizer", "dataset"), paths.NAME),
     preset="|".join(figurefile.PRESETS),
     target="|".join(FIGURES) or "none",
     iterations=r"\d+",
@@ -38,7 +42,15 @@ wildcard_constraints:
     seeds=r"\d+(-\d+)?",
 
 
+# A name that nobody made a rule for: the nearest one, in a sentence.
+for asked in () if workflow.modifier.is_module else workflow.dag_settings.targets or ():
+    known = {*FIGURES, *PAPERS, *figurefile.RULES}
+    if "/" not in asked and asked not in known and not Path(asked).exists():
+        stop(unknown("target", asked, known))
+
+
 onstart:
+    progress.watch(logger, sum(1 for job in workflow.dag.needrun_jobs()))
     # Jobs of the quick preset are shorter than their imports. Elsewhere `benchmark` shall see the job itself.
     if config["preset"] == "quick" and workflow.local_exec:
         forkserver.start(len(list(workflow.dag.needrun_jobs())))
@@ -56,7 +68,7 @@ def run_of(wildcards):
 
 
 def overrides(wildcards):
-    return " ".join(run_of(wildcards).overrides)
+    return run_of(wildcards).overrides
 
 
 def tracked(wildcards, stage):
@@ -64,8 +76,8 @@ def tracked(wildcards, stage):
 
 
 def prepared_files(wildcards):
-    data = f"data/prepared/{run_of(wildcards).config['task']['dataset']}"
-    return [f"{data}.npz", f"{data}.json"]
+    dataset = run_of(wildcards).config["task"]["dataset"]
+    return [pattern.format(dataset=dataset) for pattern in (paths.DATA, paths.DATA_RECORD)]
 
 
 def prepared(trajectory):
@@ -85,8 +97,3 @@ def figures_of(preset):
 def statement_files(preset):
     papers = sorted({figure.paper for figure in figures_of(preset)})
     return [os.path.relpath(path) for path in map(figurefile.statement_file, papers) if path.is_file()]
-
-
-def everything(preset):
-    pages = [f"reports/{preset}/scorecard.json", f"reports/{preset}/index.html"]
-    return [product for figure in figures_of(preset) for product in figure.products] + pages

@@ -3,11 +3,11 @@ rule table:
     input:
         lambda w: figure_of(w).inputs,
     output:
-        "reports/{preset}/data/{target}.csv",
+        paths.TABLE,
     log:
-        "logs/table/{preset}/{target}.log",
+        paths.log(paths.TABLE),
     benchmark:
-        "benchmarks-raw/table/{preset}/{target}.tsv"
+        paths.benchmark(paths.TABLE)
     resources:
         mem_mb=2000,
         runtime=60,
@@ -16,73 +16,57 @@ rule table:
     message:
         "table of {wildcards.target}"
     shell:
-        "gcexp table {wildcards.target} --preset {wildcards.preset} -o {output} 2> {log}"
+        "gcexp table {wildcards.target:q} --preset {wildcards.preset:q} -o {output:q} 2> {log:q}"
 
 
-rule plot:
-    # The drawing of a table; a change of style or labels repeats only this.
+rule draw:
+    # The drawing of a table, and what the paper says held against it; a change of either repeats no run.
     input:
-        table="reports/{preset}/data/{target}.csv",
-        style=ancient("conf/style/paper.mplstyle"),
+        paths.TABLE,
     output:
-        report(
-            "reports/{preset}/figures/{target}.png",
+        pdf=paths.DRAWN[0],
+        drawing=report(
+            paths.DRAWN[1],
             category=lambda w: figure_of(w).paper,
             caption="../report/figure.rst",
             labels=lambda w: {"figure": figure_of(w).file.title},
         ),
-        "reports/{preset}/figures/{target}.pdf",
+        claims=paths.CLAIMS,
     log:
-        "logs/plot/{preset}/{target}.log",
+        paths.log(paths.DRAWN[0]),
     benchmark:
-        "benchmarks-raw/plot/{preset}/{target}.tsv"
+        paths.benchmark(paths.DRAWN[0])
+    wildcard_constraints:
+        target="|".join(DRAWN) or "none",
     resources:
         mem_mb=1000,
         runtime=10,
     params:
-        tracked=lambda w: figure_of(w).tracked_plot,
+        drawn=lambda w, output: output[:-1],
+        tracked=lambda w: figure_of(w).tracked_plot + figure_of(w).tracked_claims,
     message:
         "drawing {wildcards.target}"
     shell:
-        "gcexp plot {wildcards.target} --preset {wildcards.preset} -i {input.table} -o {output} 2> {log}"
+        "gcexp plot {wildcards.target:q} --preset {wildcards.preset:q} -i {input:q} -o {params.drawn:q}"
+        " --claims {output.claims:q} 2> {log:q}"
 
 
-use rule plot as typeset with:
-    # A figure that is a table: typeset as PDF, PNG, Markdown and LaTeX.
+use rule draw as typeset with:
+    # A figure that is a table: as Markdown and LaTeX.
     output:
-        report(
-            "reports/{preset}/tables/{target}.png",
+        drawing=report(
+            paths.TYPESET[0],
             category=lambda w: figure_of(w).paper,
             caption="../report/figure.rst",
             labels=lambda w: {"figure": figure_of(w).file.title},
         ),
-        "reports/{preset}/tables/{target}.pdf",
-        "reports/{preset}/tables/{target}.md",
-        "reports/{preset}/tables/{target}.tex",
+        tex=paths.TYPESET[1],
+        claims=paths.CLAIMS,
     log:
-        "logs/typeset/{preset}/{target}.log",
+        paths.log(paths.TYPESET[0]),
     benchmark:
-        "benchmarks-raw/typeset/{preset}/{target}.tsv"
+        paths.benchmark(paths.TYPESET[0])
+    wildcard_constraints:
+        target="|".join(TYPESET) or "none",
     message:
         "typesetting {wildcards.target}"
-
-
-rule claims:
-    # The paper's statements held against the table.
-    input:
-        "reports/{preset}/data/{target}.csv",
-    output:
-        "reports/{preset}/claims/{target}.json",
-    log:
-        "logs/claims/{preset}/{target}.log",
-    benchmark:
-        "benchmarks-raw/claims/{preset}/{target}.tsv"
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    params:
-        tracked=lambda w: figure_of(w).tracked_claims,
-    message:
-        "claims of {wildcards.target}"
-    shell:
-        "gcexp claims {wildcards.target} --preset {wildcards.preset} -i {input} -o {output} 2> {log}"

@@ -4,12 +4,12 @@ rule scorecard:
         claims=lambda w: [figure.claims for figure in figures_of(w.preset)],
         statements=lambda w: statement_files(w.preset),
     output:
-        "reports/{preset}/scorecard.json",
-        report("reports/{preset}/scorecard.md", category="scorecard", caption="../report/scorecard.rst"),
+        paths.SCORECARD[0],
+        report(paths.SCORECARD[1], category="scorecard", caption="../report/scorecard.rst"),
     log:
-        "logs/scorecard/{preset}.log",
+        paths.log(paths.SCORECARD[0]),
     benchmark:
-        "benchmarks-raw/scorecard/{preset}.tsv"
+        paths.benchmark(paths.SCORECARD[0])
     resources:
         mem_mb=1000,
         runtime=10,
@@ -18,20 +18,20 @@ rule scorecard:
     message:
         "scorecard of the {wildcards.preset} preset"
     shell:
-        "gcexp scorecard -i {input.claims} -o {output} 2> {log}"
+        "gcexp scorecard -i {input.claims:q} -o {output:q} 2> {log:q}"
 
 
 rule page:
-    # One static page with every figure and its claims.
+    # One static page with every figure and its claims: the index of all that is made.
     input:
-        scorecard="reports/{preset}/scorecard.json",
-        drawings=lambda w: [drawing for figure in figures_of(w.preset) for drawing in figure.drawings],
+        scorecard=paths.SCORECARD,
+        products=lambda w: [product for figure in figures_of(w.preset) for product in figure.products],
     output:
-        "reports/{preset}/index.html",
+        paths.PAGE,
     log:
-        "logs/page/{preset}.log",
+        paths.log(paths.PAGE),
     benchmark:
-        "benchmarks-raw/page/{preset}.tsv"
+        paths.benchmark(paths.PAGE)
     resources:
         mem_mb=1000,
         runtime=10,
@@ -41,4 +41,4 @@ rule page:
     message:
         "report page of the {wildcards.preset} preset"
     shell:
-        "gcexp page --preset {wildcards.preset} -i {input.scorecard} -o {output} 2> {log}"
+        "gcexp page --preset {wildcards.preset:q} -i {input.scorecard[0]:q} -o {output:q} 2> {log:q}"

@@ -1,4 +1,4 @@
-# Names a person types: one per figure, one per paper, one per preset, and `tracking` for MLflow.
+# Names a person types: one per figure, one per paper, one per preset, and `mlflow`.
 for figure in FIGURES.values():
 
     rule:
@@ -19,9 +19,9 @@ for paper in PAPERS:
 
 rule quick:
     input:
-        lambda w: everything("quick"),
+        paths.PAGE.format(preset="quick"),
 
 
 rule mlflow:
     input:
-        f"results/mlflow/{config['preset']}.imported",
+        paths.IMPORTED.format(preset=config["preset"]),

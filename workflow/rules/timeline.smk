@@ -1,11 +1,11 @@
 rule timeline:
     # Clock and coefficients of one scheme under one delay model, all seeds at once.
     output:
-        "results/timeline/{scheme}/{delay}/{length}/seeds{seeds}.npz",
+        paths.TIMELINE,
     log:
-        "logs/timeline/{scheme}/{delay}/{length}/seeds{seeds}.log",
+        paths.log(paths.TIMELINE),
     benchmark:
-        "benchmarks-raw/timeline/{scheme}/{delay}/{length}/seeds{seeds}.tsv"
+        paths.benchmark(paths.TIMELINE)
     group:
         "timeline"  # free locally; with --group-components several share one cluster job
     resources:
@@ -17,4 +17,4 @@ rule timeline:
     message:
         "timeline of {wildcards.scheme} under {wildcards.delay}"
     shell:
-        "gcexp timeline {params.run} -o {output} 2> {log}"
+        "gcexp timeline {params.run:q} -o {output:q} 2> {log:q}"

@@ -2,20 +2,20 @@ rule tracking:
     # The one writer to MLflow: imports finished runs, each once.
     input:
         runs=lambda w: sorted({path for figure in figures_of(w.preset) for path in figure.inputs}),
-        scorecard="reports/{preset}/scorecard.json",
+        page=paths.PAGE,
     output:
-        "results/mlflow/{preset}.imported",
+        paths.IMPORTED,
     log:
-        "logs/tracking/{preset}.log",
+        paths.log(paths.IMPORTED),
     benchmark:
-        "benchmarks-raw/tracking/{preset}.tsv"
+        paths.benchmark(paths.IMPORTED)
     resources:
         mem_mb=2000,
         runtime=60,
     params:
+        uri=lambda w: ["--uri", config["tracking_uri"]] if config["tracking_uri"] else [],
         tracked=dependencies.tracked("tracking"),
-        uri=lambda w: f"--uri {shlex.quote(config['tracking_uri'])}" if config["tracking_uri"] else "",
     message:
         "importing finished runs into MLflow"
     shell:
-        "gcexp track --preset {wildcards.preset} {params.uri} -o {output} 2> {log}"
+        "gcexp track --preset {wildcards.preset:q} {params.uri:q} -o {output:q} 2> {log:q}"

@@ -1,13 +1,13 @@
 rule trajectory_exact:
     # Training with every coefficient 1: no scheme, no delay model and no clock in it.
     input:
-        data=prepared("results/trajectory/{task}/{optimizer}/exact/T{iterations}/seeds{seeds}.npz"),
+        data=prepared(paths.EXACT),
     output:
-        "results/trajectory/{task}/{optimizer}/exact/T{iterations}/seeds{seeds}.npz",
+        paths.EXACT,
     log:
-        "logs/trajectory/{task}/{optimizer}/exact/T{iterations}/seeds{seeds}.log",
+        paths.log(paths.EXACT),
     benchmark:
-        "benchmarks-raw/trajectory/{task}/{optimizer}/exact/T{iterations}/seeds{seeds}.tsv"
+        paths.benchmark(paths.EXACT)
     resources:
         mem_mb=3000,
         runtime=600,
@@ -17,21 +17,21 @@ rule trajectory_exact:
     message:
         "training {wildcards.task}, exact"
     shell:
-        "gcexp train {params.run} -o {output} 2> {log}"
+        "gcexp train {params.run:q} -o {output:q} 2> {log:q}"
 
 
 rule trajectory_approximate:
     # Training with the partition coefficients of a timeline, then the replay of the true path.
     input:
-        data=prepared("results/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.npz"),
-        timeline="results/timeline/{scheme}/{delay}/{length}/seeds{seeds}.npz",
+        data=prepared(paths.APPROXIMATE),
+        timeline=paths.TIMELINE,
     output:
-        trajectory="results/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.npz",
-        verified="results/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.verified.json",
+        trajectory=paths.APPROXIMATE,
+        verified=paths.REPLAY_OF_TRAINING,
     log:
-        "logs/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.log",
+        paths.log(paths.APPROXIMATE),
     benchmark:
-        "benchmarks-raw/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.tsv"
+        paths.benchmark(paths.APPROXIMATE)
     resources:
         mem_mb=3000,
         runtime=600,
@@ -41,21 +41,22 @@ rule trajectory_approximate:
     message:
         "training {wildcards.task} with {wildcards.scheme}"
     shell:
-        "gcexp train {params.run} --timeline {input.timeline} -o {output.trajectory} --verified {output.verified} 2> {log}"
+        "gcexp train {params.run:q} --timeline {input.timeline:q}"
+        " -o {output.trajectory:q} --verified {output.verified:q} 2> {log:q}"
 
 
 rule verify:
     # Replay of the true encode, drop, decode path of an exact scheme on the parameters that the shared training saved.
     input:
         data=lambda w: [ancient(file) for file in prepared_files(w)],
-        timeline="results/timeline/{scheme}/{delay}/{length}/seeds{seeds}.npz",
+        timeline=paths.TIMELINE,
         trajectory=lambda w: run_of(w).trajectory,
     output:
-        "results/verify/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.json",
+        paths.REPLAY,
     log:
-        "logs/verify/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.log",
+        paths.log(paths.REPLAY),
     benchmark:
-        "benchmarks-raw/verify/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.tsv"
+        paths.benchmark(paths.REPLAY)
     resources:
         mem_mb=3000,
         runtime=60,
@@ -65,4 +66,5 @@ rule verify:
     message:
         "verifying {wildcards.scheme} on {wildcards.task}"
     shell:
-        "gcexp verify {params.run} --timeline {input.timeline} --trajectory {input.trajectory} -o {output} 2> {log}"
+        "gcexp verify {params.run:q} --timeline {input.timeline:q} --trajectory {input.trajectory:q}"
+        " -o {output:q} 2> {log:q}"

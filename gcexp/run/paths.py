@@ -1,0 +1,49 @@
+"""Where every file lies that a rule makes: these patterns stand here and nowhere else.
+
+Rules fill in the names by what is asked for, a run and a figure by what they are.
+"""
+
+from __future__ import annotations
+
+#: A part of a path that says what is run: letters, digits and a few signs, nothing that a shell reads.
+NAME = r"[A-Za-z0-9_.@+-]+"
+
+DATA = "data/prepared/{dataset}.npz"
+DATA_RECORD = "data/prepared/{dataset}.json"
+TIMELINE = "results/timeline/{scheme}/{delay}/{length}/seeds{seeds}.npz"
+#: Every coefficient is 1: no scheme, delay model or horizon is in it.
+EXACT = "results/trajectory/{task}/{optimizer}/exact/T{iterations}/seeds{seeds}.npz"
+APPROXIMATE = "results/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.npz"
+#: The replay of an exact scheme, and of an approximate one by the job that trained it.
+REPLAY = "results/verify/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.json"
+REPLAY_OF_TRAINING = (
+    "results/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.verified.json"
+)
+
+TABLE = "reports/{preset}/data/{target}.csv"
+DRAWN = ("reports/{preset}/figures/{target}.pdf", "reports/{preset}/figures/{target}.png")
+TYPESET = ("reports/{preset}/tables/{target}.md", "reports/{preset}/tables/{target}.tex")
+CLAIMS = "reports/{preset}/claims/{target}.json"
+SCORECARD = ("reports/{preset}/scorecard.json", "reports/{preset}/scorecard.md")
+PAGE = "reports/{preset}/index.html"
+IMPORTED = "results/mlflow/{preset}.imported"
+
+
+def log(pattern: str) -> str:
+    """Log file of the rule whose first file is `pattern`.
+
+    Examples
+    --------
+    >>> log(TABLE), log(DATA), benchmark(PAGE)
+    ('logs/{preset}/data/{target}.log', 'logs/prepared/{dataset}.log', 'benchmarks-raw/{preset}/index.tsv')
+    """
+    return f"logs/{_inside(pattern)}.log"
+
+
+def benchmark(pattern: str) -> str:
+    """File with the costs of a job, as Snakemake measures them; see `log`."""
+    return f"benchmarks-raw/{_inside(pattern)}.tsv"
+
+
+def _inside(pattern: str) -> str:
+    return pattern.partition("/")[2].rpartition(".")[0]
