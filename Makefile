@@ -1,45 +1,31 @@
 # make help lists the targets. Everything is installed into .venv, nothing outside this folder.
-
+# By hand, without make: python3.11 -m venv .venv && .venv/bin/pip install -r requirements.lock -e .
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.SUFFIXES:
 
 # What may be set on the command line
-PYTHON ?=
+PYTHON ?= $(firstword $(foreach name,python3.11 python3,$(if $(shell command -v $(name)),$(name))))
 TORCH_BACKEND ?=
-TARGETS ?= all
-# Made before the others by a plain `make reproduce`, if it is there: a newcomer's first figure.
-FIRST := $(if $(wildcard conf/figure/partial_recovery/fig4_fixed_s.yaml),--prioritize partial_recovery_fig4_fixed_s)
+TARGETS ?=
 PRESET ?=
 ARGS ?=
 TEST_JOBS ?= 2
 
-VENV := .venv
-BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
-SNAKEMAKE := $(BIN)/snakemake
-OUTER_PATH := $(PATH)
+BIN := .venv/bin
+STAMP := .venv/.installed
+UV := $(or $(shell command -v uv),.cache/uv/bin/uv)
 # Without its bytecode torch takes 4.4 s to import instead of 1.4 s, in every job.
 unexport PYTHONDONTWRITEBYTECODE
-
-# One thread per job, parallelism from jobs; jobs find `gcexp` on the path.
+# One thread per job, parallelism from jobs; jobs find `gcexp` on the path; uv does not read pip's settings.
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
-export PATH := $(CURDIR)/$(BIN):$(PATH)
+export UV_FIND_LINKS ?= $(shell echo "$${PIP_FIND_LINKS:-$$($(PYTHON) -m pip config get global.find-links 2> /dev/null)}" | tr -s ' ' ',')
+WITH_BIN := PATH="$(CURDIR)/$(BIN):$$PATH"
+# $(call alone,file): a lock on the file until the shell ends; a second make waits here.
+alone = mkdir -p .snakemake; exec 9> .snakemake/$(1); $(PYTHON) -c 'import fcntl; fcntl.flock(9, fcntl.LOCK_EX)'
 
-# $(call hold,file,other): holds a lock on the file until the shell ends, waiting for another make if need be. `flock`
-# where there is one, else Python's (the lock belongs to descriptor 9, which the shell keeps). Without either: no lock.
-define hold
-exec 9> $(1); \
-if command -v flock > /dev/null 2>&1; then \
-	flock -n 9 || { echo "$(2): waiting for it"; flock 9; }; \
-elif command -v python3 > /dev/null 2>&1; then \
-	python3 -c 'import fcntl; fcntl.flock(9, fcntl.LOCK_EX)' || true; \
-fi
-endef
-
-.PHONY: help setup reproduce test publish bench lint format lock clean distclean FORCE
+.PHONY: help setup reproduce test check lint format publish bench lock clean distclean FORCE
 
 help: ## this list
 	@echo "make TARGET [PYTHON=python3.12] [TORCH_BACKEND=cpu] [TARGETS=figure] [PRESET=paper] [ARGS='more arguments']"
@@ -47,99 +33,53 @@ help: ## this list
 
 setup: $(STAMP) ## install everything into .venv (TORCH_BACKEND=cpu: torch without CUDA; PYTHON=: which Python)
 
-# Installs again when the lock or pyproject.toml changed, or when this folder was moved or copied (a virtual environment
-# does not survive that). A second make waits for the first, then finds the work done.
-ifneq ($(shell cat $(STAMP) 2> /dev/null),$(CURDIR))
+ifneq ($(shell cat $(STAMP) 2> /dev/null),$(CURDIR)) # new, or moved: scripts in .venv name their folder
 $(STAMP): FORCE
 endif
 $(STAMP): requirements.lock pyproject.toml
-	@mkdir -p .snakemake
-	@PATH="$(OUTER_PATH)"; export PATH; \
-	$(call hold,.snakemake/setup.lock,another make installs in this folder); \
-	if [ -f $@ ]; then \
-		if [ "$$(cat $@)" != "$(CURDIR)" ]; then \
-			rm -rf $(VENV); \
-		elif [ -z "$$(find requirements.lock pyproject.toml -newer $@)" ]; then \
-			exit 0; \
-		fi; \
-	fi; \
-	if ! $(BIN)/python -m pip --version > /dev/null 2>&1; then \
-		python=; found=; \
-		for candidate in $(or $(PYTHON),python3.11 python3); do \
-			version=$$($$candidate -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])' 2> /dev/null) || continue; \
-			found="$$found $$candidate is $$version,"; \
-			if $$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then python=$$candidate; break; fi; \
-		done; \
-		if [ -z "$$python" ]; then \
-			echo "gcexp needs Python 3.11 or newer, but$${found:- there is no $(or $(PYTHON),python3.11 or python3),}" \
-				"so install one or name one: make PYTHON=/path/to/python3.11" >&2; \
-			exit 2; \
-		fi; \
-		echo "Creating $(VENV) with $$python ($$version)"; \
-		$$python -m venv --clear $(VENV) || { \
-			echo "$$python could not create $(VENV): its venv module may be missing (Debian, Ubuntu: package python3-venv)" >&2; \
-			exit 2; \
-		}; \
-	fi; \
-	if $(BIN)/python -m pip install --quiet uv \
-		&& export UV_FIND_LINKS="$${UV_FIND_LINKS:-$$(echo "$${PIP_FIND_LINKS:-}" | tr -s ' ' ',')}" \
-		&& $(BIN)/uv pip install --python $(BIN)/python $(if $(TORCH_BACKEND),--torch-backend $(TORCH_BACKEND)) \
-			-r requirements.lock \
-		&& $(BIN)/uv pip install --python $(BIN)/python --quiet --no-deps -e .; \
-	then :; else \
-		echo "uv could not install everything: trying again with pip, which is slower"; \
-		$(if $(TORCH_BACKEND),echo "TORCH_BACKEND works only through uv: pip installs the ordinary torch";) \
-		$(BIN)/python -m pip install --quiet -r requirements.lock \
-			&& $(BIN)/python -m pip install --quiet --no-deps -e . \
-			|| { echo "neither uv nor pip could install requirements.lock: see their messages above" >&2; exit 2; }; \
-	fi; \
-	echo "$(CURDIR)" > $@; \
-	echo "Installed into $(VENV)"
+	@[ -n "$(PYTHON)" ] || { echo "there is no Python: name one, make PYTHON=/path/to/python3.11" >&2; exit 2; }
+	@$(call alone,setup.lock); set -e; \
+	if [ "$$(cat $@ 2> /dev/null)" = "$(CURDIR)" ] && [ -z "$$(find requirements.lock pyproject.toml -newer $@)" ]; then exit 0; fi; \
+	[ -x $(UV) ] || { $(PYTHON) -m venv .cache/uv && .cache/uv/bin/python -m pip install --quiet uv; }; \
+	$(UV) venv --quiet --clear --python "$(PYTHON)" .venv; \
+	$(UV) pip sync --quiet --python $(BIN)/python $(if $(TORCH_BACKEND),--torch-backend $(TORCH_BACKEND)) requirements.lock; \
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps -e .; \
+	echo "$(CURDIR)" > $@; echo "Installed into .venv"
 
-# --unlock only when a killed run left its lock; --config comes after the targets because it swallows what follows it.
+# A lock that a killed run left is removed, one that a living Snakemake of this folder holds is not.
 reproduce: $(STAMP) ## figures, scorecard and report (TARGETS=figure or paper; PRESET=paper; ARGS=-n shows what would run)
-	@$(if $(and $(PRESET),$(filter --config --config=% -C,$(ARGS))),\
-		echo "a --config in ARGS would hide PRESET: leave out PRESET and write ARGS='--config preset=$(PRESET) ...'" >&2; exit 2)
-	@mkdir -p .snakemake
-	@$(call hold,.snakemake/make.lock,another make works in this folder); \
-	[ -z "$$(ls .snakemake/locks 2> /dev/null)" ] || $(SNAKEMAKE) --unlock; \
-	$(SNAKEMAKE) $(TARGETS) $(if $(filter all,$(TARGETS)),$(FIRST)) $(if $(PRESET),--config preset=$(PRESET)) $(ARGS) || exit $$?; \
-	index=reports/$(or $(PRESET),quick)/index.html; \
-	if [ -f $$index ]; then echo "Figures, scorecard and report: $$index"; \
-	else echo "Figures are under $$(dirname $$index); plain 'make reproduce' also writes its index.html"; fi
+	@$(call alone,make.lock); $(WITH_BIN); export PATH; python -m gcexp.command.unlock || exit $$?; \
+	snakemake $(TARGETS) $(ARGS) $(if $(PRESET),--config preset=$(PRESET))
 
 test: $(STAMP) lint ## lint, then all tests (ARGS='tests/unit -k cyclic')
-	@$(BIN)/python -m pytest -n $(TEST_JOBS) $(ARGS)
+	@$(WITH_BIN) python -m pytest -n $(TEST_JOBS) $(ARGS)
+
+check: $(STAMP) ## all tests but the slow ones
+	@$(WITH_BIN) python -m pytest -n $(TEST_JOBS) -m 'not slow' $(ARGS)
 
 publish: $(STAMP) ## copy reports/paper to reports/published, to be committed
 	@$(BIN)/gcexp publish $(ARGS)
 
 bench: $(STAMP) ## time the hot paths
-	@$(BIN)/python -m benchmarks $(ARGS)
+	@$(WITH_BIN) python -m benchmarks $(ARGS)
 
-lint: $(STAMP) ## check style, change nothing
-	@$(BIN)/ruff check --quiet
-	@$(BIN)/ruff format --quiet --check
+lint: $(STAMP) ## check style and types, change nothing
+	@$(BIN)/ruff check --quiet && $(BIN)/ruff format --quiet --check
 	@$(BIN)/snakefmt --check --compact-diff Snakefile workflow
+	@grep -q '^.tool.mypy' pyproject.toml && $(BIN)/mypy --no-error-summary || true
 
 format: $(STAMP) ## format Python and Snakemake files, sort imports
-	@$(BIN)/ruff check --quiet --select I --fix
-	@$(BIN)/ruff format
-	@$(BIN)/snakefmt Snakefile workflow
+	@$(BIN)/ruff check --quiet --select I --fix; $(BIN)/ruff format; $(BIN)/snakefmt Snakefile workflow
 
-# Keeps the pins that pyproject.toml still allows. Only public versions are pinned, and no CUDA library: each torch wheel
-# brings its own.
+# Public versions only, and no CUDA library: each torch wheel brings its own.
 lock: $(STAMP) ## pin versions after an edit of pyproject.toml (ARGS=--upgrade: newest of everything)
-	@export UV_FIND_LINKS="$${UV_FIND_LINKS:-$$(echo "$${PIP_FIND_LINKS:-}" | tr -s ' ' ',')}"; \
-	$(BIN)/uv pip compile --quiet --python $(BIN)/python --extra test --annotation-style line \
+	@$(UV) pip compile --quiet --python $(BIN)/python --extra test --annotation-style line \
 		--custom-compile-command 'make lock' $(ARGS) pyproject.toml -o requirements.lock
-	@sed -E -e '/^(nvidia-|cuda-|triton)/d' -e 's/^([a-z0-9.-]+==[^ +]+)\+[a-z0-9.]+/\1/' requirements.lock > requirements.lock.new
-	@mv requirements.lock.new requirements.lock
+	@sed -E -i.old -e '/^(nvidia-|cuda-|triton)/d' -e 's/^([a-z0-9.-]+==[^ +]+)\+[a-z0-9.]+/\1/' requirements.lock
+	@rm requirements.lock.old
 
 clean: ## remove results and unpublished reports; keep data
-	@mkdir -p .snakemake
-	@$(call hold,.snakemake/make.lock,another make works in this folder); \
-	rm -rf results reports/quick reports/paper logs benchmarks-raw .snakemake
+	@$(call alone,make.lock); rm -rf results reports/quick reports/paper logs benchmarks-raw .snakemake
 
 distclean: clean ## clean, and remove .venv and prepared data; keep data/raw
-	@rm -rf $(VENV) data/prepared
+	@rm -rf .venv .cache data/prepared

@@ -3,7 +3,7 @@ import os
 import sys
 from pathlib import Path
 
-from gcexp.command import forkserver, progress
+from gcexp.command import forkserver, progress, unlock
 from gcexp.errors import UserError, unknown
 from gcexp.report import closing, figurefile
 from gcexp.run import datasets, dependencies, paths, provenance
@@ -15,6 +15,9 @@ def stop(error):
     # After sys.exit Snakemake shows the sentence alone: no trace, no lock, exit code 2.
     print(f"gcexp: {error}", file=sys.stderr)
     sys.exit(2)
+
+
+ALIVE = unlock.hold()  # `make reproduce` removes Snakemake's lock only where nobody holds this one
 
 
 # What `--config key=value` may set, with its defaults.
