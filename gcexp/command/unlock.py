@@ -1,7 +1,7 @@
 """Remove the lock that a killed Snakemake left in this folder, and never one that a living one holds.
 
-Every Snakemake that reads our rules keeps a lock of the system on one file as long as it lives (`hold`). The system gives
-it back whatever way the process ends, so that whoever gets it alone knows that nobody works here.
+Every Snakemake that reads our rules keeps a lock of the system on one file as long as it lives (`hold`). The system
+gives it back whatever way the process ends, so that whoever gets it alone knows that nobody works here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LOCKS = Path(".snakemake/locks")
 
 
 def hold() -> IO | None:
-    """Say that this process works in the folder until it ends or the file is closed; None where nothing can be locked."""
+    """Say that this process works in the folder until it ends; None where nothing can be locked."""
     try:
         _ALIVE.parent.mkdir(exist_ok=True)
         file = open(_ALIVE, "a")  # its end is that of the process

@@ -9,6 +9,7 @@ import pytest
 from gcexp.data.sources import find_source
 from gcexp.errors import UserError
 from gcexp.report import figurefile
+from gcexp.run import paths as run_paths
 from gcexp.run.compose import compose
 from gcexp.run.run import run_of_path, seed_list, seed_range
 
@@ -100,7 +101,7 @@ def test_products_of_a_figure():
     assert figure.products == [figure.table, *figure.drawings, figure.claims]
     assert {Path(p).suffix for p in figure.products} == {".csv", ".pdf", ".png", ".json"}
     table = read(edited("kind: lines", "kind: table"), "quick")
-    assert {Path(p).suffix for p in table.drawings} == {".pdf", ".png", ".md", ".tex"}
+    assert {Path(p).suffix for p in table.drawings} == {".md", ".tex"}
     assert all(p.startswith("reports/quick/tables/paper_target") for p in table.drawings)
 
 
@@ -109,16 +110,23 @@ def test_products_of_a_figure():
 
 def patterns():
     """Output patterns of the rules on results/, with the constraints of their wildcards."""
-    rules = "".join(p.read_text() for p in sorted((ROOT / "workflow" / "rules").glob("*.smk")))
+    rules = (ROOT / "workflow" / "rules" / "common.smk").read_text()
     constraints = dict(re.findall(r'^ {4}(\w+)=r"(.*)",$', rules, re.M))
     assert set(constraints) >= {"iterations", "length", "seeds"}
-    found = set(re.findall(r'^ {8}(?:\w+=)?"(results/(?:timeline|trajectory|verify)/.*)",$', rules, re.M))
-    assert len(found) == 5
+    parts_of_runs = dict.fromkeys(("scheme", "delay", "task", "optimizer"), run_paths.NAME)
+    constraints |= parts_of_runs
+    found = [
+        run_paths.TIMELINE,
+        run_paths.EXACT,
+        run_paths.APPROXIMATE,
+        run_paths.REPLAY,
+        run_paths.REPLAY_OF_TRAINING,
+    ]
 
     def regex(pattern):
         pieces = re.split(r"\{(\w+)\}", pattern)
         parts = [
-            f"(?P<{piece}>{constraints.get(piece, '[^/]+')})" if i % 2 else re.escape(piece)
+            f"(?P<{piece}>{constraints[piece]})" if i % 2 else re.escape(piece)
             for i, piece in enumerate(pieces)
         ]
         return re.compile("".join(parts))
