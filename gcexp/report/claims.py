@@ -106,7 +106,7 @@ def check(claims: list[dict], frame: pd.DataFrame, paper: str, target: str) -> l
             "paper": paper,
             "target": target,
             "id": claim["id"],
-            "kind": claim.get("kind", "companion"),
+            "kind": claim["kind"],
             "answers": list(claim.get("answers", ())),
             "source": claim["source"],
             "statement": claim["statement"],
@@ -186,7 +186,7 @@ def _check_about(claim: Mapping, place: str, stated: Iterable[str] | None) -> No
         raise UserError(f"{place}: reason wants text, got {claim['reason']!r}")
     if claim["inputs"] not in INPUTS:
         raise UserError(f"{place}: {unknown('inputs', claim['inputs'], INPUTS)}")
-    kind, answers = claim.get("kind", "companion"), claim.get("answers", ())
+    kind, answers = claim["kind"], claim.get("answers", ())
     if kind not in KINDS:
         raise UserError(f"{place}: {unknown('kind', kind, KINDS)}")
     if not isinstance(answers, list | tuple) or any(not isinstance(one, str) for one in answers):

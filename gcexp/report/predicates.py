@@ -147,7 +147,7 @@ class _Paired:
     y: str = "test_accuracy"
     level: float | None = None
     falling: bool = False
-    seeds: int = 5
+    seeds: int
 
     def __post_init__(self):
         fits = (self.level is None) == (self.of == "value")
@@ -342,7 +342,7 @@ def _ratios(spec: _Paired, frame: pd.DataFrame, numerator: Side, denominator: Si
     """Median paired ratio over the shared seeds, and its interval."""
     over, under = _name(numerator), _name(denominator)
     top, bottom = (
-        _MEASURES[spec.of](_rows(frame, _where(side)), spec, name)
+        _MEASURES[spec.of](frame[_rows(frame, _where(side))], spec, name)
         for side, name in ((numerator, over), (denominator, under))
     )
     shared = sorted(top.keys() & bottom.keys())
@@ -420,13 +420,13 @@ class Selection:
     statistic : {"mean", "median", "max", "min"}, optional
         How several rows become one number.
     rows : int
-        How many rows there must be, neither more nor fewer; 1 without a statistic.
+        How many rows there must be, neither more nor fewer.
     """
 
     where: dict
     column: str
     statistic: Statistic | None = None
-    rows: int | None = None
+    rows: int = 1
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -434,9 +434,9 @@ class Selection:
         return _labels(self.where)
 
     def __post_init__(self):
-        require(self.rows is None or self.rows >= 1, f"rows wants at least 1, got {self.rows}")
+        require(self.rows >= 1, f"rows wants at least 1, got {self.rows}")
         require(
-            self.rows in (None, 1) or self.statistic is not None,
+            self.rows == 1 or self.statistic is not None,
             f"{self.rows} rows want a statistic ({', '.join(_STATISTICS)})",
         )
 
@@ -453,16 +453,10 @@ class Value(Selection):
         Text is compared as text.
     tolerance : float
         Largest difference that still counts.
-    relative : bool
-        Whether the tolerance is a fraction of `expected`.
-    sd : float
-        Standard deviation of one row, such as a seed: the mean of S rows may be 3 sd / sqrt(S) further away.
     """
 
     expected: float | bool | str
     tolerance: float = 0.0
-    relative: bool = False
-    sd: float = 0.0
 
     @property
     def wanted(self) -> object:
@@ -471,13 +465,9 @@ class Value(Selection):
 
     def __post_init__(self):
         super().__post_init__()
-        for name in ("tolerance", "sd"):
-            require(getattr(self, name) >= 0, f"{name} wants at least 0, got {getattr(self, name):g}")
-        require(not self.relative or self.expected != 0, "a relative tolerance around 0 admits nothing but 0")
-        require(not self.sd or not self.relative, "sd is added to a tolerance that is not relative")
-        require(not self.sd or self.statistic == "mean", "sd is given with `statistic: mean` only")
+        require(self.tolerance >= 0, f"tolerance wants at least 0, got {self.tolerance:g}")
         if isinstance(self.expected, str):
-            plain = not self.tolerance and not self.sd and self.statistic is None
+            plain = not self.tolerance and self.statistic is None
             require(plain, "text has no tolerance and no statistic")
 
 
@@ -528,8 +518,8 @@ class Compare:
         return f"left {self.relation} {'' if self.factor == 1 else f'{self.factor:g} * '}right"
 
 
-def _rows(frame: pd.DataFrame, where: dict) -> pd.DataFrame:
-    """The rows whose columns have the wanted values."""
+def _rows(frame: pd.DataFrame, where: dict) -> np.ndarray:
+    """Which rows have the wanted values in their columns, boolean."""
     _columns(frame, *where)
     keep = np.ones(len(frame), dtype=bool)
     for column, wanted in where.items():
@@ -539,20 +529,18 @@ def _rows(frame: pd.DataFrame, where: dict) -> pd.DataFrame:
         if not one.any():
             raise UserError(unknown(f"{column} in the table", wanted, frame[column].drop_duplicates()))
         keep &= one
-    return frame[keep]
+    return keep
 
 
 def _selected(spec: Selection, frame: pd.DataFrame) -> pd.Series:
     """The cells of the column in the selected rows."""
     _columns(frame, spec.column)
-    cells = _rows(frame, spec.where)[spec.column]
+    cells = frame[spec.column][_rows(frame, spec.where)]
     where = ", ".join(f"{column} = {value}" for column, value in spec.where.items()) or "the whole table"
     if cells.empty:
         raise UserError(f"no row has {where}")
-    if spec.rows is not None and len(cells) != spec.rows:
+    if len(cells) != spec.rows:
         raise Undecided(f"{len(cells)} rows have {where}, not {spec.rows}")
-    if len(cells) > 1 and spec.statistic is None:
-        raise UserError(f"{len(cells)} rows have {where}; say which statistic ({', '.join(_STATISTICS)})")
     return cells
 
 
@@ -574,11 +562,8 @@ def value(spec: Value, frame: pd.DataFrame) -> Verdict:
         measured = str(_selected(spec, frame).iloc[0])
         return Verdict(HOLDS if measured == spec.expected else FAILS, measured, spec.expected)
     measured, expected = _number(spec, frame), float(spec.expected)
-    tolerance = spec.tolerance + 3 * spec.sd / math.sqrt(len(_selected(spec, frame)))
-    allowed = tolerance * (abs(expected) if spec.relative else 1)
-    near = math.isfinite(expected) and abs(measured - expected) <= allowed + _ROUNDING * abs(expected)
-    tolerance = f"{100 * tolerance:g} %" if spec.relative else tolerance
-    return Verdict(HOLDS if near else FAILS, measured, expected, tolerance)
+    near = math.isfinite(expected) and abs(measured - expected) <= spec.tolerance + _ROUNDING * abs(expected)
+    return Verdict(HOLDS if near else FAILS, measured, expected, spec.tolerance)
 
 
 @predicate("within", Within)
@@ -615,7 +600,9 @@ def _equal(cells: pd.Series, value: object) -> np.ndarray:
         number = as_number(value)
         if number is not None:
             return np.isclose(cells.to_numpy(dtype=np.float64), number, rtol=_ROUNDING, atol=0)
-    return (cells.astype(str) == str(value)).to_numpy(dtype=bool)
+    if cells.dtype.name != "str":
+        cells = cells.astype(str)
+    return (cells == str(value)).to_numpy(dtype=bool, na_value=False)
 
 
 def _listed(value: object) -> tuple:

@@ -420,7 +420,8 @@ def test_unknown_figures_and_presets():
     with pytest.raises(UserError, match="unknown preset 'papr'; did you mean 'paper'"):
         figurefile.figures("papr")
     with pytest.raises(UserError, match="label 'x' of a claim|unknown label 'x'"):
-        claim = "claims: [{id: a, source: b, statement: c, inputs: paper, ordering: {of: value, first: x, then: CGC}}]"
+        claim = "claims: [{id: a, kind: companion, source: b, statement: c, inputs: paper, "
+        claim += "ordering: {of: value, seeds: 5, first: x, then: CGC}}]"
         read(SMALL + claim)
 
 
@@ -456,9 +457,12 @@ def test_quick_runs_need_no_download(monkeypatch, forget):
 
 LEVEL = """level: 0.5
 claims:
-  - {id: a, source: x, statement: x, inputs: paper, ordering: {of: time_to, first: CGC, then: "β = 4"}}
-  - {id: b, source: x, statement: x, inputs: paper, ordering: {of: time_to, level: 0.1, first: CGC, then: "β = 4"}}
-  - {id: c, source: x, statement: x, inputs: paper, ordering: {of: value, first: CGC, then: "β = 4"}}
+  - {id: a, source: x, kind: companion, statement: x, inputs: paper,
+     ordering: {of: time_to, seeds: 5, first: CGC, then: "β = 4"}}
+  - {id: b, source: x, kind: companion, statement: x, inputs: paper,
+     ordering: {of: time_to, seeds: 5, level: 0.1, first: CGC, then: "β = 4"}}
+  - {id: c, source: x, kind: companion, statement: x, inputs: paper,
+     ordering: {of: value, seeds: 5, first: CGC, then: "β = 4"}}
 quick: {level: 0.4}
 """
 

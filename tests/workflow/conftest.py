@@ -29,7 +29,7 @@ claims:
     kind: companion
     source: Sec. 1
     statement: Forget reaches 20 % before CGC
-    ordering: {of: time_to, level: 0.2, first: Forget-2, then: CGC}
+    ordering: {of: time_to, level: 0.2, first: Forget-2, then: CGC, seeds: 5}
     inputs: assumed
 """
 
