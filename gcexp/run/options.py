@@ -64,7 +64,7 @@ def extra_searchpath() -> list[str]:
     """What joins conf/, as Hydra spells it: $GCEXP_SEARCHPATH, this folder's project, installed plug-ins."""
     named = [Path(p) for p in os.environ.get("GCEXP_SEARCHPATH", "").split(os.pathsep) if p]
     own = [project() / "conf"] if project() else []
-    return [f"file://{path.resolve()}" for path in (*named, *own)] + [f"pkg://{name}" for name in _plugins()]
+    return [f"file://{path.resolve()}" for path in (*named, *own)] + [f"pkg://{name}" for name in plugins()]
 
 
 def project() -> Path | None:
@@ -75,7 +75,7 @@ def project() -> Path | None:
 
 
 @cache
-def _plugins() -> tuple[str, ...]:
+def plugins() -> tuple[str, ...]:
     """Packages with option files that installed distributions name under the entry point ``gcexp.plugins``."""
     return tuple(sorted(point.value for point in entry_points(group="gcexp.plugins")))
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 
 from gcexp.errors import UserError
+from gcexp.run.options import plugins
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -330,12 +330,8 @@ def _is_followed(module: str) -> bool:
 
 
 def _is_plug_in(top: str) -> bool:
-    """Whether an installed package requires this one."""
-    return any(
-        re.match(r"gcexp\b", requirement)
-        for name in _distributions(top)
-        for requirement in metadata.distribution(name).requires or []
-    )
+    """Whether an installed package says, by an entry point, that it is a plug-in."""
+    return any(name.partition(".")[0] == top for name in plugins())
 
 
 def _distributions(top: str) -> list[str]:
