@@ -219,7 +219,7 @@ MUST_RUN = {
     "gcexp/codes/uncoded.py": {"timeline mine"} | TIMED | CLOSED,
     "gcexp/codes/subset_designs.py": CLOSED,
     "gcexp/codes/adaptive.py": set(),
-    "gcexp/codes/soft_bibd.py": set(),
+    "gcexp/codes/expander.py": set(),
     "gcexp/codes/base.py": TIMELINES | VERIFIED | TIMED | CLOSED,
     # delays
     "gcexp/delays/markov.py": {"timeline slow"},
