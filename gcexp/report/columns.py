@@ -103,4 +103,6 @@ def _value(run: Run, key: str) -> Any:
         if not isinstance(node, dict) or part not in node:
             return None
         node = node[part]
+    if isinstance(node, dict):  # a whole option: its class, as in wait=decodable
+        return str(node.get("_target_")).rpartition(".")[2]
     return node
