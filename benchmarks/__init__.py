@@ -9,6 +9,7 @@ measured in the same run, so only ratios to the floor are stable. No ratio mixes
 REGISTRY = {
     "B1": "benchmarks.b1_cyclic",
     "B2": "benchmarks.b2_regular",
+    "B3": "benchmarks.b3_amazon",  # and B4
     "B5": "benchmarks.b5_timeline",
     "B6": "benchmarks.b6_elimination",
     "B7": "benchmarks.b7_comm_efficient",

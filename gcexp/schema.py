@@ -20,7 +20,7 @@ _SEQUENCES = (collections.abc.Sequence, collections.abc.Iterable, collections.ab
 
 
 def arguments(
-    of: Callable, given: object, place: str, kind: str = "key", joint: str = ": "
+    of: Callable, given: object, place: str, kind: str = "key", joint: str = ": ", typed: bool = True
 ) -> dict[str, Any]:
     """`given` as keyword arguments of `of`, every name and value checked against its signature.
 
@@ -40,6 +40,8 @@ def arguments(
         What a name is called.
     joint : str
         What stands between `place` and a name.
+    typed : bool
+        Whether values are checked, and not the names alone.
 
     Returns
     -------
@@ -74,6 +76,8 @@ def arguments(
     for p in parameters:
         if p.name in named and p.name not in given and p.default is p.empty:
             raise UserError(f"{place}: {p.name!r} is missing (it takes {', '.join(named)})")
+    if not typed:
+        return dict(given)
     return {
         name: fitted(hints.get(name if name in named else rest, Any), value, f"{place}{joint}{name}")
         for name, value in given.items()

@@ -150,7 +150,7 @@ def run_clock(
     n, placement = scheme.code.n, scheme.placement
     chunk = chunk or (_CHUNK_SEATED if placement is not None else _CHUNK)
     together = max(1, chunk // (n * iterations))
-    goes_on = hasattr(delay, "start") and (placement is None or hasattr(placement, "start"))
+    goes_on = callable(getattr(delay, "start", None)) and (placement is None or hasattr(placement, "start"))
     step = max(1, chunk // n) if goes_on and together == 1 else iterations
     for first in range(0, len(seeds), together):
         some = tuple(seeds[first : first + together])

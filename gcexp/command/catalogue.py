@@ -66,12 +66,12 @@ def phrases(group: str) -> dict[str, str]:
     found = {}
     for name in options(group):
         path = option_file(group, name)
-        comments = re.findall(r"^# *(?!@package)(.+)", path.read_text("utf-8"), flags=re.MULTILINE)
+        comments = re.findall(r"^# *(?![@ ])(.+)", path.read_text("utf-8"), flags=re.MULTILINE)
         if comments:
             found[name] = comments[0]
         else:
             target = read_yaml(path).get("_target_")
-            about = inspect.getdoc(locate(target, group)) if target else ""
+            about = inspect.getdoc(locate(target, f"{group}._target_")) if target else ""
             found[name] = (about or "").partition("\n")[0]
     return found
 

@@ -414,7 +414,7 @@ def parse(plot: dict, where: str = "plot"):
     if not isinstance(plot, Mapping) or "kind" not in plot:
         raise UserError(f"{where}: wants a kind ({', '.join(KINDS)}), got {plot!r}")
     rest = {key: value for key, value in plot.items() if key != "kind"}
-    if plot["kind"] not in KINDS:
+    if plot["kind"] not in tuple(KINDS):  # a list, say, has no hash
         raise UserError(f"{where}: {unknown('kind of plot', plot['kind'], KINDS)}")
     return fill(KINDS[plot["kind"]], rest, where)
 

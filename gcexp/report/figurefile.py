@@ -412,6 +412,8 @@ def _run(keys: dict[str, Any]) -> Run:
     run = Run("", **tokens, **length, horizon=check_horizon(keys.get("horizon")))
     if run.task:
         refuse_bound(run.config)
+    for name, value in own.items():
+        fitted(str | int | float | bool | None, value, f"columns.{name}")
     columns = tuple((name, _filled(value, run.config, f"columns.{name}")) for name, value in own.items())
     return replace(run, label=str(_filled(str(keys["label"]), run.config, "label")), columns=columns)
 

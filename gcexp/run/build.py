@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import inspect
 import itertools
 from functools import partial
 from typing import Any
 
-from gcexp.errors import ParameterError, UserError, require, unknown
+from gcexp.errors import ParameterError, UserError, unknown
 from gcexp.schema import arguments, fits, fitted, shown
 
 #: More workers than in any experiment: matrices (n, n) beyond fill the memory without a word.
 MOST_WORKERS = 10_000
 #: What a group's ``_target_`` must be.
-_KINDS = {
+GROUPS_BUILT = {
     "code": "gcexp.codes.base.Code",
     "wait": "gcexp.schemes.waiting.WaitingRule",
     "placement": "gcexp.schemes.placement.Placement",
@@ -40,10 +39,10 @@ def build(config: dict, key: str) -> Any:
     if node is None:
         return None
     if not isinstance(node, dict | list | str | int | float):
-        return fitted(locate(_KINDS[key], key), node, key)  # built by a person in Python
+        return fitted(locate(GROUPS_BUILT[key], f"{key}._target_"), node, key)  # built by a person in Python
     if not isinstance(node, dict) or "_target_" not in node:
         raise UserError(f"{key} has no _target_ (the class to build), got {node!r}")
-    return _built(node, key, locate(_KINDS[key], key) if key in _KINDS else None)
+    return _built(node, key, locate(GROUPS_BUILT[key], f"{key}._target_") if key in GROUPS_BUILT else None)
 
 
 def _built(node: Any, key: str, kind: type | None = None) -> Any:
@@ -51,12 +50,12 @@ def _built(node: Any, key: str, kind: type | None = None) -> Any:
         return [_built(value, f"{key}.{i}") for i, value in enumerate(node)]
     if not isinstance(node, dict) or "_target_" not in node:
         return node
-    cls = locate(node["_target_"], key)
+    cls = locate(node["_target_"], f"{key}._target_")
     if kind and isinstance(cls, type) and not fits(cls, kind):
         raise UserError(f"{key}._target_: {node['_target_']} is no {kind.__name__}")
     given = {k: _built(v, f"{key}.{k}") for k, v in node.items() if k not in ("_target_", "_partial_")}
     if kind is None and node.get("_partial_") is True:  # as Hydra has it: built later, here only checked
-        _bound(cls, given, key)
+        arguments(cls, given, key, joint=".", typed=False)  # its annotations may be a stranger's
         return partial(cls, **given)
     arguments(cls, given, key, joint=".")
     try:
@@ -66,33 +65,27 @@ def _built(node: Any, key: str, kind: type | None = None) -> Any:
     return built if kind is None else fitted(kind, built, f"{key}._target_")
 
 
-def _bound(cls: Any, given: dict, key: str) -> None:
-    """Refuse a key that a class or function does not take, or a missing one; its annotations may be a stranger's."""
-    named = [
-        p.name
-        for p in inspect.signature(cls).parameters.values()
-        if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
-    ]
-    for name in given:
-        require(name in named, f"{key}: {unknown('key', name, named)}")
-    try:
-        inspect.signature(cls).bind(**given)
-    except TypeError as error:
-        raise UserError(f"{key}: {error}") from None
+def dotted(target: object, place: str) -> str:
+    """`target`, refused unless it can name something in a module."""
+    if not isinstance(target, str) or not all(part.isidentifier() for part in f"{target}".split(".")):
+        raise UserError(
+            f"{place}: cannot import {shown(target)} (wanted: a dotted name, package.module.Name)"
+        )
+    return target
 
 
-def locate(target: str, key: str) -> Any:
+def locate(target: str, place: str) -> Any:
     """Class or function of a dotted name."""
-    module, _, name = str(target).rpartition(".")
+    module, _, name = dotted(target, place).rpartition(".")
     try:
         found = importlib.import_module(module)
     except (ImportError, ValueError) as error:
-        raise UserError(f"{key}._target_: cannot import {target!r} ({error})") from None
+        raise UserError(f"{place}: cannot import {target!r} ({error})") from None
     if not hasattr(found, name):
         public = [n for n in dir(found) if not n.startswith("_")]
-        raise UserError(f"{key}._target_: {unknown(f'name in {module}', name, public)}")
+        raise UserError(f"{place}: {unknown(f'name in {module}', name, public)}")
     if not callable(getattr(found, name)):
-        raise UserError(f"{key}._target_: {target} is no class or function")
+        raise UserError(f"{place}: {target} is no class or function")
     return getattr(found, name)
 
 
@@ -131,7 +124,9 @@ def refuse_bound(config: dict) -> None:
 
 def is_redrawn(config: dict) -> bool:
     """Whether an assignment in the code is random, so that each seed draws one."""
-    return any(getattr(locate(target, "code"), "redrawn", False) for target in _targets(config["code"]))
+    return any(
+        getattr(locate(target, "code._target_"), "redrawn", False) for target in targets_of(config["code"])
+    )
 
 
 def _redrawn(node: Any, seed: int, *place: Any) -> Any:
@@ -141,17 +136,17 @@ def _redrawn(node: Any, seed: int, *place: Any) -> Any:
     if not isinstance(node, dict):
         return node
     inner = {k: _redrawn(v, seed, *place, k) for k, v in node.items()}
-    if "_target_" in node and getattr(locate(node["_target_"], "code"), "redrawn", False):
+    if "_target_" in node and getattr(locate(node["_target_"], "code._target_"), "redrawn", False):
         digest = hashlib.sha256(repr((seed, *place)).encode()).digest()
         inner["seed"] = int.from_bytes(digest[:4], "big") if place else seed
     return inner
 
 
-def _targets(node: Any) -> list[str]:
+def targets_of(node: Any) -> list[str]:
     """Every ``_target_`` in a node, its own first."""
     if isinstance(node, list):
-        return list(itertools.chain.from_iterable(map(_targets, node)))
+        return list(itertools.chain.from_iterable(map(targets_of, node)))
     if not isinstance(node, dict):
         return []
     own = [node["_target_"]] if "_target_" in node else []
-    return own + list(itertools.chain.from_iterable(_targets(v) for v in node.values()))
+    return own + list(itertools.chain.from_iterable(targets_of(v) for v in node.values()))

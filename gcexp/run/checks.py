@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from gcexp.run.build import build, build_scheme, locate
+from gcexp.run.build import GROUPS_BUILT, build, build_scheme, dotted, locate, targets_of
 from gcexp.run.cache import remember, remembered
 from gcexp.run.dependencies import tracked, values
 from gcexp.schema import arguments
@@ -23,7 +23,13 @@ def check(configs: Iterable[dict]) -> None:
         build(config, "delay")
         build(config, "optimizer")
 
-    _once((tracked("timeline", config) + tracked("trajectory", config), built, config) for config in configs)
+    def description(config: dict) -> list[str]:
+        for group in GROUPS_BUILT:
+            for target in targets_of(config.get(group)):
+                dotted(target, f"{group}._target_")
+        return tracked("timeline", config) + tracked("trajectory", config)
+
+    _once((description(config), built, config) for config in configs)
 
 
 def check_call(function: str, given: dict, key: str) -> None:
@@ -32,6 +38,7 @@ def check_call(function: str, given: dict, key: str) -> None:
     def checked(_) -> None:
         arguments(locate(function, f"{key}.function"), given, key, joint=".")
 
+    dotted(function, f"{key}.function")
     _once([([function, *tracked("analysis", None, function), *values(given, key)], checked, None)])
 
 

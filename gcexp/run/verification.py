@@ -28,7 +28,7 @@ BOUNDS = {"decoded_error": 1e-6, "weighted_error": 1e-5}
 #: And of a float32 pass against float32 partitions, for tasks too large for float64: the specification's.
 SINGLE = 1e-4
 #: Of a float32 pass against float64 partitions, in roundings of the gradient and of its loss's derivatives (measured
-#: on 3200 checks of digits: 2.6 at most), when samples at a kink are accounted for.
+#: on 3200 checks of digits: 2.3 at most), when samples at a kink are accounted for.
 ROUNDINGS = 16
 #: A flipped unit changes the gradient by its jump once; a fit to rounding noise is a little off.
 _FLIP = 1.1

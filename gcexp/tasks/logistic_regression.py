@@ -78,7 +78,7 @@ class LogisticRegression:
             self.train_rows < N,
             f"task.train_rows leaves a test row: it is at most {N - 1}, got {self.train_rows}",
         )
-        order = np.random.default_rng(seed if self.split_seed is None else self.split_seed).permutation(N)
+        order = self.order(N, seed)
         ones, l = one_hot_pairs(rows)
         require(
             self.pad_to is None or self.pad_to >= l,
@@ -87,6 +87,10 @@ class LogisticRegression:
         train, test = order[: self.train_rows], order[self.train_rows :]
         signs, l = 2.0 * labels - 1, self.pad_to or l
         return LogisticProblem(_sparse(ones[train], l), signs[train], _sparse(ones[test], l), signs[test])
+
+    def order(self, N: int, seed: int) -> np.ndarray:
+        """Rows as they are split: the first `train_rows` are for training."""
+        return np.random.default_rng(seed if self.split_seed is None else self.split_seed).permutation(N)
 
 
 class LogisticProblem:

@@ -1,4 +1,8 @@
-"""Classification with a multilayer perceptron of one hidden layer, in torch."""
+"""Classification with a multilayer perceptron of one hidden layer, in torch.
+
+No `gcexp.tasks.torch_problem.TorchProblem`: published curves start from numpy's initial weights, and a step on 60,000
+images within a few percent of plain torch needs the samples in order beforehand, taken as slices.
+"""
 
 from __future__ import annotations
 

@@ -32,6 +32,13 @@ TARGETS = {
     "fig1": [],
     "fig2": [],
     "fig3": ["best_1_of_g_cgc_to"],
+    "statements": [
+        *(
+            f"share: id = {x}"
+            for x in ("b_cyclic_nonzero", "thm4_bound_d1", "rem3_conj_ii", "app_last_block")
+        ),
+        *(f"share: id = {x}" for x in ("app_lmin_102", "app_sigma_105", "app_mean_106c")),
+    ],
     "table1": [],
     "table2": [],
     "table3": [],

@@ -106,7 +106,7 @@ def test_a_module_is_spelled_in_the_option_file():
     with pytest.raises(UserError, match="task.module: unknown key 'in_feature'; did you mean 'in_features'"):
         build(config, "task")
     config["task"]["module"] = {"_target_": "torch.nn.Linear", "_partial_": True, "in_features": 3}
-    with pytest.raises(UserError, match="task.module: missing a required argument: 'out_features'"):
+    with pytest.raises(UserError, match="task.module: 'out_features' is missing"):
         build(config, "task")
 
 

@@ -1,0 +1,307 @@
+"""Codes of the whole library side by side: how well approximate ones do, and how far exact ones can be trusted.
+
+Nothing here stands in a paper; what papers say of their own codes is checked in their figures.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from gcexp import codes
+from gcexp.codes.base import Code
+from gcexp.codes.error import bears, error
+from gcexp.codes.straggler_sets import random_sets, runs
+from gcexp.codes.subset_errors import rows as messages
+from gcexp.errors import DecodingError, ParameterError, require, require_known
+from gcexp.seeding import rng
+
+APPROXIMATE = {
+    "bernoulli": codes.BernoulliCode,
+    "block_design": codes.BlockDesign,
+    "cyclic_partial_recovery": codes.CyclicPartialRecovery,
+    "expander": codes.ExpanderCode,
+    "fractional_repetition": codes.FractionalRepetition,
+    "graph": codes.GraphCode,
+    "random_regular": codes.RandomRegularCode,
+    "regular_bipartite": codes.RegularBipartiteCode,
+    "regularized_bernoulli": codes.RegularizedBernoulliCode,
+    "soft_bibd": codes.SoftBIBD,
+    "stochastic": codes.StochasticGradientCode,
+}
+PRECISIONS = {"float32": (np.float32, np.complex64), "float64": (np.float64, np.complex128)}
+#: A decode is called usable while its error, relative to the gradients' norm, stays below this.
+USABLE = {"float32": 1e-3, "float64": 1e-6}
+
+
+def built(given: dict, seed: int = 0) -> Code:
+    """Code of a mapping with ``code`` and its parameters; a ``kronecker`` has two such mappings, ``a`` and ``b``.
+
+    Examples
+    --------
+    >>> built({"code": "fractional_repetition", "n": 6, "d": 2}).k
+    6
+    """
+    name = given["code"]
+    rest = {key: value for key, value in given.items() if key not in ("code", "label")}
+    if name == "kronecker":
+        return codes.Kronecker(built(rest["a"], seed), built(rest["b"], seed))
+    require_known("code", name, (*APPROXIMATE, "kronecker"))
+    kind = APPROXIMATE[name]
+    return kind(**rest, seed=seed) if kind.redrawn else kind(**rest)
+
+
+# --- Approximate codes at equal density -------------------------------------------------------------------------
+
+
+def comparison(
+    groups: list, trials: int, draws: int, points: int, max_sets: int = 2_000_000, seed: int = 0
+) -> pd.DataFrame:
+    """Errors with optimal decoding of codes with equal n and density: random stragglers, and the worst case.
+
+    Parameters
+    ----------
+    groups : list of mapping
+        ``n``, ``density`` and ``codes``: mappings with ``label`` and what `built` takes.
+    trials : int
+        Random straggler sets for each s, the same for all codes with n workers.
+    draws : int
+        Realisations of random codes, over which numbers are means.
+    points : int
+        Numbers of stragglers between 0 and n; all of them where n is no larger.
+    max_sets : int
+        As in `gcexp.codes.error.error`.
+    seed : int
+        Of the first realisation, and of the sets.
+
+    Returns
+    -------
+    DataFrame
+        ``panel, label, n, k, density, load, s, fraction, quantity, value, exact, trials, draws``: quantity is ``mean``
+        (over random sets), ``lower`` and ``upper`` (ends of the worst case, equal where exact is true).
+
+    Raises
+    ------
+    ParameterError
+        If a code has not the n or, on average, not the density of its group (random codes: within a tenth).
+    """
+    found = []
+    for group in groups:
+        n, density = int(group["n"]), float(group["density"])
+        s = sorted({round(i * n / points) for i in range(points + 1)}) if points < n else list(range(n + 1))
+        for given in group["codes"]:
+            drawn = _drawn(given, draws, seed, n, density)
+            means = [error(code, s, "random", trials=trials, seed=seed) for code in drawn]
+            worst = [error(code, s, max_sets=max_sets, seed=seed) for code in drawn]
+            known = {"label": given["label"], "n": n, "k": drawn[0].k, "density": density}
+            known |= {"load": float(np.mean([code.load.mean() for code in drawn])), "draws": len(drawn)}
+            for i, lost in enumerate(s):
+                place = known | {"s": lost, "fraction": lost / n}
+                exact = all(one[i].exact for one in worst)
+                numbers = {
+                    "mean": np.mean([one[i].mean for one in means]),
+                    "lower": np.mean([one[i].lower for one in worst]),
+                    "upper": np.mean([one[i].upper for one in worst]),
+                }
+                for quantity, value in numbers.items():
+                    panel = {"panel": f"n = {n}: {_SPOKEN[quantity]}", "quantity": quantity}
+                    row = place | panel | {"value": float(value)}
+                    found.append(row | ({"trials": trials} if quantity == "mean" else {"exact": exact}))
+    return pd.DataFrame(found)
+
+
+_SPOKEN = {
+    "mean": "mean over random sets",
+    "lower": "worst case, at least",
+    "upper": "worst case, at most",
+}
+
+
+def _drawn(given: dict, draws: int, seed: int, n: int, density: float) -> list[Code]:
+    first = built(given, seed)
+    drawn = [first, *(built(given, seed + i) for i in range(1, draws))] if first.redrawn else [first]
+    for code in drawn:
+        mine = code.assignment.mean()
+        slack = 0.25 if code.redrawn else 1e-9
+        require(
+            code.n == n and abs(mine / density - 1) <= slack,
+            f"{given['label']} has n={code.n} and density {mine:.3g}, its group n={n} and {density:g}",
+        )
+    return drawn
+
+
+def parameters(groups: list, seed: int = 0) -> pd.DataFrame:
+    """What decides the worst case of the codes of `comparison`: gamma and the spectral gap of their first realisation.
+
+    Parameters
+    ----------
+    groups, seed
+        As in `comparison`.
+
+    Returns
+    -------
+    DataFrame
+        ``label, n, k, density, least_load, most_load, least_holders, most_holders, gamma, spectral_gap``. gamma is
+        (sigma_2 / sigma_1)^2, for which the error of a biregular code is at most x / (1 + x), x = gamma s / (n - s);
+        the spectral gap is 1 - sigma_2 / sigma_1.
+    """
+    found = []
+    for group in groups:
+        for given in group["codes"]:
+            code = built(given, seed)
+            sigma = np.append(np.linalg.svd(messages(code).B, compute_uv=False), 0)
+            holders = code.assignment.sum(0)
+            found.append(
+                {
+                    "label": given["label"],
+                    "n": code.n,
+                    "k": code.k,
+                    "density": float(code.assignment.mean()),
+                    "least_load": int(code.load.min()),
+                    "most_load": int(code.load.max()),
+                    "least_holders": int(holders.min()),
+                    "most_holders": int(holders.max()),
+                    "gamma": float((sigma[1] / sigma[0]) ** 2),
+                    "spectral_gap": float(1 - sigma[1] / sigma[0]),
+                }
+            )
+    return pd.DataFrame(found)
+
+
+# --- Exact codes: where rounding ends them ----------------------------------------------------------------------
+
+
+def _fifth(n: int) -> int:
+    return n // 5 - 1
+
+
+def _two(n: int) -> int:
+    return 2
+
+
+#: Constructions whose exact products or searches take seconds beyond a few dozen workers.
+SLOW = ("communication-efficient", "communication-efficient, Gaussian V", "adaptive")
+#: Exact constructions: stragglers borne at n workers, and the code.
+EXACT = {
+    "fractional repetition": (_fifth, lambda n, s: codes.FractionalRepetition(n, s + 1)),
+    "cyclic repetition": (_fifth, lambda n, s: codes.CyclicRepetition(n, s)),
+    "cyclic repetition, Gaussian": (_fifth, lambda n, s: codes.CyclicRepetition(n, s, "gaussian")),
+    "cyclic MDS, complex": (_fifth, lambda n, s: codes.CyclicMDS(n, s, "complex")),
+    "cyclic MDS, real": (_fifth, lambda n, s: codes.CyclicMDS(n, s, "real")),
+    "Reed-Solomon, spread": (_fifth, lambda n, s: codes.ReedSolomon(n, s, mask="spread")),
+    "Reed-Solomon, cyclic": (_fifth, lambda n, s: codes.ReedSolomon(n, s, mask="cyclic")),
+    "clustered, 2 clusters": (_fifth, lambda n, s: codes.Clustered(n, 2, s + 1)),
+    "communication-efficient": (_two, lambda n, s: codes.CommunicationEfficient(n, None, 2, s)),
+    "communication-efficient, float64": (
+        _two,
+        lambda n, s: codes.CommunicationEfficient(n, None, 2, s, arithmetic="float64"),
+    ),
+    "communication-efficient, Gaussian V": (
+        _two,
+        lambda n, s: codes.GeneralCommunicationEfficient(n, None, 2, s),
+    ),
+    "communication-efficient, groups": (_two, lambda n, s: codes.GroupedCGC(n, None, 2, s)),
+    "adaptive": (_two, lambda n, s: codes.Adaptive(n, s + 1)),
+    "adaptive, groups": (_two, lambda n, s: codes.GroupedAdaptive(n, s + 1)),
+}
+
+
+def stability(
+    sizes: list, most_slow: int, sets: int, length: int, constructions: list | None = None, seed: int = 0
+) -> pd.DataFrame:
+    """Decode error of every exact construction against n, in single and double precision.
+
+    Encoding, messages, weights and sum are rounded to the precision; the weights are found in double precision, as the
+    library does. A set of stragglers is random or a run of neighbours.
+
+    Parameters
+    ----------
+    sizes : list of int
+        Numbers of workers.
+    most_slow : int
+        Largest of them for the constructions in `SLOW`.
+    sets : int
+        Random straggler sets; half as many runs of neighbours are added.
+    length : int
+        Numbers of a gradient, rounded up to whole blocks.
+    constructions : list of str, optional
+        Keys of `EXACT`; default all.
+    seed : int
+        Of sets and gradients.
+
+    Returns
+    -------
+    DataFrame
+        ``label, n, s, precision, gradients, panel, what, value, status``. What is ``error``: the largest
+        ||decoded - sum|| / ||gradients|| over the sets, for Gaussian gradients and for adversarial ones, which point
+        where the rounded weights and encoding err most; empty where the library refuses to build the code or to decode
+        (status). Or ``usable``: the largest of the sizes tried up to which that error stays below `USABLE`.
+    """
+    found = []
+    for label in constructions or EXACT:
+        require_known("construction", label, tuple(EXACT))
+        stragglers, make = EXACT[label]
+        mine = []
+        for n in sizes:
+            if label in SLOW and n > most_slow:
+                continue
+            values, status = _errors(make, n, stragglers(n), sets, length, seed)
+            for (precision, gradients), value in values.items():
+                mine.append(
+                    {
+                        "label": label,
+                        "n": n,
+                        "s": stragglers(n),
+                        "precision": precision,
+                        "gradients": gradients,
+                        "panel": f"{precision}, {gradients} gradients",
+                        "what": "error",
+                        "value": value,
+                        "status": status,
+                    }
+                )
+        found += mine
+        for precision in PRECISIONS:
+            for gradients in _GRADIENTS:
+                usable = 0
+                for row in mine:
+                    if (row["precision"], row["gradients"]) == (precision, gradients):
+                        if not row["value"] < USABLE[precision]:
+                            break
+                        usable = row["n"]
+                place = {"label": label, "precision": precision, "gradients": gradients}
+                found.append(place | {"what": "usable", "value": float(usable), "panel": "", "status": ""})
+    return pd.DataFrame(found)
+
+
+_GRADIENTS = ("Gaussian", "adversarial")
+
+
+def _errors(make, n: int, s: int, sets: int, length: int, seed: int) -> tuple[dict, str]:
+    refused = {(precision, gradients): np.nan for precision in PRECISIONS for gradients in _GRADIENTS}
+    try:
+        code = make(n, s)
+        require(bears(code) >= s, f"{code!r} bears {bears(code)} stragglers, not {s}")
+        some = runs(n, s)[:: max(1, 2 * n // sets)]
+        heard = np.concatenate([random_sets(n, s, sets, seed), some]) * code.messages
+        weights = code.decode(heard).weights
+    except (ParameterError, DecodingError) as error:
+        return refused, f"refused: {error}"
+    B, target = code.encoding.toarray(), np.tile(np.eye(code.blocks), code.k)
+    across = -(-length // code.blocks)
+    gaussian = rng(seed, "monte_carlo", n, s).standard_normal((code.k * code.blocks, across))
+    values = dict.fromkeys(refused, 0.0)
+    for precision, (real, complex_) in PRECISIONS.items():
+        kind = complex_ if np.iscomplexobj(B) else real
+        rounded = B.astype(kind)
+        for W in weights:
+            w = W.astype(kind)
+            off = np.real(w.astype(W.dtype) @ rounded.astype(B.dtype)) - target
+            worst = np.linalg.svd(off, full_matrices=False)[2][:1].T
+            for name, gradients in (("Gaussian", gaussian), ("adversarial", worst)):
+                given = gradients.astype(real)
+                decoded = np.real(w @ (rounded @ given.astype(kind)))
+                missed = decoded.astype(np.float64) - target @ given.astype(np.float64)
+                relative = float(np.linalg.norm(missed) / np.linalg.norm(gradients))
+                values[precision, name] = max(values[precision, name], relative, 1e-18)
+    return values, "decoded"
