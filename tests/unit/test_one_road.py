@@ -19,6 +19,9 @@ CLOCK = {
 #: whether they keep their contracts.
 ROAD = ("timeline.py", "delays/", "schemes/", "figures/", "testing.py")
 
+#: Statements of the papers about a delay law itself: they look at its draws, and no time comes from them.
+LAWS = ("analysis/dynamic_clustering_statements.py", "analysis/partial_recovery_statements.py")
+
 
 def calls(source: str) -> set[str]:
     """Names of what is called, methods with a dot before them, and of what is imported."""
@@ -36,6 +39,8 @@ def test_the_clock_runs_in_one_place():
     modules = {path.relative_to(PACKAGE).as_posix(): path for path in PACKAGE.rglob("*.py")}
     own = {name: calls(path.read_text()) & CLOCK for name, path in sorted(modules.items())}
     assert ".stop" in own["timeline.py"] and "run_clock" in calls((PACKAGE / "run" / "stages.py").read_text())
+    for name in LAWS:
+        assert own.pop(name) == {".draw"}
     assert {name: found for name, found in own.items() if found and not name.startswith(ROAD)} == {}
 
 
