@@ -79,7 +79,7 @@ def arguments(
     if not typed:
         return dict(given)
     return {
-        name: fitted(hints.get(name if name in named else rest, Any), value, f"{place}{joint}{name}")
+        name: fitted(hints.get(name if name in named else str(rest), Any), value, f"{place}{joint}{name}")
         for name, value in given.items()
     }
 
@@ -364,13 +364,13 @@ def _signature(of: Callable) -> tuple[list[inspect.Parameter], dict[str, Any]]:
 
 def _hints(of: Any) -> dict[str, Any]:
     """Annotations of the parameters; those whose names only a type checker knows are left out."""
-    holder = of if not isinstance(of, type) or dataclasses.is_dataclass(of) else of.__init__
+    holder = of if not isinstance(of, type) or dataclasses.is_dataclass(of) else of.__init__  # type: ignore[misc]
     try:
         return typing.get_type_hints(holder)
     except (NameError, AttributeError):
         pass
     names = vars(inspect.getmodule(holder) or types)
-    found = {}
+    found: dict[str, Any] = {}
     for name, hint in getattr(holder, "__annotations__", {}).items():
         one = types.SimpleNamespace(__annotations__={name: hint})
         try:

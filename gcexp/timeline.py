@@ -97,7 +97,7 @@ class Timeline:
             raise ValueError(f"pattern names others than the {U} that are there")
 
     @classmethod
-    def load(cls, path: Path) -> Timeline:
+    def load(cls, path: Path | str) -> Timeline:
         """Read what `save` wrote."""
         try:
             with np.load(path) as stored:

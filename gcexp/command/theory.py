@@ -41,7 +41,7 @@ def functions() -> dict[str, Callable]:
 def listing(module: str | None = None) -> dict[str, str]:
     """First docstring line of each function, of one module or of all; empty for what is no module."""
     return {
-        name: inspect.getdoc(function).partition("\n")[0]
+        name: (inspect.getdoc(function) or "").partition("\n")[0]
         for name, function in functions().items()
         if module in (None, name.partition(".")[0])
     }
@@ -53,7 +53,9 @@ def as_lines(found: Mapping[str, str]) -> str:
     for name, line in found.items():
         module = name.partition(".")[0]
         if module != last:
-            about = inspect.getdoc(importlib.import_module(f"gcexp.theory.{module}")).partition("\n")[0]
+            about = (inspect.getdoc(importlib.import_module(f"gcexp.theory.{module}")) or "").partition("\n")[
+                0
+            ]
             lines += [*([""] if last else []), f"{module}: {about}"]
         lines += [f"  {name} {_usage(functions()[name])}", f"      {line}"]
         last = module

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib
 import numpy as np
@@ -19,9 +19,15 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-_MARK = {"linestyle": "-", "linewidth": 1.6, "marker": "none", "color": "#A00000", "solid_capstyle": "butt"}
-_VALUE = {"fontsize": 5.5, "ha": "left", "va": "center", "color": "0.2"}
-_WHISKER = {"ecolor": "black", "capsize": 2, "elinewidth": 0.9, "capthick": 0.9}
+_MARK: dict[str, Any] = {
+    "linestyle": "-",
+    "linewidth": 1.6,
+    "marker": "none",
+    "color": "#A00000",
+    "solid_capstyle": "butt",
+}
+_VALUE: dict[str, Any] = {"fontsize": 5.5, "ha": "left", "va": "center", "color": "0.2"}
+_WHISKER: dict[str, Any] = {"ecolor": "black", "capsize": 2, "elinewidth": 0.9, "capthick": 0.9}
 
 
 def drawing(frame: pd.DataFrame, plot: BarsPlot, looks: dict[str, dict]) -> Drawing:
@@ -52,7 +58,7 @@ def drawing(frame: pd.DataFrame, plot: BarsPlot, looks: dict[str, dict]) -> Draw
     seeds = rows.several(frame, plot.by)
     alone = seeds in ("", "1 seed")
     drawn = partial(_draw, plot=plot, looks=looks, shared=shared, ticks=3 if wide else 5)
-    mark = {
+    mark: dict[str, Any] = {
         "color": _MARK["color"],
         "linestyle": "none",
         "marker": "|",

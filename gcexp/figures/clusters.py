@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.lines import Line2D
@@ -23,8 +23,8 @@ _RADIUS, _GAP = 0.36, 0.8
 _LINE = 0.13  # inches: a line of text
 _SIDES = 0.15  # inches: left and right of a panel
 # Red and pale grey differ in brightness too: grey print tells them apart.
-_MARKED = {"facecolor": "#B22222", "edgecolor": "black"}
-_PLAIN = {"facecolor": "#E8EEF4", "edgecolor": "black"}
+_MARKED: dict[str, Any] = {"facecolor": "#B22222", "edgecolor": "black"}
+_PLAIN: dict[str, Any] = {"facecolor": "#E8EEF4", "edgecolor": "black"}
 
 
 def drawing(frame: pd.DataFrame, plot: ClustersPlot, looks: dict[str, dict]) -> Drawing:
@@ -100,9 +100,11 @@ class _Room:
 
 
 def _handles(plot: ClustersPlot) -> dict[str, Line2D]:
-    ball = {"linestyle": "none", "marker": "o", "markersize": 7, "markeredgecolor": "black"}
+    ball: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 7, "markeredgecolor": "black"}
     fills = {plot.marked_label: _MARKED, plot.plain_label: _PLAIN}
-    looks = {text: {"markerfacecolor": fill["facecolor"]} for text, fill in fills.items()}
+    looks: dict[str, dict[str, Any]] = {
+        text: {"markerfacecolor": fill["facecolor"]} for text, fill in fills.items()
+    }
     if plot.moved:
         looks[plot.moved_label] = {"markerfacecolor": "none", "markeredgewidth": 1.8}
     return {text: Line2D([], [], label=style.plain(text), **ball, **look) for text, look in looks.items()}
@@ -114,7 +116,7 @@ def _draw(name: str, part: pd.DataFrame, plot: ClustersPlot, room: _Room, axes: 
     axes.set_axis_off()
     ends = {"xlim": (-0.55, room.places - 0.45), "ylim": (-room.below(inches), room.top + room.above(inches))}
     axes.set(aspect="equal", **ends)
-    words = {"ha": "left", "va": "top", "fontsize": 6}
+    words: dict[str, Any] = {"ha": "left", "va": "top", "fontsize": 6}
     caption = room.lines(str(part[plot.caption].iloc[0]), inches) if plot.caption else []
     for number, line in enumerate(caption):
         axes.text(-0.45, -0.06 - (number + 1.1) * _LINE / room.unit(inches), style.plain(line), **words)
@@ -127,7 +129,7 @@ def _draw_bins(axes: Axes, part: pd.DataFrame, plot: ClustersPlot, room: _Room) 
     for x in range(count + 1):  # the last place is for balls without a bin
         here = part[np.isnan(bins) if x == count else bins == x]
         if x < count:
-            edge = {"color": "black", "linewidth": 0.9, "linestyle": "-", "marker": "none"}
+            edge: dict[str, Any] = {"color": "black", "linewidth": 0.9, "linestyle": "-", "marker": "none"}
             axes.plot([x - 0.43, x - 0.43, x + 0.43, x + 0.43], [top, 0, 0, top], **edge)
         if x < count or len(here):
             name = f"{plot.bin} {x}" if x < count else "left over"
@@ -139,7 +141,7 @@ def _draw_bins(axes: Axes, part: pd.DataFrame, plot: ClustersPlot, room: _Room) 
             look = _MARKED if marked else _PLAIN
             axes.add_patch(Circle(centre, _RADIUS, linewidth=1.8 if moved else 0.6, **look))
             colour = "white" if marked else "black"
-            place = {"ha": "center", "va": "center_baseline"}
+            place: dict[str, Any] = {"ha": "center", "va": "center_baseline"}
             axes.text(*centre, style.plain(ball[plot.ball]), fontsize=7, color=colour, **place)
 
 

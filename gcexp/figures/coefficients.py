@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.patches import Rectangle
 
@@ -41,7 +41,7 @@ def draw(axes: Axes, frame: pd.DataFrame) -> None:
         x, y = i * blocks + u, place[int(cell["round"]), int(cell["worker"])]
         face = _HELD[i % 2]
         axes.add_patch(Rectangle((x, y), 1, 1, facecolor=face, edgecolor="white", linewidth=0.8))
-        look = {"color": "0.6"} if cell["fraction"] == "0" else {"weight": "bold"}
+        look: dict[str, Any] = {"color": "0.6"} if cell["fraction"] == "0" else {"weight": "bold"}
         axes.text(
             x + 0.5, y + 0.5, written(cell["fraction"]), ha="center", va="center", fontsize=_FONT, **look
         )
@@ -68,7 +68,7 @@ def draw(axes: Axes, frame: pd.DataFrame) -> None:
     inches = axes.figure.get_figwidth() / axes.get_subplotspec().get_gridspec().ncols - 0.2
     lines = [part for line in decoded(frame, several) for part in style.wrapped(line, inches, 6)]
     for number, line in enumerate(lines):
-        place_of = {"ha": "left", "va": "top", "fontsize": 6}
+        place_of: dict[str, Any] = {"ha": "left", "va": "top", "fontsize": 6}
         text = axes.text(left, len(messages) + 0.45 + 0.62 * number, style.plain(line), **place_of)
         text.set_in_layout(False)  # else a long line would narrow the axes
     bottom = len(messages) + 0.45 + 0.62 * len(lines)

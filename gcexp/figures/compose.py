@@ -42,16 +42,17 @@ def draw(
     title, note : str
         Above and below the panels.
     """
-    several = isinstance(plot, PanelsPlot)
-    plots = plot.plots if several else (plot,)
+    panels = plot if isinstance(plot, PanelsPlot) else None
+    plots = plot.plots if isinstance(plot, PanelsPlot) else (plot,)
+    several = panels is not None
     parts = [(rows.chosen(frame, part.where), part) for part in plots]
     looks = lines.looks([(part, wanted) for part, wanted in parts if isinstance(wanted, LinesPlot)])
     drawings = [_KINDS[type(wanted)](part, wanted, looks) for part, wanted in parts]
     placed = [(drawing, panel) for drawing in drawings for panel in drawing.panels]
     columns = _side_by_side(len(placed), 3 if several else drawings[0].columns)
-    if several:
-        columns = min(len(placed), plot.columns or columns)
-    width = style.WIDTHS[plot.width if several else drawings[0].width]
+    if panels:
+        columns = min(len(placed), panels.columns or columns)
+    width = style.WIDTHS[panels.width if panels else drawings[0].width]
     figure = _figure(placed, width, columns, (_NAMES_BESIDE if several else _NAMES) * width)
     handles = {name: handle for drawing in drawings for name, handle in drawing.handles.items()}
     legend = sorted(handles, key=lambda name: [*looks, name].index(name))  # lines, in their order, then marks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gcexp.figures import rows
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-_MARKERS = {
+_MARKERS: dict[str, tuple[str, dict[str, Any]]] = {
     "design": ("this n and density", {"marker": "o", "color": "black", "markersize": 6}),
     "other design": (
         "other n, similar density",
@@ -41,7 +41,7 @@ def draw(axes: Axes, frame: pd.DataFrame) -> None:
     axes.fill_between(x, low, high, color="#56B4E9", alpha=0.3, linewidth=0, label="Soft BIBD (exact)")
     axes.plot(x, low, color="#0072B2", linewidth=1.2, linestyle="-", marker="none")
     axes.plot(x, high, color="#0072B2", linewidth=1.2, linestyle="-", marker="none")
-    dashed = {"color": "black", "linewidth": 1, "linestyle": (0, (4, 2)), "marker": "none"}
+    dashed: dict[str, Any] = {"color": "black", "linewidth": 1, "linestyle": (0, (4, 2)), "marker": "none"}
     axes.plot(*lines["union"], label="Theorem 1 (lower edge)", **dashed)
     right = float(x.max())
     for what, (label, look) in _MARKERS.items():

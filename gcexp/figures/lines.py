@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.lines import Line2D
@@ -27,7 +27,7 @@ _BAND_WORDS = {
     "range": "smallest to largest",
     "interval": "95 % interval of the mean",
 }
-_THRESHOLD = {"color": "#A00000", "linewidth": 1.2, "linestyle": (0, (1, 1))}
+_THRESHOLD: dict[str, Any] = {"color": "#A00000", "linewidth": 1.2, "linestyle": (0, (1, 1))}
 _DASHES = ((0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 
 
@@ -164,7 +164,7 @@ def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Ax
         x, values = _on_grid(part, plot, grid) if plot.curves else _at_points(part, plot, label)
         centre, low, high = middle(values, plot.band)
         seen = np.isfinite(centre)
-        every = None
+        every: tuple[int, int] | None = None
         if plot.curves and seen.any():
             # Markers staggered from curve to curve, so that they do not hide each other.
             gap = GRID // _MARKS

@@ -333,6 +333,16 @@ class FunctionPlot:
         module, _, name = self.function.rpartition(".")
         require(bool(module and name), f"function wants a dotted name, got {self.function!r}")
         require(self.height > 0, f"height is in inches, > 0, got {self.height:g}")
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Columns that tell rows apart; what the function draws it alone knows."""
+        return _given(self.panel, *self.where)
+
+    @property
+    def columns_drawn(self) -> tuple[str, ...]:
+        """Columns that the table must have."""
+        return self.keys
         require(self.columns >= 1, f"columns wants at least 1, got {self.columns}")
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -20,7 +21,7 @@ from gcexp.files import written
 
 STYLE = Path(__file__).resolve().parents[2] / "conf" / "style" / "paper.mplstyle"
 WIDTHS = {"single": 3.5, "wide": 5.0}  # inches: one column, one and a half
-NOTE = {"fontsize": 6, "color": "0.25"}
+NOTE: dict[str, Any] = {"fontsize": 6, "color": "0.25"}
 PAD = 0.03  # inches around words
 LINE = 0.14  # inches: a further line of a title or label
 # No dates and no versions in the bytes.
@@ -181,7 +182,7 @@ def arrange(figure: Figure, title: str, note: str, handles: list, beside: bool) 
     height = above + below + max(height, high if beside else 0)
     figure.set_size_inches(width, height)
     if head:
-        look = {"fontsize": size, "ha": "left", "va": "top"}
+        look: dict[str, Any] = {"fontsize": size, "ha": "left", "va": "top"}
         figure.text(PAD / width, 1 - PAD / height, plain("\n".join(head)), **look)
     if foot:
         figure.text(PAD / width, PAD / height, plain("\n".join(foot)), ha="left", va="bottom", **NOTE)

@@ -8,7 +8,7 @@ predicate of `gcexp.report.predicates`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from gcexp.errors import UserError, unknown
@@ -34,7 +34,7 @@ def validate(
     claims: list[dict],
     labels: Iterable[str] | None = None,
     where: str = "claims",
-    stated: Iterable[str] | None = None,
+    stated: Collection[str] | None = None,
 ) -> None:
     """Check what is written, before any job runs.
 
@@ -145,7 +145,7 @@ def _wanted(expected: object, tolerance: object) -> str:
 
 
 def _parsed(
-    claims: list[dict], labels: list[str] | None, where: str, stated: Iterable[str] | None
+    claims: list[dict], labels: list[str] | None, where: str, stated: Collection[str] | None
 ) -> list[tuple[dict, str, object]]:
     """Each claim with the name of its predicate and the filled dataclass."""
     if not isinstance(claims, list | tuple):
@@ -177,7 +177,7 @@ def _parsed(
     return found
 
 
-def _check_about(claim: Mapping, place: str, stated: Iterable[str] | None) -> None:
+def _check_about(claim: Mapping, place: str, stated: Collection[str] | None) -> None:
     """Check everything but the predicate."""
     for name in TEXTS:
         if not isinstance(claim.get(name), str) or not claim[name].strip():
@@ -197,8 +197,8 @@ def _check_about(claim: Mapping, place: str, stated: Iterable[str] | None) -> No
         raise UserError(f"{place}: a claim of kind statement names under answers what the paper states")
     if kind == "companion" and answers:
         raise UserError(f"{place}: a companion is ours and answers no statement of the paper")
-    for one in answers if stated is not None else ():
-        if one not in stated:
+    for one in answers:
+        if stated is not None and one not in stated:
             raise UserError(f"{place}: answers: {unknown('statement', one, stated)}")
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import Any
 
 from gcexp.errors import UserError
 from gcexp.report.predicates import as_number
@@ -67,7 +68,7 @@ def _claim(row: dict[str, str], place: str) -> dict:
         if not row[name]:
             raise UserError(f"{place}: {name} is empty")
     expected = as_number(row["expected"])
-    value = {"where": where, "column": row["column"]}
+    value: dict[str, Any] = {"where": where, "column": row["column"]}
     value |= {"expected": row["expected"] if expected is None else expected}
     if row["tolerance"]:
         if (tolerance := as_number(row["tolerance"])) is None:
@@ -79,7 +80,11 @@ def _claim(row: dict[str, str], place: str) -> dict:
     value |= {"rows": int(rows)} | ({"statistic": statistic} if statistic else {})
     keys = ", ".join(f"{k} = {v}" for k, v in row.items() if k in where)
     named = " ".join(filter(None, (statistic, row["column"])))
-    about = {"id": f"{named}: {keys}" if keys else named, "kind": row["kind"], "source": row["source"]}
+    about: dict[str, Any] = {
+        "id": f"{named}: {keys}" if keys else named,
+        "kind": row["kind"],
+        "source": row["source"],
+    }
     about["statement"] = f"{named} is {row['expected']}" + (f" where {keys}" if keys else "")
     about |= {"inputs": row["inputs"], "answers": row["answers"].split()}
     return about | ({"reason": row["reason"]} if row["reason"] else {}) | {"value": value}

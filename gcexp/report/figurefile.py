@@ -408,8 +408,16 @@ def _run(keys: dict[str, Any]) -> Run:
     tokens = {part: token(part, keys[part], values[part]) if keys.get(part) else None for part in PARTS}
     if tokens["task"] and not tokens["optimizer"]:
         tokens["optimizer"] = token("optimizer", "gradient_descent", values["optimizer"])
-    length = {"iterations": check_count("iterations", keys["iterations"]), "seeds": seed_range(keys["seeds"])}
-    run = Run("", **tokens, **length, horizon=check_horizon(keys.get("horizon")))
+    run = Run(
+        "",
+        tokens["scheme"],
+        tokens["delay"],
+        tokens["task"],
+        tokens["optimizer"],
+        iterations=check_count("iterations", keys["iterations"]),
+        seeds=seed_range(keys["seeds"]),
+        horizon=check_horizon(keys.get("horizon")),
+    )
     if run.task:
         refuse_bound(run.config)
     for name, value in own.items():

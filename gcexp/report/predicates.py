@@ -360,7 +360,7 @@ def _ratios(spec: _Paired, frame: pd.DataFrame, numerator: Side, denominator: Si
     low, high = low_top / high_bottom, high_top / low_bottom
     ends = sign_interval(low, high)
     middle = (float(np.median(low)), float(np.median(high)))
-    median = middle[0] if middle[0] == middle[1] else f"{middle[0]:.4g} or more"
+    median: float | str = middle[0] if middle[0] == middle[1] else f"{middle[0]:.4g} or more"
     return {"median": median, "low": ends[0], "high": ends[1]}
 
 

@@ -55,7 +55,7 @@ def shown(figure: Figure, page: Path) -> Shown:
         image=drawn,
         table=() if drawn else grid(page.parent / files["MD"]),
         claims=tuple(json.loads((page.parent / claims).read_text("utf-8"))),
-        schemes=tuple(sorted({run.scheme.partition("+")[0] for run in figure.runs})),
+        schemes=tuple(sorted({str(run.scheme).partition("+")[0] for run in figure.runs})),
     )
 
 
@@ -75,7 +75,7 @@ def about(figure: Figure) -> dict[str, str]:
         "data": ", ".join(sorted({run.config["task"]["dataset"] for run in runs if run.task})),
         "parameters": ", ".join(f"{key} = {value}" for key, value in common.items()),
         "seeds": ", ".join(dict.fromkeys(run.seeds for run in runs)),
-        "schemes": ", ".join(dict.fromkeys(run.scheme.partition("+")[0] for run in runs)),
+        "schemes": ", ".join(dict.fromkeys(str(run.scheme).partition("+")[0] for run in runs)),
         "note": figure.file.note,
     }
 

@@ -21,7 +21,7 @@ def make_table(figure: Figure, output: Path) -> None:
     from gcexp.figures.tables import write_table
     from gcexp.report.table import assemble
 
-    about = {"figure": figure.target, "preset": figure.preset}
+    about: dict[str, object] = {"figure": figure.target, "preset": figure.preset}
     if figure.file.analysis:
         about |= {"analysis": figure.file.analysis | figure.arguments}
     with recorded(output, about, inputs=figure.inputs):

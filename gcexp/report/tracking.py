@@ -228,7 +228,7 @@ def params_of(config: dict, prefix: str = "") -> list[tuple[str, str]]:
     >>> params_of({"n": 30, "code": {"_target_": "gcexp.codes.Uncoded", "q": None}})
     [('n', '30'), ('code._target_', 'gcexp.codes.Uncoded'), ('code.q', 'null')]
     """
-    flat = []
+    flat: list[tuple[str, str]] = []
     for key, value in config.items():
         flat += (
             params_of(value, f"{prefix}{key}.") if isinstance(value, dict) else [(prefix + key, _text(value))]

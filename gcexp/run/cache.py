@@ -43,7 +43,7 @@ def remember(key: str, value: Any) -> None:
 
 @cache
 def _entries(file: Path) -> dict[str, str]:
-    found = {}
+    found: dict[str, str] = {}
     try:
         text = file.read_text("utf-8", errors="replace")
     except OSError:

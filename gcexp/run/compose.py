@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import Any, cast
 
 from gcexp.errors import UserError, unknown
 from gcexp.run.cache import remember, remembered
@@ -109,7 +109,7 @@ def _hydra(choices: list[str]) -> dict:
         raise UserError(
             f"{conf_dir().name}: {' '.join(choices) or 'run.yaml'} does not compose: {sentence}"
         ) from error
-    return OmegaConf.to_container(config, resolve=False)
+    return cast(dict, OmegaConf.to_container(config, resolve=False))
 
 
 def _resolved(config: dict, values: dict[str, Any]) -> dict:
@@ -125,7 +125,7 @@ def _resolved(config: dict, values: dict[str, Any]) -> dict:
             OmegaConf.update(merged, key, value, merge=True)
         plain = OmegaConf.to_container(merged, resolve=False)
         _refuse_resolvers(plain)
-        return OmegaConf.to_container(merged, resolve=True, throw_on_missing=True)
+        return cast(dict, OmegaConf.to_container(merged, resolve=True, throw_on_missing=True))
     except (OmegaConfBaseException, RecursionError) as error:
         where = str(getattr(error, "full_key", None) or ", ".join(values))
         raw: Any = config | values

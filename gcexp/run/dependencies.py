@@ -84,7 +84,7 @@ def tracked(stage: str, config: dict | None = None, *more: str) -> list[str]:
         Dotted names of further code that runs in the stage, such as the function of an analysis.
     """
     found = STAGES[stage]
-    keys = found.keys if config is not None else ()
+    keys, config = (found.keys, config) if config is not None else ((), {})
     named = [target for key in keys for target in targets(config.get(key))]
     flat = [f"version={found.version}"]
     for key in keys:

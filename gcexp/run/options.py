@@ -63,7 +63,8 @@ def listed_searchpath() -> list[str]:
 def extra_searchpath() -> list[str]:
     """What joins conf/, as Hydra spells it: $GCEXP_SEARCHPATH, this folder's project, installed plug-ins."""
     named = [Path(p) for p in os.environ.get("GCEXP_SEARCHPATH", "").split(os.pathsep) if p]
-    own = [project() / "conf"] if project() else []
+    here = project()
+    own = [here / "conf"] if here else []
     return [f"file://{path.resolve()}" for path in (*named, *own)] + [f"pkg://{name}" for name in plugins()]
 
 
@@ -128,7 +129,7 @@ def read_value(override: str) -> Any:
 def yaml_sentence(error: yaml.YAMLError, path: Path | None = None) -> str:
     """File, line and problem of a syntax error."""
     mark = getattr(error, "problem_mark", None)
-    place = path or getattr(mark, "name", "an option file")
+    place: object = path or getattr(mark, "name", "an option file")
     line = f" line {mark.line + 1}:" if mark else ""
     return f"{place}:{line} not valid YAML ({getattr(error, 'problem', None) or _first_line(error)})"
 

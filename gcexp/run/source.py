@@ -269,9 +269,9 @@ def _running(tree: ast.Module) -> ast.Module:
     """The tree without docstrings and without what only a type checker reads."""
     for node in ast.walk(tree):
         if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
-            del node.body[0]
+            del node.body[0]  # type: ignore[attr-defined]
         if isinstance(body := getattr(node, "body", None), list):
-            node.body = [child for child in body if not _is_for_types(child)]
+            node.body = [child for child in body if not _is_for_types(child)]  # type: ignore[attr-defined]
     return tree
 
 
