@@ -11,6 +11,7 @@ import pytest
 
 from gcexp.analysis.traces import overview
 from gcexp.codes import (
+    Clustered,
     CyclicRepetition,
     CyclicTwoMessage,
     FractionalRepetition,
@@ -266,7 +267,12 @@ REFUSED = [
     (lambda: Given([0, 2]), r"names each worker from 0 to n-1 once, got \[0, 2\]"),
     (lambda: Given([1, 0]).check(Uncoded(3)), r"names 2 workers, Uncoded\(n=3\) has n=3"),
     (
-        lambda: Greedy(clusters=2, memberships=1).seat(None, (0,)),
+        lambda: run_clock(
+            Scheme(Clustered(4, 2, 2), Decodable(), placement=Greedy(clusters=2, memberships=1)),
+            Trace(JOB4),
+            (0,),
+            3,
+        ),
         "goes by worker states, but the delay model has none .*arrival",
     ),
     (drawn("nowhere.csv"), "there is no trace nowhere.csv"),
