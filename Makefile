@@ -23,7 +23,8 @@ export MKL_NUM_THREADS := 1
 export UV_FIND_LINKS ?= $(shell echo "$${PIP_FIND_LINKS:-$$($(PYTHON) -m pip config get global.find-links 2> /dev/null)}" | tr -s ' ' ',')
 WITH_BIN := PATH="$(CURDIR)/$(BIN):$$PATH"
 # $(call alone,file): a lock on the file until the shell ends; a second make waits here.
-alone = mkdir -p .snakemake; exec 9> .snakemake/$(1); $(PYTHON) -c 'import fcntl; fcntl.flock(9, fcntl.LOCK_EX)'
+alone = mkdir -p .snakemake; exec 9> .snakemake/$(1); $(PYTHON) -c 'import fcntl; fcntl.flock(9, 6)' 2> /dev/null || { \
+	echo "another make works in this folder: waiting for it"; $(PYTHON) -c 'import fcntl; fcntl.flock(9, 2)'; }
 
 .PHONY: help setup reproduce test check lint format publish bench lock clean distclean FORCE
 

@@ -66,7 +66,10 @@ class Project:
         }
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         python = os.pathsep.join([str(self / ".guard"), str(self.code)])
-        return kept | threads | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": python}
+        wide = {"COLUMNS": "400"}  # or the logger breaks lines
+        return (
+            kept | threads | wide | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": python}
+        )
 
     def start(self, *command, output=subprocess.PIPE):
         """A process in the folder, in a group of its own, with both outputs in one."""
@@ -114,8 +117,9 @@ class Project:
         output = self.build("-n", *targets)
         if "Nothing to be done" in output:
             return {}
-        table = output.split("Job stats:")[1].split("total")[0]
-        return {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", table, re.M)}
+        table = re.split(r"^ *total +\d+ *$", output.split("Job stats")[1], flags=re.M)[0]
+        counts = re.findall(r"^ *(\w[\w ]*?) +(\d+) *$", table, re.M)
+        return {rule.replace(" ", "_"): int(count) for rule, count in counts}
 
     def edit(self, path, old, new):
         text = (self / path).read_text()

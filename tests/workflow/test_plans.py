@@ -22,7 +22,7 @@ def test_every_target_can_be_planned(real, preset):
     if preset == "quick":
         assert set(real.build("--list-target-rules").split()) >= {*targets, *papers, "all", "quick"}
     jobs = real.planned(*targets, *papers, "all", "quick", "--config", f"preset={preset}")
-    assert jobs["plot"] + jobs.get("typeset", 0) >= len(targets)
+    assert jobs["draw"] + jobs.get("typeset", 0) >= len(targets)
     assert jobs["all"] == jobs["quick"] == 1
     assert all(jobs[name] == 1 for name in [*targets, *papers])
 
@@ -58,8 +58,7 @@ def test_every_rule_has_log_benchmark_message_and_resources(real):
         "trajectory_approximate",
         "verify",
         "table",
-        "plot",
-        "claims",
+        "draw",
         "scorecard",
         "page",
     ):
@@ -69,14 +68,36 @@ def test_every_rule_has_log_benchmark_message_and_resources(real):
 
 def test_folders_with_spaces_reach_the_command_whole(real):
     settings = ("--config", "data_dir=/their data", "tracking_uri=sqlite:////a b/c.db")
-    output = real.build("-n", "-p", "data/prepared/digits.npz", *settings)
+    output = real.build("-n", "-p", "--verbose", "data/prepared/digits.npz", *settings)
     assert "gcexp data digits --data-dir '/their data' -o" in output
+
+
+def test_a_name_is_never_a_command(fresh):
+    for target in ("data/prepared/$(touch X).npz", "results/timeline/cgc/pareto;touch X/T3/seeds0.npz"):
+        code, output = fresh.snakemake("-j1", target)
+        assert code != 0 and not list(fresh.folder.rglob("X")), output
+
+
+def test_a_target_that_nobody_makes_is_one_sentence(fresh):
+    code, output = fresh.snakemake("-j1", "small_thre")
+    assert code == 2, output
+    assert "gcexp: unknown target 'small_thre'; did you mean 'small_three'?" in output
+    assert "Traceback" not in output and "Exception" not in output
+
+
+def test_another_workflow_takes_the_rules_as_a_module(fresh):
+    (fresh / "Snakefile").write_text(
+        'module gcexp:\n    snakefile: "workflow/Snakefile"\n    config: config\n\n\nuse rule * from gcexp as gcexp_*\n'
+    )
+    code, output = fresh.snakemake("-n", "reports/quick/data/small_three.csv")
+    assert code == 0 and "gcexp table" in output.replace("_", " "), output
 
 
 # --- What an edit repeats
 
 
-REPORT = {"table": 1, "plot": 1, "claims": 1, "scorecard": 1, "page": 1, "all": 1}
+DRAWN = {"draw": 1, "scorecard": 1, "page": 1, "all": 1}  # claims are judged where the table is drawn
+REPORT = {"table": 1} | DRAWN
 FIGURE = "conf/figure/small/three.yaml"
 
 
@@ -121,13 +142,13 @@ def add(run):
 
 EDITS = {
     "remarks and times": (remarks, {}),
-    "plot": (edit(FIGURE, "kind: lines", "kind: lines, xlim: [0, 1]"), {"plot": 1, "page": 1, "all": 1}),
+    "plot": (edit(FIGURE, "kind: lines", "kind: lines, xlim: [0, 1]"), DRAWN),
     "style": (
         edit("conf/style/paper.mplstyle", "lines.linewidth", "axes.titlesize: 7\nlines.linewidth"),
-        {"plot": 1, "page": 1, "all": 1},
+        DRAWN,
     ),
     "source": (edit(FIGURE, "source: Fig. 1", "source: Fig. 2"), {"page": 1, "all": 1}),
-    "claim": (edit(FIGURE, "level: 0.2", "level: 0.3"), {"claims": 1, "scorecard": 1, "page": 1, "all": 1}),
+    "claim": (edit(FIGURE, "level: 0.2", "level: 0.3"), DRAWN),
     "label": (edit(FIGURE, '"cyclic, β', '"arcs, β'), REPORT),
     "default of an approximate scheme": (
         edit("conf/code/cyclic_partial_recovery.yaml", "decoder: max_disjoint", "decoder: exact"),
@@ -152,7 +173,7 @@ EDITS = {
         {"timeline": 3, "trajectory_approximate": 2, "verify": 1} | REPORT,
     ),
     "a lost drawing": (lambda p: (p / "reports/quick/figures/small_three.pdf").unlink(),
-                       {"plot": 1, "page": 1, "all": 1}),
+                       DRAWN),
     "a lost table": (lambda p: (p / "reports/quick/data/small_three.csv").unlink(), REPORT),
 }  # fmt: skip
 
