@@ -384,8 +384,12 @@ def test_names_that_no_target_can_have(name, sentence):
 
 
 def test_the_rules_are_known():
-    rules = "".join(p.read_text() for p in [ROOT / "Snakefile", *(ROOT / "workflow/rules").glob("*.smk")])
-    assert set(re.findall(r"^(?:rule|checkpoint) (\w+):", rules, re.M)) == set(figurefile.RULES)
+    rules = "".join(
+        p.read_text() for p in [ROOT / "workflow/Snakefile", *(ROOT / "workflow/rules").glob("*.smk")]
+    )
+    assert set(re.findall(r"^(?:rule|use rule \w+ as) (\w+)(?: with)?:", rules, re.M)) == set(
+        figurefile.RULES
+    )
 
 
 @pytest.mark.parametrize(
