@@ -39,6 +39,8 @@ TARGETS = {
         ),
         *(f"share: id = {x}" for x in ("app_lmin_102", "app_sigma_105", "app_mean_106c")),
     ],
+    "condition": ["at_most_linear_0", "at_most_linear_1", "at_most_linear_2"],
+    "stability": ["breaks_above_24"],
     "table1": [],
     "table2": [],
     "table3": [],
