@@ -13,8 +13,6 @@ from math import comb, lcm
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_matrix
-from sklearn.metrics import auc, roc_curve
 
 from gcexp.analysis import counting
 from gcexp.codes.comm_efficient import CommunicationEfficient, evaluation_points, polynomial_rows
@@ -23,7 +21,6 @@ from gcexp.delays.compute_transmit import ComputeTransmit
 from gcexp.errors import ParameterError, require
 from gcexp.schemes import Scheme
 from gcexp.seeding import rng
-from gcexp.tasks.logistic_regression import LogisticProblem, area_under_roc
 from gcexp.theory import comm_efficient as theory
 
 # --- Tables ---------------------------------------------------------------------------------------------------
@@ -247,7 +244,7 @@ def statements(most: int, assignments: int) -> pd.DataFrame:
         ``id, what, instances, tried, held, share``: in which share of the instances a statement holds.
     """
     codes = [_Instance(n, d, m) for n in range(1, most + 1) for d in range(1, n + 1) for m in range(1, d + 1)]
-    rows = [*_construction(codes), *_promises(codes), *_limits(most, assignments), *_learning()]
+    rows = [*_construction(codes), *_promises(codes), *_limits(most, assignments)]
     return counting.table(rows)
 
 
@@ -577,44 +574,6 @@ def _limits(most: int, assignments: int) -> Iterator[dict]:
             min(np.bincount(np.ravel(held), minlength=n)) - s < m
             for n, d, s, m in beyond
             for held in product(combinations(range(n), d), repeat=n)
-        ),
-    )
-
-
-def _learning() -> Iterator[dict]:
-    """The task of Section 4, on small random rows."""
-    generator = np.random.default_rng(0)
-    x = csr_matrix((generator.random((60, 9)) < 0.4).astype(float))
-    y = np.where(generator.random(60) < 0.7, 1.0, -1.0)
-    problem = LogisticProblem(x, y, x, y)
-    points = [generator.standard_normal(9) for _ in range(5)]
-
-    def slope(at: np.ndarray, j: int) -> float:
-        """Derivative of the total loss by a central difference."""
-        step = 1e-5 * np.eye(9)[j]
-        high, low = (np.logaddexp(0, -y * (x @ (at + sign * step))).sum() for sign in (1, -1))
-        return (high - low) / 2e-5
-
-    yield counting.counted(
-        "gradient_is_sum",
-        "the partial gradients of n equal subsets add up to the gradient of the loss, a central difference to 1e-6",
-        "n = 10, 15, 20 and five points",
-        (
-            np.allclose(
-                problem.partition_gradients(at, n, 0).sum(0), [slope(at, j) for j in range(9)], atol=1e-6
-            )
-            for n in (10, 15, 20)
-            for at in points
-        ),
-    )
-    cases = [(generator.integers(0, 6, 40) / 5, generator.integers(0, 2, 40) > 0) for _ in range(20)]
-    yield counting.counted(
-        "auc_tool",
-        "the AUC is the area under the ROC curve as sklearn.metrics.auc computes it, with ties",
-        "random scores",
-        (
-            np.isclose(area_under_roc(scores, labels), auc(*roc_curve(labels, scores)[:2]), rtol=1e-12)
-            for scores, labels in cases
         ),
     )
 

@@ -29,6 +29,7 @@ TARGETS = {
     "table2": [],
     "table3": [],
     "statements": [],
+    "learning": [],
     "stability": ["negligible_at_20", "trade_off_must_be_given_up"],
 }
 
