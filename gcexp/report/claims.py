@@ -26,8 +26,8 @@ FIELDS = (
     *("paper", "target", "id", "kind", "answers", "source", "statement", "outcome", "inputs"),
     *("measured", "expected", "tolerance", "reason"),
 )
-TEXTS = ("id", "source", "statement", "inputs")
-_OTHERS = ("kind", "answers", "reason")
+TEXTS = ("id", "kind", "source", "statement", "inputs")
+_OTHERS = ("answers", "reason")
 
 
 def validate(

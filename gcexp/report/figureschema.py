@@ -9,7 +9,7 @@ from gcexp.figures.plots import KINDS, PARTS
 from gcexp.report import claims, predicates
 from gcexp.report.columns import Timings
 from gcexp.report.figurefile import RUN_KEYS, SHARED, FigureFile
-from gcexp.run.run import PARTS as GROUPS
+from gcexp.run.options import GROUPS as _GROUPS
 
 _OWN_KEYS = "^(code|wait|placement|delay|task|optimizer|columns)[.]"
 
@@ -28,7 +28,7 @@ def figure_schema() -> dict:
     plots["panels"]["properties"]["parts"] = {"type": "array", "items": {"anyOf": [_plot(k) for k in PARTS]}}
     run: dict[str, Any] = {
         "type": "object",
-        "properties": dict.fromkeys((*RUN_KEYS, *GROUPS, *SHARED), {}) | {"each": {"type": "array"}},
+        "properties": dict.fromkeys((*RUN_KEYS, *_GROUPS, *SHARED), {}) | {"each": {"type": "array"}},
         "patternProperties": {_OWN_KEYS: {}},
         "additionalProperties": False,
     }

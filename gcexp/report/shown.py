@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import html
-import json
 import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gcexp.files import read_json
 from gcexp.report.page import Paper, Shown, bibtex
 from gcexp.run.options import conf_dir, option_file, options, read_yaml
 from gcexp.schema import fill
@@ -54,7 +54,7 @@ def shown(figure: Figure, page: Path) -> Shown:
         files=files,
         image=drawn,
         table=() if drawn else grid(page.parent / files["MD"]),
-        claims=tuple(json.loads((page.parent / claims).read_text("utf-8"))),
+        claims=tuple(read_json(page.parent / claims)),
         schemes=tuple(sorted({str(run.scheme).partition("+")[0] for run in figure.runs})),
     )
 

@@ -30,9 +30,9 @@ runs:
   - {label: "β = {code.beta}", scheme: cyclic_partial, code.beta: [4, 6]}
 plot: {kind: lines, xlim: [0, 1], yscale: log}
 claims:
-  - {id: a, source: x, statement: x, inputs: paper, ordering: {of: time_to, first: CGC, then: "β = 4"}}
-  - {id: b, source: x, statement: x, inputs: paper, paired_ratio: {of: value, numerator: CGC, denominator: "β = 4",
-     above: 1}}
+  - {id: a, source: x, kind: companion, statement: x, inputs: paper, ordering: {of: time_to, first: CGC, then: "β = 4"}}
+  - {id: b, source: x, kind: companion, statement: x, inputs: paper, 
+     paired_ratio: {of: value, numerator: CGC, denominator: "β = 4", above: 1}}
 quick: {iterations: 5}
 """
 TIMINGS = """
@@ -54,7 +54,7 @@ analysis: {function: gcexp.analysis.partial_recovery.intermediate_sweep, setting
 plot: {kind: table, columns: [n, s]}
 quick: {bounds: false}
 claims:
-  - {id: a, source: x, statement: x, inputs: paper, value: {where: {n: 12}, column: load, expected: 3}}
+  - {id: a, source: x, kind: companion, statement: x, inputs: paper, value: {where: {n: 12}, column: load, expected: 3}}
 """
 BASES = [yaml.safe_load(text) for text in (CURVES, TIMINGS, ANALYSIS)]
 ODD = [
