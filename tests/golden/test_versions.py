@@ -11,7 +11,9 @@ import pytest
 from gcexp.data import load, prepare
 from gcexp.run.build import build
 from gcexp.run.compose import compose
-from gcexp.run.dependencies import STAGES
+from gcexp.run.dependencies import STAGES, known_texts, targets
+from gcexp.run.options import option_file, options, read_yaml
+from gcexp.run.source import reached, text_hash
 from gcexp.run.stages import length_of, simulated
 from gcexp.tasks.training import train
 
@@ -59,3 +61,30 @@ def test_prepare_and_trajectory_version(tmp_path):
         trajectory.scores["test_loss"][:, -1], (2.219115972518921, 2.1401596069335938), rtol=1e-5
     )
     assert np.allclose(trajectory.scores["test_accuracy"][:, -1], (0.2966666666666667, 0.41), atol=1 / 300)
+
+
+def learning_modules():
+    """Modules that decide what is learned by any option of ours."""
+    named = [
+        target
+        for group in ("task", "optimizer")
+        for option in options(group)
+        for target in targets(read_yaml(option_file(group, option)))
+    ]
+    found = reached(*STAGES["trajectory"].entries, *named)
+    return sorted(
+        name for name in found if name.startswith("gcexp.tasks.") and not name.endswith(".checkpoint")
+    )
+
+
+def test_texts_that_learn_are_known():
+    """An unknown text is trained anew everywhere, hours for CIFAR-10: compare its bits, then say so."""
+    unknown = {
+        name: text_hash(name)
+        for name in learning_modules()
+        if text_hash(name) not in known_texts().get(name, {"texts": []})["texts"]
+    }
+    assert not unknown, (
+        f"these texts are new: {unknown}. If every golden test of training passes, add them to `texts` in "
+        "gcexp/run/learning.json; if results differ, raise `version` there and let the new text stand alone"
+    )

@@ -183,3 +183,17 @@ def test_an_edit_repeats_what_depends_on_it(project, name):
     change, expected = EDITS[name]
     change(project)
     assert project.planned() == expected
+
+
+def test_an_edit_of_the_code_reaches_the_published_bytes(project):
+    """An expression of the table's code: the table is made again and its bytes change; nothing is trained or timed."""
+    with_code(project)
+    table = project / "reports/quick/data/small_three.csv"
+    before = table.read_bytes()
+    project.edit(
+        "gcexp/report/table.py", '"simulated_time_s": clock[s, at],', '"simulated_time_s": 2 * clock[s, at],'
+    )
+    assert project.planned() == REPORT
+    project.build("-j1")
+    assert table.read_bytes() != before
+    assert project.planned() == {}
