@@ -107,8 +107,8 @@ def test_the_same_bytes_as_in_a_process_of_its_own(server, tmp_path):
                 "--verified",
                 "v.json",
             ),
-            ("table", "partial_recovery_table1", "-o", "table.csv"),
-            ("plot", "partial_recovery_table1", "-i", "table.csv", "-o", "table.pdf", "table.png"),
+            ("table", "dynamic_clustering_fig1", "-o", "table.csv"),
+            ("plot", "dynamic_clustering_fig1", "-i", "table.csv", "-o", "table.pdf", "table.png"),
         )
         for stage in stages:
             done = gcexp(folder, *stage, **more)
