@@ -182,7 +182,7 @@ def test_a_command_ends_with_a_client_that_heard_nothing(server, tmp_path):
     prepared(tmp_path)
     code = (
         "import os, socket, sys, time\nfrom gcexp.command import forkserver\n"
-        "socket.socket.recv = lambda *_: (time.sleep(1), os._exit(0))\nwarm.forwarded(sys.argv[1:])"
+        "socket.socket.recv = lambda *_: (time.sleep(1), os._exit(0))\nforkserver.forwarded(sys.argv[1:])"
     )
     children = psutil.Process(server[0].pid).children
     client = subprocess.Popen(
