@@ -207,7 +207,7 @@ def test_a_command_whose_imports_differ_runs_by_itself(server, tmp_path):
     (options / "own.yaml").write_text("_target_: own.Own\nn: ${n}\n")
     (tmp_path / "own.py").write_text("from gcexp.codes import Uncoded as Own\n")
     more = {"GCEXP_SEARCHPATH": str(tmp_path / "options")}
-    shown = ("show", "code=own", "n=4")
+    shown = ("show", "code=own", "n=4", "s=1")
     assert forks(server, *shown, folder=ROOT, **more)[1] == 2
     path = os.pathsep.join([str(tmp_path), str(ROOT)])
     said, code, _ = forks(server, *shown, folder=ROOT, **more, PYTHONPATH=path)
