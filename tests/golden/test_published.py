@@ -10,7 +10,7 @@ import pytest
 from gcexp.figures import read_table
 from gcexp.report import scorecard
 from gcexp.report.claims import check
-from gcexp.report.figurefile import statements
+from gcexp.report.figurefile import figures, statements
 from gcexp.report.publish import published_figures
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,12 +56,20 @@ def test_the_scorecard_is_made_of_the_claims():
 
 def test_every_statement_of_a_paper_is_in_its_scorecard():
     stated, _ = scorecard.parts(json.loads((PUBLISHED / "scorecard.json").read_text()))
+    later = {
+        (figure.paper, name)
+        for figure in figures("paper")
+        if not published(figure.table).is_file()
+        for claim in figure.file.claims
+        for name in claim.get("answers", ())
+    }
     for paper in {figure.paper for figure in FIGURES}:
         mine = [entry for entry in stated if entry["paper"] == paper]
         assert [entry["id"] for entry in mine] == list(statements(paper))
         for entry in mine:
             assert entry["outcome"] == "holds" or entry["reason"]
-            assert entry["claims"] or entry["outcome"] == "not checkable"
+            waits = entry["outcome"] == "unanswered" and (paper, entry["id"]) in later
+            assert entry["claims"] or entry["outcome"] == "not checkable" or waits
 
 
 def test_what_does_not_hold_has_a_reason():
