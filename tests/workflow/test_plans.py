@@ -66,10 +66,11 @@ def test_every_rule_has_log_benchmark_message_and_resources(real):
             assert re.search(rf"^    {directive}:", bodies[name], re.M), (name, directive)
 
 
-def test_folders_with_spaces_reach_the_command_whole(real):
-    settings = ("--config", "data_dir=/their data", "tracking_uri=sqlite:////a b/c.db")
-    output = real.build("-n", "-p", "--verbose", "data/prepared/digits.npz", *settings)
-    assert "gcexp data digits --data-dir '/their data' -o" in output
+def test_a_failure_shows_the_command_that_repeats_it(real):
+    code, output = real.snakemake("-j1", "data/prepared/mnist.npz", "--config", "data_dir=/their data")
+    assert code != 0
+    assert "failed: preparing mnist" in output and "is not in the local folder given by data_dir" in output
+    assert "repeat it: gcexp data mnist --data-dir '/their data' -o data/prepared/mnist.npz" in output
 
 
 def test_a_name_is_never_a_command(fresh):

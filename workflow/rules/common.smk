@@ -3,6 +3,8 @@ import os
 import sys
 from pathlib import Path
 
+from snakemake.cli import get_argument_parser
+
 from gcexp.command import forkserver, progress, unlock
 from gcexp.errors import UserError, unknown
 from gcexp.report import closing, figurefile
@@ -45,11 +47,12 @@ wildcard_constraints:
     seeds=r"\d+(-\d+)?",
 
 
-# A name that nobody made a rule for: the nearest one, in a sentence.
-for asked in () if workflow.modifier.is_module else workflow.dag_settings.targets or ():
+# What nobody makes is told with the nearest name, in a sentence. (Snakemake knows the targets only later.)
+if Path(sys.argv[0]).name == "snakemake" and workflow.modifier.namespace is None:
     known = {*FIGURES, *PAPERS, *figurefile.RULES}
-    if "/" not in asked and asked not in known and not Path(asked).exists():
-        stop(unknown("target", asked, known))
+    for asked in get_argument_parser().parse_known_args()[0].targets or ():
+        if "/" not in asked and asked not in known and not Path(asked).exists():
+            stop(unknown("target", asked, known))
 
 
 onstart:
