@@ -22,7 +22,11 @@ GROUPS = ("scheme", "code", "wait", "placement", "delay", "task", "optimizer")
 
 def conf_dir() -> Path:
     """Folder with run.yaml: $GCEXP_CONF, else ./conf, else the one beside the package."""
-    named = os.environ.get("GCEXP_CONF")
+    return _conf_dir(os.environ.get("GCEXP_CONF"), os.getcwd())
+
+
+@cache  # asked for thousands of times while figure files are read
+def _conf_dir(named: str | None, _cwd: str) -> Path:
     if named and not (Path(named) / "run.yaml").is_file():
         raise UserError(f"GCEXP_CONF names {named}, which holds no run.yaml: set GCEXP_CONF to a conf folder")
     installed = [Path(__file__).parents[level] / "conf" for level in (1, 2)]  # of a wheel, of a clone
@@ -36,7 +40,12 @@ def conf_dir() -> Path:
 
 def search_dirs() -> list[Path]:
     """conf/ and the folders that ``hydra.searchpath`` in run.yaml or $GCEXP_SEARCHPATH adds to it."""
-    dirs = [conf_dir()]
+    return list(_search_dirs(conf_dir(), os.environ.get("GCEXP_SEARCHPATH"), os.getcwd()))
+
+
+@cache
+def _search_dirs(conf: Path, _extra: str | None, _cwd: str) -> tuple[Path, ...]:
+    dirs = [conf]
     for entry in [*listed_searchpath(), *extra_searchpath()]:
         kind, _, place = str(entry).rpartition("://")
         if kind == "pkg":
@@ -52,7 +61,7 @@ def search_dirs() -> list[Path]:
                 f"hydra.searchpath names {entry}, which is not a folder (allowed: file://DIR, pkg://PACKAGE)"
             )
         dirs.append(Path(places[0]).resolve())
-    return dirs
+    return tuple(dirs)
 
 
 def listed_searchpath() -> list[str]:
