@@ -93,7 +93,8 @@ def build_scheme(config: dict, seed: int | None = None):
     """Scheme of a composed run; `seed` replaces the code's own where the code is redrawn for every seed."""
     from gcexp.schemes import Scheme
 
-    for key, n in (("n", config.get("n")), ("code.n", config["code"].get("n"))):
+    own = config["code"].get("n") if isinstance(config["code"], dict) else None  # else built in Python
+    for key, n in (("n", config.get("n")), ("code.n", own)):
         if isinstance(n, int) and n > MOST_WORKERS:
             raise UserError(f"{key} is a number of workers up to {MOST_WORKERS}, got {shown(n)}")
     drawn = config if seed is None else config | {"code": _redrawn(config["code"], seed)}

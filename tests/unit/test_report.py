@@ -295,4 +295,4 @@ def test_a_figure_as_the_page_shows_it(tmp_path, monkeypatch):
         page.parent / found.files["provenance"]
     ).is_file()
     assert dict(found.about)["data"] == "mnist" and "epsilon_frc" in found.schemes
-    assert "simulated time s" in found.alt and "Forget-19" in found.alt
+    assert "simulated time" in found.alt and "Forget-19" in found.alt
