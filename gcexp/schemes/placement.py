@@ -469,8 +469,21 @@ class _Clusters:
         return sizes @ membership(self.matrix(code.n, seed))
 
     def seat(self, is_slow, seeds, play=None):
+        self._require_seen(is_slow, play)
         shape = play.shape if is_slow is None else is_slow.shape
         return self.start(seeds, shape[2])(is_slow, play)
+
+    def _require_seen(self, is_slow, play) -> None:
+        """Refuse to go by what nobody sees."""
+        require(
+            self.observe not in STATES or is_slow is not None,
+            f"observe={self.observe} goes by worker states, but the delay model has none "
+            "(observe=arrival, threshold and censored go by what the master saw)",
+        )
+        require(
+            self.observe in STATES or play is not None,
+            f"observe={self.observe} goes by what the master saw, so it needs a game to play",
+        )
 
     def start(self, seeds: Sequence[int], n: int) -> Callable:
         """`seat` of the next iterations at each call, from what was seen in those before."""
@@ -481,15 +494,7 @@ class _Clusters:
 
         def seat(is_slow, play=None):
             nonlocal marked
-            require(
-                not states or is_slow is not None,
-                f"observe={self.observe} goes by worker states, but the delay model has none "
-                "(observe=arrival, threshold and censored go by what the master saw)",
-            )
-            require(
-                states or play is not None,
-                f"observe={self.observe} goes by what the master saw, so it needs a game to play",
-            )
+            self._require_seen(is_slow, play)
             T = is_slow.shape[1] if states else play.shape[1]
             if self.observe == "perfect":
                 return self._seats(allowed, is_slow)

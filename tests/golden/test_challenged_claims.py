@@ -8,6 +8,7 @@ bound on one side is touched from that side only.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from functools import cache
 
@@ -165,15 +166,31 @@ def cut(claim):
     return [claim.frame[keep]]
 
 
+def same_rows(claim):
+    """Whether a claim compares the extremes of the same cells."""
+    return len(claim.sides) == 2 and claim.columns[0] == claim.columns[1] and np.array_equal(*claim.sides)
+
+
 def swapped(claim):
     """The two sides, or the rows and those of another key, exchange their names."""
+    if same_rows(claim):
+        return SPREAD
     if len(claim.sides) == 2:
         first, second = claim.sides
+        if (
+            claim.name == "compare"
+            and not claim.curve
+            and sorted(numbers(claim, 0)) == sorted(numbers(claim, 1))
+        ):
+            return "both sides have the same cells"
         if claim.name == "compare" and claim.columns[0] != claim.columns[1]:
             return "two columns of one scheme are compared"
         if len(first) != len(second) and not claim.curve:
             return "one scheme against the extreme of several: there is no single name to exchange"
-        if claim.name == "paired_ratio" and claim.spec.admits(1.0):
+        tie = claim.name == "paired_ratio" and claim.spec.admits(1.0)
+        if claim.name == "compare":  # at most 5 % slower: what is as good may be a little worse
+            tie = claim.spec.factor > 1 if "<" in claim.spec.relation else claim.spec.factor < 1
+        if tie:
             return "a tie is one in either direction"
         return [exchanged(claim, first, second)]
     if not claim.others:
@@ -201,8 +218,10 @@ def scaled(claim):
         return "words have no scale"
     if getattr(claim.spec, "expected", None) == 0:
         return "zero stays zero; a shift is a change of its own"
-    if claim.name == "within" and all(limit == 0 for _, limit in claim.spec.bounds):
-        return "a sign has no scale; a shift is a change of its own"
+    if same_rows(claim):
+        return SPREAD
+    if claim.name == "within" and all(abs(limit) <= 1e-9 for _, limit in claim.spec.bounds):
+        return "zero, or a sign, up to rounding has no scale; a shift is a change of its own"
     return [[claim.changed(0, lambda cells: cells * 1e3), claim.changed(0, lambda cells: cells * 1e-3)]]
 
 
@@ -210,6 +229,8 @@ def shifted(claim):
     """A number is added to the cells of a side, or taken from them."""
     if claim.text:
         return "words cannot be shifted"
+    if same_rows(claim):
+        return SPREAD
     far = 10 + 10 * max(np.abs(numbers(claim, side)).max() for side in range(len(claim.sides)))
     return [[claim.changed(0, lambda cells: cells + far), claim.changed(0, lambda cells: cells - far)]]
 
@@ -219,6 +240,7 @@ def numbers(claim, side):
     return np.array([as_number(cell) for cell in cells], dtype=float)
 
 
+SPREAD = "the largest and the smallest of the same cells are compared: both change alike"
 CHANGES = (missing, dropped, one_seed, cut, swapped, scaled, shifted)
 SAME = "the rows it is swapped with keep the bound, too: what is stated does not tell them apart"
 TIMING = "partial_recovery_fig4_fixed_alpha_timing"
@@ -231,6 +253,13 @@ KEPT = {
     (TIMING, "guarantee_cyclic_s_9_p_5", "swapped"): SAME,
     (TIMING, "guarantee_cyclic_s_5_p_1", "swapped"): SAME,
     (TIMING, "guarantee_cyclic_s_14_p_10", "swapped"): SAME,
+    ("adaptive_fig3", "no_fixed_code_is_always_best", "swapped"): SAME,
+    ("adaptive_table5", "communication_dominates", "swapped"): SAME,
+    ("adaptive_table6", "deviation: scheme = G-CGC(2), p = 0.05, convention = measured", "swapped"): SAME,
+    ("soft_bibd_fig2", "comparable", "swapped"): SAME,
+    ("soft_bibd_fig2", "equal_above", "swapped"): SAME,
+    ("soft_bibd_fig3", "theorem5_close", "swapped"): SAME,
+    ("adaptive_stability", "search_helps", "scaled"): "the two differ by more than a thousand",
 }
 
 
@@ -265,7 +294,9 @@ def challenged(target):
 @pytest.mark.parametrize("target", [figure.target for figure in FIGURES])
 def test_no_claim_survives_a_change_that_touches_it(target):
     kept, _, tried = challenged(target)
-    assert tried
+    (figure,) = [figure for figure in FIGURES if figure.target == target]
+    held = [entry["outcome"] == HOLDS for entry in json.loads(published(figure.claims).read_text())]
+    assert tried or not any(held)
     assert sorted(set(kept)) == sorted((name, change) for place, name, change in KEPT if place == target)
 
 

@@ -165,4 +165,4 @@ def test_a_second_make_waits_for_the_first(project):
         holder.wait()
     output, _ = second.communicate(timeout=60)
     assert second.returncode == 0, output
-    assert "claims" in output
+    assert "draw" in output

@@ -103,3 +103,10 @@ def figures_of(preset):
 def statement_files(preset):
     papers = sorted({figure.paper for figure in figures_of(preset)})
     return [os.path.relpath(path) for path in map(figurefile.statement_file, papers) if path.is_file()]
+
+
+def index_and_lost(preset):
+    # The page stands for all that is made. What was lost since is named beside it: Snakemake would not look for it.
+    page = paths.PAGE.format(preset=preset)
+    products = (product for figure in figures_of(preset) for product in figure.products)
+    return [page, *(product for product in products if os.path.exists(page) and not os.path.exists(product))]

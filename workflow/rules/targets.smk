@@ -19,7 +19,7 @@ for paper in PAPERS:
 
 rule quick:
     input:
-        paths.PAGE.format(preset="quick"),
+        lambda w: index_and_lost("quick"),
 
 
 rule mlflow:
