@@ -12,7 +12,11 @@ from fractions import Fraction
 
 import gcexp.codes
 from gcexp.command.show import guarantee
+from gcexp.data.sources import SOURCES
+from gcexp.errors import UserError, unknown
 from gcexp.figures.markdown import grid
+from gcexp.report.figurefile import figure_files
+from gcexp.report.shown import papers
 from gcexp.run.build import build, locate
 from gcexp.run.compose import compose
 from gcexp.run.options import option_file, options, read_yaml
@@ -61,6 +65,39 @@ are those of the first of the class's `examples`.
 """
 
 
+#: What `gcexp list` knows, by the name a person types; each but the last three is a group of options.
+LISTED = (
+    *("codes", "schemes", "waits", "placements", "delays", "tasks", "optimizers"),
+    *("datasets", "papers", "targets"),
+)
+
+
+def listed(kind: str) -> dict[str, str]:
+    """Names of a kind, each with one phrase.
+
+    Raises
+    ------
+    UserError
+        If `kind` is none of `LISTED`.
+
+    Examples
+    --------
+    >>> listed("optimizers")["gradient_descent"]
+    'Full-batch gradient descent, divided by all samples whether they were recovered or not.'
+    """
+    if kind not in LISTED:
+        raise UserError(unknown("kind", kind, LISTED))
+    if kind == "targets":
+        files = {f"{path.parent.name}_{path.stem}": path for path in figure_files()}
+        return {name: str(read_yaml(path).get("title", "")) for name, path in files.items()}
+    if kind == "papers":
+        return {name: paper.title for name, paper in papers().items()}
+    if kind == "datasets":
+        built_in = {name: _first_line(source.read) for name, source in SOURCES.items()}
+        return dict(sorted((phrases("dataset") | built_in).items()))
+    return phrases(kind.removesuffix("s"))
+
+
 def phrases(group: str) -> dict[str, str]:
     """Options of a group with one phrase each: the first comment of the file, else its class's first docstring line."""
     found = {}
@@ -71,9 +108,12 @@ def phrases(group: str) -> dict[str, str]:
             found[name] = comments[0]
         else:
             target = read_yaml(path).get("_target_")
-            about = inspect.getdoc(locate(target, f"{group}._target_")) if target else ""
-            found[name] = (about or "").partition("\n")[0]
+            found[name] = _first_line(locate(target, f"{group}._target_")) if target else ""
     return found
+
+
+def _first_line(documented: object) -> str:
+    return (inspect.getdoc(documented) or "").partition("\n")[0]
 
 
 def sizes(code) -> dict[str, float]:

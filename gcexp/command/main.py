@@ -17,10 +17,8 @@ from pathlib import Path
 
 from gcexp import __version__
 from gcexp.command.forkserver import VARIABLE, forwarded
-from gcexp.errors import Defect, UserError, unknown
+from gcexp.errors import Defect, UserError
 from gcexp.files import refuse_special
-
-LISTED = ("codes", "schemes", "waits", "delays", "tasks", "optimizers", "targets")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -112,8 +110,12 @@ def parser() -> argparse.ArgumentParser:
             )
         return added
 
-    listing = command("list", do_list, "names of codes, schemes, waits, delays, tasks, optimizers, targets")
-    listing.add_argument("kind", nargs="?", help="only this kind: " + ", ".join(LISTED))
+    listing = command("list", do_list, "names of everything that has one, each with a phrase")
+    listing.add_argument(
+        "kind",
+        nargs="?",
+        help="only codes, schemes, waits, placements, delays, tasks, optimizers, datasets, papers or targets",
+    )
     show = command(
         "show", do_show, "what a scheme or code is: loads, messages, guarantee, small matrices", True
     )
@@ -228,22 +230,18 @@ def parser() -> argparse.ArgumentParser:
 
 def do_list(arguments) -> None:
     """Print names, each with a phrase."""
-    from gcexp.command.catalogue import phrases
-    from gcexp.report import figurefile
-    from gcexp.run.options import read_yaml
+    from gcexp.command.catalogue import LISTED, listed
 
-    if arguments.kind not in (None, *LISTED):
-        raise UserError(unknown("kind", arguments.kind, LISTED))
-    for kind in LISTED if arguments.kind is None else (arguments.kind,):
-        if kind == "targets":
-            files = {f"{path.parent.name}_{path.stem}": path for path in figurefile.figure_files()}
-            found = {name: str(read_yaml(path).get("title", "")) for name, path in files.items()}
-        else:
-            found = phrases(kind.removesuffix("s"))
-        if arguments.kind is None:
-            print(f"{kind}:")
-        for name, phrase in found.items():
-            print(f"{'' if arguments.kind else '  '}{name:{max(map(len, found))}}  {phrase}".rstrip())
+    if arguments.kind:
+        _paged("\n".join(_columns(listed(arguments.kind), "")), cut=True)
+    else:
+        lines = (line for kind in LISTED for line in (f"{kind}:", *_columns(listed(kind), "  ")))
+        _paged("\n".join(lines), cut=True)
+
+
+def _columns(found: dict[str, str], indent: str) -> list[str]:
+    width = max(map(len, found), default=0)
+    return [f"{indent}{name:{width}}  {phrase}".rstrip() for name, phrase in found.items()]
 
 
 def do_show(arguments) -> None:
@@ -312,7 +310,9 @@ def do_theory(arguments) -> None:
 
     name = arguments.name
     if not arguments.arguments and (found := theory.listing(name)):
-        _paged(json.dumps(found, indent=1) if arguments.json else theory.as_lines(found))
+        _paged(
+            json.dumps(found, indent=1) if arguments.json else theory.as_lines(found), cut=not arguments.json
+        )
     elif not arguments.arguments and theory.needs_arguments(name):
         _paged(theory.explained(name))
     else:
@@ -327,12 +327,19 @@ def do_trace(arguments) -> None:
     print(report(arguments.file))
 
 
-def _paged(text: str) -> None:
-    """Print, through the pager where it is longer than the terminal."""
+def _paged(text: str, cut: bool = False) -> None:
+    """Print, through the pager where it is longer than the terminal; `cut` its lines to the terminal's width."""
     import pydoc
     import shutil
 
-    if sys.stdout.isatty() and text.count("\n") >= shutil.get_terminal_size().lines:
+    if not sys.stdout.isatty():
+        print(text)
+        return
+    width, height = shutil.get_terminal_size()
+    if cut:
+        short = (line if len(line) <= width else line[: width - 3] + "..." for line in text.splitlines())
+        text = "\n".join(short)
+    if text.count("\n") >= height:
         pydoc.pager(text)
     else:
         print(text)

@@ -41,25 +41,37 @@ def functions() -> dict[str, Callable]:
 def listing(module: str | None = None) -> dict[str, str]:
     """First docstring line of each function, of one module or of all; empty for what is no module."""
     return {
-        name: (inspect.getdoc(function) or "").partition("\n")[0]
+        name: _first_line(function)
         for name, function in functions().items()
         if module in (None, name.partition(".")[0])
     }
 
 
 def as_lines(found: Mapping[str, str]) -> str:
-    """A listing by module, each function with its arguments and what it is."""
-    lines, last = [], None
-    for name, line in found.items():
-        module = name.partition(".")[0]
-        if module != last:
-            about = (inspect.getdoc(importlib.import_module(f"gcexp.theory.{module}")) or "").partition("\n")[
-                0
-            ]
-            lines += [*([""] if last else []), f"{module}: {about}"]
-        lines += [f"  {name} {_usage(functions()[name])}", f"      {line}"]
-        last = module
-    return "\n".join(lines)
+    """A listing by module, one line for each function.
+
+    Examples
+    --------
+    >>> print(as_lines({"order_statistics.harmonic": "Harmonic number.", "order_statistics.pareto": "Mean."}))
+    order_statistics: Means of order statistics: ...
+      harmonic  Harmonic number.
+      pareto    Mean.
+    <BLANKLINE>
+    gcexp theory MODULE.NAME explains a function and its arguments.
+    """
+    lines: list[str] = []
+    for module in dict.fromkeys(name.partition(".")[0] for name in found):
+        named = {
+            name.partition(".")[2]: line for name, line in found.items() if name.startswith(f"{module}.")
+        }
+        width = max(map(len, named))
+        lines += [f"{module}: {_first_line(importlib.import_module(f'gcexp.theory.{module}'))}"]
+        lines += [f"  {name:{width}}  {line}" for name, line in named.items()] + [""]
+    return "\n".join([*lines, "gcexp theory MODULE.NAME explains a function and its arguments."])
+
+
+def _first_line(documented: object) -> str:
+    return (inspect.getdoc(documented) or "").partition("\n")[0]
 
 
 def _usage(function: Callable) -> str:

@@ -63,7 +63,10 @@ def read_idx(path: Path, magic: int) -> np.ndarray:
 
 
 def mnist(files: list[Path]) -> dict[str, np.ndarray]:
-    """The four idx files: train images, train labels, test images, test labels."""
+    """MNIST: handwritten digits, 28 x 28, 60000 for training and 10000 for testing, from four idx files.
+
+    They are the train images, train labels, test images and test labels, in this order.
+    """
     arrays = {}
     for split, images, labels in (("train", *files[:2]), ("test", *files[2:])):
         x, y = read_idx(images, IMAGES), read_idx(labels, LABELS)
@@ -111,7 +114,7 @@ def read_cifar_batch(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def cifar10(files: list[Path]) -> dict[str, np.ndarray]:
-    """Five training batches and the test batch."""
+    """CIFAR-10: colour images, 32 x 32, 50000 for training and 10000 for testing, from five batches and one."""
     batches = [read_cifar_batch(path) for path in files]
     x, y = (np.concatenate(parts) for parts in zip(*batches[:-1], strict=True))
     return {"x_train": x, "y_train": y, "x_test": batches[-1][0], "y_test": batches[-1][1]}
@@ -125,7 +128,7 @@ ACCESS_ROWS, ACCESS_MEAN, ACCESS_VALUES = 3000, 0.942, (7518, 4243, 128, 177, 44
 
 
 def amazon_access(files: list[Path]) -> dict[str, np.ndarray]:
-    """Labelled rows of nine categorical columns, int32; the split into training and test rows is the task's."""
+    """Amazon Employee Access: 32769 labelled rows of nine categorical columns; the split into two is the task's."""
     try:
         header, *lines = files[0].read_text(encoding="ascii").splitlines() or [""]
         rows = np.loadtxt(lines or ["0"], delimiter=",", dtype=np.int32, ndmin=2)

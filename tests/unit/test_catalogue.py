@@ -13,7 +13,7 @@ from gcexp.codes.bernoulli import BernoulliCode
 from gcexp.codes.soft_bibd import SoftBIBD
 from gcexp.codes.stochastic import StochasticGradientCode
 from gcexp.command import catalogue, main
-from gcexp.run.options import options
+from gcexp.run.options import GROUPS, options
 
 ROOT = Path(__file__).parents[2]
 
@@ -48,6 +48,15 @@ def test_every_option_is_listed_with_a_phrase(here, capsys):
     lines = capsys.readouterr().out.splitlines()
     listed = [line.split(maxsplit=1) for line in lines if line.startswith("  ")]
     assert len(listed) > 100 and all(len(parts) == 2 for parts in listed), listed
+    assert [line.rstrip(":") for line in lines if not line.startswith("  ")] == list(catalogue.LISTED)
+    names = [parts[0] for parts in listed]
+    assert {"greedy", "mnist", "soft_bibd", "soft_bibd_fig1"} <= set(names)
+    for group in GROUPS:
+        phrases = catalogue.phrases(group)
+        assert set(phrases) <= set(names)
+        assert not (cut := [name for name, phrase in phrases.items() if not phrase.endswith(".")]), cut
+    assert main.main(["list", "cods"]) == 2
+    assert "did you mean 'codes'?" in capsys.readouterr().err
     assert main.main(["list", "waits"]) == 0
     told = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
     assert set(told) == set(options("wait")) and "every quorum" in told["decodable"]

@@ -42,11 +42,14 @@ def test_lists_everything(capsys):
     assert set(listed) == written and len(written) >= 100
     assert listed["order_statistics.harmonic"].startswith("Harmonic number H_i")
     assert all(name.startswith("adaptive.") for name in json.loads(told(capsys, "adaptive", "--json")))
-    lines = told(capsys).splitlines()
-    assert "  order_statistics.pareto k= n= [scale=] [shape=]" in lines
-    assert [name for line in lines if (name := line.split(maxsplit=1)[:1]) and name[0] in written] == [
-        [name] for name in listed
-    ]
+    module, shown = "", {}
+    for line in told(capsys).splitlines()[:-2]:
+        if line.startswith("  "):
+            name, phrase = line.split(maxsplit=1)
+            shown[f"{module}.{name}"] = phrase
+        else:
+            module = line.partition(":")[0]
+    assert shown == listed, "one line for each, below its module"
 
 
 def test_a_name_alone_is_explained(capsys):
@@ -59,8 +62,13 @@ def test_a_long_listing_is_paged(monkeypatch, capsys):
     shown = []
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setattr("pydoc.pager", shown.append)
-    assert main.main(["theory"]) == 0 and shown[0].count("\n") > 200
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main.main(["theory"]) == 0 and shown[0].count("\n") > 100
+    assert max(map(len, shown[0].splitlines())) == 60 and "..." in shown[0]
     assert main.main(["theory", "order_statistics"]) == 0 and len(shown) == 1  # fits on the terminal
+    assert main.main(["theory", "partial_recovery.lower_bound"]) == 0
+    explained = "".join([*shown[1:], capsys.readouterr().out])
+    assert theory.explained("partial_recovery.lower_bound") in explained, "an explanation is not cut"
 
 
 def test_every_annotation_is_understood():
