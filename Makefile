@@ -1,5 +1,6 @@
 # make help lists the targets. Everything is installed into .venv, nothing outside this folder.
 # By hand, without make: python3.11 -m venv .venv && .venv/bin/pip install -r requirements.lock -e .
+# Elsewhere: pip install 'gcexp[all]', or with the extras learn or workflow alone.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 
@@ -74,7 +75,7 @@ format: $(STAMP) ## format Python and Snakemake files, sort imports
 
 # Public versions only, and no CUDA library: each torch wheel brings its own.
 lock: $(STAMP) ## pin versions after an edit of pyproject.toml (ARGS=--upgrade: newest of everything)
-	@$(UV) pip compile --quiet --python $(BIN)/python --extra test --annotation-style line \
+	@$(UV) pip compile --quiet --python $(BIN)/python --extra all --extra test --annotation-style line \
 		--custom-compile-command 'make lock' $(ARGS) pyproject.toml -o requirements.lock
 	@sed -E -i.old -e '/^(nvidia-|cuda-|triton)/d' -e 's/^([a-z0-9.-]+==[^ +]+)\+[a-z0-9.]+/\1/' requirements.lock
 	@rm requirements.lock.old

@@ -6,6 +6,11 @@ import difflib
 import itertools
 from collections.abc import Collection, Iterable
 
+#: Packages that an extra of this one brings, by the name under which they are imported.
+EXTRAS = {
+    "learn": ("pooch", "sklearn", "torch"),
+    "workflow": ("jinja2", "matplotlib", "mlflow", "pydantic", "snakemake"),
+}
 _MOST_LETTERS = 400  # a longer list helps nobody
 
 
@@ -76,3 +81,19 @@ def unknown(kind: str, given: object, allowed: Iterable[str]) -> str:
     shown = [name for name, end in zip(names, ends, strict=True) if end < _MOST_LETTERS]
     more = f", ... {len(names)} in all" if len(shown) < len(names) else ""
     return f"unknown {kind} {str(given)!r}{hint} (allowed: {', '.join(shown) or 'none'}{more})"
+
+
+def lacking(error: BaseException) -> str | None:
+    """Sentence for a package that is not installed because its extra was not asked for, else None.
+
+    Examples
+    --------
+    >>> lacking(ModuleNotFoundError("No module named 'torch'", name="torch.func"))
+    "torch is not installed; it comes with the extra learn: pip install 'gcexp[learn]'"
+    >>> lacking(ModuleNotFoundError("No module named 'mylab'", name="mylab"))
+    """
+    package = str(getattr(error, "name", None) or "").partition(".")[0]
+    found = [extra for extra, packages in EXTRAS.items() if package in packages]
+    if not isinstance(error, ModuleNotFoundError) or not found:
+        return None
+    return f"{package} is not installed; it comes with the extra {found[0]}: pip install 'gcexp[{found[0]}]'"

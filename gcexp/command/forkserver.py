@@ -113,7 +113,8 @@ def serve(name: str, parent: int) -> None:
     for module in _PRELOADED:
         if os.getppid() != parent:
             return
-        importlib.import_module(module)
+        with contextlib.suppress(ModuleNotFoundError):  # without the extra that brings it no job needs it
+            importlib.import_module(module)
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(_address(name))
         listening.listen(64)

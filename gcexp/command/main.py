@@ -17,7 +17,7 @@ from pathlib import Path
 
 from gcexp import __version__
 from gcexp.command.forkserver import VARIABLE, forwarded
-from gcexp.errors import Defect, UserError
+from gcexp.errors import Defect, UserError, lacking
 from gcexp.files import refuse_special
 
 
@@ -47,6 +47,9 @@ def main(argv: list[str] | None = None) -> int:
             traceback.print_exc()
         if isinstance(error, UserError):
             print(f"gcexp: {error}", file=sys.stderr)
+            return 2
+        if sentence := lacking(error):
+            print(f"gcexp: {sentence}", file=sys.stderr)
             return 2
         if isinstance(error, MemoryError):
             print(f"gcexp: the run does not fit into memory ({error or 'nothing left'})", file=sys.stderr)

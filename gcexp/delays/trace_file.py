@@ -15,7 +15,9 @@ import numpy as np
 from gcexp.errors import DataError, require
 
 NEEDED = ("iteration", "worker", "time")
-_BESIDE = Path(__file__).parents[2]  # the project's folder, where the bundled traces lie
+_BESIDE = [
+    Path(__file__).parents[level] for level in (1, 2)
+]  # of a wheel, of a clone: with the bundled traces
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def located(file: str | Path) -> Path:
     DataError
         If there is neither.
     """
-    for path in (Path(file), _BESIDE / file):
+    for path in (Path(file), *(folder / file for folder in _BESIDE)):
         if path.is_file():
             return path
     raise DataError(f"there is no trace {file}, neither from this folder nor from the project's")

@@ -12,6 +12,7 @@ from gcexp.figures import markdown
 from gcexp.files import written
 from gcexp.report import scorecard as cards
 from gcexp.report.figurefile import Figure, figures, statements
+from gcexp.run.options import conf_dir
 
 MADE, PUBLISHED = Path("reports/paper"), Path("reports/published")
 
@@ -74,8 +75,10 @@ def table_of(figure: Figure) -> Path:
     UserError
         If there is neither.
     """
-    published = PUBLISHED / "data" / Path(figure.table).name
-    places = [Path(figure.table), *([published] if figure.preset == "paper" else [])]
+    published = [
+        folder / PUBLISHED / "data" / Path(figure.table).name for folder in (Path(), conf_dir().parent)
+    ]
+    places = [Path(figure.table), *(published if figure.preset == "paper" else [])]
     for place in places:
         if place.is_file():
             return place

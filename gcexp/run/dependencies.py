@@ -121,7 +121,7 @@ def targets(node: Any) -> list[str]:
 
 def content(path: Path | str) -> str | None:
     """Hash of a file's content; None where there is no such file."""
-    for place in (Path(path), _ROOT.parent / path):  # as from here, or one that comes with the project
+    for place in (Path(path), _ROOT / path, _ROOT.parent / path):  # from here, or with a wheel or a clone
         try:
             stat = place.stat()
             return _content(str(place.absolute()), stat.st_mtime_ns, stat.st_size)

@@ -17,7 +17,7 @@ from importlib import metadata
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-from gcexp.errors import UserError
+from gcexp.errors import EXTRAS, UserError
 from gcexp.run.options import plugins
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -103,6 +103,8 @@ def definer(target: str) -> str | None:
     if not module or _spec(target):
         module, name = target, ""
     if not _spec(module):
+        if any(module.partition(".")[0] in packages for packages in EXTRAS.values()):
+            return None  # a foreign library, here without the extra that brings it
         raise UserError(f"_target_ names module {module}, which cannot be found")
     return _resolved(module, name or None) if _is_followed(module) else None
 

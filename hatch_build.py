@@ -1,0 +1,22 @@
+"""What a wheel holds beside the modules: in a clone it lies beside the package, in a wheel inside of it."""
+
+from pathlib import Path
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+FOLDERS = ("conf", "workflow", "profiles", "data/traces/licenses")  # whole
+FILES = ("data/traces/*.*", "reports/published/data/*", "docs/references.bib")
+NOT = (".py", ".pyc")  # a source's own script
+
+
+class BesideThePackage(BuildHookInterface):
+    """Not for an editable install (``make setup``), which finds all of it in the clone."""
+
+    def initialize(self, version, build_data):
+        if version != "standard":
+            return
+        root = Path(self.root)
+        places = [root / name for name in FOLDERS]
+        places += [path for pattern in FILES for path in sorted(root.glob(pattern)) if path.suffix not in NOT]
+        for path in places:
+            build_data["force_include"][str(path)] = f"gcexp/{path.relative_to(root).as_posix()}"
