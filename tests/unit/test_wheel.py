@@ -83,6 +83,7 @@ for line in sys.argv[2:]:
 """
 
 
+@pytest.mark.slow
 def test_it_runs_without_the_extras(wheel, tmp_path):
     lines = [
         "simulate scheme=cgc n=6 s=1 delay=pareto iterations=20 seeds=1",
