@@ -23,8 +23,9 @@ if TYPE_CHECKING:  # a job that only reads a timeline loads no codes
 
 # Workers times iterations in memory at once: what stays near the cache, and with a placement, whose rules go from
 # iteration to iteration for all seeds together, as many seeds as fit.
-_CHUNK, _CHUNK_SEATED = 2**20, 2**23
-_DECODED, _LEAST_DECODED = 2**18, 512  # workers times patterns, and patterns, decoded at once
+_CHUNK, _CHUNK_SEATED = 2**18, 2**23
+_BITS = {"patterns": np.int8, "coefficients": bool}  # tables that mostly hold 0 and 1; their type in memory
+_DECODED, _LEAST_DECODED = 2**17, 128  # workers times patterns, and patterns, decoded at once
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,15 @@ class Timeline:
         return replace(self, steps=steps, duration=self.duration[:, :T], pattern=self.pattern[:, :T])
 
     def save(self, path: Path, **more: np.ndarray) -> None:
-        """Write all fields, and `more`, as one npz file."""
+        """Write all fields, and `more`, as one npz file; tables of 0 and 1 as bits, of so many columns."""
+        stored = {f.name: getattr(self, f.name) for f in fields(self)} | more
+        for name in _BITS:
+            table = stored[name]
+            if table.dtype.kind in "biu" and table.max(initial=0) <= 1:
+                table = table if table.itemsize == 1 else table != 0
+                stored |= {name: np.packbits(table, axis=1), f"{name}_columns": np.array(table.shape[1])}
         with written(path) as temporary, open(temporary, "wb") as file:
-            np.savez(file, **{f.name: getattr(self, f.name) for f in fields(self)}, **more)
+            np.savez(file, **stored)
 
     def _check(self) -> None:
         """Raise `ValueError` for arrays that are no timeline."""
@@ -101,7 +108,12 @@ class Timeline:
         """Read what `save` wrote."""
         try:
             with np.load(path) as stored:
-                found = cls(**{f.name: stored[f.name] for f in fields(cls)})
+                arrays = {f.name: stored[f.name] for f in fields(cls)}
+                for name, kind in _BITS.items():
+                    if f"{name}_columns" in stored:
+                        columns = int(stored[f"{name}_columns"])
+                        arrays[name] = np.unpackbits(arrays[name], axis=1, count=columns).view(kind)
+                found = cls(**arrays)
                 found._check()
                 return found
         except FileNotFoundError:
@@ -247,9 +259,10 @@ def _decoded(code: Code, patterns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     for u in range(0, len(patterns), step):
         decoding = code.decode(patterns[u : u + step])
         c = decoding.coefficients
-        if coefficients.dtype == bool and not ((c == 0) | (c == 1)).all():
+        if coefficients.dtype == bool and not (c * c == c).all():
             coefficients = coefficients.astype(np.float64)
-        coefficients[u : u + step], residual[u : u + step] = c, decoding.residual
+        coefficients[u : u + step] = c != 0 if coefficients.dtype == bool else c
+        residual[u : u + step] = decoding.residual
     return coefficients, residual
 
 

@@ -11,6 +11,8 @@ import numpy as np
 from gcexp.errors import require
 from gcexp.seeding import rng
 
+_AHEAD = 2000  # rounds that a stream draws at once when it is asked again
+
 
 @dataclass(frozen=True)
 class Draws:
@@ -119,6 +121,11 @@ class Exponentials:
     >>> streams = Exponentials((0,), n=2, persistence=2)
     >>> streams(3)[0, :, 0].round(3), streams(1)[0, :, 0].round(3)
     (array([2.471, 2.471, 0.883]), array([0.883]))
+
+    Notes
+    -----
+    Who comes back for more goes on in small pieces, and a call of a stream costs as much as some hundred numbers: from
+    the second call on, streams are drawn `_AHEAD` rounds at a time.
     """
 
     def __init__(self, seeds: Sequence[int], n: int, persistence: int = 1, purpose: str = "delays"):
@@ -127,6 +134,8 @@ class Exponentials:
         self.n, self.persistence = n, persistence
         self._streams = [[rng(seed, purpose, w) for w in range(n)] for seed in seeds]
         self._held = np.empty((len(self._streams), 0, n))  # the last draw, as often as it still holds
+        self._ahead, self._taken = np.empty((len(self._streams), n, 0)), 0  # a stream fills a row at once
+        self._asked = False
 
     def __call__(self, iterations: int) -> np.ndarray:
         require(iterations >= 1, f"draws need iterations >= 1, got {iterations}")
@@ -139,12 +148,25 @@ class Exponentials:
 
     def _drawn(self, rounds: int) -> np.ndarray:
         drawn = np.empty((len(self._streams), max(rounds, 0), self.n))
-        of_worker = np.empty((self.n, max(rounds, 0)))  # a stream fills a row at once
-        for i, streams in enumerate(self._streams):
-            for w, stream in enumerate(streams):
-                stream.standard_exponential(out=of_worker[w])
-            drawn[i] = of_worker.T
+        done = 0
+        while done < rounds:
+            if self._taken == self._ahead.shape[2]:
+                self._refill(rounds - done)
+            some = min(rounds - done, self._ahead.shape[2] - self._taken)
+            taken = self._ahead[:, :, self._taken : self._taken + some]
+            drawn[:, done : done + some] = taken.transpose(0, 2, 1)
+            done, self._taken = done + some, self._taken + some
         return drawn
+
+    def _refill(self, rounds: int) -> None:
+        if self._asked:
+            rounds = max(rounds, _AHEAD)
+        if self._ahead.shape[2] != rounds:
+            self._ahead = np.empty((len(self._streams), self.n, rounds))
+        for streams, rows in zip(self._streams, self._ahead, strict=True):
+            for stream, row in zip(streams, rows, strict=True):
+                stream.standard_exponential(out=row)
+        self._asked, self._taken = True, 0
 
 
 def held_exponentials(

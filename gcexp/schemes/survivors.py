@@ -29,25 +29,35 @@ def packed(rows: np.ndarray, most: int) -> np.ndarray:
 
 
 def unpacked(words: np.ndarray, n: int, most: int) -> np.ndarray:
-    """The counts (R, n), int16, that `packed` packed.
+    """The counts (R, n) that `packed` packed, in bytes where they fit.
 
     Examples
     --------
     >>> unpacked(packed(np.array([[1, 0, 3]]), most=3), n=3, most=3)
-    array([[1, 0, 3]], dtype=int16)
+    array([[1, 0, 3]], dtype=int8)
     """
-    counts = np.zeros((len(words), n), dtype=np.int16)
     bits = np.unpackbits(np.ascontiguousarray(words).view(np.uint8), axis=1, count=n * max(most, 1))
-    for r in range(max(most, 1)):
+    if most <= 1:
+        return bits.view(np.int8)
+    counts = np.zeros((len(words), n), dtype=np.int8 if most < 2**7 else np.int16)
+    for r in range(most):
         counts += bits[:, r * n : (r + 1) * n]
     return counts
 
 
 def distinct_words(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A row of each distinct packed pattern, in sorted order (U,), and which of them every row is, (R,)."""
-    order = np.lexsort(words.T) if words.shape[1] > 1 else np.argsort(words[:, 0], kind="stable")
-    new = np.ones(len(words), dtype=bool)
-    new[1:] = (words[order[1:]] != words[order[:-1]]).any(1)
+    """A row of each distinct packed pattern, in sorted order (U,), and which of them every row is, (R,).
+
+    The last word counts most, as in ``numpy.lexsort``; only rows that are equal so far are sorted by the next.
+    """
+    order, new = np.arange(len(words)), np.arange(len(words)) == 0
+    for column in words.T[::-1]:
+        word = column[order]
+        if (~new[1:] & (word[1:] != word[:-1])).any():
+            tied = np.flatnonzero(~new | np.append(~new[1:], False))
+            order[tied] = order[tied][np.lexsort((word[tied], np.cumsum(new)[tied]))]
+            word = column[order]
+        new[1:] |= word[1:] != word[:-1]
     which = np.empty(len(words), dtype=np.int64)
     which[order] = np.cumsum(new) - 1
     return order[new], which

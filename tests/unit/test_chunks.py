@@ -11,6 +11,7 @@ from gcexp.delays import Draws, ShiftedExponential, TwoStateMarkov
 from gcexp.run.build import build, build_scheme
 from gcexp.run.compose import compose
 from gcexp.schemes import Fastest, Greedy, Scheme
+from gcexp.schemes.survivors import distinct_words
 from gcexp.timeline import Timeline, run_clock, simulate
 
 SEEDS, ITERATIONS = (0, 3, 5), 17
@@ -105,3 +106,16 @@ def test_a_placement_goes_on_where_it_was():
     seat = rule.start((0, 1), 12)
     halves = [seat(states[:, :4]), seat(states[:, 4:])]
     np.testing.assert_array_equal(np.concatenate(halves, axis=1), rule.seat(states, (0, 1)))
+
+
+def test_distinct_words_are_sorted_as_by_lexsort():
+    random = np.random.default_rng(0)
+    for _ in range(200):
+        rows, width, values = random.integers(1, 60), random.integers(1, 5), random.integers(1, 6)
+        words = random.integers(0, values, size=(rows, width)).astype(np.uint64)
+        first, which = distinct_words(words)
+        found = words[first]
+        assert np.array_equal(found[which], words)
+        assert np.array_equal(np.lexsort(found.T), np.arange(len(found)))
+        assert len(np.unique(words, axis=0)) == len(found)
+        assert all(not (words[:i] == words[i]).all(1).any() for i in first)  # the first of each
