@@ -1,4 +1,6 @@
-"""What was composed and checked before, kept on disk as long as no option file changes."""
+"""What was found out before, kept on disk: what was composed and checked as long as no option file changes, and what
+was read in a module (`gcexp.run.source`) as long as its text does not.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +16,19 @@ from gcexp.run.options import conf_dir, search_dirs
 _MODULES = ("build.py", "cache.py", "compose.py", "options.py")
 
 
-def remembered(key: str) -> Any:
-    """Value that was kept under `key`, a fresh copy; None if there is none."""
-    text = _entries(_file()).get(key)
+def remembered(key: str, kept: str | None = None) -> Any:
+    """Value that was kept under `key`, a fresh copy; None if there is none.
+
+    `kept` names the file of what does not depend on option files.
+    """
+    text = _entries(_file(kept)).get(key)
     try:
         return None if text is None else json.loads(text)
     except ValueError:  # damaged: only slow
         return None
 
 
-def remember(key: str, value: Any) -> None:
+def remember(key: str, value: Any, kept: str | None = None) -> None:
     """Keep `value` for this and later processes; what JSON cannot give back as it was is not kept."""
     try:
         text = json.dumps(value)
@@ -31,7 +36,7 @@ def remember(key: str, value: Any) -> None:
         return
     if json.loads(text) != value:
         return
-    file = _file()
+    file = _file(kept)
     _entries(file)[key] = text
     try:  # one write at the end of the file: processes do not lose each other's entries
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -58,7 +63,9 @@ def _entries(file: Path) -> dict[str, str]:
     return found
 
 
-def _file() -> Path:
+def _file(kept: str | None) -> Path:
+    if kept is not None:
+        return Path(".cache").absolute() / f"gcexp-{kept}.txt"
     return _file_of(conf_dir(), os.environ.get("GCEXP_SEARCHPATH"))
 
 

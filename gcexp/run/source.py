@@ -3,52 +3,62 @@
 Nothing is imported. Imports are followed where they stand, at the top of a module or inside a function, and a name that
 a package's ``__init__`` only passes on leads to the module that defines it. Comments, docstrings and what is there for
 type checkers alone are no part of a tree.
+
+What one text says is kept on disk (`gcexp.run.cache`): to parse two hundred modules costs more than all else of a plan.
 """
 
 from __future__ import annotations
 
 import ast
 import hashlib
+import itertools
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from importlib.machinery import PathFinder
 from pathlib import Path
+from typing import Any
 
 from gcexp.errors import EXTRAS, UserError
+from gcexp.run.cache import remember, remembered
 from gcexp.run.options import plugins
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-@dataclass(frozen=True, eq=False)
+Import = tuple[str, str | None]  # a module and a name in it; None: the module itself
+
+
+@dataclass(frozen=True)
 class Module:
-    """One parsed module.
+    """What one module's text says.
 
     Attributes
     ----------
     name : str
     is_package : bool
         Whether it is a package's ``__init__``.
-    tree : ast.Module
-        Without what does not run.
+    text : str
     digest : str
         Hash of the tree, quickly made; another Python may give another one.
-    defined : dict of node
-        What each name at the top stands for, imports apart.
-    imported : dict of pair
-        Module and name (None: the module itself) of each name at the top that an import binds.
+    defined : frozenset of str
+        Names at the top, imports apart.
+    imported : dict of Import
+        What each name at the top stands for that an import binds.
+    uses : list of Import
+        All that it imports anywhere.
     """
 
     name: str
     is_package: bool
-    tree: ast.Module
+    text: str
     digest: str
-    defined: dict[str, ast.stmt]
-    imported: dict[str, tuple[str, str | None]]
+    defined: frozenset[str]
+    imported: dict[str, Import]
+    uses: list[Import]
 
 
 def source_hash(*targets: str) -> str:
@@ -126,16 +136,52 @@ def _parsed(module: str) -> Module | None:
 
 @cache
 def _module(name: str, is_package: bool, text: str) -> Module:
-    tree = _running(ast.parse(text))
-    defined: dict[str, ast.stmt] = {}
-    imported: dict[str, tuple[str, str | None]] = {}
-    for node in _statements(tree.body):
-        for bound in _bound(node):
-            defined[bound] = node
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            imported |= dict(_imports(node, name, is_package))
-    digest = hashlib.sha256(ast.dump(tree).encode()).hexdigest()[:12]
-    return Module(name, is_package, tree, digest, defined, imported)
+    found = _kept(f"module {name} {is_package}", text, lambda: _said(name, is_package, text))
+    imported = {bound: tuple(origin) for bound, origin in found["imported"].items()}
+    return Module(
+        *(name, is_package, text, found["digest"]),
+        defined=frozenset(found["defined"]),
+        imported=imported,
+        uses=[tuple(origin) for origin in found["uses"]],
+    )
+
+
+def _said(name: str, is_package: bool, text: str) -> dict[str, Any]:
+    tree = _tree(text)
+    imports = [node for node in _statements(tree.body) if isinstance(node, ast.Import | ast.ImportFrom)]
+    bound = itertools.chain.from_iterable(_imports(node, name, is_package) for node in imports)
+    return {
+        "digest": hashlib.sha256(ast.dump(tree).encode()).hexdigest()[:12],
+        "defined": list(_defined(tree)),
+        "imported": {bound: list(origin) for bound, origin in bound},
+        "uses": _uses(name, is_package, ast.walk(tree)),
+    }
+
+
+@cache
+def _tree(text: str) -> ast.Module:
+    return _running(ast.parse(text))
+
+
+def _defined(tree: ast.Module) -> dict[str, ast.stmt]:
+    """The statement that defines each name at the top."""
+    return {bound: node for node in _statements(tree.body) for bound in _bound(node)}
+
+
+def _kept(question: str, text: str, answer: Callable[[], Any]) -> Any:
+    """What was found out about a text, by this process or an earlier one."""
+    key = f"{question} {hashlib.sha256(text.encode()).hexdigest()}"
+    found = remembered(key, _readings())
+    if found is None:
+        found = answer()
+        remember(key, found, _readings())
+    return found
+
+
+@cache
+def _readings() -> str:
+    """Name of the file where they are kept: another Python, or another text of this module, reads otherwise."""
+    return f"source-{hashlib.sha256(sys.version.encode() + Path(__file__).read_bytes()).hexdigest()[:16]}"
 
 
 def source_files(top: str) -> dict[str, Path]:
@@ -153,7 +199,8 @@ def source_files(top: str) -> dict[str, Path]:
 @cache
 def text_hash(module: str) -> str:
     """Hash of a module's code as text, equal for every Python that spells it alike."""
-    return hashlib.sha256(ast.unparse(parsed(module).tree).encode()).hexdigest()[:12]
+    text = parsed(module).text
+    return _kept("text", text, lambda: hashlib.sha256(ast.unparse(_tree(text)).encode()).hexdigest()[:12])
 
 
 def read(path: Path) -> str:
@@ -176,23 +223,36 @@ def _closure(modules: Iterable[str]) -> set[str]:
 @cache
 def _neighbours(module: str) -> frozenset[str]:
     """Modules that a module imports anywhere."""
-    found = parsed(module)
-    return frozenset(_origins(found, ast.walk(found.tree)))
+    return frozenset(_origins(parsed(module).uses))
 
 
-def _origins(module: Module, nodes: Iterable[ast.AST]) -> Iterator[str]:
+def _origins(uses: Iterable[Import]) -> Iterator[str]:
+    """The modules that imports lead to, foreign libraries apart."""
+    for origin, name in uses:
+        if _is_followed(origin) and (resolved := _resolved(origin, name)):
+            yield resolved
+
+
+def _uses(name: str, is_package: bool, nodes: Iterable[ast.AST]) -> list[list[str | None]]:
+    """All that some nodes of a module import."""
+    found: dict[Import, None] = {}
     for node in nodes:
         if isinstance(node, ast.Import | ast.ImportFrom):
-            for _, (origin, name) in _imports(node, module.name, module.is_package):
-                if _is_followed(origin) and (resolved := _resolved(origin, name)):
-                    yield resolved
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in (
+            found |= dict.fromkeys(origin for _, origin in _imports(node, name, is_package))
+        elif isinstance(node, ast.Call) and _called(node.func) in (
             "import_module",
             "importlib.import_module",
         ):
-            name = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else None
-            if isinstance(name, str) and _is_followed(name) and (resolved := _resolved(name, None)):
-                yield resolved
+            module = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else None
+            if isinstance(module, str):
+                found[module, None] = None
+    return [list(origin) for origin in found]
+
+
+def _called(node: ast.expr) -> str:
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return f"{node.value.id}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 @cache
@@ -201,24 +261,29 @@ def _part(name: str, function: str) -> tuple[str, tuple[str, ...]]:
     module = parsed(name)
     if function not in module.defined:
         raise UserError(f"{name} defines no {function}")
+    question = f"part {function} {name} {module.is_package}"
+    digest, uses = _kept(question, module.text, lambda: _part_of(module, function))
+    return digest, tuple(sorted(set(_origins(tuple(origin) for origin in uses))))
+
+
+def _part_of(module: Module, function: str) -> list:
+    defined = _defined(_tree(module.text))
     nodes: dict[int, ast.stmt] = {}
-    wanted: set[str] = set()
-    waiting = [module.defined[function]]
+    wanted: list[list[str | None]] = []
+    waiting = [defined[function]]
     while waiting:
         node = waiting.pop()
         if id(node) in nodes:
             continue
         nodes[id(node)] = node
-        wanted |= set(_origins(module, ast.walk(node)))
+        wanted += _uses(module.name, module.is_package, ast.walk(node))
         for used in _names(node):
-            if used in module.defined:
-                waiting.append(module.defined[used])
+            if used in defined:
+                waiting.append(defined[used])
             elif used in module.imported:
-                origin, inner = module.imported[used]
-                if _is_followed(origin) and (resolved := _resolved(origin, inner)):
-                    wanted.add(resolved)
+                wanted.append(list(module.imported[used]))
     parts = sorted(ast.dump(node) for node in nodes.values())
-    return hashlib.sha256("".join(parts).encode()).hexdigest()[:12], tuple(sorted(wanted))
+    return [hashlib.sha256("".join(parts).encode()).hexdigest()[:12], wanted]
 
 
 def _names(node: ast.AST) -> Iterator[str]:
