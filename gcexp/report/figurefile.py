@@ -19,7 +19,7 @@ from gcexp.report.expected import path_of as expected_file
 from gcexp.report.statements import Statement, read_statements
 from gcexp.run import paths
 from gcexp.run.build import refuse_bound
-from gcexp.run.checks import check, check_call
+from gcexp.run.checks import check, check_call, once
 from gcexp.run.dependencies import STAGES, targets, tracked, values
 from gcexp.run.options import conf_dir, option_file, options, read_yaml, search_dirs
 from gcexp.run.run import PARTS, Run, check_count, check_horizon, seed_range
@@ -276,9 +276,8 @@ def read_figure(path: Path, preset: str) -> Figure:
         check(run.config for run in runs)
         found = Figure(path.parent.name, path.stem, preset, file, runs)
         _check_kind(found)
-        claim_rules.validate(
-            file.claims, found.labels if found.runs else None, "claims", statements(found.paper)
-        )
+        given = file.claims, found.labels if found.runs else None, "claims", statements(found.paper)
+        once([*tracked("claims"), repr(given)], lambda: claim_rules.validate(*given))
         return found
     except UserError as error:
         sentence = str(error)

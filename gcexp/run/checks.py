@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
-from typing import Any
+from functools import partial
 
 from gcexp.run.build import GROUPS_BUILT, build, build_scheme, dotted, locate, targets_of
 from gcexp.run.cache import remember, remembered
@@ -29,23 +29,23 @@ def check(configs: Iterable[dict]) -> None:
                 dotted(target, f"{group}._target_")
         return tracked("timeline", config) + tracked("trajectory", config)
 
-    _once((description(config), built, config) for config in configs)
+    for config in configs:
+        once(description(config), partial(built, config))
 
 
 def check_call(function: str, given: dict, key: str) -> None:
     """Check the arguments of a named function, once for the same arguments and source."""
 
-    def checked(_) -> None:
+    def checked() -> None:
         arguments(locate(function, f"{key}.function"), given, key, joint=".")
 
     dotted(function, f"{key}.function")
-    _once([([function, *tracked("analysis", None, function), *values(given, key)], checked, None)])
+    once([function, *tracked("analysis", None, function), *values(given, key)], checked)
 
 
-def _once(checks: Iterable[tuple[list[str], Callable, Any]]) -> None:
-    """Run each check whose description did not pass before."""
-    for description, run, argument in checks:
-        digest = f"checked {hashlib.sha256(repr(description).encode()).hexdigest()[:16]}"
-        if not remembered(digest):
-            run(argument)
-            remember(digest, True)
+def once(description: list[str], check: Callable[[], None]) -> None:
+    """Run a check, unless it passed before under the same description: all that its answer depends on."""
+    digest = f"checked {hashlib.sha256(repr(description).encode()).hexdigest()[:16]}"
+    if not remembered(digest):
+        check()
+        remember(digest, True)

@@ -98,15 +98,26 @@ def tracked(stage: str, config: dict | None = None, *more: str) -> list[str]:
 
 def values(node: Any, prefix: str) -> list[str]:
     """Every value of a node with its key; a text that names a file counts with the file's content."""
+    flat: list[str] = []
+    _add_values(node, prefix, flat)
+    return flat
+
+
+def _add_values(node: Any, prefix: str, flat: list[str]) -> None:
     if isinstance(node, dict):
-        return list(itertools.chain.from_iterable(values(v, f"{prefix}.{k}") for k, v in node.items()))
+        for key, value in node.items():
+            _add_values(value, f"{prefix}.{key}", flat)
+        return
     if isinstance(node, list) and any(isinstance(value, dict) for value in node):
-        return list(itertools.chain.from_iterable(values(v, f"{prefix}.{i}") for i, v in enumerate(node)))
-    flat = [f"{prefix}={node}"]
-    for text in node if isinstance(node, list) else [node]:
+        for i, value in enumerate(node):
+            _add_values(value, f"{prefix}.{i}", flat)
+        return
+    flat.append(f"{prefix}={node}")
+    if prefix.endswith("._target_"):  # a class, whose code counts
+        return
+    for text in node if isinstance(node, list) else (node,):
         if isinstance(text, str) and ("/" in text or "." in text) and (digest := content(text)):
             flat.append(f"{prefix}.content={digest}")
-    return flat
 
 
 def targets(node: Any) -> list[str]:
