@@ -1,31 +1,76 @@
-"""The last lines of a build: figures made, statements that hold or do not, the page to open."""
+"""The last lines of a build: figures made, what holds of the claims behind them, what to open."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
+from gcexp.files import read_json
+from gcexp.report.figurefile import Figure
+from gcexp.report.predicates import OUTCOMES
 from gcexp.report.scorecard import STATEMENT_OUTCOMES, parts, statement_counts
 from gcexp.run import paths
 
 
-def ending(preset: str) -> str:
-    """The closing table of a preset, from what lies in its folder; nothing is computed."""
-    folder = Path(paths.PAGE.format(preset=preset)).parent
-    made = sum(1 for _ in folder.glob("figures/*.pdf")) + sum(1 for _ in folder.glob("tables/*.md"))
-    lines = [f"figures and tables  {made} in {folder}"]
-    try:
+def ending(preset: str, part: Sequence[Figure] | None = None) -> str:
+    """The closing table of a build, from the files that it made; nothing is computed.
+
+    Parameters
+    ----------
+    preset : str
+        Name of the preset.
+    part : sequence of Figure, optional
+        The figures that were asked for; by default everything, which the page shows.
+
+    Returns
+    -------
+    str
+        Figures and statements per paper, or the claims of each figure; last what to open.
+    """
+    page = Path(paths.PAGE.format(preset=preset))
+    if part is None and page.is_file():
         scorecard = json.loads(Path(paths.SCORECARD[0].format(preset=preset)).read_text("utf-8"))
-        counts = statement_counts(parts(scorecard)[0])
-    except (OSError, ValueError, LookupError, TypeError):  # only a part was asked for
-        counts = {}
-    if counts:
-        shown = [outcome for outcome in STATEMENT_OUTCOMES if any(by[outcome] for by in counts.values())]
-        names = max(len(name) for name in [*counts, "statements"])
-        lines += ["", "  ".join([f"{'statements':{names}}", *shown])]
-        for paper, by in counts.items():
-            lines.append("  ".join([f"{paper:{names}}", *(f"{by[o]:>{len(o)}}" for o in shown)]))
-    page = folder / "index.html"
-    return "\n".join(
-        [*lines, "", f"open {page}" if page.is_file() else f"{page} is made by plain `snakemake`"]
+        return "\n".join([*_aligned(_of_papers(*parts(scorecard))), "", f"open {page}"])
+    lines = _aligned([["claims", *OUTCOMES, "file"], *map(_of_figure, part)]) if part else []
+    return "\n".join([*lines, "", f"all figures on one page, {page}: plain `snakemake`"])
+
+
+def _of_papers(stated: list[dict], claims: list[dict]) -> list[list]:
+    counts = statement_counts(stated)
+    shown = [outcome for outcome in STATEMENT_OUTCOMES if any(by[outcome] for by in counts.values())]
+    figures = Counter(paper for paper, _ in {(claim["paper"], claim["target"]) for claim in claims})
+    rows = [
+        [paper, figures[paper], *(counts[paper][outcome] if paper in counts else "" for outcome in shown)]
+        for paper in sorted(figures)
+    ]
+    total = [sum(by[outcome] for by in counts.values()) for outcome in shown]
+    return [["statements", "figures", *shown], *rows, ["all", sum(figures.values()), *total]]
+
+
+def _of_figure(figure: Figure) -> list:
+    count = Counter(claim["outcome"] for claim in read_json(figure.claims))
+    return [figure.target, *(count[outcome] for outcome in OUTCOMES), figure.drawings[0]]
+
+
+def _aligned(rows: list[list]) -> list[str]:
+    r"""Rows of text in columns, numbers to the right.
+
+    Examples
+    --------
+    >>> print("\n".join(_aligned([["claims", "holds"], ["fig1", 3]])))
+    claims  holds
+    fig1        3
+    """
+    texts = [[str(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    numbers = [isinstance(cell, int) for cell in rows[-1]]
+    lines = (
+        [
+            f"{text:>{width}}" if number else f"{text:{width}}"
+            for text, width, number in zip(row, widths, numbers, strict=True)
+        ]
+        for row in texts
     )
+    return ["  ".join(line).rstrip() for line in lines]

@@ -171,7 +171,10 @@ def shared(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def built(shared):
-    """The small project, built once with two jobs at a time; only to be copied and looked at."""
+    """The small project, built once with two jobs at a time; only to be copied and looked at.
+
+    What the build said stands in ``done``.
+    """
     with open(shared / "built.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         folder = shared / "built"
@@ -184,8 +187,7 @@ def built(shared):
         (folder / ".gitignore").write_text(ignored)
         for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "all"]):
             subprocess.run([*git, *arguments], cwd=folder, check=True)
-        project.build("-j2")
-        (folder / "done").touch()
+        (folder / "done").write_text(project.build("-j2"))
         return project
 
 

@@ -1,6 +1,7 @@
 """What a build leaves behind, and that it is the same every time."""
 
 import json
+import re
 import subprocess
 
 import numpy as np
@@ -36,6 +37,15 @@ def test_the_table_has_every_run_seed_and_iteration(built):
     lines = (built / "reports/quick/data/small_three.csv").read_text().splitlines()
     assert len(lines) == 1 + 3 * 2 * 31
     assert {line.rpartition("Forget-2")[1] for line in lines[1:]} == {"", "Forget-2"}
+
+
+def test_the_terminal_ends_with_what_was_made(built):
+    said = (built / "done").read_text()
+    jobs = re.findall(r"^\[ *(\d+)/(\d+)\] \d+:\d\d left  \S", said, re.M)
+    assert jobs and [int(done) for done, _ in jobs] == list(range(1, int(jobs[0][1]) + 1))
+    *_, heading, small, every, _, last = said.rstrip().splitlines()
+    assert heading.split() == ["statements", "figures"] and last == "open reports/quick/index.html"
+    assert (small.split(), every.split()) == (["small", "1"], ["all", "1"])
 
 
 def test_a_second_dry_run_has_nothing_to_do(built):

@@ -1,4 +1,5 @@
 # What the rules share: every figure file is read and checked here, before the first job.
+import atexit
 import os
 import sys
 from pathlib import Path
@@ -48,11 +49,15 @@ wildcard_constraints:
 
 
 # What nobody makes is told with the nearest name, in a sentence. (Snakemake knows the targets only later.)
+PART = None  # figures that were asked for, None: everything
 if Path(sys.argv[0]).name == "snakemake" and workflow.modifier.namespace is None:
     known = {*FIGURES, *PAPERS, *figurefile.RULES}
-    for asked in get_argument_parser().parse_known_args()[0].targets or ():
+    targets = get_argument_parser().parse_known_args()[0].targets or ()
+    for asked in targets:
         if "/" not in asked and asked not in known and not Path(asked).exists():
             stop(unknown("target", asked, known))
+    if targets and not {*targets} & {*figurefile.RULES, paths.PAGE.format(preset=config["preset"])}:
+        PART = [figure for figure in FIGURES.values() if {figure.target, figure.paper} & {*targets}]
 
 
 onstart:

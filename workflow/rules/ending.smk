@@ -1,7 +1,7 @@
-# What a person sees last: what was made and what it says, or which command to repeat.
+# What a person sees last, below what the logger says: what was made and what it says, or which command to repeat.
 onsuccess:
-    print(closing.ending(config["preset"]), file=sys.stderr)
+    atexit.register(print, closing.ending(config["preset"], PART), file=sys.stderr)
 
 
 onerror:
-    print(progress.failures(), file=sys.stderr)
+    atexit.register(print, progress.failures(), file=sys.stderr)
