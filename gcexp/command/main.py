@@ -259,11 +259,12 @@ def do_show(arguments) -> None:
 def do_compare(arguments) -> None:
     """Compare the schemes of a figure."""
     from gcexp.figures.tables import read_table
-    from gcexp.report.comparison import as_text, comparison
+    from gcexp.report.comparison import as_text, comparison, refuse_without_runs
     from gcexp.report.figurefile import figure
     from gcexp.report.publish import table_of
 
     shown = figure(arguments.target, arguments.preset)
+    refuse_without_runs(shown)
     found = comparison(shown, read_table(table_of(shown)), arguments.level)
     print(as_text(found, arguments.format), end="")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from gcexp.report.figurefile import Figure
 
 
-def comparison(figure: Figure, frame: pd.DataFrame, level: float | None = None) -> pd.DataFrame:
+def comparison(
+    figure: Figure, frame: pd.DataFrame, level: float | None = None, more: Sequence[float] = ()
+) -> pd.DataFrame:
     """Medians over the seeds of each run of a figure, the fastest first.
 
     Parameters
@@ -29,6 +32,8 @@ def comparison(figure: Figure, frame: pd.DataFrame, level: float | None = None) 
         Its table.
     level : float, optional
         Score whose first passage is compared; default the figure's own.
+    more : sequence of float
+        Further levels of a score that rises.
 
     Returns
     -------
@@ -45,18 +50,27 @@ def comparison(figure: Figure, frame: pd.DataFrame, level: float | None = None) 
     """
     import pandas as pd
 
-    if not figure.runs:
-        raise UserError(f"{figure.target} has no runs to compare: it is of kind {figure.file.kind}")
+    refuse_without_runs(figure)
     level = figure.file.level if level is None else level
     rows = []
     for run in figure.runs:
         mine = frame[(frame["run"] == run.id) & (frame["label"] == run.label)]
         seeds = [rows for _, rows in mine.groupby("seed")]
         found = {"label": run.label, "run": run.id, "seeds": len(seeds)}
-        rows.append(found | _numbers(seeds, scores_of(frame), level) | loads(run))
-    order = [name for name in rows[0] if name.startswith("time_to_")] + ["mean_iteration_time_s"]
-    known = [name for name in order if name in rows[0]]
-    return pd.DataFrame(rows).sort_values(known, kind="stable", ignore_index=True)
+        rows.append(found | _numbers(seeds, scores_of(frame), level, more) | loads(run))
+    found = pd.DataFrame(rows)
+    return found.sort_values(sorted_by(found), kind="stable", ignore_index=True)
+
+
+def refuse_without_runs(figure: Figure) -> None:
+    """Complain about a figure with nothing to compare."""
+    if not figure.runs:
+        raise UserError(f"{figure.target} has no runs to compare: it is of kind {figure.file.kind}")
+
+
+def sorted_by(found: pd.DataFrame) -> list[str]:
+    """The columns that decide which scheme of a comparison is faster, the first of them first."""
+    return [name for name in found if name.startswith("time_to_") or name == "mean_iteration_time_s"]
 
 
 def scores_of(frame: pd.DataFrame) -> list[str]:
@@ -65,17 +79,20 @@ def scores_of(frame: pd.DataFrame) -> list[str]:
     return columns[columns.index("simulated_time_s") + 1 :] if "simulated_time_s" in columns else []
 
 
-def _numbers(seeds: list[pd.DataFrame], scores: list[str], level: float | None) -> dict[str, float]:
+def _numbers(
+    seeds: list[pd.DataFrame], scores: list[str], level: float | None, more: Sequence[float]
+) -> dict[str, float]:
     if not scores:
         names = [name for name in ("mean_iteration_time_s", "mean_recovered_fraction") if name in seeds[0]]
         return {name: float(np.mean([rows[name].mean() for rows in seeds])) for name in names}
     found: dict[str, float] = {}
     last = [rows.sort_values("iteration").iloc[-1] for rows in seeds]
-    if level is not None:
-        score = scores[0]
-        times = [time_to(rows, score, level, falling=score.endswith("loss")) for rows in seeds]
-        found[f"time_to_{level:g}"] = float(np.median(times))
-        found["seeds_reached"] = sum(math.isfinite(time) for time in times)
+    falling = scores[0].endswith("loss")
+    for one in dict.fromkeys([*([] if level is None else [level]), *([] if falling else more)]):
+        times = [time_to(rows, scores[0], one, falling=falling) for rows in seeds]
+        found[f"time_to_{one:g}"] = float(np.median(times))
+        if one == level:
+            found["seeds_reached"] = sum(math.isfinite(time) for time in times)
     found |= {f"final_{name}": float(np.median([end[name] for end in last])) for name in scores}
     spent = [end["simulated_time_s"] / max(end["iteration"], 1) for end in last]
     return found | {"mean_iteration_time_s": float(np.mean(spent))}

@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gcexp.errors import UserError
+from gcexp.figures.tables import read_table
 from gcexp.files import read_json, writable, written
-from gcexp.report.comparison import comparison, scores_of
+from gcexp.report.comparison import comparison, scores_of, sorted_by
 from gcexp.report.figurefile import Figure
 from gcexp.run.provenance import finished_provenance
 from gcexp.run.run import Run, seed_list
@@ -42,14 +43,19 @@ DIGEST = "gcexp.digest"
 #: Tag that names what an MLflow run shows; runs without it are a person's own.
 KEY = "gcexp.key"
 #: Bump when the same files give other params, tags or metrics, so that everything is imported anew.
-VERSION = 2
+VERSION = 3
 
 _PARTS = ("scheme", "delay", "task", "optimizer")
 _SQLITE = "sqlite:///"
 _DATABASES = ("sqlite", "postgresql", "mysql", "mssql")
 _METRICS_PER_CALL, _PARAMS_PER_CALL = 1000, 100  # what MLflow takes at most
 _PARAM_LENGTH, _TAG_LENGTH, _NAME_LENGTH = 6000, 8000, 250  # likewise; SQLite would not complain, others do
-_POINTS = 200  # of a curve: a point costs 0.1 ms, and no chart shows more
+_KIND = {"mlflow.experimentKind": "custom_model_development"}  # or the page is about prompts and traces
+_LEVELS = (0.8, 0.9)  # that figures are compared at beside their own
+_WIDTH = 170  # of a column in pixels, so that its name is seen
+_OVER_TIME = {"xAxisKey": "time-relative", "lineSmoothness": 0, "selectedXAxisMetricKey": ""}
+_SECTION = {"uuid": "scores", "name": "Scores over simulated time", "display": True, "isReordered": False}
+_POINTS = 75  # of a curve: a point costs 0.1 ms
 _IMPATIENT = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1", "MLFLOW_HTTP_REQUEST_TIMEOUT": "10"}
 
 
@@ -89,7 +95,8 @@ def track(figures: list[Figure], output: Path, uri: str | None) -> None:
     ----------
     figures : list of Figure
     output : Path
-        JSON file with what was imported, what was already there, and what is not finished.
+        JSON file with what was imported, what was already there, what is not finished, and for each figure the link
+        to its schemes in MLflow, the fastest first (behind the server's address).
     uri : str, optional
         Tracking URI; default $MLFLOW_TRACKING_URI, else a SQLite file in results/mlflow.
 
@@ -99,24 +106,26 @@ def track(figures: list[Figure], output: Path, uri: str | None) -> None:
         If no run is finished, or MLflow cannot use the URI.
     """
     uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI
-    every = sorted(uses(figures), key=lambda use: use.figure.paper)
+    every = uses(figures)
     finished = [use for use in every if use.finished]
     if every and not finished:
         missing = next(path for path in every[0].inputs if not Path(path).is_file())
         raise UserError(f"no run is finished: {missing} does not exist; make the figures first")
-    found: dict[str, Any] = {"uri": _shown(uri), "imported": [], "already_there": []}
+    found: dict[str, Any] = {"uri": _shown(uri), "imported": [], "already_there": [], "views": {}}
     with _only_writer(output), _sentences(uri):
         client = connect(uri)
-        for paper, group in itertools.groupby(finished, key=lambda use: use.figure.paper):
-            experiment = _experiment(client, paper, uri)
+        papers = sorted({use.figure.paper for use in every})  # finished or not: their numbers stand in links
+        experiments = {paper: _experiment(client, paper, uri) for paper in papers}
+        for paper, experiment in experiments.items():
             stored = _stored(client, experiment)
-            for use in group:
-                found[_import(client, experiment, use, stored)].append(use.key)
+            for figure in (figure for figure in figures if figure.paper == paper):
+                mine = [use for use in finished if use.figure is figure]
+                _bring(client, experiment, mine, stored, found)
     found["unfinished"] = [use.key for use in every if not use.finished]
     with written(output) as temporary:
         temporary.write_text(json.dumps(found, indent=1) + "\n")
     counts = f"{len(found['imported'])} runs imported, {len(found['already_there'])} already there"
-    print(f"MLflow at {_shown(uri)}: {counts}")
+    print(f"MLflow at {_shown(uri)}: {counts}; links to the sorted comparisons: {output}")
 
 
 def uses(figures: list[Figure]) -> list[Use]:
@@ -127,29 +136,50 @@ def uses(figures: list[Figure]) -> list[Use]:
 # --- One run -----------------------------------------------------------------------------------------------------
 
 
-def _import(client: MlflowClient, experiment: str, use: Use, stored: dict[str, list[Stored]]) -> str:
-    """Bring a scheme of a figure up to date, and tell how: ``imported`` or ``already_there``."""
-    digest, old = _digest(use), stored.get(use.key, [])
-    kept = next((run for run in old if run.data.tags.get(DIGEST) == digest), None)
-    if kept is None:
-        _create(client, experiment, use, digest)
-    family = kept.info.run_id if kept else ""
-    for run in old:  # only now, so that an interruption leaves the old result in place
-        if family not in (run.info.run_id, run.data.tags.get("mlflow.parentRunId")):
-            client.delete_run(run.info.run_id)
-    return "imported" if kept is None else "already_there"
+def _bring(
+    client: MlflowClient,
+    experiment: str,
+    mine: list[Use],
+    stored: dict[str, list[Stored]],
+    found: dict[str, Any],
+) -> None:
+    """Bring the finished schemes of a figure up to date, and note how under ``imported`` or ``already_there``."""
+    digests = {use.key: _digest(use) for use in mine}
+    kept = {
+        use.key: next(
+            (r for r in stored.get(use.key, []) if r.data.tags.get(DIGEST) == digests[use.key]), None
+        )
+        for use in mine
+    }
+    if new := [use for use in mine if kept[use.key] is None]:
+        frame = read_table(mine[0].figure.table)
+        compared = comparison(mine[0].figure, frame, more=_LEVELS)
+        views = views_of(mine[0].figure, compared, scores_of(frame))
+        for name, view in views.items():
+            client.set_experiment_tag(experiment, f"mlflow.sharedViewState.{name}", json.dumps(view))
+        for use in new:
+            _create(client, experiment, use, digests[use.key], frame, compared)
+    if mine:
+        key = _view(mine[0].figure)
+        found["views"][mine[0].figure.target] = f"#/experiments/{experiment}/runs?viewStateShareKey={key}"
+    for use in mine:
+        old = kept[use.key]
+        family = old.info.run_id if old else ""
+        for run in stored.get(
+            use.key, []
+        ):  # only now, so that an interruption leaves the old result in place
+            if family not in (run.info.run_id, run.data.tags.get("mlflow.parentRunId")):
+                client.delete_run(run.info.run_id)
+        found["imported" if old is None else "already_there"].append(use.key)
 
 
-def _create(client: MlflowClient, experiment: str, use: Use, digest: str) -> None:
-    from gcexp.figures.tables import read_table
-
-    frame = read_table(use.figure.table)
+def _create(
+    client: MlflowClient, experiment: str, use: Use, digest: str, frame: DataFrame, compared: DataFrame
+) -> None:
     mine = frame[(frame["run"] == use.run.id) & (frame["label"] == use.run.label)]
     start, end = _times(use.run)
-    found = comparison(use.figure, frame)
-    row = (
-        found[(found["run"] == use.run.id) & (found["label"] == use.run.label)].iloc[0].drop(["label", "run"])
-    )
+    which = (compared["run"] == use.run.id) & (compared["label"] == use.run.label)
+    row = compared[which].iloc[0].drop(["label", "run"])
     summary = {name: (float(value), start, 0) for name, value in row.items() if math.isfinite(value)}
     parent = _run(client, experiment, use, use.run.label, {"kind": "scheme"}, summary, (start, end))
     if use.run.task:
@@ -164,6 +194,54 @@ def _create(client: MlflowClient, experiment: str, use: Use, digest: str) -> Non
             )
     _artifacts(client, parent, use, mine)
     client.set_tag(parent, DIGEST, digest, synchronous=True)
+
+
+def views_of(figure: Figure, compared: DataFrame, scores: list[str]) -> dict[str, dict[str, Any]]:
+    """What MLflow's page of runs shows under two links: a figure's schemes, the fastest first, and its curves.
+
+    MLflow keeps such a view as a tag of the experiment, with the filter, the order and the columns of the table.
+    """
+    names = dict.fromkeys([*sorted_by(compared), *compared.columns.drop(["label", "run"])])
+    measured = [f"metrics.`{name}`" for name in names]
+    mine = f"tags.figure = '{figure.target}' and tags.preset = '{figure.preset}'"
+    common = {
+        "startTime": "ALL",
+        "lifecycleFilter": "Active",
+        "datasetsFilter": [],
+        "modelVersionFilter": "All Runs",
+        "selectedColumns": measured,
+    }
+    table = {
+        "searchFilter": f"tags.kind = 'scheme' and {mine}",
+        "orderByKey": measured[0],
+        "orderByAsc": True,
+        "columnOrder": measured,
+        "columnWidths": dict.fromkeys(measured, _WIDTH),
+    }
+    curves = {
+        "searchFilter": f"tags.kind = 'seed' and {mine}",
+        "orderByKey": "attributes.start_time",
+        "orderByAsc": False,
+        "runsHiddenMode": "SHOW_ALL",
+        "groupBy": {"aggregateFunction": "average", "groupByKeys": [{"mode": "tag", "groupByData": "label"}]},
+        "compareRunSections": [_SECTION],
+        "compareRunCharts": [_chart(score) for score in scores],
+        "globalLineChartConfig": _OVER_TIME,
+    }
+    views = {_view(figure): common | table}
+    return views | {f"{_view(figure)}-curves": common | curves} if scores else views
+
+
+def _chart(score: str) -> dict[str, Any]:
+    """A card with one score over the simulated clock."""
+    about = {"type": "LINE", "uuid": score, "metricSectionId": _SECTION["uuid"], "metricKey": score}
+    shown = {"selectedMetricKeys": [score], "displayName": score, "deleted": False, "isGenerated": False}
+    return about | shown | _OVER_TIME | {"useGlobalXaxisKey": False, "scaleType": "linear"}
+
+
+def _view(figure: Figure) -> str:
+    """Name of a figure's view, in its link."""
+    return f"{figure.target}-{figure.preset}"
 
 
 def _run(
@@ -347,7 +425,7 @@ def _experiment(client: MlflowClient, paper: str, uri: str) -> str:
     found = client.get_experiment_by_name(paper)
     if found is None:
         place = (_folder(uri) / "artifacts" / paper).resolve().as_uri() if uri.startswith(_SQLITE) else None
-        return client.create_experiment(paper, artifact_location=place)
+        return client.create_experiment(paper, artifact_location=place, tags=_KIND)
     if found.lifecycle_stage != "active":
         raise UserError(
             f"experiment {paper!r} was deleted in MLflow: bring it back with `mlflow experiments restore -x "

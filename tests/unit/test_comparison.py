@@ -52,6 +52,23 @@ def test_a_figure_without_runs_is_a_sentence(shown):
         comparison(figure("partial_recovery_table1", "paper"), shown[1])
 
 
+def test_a_figure_without_runs_or_table_is_not_told_to_be_made(capsys):
+    assert main(["compare", "dynamic_clustering_matrices"]) == 2
+    assert "no runs to compare" in capsys.readouterr().err
+
+
+def test_further_levels(shown):
+    found = comparison(*shown, more=(0.8, 0.9))
+    assert [name for name in found if name.startswith("time_to_")] == [
+        "time_to_0.88",
+        "time_to_0.8",
+        "time_to_0.9",
+    ]
+    assert (found["time_to_0.8"] < found["time_to_0.9"]).all() and found[
+        "time_to_0.88"
+    ].is_monotonic_increasing
+
+
 def test_a_missing_table_says_how_to_make_it(tmp_path, monkeypatch, capsys, shown):
     monkeypatch.setattr("gcexp.report.figurefile.figure", lambda *_: shown[0])
     monkeypatch.chdir(tmp_path)

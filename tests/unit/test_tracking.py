@@ -185,6 +185,25 @@ def test_a_parent_answers_which_scheme_is_fastest(project):
     assert "partial_recovery_fig1.csv" in artifacts
 
 
+def test_a_link_opens_the_schemes_of_a_figure_the_fastest_first(project):
+    client, _ = stored()
+    found = marker()["views"]
+    experiment = client.get_experiment_by_name("partial_recovery")
+    start = f"#/experiments/{experiment.experiment_id}/runs?viewStateShareKey="
+    assert found["partial_recovery_fig1"] == start + "partial_recovery_fig1-quick"
+    view = json.loads(experiment.tags["mlflow.sharedViewState.partial_recovery_fig1-quick"])
+    assert view["orderByKey"] == "metrics.`time_to_0.75`" and view["orderByAsc"] is True
+    runs = client.search_runs([experiment.experiment_id], view["searchFilter"])
+    assert [run.data.tags["label"] for run in runs] == ["CGC"] and runs[0].data.tags["kind"] == "scheme"
+    shown = {name.removeprefix("metrics.").strip("`") for name in view["selectedColumns"]}
+    assert shown >= set(runs[0].data.metrics) >= {"time_to_0.75", "time_to_0.8"}
+    curves = json.loads(experiment.tags["mlflow.sharedViewState.partial_recovery_fig1-quick-curves"])
+    seeds = client.search_runs([experiment.experiment_id], curves["searchFilter"])
+    assert {run.data.tags["seed"] for run in seeds} == {"0", "1"}
+    assert curves["globalLineChartConfig"]["xAxisKey"] == "time-relative"
+    assert [chart["metricKey"] for chart in curves["compareRunCharts"]] == ["test_accuracy", "test_loss"]
+
+
 def test_relative_time_is_the_simulated_clock(project):
     client, runs = stored()
     run = runs[FAMILY[2]]
