@@ -27,11 +27,11 @@ WITH_BIN := PATH="$(CURDIR)/$(BIN):$$PATH"
 alone = mkdir -p .snakemake; exec 9> .snakemake/$(1); $(PYTHON) -c 'import fcntl; fcntl.flock(9, 6)' 2> /dev/null || { \
 	echo "another make works in this folder: waiting for it"; $(PYTHON) -c 'import fcntl; fcntl.flock(9, 2)'; }
 
-.PHONY: help setup reproduce test check lint format publish bench lock clean distclean FORCE
+.PHONY: help setup reproduce test check lint format publish bench docs test-slurm lock clean distclean FORCE
 
 help: ## this list
 	@echo "make TARGET [PYTHON=python3.12] [TORCH_BACKEND=cpu] [TARGETS=figure] [PRESET=paper] [ARGS='more arguments']"
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 
 setup: $(STAMP) ## install everything into .venv (TORCH_BACKEND=cpu: torch without CUDA; PYTHON=: which Python)
 
@@ -65,6 +65,18 @@ publish: $(STAMP) ## copy reports/paper to reports/published, to be committed
 bench: $(STAMP) ## time the hot paths
 	@$(WITH_BIN) python -m benchmarks $(ARGS)
 
+# Sphinx lies beside .venv: set-up needs none of it.
+DOCS := .cache/docs
+$(DOCS)/.installed: $(STAMP) requirements-docs.lock
+	@rm -rf $(DOCS) && $(UV) pip install --quiet --python $(BIN)/python --no-deps --target $(DOCS) -r requirements-docs.lock && touch $@
+
+docs: $(DOCS)/.installed ## build the documentation into build/docs (ARGS=-E: everything anew)
+	@$(WITH_BIN) PYTHONPATH="$(CURDIR)/$(DOCS):$(CURDIR)" python -m sphinx -q -W --keep-going -b html docs build/docs $(ARGS)
+	@echo "Open build/docs/index.html"
+
+test-slurm: $(STAMP) ## tests on a one-node Slurm of their own (needs Debian's slurm-wlm and munge; else they are skipped)
+	@$(WITH_BIN) GCEXP_TEST_SLURM=1 python -m pytest -n0 -rs tests/slurm $(ARGS)
+
 lint: $(STAMP) ## check style and types, change nothing
 	@$(BIN)/ruff check --quiet && $(BIN)/ruff format --quiet --check
 	@$(BIN)/snakefmt --check --compact-diff Snakefile workflow
@@ -79,9 +91,13 @@ lock: $(STAMP) ## pin versions after an edit of pyproject.toml (ARGS=--upgrade: 
 		--custom-compile-command 'make lock' $(ARGS) pyproject.toml -o requirements.lock
 	@sed -E -i.old -e '/^(nvidia-|cuda-|triton)/d' -e 's/^([a-z0-9.-]+==[^ +]+)\+[a-z0-9.]+/\1/' requirements.lock
 	@rm requirements.lock.old
+	@$(UV) pip compile --quiet --python $(BIN)/python --extra docs -c requirements.lock --no-annotate \
+		--custom-compile-command 'make lock' $(ARGS) pyproject.toml -o requirements-docs.lock
+	@sed 's/ *#.*//; /^$$/d' requirements.lock | grep -vxFf - requirements-docs.lock > requirements-docs.new
+	@mv requirements-docs.new requirements-docs.lock
 
 clean: ## remove results and unpublished reports; keep data
-	@$(call alone,make.lock); rm -rf results reports/quick reports/paper logs benchmarks-raw .snakemake
+	@$(call alone,make.lock); rm -rf results reports/quick reports/paper logs benchmarks-raw build/docs docs/generated .snakemake
 
 distclean: clean ## clean, and remove .venv and prepared data; keep data/raw
 	@rm -rf .venv .cache data/prepared

@@ -130,7 +130,7 @@ def fitted(hint: Any, value: Any, place: str) -> Any:
     choices = [c for o in options if typing.get_origin(o) is typing.Literal for c in typing.get_args(o)]
     if choices and (isinstance(value, str) or len(options) == 1):
         raise UserError(f"{place}: {unknown('choice', value, map(str, choices))}")
-    raise UserError(f"{place} wants {' or '.join(map(_spelled, options))}, got {shown(value)}")
+    raise UserError(f"{place} wants {_kinds(hint)}, got {shown(value)}")
 
 
 def checked(build: Callable) -> Callable:
@@ -290,6 +290,23 @@ def _as(option: Any, value: Any, place: str) -> Any:
     )
 
 
+def wanted(of: Callable, name: str) -> str:
+    """What an argument of `of` wants, in the words of the sentences; empty where nothing is checked.
+
+    Examples
+    --------
+    >>> def area(width: float, unit: typing.Literal["m", "ft"] | None = None, shape=()): ...
+    >>> [wanted(area, name) for name in ("width", "unit", "shape")]
+    ['number', "'m' or 'ft' or nothing", '']
+    """
+    hint = _signature(of)[1].get(name, Any)
+    return "" if hint is Any else _kinds(hint)
+
+
+def _kinds(hint: Any) -> str:
+    return " or ".join(map(_spelled, _options(hint)))
+
+
 def _entries(hints, values, place: str) -> list:
     return [
         fitted(hint, value, f"{place}: number {i}")
@@ -347,7 +364,7 @@ def _spelled(option: Any) -> str:
 
 
 def _plural(option: Any) -> str:
-    text = " or ".join(map(_spelled, _options(option)))
+    text = _kinds(option)
     if text.startswith("a list"):
         return f"lists{text.removeprefix('a list')}"
     return f"lists of {text}" if text[0].isdigit() else f"{text}s"

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # A Slurm cluster of one node, without systemd, everything in one folder: node.sh start FOLDER, node.sh stop FOLDER.
-# Needs Debian's packages slurm-wlm and munge. After `start`, `export SLURM_CONF=FOLDER/slurm.conf` and use sbatch.
+# Needs Debian's packages slurm-wlm and munge. After `start`, `export SLURM_CONF=FOLDER/slurm.conf PATH=FOLDER/bin:$PATH`
+# and use sbatch. (FOLDER/bin has an srun that knows where the configuration is: Snakemake's job steps are started without
+# the variables of Slurm, which a cluster with its configuration in /etc does not need.)
 set -euo pipefail
 action=$1
 mkdir -p "$2"
@@ -9,7 +11,9 @@ host=$(hostname -s)
 export SLURM_CONF=$folder/slurm.conf
 
 configure() {
-    mkdir -p "$folder/state" "$folder/spool" "$folder/munge"
+    mkdir -p "$folder/state" "$folder/spool" "$folder/munge" "$folder/bin"
+    printf '#!/bin/sh\nSLURM_CONF=%s exec %s "$@"\n' "$SLURM_CONF" "$(command -v srun)" > "$folder/bin/srun"
+    chmod 755 "$folder/bin/srun"
     chmod 700 "$folder/munge"
     head -c 1024 /dev/urandom > "$folder/munge/key"
     chmod 600 "$folder/munge/key"

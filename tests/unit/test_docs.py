@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+MADE = ROOT / "docs" / "generated"  # by `make docs`
+PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+PAGES = [page for page in PAGES if MADE not in page.parents]
 
 
 def test_adding_a_scheme(tmp_path):
@@ -53,6 +56,29 @@ def test_adding_a_scheme(tmp_path):
         text=True,
     )
     assert wrong.returncode == 2 and wrong.stderr.startswith("gcexp: mirror needs an even n >= 2, got n=5")
+
+
+@pytest.mark.parametrize(
+    "script", sorted((ROOT / "docs" / "examples").glob("*.py")), ids=lambda path: path.stem
+)
+def test_examples_of_the_gallery_run(script, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GCEXP_CONF", str(ROOT / "conf"))
+    found = runpy.run_path(str(script))
+    lines = [line for axes in found["figure"].axes for line in axes.lines]
+    assert lines and all(len(line.get_xdata()) for line in lines), "a drawing of something"
+
+
+def test_blocks_of_the_page_on_python_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GCEXP_CONF", str(ROOT / "conf"))
+    page = (ROOT / "docs" / "python.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 5
+    known: dict = {}
+    for block in blocks:
+        exec(block, known)
+    assert (tmp_path / "times.pdf").is_file() and len(known["mine"]) == 3
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

@@ -23,6 +23,15 @@ def stop(error):
 ALIVE = unlock.hold()  # `make reproduce` removes Snakemake's lock only where nobody holds this one
 
 
+def figures_to_plan(preset):
+    # A job that another Snakemake started needs the figures that it makes; all were checked before it was submitted.
+    jobs = () if workflow.is_main_process else workflow.dag_settings.target_jobs
+    if not jobs or any(job.rulename in ("scorecard", "page", "tracking") for job in jobs):
+        return figurefile.figures(preset)
+    made = {job.wildcards_dict["target"] for job in jobs if "target" in job.wildcards_dict}
+    return [figurefile.figure(target, preset) for target in sorted(made)]
+
+
 # What `--config key=value` may set, with its defaults.
 try:
     DEFAULTS = read_yaml(conf_dir() / "workflow.yaml")
@@ -30,7 +39,7 @@ try:
         if key not in DEFAULTS:
             raise UserError(unknown("--config key", key, DEFAULTS))
     config.update(DEFAULTS | config)
-    FIGURES = {figure.target: figure for figure in figurefile.figures(config["preset"])}
+    FIGURES = {figure.target: figure for figure in figures_to_plan(config["preset"])}
 except UserError as error:
     stop(error)
 
