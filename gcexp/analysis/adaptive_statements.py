@@ -26,7 +26,10 @@ from gcexp.codes.adaptive import (
     rounds_needed,
     vandermonde,
 )
+from gcexp.codes.comm_efficient import CommunicationEfficient
+from gcexp.codes.composite import DirectSum
 from gcexp.codes.general_v import solve_exactly
+from gcexp.codes.uncoded import Uncoded
 from gcexp.seeding import rng
 from gcexp.theory import adaptive as theory
 
@@ -422,15 +425,8 @@ def _inverse(E: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 def _groups() -> Iterator[dict]:
     every = [(n, d) for n in range(1, 50) for d in range(1, n + 1)]
-    toy = coefficients.build(
-        {
-            "groups": [
-                {"family": "adaptive", "n": 2, "d": 2, "alphas": [1, 2, 3, 4]},
-                {"family": "adaptive", "n": 2, "d": 2, "alphas": [1, 2, 3, 4]},
-                {"family": "adaptive", "n": 3, "d": 2, "E": EXAMPLE_3},
-            ]
-        }
-    )
+    pair = Adaptive(n=2, d=2, E=vandermonde(2, 2, 2, [1, 2, 3, 4]))
+    toy = DirectSum([pair, pair, Adaptive(n=3, d=2, E=EXAMPLE_3)])
     bounds, ends = [(0, 2), (2, 4), (4, 7)], (2, 4, 7)
     patterns = [F for s in range(8) for F in combinations(range(7), s)]
     spread = [F for F in patterns if all(sum(a <= w < b for w in F) <= 1 for a, b in bounds)]
@@ -687,11 +683,8 @@ def _decoding() -> Iterator[dict]:
         "a worker of CGC and AGC computes three of twenty partitions, of the uncoded scheme one",
         "codes of the experiment",
         [
-            (coefficients.build({"family": "uncoded", "n": 20}).load == 1).all(),
-            *(
-                (coefficients.build({"family": "comm_efficient", "n": 20, "d": 3, "m": m}).load == 3).all()
-                for m in (1, 2, 3)
-            ),
+            (Uncoded(n=20).load == 1).all(),
+            *((CommunicationEfficient(n=20, d=3, m=m).load == 3).all() for m in (1, 2, 3)),
             (_grouped(20, 3).load == 3).all(),
         ],
     )

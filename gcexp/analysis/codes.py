@@ -16,39 +16,9 @@ from gcexp.codes.subset_errors import rows as messages
 from gcexp.errors import DecodingError, ParameterError, require, require_known
 from gcexp.seeding import rng
 
-APPROXIMATE = {
-    "bernoulli": codes.BernoulliCode,
-    "block_design": codes.BlockDesign,
-    "cyclic_partial_recovery": codes.CyclicPartialRecovery,
-    "expander": codes.ExpanderCode,
-    "fractional_repetition": codes.FractionalRepetition,
-    "graph": codes.GraphCode,
-    "random_regular": codes.RandomRegularCode,
-    "regular_bipartite": codes.RegularBipartiteCode,
-    "regularized_bernoulli": codes.RegularizedBernoulliCode,
-    "soft_bibd": codes.SoftBIBD,
-    "stochastic": codes.StochasticGradientCode,
-}
 PRECISIONS = {"float32": (np.float32, np.complex64), "float64": (np.float64, np.complex128)}
 #: A decode is called usable while its error, relative to the gradients' norm, stays below this.
 USABLE = {"float32": 1e-3, "float64": 1e-6}
-
-
-def built(given: dict, seed: int = 0) -> Code:
-    """Code of a mapping with ``code`` and its parameters; a ``kronecker`` has two such mappings, ``a`` and ``b``.
-
-    Examples
-    --------
-    >>> built({"code": "fractional_repetition", "n": 6, "d": 2}).k
-    6
-    """
-    name = given["code"]
-    rest = {key: value for key, value in given.items() if key not in ("code", "label")}
-    if name == "kronecker":
-        return codes.Kronecker(built(rest["a"], seed), built(rest["b"], seed))
-    require_known("code", name, (*APPROXIMATE, "kronecker"))
-    kind = APPROXIMATE[name]
-    return kind(**rest, seed=seed) if kind.redrawn else kind(**rest)
 
 
 # --- Approximate codes at equal density -------------------------------------------------------------------------
@@ -62,7 +32,7 @@ def comparison(
     Parameters
     ----------
     groups : list of mapping
-        ``n``, ``density`` and ``codes``: mappings with ``label`` and what `built` takes.
+        ``n``, ``density`` and ``codes``: mappings with ``label`` and ``of``, which makes the code with a given seed.
     trials : int
         Random straggler sets for each s, the same for all codes with n workers.
     draws : int
@@ -118,8 +88,8 @@ _SPOKEN = {
 
 
 def _drawn(given: dict, draws: int, seed: int, n: int, density: float) -> list[Code]:
-    first = built(given, seed)
-    drawn = [first, *(built(given, seed + i) for i in range(1, draws))] if first.redrawn else [first]
+    first = given["of"](seed)
+    drawn = [first, *(given["of"](seed + i) for i in range(1, draws))] if first.redrawn else [first]
     for code in drawn:
         mine = code.assignment.mean()
         slack = 0.25 if code.redrawn else 1e-9
@@ -148,7 +118,7 @@ def parameters(groups: list, seed: int = 0) -> pd.DataFrame:
     found = []
     for group in groups:
         for given in group["codes"]:
-            code = built(given, seed)
+            code = given["of"](seed)
             sigma = np.append(np.linalg.svd(messages(code).B, compute_uv=False), 0)
             holders = code.assignment.sum(0)
             found.append(

@@ -5,27 +5,16 @@ Coefficients of codes that are built from whole numbers and fractions are given 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations
-from math import lcm
 
 import numpy as np
 import pandas as pd
 
-from gcexp.codes.adaptive import Adaptive, vandermonde
 from gcexp.codes.base import Code, Quorum
-from gcexp.codes.comm_efficient import CommunicationEfficient
-from gcexp.codes.composite import DirectSum
-from gcexp.codes.general_v import GeneralCommunicationEfficient
-from gcexp.codes.uncoded import Uncoded
-from gcexp.errors import ParameterError, require, require_known
+from gcexp.errors import ParameterError, require
 
-FAMILIES = {
-    "adaptive": Adaptive,
-    "comm_efficient": CommunicationEfficient,
-    "comm_efficient_general": GeneralCommunicationEfficient,
-    "uncoded": Uncoded,
-}
 MOST_DENOMINATOR = 10_000
 
 
@@ -49,47 +38,37 @@ def exact(x: float) -> Fraction:
     return found
 
 
-def build(given: dict) -> Code:
-    """A code of a figure file: ``family`` and its parameters, or ``groups``, a list of such.
-
-    Of an adaptive code, ``alphas`` are the points of a structured E, and ``first_round: true`` leaves the other rounds
-    out, which is a code without stragglers.
+def first_round(code: Code) -> Code:
+    """The first message of every worker alone: of an adaptive code one without stragglers.
 
     Examples
     --------
-    >>> build({"groups": [{"family": "uncoded", "n": 2}, {"family": "uncoded", "n": 1}]}).n
+    >>> from gcexp.codes import Adaptive
+    >>> len(first_round(Adaptive(n=3, d=2)).owner)
     3
     """
-    if "groups" in given:
-        return DirectSum([build(group) for group in given["groups"]])
-    parameters = {key: value for key, value in given.items() if key != "family"}
-    require_known("family", given.get("family"), FAMILIES)
-    alphas = parameters.pop("alphas", None)
-    if alphas is not None:
-        n, d = parameters["n"], parameters["d"]
-        L = parameters.get("rounds") or lcm(*range(1, d + 1))
-        parameters["E"] = vandermonde(n, d, L, alphas)
-    first_round = parameters.pop("first_round", False)
-    code = FAMILIES[given["family"]](**parameters)
-    if not first_round:
-        return code
     alone = [Quorum(range(code.n), [(1, code.n)])]
     return Code(code.encoding[: code.n], blocks=code.blocks, quorums=alone)
 
 
 def table(
-    codes: dict[str, dict], length: int, shown: dict[str, list[list[int]]] | None = None
+    codes: dict[str, Callable[[], Code]],
+    length: int,
+    shown: dict[str, list[list[int]]] | None = None,
+    first_rounds: list[str] | None = None,
 ) -> pd.DataFrame:
     """Coefficients, decoding weights and properties of toy codes.
 
     Parameters
     ----------
     codes : mapping
-        Name to a code as in `build`.
+        Name to what makes a code.
     length : int
         Numbers in a gradient; of a code whose messages have several coordinates, all are coded alike.
     shown : mapping, optional
         Name to sets of silent workers whose decoding weights are listed; default all sets that the code survives.
+    first_rounds : list of str, optional
+        Names of codes of which only the first round is looked at.
 
     Returns
     -------
@@ -108,8 +87,9 @@ def table(
             sets of that many stragglers or fewer, and how many of them decode exactly from the rounds they need.
     """
     rows = []
-    for name, given in codes.items():
-        rows += _rows(name, build(given), length, None if shown is None else shown.get(name, []))
+    for name, make in codes.items():
+        code = first_round(make()) if name in (first_rounds or ()) else make()
+        rows += _rows(name, code, length, None if shown is None else shown.get(name, []))
     return pd.DataFrame(rows)
 
 

@@ -6,7 +6,7 @@ Every function returns a tidy table. What theory states is computed exactly, and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from itertools import chain, combinations, product
 from math import comb, gcd
@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 
 from gcexp.codes.base import Code
-from gcexp.codes.cyclic import CyclicRepetition
 from gcexp.codes.error import error
 from gcexp.codes.partial_recovery import CyclicPartialRecovery, CyclicTwoMessage
 from gcexp.codes.raptor import BatchRaptor
@@ -32,7 +31,7 @@ from gcexp.codes.subset_designs import (
     co_prime_classes,
 )
 from gcexp.codes.uncoded import Uncoded
-from gcexp.errors import require, require_known
+from gcexp.errors import require
 from gcexp.theory import order_statistics
 from gcexp.theory import partial_recovery as theory
 
@@ -40,23 +39,8 @@ if TYPE_CHECKING:  # a table of closed forms depends on no scheme and no delay m
     from gcexp.delays import Pareto, ShiftedExponential
     from gcexp.schemes import Scheme
 
-CODES = {
-    "batch_raptor": BatchRaptor,
-    "combinatorial": Combinatorial,
-    "cyclic": CyclicPartialRecovery,
-    "cyclic_repetition": CyclicRepetition,
-    "design": TDesign,
-    "fractional_repetition": FractionalRepetition,
-    "intermediate": Intermediate,
-    "uncoded": Uncoded,
-}
 MAX_SETS = 200_000  # straggler sets that are enumerated
 _SPAN = 1e-12  # rounding of two expected times
-
-
-def _build(code: str, parameters: dict) -> Code:
-    require_known("code", code, CODES)
-    return CODES[code](**parameters)
 
 
 def _recovered(code: Code, heard: np.ndarray) -> np.ndarray:
@@ -208,17 +192,15 @@ def co_prime_messages(n: int, s: int, y: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def assignment(code: str, parameters: dict[str, Any], stragglers: list[int]) -> pd.DataFrame:
+def assignment(codes: list[Callable[[], Code]], stragglers: list[int]) -> pd.DataFrame:
     """Table 3 and Example 3: who holds what, as a picture of ones and dots.
 
     Parameters
     ----------
-    code : str
-        A name in `CODES` whose partitions are sets of workers.
-    parameters : dict
-        Of the code, without s.
+    codes : list of callable
+        Each makes the code, whose partitions are sets of workers, for a number of stragglers.
     stragglers : list of int
-        Numbers of stragglers for which every straggler set is decoded.
+        These numbers, for which every straggler set is decoded.
 
     Returns
     -------
@@ -228,7 +210,7 @@ def assignment(code: str, parameters: dict[str, Any], stragglers: list[int]) -> 
         ``combinatorial_messages`` of Theorem 2 at that load, and for each s ``recovered_s`` and ``best_s``: partitions
         recovered in the worst and in the best straggler set, and ``bound_s``, the load of Theorem 1 for the worst.
     """
-    built = [_build(code, parameters | {"s": s}) for s in stragglers]
+    built = [make() for make in codes]
     first = built[0]
     require(isinstance(first, BlockAssignment), f"an assignment of sets of workers is wanted, got {first!r}")
     facts = {
@@ -613,7 +595,7 @@ def curve_costs(
     Parameters
     ----------
     codes : list of dict
-        ``panel, scheme, code`` (a name in `CODES`), ``stragglers``, and the code's parameters.
+        ``panel, scheme, stragglers`` and ``of``, which makes the code.
     data_time : float
         Time to compute all data (s).
     scale, shape : float
@@ -632,8 +614,7 @@ def curve_costs(
     """
     rows = []
     for given in codes:
-        parameters = {k: v for k, v in given.items() if k not in ("panel", "scheme", "code", "stragglers")}
-        code, s = _build(given["code"], parameters), given["stragglers"]
+        code, s = given["of"](), given["stragglers"]
         every = comb(code.n, s) <= MAX_SETS
         sets = all_sets(code.n, s) if every else [random_sets(code.n, s, trials, seed)]
         found = np.concatenate([_recovered(code, heard) for heard in sets])

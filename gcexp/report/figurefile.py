@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,9 +22,10 @@ from gcexp.run import paths
 from gcexp.run.build import refuse_bound
 from gcexp.run.checks import check, check_call, once
 from gcexp.run.dependencies import STAGES, targets, tracked, values
+from gcexp.run.named_codes import composed_codes
 from gcexp.run.options import conf_dir, option_file, options, read_yaml, search_dirs
 from gcexp.run.run import PARTS, Run, check_count, check_horizon, seed_range
-from gcexp.run.tokens import token
+from gcexp.run.tokens import SHARED, token
 from gcexp.schema import fill, fitted
 
 PRESETS = ("quick", "paper")
@@ -34,7 +36,6 @@ RULES = (
 )
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 RUN_KEYS = ("label", "iterations", "horizon", "seeds")
-SHARED = ("n", "s", "overhead")
 
 
 @dataclass(frozen=True)
@@ -105,10 +106,15 @@ class Figure:
         return list(dict.fromkeys(run.label for run in self.runs))
 
     @property
-    def arguments(self) -> dict:
-        """Arguments of the analysis function under this preset."""
+    def written(self) -> dict:
+        """Arguments of the analysis function under this preset, as they stand in the file."""
         given = {k: v for k, v in self.file.analysis.items() if k != "function"}
         return given | (self.file.quick if self.preset == "quick" else {})
+
+    @cached_property
+    def arguments(self) -> dict:
+        """The same with codes composed: see `gcexp.run.named_codes`."""
+        return composed_codes(self.written)
 
     @property
     def note(self) -> str:
@@ -164,6 +170,7 @@ class Figure:
         """What decides the table beside its input files."""
         built = STAGES[self.file.kind].keys
         code = {target for run in self.runs for key in built for target in targets(run.config[key])}
+        code |= set(targets(self.arguments))
         functions = (self.file.analysis.get("function"), self.file.timings.get("exact"))
         code |= {function for function in functions if function}
         runs = [

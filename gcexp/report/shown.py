@@ -63,7 +63,7 @@ def about(figure: Figure) -> dict[str, str]:
     """What a figure was made of, for a reader."""
     runs = figure.runs
     if not runs:
-        given = {key: value for key, value in figure.arguments.items() if not isinstance(value, dict)}
+        given = {key: value for key, value in figure.written.items() if not isinstance(value, dict)}
         return {
             "arguments": ", ".join(f"{key} = {value}" for key, value in given.items()),
             "note": figure.file.note,

@@ -12,6 +12,7 @@ from gcexp.errors import UserError
 from gcexp.report.columns import COSTS, Timings, key_columns
 from gcexp.report.figurefile import Figure
 from gcexp.run.build import build, build_scheme, is_redrawn, locate
+from gcexp.run.named_codes import with_makers
 from gcexp.run.run import Run
 from gcexp.timeline import Timeline
 
@@ -32,7 +33,7 @@ def assemble(figure: Figure) -> pd.DataFrame:
 
 def analysed(figure: Figure) -> pd.DataFrame:
     """Table of an analysis function."""
-    return resolve_name(figure.file.analysis["function"])(**figure.arguments)
+    return resolve_name(figure.file.analysis["function"])(**with_makers(figure.arguments))
 
 
 def learned(figure: Figure) -> pd.DataFrame:

@@ -97,7 +97,7 @@ def build_scheme(config: dict, seed: int | None = None):
     for key, n in (("n", config.get("n")), ("code.n", own)):
         if isinstance(n, int) and n > MOST_WORKERS:
             raise UserError(f"{key} is a number of workers up to {MOST_WORKERS}, got {shown(n)}")
-    drawn = config if seed is None else config | {"code": _redrawn(config["code"], seed)}
+    drawn = config if seed is None else config | {"code": redrawn(config["code"], seed)}
     try:
         code = build(drawn, "code")
     except ParameterError as error:
@@ -130,13 +130,13 @@ def is_redrawn(config: dict) -> bool:
     )
 
 
-def _redrawn(node: Any, seed: int, *place: Any) -> Any:
+def redrawn(node: Any, seed: int, *place: Any) -> Any:
     """The code's node with the run's seed in every random code; codes inside a code get seeds of their own."""
     if isinstance(node, list):
-        return [_redrawn(value, seed, *place, i) for i, value in enumerate(node)]
+        return [redrawn(value, seed, *place, i) for i, value in enumerate(node)]
     if not isinstance(node, dict):
         return node
-    inner = {k: _redrawn(v, seed, *place, k) for k, v in node.items()}
+    inner = {k: redrawn(v, seed, *place, k) for k, v in node.items()}
     if "_target_" in node and getattr(locate(node["_target_"], "code._target_"), "redrawn", False):
         digest = hashlib.sha256(repr((seed, *place)).encode()).digest()
         inner["seed"] = int.from_bytes(digest[:4], "big") if place else seed

@@ -9,6 +9,7 @@ from functools import partial
 from gcexp.run.build import GROUPS_BUILT, build, build_scheme, dotted, locate, targets_of
 from gcexp.run.cache import remember, remembered
 from gcexp.run.dependencies import tracked, values
+from gcexp.run.named_codes import with_makers
 from gcexp.schema import arguments
 
 
@@ -37,7 +38,7 @@ def check_call(function: str, given: dict, key: str) -> None:
     """Check the arguments of a named function, once for the same arguments and source."""
 
     def checked() -> None:
-        arguments(locate(function, f"{key}.function"), given, key, joint=".")
+        arguments(locate(function, f"{key}.function"), with_makers(given), key, joint=".")
 
     dotted(function, f"{key}.function")
     once([function, *tracked("analysis", None, function), *values(given, key)], checked)

@@ -13,12 +13,14 @@ import numpy as np
 import pytest
 
 from gcexp.analysis import partial_recovery as tables
+from gcexp.codes.partial_recovery import CyclicPartialRecovery
 from gcexp.codes.repetition import FractionalRepetition
-from gcexp.errors import ParameterError
+from gcexp.errors import ParameterError, UserError
 from gcexp.figures.tables import read_table, write_table
 from gcexp.report.claims import check
 from gcexp.report.figurefile import figure
 from gcexp.report.table import assemble
+from gcexp.run.named_codes import composed_codes
 from gcexp.run.options import conf_dir
 from gcexp.run.stages import run_timeline
 
@@ -163,9 +165,11 @@ def test_random_straggler_sets_recover_what_the_formula_says():
 
 
 def test_mistakes_are_sentences():
-    with pytest.raises(ParameterError, match="unknown code 'hadamard'"):
-        tables.assignment("hadamard", {}, [1])
+    with pytest.raises(UserError, match="unknown code 'hadamard'"):
+        composed_codes({"code": "hadamard"})
+    with pytest.raises(UserError, match="unknown key 'code.betta'; did you mean 'code.beta'"):
+        composed_codes([{"of": {"code": "cyclic_partial_recovery", "n": 6, "betta": 4}}])
     with pytest.raises(ParameterError, match="an assignment of sets of workers is wanted"):
-        tables.assignment("cyclic", {"n": 6, "beta": 4}, [3])
+        tables.assignment([lambda: CyclicPartialRecovery(n=6, s=3, beta=4)], [3])
     with pytest.raises(ParameterError, match="to divide beta, got n=12"):
         tables.cyclic_schemes(12, 5, divisible=10, other=10)

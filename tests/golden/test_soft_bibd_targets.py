@@ -13,11 +13,13 @@ import numpy as np
 import pytest
 
 from gcexp.analysis import codes, soft_bibd_statements
+from gcexp.codes import FractionalRepetition
 from gcexp.errors import ParameterError
 from gcexp.figures.tables import read_table, write_table
 from gcexp.report.claims import check
 from gcexp.report.figurefile import figure, statement_file
 from gcexp.report.table import assemble
+from gcexp.run.named_codes import with_makers
 
 #: Target to the claims that do not hold, and to the CPU seconds it may take.
 TARGETS = {
@@ -80,7 +82,7 @@ def test_a_statement_that_fails_is_seen(monkeypatch):
 
 def test_comparison_of_sixteen_workers():
     """Exact worst cases; equal density; the design is the best at worst from s = r on, not on average."""
-    given = figure("codes_comparison", "quick").arguments
+    given = with_makers(figure("codes_comparison", "quick").arguments)
     frame = codes.comparison(given["groups"][:1], trials=200, draws=1, points=8)
     worst = frame[frame["quantity"] == "lower"].pivot(index="s", columns="label", values="value")
     upper = frame[frame["quantity"] == "upper"].pivot(index="s", columns="label", values="value")
@@ -94,7 +96,7 @@ def test_comparison_of_sixteen_workers():
         {
             "n": 16,
             "density": 0.25,
-            "codes": [{"label": "x", "code": "fractional_repetition", "n": 16, "d": 2}],
+            "codes": [{"label": "x", "of": lambda seed: FractionalRepetition(n=16, d=2)}],
         }
     ]
     with pytest.raises(ParameterError, match=r"x has n=16 and density 0.125, its group n=16 and 0.25"):

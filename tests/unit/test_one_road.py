@@ -1,9 +1,14 @@
-"""Every simulated time comes from scheme x delay -> timeline: nobody else draws delays or runs a clock."""
+"""Every simulated time comes from scheme x delay -> timeline: nobody else draws delays or runs a clock; and every name
+of a code is its option file: no module keeps a list of its own.
+"""
 
 import ast
 from pathlib import Path
 
 import pytest
+
+import gcexp.codes  # noqa: F401  # so that every family is known
+from gcexp.codes.base import Code
 
 PACKAGE = Path(__file__).resolve().parents[2] / "gcexp"
 #: What a second simulator would have to call; a figure is drawn by a plain function, or a method of its panels.
@@ -55,3 +60,38 @@ def test_the_clock_runs_in_one_place():
 )
 def test_a_second_simulator_would_be_seen(source):
     assert calls(source) & CLOCK
+
+
+def registries(source: str) -> list[str]:
+    """Mappings at the top of a module whose values are codes: classes, or calls of them."""
+    found = []
+    for node in ast.parse(source).body:
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or not isinstance(node.value, ast.Dict):
+            continue
+        values = [getattr(value, "attr", getattr(value, "id", "")) for value in node.value.values]
+        if CODES & set(values):
+            found.append(ast.unparse(node).partition("=")[0].strip())
+    return found
+
+
+def classes_of(kind: type) -> set[type]:
+    below = set(kind.__subclasses__())
+    return below.union(*map(classes_of, below))
+
+
+CODES = {cls.__name__ for cls in classes_of(Code) if cls.__module__.startswith("gcexp.")}
+
+
+def test_a_code_is_named_by_its_option_alone():
+    assert len(CODES) > 25
+    found = {
+        path.relative_to(PACKAGE).as_posix(): registries(path.read_text()) for path in PACKAGE.rglob("*.py")
+    }
+    assert {name: names for name, names in found.items() if names} == {}
+
+
+@pytest.mark.parametrize(
+    "source", ['CODES = {"uncoded": Uncoded}', 'MINE: dict = {"a": codes.CyclicMDS, "b": 3}']
+)
+def test_a_second_registry_would_be_seen(source):
+    assert registries(source)
