@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import re
 from collections import Counter
 from dataclasses import dataclass, field
@@ -17,11 +19,15 @@ from gcexp.report.scorecard import (
     OUTCOMES,
     STATEMENT_OUTCOMES,
     claim_counts,
+    counted,
     parts,
+    said,
     statement_counts,
     summary,
 )
 
+_WIDTH = 1600  # pixels of a drawing on the page
+_FOLDED = 25  # rows of a table that is folded
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -106,7 +112,7 @@ class Shown:
         '1 of 2 claims hold, 1 undecided'
         """
         count = Counter(claim["outcome"] for claim in self.claims)
-        others = [f"{count[outcome]} {outcome}" for outcome in (FAILS, UNDECIDED) if count[outcome]]
+        others = [counted(count[outcome], outcome) for outcome in (FAILS, UNDECIDED) if count[outcome]]
         return ", ".join([f"{count[HOLDS]} of {len(self.claims)} claims hold", *others])
 
     @property
@@ -127,10 +133,27 @@ def bibtex(text: str, key: str) -> str:
     return found[0] if found else ""
 
 
+def embedded(path: Path) -> str:
+    """A drawing as an address that holds it: 64 colours of at most `_WIDTH` pixels, a third of the file's size."""
+    from PIL import Image
+
+    with Image.open(path) as image:
+        drawn = image.convert("RGB")
+    if drawn.width > _WIDTH:
+        drawn = drawn.resize((_WIDTH, round(drawn.height * _WIDTH / drawn.width)), Image.Resampling.LANCZOS)
+    drawn = drawn.quantize(
+        64, Image.Quantize.FASTOCTREE
+    )  # a tenth of the time of the others, but white becomes 254
+    drawn.putpalette([255 if value > 250 else value for value in drawn.getpalette()])
+    kept = io.BytesIO()
+    drawn.save(kept, "PNG")
+    return f"data:image/png;base64,{base64.b64encode(kept.getvalue()).decode()}"
+
+
 def write_report(
     path: Path | str, preset: str, papers: dict[str, Paper], figures: list[Shown], scorecard: list[dict]
 ) -> None:
-    """Write ``index.html``: one file, no network; its few lines of script only hide what is filtered out.
+    """Write ``index.html``: one file with its drawings in it, no network; its script only hides what is filtered out.
 
     Parameters
     ----------
@@ -155,7 +178,12 @@ def write_report(
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"show": show, "link": lambda link: quote(Path(link).as_posix(), safe="/.-_~+@")}
+    environment.filters |= {
+        "show": show,
+        "embedded": lambda image: embedded(Path(path).parent / image),
+        "said": said,
+        "link": lambda link: quote(Path(link).as_posix(), safe="/.-_~+@"),
+    }
     stated, claims = parts(scorecard)
     names = [*papers, *sorted({figure.paper for figure in figures} - set(papers))]
     known = {name: papers.get(name, Paper(name)) for name in names}
@@ -175,6 +203,7 @@ def write_report(
         inputs=INPUTS,
         outcomes=OUTCOMES,
         held=HOLDS,
+        folded=_FOLDED,
         statements={name: [entry for entry in stated if entry["paper"] == name] for name in by_paper},
         schemes=sorted({scheme for figure in figures for scheme in figure.schemes}),
     )

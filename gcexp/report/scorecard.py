@@ -138,8 +138,31 @@ def parts(scorecard: list[dict]) -> tuple[list[dict], list[dict]]:
     return stated, [entry for entry in scorecard if tuple(entry) != STATEMENT_FIELDS]
 
 
+def counted(count: int, outcome: str) -> str:
+    """How many have an outcome, in words.
+
+    Examples
+    --------
+    >>> counted(1, "does not hold"), counted(2, "does not hold"), counted(2, "undecided")
+    ('1 does not hold', '2 do not hold', '2 undecided')
+    """
+    return f"{count} {'do not hold' if outcome == FAILS and count != 1 else outcome}"
+
+
+def said(by: Mapping[str, int]) -> str:
+    """Outcomes of statements in words.
+
+    Examples
+    --------
+    >>> said({"holds": 7, "does not hold": 2, "undecided": 0, "calibrated": 1})
+    '7 of 10 statements hold; 2 do not hold, 1 calibrated'
+    """
+    others = [counted(count, outcome) for outcome, count in by.items() if count and outcome != HOLDS]
+    return f"{by[HOLDS]} of {sum(by.values())} statements hold" + ("; " + ", ".join(others) if others else "")
+
+
 def summary(scorecard: list[dict]) -> str:
-    """The counts in one sentence per paper.
+    """All counts in two sentences.
 
     Examples
     --------
@@ -149,15 +172,13 @@ def summary(scorecard: list[dict]) -> str:
     stated, claims = parts(scorecard)
     if not scorecard:
         return "No claim is made."
-    said = []
-    for paper, by in statement_counts(stated).items():
-        others = ", ".join(
-            f"{count} {outcome}" for outcome, count in by.items() if count and outcome != HOLDS
-        )
-        said.append(f"{paper}: {by[HOLDS]} of {sum(by.values())} statements hold{others and f' ({others})'}.")
+    counts = statement_counts(stated)
+    total = {outcome: sum(by[outcome] for by in counts.values()) for outcome in STATEMENT_OUTCOMES}
+    papers = "1 paper" if len(counts) == 1 else f"{len(counts)} papers"
+    sentences = [f"Of {papers} {said(total)}."] if counts else []
     kept = {kind: [c["outcome"] == HOLDS for c in claims if c["kind"] == kind] for kind in KINDS[1:]}
     rest = [f"{sum(held)} of {len(held)} {kind}s" for kind, held in kept.items() if held]
-    return " ".join([*said, *([f"Beside them {' and '.join(rest)} hold."] if rest else [])])
+    return " ".join([*sentences, *([f"Beside them {' and '.join(rest)} hold."] if rest else [])])
 
 
 def write_json(scorecard: list[dict], path: Path | str) -> None:

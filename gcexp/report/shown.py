@@ -49,7 +49,7 @@ def shown(figure: Figure, page: Path) -> Shown:
         figure.name,
         figure.file.title,
         figure.file.source,
-        alt=seen(figure),
+        alt=seen(figure) + ends(figure, page.parent / Path(figure.table).relative_to(root)),
         about=tuple((name, value) for name, value in about(figure).items() if value),
         files=files,
         image=drawn,
@@ -90,9 +90,27 @@ def seen(figure: Figure) -> str:
     if kind == "lines":
         x, y = plot.get("x", "simulated_time_s"), plot.get("y", "test_accuracy")
         return f"{figure.file.title}. Lines of {y.replace('_', ' ')} over {x.replace('_', ' ')}{names}"
+    if kind == "panels":
+        parts = [part.get("title") or part.get("y", "").replace("_", " ") for part in plot["parts"]]
+        return f"{figure.file.title}. {len(parts)} panels ({'; '.join(filter(None, parts))}){names}"
     if kind == "bars":
         return f"{figure.file.title}. Bars{names}"
     return f"{figure.file.title}{names}"
+
+
+def ends(figure: Figure, table: Path) -> str:
+    """Order of the curves at their end, in words: medians over the seeds of the first score."""
+    if figure.file.kind != "curves":
+        return ""
+    from gcexp.figures.tables import read_table
+    from gcexp.report.comparison import scores_of
+
+    frame = read_table(table)
+    score = scores_of(frame)[0]
+    last = frame.sort_values("iteration").groupby(["label", "run", "seed"], sort=False)[score].last()
+    order = last.groupby("label", sort=False).median().sort_values(ascending=False, kind="stable")
+    shown = [f"{label} {value:.3g}" for label, value in order.items()]
+    return f". At the end, the highest {score.replace('_', ' ')} first: {', '.join(shown[:_MOST_LABELS])}"
 
 
 def grid(path: Path) -> tuple[tuple[str, ...], ...]:

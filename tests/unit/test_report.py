@@ -1,10 +1,13 @@
 """Scorecard and page: fixed order and bytes, nothing that people write becomes markup."""
 
+import base64
 import html.parser
+import io
 import json
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from gcexp.errors import DataError
 from gcexp.report.claims import FIELDS
@@ -157,7 +160,7 @@ def test_a_statement_holds_if_all_its_claims_do(stated):
     text = to_markdown(found + claims)
     assert text.index("### Statements") < text.index("### Claims: statements") < text.index("## soft")
     assert summary(found + claims).startswith(
-        "adaptive: 1 of 7 statements hold (1 does not hold, 1 undecided, "
+        "Of 1 paper 1 of 7 statements hold; 1 does not hold, 1 undecided, "
     )
     (unanswered,) = (
         one for one in answered([entry()], {"adaptive": read_statements(stated)}) if one["id"] == "a"
@@ -217,6 +220,15 @@ def shown(paper="adaptive", name="fig3", title="Expected time", **more):
     return Shown(paper, name, title, "Fig. 3", **{"files": files, "image": f"figures/{target}.png"} | more)
 
 
+@pytest.fixture
+def drawn(tmp_path):
+    """A folder with the drawings of the figures."""
+    (tmp_path / "figures").mkdir()
+    for name in ("adaptive_fig3", "adaptive_fig6", "soft_bibd_fig1"):
+        Image.linear_gradient("L").resize((2000, 300)).save(tmp_path / "figures" / f"{name}.png")
+    return tmp_path
+
+
 PAPERS = {
     "adaptive": Paper(
         "Adaptive Gradient Coding", "A. Author", "arXiv", "https://example.org/", headline=("fig6",)
@@ -224,7 +236,8 @@ PAPERS = {
 }
 
 
-def test_page(tmp_path):
+def test_page(drawn):
+    tmp_path = drawn
     entries = [entry(), entry(outcome="does not hold", reason="measured 1, expected > 1", tolerance="10 %")]
     table = (("a", "b"), ("1", "2 < 3"))
     figures = [
@@ -240,10 +253,13 @@ def test_page(tmp_path):
     page = Page(text)
     assert {"header", "nav", "main", "footer", "form"} <= set(page.tags) and 'name="viewport"' in text
     assert set(page.links) >= {
-        "figures/adaptive_fig3.png",
         "figures/adaptive_fig3.pdf",
         "data/adaptive_fig3.csv",
     }
+    images = [link for link in page.links if link.startswith("data:image/png;base64,")]
+    assert len(images) == page.tags.count("img") == 3
+    with Image.open(io.BytesIO(base64.b64decode(images[0].partition(",")[2]))) as image:
+        assert image.size == (1600, 240)
     external = [link for link in page.links if link.startswith(("/", "http", "file:"))]
     assert external == ["https://example.org/"]  # the paper's own address: nothing is loaded from it
     anchors = {link[1:] for link in page.links if link.startswith("#")}
@@ -259,12 +275,13 @@ def test_page(tmp_path):
     assert "<dt>data</dt><dd>digits</dd>" in text
 
 
-def test_page_escapes(tmp_path):
+def test_page_escapes(drawn):
+    tmp_path = drawn
     bad = entry(
         statement=NASTY, reason=NASTY, outcome="does not hold", measured={NASTY: 1.0}, paper="adaptive"
     )
     files = {"PDF": "javascript:alert(1)"}
-    named = shown(title=NASTY, claims=(bad,), image='x" onerror="alert(1).png', files=files, alt=NASTY)
+    named = shown(title=NASTY, claims=(bad,), files=files, alt=NASTY)
     papers = {"adaptive": Paper(NASTY, NASTY, NASTY, "https://example.org/", bibtex=NASTY)}
     write_report(tmp_path / "index.html", NASTY, papers, [named], [bad])
     text = (tmp_path / "index.html").read_text(encoding="utf-8")
@@ -273,7 +290,8 @@ def test_page_escapes(tmp_path):
     assert not any(link.startswith("javascript:") for link in page.links) and 'onerror="' not in text
 
 
-def test_page_without_claims(tmp_path):
+def test_page_without_claims(drawn):
+    tmp_path = drawn
     write_report(tmp_path / "index.html", "quick", {}, [shown()], [])
     assert "No claim is made" in (tmp_path / "index.html").read_text(encoding="utf-8")
 
@@ -295,4 +313,5 @@ def test_a_figure_as_the_page_shows_it(tmp_path, monkeypatch):
         page.parent / found.files["provenance"]
     ).is_file()
     assert dict(found.about)["data"] == "mnist" and "epsilon_frc" in found.schemes
-    assert "simulated time" in found.alt and "Forget-19" in found.alt
+    assert "from the start" in found.alt
+    assert "the highest test accuracy first: ε-FRC, ε = 0.1 0.936" in found.alt and "Forget-19" in found.alt
