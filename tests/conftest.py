@@ -1,8 +1,194 @@
-"""What every test may use."""
+"""What every test may use: a process that forgets, and a small project to work in."""
 
+import fcntl
+import functools
+import json
+import os
+import re
+import shutil
+import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+BIN = Path(sys.executable).parent
+PARTS = ("Snakefile", "workflow", "profiles", "conf", "Makefile", "requirements.lock", "pyproject.toml")
+
+FIGURE = """\
+title: Three runs
+source: Fig. 1
+kind: curves
+common: {task: digits_mlp, delay: pareto, n: 6, s: 2, iterations: 30, seeds: 2}
+runs:
+  - {label: CGC, scheme: cgc}
+  - {label: "cyclic, β = {code.beta}", scheme: cyclic_partial, code.beta: 4}
+  - {label: "Forget-{s}", scheme: forget}
+plot: {kind: lines, x: simulated_time_s, y: test_accuracy}
+claims:
+  - id: forget_first
+    kind: companion
+    source: Sec. 1
+    statement: Forget reaches 20 % before CGC
+    ordering: {of: time_to, level: 0.2, first: Forget-2, then: CGC, seeds: 5}
+    inputs: assumed
+"""
+
+# Loaded by every Python that a test starts: the quick preset must do without a network.
+GUARD = """\
+import socket
+
+def refuse(self, address, *more):
+    if self.family != socket.AF_UNIX:
+        raise RuntimeError(f"a test reached for the network: {address}")
+    return connect(self, address, *more)
+
+connect, socket.socket.connect = socket.socket.connect, refuse
+"""
+
+
+@functools.cache
+def _warm_snakemake() -> subprocess.Popen:
+    command = [sys.executable, "-P", str(ROOT / "tests/workflow/warm_snakemake.py")]
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    variables = os.environ | threads | {"PYTHONPATH": str(ROOT)}
+    server = subprocess.Popen(command, env=variables, stdin=-1, stdout=-1, text=True)
+    assert server.stdout.readline() == "ready\n"
+    return server
+
+
+class Project:
+    """A folder to work in."""
+
+    figure = "conf/figure/small/three.yaml"
+
+    def __init__(self, folder: Path, code: Path = ROOT):
+        self.folder, self.code = Path(folder), code
+
+    def __truediv__(self, path):
+        return self.folder / path
+
+    @property
+    def environment(self):
+        kept = {
+            k: v
+            for k, v in os.environ.items()
+            if not k.startswith(("GCEXP_", "MLFLOW_", "SNAKEMAKE_", "MAKE"))
+        }
+        threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        python = os.pathsep.join([str(self / ".guard"), str(self.code)])
+        wide = {"COLUMNS": "400"}  # or the logger breaks lines
+        return (
+            kept | threads | wide | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": python}
+        )
+
+    def start(self, *command, output=subprocess.PIPE):
+        """A process in the folder, in a group of its own, with both outputs in one."""
+        return subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env=self.environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def run(self, *command, timeout=120):
+        """Exit code and output."""
+        with self.start(*command) as process:
+            try:
+                output, _ = process.communicate(timeout=timeout)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+        return process.returncode, output
+
+    def snakemake(self, *arguments, timeout=120):
+        """Exit code and output of Snakemake: in a fork of a warm process, unless the project has code of its own."""
+        if self.code != ROOT:
+            return self.run(str(BIN / "snakemake"), *arguments, timeout=timeout)
+        with tempfile.NamedTemporaryFile("r") as output:
+            server = _warm_snakemake()
+            request = {
+                "arguments": arguments,
+                "folder": str(self.folder),
+                "environment": self.environment,
+                "output": output.name,
+                "seconds": timeout,
+            }
+            server.stdin.write(json.dumps(request) + "\n")
+            server.stdin.flush()
+            return int(server.stdout.readline()), output.read()
+
+    def gcexp(self, *arguments):
+        return self.run(str(BIN / "gcexp"), *arguments)
+
+    def make(self, *arguments, output=subprocess.PIPE):
+        """Start a recipe of the Makefile, with this interpreter's folder as its virtual environment."""
+        (self / ".venv").mkdir(exist_ok=True)
+        if not (self / ".venv" / "bin").exists():
+            (self / ".venv" / "bin").symlink_to(BIN)
+        (self / ".venv" / ".installed").write_text(f"{self.folder}\n")
+        return self.start("make", *arguments, output=output)
+
+    def build(self, *arguments):
+        """Output of a run of Snakemake that a person starts."""
+        code, output = self.run(str(BIN / "snakemake"), *arguments)
+        assert code == 0, output
+        return output
+
+    def planned(self, *targets):
+        """Jobs of a dry run, by rule."""
+        code, output = self.snakemake("-n", *targets)
+        assert code == 0, output
+        if "Nothing to be done" in output:
+            return {}
+        table = re.split(r"^ *total +\d+ *$", output.split("Job stats")[1], flags=re.M)[0]
+        counts = re.findall(r"^ *(\w[\w ]*?) +(\d+) *$", table, re.M)
+        return {rule.replace(" ", "_"): int(count) for rule, count in counts}
+
+    def edit(self, path, old, new):
+        text = (self / path).read_text()
+        assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in {path}"
+        (self / path).write_text(text.replace(old, new))
+
+    def copy(self, folder):
+        """The same folder elsewhere, times and Snakemake's records included."""
+        subprocess.run(["cp", "-a", self.folder, folder], check=True)
+        return Project(folder, self.code)
+
+    def files(self, *folders):
+        """Every file under the folders, by path."""
+        return {
+            path.relative_to(self.folder).as_posix(): path
+            for folder in folders
+            for path in sorted((self / folder).rglob("*"))
+            if path.is_file()
+        }
+
+
+def real_project(folder):
+    """Workflow and options as they are."""
+    folder.mkdir(parents=True)
+    for name in PARTS:
+        source = ROOT / name
+        copy = shutil.copytree if source.is_dir() else shutil.copy2
+        copy(source, folder / name)
+    (folder / ".guard").mkdir()
+    (folder / ".guard" / "sitecustomize.py").write_text(GUARD)
+    return Project(folder)
+
+
+def small_project(folder):
+    """Workflow and options, with one small figure."""
+    project = real_project(folder)
+    shutil.rmtree(project / "conf" / "figure")
+    (project / project.figure).parent.mkdir(parents=True)
+    (project / project.figure).write_text(FIGURE)
+    return project
 
 
 def _forget() -> None:
@@ -22,6 +208,64 @@ def forget():
 
 
 @pytest.fixture(scope="session")
-def composed(tmp_path_factory):
+def shared(tmp_path_factory):
+    """Folder that all workers of one test run share."""
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+@pytest.fixture(scope="session")
+def composed(shared):
     """A folder to be linked as .cache: what one test composed serves the others, since it is named by its options."""
-    return tmp_path_factory.mktemp("cache")
+    (shared / "cache").mkdir(exist_ok=True)
+    return shared / "cache"
+
+
+@pytest.fixture(scope="session")
+def published_figure():
+    """A published figure by its target, read once."""
+    from gcexp.report import figurefile
+
+    return functools.cache(functools.partial(figurefile.figure, preset="paper"))
+
+
+@pytest.fixture(scope="session")
+def built(shared):
+    """The small project, built once with two jobs at a time; only to be copied and looked at.
+
+    What the build said stands in ``done``.
+    """
+    with open(shared / "built.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        folder = shared / "built"
+        if (folder / "done").exists():
+            return Project(folder)
+        assert not folder.exists(), "building failed in another worker"
+        project = small_project(folder)
+        git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org"]
+        ignored = (ROOT / ".gitignore").read_text() + "/.guard/\n/done\n/.venv\n"
+        (folder / ".gitignore").write_text(ignored)
+        for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "all"]):
+            subprocess.run([*git, *arguments], cwd=folder, check=True)
+        (folder / "done").write_text(project.build("-j2"))
+        return project
+
+
+@pytest.fixture
+def project(built, tmp_path):
+    """A copy of the built project, to be edited."""
+    return built.copy(tmp_path / "project")
+
+
+@pytest.fixture
+def fresh(tmp_path):
+    """The small project, nothing built."""
+    return small_project(tmp_path / "project")
+
+
+@pytest.fixture
+def real(tmp_path, composed):
+    """The real figure files, nothing built; what was composed before is known."""
+    project = real_project(tmp_path / "project")
+    (project / ".cache").symlink_to(composed)
+    return project

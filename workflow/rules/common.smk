@@ -1,5 +1,6 @@
 # What the rules share: every figure file is read and checked here, before the first job.
 import atexit
+import functools
 import os
 import sys
 from pathlib import Path
@@ -23,6 +24,11 @@ def stop(error):
 ALIVE = unlock.hold()  # `make reproduce` removes Snakemake's lock only where nobody holds this one
 
 
+@functools.cache
+def by_target(preset):
+    return {figure.target: figure for figure in figures_to_plan(preset)}
+
+
 def figures_to_plan(preset):
     # A job that another Snakemake started needs the figures that it makes; all were checked before it was submitted.
     jobs = () if workflow.is_main_process else workflow.dag_settings.target_jobs
@@ -39,7 +45,7 @@ try:
         if key not in DEFAULTS:
             raise UserError(unknown("--config key", key, DEFAULTS))
     config.update(DEFAULTS | config)
-    FIGURES = {figure.target: figure for figure in figures_to_plan(config["preset"])}
+    FIGURES = by_target(config["preset"])
 except UserError as error:
     stop(error)
 
@@ -77,9 +83,7 @@ onstart:
 
 
 def figure_of(wildcards):
-    if wildcards.preset == config["preset"]:
-        return FIGURES[wildcards.target]
-    return figurefile.figure(wildcards.target, wildcards.preset)
+    return by_target(wildcards.preset)[wildcards.target]
 
 
 def run_of(wildcards):
@@ -111,7 +115,7 @@ def prepared(trajectory):
 
 
 def figures_of(preset):
-    return FIGURES.values() if preset == config["preset"] else figurefile.figures(preset)
+    return by_target(preset).values()
 
 
 def statement_files(preset):
