@@ -247,6 +247,11 @@ def figure_files() -> list[Path]:
     return paths
 
 
+def target_files() -> dict[str, Path]:
+    """Every figure file by the name of its target; none is read."""
+    return {f"{path.parent.name}_{path.stem}": path for path in figure_files()}
+
+
 def figures(preset: str) -> list[Figure]:
     """Every figure under `preset`; the first mistake in any figure file is an error with file and key."""
     return [read_figure(path, preset) for path in figure_files()]
@@ -254,7 +259,7 @@ def figures(preset: str) -> list[Figure]:
 
 def figure(target: str, preset: str) -> Figure:
     """The figure of one target name."""
-    paths = {f"{p.parent.name}_{p.stem}": p for p in figure_files()}
+    paths = target_files()
     if target not in paths:
         raise UserError(unknown("figure", target, paths))
     return read_figure(paths[target], preset)

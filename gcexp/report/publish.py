@@ -11,7 +11,7 @@ from gcexp.errors import UserError
 from gcexp.figures import markdown
 from gcexp.files import written
 from gcexp.report import scorecard as cards
-from gcexp.report.figurefile import Figure, figures, statements
+from gcexp.report.figurefile import Figure, figures, statements, target_files
 from gcexp.run.options import conf_dir
 
 MADE, PUBLISHED = Path("reports/paper"), Path("reports/published")
@@ -85,10 +85,10 @@ def table_of(figure: Figure) -> Path:
     raise UserError(f"there is no table {places[0]}; make it first: snakemake {figure.target}")
 
 
-def published_figures() -> list[Figure]:
-    """The figures that stand in the published scorecard."""
+def published_targets() -> list[str]:
+    """The targets that stand in the published scorecard; no figure file is read."""
     there = {path.stem for path in (PUBLISHED / "claims").glob("*.json")}
-    return [figure for figure in figures("paper") if figure.target in there]
+    return [target for target in target_files() if target in there]
 
 
 def refresh(entries: list[dict]) -> None:

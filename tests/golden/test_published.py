@@ -10,25 +10,35 @@ import pytest
 from gcexp.figures import read_table
 from gcexp.report import scorecard
 from gcexp.report.claims import check
-from gcexp.report.figurefile import figures, statements
-from gcexp.report.publish import published_figures
+from gcexp.report.figurefile import statements, target_files
+from gcexp.report.publish import published_targets
 
 ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED = ROOT / "reports" / "published"
-FIGURES = published_figures()
+TARGETS = published_targets()
 
 
 def published(path: str) -> Path:
     return PUBLISHED / Path(path).relative_to("reports/paper")
 
 
-@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.target)
+@pytest.fixture
+def figure(request, published_figure):
+    return published_figure(request.param)
+
+
+@pytest.fixture
+def all_figures(published_figure):
+    return [published_figure(target) for target in TARGETS]
+
+
+@pytest.mark.parametrize("figure", TARGETS, indirect=True)
 def test_claims_follow_from_the_table(figure):
     entries = check(figure.file.claims, read_table(published(figure.table)), figure.paper, figure.name)
     assert json.loads(json.dumps(entries)) == json.loads(published(figure.claims).read_text())
 
 
-@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.target)
+@pytest.mark.parametrize("figure", TARGETS, indirect=True)
 def test_every_target_is_published_and_on_its_paper_page(figure):
     for product in figure.products:
         assert published(product).is_file()
@@ -41,29 +51,30 @@ def test_every_target_is_published_and_on_its_paper_page(figure):
 
 def test_nothing_else_is_published():
     names = {path.name.partition(".")[0] for path in PUBLISHED.rglob("*.*") if path.parent != PUBLISHED}
-    assert names == {figure.target for figure in FIGURES}
+    assert names == set(TARGETS)
 
 
-def test_the_scorecard_is_made_of_the_claims():
-    claims = [entry for figure in FIGURES for entry in json.loads(published(figure.claims).read_text())]
+def test_the_scorecard_is_made_of_the_claims(all_figures):
+    claims = [entry for figure in all_figures for entry in json.loads(published(figure.claims).read_text())]
     entries = json.loads((PUBLISHED / "scorecard.json").read_text())
     assert (
         entries
-        == scorecard.answered(claims, {figure.paper: statements(figure.paper) for figure in FIGURES}) + claims
+        == scorecard.answered(claims, {figure.paper: statements(figure.paper) for figure in all_figures})
+        + claims
     )
     assert (PUBLISHED / "scorecard.md").read_text() == scorecard.to_markdown(entries)
 
 
-def test_every_statement_of_a_paper_is_in_its_scorecard():
+def test_every_statement_of_a_paper_is_in_its_scorecard(published_figure):
     stated, _ = scorecard.parts(json.loads((PUBLISHED / "scorecard.json").read_text()))
     later = {
         (figure.paper, name)
-        for figure in figures("paper")
+        for figure in map(published_figure, target_files())
         if not published(figure.table).is_file()
         for claim in figure.file.claims
         for name in claim.get("answers", ())
     }
-    for paper in {figure.paper for figure in FIGURES}:
+    for paper in {published_figure(target).paper for target in TARGETS}:
         mine = [entry for entry in stated if entry["paper"] == paper]
         assert [entry["id"] for entry in mine] == list(statements(paper))
         for entry in mine:

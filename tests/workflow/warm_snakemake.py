@@ -5,6 +5,7 @@ depend on folder, options or environment; those are set before Snakemake's own e
 code, kill processes or build start Snakemake as a person does.
 """
 
+import atexit
 import json
 import os
 import signal
@@ -54,6 +55,7 @@ def _answer(arguments: list[str], folder: str, environment: dict, output: str, s
 
         traceback.print_exc()
     finally:
+        atexit._run_exitfuncs()  # what the workflow says last
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
