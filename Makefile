@@ -54,10 +54,10 @@ reproduce: $(STAMP) ## figures, scorecard and report (TARGETS=figure or paper; P
 	snakemake $(TARGETS) $(ARGS) $(if $(PRESET),--config preset=$(PRESET))
 
 test: $(STAMP) lint ## lint, then all tests (ARGS='tests/unit -k cyclic')
-	@$(WITH_BIN) python -m pytest -n $(TEST_JOBS) $(ARGS)
+	@$(WITH_BIN) python -m pytest -n $(TEST_JOBS) --dist worksteal $(ARGS)
 
 check: $(STAMP) ## all tests but the slow ones
-	@$(WITH_BIN) python -m pytest -n $(TEST_JOBS) -m 'not slow' $(ARGS)
+	@$(WITH_BIN) python -m pytest -n $(TEST_JOBS) --dist worksteal -m 'not slow' $(ARGS)
 
 publish: $(STAMP) ## copy reports/paper to reports/published, to be committed
 	@$(BIN)/gcexp publish $(ARGS)
@@ -80,7 +80,7 @@ test-slurm: $(STAMP) ## tests on a one-node Slurm of their own (needs Debian's s
 lint: $(STAMP) ## check style and types, change nothing
 	@$(BIN)/ruff check --quiet && $(BIN)/ruff format --quiet --check
 	@$(BIN)/snakefmt --check --compact-diff Snakefile workflow
-	@grep -q '^.tool.mypy' pyproject.toml && $(BIN)/mypy --no-error-summary || true
+	@$(BIN)/mypy --no-error-summary
 
 format: $(STAMP) ## format Python and Snakemake files, sort imports
 	@$(BIN)/ruff check --quiet --select I --fix; $(BIN)/ruff format; $(BIN)/snakefmt Snakefile workflow

@@ -429,7 +429,7 @@ def _equal(one: Draws, other: Draws, part: tuple = (...,), share: float = 1.0) -
     else:
         np.testing.assert_allclose(_prices(one, share), wanted, rtol=1e-12)
     assert (one.is_slow is None) == (other.is_slow is None)
-    if one.is_slow is not None:
+    if one.is_slow is not None and other.is_slow is not None:
         np.testing.assert_array_equal(one.is_slow, other.is_slow[part])
 
 

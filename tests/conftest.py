@@ -258,9 +258,11 @@ def project(built, tmp_path):
 
 
 @pytest.fixture
-def fresh(tmp_path):
-    """The small project, nothing built."""
-    return small_project(tmp_path / "project")
+def fresh(tmp_path, composed):
+    """The small project, nothing built; what was composed before is known."""
+    project = small_project(tmp_path / "project")
+    (project / ".cache").symlink_to(composed)
+    return project
 
 
 @pytest.fixture
@@ -269,3 +271,8 @@ def real(tmp_path, composed):
     project = real_project(tmp_path / "project")
     (project / ".cache").symlink_to(composed)
     return project
+
+
+def pytest_collection_modifyitems(items):
+    """What takes longest begins first, so that no worker ends long after the others."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)

@@ -10,6 +10,7 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 _LAST_LINES = 15  # of the log of a failed job
 
@@ -21,7 +22,7 @@ class _Seen:
     total: int = 0
     done: int = 0
     started: float = field(default_factory=time.monotonic)
-    jobs: dict[int, logging.LogRecord] = field(default_factory=dict)
+    jobs: dict[int, Any] = field(default_factory=dict)
     failed: list[int] = field(default_factory=list)
 
 
@@ -29,7 +30,7 @@ _SEEN = _Seen()
 
 
 class _Watch(logging.Handler):
-    def emit(self, record: logging.LogRecord) -> None:
+    def emit(self, record: Any) -> None:  # Snakemake's records say more than logging's
         event = str(getattr(record, "event", ""))
         if event.endswith("job_info"):
             _SEEN.jobs[record.jobid] = record

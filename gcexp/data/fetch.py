@@ -104,16 +104,18 @@ def _unpack(archive: Path, source: Source, kept: list[Path]) -> None:
     try:
         with tarfile.open(archive) as tar:
             for member in tar:
-                file, path = wanted.get(Path(member.name).name, (None, None))
-                if file is None:
+                if (asked := wanted.get(Path(member.name).name)) is None:
                     continue
+                file, path = asked
                 if not member.isreg() or member.size != file.size:
                     raise DataError(
                         f"{archive}: {member.name} should be a file of {file.size} bytes, found {member.size}; "
                         "replace it with the published file"
                     )
+                content = tar.extractfile(member)
+                assert content is not None, "a regular file has content"
                 with written(path) as temporary:
-                    temporary.write_bytes(tar.extractfile(member).read())
+                    temporary.write_bytes(content.read())
                     verify(
                         temporary, file.sha256, file.size, f"its archive {archive} is not the published one"
                     )

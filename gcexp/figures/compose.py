@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from gcexp.figures.plots import BarsPlot, ClustersPlot, FunctionPlot, LinesPlot,
 if TYPE_CHECKING:
     import pandas as pd
 
-_KINDS = {
+_KINDS: dict[type, Callable[..., Drawing]] = {
     LinesPlot: lines.drawing,
     BarsPlot: bars.drawing,
     ClustersPlot: clusters.drawing,

@@ -149,7 +149,7 @@ def _seed_words(frame: pd.DataFrame, plot: LinesPlot) -> str:
 
 
 def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Axes, place: Place) -> None:
-    grid = _grid(frame, plot) if plot.curves else None
+    grid = _grid(frame, plot) if plot.curves else np.empty(0)
     for level in plot.levels:
         axes.axhline(level, color="0.35", linewidth=0.8, linestyle=(0, (4, 2)), zorder=1)
     if plot.threshold:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -75,7 +75,7 @@ class Drawing:
 
     panels: list[Panel]
     height: Callable[[float], float]
-    handles: dict[str, Artist] = field(default_factory=dict)
+    handles: Mapping[str, Artist] = field(default_factory=dict)
     words: str = ""
     columns: int = 3
     width: str = "wide"

@@ -188,8 +188,8 @@ def write_report(
     names = [*papers, *sorted({figure.paper for figure in figures} - set(papers))]
     known = {name: papers.get(name, Paper(name)) for name in names}
     by_paper = {
-        name: sorted((f for f in figures if f.paper == name), key=lambda f, p=paper: p.place(f.name))
-        for name, paper in known.items()
+        name: sorted((f for f in figures if f.paper == name), key=lambda f: known[f.paper].place(f.name))
+        for name in known
     }
     by_paper = {name: shown for name, shown in by_paper.items() if shown}
     text = environment.get_template("report.html.j2").render(

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -28,7 +28,12 @@ _ROUNDING = 5e-9  # a table keeps nine digits: equality cannot be asked for more
 _ODDS = 32  # to one against, on each side of an interval: five seeds that agree decide, four do not
 
 Statistic = Literal["mean", "median", "max", "min"]
-_STATISTICS = {"mean": np.mean, "median": np.median, "max": np.max, "min": np.min}
+_STATISTICS: dict[str, Callable[..., Any]] = {
+    "mean": np.mean,
+    "median": np.median,
+    "max": np.max,
+    "min": np.min,
+}
 
 
 class Undecided(Exception):
@@ -338,7 +343,7 @@ def _values(rows: pd.DataFrame, spec: _Paired, name: str) -> dict[int, tuple[flo
 _MEASURES = {"time_to": _passages, "value": _values}
 
 
-def _ratios(spec: _Paired, frame: pd.DataFrame, numerator: Side, denominator: Side) -> dict[str, float]:
+def _ratios(spec: _Paired, frame: pd.DataFrame, numerator: Side, denominator: Side) -> dict[str, Any]:
     """Median paired ratio over the shared seeds, and its interval."""
     over, under = _name(numerator), _name(denominator)
     top, bottom = (
@@ -386,7 +391,8 @@ def paired_ratio(spec: PairedRatio, frame: pd.DataFrame) -> Verdict:
 @predicate("ordering", Ordering)
 def ordering(spec: Ordering, frame: pd.DataFrame) -> Verdict:
     """Whether every median paired ratio then / first is above one."""
-    measured, why, outcomes = {}, [], set()
+    measured: dict[str, dict | None] = {}
+    why, outcomes = [], set()
     bounds = _Bounded(above=1)
     for first, then in spec.pairs:
         name = f"{then} / {first}"
@@ -581,7 +587,7 @@ def compare(spec: Compare, frame: pd.DataFrame) -> Verdict:
     return Verdict(HOLDS if holds else FAILS, {"left": left, "right": right}, spec.wanted)
 
 
-def as_number(cell: object) -> float | None:
+def as_number(cell: Any) -> float | None:
     """A cell as a number; a fraction is one, other text is none.
 
     Examples

@@ -254,7 +254,8 @@ def first_epoch(u: int, p: float, s_max: int) -> np.ndarray:
             for a in range(u + 1)
         ]
     )
-    left, found = thin[u].copy(), []
+    left = thin[u].copy()
+    found: list[np.ndarray] = []
     while not found or left.sum() > 1e-16:
         if found:
             left = left @ thin

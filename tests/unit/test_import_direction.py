@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from functools import cache
@@ -86,6 +87,15 @@ FLOORS = {  # a room imports only from its own and from lower floors, and rooms 
 
 def room(module: str) -> str:
     return ".".join(module.split(".")[:2])
+
+
+def test_floors_are_those_of_the_design():
+    rows = re.findall(r"^\| (\d) \| (.+?) \|", (ROOT / "docs" / "design.md").read_text(), re.M)
+    planned = {
+        f"gcexp.{name}": int(floor) for floor, rooms in rows for name in re.findall(r"`(\w+)[/.]", rooms)
+    }
+    assert planned == FLOORS
+    assert {room(module) for module in NAMES - {"gcexp"}} == set(FLOORS)
 
 
 @pytest.mark.parametrize("module", sorted(NAMES - {"gcexp"}))

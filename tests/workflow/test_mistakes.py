@@ -24,12 +24,11 @@ TABLE = "label,run,seed,iteration,simulated_time_s,test_accuracy\nCGC,a,0,0,0,0.
 
 
 @pytest.fixture
-def here(fresh, composed, monkeypatch, forget):
+def here(fresh, monkeypatch, forget):
     """The small project as working folder of this process."""
     monkeypatch.chdir(fresh.folder)
     for name in ("GCEXP_CONF", "GCEXP_SEARCHPATH", "GCEXP_DATA"):
         monkeypatch.delenv(name, raising=False)
-    Path(".cache").symlink_to(composed)
     return fresh
 
 
