@@ -144,7 +144,7 @@ def embedded(path: Path) -> str:
     drawn = drawn.quantize(
         64, Image.Quantize.FASTOCTREE
     )  # a tenth of the time of the others, but white becomes 254
-    drawn.putpalette([255 if value > 250 else value for value in drawn.getpalette()])
+    drawn.putpalette([255 if value > 250 else value for value in drawn.getpalette() or ()])
     kept = io.BytesIO()
     drawn.save(kept, "PNG")
     return f"data:image/png;base64,{base64.b64encode(kept.getvalue()).decode()}"
