@@ -63,8 +63,10 @@ def failures() -> str:
     for job in dict.fromkeys(_SEEN.failed):
         if (about := _SEEN.jobs.get(job)) is None:
             continue
-        lines.append(f"failed: {getattr(about, 'rule_msg', None) or about.rule_name}")
-        for log in getattr(about, "log", None) or []:
+        logs = getattr(about, "log", None) or []
+        named = f" (log: {', '.join(map(str, logs))})" if logs else ""
+        lines.append(f"failed: {getattr(about, 'rule_msg', None) or about.rule_name}{named}")
+        for log in logs:
             text = Path(log).read_text("utf-8", errors="replace") if Path(log).is_file() else ""
             lines += [f"  {line}" for line in text.splitlines()[-_LAST_LINES:]]
         if command := getattr(about, "shellcmd", None):

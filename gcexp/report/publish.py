@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Iterable
@@ -9,9 +10,11 @@ from pathlib import Path
 
 from gcexp.errors import UserError
 from gcexp.figures import markdown
-from gcexp.files import written
+from gcexp.files import read_json, written
+from gcexp.report import artifact
 from gcexp.report import scorecard as cards
 from gcexp.report.figurefile import Figure, figures, statements, target_files
+from gcexp.report.shown import papers
 from gcexp.run.options import conf_dir
 
 MADE, PUBLISHED = Path("reports/paper"), Path("reports/published")
@@ -21,8 +24,8 @@ def publish() -> str:
     """Bring reports/published up to date with reports/paper and with the claims.
 
     A table that reports/paper has is copied over the published one; any other stays. Then every claim is held
-    against the published tables, and the claims, the scorecard, the page and the counts in README.md and
-    docs/papers are written from that. So a claim that was edited is judged without remaking a table.
+    against the published tables, and the claims, the scorecard, the page, the counts in README.md and docs/papers,
+    and docs/artifact.md are written from that. So a claim that was edited is judged without remaking a table.
 
     Returns
     -------
@@ -57,6 +60,7 @@ def publish() -> str:
     cards.write_markdown(entries, PUBLISHED / "scorecard.md")
     write_page("paper", shown, PUBLISHED / "scorecard.json", PUBLISHED / "index.html")
     refresh(entries)
+    reviewed(entries, shown)
     missing = sorted(known - {figure.target for figure in shown})
     lacking = f"; not made yet: {', '.join(missing)}" if missing else ""
     return f"{len(shown)} figures in {PUBLISHED}{lacking}; commit them"
@@ -98,6 +102,20 @@ def refresh(entries: list[dict]) -> None:
     for paper in dict.fromkeys(entry["paper"] for entry in stated):
         mine = [entry for entry in stated if entry["paper"] == paper]
         fill(Path("docs/papers") / f"{paper}.md", "statements", statement_page(mine))
+
+
+def reviewed(entries: list[dict], shown: list[Figure]) -> None:
+    """Write what artifact reviewers need into docs/artifact.md, with what each target costs where that was kept."""
+    kept = PUBLISHED / "costs.json"
+    known = read_json(kept) if kept.is_file() else {}
+    found = {figure.target: artifact.cost(figure, published(figure.table)) for figure in shown}
+    costs = {
+        target: known.get(target) if spent is None else round(spent, 1) for target, spent in found.items()
+    }
+    with written(kept) as temporary:
+        temporary.write_text(json.dumps(costs, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    titles = {name: paper.title for name, paper in papers().items()}
+    fill(Path("docs/artifact.md"), "artifact", artifact.page(entries, costs, titles))
 
 
 def statement_page(stated: list[dict]) -> str:

@@ -1,0 +1,130 @@
+"""For artifact reviewers: which command shows a statement, how long it takes, and how far its numbers may be off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from gcexp.figures.markdown import grid
+from gcexp.report import scorecard as cards
+from gcexp.report.figurefile import Figure
+from gcexp.run.provenance import finished_provenance
+
+UNKNOWN = "not recorded"
+_MOST = 3  # tolerances that are named one by one
+
+
+def page(entries: list[dict], seconds: Mapping[str, float | None], titles: Mapping[str, str]) -> str:
+    """Targets and statements of every paper, in Markdown.
+
+    Parameters
+    ----------
+    entries : list of dict
+        The published scorecard.
+    seconds : mapping
+        CPU seconds of each target from nothing, see `cost`.
+    titles : mapping
+        Title of each paper.
+    """
+    stated, claims = cards.parts(entries)
+    text = ""
+    for paper in dict.fromkeys(claim["paper"] for claim in claims):
+        mine = [claim for claim in claims if claim["paper"] == paper]
+        text += f"## {titles.get(paper, paper)}\n\n{_targets(paper, mine, seconds)}\n"
+        if answers := [entry for entry in stated if entry["paper"] == paper]:
+            text += _statements(paper, answers, mine, seconds)
+    return text
+
+
+def _targets(paper: str, claims: list[dict], seconds: Mapping[str, float | None]) -> str:
+    rows = []
+    for target in dict.fromkeys(claim["target"] for claim in claims):
+        mine = [claim for claim in claims if claim["target"] == target]
+        held = sum(claim["outcome"] == cards.HOLDS for claim in mine)
+        name = f"{paper}_{target}"
+        rows.append([_command(name), minutes(seconds.get(name)), f"{held} of {len(mine)}", tolerances(mine)])
+    return grid(("command", "minutes", "claims that hold", "tolerance"), rows, right=(1,))
+
+
+def _statements(
+    paper: str, stated: list[dict], claims: list[dict], seconds: Mapping[str, float | None]
+) -> str:
+    rows = []
+    for entry in stated:
+        mine = [claim for claim in claims if entry["id"] in claim["answers"]]
+        targets = [f"{paper}_{target}" for target in dict.fromkeys(claim["target"] for claim in mine)]
+        if targets:
+            costs = [seconds.get(target) for target in targets]
+            total = None if None in costs else sum(cost for cost in costs if cost is not None)
+            said = f"{entry['source']}: {entry['statement']}"
+            rows.append([said, entry["outcome"], _command(*targets), minutes(total), tolerances(mine)])
+    left = len(stated) - len(rows)
+    top = f"{len(rows)} of {len(stated)} statements are shown by a command; {left} can be checked by none yet.\n\n"
+    return top + grid(("statement", "outcome", "command", "minutes", "tolerance"), rows, right=(3,)) + "\n"
+
+
+def _command(*targets: str) -> str:
+    return f"snakemake {' '.join(targets)}"
+
+
+def minutes(cpu_seconds: float | None) -> str:
+    """CPU seconds as minutes of one core.
+
+    Examples
+    --------
+    >>> minutes(0.4), minutes(150.0), minutes(4800), minutes(None)
+    ('0.1', '2.5', '80', 'not recorded')
+    """
+    if cpu_seconds is None:
+        return UNKNOWN
+    found = max(cpu_seconds / 60, 0.1)
+    return f"{found:.1f}" if found < 10 else f"{found:.0f}"
+
+
+def tolerances(claims: Iterable[dict]) -> str:
+    """How far measured numbers may be from what is expected: bounds, and absolute differences.
+
+    Examples
+    --------
+    >>> tolerances([{"expected": 1.0, "tolerance": 0.0}, {"expected": 0.5, "tolerance": 0.01}])
+    'equal; within 0.01'
+    >>> tolerances(
+    ...     [{"expected": "<= 1.25", "tolerance": None}, {"expected": "left < right", "tolerance": None}]
+    ... )
+    'order; <= 1.25'
+    """
+    bounds: list[str] = []
+    within: set[float] = set()
+    ordered = False
+    for claim in claims:
+        expected = str(claim["expected"])
+        if claim["tolerance"] is not None:
+            within.add(float(claim["tolerance"]))
+        elif expected.startswith(("<", ">")):
+            bounds.append(expected)
+        else:  # which of two numbers is larger; else a text
+            ordered |= "left" in expected
+            within |= set() if "left" in expected else {0.0}
+    told = [word for word, given in (("equal", 0.0 in within), ("order", ordered)) if given]
+    far = sorted(within - {0.0})
+    if len(far) > _MOST:
+        told.append(f"within {far[0]:.2g} to {far[-1]:.2g}")
+    else:
+        told += [f"within {one:.2g}" for one in far]
+    bounds = list(dict.fromkeys(bounds))
+    told += bounds if len(bounds) <= _MOST else [f"{len(bounds)} bounds"]
+    return "; ".join(told)
+
+
+def cost(figure: Figure, table: str | Path) -> float | None:
+    """CPU seconds of a table with all that it is made of; None where the cost of a part was not kept.
+
+    Parameters
+    ----------
+    figure : Figure
+        Its `inputs` are timelines, trajectories and replays; a training that several figures share counts for each.
+    table : path
+        The table, made here or published.
+    """
+    parts = [finished_provenance(path).get("cpu_s") for path in (table, *figure.inputs)]
+    return None if None in parts else sum(part for part in parts if part is not None)
