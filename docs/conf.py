@@ -28,6 +28,8 @@ exclude_patterns = ["examples/*.rst", "examples/README*"]
 
 html_theme = "furo"
 html_title = "gcexp"
+html_static_path = ["_static"]
+html_css_files = ["wide.css"]
 templates_path = ["_templates"]
 html_show_sourcelink = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "

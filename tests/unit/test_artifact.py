@@ -58,4 +58,4 @@ def test_the_page_is_that_of_the_published_scorecard(monkeypatch):
     costs = json.loads((PUBLISHED / "costs.json").read_text())
     titles = {name: paper.title for name, paper in shown.papers().items()}
     assert artifact.page(entries, costs, titles) in (ROOT / "docs" / "artifact.md").read_text()
-    assert {figure.target for figure in publish.published_figures()} == set(costs)
+    assert set(publish.published_targets()) == set(costs)

@@ -31,7 +31,7 @@ def by_target(preset):
 
 def figures_to_plan(preset):
     # A job that another Snakemake started needs the figures that it makes; all were checked before it was submitted.
-    jobs = () if workflow.is_main_process else workflow.dag_settings.target_jobs
+    jobs = () if workflow.is_main_process else get_argument_parser().parse_known_args()[0].target_jobs
     if not jobs or any(job.rulename in ("scorecard", "page", "tracking") for job in jobs):
         return figurefile.figures(preset)
     made = {job.wildcards_dict["target"] for job in jobs if "target" in job.wildcards_dict}

@@ -1,0 +1,154 @@
+"""The workflow on a one-node Slurm: the bytes of a desk, a failure that is told, a training that outlives its limit."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.workflow.conftest import ROOT, real_project, small_project
+
+from gcexp.run.run import run_of_path
+
+NEEDED = ("slurmctld", "slurmd", "sbatch", "srun", "squeue", "munged")
+NODE = Path(__file__).with_name("node.sh")
+TRAINED = "results/trajectory/digits_mlp/gradient_descent/exact/T3000/seeds0-2.npz"
+SLURM = ("--workflow-profile", "profiles/slurm")
+
+if missing := [
+    program for program in NEEDED if shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin") is None
+]:
+    pytest.skip(
+        f"no Slurm here, {', '.join(missing)} not found: apt-get install --no-install-recommends slurm-wlm munge",
+        allow_module_level=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """What a shell needs to know of a cluster that lives as long as the tests."""
+    folder = tmp_path_factory.mktemp("slurm")
+    path = f"{folder}/bin:{os.environ['PATH']}:/usr/sbin"
+    subprocess.run(["bash", NODE, "start", folder], check=True, env=os.environ | {"PATH": path}, timeout=60)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", path)
+        patch.setenv("SLURM_CONF", f"{folder}/slurm.conf")
+        yield folder
+        subprocess.run(["bash", NODE, "stop", folder], check=True, timeout=60)
+
+
+def submit(project, *arguments, timeout=900):
+    return project.run("snakemake", *arguments, *SLURM, timeout=timeout)
+
+
+def same_bytes(project, other, *folders):
+    """Both have the same files with the same bytes, but for provenance, which tells times."""
+    mine, theirs = (
+        {name: file for name, file in one.files(*folders).items() if "provenance" not in name}
+        for one in (project, other)
+    )
+    assert set(mine) == set(theirs) and mine
+    assert not [name for name in mine if mine[name].read_bytes() != theirs[name].read_bytes()]
+    return mine
+
+
+def test_a_paper_has_the_bytes_of_a_desk(cluster, tmp_path):
+    desk, far = real_project(tmp_path / "desk"), real_project(tmp_path / "far")
+    for project in (desk, far):
+        (project / "data").mkdir()
+        (project / "data/traces").symlink_to(ROOT / "data/traces")
+    code, output = desk.run("snakemake", "-j2", "stragglers", timeout=900)
+    assert code == 0, output
+    code, output = submit(far, "stragglers")
+    assert code == 0, output
+    made = same_bytes(desk, far, "results", "reports")
+    assert {"reports/quick/data/stragglers_replay.csv", "reports/quick/figures/stragglers_replay.pdf"} <= set(
+        made
+    )
+    submissions = re.findall(r"submitted with SLURM jobid (\d+)", output)
+    assert len(submissions) < len([name for name in made if "timeline" in name]), (
+        "short jobs share submissions"
+    )
+    assert not list(far.folder.glob("slurm-*.out")), "logs of Slurm have a folder"
+
+
+def test_a_failure_is_told_with_its_log(cluster, tmp_path):
+    project = small_project(tmp_path / "project")
+    code, output = submit(project, "data/prepared/mnist.npz", "--config", "data_dir=/nowhere")
+    assert code != 0 and "Traceback" not in output
+    assert "gcexp: " in output and "is not in the local folder given by data_dir" in output
+    assert "failed: preparing mnist (log: logs/data/prepared/mnist.log)" in output
+    assert (project / "logs/slurm").is_dir()
+
+
+def test_a_training_goes_on_where_its_time_limit_ended_it(cluster, tmp_path):
+    project = small_project(tmp_path / "project")
+    project.edit(project.figure, "scheme: cgc", "scheme: cgc, iterations: 3000, seeds: 3")
+    limit = ("--set-resources", "trajectory_exact:runtime=1", "--retries", "1")
+    with open(tmp_path / "output.txt", "w") as output:
+        process = project.start("snakemake", TRAINED, *SLURM, *limit, output=output)
+        end = time.monotonic() + 240
+        while (reached := rows(project)) < 2:
+            assert time.monotonic() < end and process.poll() is None, (tmp_path / "output.txt").read_text()
+            time.sleep(0.1)
+        (trainer,) = trainers(project)
+        os.kill(trainer, signal.SIGSTOP)  # it now lasts longer than any limit
+        assert process.wait(600) == 0, (tmp_path / "output.txt").read_text()
+    assert "TIMEOUT" in (tmp_path / "output.txt").read_text() and reached == 2
+    parts = {"task": "digits_mlp", "optimizer": "gradient_descent", "iterations": "3000", "seeds": "0-2"}
+    code, output = project.run(
+        "gcexp", "train", *run_of_path(parts).overrides, "-o", "whole.npz", timeout=900
+    )
+    assert code == 0, output
+    with np.load(project / TRAINED) as resumed, np.load(project / "whole.npz") as whole:
+        assert set(whole.files) == set(resumed.files)
+        assert all(whole[name].tobytes() == resumed[name].tobytes() for name in whole.files)
+    spent = [cpu(project / path) for path in (TRAINED, "whole.npz")]
+    assert spent[0] < 0.8 * spent[1], "two of three seeds were kept"
+
+
+def rows(project):
+    """Seeds that the checkpoint has finished."""
+    saved = project / "results/checkpoints" / TRAINED
+    if not saved.exists():
+        return 0
+    with np.load(saved) as state:
+        return int(state["at_row"])
+
+
+def cpu(result):
+    """CPU seconds of the job that made a result."""
+    return json.loads(result.with_suffix(".provenance.json").read_text())["cpu_s"]
+
+
+def trainers(project):
+    """Training processes that work in the folder."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (place / "cmdline").read_bytes().split(b"\0")
+            if (
+                os.readlink(place / "cwd") == str(project.folder)
+                and b"train" in words
+                and b"python" in words[0]
+            ):
+                found.append(int(place.name))
+        except OSError:
+            continue
+    return found
+
+
+def test_a_training_on_cifar_asks_for_a_gpu(tmp_path):
+    project = real_project(tmp_path / "project")
+    places = {"cifar_resnet18": "gpu=1", "small_cnn": "gpu=0"}
+    for task, asked in places.items():
+        target = f"results/trajectory/{task}/gradient_descent/exact/T1/seeds0.npz"
+        code, output = submit(project, "-n", target)
+        assert code == 0, output
+        resources = re.search(r"rule trajectory_exact.*?resources: ([^\n]*)", output, re.S)
+        assert resources and asked in resources[1].replace(" ", ""), output
