@@ -27,7 +27,7 @@ WITH_BIN := PATH="$(CURDIR)/$(BIN):$$PATH"
 alone = mkdir -p .snakemake; exec 9> .snakemake/$(1); $(PYTHON) -c 'import fcntl; fcntl.flock(9, 6)' 2> /dev/null || { \
 	echo "another make works in this folder: waiting for it"; $(PYTHON) -c 'import fcntl; fcntl.flock(9, 2)'; }
 
-.PHONY: help setup reproduce test check lint format publish bench docs test-slurm lock clean distclean FORCE
+.PHONY: help setup reproduce test check verify lint format publish bench docs test-slurm lock clean distclean FORCE
 
 help: ## this list
 	@echo "make TARGET [PYTHON=python3.12] [TORCH_BACKEND=cpu] [TARGETS=figure] [PRESET=paper] [ARGS='more arguments']"
@@ -58,6 +58,9 @@ test: $(STAMP) lint ## lint, then all tests (ARGS='tests/unit -k cyclic')
 
 check: $(STAMP) ## all tests but the slow ones
 	@$(WITH_BIN) python -m pytest -n $(TEST_JOBS) --dist worksteal -m 'not slow' $(ARGS)
+
+verify: $(STAMP) ## compare fresh tables with the published ones (ARGS='TARGET --preset paper')
+	@$(BIN)/gcexp verify $(ARGS)
 
 publish: $(STAMP) ## copy reports/paper to reports/published, to be committed
 	@$(BIN)/gcexp publish $(ARGS)

@@ -26,6 +26,10 @@ class DataError(UserError):
     """A data file is missing, damaged, or not what its checksum says."""
 
 
+class ExtraError(UserError):
+    """What was asked for needs a package of an extra that is not installed."""
+
+
 class Defect(Exception):
     """A promise of the program does not hold, whatever was given: to be reported, so its trace is kept."""
 

@@ -12,6 +12,20 @@ from uuid import uuid4
 
 from gcexp.errors import UserError
 
+_PLACES = [Path(__file__).resolve().parents[level] for level in (0, 1)]
+
+
+def bundled(name: Path | str) -> Path:
+    """A file or folder that comes with the package: inside it in a wheel, beside it in a clone.
+
+    Examples
+    --------
+    >>> bundled("conf/run.yaml").is_file(), bundled("workflow/Snakefile").is_file()
+    (True, True)
+    """
+    places = [folder / name for folder in _PLACES]
+    return next((place for place in places if place.exists()), places[-1])
+
 
 def read_json(path: Path | str) -> Any:
     """What an earlier job wrote as JSON.

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from gcexp.errors import UserError
-from gcexp.files import writable
+from gcexp.files import bundled, writable
 from gcexp.run.options import conf_dir
 
 TEMPLATE = Path(__file__).parent / "template"
@@ -51,6 +51,7 @@ def init(name: str, folder: Path | None = None) -> str:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(source.read_text("utf-8").replace(_NAME, name), "utf-8")
         shutil.copyfile(conf_dir() / "workflow.yaml", place / "conf" / "workflow.yaml")
+        shutil.copytree(bundled("profiles"), place / "profiles")  # snakemake takes profiles/default
     return f"{place} is ready: cd {place}, then snakemake {name}_first (its README.md says what is where)"
 
 
@@ -62,11 +63,4 @@ def rules() -> str:
     >>> Path(rules()).name
     'Snakefile'
     """
-    package = Path(__file__).parents[1]
-    places = [package / "workflow", package.parent / "workflow", package.parent]
-    found = [place / "Snakefile" for place in places if (place / "Snakefile").is_file()]
-    if not found:
-        raise UserError(
-            "this installation has no rules: install gcexp[workflow] from a wheel, or a clone with make"
-        )
-    return str(found[0])
+    return str(bundled("workflow/Snakefile"))

@@ -36,7 +36,7 @@ def main(argv: list[str] | None = None) -> int:
                 return code
         arguments = parser().parse_args(given)
         _check_outputs(arguments)
-        arguments.do(arguments)
+        return arguments.do(arguments) or 0
     except KeyboardInterrupt:
         print("gcexp: interrupted", file=sys.stderr)
         return 130
@@ -132,6 +132,19 @@ def parser() -> argparse.ArgumentParser:
     compare.add_argument(
         "--format", choices=("text", "csv", "markdown"), default="text", help="(default: text)"
     )
+    verified = command(
+        "verify", do_verify, "compare fresh tables with the published ones; exit code 1 if one differs"
+    )
+    verified.add_argument(
+        "targets", nargs="*", metavar="TARGET", help="figures (default: all that were made)"
+    )
+    verified.add_argument("--preset", help="quick or paper (default: both)")
+    planned = command(
+        "plan", do_plan, "jobs, CPU hours, memory and disk of what is still to be made: preset=paper [TARGET]"
+    )
+    planned.add_argument(
+        "targets", nargs="*", metavar="TARGET", help="preset=quick or paper, figures, papers"
+    )
     error = command(
         "error",
         do_error,
@@ -193,13 +206,15 @@ def parser() -> argparse.ArgumentParser:
         "train", do_train, "train with a timeline's coefficients, or exactly (a rule calls this)", True
     )
     train.add_argument("--timeline", type=Path, help="coefficients; without it every coefficient is 1")
-    train.add_argument("--verified", type=Path, help="verify as well, and write that here (with --timeline)")
-    verify = command(
-        "verify", do_verify, "replay encode, drop, decode on saved parameters (a rule calls this)", True
+    train.add_argument(
+        "--verified", type=Path, help="replay as well, and write what it finds here (with --timeline)"
     )
-    verify.add_argument("--timeline", type=Path, required=True)
-    verify.add_argument("--trajectory", type=Path, required=True)
-    for added in (data, timeline, train, verify):
+    replay = command(
+        "replay", do_replay, "replay encode, drop, decode on saved parameters (a rule calls this)", True
+    )
+    replay.add_argument("--timeline", type=Path, required=True)
+    replay.add_argument("--trajectory", type=Path, required=True)
+    for added in (data, timeline, train, replay):
         added.add_argument("-o", "--output", type=Path, required=True)
 
     table = command("table", do_table, "make a figure's table (a rule calls this)")
@@ -267,6 +282,28 @@ def do_compare(arguments) -> None:
     refuse_without_runs(shown)
     found = comparison(shown, read_table(table_of(shown)), arguments.level)
     print(as_text(found, arguments.format), end="")
+
+
+def do_verify(arguments) -> int:
+    """Compare fresh tables with the published ones."""
+    from gcexp.report.agreement import DIFFERS, as_text, verify
+
+    found = verify(arguments.targets, arguments.preset)
+    print(as_text(found))
+    return int(any(one.outcome == DIFFERS for one in found))
+
+
+def do_plan(arguments) -> None:
+    """Preview the cost of a preset."""
+    from gcexp.report.plan import as_text, plan
+    from gcexp.run.options import read_value
+
+    presets = [text for text in arguments.targets if text.startswith("preset=")]
+    other = [text for text in arguments.targets if "=" in text and text not in presets[:1]]
+    if other:
+        raise UserError(f"one preset=NAME and names of targets are taken, got {other[0]}")
+    preset = str(read_value(presets[0])) if presets else "quick"
+    print(as_text(plan(preset, [text for text in arguments.targets if text not in presets]), preset))
 
 
 def do_error(arguments) -> None:
@@ -399,8 +436,8 @@ def do_train(arguments) -> None:
         run_verification(config, arguments.timeline, arguments.output, arguments.verified)
 
 
-def do_verify(arguments) -> None:
-    """Verify."""
+def do_replay(arguments) -> None:
+    """Replay the true path."""
     from gcexp.run.compose import compose
     from gcexp.run.stages import run_verification
 

@@ -13,11 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from gcexp.errors import DataError, require
+from gcexp.files import bundled
 
 NEEDED = ("iteration", "worker", "time")
-_BESIDE = [
-    Path(__file__).parents[level] for level in (1, 2)
-]  # of a wheel, of a clone: with the bundled traces
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,7 @@ def located(file: str | Path) -> Path:
     DataError
         If there is neither.
     """
-    for path in (Path(file), *(folder / file for folder in _BESIDE)):
+    for path in (Path(file), bundled(file)):
         if path.is_file():
             return path
     raise DataError(f"there is no trace {file}, neither from this folder nor from the project's")

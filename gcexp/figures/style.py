@@ -17,10 +17,9 @@ from matplotlib.legend import Legend
 from matplotlib.textpath import TextToPath
 
 from gcexp.errors import UserError, require, unknown
-from gcexp.files import written
+from gcexp.files import bundled, written
 
-_PLACES = [Path(__file__).resolve().parents[level] / "conf/style/paper.mplstyle" for level in (1, 2)]
-STYLE = next((place for place in _PLACES if place.is_file()), _PLACES[-1])  # of a wheel, of a clone
+STYLE = bundled("conf/style/paper.mplstyle")
 WIDTHS = {"single": 3.5, "wide": 5.0}  # inches: one column, one and a half
 NOTE: dict[str, Any] = {"fontsize": 6, "color": "0.25"}
 PAD = 0.03  # inches around words

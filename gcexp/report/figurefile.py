@@ -32,7 +32,7 @@ PRESETS = ("quick", "paper")
 #: Names of rules: no folder or target can be called so.
 RULES = (
     *("all", "quick", "mlflow", "tracking", "scorecard", "page", "data", "table", "draw", "typeset"),
-    *("timeline", "trajectory_exact", "trajectory_approximate", "verify"),
+    *("timeline", "trajectory_exact", "trajectory_approximate", "replay"),
 )
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 RUN_KEYS = ("label", "iterations", "horizon", "seeds")
@@ -69,6 +69,9 @@ class FigureFile:
         Line under the figure.
     level : float, optional
         Score whose first passage the claims compare; also a line in the plot.
+    tolerances : dict of str to float
+        Column to the share of its numbers by which a fresh table may differ from the published one: rounding errors
+        have no digits in common. See `gcexp.report.agreement`.
     """
 
     title: str
@@ -83,6 +86,7 @@ class FigureFile:
     claims: list = field(default_factory=list)
     note: str = ""
     level: float | None = None
+    tolerances: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

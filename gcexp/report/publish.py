@@ -10,12 +10,11 @@ from pathlib import Path
 
 from gcexp.errors import UserError
 from gcexp.figures import markdown
-from gcexp.files import read_json, written
+from gcexp.files import bundled, read_json, written
 from gcexp.report import artifact
 from gcexp.report import scorecard as cards
 from gcexp.report.figurefile import Figure, figures, statements, target_files
 from gcexp.report.shown import papers
-from gcexp.run.options import conf_dir
 
 MADE, PUBLISHED = Path("reports/paper"), Path("reports/published")
 
@@ -79,10 +78,8 @@ def table_of(figure: Figure) -> Path:
     UserError
         If there is neither.
     """
-    published = [
-        folder / PUBLISHED / "data" / Path(figure.table).name for folder in (Path(), conf_dir().parent)
-    ]
-    places = [Path(figure.table), *(published if figure.preset == "paper" else [])]
+    published = PUBLISHED / "data" / Path(figure.table).name
+    places = [Path(figure.table), *([published, bundled(published)] if figure.preset == "paper" else [])]
     for place in places:
         if place.is_file():
             return place

@@ -8,9 +8,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gcexp.files import read_json
+from gcexp.files import bundled, read_json
 from gcexp.report.page import Paper, Shown, bibtex
-from gcexp.run.options import conf_dir, option_file, options, read_yaml
+from gcexp.run.options import option_file, options, read_yaml
 from gcexp.schema import fill
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _MOST_LABELS = 12
 
 def papers() -> dict[str, Paper]:
     """Every paper that has a file in conf/paper, by name, papers before collections of our own."""
-    place = conf_dir().parent / "docs" / "references.bib"
+    place = bundled("docs/references.bib")
     entries = place.read_text("utf-8") if place.is_file() else ""
     found = {}
     for name in options("paper"):

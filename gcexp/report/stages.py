@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from gcexp.errors import UserError
 from gcexp.files import read_json, written
+from gcexp.run.dependencies import targets
 from gcexp.run.options import conf_dir
-from gcexp.run.provenance import check_unchanged, recorded
+from gcexp.run.provenance import check_unchanged, packages, recorded
 
 if TYPE_CHECKING:
     from gcexp.report.figurefile import Figure
@@ -24,7 +25,8 @@ def make_table(figure: Figure, output: Path) -> None:
     about: dict[str, object] = {"figure": figure.target, "preset": figure.preset}
     if figure.file.analysis:
         about |= {"analysis": figure.file.analysis | figure.arguments}
-    with recorded(output, about, inputs=figure.inputs):
+    used = packages(targets([about, *(run.config for run in figure.runs)]))
+    with recorded(output, about, inputs=figure.inputs, packages=used):
         write_table(assemble(figure), output)
 
 

@@ -295,7 +295,21 @@ def tags_of(use: Use) -> dict[str, str]:
         "exact": _text(run.exact),
         "commit": ",".join(commits) or "unknown",
         "dirty": _text(any(fact.get("dirty") for fact in facts)),
+        **_packages(facts),
     }
+
+
+def _packages(facts: list[dict]) -> dict[str, str]:
+    """Each package that took part, with version, commit, dirtiness and content: ``package.mylab``."""
+    found: dict[str, set[str]] = {}
+    for fact in facts:
+        for name, package in fact.get("packages", {}).items():
+            about = [package.get("version", ""), package.get("commit") or "no commit"]
+            about += ["dirty"] if package.get("dirty") else []
+            found.setdefault(f"package.{name}", set()).add(
+                " ".join([*filter(None, about), f"sha256:{package.get('sha256', '')[:16]}"])
+            )
+    return {name: ", ".join(sorted(texts)) for name, texts in found.items()}
 
 
 def params_of(config: dict, prefix: str = "") -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ import itertools
 from functools import partial
 from typing import Any
 
-from gcexp.errors import ParameterError, UserError, lacking, unknown
+from gcexp.errors import ExtraError, ParameterError, UserError, lacking, unknown
 from gcexp.schema import arguments, fits, fitted, shown
 
 #: More workers than in any experiment: matrices (n, n) beyond fill the memory without a word.
@@ -80,7 +80,8 @@ def locate(target: str, place: str) -> Any:
     try:
         found = importlib.import_module(module)
     except (ImportError, ValueError) as error:
-        raise UserError(f"{place}: cannot import {target!r} ({lacking(error) or error})") from None
+        kind = ExtraError if lacking(error) else UserError
+        raise kind(f"{place}: cannot import {target!r} ({lacking(error) or error})") from None
     if not hasattr(found, name):
         public = [n for n in dir(found) if not n.startswith("_")]
         raise UserError(f"{place}: {unknown(f'name in {module}', name, public)}")

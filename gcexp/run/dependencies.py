@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from gcexp.files import bundled
 from gcexp.run.source import definer, reached, source_hash, text_hash
 
 
@@ -50,7 +51,7 @@ STAGES = {
         version=2,
     ),
     "trajectory": Stage(("gcexp.tasks.training",), ("task", "optimizer"), trained=True),
-    "verify": Stage(("gcexp.run.verification",), ("code", "task")),
+    "replay": Stage(("gcexp.run.verification",), ("code", "task")),
     "curves": Stage(("gcexp.report.table:learned", *_TABLE)),
     "timings": Stage(("gcexp.report.table:timed", *_TABLE), ("code",)),  # it builds the codes
     "analysis": Stage(("gcexp.report.table:analysed", *_TABLE)),
@@ -132,9 +133,9 @@ def targets(node: Any) -> list[str]:
 
 def content(path: Path | str) -> str | None:
     """Hash of a file's content; None where there is no such file."""
-    for place in (Path(path), _ROOT / path, _ROOT.parent / path):  # from here, or with a wheel or a clone
+    for find in (Path, bundled):  # as from here, or one that comes with the package
         try:
-            stat = place.stat()
+            stat = (place := find(path)).stat()
             return _content(str(place.absolute()), stat.st_mtime_ns, stat.st_size)
         except (OSError, ValueError):  # ValueError: a text with a zero byte
             continue

@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from gcexp.errors import UserError, unknown
+from gcexp.files import bundled
 from gcexp.schema import shown
 
 #: Groups whose options answer one question each, and the group in which a token's bare keys live.
@@ -29,8 +30,7 @@ def conf_dir() -> Path:
 def _conf_dir(named: str | None, _cwd: str) -> Path:
     if named and not (Path(named) / "run.yaml").is_file():
         raise UserError(f"GCEXP_CONF names {named}, which holds no run.yaml: set GCEXP_CONF to a conf folder")
-    installed = [Path(__file__).parents[level] / "conf" for level in (1, 2)]  # of a wheel, of a clone
-    for folder in (named, "conf", *installed):
+    for folder in (named, "conf", bundled("conf")):
         if folder and (Path(folder) / "run.yaml").is_file():
             return Path(folder).resolve()
     raise UserError(

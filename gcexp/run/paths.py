@@ -15,7 +15,7 @@ TIMELINE = "results/timeline/{scheme}/{delay}/{length}/seeds{seeds}.npz"
 EXACT = "results/trajectory/{task}/{optimizer}/exact/T{iterations}/seeds{seeds}.npz"
 APPROXIMATE = "results/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.npz"
 #: The replay of an exact scheme, and of an approximate one by the job that trained it.
-REPLAY = "results/verify/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.json"
+REPLAY = "results/replay/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.json"
 REPLAY_OF_TRAINING = (
     "results/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.verified.json"
 )

@@ -126,12 +126,12 @@ def jobs():
         found[f"timeline {run.label}"] = tracked("timeline", run.config), []
         if run.task and run.exact:
             found["train exact"] = tracked("trajectory", run.config), []
-            found[f"verify {run.label}"] = (
-                tracked("verify", run.config),
+            found[f"replay {run.label}"] = (
+                tracked("replay", run.config),
                 [f"timeline {run.label}", "train exact"],
             )
         elif run.task:
-            both = tracked("trajectory", run.config) + tracked("verify", run.config)
+            both = tracked("trajectory", run.config) + tracked("replay", run.config)
             found[f"train {run.label}"] = both, [f"timeline {run.label}"]
     for figure in figures:
         made = {run.label: [name for name in found if name.endswith(f" {run.label}")] for run in figure.runs}
@@ -198,7 +198,7 @@ def edit(file):
 TIMELINES = {f"timeline {label}" for label in ("CGC", "FRC", "raptor", "slow", "mine", "dynamic")}
 TRAININGS = {"train exact", "train FRC", "train raptor"}
 VERIFIED = {
-    "verify CGC",
+    "replay CGC",
     "train FRC",
     "train raptor",
 }  # an approximate run is verified by the job that trains it
@@ -212,7 +212,7 @@ CYCLIC = {"timeline CGC", "timeline slow", "timeline dynamic"}  # clusters are m
 #: What must run when one expression of a module is another one, beside all that reads the files of these jobs.
 MUST_RUN = {
     # codes: the family's own timelines, its verification, and the tables that build it
-    "gcexp/codes/cyclic.py": CYCLIC | {"verify CGC"} | TIMED | CLOSED,
+    "gcexp/codes/cyclic.py": CYCLIC | {"replay CGC"} | TIMED | CLOSED,
     "gcexp/codes/clustered.py": {"timeline dynamic"} | TIMED,
     "gcexp/codes/repetition.py": {"timeline FRC", "train FRC"} | CLOSED,
     "gcexp/codes/raptor.py": {"timeline raptor", "train raptor"} | CLOSED,

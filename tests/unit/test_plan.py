@@ -67,7 +67,7 @@ def test_the_path_is_the_overrides():
     assert first.verification == f"results/trajectory/digits_mlp/gradient_descent/{place}.verified.json"
     assert (
         exact.verification
-        == "results/verify/digits_mlp/gradient_descent/cgc+.n@6+.s@2/pareto/T30/seeds0-1.json"
+        == "results/replay/digits_mlp/gradient_descent/cgc+.n@6+.s@2/pareto/T30/seeds0-1.json"
     )
     assert first.id == f"digits_mlp/gradient_descent/{place}"
     assert first.inputs == [first.timeline, first.trajectory, first.verification]

@@ -48,7 +48,8 @@ def fake_training(run, offset=0.0):
     Trajectory(np.array(SEEDS), steps, evaluated, scores, np.array([0]), parameters, np.zeros(2, int)).save(
         run.trajectory
     )
-    record = {"commit": "c0ffee", "dirty": True, "wall_s": 5.0}
+    package = {"version": "0.1.0", "commit": "c0ffee", "dirty": True, "sha256": "ab" * 32}
+    record = {"commit": "c0ffee", "dirty": True, "wall_s": 5.0, "packages": {"gcexp": package}}
     provenance_file(run.trajectory).write_text(json.dumps(record))
     checks = [
         {
@@ -164,6 +165,7 @@ def test_names_tags_and_params(project):
     for run, more in ((parent, {"kind": "scheme"}), (child, {"kind": "seed", "seed": "1"})):
         assert run.info.status == "FINISHED"
         assert (expected | more).items() <= run.data.tags.items()
+        assert "0.1.0 c0ffee dirty sha256:abababababababab" in run.data.tags["package.gcexp"].split(", ")
         assert run.data.params == dict(params_of(CGC.config))
     assert "task" not in runs[CLOCK].data.tags
 

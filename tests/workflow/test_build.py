@@ -97,7 +97,7 @@ def test_verification_passed_for_every_run(built):
     checked = [
         p
         for n, p in files.items()
-        if n.endswith(".verified.json") or ("verify" in n and "provenance" not in n)
+        if n.endswith(".verified.json") or ("replay" in n and "provenance" not in n)
     ]
     assert len(checked) == 3
     assert all(json.loads(path.read_text())["passed"] for path in checked)

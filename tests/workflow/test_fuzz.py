@@ -346,7 +346,7 @@ def command_line(number: int) -> list[str]:
             ["simulate", *settings],
             ["train", *settings, *out, "--timeline", chance.choice(FILES)],
             [
-                "verify",
+                "replay",
                 *settings,
                 *out,
                 "--timeline",

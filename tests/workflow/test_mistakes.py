@@ -159,7 +159,7 @@ def test_damaged_inputs(here, capsys):
     assert "clock.npz has seeds [0, 1], the run [3, 4]" in refused(here, capsys, *other)
     both = refused(here, capsys, *train, "clock.npz", "--verified", OUT[1])
     assert "--verified and --output are both out/file.npz" in both
-    verify = ("verify", "scheme=forget", *OUT, "--timeline", "clock.npz", "--trajectory")
+    verify = ("replay", "scheme=forget", *OUT, "--timeline", "clock.npz", "--trajectory")
     assert "bad.npz is not a trajectory" in refused(here, capsys, *verify, "bad.npz")
     more = ("train", "scheme=forget", "iterations=3", "seeds=0-4", *OUT, "--timeline", "clock.npz")
     assert "5 seeds" in refused(here, capsys, *more) or "[0, 1, 2, 3, 4]" in refused(here, capsys, *more)
@@ -197,7 +197,7 @@ def test_npz_files_with_other_arrays(here, capsys):
     whole |= {"parameters": np.zeros((2, 1, 5), np.float32)}
     for changed in ({"steps": np.zeros(2)}, {"score.loss": np.zeros(3)}, {"parameters": np.array("x")}):
         np.savez("bad.npz", **whole | changed)
-        verify = ("verify", "scheme=forget", *OUT, "--timeline", "clock.npz", "--trajectory", "bad.npz")
+        verify = ("replay", "scheme=forget", *OUT, "--timeline", "clock.npz", "--trajectory", "bad.npz")
         assert "bad.npz is not a trajectory written by this version" in refused(here, capsys, *verify)
     Path("out").mkdir()
     Path("out/file.provenance.json").write_text('{"config": ')
@@ -323,7 +323,7 @@ def test_a_folder_without_options(tmp_path, monkeypatch, capsys, forget):
     forget()
 
 
-@pytest.mark.parametrize("arguments", [[], ["timelin"], ["timeline", "scheme=cgc"], ["verify", "-o", "x"]])
+@pytest.mark.parametrize("arguments", [[], ["timelin"], ["timeline", "scheme=cgc"], ["replay", "-o", "x"]])
 def test_wrong_arguments_are_argparse_errors(arguments, capsys):
     with pytest.raises(SystemExit) as stopped:
         main(arguments)

@@ -37,7 +37,7 @@ rule trajectory_approximate:
         runtime=600,
     params:
         run=overrides,
-        tracked=lambda w: tracked(w, "trajectory") + tracked(w, "verify"),
+        tracked=lambda w: tracked(w, "trajectory") + tracked(w, "replay"),
     message:
         "training {wildcards.task} with {wildcards.scheme}"
     shell:
@@ -45,7 +45,7 @@ rule trajectory_approximate:
         " -o {output.trajectory:q} --verified {output.verified:q} 2> {log:q}"
 
 
-rule verify:
+rule replay:
     # Replay of the true encode, drop, decode path of an exact scheme on the parameters that the shared training saved.
     input:
         data=lambda w: [ancient(file) for file in prepared_files(w)],
@@ -62,9 +62,9 @@ rule verify:
         runtime=60,
     params:
         run=overrides,
-        tracked=lambda w: tracked(w, "verify"),
+        tracked=lambda w: tracked(w, "replay"),
     message:
-        "verifying {wildcards.scheme} on {wildcards.task}"
+        "replaying {wildcards.scheme} on {wildcards.task}"
     shell:
-        "gcexp verify {params.run:q} --timeline {input.timeline:q} --trajectory {input.trajectory:q}"
+        "gcexp replay {params.run:q} --timeline {input.timeline:q} --trajectory {input.trajectory:q}"
         " -o {output:q} 2> {log:q}"

@@ -1,0 +1,157 @@
+"""Fresh tables against the published ones: what is compared, with which tolerance, and what is said."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gcexp.command.main import main
+from gcexp.figures.tables import read_table, write_table
+from gcexp.report.agreement import DIFFERS, EQUAL, NOT, WITHIN, agreement, compared
+from gcexp.report.figurefile import read_figure
+
+ROOT = Path(__file__).resolve().parents[2]
+PUBLISHED = ROOT / "reports/published/data"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder with nothing in it; what is published is found beside the package."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GCEXP_CONF", str(ROOT / "conf"))
+    return tmp_path
+
+
+def made(here, target, preset="paper", change=lambda frame: frame):
+    place = here / f"reports/{preset}/data/{target}.csv"
+    write_table(change(read_table(PUBLISHED / f"{target}.csv")), place)
+
+
+def verified(capsys, *arguments):
+    code = main(["verify", *arguments])
+    shown = capsys.readouterr()
+    return code, shown.out + shown.err
+
+
+def test_one_line_per_figure_and_exit_code_1_where_one_differs(here, capsys):
+    made(here, "partial_recovery_table1")
+    made(here, "comm_efficient_fig1", change=lambda frame: frame.assign(value=2.5 * frame["value"]))
+    code, text = verified(capsys)
+    assert code == 1
+    bad, good, _, counts = text.splitlines()
+    assert bad.split()[:3] == ["comm_efficient_fig1", "paper", "differs:"] and "was published" in bad
+    assert good.split() == ["partial_recovery_table1", "paper", "equal"]
+    assert counts == "1 equal, 1 differs"
+    assert verified(capsys, "partial_recovery_table1") == (0, f"{good}\n\n1 equal\n")
+
+
+def test_a_table_of_the_quick_preset_is_compared_where_it_is_the_same(here, capsys):
+    made(here, "partial_recovery_table1", "quick")  # no smaller in the quick preset
+    made(here, "codes_stability", "quick")
+    code, text = verified(capsys, "--preset", "quick")
+    assert code == 0
+    assert "codes_stability          quick  not comparable: quick has other arguments" in text
+    assert "partial_recovery_table1  quick  equal" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "there is no fresh table in reports/quick or reports/paper; make some first: make reproduce"),
+        (["--preset", "papr"], "unknown preset 'papr'; did you mean 'paper'?"),
+        (["partial_recovery_table9"], "unknown figure 'partial_recovery_table9'; did you mean"),
+        (["partial_recovery_table1"], "no fresh table of partial_recovery_table1; make it first: snakemake"),
+    ],
+)
+def test_what_cannot_be_compared_is_a_sentence(here, capsys, arguments, words):
+    code, text = verified(capsys, *arguments)
+    assert code == 2 and words in text
+
+
+def test_a_fresh_table_that_was_edited_by_hand_is_refused(here, capsys):
+    made(here, "partial_recovery_table1")
+    place = here / "reports/paper/data/partial_recovery_table1"
+    place.with_suffix(".provenance.json").write_text('{"sha256": "0"}')
+    code, text = verified(capsys)
+    assert code == 2 and "was changed after it was made" in text
+
+
+FRAME = pd.DataFrame(
+    {"label": ["a", "b"], "test_accuracy": [0.9, 0.8], "test_loss": [0.5, 0.1], "time_s": [1.0, np.nan]}
+)
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "outcome", "words"),
+    [
+        ("time_s", [1.0, np.nan], EQUAL, ""),
+        ("time_s", [1 + 1e-8, np.nan], WITHIN, "largest deviation 1e-08 in time_s"),
+        (
+            "time_s",
+            [1.001, np.nan],
+            DIFFERS,
+            "time_s is 1.001 at label a, 1 was published; 1 of 2 rows differ",
+        ),
+        ("time_s", [1.0, 3.0], DIFFERS, "time_s is 3 at label b, nan was published"),
+        ("time_s", [1.0, np.inf], DIFFERS, "time_s is inf at label b"),
+        ("test_accuracy", [0.9, 0.804], WITHIN, "0.005 is allowed"),
+        ("test_accuracy", [0.9, 0.806], DIFFERS, "test_accuracy is 0.806 at label b"),
+        ("test_loss", [0.509, 0.1], WITHIN, "0.01 is allowed"),
+        ("test_loss", [0.52, 0.13], DIFFERS, "test_loss is 0.13 at label b, 0.1 was published; 2 of 2 rows"),
+        ("label", ["a", "c"], DIFFERS, "label is 'c' at row 2, 'b' was published"),
+    ],
+)
+def test_tolerances(column, values, outcome, words):
+    found, about = compared(FRAME.assign(**{column: values}), FRAME)
+    assert found == outcome and words in about
+
+
+def test_a_column_may_have_a_tolerance_of_its_own():
+    fresh = FRAME.assign(time_s=[4.0, np.nan])
+    assert compared(fresh, FRAME)[0] == DIFFERS
+    assert compared(fresh, FRAME, {"time_s": 9})[0] == WITHIN
+
+
+def test_other_columns_and_rows_differ():
+    assert compared(FRAME.assign(new=1), FRAME) == (DIFFERS, "columns: new new")
+    assert compared(FRAME.drop(columns="time_s"), FRAME) == (DIFFERS, "columns: missing time_s")
+    assert compared(FRAME[:1], FRAME) == (DIFFERS, "1 rows, 2 were published")
+
+
+CLOCKS = """\
+title: Clocks
+source: mine
+kind: timings
+common: {{delay: pareto, n: 6, s: [1, 2], iterations: 20, seeds: 2}}
+runs:
+  - {{label: "CGC, s = {{s}}", scheme: cgc}}
+quick: {quick}
+plot: {{kind: bars, y: mean_iteration_time_s, by: label}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("quick", "change", "outcome", "words"),
+    [
+        ("{s: [2]}", 1, EQUAL, "1 of 2 runs"),
+        ("{s: [2]}", 2, DIFFERS, "1 of 2 runs: mean_iteration_time_s is"),
+        ("{}", 1, EQUAL, ""),
+        ("{iterations: 10}", 1, NOT, "quick has other runs"),
+    ],
+)
+def test_of_a_smaller_preset_the_runs_that_both_make_are_compared(tmp_path, quick, change, outcome, words):
+    place = tmp_path / "figure" / "mine" / "clocks.yaml"
+    place.parent.mkdir(parents=True)
+    place.write_text(CLOCKS.format(quick=quick))
+    small, paper = (read_figure(place, preset) for preset in ("quick", "paper"))
+
+    def table(one):
+        rows = [(run.label, run.id, seed, float(i)) for i, run in enumerate(one.runs) for seed in range(2)]
+        return pd.DataFrame(rows, columns=["label", "run", "seed", "mean_iteration_time_s"])
+
+    published = table(paper)
+    fresh = published[published["label"].isin(small.labels)].reset_index(drop=True)
+    fresh["mean_iteration_time_s"] *= change
+    found = agreement(small, fresh, paper, published)
+    assert found.outcome == outcome and found.about.startswith(words)
