@@ -14,6 +14,7 @@ REGISTRY = {
     "B6": "benchmarks.b6_elimination",
     "B7": "benchmarks.b7_comm_efficient",
     "B8": "benchmarks.b8_training",
+    "B9": "benchmarks.b9_shared",
     "B10": "benchmarks.b10_dryrun",
     "B12": "benchmarks.b12_quick",
     "B13": "benchmarks.b13_scale",
