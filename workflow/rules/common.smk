@@ -77,6 +77,9 @@ if Path(sys.argv[0]).name == "snakemake" and workflow.modifier.namespace is None
 
 onstart:
     progress.watch(logger, sum(1 for job in workflow.dag.needrun_jobs()))
+    if workflow.local_exec:
+        # Meant for clusters. Here every job that ends would leave one more timer that wakes the scheduler each second.
+        workflow.scheduler.job_rate_limiter = None
     # Jobs of the quick preset are shorter than their imports. Elsewhere `benchmark` shall see the job itself.
     if config["preset"] == "quick" and workflow.local_exec:
         forkserver.start(len(list(workflow.dag.needrun_jobs())))
