@@ -36,6 +36,18 @@ def arcs(n: int, p: int) -> np.ndarray:
     return (np.arange(n)[:, None] + np.arange(p)) % n
 
 
+def is_binary(values: np.ndarray) -> bool:
+    """Whether all are 0 or 1 to the last bit.
+
+    Examples
+    --------
+    >>> is_binary(np.array([0.0, 1.0])), is_binary(np.array([0.0, np.inf])), is_binary(np.array([np.nan]))
+    (True, False, False)
+    """
+    # One product instead of two comparisons; infinity is its own square too.
+    return bool(values.max(initial=0) <= 1 and (values * values == values).all())
+
+
 @dataclass(frozen=True)
 class Quorum:
     """Workers of which enough must be heard: met when, for one pair (r, q), q of them delivered r messages.
@@ -335,7 +347,7 @@ class Code:
         """
         if self.blocks == 1:
             c = combined[:, 0, :, 0]
-            if (c * c == c).all():  # as most are: the rest would cost more than the decode
+            if is_binary(c):  # as most are: the rest would cost more than the decode
                 return c, np.zeros(len(c)), True
         else:
             c = np.einsum("ubkb->uk", combined) / self.blocks

@@ -12,6 +12,7 @@ from gcexp.codes import (
     CyclicMDS,
     CyclicRepetition,
     DirectSum,
+    FractionalRepetition,
     Quorum,
     SoftBIBD,
     StochasticGradientCode,
@@ -191,6 +192,16 @@ def test_scaled_weights_are_caught():
 
     with pytest.raises(DecodingError, match=r"Doubled\(n=5, s=2, construction=.spread., seed=0\)"):
         Doubled(5, 2).decode([[1, 1, 1, 0, 0]])
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_infinite_weights_are_caught():
+    class Overflowing(FractionalRepetition):
+        def weights(self, heard):
+            return np.inf * super().weights(heard)
+
+    with pytest.raises(DecodingError):
+        Overflowing(4, 1).decode([[1, 1, 1, 1]])
 
 
 def test_exact_codes_have_equal_bits():
