@@ -27,7 +27,7 @@ WITH_BIN := PATH="$(CURDIR)/$(BIN):$$PATH"
 alone = mkdir -p .snakemake; exec 9> .snakemake/$(1); $(PYTHON) -c 'import fcntl; fcntl.flock(9, 6)' 2> /dev/null || { \
 	echo "another make works in this folder: waiting for it"; $(PYTHON) -c 'import fcntl; fcntl.flock(9, 2)'; }
 
-.PHONY: help setup reproduce test check verify lint format publish bench docs test-slurm lock clean distclean FORCE
+.PHONY: help setup reproduce test test-browser check verify lint format publish bench docs test-slurm lock clean distclean FORCE
 
 help: ## this list
 	@echo "make TARGET [PYTHON=python3.12] [TORCH_BACKEND=cpu] [TARGETS=figure] [PRESET=paper] [ARGS='more arguments']"
@@ -61,6 +61,9 @@ check: $(STAMP) ## all tests but the slow ones
 
 verify: $(STAMP) ## compare fresh tables with the published ones (ARGS='TARGET --preset paper')
 	@$(BIN)/gcexp verify $(ARGS)
+
+test-browser: $(STAMP) ## the report page and MLflow in a headless Chromium, which must be installed
+	@$(WITH_BIN) GCEXP_TEST_BROWSER=1 python -m pytest -n0 -rs tests/browser $(ARGS)
 
 publish: $(STAMP) ## copy reports/paper to reports/published, to be committed
 	@$(BIN)/gcexp publish $(ARGS)

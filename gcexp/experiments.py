@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,7 +126,7 @@ def sweep(
     jobs : int
         Processes side by side.
     progress : bool
-        Show a progress bar, on a terminal only.
+        Show a progress bar, on a terminal or in a notebook.
 
     Returns
     -------
@@ -148,8 +149,10 @@ def sweep(
     """
     import pandas as pd
 
-    if jobs < 1:
-        raise UserError(f"jobs is a number of processes >= 1, got {jobs}")
+    if not isinstance(jobs, int) or jobs < 1:
+        raise UserError(f"jobs is a number of processes >= 1, got {jobs!r}")
+    if not isinstance(grid, Mapping):
+        raise UserError(f"the grid names keys and the values they take, as in {{'s': [2, 5]}}, got {grid!r}")
     lists = {key: [values] if isinstance(values, str) else list(values) for key, values in grid.items()}
     if empty := [key for key, values in lists.items() if not values]:
         raise UserError(f"{empty[0]} is swept over nothing, got []")
@@ -210,8 +213,12 @@ def plot(
     >>> figure.axes[0].get_xlabel()
     's'
     """
+    import pandas as pd
+
     from gcexp.figures import draw
 
+    if not isinstance(table, pd.DataFrame):
+        raise UserError(f"plot takes a table of simulate, train or sweep, got {table!r}")
     given = table.attrs.get("keys") or [name for name in table if name not in _MEASURED]
     varied = [key for key in given if table[key].nunique(dropna=False) > 1]
     numbers = [key for key in varied if table[key].map(lambda value: isinstance(value, int | float)).all()]
@@ -262,6 +269,8 @@ def _point(overrides: Iterable[str], keys: Mapping[str, Any]) -> _Point:
     objects, texts = {}, [*overrides]
     for key, value in keys.items():
         value = value.item() if hasattr(value, "item") else value  # a number of numpy's
+        if isinstance(value, range) and len(value) > 1 and value.step == 1:
+            value = f"{value.start}-{value.stop - 1}"
         if value is None or isinstance(value, str | int | float | list | tuple):
             texts.append(f"{key}={seed_range(value) if key == 'seeds' else _spelled(value)}")
         elif key in OBJECTS:
@@ -374,4 +383,5 @@ class _Each:
 
         calls = (delayed(function)(*each) for each in arguments)
         results = Parallel(n_jobs=min(self.jobs, len(arguments)), return_as="generator")(calls)
-        return list(tqdm(results, what, len(arguments), disable=None if self.progress else True))
+        unseen = None if "ipykernel" not in sys.modules else False  # None: where there is no terminal
+        return list(tqdm(results, what, len(arguments), disable=unseen if self.progress else True))

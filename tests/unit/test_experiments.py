@@ -85,13 +85,21 @@ def test_processes_side_by_side_change_nothing():
         (lambda: gcexp.sweep({"s": [1]}, s=2), "both in the grid"),
         (lambda: gcexp.sweep({"s": [1]}, jobs=0), "jobs is a number of processes"),
         (lambda: gcexp.sweep({"scheme": ["cgc"], "s": [1, 9]}, **SMALL | {"s": 1}), "both in the grid"),
+        (lambda: gcexp.sweep({"s": [1]}, jobs="2"), "jobs is a number of processes"),
+        (lambda: gcexp.sweep(["cgc"]), "names keys and the values they take"),
+        (lambda: gcexp.plot("table"), "plot takes a table"),
     ],
-    ids=["key", "option", "rows", "bound", "empty", "twice", "jobs", "grid"],
+    ids=["key", "option", "rows", "bound", "empty", "twice", "jobs", "grid", "text", "list", "plot"],
 )
 def test_mistakes_are_sentences(call, words):
     with pytest.raises(UserError) as caught:
         call()
     assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_seeds_as_a_range_of_python():
+    keys = dict(scheme="cgc", n=4, s=1, iterations=3)
+    assert gcexp.simulate(seeds=range(2, 4), **keys)["seed"].tolist() == [2, 3]
 
 
 def test_a_sweep_complains_before_it_runs(monkeypatch):

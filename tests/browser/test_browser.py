@@ -1,0 +1,149 @@
+"""The published page and MLflow's comparison as a reader sees them, in a headless Chromium (`make test-browser`)."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "reports" / "published" / "index.html"
+CHOOSE = """{
+const field = document.getElementById('outcome');
+field.value = '%s';
+field.dispatchEvent(new Event('input', {bubbles: true}));
+}"""
+BRIGHT = """{
+const style = getComputedStyle(document.body);
+[style.color, style.backgroundColor].map(colour => colour.match(/\\d+/)[0] > 128);
+}"""
+LINKS = "[...document.querySelectorAll('a[href]')].map(a => a.getAttribute('href'))"
+
+
+def test_the_page_is_whole_and_its_links_lead_somewhere(browse):
+    async def visit(tab):
+        await tab.open(PAGE.as_uri())
+        links = await tab.value(LINKS)
+        local = {link for link in links if not link.startswith(("http", "#"))}
+        assert local and not [link for link in local if not (PAGE.parent / link).exists()]
+        ids = set(await tab.value("[...document.querySelectorAll('[id]')].map(e => e.id)"))
+        assert {link[1:] for link in links if link.startswith("#")} <= ids
+        blind = "[...document.images].filter(i => !i.alt || !i.complete || !i.naturalWidth).length"
+        assert await tab.value("document.images.length") > 30 and await tab.value(blind) == 0
+        loaded = "performance.getEntriesByType('resource').filter(r => !r.name.startsWith('data:')).length"
+        assert await tab.value(loaded) == 0, "the page is one file"
+        return tab.wrong
+
+    assert browse(visit) == []
+
+
+def test_the_filter_shows_what_does_not_hold(browse):
+    async def visit(tab):
+        await tab.open(PAGE.as_uri())
+        every = await tab.value("document.querySelectorAll('article').length")
+        await tab.value(CHOOSE % "does-not-hold")
+        assert 0 < await tab.value("document.querySelectorAll('article:not([hidden])').length") < every
+        seen = (
+            "[...document.querySelectorAll('details[open] [data-outcome]')].filter(e => e.checkVisibility())"
+        )
+        assert set(await tab.value(seen + ".map(e => e.dataset.outcome)")) == {"does-not-hold"}
+        await tab.value(CHOOSE % "")
+        assert await tab.value("document.querySelectorAll('article:not([hidden])').length") == every
+        assert await tab.value("document.querySelectorAll('details.judged[open]').length") == 0
+        return tab.wrong
+
+    assert browse(visit) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_needs_no_sideways_scrolling(browse, scheme):
+    async def visit(tab):
+        await tab.open(PAGE.as_uri(), width=390, height=844, scheme=scheme)
+        assert await tab.value("document.documentElement.scrollWidth") <= 390
+        assert await tab.value(BRIGHT) == ([True, False] if scheme == "dark" else [False, True])
+        return tab.wrong
+
+    assert browse(visit) == []
+
+
+def test_a_printed_page_has_two_figures_on_a_sheet(browse):
+    async def visit(tab):
+        await tab.open(PAGE.as_uri())
+        return await tab.printed(), await tab.value("document.querySelectorAll('article').length")
+
+    printed, figures = browse(visit)
+    assert len(re.findall(rb"/Type /Page\b", printed)) < 0.6 * figures
+
+
+def test_mlflow_opens_the_schemes_of_a_figure_the_fastest_first(browse, tmp_path):
+    """What docs/mlflow.md says, with the seeds of two schemes."""
+    project = tmp_path / "project"
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("MLFLOW_", "GCEXP_"))}
+    environment = kept | {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, __file__, project], check=True, env=environment)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    store = ["--backend-store-uri", "sqlite:///results/mlflow/mlflow.db"]
+    command = [Path(sys.executable).with_name("mlflow"), "ui", "--workers", "1", "--port", str(port), *store]
+    with open(tmp_path / "log", "w") as log:
+        server = subprocess.Popen(command, cwd=project, env=environment, stdout=log, stderr=log)
+    view = "partial_recovery_fig1-quick"
+
+    async def visit(tab):
+        answers = (
+            f"fetch('http://127.0.0.1:{port}/health', {{mode: 'no-cors'}}).then(() => true, () => false)"
+        )
+        await tab.until(answers, 180)
+        runs = f"http://127.0.0.1:{port}/#/experiments/1/runs?viewStateShareKey={view}"
+        await tab.open(runs, width=1800)
+        for words in ("2 matching runs", "Sort: time_to_0.75", "mean_iteration_time_s"):
+            await tab.until(f"document.body.innerText.includes('{words}')", 120)
+        text = await tab.value("document.body.innerText")
+        shown = re.findall("^(CGC|Forget-2)$", text, re.M)
+        return shown
+
+    try:
+        assert browse(visit) == (project / "order").read_text().split()
+    finally:
+        server.terminate()
+        server.wait(60)
+
+
+def _import_two_schemes(folder):
+    """A database as `gcexp track` makes it."""
+    from gcexp.report.comparison import comparison
+    from gcexp.report.figurefile import Figure, FigureFile
+    from gcexp.report.stages import make_table
+    from gcexp.report.tracking import track
+    from gcexp.run.run import run_of_path
+    from gcexp.run.stages import run_timeline
+
+    folder.mkdir()
+    os.chdir(folder)
+    sys.path.insert(0, str(ROOT / "tests" / "unit"))
+    from test_tracking import TRAINED, fake_training
+
+    runs = tuple(
+        run_of_path({"scheme": f"{name}+.n@6+.s@2", **TRAINED}, label)
+        for name, label in (("forget", "Forget-2"), ("cgc", "CGC"))
+    )
+    for run in runs:
+        run_timeline(run.config, Path(run.timeline))
+        fake_training(run)
+    figure = Figure(
+        "partial_recovery", "fig1", "quick", FigureFile("fig1", "test", "curves", level=0.75), runs
+    )
+    make_table(figure, Path(figure.table))
+    track([figure], Path("results/mlflow/quick.imported"), None)
+    from gcexp.figures.tables import read_table
+
+    Path("order").write_text("\n".join(comparison(figure, read_table(figure.table))["label"]))
+
+
+if __name__ == "__main__":
+    _import_two_schemes(Path(sys.argv[1]))
