@@ -16,6 +16,7 @@ import pandas as pd
 
 from gcexp.analysis import coefficients, counting
 from gcexp.analysis.counting import counted
+from gcexp.analysis.solving import PRIME, eliminate, interpolate
 from gcexp.codes.adaptive import (
     Adaptive,
     GroupedAdaptive,
@@ -30,6 +31,7 @@ from gcexp.codes.comm_efficient import CommunicationEfficient
 from gcexp.codes.composite import DirectSum
 from gcexp.codes.general_v import solve_exactly
 from gcexp.codes.uncoded import Uncoded
+from gcexp.errors import require
 from gcexp.seeding import rng
 from gcexp.theory import adaptive as theory
 
@@ -678,6 +680,78 @@ def _decoding() -> Iterator[dict]:
             for s in range(d)
         ),
     )
+    dense = {n: _eliminated(n, 2, 2, 1) for n in (8, 16, 32)}
+    thin = {n: interpolate(range(1, n), range(1, n))[1] for n in (8, 16, 32)}  # n - s_max answers, s_max = 1
+    yield counted(
+        "complexity_inversion",
+        "twice the size of the matrix takes 2^3 times the operations by elimination (drawn E of AGC), 2^2 times by "
+        "divided differences (Vandermonde matrix of CGC): rounded exponents",
+        "n = 8, 16, 32 from one to the next, d = 2, s = 1, both codes",
+        [
+            *(round(_exponent(dense[n], dense[2 * n])) == 3 for n in (8, 16)),
+            *(round(_exponent((n - 1, thin[n]), (2 * n - 1, thin[2 * n]))) == 2 for n in (8, 16)),
+        ],
+    )
+    yield counted(
+        "complexity_inversion_in_the_experiment",
+        "the cube (AGC) or square (CGC) of the matrix exceeds the w x size operations that combine the messages",
+        "n = 20, d = 3, L = 6, w = 11173962, s = 0, 1, 2, both codes",
+        (
+            theory.decode_cost(kind, 20, 3, s, 6) > 11_173_962 * size
+            for s in range(3)
+            for kind, size in (("agc", theory.decode_size(20, 3, 6, s)), ("cgc", 20 - s))
+        ),
+    )
+    yield counted(
+        "group_vandermonde_fast",
+        "divided differences solve the Vandermonde system of a group, exactly, with fewer operations than elimination",
+        "groups of d = 3, 4, 5 workers, L = lcm(1..d) rows of the d L, first and last ones",
+        (
+            by_differences == by_elimination == x and fewer < more
+            for d in (3, 4, 5)
+            for L in [lcm(*range(1, d + 1))]
+            for points in (list(range(1, L + 1)), list(range(d * L - L + 1, d * L + 1)))
+            for V in [[[pow(a, k, PRIME) for k in range(L)] for a in points]]
+            for x in [list(range(1, L + 1))]
+            for b in [[sum(v * y for v, y in zip(row, x, strict=True)) for row in V]]
+            for (by_differences, fewer), (by_elimination, more) in [(interpolate(points, b), eliminate(V, b))]
+        ),
+    )
+    fixed = [
+        CommunicationEfficient(n, d, m) for n in range(2, 7) for d in range(1, n + 1) for m in range(1, d + 1)
+    ]
+    yield counted(
+        "rem4_cgc_size",
+        "any n - s_max answers decode and no fewer do; where more answer, each still sends w/q as before",
+        "n <= 6, d, q = w/m, sets of stragglers",
+        (
+            (code.s == d - m and code.length == 1 / m)
+            and (
+                (code.decode([[int(w not in F) for w in range(n)]]).coefficients == 1).all()
+                == (len(F) <= d - m)
+            )
+            for code in fixed
+            for n, d, m in [(code.n, int(code.load.max()), code.blocks)]
+            for s in range(min(d - m + 2, n))
+            for F in combinations(range(n), s)
+        ),
+    )
+    grouped = [
+        (n, d, m) for n in (4, 6, 8, 9, 10, 12) for d in (2, 3, 4) if n % d == 0 < n - d for m in range(1, d)
+    ]
+    yield counted(
+        "sec2_kadhe_group",
+        "same length and stragglers as CGC, cost order of decoding not above it, and weights that enlarge errors less",
+        "d | n <= 12, d <= 4, m < d; weights over all sets of d - m stragglers",
+        (
+            group.length == plain.length
+            and min(len(q.workers) - q.need[0][1] for q in group.quorums) == plain.s == d - m
+            and theory.decode_cost("g_cgc", n, d, d - m, m) <= theory.decode_cost("cgc", n, d, d - m, m)
+            and _noise(group, d - m) < _noise(plain, d - m)
+            for n, d, m in grouped
+            for group, plain in [(GroupedCGC(n, d, m), CommunicationEfficient(n, d, m))]
+        ),
+    )
     yield counted(
         "uncoded_load",
         "a worker of CGC and AGC computes three of twenty partitions, of the uncoded scheme one",
@@ -688,6 +762,25 @@ def _decoding() -> Iterator[dict]:
             (_grouped(20, 3).load == 3).all(),
         ],
     )
+
+
+def _eliminated(n: int, d: int, L: int, s: int) -> tuple[int, int]:
+    """Size of the decoding matrix of AGC, and the operations of an elimination that found what was encoded."""
+    rows = decode_rows(n, d, L, tuple(range(s)))
+    A, x = _whole(n, d, L, 0)[rows][:, : len(rows)], list(range(1, len(rows) + 1))
+    found, operations = eliminate(A.tolist(), (A @ np.array(x, dtype=object)).tolist())
+    require(found == x, "elimination did not find what was encoded")
+    return len(rows), operations
+
+
+def _exponent(small: tuple[int, int], large: tuple[int, int]) -> float:
+    return float(np.log(large[1] / small[1]) / np.log(large[0] / small[0]))
+
+
+def _noise(code: GroupedCGC | CommunicationEfficient, s: int) -> float:
+    """Largest noise gain of the weights over all sets of s stragglers."""
+    heard = [[int(w not in F) for w in range(code.n)] for F in combinations(range(code.n), s)]
+    return float(code.decode(heard).noise_gain.max())
 
 
 # --- Section VII: expected times ------------------------------------------------------------------------------
@@ -765,6 +858,26 @@ def _times() -> Iterator[dict]:
             for p, expected in ((0.05, 0.434), (0.1, 0.445))
         ),
     )
+    usual = [(n, p / 100) for n, first in (([20], 30), (group_sizes(20, 3), 23)) for p in range(first, 100)]
+    yield counted(
+        "fig3_large_p",
+        "more often than not there is more than one straggler: among all 20 from p = 0.3 on (CGC), in some group "
+        "from p = 0.23 on (G-CGC)",
+        "p in steps of 0.01",
+        (1 - prod((1 - p) ** u + u * p * (1 - p) ** (u - 1) for u in sizes) > 0.5 for sizes, p in usual),
+    )
+    yield counted(
+        "fig3_mismatch",
+        "given S_0 = s, every CGC that is built for another number of stragglers takes longer than the one for s",
+        "n = 20, d = 3, t_cm = 13, t_cp = 3, t = 16, s, s_max, p",
+        (
+            _given(s, built, p) > _given(s, s, p)
+            for p in (0.01, 0.1, 0.3, 0.6, 0.9)
+            for s in range(3)
+            for built in range(3)
+            if built != s
+        ),
+    )
     yield counted(
         "fig5_vs_fig3_reason",
         "with later epochs as long as the first, CGC(0) is slower than CGC(2) at p = 0.05; with those measured, faster",
@@ -785,6 +898,15 @@ def _times() -> Iterator[dict]:
             for s in range(3)
         ),
     )
+
+
+def _given(s: int, s_max: int, p: float) -> float:
+    """Mean time of CGC with d = 3 when s workers straggle in the first epoch: they begin anew until s_max are left."""
+    later = 0.0
+    if s > s_max:
+        chances = theory.first_epoch(s, p, s_max).sum(1)
+        later = 1 + float(chances @ np.arange(len(chances)))
+    return 3 + 13 / (3 - s_max) + 16 * later
 
 
 def _multi_sum(u: int, i: int, s: int, s_max: int, p: float) -> float:
@@ -945,6 +1067,37 @@ def _appendix(draws: int) -> Iterator[dict]:
             if len(parts) > 1
         ),
     )
+    single = [(n, d, 1, s) for n in (6, 10, 20) for d in (2, 3) for s in range(d)]  # L = 1: r_s = 1
+    laws = [_singular_values(*code, 25 * draws) for code in single]
+    yield counted(
+        "app_markov_103",
+        "the bound holds for the law of drawn decoding matrices; r_s = 1, where the last block is not singular",
+        "n = 6, 10, 20, d = 2, 3, s, x",
+        (
+            np.mean(largest / smallest <= x**2)
+            >= 1 - (np.log(largest.mean()) - np.log(smallest).mean()) / (2 * np.log(x)) - 1e-12
+            for largest, smallest in laws
+            for x in (1.5, 5, 20, 100, 1000, 1e5)
+        ),
+    )
+    yield counted(
+        "app_final_108",
+        "algebra alone: from Lemma 1, (105) and (106)(c) the ratio of the two means is at most 4^(4/3) r_s^2 / "
+        "(sqrt(r_s) - 1)^2 (L + r_s (n-d))^(1/3), for r_s >= 2; its power 1/(2 eps) is (108)",
+        "n = 20, 200, ..., 2000000, d = 2, 3, 4, L = lcm(1..d), s",
+        (
+            sum(m ** (1 / 3) * (m - 1.2065) for m in means) * r / ((np.sqrt(r) - 1) ** 2 * N)
+            <= 4 ** (4 / 3) * r**2 / (np.sqrt(r) - 1) ** 2 * N ** (1 / 3)
+            for n in (20, 200, 2000, 20_000, 200_000, 2_000_000)
+            for d in (2, 3, 4)
+            for L in [lcm(*range(1, d + 1))]
+            for s in range(d)
+            for r in [theory.rounds(L, d, s)]
+            if r >= 2
+            for N in [L + r * (n - d)]
+            for means in [[_mu(min(n - s, L + i * (n - d)), L + i * (n - d)) for i in range(1, r + 1)]]
+        ),
+    )
     yield counted(
         "app_lemma1",
         "E log lambda_min of a Gaussian u x 2u matrix is log(2u) + log(1 - sqrt(1/2))^2, the rest below 0.2",
@@ -984,6 +1137,16 @@ def _appendix(draws: int) -> Iterator[dict]:
             for u in (50, 100)
         ),
     )
+
+
+def _singular_values(n: int, d: int, L: int, s: int, draws: int) -> tuple[np.ndarray, np.ndarray]:
+    """Largest and smallest eigenvalue of the Gram matrix of drawn decoding matrices, (draws,) each."""
+    rows = decode_rows(n, d, L, tuple(range(s)))
+    drawn = [
+        random_matrix(n, d, L, rng(t, "assignment", n, d, L, s))[rows, : len(rows)] for t in range(draws)
+    ]
+    values = np.linalg.svd(drawn, compute_uv=False) ** 2
+    return values[:, 0], values[:, -1]
 
 
 def _mu(u_r: int, u_c: int) -> float:

@@ -5,6 +5,8 @@ Nothing here stands in a paper; what papers say of their own codes is checked in
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 import numpy as np
 import pandas as pd
 
@@ -57,6 +59,7 @@ def comparison(
     """
     found = []
     for group in groups:
+        rows = []
         n, density = int(group["n"]), float(group["density"])
         s = sorted({round(i * n / points) for i in range(points + 1)}) if points < n else list(range(n + 1))
         for given in group["codes"]:
@@ -76,7 +79,11 @@ def comparison(
                 for quantity, value in numbers.items():
                     panel = {"panel": f"n = {n}: {_SPOKEN[quantity]}", "quantity": quantity}
                     row = place | panel | {"value": float(value)}
-                    found.append(row | ({"trials": trials} if quantity == "mean" else {"exact": exact}))
+                    rows.append(row | ({"trials": trials} if quantity == "mean" else {"exact": exact}))
+        if all(row.get("exact", True) for row in rows):
+            for row in rows:
+                row["panel"] = row["panel"].replace(_SPOKEN["upper"], "worst case, exact")
+        found += rows
     return pd.DataFrame(found)
 
 
@@ -205,7 +212,8 @@ def stability(
         ``label, n, s, precision, gradients, panel, what, value, status``. What is ``error``: the largest
         ||decoded - sum|| / ||gradients|| over the sets, for Gaussian gradients and for adversarial ones, which point
         where the rounded weights and encoding err most; empty where the library refuses to build the code or to decode
-        (status). Or ``usable``: the largest of the sizes tried up to which that error stays below `USABLE`.
+        (status). ``usable``: the largest of the sizes tried up to which that error stays below `USABLE`, 0 if none;
+        ``stops``: the next one, empty if the largest that was tried is usable.
     """
     found = []
     for label in constructions or EXACT:
@@ -233,14 +241,13 @@ def stability(
         found += mine
         for precision in PRECISIONS:
             for gradients in _GRADIENTS:
-                usable = 0
-                for row in mine:
-                    if (row["precision"], row["gradients"]) == (precision, gradients):
-                        if not row["value"] < USABLE[precision]:
-                            break
-                        usable = row["n"]
                 place = {"label": label, "precision": precision, "gradients": gradients}
-                found.append(place | {"what": "usable", "value": float(usable), "panel": "", "status": ""})
+                tried = [row for row in mine if place.items() <= row.items()]
+                fit = list(takewhile(lambda row: row["value"] < USABLE[row["precision"]], tried))
+                rest = tried[len(fit) :]
+                ends = {"usable": fit[-1]["n"] if fit else 0, "stops": rest[0]["n"] if rest else np.nan}
+                for what, n in ends.items():
+                    found.append(place | {"what": what, "value": float(n), "panel": "", "status": ""})
     return pd.DataFrame(found)
 
 

@@ -474,6 +474,12 @@ def _promises(codes: list[_Instance]) -> Iterator[dict]:
         (c.code.length == 1 / (c.d - c.s) for c in codes),
     )
     yield counting.counted(
+        "k_does_not_matter",
+        "k = j n partitions, sums of j taken as one: d/k and messages stay, the sum of all k is decoded exactly",
+        "codes, j = 2, 3, all sets of responders",
+        (c.decodes(generator.integers(-9, 10, (c.n, j, c.m)).sum(1)) for c in codes for j in (2, 3)),
+    )
+    yield counting.counted(
         "padding_footnote",
         "a length that m does not divide decodes with zeros appended",
         "codes with m > 1 and lengths",

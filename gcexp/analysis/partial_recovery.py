@@ -281,6 +281,9 @@ def intermediate_sweep(settings: list[tuple[int, int, float]], bounds: bool) -> 
 # --- Chosen stragglers --------------------------------------------------------------------------------------
 
 
+_FAMILIES = {FractionalRepetition: "FRC", CyclicPartialRecovery: "cyclic scheme"}
+
+
 def chosen_stragglers(
     n: int, s: int, repetition: list[int], cyclic: list[int], trials: int, seed: int
 ) -> pd.DataFrame:
@@ -306,10 +309,10 @@ def chosen_stragglers(
     Returns
     -------
     DataFrame
-        Per scheme and kind of stragglers: ``scheme, stragglers, recovered, recovered_fraction, most_recovered`` (over
-        the starts), ``random_mean`` (fraction over random straggler sets), ``guaranteed`` (by formula), ``at_least``
-        (no set leaves fewer), ``exact`` (whether that is reached by the set), ``cyclic_visible``: partitions that
-        consecutive stragglers leave visible in the cyclic assignment of that load.
+        Per scheme and kind of stragglers: ``scheme, family, stragglers, recovered, recovered_fraction``,
+        ``most_recovered`` (over the starts), ``random_mean`` (fraction over random straggler sets), ``guaranteed`` (by
+        formula), ``at_least`` (no set leaves fewer), ``exact`` (whether that is reached by the set),
+        ``cyclic_visible``: partitions that consecutive stragglers leave visible in the cyclic assignment of that load.
     """
     schemes = [(f"FRC, d = {d}", FractionalRepetition(n, d), n - d * (s // d), d) for d in repetition]
     schemes += [
@@ -334,6 +337,7 @@ def chosen_stragglers(
             rows.append(
                 {
                     "scheme": scheme,
+                    "family": _FAMILIES[type(code)],
                     "stragglers": kind,
                     "recovered": float(least),
                     "recovered_fraction": float(least) / n,

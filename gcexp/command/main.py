@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import traceback
+from dataclasses import replace
 from pathlib import Path
 
 from gcexp import __version__
@@ -220,6 +221,7 @@ def parser() -> argparse.ArgumentParser:
     table = command("table", do_table, "make a figure's table (a rule calls this)")
     plot = command("plot", do_plot, "draw a figure from its table (a rule calls this)")
     plot.add_argument("--claims", type=Path, help="check the figure's claims as well, and write them here")
+    plot.add_argument("--no-title", action="store_true", help="for a paper, where the caption says it")
     claims = command("claims", do_claims, "check a figure's claims against its table")
     for added in (table, plot, claims):
         added.add_argument("target")
@@ -457,7 +459,7 @@ def do_plot(arguments) -> None:
     from gcexp.report.figurefile import figure
     from gcexp.report.stages import check_claims, make_drawing
 
-    wanted = figure(arguments.target, arguments.preset)
+    wanted = replace(figure(arguments.target, arguments.preset), titled=not arguments.no_title)
     make_drawing(wanted, arguments.input, arguments.output)
     if arguments.claims:  # in the same job, which has the table already
         check_claims(wanted, arguments.input, arguments.claims)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib
 import numpy as np
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from gcexp.errors import UserError, unknown
@@ -26,6 +27,7 @@ _MARK: dict[str, Any] = {
     "color": "#A00000",
     "solid_capstyle": "butt",
 }
+_BAR: dict[str, Any] = {"edgecolor": "black", "linewidth": 0.5}
 _VALUE: dict[str, Any] = {"fontsize": 5.5, "ha": "left", "va": "center", "color": "0.2"}
 _WHISKER: dict[str, Any] = {"ecolor": "black", "capsize": 2, "elinewidth": 0.9, "capthick": 0.9}
 
@@ -43,7 +45,7 @@ def drawing(frame: pd.DataFrame, plot: BarsPlot, looks: dict[str, dict]) -> Draw
         Look of each line beside the bars: a bar of the same name has its colour.
     """
     column = plot.reference if isinstance(plot.reference, str) else None
-    rows.known(frame, plot.y, plot.by, plot.panel, column)
+    rows.known(frame, plot.y, plot.by, plot.panel, plot.colour, column)
     labels = rows.names(frame, plot.by)
     for label in plot.reference if isinstance(plot.reference, dict) else ():
         if str(label) not in labels:
@@ -57,7 +59,8 @@ def drawing(frame: pd.DataFrame, plot: BarsPlot, looks: dict[str, dict]) -> Draw
     wide = len(found) > 1 and shared
     seeds = rows.several(frame, plot.by)
     alone = seeds in ("", "1 seed")
-    drawn = partial(_draw, plot=plot, looks=looks, shared=shared, ticks=3 if wide else 5)
+    families = _families(frame, plot)
+    drawn = partial(_draw, plot=plot, looks=looks, families=families, shared=shared, ticks=3 if wide else 5)
     mark: dict[str, Any] = {
         "color": _MARK["color"],
         "linestyle": "none",
@@ -69,11 +72,21 @@ def drawing(frame: pd.DataFrame, plot: BarsPlot, looks: dict[str, dict]) -> Draw
     return Drawing(
         [Panel(partial(drawn, part), title, below[name]) for name, title, part in found],
         height=lambda inches: 0.5 + 0.2 * max(map(len, bars)),
-        handles={plot.reference_label: handle} if plot.reference else {},
+        handles={name: Patch(label=style.plain(name), **look) for name, look in families.items()}
+        | ({plot.reference_label: handle} if plot.reference else {}),
         words=seeds if alone else f"Bar: mean over {seeds}, whisker: 95 % interval of the mean",
         columns=3 if shared else 1,
         width="wide" if wide else plot.width,
     )
+
+
+def _families(frame: pd.DataFrame, plot: BarsPlot) -> dict[str, dict]:
+    """Colour and, for grey print, hatching of each value of the column that colours."""
+    names = rows.names(frame, plot.colour) if plot.colour else []
+    return {
+        name: _BAR | {"facecolor": (look["color"], 0.55), "hatch": (None, "///", "...", "xxx")[place % 4]}
+        for place, (name, look) in enumerate(style.looks(names).items())
+    }
 
 
 def _draw(
@@ -83,6 +96,7 @@ def _draw(
     *,
     plot: BarsPlot,
     looks: dict[str, dict],
+    families: dict[str, dict],
     shared: bool,
     ticks: int,
 ) -> None:
@@ -93,8 +107,10 @@ def _draw(
         if len(part) > 1 and "seed" not in part.columns:
             raise UserError(f"{str(label)!r} has {len(part)} rows and no seeds; tell them apart by panel")
         mean, half = rows.interval(rows.numbers(part, plot.y))
-        colour = looks.get(str(label), other)["color"]
-        axes.barh(height, mean, height=0.68, color=colour, alpha=0.55, edgecolor="black", linewidth=0.5)
+        look = _BAR | {"facecolor": (looks.get(str(label), other)["color"], 0.55)}
+        if plot.colour:
+            look = families[rows.names(part, plot.colour)[0]]
+        axes.barh(height, mean, height=0.68, **look)
         if half > 0:
             axes.errorbar(mean, height, xerr=half, fmt="none", zorder=4, **_WHISKER)  # above the marks
         beside = axes.get_yaxis_transform()

@@ -164,6 +164,8 @@ class BarsPlot:
         Column, or value per label, marked on the bars.
     reference_label : str
         What the marks are.
+    colour : str, optional
+        Column whose values colour the bars and stand in the legend, such as a family of schemes.
     width : {"single", "wide"}
         One or 1.5 columns.
     """
@@ -179,6 +181,7 @@ class BarsPlot:
     yscale: Scale = "linear"
     reference: str | dict | None = None
     reference_label: str = "paper"
+    colour: str | None = None
     width: Width = "single"
 
     @property
@@ -189,7 +192,8 @@ class BarsPlot:
     @property
     def columns_drawn(self) -> tuple[str, ...]:
         """Columns that the table must have."""
-        return (*self.keys, self.y, *([self.reference] if isinstance(self.reference, str) else []))
+        own = self.reference if isinstance(self.reference, str) else None
+        return (*self.keys, self.y, *_given(own, self.colour))
 
     def __post_init__(self):
         _checked_panels(self)

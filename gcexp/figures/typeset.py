@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -148,26 +150,65 @@ def to_markdown(frame: pd.DataFrame, plot: TablePlot, title: str = "", note: str
 
 
 def to_latex(frame: pd.DataFrame, plot: TablePlot, title: str = "", note: str = "") -> str:
-    """The whole table in LaTeX, for the package booktabs; the note is a comment."""
+    """The whole table in LaTeX, for the package booktabs, and longtable where it is long; the note is a comment."""
     import pandas as pd
 
     header, body, right = cells(frame, plot)
     escaped = [[_latex(text) for text in row] for row in body]
     table = pd.DataFrame(escaped, columns=[_latex(text) for text in header])
-    layout = "".join("r" if place in right else "l" for place in range(len(header)))
-    text = table.to_latex(index=False, escape=False, column_format=layout, caption=_latex(title) or None)
+    widest = [max(map(len, column), default=0) for column in zip(*body, strict=True)] or [0] * len(header)
+    share = f"p{{{0.6 / max(1, sum(width > _LINE for width in widest)):.2f}\\linewidth}}"
+    layout = "".join(
+        "r" if place in right else share if width > _LINE else "l" for place, width in enumerate(widest)
+    )
+    look: dict[str, Any] = {"column_format": layout, "caption": _latex(title) or None}
+    text = table.to_latex(index=False, escape=False, longtable=len(body) > _PAGE, **look)
     return "".join(f"% {line}\n" for line in note.splitlines()) + text
 
 
-_LATEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        **{sign: "\\" + sign for sign in "&%$#_{}"},
-    }
-)
+_LINE = 40  # letters, beyond which a cell has several lines
+_PAGE = 40  # rows, beyond which a table goes on on the next page
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "–": "--",
+    **{sign: "\\" + sign for sign in "&%$#_{}"},
+}
+#: Signs that pdfLaTeX's own fonts have in formulas only.
+_MATH = {
+    **{
+        "<": "<",
+        ">": ">",
+        "|": "|",
+        "≤": r"\le",
+        "≥": r"\ge",
+        "≠": r"\ne",
+        "±": r"\pm",
+        "−": "-",
+        "×": r"\times",
+    },
+    **{"⌈": r"\lceil", "⌉": r"\rceil", "⌊": r"\lfloor", "⌋": r"\rfloor", "‖": r"\Vert", "√": r"\surd"},
+    **{"→": r"\to", "∞": r"\infty", "·": r"\cdot"},
+}
 
 
 def _latex(text: str) -> str:
-    return text.translate(_LATEX)
+    return "".join(map(_sign, text))
+
+
+@cache
+def _sign(sign: str) -> str:
+    """A character as plain pdfLaTeX sets it: Greek letters, raised and lowered digits and signs as formulas."""
+    if sign in _LATEX or sign.isascii() and sign not in _MATH:
+        return _LATEX.get(sign, sign)
+    how, _, plain = unicodedata.decomposition(sign).partition(" ")
+    name = unicodedata.name(sign, "")
+    if how in ("<sub>", "<super>"):
+        found = f"{'_' if how == '<sub>' else '^'}{{{chr(int(plain, 16))}}}"
+    elif name.startswith("GREEK") and " LETTER " in name:
+        letter = name.rpartition(" ")[2].lower().replace("lamda", "lambda")
+        found = "\\" + (letter if " SMALL " in name else letter.capitalize())
+    else:
+        found = _MATH.get(sign, "")
+    return rf"\ensuremath{{{found}}}" if found else sign

@@ -91,13 +91,14 @@ class FigureFile:
 
 @dataclass(frozen=True)
 class Figure:
-    """One target under one preset, ready to be planned."""
+    """One target under one preset, ready to be planned; its drawing without its title where that is not wanted."""
 
     paper: str
     name: str
     preset: str
     file: FigureFile
     runs: tuple[Run, ...]
+    titled: bool = True
 
     @property
     def target(self) -> str:
@@ -119,6 +120,11 @@ class Figure:
     def arguments(self) -> dict:
         """The same with codes composed: see `gcexp.run.named_codes`."""
         return composed_codes(self.written)
+
+    @property
+    def heading(self) -> str:
+        """What stands over the drawing: nothing on a copy for a paper, which has a caption."""
+        return self.file.title if self.titled else ""
 
     @property
     def note(self) -> str:
@@ -186,7 +192,7 @@ class Figure:
     @property
     def tracked_plot(self) -> list[str]:
         """What decides the drawing beside the table."""
-        said = [*values(self.file.plot, "plot"), self.file.title, self.note]
+        said = [*values(self.file.plot, "plot"), self.heading, self.note]
         if self.is_table:
             return tracked("typeset") + said
         style = conf_dir() / "style" / "paper.mplstyle"

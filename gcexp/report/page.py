@@ -151,7 +151,12 @@ def embedded(path: Path) -> str:
 
 
 def write_report(
-    path: Path | str, preset: str, papers: dict[str, Paper], figures: list[Shown], scorecard: list[dict]
+    path: Path | str,
+    preset: str,
+    papers: dict[str, Paper],
+    figures: list[Shown],
+    scorecard: list[dict],
+    beside: bool = False,
 ) -> None:
     """Write ``index.html``: one file with its drawings in it, no network; its script only hides what is filtered out.
 
@@ -166,6 +171,8 @@ def write_report(
     figures : list of Shown
     scorecard : list of dict
         All entries: statements and claims.
+    beside : bool
+        Show the drawings that lie beside the page, and hold none: where these are kept with it.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -180,7 +187,7 @@ def write_report(
     )
     environment.filters |= {
         "show": show,
-        "embedded": lambda image: embedded(Path(path).parent / image),
+        "embedded": lambda image: image if beside else embedded(Path(path).parent / image),
         "said": said,
         "link": lambda link: quote(Path(link).as_posix(), safe="/.-_~+@"),
     }

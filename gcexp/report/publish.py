@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import shutil
@@ -17,14 +18,17 @@ from gcexp.report.figurefile import Figure, figures, statements, target_files
 from gcexp.report.shown import papers
 
 MADE, PUBLISHED = Path("reports/paper"), Path("reports/published")
+#: Bytes of a CSV from about which code hosts show no table any more: larger ones are packed; pandas reads them as well.
+MOST_SHOWN = 400_000
 
 
 def publish() -> str:
     """Bring reports/published up to date with reports/paper and with the claims.
 
-    A table that reports/paper has is copied over the published one; any other stays. Then every claim is held
-    against the published tables, and the claims, the scorecard, the page, the counts in README.md and docs/papers,
-    and docs/artifact.md are written from that. So a claim that was edited is judged without remaking a table.
+    A table that reports/paper has is copied over the published one, packed if it is large; any other stays, and what
+    is no product of a figure goes. Then every claim is held against the published tables, and the claims, the
+    scorecard, the page, the counts in README.md and docs/papers, and docs/artifact.md are written from that. So a
+    claim that was edited is judged without remaking a table.
 
     Returns
     -------
@@ -43,9 +47,15 @@ def publish() -> str:
         target = PUBLISHED / path.relative_to(MADE)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
+        _packed(target).unlink(missing_ok=True)
+    for path in PUBLISHED.glob("data/*.csv"):
+        if path.stat().st_size > MOST_SHOWN:
+            _pack(path)
     known = {figure.target for figure in planned}
+    wanted = {published(path) for figure in planned for path in figure.products}
+    wanted |= {PUBLISHED / "data" / f"{target}.provenance.json" for target in known}
     for path in sorted(PUBLISHED.glob("*/*")):
-        if path.name.partition(".")[0] not in known:
+        if path not in wanted:
             path.unlink()
     shown = [figure for figure in planned if all(published(path).is_file() for path in figure.products[:-1])]
     if not shown:
@@ -57,7 +67,7 @@ def publish() -> str:
     entries = cards.answered(claims, {figure.paper: statements(figure.paper) for figure in shown}) + claims
     cards.write_json(entries, PUBLISHED / "scorecard.json")
     cards.write_markdown(entries, PUBLISHED / "scorecard.md")
-    write_page("paper", shown, PUBLISHED / "scorecard.json", PUBLISHED / "index.html")
+    write_page("paper", shown, PUBLISHED / "scorecard.json", PUBLISHED / "index.html", beside=True)
     refresh(entries)
     reviewed(entries, shown)
     missing = sorted(known - {figure.target for figure in shown})
@@ -66,8 +76,20 @@ def publish() -> str:
 
 
 def published(path: str | Path) -> Path:
-    """Where a product of the paper preset is published."""
-    return PUBLISHED / Path(path).relative_to(MADE)
+    """Where a product of the paper preset is published: a large table packed, as ``.csv.gz``."""
+    place = PUBLISHED / Path(path).relative_to(MADE)
+    return _packed(place) if _packed(place).is_file() else place
+
+
+def _packed(place: Path) -> Path:
+    return place.with_name(f"{place.name}.gz")
+
+
+def _pack(path: Path) -> None:
+    """Put ``.csv.gz`` in the place of a table: the same bytes of the same table, whenever it is packed."""
+    with written(_packed(path)) as temporary:
+        temporary.write_bytes(gzip.compress(path.read_bytes(), 9, mtime=0))
+    path.unlink()
 
 
 def table_of(figure: Figure) -> Path:
@@ -78,8 +100,10 @@ def table_of(figure: Figure) -> Path:
     UserError
         If there is neither.
     """
-    published = PUBLISHED / "data" / Path(figure.table).name
-    places = [Path(figure.table), *([published, bundled(published)] if figure.preset == "paper" else [])]
+    places = [Path(figure.table)]
+    if figure.preset == "paper":
+        here = published(figure.table)
+        places += [here, bundled(here), bundled(_packed(here))]
     for place in places:
         if place.is_file():
             return place
@@ -93,7 +117,13 @@ def published_targets() -> list[str]:
 
 
 def refresh(entries: list[dict]) -> None:
-    """Write the counts into README.md and every statement with its outcome into docs/papers, between their markers."""
+    """Write the counts into README.md and every statement with its outcome into docs/papers, between their markers.
+
+    Links to tables become those of the files that are there, packed or not.
+    """
+    for path in (Path("README.md"), *Path("docs/papers").glob("*.md")):
+        if path.is_file():
+            _write(path, _TABLE.sub(_link, path.read_text(encoding="utf-8")))
     stated, _ = cards.parts(entries)
     fill(Path("README.md"), "statements", cards.statement_grid(stated))
     for paper in dict.fromkeys(entry["paper"] for entry in stated):
@@ -136,7 +166,18 @@ def fill(path: Path, name: str, text: str) -> None:
         return
     old = path.read_text(encoding="utf-8")
     pattern = rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)"
-    new = re.sub(pattern, lambda found: f"{found[1]}{text}{found[2]}", old, flags=re.DOTALL)
-    if new != old:
+    _write(path, re.sub(pattern, lambda found: f"{found[1]}{text}{found[2]}", old, flags=re.DOTALL))
+
+
+_TABLE = re.compile(r"(?<=reports/published/)data/([\w.-]+?\.csv)(\.gz)?(?=\))")
+
+
+def _link(found: re.Match) -> str:
+    place = PUBLISHED / "data" / found[1]
+    return f"data/{_packed(place).name if _packed(place).is_file() else found[1]}"
+
+
+def _write(path: Path, text: str) -> None:
+    if text != path.read_text(encoding="utf-8"):
         with written(path) as temporary:
-            temporary.write_text(new, encoding="utf-8", newline="\n")
+            temporary.write_text(text, encoding="utf-8", newline="\n")

@@ -36,6 +36,8 @@ def shown(figure: Figure, page: Path) -> Shown:
     root = Path(f"reports/{figure.preset}")
     products = [Path(path).relative_to(root) for path in figure.products]
     files = {path.suffix.lstrip(".").upper(): path.as_posix() for path in products if path.suffix != ".json"}
+    if (page.parent / f"{files['CSV']}.gz").is_file():  # published, and large
+        files["CSV"] += ".gz"
     claims = next(path for path in products if path.parts[0] == "claims")
     provenance = Path(figure.table).relative_to(root).with_suffix(".provenance.json")
     config = option_file(f"figure/{figure.paper}", figure.name)
@@ -49,7 +51,7 @@ def shown(figure: Figure, page: Path) -> Shown:
         figure.name,
         figure.file.title,
         figure.file.source,
-        alt=seen(figure) + ends(figure, page.parent / Path(figure.table).relative_to(root)),
+        alt=seen(figure) + ends(figure, page.parent / files["CSV"]),
         about=tuple((name, value) for name, value in about(figure).items() if value),
         files=files,
         image=drawn,

@@ -37,7 +37,7 @@ def make_drawing(figure: Figure, table: Path, outputs: list[Path]) -> None:
 
     check_unchanged(table)
     style = conf_dir() / "style" / "paper.mplstyle"
-    save(draw(read_table(table), figure.file.plot, figure.file.title, figure.note, style), outputs, style)
+    save(draw(read_table(table), figure.file.plot, figure.heading, figure.note, style), outputs, style)
 
 
 def check_claims(figure: Figure, table: Path, output: Path) -> list[dict]:
@@ -52,12 +52,16 @@ def check_claims(figure: Figure, table: Path, output: Path) -> list[dict]:
     return entries
 
 
-def write_page(preset: str, figures: Iterable[Figure], scorecard: Path, output: Path) -> None:
+def write_page(
+    preset: str, figures: Iterable[Figure], scorecard: Path, output: Path, beside: bool = False
+) -> None:
     """The static page of figures and claims, which lie in the folder of the page."""
     from gcexp.report.page import write_report
     from gcexp.report.shown import papers, shown
 
-    write_report(output, preset, papers(), [shown(figure, output) for figure in figures], _entries(scorecard))
+    write_report(
+        output, preset, papers(), [shown(figure, output) for figure in figures], _entries(scorecard), beside
+    )
 
 
 def _entries(path: Path) -> list[dict]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import hashlib
 import json
 import platform
@@ -37,7 +38,7 @@ _PACKAGES = (
 def provenance_file(output: Path | str) -> Path:
     """File beside `output` that tells where it came from."""
     output = Path(output)
-    return output.with_name(f"{output.stem}.provenance.json")
+    return output.with_name(f"{output.name.removesuffix('.gz').rpartition('.')[0]}.provenance.json")
 
 
 @contextmanager
@@ -142,7 +143,7 @@ def check_unchanged(path: str | Path) -> None:
 
 
 def _sha256(path: str | Path) -> str:
-    with open(path, "rb") as file:
+    with gzip.open(path) if Path(path).suffix == ".gz" else open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

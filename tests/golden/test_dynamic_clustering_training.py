@@ -250,7 +250,7 @@ def test_claims_and_drawing(preset, table, tmp_path):
     frame = read_table(tmp_path / "table.csv")
     outcomes = check(planned.file.claims, frame, "dynamic_clustering", "training")
     failed = {entry["id"] for entry in outcomes if entry["outcome"] == "does not hold"}
-    assert failed == ({"loss_400", "test_loss_400"} if preset == "paper" else set())  # 3 seeds decide nothing
+    assert failed == set()
     assert preset == "quick" or not [e for e in outcomes if e["outcome"] == "undecided"]
     axes = draw(frame, planned.file.plot, planned.file.title, planned.note).axes[0]
     assert axes.get_yscale() == "log" and axes.get_ylabel() == "training loss"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gcexp.figures import read_table
-from gcexp.report import scorecard
+from gcexp.report import publish, scorecard
 from gcexp.report.claims import check
 from gcexp.report.figurefile import statements, target_files
 from gcexp.report.publish import published_targets
@@ -19,7 +19,7 @@ TARGETS = published_targets()
 
 
 def published(path: str) -> Path:
-    return PUBLISHED / Path(path).relative_to("reports/paper")
+    return ROOT / publish.published(path)
 
 
 @pytest.fixture
@@ -44,14 +44,23 @@ def test_every_target_is_published_and_on_its_paper_page(figure):
         assert published(product).is_file()
     page = (ROOT / "docs" / "papers" / f"{figure.paper}.md").read_text()
     config = f"(../../conf/figure/{figure.paper}/{figure.name}.yaml)"
-    table = f"(../../reports/published/data/{figure.target}.csv)"
+    table = f"(../../reports/published/data/{published(figure.table).name})"
     (row,) = [line for line in page.splitlines() if line.startswith(f"| `{figure.target}` |")]
     assert config in row and table in row
 
 
-def test_nothing_else_is_published():
-    names = {path.name.partition(".")[0] for path in PUBLISHED.rglob("*.*") if path.parent != PUBLISHED}
-    assert names == set(TARGETS)
+def test_nothing_else_is_published(all_figures):
+    found = {path for path in PUBLISHED.rglob("*.*") if path.parent != PUBLISHED}
+    wanted = {published(product) for figure in all_figures for product in figure.products}
+    wanted |= {PUBLISHED / "data" / f"{figure.target}.provenance.json" for figure in all_figures}
+    assert found == wanted
+
+
+def test_published_tables_can_be_read_where_they_lie(all_figures):
+    for figure in all_figures:
+        table = published(figure.table)
+        assert (table.suffix == ".gz") or table.stat().st_size <= publish.MOST_SHOWN
+    assert sum(path.stat().st_size for path in PUBLISHED.rglob("*.*")) < 15e6
 
 
 def test_the_scorecard_is_made_of_the_claims(all_figures):

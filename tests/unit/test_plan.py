@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -523,3 +524,14 @@ def test_seeds(given, spelled, seeds):
 def test_seeds_that_are_none(given):
     with pytest.raises(UserError, match="seeds must be"):
         seed_range(given)
+
+
+# --- Titles
+
+
+def test_a_copy_for_a_paper_has_no_title_and_is_drawn_anew():
+    one = read()
+    bare = replace(one, titled=False)
+    assert (one.heading, bare.heading) == ("A figure", "")
+    assert one.tracked_plot != bare.tracked_plot
+    assert one.tracked_table == bare.tracked_table and one.tracked_claims == bare.tracked_claims

@@ -3,6 +3,7 @@ import atexit
 import functools
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from snakemake.cli import get_argument_parser
@@ -26,7 +27,7 @@ ALIVE = unlock.hold()  # `make reproduce` removes Snakemake's lock only where no
 
 @functools.cache
 def by_target(preset):
-    return {figure.target: figure for figure in figures_to_plan(preset)}
+    return {figure.target: replace(figure, titled=TITLED) for figure in figures_to_plan(preset)}
 
 
 def figures_to_plan(preset):
@@ -45,6 +46,9 @@ try:
         if key not in DEFAULTS:
             raise UserError(unknown("--config key", key, DEFAULTS))
     config.update(DEFAULTS | config)
+    TITLED = {"true": True, "false": False}.get(str(config["plot_title"]).lower())
+    if TITLED is None:
+        raise UserError(f"--config plot_title wants true or false, got {config['plot_title']!r}")
     FIGURES = by_target(config["preset"])
 except UserError as error:
     stop(error)

@@ -43,12 +43,13 @@ rule draw:
         runtime=10,
     params:
         drawn=lambda w, output: output[:-1],
+        title=[] if TITLED else ["--no-title"],
         tracked=lambda w: figure_of(w).tracked_plot + figure_of(w).tracked_claims,
     message:
         "drawing {wildcards.target}"
     shell:
         "gcexp plot {wildcards.target:q} --preset {wildcards.preset:q} -i {input:q} -o {params.drawn:q}"
-        " --claims {output.claims:q} 2> {log:q}"
+        " --claims {output.claims:q} {params.title:q} 2> {log:q}"
 
 
 use rule draw as typeset with:

@@ -1,0 +1,99 @@
+"""How many operations does a decoder need to solve its linear system? Counted while it is solved, modulo a prime."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gcexp.errors import require
+
+#: Large enough that no pivot of the matrices here vanishes by chance.
+PRIME = 2**31 - 1
+
+
+def eliminate(
+    matrix: Sequence[Sequence[int]], right: Sequence[int], prime: int = PRIME
+) -> tuple[list[int], int]:
+    """Solve a square system by Gaussian elimination that leaves out what is zero already.
+
+    Parameters
+    ----------
+    matrix : sequence of rows, N x N
+        Whole numbers.
+    right : sequence of N
+        The right side.
+    prime : int
+        Everything is modulo this.
+
+    Returns
+    -------
+    tuple
+        Solution, and how many additions, multiplications and divisions it took.
+
+    Raises
+    ------
+    ParameterError
+        If the matrix is singular modulo the prime.
+
+    Examples
+    --------
+    >>> eliminate([[2, 0], [1, 1]], [4, 5])
+    ([2, 3], 4)
+    """
+    size = len(matrix)
+    rows = [[int(x) % prime for x in row] + [int(b) % prime] for row, b in zip(matrix, right, strict=True)]
+    operations = 0
+    for k in range(size):
+        pivot = next((i for i in range(k, size) if rows[i][k]), None)
+        require(pivot is not None, f"the matrix is singular in column {k}")
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        inverse = pow(rows[k][k], -1, prime)
+        above = [j for j in range(k + 1, size + 1) if rows[k][j]]
+        for row in rows[k + 1 :]:
+            if row[k]:
+                factor = row[k] * inverse % prime
+                for j in above:
+                    row[j] = (row[j] - factor * rows[k][j]) % prime
+                operations += 1 + 2 * len(above)
+    found = [0] * size
+    for k in reversed(range(size)):
+        known = [j for j in range(k + 1, size) if rows[k][j]]
+        rest = rows[k][size] - sum(rows[k][j] * found[j] for j in known)
+        found[k] = rest * pow(rows[k][k], -1, prime) % prime
+        operations += 1 + 2 * len(known)
+    return found, operations
+
+
+def interpolate(points: Sequence[int], values: Sequence[int], prime: int = PRIME) -> tuple[list[int], int]:
+    r"""Solve the Vandermonde system sum_k x_k a_i^k = b_i as Björck and Pereyra do: divided differences, unfolded.
+
+    Parameters
+    ----------
+    points : sequence of N
+        Distinct a_i.
+    values : sequence of N
+        The b_i.
+    prime : int
+        Everything is modulo this.
+
+    Returns
+    -------
+    tuple
+        Solution, and how many additions, multiplications and divisions it took: 5 N (N-1) / 2.
+
+    Examples
+    --------
+    >>> interpolate([1, 2, 3], [6, 17, 34])  # 1 + 2 a + 3 a^2
+    ([1, 2, 3], 15)
+    """
+    size = len(points)
+    x = [int(b) % prime for b in values]
+    operations = 0
+    for k in range(size - 1):
+        for i in range(size - 1, k, -1):
+            x[i] = (x[i] - x[i - 1]) * pow(int(points[i] - points[i - k - 1]), -1, prime) % prime
+            operations += 3
+    for k in range(size - 2, -1, -1):
+        for i in range(k, size - 1):
+            x[i] = (x[i] - points[k] * x[i + 1]) % prime
+            operations += 2
+    return x, operations
