@@ -254,14 +254,12 @@ class _Played:
 
 def _decoded(code: Code, patterns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Coefficients (U, k), as truth values where all are 0 or 1, and residuals (U,): some patterns at a time."""
-    from gcexp.codes.base import is_binary
-
     coefficients, residual = np.empty((len(patterns), code.k), dtype=bool), np.empty(len(patterns))
     step = max(_LEAST_DECODED, _DECODED // max(code.n, code.k))
     for u in range(0, len(patterns), step):
         decoding = code.decode(patterns[u : u + step])
         c = decoding.coefficients
-        if coefficients.dtype == bool and not is_binary(c):
+        if coefficients.dtype == bool and not decoding.binary:
             coefficients = coefficients.astype(np.float64)
         coefficients[u : u + step] = c != 0 if coefficients.dtype == bool else c
         residual[u : u + step] = decoding.residual

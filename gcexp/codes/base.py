@@ -123,6 +123,11 @@ class Decoding:
         return ((self.coefficients - 1) ** 2).mean(1)
 
     @property
+    def binary(self) -> bool:
+        """Whether all coefficients are 0 or 1."""
+        return is_binary(self.coefficients)
+
+    @property
     def recovered(self) -> np.ndarray:
         """Fraction of the partitions with coefficient one, (U,)."""
         return (self.coefficients == 1).mean(1)
