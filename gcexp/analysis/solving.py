@@ -37,7 +37,7 @@ def eliminate(
     Examples
     --------
     >>> eliminate([[2, 0], [1, 1]], [4, 5])
-    ([2, 3], 4)
+    ([2, 3], 5)
     """
     size = len(matrix)
     rows = [[int(x) % prime for x in row] + [int(b) % prime] for row, b in zip(matrix, right, strict=True)]
