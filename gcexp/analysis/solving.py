@@ -43,8 +43,8 @@ def eliminate(
     rows = [[int(x) % prime for x in row] + [int(b) % prime] for row, b in zip(matrix, right, strict=True)]
     operations = 0
     for k in range(size):
-        pivot = next((i for i in range(k, size) if rows[i][k]), None)
-        require(pivot is not None, f"the matrix is singular in column {k}")
+        pivot = next((i for i in range(k, size) if rows[i][k]), size)
+        require(pivot < size, f"the matrix is singular in column {k}")
         rows[k], rows[pivot] = rows[pivot], rows[k]
         inverse = pow(rows[k][k], -1, prime)
         above = [j for j in range(k + 1, size + 1) if rows[k][j]]
