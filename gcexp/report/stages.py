@@ -59,9 +59,8 @@ def write_page(
     from gcexp.report.page import write_report
     from gcexp.report.shown import papers, shown
 
-    write_report(
-        output, preset, papers(), [shown(figure, output) for figure in figures], _entries(scorecard), beside
-    )
+    entries = _entries(scorecard)  # first: what was asked for by name, before what the page needs besides
+    write_report(output, preset, papers(), [shown(figure, output) for figure in figures], entries, beside)
 
 
 def _entries(path: Path) -> list[dict]:

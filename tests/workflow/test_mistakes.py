@@ -292,13 +292,17 @@ def test_reports(here, capsys):
     for path in ("nope.json", "bad.json"):
         assert path in refused(here, capsys, "scorecard", "-i", path, "-o", "out.json")
         page = refused(here, capsys, "page", "-i", path, "-o", "reports/quick/index.html")
-        assert path in page or "small_three.json" in page
+        assert f"cannot read {path} (" in page
     Path("bad.json").write_text("[1]")
     assert "bad.json is not a list of checked claims" in refused(
         here, capsys, "scorecard", "-i", "bad.json", "-o", "o"
     )
-    elsewhere = refused(here, capsys, "page", "-i", "nope.json", "-o", "out/index.html")
-    assert "small_three.json" in elsewhere and not Path("out").exists()
+    assert "bad.json is no list of claims" in refused(
+        here, capsys, "page", "-i", "bad.json", "-o", "reports/quick/index.html"
+    )
+    Path("good.json").write_text("[]")
+    elsewhere = refused(here, capsys, "page", "-i", "good.json", "-o", "out/index.html")
+    assert "out/data/small_three.csv: No such file" in elsewhere and not Path("out").exists()
     assert "nothing to publish" in refused(here, capsys, "publish")
     assert "unknown kind 'scheme'; did you mean 'schemes'" in refused(here, capsys, "list", "scheme")
 
