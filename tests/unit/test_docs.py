@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from matplotlib import pyplot
 
 ROOT = Path(__file__).parents[2]
 MADE = ROOT / "docs" / "generated"  # by `make docs`
@@ -65,6 +66,7 @@ def test_examples_of_the_gallery_run(script, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GCEXP_CONF", str(ROOT / "conf"))
     found = runpy.run_path(str(script))
+    pyplot.close("all")  # what a script opens must not stay open in this process
     lines = [line for axes in found["figure"].axes for line in axes.lines]
     assert lines and all(len(line.get_xdata()) for line in lines), "a drawing of something"
 
