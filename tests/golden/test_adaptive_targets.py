@@ -38,6 +38,7 @@ TARGETS = {
             for x in ("b_cyclic_nonzero", "thm4_bound_d1", "rem3_conj_ii", "app_last_block")
         ),
         *(f"share: id = {x}" for x in ("app_lmin_102", "app_sigma_105", "app_mean_106c")),
+        "share: id = complexity_inversion_in_the_experiment",
     ],
     "condition": ["at_most_linear_0", "at_most_linear_1", "at_most_linear_2"],
     "stability": ["breaks_above_24"],

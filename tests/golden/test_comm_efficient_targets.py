@@ -29,7 +29,7 @@ TARGETS = {
     "table2": [],
     "table3": [],
     "statements": [],
-    "learning": [],
+    "learning": ["share: id = decoding_negligible_sparse"],
     "stability": ["negligible_at_20", "trade_off_must_be_given_up"],
 }
 

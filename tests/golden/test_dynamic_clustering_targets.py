@@ -86,7 +86,9 @@ def test_claims_and_drawing(target, tmp_path):
     write_table(table(target), tmp_path / "table.csv")
     frame, file = read_table(tmp_path / "table.csv"), planned(target).file
     outcomes = check(file.claims, frame, "dynamic_clustering", target)
-    assert outcomes and not [entry["id"] for entry in outcomes if entry["outcome"] == "does not hold"]
+    # The paper's matrices are lost; what is restored could only be compared with itself (test_matrices, and the audit).
+    assert bool(outcomes) == (target != "matrices")
+    assert not [entry["id"] for entry in outcomes if entry["outcome"] == "does not hold"]
     # Expected means are stated for 400 seeds; with these 20 they decide nothing.
     undecided = [entry["reason"] for entry in outcomes if entry["outcome"] == "undecided"]
     assert all(" rows have " in reason or "interval" in reason for reason in undecided)

@@ -17,7 +17,7 @@ from gcexp.codes import FractionalRepetition
 from gcexp.errors import ParameterError
 from gcexp.figures.tables import read_table, write_table
 from gcexp.report.claims import check
-from gcexp.report.figurefile import figure, statement_file
+from gcexp.report.figurefile import figure, statement_file, target_files
 from gcexp.report.table import assemble
 from gcexp.run.named_codes import with_makers
 
@@ -59,8 +59,10 @@ def test_claims(target, tmp_path):
 
 def test_every_checkable_statement_is_answered():
     answered = set()
-    for target in TARGETS:
-        for claim in figure(f"soft_bibd_{target}", "quick").file.claims:
+    targets = [target for target in target_files() if target.startswith("soft_bibd_")]
+    assert {f"soft_bibd_{target}" for target in TARGETS} < set(targets)
+    for target in targets:
+        for claim in figure(target, "quick").file.claims:
             answered |= set(claim.get("answers", []))
     with statement_file("soft_bibd").open(encoding="utf-8", newline="") as file:
         stated = {row["id"]: row["checkable"] for row in csv.DictReader(file)}
@@ -68,7 +70,7 @@ def test_every_checkable_statement_is_answered():
     open_ones = {name for name, checkable in stated.items() if name not in answered}
     assert not [name for name in open_ones if stated[name].startswith("yes")]
     partly = sorted(name for name in open_ones if stated[name].startswith("partly"))
-    assert partly == ["approximation_enough", "bibd_outperforms_many", "eq12_example"]
+    assert partly == ["eq12_example"]  # its size and its matrix are lost
 
 
 def test_a_statement_that_fails_is_seen(monkeypatch):
