@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gcexp.errors import UserError, unknown
-from gcexp.run.build import build, build_scheme, refuse_bound
+from gcexp.run.build import build
 from gcexp.run.compose import compose
 from gcexp.run.run import seed_range
+from gcexp.run.scheme import build_scheme, refuse_bound
 from gcexp.run.stages import length_of, simulated
 
 if TYPE_CHECKING:

@@ -375,7 +375,7 @@ def _paged(text: str, cut: bool = False) -> None:
     import pydoc
     import shutil
 
-    if not sys.stdout.isatty():
+    if sys.stdout is None or not sys.stdout.isatty():  # it may be closed
         print(text)
         return
     width, height = shutil.get_terminal_size()

@@ -56,8 +56,8 @@ def settings(group: str, option: str) -> Iterator[tuple[str, str, str, str]]:
     --------
     >>> for row in settings("wait", "fastest"):
     ...     print(row)
-    ('wait.q', 'null', 'whole number or nothing', 'Workers waited for.')
     ('wait.s', '${s}', 'whole number or nothing', 'Workers ignored; give this or `q`.')
+    ('wait.q', 'null', 'whole number or nothing', 'Workers waited for.')
     """
     path = option_file(group, option)
     given = read_yaml(path)

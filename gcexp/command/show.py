@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gcexp.run.build import build, build_scheme, is_redrawn
+from gcexp.run.build import build, is_redrawn
+from gcexp.run.scheme import build_scheme
 
 _SMALL = 12  # matrices up to this many rows and columns are shown
 

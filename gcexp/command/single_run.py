@@ -6,9 +6,10 @@ from pathlib import Path
 
 from gcexp.errors import UserError
 from gcexp.run import stages
-from gcexp.run.build import build, build_scheme, refuse_bound
+from gcexp.run.build import build
 from gcexp.run.compose import compose
 from gcexp.run.datasets import source_of
+from gcexp.run.scheme import build_scheme, refuse_bound
 
 
 def run(overrides: list[str], folder: Path | None = None) -> Path:

@@ -56,3 +56,9 @@ def read_table(path: Path | str) -> pd.DataFrame:
         raise DataError(f"cannot read the table {path}: {error.strerror or error}") from error
     except ValueError as error:  # pandas' parser errors and undecodable bytes are ValueErrors
         raise DataError(f"the table {path} is damaged: {' '.join(str(error).split())}") from error
+
+
+def scores_of(frame: pd.DataFrame) -> list[str]:
+    """Names of the scores of a table of curves, none for another table."""
+    columns = list(frame.columns)
+    return columns[columns.index("simulated_time_s") + 1 :] if "simulated_time_s" in columns else []

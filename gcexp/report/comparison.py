@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gcexp.errors import UserError
+from gcexp.figures.tables import scores_of
 from gcexp.report.predicates import time_to
-from gcexp.run.build import build_scheme
 from gcexp.run.run import Run
+from gcexp.run.scheme import build_scheme
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,12 +72,6 @@ def refuse_without_runs(figure: Figure) -> None:
 def sorted_by(found: pd.DataFrame) -> list[str]:
     """The columns that decide which scheme of a comparison is faster, the first of them first."""
     return [name for name in found if name.startswith("time_to_") or name == "mean_iteration_time_s"]
-
-
-def scores_of(frame: pd.DataFrame) -> list[str]:
-    """Names of the scores of a table of curves, none for another table."""
-    columns = list(frame.columns)
-    return columns[columns.index("simulated_time_s") + 1 :] if "simulated_time_s" in columns else []
 
 
 def _numbers(

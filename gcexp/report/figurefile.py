@@ -19,12 +19,12 @@ from gcexp.report.expected import expected_claims
 from gcexp.report.expected import path_of as expected_file
 from gcexp.report.statements import Statement, read_statements
 from gcexp.run import paths
-from gcexp.run.build import refuse_bound
 from gcexp.run.checks import check, check_call, once
 from gcexp.run.dependencies import STAGES, targets, tracked, values
 from gcexp.run.named_codes import composed_codes
 from gcexp.run.options import conf_dir, option_file, options, read_yaml, search_dirs
 from gcexp.run.run import PARTS, Run, check_count, check_horizon, seed_range
+from gcexp.run.scheme import refuse_bound
 from gcexp.run.tokens import SHARED, token
 from gcexp.schema import fill, fitted
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -12,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from gcexp.errors import UserError, unknown
-from gcexp.files import bundled
 from gcexp.report.figurefile import PRESETS, Figure, figures
-from gcexp.report.publish import PUBLISHED
+from gcexp.report.publish import table_of
 from gcexp.run import paths
 from gcexp.run.options import search_dirs
 from gcexp.run.provenance import provenance_file
@@ -124,14 +124,11 @@ def _of_replay(path: str, run: Run) -> Cost:
 
 def _of_table(path: str, one: Figure) -> Cost:
     """Measured where the table is published, with its cost beside it."""
-    place = PUBLISHED / "data" / Path(path).name
-    for table in (Path(path), place, bundled(place)) if one.preset == "paper" else (Path(path),):
-        try:
-            record = json.loads(provenance_file(table).read_text("utf-8"))
-            size = table.stat().st_size
-            return Cost("table", float(record["cpu_s"]), float(record["peak_memory_mib"]), size, MEASURED)
-        except (OSError, ValueError, KeyError, TypeError):
-            continue
+    with suppress(UserError, OSError, ValueError, KeyError, TypeError):
+        table = table_of(one)
+        record = json.loads(provenance_file(table).read_text("utf-8"))
+        size = table.stat().st_size
+        return Cost("table", float(record["cpu_s"]), float(record["peak_memory_mib"]), size, MEASURED)
     return _rated("table", "*" if one.runs else "analysis", 1)
 
 

@@ -104,8 +104,7 @@ def ends(figure: Figure, table: Path) -> str:
     """Order of the curves at their end, in words: medians over the seeds of the first score."""
     if figure.file.kind != "curves":
         return ""
-    from gcexp.figures.tables import read_table
-    from gcexp.report.comparison import scores_of
+    from gcexp.figures.tables import read_table, scores_of
 
     frame = read_table(table)
     score = scores_of(frame)[0]

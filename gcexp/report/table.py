@@ -11,9 +11,9 @@ import pandas as pd
 from gcexp.errors import UserError
 from gcexp.report.columns import COSTS, Timings, key_columns
 from gcexp.report.figurefile import Figure
-from gcexp.run.build import build, build_scheme, is_redrawn, locate
-from gcexp.run.named_codes import with_makers
+from gcexp.run.build import build, is_redrawn, locate, with_makers
 from gcexp.run.run import Run
+from gcexp.run.scheme import build_scheme
 from gcexp.timeline import Timeline
 
 if TYPE_CHECKING:  # torch only where a stage trains

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gcexp.errors import UserError
-from gcexp.figures.tables import read_table
+from gcexp.figures.tables import read_table, scores_of
 from gcexp.files import read_json, writable, written
-from gcexp.report.comparison import comparison, scores_of, sorted_by
+from gcexp.report.comparison import comparison, sorted_by
 from gcexp.report.figurefile import Figure
 from gcexp.run.provenance import finished_provenance
 from gcexp.run.run import Run, seed_list

@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 import importlib
 import itertools
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gcexp.errors import ExtraError, ParameterError, UserError, lacking, unknown
 from gcexp.schema import arguments, fits, fitted, shown
 
-#: More workers than in any experiment: matrices (n, n) beyond fill the memory without a word.
-MOST_WORKERS = 10_000
+if TYPE_CHECKING:  # a plan loads no codes
+    from gcexp.codes.base import Code
+
 #: What a group's ``_target_`` must be.
 GROUPS_BUILT = {
     "code": "gcexp.codes.base.Code",
@@ -90,40 +92,6 @@ def locate(target: str, place: str) -> Any:
     return getattr(found, name)
 
 
-def build_scheme(config: dict, seed: int | None = None):
-    """Scheme of a composed run; `seed` replaces the code's own where the code is redrawn for every seed."""
-    from gcexp.schemes import Scheme
-
-    own = config["code"].get("n") if isinstance(config["code"], dict) else None  # else built in Python
-    for key, n in (("n", config.get("n")), ("code.n", own)):
-        if isinstance(n, int) and n > MOST_WORKERS:
-            raise UserError(f"{key} is a number of workers up to {MOST_WORKERS}, got {shown(n)}")
-    drawn = config if seed is None else config | {"code": redrawn(config["code"], seed)}
-    try:
-        code = build(drawn, "code")
-    except ParameterError as error:
-        raise ParameterError(f"{error} (code: {config['code']['_target_'].rpartition('.')[2]})") from None
-    overhead = fitted(float, config.get("overhead", 0.0), "overhead")
-    fitted(bool, config.get("exact", False), "exact")
-    bound = fitted(bool, config.get("bound", False), "bound")
-    scheme = Scheme(code, build(config, "wait"), overhead, build(config, "placement"))
-    s = getattr(scheme.wait, "s", None)
-    if s is not None and not 0 <= s < code.n:
-        raise ParameterError(f"the waiting rule needs 1 <= q <= n (0 <= s < n), got s={s} with n={code.n}")
-    if bound != getattr(scheme.wait, "durations_only", False):
-        raise UserError(f"the scheme declares bound: {str(bound).lower()}, which {scheme.wait!r} is not")
-    return scheme
-
-
-def refuse_bound(config: dict) -> None:
-    """Refuse to train with a scheme that declares itself a bound of durations."""
-    if config["bound"]:
-        raise UserError(
-            "the scheme declares bound: true, durations without a decode, so no task can be trained with it "
-            "(allowed: gcexp timeline, figures of kind timings)"
-        )
-
-
 def is_redrawn(config: dict) -> bool:
     """Whether an assignment in the code is random, so that each seed draws one."""
     return any(
@@ -152,3 +120,37 @@ def targets_of(node: Any) -> list[str]:
         return []
     own = [node["_target_"]] if "_target_" in node else []
     return own + list(itertools.chain.from_iterable(targets_of(v) for v in node.values()))
+
+
+@dataclass(frozen=True)
+class MakesCode:
+    """What an analysis is given for a code: called, it builds one.
+
+    Attributes
+    ----------
+    node : dict
+        ``_target_`` and arguments.
+
+    Examples
+    --------
+    >>> make = MakesCode({"_target_": "gcexp.codes.FractionalRepetition", "n": 6, "d": 2})
+    >>> make().k, make(seed=3).k
+    (6, 6)
+    """
+
+    node: dict
+
+    def __call__(self, seed: int | None = None) -> Code:
+        """The code; one whose assignment is random with this seed in the place of its own."""
+        return build({"code": self.node if seed is None else redrawn(self.node, seed)}, "code")
+
+
+def with_makers(node: Any) -> Any:
+    """Every mapping with a ``_target_`` in a node replaced by what makes the code."""
+    if isinstance(node, list):
+        return [with_makers(value) for value in node]
+    if not isinstance(node, dict):
+        return node
+    if "_target_" in node:
+        return MakesCode(node)
+    return {key: with_makers(value) for key, value in node.items()}

@@ -8,10 +8,10 @@ from contextlib import suppress
 from functools import partial
 
 from gcexp.errors import ExtraError
-from gcexp.run.build import GROUPS_BUILT, build, build_scheme, dotted, locate, targets_of
+from gcexp.run.build import GROUPS_BUILT, build, dotted, locate, targets_of, with_makers
 from gcexp.run.cache import remember, remembered
 from gcexp.run.dependencies import tracked, values
-from gcexp.run.named_codes import with_makers
+from gcexp.run.scheme import build_scheme
 from gcexp.schema import arguments
 
 

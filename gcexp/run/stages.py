@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from gcexp.errors import UserError, VerificationError
 from gcexp.files import written
-from gcexp.run.build import build, build_scheme, is_redrawn, refuse_bound
+from gcexp.run.build import build, is_redrawn
 from gcexp.run.dependencies import tracked
 from gcexp.run.provenance import recorded
 from gcexp.run.run import check_count, check_horizon, seed_list
+from gcexp.run.scheme import build_scheme, refuse_bound
 
 if TYPE_CHECKING:  # codes, torch and pandas only where a stage uses them
     from gcexp.tasks.training import Trajectory

@@ -11,9 +11,10 @@ from gcexp.errors import ParameterError, UserError
 from gcexp.report.figurefile import _run
 from gcexp.report.table import timing
 from gcexp.run import stages
-from gcexp.run.build import build, build_scheme
+from gcexp.run.build import build
 from gcexp.run.compose import compose
 from gcexp.run.options import conf_dir
+from gcexp.run.scheme import build_scheme
 from gcexp.schemes import Fewest
 from gcexp.theory.dynamic_clustering import lower_bound_durations
 

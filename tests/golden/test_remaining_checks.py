@@ -17,8 +17,9 @@ from gcexp.codes.raptor import BatchRaptor
 from gcexp.codes.repetition import FractionalRepetition
 from gcexp.codes.uncoded import Uncoded
 from gcexp.delays import Draws, Pareto
-from gcexp.run.build import build, build_scheme
+from gcexp.run.build import build
 from gcexp.run.compose import compose
+from gcexp.run.scheme import build_scheme
 from gcexp.run.stages import length_of, simulated
 from gcexp.schemes import Decodable, Fastest, Scheme
 from gcexp.theory import comm_efficient as theory

@@ -19,7 +19,7 @@ from gcexp.figures.tables import read_table, write_table
 from gcexp.report.claims import check
 from gcexp.report.figurefile import figure, statement_file, target_files
 from gcexp.report.table import assemble
-from gcexp.run.named_codes import with_makers
+from gcexp.run.build import with_makers
 
 #: Target to the claims that do not hold, and to the CPU seconds it may take.
 TARGETS = {

@@ -8,8 +8,9 @@ import pytest
 
 from gcexp.codes import Uncoded
 from gcexp.delays import Draws, ShiftedExponential, TwoStateMarkov
-from gcexp.run.build import build, build_scheme
+from gcexp.run.build import build
 from gcexp.run.compose import compose
+from gcexp.run.scheme import build_scheme
 from gcexp.schemes import Fastest, Greedy, Scheme
 from gcexp.schemes.survivors import distinct_words
 from gcexp.timeline import Timeline, run_clock, simulate

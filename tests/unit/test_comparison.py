@@ -71,6 +71,9 @@ def test_further_levels(shown):
 
 def test_a_missing_table_says_how_to_make_it(tmp_path, monkeypatch, capsys, shown):
     monkeypatch.setattr("gcexp.report.figurefile.figure", lambda *_: shown[0])
+    monkeypatch.setattr(
+        "gcexp.report.publish.bundled", lambda name: tmp_path / name
+    )  # nothing published either
     monkeypatch.chdir(tmp_path)
     assert main(["compare", TARGET]) == 2
     assert f"make it first: snakemake {TARGET}" in capsys.readouterr().err

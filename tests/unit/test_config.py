@@ -25,11 +25,12 @@ from gcexp.errors import ParameterError, UserError
 from gcexp.run import compose as compose_module
 from gcexp.run import options as options_module
 from gcexp.run import source as source_module
-from gcexp.run.build import build, build_scheme, is_redrawn
+from gcexp.run.build import build, is_redrawn
 from gcexp.run.cache import conf_fingerprint
 from gcexp.run.compose import compose
 from gcexp.run.dependencies import source_hash
 from gcexp.run.options import GROUPS, conf_dir, options, read_value, read_yaml
+from gcexp.run.scheme import build_scheme
 from gcexp.run.tokens import HOME, overrides_of, token
 from gcexp.schema import arguments
 
@@ -244,7 +245,8 @@ def test_a_conf_that_is_none_is_refused(named, monkeypatch):
 
 
 def test_no_conf_at_all_is_a_sentence(tmp_path, monkeypatch):
-    monkeypatch.setattr(options_module, "__file__", str(tmp_path / "a" / "b" / "c" / "options.py"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(options_module, "bundled", lambda name: tmp_path / name)
     with pytest.raises(UserError, match=r"no conf/run.yaml here.*GCEXP_CONF"):
         conf_dir()
 

@@ -26,8 +26,8 @@ from gcexp.codes.graph_code import GraphCode
 from gcexp.codes.stochastic import StochasticGradientCode
 from gcexp.delays import Draws, ShiftedExponential
 from gcexp.errors import ParameterError
-from gcexp.run.build import build_scheme
 from gcexp.run.compose import compose
+from gcexp.run.scheme import build_scheme
 from gcexp.schemes import Decodable, Fastest, Scheme
 from gcexp.schemes.arrivals import Arrivals
 from gcexp.schemes.elimination import Span, Spanned

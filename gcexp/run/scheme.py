@@ -1,0 +1,44 @@
+"""The scheme of a composed run: its code, waiting rule, placement and overhead, and what must agree between them."""
+
+from __future__ import annotations
+
+from gcexp.errors import ParameterError, UserError
+from gcexp.run.build import build, redrawn
+from gcexp.schema import fitted, shown
+
+#: More workers than in any experiment: matrices (n, n) beyond fill the memory without a word.
+MOST_WORKERS = 10_000
+
+
+def build_scheme(config: dict, seed: int | None = None):
+    """Scheme of a composed run; `seed` replaces the code's own where the code is redrawn for every seed."""
+    from gcexp.schemes import Scheme
+
+    own = config["code"].get("n") if isinstance(config["code"], dict) else None  # else built in Python
+    for key, n in (("n", config.get("n")), ("code.n", own)):
+        if isinstance(n, int) and n > MOST_WORKERS:
+            raise UserError(f"{key} is a number of workers up to {MOST_WORKERS}, got {shown(n)}")
+    drawn = config if seed is None else config | {"code": redrawn(config["code"], seed)}
+    try:
+        code = build(drawn, "code")
+    except ParameterError as error:
+        raise ParameterError(f"{error} (code: {config['code']['_target_'].rpartition('.')[2]})") from None
+    overhead = fitted(float, config.get("overhead", 0.0), "overhead")
+    fitted(bool, config.get("exact", False), "exact")
+    bound = fitted(bool, config.get("bound", False), "bound")
+    scheme = Scheme(code, build(config, "wait"), overhead, build(config, "placement"))
+    s = getattr(scheme.wait, "s", None)
+    if s is not None and not 0 <= s < code.n:
+        raise ParameterError(f"the waiting rule needs 1 <= q <= n (0 <= s < n), got s={s} with n={code.n}")
+    if bound != getattr(scheme.wait, "durations_only", False):
+        raise UserError(f"the scheme declares bound: {str(bound).lower()}, which {scheme.wait!r} is not")
+    return scheme
+
+
+def refuse_bound(config: dict) -> None:
+    """Refuse to train with a scheme that declares itself a bound of durations."""
+    if config["bound"]:
+        raise UserError(
+            "the scheme declares bound: true, durations without a decode, so no task can be trained with it "
+            "(allowed: gcexp timeline, figures of kind timings)"
+        )
