@@ -33,7 +33,8 @@ def ending(preset: str, part: Sequence[Figure] | None = None) -> str:
     if part is None and page.is_file():
         scorecard = json.loads(Path(paths.SCORECARD[0].format(preset=preset)).read_text("utf-8"))
         return "\n".join([*_aligned(_of_papers(*parts(scorecard))), "", f"open {page}"])
-    lines = _aligned([["claims", *OUTCOMES, "file"], *map(_of_figure, part)]) if part else []
+    judged = [figure for figure in part or () if Path(figure.claims).is_file()]  # `--until` stops before
+    lines = _aligned([["claims", *OUTCOMES, "file"], *map(_of_figure, judged)]) if judged else []
     return "\n".join([*lines, "", f"all figures on one page, {page}: plain `snakemake`"])
 
 
