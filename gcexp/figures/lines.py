@@ -199,7 +199,8 @@ def _on_grid(part: pd.DataFrame, plot: LinesPlot, grid: np.ndarray) -> tuple[np.
     each = [(rows.numbers(run, plot.x), rows.numbers(run, plot.y)) for _, run in seeds]
     runs = np.array([step(x, y, grid) for x, y in each])
     # A run that has ended keeps what it learned, for as long as another seed of the line goes on.
-    longest = max(x.max() for x, _ in each)
+    # The end of the longest is drawn at the grid's next point: few evaluations would else lose the last one.
+    longest = grid[min(np.searchsorted(grid, max(x.max() for x, _ in each)), len(grid) - 1)]
     for run, (x, y) in zip(runs, each, strict=True):
         run[(grid > x.max()) & (grid <= longest)] = y[np.argmax(x)]
     return grid, runs
