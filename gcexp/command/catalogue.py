@@ -6,16 +6,16 @@ What an instance can tell is derived from one; the rest stands on the class: `fo
 
 from __future__ import annotations
 
-import inspect
 import re
 from fractions import Fraction
 
 import gcexp.codes
 from gcexp.command.show import guarantee
+from gcexp.command.theory import first_line
 from gcexp.data.sources import SOURCES
 from gcexp.errors import UserError, unknown
 from gcexp.figures.markdown import grid
-from gcexp.report.figurefile import figure_files
+from gcexp.report.figurefile import target_files
 from gcexp.report.shown import papers
 from gcexp.run.build import build, locate
 from gcexp.run.compose import compose
@@ -88,12 +88,11 @@ def listed(kind: str) -> dict[str, str]:
     if kind not in LISTED:
         raise UserError(unknown("kind", kind, LISTED))
     if kind == "targets":
-        files = {f"{path.parent.name}_{path.stem}": path for path in figure_files()}
-        return {name: str(read_yaml(path).get("title", "")) for name, path in files.items()}
+        return {name: str(read_yaml(path).get("title", "")) for name, path in target_files().items()}
     if kind == "papers":
         return {name: paper.title for name, paper in papers().items()}
     if kind == "datasets":
-        built_in = {name: _first_line(source.read) for name, source in SOURCES.items()}
+        built_in = {name: first_line(source.read) for name, source in SOURCES.items()}
         return dict(sorted((phrases("dataset") | built_in).items()))
     return phrases(kind.removesuffix("s"))
 
@@ -108,12 +107,8 @@ def phrases(group: str) -> dict[str, str]:
             found[name] = comments[0]
         else:
             target = read_yaml(path).get("_target_")
-            found[name] = _first_line(locate(target, f"{group}._target_")) if target else ""
+            found[name] = first_line(locate(target, f"{group}._target_")) if target else ""
     return found
-
-
-def _first_line(documented: object) -> str:
-    return (inspect.getdoc(documented) or "").partition("\n")[0]
 
 
 def sizes(code) -> dict[str, float]:

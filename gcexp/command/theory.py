@@ -41,7 +41,7 @@ def functions() -> dict[str, Callable]:
 def listing(module: str | None = None) -> dict[str, str]:
     """First docstring line of each function, of one module or of all; empty for what is no module."""
     return {
-        name: _first_line(function)
+        name: first_line(function)
         for name, function in functions().items()
         if module in (None, name.partition(".")[0])
     }
@@ -65,12 +65,13 @@ def as_lines(found: Mapping[str, str]) -> str:
             name.partition(".")[2]: line for name, line in found.items() if name.startswith(f"{module}.")
         }
         width = max(map(len, named))
-        lines += [f"{module}: {_first_line(importlib.import_module(f'gcexp.theory.{module}'))}"]
+        lines += [f"{module}: {first_line(importlib.import_module(f'gcexp.theory.{module}'))}"]
         lines += [f"  {name:{width}}  {line}" for name, line in named.items()] + [""]
     return "\n".join([*lines, "gcexp theory MODULE.NAME explains a function and its arguments."])
 
 
-def _first_line(documented: object) -> str:
+def first_line(documented: object) -> str:
+    """What a docstring says first."""
     return (inspect.getdoc(documented) or "").partition("\n")[0]
 
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gcexp.errors import UserError, unknown
-from gcexp.files import bundled
-from gcexp.report.figurefile import PRESETS, Figure, figure, figure_files
-from gcexp.report.publish import PUBLISHED
+from gcexp.report.figurefile import PRESETS, Figure, figure, target_files
+from gcexp.report.publish import published_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,7 +79,7 @@ def verify(targets: Sequence[str] = (), preset: str | None = None) -> list[Agree
     """
     if preset not in (None, *PRESETS):
         raise UserError(unknown("preset", preset, PRESETS))
-    known = {f"{path.parent.name}_{path.stem}": path for path in figure_files()}
+    known = target_files()
     for target in targets:
         if target not in known:
             raise UserError(unknown("figure", target, known))
@@ -102,9 +101,7 @@ def _of_table(fresh: Figure) -> Agreement:
     from gcexp.figures.tables import read_table
     from gcexp.run.provenance import check_unchanged
 
-    places = [PUBLISHED / "data" / Path(fresh.table).name]
-    places.append(bundled(places[0]))
-    published = next((place for place in places if place.is_file()), None)
+    published = published_table(fresh)
     if published is None:
         return Agreement(fresh.target, fresh.preset, NOT, "nothing is published")
     check_unchanged(fresh.table)

@@ -100,14 +100,18 @@ def table_of(figure: Figure) -> Path:
     UserError
         If there is neither.
     """
-    places = [Path(figure.table)]
-    if figure.preset == "paper":
-        here = published(figure.table)
-        places += [here, bundled(here), bundled(_packed(here))]
-    for place in places:
-        if place.is_file():
-            return place
-    raise UserError(f"there is no table {places[0]}; make it first: snakemake {figure.target}")
+    made = Path(figure.table)
+    found = made if made.is_file() else published_table(figure) if figure.preset == "paper" else None
+    if found is None:
+        raise UserError(f"there is no table {made}; make it first: snakemake {figure.target}")
+    return found
+
+
+def published_table(figure: Figure) -> Path | None:
+    """The published table of a target, packed or not, of this folder or else of the installation."""
+    here = PUBLISHED / "data" / Path(figure.table).name
+    places = (here, _packed(here), bundled(here), bundled(_packed(here)))
+    return next((place for place in places if place.is_file()), None)
 
 
 def published_targets() -> list[str]:
