@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from gcexp.data import Dataset
-from gcexp.tasks.mlp import MultilayerPerceptron
 from gcexp.tasks.optimizers import GradientDescent
 
 _HIDDEN, _PIXELS, _DIGITS, _ROWS = 25, 784, 10, 40
@@ -21,6 +20,8 @@ def network() -> Iterator[tuple[str, bool]]:
     tuple of str and bool
         What is checked, and whether it is so.
     """
+    from gcexp.tasks.mlp import MultilayerPerceptron  # torch: a plan only looks at the function's arguments
+
     random = np.random.default_rng(0)
     images = random.random((_ROWS, _PIXELS), dtype=np.float32)
     digits = np.arange(_ROWS, dtype=np.int64) % _DIGITS

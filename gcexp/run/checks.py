@@ -15,25 +15,24 @@ from gcexp.run.scheme import build_scheme
 from gcexp.schema import arguments
 
 
+#: What `build_scheme` reads: many runs share a scheme, and some codes take long to construct.
+_SCHEME_KEYS = ("code", "wait", "placement", "overhead", "exact", "bound", "n")
+
+
 def check(configs: Iterable[dict]) -> None:
     """Build scheme, delay model and optimiser of composed runs, so that a mistake is told before the first job.
 
-    A run that was built before, with the same values and sources, is not built again.
+    What was built before, with the same values and sources, is not built again.
     """
 
-    def built(config: dict) -> None:
-        build_scheme(config)
-        build(config, "delay")
-        build(config, "optimizer")
-
-    def description(config: dict) -> list[str]:
+    for config in configs:
         for group in GROUPS_BUILT:
             for target in targets_of(config.get(group)):
                 dotted(target, f"{group}._target_")
-        return tracked("timeline", config) + tracked("trajectory", config)
-
-    for config in configs:
-        once(description(config), partial(built, config))
+        scheme = {key: config.get(key) for key in _SCHEME_KEYS}
+        once([*tracked("timeline", scheme), f"n={scheme['n']}"], partial(build_scheme, scheme))
+        for key, stage in (("delay", "timeline"), ("optimizer", "trajectory")):
+            once(tracked(stage, {key: config.get(key)}), partial(build, config, key))
 
 
 def check_call(function: str, given: dict, key: str) -> None:

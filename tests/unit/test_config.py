@@ -219,7 +219,7 @@ def test_a_missing_default_is_a_sentence(own_conf):
         ("defaults: 5\n", "delay=mine does not compose: "),
         ("defaults:\n  - mine\n", "delay=mine does not compose: "),
         ("only text\n", "delay/mine.yaml: expected keys and values, got a str"),
-        ("_target_: x.Y\nscale: ${\n", "delay=mine does not compose: "),
+        ("_target_: x.Y\nscale: ${\n", "delay.scale: '${' cannot be resolved"),
         ("_target_: x.Y\nscale: ${nope}\n", "${nope}"),
     ],
 )

@@ -44,7 +44,7 @@ def test_adding_a_scheme(tmp_path):
     assert "mirror" in run(listing).split()
     assert "the sum of all 6 partitions" in run(show)
     contract = contract.replace(
-        "tests/contract", f"{ROOT}/tests/contract -c {ROOT}/pyproject.toml -p no:cacheprovider"
+        "tests/contract", f"{ROOT}/tests/contract -n0 -c {ROOT}/pyproject.toml -p no:cacheprovider"
     )
     assert "[100%]" in run(contract.replace("pytest", f"{sys.executable} -m pytest"))
     assert "final test accuracy" in run(single)

@@ -1,4 +1,4 @@
-# What the rules share: every figure file is read and checked here, before the first job.
+# What the rules share: every figure file that is asked for is read and checked here, before the first job.
 import atexit
 import functools
 import os
@@ -25,6 +25,18 @@ def stop(error):
 ALIVE = unlock.hold()  # `make reproduce` removes Snakemake's lock only where nobody holds this one
 
 
+def named_on_command_line():
+    # What a person asked for; nothing where another program or a `module` brings these rules.
+    if Path(sys.argv[0]).name != "snakemake" or workflow.modifier.namespace is not None:
+        return [], []
+    given = get_argument_parser().parse_known_args()[0]
+    others = (given.forcerun, given.prioritize, given.until, given.omit_from)
+    return list(given.targets or ()), [name for names in others for name in names or ()]
+
+
+TARGETS, MENTIONED = named_on_command_line()
+
+
 @functools.cache
 def by_target(preset):
     return {figure.target: replace(figure, titled=TITLED) for figure in figures_to_plan(preset)}
@@ -33,10 +45,16 @@ def by_target(preset):
 def figures_to_plan(preset):
     # A job that another Snakemake started needs the figures that it makes; all were checked before it was submitted.
     jobs = () if workflow.is_main_process else get_argument_parser().parse_known_args()[0].target_jobs
-    if not jobs or any(job.rulename in ("scorecard", "page", "tracking") for job in jobs):
-        return figurefile.figures(preset)
-    made = {job.wildcards_dict["target"] for job in jobs if "target" in job.wildcards_dict}
-    return [figurefile.figure(target, preset) for target in sorted(made)]
+    if jobs and not any(job.rulename in ("scorecard", "page", "tracking") for job in jobs):
+        made = {job.wildcards_dict["target"] for job in jobs if "target" in job.wildcards_dict}
+        return [figurefile.figure(target, preset) for target in sorted(made)]
+    # Figures and papers asked for by name are all that is read.
+    files = figurefile.target_files()
+    if TARGETS and {*TARGETS} <= {*files, *(path.parent.name for path in files.values())}:
+        asked = {*TARGETS, *MENTIONED}
+        wanted = [path for target, path in files.items() if asked & {target, path.parent.name}]
+        return [figurefile.read_figure(path, preset) for path in wanted]
+    return figurefile.figures(preset)
 
 
 # What `--config key=value` may set, with its defaults.
@@ -69,14 +87,12 @@ wildcard_constraints:
 
 # What nobody makes is told with the nearest name, in a sentence. (Snakemake knows the targets only later.)
 PART = None  # figures that were asked for, None: everything
-if Path(sys.argv[0]).name == "snakemake" and workflow.modifier.namespace is None:
-    known = {*FIGURES, *PAPERS, *figurefile.RULES}
-    targets = get_argument_parser().parse_known_args()[0].targets or ()
-    for asked in targets:
-        if "/" not in asked and asked not in known and not Path(asked).exists():
-            stop(unknown("target", asked, known))
-    if targets and not {*targets} & {*figurefile.RULES, paths.PAGE.format(preset=config["preset"])}:
-        PART = [figure for figure in FIGURES.values() if {figure.target, figure.paper} & {*targets}]
+known = {*FIGURES, *PAPERS, *figurefile.RULES}
+for asked in TARGETS:
+    if "/" not in asked and asked not in known and not Path(asked).exists():
+        stop(unknown("target", asked, known))
+if TARGETS and not {*TARGETS} & {*figurefile.RULES, paths.PAGE.format(preset=config["preset"])}:
+    PART = [figure for figure in FIGURES.values() if {figure.target, figure.paper} & {*TARGETS}]
 
 
 onstart:
