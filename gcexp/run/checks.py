@@ -14,7 +14,6 @@ from gcexp.run.dependencies import tracked, values
 from gcexp.run.scheme import build_scheme
 from gcexp.schema import arguments
 
-
 #: What `build_scheme` reads: many runs share a scheme, and some codes take long to construct.
 _SCHEME_KEYS = ("code", "wait", "placement", "overhead", "exact", "bound", "n")
 
@@ -24,7 +23,6 @@ def check(configs: Iterable[dict]) -> None:
 
     What was built before, with the same values and sources, is not built again.
     """
-
     for config in configs:
         for group in GROUPS_BUILT:
             for target in targets_of(config.get(group)):
