@@ -204,16 +204,17 @@ def stability(cases: list[tuple[int, int, int]], length: int, sets: int, seed: i
 def _condition(n: int, silent: tuple[int, ...]) -> float:
     """2-norm condition number of the responders' Vandermonde matrix, by its exact inverse: float64 ends at 1e16."""
     x = [point for w, point in enumerate(evaluation_points(n)) if w not in silent]
-    P = [Fraction(1)]  # prod (z - x_w), ascending
-    for point in x:
-        P = [a - point * b for a, b in zip([Fraction(0), *P], [*P, Fraction(0)], strict=True)]
+    a = [int(2 * point) for point in x]  # whole numbers: y = 2 x
+    P = [1]  # prod (y - a_w), ascending
+    for root in a:
+        P = [low - root * high for low, high in zip([0, *P], [*P, 0], strict=True)]
     inverse = np.empty((len(x), len(x)))
-    for w, point in enumerate(x):  # row w: the coefficients of prod_{v != w} (z - x_v) / (x_w - x_v)
-        quotient = [Fraction(0)]
-        for a in reversed(P[1:]):
-            quotient.insert(0, a + point * quotient[0])
-        scale = sum(a * point**r for r, a in enumerate(quotient[:-1]))
-        inverse[w] = [float(a / scale) for a in quotient[:-1]]
+    for w, root in enumerate(a):  # row w: the coefficients of prod_{v != w} (y - a_v) / (a_w - a_v)
+        quotient = [0]
+        for coefficient in reversed(P[1:]):
+            quotient.insert(0, coefficient + root * quotient[0])
+        scale = sum(coefficient * root**r for r, coefficient in enumerate(quotient[:-1]))
+        inverse[w] = [float(Fraction(c * 2**r, scale)) for r, c in enumerate(quotient[:-1])]
     V = np.array(x, dtype=float) ** np.arange(len(x))[:, None]
     return float(np.linalg.norm(V, 2) * np.linalg.norm(inverse, 2))
 

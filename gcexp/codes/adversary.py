@@ -102,8 +102,10 @@ class Survivors:
         return True
 
 
-def path(rows: Rows, weight, most: int, random: np.random.Generator, start=None) -> Iterator[np.ndarray]:
-    """Survivors (n,) while the worker whose loss hurts most for its weight is lost, one by one; ties at random.
+def path(
+    rows: Rows, weight, most: int, random: np.random.Generator, start=None
+) -> Iterator[tuple[np.ndarray, float]]:
+    """Survivors (n,) and their error, while the worker whose loss hurts most for its weight is lost; ties at random.
 
     Where no single loss hurts (a message that others imply), all holders of the partition with the fewest survivors go
     together. Ends before the lost workers weigh more than `most`.
@@ -111,17 +113,19 @@ def path(rows: Rows, weight, most: int, random: np.random.Generator, start=None)
     weight, support = np.asarray(weight), rows.B != 0
     state = Survivors(rows, np.ones(rows.n, dtype=bool) if start is None else start)
     while (left := most - int(weight[~state.heard].sum())) >= 0:
-        yield state.heard.copy()
+        yield state.heard.copy(), state.total / rows.k
         rises = np.where(state.heard & (weight <= left), state.rises() / weight, -1)
         if rises.max(initial=-1) < 0:
             return
-        holders = support[state.heard].sum(0)
-        costs = weight[state.heard] @ support[state.heard]
-        fewest = np.flatnonzero((holders > 0) & (costs <= left))
-        if rises.max() < _SAME and len(fewest):
-            fewest = fewest[costs[fewest] == costs[fewest].min()]
-            together = np.flatnonzero(state.heard & support[:, random.choice(fewest)])
-        else:
+        together = np.zeros(0, dtype=int)
+        if rises.max() < _SAME:
+            holders = support[state.heard].sum(0)
+            costs = weight[state.heard] @ support[state.heard]
+            fewest = np.flatnonzero((holders > 0) & (costs <= left))
+            if len(fewest):
+                fewest = fewest[costs[fewest] == costs[fewest].min()]
+                together = np.flatnonzero(state.heard & support[:, random.choice(fewest)])
+        if not len(together):
             together = [random.choice(np.flatnonzero(rises >= rises.max() - _SAME))]
         for j in together:
             state.lose(int(j))
@@ -168,22 +172,26 @@ def bad_sets(
     holders = holders[np.argsort(holders @ weight, kind="stable")]
     starts = holders[: max(4, int(_FLOPS / (n * n * max(most, 1))))]
     mixed = [random.permutation(n) for _ in range(trials)]
-    kinds = [
-        [heard for _ in range(restarts) for heard in path(rows, weight, most, random)],
-        [heard for lost in starts for heard in path(rows, weight, most, random, ~lost)],
-        [_without(order, weight, w) for w in wanted for order in (np.arange(n), *mixed)],
-        list(given),
-    ]
+    paths = (
+        [met for _ in range(restarts) for met in path(rows, weight, most, random)],
+        [met for lost in starts for met in path(rows, weight, most, random, ~lost)],
+    )
+    kinds = [(np.array([heard for heard, _ in met]), np.array([e for _, e in met])) for met in paths if met]
+    orders = (np.arange(n), *mixed)
+    for met in ([_without(order, weight, w) for w in wanted for order in orders], list(given)):
+        if met:
+            kinds.append((np.array(met), rows.errors(np.array(met))))
     errors, sets = np.full(len(wanted), -1.0), np.zeros((len(wanted), n), dtype=bool)
-    for found in kinds:
-        if not found:
-            continue
-        heard = np.unique(np.array(found), axis=0)
-        lost, values = ~heard @ weight, rows.errors(heard)
+    for found, values in kinds:
+        heard, first = np.unique(found, axis=0, return_index=True)
+        lost, values = ~heard @ weight, values[first]
         for i, w in enumerate(wanted):
             if not (reach := np.flatnonzero(lost <= w)).size:
                 continue
-            best = heard[reach[values[reach].argmax()]]
+            largest = (
+                values[reach] >= values[reach].max() - _SAME
+            )  # the first of them: roundings decide nothing
+            best = heard[reach[largest.argmax()]]
             state = Survivors(rows, _without(np.arange(n), weight, w, best))
             for _ in range(swaps):
                 if not state.swap(weight):

@@ -111,35 +111,37 @@ class ShortMessageCode(Code):
     V : ndarray (t, n)
     d, m, s, scales, arithmetic
         As in `CommunicationEfficient`.
+    unit : ndarray (m,), optional
+        Factor of each block's entries of B V, for B and V that were made whole numbers; default 1.
     prefer : array_like (n,), optional
         Workers in the order in which t of more responders are chosen; default: by index.
     """
 
     @checked
-    def __init__(self, B, V, d: int, m: int, s: int, scales, arithmetic: str, prefer=None):
+    def __init__(self, B, V, d: int, m: int, s: int, scales, arithmetic: str, unit=1, prefer=None):
         t, n = V.shape
         self.d, self.m, self.s, self.scales, self.arithmetic = d, m, s, scales, arithmetic
         self._V, self._solved = V, {}
         self._prefer = np.arange(n) if prefer is None else np.asarray(prefer)
-        held = arcs(n, d)
+        held = np.sort(arcs(n, d))
         C = np.zeros((n, n, m), dtype=B.dtype)
         for i in range(n):
             holders = np.flatnonzero((held == i).any(1))
-            C[holders, i] = (B[i * m : (i + 1) * m] @ V[:, holders]).T
-        C = C.reshape(n, n * m)
-        sends = (C != 0).any(1)
+            C[holders, i] = (B[i * m : (i + 1) * m] @ V[:, holders]).T * unit
+        columns = (held[:, :, None] * m + np.arange(m)).reshape(n, d * m)  # the assignment, zeros too
+        sent = np.take_along_axis(C.reshape(n, n * m), columns, axis=1)
+        sends = (sent != 0).any(1)
         require(
             bool(sends.all()),
             f"worker {sends.argmin()} would send nothing: its column of V is zero or unlucky",
         )
         if scales is None:
-            self._scale = 1 / np.abs(C).max(1)
+            self._scale = 1 / np.abs(sent).max(1)
         else:
             self._scale = np.array(fractions("scales", scales, n)).astype(C.dtype)
             require(bool(self._scale.all()), f"scales are not zero, got {list(scales)}")
-        self._exact = C * self._scale[:, None]
-        columns = np.sort(held)[:, :, None] * m + np.arange(m)  # the assignment, zeros too
-        stored = np.take_along_axis(self._exact, columns.reshape(n, d * m), axis=1).astype(float)
+        self._sent, self._columns = sent * self._scale[:, None], columns
+        stored = self._sent.astype(float)
         rows = (stored.ravel(), columns.ravel(), np.arange(0, n * d * m + 1, d * m))
         super().__init__(
             sparse.csr_array(rows, shape=(n, n * m)), blocks=m, quorums=[Quorum(range(n), [(1, n - s)])]
@@ -154,7 +156,9 @@ class ShortMessageCode(Code):
             If `arithmetic` is not rational.
         """
         self._require_rational()
-        return self._exact.copy()
+        exact = np.full((self.n, self.n * self.m), Fraction(0), dtype=object)
+        np.put_along_axis(exact, self._columns, self._sent, axis=1)
+        return exact
 
     def exact_weights(self, heard) -> np.ndarray:
         """Decode weights as fractions, (U, m, n), of patterns with at least n-d+m workers.
@@ -327,17 +331,22 @@ class CommunicationEfficient(ShortMessageCode):
         require(len(set(points)) == n, f"theta holds distinct points, got {list(map(str, points))}")
         require_known("arithmetic", arithmetic, ARITHMETICS)
         self.theta_order, self.theta = theta_order, theta
-        x = np.array(points, dtype=object if arithmetic == "rational" else float)
+        x, unit = np.array(points, dtype=float), np.ones(m)
+        outermost = np.argsort(-np.abs(x), kind="stable")
+        if (
+            arithmetic == "rational"
+        ):  # in whole numbers: B V of the points q theta is q^(n-d+u) times that of theta
+            self._q = lcm(*(point.denominator for point in points))
+            x = np.array([int(point * self._q) for point in points], dtype=object)
+            unit = np.array([Fraction(1, self._q ** (n - d + u)) for u in range(m)])
         V = np.stack([x**r for r in range(n - d + m)])
-        outermost = np.argsort(-np.abs(x.astype(float)), kind="stable")
-        super().__init__(polynomial_rows(x, d, m), V, d, m, s, scales, arithmetic, prefer=outermost)
+        super().__init__(polynomial_rows(x, d, m), V, d, m, s, scales, arithmetic, unit, outermost)
         if arithmetic == "rational":
-            self._prepare(points)
+            self._prepare(x)
 
-    def _prepare(self, points: Sequence[Fraction]) -> None:
+    def _prepare(self, a: np.ndarray) -> None:
         """Integers from which every pattern's weights are made; the points are a / q."""
-        n, m, q = self.n, self.m, lcm(*(x.denominator for x in points))
-        a = np.array([int(x * q) for x in points], dtype=object)
+        n, m, q = self.n, self.m, self._q
         self._a, self._gap = a, a[:, None] - a
         product = np.prod(self._gap + np.eye(n, dtype=int), axis=1)
         power = np.array([q ** (n - self.d + u) for u in range(m)], dtype=object)

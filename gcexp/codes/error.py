@@ -368,7 +368,9 @@ def _curve(part: _Part, wanted: list[int], random, max_sets: int, given, code: C
     lower, upper = np.full(total + 1, np.nan), np.full(total + 1, np.nan)
     heard, exact = np.zeros((total + 1, classes), dtype=bool), ~every
     if classes <= _TABLE and 2**classes <= max_sets:
-        lost = total - (np.arange(2**classes)[:, None] >> np.arange(classes) & 1) @ weight
+        lost = np.full(1, total)
+        for counted in weight:  # class c is bit c: sets without it first, then those with it
+            lost = np.concatenate([lost, lost - counted])
         for w in np.unique(lost):
             sets = np.flatnonzero(lost == w)
             top = sets[rows.table[sets].argmax()]
@@ -467,7 +469,9 @@ def _product_sets(code: Code, asked: list[int], part: _Part) -> list[np.ndarray]
     orders = []  # first lost, ..., last lost
     for factor in (code.a, code.b):
         mine = rows(factor)
-        heard = list(path(mine, np.ones(mine.n, dtype=int), mine.n, np.random.default_rng(0)))
+        heard = [
+            heard for heard, _ in path(mine, np.ones(mine.n, dtype=int), mine.n, np.random.default_rng(0))
+        ]
         ranks = np.array(heard).sum(0)
         orders.append(np.argsort(ranks, kind="stable"))
     found, (n1, n2) = [], (code.a.n, code.b.n)

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from gcexp.codes.base import Code
-from gcexp.errors import require
+from gcexp.errors import ParameterError
 
 _ZERO = 1e-11  # a pivot below this fraction of ||row||^2 is zero
 _SURE = 1e-6  # above this fraction its rounding is harmless; between the two a set is decoded by its singular values
@@ -78,7 +78,7 @@ class Rows:
     def errors(self, heard: np.ndarray) -> np.ndarray:
         """Error of each survivor set, (U,), for boolean heard (U, n); sets may differ in size."""
         errors, sizes = np.ones(len(heard)), heard.sum(1)
-        if "table" in self.__dict__:
+        if "table" in self.__dict__ or 2**self.n <= self.n * len(heard):  # cheaper than one by one
             return self.table[heard @ (1 << np.arange(self.n))]
         for m in np.unique(sizes[sizes > 0]):
             rows = np.flatnonzero(sizes == m)
@@ -116,11 +116,13 @@ def rows(code: Code) -> Rows:
     ParameterError
         For more than one block, message or real number per message.
     """
-    require(
-        code.blocks == 1 and bool((code.messages == 1).all()),
-        f"errors with optimal decoding are for codes with one block and one message per worker, got {code!r}",
-    )
-    require(code.encoding.dtype.kind != "c", f"errors with optimal decoding are for real codes, got {code!r}")
+    problem = None
+    if code.blocks != 1 or not (code.messages == 1).all():
+        problem = "codes with one block and one message per worker"
+    elif code.encoding.dtype.kind == "c":
+        problem = "real codes"
+    if problem:
+        raise ParameterError(f"errors with optimal decoding are for {problem}, got {code!r}")
     return Rows(code.encoding.toarray()[np.argsort(code.owner)])
 
 

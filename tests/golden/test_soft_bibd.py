@@ -814,7 +814,7 @@ def test_figure_3_bracket():
     for e in found:
         assert len(e.stragglers) == e.s
         assert error(code, [], "set", stragglers=e.stragglers).error == pytest.approx(e.lower, abs=1e-9)
-    *_, alone = path(rows(code), np.ones(91, dtype=int), 80, np.random.default_rng(0))
+    *_, (alone, _) = path(rows(code), np.ones(91, dtype=int), 80, np.random.default_rng(0))
     assert errors_of(code, alone)[0] < 0.5 < theorem6[2]
 
 
