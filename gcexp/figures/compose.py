@@ -94,7 +94,7 @@ def _write_words(figure: Figure, axes_of: dict) -> None:
             title=panel.title and "T", xlabel=panel.below and "x", ylabel=panel.left and first and "y" or ""
         )
     figure.set_layout_engine("constrained")
-    figure.draw_without_rendering()
+    figure.get_layout_engine().execute(figure)
     more: dict[int, int] = {}
     alone = len({column for _, column in axes_of}) == 1
     for (row, _), (axes, panel, first) in axes_of.items():

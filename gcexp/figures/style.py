@@ -244,7 +244,7 @@ def _settle(figure: Figure) -> None:
     The solver behind the layout orders its variables by address, so that its last bits differ from process to process,
     and now and then a pixel with them.
     """
-    figure.draw_without_rendering()
+    figure.get_layout_engine().execute(figure)
     figure.set_layout_engine("none")
     for axes in figure.axes:
         axes.set_position([round(float(edge), 6) for edge in axes.get_position(original=True).bounds])
