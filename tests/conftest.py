@@ -221,6 +221,13 @@ def composed(shared):
     return shared / "cache"
 
 
+@pytest.fixture
+def knowing(tmp_path, composed):
+    """An empty folder; what was composed before is known there."""
+    (tmp_path / ".cache").symlink_to(composed)
+    return tmp_path
+
+
 @pytest.fixture(scope="session")
 def published_figure():
     """A published figure by its target, read once."""

@@ -210,7 +210,7 @@ def test_a_timeline_job_loads_nothing_heavy(tmp_path):
     assert loaded(run.format(arguments), tmp_path) == set()
 
 
-def test_reading_every_figure_file_loads_nothing_heavy():
+def test_reading_every_figure_file_loads_nothing_heavy(knowing):
     code = "from gcexp.report.figurefile import figures\nassert figures('quick')"
-    loaded(code, ROOT)  # the first one keeps what it found out, here where other tests use it too
-    assert loaded(code, ROOT) == set()
+    loaded(code, knowing)  # the first one keeps what it found out
+    assert loaded(code, knowing) == set()
