@@ -1,6 +1,7 @@
 """Commands that a warm process runs are the same commands: bytes, exit codes, sentences, kills."""
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -80,14 +81,22 @@ def forks(server, *arguments, folder=ROOT, **more):
         return client.stdout.read(), client.returncode, len(seen)
 
 
-def prepared(folder):
-    for part in ("conf", "Snakefile"):
-        (folder / part).symlink_to(ROOT / part)
-    assert gcexp(folder, "data", "digits", "-o", "data/prepared/digits.npz").returncode == 0
-    return folder
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """Make a folder one to train in."""
+    data = tmp_path_factory.mktemp("prepared")
+    assert gcexp(data, "data", "digits", "-o", "data/prepared/digits.npz").returncode == 0
+
+    def made(folder):
+        for part in ("conf", "Snakefile"):
+            (folder / part).symlink_to(ROOT / part)
+        shutil.copytree(data / "data", folder / "data")
+        return folder
+
+    return made
 
 
-def test_the_same_bytes_as_in_a_process_of_its_own(server, tmp_path):
+def test_the_same_bytes_as_in_a_process_of_its_own(server, prepared, tmp_path):
     _, variable = server
     made = {}
     for name, more in (("cold", {}), ("warm", variable)):
@@ -124,7 +133,7 @@ def test_the_same_bytes_as_in_a_process_of_its_own(server, tmp_path):
             assert path.read_bytes() == made["warm"][name].read_bytes(), name
 
 
-def test_commands_run_in_forks_of_the_server(server, tmp_path):
+def test_commands_run_in_forks_of_the_server(server, prepared, tmp_path):
     prepared(tmp_path)
     said, code, count = forks(server, "timeline", *RUN, "iterations=5", "-o", "t.npz", folder=tmp_path)
     assert (said, code, count) == ("", 0, 1)
@@ -137,20 +146,24 @@ def test_exit_codes_and_sentences(server, tmp_path, arguments):
     assert hot.returncode == (0 if arguments == ("--version",) else 2)
 
 
-def training(folder, variable):
+@pytest.fixture
+def training(server, prepared, tmp_path):
     """A client whose training has begun and will not end."""
-    prepared(folder)
     client = subprocess.Popen(
-        [*COMMAND, *ENDLESS], cwd=folder, env=environment(**variable), stderr=-1, text=True
+        [*COMMAND, *ENDLESS],
+        cwd=prepared(tmp_path),
+        env=environment(**server[1]),
+        stderr=-1,
+        text=True,
     )
-    wait((folder / "results/checkpoints/t.npz.lock").exists, "training")
+    wait((tmp_path / "results/checkpoints/t.npz.lock").exists, "training")
     return client
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_a_command_that_is_ended_ends(server, tmp_path, how):
+def test_a_command_that_is_ended_ends(server, training, tmp_path, how):
     process, variable = server
-    client = training(tmp_path, variable)
+    client = training
     assert (children := psutil.Process(process.pid).children)()
     client.send_signal(how)
     _, said = client.communicate(timeout=10)
@@ -161,7 +174,7 @@ def test_a_command_that_is_ended_ends(server, tmp_path, how):
     assert listens(variable[forkserver.VARIABLE])
 
 
-def test_an_interrupted_command_removes_what_it_has_half_written(server, tmp_path):
+def test_an_interrupted_command_removes_what_it_has_half_written(server, prepared, tmp_path):
     conf = prepared(tmp_path) / "options" / "code"
     conf.mkdir(parents=True)
     (conf / "slow.yaml").write_text("_target_: runpy.run_path\npath_name: slow.py\n")
@@ -178,7 +191,7 @@ def test_an_interrupted_command_removes_what_it_has_half_written(server, tmp_pat
     wait(lambda: not half(), "end of it", 10)
 
 
-def test_a_command_ends_with_a_client_that_heard_nothing(server, tmp_path):
+def test_a_command_ends_with_a_client_that_heard_nothing(server, prepared, tmp_path):
     prepared(tmp_path)
     code = (
         "import os, socket, sys, time\nfrom gcexp.command import forkserver\n"
@@ -193,9 +206,9 @@ def test_a_command_ends_with_a_client_that_heard_nothing(server, tmp_path):
     wait(lambda: not children(), "end of the training", 10)
 
 
-def test_a_command_that_dies_is_told(server, tmp_path):
-    process, variable = server
-    with training(tmp_path, variable) as client:
+def test_a_command_that_dies_is_told(server, training):
+    process, _ = server
+    with training as client:
         psutil.Process(process.pid).children()[0].kill()
         assert client.wait(10) == 1
         assert client.stderr.read().endswith("seeds=0 -o t.npz' died\n")
