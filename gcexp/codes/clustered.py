@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations
 from math import comb
 
@@ -103,6 +104,7 @@ class Clustered(Code):
         return weights
 
 
+@cache  # every seed, setting and delay of an experiment asks for the same one
 def _best_cyclic(l: int, s: int, seed: int) -> CyclicRepetition:
     """Of 20 draws the cyclic repetition code whose decodes are the most accurate."""
     if s == 0:

@@ -46,6 +46,8 @@ _PRELOADED = (
     "gcexp.tasks.training",
     "gcexp.run.verification",
 )
+#: What every command asks once, and a fork of ours need not: plug-ins, versions, options of commands.
+_KNOWN = ("gcexp.run.options.plugins", "gcexp.run.provenance.versions", "gcexp.command.main.parser")
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 #: Beginnings of the environment variables that Python, numpy, torch and matplotlib read when they start.
 _READ_AT_IMPORT = ("PYTHON", "LANG", "LC_", "MPL", "OMP_", "OPENBLAS_", "MKL_")
@@ -115,6 +117,9 @@ def serve(name: str, parent: int) -> None:
             return
         with contextlib.suppress(ModuleNotFoundError):  # without the extra that brings it no job needs it
             importlib.import_module(module)
+    for known in _KNOWN:
+        module, _, function = known.rpartition(".")
+        getattr(importlib.import_module(module), function)()
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(_address(name))
         listening.listen(64)

@@ -14,6 +14,7 @@ import tempfile
 import time
 import traceback
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from gcexp import __version__
@@ -96,6 +97,7 @@ def _listed(value) -> list:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
+@cache
 def parser() -> argparse.ArgumentParser:
     """All commands with their help."""
     top = argparse.ArgumentParser(

@@ -60,7 +60,7 @@ def recorded(output: Path | str, config: dict, **more) -> Iterator[dict]:
         "cpu_s": round(time.process_time() - cpu, 3),
         "peak_memory_mib": peak_kib // 1024,
         "python": platform.python_version(),
-        "versions": _versions(),
+        "versions": dict(versions()),
         **_commit(),
         "packages": packages(targets(config)),
         **facts,
@@ -69,7 +69,9 @@ def recorded(output: Path | str, config: dict, **more) -> Iterator[dict]:
         temporary.write_text(json.dumps(record, indent=1, default=str) + "\n")
 
 
-def _versions() -> dict[str, str]:
+@cache
+def versions() -> dict[str, str]:
+    """Versions of what decides a result, by package."""
     found = {}
     for package in _PACKAGES:
         try:
