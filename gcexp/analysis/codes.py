@@ -5,17 +5,17 @@ Nothing here stands in a paper; what papers say of their own codes is checked in
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import takewhile
 
 import numpy as np
 import pandas as pd
 
-from gcexp import codes
 from gcexp.codes.base import Code
 from gcexp.codes.error import bears, error
 from gcexp.codes.straggler_sets import random_sets, runs
 from gcexp.codes.subset_errors import rows as messages
-from gcexp.errors import DecodingError, ParameterError, require, require_known
+from gcexp.errors import DecodingError, ParameterError, UserError, require
 from gcexp.seeding import rng
 
 PRECISIONS = {"float32": (np.float32, np.complex64), "float64": (np.float64, np.complex128)}
@@ -148,61 +148,28 @@ def parameters(groups: list, seed: int = 0) -> pd.DataFrame:
 # --- Exact codes: where rounding ends them ----------------------------------------------------------------------
 
 
-def _fifth(n: int) -> int:
-    return n // 5 - 1
-
-
-def _two(n: int) -> int:
-    return 2
-
-
-#: Constructions whose exact products or searches take seconds beyond a few dozen workers.
-SLOW = ("communication-efficient", "communication-efficient, Gaussian V", "adaptive")
-#: Exact constructions: stragglers borne at n workers, and the code.
-EXACT = {
-    "fractional repetition": (_fifth, lambda n, s: codes.FractionalRepetition(n, s + 1)),
-    "cyclic repetition": (_fifth, lambda n, s: codes.CyclicRepetition(n, s)),
-    "cyclic repetition, Gaussian": (_fifth, lambda n, s: codes.CyclicRepetition(n, s, "gaussian")),
-    "cyclic MDS, complex": (_fifth, lambda n, s: codes.CyclicMDS(n, s, "complex")),
-    "cyclic MDS, real": (_fifth, lambda n, s: codes.CyclicMDS(n, s, "real")),
-    "Reed-Solomon, spread": (_fifth, lambda n, s: codes.ReedSolomon(n, s, mask="spread")),
-    "Reed-Solomon, cyclic": (_fifth, lambda n, s: codes.ReedSolomon(n, s, mask="cyclic")),
-    "clustered, 2 clusters": (_fifth, lambda n, s: codes.Clustered(n, 2, s + 1)),
-    "communication-efficient": (_two, lambda n, s: codes.CommunicationEfficient(n, None, 2, s)),
-    "communication-efficient, float64": (
-        _two,
-        lambda n, s: codes.CommunicationEfficient(n, None, 2, s, arithmetic="float64"),
-    ),
-    "communication-efficient, Gaussian V": (
-        _two,
-        lambda n, s: codes.GeneralCommunicationEfficient(n, None, 2, s),
-    ),
-    "communication-efficient, groups": (_two, lambda n, s: codes.GroupedCGC(n, None, 2, s)),
-    "adaptive": (_two, lambda n, s: codes.Adaptive(n, s + 1)),
-    "adaptive, groups": (_two, lambda n, s: codes.GroupedAdaptive(n, s + 1)),
-}
-
-
 def stability(
-    sizes: list, most_slow: int, sets: int, length: int, constructions: list | None = None, seed: int = 0
+    groups: list, most_slow: int, sets: int, length: int, sizes: list | None = None, seed: int = 0
 ) -> pd.DataFrame:
-    """Decode error of every exact construction against n, in single and double precision.
+    """Decode error of exact constructions against n, in single and double precision.
 
     Encoding, messages, weights and sum are rounded to the precision; the weights are found in double precision, as the
     library does. A set of stragglers is random or a run of neighbours.
 
     Parameters
     ----------
-    sizes : list of int
-        Numbers of workers.
+    groups : list of mapping
+        ``n`` and ``s``: numbers of workers, and of stragglers at each of them; ``codes``: mappings with ``label``,
+        ``of``, which is what makes the code at each n, and ``slow: true`` for a construction whose exact products or
+        searches take seconds beyond a few dozen workers.
     most_slow : int
-        Largest of them for the constructions in `SLOW`.
+        Largest n for the slow ones.
     sets : int
         Random straggler sets; half as many runs of neighbours are added.
     length : int
         Numbers of a gradient, rounded up to whole blocks.
-    constructions : list of str, optional
-        Keys of `EXACT`; default all.
+    sizes : list of int, optional
+        Those n that are tried; default all.
     seed : int
         Of sets and gradients.
 
@@ -214,22 +181,29 @@ def stability(
         where the rounded weights and encoding err most; empty where the library refuses to build the code or to decode
         (status). ``usable``: the largest of the sizes tried up to which that error stays below `USABLE`, 0 if none;
         ``stops``: the next one, empty if the largest that was tried is usable.
+
+    Raises
+    ------
+    UserError
+        If a construction has not one s and one code for each n, or a code not the n at which it stands, or if no group
+        has one of the sizes.
     """
+    known = list(dict.fromkeys(n for group in groups for n in group["n"]))
+    for n in sizes or ():
+        require(n in known, f"sizes are among the n of the groups, {known}, got {n}")
     found = []
-    for label in constructions or EXACT:
-        require_known("construction", label, tuple(EXACT))
-        stragglers, make = EXACT[label]
+    for label, is_slow, cases in _constructions(groups):
         mine = []
-        for n in sizes:
-            if label in SLOW and n > most_slow:
+        for n, s, make in cases:
+            if (sizes and n not in sizes) or (is_slow and n > most_slow):
                 continue
-            values, status = _errors(make, n, stragglers(n), sets, length, seed)
+            values, status = _errors(label, make, n, s, sets, length, seed)
             for (precision, gradients), value in values.items():
                 mine.append(
                     {
                         "label": label,
                         "n": n,
-                        "s": stragglers(n),
+                        "s": s,
                         "precision": precision,
                         "gradients": gradients,
                         "panel": f"{precision}, {gradients} gradients",
@@ -254,10 +228,23 @@ def stability(
 _GRADIENTS = ("Gaussian", "adversarial")
 
 
-def _errors(make, n: int, s: int, sets: int, length: int, seed: int) -> tuple[dict, str]:
+def _constructions(groups: list) -> Iterator[tuple[str, bool, list[tuple]]]:
+    """Label of each construction, whether it is slow, and n, s and what makes the code in each case."""
+    for group in groups:
+        for given in group["codes"]:
+            lists = group["n"], group["s"], given["of"] if isinstance(given["of"], list) else [given["of"]]
+            n, s, of = map(len, lists)
+            label = given["label"]
+            require(n == s == of, f"{label}: one s and one code for each n, got {n} n, {s} s and {of} codes")
+            yield label, given.get("slow", False), list(zip(*lists, strict=True))
+
+
+def _errors(label: str, make, n: int, s: int, sets: int, length: int, seed: int) -> tuple[dict, str]:
     refused = {(precision, gradients): np.nan for precision in PRECISIONS for gradients in _GRADIENTS}
     try:
-        code = make(n, s)
+        code = make()
+        if code.n != n:  # no refusal of the library
+            raise UserError(f"{label} has n={code.n}, its group n={n}")
         require(bears(code) >= s, f"{code!r} bears {bears(code)} stragglers, not {s}")
         some = runs(n, s)[:: max(1, 2 * n // sets)]
         heard = np.concatenate([random_sets(n, s, sets, seed), some]) * code.messages

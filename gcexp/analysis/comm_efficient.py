@@ -15,7 +15,12 @@ import numpy as np
 import pandas as pd
 
 from gcexp.analysis import counting
-from gcexp.codes.comm_efficient import CommunicationEfficient, evaluation_points, polynomial_rows
+from gcexp.codes.comm_efficient import (
+    CommunicationEfficient,
+    ShortMessageCode,
+    evaluation_points,
+    polynomial_rows,
+)
 from gcexp.codes.general_v import GeneralCommunicationEfficient, solve_exactly
 from gcexp.delays.compute_transmit import ComputeTransmit
 from gcexp.errors import ParameterError, require
@@ -139,19 +144,8 @@ def expected_times(n: int, t1: float, lambda1: float, t2: float, lambda2: float)
 
 # --- Stability ------------------------------------------------------------------------------------------------
 
-#: How coefficients and weights are computed: label to the code.
-METHODS = {
-    "float64, ascending": lambda n, d, m: CommunicationEfficient(
-        n, d, m, theta_order="ascending", arithmetic="float64"
-    ),
-    "float64, alternating": lambda n, d, m: CommunicationEfficient(n, d, m, arithmetic="float64"),
-    "exact, ascending": lambda n, d, m: CommunicationEfficient(n, d, m, theta_order="ascending"),
-    "exact, alternating": lambda n, d, m: CommunicationEfficient(n, d, m),
-    "exact, Gaussian V": lambda n, d, m: GeneralCommunicationEfficient(n, d, m, tries=5),
-}
 
-
-def stability(cases: list[tuple[int, int, int]], length: int, sets: int, seed: int = 0) -> pd.DataFrame:
+def stability(methods: list, length: int, sets: int, seed: int = 0) -> pd.DataFrame:
     r"""Rounding errors and condition numbers of the code, and what exact coefficients change.
 
     The error is ||g_hat - g|| / sqrt(sum_i ||g_i||^2) for standard normal partition gradients g_i, messages and sums
@@ -159,7 +153,9 @@ def stability(cases: list[tuple[int, int, int]], length: int, sets: int, seed: i
 
     Parameters
     ----------
-    cases : list of (n, d, m)
+    methods : list of mapping
+        ``label`` and ``of``: how coefficients and weights are computed, and what makes the codes, which have the same
+        n, d and m in all methods.
     length : int
         Numbers in a gradient.
     sets : int
@@ -172,18 +168,23 @@ def stability(cases: list[tuple[int, int, int]], length: int, sets: int, seed: i
     DataFrame
         ``case, n, d, m, method, worst_error``; ``condition``, the largest condition number of the n-s columns of the
         Vandermonde matrix that decode (empty for a general V).
+
+    Raises
+    ------
+    ParameterError
+        If the codes of one method are not those of another.
     """
     rows = []
-    for n, d, m in cases:
+    for codes in _same_codes(methods):
+        n, d, m, s = _shape(codes[0][1])
         generator = rng(seed, "monte_carlo", n, d, m)
         g = generator.standard_normal((n, length))
         size = np.sqrt((g**2).sum())
-        silent = _silent_sets(n, d - m, sets, generator)
+        silent = _silent_sets(n, s, sets, generator)
         heard = np.ones((len(silent), n), dtype=np.int64)
         np.put_along_axis(heard, silent, 0, axis=1)
         condition = max(_condition(n, tuple(who)) for who in silent.tolist())
-        for method, code_of in METHODS.items():
-            code = code_of(n, d, m)
+        for method, code in codes:
             # `decode` would refuse what this table is about.
             found = (code.weights(heard) @ code.encode(g)).reshape(len(heard), -1)[:, :length]
             rows.append(
@@ -194,10 +195,37 @@ def stability(cases: list[tuple[int, int, int]], length: int, sets: int, seed: i
                     "m": m,
                     "method": method,
                     "worst_error": np.linalg.norm(found - g.sum(0), axis=1).max() / size,
-                    "condition": np.nan if "Gaussian" in method else condition,
+                    "condition": condition if isinstance(code, CommunicationEfficient) else np.nan,
                 }
             )
     return pd.DataFrame(rows)
+
+
+def _same_codes(methods: list) -> Iterator[list[tuple[str, ShortMessageCode]]]:
+    """The first code of every method with its label, then the second ones, and so on."""
+    labels = [given["label"] for given in methods]
+    makers = [given["of"] if isinstance(given["of"], list) else [given["of"]] for given in methods]
+    for label, of in zip(labels, makers, strict=True):
+        require(
+            len(of) == len(makers[0]),
+            f"every method has the same codes, got {len(makers[0])} of {labels[0]} and {len(of)} of {label}",
+        )
+    for makes in zip(*makers, strict=True):
+        codes = [(label, make()) for label, make in zip(labels, makes, strict=True)]
+        for label, code in codes:
+            require(
+                isinstance(code, ShortMessageCode),
+                f"{label}: a communication-efficient code is wanted, got {code!r}",
+            )
+            require(
+                _shape(code) == _shape(codes[0][1]),
+                f"every method has the same codes, got {codes[0][1]!r} of {labels[0]} and {code!r} of {label}",
+            )
+        yield codes
+
+
+def _shape(code: ShortMessageCode) -> tuple[int, int, int, int]:
+    return code.n, code.d, code.m, code.s
 
 
 @lru_cache(maxsize=1024)

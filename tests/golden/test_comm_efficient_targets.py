@@ -7,13 +7,14 @@ unseen.
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 
 import pytest
 
 from gcexp.analysis import coefficients, counting
 from gcexp.analysis import comm_efficient as tables
 from gcexp.codes.comm_efficient import CommunicationEfficient
+from gcexp.codes.uncoded import Uncoded
 from gcexp.errors import ParameterError
 from gcexp.figures.coefficients import decoded, written
 from gcexp.figures.tables import read_table, write_table
@@ -93,3 +94,17 @@ def test_condition_numbers_are_exact():
     for n, expected in ((10, 1.1e5), (25, 2.09e20)):
         found = max(tables._condition(n, (w,)) for w in range(n))
         assert found == pytest.approx(expected, rel=0.06)
+
+
+@pytest.mark.parametrize(
+    ("of", "sentence"),
+    [
+        ([partial(CommunicationEfficient, 5, 4, 3)] * 2, "same codes, got 1 of a and 2 of b"),
+        (partial(CommunicationEfficient, 6, 4, 3), r"same codes, got .*n=5.* of a and .*n=6.* of b"),
+        (partial(Uncoded, 5), "b: a communication-efficient code is wanted, got Uncoded"),
+    ],
+)
+def test_methods_of_stability_have_the_same_codes(of, sentence):
+    methods = [{"label": "a", "of": partial(CommunicationEfficient, 5, 4, 3)}, {"label": "b", "of": of}]
+    with pytest.raises(ParameterError, match=sentence):
+        tables.stability(methods, length=6, sets=2)

@@ -169,6 +169,8 @@ def test_mistakes_are_sentences():
         composed_codes({"code": "hadamard"})
     with pytest.raises(UserError, match="unknown key 'code.betta'; did you mean 'code.beta'"):
         composed_codes([{"of": {"code": "cyclic_partial_recovery", "n": 6, "betta": 4}}])
+    with pytest.raises(UserError, match="code clustered: where n is a list, .* but n has 3, d has 2$"):
+        composed_codes({"of": {"code": "clustered", "n": [10, 20, 30], "clusters": 2, "d": [2, 4]}})
     with pytest.raises(ParameterError, match="an assignment of sets of workers is wanted"):
         tables.assignment([lambda: CyclicPartialRecovery(n=6, s=3, beta=4)], [3])
     with pytest.raises(ParameterError, match="to divide beta, got n=12"):

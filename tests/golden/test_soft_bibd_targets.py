@@ -6,15 +6,16 @@ What does not hold is listed here by name, so that nothing joins it unseen.
 from __future__ import annotations
 
 import csv
+import re
 import time
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
 
 from gcexp.analysis import codes, soft_bibd_statements
 from gcexp.codes import FractionalRepetition
-from gcexp.errors import ParameterError
+from gcexp.errors import ParameterError, UserError
 from gcexp.figures.tables import read_table, write_table
 from gcexp.report.claims import check
 from gcexp.report.figurefile import figure, statement_file, target_files
@@ -118,7 +119,10 @@ def test_stability_sees_rounding_and_refusals():
         "cyclic MDS, complex",
         "communication-efficient, float64",
     ]
-    frame = codes.stability([10, 20, 60], most_slow=20, sets=4, length=6, constructions=names)
+    groups = with_makers(figure("codes_stability", "quick").arguments)["groups"]
+    some = [group | {"codes": [one for one in group["codes"] if one["label"] in names]} for group in groups]
+    frame = codes.stability(some, most_slow=20, sets=4, length=6, sizes=[10, 20, 60])
+    assert set(frame["label"]) == set(names) and set(frame["n"].dropna()) == {10, 20, 60}
     errors = frame[frame["what"] == "error"].set_index(["label", "n", "precision", "gradients"])
     value, status = errors["value"], errors["status"]
     for name in names:  # single precision is about 1e9 times worse, adversarial gradients never better by far
@@ -136,3 +140,31 @@ def test_stability_sees_rounding_and_refusals():
     usable = frame[frame["what"] == "usable"].set_index(["label", "precision", "gradients"])["value"]
     assert usable["cyclic MDS, complex", "float64", "adversarial"] == 20
     assert usable["fractional repetition", "float32", "adversarial"] == 60
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"s": [1]}, "x: one s and one code for each n, got 2 n, 1 s and 2 codes"),
+        ({"of": lambda: FractionalRepetition(n=6, d=2)}, "got 2 n, 2 s and 1 codes"),
+        ({"n": [6, 12]}, "x has n=8, its group n=12"),
+        ({"sizes": [6, 7]}, "sizes are among the n of the groups, [6, 8], got 7"),
+    ],
+)
+def test_a_construction_has_one_code_for_each_size(changed, sentence):
+    given = {
+        "n": [6, 8],
+        "s": [1, 1],
+        "of": [partial(FractionalRepetition, n=n, d=2) for n in (6, 8)],
+    } | changed
+    groups = [{"n": given["n"], "s": given["s"], "codes": [{"label": "x", "of": given["of"]}]}]
+    with pytest.raises(UserError, match=re.escape(sentence)):
+        codes.stability(groups, most_slow=8, sets=2, length=2, sizes=given.get("sizes"))
+
+
+def test_slow_constructions_end_before_the_others():
+    of = [partial(FractionalRepetition, n=n, d=2) for n in (6, 8)]
+    both = [{"label": "quick", "of": of}, {"label": "slow", "slow": True, "of": of}]
+    frame = codes.stability([{"n": [6, 8], "s": [1, 1], "codes": both}], most_slow=6, sets=2, length=2)
+    tried = frame[frame["what"] == "error"].groupby("label")["n"].agg(set)
+    assert dict(tried) == {"quick": {6, 8}, "slow": {6}}

@@ -63,15 +63,40 @@ def test_a_second_simulator_would_be_seen(source):
 
 
 def registries(source: str) -> list[str]:
-    """Mappings at the top of a module whose values are codes: classes, or calls of them."""
+    """Mappings at the top of a module to codes: to classes, calls of them, or functions that build them."""
+    tree = ast.parse(source)
+    makers = {node.name for node in tree.body if isinstance(node, ast.FunctionDef) and CODES & calls_in(node)}
     found = []
-    for node in ast.parse(source).body:
-        if not isinstance(node, ast.Assign | ast.AnnAssign) or not isinstance(node.value, ast.Dict):
+    for node in tree.body:
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
             continue
-        values = [getattr(value, "attr", getattr(value, "id", "")) for value in node.value.values]
-        if CODES & set(values):
+        values = [value for one in ast.walk(node.value) for value in mapped(one)]
+        if (CODES | makers) & set().union(*map(names_in, values)):
             found.append(ast.unparse(node).partition("=")[0].strip())
     return found
+
+
+def mapped(node: ast.AST) -> list[ast.AST]:
+    """Values of a mapping, however it is spelled."""
+    if isinstance(node, ast.Dict):
+        return [*node.values]
+    if isinstance(node, ast.DictComp):
+        return [node.value, *node.generators]
+    if isinstance(node, ast.Call) and called(node) == "dict":
+        return [*node.args, *(keyword.value for keyword in node.keywords)]
+    return []
+
+
+def called(node: ast.Call) -> str:
+    return getattr(node.func, "attr", getattr(node.func, "id", ""))
+
+
+def calls_in(node: ast.AST) -> set[str]:
+    return {called(one) for one in ast.walk(node) if isinstance(one, ast.Call)}
+
+
+def names_in(node: ast.AST) -> set[str]:
+    return {getattr(one, "attr", getattr(one, "id", "")) for one in ast.walk(node)}
 
 
 def classes_of(kind: type) -> set[type]:
@@ -91,7 +116,28 @@ def test_a_code_is_named_by_its_option_alone():
 
 
 @pytest.mark.parametrize(
-    "source", ['CODES = {"uncoded": Uncoded}', 'MINE: dict = {"a": codes.CyclicMDS, "b": 3}']
+    "source",
+    [
+        'CODES = {"uncoded": Uncoded}',
+        'MINE: dict = {"a": codes.CyclicMDS, "b": 3}',
+        'EXACT = {"cyclic MDS, real": (_fifth, lambda n, s: codes.CyclicMDS(n, s, "real"))}',
+        'def repeated(n, s):\n    return FractionalRepetition(n, s + 1)\nEXACT = {"repetition": repeated}',
+        "EXACT = dict(cyclic=partial(CyclicRepetition, n=6))",
+        'EXACT = {field: partial(CyclicMDS, field=field) for field in ("real", "complex")}',
+        'EXACT = MappingProxyType({"a": [ReedSolomon(6, 2)]})',
+    ],
 )
 def test_a_second_registry_would_be_seen(source):
     assert registries(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'COSTS = {"decode": cost}\ndef cost(code: CyclicMDS):\n    return code.n',
+        "FAMILIES = (CyclicMDS, ReedSolomon)",
+        'NAMES = {FractionalRepetition: "FRC"}',
+    ],
+)
+def test_what_only_asks_about_codes_is_no_registry(source):
+    assert not registries(source)
