@@ -319,7 +319,9 @@ def _trained(point: _Point, timeline: Timeline, progress: bool) -> Trajectory:
             task, optimizer, data, length.seeds, [length.iterations] * len(length.seeds), progress=progress
         )
     learned = (timeline.coefficients.astype(float), timeline.pattern)
-    return run_training(task, optimizer, data, length.seeds, timeline.steps, *learned, progress=progress)
+    return run_training(
+        task, optimizer, data, length.seeds, timeline.steps.tolist(), *learned, progress=progress
+    )
 
 
 def _training(point: _Point, timeline: Timeline, place: int) -> str:

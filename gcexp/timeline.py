@@ -162,12 +162,14 @@ def run_clock(
     n, placement = scheme.code.n, scheme.placement
     chunk = chunk or (_CHUNK_SEATED if placement is not None else _CHUNK)
     together = max(1, chunk // (n * iterations))
-    goes_on = callable(getattr(delay, "start", None)) and (placement is None or hasattr(placement, "start"))
-    step = max(1, chunk // n) if goes_on and together == 1 else iterations
+    begin, settle = getattr(delay, "start", None), getattr(placement, "start", None)
+    if not callable(begin) or (placement is not None and settle is None):
+        begin = settle = None  # all iterations in one piece
+    step = max(1, chunk // n) if begin and together == 1 else iterations
     for first in range(0, len(seeds), together):
         some = tuple(seeds[first : first + together])
-        draw = delay.start(some, n) if goes_on else partial(delay.draw, some, n=n)
-        seat = placement.start(some, n) if goes_on and placement is not None else None
+        draw = begin(some, n) if begin else partial(delay.draw, some, n=n)
+        seat = settle(some, n) if settle else None
         for t in range(0, iterations, step):
             draws = draw(min(step, iterations - t))
             played.add(first, t, draws, seat)

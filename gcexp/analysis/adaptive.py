@@ -5,6 +5,8 @@ Every function returns a tidy table. Costs are exact, mean times are sums over t
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 
@@ -307,7 +309,7 @@ def average_times(n: int, d: int, t_cp: float, t_cm: float, ranges: dict, paper_
         ("G-CGC(1)", "G-CGC(2)"),
     ):
         start = 0.001 if "(0)" in low else 0.05
-        p = theory.crossing(lambda p, a=low: time(a, p), lambda p, b=high: time(b, p), start, 0.6)
+        p = theory.crossing(partial(time, low), partial(time, high), start, 0.6)
         rows.append(
             {"range": "crossing", "scheme": f"{low} and {high}", "p": p, "average_time_s": time(low, p)}
         )
@@ -371,6 +373,7 @@ def expected_iteration_time(scheme: Scheme, delay: Epochs | Restarts, iterations
     if isinstance(scheme.wait, Restart):
         prices = scheme.wait.first, scheme.wait.later, scheme.wait.lost
     else:
+        assert isinstance(delay, Restarts), "Epochs are for a wait of their own"
         need = [min(r for r, q in first.need if q <= len(first.workers) - s) for s in range(s_max + 1)]
         share = float(code.load.max()) / code.k
         last = [share * delay.compute + r * code.length * delay.transmit for r in need]

@@ -85,7 +85,7 @@ def decode_errors(
         for seed in range(seeds):
             for method, error in _plain(n, d, L, seed, sets, length).items():
                 rows.append({"n": n, "method": method, "seed": seed, "error": error})
-        codes = {
+        codes: dict[str, Adaptive | GroupedAdaptive] = {
             "chosen, refined": Adaptive(n, d, L, search_seeds=search_seeds),
             "groups": GroupedAdaptive(n, d, L, search_seeds=search_seeds),
         }

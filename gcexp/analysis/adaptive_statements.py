@@ -27,6 +27,7 @@ from gcexp.codes.adaptive import (
     rounds_needed,
     vandermonde,
 )
+from gcexp.codes.base import Code
 from gcexp.codes.comm_efficient import CommunicationEfficient
 from gcexp.codes.composite import DirectSum
 from gcexp.codes.general_v import solve_exactly
@@ -363,7 +364,7 @@ def _codes(draws: int) -> Iterator[dict]:
     )
 
 
-def _heard(code: Adaptive, silent: tuple[int, ...]) -> np.ndarray:
+def _heard(code: Code, silent: tuple[int, ...]) -> np.ndarray:
     return coefficients.rounds_heard(code, silent)
 
 

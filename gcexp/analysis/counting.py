@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
 import pandas as pd
 
 from gcexp.errors import require
 
 
-def counted(statement: str, what: str, instances: str, found: Iterable[bool]) -> dict:
+def counted(statement: str, what: str, instances: str, found: Iterable[bool | np.bool]) -> dict:
     """One row: a statement, what was tried, and in how many of the instances it held.
 
     Parameters

@@ -64,6 +64,7 @@ def expected_iteration_time(scheme: Scheme, delay: TwoStateMarkov, iterations: i
     code = scheme.code
     if scheme.placement is not None:
         return float("nan")
+    assert isinstance(code, Clustered)
     groups, spare = code.clusters, code.d - 1
     if getattr(scheme.wait, "durations_only", False):  # LB: whichever results are missing
         groups, spare = 1, groups * spare
@@ -90,7 +91,7 @@ def matrices(n: int, clusters: int, load: int, shifts: Iterable[int]) -> pd.Data
     matrix = setting.rule(shifts=shifts).matrix(n, 0)
     size = n // clusters
     at_home, row = home(n, clusters)
-    found = {
+    found: dict[str, np.ndarray | list[np.ndarray]] = {
         "(4) home clusters": matrix[:size],
         "(5) partitions of a worker": [size * at_home + (row + i) % size for i in range(load)],
         "(6) codeword of a worker": np.array([[f"c[{j},{q}]" for q, j in zip(at_home, row, strict=True)]]),
@@ -161,7 +162,7 @@ def _counts(cluster: np.ndarray, slow: np.ndarray, clusters: int) -> np.ndarray:
 
 
 def _decodable(cluster: np.ndarray, slow: np.ndarray, clusters: int, load: int) -> np.ndarray:
-    return (_counts(cluster, slow, clusters) < load).all(1)
+    return np.all(_counts(cluster, slow, clusters) < load, axis=1)
 
 
 def _threshold(code: Clustered, seated: np.ndarray) -> int:

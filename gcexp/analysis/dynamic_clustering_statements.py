@@ -20,7 +20,7 @@ from gcexp.delays.markov import TwoStateMarkov
 from gcexp.schemes.placement import Greedy, cluster_matrix, home, membership, stored
 from gcexp.theory.dynamic_clustering import recoverable_sets
 
-Checks = Iterator[tuple[str, str, bool]]
+Checks = Iterator[tuple[str, str, bool | np.bool]]
 
 N, P, R, SHIFTS = 12, 4, 2, [(1,), (3,), (1,)]  # the running example, as restored
 
@@ -96,7 +96,7 @@ def _clusters() -> Checks:
         (np.sum(parts, axis=0) == 1).all(),
     )
     every = np.array(list(product((0, 1), repeat=N)), dtype=bool)
-    enough = np.array([every[:, at_home == cluster].sum(1) >= 2 for cluster in range(P)]).all(0)
+    enough = np.all([every[:, at_home == cluster].sum(1) >= 2 for cluster in range(P)], axis=0)
     for one, done in zip(enough, _complete(code, every), strict=True):
         yield "example_results_per_cluster", "decoded exactly if every cluster has two results", one == done
     for cluster in range(P):
@@ -163,7 +163,7 @@ def _swaps(draws: int, seed: int) -> Checks:
             for left in np.flatnonzero(placed < 0):
                 full = np.flatnonzero(allowed[:, left])
                 movers = np.flatnonzero(np.isin(placed, full))
-                fits = allowed[room].any(0)[movers].any() or (allowed[:, left] & room).any()
+                fits = np.any(allowed[room], axis=0)[movers].any() or (allowed[:, left] & room).any()
                 yield (
                     "swap_resolves_any_conflict",
                     f"n = {n}, P = {clusters}, m = {m}: one swap is enough",
@@ -180,6 +180,7 @@ def _swaps(draws: int, seed: int) -> Checks:
 def _states(draws: int) -> Checks:
     for p in (0.05, 0.2, 0.5):
         slow = TwoStateMarkov(p=p).draw(tuple(range(draws)), 200, 20).is_slow
+        assert slow is not None, "the model has states"
         changes, n = slow[:, 1:] != slow[:, :-1], slow[:, 1:].size
         rate = abs(changes.mean() - p) <= 4 * np.sqrt(p * (1 - p) / n)
         yield (

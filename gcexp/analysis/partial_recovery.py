@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from itertools import chain, combinations, product
 from math import comb, gcd
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
@@ -31,13 +31,13 @@ from gcexp.codes.subset_designs import (
     co_prime_classes,
 )
 from gcexp.codes.uncoded import Uncoded
-from gcexp.errors import require
+from gcexp.errors import ParameterError
 from gcexp.theory import order_statistics
 from gcexp.theory import partial_recovery as theory
 
 if TYPE_CHECKING:  # a table of closed forms depends on no scheme and no delay model
     from gcexp.delays import Pareto, ShiftedExponential
-    from gcexp.schemes import Scheme
+    from gcexp.schemes import Fastest, Scheme
 
 MAX_SETS = 200_000  # straggler sets that are enumerated
 _SPAN = 1e-12  # rounding of two expected times
@@ -212,7 +212,8 @@ def assignment(codes: list[Callable[[], Code]], stragglers: list[int]) -> pd.Dat
     """
     built = [make() for make in codes]
     first = built[0]
-    require(isinstance(first, BlockAssignment), f"an assignment of sets of workers is wanted, got {first!r}")
+    if not isinstance(first, BlockAssignment):
+        raise ParameterError(f"an assignment of sets of workers is wanted, got {first!r}")
     facts = {
         "partitions": first.k,
         "messages": int(first.messages.max()),
@@ -314,6 +315,7 @@ def chosen_stragglers(
         formula), ``at_least`` (no set leaves fewer), ``exact`` (whether that is reached by the set),
         ``cyclic_visible``: partitions that consecutive stragglers leave visible in the cyclic assignment of that load.
     """
+    schemes: list[tuple[str, FractionalRepetition | CyclicPartialRecovery, int, int]]
     schemes = [(f"FRC, d = {d}", FractionalRepetition(n, d), n - d * (s // d), d) for d in repetition]
     schemes += [
         (f"cyclic, p = {p}", CyclicPartialRecovery(n, s, n - s - 1 + p), n - s - 1 + p, p) for p in cyclic
@@ -395,7 +397,7 @@ def expected_iteration_time(scheme: Scheme, delay: Pareto | ShiftedExponential, 
     Work is added to the random time (``data``) or multiplied by it (``server``); the number of iterations does not
     matter.
     """
-    code, wait = scheme.code, scheme.wait
+    code, wait = scheme.code, cast("Fastest", scheme.wait)
     (load,) = set((code.load / code.k).tolist())
     r = code.n - wait.s if wait.q is None else wait.q
     X = order_statistics.of_quantile(delay.law, r, code.n)

@@ -36,7 +36,7 @@ from gcexp.delays.distributions import Pareto
 from gcexp.theory import order_statistics
 from gcexp.theory import partial_recovery as theory
 
-Checks = Iterator[tuple[str, str, bool]]
+Checks = Iterator[tuple[str, str, bool | np.bool]]
 _EULER = 0.5772156649015329
 
 
@@ -135,7 +135,7 @@ def _assignments() -> Checks:
     for n, k in ((2, 1), (2, 2), (2, 3), (3, 1), (3, 2), (3, 3), (4, 2)):
         cells = np.arange(2 ** (n * k))[:, None] >> np.arange(n * k) & 1
         held = cells.reshape(-1, n, k).astype(bool)
-        held = held[held.any(1).all(1)]
+        held = held[np.all(held.any(1), axis=1)]
         load, copies = held.sum(2).max(1), held.sum(1)
         for s in range(n):
             seen = np.stack(

@@ -6,6 +6,8 @@ since the paper's text has lost its images and their numbers.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 from scipy.optimize import linprog
@@ -158,7 +160,7 @@ def design_and_soft(
         value minus Theorem 2 (for parameters of a design its own error), standard_errors how many of them that is.
     """
     n, k, load, redundancy, shared = named_design(design).params
-    rows = []
+    rows: list[Mapping[str, object]] = []
     for s in range(n + 1):
         value = float(theory.bibd_error((n, k, load, redundancy, shared), s))
         known = {"n": n, "k": k, "load": load, "redundancy": redundancy, "intersection": shared}
@@ -248,7 +250,7 @@ def product_of_designs(first: str, second: str, found: bool = True, seed: int = 
     known = _known(theory.Parameters(n, k, load, redundancy, 0), gamma)
     bounds = {
         ("product: Theorem 5", "upper"): theory.product_upper_bound(a, b, s),
-        ("product: Theorem 6", "lower"): theory.product_lower_bound(*factors, s),
+        ("product: Theorem 6", "lower"): theory.product_lower_bound(factors[0], factors[1], s),
         ("product: spectral bound (ours)", "upper"): theory.product_spectral_bound(a, b, s),
         ("product: tight Lemma 10 (ours)", "upper"): theory.product_upper_bound(a, b, s, tight=True),
     }

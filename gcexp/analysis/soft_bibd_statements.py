@@ -965,10 +965,10 @@ def _products_of_designs(draws: int, seed: int) -> Iterator[dict]:
             bool(
                 (
                     curve
-                    <= theory.product_upper_bound(*(design[n] for n in pair), np.arange(len(curve))) + _SAME
+                    <= theory.product_upper_bound(design[one], design[two], np.arange(len(curve))) + _SAME
                 ).all()
             )
-            for pair, curve in curves.items()
+            for (one, two), curve in curves.items()
         ),
     )
     factor = {name: theory.bibd_error(design[name], np.arange(design[name].n + 1)) for name in design}
@@ -979,11 +979,11 @@ def _products_of_designs(draws: int, seed: int) -> Iterator[dict]:
         (
             bool(
                 (
-                    theory.product_lower_bound(*(factor[n] for n in pair), np.arange(len(curve)))
+                    theory.product_lower_bound(factor[one], factor[two], np.arange(len(curve)))
                     <= curve + _SAME
                 ).all()
             )
-            for pair, curve in curves.items()
+            for (one, two), curve in curves.items()
         ),
     )
 
@@ -1070,7 +1070,8 @@ def _products_of_designs(draws: int, seed: int) -> Iterator[dict]:
             bool(
                 (
                     curves[names[0]]
-                    <= theory.product_upper_bound(*[design["complete-3-2"]] * 2, range(10)) + _SAME
+                    <= theory.product_upper_bound(design["complete-3-2"], design["complete-3-2"], range(10))
+                    + _SAME
                 ).all()
             ),
         ),

@@ -28,6 +28,8 @@ MOST_EXACT_ROWS = 48  # of a structured or given E
 MOST_ROWS = 800
 #: Three draws that are all worse end the search.
 HOPELESS = 1e3
+#: By the silent workers: rows that are received, and their weights.
+_Solved = dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]]
 E_BITS = 20  # a drawn E is rounded to multiples of 2^-20, so that its products with short numbers are exact
 
 
@@ -119,7 +121,7 @@ def random_matrix(n: int, d: int, L: int, generator: np.random.Generator) -> np.
     return generator.standard_normal((n * L, width)) * (np.arange(width) < filled[:, None])
 
 
-def decode_rows(n: int, d: int, L: int, silent: Sequence[int]) -> np.ndarray:
+def decode_rows(n: int, d: int, L: int, silent: Sequence[int] | np.ndarray) -> np.ndarray:
     """Rows of E of the paper's decode matrix A: the first h = L + (n-d) r_s that the other workers send.
 
     A consists of their first h columns, and the first L rows of A^{-1} are the decode weights.
@@ -596,8 +598,8 @@ def _solve_rational(A: np.ndarray, b: np.ndarray) -> np.ndarray:
     return numerator * Fraction(1, determinant)
 
 
-def _exact_code(E: np.ndarray, n: int, d: int, L: int) -> tuple[np.ndarray, np.ndarray, dict]:
-    """M^D of every partition, B and the weights of every set of stragglers, from an exact E."""
+def _exact_code(E: np.ndarray, n: int, d: int, L: int) -> tuple[np.ndarray, _Solved]:
+    """B, and the rows and weights without every set of stragglers, from an exact E."""
     without, holders = _rows(n, d, L)
     B = np.zeros((n * L, n, L), dtype=object)
     for p in range(n):
@@ -608,7 +610,7 @@ def _exact_code(E: np.ndarray, n: int, d: int, L: int) -> tuple[np.ndarray, np.n
                 f"E does not fit: its rows {without[p].tolist()} from column {L} on are singular"
             ) from None
         B[holders[p], p] = E[holders[p], :L] + E[holders[p], L:] @ M
-    solved = {}
+    solved: _Solved = {}
     for s in range(d):
         for silent in combinations(range(n), s):
             rows = decode_rows(n, d, L, silent)

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from gcexp.errors import DecodingError, require
+from gcexp.errors import DecodingError, ParameterError, require
 
 PROMISES = ("indicator", "least_squares", "linear")
 RESIDUAL_BOUND = 1e-6  # a decode that misses its promise by more is an error, never silence
@@ -150,10 +150,8 @@ def _numbers(values, what: str) -> np.ndarray:
         found = np.asarray(values)
     except ValueError:  # ragged
         found = None
-    require(
-        found is not None and found.dtype.kind in "biufc",
-        f"{what}: an array of numbers is wanted, got {type(values).__name__}",
-    )
+    if found is None or found.dtype.kind not in "biufc":
+        raise ParameterError(f"{what}: an array of numbers is wanted, got {type(values).__name__}")
     return found
 
 

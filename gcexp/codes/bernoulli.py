@@ -47,7 +47,7 @@ class BernoulliCode(ApproximateCode):
     error_bound = "mean error (1 - p) / (p m) of one_step with m heard, p = d/k; mean load d"
     source = ("charles2017",)
     redrawn = True
-    examples = (
+    examples: tuple[dict, ...] = (
         {"n": 8, "d": 3},
         {"n": 6, "d": 2.5, "k": 9, "decoder": "optimal", "seed": 1},
         {"n": 9, "d": 2, "k": 4, "decoder": "optimal"},

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from gcexp.codes.base import Code
 from gcexp.errors import require
+
+if TYPE_CHECKING:  # they import this
+    from gcexp.codes.cyclic_mds import CyclicMDS
+    from gcexp.codes.reed_solomon import ReedSolomon
 
 _SPOILED = 1e-9
 _HARDEST = 5e-7  # rounding on the hardest pattern at most: half of what `Code.decode` refuses
@@ -39,7 +45,7 @@ def rounding(code: Code, weights: np.ndarray) -> float:
     return float((np.abs(weights) @ abs(code.encoding)).max() * np.finfo(float).eps)
 
 
-def require_accuracy(code: Code, hardest: np.ndarray, instead: str) -> None:
+def require_accuracy(code: CyclicMDS | ReedSolomon, hardest: np.ndarray, instead: str) -> None:
     """Refuse a code whose weights (U, n) on the hardest pattern, a run of neighbours, leave no digits.
 
     Raises

@@ -55,7 +55,7 @@ def evaluation_points(n: int, order: str = "alternating") -> tuple[Fraction, ...
     return tuple(sorted(points) if order == "ascending" else points)
 
 
-def polynomial_rows(theta: Sequence, d: int, m: int) -> np.ndarray:
+def polynomial_rows(theta: Sequence | np.ndarray, d: int, m: int) -> np.ndarray:
     r"""Rows B of the polynomial code: row i*m+u holds the coefficients of p_i^(u+1), ascending powers.
 
     p_i^(1)(x) = prod_{j=1}^{n-d} (x - theta_{i+j}) and p_i^(u)(x) = x p_i^(u-1)(x) - c p_i^(1)(x), where c is the
@@ -121,7 +121,8 @@ class ShortMessageCode(Code):
     def __init__(self, B, V, d: int, m: int, s: int, scales, arithmetic: str, unit=1, prefer=None):
         t, n = V.shape
         self.d, self.m, self.s, self.scales, self.arithmetic = d, m, s, scales, arithmetic
-        self._V, self._solved = V, {}
+        self._V = V
+        self._solved: dict[bytes, np.ndarray] = {}  # by the pattern's bits
         self._prefer = np.arange(n) if prefer is None else np.asarray(prefer)
         held = np.sort(arcs(n, d))
         C = np.zeros((n, n, m), dtype=B.dtype)
@@ -390,8 +391,10 @@ def load_and_stragglers(n: int, d: int | None, m: int, s: int | None) -> tuple[i
     ((6, 4), (4, 1))
     """
     got = f"got n={n}, d={d}, m={m}, s={s}"
-    require(d is not None or s is not None, f"a communication-efficient code needs d or s, {got}")
-    d = s + m if d is None else d
+    if d is None:
+        if s is None:
+            raise ParameterError(f"a communication-efficient code needs d or s, {got}")
+        d = s + m
     require(1 <= m <= d <= n, f"a communication-efficient code needs 1 <= m <= d <= n, {got}")
     s = d - m if s is None else s
     require(0 <= s, f"a communication-efficient code needs s >= 0, {got}")

@@ -51,7 +51,7 @@ class DirectSum(Code):
 
     decoding = "that of each part, on its own"
     limit = "that of the parts"
-    source = ("sakorikar2021", "buyukates2021")
+    source: tuple[str, ...] = ("sakorikar2021", "buyukates2021")
     examples: tuple[dict, ...] = ({"parts": (Uncoded(2), FractionalRepetition(4, 2))},)
 
     @checked
@@ -213,7 +213,7 @@ def _splits(code: Code) -> bool:
     if not (_exact(code) and code.quorums and all(len(q.need) == 1 for q in code.quorums)):
         return False
     workers = np.concatenate([quorum.workers for quorum in code.quorums])
-    held = sum(code.assignment[list(quorum.workers)].any(0).astype(int) for quorum in code.quorums)
+    held = np.sum([code.assignment[list(quorum.workers)].any(0) for quorum in code.quorums], axis=0)
     return len(workers) == len(np.unique(workers)) and bool((held <= 1).all())
 
 

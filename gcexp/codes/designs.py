@@ -354,7 +354,8 @@ def difference_set(n: int, load: int, intersection: int) -> tuple[int, ...] | No
     steps, found = 0, None
     # An orbit's own differences, and those with each other orbit, are the same in every branch.
     between = cache(lambda a, b: _differences(n, orbits[a], orbits[b]))
-    stack = [(0, (), 0, np.zeros(n, dtype=int))]
+    # Next orbit, those chosen, their elements, and how often each difference occurs.
+    stack: list[tuple[int, tuple[int, ...], int, np.ndarray]] = [(0, (), 0, np.zeros(n, dtype=int))]
     while stack and found is None:
         i, chosen, size, count = stack.pop()
         steps += 1

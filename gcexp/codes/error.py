@@ -23,7 +23,7 @@ from gcexp.codes.iterative import iterate
 from gcexp.codes.soft_bibd import SoftBIBD
 from gcexp.codes.straggler_sets import all_sets, random_sets, runs, without
 from gcexp.codes.subset_errors import Rows, rows, worst_of_size
-from gcexp.errors import require, require_known
+from gcexp.errors import ParameterError, require, require_known
 from gcexp.seeding import rng
 from gcexp.theory.errors import Parameters, bibd_error, bibd_weight, product_gram
 
@@ -199,13 +199,19 @@ def equal_weight(code: Code, survivors: np.ndarray, decoding: str) -> np.ndarray
         return bibd_weight(code.d, code.shared, survivors)
     if (design := _design(_plain(code))) is not None:
         return bibd_weight(design.load, design.intersection, survivors)
-    pair = [_design(_plain(part)) for part in (code.a, code.b)] if isinstance(code, Kronecker) else [None]
-    require(
-        all(part is not None for part in pair),
-        f"constant decoding is for designs, their products and Soft BIBDs, got {code!r}",
-    )
-    a, b = pair
+    factors = _factors(code)
+    if factors is None:
+        raise ParameterError(f"constant decoding is for designs, their products and Soft BIBDs, got {code!r}")
+    a, b = factors
     return a.load * b.load * survivors / product_gram(a, b, survivors)
+
+
+def _factors(code: Code | None) -> tuple[Parameters, Parameters] | None:
+    """Parameters of two designs if the code is their product."""
+    if not isinstance(code, Kronecker):
+        return None
+    a, b = (_design(_plain(part)) for part in (code.a, code.b))
+    return (a, b) if a and b else None
 
 
 def _design(rows: Rows) -> Parameters | None:
@@ -519,7 +525,7 @@ def upper_bounds(rows: Rows, lost: Sequence[int], code: Code | None = None) -> l
     True
     """
     n = rows.n
-    pair = [_design(_plain(part)) for part in (code.a, code.b)] if isinstance(code, Kronecker) else [None]
+    factors = _factors(code) if code is not None and code.n == n else None
     bounds = np.ones((3, len(lost)))
     for number, D in enumerate(_scales(rows)):
         h, G = np.sort(D * rows.h), D[:, None] * rows.G * D
@@ -529,8 +535,8 @@ def upper_bounds(rows: Rows, lost: Sequence[int], code: Code | None = None) -> l
             if m <= 0 or x <= 0:
                 continue
             y = gram.bound(m)
-            if number == 0 and all(pair) and code.n == n:
-                y = min(y, float(product_gram(*pair, m, tight=True)))
+            if number == 0 and factors:
+                y = min(y, float(product_gram(*factors, m, tight=True)))
             bounds[number, i] = 1 - x * x / (rows.k * y)
     return bounds.min(0).clip(0).tolist()
 

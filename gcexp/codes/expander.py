@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gcexp.codes.approximate import ApproximateCode
 from gcexp.codes.graphs import circulant, margulis, paley, random_regular, second_eigenvalue
-from gcexp.errors import require, require_known
+from gcexp.errors import ParameterError, require, require_known
 from gcexp.schema import checked
 from gcexp.seeding import rng
 
@@ -75,9 +75,10 @@ class ExpanderCode(ApproximateCode):
     ):
         require_known("graph", graph, GRAPHS)
         if graph == "circulant":
-            require(
-                offsets is not None, f"graph=circulant needs offsets, such as (1, 2), got n={n}, offsets=None"
-            )
+            if offsets is None:
+                raise ParameterError(
+                    f"graph=circulant needs offsets, such as (1, 2), got n={n}, offsets=None"
+                )
             A = circulant(n, offsets)
         else:
             A = {"paley": paley, "margulis": margulis}[graph](n)

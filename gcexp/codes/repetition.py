@@ -7,7 +7,7 @@ from math import comb
 import numpy as np
 
 from gcexp.codes.base import Code, Quorum
-from gcexp.errors import require
+from gcexp.errors import ParameterError, require
 from gcexp.schema import checked
 
 
@@ -50,14 +50,20 @@ class FractionalRepetition(Code):
     error_bound = "of s random stragglers, a fraction C(s,d)/C(n,d) is lost on average"
     decoding = "one survivor of each group; O(n)"
     limit = "none: nothing is solved"
-    source = ("tandon2017",)
-    examples = ({"n": 6, "d": 2}, {"n": 4, "d": 4}, {"n": 3, "d": 1}, {"n": 6, "d": 3, "k": 8})
+    source: tuple[str, ...] = ("tandon2017",)
+    examples: tuple[dict, ...] = (
+        {"n": 6, "d": 2},
+        {"n": 4, "d": 4},
+        {"n": 3, "d": 1},
+        {"n": 6, "d": 3, "k": 8},
+    )
 
     @checked
     def __init__(self, n: int, d: int | None = None, k: int | None = None, s: int | None = None):
         k = n if k is None else k
         if d is None:
-            require(s is not None, "fractional repetition needs d, or s for d = s + 1; got neither")
+            if s is None:
+                raise ParameterError("fractional repetition needs d, or s for d = s + 1; got neither")
             d = s + 1
         require(1 <= d <= n, f"fractional repetition needs 1 <= d <= n, got n={n}, d={d}")
         require(n % d == 0, f"fractional repetition needs d to divide n, got n={n}, d={d}")

@@ -111,7 +111,9 @@ def weight_law(n: int, rho: float, mu: float) -> np.ndarray:
 def _fewest_empty(n: int, first: float, second: float) -> np.ndarray:
     """Law with E W = first and E W(W-1) = second, as `weight_law` chooses it, off the lower edge."""
     if 1 - first + second / n > -_EDGE or n == 2:
-        return _on(n, (0, 1, n), first, second)
+        law = _on(n, (0, 1, n), first, second)
+        assert law is not None, "its probability of an empty row is not negative"
+        return law
     laws = [law for support in _supports(n, first) if (law := _on(n, support, first, second)) is not None]
     power = (np.arange(n + 1) - first) ** 4
     least = min(law @ power for law in laws)
@@ -270,6 +272,7 @@ class SoftBIBD(Code):
         law = weight_law(n, d / k, shared / k)
         drawn = [sample(law, k, rng(seed, "assignment", i)) for i in range(realisations)]
         if select != "first":
+            assert s is not None, "required above"
             kept = _straggler_sets(n, s, seed)
             errors = np.array([Code(A.T, promise="least_squares").decode(kept).error for A in drawn])
             score = errors.mean(1) if select == "best_random" else errors.max(1)

@@ -79,7 +79,7 @@ class StochasticGradientCode(Code):
     ):
         k = n if k is None else k
         require(k >= 1 and n >= 1, f"stochastic gradient coding needs n >= 1 and k >= 1, got n={n}, k={k}")
-        copies = [int(d)] * k if np.ndim(d) == 0 else [int(copy) for copy in d]
+        copies = [int(copy) for copy in np.atleast_1d(d)] * (k if np.ndim(d) == 0 else 1)
         require(
             len(copies) == k and all(1 <= copy <= n for copy in copies),
             f"stochastic gradient coding needs 1 <= d <= n for each partition, got n={n}, k={k}, d={d}",

@@ -76,7 +76,7 @@ class BlockAssignment(Code):
     decoding = "one copy of every partition; O(M), M messages"
     limit = "memory: at most 1e6 messages; 1e7 straggler sets times partitions where recovers is searched"
     source = ("sarmasarkar2021",)
-    examples = (
+    examples: tuple[dict, ...] = (
         {"holders": ((0, 1), (2, 3), (0, 2), (1, 3)), "s": 2},
         {"holders": ((0, 1, 2), (0,), (1,), (2,)), "s": 1, "n": 3, "recovers": 3},
     )
@@ -555,7 +555,7 @@ def _affordable(messages: int) -> None:
     )
 
 
-def _worst_visible(holders: tuple[tuple[int, ...], ...], n: int, s: int) -> int:
+def _worst_visible(holders: Sequence[Sequence[int]], n: int, s: int) -> int:
     """Fewest partitions that n - s workers see, by all straggler sets."""
     cases = comb(n, s) * len(holders)
     require(

@@ -204,8 +204,8 @@ def worst_of_size(rows: Rows, lost: int, pinned: bool = False) -> tuple[float, n
         t, G, h, e, taken, doubt, sets = waiting.pop()
         if len(e) > 1 and G.size > _HELD:
             half = len(e) // 2
-            state = (G, h, e, taken, doubt, sets)
-            waiting += [(t, *(x[:half] for x in state)), (t, *(x[half:] for x in state))]
+            for some in (slice(None, half), slice(half, None)):
+                waiting.append((t, G[some], h[some], e[some], taken[some], doubt[some], sets[some]))
             continue
         step = _eliminated(G, h, first[t])
         with_it, now = sets.copy(), e + sign * step.gain

@@ -14,6 +14,7 @@ import zlib
 from pathlib import Path
 
 import numpy as np
+from numpy._core import multiarray
 
 from gcexp.errors import DataError
 from gcexp.seeding import rng
@@ -68,7 +69,7 @@ def mnist(files: list[Path]) -> dict[str, np.ndarray]:
     They are the train images, train labels, test images and test labels, in this order.
     """
     arrays = {}
-    for split, images, labels in (("train", *files[:2]), ("test", *files[2:])):
+    for split, (images, labels) in (("train", files[:2]), ("test", files[2:])):
         x, y = read_idx(images, IMAGES), read_idx(labels, LABELS)
         if len(x) != len(y):
             raise DataError(f"{images} holds {len(x)} images, but {labels} holds {len(y)} labels")
@@ -82,8 +83,8 @@ class _ArrayUnpickler(pickle.Unpickler):
     """Reads plain containers and numpy arrays, and calls nothing else that a pickle may name."""
 
     _ALLOWED = {
-        ("numpy.core.multiarray", "_reconstruct"): np._core.multiarray._reconstruct,
-        ("numpy._core.multiarray", "_reconstruct"): np._core.multiarray._reconstruct,
+        ("numpy.core.multiarray", "_reconstruct"): multiarray._reconstruct,
+        ("numpy._core.multiarray", "_reconstruct"): multiarray._reconstruct,
         ("numpy", "ndarray"): np.ndarray,
         ("numpy", "dtype"): np.dtype,
     }

@@ -221,6 +221,7 @@ class TraceDraws(Draws):
         """Arrival times (S, T, n) of workers that compute the partitions ``computed`` (n, k), where data-bound."""
         n, k = computed.shape
         require(k % n == 0, f"data_bound needs n to divide k, got n={n}, k={k}")
+        assert self.chunks is not None, "what follows the data comes in micro-batches"
         done = np.concatenate([np.zeros((*self.chunks.shape[:3], 1)), np.cumsum(self.chunks, axis=3)], axis=3)
         edges = [_interpolated(done, np.full(n, j * n / k)) for j in range(k // n + 1)]
         takes = np.stack([b - a for a, b in zip(edges, edges[1:], strict=False)], axis=3)

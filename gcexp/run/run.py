@@ -154,7 +154,7 @@ def check_count(key: str, value: Any, most: int = MOST_ITERATIONS) -> int:
     return value
 
 
-def seed_range(seeds: int | str) -> str:
+def seed_range(seeds: object) -> str:
     """Spelling of a set of seeds: a count, a single ``3`` in quotes or a range ``0-4``.
 
     Examples

@@ -101,8 +101,10 @@ def run_training(config: dict, output: Path, timeline: Path | None) -> Trajector
         facts["data"] = json.loads(source.with_suffix(".json").read_text())
         record = json.dumps(facts["data"], sort_keys=True)  # the whole of it: a scale decides too
         decides = [*tracked("trajectory", config), f"seeds={config['seeds']}", record]
-        checkpoint = Checkpoint(checkpoint_file(output), decides)
-        trajectory = train(task, optimizer, data, length.seeds, steps, coefficients, pattern, checkpoint)
+        checkpoint = Checkpoint(checkpoint_file(output), decides)  # type: ignore[arg-type]  # JSON of any kind
+        trajectory = train(
+            task, optimizer, data, length.seeds, steps.tolist(), coefficients, pattern, checkpoint
+        )
         facts["iterations_run"] = trajectory.steps.tolist()
         facts["updates_skipped"] = trajectory.skipped.tolist()
         trajectory.save(output)
@@ -134,9 +136,8 @@ def run_verification(config: dict, timeline: Path, trajectory: Path, output: Pat
 
     task = build(config, "task")
     with recorded(output, config):
-        belongs = stamp(
-            tracked("trajectory", {"task": config["task"]})
-        )  # gradients are the task's, not the code's
+        decides = tracked("trajectory", {"task": config["task"]})  # gradients are the task's, not the code's
+        belongs = stamp(decides)  # type: ignore[arg-type]  # JSON of any kind
         found = verify(
             lambda seed: build_scheme(config, seed).code,
             Timeline.load(timeline),

@@ -42,7 +42,7 @@ class Arrivals:
     def place(self) -> np.ndarray:
         """Place of each message in the order, (I, M)."""
         place = np.empty(self.message.shape, dtype=np.intp)
-        np.put_along_axis(place, self.message, np.arange(place.shape[1])[None], axis=1)
+        np.put_along_axis(place, self.message, np.arange(self.message.shape[1])[None], axis=1)
         return place
 
     def heard(self, first: np.ndarray, rows: np.ndarray | slice = slice(None)) -> np.ndarray:

@@ -203,7 +203,8 @@ def greedy_clusters(
 
 def _place_one(u, w, allowed, is_slow, cluster, room, swap_rule):
     """Phase 2 for worker w[i] of placement u[i]; `cluster` and `room` are changed."""
-    enters, P, n = allowed[u, :, w], *allowed.shape[1:]
+    enters = allowed[u, :, w]
+    _, P, n = allowed.shape
     direct = enters & (room[u] > 0)
     rest = ~direct.any(1)
     put, q = u[~rest], direct[~rest].argmax(1)
@@ -438,6 +439,7 @@ class _Clusters:
     def memberships_of(self, n: int) -> int:
         """Clusters per worker: as given, or as many as `memory` partitions hold."""
         if self.memory is None:
+            assert self.memberships is not None, "one of the two is given"
             return self.memberships
         m = min(self.clusters, self.memory * self.clusters // n)
         require(
@@ -449,10 +451,10 @@ class _Clusters:
     def matrix(self, n: int, seed: int) -> np.ndarray:
         """Cluster matrix (m*l, P) of a seed: with the given shifts, or with distinct random ones in each row."""
         size, m = n // self.clusters, self.memberships_of(n)
-        rows = self.shifts
+        rows: Sequence[Sequence[int]] | None = self.shifts
         if rows is None:
             order = [rng(seed, "placement", row).permutation(self.clusters - 1) for row in range(size)]
-            rows = [1 + shuffled[: m - 1] for shuffled in order]
+            rows = [(1 + shuffled[: m - 1]).tolist() for shuffled in order]
         require(
             all(len(row) == m - 1 for row in rows),
             f"shifts has memberships - 1 = {m - 1} numbers per row, got {rows}",

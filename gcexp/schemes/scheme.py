@@ -38,11 +38,11 @@ class Scheme:
     def costs(self, seed: int) -> dict[str, float]:
         """What a worker pays at most: gradients it sends, partitions it computes and stores, codewords it may send."""
         code, placement = self.code, self.placement
-        moves = hasattr(placement, "stored")
-        held = placement.stored(code, seed) if moves else code.assignment
+        stored, codewords = getattr(placement, "stored", None), getattr(placement, "codewords", None)
+        held = stored(code, seed) if stored else code.assignment
         return {
             "messages": float((code.messages * code.length).max()),
             "load": float(code.load.max()),
             "stored_partitions": int(held.sum(1).max()),
-            "codewords": int(placement.codewords(code, seed).max()) if moves else 1,
+            "codewords": int(codewords(code, seed).max()) if codewords else 1,
         }

@@ -172,7 +172,7 @@ def best_choices(
     overhead: float = 0.0,
     max_load: int | None = None,
     distinct_m: bool = False,
-) -> dict[str, Choice]:
+) -> dict[str, Choice | None]:
     """Schemes of the paper's comparison by mean time: naive, best m = 1, best and second best m > 1.
 
     Parameters
@@ -188,7 +188,7 @@ def best_choices(
 
     Returns
     -------
-    dict of Choice
+    dict of Choice or None
         Under ``naive`` (d = m = 1), ``straggler_only`` (m = 1), ``best`` and ``second`` (m > 1; None where none is).
 
     References

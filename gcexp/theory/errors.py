@@ -39,7 +39,13 @@ class Parameters(NamedTuple):
 
     def __matmul__(self, other: Parameters) -> Parameters:
         """Of the Kronecker product; intersection: of workers that differ in both places."""
-        return Parameters(*(x * y for x, y in zip(self, other, strict=True)))
+        return Parameters(
+            n=self.n * other.n,
+            k=self.k * other.k,
+            load=self.load * other.load,
+            redundancy=self.redundancy * other.redundancy,
+            intersection=self.intersection * other.intersection,
+        )
 
 
 def _stragglers(n: int, s) -> np.ndarray:

@@ -661,7 +661,8 @@ def expected_times(
     mean = getattr(order_statistics, distribution)
     first = ceil(exact(alpha) * n), samples / n
     second = n - most_stragglers(n, 2, alpha), 2 * samples / n
-    return tuple(_priced(scaling, u, sample_time, mean(k, n, **law)) for k, u in (first, second))
+    one, two = (_priced(scaling, u, sample_time, mean(k, n, **law)) for k, u in (first, second))
+    return one, two
 
 
 def limit_times(
@@ -689,9 +690,10 @@ def limit_times(
         return law.get("shift", 0.0) - power * law.get("mean", 1.0) * log(left)
 
     u = samples / n
-    return tuple(
+    one, two = (
         _priced(scaling, times * u, sample_time, quantile(power)) for times, power in ((1, 1), (2, 0.5))
     )
+    return one, two
 
 
 def threshold(model: str, n: int, samples: int, sample_time: float = 0.0, **law: float) -> float:
