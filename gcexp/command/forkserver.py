@@ -3,25 +3,20 @@
 Most of a short job is the import of torch, pandas and matplotlib. Snakemake's jobs stay what they are, one command each
 with its own log and exit code; where a server is there, the command is handed to it, and where none is (any more), the
 command runs as always. Linux only: elsewhere a fork of a process with loaded libraries is not safe.
+
+Who hands a command over imports no more than stands at the top.
 """
 
 from __future__ import annotations
 
-import contextlib
-import gc
-import importlib
 import json
 import os
 import signal
 import socket
 import struct
-import subprocess
 import sys
-import threading
 import time
-import traceback
-from collections.abc import Sequence
-from uuid import uuid4
+from contextlib import suppress
 
 #: Environment variable with the name of the server; what a user sets stands (empty: no server).
 VARIABLE = "GCEXP_WARM"
@@ -65,6 +60,9 @@ def start(jobs: int) -> None:
     """
     if sys.platform != "linux" or jobs < FEWEST_JOBS or VARIABLE in os.environ:
         return
+    import subprocess
+    from uuid import uuid4
+
     name = f"gcexp-{uuid4().hex}"
     subprocess.Popen(
         # -P: jobs do not import from the folder that they work in either
@@ -78,7 +76,7 @@ def start(jobs: int) -> None:
     os.environ[VARIABLE] = name
 
 
-def forwarded(arguments: Sequence[str]) -> int | None:
+def forwarded(arguments: list[str]) -> int | None:
     """Exit code of a command that the server ran in our place; None where no server took it (yet, or any more)."""
     name = os.environ.get(VARIABLE)
     if not name or sys.platform != "linux" or None in (sys.stdin, sys.stdout, sys.stderr):
@@ -102,7 +100,7 @@ def forwarded(arguments: Sequence[str]) -> int | None:
             return None
         if not taken:
             return None
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             if answer := connection.recv(1):
                 return answer[0]
     print(f"gcexp: the process that ran '{' '.join(arguments)}' died", file=sys.stderr)
@@ -111,11 +109,14 @@ def forwarded(arguments: Sequence[str]) -> int | None:
 
 def serve(name: str, parent: int) -> None:
     """Listen as long as process `parent` lives; each command runs in a fork of its own."""
+    import gc
+    import importlib
+
     kind = _kind()
     for module in _PRELOADED:
         if os.getppid() != parent:
             return
-        with contextlib.suppress(ModuleNotFoundError):  # without the extra that brings it no job needs it
+        with suppress(ModuleNotFoundError):  # without the extra that brings it no job needs it
             importlib.import_module(module)
     for known in _KNOWN:
         module, _, function = known.rpartition(".")
@@ -156,6 +157,9 @@ def _kind() -> list:
 
 def _answer(connection: socket.socket, kind: list) -> None:
     """Run one command as its own process would, send its exit code and end: a child never goes on as a server."""
+    import threading
+    import traceback
+
     code = 1
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -186,9 +190,11 @@ def _answer(connection: socket.socket, kind: list) -> None:
 
 
 def _run(arguments: list[str]) -> int:
+    from gcexp.command.main import main
+
     sys.argv = ["gcexp", *arguments]
     try:
-        return importlib.import_module("gcexp.command.main").main(arguments)
+        return main(arguments)
     except SystemExit as error:  # what argparse does
         return error.code if isinstance(error.code, int) else 1
     finally:
@@ -197,7 +203,7 @@ def _run(arguments: list[str]) -> int:
 
 def _end_with(connection: socket.socket) -> None:
     """Whoever ends the command that waits for us means us: first as Ctrl-C would, then without asking."""
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         connection.recv(1)
     os.kill(os.getpid(), signal.SIGINT)
     time.sleep(_GRACE)

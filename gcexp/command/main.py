@@ -18,13 +18,12 @@ from functools import cache
 from pathlib import Path
 
 from gcexp import __version__
-from gcexp.command.forkserver import VARIABLE, forwarded
 from gcexp.errors import Defect, UserError, lacking
 from gcexp.files import refuse_special
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Entry point: exit code 0, 2 after one sentence for a user's mistake, 1 for a defect of ours, 130 after Ctrl-C.
+    """Run a command: exit code 0, 2 after one sentence for a user's mistake, 1 for a defect of ours, 130 after Ctrl-C.
 
     The trace of a defect is kept in logs/; ``--debug`` shows every trace, that of a user's mistake too.
     """
@@ -32,10 +31,6 @@ def main(argv: list[str] | None = None) -> int:
     if Path("conf/workflow.yaml").is_file() and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))  # a project of one's own: its package lies beside its conf/
     try:
-        if VARIABLE in os.environ:
-            code = forwarded(given)
-            if code is not None:
-                return code
         arguments = parser().parse_args(given)
         _check_outputs(arguments)
         return arguments.do(arguments) or 0

@@ -178,9 +178,13 @@ def test_command_line_is_light_at_top_level():
     ours = {
         name for name in imports("gcexp.command.main", top_level=True) if name.partition(".")[0] == "gcexp"
     }
-    assert ours <= {"gcexp", "gcexp.errors", "gcexp.files", "gcexp.command.forkserver"}
+    assert ours <= {"gcexp", "gcexp.errors", "gcexp.files"}
     assert not outside("gcexp.command.main") | outside("gcexp.command.forkserver")
-    assert {name for name in imports("gcexp.command.forkserver") if inside(name, "gcexp")} == set()
+    handing_over = imports("gcexp.command.entry", top_level=True) | imports(
+        "gcexp.command.forkserver", top_level=True
+    )
+    light = {"contextlib", "json", "os", "signal", "socket", "struct", "sys", "time"}
+    assert {name.partition(".")[0] for name in handing_over} == light  # a job may be shorter than more
 
 
 HEAVY = ("torch", "hydra", "omegaconf", "mlflow", "pandas", "matplotlib", "sklearn", "snakemake", "networkx")

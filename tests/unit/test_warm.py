@@ -17,7 +17,7 @@ import pytest
 from gcexp.command import forkserver
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMAND = (sys.executable, "-m", "gcexp.command.main")
+COMMAND = (sys.executable, "-m", "gcexp.command.entry")
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 ENDLESS = ("train", "task=digits_mlp", "iterations=1000000", "seeds=0", "-o", "t.npz")
 RUN = ("scheme=forget", "n=6", "s=2", "delay=pareto", "seeds=0-1")
@@ -327,8 +327,6 @@ def test_no_server_for_few_jobs_or_where_the_user_says_so(monkeypatch, jobs, giv
     monkeypatch.delenv(forkserver.VARIABLE, raising=False)
     if given is not None:
         monkeypatch.setenv(forkserver.VARIABLE, given)
-    monkeypatch.setattr(
-        forkserver.subprocess, "Popen", lambda *command, **more: pytest.fail("started a server")
-    )
+    monkeypatch.setattr(subprocess, "Popen", lambda *command, **more: pytest.fail("started a server"))
     forkserver.start(jobs)
     assert os.environ.get(forkserver.VARIABLE) == given
