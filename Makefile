@@ -53,8 +53,11 @@ reproduce: $(STAMP) ## figures, scorecard and report (TARGETS=figure or paper; P
 	@$(call alone,make.lock); $(WITH_BIN); export PATH; python -m gcexp.command.unlock || exit $$?; \
 	snakemake $(TARGETS) $(ARGS) $(if $(PRESET),--config preset=$(PRESET))
 
-test: $(STAMP) lint ## lint, then all tests (ARGS='tests/unit -k cyclic')
-	@$(WITH_BIN) python -m pytest -n $(TEST_JOBS) --dist worksteal $(ARGS)
+# Lint works beside the tests: it has one core only, and ends first.
+test: $(STAMP) ## lint and all tests (ARGS='tests/unit -k cyclic')
+	@$(MAKE) --no-print-directory lint & lint=$$!; \
+	$(WITH_BIN) python -m pytest -n $(TEST_JOBS) --dist worksteal $(ARGS); tests=$$?; \
+	wait $$lint || { echo "make lint failed: see above, or run it again" >&2; exit 1; }; exit $$tests
 
 check: $(STAMP) ## all tests but the slow ones
 	@$(WITH_BIN) python -m pytest -n $(TEST_JOBS) --dist worksteal -m 'not slow' $(ARGS)
