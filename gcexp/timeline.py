@@ -273,7 +273,8 @@ def _arrive(scheme: Scheme, draws: Draws, r: int | None = None) -> np.ndarray:
     code = scheme.code
     sent = code.messages if r is None else np.minimum(r, code.messages)
     if getattr(draws, "data_bound", False):
-        return draws.arrival_of(code.computed(int(code.messages.max(initial=0)) if r is None else r), sent)
+        computed = code.computed(int(code.messages.max(initial=0)) if r is None else r)
+        return draws.arrival_of(computed, sent)  # type: ignore[attr-defined]  # draws that are data-bound have it
     work = code.load if r is None else code.work(r)
     return draws.arrival(work / code.k, sent * code.length)
 

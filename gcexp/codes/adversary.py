@@ -188,10 +188,8 @@ def bad_sets(
         for i, w in enumerate(wanted):
             if not (reach := np.flatnonzero(lost <= w)).size:
                 continue
-            largest = (
-                values[reach] >= values[reach].max() - _SAME
-            )  # the first of them: roundings decide nothing
-            best = heard[reach[largest.argmax()]]
+            largest = values[reach] >= values[reach].max() - _SAME
+            best = heard[reach[largest.argmax()]]  # the first of them: roundings decide nothing
             state = Survivors(rows, _without(np.arange(n), weight, w, best))
             for _ in range(swaps):
                 if not state.swap(weight):

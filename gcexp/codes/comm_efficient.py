@@ -334,9 +334,8 @@ class CommunicationEfficient(ShortMessageCode):
         self.theta_order, self.theta = theta_order, theta
         x, unit = np.array(points, dtype=float), np.ones(m)
         outermost = np.argsort(-np.abs(x), kind="stable")
-        if (
-            arithmetic == "rational"
-        ):  # in whole numbers: B V of the points q theta is q^(n-d+u) times that of theta
+        if arithmetic == "rational":
+            # In whole numbers: row u of B V for the points q theta is q^(n-d+u) times that for theta.
             self._q = lcm(*(point.denominator for point in points))
             x = np.array([int(point * self._q) for point in points], dtype=object)
             unit = np.array([Fraction(1, self._q ** (n - d + u)) for u in range(m)])

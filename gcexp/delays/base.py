@@ -55,10 +55,6 @@ class Draws:
                 times = times + np.multiply(amount, part)
         return np.broadcast_to(times, self.shape)
 
-    def arrival_of(self, computed: np.ndarray, length) -> np.ndarray:
-        """Arrival times (S, T, n) of workers that compute the partitions ``computed`` (n, k), where data-bound."""
-        raise NotImplementedError
-
     def seated(self, seats: np.ndarray) -> Draws:
         """The same draws with worker ``seats[s, t, j]`` in place of worker j, seats (S, T, n).
 

@@ -99,10 +99,9 @@ def _read(choices: dict[str, str]) -> dict | None:
         return None
     files = {group: option_file(group, option) for group, option in choices.items()}
     contents = {group: read_yaml(path) for group, path in files.items()}
-    needed = any("defaults" in content or not content for content in contents.values())
-    return (
-        None if needed or any("@package" in path.read_text("utf-8") for path in files.values()) else contents
-    )
+    if any("defaults" in content or not content for content in contents.values()):
+        return None
+    return None if any("@package" in path.read_text("utf-8") for path in files.values()) else contents
 
 
 def _hydra(choices: list[str]) -> dict:

@@ -814,7 +814,12 @@ def test_figure_3_bracket():
     for e in found:
         assert len(e.stragglers) == e.s
         assert error(code, [], "set", stragglers=e.stragglers).error == pytest.approx(e.lower, abs=1e-9)
-    *_, (alone, _) = path(rows(code), np.ones(91, dtype=int), 80, np.random.default_rng(0))
+    on_the_way = list(path(rows(code), np.ones(91, dtype=int), 80, np.random.default_rng(0)))
+    heard, said = (np.array(part) for part in zip(*on_the_way, strict=True))
+    np.testing.assert_allclose(
+        said, rows(code).errors(heard), atol=1e-9
+    )  # kept up to date, not computed anew
+    alone = heard[-1]
     assert errors_of(code, alone)[0] < 0.5 < theorem6[2]
 
 

@@ -8,6 +8,7 @@ import string
 import subprocess
 import sys
 import textwrap
+from itertools import zip_longest
 from pathlib import Path
 from typing import Literal
 
@@ -74,6 +75,20 @@ def same(overrides):
 
 
 # --- Composition
+
+
+def test_options_that_are_read_are_those_that_hydra_composes():
+    """Files without defaults are not given to Hydra; here all of them are, several groups at a time."""
+    read = {}
+    for group in ("code", "wait", "placement", "delay", "task", "optimizer"):
+        alone = ((option, compose_module._read({group: option})) for option in options(group))
+        read[group] = [(option, found[group]) for option, found in alone if found is not None]
+    assert min(map(len, read.values())) > 1
+    for together in zip_longest(*read.values()):
+        chosen = {group: one for group, one in zip(read, together, strict=True) if one}
+        composed = compose_module._hydra([f"{group}={option}" for group, (option, _) in chosen.items()])
+        for group, (option, content) in chosen.items():
+            assert json.dumps(composed[group]) == json.dumps(content), f"{group}={option}"
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,16 @@ def test_every_target_can_be_planned(real, preset):
     assert all(jobs[name] == 1 for name in [*targets, *papers])
 
 
+def test_a_target_asked_for_by_name_reads_its_own_file_alone(fresh):
+    other = fresh / "conf/figure/small/other.yaml"
+    other.write_text((fresh / fresh.figure).read_text().replace("scheme: cgc}", "scheme: cyclc}"))
+    for asked in ("small_three", "small_three -R table"):
+        assert fresh.planned(*asked.split())["draw"] == 1
+    for asked in ("", "small", "small_three small_other", "small_three -R small_other", "small_three all"):
+        code, output = fresh.snakemake("-n", *asked.split())
+        assert code == 2 and "conf/figure/small/other.yaml: unknown scheme 'cyclc'" in output, asked
+
+
 @pytest.mark.parametrize("profile", ["slurm", "cluster_generic"])
 def test_a_cluster_resumes_and_repeats_as_a_desk_does(profile, real):
     """A profile is read in place of the default one, not beside it."""
