@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from gcexp.errors import UserError, unknown
 from gcexp.run.build import build
 from gcexp.run.compose import compose
-from gcexp.run.run import seed_range
+from gcexp.run.run import seed_range, spelled_seeds
 from gcexp.run.scheme import build_scheme, refuse_bound
 from gcexp.run.stages import length_of, simulated
 
@@ -44,6 +44,7 @@ def simulate(*overrides: str, rows: str = "seeds", **keys: Any) -> pd.DataFrame:
     **keys
         The same as keyword arguments: ``scheme="cgc", n=30, s=5, delay="pareto", iterations=1000, seeds=10``. A
         dotted key is written ``**{"code.beta": 15}``. `code`, `wait`, `placement` and `delay` also take objects.
+        ``seeds=10`` are ten seeds, 0 to 9; ``"5-9"``, ``range(5, 10)`` and ``[5]`` name them.
 
     Returns
     -------
@@ -269,11 +270,11 @@ class _Point:
 def _point(overrides: Iterable[str], keys: Mapping[str, Any]) -> _Point:
     objects, texts = {}, [*overrides]
     for key, value in keys.items():
-        value = value.item() if hasattr(value, "item") else value  # a number of numpy's
-        if isinstance(value, range) and len(value) > 1 and value.step == 1:
-            value = f"{value.start}-{value.stop - 1}"
+        value = value.tolist() if hasattr(value, "tolist") else value  # numbers of numpy's
+        if key == "seeds":
+            value = spelled_seeds(seed_range(value))
         if value is None or isinstance(value, str | int | float | list | tuple):
-            texts.append(f"{key}={seed_range(value) if key == 'seeds' else _spelled(value)}")
+            texts.append(f"{key}={_spelled(value)}")
         elif key in OBJECTS:
             objects[key] = value
         else:

@@ -18,7 +18,7 @@ from gcexp.report.publish import table_of
 from gcexp.run import paths
 from gcexp.run.options import search_dirs
 from gcexp.run.provenance import provenance_file
-from gcexp.run.run import Run, seed_list
+from gcexp.run.run import Run
 
 #: Where a number comes from: the same job's provenance, a rate of ``costs.csv`` times its size, or nowhere.
 MEASURED, ESTIMATED, UNKNOWN = "measured", "estimated", "unknown"
@@ -119,7 +119,7 @@ def _of_training(path: str, run: Run) -> Cost:
 
 def _of_replay(path: str, run: Run) -> Cost:
     kept = 1 + run.iterations // run.config["task"].get("verify_every", 100)
-    return _rated("replay", _option(run.task), kept * len(seed_list(run.seeds)))
+    return _rated("replay", _option(run.task), kept * len(run.seed_list))
 
 
 def _of_table(path: str, one: Figure) -> Cost:
@@ -133,7 +133,7 @@ def _of_table(path: str, one: Figure) -> Cost:
 
 
 def _iterations(run: Run) -> int:
-    return run.iterations * len(seed_list(run.seeds))
+    return run.iterations * len(run.seed_list)
 
 
 def _option(token: str | None) -> str:

@@ -29,7 +29,7 @@ from gcexp.files import read_json, writable, written
 from gcexp.report.comparison import comparison, sorted_by
 from gcexp.report.figurefile import Figure
 from gcexp.run.provenance import finished_provenance
-from gcexp.run.run import Run, seed_list
+from gcexp.run.run import Run
 from gcexp.timeline import Timeline
 
 if TYPE_CHECKING:  # MLflow and pandas take seconds to import
@@ -184,7 +184,7 @@ def _create(
     parent = _run(client, experiment, use, use.run.label, {"kind": "scheme"}, summary, (start, end))
     if use.run.task:
         clock = Timeline.load(use.run.timeline)
-        for place, seed in enumerate(seed_list(use.run.seeds)):
+        for place, seed in enumerate(use.run.seed_list):
             tags = {"kind": "seed", "seed": str(seed), "mlflow.parentRunId": parent}
             curves = _curves(clock, place, mine[mine["seed"] == seed], scores_of(frame))
             points = {name: _stamped(curve, start) for name, curve in curves.items()}

@@ -24,6 +24,7 @@ class Run:
     """One scheme under one delay model, with or without a task, all its seeds: the unit of every job.
 
     `label` and `columns`, constant columns of its rows in a table, are the figure's and no part of the run itself.
+    `seeds` is their name in file names: ``0-4``, or ``3`` for seed 3 alone.
     """
 
     label: str
@@ -67,6 +68,11 @@ class Run:
         return pattern.format(**parts, length=self.length, iterations=self.iterations, seeds=self.seeds)
 
     @property
+    def seed_list(self) -> tuple[int, ...]:
+        """The seeds themselves."""
+        return seed_list(spelled_seeds(self.seeds))
+
+    @property
     def inputs(self) -> list[str]:
         """Files that must exist before the run can stand in a table."""
         return [self.timeline, *([self.trajectory, self.verification] if self.task else [])]
@@ -74,7 +80,7 @@ class Run:
     @property
     def overrides(self) -> list[str]:
         """Hydra overrides of the whole run."""
-        length = [f"iterations={self.iterations}", f"seeds={self.seeds}"]
+        length = [f"iterations={self.iterations}", f"seeds={spelled_seeds(self.seeds)}"]
         length += [f"horizon={_spelled(self.horizon)}"] if self.horizon else []
         return [override for part in PARTS for override in self.overrides_of_part(part)] + length
 
@@ -154,38 +160,64 @@ def check_count(key: str, value: Any, most: int = MOST_ITERATIONS) -> int:
     return value
 
 
-def seed_range(seeds: object) -> str:
-    """Spelling of a set of seeds: a count, a single ``3`` in quotes or a range ``0-4``.
+def seed_list(seeds: object) -> tuple[int, ...]:
+    """Seeds as a person names them, everywhere alike: how many, the first and the last, or a list.
+
+    Raises
+    ------
+    UserError
+        For anything else, and for a list with gaps.
 
     Examples
     --------
-    >>> seed_range(5), seed_range("3"), seed_range("2-4")
-    ('0-4', '3', '2-4')
+    >>> seed_list(3), seed_list("2-4"), seed_list("3-3"), seed_list([3])
+    ((0, 1, 2), (2, 3, 4), (3,), (3,))
     """
     if isinstance(seeds, int) and not isinstance(seeds, bool) and seeds >= 1:
-        check_count("seeds", seeds, MOST_SEEDS)
-        return f"0-{seeds - 1}" if seeds > 1 else "0"
-    if isinstance(seeds, str):
-        found = seed_list(seeds)
-        return f"{found[0]}-{found[-1]}" if len(found) > 1 else str(found[0])
-    raise UserError(f"seeds must be a number of seeds >= 1 or a range such as 0-4, got {seeds!r}")
-
-
-def seed_list(seeds: int | str) -> tuple[int, ...]:
-    """Seeds of a spelling.
-
-    Examples
-    --------
-    >>> seed_list("2-4"), seed_list("3")
-    ((2, 3, 4), (3,))
-    """
-    spelled = seeds if isinstance(seeds, str | int) and not isinstance(seeds, bool) else ""
-    found = re.fullmatch(r"([0-9]{1,18})(?:-([0-9]{1,18}))?", str(spelled)[:40])
-    if not found or (found[2] and int(found[2]) < int(found[1])):
-        raise UserError(f"seeds must be a seed such as 3 or a range such as 0-4, got {shown(seeds)}")
-    first, last = int(found[1]), int(found[2] or found[1])
+        return tuple(range(check_count("seeds", seeds, MOST_SEEDS)))
+    if isinstance(seeds, list | tuple | range):
+        return _listed(seeds)
+    text = str(seeds)[:40] if isinstance(seeds, int | str) else ""
+    found = re.fullmatch(r"([0-9]{1,18})-([0-9]{1,18})", text)
+    if not found or int(found[2]) < int(found[1]):
+        alone = f"; seed {text} alone is {text}-{text}" if re.fullmatch("[0-9]{1,10}", text) else ""
+        raise UserError(
+            f"seeds must be a number of seeds >= 1 or a range such as 0-4, got {shown(seeds)}{alone}"
+        )
+    first, last = int(found[1]), int(found[2])
     if last > _LARGEST_SEED:
         raise UserError(f"seeds go up to {_LARGEST_SEED}, got {seeds!r}")
     if last - first >= MOST_SEEDS:
         raise UserError(f"seeds {seeds} are {last - first + 1} seeds (allowed: up to {MOST_SEEDS})")
     return tuple(range(first, last + 1))
+
+
+def _listed(seeds: list | tuple | range) -> tuple[int, ...]:
+    """Seeds of a list: whole numbers, one after the other."""
+    whole = all(isinstance(seed, int) and not isinstance(seed, bool) for seed in seeds[:MOST_SEEDS])
+    if not len(seeds) or not whole or [*seeds[:MOST_SEEDS]] != [*range(seeds[0], seeds[0] + len(seeds))]:
+        raise UserError(f"seeds must be consecutive whole numbers where they are listed, got {shown(seeds)}")
+    return seed_list(f"{seeds[0]}-{seeds[-1]}")
+
+
+def seed_range(seeds: object) -> str:
+    """Name of some seeds in file names: the first and the last, or the only one.
+
+    Examples
+    --------
+    >>> seed_range(5), seed_range("2-4"), seed_range("3-3"), seed_range([3])
+    ('0-4', '2-4', '3', '3')
+    """
+    found = seed_list(seeds)
+    return f"{found[0]}-{found[-1]}" if len(found) > 1 else str(found[0])
+
+
+def spelled_seeds(name: str) -> str:
+    """What a person types for the seeds of a file name, where a number alone is one seed and not how many.
+
+    Examples
+    --------
+    >>> spelled_seeds("0-4"), spelled_seeds("3")
+    ('0-4', '3-3')
+    """
+    return name if "-" in name else f"{name}-{name}"

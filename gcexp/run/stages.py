@@ -13,7 +13,7 @@ from gcexp.files import written
 from gcexp.run.build import build, is_redrawn
 from gcexp.run.dependencies import tracked
 from gcexp.run.provenance import recorded
-from gcexp.run.run import check_count, check_horizon, seed_list
+from gcexp.run.run import check_count, check_horizon, seed_list, seed_range
 from gcexp.run.scheme import build_scheme, refuse_bound
 
 if TYPE_CHECKING:  # codes, torch and pandas only where a stage uses them
@@ -99,8 +99,7 @@ def run_training(config: dict, output: Path, timeline: Path | None) -> Trajector
     with recorded(output, config) as facts:
         data = load(source)
         facts["data"] = json.loads(source.with_suffix(".json").read_text())
-        record = json.dumps(facts["data"], sort_keys=True)  # the whole of it: a scale decides too
-        decides = [*tracked("trajectory", config), f"seeds={config['seeds']}", record]
+        decides = decided_by(config, facts["data"])
         checkpoint = Checkpoint(checkpoint_file(output), decides)  # type: ignore[arg-type]  # JSON of any kind
         trajectory = train(
             task, optimizer, data, length.seeds, steps.tolist(), coefficients, pattern, checkpoint
@@ -109,6 +108,20 @@ def run_training(config: dict, output: Path, timeline: Path | None) -> Trajector
         facts["updates_skipped"] = trajectory.skipped.tolist()
         trajectory.save(output)
     return trajectory
+
+
+def decided_by(config: dict, data: dict) -> list[str]:
+    """What a training depends on beside its steps and coefficients: its checkpoint belongs to it.
+
+    Parameters
+    ----------
+    config : dict
+        Composed run.
+    data : dict
+        Record of the prepared data, the whole of it: a scale decides too.
+    """
+    record = json.dumps(data, sort_keys=True)
+    return [*tracked("trajectory", config), f"seeds={seed_range(config['seeds'])}", record]
 
 
 def checkpoint_file(output: Path) -> Path:

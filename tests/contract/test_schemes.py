@@ -159,7 +159,7 @@ def test_seeds_are_independent_runs(preset):
     """A seed's iterations do not depend on the seeds beside it, and seeds differ."""
     both = run(f"scheme={preset}")
     given = [f"scheme={preset}", *PRICED.get(f"scheme={preset}", [])]
-    config = compose([*given, *delay_for(both.config), LENGTH[0], f"seeds={SEEDS[1]}"])
+    config = compose([*given, *delay_for(both.config), LENGTH[0], f"seeds={SEEDS[1]}-{SEEDS[1]}"])
     alone = stages.simulated(config, stages.length_of(config))
     np.testing.assert_array_equal(alone.duration[0], both.timeline.duration[1])
     for field in ("patterns", "coefficients"):

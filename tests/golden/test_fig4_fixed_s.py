@@ -10,14 +10,13 @@ from gcexp.data import prepare
 from gcexp.report import figurefile
 from gcexp.report.claims import check
 from gcexp.report.table import assemble
-from gcexp.run.run import seed_list
 from gcexp.run.stages import run_timeline, run_training, run_verification
 
 
 def test_mean_times_and_fractions_are_the_expected_ones(tmp_path, monkeypatch):
     figure = figurefile.figure("partial_recovery_fig4_fixed_s_timing", "paper")
     assert all(run.config["delay"]["persistence"] == 1 for run in figure.runs)
-    assert min(run.iterations * len(seed_list(run.seeds)) for run in figure.runs) >= 4000
+    assert min(run.iterations * len(run.seed_list) for run in figure.runs) >= 4000
     monkeypatch.chdir(tmp_path)
     for run in figure.runs:
         run_timeline(run.config, Path(run.timeline))

@@ -21,7 +21,6 @@ from gcexp.codes.repetition import FractionalRepetition
 from gcexp.data import prepare
 from gcexp.delays import Pareto
 from gcexp.report import figurefile
-from gcexp.run.run import seed_list
 from gcexp.run.stages import run_timeline, run_training, run_verification
 from gcexp.schemes import Fastest, Scheme
 from gcexp.theory import order_statistics
@@ -147,7 +146,7 @@ def test_settings_of_the_experiment(target):
         assert run.config["code"].get("decoder", "max_disjoint") == "max_disjoint"
         assert run.horizon == 0.8 and figure.file.level == 0.88
         wanted = 10 if run.label in ("cyclic, β = 15", "ε-BRC, ε = 0.1") else 5
-        assert len(seed_list(run.seeds)) == wanted
+        assert len(run.seed_list) == wanted
     if target == "fig4_fixed_s":
         assert {(run.config["n"], run.config["s"]) for run in figure.runs} == {(30, 19)}
         betas = {run.config["code"].get("beta") for run in figure.runs} - {None}

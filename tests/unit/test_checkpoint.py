@@ -17,6 +17,8 @@ from sklearn.datasets import load_digits
 
 import gcexp
 from gcexp.errors import UserError
+from gcexp.run.compose import compose
+from gcexp.run.stages import decided_by
 from gcexp.tasks import GradientDescent
 from gcexp.tasks.checkpoint import Checkpoint, stamp
 from gcexp.tasks.mlp import MultilayerPerceptron
@@ -151,6 +153,13 @@ def test_stamps_tell_arrays_apart():
     }
     assert len(stamps) == 5
     assert stamp({}, a[::2]) == stamp({}, a[::2].copy())
+
+
+def test_a_training_is_found_again_however_its_seeds_were_spelled():
+    """The stamps of one seed and of several are those of the names in its path, as they have always been."""
+    task = ["task=digits_mlp", "iterations=3"]
+    for spelled, name in (("[0]", "0"), ("0-0", "0"), ("1", "0"), ("5-5", "5"), ("2", "0-1"), ("0-1", "0-1")):
+        assert f"seeds={name}" in decided_by(compose([*task, f"seeds={spelled}"]), {})
 
 
 def test_saves_are_spaced_in_time(tmp_path):

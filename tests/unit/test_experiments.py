@@ -100,6 +100,16 @@ def test_mistakes_are_sentences(call, words):
 def test_seeds_as_a_range_of_python():
     keys = dict(scheme="cgc", n=4, s=1, iterations=3)
     assert gcexp.simulate(seeds=range(2, 4), **keys)["seed"].tolist() == [2, 3]
+    assert gcexp.simulate(seeds=np.array([2]), **keys)["seed"].tolist() == [2]
+
+
+@pytest.mark.parametrize("given, meant", [(3, [0, 1, 2]), ("3-3", [3]), ([3], [3]), ("1-2", [1, 2])])
+def test_seeds_mean_the_same_in_the_shell_and_in_python(capsys, given, meant):
+    words = ["scheme=cgc", "n=4", "s=1", "iterations=3"]
+    assert main(["simulate", *words, f"seeds={given}", "--format", "csv"]) == 0
+    assert pd.read_csv(io.StringIO(capsys.readouterr().out))["seed"].tolist() == meant
+    assert gcexp.simulate(*words, f"seeds={given}")["seed"].tolist() == meant
+    assert gcexp.simulate(*words, seeds=given)["seed"].tolist() == meant
 
 
 def test_a_sweep_complains_before_it_runs(monkeypatch):

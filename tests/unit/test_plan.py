@@ -12,7 +12,7 @@ from gcexp.errors import UserError
 from gcexp.report import figurefile
 from gcexp.run import paths as run_paths
 from gcexp.run.compose import compose
-from gcexp.run.run import run_of_path, seed_list, seed_range
+from gcexp.run.run import run_of_path, seed_list, seed_range, spelled_seeds
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -179,7 +179,7 @@ def test_every_path_of_every_figure_spells_its_run(preset, monkeypatch, forget):
         "horizon: 1000000",
         "horizon: 2.5e+10",
         "horizon: 0.123456789",
-        "seeds: '3'",
+        "seeds: 3-3",
         "seeds: 2-4",
         "overhead: 0.001",
         "overhead: 1e-7",
@@ -305,7 +305,7 @@ def test_labels_use_composed_values():
         ("iterations: 30", "iterations: 30, horizon: -1", "horizon must be a simulated time > 0"),
         ("iterations: 30", "iterations: 30, horizon: soon", "horizon must be a simulated time > 0"),
         ("iterations: 30", "iterations: 30, horizon: true", "horizon must be a simulated time > 0"),
-        ("seeds: 2", "seeds: 0", "seeds must be a number of seeds >= 1 or a range such as 0-4, got 0"),
+        ("seeds: 2", "seeds: 0", "a number of seeds >= 1 or a range such as 0-4, got 0; seed 0 alone is 0-0"),
         ("seeds: 2", "seeds: 4-2", "got '4-2'"),
         ("seeds: 2", "seeds: 1.5", "got 1.5"),
         ("seeds: 2", "seeds: true", "got True"),
@@ -509,17 +509,40 @@ def test_comments_in_a_style_are_not_tracked(project):
         (1, "0", (0,)),
         (2, "0-1", (0, 1)),
         (5, "0-4", tuple(range(5))),
-        ("3", "3", (3,)),
+        ("3-3", "3", (3,)),
+        ([3], "3", (3,)),
         ("2-4", "2-4", (2, 3, 4)),
+        ([2, 3, 4], "2-4", (2, 3, 4)),
+        (range(2, 4), "2-3", (2, 3)),
     ],
 )
 def test_seeds(given, spelled, seeds):
     assert seed_range(given) == spelled
-    assert seed_list(spelled) == seeds
+    assert seed_list(given) == seed_list(spelled_seeds(spelled)) == seeds
 
 
 @pytest.mark.parametrize(
-    "given", [0, -1, True, 1.0, None, "", "a", "1-", "-1", "3-2", "1,2", "0-1-2", [0, 1]]
+    "given",
+    [
+        0,
+        -1,
+        True,
+        1.0,
+        None,
+        "",
+        "a",
+        "1-",
+        "-1",
+        "3-2",
+        "1,2",
+        "0-1-2",
+        "3",
+        [],
+        [0, 2],
+        ["a"],
+        [-1],
+        [True],
+    ],
 )
 def test_seeds_that_are_none(given):
     with pytest.raises(UserError, match="seeds must be"):
