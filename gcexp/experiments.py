@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import itertools
 import json
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gcexp.errors import UserError, unknown
+from gcexp.progress import Steps, Watched, bar
 from gcexp.run.build import build
 from gcexp.run.compose import compose
 from gcexp.run.run import seed_range, spelled_seeds
@@ -32,7 +32,7 @@ OBJECTS = ("code", "wait", "placement", "delay", "task", "optimizer")
 ROWS = ("seeds", "running", "iterations")
 
 
-def simulate(*overrides: str, rows: str = "seeds", **keys: Any) -> pd.DataFrame:
+def simulate(*overrides: str, rows: str = "seeds", progress: bool = True, **keys: Any) -> pd.DataFrame:
     """Clock of one scheme under one delay model; nothing is trained.
 
     Parameters
@@ -41,6 +41,8 @@ def simulate(*overrides: str, rows: str = "seeds", **keys: Any) -> pd.DataFrame:
         Hydra overrides, as on the command line: ``"code.beta=15"``.
     rows : {"seeds", "running", "iterations"}
         One row per seed; per seed and iteration 1, 2, 5, 10, ...; or per seed and iteration.
+    progress : bool
+        Show a progress bar on a terminal or in a notebook, if it takes longer than half a second.
     **keys
         The same as keyword arguments: ``scheme="cgc", n=30, s=5, delay="pareto", iterations=1000, seeds=10``. A
         dotted key is written ``**{"code.beta": 15}``. `code`, `wait`, `placement` and `delay` also take objects.
@@ -64,7 +66,7 @@ def simulate(*overrides: str, rows: str = "seeds", **keys: Any) -> pd.DataFrame:
     [['cgc', 6, 2, 0, 50], ['cgc', 6, 2, 1, 50], ['cgc', 6, 2, 2, 50]]
     """
     point = _point(overrides, keys)
-    return _timed(point, _timeline(point), _rows(rows))
+    return _timed(point, _timeline(point, progress), _rows(rows))
 
 
 def train(*overrides: str, verify: bool = True, progress: bool = True, **keys: Any) -> pd.DataFrame:
@@ -77,7 +79,7 @@ def train(*overrides: str, verify: bool = True, progress: bool = True, **keys: A
     verify : bool
         Replay the true encode, drop, decode path on kept parameters; what is found stands in ``table.attrs``.
     progress : bool
-        Show a progress bar, on a terminal only.
+        Show progress bars, as `simulate` does.
 
     Returns
     -------
@@ -99,7 +101,7 @@ def train(*overrides: str, verify: bool = True, progress: bool = True, **keys: A
     """
     point = _point(overrides, keys)
     refuse_bound(point.config)
-    timeline = _timeline(point)
+    timeline = _timeline(point, progress)
     trajectory = _trained(point, timeline, progress)
     found = _scored(point, timeline, trajectory)
     if verify:
@@ -128,7 +130,7 @@ def sweep(
     jobs : int
         Processes side by side.
     progress : bool
-        Show a progress bar, on a terminal or in a notebook.
+        Show progress bars, as `simulate` does.
 
     Returns
     -------
@@ -299,8 +301,13 @@ def _rows(rows: str) -> str:
     return rows
 
 
-def _timeline(point: _Point) -> Timeline:
-    return simulated(point.config, length_of(point.config))
+def _timeline(point: _Point, progress: bool = False) -> Timeline:
+    length, delay = length_of(point.config), build(point.config, "delay")
+    with bar(len(length.seeds) * length.iterations, "clock", "iteration", progress) as moving:
+        watched = Watched(delay, moving)
+        timeline = simulated(point.config | {"delay": watched}, length)
+        watched.close()
+    return timeline
 
 
 def _timed(point: _Point, timeline: Timeline, rows: str) -> pd.DataFrame:
@@ -315,14 +322,16 @@ def _trained(point: _Point, timeline: Timeline, progress: bool) -> Trajectory:
     config = point.config
     task, optimizer = build(config, "task"), build(config, "optimizer")
     data, length = _data(task, config["data_dir"]), length_of(config)
+    steps, coefficients, pattern = timeline.steps.tolist(), None, None
     if (timeline.coefficients == 1).all():  # no clock in it: what every exact scheme shares
+        steps = [length.iterations] * len(length.seeds)
+    else:
+        coefficients, pattern = timeline.coefficients.astype(float), timeline.pattern
+    with bar(sum(steps), "training", "step", progress) as moving:
+        watch: Any = Steps(moving)
         return run_training(
-            task, optimizer, data, length.seeds, [length.iterations] * len(length.seeds), progress=progress
+            task, optimizer, data, length.seeds, steps, coefficients, pattern, watch, progress=False
         )
-    learned = (timeline.coefficients.astype(float), timeline.pattern)
-    return run_training(
-        task, optimizer, data, length.seeds, timeline.steps.tolist(), *learned, progress=progress
-    )
 
 
 def _training(point: _Point, timeline: Timeline, place: int) -> str:
@@ -376,16 +385,19 @@ def _score(table: pd.DataFrame) -> str:
 
 @dataclass(frozen=True)
 class _Each:
-    """Call a function for every list of arguments, some processes side by side, with a progress bar on a terminal."""
+    """Call a function for every list of arguments, some processes side by side, with a progress bar."""
 
     jobs: int
     progress: bool
 
     def __call__(self, function: Callable, arguments: list[tuple], what: str) -> list:
         from joblib import Parallel, delayed
-        from tqdm import tqdm
 
         calls = (delayed(function)(*each) for each in arguments)
         results = Parallel(n_jobs=min(self.jobs, len(arguments)), return_as="generator")(calls)
-        unseen = None if "ipykernel" not in sys.modules else False  # None: where there is no terminal
-        return list(tqdm(results, what, len(arguments), disable=unseen if self.progress else True))
+        found = []
+        with bar(len(arguments), what, "run", self.progress) as moving:
+            for result in results:
+                found.append(result)
+                moving.update()
+        return found

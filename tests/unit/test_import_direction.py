@@ -74,7 +74,7 @@ def outside(module: str) -> set[str]:
 
 FLOORS = {  # a room imports only from its own and from lower floors, and rooms of one floor do not know each other
     "gcexp.errors": 1,
-    **dict.fromkeys(["gcexp.theory", "gcexp.seeding", "gcexp.schema", "gcexp.files"], 2),
+    **dict.fromkeys(["gcexp.theory", "gcexp.seeding", "gcexp.schema", "gcexp.files", "gcexp.progress"], 2),
     **dict.fromkeys(["gcexp.codes", "gcexp.delays", "gcexp.figures", "gcexp.data"], 3),
     **dict.fromkeys(["gcexp.schemes", "gcexp.tasks"], 4),
     "gcexp.timeline": 5,
