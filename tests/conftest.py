@@ -2,6 +2,7 @@
 
 import fcntl
 import functools
+import itertools
 import json
 import os
 import re
@@ -36,6 +37,8 @@ claims:
     inputs: assumed
 """
 
+LONG = ("slow", "workflow")  # marks of tests that `make check` leaves out
+
 # Loaded by every Python that a test starts: the quick preset must do without a network.
 GUARD = """\
 import socket
@@ -59,13 +62,22 @@ def _warm_snakemake() -> subprocess.Popen:
     return server
 
 
+def jobs_of(output):
+    """Jobs by rule, from what Snakemake says first."""
+    if "Nothing to be done" in output:
+        return {}
+    table = re.split(r"^ *total +\d+ *$", output.split("Job stats")[1], flags=re.M)[0]
+    counts = re.findall(r"^ *(\w[\w ]*?) +(\d+) *$", table, re.M)
+    return {rule.replace(" ", "_"): int(count) for rule, count in counts}
+
+
 class Project:
     """A folder to work in."""
 
     figure = "conf/figure/small/three.yaml"
 
-    def __init__(self, folder: Path, code: Path = ROOT):
-        self.folder, self.code = Path(folder), code
+    def __init__(self, folder: Path, code: Path = ROOT, **variables: str):
+        self.folder, self.code, self.variables = Path(folder), code, variables
 
     def __truediv__(self, path):
         return self.folder / path
@@ -81,8 +93,18 @@ class Project:
         python = os.pathsep.join([str(self / ".guard"), str(self.code)])
         wide = {"COLUMNS": "400"}  # or the logger breaks lines
         return (
-            kept | threads | wide | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": python}
+            kept
+            | threads
+            | wide
+            | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": python}
+            | self.variables
         )
+
+    def guarded(self):
+        """The folder, where no process of ours reaches for the network."""
+        (self / ".guard").mkdir()
+        (self / ".guard" / "sitecustomize.py").write_text(GUARD)
+        return self
 
     def start(self, *command, output=subprocess.PIPE):
         """A process in the folder, in a group of its own, with both outputs in one."""
@@ -135,20 +157,16 @@ class Project:
         return self.start("make", *arguments, output=output)
 
     def build(self, *arguments):
-        """Output of a run of Snakemake that a person starts."""
+        """Output of a run of Snakemake that a person starts, and the jobs that it made, by rule."""
         code, output = self.run(str(BIN / "snakemake"), *arguments)
         assert code == 0, output
-        return output
+        return output, jobs_of(output)
 
     def planned(self, *targets):
         """Jobs of a dry run, by rule."""
         code, output = self.snakemake("-n", *targets)
         assert code == 0, output
-        if "Nothing to be done" in output:
-            return {}
-        table = re.split(r"^ *total +\d+ *$", output.split("Job stats")[1], flags=re.M)[0]
-        counts = re.findall(r"^ *(\w[\w ]*?) +(\d+) *$", table, re.M)
-        return {rule.replace(" ", "_"): int(count) for rule, count in counts}
+        return jobs_of(output)
 
     def edit(self, path, old, new):
         text = (self / path).read_text()
@@ -170,22 +188,21 @@ class Project:
         }
 
 
-def real_project(folder):
-    """Workflow and options as they are."""
+def real_project(folder, *without):
+    """Workflow and options as they are, but for folders that a test does without."""
     folder.mkdir(parents=True)
     for name in PARTS:
         source = ROOT / name
-        copy = shutil.copytree if source.is_dir() else shutil.copy2
-        copy(source, folder / name)
-    (folder / ".guard").mkdir()
-    (folder / ".guard" / "sitecustomize.py").write_text(GUARD)
-    return Project(folder)
+        if source.is_dir():
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns(*without))
+        else:
+            shutil.copy2(source, folder / name)
+    return Project(folder).guarded()
 
 
 def small_project(folder):
     """Workflow and options, with one small figure."""
-    project = real_project(folder)
-    shutil.rmtree(project / "conf" / "figure")
+    project = real_project(folder, "figure")
     (project / project.figure).parent.mkdir(parents=True)
     (project / project.figure).write_text(FIGURE)
     return project
@@ -254,7 +271,7 @@ def built(shared):
         (folder / ".gitignore").write_text(ignored)
         for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "all"]):
             subprocess.run([*git, *arguments], cwd=folder, check=True)
-        (folder / "done").write_text(project.build("-j2"))
+        (folder / "done").write_text(project.build("-j2")[0])
         return project
 
 
@@ -280,6 +297,32 @@ def real(tmp_path, composed):
     return project
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """Every second process reads the files from the last to the first: what one compiled, the other finds compiled."""
+    report = yield
+    place = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    if place % 2 and isinstance(collector, pytest.Session | pytest.Directory):
+        report.result.reverse()
+    return report
+
+
 def pytest_collection_modifyitems(items):
-    """What takes longest begins first, so that no worker ends long after the others."""
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    """In every process what takes long comes first, so that none ends long after the others.
+
+    Of the list of tests each process is handed an equal part to begin with. Files with slow tests are dealt to them in
+    turn; other tests fill up.
+    """
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    items.sort(key=lambda item: item.path)
+    long = [item for item in items if any(map(item.get_closest_marker, LONG))]
+    short = [item for item in items if not any(map(item.get_closest_marker, LONG))]
+    by_file = [list(tests) for _, tests in itertools.groupby(long, lambda item: item.path)]
+    number, items[:] = len(items), []
+    for place in range(processes):
+        end = len(items) + (number - len(items)) // (processes - place)
+        items += itertools.chain.from_iterable(by_file[place::processes])
+        fill = max(0, end - len(items))
+        items += short[:fill]
+        del short[:fill]
+    items += short

@@ -9,6 +9,7 @@ bound on one side is touched from that side only.
 from __future__ import annotations
 
 import fcntl
+import functools
 import json
 from collections import Counter
 
@@ -30,31 +31,45 @@ class Table:
     """A published table whose rows are found fast."""
 
     def __init__(self, figure):
-        self.frame = read_table(published(figure.table))
-        self._found, self._texts = {}, {}
+        with pd.option_context("mode.string_storage", "python"):  # small tables of texts are compared faster
+            self.frame = read_table(published(figure.table))
+        self.one, self.texts, self.numbers, self.groups = map(
+            functools.cache, (self._one, self._texts, self._numbers, self._groups)
+        )
 
-    def one(self, column, value):
-        key = column, str(value)
-        if key not in self._found:
-            self._found[key] = np.asarray(predicates._equal(self.frame[column], value))
-        return self._found[key]
+    def _one(self, column, value):
+        return np.asarray(predicates._equal(self.frame[column], value))
 
     def kept(self, where):
         keep = np.ones(len(self.frame), dtype=bool)
         for column, wanted in where.items():
-            keep &= np.any([self.one(column, value) for value in predicates._listed(wanted)], axis=0)
+            values = [
+                value if isinstance(value, bool) else str(value) for value in predicates._listed(wanted)
+            ]
+            keep &= functools.reduce(np.logical_or, [self.one(column, value) for value in values])
         return keep
 
     def rows(self, where):
         return np.flatnonzero(self.kept(where))
 
-    def texts(self, column):
+    def _texts(self, column):
         """Cells as texts; those that are empty as None."""
-        if column not in self._texts:
-            cells = self.frame[column]
-            texts = [None if no else str(cell) for no, cell in zip(cells.isna(), cells, strict=True)]
-            self._texts[column] = np.array(texts, dtype=object)
-        return self._texts[column]
+        cells = self.frame[column]
+        texts = [None if no else str(cell) for no, cell in zip(cells.isna(), cells, strict=True)]
+        return np.array(texts, dtype=object)
+
+    def _numbers(self, column):
+        """Cells as numbers; what is none as NaN."""
+        cells = self.frame[column]
+        return (cells if cells.dtype.kind in "iufb" else cells.map(as_number)).to_numpy(dtype=float)
+
+    def _groups(self, column):
+        """Distinct cells, and which of them each row has (-1 where it is empty)."""
+        places, values = pd.factorize(self.frame[column])
+        return list(map(str, values)), places
+
+    def part(self, columns, rows):
+        return pd.DataFrame({name: self.frame[name].array.take(rows) for name in columns})
 
 
 class Claim:
@@ -78,7 +93,7 @@ class Claim:
         self.others = others(self, table) if len(self.sides) == 1 else []
         kept = [*kept, *self.others]
         rows = np.unique(np.concatenate(kept))
-        self.frame = table.frame[columns_of(name, spec)].take(rows).reset_index(drop=True)
+        self.frame = table.part(columns_of(name, spec), rows)
         self.sides, self.others = (
             [np.searchsorted(rows, side) for side in sides] for sides in (self.sides, self.others)
         )
@@ -93,13 +108,15 @@ class Claim:
     def changed(self, side, change, column=None):
         """The table with `change` made to the cells of a side."""
         column = column or self.columns[side]
+        cells = self.frame[column]
+        if self.text:
+            cells = cells.astype(object)
+        elif cells.dtype.kind != "f":
+            cells = cells.map(as_number).astype(float)
+        values, at = cells.to_numpy(copy=True), self.sides[side]
+        values[at] = change(values[at])
         frame = self.frame.copy(deep=False)
-        cells = frame[column].copy()
-        if cells.dtype.kind not in "f":
-            cells = cells.map(as_number).astype(float) if not self.text else cells.astype(object)
-        at = cells.index[self.sides[side]]
-        cells.loc[at] = change(cells.loc[at])
-        frame[column] = cells
+        frame[column] = pd.Series(values, dtype=values.dtype)
         return frame
 
 
@@ -119,20 +136,26 @@ def columns_of(name, spec):
 def others(claim, table):
     """Rows of another value of a key, as many as the claim reads: those with the least and with the largest mean."""
     where, column = claim.spec.where, claim.columns[0]
-    mine, texts, found = claim.sides[0], table.texts(column), []
-    cells = table.frame[column].to_numpy(dtype=object)
+    mine, texts, numbers, found = claim.sides[0], table.texts(column), table.numbers(column), []
+    own = Counter(texts[mine])
     for key, wanted in where.items():
-        rest = table.kept({other: value for other, value in where.items() if other != key})
-        for value in table.frame[key].drop_duplicates():
-            rows = np.flatnonzero(rest & table.one(key, value))
-            if str(value) in map(str, predicates._listed(wanted)) or len(rows) != len(mine):
+        rest = table.rows({other: value for other, value in where.items() if other != key})
+        values, places = table.groups(key)
+        rest = rest[np.argsort(places[rest], kind="stable")]
+        counts = np.bincount(places[rest] + 1, minlength=len(values) + 1)
+        for rows, value in zip(np.split(rest, np.cumsum(counts)[:-1])[1:], values, strict=True):
+            if len(rows) != len(mine) or value in map(str, predicates._listed(wanted)):
                 continue
-            there = list(texts[rows])
-            if None not in there and Counter(there) != Counter(texts[mine]):
-                numbers = [0.0] if claim.text else [as_number(cell) for cell in cells[rows]]
-                found.append((pd.Series(numbers, dtype=float).mean(), rows))
+            there = Counter(texts[rows])
+            if None not in there and there != own:
+                found.append((0.0 if claim.text else known_mean(numbers[rows]), rows))
     found.sort(key=lambda each: each[0])
     return [rows for _, rows in (found[:1] + found[-1:] if found else [])]
+
+
+def known_mean(numbers):
+    known = numbers[~np.isnan(numbers)]
+    return known.mean() if len(known) else np.nan
 
 
 def missing(claim):
@@ -145,7 +168,7 @@ def missing(claim):
 
 
 def first_missing(cells):
-    return [None if isinstance(cells.iloc[0], str) else np.nan, *cells.iloc[1:]]
+    return [None if isinstance(cells[0], str) else np.nan, *cells[1:]]
 
 
 def dropped(claim):

@@ -53,16 +53,27 @@ def listens(name):
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    """A server in a process that this one owns, and the variable that names it."""
-    name = f"gcexp-test-{uuid4().hex}"
-    command = [sys.executable, "-P", "-m", "gcexp.command.forkserver", name, str(os.getpid())]
-    process = subprocess.Popen(
-        command, env=environment(), cwd=tmp_path_factory.mktemp("warm"), stderr=subprocess.DEVNULL
+    """A server that `start` brought up for a process, and the variable that names it; it ends with that process."""
+    temporary = tmp_path_factory.mktemp("temporary")
+    code = "import os; from gcexp.command import forkserver; forkserver.start(99); "
+    code += "print(os.environ[forkserver.VARIABLE]); input()"
+    variables = {k: v for k, v in environment(TMPDIR=str(temporary)).items() if k not in ONE_THREAD}
+    parent = subprocess.Popen(
+        [sys.executable, "-c", code],
+        env=variables,
+        cwd=tmp_path_factory.mktemp("warm"),
+        stdin=-1,
+        stdout=-1,
+        text=True,
     )
+    name = parent.stdout.readline().strip()
+    (server,) = psutil.Process(parent.pid).children()
     wait(lambda: listens(name), "server")
-    yield process, {forkserver.VARIABLE: name}
-    process.kill()
-    process.wait()
+    yield server, {forkserver.VARIABLE: name}
+    parent.kill()
+    parent.communicate()
+    wait(lambda: not server.is_running(), "end of the server with its parent", 10)
+    assert not list(temporary.iterdir())
 
 
 def forks(server, *arguments, folder=ROOT, **more):
@@ -77,7 +88,7 @@ def forks(server, *arguments, folder=ROOT, **more):
         text=True,
     ) as client:
         while client.poll() is None:
-            seen |= {child.pid for child in psutil.Process(server[0].pid).children()}
+            seen |= {child.pid for child in server[0].children()}
         return client.stdout.read(), client.returncode, len(seen)
 
 
@@ -164,7 +175,7 @@ def training(server, prepared, tmp_path):
 def test_a_command_that_is_ended_ends(server, training, tmp_path, how):
     process, variable = server
     client = training
-    assert (children := psutil.Process(process.pid).children)()
+    assert (children := process.children)()
     client.send_signal(how)
     _, said = client.communicate(timeout=10)
     assert client.returncode == (130 if how == signal.SIGINT else -how)
@@ -197,7 +208,7 @@ def test_a_command_ends_with_a_client_that_heard_nothing(server, prepared, tmp_p
         "import os, socket, sys, time\nfrom gcexp.command import forkserver\n"
         "socket.socket.recv = lambda *_: (time.sleep(1), os._exit(0))\nforkserver.forwarded(sys.argv[1:])"
     )
-    children = psutil.Process(server[0].pid).children
+    children = server[0].children
     client = subprocess.Popen(
         [sys.executable, "-c", code, *ENDLESS], cwd=tmp_path, env=environment(**server[1]), stderr=-1
     )
@@ -209,7 +220,7 @@ def test_a_command_ends_with_a_client_that_heard_nothing(server, prepared, tmp_p
 def test_a_command_that_dies_is_told(server, training):
     process, _ = server
     with training as client:
-        psutil.Process(process.pid).children()[0].kill()
+        process.children()[0].kill()
         assert client.wait(10) == 1
         assert client.stderr.read().endswith("seeds=1 -o t.npz' died\n")
 
@@ -254,20 +265,10 @@ def test_lost_output_is_no_success(server, arguments):
     assert listens(server[1][forkserver.VARIABLE])
 
 
-def test_a_server_ends_with_its_parent(tmp_path):
-    code = "import os; from gcexp.command import forkserver; forkserver.start(99); "
-    code += "print(os.environ[forkserver.VARIABLE]); input()"
-    variables = {k: v for k, v in environment(TMPDIR=str(tmp_path)).items() if k not in ONE_THREAD}
-    python = subprocess.Popen([sys.executable, "-c", code], env=variables, stdin=-1, stdout=-1, text=True)
-    name = python.stdout.readline().strip()
-    (server,) = psutil.Process(python.pid).children()
-    wait(lambda: listens(name), "server")
-    assert server.environ().items() >= ONE_THREAD.items()  # whatever the user has set
-    assert {os.readlink(f"/proc/{server.pid}/fd/{file}") for file in (0, 1, 2)} == {"/dev/null"}
-    python.kill()
-    python.communicate()
-    wait(lambda: not server.is_running(), "end of the server", 10)
-    assert not list(tmp_path.iterdir())
+def test_a_server_has_one_thread_and_no_terminal(server):
+    """Whatever the user has set; that it ends with its parent is seen when the last of these tests has ended."""
+    assert server[0].environ().items() >= ONE_THREAD.items()
+    assert {os.readlink(f"/proc/{server[0].pid}/fd/{file}") for file in (0, 1, 2)} == {"/dev/null"}
 
 
 def test_a_server_whose_parent_is_gone_does_not_go_on_importing():

@@ -1,5 +1,6 @@
 """A project of one's own, and another Snakefile that uses the rules: from nothing to a figure, outside the clone."""
 
+import functools
 import json
 import subprocess
 
@@ -38,9 +39,9 @@ rule mine:
 
 
 @pytest.fixture
-def built_in(fresh):
-    """A conf folder with one published figure: reading all of them would take longer than the test."""
-    return f"GCEXP_CONF={fresh.folder / 'conf'}"
+def project_in(fresh):
+    """A project in a folder, beside options with one published figure: reading all would take longer than the test."""
+    return functools.partial(type(fresh), GCEXP_CONF=str(fresh / "conf"))
 
 
 def git(folder, *arguments):
@@ -51,24 +52,19 @@ def git(folder, *arguments):
     return done.stdout.strip()
 
 
-def test_a_project_from_nothing_to_a_figure(fresh, built_in, tmp_path):
-    home = type(fresh)(tmp_path / "home")
+def test_a_project_from_nothing_to_a_figure(fresh, project_in, tmp_path):
+    home = project_in(tmp_path / "home")
     home.folder.mkdir()
     before = git(fresh.code, "status", "--porcelain")
-    code, output = home.run("env", built_in, "gcexp", "init", "mine")
+    code, output = home.gcexp("init", "mine")
     assert code == 0 and "snakemake mine_first" in output, output
-    mine = type(fresh)(home / "mine")
+    mine = project_in(home / "mine").guarded()
     (mine / "conf/figure/mine/clocks.yaml").write_text(CLOCKS)
     for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "all"]):
         git(mine.folder, *arguments)
     (mine / "mine/mirror.py").write_text((mine / "mine/mirror.py").read_text() + "\n# edited\n")
 
-    def snakemake(*arguments):
-        code, output = mine.run("env", built_in, "snakemake", *arguments)
-        assert code == 0, output
-        return output
-
-    snakemake("mine_clocks")
+    mine.build("mine_clocks")
     assert (mine / "reports/quick/figures/mine_clocks.pdf").is_file()
     (clock,) = (mine / "results/timeline").glob("mirror*/*/*/*.provenance.json")
     table = mine / "reports/quick/data/mine_clocks.provenance.json"
@@ -80,19 +76,18 @@ def test_a_project_from_nothing_to_a_figure(fresh, built_in, tmp_path):
         assert packages["gcexp"]["commit"] == git(fresh.code, "rev-parse", "HEAD")
     # What is there is used again, and published figures are targets beside its own.
     (mine / "conf/figure/mine/more.yaml").write_text(CLOCKS + "note: once more\n")
-    planned = snakemake("-n", "mine_clocks", "mine_more", "mine_first", "small_three")
-    counts = dict(line.rsplit(maxsplit=1) for line in planned.splitlines() if line.rstrip()[-1:].isdigit())
-    assert counts[" mine more"] == "1" and counts[" mine first"] == "1" and counts[" small three"] == "1"
-    assert counts[" timeline"] == "7" and counts[" draw"] == "3", (
-        planned
-    )  # four, three and none; all but clocks
+    planned = mine.planned("mine_clocks", "mine_more", "mine_first", "small_three")
+    assert planned["mine_more"] == planned["mine_first"] == planned["small_three"] == 1
+    # Timelines: none, none, four and three; drawings: all but that of the clocks.
+    assert (planned["timeline"], planned["draw"]) == (7, 3), planned
     assert git(fresh.code, "status", "--porcelain") == before
 
 
-def test_another_snakefile_uses_the_rules(fresh, built_in, tmp_path):
-    other = type(fresh)(tmp_path / "other")
+def test_another_snakefile_uses_the_rules(fresh, project_in, tmp_path):
+    other = project_in(tmp_path / "other")
     other.folder.mkdir()
+    other.guarded()
     (other / "Snakefile").write_text(OTHER.format(rules=fresh.code / "workflow" / "Snakefile"))
-    code, output = other.run("env", built_in, "snakemake", "-n", "--cores", "1")
+    code, output = other.snakemake("-n", "--cores", "1")
     assert code == 0, output
     assert "gcexp_timeline" in output and "gcexp_draw" in output

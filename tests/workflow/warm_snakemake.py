@@ -1,8 +1,8 @@
 """A process that has imported Snakemake and read the code of the stages, and forks one child per start of Snakemake.
 
-Importing it and parsing the modules that a plan depends on is most of a dry run. A child starts from what does not
-depend on folder, options or environment; those are set before Snakemake's own entry point runs. Tests that edit the
-code, kill processes or build start Snakemake as a person does.
+Importing it and its plug-ins and parsing the modules that a plan depends on is most of a dry run. A child starts from
+what does not depend on folder, options or environment; those are set before Snakemake's own entry point runs. Tests
+that edit the code or kill processes start Snakemake as a person does.
 """
 
 import atexit
@@ -14,14 +14,19 @@ import sys
 
 def serve() -> None:
     """Requests as JSON, one a line; the answer is the exit code."""
-    import snakemake.cli  # noqa: F401
+    import hydra  # noqa: F401
+    import omegaconf  # noqa: F401
+    import smart_open  # noqa: F401
+    import snakemake.cli
     import snakemake.dag
-    import snakemake.workflow  # noqa: F401
+    import snakemake.workflow
+    import snakemake_logger_plugin_rich.handler  # noqa: F401
 
     from gcexp.run.dependencies import STAGES, tracked
 
     for stage in STAGES:
         tracked(stage)
+    snakemake.cli.get_argument_parser()  # asks every plug-in for its options
     print("ready", flush=True)
     for line in sys.stdin:
         if (child := os.fork()) == 0:
