@@ -64,7 +64,8 @@ class Watched:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._delay, name)
-        return found if name != "start" else partial(self._start, found)
+        streams = name == "start" and callable(found)  # of a trace it is a number
+        return partial(self._start, found) if streams else found
 
     def close(self) -> None:
         """All that was drawn has been played."""

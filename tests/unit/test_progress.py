@@ -64,3 +64,9 @@ def test_a_clock_in_pieces_moves_its_bar(monkeypatch):
     assert [draw(4).shape, draw(2).shape] == [(2, 4, 3), (2, 2, 3)]
     watched.close()
     assert moved == [0, 8, 4]
+
+
+def test_a_model_that_is_drawn_whole_moves_its_bar_at_the_end(at_once, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    gcexp.simulate(scheme="cgc", n=3, s=1, delay="pai_job1", iterations=4, seeds=2)
+    assert "8/8" in sys.stderr.getvalue()
