@@ -9,7 +9,6 @@ Who hands a command over imports no more than stands at the top.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import socket
@@ -41,8 +40,14 @@ _PRELOADED = (
     "gcexp.tasks.training",
     "gcexp.run.verification",
 )
-#: What every command asks once, and a fork of ours need not: plug-ins, versions, options of commands.
-_KNOWN = ("gcexp.run.options.plugins", "gcexp.run.provenance.versions", "gcexp.command.main.parser")
+#: What every command asks once, and a fork of ours need not: plug-ins, versions, the package whose modules were loaded
+#: here, options of commands.
+_KNOWN = (
+    "gcexp.run.options.plugins",
+    "gcexp.run.provenance.versions",
+    "gcexp.run.provenance.packages",
+    "gcexp.command.main.parser",
+)
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 #: Beginnings of the environment variables that Python, numpy, torch and matplotlib read when they start.
 _READ_AT_IMPORT = ("PYTHON", "LANG", "LC_", "MPL", "OMP_", "OPENBLAS_", "MKL_")
@@ -92,7 +97,7 @@ def forwarded(arguments: list[str]) -> int | None:
                 "folder": os.getcwd(),
                 "environment": dict(os.environ),
             }
-            message = json.dumps(request).encode()
+            message = repr(request).encode("utf-8", "surrogateescape")
             socket.send_fds(connection, [len(message).to_bytes(_BYTES)], [0, 1, 2])
             connection.sendall(message)
             taken = connection.recv(1)
@@ -121,6 +126,8 @@ def serve(name: str, parent: int) -> None:
     for known in _KNOWN:
         module, _, function = known.rpartition(".")
         getattr(importlib.import_module(module), function)()
+    with suppress(ModuleNotFoundError):
+        _draw_once()
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(_address(name))
         listening.listen(64)
@@ -136,6 +143,20 @@ def serve(name: str, parent: int) -> None:
                 listening.close()
                 _answer(connection, kind)
             connection.close()
+
+
+def _draw_once() -> None:
+    """Draw a small figure: every fork then knows the fonts, the grammar of formulas and the parts of the font tools."""
+    from tempfile import TemporaryDirectory
+
+    from pandas import DataFrame
+
+    from gcexp.figures import draw, save
+
+    frame = DataFrame({"x": [1, 10], "y": [1, 2], "line": "$x^2$"})
+    figure = draw(frame, {"kind": "lines", "x": "x", "y": "y", "by": "line", "xscale": "log"})
+    with TemporaryDirectory() as folder:
+        save(figure, [f"{folder}/{name}" for name in ("drawn.pdf", "drawn.png")])
 
 
 def _address(name: str) -> bytes:
@@ -159,6 +180,7 @@ def _answer(connection: socket.socket, kind: list) -> None:
     """Run one command as its own process would, send its exit code and end: a child never goes on as a server."""
     import threading
     import traceback
+    from ast import literal_eval
 
     code = 1
     try:
@@ -166,7 +188,7 @@ def _answer(connection: socket.socket, kind: list) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         head, files, _, _ = socket.recv_fds(connection, _BYTES, 3)
         with connection.makefile("rb") as stream:
-            request = json.loads(stream.read(int.from_bytes(head)))
+            request = literal_eval(stream.read(int.from_bytes(head)).decode("utf-8", "surrogateescape"))
         if request["kind"] != kind:
             os._exit(0)  # not taken: it would not run here as in a process of its own
         for place, file in enumerate(files):

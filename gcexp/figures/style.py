@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -26,11 +27,11 @@ WIDTHS = {"single": 3.5, "wide": 5.0}  # inches: one column, one and a half
 NOTE: dict[str, Any] = {"fontsize": 6, "color": "0.25"}
 PAD = 0.03  # inches around words
 LINE = 0.14  # inches: a further line of a title or label
-# No dates and no versions in the bytes.
+# Formats; no dates and no versions in the bytes.
 _METADATA = {
     ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-    ".png": {"Software": None},
     ".svg": {"Date": None, "Creator": None},
+    ".png": {},
 }
 
 
@@ -226,16 +227,25 @@ def save(figure: Figure, paths: Iterable[Path | str], style: Path | str | None =
             if path.suffix not in _METADATA:
                 raise UserError(f"{path}: {unknown('format of a plot', path.suffix, _METADATA)}")
             with written(path) as temporary:
-                figure.savefig(temporary, format=path.suffix[1:], metadata=_METADATA[path.suffix])
                 if path.suffix == ".png":
-                    _palette(temporary)
+                    _save_png(figure, temporary)
+                else:
+                    figure.savefig(temporary, format=path.suffix[1:], metadata=_METADATA[path.suffix])
 
 
-def _palette(path: Path) -> None:
-    """Store a PNG with the 256 colours that fit it best: a third of the bytes, and no difference that is seen."""
-    with Image.open(path) as drawn:
-        few = drawn.convert("RGB").quantize(256, dither=Image.Dither.NONE)
-        few.save(path, format="PNG", optimize=True, dpi=drawn.info["dpi"])
+def _save_png(figure: Figure, path: Path) -> None:
+    """Store the 256 colours that fit the pixels best: a third of the bytes, and no difference that is seen."""
+    dpi = matplotlib.rcParams["savefig.dpi"]
+    if dpi != "figure":
+        figure.set_dpi(dpi)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    few = (
+        Image.fromarray(np.asarray(canvas.buffer_rgba()))
+        .convert("RGB")
+        .quantize(256, dither=Image.Dither.NONE)
+    )
+    few.save(path, format="PNG", optimize=True, dpi=(figure.dpi, figure.dpi))
 
 
 def _settle(figure: Figure) -> None:
@@ -245,6 +255,6 @@ def _settle(figure: Figure) -> None:
     and now and then a pixel with them.
     """
     figure.get_layout_engine().execute(figure)
-    figure.set_layout_engine("none")
+    figure.set_layout_engine(None)  # "none" would draw once more before every file, to lay nothing out
     for axes in figure.axes:
         axes.set_position([round(float(edge), 6) for edge in axes.get_position(original=True).bounds])

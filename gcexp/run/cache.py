@@ -21,7 +21,7 @@ def remembered(key: str, kept: str | None = None) -> Any:
 
     `kept` names the file of what does not depend on option files.
     """
-    text = _entries(_file(kept)).get(key)
+    text = _entries(_file(kept)).get(json.dumps(key))
     try:
         return None if text is None else json.loads(text)
     except ValueError:  # damaged: only slow
@@ -37,7 +37,7 @@ def remember(key: str, value: Any, kept: str | None = None) -> None:
     if json.loads(text) != value:
         return
     file = _file(kept)
-    _entries(file)[key] = text
+    _entries(file)[json.dumps(key)] = text
     try:  # one write at the end of the file: processes do not lose each other's entries
         file.parent.mkdir(parents=True, exist_ok=True)
         with open(file, "a", encoding="utf-8") as lines:
@@ -48,19 +48,12 @@ def remember(key: str, value: Any, kept: str | None = None) -> None:
 
 @cache
 def _entries(file: Path) -> dict[str, str]:
-    found: dict[str, str] = {}
+    """Values as they stand in the file, by their keys as they stand there."""
     try:
-        text = file.read_text("utf-8", errors="replace")
+        lines = file.read_text("utf-8", errors="replace").split("\n")
     except OSError:
-        return found
-    for line in text.split("\n"):
-        name, tab, value = line.partition("\t")
-        if tab:
-            try:
-                found[json.loads(name)] = value
-            except (ValueError, TypeError):
-                continue
-    return found
+        return {}
+    return {key: value for key, tab, value in (line.partition("\t") for line in lines) if tab}
 
 
 def _file(kept: str | None) -> Path:
@@ -80,8 +73,11 @@ def conf_fingerprint() -> str:
     for name in _MODULES:
         digest.update((Path(__file__).parent / name).read_bytes())
     for folder in search_dirs():
-        for path in sorted(folder.rglob("*.yaml")):
-            inside = path.relative_to(folder)
-            if inside.parts[0] not in ("figure", "preset"):
-                digest.update(str(inside).encode() + path.read_bytes())
+        for where, _, names in sorted(os.walk(folder)):  # every job does it: half the time of pathlib
+            inside = os.path.relpath(where, folder)
+            if inside.partition(os.sep)[0] in ("figure", "preset"):
+                continue
+            for name in sorted(name for name in names if name.endswith(".yaml")):
+                with open(os.path.join(where, name), "rb") as file:
+                    digest.update(f"{inside}/{name}".encode() + file.read())
     return digest.hexdigest()[:16]

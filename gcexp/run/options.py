@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import importlib.util
 import os
@@ -101,7 +102,15 @@ def option_file(group: str, option: str) -> Path:
 
 def options(group: str) -> list[str]:
     """Names of a group's options, also those from outside the project."""
-    return sorted({p.stem for folder in search_dirs() for p in (folder / group).glob("*.yaml")})
+    folders = [folder / group for folder in search_dirs()]
+    return sorted(
+        {name for folder in folders if folder.is_dir() for name in _names(folder, folder.stat().st_mtime_ns)}
+    )
+
+
+@cache  # a folder whose entries change has another time
+def _names(folder: Path, _changed: int) -> tuple[str, ...]:
+    return tuple(path.stem for path in folder.glob("*.yaml"))
 
 
 def read_yaml(path: Path) -> dict:
@@ -129,10 +138,15 @@ def read_value(override: str) -> Any:
     """
     text = override.partition("=")[2]
     try:
-        return yaml.load(text, Loader=_Loader) if text else None
+        return copy.deepcopy(_value(text)) if text else None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         problem = getattr(error, "problem", None) or _first_line(error)
         raise UserError(f"{shown(override)} has a value that is not valid YAML ({problem})") from None
+
+
+@cache  # a plan asks the same few hundred values thousands of times
+def _value(text: str) -> Any:
+    return yaml.load(text, Loader=_Loader)
 
 
 def yaml_sentence(error: yaml.YAMLError, path: Path | None = None) -> str:

@@ -98,7 +98,7 @@ def _commit(folder: str | Path = ".") -> dict:
     return {"commit": commit, "dirty": None if commit is None or status is None else bool(status)}
 
 
-def packages(named: Iterable[str]) -> dict[str, dict]:
+def packages(named: Iterable[str] = ()) -> dict[str, dict]:
     """Version, commit, dirtiness and content of this package and of those that a run's options name.
 
     Parameters
