@@ -208,6 +208,24 @@ def small_project(folder):
     return project
 
 
+@pytest.fixture
+def hold():
+    """Make every check; those that fail are shown together, each with its name and trace."""
+
+    def made(checks):
+        failed = []
+        for check in checks:
+            try:
+                check()
+            except Exception as error:
+                error.add_note(str(check))
+                failed.append(error)
+        if failed:
+            raise ExceptionGroup(f"broken: {', '.join(error.__notes__[-1] for error in failed)}", failed)
+
+    return made
+
+
 def _forget() -> None:
     for name, module in list(sys.modules.items()):
         if name.startswith(("gcexp.run.", "gcexp.report.")):

@@ -20,7 +20,7 @@ import gcexp.codes
 from gcexp.codes import Code
 from gcexp.command import catalogue
 from gcexp.run.options import option_file, options
-from gcexp.testing import parametrize_with_checks
+from gcexp.testing import checks
 
 CONFIGS = [
     option_file("code", option) for option in options("code")
@@ -47,9 +47,9 @@ def build(family: type[Code], example: int) -> Code:
     return family(**family.examples[example])
 
 
-@parametrize_with_checks(codes=[partial(family, **family.examples[i]) for family, i in CASES])
-def test_contract(check):
-    check()
+@each_case
+def test_contract(family, example, hold):
+    hold(checks(codes=[partial(family, **family.examples[example])]))
 
 
 @each_family

@@ -20,7 +20,7 @@ from gcexp.codes.repetition import FractionalRepetition
 from gcexp.codes.soft_bibd import SoftBIBD
 from gcexp.codes.uncoded import Uncoded
 from gcexp.errors import ParameterError
-from gcexp.testing import parametrize_with_checks
+from gcexp.testing import checks
 
 PAIR, PLANE = BlockDesign(3, "complete-3-2"), BlockDesign(7, "pg-2-2")
 FRC, CYCLIC = FractionalRepetition(4, 2), CyclicRepetition(3, 1)
@@ -62,9 +62,9 @@ CASES = [(family, i) for family in (SUM, PRODUCT) for i in range(len(family.exam
 IDS = [f"{family.__name__}-{i}" for family, i in CASES]
 
 
-@parametrize_with_checks(codes=[partial(family.cls, **family.examples[i]) for family, i in CASES])
-def test_contract(check):
-    check()
+@pytest.mark.parametrize(("family", "example"), CASES, ids=IDS)
+def test_contract(family, example, hold):
+    hold(checks(codes=[partial(family.cls, **family.examples[example])]))
 
 
 @pytest.mark.parametrize(("family", "example"), CASES, ids=IDS)

@@ -9,8 +9,6 @@ import sys
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted((ROOT / "gcexp").rglob("*.py"))
 NAMES = {".".join(p.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for p in MODULES}
@@ -72,6 +70,7 @@ def outside(module: str) -> set[str]:
     return firsts - set(sys.stdlib_module_names) - {"gcexp"}
 
 
+MATHEMATICS = {"numpy", "scipy", "networkx", "galois"}
 FLOORS = {  # a room imports only from its own and from lower floors, and rooms of one floor do not know each other
     "gcexp.errors": 1,
     **dict.fromkeys(["gcexp.theory", "gcexp.seeding", "gcexp.schema", "gcexp.files", "gcexp.progress"], 2),
@@ -98,36 +97,51 @@ def test_floors_are_those_of_the_design():
     assert {room(module) for module in NAMES - {"gcexp"}} == set(FLOORS)
 
 
-@pytest.mark.parametrize("module", sorted(NAMES - {"gcexp"}))
-def test_imports_run_down(module):
-    floor = FLOORS[room(module)]
-    others = {name for name in imports(module) if inside(name, "gcexp") and room(name) != room(module)} - {
-        "gcexp"
-    }
-    assert not [name for name in sorted(others) if FLOORS[room(name)] >= floor]
+def arrows(modules, refused) -> list[str]:
+    """Imports that `refused(module, imported)` names, each as one line: what a failed test shows."""
+    return [
+        f"{module} imports {name}"
+        for module in sorted(modules)
+        for name in sorted(imports(module))
+        if inside(name, "gcexp") and refused(module, name)
+    ]
 
 
-@pytest.mark.parametrize("module", part("codes", "delays", "theory"))
-def test_mathematics_stands_alone(module):
-    assert outside(module) <= {"numpy", "scipy", "networkx", "galois"}
-    assert "galois" not in {name.partition(".")[0] for name in imports(module, top_level=True)}
-    own = ".".join(module.split(".")[:2])
-    others = {name for name in imports(module) if inside(name, "gcexp") and not inside(name, own)}
+def test_imports_run_down():
+    assert not arrows(
+        NAMES - {"gcexp"},
+        lambda module, name: (
+            name != "gcexp" and room(name) != room(module) and FLOORS[room(name)] >= FLOORS[room(module)]
+        ),
+    )
+
+
+def test_mathematics_stands_alone():
+    modules = part("codes", "delays", "theory")
     more = {
         "gcexp.codes.error": {"gcexp.theory.errors"},  # the upper end of a worst case
         "gcexp.delays.trace_file": {"gcexp.files"},  # where the bundled traces lie
     }
-    assert others <= {"gcexp.errors", "gcexp.seeding", "gcexp.schema"} | more.get(module, set())
-
-
-@pytest.mark.parametrize("module", part("schemes"))
-def test_schemes_know_codes_only(module):
-    others = {name for name in imports(module) if inside(name, "gcexp") and not inside(name, "gcexp.schemes")}
-    assert all(
-        inside(name, "gcexp.codes")
-        for name in others - {"gcexp.errors", "gcexp.schemes.survivors", "gcexp.seeding"}
+    allowed = {"gcexp.errors", "gcexp.seeding", "gcexp.schema"}
+    assert not arrows(
+        modules,
+        lambda module, name: not inside(name, room(module)) and name not in allowed | more.get(module, set()),
     )
-    assert outside(module) <= {"numpy", "scipy"}
+    assert {module: strange for module in modules if (strange := outside(module) - MATHEMATICS)} == {}
+    first = {
+        module: {name.partition(".")[0] for name in imports(module, top_level=True)} for module in modules
+    }
+    assert not [module for module, names in first.items() if "galois" in names]
+
+
+def test_schemes_know_codes_only():
+    modules = part("schemes")
+    allowed = {"gcexp.errors", "gcexp.seeding"}
+    assert not arrows(
+        modules,
+        lambda _, name: not (inside(name, "gcexp.schemes") or inside(name, "gcexp.codes") or name in allowed),
+    )
+    assert {module: strange for module in modules if (strange := outside(module) - {"numpy", "scipy"})} == {}
 
 
 def test_timeline_joins_schemes_and_delays():
@@ -137,16 +151,15 @@ def test_timeline_joins_schemes_and_delays():
     assert not [name for name in direct if not any(inside(name, room) for room in allowed)]
 
 
-@pytest.mark.parametrize("module", part("tasks", "data"))
-def test_learning_knows_no_workers(module):
-    forbidden = part("codes", "delays", "schemes", "timeline", "run", "theory")
-    assert not reached(module) & set(forbidden)
+def test_learning_knows_no_workers():
+    forbidden = {*part("codes", "delays", "schemes", "timeline", "run", "theory")}
+    assert {m: known for m in part("tasks", "data") if (known := reached(m) & forbidden)} == {}
 
 
-@pytest.mark.parametrize("module", part("figures", "report.claims", "report.scorecard", "report.page"))
-def test_figures_and_claims_read_tables(module):
-    forbidden = part("codes", "delays", "schemes", "timeline", "tasks", "run")
-    assert not reached(module) & set(forbidden)
+def test_figures_and_claims_read_tables():
+    forbidden = {*part("codes", "delays", "schemes", "timeline", "tasks", "run")}
+    modules = part("figures", "report.claims", "report.scorecard", "report.page")
+    assert modules and {m: known for m in modules if (known := reached(m) & forbidden)} == {}
 
 
 def test_only_verification_imports_codes_and_tasks():
