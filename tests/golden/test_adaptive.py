@@ -227,6 +227,7 @@ def test_remark_3_fails_for_positive_points():
 # --- section 2: random matrices ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arithmetic", ["float64", "extended"])
 @pytest.mark.parametrize(
     ("n", "d", "bound"),
@@ -292,6 +293,7 @@ def test_one_round_is_conventional_gradient_coding():
     assert code.decode(heard_without(code, 2)).residual.max() < 1e-10
 
 
+@pytest.mark.slow
 def test_seed_search_keeps_the_best_and_extended_arithmetic_helps():
     worst = {}
     for arithmetic in ("float64", "extended"):
@@ -322,6 +324,7 @@ def test_a_small_certificate_is_an_order_of_magnitude():
     assert decoding.residual.max() < code.bound
 
 
+@pytest.mark.slow
 def test_where_ungrouped_codes_end():
     code = Adaptive(20, 4, search_seeds=1)
     with pytest.raises(DecodingError, match="at most 1e-06"):
@@ -356,6 +359,7 @@ def condition(n: int, s: int, draws: int) -> float:
     return float(np.quantile(np.linalg.cond(np.array(matrices)), 0.83))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("s", "draws", "at_20", "at_40", "slope"),
     [(0, 400, 840, 2.4e3, 1.5), (1, 300, 3.1e3, 1.1e4, 2.1), (2, 80, 1.1e5, 1.4e6, 3.5)],

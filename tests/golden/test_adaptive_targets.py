@@ -27,6 +27,8 @@ from gcexp.theory import adaptive as theory
 from gcexp.theory import comm_efficient
 from gcexp.timeline import simulate
 
+pytestmark = pytest.mark.slow
+
 #: Target to the claims that do not hold.
 TARGETS = {
     "fig1": [],

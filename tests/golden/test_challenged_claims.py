@@ -24,6 +24,8 @@ from gcexp.report.claims import _parsed
 from gcexp.report.predicates import HOLDS, as_number
 from gcexp.report.publish import published, published_targets
 
+pytestmark = pytest.mark.slow
+
 TARGETS = published_targets()
 
 

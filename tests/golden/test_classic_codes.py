@@ -171,6 +171,7 @@ def test_cyclic_repetition_is_accurate(n, s):
     assert (decoding.coefficients == 1).all() and decoding.residual.max() < 1e-10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "s"), [(20, 9), (30, 15), (30, 19)])
 def test_rare_sets_of_cyclic_repetition_and_a_better_conditioned_code(n, s):
     heard = random_survivors(n, s, 20_000).astype(int)
@@ -341,6 +342,7 @@ def test_optimal_decoding_equals_least_squares():
 # --- Bernoulli codes -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_bernoulli_mean_error():
     heard = random_survivors(40, 10, 1)
     errors = [BernoulliCode(40, 5, seed=seed).decode(heard).error[0] for seed in range(1500)]
@@ -376,6 +378,7 @@ def test_stochastic_mean_error_by_enumeration():
     assert (code.load == 3).all()
 
 
+@pytest.mark.slow
 def test_stochastic_holders_are_balanced_in_pairs():
     copies = (1, 2, 4, 4)
     held = np.array(
@@ -440,6 +443,7 @@ def test_components_one_by_one(edges, error):
     assert ((c - 1) ** 2).mean() == pytest.approx(error)
 
 
+@pytest.mark.slow
 def test_a_long_path_decodes_in_linear_time():
     k = 100_001
     ends = np.stack([np.arange(k - 1), np.arange(1, k)], axis=1)[:, ::-1]

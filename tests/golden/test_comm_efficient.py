@@ -270,6 +270,7 @@ def test_encoding_in_single_precision_fails(order, encoded, sent_only):
     assert worst_error(code, heard) < 1e-6  # what `encode` does
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [4, 8, 12, 15])
 def test_gaussian_round_trip(n):
     for d, m in [(d, m) for d, m in PAIRS if d <= min(n, 5)]:
@@ -283,6 +284,7 @@ def test_gaussian_at_20_workers_after_a_search(n, d, m):
     assert worst_error(code, survivors(n, n - d + m, most=60)) < (1e-11 if d <= 6 else 1e-10)
 
 
+@pytest.mark.slow
 def test_search_helps():
     heard = survivors(20, 19)
     for seed in (0, 1):
@@ -290,6 +292,7 @@ def test_search_helps():
         assert worst_error(best, heard) < 0.8 * worst_error(one, heard)
 
 
+@pytest.mark.slow
 def test_benchmark_b7():
     heard = survivors(24, 21, most=100)
     assert worst_error(CommunicationEfficient(24, 6, 3), heard) < 1e-8
@@ -315,6 +318,7 @@ def test_the_most_stragglers_that_are_accepted():
     assert CommunicationEfficient(60, None, 2, 12).decode(heard).residual.max() < 1e-6
 
 
+@pytest.mark.slow
 def test_beyond_the_limit():
     with pytest.raises(DecodingError, match="residual"):
         CommunicationEfficient(32, 6, 5).decode(survivors(32, 31))

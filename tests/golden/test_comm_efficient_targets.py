@@ -22,6 +22,8 @@ from gcexp.report.claims import check
 from gcexp.report.figurefile import figure
 from gcexp.report.table import assemble
 
+pytestmark = pytest.mark.slow
+
 #: Target to the claims that do not hold.
 TARGETS = {
     "fig1": [],

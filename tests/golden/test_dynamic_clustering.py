@@ -239,6 +239,7 @@ def test_any_n_minus_r_plus_one_rows_decode(n, r):
         assert (code.decode(consecutive).error > 0.01).all()  # nobody holds partition first + r - 1
 
 
+@pytest.mark.slow
 def test_random_coefficients_are_chosen_for_accuracy():
     """The spread of random H is 1e-13 to 1e-8; the best of 20 keeps every decode exact to 1e-11."""
     heard = np.ones((190, 20), dtype=int)
@@ -401,6 +402,7 @@ def test_greedy_does_not_always_manage():
 # --- (f) 4: placements ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "P", "m"),
     [(12, 4, 2), (20, 5, 3), (20, 10, 2), (24, 8, 2), (15, 5, 3), (16, 4, 4), (6, 6, 2), (5, 1, 1)],
@@ -641,6 +643,7 @@ def test_states_forget_where_they_started():
         assert slow[:, t, 10:].mean() == pytest.approx(slow_probability(0.1, t, False), abs=0.04)
 
 
+@pytest.mark.slow
 def test_first_slow_workers():
     seeds = tuple(range(400))
     random = TwoStateMarkov(initial_slow=4).draw(seeds, 1, 12).is_slow[:, 0]
@@ -846,6 +849,7 @@ MEANS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", [ONE, TWO])
 def test_means_of_the_simulations(setting):
     """(f) 11, 12; of GC, GC-SC and the bound also the exact means."""
@@ -884,6 +888,7 @@ def test_order_of_the_schemes():
     assert 2 * improvement(ONE, "dc") < improvement(TWO, "dc") < improvement(TWO, "perfect")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("setting", "gains"), [(ONE, (0.027, 0.039)), (TWO, (0.061, 0.102))])
 def test_best_placement(setting, gains):
     drawn = draws(setting, setting.delay, 100)
@@ -892,6 +897,7 @@ def test_best_placement(setting, gains):
         assert 1 - best / simulated(setting, name).mean() == pytest.approx(gain, abs=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("setting", "variant", "value"),
     [
@@ -915,6 +921,7 @@ def test_sensitivity(setting, variant, value):
     )
 
 
+@pytest.mark.slow
 def test_more_memberships_help():
     """Sweep of m in simulation 2; m = 1 is static."""
     drawn = draws(TWO, TWO.delay, 100)
@@ -923,6 +930,7 @@ def test_more_memberships_help():
     assert means == sorted(means, reverse=True)
 
 
+@pytest.mark.slow
 def test_useless_and_complete_knowledge():
     """(f) 14: p = 1/2, where the previous state says nothing; p = 0, where it says all."""
     for setting in (ONE, TWO):

@@ -219,6 +219,7 @@ def test_timing_under_the_drawings(slow, values):
     assert found == pytest.approx(values, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_what_hardly_matters():
     """How many start slow (3 %) and which ones (1.5 %); where workers sit before anything is known (0.3 %)."""
     for groups, spare in TWO.groups().values():
@@ -277,6 +278,7 @@ def first_phase(allowed, slow):
     return at
 
 
+@pytest.mark.slow
 def test_the_example_is_the_only_one_that_fits():
     """Two layouts, 27 shift triples, 792 slow sets: one fits with first_fit swaps, a second one with same_class."""
     found = {"first_fit": [], "same_class": []}
@@ -330,6 +332,7 @@ def paired(setting, observe, kind=Greedy, swap_rule="first_fit", seeds=60):
     return placed(setting, drawn).mean(1), placed(setting, drawn, rule).mean(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("setting", "observe", "gain"),
     [(ONE, "state", 0.027), (ONE, "perfect", 0.039), (TWO, "state", 0.061), (TWO, "perfect", 0.102)],

@@ -23,6 +23,8 @@ from gcexp.run.stages import run_timeline
 from gcexp.schemes.placement import cluster_matrix, greedy_clusters, membership
 from gcexp.theory.dynamic_clustering import slow_threshold
 
+pytestmark = pytest.mark.slow
+
 SEEDS = 20
 TARGETS = (
     "fig1",

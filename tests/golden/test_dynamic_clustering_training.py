@@ -110,6 +110,7 @@ def train_coded(config, data, task, seed, iterations):
 # --- check 15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", LABELS)
 def test_coded_training_is_uncoded_training(label, data, trajectory):
     """Paper size, the schemes of the target, the first 100 iterations."""
@@ -126,6 +127,7 @@ def test_coded_training_is_uncoded_training(label, data, trajectory):
     assert test_loss == pytest.approx(trajectory.scores["test_loss"][0, 100], rel=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize(
     "overrides",
@@ -180,6 +182,7 @@ def test_losses(trajectory):
     assert (np.diff(scores["train_loss"][0]) < 0).all()
 
 
+@pytest.mark.slow
 def test_the_last_losses_depend_on_the_data():
     """Other data sets of the same law: the specification's numbers are in their midst, and one factor is too narrow.
 
@@ -243,6 +246,7 @@ def test_another_seed_trains_alike(data, trajectory):
         np.testing.assert_allclose(values[0], trajectory.scores[name][0, :51], rtol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["paper", "quick"])
 def test_claims_and_drawing(preset, table, tmp_path):
     planned = target(preset)

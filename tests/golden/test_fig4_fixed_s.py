@@ -13,6 +13,7 @@ from gcexp.report.table import assemble
 from gcexp.run.stages import run_timeline, run_training, run_verification
 
 
+@pytest.mark.slow
 def test_mean_times_and_fractions_are_the_expected_ones(tmp_path, monkeypatch):
     figure = figurefile.figure("partial_recovery_fig4_fixed_s_timing", "paper")
     assert all(run.config["delay"]["persistence"] == 1 for run in figure.runs)

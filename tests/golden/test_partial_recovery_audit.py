@@ -118,6 +118,7 @@ def test_mean_of_repetition_over_random_sets():
         assert abs(found - (1 - lost)) <= 4.5 * np.sqrt(variance / 20000)
 
 
+@pytest.mark.slow
 def test_mean_load_of_raptor_codes():
     """About 13 of 30 partitions: 5 E[min(degree, 6)]."""
     mean = 5 * degree_law(0.1) @ np.minimum(np.arange(1, 12), 6)
@@ -180,6 +181,7 @@ def expected(column: str, scheme: str) -> dict:
     return one
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("s", "p", "deviation"), [(6, 2, 0.0779), (9, 5, 0.1376)])
 def test_what_the_costs_tolerate(s, p, deviation):
     """Simulated reference means: 4.5 standard errors of 4000 iterations and half a digit; the table is exact."""
@@ -232,6 +234,7 @@ def digits(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "label", [run.label for run in figurefile.figure("partial_recovery_fig4_fixed_alpha", "quick").runs]
 )

@@ -124,6 +124,7 @@ def test_number_of_triples():
     assert (len(TWO_MESSAGES), len(NEITHER)) == (84, 89)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decoder", ["exact", "max_disjoint", "appendix"])
 def test_theorem_5_for_every_straggler_set(decoder):
     for n, s, beta in ONE_MESSAGE:
@@ -138,6 +139,7 @@ def test_theorem_5_for_every_straggler_set(decoder):
             assert (recovered == beta).all()
 
 
+@pytest.mark.slow
 def test_theorem_5_at_the_size_of_the_examples():
     for decoder in ("exact", "appendix"):
         assert (
@@ -162,6 +164,7 @@ def test_max_disjoint_is_the_maximum():
         np.testing.assert_array_equal(recovered, p * count)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(data=st.data(), triple=st.sampled_from([t for t in ONE_MESSAGE if t[0] >= 3]))
 def test_decoders_on_any_pattern(data, triple):
@@ -253,6 +256,7 @@ def test_two_messages_break_ties_by_anchor_then_slot(data, triple):
     assert np.flatnonzero(weights[:, 1]).tolist() == [short]
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(data=st.data(), triple=st.sampled_from(TWO_MESSAGES))
 def test_two_messages_on_any_counts(data, triple):
@@ -468,6 +472,7 @@ def test_peeling_example():
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(data=st.data(), messages=st.integers(1, 8), batches=st.integers(1, 7))
 def test_peeling_recovers_what_sets_recover(data, messages, batches):
@@ -506,6 +511,7 @@ def test_raptor_refuses(given, message):
         BatchRaptor(**{"n": 30, "s": 19, "epsilon": 0.1, **given})
 
 
+@pytest.mark.slow
 def test_raptor_load_and_recovery():
     """Truncated to 6 batches of 5, the mean load is about 13; every answer is 0/1, sometimes empty."""
     heard = np.random.default_rng(0).permuted(np.tile(np.arange(30) < 11, (100, 1)), axis=1)
@@ -518,6 +524,7 @@ def test_raptor_load_and_recovery():
     assert min(d.recovered.min() for d in decodings) == 0
 
 
+@pytest.mark.slow
 def test_workers_draw_from_the_degree_law():
     degrees = np.concatenate([BatchRaptor(30, 19, 0.1, batch=1, seed=seed).load for seed in range(200)])
     share = np.bincount(degrees, minlength=12)[1:] / len(degrees)

@@ -229,6 +229,7 @@ def test_pairs_are_a_design():
 # --- Theorem 10 ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_theorem_10_for_every_straggler_set():
     for n in range(1, 8):
         for y in range(1, n + 1):

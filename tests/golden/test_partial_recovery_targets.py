@@ -24,6 +24,8 @@ from gcexp.run.named_codes import composed_codes
 from gcexp.run.options import conf_dir
 from gcexp.run.stages import run_timeline
 
+pytestmark = pytest.mark.slow
+
 #: Target to the claims that do not hold.
 TARGETS = {
     "table1": [],

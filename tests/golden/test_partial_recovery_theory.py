@@ -482,6 +482,7 @@ def test_threshold(model, sample_time, law, t1, t2):
             assert (second < first) == combinatorial_wins
 
 
+@pytest.mark.slow
 def test_model_D_never_favours_the_combinatorial_scheme():
     """Asymptotically. With shift 0 whole numbers let it win for 200 of 1769 pairs; mean/2 removes them all."""
     wins = {0.0: [], 1 / 12: [], 0.5: [], 1.0: []}

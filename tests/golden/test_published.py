@@ -32,6 +32,7 @@ def all_figures(published_figure):
     return [published_figure(target) for target in TARGETS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("figure", TARGETS, indirect=True)
 def test_claims_follow_from_the_table(figure):
     entries = check(figure.file.claims, read_table(published(figure.table)), figure.paper, figure.name)

@@ -72,6 +72,7 @@ def test_every_scheme_of_panel_1_waits_for_the_same_workers():
         np.testing.assert_allclose(panel_1(name).duration - 3e-3 * load / 30, X, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_raptor_of_panel_1():
     """One code per seed; the fastest 11 are those of small degree, which is why time and fraction go together."""
     parts = [

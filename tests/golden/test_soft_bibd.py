@@ -283,6 +283,7 @@ def test_laws_are_those_of_the_linear_programs(n):
         assert law @ power == pytest.approx(other @ power, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 3, 16, 57, 400])
 def test_laws_at_the_edges(n):
     """A solver's tolerance is wider than the last 1e-8 of the feasible interval; the closed form has none."""
@@ -695,6 +696,7 @@ def test_constant_weights_for_products():
         assert theory.product_upper_bound(PLANE2, PLANE3, s) == pytest.approx(bound, abs=5e-4)
 
 
+@pytest.mark.slow
 def test_theorem_7():
     """27 x 27 pairs with n1 = n2 = 3; then the example of two soft codes on the lower edge."""
     matrices = three()
@@ -801,6 +803,7 @@ def test_adversary_does_not_stall_on_copies():
     np.testing.assert_allclose(found, [0.25, 0.25, 0.25, 0.5], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_figure_3_bracket():
     """The bracket lies between Theorem 6 and the best bound; greedy alone is far below Theorem 6 at s = 80."""
     code = Kronecker(BlockDesign(7, "pg-2-2"), BlockDesign(13, "pg-2-3"))

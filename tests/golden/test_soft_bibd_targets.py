@@ -22,6 +22,8 @@ from gcexp.report.figurefile import figure, statement_file, target_files
 from gcexp.report.table import assemble
 from gcexp.run.build import with_makers
 
+pytestmark = pytest.mark.slow
+
 #: Target to the claims that do not hold, and to the CPU seconds it may take.
 TARGETS = {
     "fig1": ([], 10),

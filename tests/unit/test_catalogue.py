@@ -37,6 +37,7 @@ def rows(page: str) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_page(here, tmp_path, capsys):
     made = tmp_path / "new" / "codes.md"
     assert main.main(["catalogue", "-o", str(made)]) == 0

@@ -82,6 +82,7 @@ def assert_equal(one, other):
         assert values.tobytes() == other.arrays()[name].tobytes(), name
 
 
+@pytest.mark.slow
 def test_resuming_after_any_step_gives_equal_bits(tmp_path):
     whole = run()
     assert whole.skipped.sum() > 0
@@ -198,6 +199,7 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path):
         pass
 
 
+@pytest.mark.slow
 def test_a_killed_process_is_resumed_with_equal_bits(tmp_path):
     path = tmp_path / "run.npz"
     environment = os.environ | {"PYTHONPATH": str(Path(gcexp.__file__).parents[1])}

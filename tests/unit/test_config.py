@@ -117,6 +117,7 @@ def test_values_are_read_as_hydra_reads_them():
         assert (read_value(f"data_dir={text}"), text) == (float("inf") if text == ".inf" else hydra, text)
 
 
+@pytest.mark.slow
 def test_options_that_speak_of_each_other_compose_as_in_hydra(own_conf):
     (own_conf / "scheme" / "held.yaml").write_text(
         "# @package _global_\ndefaults:\n  - override /wait: decodable\ndelay:\n  persistence: 7\n"
@@ -461,6 +462,7 @@ def spelled(draw):
     return group, draw(OPTIONS), {key: draw(VALUES) for key in keys}
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(spelled())
 def test_overrides_of_is_the_inverse_of_token(parts):
@@ -615,6 +617,7 @@ def test_a_run_is_composed_once_in_all_processes(own_cache, monkeypatch, forget)
     assert compose(["scheme=cgc", "delay=pareto"]) == first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "content",
     [b"", b"{", b"null", b"3\t4", b'"run []"\t{', b"\x00\xff\xfe", b'"run [\\"scheme=cgc\\"]"\t{"n'],
@@ -698,6 +701,7 @@ def test_searchpath_from_the_environment(mine, tmp_path, monkeypatch):
         compose(["scheme=myscheme", "code.shft=2"])
 
 
+@pytest.mark.slow
 def test_searchpath_in_run_yaml(mine, own_conf, tmp_path, monkeypatch):
     with open(own_conf / "run.yaml", "a") as file:
         file.write(f"\nhydra:\n  searchpath:\n    - 'file://{mine}'\n")
@@ -736,6 +740,7 @@ def test_a_searchpath_that_is_not_there(entry, own_conf):
         options("code")
 
 
+@pytest.mark.slow
 def test_the_command_shows_a_code_from_outside(mine, tmp_path):
     path = os.pathsep.join([str(ROOT), str(tmp_path / "src")])
     done = subprocess.run(

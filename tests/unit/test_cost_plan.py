@@ -23,6 +23,7 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_every_job_of_a_figure_is_counted_once(here):
     found = plan("paper", [TARGET])
     runs = figure(TARGET, "paper").runs

@@ -273,6 +273,7 @@ def test_the_edits_reach_every_package():
     assert len(MUST_RUN) >= 25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MUST_RUN)
 def test_an_edit_runs_what_it_decides_and_nothing_else(name, project, before, monkeypatch):
     file = (project if name.startswith("somebody") else ROOT) / name
@@ -284,6 +285,7 @@ def test_an_edit_runs_what_it_decides_and_nothing_else(name, project, before, mo
     )
 
 
+@pytest.mark.slow
 def test_comments_and_docstrings_run_nothing(project, before, monkeypatch):
     edited = {}
     for name in MUST_RUN:

@@ -25,6 +25,7 @@ for line in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 def test_adding_a_scheme(tmp_path):
     page = (ROOT / "docs" / "adding-a-scheme.md").read_text()
     files = re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", page, flags=re.DOTALL)
@@ -67,6 +68,7 @@ def test_adding_a_scheme(tmp_path):
     assert ran.returncode == 0 and "[100%]" in ran.stdout, ran.stdout + ran.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "script", sorted((ROOT / "docs" / "examples").glob("*.py")), ids=lambda path: path.stem
 )
@@ -79,6 +81,7 @@ def test_examples_of_the_gallery_run(script, tmp_path, monkeypatch):
     assert lines and all(len(line.get_xdata()) for line in lines), "a drawing of something"
 
 
+@pytest.mark.slow
 def test_blocks_of_the_page_on_python_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GCEXP_CONF", str(ROOT / "conf"))

@@ -67,6 +67,7 @@ def test_exact_schemes_of_a_sweep_share_one_training(monkeypatch):
     assert trained == ["cgc", "forget"]
 
 
+@pytest.mark.slow
 def test_processes_side_by_side_change_nothing():
     grid = {"scheme": ["cgc", "forget"], "s": [1, 2]}
     keys = {key: value for key, value in SMALL.items() if key != "s"}

@@ -94,6 +94,7 @@ def once(tmp_path_factory):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", PLOTS)
 def test_equal_figures_are_equal_bytes(kind, once, tmp_path):
     first, folder = once(kind)
@@ -102,6 +103,7 @@ def test_equal_figures_are_equal_bytes(kind, once, tmp_path):
     assert str(folder).encode() not in first
 
 
+@pytest.mark.slow
 def test_equal_bytes_in_another_process(once, tmp_path):
     """Hash seeds, temporary names and the clock differ between processes."""
     script = (
@@ -123,6 +125,7 @@ def test_equal_bytes_in_another_process(once, tmp_path):
     assert there == {name: (once(name.partition(".")[0])[1] / name).read_bytes() for name in there}
 
 
+@pytest.mark.slow
 def test_layout_does_not_depend_on_addresses():
     """The solver orders variables by address, so its last bits differ: 3 of 20 drawings of two panels, once."""
     found, kept = set(), []
@@ -141,6 +144,7 @@ def test_layout_does_not_depend_on_addresses():
     assert all(edge == round(edge, 6) for edge in found.pop()[0::4])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["panels", "clusters"])
 def test_pdf_is_vectors_with_truetype_and_no_date(kind, once):
     pdf = (once(kind)[1] / f"{kind}.pdf").read_bytes()
@@ -243,6 +247,7 @@ def inside_and_apart(figure):
 LONG = "a title of a panel that must be wrapped, with n = 20 and P = 5"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("frame", "plot", "inches"),
     [
@@ -272,6 +277,7 @@ def test_nothing_overlaps(frame, plot, inches):
     assert figure.get_figwidth() == inches
 
 
+@pytest.mark.slow
 def test_words_do_not_shrink_the_axes():
     """The figure grows by title, note and legend; two figures with equal axes are comparable."""
     few, many = (draw(curves(), LINES | {"width": "single"}, "A title", "note " * count) for count in (1, 60))
@@ -283,6 +289,7 @@ def test_words_do_not_shrink_the_axes():
     assert heights[0] == pytest.approx(heights[1], abs=2)
 
 
+@pytest.mark.slow
 def test_legend_is_beside_the_axes_only_if_they_keep_most_of_the_width():
     for label, beside in (("short", True), ("a label that is rather long for a legend", False)):
         figure = draw(curves((label, "b")), LINES)
@@ -448,6 +455,7 @@ def test_a_part_is_drawn_as_it_is_alone():
     )
 
 
+@pytest.mark.slow
 def test_equal_names_have_equal_colours_in_all_panels():
     figure = draw(running(), PANELS | {"parts": [BARS_PART | {"reference": {"GC": 13}}, LINES_PART]})
     bars, lines = figure.axes
@@ -650,6 +658,7 @@ def test_table_sentences(frame, plot, sentence):
         draw(frame, plot)
 
 
+@pytest.mark.slow
 def test_format_and_style_sentences(tmp_path):
     figure = draw(curves(), LINES)
     with pytest.raises(UserError, match=r"unknown format of a plot '\.md'"):

@@ -9,6 +9,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted((ROOT / "gcexp").rglob("*.py"))
 NAMES = {".".join(p.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for p in MODULES}
@@ -218,6 +220,7 @@ def test_importing_the_command_loads_nothing_heavy(tmp_path):
     assert loaded("import gcexp.command.main", tmp_path) == set()
 
 
+@pytest.mark.slow
 def test_a_timeline_job_loads_nothing_heavy(tmp_path):
     run = "import gcexp.command.main\nassert gcexp.command.main.main({}) == 0"
     arguments = ["timeline", "scheme=cgc", "n=6", "s=2", "iterations=5", "-o", "clock.npz"]
@@ -227,6 +230,7 @@ def test_a_timeline_job_loads_nothing_heavy(tmp_path):
     assert loaded(run.format(arguments), tmp_path) == set()
 
 
+@pytest.mark.slow
 def test_reading_every_figure_file_loads_nothing_heavy(knowing):
     code = "from gcexp.report.figurefile import figures\nassert figures('quick')"
     loaded(code, knowing)  # the first one keeps what it found out

@@ -27,6 +27,7 @@ def mine(tmp_path, monkeypatch, forget):
     forget()
 
 
+@pytest.mark.slow
 def test_its_options_and_figures_join_the_built_in_ones(mine, capsys):
     assert project() == mine and search_dirs()[-1] == mine / "conf"
     assert {"mirror", "cgc"} <= set(options("scheme"))

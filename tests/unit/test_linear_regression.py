@@ -182,6 +182,7 @@ def folder(tmp_path_factory):
     return made_in
 
 
+@pytest.mark.slow
 def test_a_training_job_needs_no_torch_and_gives_the_same_bits_twice(folder):
     job = (
         "import sys, gcexp.command.main as c\n"
@@ -248,6 +249,7 @@ def test_unknown_keys_of_the_option():
 # --- one run without Snakemake
 
 
+@pytest.mark.slow
 def test_one_run(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     monkeypatch.setenv("GCEXP_CONF", str(ROOT / "conf"))

@@ -40,6 +40,7 @@ def calls(source: str) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_the_clock_runs_in_one_place():
     modules = {path.relative_to(PACKAGE).as_posix(): path for path in PACKAGE.rglob("*.py")}
     own = {name: calls(path.read_text()) & CLOCK for name, path in sorted(modules.items())}
@@ -107,6 +108,7 @@ def classes_of(kind: type) -> set[type]:
 CODES = {cls.__name__ for cls in classes_of(Code) if cls.__module__.startswith("gcexp.")}
 
 
+@pytest.mark.slow
 def test_a_code_is_named_by_its_option_alone():
     assert len(CODES) > 25
     found = {

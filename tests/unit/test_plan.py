@@ -161,6 +161,7 @@ def check_paths(runs):
             assert compose(again.overrides) == again.config
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", figurefile.PRESETS)
 def test_every_path_of_every_figure_spells_its_run(preset, monkeypatch, forget):
     monkeypatch.setenv("GCEXP_CONF", str(ROOT / "conf"))
@@ -453,6 +454,7 @@ def test_stand_ins_of_the_quick_preset(project):
     assert {run.task for run in read(chosen, "quick").runs} == {"digits_mlp"}
 
 
+@pytest.mark.slow
 def test_quick_runs_need_no_download(monkeypatch, forget):
     monkeypatch.setenv("GCEXP_CONF", str(ROOT / "conf"))
     for figure in figurefile.figures("quick"):

@@ -296,6 +296,7 @@ def test_page_without_claims(drawn):
     assert "No claim is made" in (tmp_path / "index.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_every_paper_with_figures_has_a_title_and_every_headline_a_figure():
     known = papers()
     for one in figures("quick"):
@@ -304,6 +305,7 @@ def test_every_paper_with_figures_has_a_title_and_every_headline_a_figure():
         assert (name in PAPER_NAMES) == bool(paper.bibtex and paper.authors and paper.url)
 
 
+@pytest.mark.slow
 def test_a_figure_as_the_page_shows_it(tmp_path, monkeypatch):
     one = next(one for one in figures("paper") if one.target == "partial_recovery_fig4_fixed_s")
     page = Path("reports/published/index.html")

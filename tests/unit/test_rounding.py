@@ -51,6 +51,7 @@ def kinked(data):
     )
 
 
+@pytest.mark.slow
 def test_a_unit_at_its_kink_raises_no_alarm(data, kinked):
     code, timeline, trajectory = kinked
     problem, w = TASK.problem(data, 1), trajectory.parameters[0, 1]

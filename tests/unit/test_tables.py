@@ -59,6 +59,7 @@ def table(*edits):
     return read_table("table.csv")
 
 
+@pytest.mark.slow
 def test_every_key_of_a_run_is_a_column(project):
     frame = table()
     assert list(frame) == read(TIMED).columns

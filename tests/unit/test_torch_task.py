@@ -45,6 +45,7 @@ def test_the_small_network_by_its_option_file(tmp_path):
     np.testing.assert_array_equal(*ones)  # one exact trajectory serves every k
 
 
+@pytest.mark.slow
 def test_it_learns(tmp_path):
     prepare("digits", tmp_path / "digits.npz")
     task = build(compose(["task=small_cnn", "scheme=uncoded", "task.evaluate_every=60"]), "task")

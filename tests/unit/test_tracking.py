@@ -17,6 +17,8 @@ from gcexp.run.run import run_of_path
 from gcexp.run.stages import run_timeline
 from gcexp.tasks.training import Trajectory
 
+pytestmark = pytest.mark.slow
+
 T, SEEDS = 12, (0, 1)
 TRAINED = {
     "task": "digits_mlp",

@@ -207,6 +207,7 @@ def test_npz_files_with_other_arrays(here, capsys):
         finished_provenance(Path("out/file.npz"))
 
 
+@pytest.mark.slow
 def test_more_than_fits_into_memory(here, capsys):
     sentence = refused(here, capsys, "timeline", "scheme=cgc", "n=1000", f"iterations={10**9}", *OUT)
     assert "does not fit into memory (Unable to allocate" in sentence
