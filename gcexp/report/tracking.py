@@ -129,8 +129,13 @@ def track(figures: list[Figure], output: Path, uri: str | None) -> None:
 
 
 def uses(figures: list[Figure]) -> list[Use]:
-    """The runs of some figures; a run stands once in each figure that shows it."""
-    return [Use(figure, run) for figure in figures for run in figure.runs]
+    """The runs of some figures; a run stands once in each figure that shows it, in however many of its places."""
+    found: dict[str, Use] = {}
+    for figure in figures:
+        for run in figure.runs:
+            use = Use(figure, run)
+            found.setdefault(use.key, use)
+    return list(found.values())
 
 
 # --- One run -----------------------------------------------------------------------------------------------------
@@ -254,6 +259,7 @@ def _run(
     run = client.create_run(
         experiment, start_time=times[0], tags=tags, run_name=_cut(name, _NAME_LENGTH)
     ).info.run_id
+    client.set_terminated(run, "FINISHED", times[1])  # first: afterwards it would read every point again
     params = [Param(_cut(k, _NAME_LENGTH), _cut(v, _PARAM_LENGTH)) for k, v in params_of(use.run.config)]
     metrics = [
         Metric(metric, float(value), stamp, step)
@@ -263,7 +269,6 @@ def _run(
     parts = itertools.zip_longest(_batches(params, _PARAMS_PER_CALL), _batches(metrics, _METRICS_PER_CALL))
     for some_params, some_metrics in parts:
         client.log_batch(run, params=some_params or (), metrics=some_metrics or (), synchronous=True)
-    client.set_terminated(run, "FINISHED", times[1])
     return run
 
 
@@ -409,6 +414,7 @@ def connect(uri: str) -> MlflowClient:
             folder.mkdir(parents=True, exist_ok=True)
     if re.split(r"[+:]", uri)[0] in _DATABASES:
         _ask_database(uri)
+        _do_not_wait_for_the_disk()
     from mlflow import MlflowClient
 
     if "MLFLOW_LOGGING_LEVEL" not in os.environ:
@@ -418,6 +424,19 @@ def connect(uri: str) -> MlflowClient:
         client = MlflowClient(tracking_uri=uri)
         client.search_experiments(max_results=1)
     return client
+
+
+def _do_not_wait_for_the_disk() -> None:
+    """SQLite would, seven times per run; a database that can be filled again need not survive a power cut."""
+    from sqlalchemy import Engine, event
+
+    if not event.contains(Engine, "connect", _relaxed):
+        event.listen(Engine, "connect", _relaxed)
+
+
+def _relaxed(connection: Any, _record: Any) -> None:
+    if type(connection).__module__.startswith("sqlite3"):
+        connection.execute("PRAGMA synchronous = OFF")
 
 
 def _ask_database(uri: str) -> None:

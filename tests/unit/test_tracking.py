@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -249,6 +250,15 @@ def test_a_second_import_adds_nothing(project):
     _, after = stored()
     assert ids(after) == ids(before)
     assert after[FAMILY[0]].data.tags == before[FAMILY[0]].data.tags
+
+
+def test_a_run_at_several_places_of_a_figure_is_imported_once(project):
+    """Sweeps show a scheme that has no share in what is swept at every place."""
+    places = [replace(LONG, columns=(("p", p),)) for p in (0.1, 0.2, 0.3)]
+    assert len(project(figure(*places, name="sweeps"))["imported"]) == 1
+    _, before = stored()
+    assert len(project(figure(*places, name="sweeps"))["already_there"]) == 1
+    assert ids(stored()[1]) == ids(before) and not stored(deleted=True)[1]
 
 
 def test_a_changed_result_replaces_the_old_one(project):
