@@ -162,8 +162,10 @@ def sweep(
         raise UserError(f"{empty[0]} is swept over nothing, got []")
     if twice := sorted(set(lists) & set(keys)):
         raise UserError(f"{twice[0]} stands both in the grid and beside it; give it once")
+    if "seeds" in lists:
+        raise UserError(f"seeds are the rows of every run and not swept: give the most, got {lists['seeds']}")
     combined = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
-    points = [_point(overrides, keys | chosen) for chosen in combined]
+    points = [_point(overrides, keys | chosen, lists) for chosen in combined]
     for point in points:  # before anything runs
         point.check()
     trains = "task" in keys or "task" in lists or any(text.startswith("task=") for text in overrides)
@@ -269,7 +271,7 @@ class _Point:
         return frame
 
 
-def _point(overrides: Iterable[str], keys: Mapping[str, Any]) -> _Point:
+def _point(overrides: Iterable[str], keys: Mapping[str, Any], swept: Iterable[str] = ()) -> _Point:
     objects, texts = {}, [*overrides]
     for key, value in keys.items():
         value = value.tolist() if hasattr(value, "tolist") else value  # numbers of numpy's
@@ -285,9 +287,8 @@ def _point(overrides: Iterable[str], keys: Mapping[str, Any]) -> _Point:
             )
     shown = dict(text.partition("=")[::2] for text in overrides)
     shown |= {key: repr(value) if key in objects else value for key, value in keys.items()}
-    return _Point(
-        compose(texts) | objects, {k: v for k, v in shown.items() if k not in ("seeds", "iterations")}
-    )
+    rows = {"seeds", "iterations"} - {*swept}  # what the rows themselves say
+    return _Point(compose(texts) | objects, {k: v for k, v in shown.items() if k not in rows})
 
 
 def _spelled(value: Any) -> str:

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import gcexp
+from gcexp import experiments
 from gcexp.codes import CyclicRepetition
 from gcexp.command.main import main
 from gcexp.delays import Pareto
@@ -59,7 +60,7 @@ def test_a_trained_curve_is_that_of_a_training_alone():
 
 def test_exact_schemes_of_a_sweep_share_one_training(monkeypatch):
     trained = []
-    original = gcexp.experiments._trained
+    original = experiments._trained
     monkeypatch.setattr(
         "gcexp.experiments._trained", lambda *a: trained.append(a[0].keys["scheme"]) or original(*a)
     )
@@ -83,6 +84,7 @@ def test_processes_side_by_side_change_nothing():
         (lambda: gcexp.simulate(rows="second"), "did you mean 'seeds'"),
         (lambda: gcexp.train(scheme="lb", task="digits_mlp"), "bound"),
         (lambda: gcexp.sweep({"s": []}), "swept over nothing"),
+        (lambda: gcexp.sweep({"seeds": [2, 5]}), "seeds are the rows of every run and not swept"),
         (lambda: gcexp.sweep({"s": [1]}, s=2), "both in the grid"),
         (lambda: gcexp.sweep({"s": [1]}, jobs=0), "jobs is a number of processes"),
         (lambda: gcexp.sweep({"scheme": ["cgc"], "s": [1, 9]}, **SMALL | {"s": 1}), "both in the grid"),
@@ -90,7 +92,7 @@ def test_processes_side_by_side_change_nothing():
         (lambda: gcexp.sweep(["cgc"]), "names keys and the values they take"),
         (lambda: gcexp.plot("table"), "plot takes a table"),
     ],
-    ids=["key", "option", "rows", "bound", "empty", "twice", "jobs", "grid", "text", "list", "plot"],
+    ids=["key", "option", "rows", "bound", "empty", "seeds", "twice", "jobs", "grid", "text", "list", "plot"],
 )
 def test_mistakes_are_sentences(call, words):
     with pytest.raises(UserError) as caught:
@@ -111,6 +113,15 @@ def test_seeds_mean_the_same_in_the_shell_and_in_python(capsys, given, meant):
     assert pd.read_csv(io.StringIO(capsys.readouterr().out))["seed"].tolist() == meant
     assert gcexp.simulate(*words, f"seeds={given}")["seed"].tolist() == meant
     assert gcexp.simulate(*words, seeds=given)["seed"].tolist() == meant
+
+
+def test_iterations_are_swept_like_any_key(capsys):
+    words = ["scheme=cgc", "n=4", "s=1", "iterations=3,6", "seeds=2", "--format", "csv"]
+    assert main(["run", "-m", *words]) == 0
+    found = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    assert found["iterations"].tolist() == [3, 6] and found["mean_iteration_time_s"].nunique() == 2
+    assert main(["run", "-m", "task=digits_mlp", *words]) == 0
+    assert pd.read_csv(io.StringIO(capsys.readouterr().out))["iterations"].tolist() == [3, 6]
 
 
 def test_a_sweep_complains_before_it_runs(monkeypatch):
