@@ -10,7 +10,6 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import linprog
 
 from gcexp.codes.block_design import BlockDesign
 from gcexp.codes.composite import Kronecker
@@ -122,6 +121,8 @@ def _marker(what: str, found) -> dict:
 
 def _agree(n: int, rho: float, height: float) -> bool:
     """Whether region and linear program of the row weights agree at a random density and 0 <= mu <= rho."""
+    from scipy.optimize import linprog  # slow to import, and the figure file's check needs none of it
+
     mu, w = rho * height, np.arange(n + 1)
     moments = np.stack([np.ones(n + 1), w / n, w * (w - 1) / (n * (n - 1))])
     solved = linprog(np.zeros(n + 1), A_eq=moments, b_eq=[1, rho, mu], method="highs")

@@ -154,7 +154,8 @@ def _said(name: str, is_package: bool, text: str) -> dict[str, Any]:
         "digest": hashlib.sha256(ast.dump(tree).encode()).hexdigest()[:12],
         "defined": list(_defined(tree)),
         "imported": {bound: list(origin) for bound, origin in bound},
-        "uses": _uses(name, is_package, ast.walk(tree)),
+        # Only calls of import_module can be deeper than statements.
+        "uses": _uses(name, is_package, ast.walk(tree) if "import_module" in text else _blocks(tree)),
     }
 
 
@@ -334,7 +335,7 @@ def _imports(
 
 def _running(tree: ast.Module) -> ast.Module:
     """The tree without docstrings and without what only a type checker reads."""
-    for node in ast.walk(tree):
+    for node in _blocks(tree):
         if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             del node.body[0]  # type: ignore[attr-defined]
         if isinstance(body := getattr(node, "body", None), list):
@@ -342,8 +343,19 @@ def _running(tree: ast.Module) -> ast.Module:
     return tree
 
 
+def _blocks(tree: ast.AST) -> Iterator[ast.AST]:
+    """The tree and every statement, handler and case in it; expressions, most of a tree, are not looked into."""
+    waiting = [tree]
+    while waiting:
+        yield (node := waiting.pop())
+        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+            if isinstance(inside := getattr(node, field, None), list):
+                waiting += inside
+
+
 def _is_for_types(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING") and not node.orelse
+    named = isinstance(node, ast.If) and isinstance(node.test, ast.Name | ast.Attribute)
+    return named and ast.unparse(node.test).endswith("TYPE_CHECKING") and not node.orelse
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:

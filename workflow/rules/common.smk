@@ -28,13 +28,21 @@ ALIVE = unlock.hold()  # `make reproduce` removes Snakemake's lock only where no
 def named_on_command_line():
     # What a person asked for; nothing where another program or a `module` brings these rules.
     if Path(sys.argv[0]).name != "snakemake" or workflow.modifier.namespace is not None:
-        return [], []
+        return [], [], False
     given = get_argument_parser().parse_known_args()[0]
     others = (given.forcerun, given.prioritize, given.until, given.omit_from)
-    return list(given.targets or ()), [name for names in others for name in names or ()]
+    other = given.dryrun, given.touch, given.executor, given.profile, given.workflow_profile
+    here = workflow.is_main_process and not any(other)
+    return list(given.targets or ()), [name for names in others for name in names or ()], here
 
 
-TARGETS, MENTIONED = named_on_command_line()
+TARGETS, MENTIONED, HERE = named_on_command_line()  # HERE: jobs, if any, will run on this machine
+
+
+def warm_up(jobs):
+    # Jobs of the quick preset are shorter than their imports. Elsewhere `benchmark` shall see the job itself.
+    if config["preset"] == "quick":
+        forkserver.start(jobs)
 
 
 @functools.cache
@@ -48,13 +56,24 @@ def figures_to_plan(preset):
     if jobs and not any(job.rulename in ("scorecard", "page", "tracking") for job in jobs):
         made = {job.wildcards_dict["target"] for job in jobs if "target" in job.wildcards_dict}
         return [figurefile.figure(target, preset) for target in sorted(made)]
-    # Figures and papers asked for by name are all that is read.
-    files = figurefile.target_files()
-    if TARGETS and {*TARGETS} <= {*files, *(path.parent.name for path in files.values())}:
-        asked = {*TARGETS, *MENTIONED}
-        wanted = [path for target, path in files.items() if asked & {target, path.parent.name}]
-        return [figurefile.read_figure(path, preset) for path in wanted]
+    if (asked := asked_by_name()) is not None:
+        return [figurefile.read_figure(path, preset) for path in asked.values()]
     return figurefile.figures(preset)
+
+
+def asked_by_name():
+    # Figures and papers asked for by name are all that is read; None: everything is.
+    files = figurefile.target_files()
+    if not TARGETS or not {*TARGETS} <= {*files, *(path.parent.name for path in files.values())}:
+        return None
+    asked = {*TARGETS, *MENTIONED}
+    return {target: path for target, path in files.items() if asked & {target, path.parent.name}}
+
+
+def missing_tables(preset):
+    # Of the figures that are asked for by name, or of all where nothing is named.
+    asked = asked_by_name() if TARGETS else figurefile.target_files()
+    return sum(not Path(paths.TABLE.format(preset=preset, target=target)).exists() for target in asked or ())
 
 
 # What `--config key=value` may set, with its defaults.
@@ -67,6 +86,10 @@ try:
     TITLED = {"true": True, "false": False}.get(str(config["plot_title"]).lower())
     if TITLED is None:
         raise UserError(f"--config plot_title wants true or false, got {config['plot_title']!r}")
+    if (
+        HERE
+    ):  # while Snakemake plans, which takes one core; each figure that has no table yet is two jobs or more
+        warm_up(2 * missing_tables(config["preset"]))
     FIGURES = by_target(config["preset"])
 except UserError as error:
     stop(error)
@@ -100,9 +123,7 @@ onstart:
     if workflow.local_exec:
         # Meant for clusters. Here every job that ends would leave one more timer that wakes the scheduler each second.
         workflow.scheduler.job_rate_limiter = None
-    # Jobs of the quick preset are shorter than their imports. Elsewhere `benchmark` shall see the job itself.
-    if config["preset"] == "quick" and workflow.local_exec:
-        forkserver.start(len(list(workflow.dag.needrun_jobs())))
+        warm_up(len(list(workflow.dag.needrun_jobs())))
 
 
 def figure_of(wildcards):

@@ -8,6 +8,7 @@ rule table:
         paths.log(paths.TABLE),
     benchmark:
         paths.benchmark(paths.TABLE)
+    priority: 1  # some analyses are the longest jobs of all, and wait for nothing
     resources:
         mem_mb=2000,
         runtime=60,

@@ -14,7 +14,7 @@ rule scorecard:
         mem_mb=1000,
         runtime=10,
     params:
-        tracked=dependencies.tracked("scorecard"),
+        tracked=lambda w: dependencies.tracked("scorecard"),
     message:
         "scorecard of the {wildcards.preset} preset"
     shell:

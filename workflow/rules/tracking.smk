@@ -14,7 +14,7 @@ rule tracking:
         runtime=60,
     params:
         uri=lambda w: ["--uri", config["tracking_uri"]] if config["tracking_uri"] else [],
-        tracked=dependencies.tracked("tracking"),
+        tracked=lambda w: dependencies.tracked("tracking"),
     message:
         "importing finished runs into MLflow"
     shell:
