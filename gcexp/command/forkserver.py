@@ -118,19 +118,19 @@ def serve(name: str, parent: int) -> None:
     import importlib
 
     kind = _kind()
-    for module in _PRELOADED:
-        if os.getppid() != parent:
-            return
-        with suppress(ModuleNotFoundError):  # without the extra that brings it no job needs it
-            importlib.import_module(module)
-    for known in _KNOWN:
-        module, _, function = known.rpartition(".")
-        getattr(importlib.import_module(module), function)()
-    with suppress(ModuleNotFoundError):
-        _draw_once()
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(_address(name))
-        listening.listen(64)
+        listening.listen(64)  # who comes early waits: its own imports would take as long, and slow these down
+        for module in _PRELOADED:
+            if os.getppid() != parent:
+                return
+            with suppress(ModuleNotFoundError):  # without the extra that brings it no job needs it
+                importlib.import_module(module)
+        for known in _KNOWN:
+            module, _, function = known.rpartition(".")
+            getattr(importlib.import_module(module), function)()
+        with suppress(ModuleNotFoundError):
+            _draw_once()
         listening.settimeout(0.5)
         gc.freeze()  # pages that are never written stay shared
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for children
