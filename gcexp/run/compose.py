@@ -8,6 +8,7 @@ was planned before imports neither.
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from typing import Any, cast
@@ -30,6 +31,7 @@ from gcexp.schema import shown
 _SCHEME_SIDE = ("scheme", "code", "wait", "placement")
 _INDEPENDENT = ("delay", "task", "optimizer")
 _RESOLVER = re.compile(r"\$\{[^}]*:")
+_REFERENCE = re.compile(r"\$\{(?:([A-Za-z_]\w*)[.\w]*\})?")  # its first key; nothing where it is another kind
 
 
 def compose(overrides: list[str]) -> dict:
@@ -132,13 +134,14 @@ def _resolved(config: dict, values: dict[str, Any]) -> dict:
 
     for key in values:
         _require_key(config, key)
+    plain = _plain(config, values)
     try:
-        merged = OmegaConf.create(config)
+        merged = OmegaConf.create({key: node for key, node in config.items() if key not in plain})
         for key, value in values.items():
             OmegaConf.update(merged, key, value, merge=True)
-        plain = OmegaConf.to_container(merged, resolve=False)
-        _refuse_resolvers(plain)
-        return cast(dict, OmegaConf.to_container(merged, resolve=True, throw_on_missing=True))
+        _refuse_resolvers(OmegaConf.to_container(merged, resolve=False))
+        found = cast(dict, OmegaConf.to_container(merged, resolve=True, throw_on_missing=True))
+        return {key: copy.deepcopy(plain[key]) if key in plain else found[key] for key in config}
     except (OmegaConfBaseException, RecursionError) as error:
         where = str(getattr(error, "full_key", None) or ", ".join(values))
         raw: Any = config | values
@@ -146,6 +149,16 @@ def _resolved(config: dict, values: dict[str, Any]) -> dict:
             raw = raw.get(part, where) if isinstance(raw, dict) else where
         problem = str(error).partition("\n")[0] if isinstance(error, OmegaConfBaseException) else "a circle"
         raise UserError(f"{where}: {shown(raw)} cannot be resolved ({problem})") from error
+
+
+def _plain(config: dict, values: dict[str, Any]) -> dict:
+    """What needs no OmegaConf, which is slow: groups without references, that none and no value concerns."""
+    roots = set(_REFERENCE.findall(json.dumps([config, values], default=str)))
+    if "" in roots:  # a relative, nested or resolved one may lead anywhere
+        return {}
+    roots |= {key.partition(".")[0] for key in values}
+    groups = {key: json.dumps(node, default=str) for key, node in config.items() if key not in roots}
+    return {key: config[key] for key, text in groups.items() if "${" not in text and "???" not in text}
 
 
 def _refuse_resolvers(node: Any) -> None:

@@ -354,8 +354,9 @@ def _blocks(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def _is_for_types(node: ast.AST) -> bool:
-    named = isinstance(node, ast.If) and isinstance(node.test, ast.Name | ast.Attribute)
-    return named and ast.unparse(node.test).endswith("TYPE_CHECKING") and not node.orelse
+    if not isinstance(node, ast.If) or not isinstance(node.test, ast.Name | ast.Attribute):
+        return False
+    return ast.unparse(node.test).endswith("TYPE_CHECKING") and not node.orelse
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
