@@ -37,6 +37,7 @@ claims:
     inputs: assumed
 """
 
+INSTALLED = ("plugins", "versions")  # what is known of installed packages: no test installs one
 LONG = ("slow", "workflow")  # marks of tests that `make check` leaves out
 
 # Loaded by every Python that a test starts: the quick preset must do without a network.
@@ -229,8 +230,8 @@ def hold():
 def _forget() -> None:
     for name, module in list(sys.modules.items()):
         if name.startswith(("gcexp.run.", "gcexp.report.")):
-            for function in list(vars(module).values()):
-                if hasattr(function, "cache_clear"):
+            for known, function in list(vars(module).items()):
+                if hasattr(function, "cache_clear") and known not in INSTALLED:
                     function.cache_clear()
 
 
@@ -256,10 +257,17 @@ def composed(shared):
     return shared / "cache"
 
 
+@pytest.fixture(scope="session")
+def known():
+    """The same for options as they are: tests that work in the root of the repository keep theirs there."""
+    (ROOT / ".cache").mkdir(exist_ok=True)
+    return ROOT / ".cache"
+
+
 @pytest.fixture
-def knowing(tmp_path, composed):
+def knowing(tmp_path, known):
     """An empty folder; what was composed before is known there."""
-    (tmp_path / ".cache").symlink_to(composed)
+    (tmp_path / ".cache").symlink_to(known)
     return tmp_path
 
 
@@ -299,19 +307,29 @@ def project(built, tmp_path):
     return built.copy(tmp_path / "project")
 
 
-@pytest.fixture
-def fresh(tmp_path, composed):
-    """The small project, nothing built; what was composed before is known."""
-    project = small_project(tmp_path / "project")
-    (project / ".cache").symlink_to(composed)
-    return project
+@pytest.fixture(scope="session")
+def small(composed):
+    """Make the small project in a folder, nothing built; what was composed before is known."""
+
+    def made(folder):
+        project = small_project(folder)
+        (project / ".cache").symlink_to(composed)
+        return project
+
+    return made
 
 
 @pytest.fixture
-def real(tmp_path, composed):
+def fresh(tmp_path, small):
+    """The small project, nothing built."""
+    return small(tmp_path / "project")
+
+
+@pytest.fixture
+def real(tmp_path, known):
     """The real figure files, nothing built; what was composed before is known."""
     project = real_project(tmp_path / "project")
-    (project / ".cache").symlink_to(composed)
+    (project / ".cache").symlink_to(known)
     return project
 
 

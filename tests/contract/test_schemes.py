@@ -34,13 +34,14 @@ each_wait = pytest.mark.parametrize("rule", options("wait"))
 each_delay = pytest.mark.parametrize("model", options("delay"))
 
 
-def delay_for(config: dict) -> list[str]:
-    """A delay model that suits: states for a placement, counts of epochs for restarts."""
+def composed(overrides: list[str], *length: str) -> dict:
+    """With a delay model that suits: states for a placement, counts of epochs for restarts."""
+    config = compose([*overrides, "delay=pareto", "delay.persistence=1", *length])
     if config.get("placement") is not None:
-        return ["delay=markov"]
+        return compose([*overrides, "delay=markov", *length])
     if isinstance(build(config, "wait"), Restart):
-        return ["delay=epochs", "delay.p=0.3"]
-    return ["delay=pareto", "delay.persistence=1"]
+        return compose([*overrides, "delay=epochs", "delay.p=0.3", *length])
+    return config
 
 
 #: Schemes whose table of measured phases has one row for no straggler.
@@ -50,8 +51,7 @@ PRICED = {f"scheme={name}": ["s=0", "code.m=3"] for name in ("cgc_restart", "g_c
 @cache
 def run(*overrides: str) -> SimpleNamespace:
     """A run as a job makes it: its config, its timeline, and the scheme and draws of each part."""
-    overrides = (*overrides, *(more for given in overrides for more in PRICED.get(given, [])))
-    config = compose([*overrides, *delay_for(compose(list(overrides))), *LENGTH])
+    config = composed([*overrides, *(more for given in overrides for more in PRICED.get(given, []))], *LENGTH)
     parts = []
     with pytest.MonkeyPatch.context() as patch:
         add = timeline_module._Played.add
@@ -159,7 +159,7 @@ def test_seeds_are_independent_runs(preset):
     """A seed's iterations do not depend on the seeds beside it, and seeds differ."""
     both = run(f"scheme={preset}")
     given = [f"scheme={preset}", *PRICED.get(f"scheme={preset}", [])]
-    config = compose([*given, *delay_for(both.config), LENGTH[0], f"seeds={SEEDS[1]}-{SEEDS[1]}"])
+    config = composed(given, LENGTH[0], f"seeds={SEEDS[1]}-{SEEDS[1]}")
     alone = stages.simulated(config, stages.length_of(config))
     np.testing.assert_array_equal(alone.duration[0], both.timeline.duration[1])
     for field in ("patterns", "coefficients"):

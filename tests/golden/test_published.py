@@ -13,6 +13,8 @@ from gcexp.report.claims import check
 from gcexp.report.figurefile import statements, target_files
 from gcexp.report.publish import published_targets
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED = ROOT / "reports" / "published"
 TARGETS = published_targets()
@@ -32,7 +34,6 @@ def all_figures(published_figure):
     return [published_figure(target) for target in TARGETS]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("figure", TARGETS, indirect=True)
 def test_claims_follow_from_the_table(figure):
     entries = check(figure.file.claims, read_table(published(figure.table)), figure.paper, figure.name)

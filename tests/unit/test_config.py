@@ -55,9 +55,9 @@ def own_cache():
 
 @pytest.fixture
 def own_conf(tmp_path, monkeypatch):
-    """A copy of conf/ that a test may edit."""
+    """A copy of conf/ without figures that a test may edit."""
     copy = tmp_path / "conf"
-    shutil.copytree(ROOT / "conf", copy)
+    shutil.copytree(ROOT / "conf", copy, ignore=shutil.ignore_patterns("figure"))
     return copy
 
 
@@ -77,6 +77,7 @@ def same(overrides):
 # --- Composition
 
 
+@pytest.mark.slow
 def test_options_that_are_read_are_those_that_hydra_composes():
     """Files without defaults are not given to Hydra; here all of them are, several groups at a time."""
     read = {}
@@ -586,7 +587,8 @@ def test_a_module_that_is_not_there():
 
 def test_fingerprint_of_conf(own_conf):
     before = conf_fingerprint()
-    (own_conf / "figure" / "partial_recovery" / "new.yaml").write_text("a: 1\n")
+    (own_conf / "figure" / "paper").mkdir(parents=True)
+    (own_conf / "figure" / "paper" / "new.yaml").write_text("a: 1\n")
     (own_conf / "preset" / "quick.yaml").write_text("task: {}\n")
     assert conf_fingerprint() == before
     (own_conf / "scheme" / "new.yaml").write_text("# @package _global_\n")

@@ -28,16 +28,27 @@ plot: {kind: lines}
 """
 
 
+@pytest.fixture(scope="module")
+def options(tmp_path_factory, known):
+    """A copy of conf/ without figures for all tests of this file."""
+    folder = tmp_path_factory.mktemp("options")
+    (folder / ".cache").symlink_to(known)
+    shutil.copytree(ROOT / "conf", folder / "conf", ignore=shutil.ignore_patterns("figure"))
+    return folder
+
+
 @pytest.fixture(autouse=True)
-def project(tmp_path, monkeypatch, composed, forget):
-    """A copy of conf/ without figures; tests work in its folder."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / ".cache").symlink_to(composed)
+def project(options, monkeypatch, forget):
+    """That copy as working folder; its figures, presets and style are the test's own."""
+    monkeypatch.chdir(options)
     for name in ("GCEXP_CONF", "GCEXP_SEARCHPATH"):
         monkeypatch.delenv(name, raising=False)
-    shutil.copytree(ROOT / "conf", tmp_path / "conf", ignore=shutil.ignore_patterns("figure"))
-    (tmp_path / "conf" / "figure" / "paper").mkdir(parents=True)
-    return tmp_path
+    for name in ("figure", "preset", "style"):
+        shutil.rmtree(options / "conf" / name, ignore_errors=True)
+    for name in ("preset", "style"):
+        shutil.copytree(ROOT / "conf" / name, options / "conf" / name)
+    (options / "conf" / "figure" / "paper").mkdir(parents=True)
+    return options
 
 
 def read(text=SMALL, preset="paper"):
