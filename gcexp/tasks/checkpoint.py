@@ -98,7 +98,7 @@ class Checkpoint:
         """Replace the saved state."""
         started = time.monotonic()
         with written(self.path) as temporary, open(temporary, "wb") as file:
-            np.savez(file, stamp=np.array(self._stamp), **state)
+            np.savez(file, stamp=np.array(self._stamp), **state)  # type: ignore[arg-type]
         self._saved_at = time.monotonic()
         self._took = self._saved_at - started
 
@@ -116,7 +116,7 @@ def stamp(config: dict, *arrays: np.ndarray) -> str:
     digest = hashlib.sha256(json.dumps(config, sort_keys=True).encode())
     for array in map(np.ascontiguousarray, arrays):
         digest.update(f"{array.dtype.str}{array.shape}".encode())
-        digest.update(array)
+        digest.update(array)  # type: ignore[arg-type]
     return digest.hexdigest()
 
 

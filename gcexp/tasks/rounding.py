@@ -129,7 +129,7 @@ class _Kinks(TorchFunctionMode):
         self.found += [(self._layer, tuple(index)) for index in near.nonzero().tolist()]
 
     def _push(self, x: torch.Tensor, distance: torch.Tensor, pooled: bool) -> torch.Tensor:
-        here = [index for layer, index in self._pushed if layer == self._layer]
+        here = [index for layer, index in self._pushed if layer == self._layer]  # type: ignore[union-attr]
         if not here:
             return x
         shift = torch.zeros_like(x)

@@ -70,7 +70,7 @@ class Trajectory:
     def save(self, path: Path | str, **more: np.ndarray) -> None:
         """Write all fields, and `more`, as one npz file."""
         with written(path) as temporary, open(temporary, "wb") as file:
-            np.savez(file, **self.arrays(), **more)
+            np.savez(file, **self.arrays(), **more)  # type: ignore[arg-type]
 
     def _check(self) -> None:
         """Raise `ValueError` for arrays that are no trajectory."""
@@ -172,13 +172,13 @@ def train(
         k = getattr(task, "partitions", None) or 1  # most gradients are the same however the samples are cut
         coefficients, pattern = np.ones((1, k)), np.zeros((len(seeds), steps.max()), dtype=np.int64)
     require(
-        len(pattern) == len(seeds) and pattern.shape[1] >= steps.max(),
-        f"training {len(seeds)} seeds for {steps.max()} steps needs as large a pattern, got shape {pattern.shape}",
+        len(pattern) == len(seeds) and pattern.shape[1] >= steps.max(),  # type: ignore[arg-type, union-attr]
+        f"training {len(seeds)} seeds for {steps.max()} steps needs as large a pattern, got shape {pattern.shape}",  # type: ignore[union-attr]
     )
-    ran = pattern[:, : steps.max()][np.arange(steps.max()) < steps[:, None]]
+    ran = pattern[:, : steps.max()][np.arange(steps.max()) < steps[:, None]]  # type: ignore[index]
     optimizer.check(coefficients[np.unique(ran)])
 
-    with checkpoint.held(seeds, steps, coefficients, pattern) if checkpoint else nullcontext():
+    with checkpoint.held(seeds, steps, coefficients, pattern) if checkpoint else nullcontext():  # type: ignore[arg-type]
         return _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoint, progress)
 
 
@@ -195,7 +195,7 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
         at = {"at_row": np.array(row), "at_step": np.array(t), "at_parameters": parameters}
         at |= {_RULE + name: array for name, array in rule.items()}
         at |= {"at_statistics": statistics[0]} if statistics else {}
-        checkpoint.save(trajectory.arrays() | at)
+        checkpoint.save(trajectory.arrays() | at)  # type: ignore[union-attr]
 
     done = int(steps[:first].sum()) + start
     with tqdm(total=int(steps.sum()), initial=done, unit="step", disable=None if progress else True) as bar:
@@ -205,11 +205,13 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
             statistics = (problem.statistics(),) if hasattr(problem, "statistics") else ()
             if start:
                 parameters, statistics = (
-                    state["at_parameters"],
-                    (state["at_statistics"],) if statistics else (),
+                    state["at_parameters"],  # type: ignore[index]
+                    (state["at_statistics"],) if statistics else (),  # type: ignore[index]
                 )
                 rule = {
-                    name.removeprefix(_RULE): array for name, array in state.items() if name.startswith(_RULE)
+                    name.removeprefix(_RULE): array
+                    for name, array in state.items()  # type: ignore[union-attr]
+                    if name.startswith(_RULE)
                 }
             else:
                 parameters = problem.initial()
@@ -250,7 +252,7 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
             start = 0
             if checkpoint:
                 save(row + 1, 0)
-    return trajectory
+    return trajectory  # type: ignore[return-value]
 
 
 def _blank(seeds, steps, evaluated, verify_every: int, l: int) -> Trajectory:
