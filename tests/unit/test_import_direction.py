@@ -199,7 +199,7 @@ def test_command_line_is_light_at_top_level():
     handing_over = imports("gcexp.command.entry", top_level=True) | imports(
         "gcexp.command.forkserver", top_level=True
     )
-    light = {"contextlib", "json", "os", "signal", "socket", "struct", "sys", "time"}
+    light = {"contextlib", "os", "signal", "socket", "struct", "sys", "time"}
     assert {name.partition(".")[0] for name in handing_over} == light  # a job may be shorter than more
 
 
