@@ -156,7 +156,6 @@ def write_report(
     papers: dict[str, Paper],
     figures: list[Shown],
     scorecard: list[dict],
-    beside: bool = False,
 ) -> None:
     """Write ``index.html``: one file with its drawings in it, no network; its script only hides what is filtered out.
 
@@ -171,8 +170,6 @@ def write_report(
     figures : list of Shown
     scorecard : list of dict
         All entries: statements and claims.
-    beside : bool
-        Show the drawings that lie beside the page, and hold none: where these are kept with it.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -187,7 +184,7 @@ def write_report(
     )
     environment.filters |= {
         "show": show,
-        "embedded": lambda image: image if beside else embedded(Path(path).parent / image),
+        "embedded": lambda image: embedded(Path(path).parent / image),
         "said": said,
         "link": lambda link: quote(Path(link).as_posix(), safe="/.-_~+@"),
     }

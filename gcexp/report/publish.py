@@ -67,7 +67,7 @@ def publish() -> str:
     entries = cards.answered(claims, {figure.paper: statements(figure.paper) for figure in shown}) + claims
     cards.write_json(entries, PUBLISHED / "scorecard.json")
     cards.write_markdown(entries, PUBLISHED / "scorecard.md")
-    write_page("paper", shown, PUBLISHED / "scorecard.json", PUBLISHED / "index.html", beside=True)
+    write_page("paper", shown, PUBLISHED / "scorecard.json", PUBLISHED / "index.html")
     refresh(entries)
     reviewed(entries, shown)
     missing = sorted(known - {figure.target for figure in shown})

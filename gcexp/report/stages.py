@@ -52,15 +52,13 @@ def check_claims(figure: Figure, table: Path, output: Path) -> list[dict]:
     return entries
 
 
-def write_page(
-    preset: str, figures: Iterable[Figure], scorecard: Path, output: Path, beside: bool = False
-) -> None:
+def write_page(preset: str, figures: Iterable[Figure], scorecard: Path, output: Path) -> None:
     """The static page of figures and claims, which lie in the folder of the page."""
     from gcexp.report.page import write_report
     from gcexp.report.shown import papers, shown
 
     entries = _entries(scorecard)  # first: what was asked for by name, before what the page needs besides
-    write_report(output, preset, papers(), [shown(figure, output) for figure in figures], entries, beside)
+    write_report(output, preset, papers(), [shown(figure, output) for figure in figures], entries)
 
 
 def _entries(path: Path) -> list[dict]:

@@ -305,6 +305,15 @@ def test_every_paper_with_figures_has_a_title_and_every_headline_a_figure():
         assert (name in PAPER_NAMES) == bool(paper.bibtex and paper.authors and paper.url)
 
 
+def test_the_published_page_is_one_file():
+    path = Path(__file__).parents[2] / "reports/published/index.html"
+    page = Page(path.read_text(encoding="utf-8"))
+    images = [link for link in page.links if link.endswith(".png") or link.startswith("data:image")]
+    assert len(images) == page.tags.count("img") > 30
+    assert all(link.startswith("data:image/png;base64,") for link in images)
+    assert path.stat().st_size < 8e6
+
+
 @pytest.mark.slow
 def test_a_figure_as_the_page_shows_it(tmp_path, monkeypatch):
     one = next(one for one in figures("paper") if one.target == "partial_recovery_fig4_fixed_s")
