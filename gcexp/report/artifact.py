@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from gcexp.figures.markdown import grid
+from gcexp.files import read_json
+from gcexp.report import plan
 from gcexp.report import scorecard as cards
 from gcexp.report.figurefile import Figure
-from gcexp.run.provenance import finished_provenance
+from gcexp.run.provenance import finished_provenance, spent
 
 UNKNOWN = "not recorded"
 _MOST = 3  # tolerances that are named one by one
 
 
-def page(entries: list[dict], seconds: Mapping[str, float | None], titles: Mapping[str, str]) -> str:
+@dataclass(frozen=True)
+class Spent:
+    """CPU seconds of a target from nothing; `computed` where a part is a rate of ``costs.csv`` times its size."""
+
+    cpu_s: float
+    computed: bool = False
+
+
+def page(entries: list[dict], seconds: Mapping[str, Spent | None], titles: Mapping[str, str]) -> str:
     """Targets and statements of every paper, in Markdown.
 
     Parameters
@@ -22,7 +34,7 @@ def page(entries: list[dict], seconds: Mapping[str, float | None], titles: Mappi
     entries : list of dict
         The published scorecard.
     seconds : mapping
-        CPU seconds of each target from nothing, see `cost`.
+        What each target costs, see `cost`.
     titles : mapping
         Title of each paper.
     """
@@ -36,7 +48,21 @@ def page(entries: list[dict], seconds: Mapping[str, float | None], titles: Mappi
     return text
 
 
-def _targets(paper: str, claims: list[dict], seconds: Mapping[str, float | None]) -> str:
+def read(path: Path) -> dict[str, Spent | None]:
+    """Costs of targets as `as_json` writes them."""
+    return {target: cost and Spent(**cost) for target, cost in read_json(path).items()}
+
+
+def as_json(costs: Mapping[str, Spent | None]) -> str:
+    """Costs of targets, one in a line."""
+    lines = (
+        f"{json.dumps(target)}: {json.dumps(cost and {'cpu_s': round(cost.cpu_s, 1), 'computed': cost.computed})}"
+        for target, cost in sorted(costs.items())
+    )
+    return "{\n " + ",\n ".join(lines) + "\n}\n"
+
+
+def _targets(paper: str, claims: list[dict], seconds: Mapping[str, Spent | None]) -> str:
     rows = []
     for target in dict.fromkeys(claim["target"] for claim in claims):
         mine = [claim for claim in claims if claim["target"] == target]
@@ -47,7 +73,7 @@ def _targets(paper: str, claims: list[dict], seconds: Mapping[str, float | None]
 
 
 def _statements(
-    paper: str, stated: list[dict], claims: list[dict], seconds: Mapping[str, float | None]
+    paper: str, stated: list[dict], claims: list[dict], seconds: Mapping[str, Spent | None]
 ) -> str:
     rows = []
     for entry in stated:
@@ -55,9 +81,8 @@ def _statements(
         targets = [f"{paper}_{target}" for target in dict.fromkeys(claim["target"] for claim in mine)]
         if targets:
             costs = [seconds.get(target) for target in targets]
-            total = None if None in costs else sum(cost for cost in costs if cost is not None)
             said = f"{entry['source']}: {entry['statement']}"
-            rows.append([said, entry["outcome"], _command(*targets), minutes(total), tolerances(mine)])
+            rows.append([said, entry["outcome"], _command(*targets), minutes(*costs), tolerances(mine)])
     left = len(stated) - len(rows)
     top = f"{len(rows)} of {len(stated)} statements are shown by a command; {left} can be checked by none yet.\n\n"
     return top + grid(("statement", "outcome", "command", "minutes", "tolerance"), rows, right=(3,)) + "\n"
@@ -67,18 +92,22 @@ def _command(*targets: str) -> str:
     return f"snakemake {' '.join(targets)}"
 
 
-def minutes(cpu_seconds: float | None) -> str:
-    """CPU seconds as minutes of one core.
+def minutes(*costs: Spent | None) -> str:
+    """Some costs together as minutes of one core.
 
     Examples
     --------
-    >>> minutes(0.4), minutes(150.0), minutes(4800), minutes(None)
-    ('0.1', '2.5', '80', 'not recorded')
+    >>> minutes(Spent(0.4)), minutes(Spent(90.0), Spent(60.0)), minutes(Spent(1.0), None)
+    ('0.1', '2.5', 'not recorded')
+    >>> minutes(Spent(4790, computed=True), Spent(10.0))
+    '80 (computed)'
     """
-    if cpu_seconds is None:
+    there = [cost for cost in costs if cost is not None]
+    if len(there) < len(costs):
         return UNKNOWN
-    found = max(cpu_seconds / 60, 0.1)
-    return f"{found:.1f}" if found < 10 else f"{found:.0f}"
+    found = max(sum(cost.cpu_s for cost in there) / 60, 0.1)
+    text = f"{found:.1f}" if found < 10 else f"{found:.0f}"
+    return f"{text} (computed)" if any(cost.computed for cost in there) else text
 
 
 def tolerances(claims: Iterable[dict]) -> str:
@@ -116,8 +145,11 @@ def tolerances(claims: Iterable[dict]) -> str:
     return "; ".join(told)
 
 
-def cost(figure: Figure, table: str | Path) -> float | None:
-    """CPU seconds of a table with all that it is made of; None where the cost of a part was not kept.
+def cost(figure: Figure, table: str | Path) -> Spent | None:
+    """What a table costs with all that it is made of; None where that is not known of a part.
+
+    A part that is at hand says it itself, else the table's provenance does, else it is computed as `gcexp.report.plan`
+    does it.
 
     Parameters
     ----------
@@ -126,5 +158,11 @@ def cost(figure: Figure, table: str | Path) -> float | None:
     table : path
         The table, made here or published.
     """
-    parts = [finished_provenance(path).get("cpu_s") for path in (table, *figure.inputs)]
-    return None if None in parts else sum(part for part in parts if part is not None)
+    kept = finished_provenance(table).get("inputs_cpu_s", {})
+    parts = {path: spent(path) if spent(path) is not None else kept.get(path) for path in figure.inputs}
+    missing = [path for path, seconds in parts.items() if seconds is None]
+    computed = plan.rated(figure, missing) if missing else 0.0
+    own = spent(table)
+    if own is None or computed is None:
+        return None
+    return Spent(own + computed + sum(part for part in parts.values() if part is not None), bool(missing))

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from gcexp.errors import UserError, unknown
 from gcexp.report.figurefile import PRESETS, Figure, figures
-from gcexp.report.publish import table_of
 from gcexp.run import paths
 from gcexp.run.options import search_dirs
-from gcexp.run.provenance import provenance_file
-from gcexp.run.run import Run
+from gcexp.run.provenance import provenance_file, spent
+from gcexp.run.run import Run, composed, seed_list
+from gcexp.run.stages import Length, simulated
 
 #: Where a number comes from: the same job's provenance, a rate of ``costs.csv`` times its size, or nowhere.
 MEASURED, ESTIMATED, UNKNOWN = "measured", "estimated", "unknown"
+_SAMPLED = 100  # iterations from which the length of a run is foretold
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,9 @@ class Rate:
 
     Attributes
     ----------
-    start_s, unit_s : float
-        CPU seconds; a unit is an iteration of a seed, times the workers for a timeline.
+    start_s, unit_s, score_s : float
+        CPU seconds. A unit of a timeline is a worker in an iteration of a seed, of a training a gradient over all data,
+        of a replay a kept parameter of a seed; a training is scored besides.
     memory_mib : float
     unit_bytes : float
         Of its result on disk.
@@ -41,6 +43,7 @@ class Rate:
     unit_s: float
     memory_mib: float
     unit_bytes: float
+    score_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,7 @@ class Cost:
     """Cost of one job: CPU seconds, peak memory in MiB, bytes on disk, and how they are known."""
 
     job: str
+    option: str
     cpu_s: float
     memory_mib: float
     disk: float
@@ -66,8 +70,8 @@ def plan(preset: str, targets: Sequence[str] = ()) -> list[Cost]:
     Returns
     -------
     list of Cost
-        By kind of job, in the order in which they run. A run that ends at its horizon is counted with all its
-        iterations.
+        By kind of job, in the order in which they run. How many iterations a run has time for before its horizon, and
+        which share of the data they visit, is taken from the first iterations of its clock.
 
     Raises
     ------
@@ -82,70 +86,123 @@ def plan(preset: str, targets: Sequence[str] = ()) -> list[Cost]:
         if target not in known:
             raise UserError(unknown("target", target, known))
     chosen = [one for one in all_figures if not targets or {one.target, one.paper} & set(targets)]
-    runs = {(run.id, run.task): run for one in chosen for run in one.runs}
+    faster = _corrections(_jobs_of(run for one in all_figures for run in one.runs))
     found = [
-        *_jobs({_data(run): run for run in runs.values() if run.task}, _of_data),
-        *_jobs({run.timeline: run for run in runs.values()}, _of_timeline),
-        *_jobs({run.trajectory: run for run in runs.values() if run.task}, _of_training),
-        *_jobs({r.verification: r for r in runs.values() if r.task and r.exact}, _of_replay),
-        *_jobs({one.table: one for one in chosen}, _of_table),
-        *_jobs({one.claims: one for one in chosen}, lambda path, one: _rated("drawing", "*", 1)),
+        replace(cost, cpu_s=cost.cpu_s * faster.get((cost.job, cost.option), 1.0))
+        for path, cost in _jobs_of(run for one in chosen for run in one.runs)
+        if not Path(path).exists()
     ]
+    found += [_of_table(one) for one in chosen if not Path(one.table).exists()]
+    found += [_rated("drawing", "*", 1) for one in chosen if not Path(one.claims).exists()]
     if not targets and not Path(paths.PAGE.format(preset=preset)).exists():
-        found += [_rated("page", "*", 1)]
+        found.append(_rated("page", "*", 1))
     return found
 
 
-def _jobs(outputs: dict, cost: Callable[[str, Any], Cost]) -> list[Cost]:
-    return [cost(path, what) for path, what in outputs.items() if not Path(path).exists()]
+def rated(figure: Figure, files: Iterable[str]) -> float | None:
+    """CPU seconds of some files that a table is made of, by the rates alone; None where a job has no rate."""
+    costs = dict(_jobs_of(figure.runs))
+    wanted = [costs[path] for path in files if path in costs]  # an approximate training replays itself
+    return None if any(cost.known == UNKNOWN for cost in wanted) else sum(cost.cpu_s for cost in wanted)
+
+
+def _jobs_of(runs: Iterable[Run]) -> list[tuple[str, Cost]]:
+    """What makes every file of some runs, in the order in which they are made, and its cost by the rates."""
+    several = list({(run.id, run.task): run for run in runs}.values())
+    trained = [run for run in several if run.task]
+    kinds: list[tuple[Callable[[Run], str], Callable[[Run], Cost], list[Run]]] = [
+        (_data, _of_data, trained),
+        (lambda run: run.timeline, _of_timeline, several),
+        (lambda run: run.trajectory, _of_training, trained),
+        (lambda run: run.verification, _of_replay, [run for run in trained if run.exact]),
+    ]
+    unique = [({path(run): run for run in mine}, cost) for path, cost, mine in kinds]
+    return [(path, cost(run)) for made, cost in unique for path, run in made.items()]
+
+
+def _corrections(jobs: Iterable[tuple[str, Cost]]) -> Mapping[tuple[str, str], float]:
+    """How much longer than their rates jobs took whose results are here, by kind and option."""
+    sums: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for path, cost in jobs:
+        with suppress(UserError, TypeError):
+            if Path(path).exists() and cost.cpu_s and (took := spent(path)) is not None:
+                mine = sums[cost.job, cost.option]
+                mine[0], mine[1] = mine[0] + took, mine[1] + cost.cpu_s
+    return {kind: took / expected for kind, (took, expected) in sums.items()}
 
 
 def _data(run: Run) -> str:
     return paths.DATA.format(dataset=run.config["task"]["dataset"])
 
 
-def _of_data(path: str, run: Run) -> Cost:
+def _of_data(run: Run) -> Cost:
     return _rated("data", run.config["task"]["dataset"], 1)
 
 
-def _of_timeline(path: str, run: Run) -> Cost:
+def _of_timeline(run: Run) -> Cost:
     workers = run.config["n"] or 1
-    return _rated("timeline", _option(run.scheme), _iterations(run) * workers)
+    return _rated("timeline", _option(run.scheme), run.iterations * len(run.seed_list) * workers)
 
 
-def _of_training(path: str, run: Run) -> Cost:
-    return _rated("training", _option(run.task), _iterations(run))
+def _of_training(run: Run) -> Cost:
+    """Gradients over all data and scorings; an approximate training is replayed by the same job."""
+    task = run.config["task"]
+    steps, share = _learned(run)
+    scores = len(run.seed_list) + steps / task.get("evaluate_every", 1)
+    cost = _rated("training", _option(run.task), steps, share, scores)
+    if run.exact:
+        return cost
+    replay = _of_replay(run, steps, share)
+    return replace(cost, cpu_s=cost.cpu_s + replay.cpu_s, memory_mib=max(cost.memory_mib, replay.memory_mib))
 
 
-def _of_replay(path: str, run: Run) -> Cost:
-    kept = 1 + run.iterations // run.config["task"].get("verify_every", 100)
-    return _rated("replay", _option(run.task), kept * len(run.seed_list))
+def _of_replay(run: Run, steps: float | None = None, share: float = 1.0) -> Cost:
+    steps = run.iterations * len(run.seed_list) if steps is None else steps
+    kept = len(run.seed_list) + steps / run.config["task"].get("verify_every", 100)
+    return _rated("replay", _option(run.task), kept, share)
 
 
-def _of_table(path: str, one: Figure) -> Cost:
+def _learned(run: Run) -> tuple[float, float]:
+    """Iterations of all seeds in which a run learns, and the share of the data in their gradients."""
+    most, seeds = run.iterations, len(run.seed_list)
+    if run.exact:  # one training for all exact schemes: it ends at no clock
+        return most * seeds, 1.0
+    duration, share = _sampled(tuple(run.overrides))
+    return seeds * (min(most, run.horizon / duration) if run.horizon else most), share
+
+
+@cache
+def _sampled(overrides: tuple[str, ...]) -> tuple[float, float]:
+    """Mean duration of an iteration and mean share of partitions in its gradient, over the first of one seed."""
+    config = composed(overrides)
+    some = Length(min(_SAMPLED, config["iterations"]), None, seed_list(config["seeds"])[:1])
+    timeline = simulated(config, some)
+    used = (timeline.coefficients != 0).mean(1)[timeline.pattern]
+    return float(timeline.duration.mean()), float(used.mean())
+
+
+def _of_table(one: Figure) -> Cost:
     """Measured where the table is published, with its cost beside it."""
+    from gcexp.report.publish import table_of  # which asks this module for costs
+
     with suppress(UserError, OSError, ValueError, KeyError, TypeError):
         table = table_of(one)
         record = json.loads(provenance_file(table).read_text("utf-8"))
         size = table.stat().st_size
-        return Cost("table", float(record["cpu_s"]), float(record["peak_memory_mib"]), size, MEASURED)
+        return Cost("table", "*", float(record["cpu_s"]), float(record["peak_memory_mib"]), size, MEASURED)
     return _rated("table", "*" if one.runs else "analysis", 1)
-
-
-def _iterations(run: Run) -> int:
-    return run.iterations * len(run.seed_list)
 
 
 def _option(token: str | None) -> str:
     return str(token).partition("+")[0]
 
 
-def _rated(job: str, option: str, size: float) -> Cost:
+def _rated(job: str, option: str, size: float, share: float = 1.0, scores: float = 0.0) -> Cost:
     rate = costs().get((job, option)) or costs().get((job, "*"))
     if rate is None:
-        return Cost(job, 0.0, 0.0, 0.0, UNKNOWN)
-    cpu = rate.start_s + rate.unit_s * size
-    return Cost(job, cpu, rate.memory_mib, rate.unit_bytes * size, ESTIMATED)
+        return Cost(job, option, 0.0, 0.0, 0.0, UNKNOWN)
+    cpu = rate.start_s + rate.unit_s * size * share + rate.score_s * scores
+    return Cost(job, option, cpu, rate.memory_mib, rate.unit_bytes * size, ESTIMATED)
 
 
 @cache
@@ -161,7 +218,9 @@ def costs() -> dict[tuple[str, str], Rate]:
     for folder in reversed(search_dirs()):
         if (path := folder / "costs.csv").is_file():
             for row in csv.DictReader(path.read_text("utf-8").splitlines()):
-                numbers = [float(row[name]) for name in ("start_s", "unit_s", "memory_mib", "unit_bytes")]
+                numbers = [
+                    float(row[name]) for name in ("start_s", "unit_s", "memory_mib", "unit_bytes", "score_s")
+                ]
                 found[row["job"], row["option"]] = Rate(*numbers)
     return found
 
@@ -173,7 +232,11 @@ def as_text(found: Sequence[Cost], preset: str) -> str:
     --------
     >>> print(
     ...     as_text(
-    ...         [Cost("timeline", 1800, 100, 2**20, ESTIMATED), Cost("table", 600, 50, 0, MEASURED)], "paper"
+    ...         [
+    ...             Cost("timeline", "cgc", 1800, 100, 2**20, ESTIMATED),
+    ...             Cost("table", "*", 600, 50, 0, MEASURED),
+    ...         ],
+    ...         "paper",
     ...     )
     ... )
     job           jobs  CPU hours  longest job   memory      disk

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import re
 import shutil
 from collections.abc import Iterable
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from gcexp.errors import UserError
 from gcexp.figures import markdown
-from gcexp.files import bundled, read_json, written
+from gcexp.files import bundled, written
 from gcexp.report import artifact
 from gcexp.report import scorecard as cards
 from gcexp.report.figurefile import Figure, figures, statements, target_files
@@ -138,13 +137,14 @@ def refresh(entries: list[dict]) -> None:
 def reviewed(entries: list[dict], shown: list[Figure]) -> None:
     """Write what artifact reviewers need into docs/artifact.md, with what each target costs where that was kept."""
     kept = PUBLISHED / "costs.json"
-    known = read_json(kept) if kept.is_file() else {}
-    found = {figure.target: artifact.cost(figure, published(figure.table)) for figure in shown}
-    costs = {
-        target: known.get(target) if spent is None else round(spent, 1) for target, spent in found.items()
-    }
+    known = artifact.read(kept) if kept.is_file() else {}
+    costs = {}
+    for figure in shown:
+        found, before = artifact.cost(figure, published(figure.table)), known.get(figure.target)
+        measured = found is not None and not found.computed
+        costs[figure.target] = found if measured or before is None or before.computed else before
     with written(kept) as temporary:
-        temporary.write_text(json.dumps(costs, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        temporary.write_text(artifact.as_json(costs), encoding="utf-8")
     titles = {name: paper.title for name, paper in papers().items()}
     fill(Path("docs/artifact.md"), "artifact", artifact.page(entries, costs, titles))
 

@@ -11,7 +11,7 @@ from gcexp.errors import UserError
 from gcexp.files import read_json, written
 from gcexp.run.dependencies import targets
 from gcexp.run.options import conf_dir
-from gcexp.run.provenance import check_unchanged, packages, recorded
+from gcexp.run.provenance import check_unchanged, packages, recorded, spent
 
 if TYPE_CHECKING:
     from gcexp.report.figurefile import Figure
@@ -26,7 +26,8 @@ def make_table(figure: Figure, output: Path) -> None:
     if figure.file.analysis:
         about |= {"analysis": figure.file.analysis | figure.arguments}
     used = packages(targets([about, *(run.config for run in figure.runs)]))
-    with recorded(output, about, inputs=figure.inputs, packages=used):
+    costs = {path: spent(path) for path in figure.inputs}
+    with recorded(output, about, inputs=figure.inputs, inputs_cpu_s=costs, packages=used):
         write_table(assemble(figure), output)
 
 

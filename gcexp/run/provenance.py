@@ -161,6 +161,13 @@ def used_data(output: str | Path, record: str | Path) -> bool:
         return False
 
 
+def spent(path: str | Path) -> float | None:
+    """CPU seconds that a finished file took, in all processes that worked on it; None where that was not kept."""
+    record = finished_provenance(path)
+    own, before = record.get("cpu_s"), record.get("cpu_s_before", 0.0)
+    return None if own is None or before is None else own + before
+
+
 def finished_provenance(path: str | Path) -> dict:
     """Provenance of a finished file, empty where it has none."""
     file = provenance_file(path)

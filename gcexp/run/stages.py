@@ -81,7 +81,7 @@ def run_training(config: dict, output: Path, timeline: Path | None) -> Trajector
     import numpy as np
 
     from gcexp.data import load
-    from gcexp.tasks.checkpoint import Checkpoint
+    from gcexp.run.resumed import Resumed
     from gcexp.tasks.training import train
     from gcexp.timeline import Timeline
 
@@ -100,12 +100,13 @@ def run_training(config: dict, output: Path, timeline: Path | None) -> Trajector
         data = load(source)
         facts["data"] = json.loads(source.with_suffix(".json").read_text())
         decides = decided_by(config, facts["data"])
-        checkpoint = Checkpoint(checkpoint_file(output), decides)  # type: ignore[arg-type]  # JSON of any kind
+        checkpoint = Resumed(checkpoint_file(output), decides)  # type: ignore[arg-type]  # JSON of any kind
         trajectory = train(
             task, optimizer, data, length.seeds, steps.tolist(), coefficients, pattern, checkpoint
         )
         facts["iterations_run"] = trajectory.steps.tolist()
         facts["updates_skipped"] = trajectory.skipped.tolist()
+        facts["cpu_s_before"] = checkpoint.before
         trajectory.save(output)
     return trajectory
 
