@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -331,6 +332,12 @@ def real(tmp_path, known):
     project = real_project(tmp_path / "project")
     (project / ".cache").symlink_to(known)
     return project
+
+
+def pytest_configure():
+    """A test run that a shell started in the background ignores Ctrl-C; what it starts must not."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)
