@@ -254,7 +254,9 @@ def _settle(figure: Figure) -> None:
     The solver behind the layout orders its variables by address, so that its last bits differ from process to process,
     and now and then a pixel with them.
     """
-    figure.get_layout_engine().execute(figure)
+    if (engine := figure.get_layout_engine()) is None:
+        return  # saved before
+    engine.execute(figure)
     figure.set_layout_engine(None)  # "none" would draw once more before every file, to lay nothing out
     for axes in figure.axes:
         axes.set_position([round(float(edge), 6) for edge in axes.get_position(original=True).bounds])

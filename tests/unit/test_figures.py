@@ -670,6 +670,13 @@ def test_format_and_style_sentences(tmp_path):
         save(figure, [tmp_path / "file" / "x.png"])
 
 
+def test_a_figure_can_be_saved_again(tmp_path):
+    figure = draw(curves(), LINES)
+    for name in ("one.png", "two.png"):
+        save(figure, [tmp_path / name])
+    assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
+
+
 def test_checking_a_plot_needs_no_matplotlib():
     code = (
         "import sys, gcexp.figures, gcexp.report.claims; print({'matplotlib', 'pandas'} & set(sys.modules))"
