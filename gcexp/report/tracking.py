@@ -414,6 +414,7 @@ def connect(uri: str) -> MlflowClient:
             folder.mkdir(parents=True, exist_ok=True)
     if re.split(r"[+:]", uri)[0] in _DATABASES:
         _ask_database(uri)
+    if uri == DEFAULT_URI:  # not a database of the user's own, which may hold what cannot be made again
         _do_not_wait_for_the_disk()
     from mlflow import MlflowClient
 
@@ -427,7 +428,7 @@ def connect(uri: str) -> MlflowClient:
 
 
 def _do_not_wait_for_the_disk() -> None:
-    """SQLite would, seven times per run; a database that can be filled again need not survive a power cut."""
+    """SQLite would, seven times per run; a store made of this folder's results need not survive a power cut."""
     from sqlalchemy import Engine, event
 
     if not event.contains(Engine, "connect", _relaxed):
