@@ -11,9 +11,10 @@ from gcexp.data.load import Dataset
 from gcexp.data.readers import mixture
 from gcexp.errors import require
 from gcexp.seeding import rng
+from gcexp.tasks.base import partition_edges
 from gcexp.tasks.linear_regression import LinearRegression
-from gcexp.tasks.logistic_regression import LogisticProblem, area_under_roc
-from gcexp.tasks.optimizers import GradientDescent
+from gcexp.tasks.logistic_regression import LogisticProblem, LogisticRegression, area_under_roc
+from gcexp.tasks.optimizers import AcceleratedGradient, GradientDescent
 from gcexp.tasks.training import train
 
 
@@ -67,12 +68,50 @@ def logistic_statements(rows: int) -> pd.DataFrame:
             for scores, labels in cases
         ),
     )
-    return counting.table([sums, areas, *_costs()])
+    return counting.table([sums, areas, _split(), _accelerated(), *_costs()])
 
 
 #: (n, d, m) of the two codes that Section 4 compares for each n, and N, l and ones in a row of its data.
 _COMPARED = ((10, 4, 1), (10, 4, 3), (15, 5, 1), (15, 5, 4), (20, 7, 1), (20, 5, 4))
 _N, _LENGTH, _ONES = 26220, 343474, 44
+_ROWS = 32769  # of the data
+
+
+def _split() -> dict:
+    """Whether the split leaves N rows for training, in equal subsets for each n."""
+    task = LogisticRegression("rows", train_rows=_N)
+    orders = [task.order(_ROWS, seed) for seed in range(5)]
+    return counting.counted(
+        "training_samples",
+        "26220 of the 32769 rows are for training, none of them twice or among the others, in n equal subsets",
+        "n = 10, 15, 20 and five splits",
+        (
+            len({*order[:_N].tolist()} - {*order[_N:].tolist()}) == _N
+            and (np.diff(partition_edges(_N, n)) == _N // n).all()
+            for order in orders
+            for n in (10, 15, 20)
+        ),
+    )
+
+
+def _accelerated() -> dict:
+    """Whether the rule keeps the rate of Nesterov's method (Bubeck 2015, Theorem 3.19) on quadratics of slope 1/eta."""
+    generator, found = np.random.default_rng(1), []
+    for _ in range(10):
+        A = generator.standard_normal((30, 20)) * np.logspace(0, -generator.uniform(0, 3), 20)
+        H, best = A.T @ A, generator.standard_normal(20)
+        eta = 1 / np.linalg.eigvalsh(H)[-1]
+        rule, w = AcceleratedGradient(learning_rate=eta, l2=0.0), np.zeros(20)
+        state = rule.init(w)
+        for T in range(1, 101):
+            w, state = rule.update(H @ (w - best), state, w, n_samples=1, recovered=1)
+            found.append((w - best) @ H @ (w - best) / 2 <= 2 * (best @ best) / (eta * (T + 1) ** 2))
+    return counting.counted(
+        "optimiser",
+        "the optimiser is accelerated: after T updates it is within 2 ||w_0 - w*||^2 / (eta (T + 1)^2) of the minimum",
+        "ten random quadratics, eta the largest step, T = 1 to 100",
+        found,
+    )
 
 
 def _costs() -> list[dict]:

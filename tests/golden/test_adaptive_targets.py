@@ -42,7 +42,10 @@ TARGETS = {
         *(f"share: id = {x}" for x in ("app_lmin_102", "app_sigma_105", "app_mean_106c")),
         "share: id = complexity_inversion_in_the_experiment",
     ],
-    "condition": ["at_most_linear_0", "at_most_linear_1", "at_most_linear_2"],
+    "condition": [
+        *("at_most_linear_0", "at_most_linear_1", "at_most_linear_2"),
+        *("search_linear_1", "search_linear_2"),
+    ],
     "stability": ["breaks_above_24"],
     "table1": [],
     "table2": [],
