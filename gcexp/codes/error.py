@@ -119,7 +119,7 @@ def error(
     Raises
     ------
     ParameterError
-        Unless 0 <= s <= n, for an unknown kind or decoding, or one that the code does not have.
+        Unless 0 <= s <= n and max_sets >= 0, for an unknown kind or decoding, or one that the code does not have.
 
     References
     ----------
@@ -144,10 +144,12 @@ def error(
         require(given in ([], [len(silent)]), f"{len(silent)} stragglers are given, and s={s}")
         return SetError(len(silent), float(errors_of(code, heard, decoding, steps)[0]), silent)
     many = [int(one) for one in (s if isinstance(s, Iterable) else [s])]
+    wrong = [one for one in many if not 0 <= one <= code.n]
     require(
-        bool(many) and all(0 <= one <= code.n for one in many),
-        f"stragglers are 0 <= s <= n, got n={code.n}, s={s}",
+        bool(many) and not wrong,
+        f"stragglers are 0 <= s <= n, got n={code.n}, s={wrong[0] if wrong else many}",
     )
+    require(max_sets >= 0, f"max_sets is a number of sets >= 0, got {max_sets}")
     if kind == "random":
         found = _random(code, many, decoding, trials, seed, steps)
     elif decoding == "optimal" or (decoding == "closed_form" and always_optimal(code)):
@@ -250,7 +252,7 @@ def _random(code, many, decoding, trials, seed, steps) -> list[RandomError]:
     found = []
     for s in many:
         errors = measure(random_sets(code.n, s, trials, seed))
-        spread = float(errors.std(ddof=1)) if trials > 1 else 0.0
+        spread = float(errors.std(ddof=1)) if trials > 1 else float("nan")  # one set tells nothing of it
         found.append(RandomError(s, float(errors.mean()), spread / trials**0.5, float(errors.max()), trials))
     return found
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import lzma
 import os
 import sys
 import tarfile
 import zlib
 from pathlib import Path
 
-from gcexp.data.checksum import verify
+from gcexp.data.checksum import sha256, verify
 from gcexp.data.sources import Archive, RawFile, Source
 from gcexp.errors import DataError
 from gcexp.files import writable, written
@@ -116,12 +117,15 @@ def _unpack(archive: Path, source: Source, kept: list[Path]) -> None:
                 assert content is not None, "a regular file has content"
                 with written(path) as temporary:
                     temporary.write_bytes(content.read())
-                    verify(
-                        temporary, file.sha256, file.size, f"its archive {archive} is not the published one"
-                    )
+                    if (found := sha256(temporary)) != file.sha256:
+                        raise DataError(
+                            f"{archive}: {member.name} should have sha256 {file.sha256}, found {found}; "
+                            "replace it with the published file"
+                        )
                 del wanted[file.name]
-    except (OSError, EOFError, tarfile.TarError, zlib.error) as error:
-        raise DataError(f"{archive}: is not a complete tar file ({error})") from error
+    except (OSError, EOFError, ValueError, tarfile.TarError, zlib.error, lzma.LZMAError) as error:
+        first = str(error).partition("\n")[0]  # tarfile tells on further lines what each method says
+        raise DataError(f"{archive}: is not a complete tar file ({first})") from error
     if wanted:
         raise DataError(f"{archive}: has no {', '.join(wanted)}; replace it with the published file")
 

@@ -209,6 +209,9 @@ def test_random_stragglers_are_common_to_all_codes():
         found, values = error(code, 5, "random", seed=3), errors_of(code, heard)
         assert (found.mean, found.largest) == pytest.approx((values.mean(), values.max()), abs=1e-12)
         assert found.stderr == pytest.approx(values.std(ddof=1) / 2000**0.5)
+    assert np.isnan(
+        error(FractionalRepetition(12, 3), 5, "random", trials=1).stderr
+    )  # one set tells nothing of it
     assert abs(error(FractionalRepetition(12, 3), 5, "random").mean - 0.0454545) < 4 * 0.0024
     bgc = [
         error(BernoulliCode(n=40, d=5, seed=i), 10, "random", "one_step", trials=50).mean for i in range(60)
@@ -230,6 +233,8 @@ def test_random_stragglers_are_common_to_all_codes():
         ),
         (lambda: error(PAIR, 2, "set", stragglers=[0]), "1 stragglers are given, and s=2"),
         (lambda: error(PAIR, 1, "random", trials=0), "trials >= 1"),
+        (lambda: error(PAIR, range(10**6)), "0 <= s <= n, got n=3, s=4$"),
+        (lambda: error(PAIR, [0, 1], max_sets=-1), "max_sets is a number of sets >= 0, got -1"),
     ],
 )
 def test_refuses(call, message):

@@ -123,7 +123,7 @@ def test_a_checkpoint_of_another_run_is_not_used(tmp_path, capsys, stale):
     assert "belongs to another configuration" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "text", "no stamp"])
+@pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "text", "no stamp", "array", "method"])
 def test_a_damaged_checkpoint_is_not_used(tmp_path, capsys, damage):
     path = tmp_path / "run.npz"
     run(Checkpoint(path, CONFIG))
@@ -131,13 +131,22 @@ def test_a_damaged_checkpoint_is_not_used(tmp_path, capsys, damage):
     if damage == "no stamp":
         with open(path, "wb") as file:
             np.savez(file, other=np.ones(1))
+    elif damage == "array":
+        with open(path, "wb") as file:
+            np.save(file, np.ones(1))
     else:
-        middle = len(content) // 2
+        middle, method = len(content) // 2, content.index(b"PK\x01\x02") + 10  # of compression
         flipped = (
             content[:middle] + bytes(b ^ 255 for b in content[middle : middle + 8]) + content[middle + 8 :]
         )
         path.write_bytes(
-            {"cut": content[:middle], "flipped": flipped, "empty": b"", "text": b"no zip"}[damage]
+            {
+                "cut": content[:middle],
+                "flipped": flipped,
+                "empty": b"",
+                "text": b"no zip",
+                "method": content[:method] + b"\x63" + content[method + 1 :],
+            }[damage]
         )
     assert_equal(run(Checkpoint(path, CONFIG)), run())
     assert "cannot be read" in capsys.readouterr().err

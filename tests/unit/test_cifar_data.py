@@ -84,11 +84,23 @@ def test_archive_and_folder_give_the_same_bytes(tmp_path):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
+@pytest.mark.parametrize("headers", [{"GNU.sparse.map": "a,b"}, {"GNU.sparse.size": "x"}])
+def test_a_header_that_tarfile_cannot_read_is_refused(tmp_path, headers):
+    path = tmp_path / "data" / "cifar-10-python.tar.gz"
+    path.parent.mkdir()
+    with tarfile.open(path, "w:gz", format=tarfile.PAX_FORMAT) as tar:
+        info = tarfile.TarInfo(NAMES[0])
+        info.size, info.pax_headers = 4, headers
+        tar.addfile(info, io.BytesIO(b"data"))
+    with pytest.raises(DataError, match="is not a complete tar file"):
+        prepared(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
         ({"data_batch_3": CONTENTS["data_batch_3"][:-1]}, "data_batch_3 should be a file of"),
-        ({"data_batch_3": CONTENTS["data_batch_3"][:-1] + b"?"}, "expected sha256"),
+        ({"data_batch_3": CONTENTS["data_batch_3"][:-1] + b"?"}, "data_batch_3 should have sha256"),
         ({"test_batch": "/etc/passwd"}, "test_batch should be a file of"),
     ],
 )
@@ -112,6 +124,9 @@ def test_a_damaged_or_incomplete_archive_is_refused(tmp_path):
         path.write_bytes(content)
         with pytest.raises(DataError, match="is not a complete tar file"):
             prepared(tmp_path)
+        with pytest.raises(DataError) as refused:
+            prepared(tmp_path)
+        assert "\n" not in str(refused.value)
     archive(path, {name: CONTENTS[name] for name in NAMES[:-1]})
     with pytest.raises(DataError, match="has no test_batch; replace it"):
         prepared(tmp_path)
