@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from gcexp.codes.adaptive import Adaptive, GroupedAdaptive, decode_rows, group_sizes, random_matrix
+from gcexp.codes.adaptive import Adaptive, GroupedAdaptive, decode_rows, random_matrix
 from gcexp.seeding import rng
 from gcexp.theory import adaptive as theory
 
@@ -120,10 +120,15 @@ def decode_errors(
         for method, code in codes.items():
             rows.append({"n": n, "method": method, "seed": 0, "error": _library(code, sets, length)})
     frame = pd.DataFrame(rows)
-    return frame.assign(largest_group=frame["n"].map(lambda n: max(group_sizes(n, d))))
+    return frame.assign(largest_group=frame["n"].map(lambda n: max(theory.group_sizes(n, d))))
 
 
 def _plain(n: int, d: int, L: int, seed: int, sets: int, length: int) -> dict[str, float]:
+    """Largest error of plain solves, by precision.
+
+    An independent second computation, on purpose not that of `Adaptive`: the errors of the library's codes (`_library`)
+    are held against it.
+    """
     generator = rng(seed, "assignment", n, d, L)
     E, B = random_matrix(n, d, L, generator), np.zeros((n * L, n, L))
     for p in range(n):

@@ -16,13 +16,12 @@ import pandas as pd
 
 from gcexp.analysis import coefficients, counting
 from gcexp.analysis.counting import counted
-from gcexp.analysis.solving import PRIME, eliminate, interpolate
+from gcexp.analysis.solving import PRIME, eliminate, interpolate, invertible
 from gcexp.codes.adaptive import (
     Adaptive,
     GroupedAdaptive,
     GroupedCGC,
     decode_rows,
-    group_sizes,
     random_matrix,
     rounds_needed,
     vandermonde,
@@ -244,12 +243,20 @@ def _costs() -> Iterator[dict]:
 
 
 def _without(n: int, d: int, L: int, p: int) -> list[int]:
-    """Q_p: rows of E of the workers that do not hold partition p."""
+    """Q_p: rows of E of the workers that do not hold partition p.
+
+    An independent second computation, on purpose not that of `Adaptive`: it is held against the size that the paper
+    states, and `_solved` stands on it.
+    """
     return [r * n + j for r in range(L) for j in range(n) if (p - j) % n >= d]
 
 
 def _solved(E: np.ndarray, n: int, d: int, L: int) -> np.ndarray:
-    """M of an integer E, exactly, (44) and (50); columns m n + i as in the paper."""
+    """M of an integer E, exactly, (44) and (50); columns m n + i as in the paper.
+
+    An independent second computation, on purpose not that of `Adaptive`: it is held against the M that Example 3 prints
+    and against the zeros that B = E M must have.
+    """
     M = np.zeros(((n - d + 1) * L, n * L), dtype=object)
     for m in range(L):
         M[m, m * n : (m + 1) * n] = 1
@@ -287,7 +294,7 @@ def _codes(draws: int) -> Iterator[dict]:
         "E[Q_v, L:] is block lower triangular with square n - d blocks, and invertible for drawn whole numbers",
         "drawn E and partitions",
         (
-            _determinant(E[Q][:, L:]) != 0 and all(not E[q, L + (q // n + 1) * (n - d) :].any() for q in Q)
+            invertible(E[Q][:, L:]) and all(not E[q, L + (q // n + 1) * (n - d) :].any() for q in Q)
             for n, d, L, E in drawn
             for p in range(n)
             for Q in [_without(n, d, L, p)]
@@ -343,7 +350,7 @@ def _codes(draws: int) -> Iterator[dict]:
         "(n, d, L), sets of stragglers, drawn E",
         (
             all(k < L + (row // n + 1) * (n - d) for k, row in enumerate(rows))
-            and _determinant(_whole(n, d, L, 0)[rows][:, : len(rows)]) != 0
+            and invertible(_whole(n, d, L, 0)[rows][:, : len(rows)])
             for n, d, L, s, F in sets
             for rows in [decode_rows(n, d, L, F)]
         ),
@@ -366,15 +373,6 @@ def _codes(draws: int) -> Iterator[dict]:
 
 def _heard(code: Code, silent: tuple[int, ...]) -> np.ndarray:
     return coefficients.rounds_heard(code, silent)
-
-
-def _determinant(A: np.ndarray) -> int:
-    if not len(A):
-        return 1
-    try:
-        return int(solve_exactly(A, np.zeros((len(A), 1), dtype=int))[1])
-    except ZeroDivisionError:
-        return 0
 
 
 def _example_3() -> Iterator[dict]:
@@ -438,7 +436,7 @@ def _groups() -> Iterator[dict]:
         "(66) splits seven workers with d = 2 into {0,1}, {2,3}, {4,5,6}, each with costs (1/2, 1)",
         "Example 4",
         [
-            tuple(np.cumsum(group_sizes(7, 2))) == ends,
+            tuple(np.cumsum(theory.group_sizes(7, 2))) == ends,
             theory.adaptive_costs(2, 2, 2) == (Fraction(1, 2), 1),
             [q.need for q in toy.quorums] == [((1, 2), (2, 1)), ((1, 2), (2, 1)), ((1, 3), (2, 2))],
         ],
@@ -457,17 +455,17 @@ def _groups() -> Iterator[dict]:
         (
             len(sizes) == n // d and sum(sizes) == n and all(x == d for x in sizes[:-1])
             for n, d in every
-            for sizes in [group_sizes(n, d)]
+            for sizes in [theory.group_sizes(n, d)]
         ),
     )
     yield counted(
         "gagc_group_size",
         "no group has more than 2 d - 1 workers",
         "d <= n < 50",
-        (max(group_sizes(n, d)) <= 2 * d - 1 for n, d in every),
+        (max(theory.group_sizes(n, d)) <= 2 * d - 1 for n, d in every),
     )
     grouped = [(n, d) for n, d in every if n <= 7]
-    combos = [(n, d, s) for n, d in grouped for s in product(range(d), repeat=len(group_sizes(n, d)))]
+    combos = [(n, d, s) for n, d in grouped for s in product(range(d), repeat=len(theory.group_sizes(n, d)))]
     yield counted(
         "group_length_68",
         "rounds ceil(L / (d - s_j)) of group j, the longest decides: the quorums of the codes that are built",
@@ -584,7 +582,7 @@ def _groups() -> Iterator[dict]:
         "any L rows of a Vandermonde E on d L distinct points are independent",
         "d = 2, 3, L <= 3, sets of L rows",
         (
-            _determinant(np.array([[a**k for k in range(L)] for a in rows], dtype=object)) != 0
+            invertible(np.array([[a**k for k in range(L)] for a in rows], dtype=object))
             for d in (2, 3)
             for L in (1, 2, 3)
             for rows in combinations(range(1, d * L + 1), L)
@@ -859,7 +857,9 @@ def _times() -> Iterator[dict]:
             for p, expected in ((0.05, 0.434), (0.1, 0.445))
         ),
     )
-    usual = [(n, p / 100) for n, first in (([20], 30), (group_sizes(20, 3), 23)) for p in range(first, 100)]
+    usual = [
+        (n, p / 100) for n, first in (([20], 30), (theory.group_sizes(20, 3), 23)) for p in range(first, 100)
+    ]
     yield counted(
         "fig3_large_p",
         "more often than not there is more than one straggler: among all 20 from p = 0.3 on (CGC), in some group "
@@ -967,7 +967,7 @@ def _appendix(draws: int) -> Iterator[dict]:
         "E[Q_v, L:] is invertible for a Vandermonde-like E on distinct nonzero points",
         "40 drawn sets of points and two chosen ones, partitions; n = 3, d = L = 2",
         (
-            _determinant(np.array(vandermonde(3, 2, 2, a), dtype=object)[_without(3, 2, 2, p)][:, 2:]) != 0
+            invertible(np.array(vandermonde(3, 2, 2, a), dtype=object)[_without(3, 2, 2, p)][:, 2:])
             for a in points
             for p in range(3)
         ),
@@ -977,7 +977,7 @@ def _appendix(draws: int) -> Iterator[dict]:
         "the decoding matrix of such an E is invertible for every set of stragglers",
         "the same points, sets of stragglers",
         (
-            _determinant(np.array(vandermonde(3, 2, 2, a), dtype=object)[rows][:, : len(rows)]) != 0
+            invertible(np.array(vandermonde(3, 2, 2, a), dtype=object)[rows][:, : len(rows)])
             for a in points
             for s in range(2)
             for F in combinations(range(3), s)

@@ -9,19 +9,20 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, product
-from math import comb, lcm
+from math import comb
 
 import numpy as np
 import pandas as pd
 
 from gcexp.analysis import counting
+from gcexp.analysis.solving import invertible
 from gcexp.codes.comm_efficient import (
     CommunicationEfficient,
     ShortMessageCode,
     evaluation_points,
     polynomial_rows,
 )
-from gcexp.codes.general_v import GeneralCommunicationEfficient, solve_exactly
+from gcexp.codes.general_v import GeneralCommunicationEfficient
 from gcexp.delays.compute_transmit import ComputeTransmit
 from gcexp.errors import ParameterError, require
 from gcexp.schemes import Scheme
@@ -531,7 +532,7 @@ def _promises(codes: list[_Instance]) -> Iterator[dict]:
             statement,
             "the determinant of the n-s responders' columns of V is not 0, exactly",
             "codes and sets of responders",
-            (_determinant(c.V[:, np.flatnonzero(heard)]) != 0 for c in codes for heard in c.heard),
+            (invertible(c.V[:, np.flatnonzero(heard)]) for c in codes for heard in c.heard),
         )
     toy = GeneralCommunicationEfficient(3, 2, 2, V=[[1, -1, 1], [0, 1, -1], [0, 0, 1]], scales=[1, 1, 1])
     yield counting.counted(
@@ -559,15 +560,6 @@ def _toy_decodes(code: GeneralCommunicationEfficient, gradients: np.ndarray) -> 
     sent = code.encode(gradients)
     decoded = code.decode([[1] * code.n]).weights[0] @ sent
     return bool((decoded.ravel()[: gradients.shape[1]] == gradients.sum(0)).all())
-
-
-def _determinant(A: np.ndarray) -> Fraction:
-    scale = lcm(*(Fraction(x).denominator for x in A.flat))
-    whole = np.vectorize(int, otypes=[object])(A * scale)
-    try:
-        return Fraction(solve_exactly(whole, np.zeros((len(A), 0), dtype=int))[1])
-    except ZeroDivisionError:
-        return Fraction(0)
 
 
 def _built(n: int, d: int, m: int, s: int) -> bool:

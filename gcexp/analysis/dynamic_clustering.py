@@ -251,7 +251,7 @@ def placement(
     for title, chosen in slow.items():
         states = np.isin(np.arange(n), list(chosen))
         placed = greedy_clusters(allowed[None], states[None])[0]
-        dealt = _dealt(allowed, states)
+        dealt = greedy_clusters(allowed[None], states[None], phases=1)[0]
         times = _times(setting, states, at_home, placed, law)
         still = np.zeros(n, dtype=bool)
         if (dealt >= 0).all():
@@ -290,20 +290,3 @@ def _times(setting: Setting, slow, at_home, placed, law) -> dict[str, float]:
     }
     dynamic = time(placed, setting.clusters, setting.load - 1)
     return {"GC": times["GC"], "GC-SC": times["GC-SC"], "GC-DC": dynamic, "LB": times["LB"]}
-
-
-def _dealt(allowed: np.ndarray, slow: np.ndarray) -> np.ndarray:
-    """Clusters (n,) after phase 1 of the greedy rule, -1 for whoever is left over: fast first unless more are slow."""
-    clusters, n = allowed.shape
-    cluster, room = np.full(n, -1), np.full(clusters, n // clusters)
-    for turn in (True, False) if 2 * slow.sum() > n else (False, True):
-        order = np.argsort((allowed & (slow == turn)).sum(1), kind="stable")
-        placed = True
-        while placed:
-            placed = False
-            for q in order:
-                free = np.flatnonzero(allowed[q] & (slow == turn) & (cluster < 0))
-                if room[q] and free.size:
-                    cluster[free[0]], placed = q, True
-                    room[q] -= 1
-    return cluster

@@ -13,11 +13,11 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from gcexp.analysis.dynamic_clustering import _dealt
+from gcexp.analysis.counting import collected
 from gcexp.codes.clustered import Clustered
 from gcexp.codes.straggler_sets import all_sets
 from gcexp.delays.markov import TwoStateMarkov
-from gcexp.schemes.placement import Greedy, cluster_matrix, home, membership, stored
+from gcexp.schemes.placement import Greedy, cluster_matrix, greedy_clusters, home, membership, stored
 from gcexp.theory.dynamic_clustering import recoverable_sets
 
 Checks = Iterator[tuple[str, str, bool | np.bool]]
@@ -41,28 +41,20 @@ def statements(gc_up_to: int, draws: int, seed: int) -> pd.DataFrame:
     -------
     DataFrame
         ``id, what, cases, hold``.
+
+    Raises
+    ------
+    ParameterError
+        If a check has no instance to try.
     """
-    found: dict[tuple[str, str], list[bool]] = {}
-    for check in (
-        _gradient_coding(gc_up_to),
-        _clusters(),
-        _memberships(),
-        _swaps(draws, seed),
-        _states(draws),
-    ):
-        for name, what, holds in check:
-            found.setdefault((name, what), []).append(bool(holds))
-    rows = [
-        {"id": name, "what": what, "cases": len(each), "hold": sum(each)}
-        for (name, what), each in found.items()
-    ]
-    return pd.DataFrame(rows)
+    return collected(
+        [_gradient_coding(gc_up_to), _clusters(), _memberships(), _swaps(draws, seed), _states(draws)]
+    )
 
 
 def _supports(code: Clustered) -> np.ndarray:
     """Partitions of each worker's codeword, boolean (n, k)."""
-    rows = code.encoding.toarray() if hasattr(code.encoding, "toarray") else np.asarray(code.encoding)
-    return rows != 0
+    return code.encoding.toarray() != 0
 
 
 def _complete(code: Clustered, heard: np.ndarray) -> np.ndarray:
@@ -158,7 +150,7 @@ def _swaps(draws: int, seed: int) -> Checks:
             shifts = [tuple(1 + random.permutation(clusters - 1)[: m - 1]) for _ in range(size)]
             allowed = membership(cluster_matrix(n, clusters, shifts))
             slow = random.random(n) < random.uniform(0.2, 0.8)
-            placed = _dealt(allowed, slow)
+            placed = greedy_clusters(allowed[None], slow[None], phases=1)[0]
             room = np.bincount(placed[placed >= 0], minlength=clusters) < size
             for left in np.flatnonzero(placed < 0):
                 full = np.flatnonzero(allowed[:, left])
@@ -170,7 +162,8 @@ def _swaps(draws: int, seed: int) -> Checks:
                     fits,
                 )
     allowed = membership(cluster_matrix(N, P, SHIFTS))
-    placed = _dealt(allowed, np.isin(np.arange(N), [0, 2, 4, 6, 10]))
+    slow = np.isin(np.arange(N), [0, 2, 4, 6, 10])
+    placed = greedy_clusters(allowed[None], slow[None], phases=1)[0]
     lacking = int(np.flatnonzero(np.bincount(placed[placed >= 0], minlength=P) < N // P)[0])
     others = allowed[lacking] & (placed != lacking) & (placed >= 0)
     what = "the example: three workers beside the one swapped could go to the cluster that lacks one"

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
-from itertools import chain, combinations, product
+from itertools import combinations, product
 from math import comb, gcd
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
 
+from gcexp.analysis.counting import collected
 from gcexp.codes.base import Code
 from gcexp.codes.error import error
 from gcexp.codes.partial_recovery import CyclicPartialRecovery, CyclicTwoMessage
@@ -48,7 +49,14 @@ def _recovered(code: Code, heard: np.ndarray) -> np.ndarray:
     return (code.decode(heard * code.messages).coefficients == 1).sum(1)
 
 
-def _over_all_sets(code: Code, s: int) -> np.ndarray:
+def recovered_partitions(code: Code, s: int) -> np.ndarray:
+    """Partitions that each set of n - s survivors recovers, (C(n,s),).
+
+    Examples
+    --------
+    >>> recovered_partitions(Uncoded(3), s=1)
+    array([2, 2, 2])
+    """
     return np.concatenate([_recovered(code, heard) for heard in all_sets(code.n, s)])
 
 
@@ -106,7 +114,7 @@ def cyclic_schemes(n: int, s: int, divisible: int, other: int) -> pd.DataFrame:
                 "beta": beta,
                 "p": theory.cyclic_load(n, s, beta),
                 "load_partitions": int(code.load.max()),
-                "worst_recovered": int(_over_all_sets(code, s).min()),
+                "worst_recovered": int(recovered_partitions(code, s).min()),
                 "excluded": int(beta < n and theory.cyclic_impossible(n, s, beta)),
             }
         )
@@ -158,7 +166,7 @@ def co_prime_messages(n: int, s: int, y: int) -> pd.DataFrame:
         the messages that are added or subtracted (worker: partitions).
     """
     code = CoPrime(n, s, y)
-    worst = int(_over_all_sets(code, s).min())
+    worst = int(recovered_partitions(code, s).min())
     rows_of = code.encoding.toarray() != 0
     decoding = code.decode([[m if w < n - s else 0 for w, m in enumerate(code.messages)]])
     weights = decoding.weights[0, 0]
@@ -221,7 +229,7 @@ def assignment(codes: list[Callable[[], Code]], stragglers: list[int]) -> pd.Dat
         "combinatorial_messages": theory.combinatorial(first.n, len(first.holders[0])).m,
     }
     for s, one in zip(stragglers, built, strict=True):
-        found = _over_all_sets(one, s)
+        found = recovered_partitions(one, s)
         bound = theory.lower_bound(first.n, s, Fraction(int(found.min()), first.k))
         facts |= {
             f"recovered_{s}": int(found.min()),
@@ -439,9 +447,13 @@ def counted(
     -------
     DataFrame
         ``statement, cases, hold, share``.
+
+    Raises
+    ------
+    ParameterError
+        If a check has no instance to try.
     """
-    found: dict[str, list[bool]] = {}
-    for statement, holds in chain(
+    checks = (
         _sets_of_workers(schemes_up_to),
         _designs(),
         _cyclic(cyclic_up_to),
@@ -452,10 +464,9 @@ def counted(
         _design_messages(designs_up_to),
         _sweeps(sweeps_up_to),
         _model_d(model_d_below),
-    ):
-        found.setdefault(statement, []).append(bool(holds))
-    rows = [{"statement": name, "cases": len(each), "hold": sum(each)} for name, each in found.items()]
-    return pd.DataFrame(rows).assign(share=lambda frame: frame["hold"] / frame["cases"])
+    )
+    frame = collected(checks, ["statement"])
+    return frame.assign(share=frame["hold"] / frame["cases"])
 
 
 Counted = Iterator[tuple[str, bool]]  # a statement, and whether it holds in one case
@@ -466,10 +477,10 @@ def _sets_of_workers(up_to: int) -> Counted:
         for s in range(n):
             for y in range(1, n + 1):
                 visible = comb(n, y) - theory.choose(s, y)
-                all_equal = (_over_all_sets(Combinatorial(n, s, y), s) == visible).all()
+                all_equal = (recovered_partitions(Combinatorial(n, s, y), s) == visible).all()
                 yield "Theorem 2: recovered fraction 1 - ρ_y, every set", all_equal
                 if gcd(n, y) == 1:
-                    all_equal = (_over_all_sets(CoPrime(n, s, y), s) == visible).all()
+                    all_equal = (recovered_partitions(CoPrime(n, s, y), s) == visible).all()
                     yield "Theorem 3: co-prime scheme recovers the same", all_equal
 
 
@@ -478,7 +489,7 @@ def _intermediate(up_to: int) -> Counted:
         for s, y in product(range(n), range(1, n + 1)):
             for x in range(1, y + 1):
                 code = Intermediate(n, s, x, y)
-                most = code.k - _over_all_sets(code, s).min()
+                most = code.k - recovered_partitions(code, s).min()
                 right = most == theory.intermediate_misses(n, s, x, y)
                 yield "Theorem 10: worst loss (x/g) C(s-y+x, x)", right
 
@@ -489,7 +500,7 @@ def _designs() -> Counted:
         n = TDesign(name, t, 0).n
         for s in range(n - t, n):
             code = TDesign(name, t, s)
-            recovered, load = _over_all_sets(code, s), Fraction(len(code.holders[0]), n)
+            recovered, load = recovered_partitions(code, s), Fraction(len(code.holders[0]), n)
             bound = theory.lower_bound(n, s, Fraction(int(recovered.min()), code.k))
             equal = recovered.min() == recovered.max()
             yield "Theorem 4: design meets Theorem 1, n - s ≤ t", equal and bound == load
@@ -513,10 +524,10 @@ def _cyclic(up_to: int) -> Counted:
             for beta in range(n - s, n + 1):
                 p = theory.cyclic_load(n, s, beta)
                 if beta % p == 0:
-                    least = _over_all_sets(CyclicPartialRecovery(n, s, beta), s).min()
+                    least = recovered_partitions(CyclicPartialRecovery(n, s, beta), s).min()
                     yield "Theorem 5: one message where p divides β", least >= beta
                 elif p * -(-beta // p) <= n:
-                    least = _over_all_sets(CyclicTwoMessage(n, s, beta), s).min()
+                    least = recovered_partitions(CyclicTwoMessage(n, s, beta), s).min()
                     yield "Theorem 7: two messages where p ⌈β/p⌉ ≤ n", least >= beta
 
 

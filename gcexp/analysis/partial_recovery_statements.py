@@ -15,6 +15,8 @@ from math import comb, exp, gcd, log, sqrt
 import numpy as np
 import pandas as pd
 
+from gcexp.analysis.counting import collected
+from gcexp.analysis.partial_recovery import recovered_partitions
 from gcexp.analysis.partial_recovery_network import network
 from gcexp.codes.base import Code
 from gcexp.codes.cyclic import CyclicRepetition
@@ -56,35 +58,21 @@ def statements(cyclic_up_to: int, subsets_up_to: int, loads_up_to: int) -> pd.Da
     -------
     DataFrame
         ``id, what, cases, hold``.
+
+    Raises
+    ------
+    ParameterError
+        If a check has no instance to try.
     """
-    checks = (
-        *(_full_recovery(cyclic_up_to), _bound(loads_up_to), _assignments(), _balance(loads_up_to)),
-        *(_linear(subsets_up_to), _subsets(subsets_up_to), _balanced_choice(loads_up_to), _designs()),
-        *(_cyclic(cyclic_up_to), _examples(), _load_of_one(), _paths_and_cycles(), _naive(cyclic_up_to)),
-        *(
-            _classes(loads_up_to),
-            _runs(loads_up_to),
-            _tails(),
-            _section_8(loads_up_to),
-            _section_9(cyclic_up_to),
-        ),
+    return collected(
+        [
+            *(_full_recovery(cyclic_up_to), _bound(loads_up_to), _assignments(), _balance(loads_up_to)),
+            *(_linear(subsets_up_to), _subsets(subsets_up_to), _balanced_choice(loads_up_to), _designs()),
+            *(_cyclic(cyclic_up_to), _examples(), _load_of_one(), _paths_and_cycles(), _naive(cyclic_up_to)),
+            *(_classes(loads_up_to), _runs(loads_up_to), _tails()),
+            *(_section_8(loads_up_to), _section_9(cyclic_up_to)),
+        ]
     )
-    found: dict[tuple[str, str], list[bool]] = {}
-    for check in checks:
-        for name, what, holds in check:
-            found.setdefault((name, what), []).append(bool(holds))
-    order = list(dict.fromkeys(name for name, _ in found))
-    rows = [
-        {"id": name, "what": what, "cases": len(each), "hold": sum(each)}
-        for (name, what), each in sorted(found.items(), key=lambda item: order.index(item[0][0]))
-    ]
-    return pd.DataFrame(rows)
-
-
-def _recovered(code: Code, s: int) -> np.ndarray:
-    """Partitions that each set of n - s survivors recovers, (C(n,s),)."""
-    sets = [code.decode(heard * code.messages).coefficients for heard in all_sets(code.n, s)]
-    return (np.concatenate(sets) == 1).sum(1)
 
 
 def _pairs(up_to: int, least: int = 1) -> Iterator[tuple[int, int]]:
@@ -103,13 +91,13 @@ def _triples(up_to: int) -> Iterator[tuple[int, int, int]]:
 def _full_recovery(up_to: int) -> Checks:
     for n, s in _pairs(up_to):
         code, bound = CyclicRepetition(n, s), theory.lower_bound(n, s, 1)
-        full = (_recovered(code, s) == n).all()
+        full = (recovered_partitions(code, s) == n).all()
         least = full and Fraction(int(code.load.max()), code.k) == Fraction(s + 1, n) == bound
         both = least and code.messages.max() == 1
         yield "background_full_recovery_bound", "cyclic repetition has load (s+1)/n, every set decoded", least
         if n % (s + 1) == 0:
             groups = FractionalRepetition(n, s + 1)
-            full = (_recovered(groups, s) == n).all()
+            full = (recovered_partitions(groups, s) == n).all()
             reached = full and Fraction(int(groups.load.max()), groups.k) == bound
             yield "background_full_recovery_bound", "fractional repetition has load (s+1)/n", reached
         yield "cyclic_optimal_full_recovery", "cyclic repetition reaches the bound at α = 1", least
@@ -194,7 +182,7 @@ def _built(up_to: int) -> Iterator[tuple[Code, int, int]]:
 def _linear(up_to: int) -> Checks:
     what = "a 0/1 vector with enough ones is in the span of every n - s workers' rows"
     for code, s, promised in _built(min(up_to, 5)):
-        rows = code.encoding.toarray() if hasattr(code.encoding, "toarray") else np.asarray(code.encoding)
+        rows = code.encoding.toarray()
         right = True
         for heard in all_sets(code.n, s):
             for mask, vector in zip(heard, code.decode(heard * code.messages).coefficients, strict=True):
@@ -348,7 +336,7 @@ def _cyclic(up_to: int) -> Checks:
         elif p * -(-beta // p) <= n:
             code, r = CyclicTwoMessage(n, s, beta), beta % p
             messages = int(code.messages.max())
-            rows = np.asarray(code.encoding.toarray() if hasattr(code.encoding, "toarray") else code.encoding)
+            rows = code.encoding.toarray()
             plain = (rows[::2] == (arcs < p)).all() and (rows[1::2] == (arcs < r)).all()
             yield "theorem7_scheme", "message 1 sums all p, message 2 the first β mod p", plain
             right = True
@@ -418,7 +406,9 @@ def _load_of_one() -> Checks:
                     yield "theorem8_even_bound", "β = n - s + 1 even: load 1/n never suffices, n ≤ 5", too_few
         for s in range(n):
             code = Uncoded(n)
-            right = (_recovered(code, s) == n - s).all() and code.messages.max() == code.load.max() == 1
+            right = (
+                recovered_partitions(code, s) == n - s
+            ).all() and code.messages.max() == code.load.max() == 1
             yield "lemma2_scheme", "a partition each recovers n - s with one message", right
 
 
@@ -450,7 +440,7 @@ def _naive(up_to: int) -> Checks:
     for n, s, beta in _triples(min(up_to, 7)):
         alpha = Fraction(beta, n)
         code = NaivePartial(n, s, float(alpha))
-        right = (_recovered(code, s) == alpha * code.k).all() and code.messages.max() == 1
+        right = (recovered_partitions(code, s) == alpha * code.k).all() and code.messages.max() == 1
         right &= Fraction(int(code.load.max()), code.k) == alpha * (s + 1) / n
         yield "naive_scheme", "every set recovers the kept part; one message, load α (s+1)/n", right
 
@@ -559,7 +549,7 @@ def _section_8(up_to: int) -> Checks:
             alpha = Fraction(i, n)
             if n <= 8:
                 uncoded = Uncoded(n)
-                right = uncoded.k == n and (_recovered(uncoded, n - i) >= alpha * n).all()
+                right = uncoded.k == n and (recovered_partitions(uncoded, n - i) >= alpha * n).all()
                 yield "scheme1_parameters", "the fastest α n of n workers have the fraction α", right
             if n >= 2:
                 s = theory.most_stragglers(n, 2, alpha)
@@ -583,10 +573,12 @@ def _section_8(up_to: int) -> Checks:
 def _section_9(up_to: int) -> Checks:
     for n, s in _pairs(min(up_to, 8), least=2):
         alone, kept = CyclicPartialRecovery(n, s, n - s), Uncoded(n)
-        same = (_recovered(alone, s) == _recovered(kept, s)).all() and alone.load.max() == 1
+        same = (
+            recovered_partitions(alone, s) == recovered_partitions(kept, s)
+        ).all() and alone.load.max() == 1
         yield "ix_forget_is_alpha", "β = n - s is the uncoded scheme, every set", same
         full = CyclicRepetition(n, s)
-        right = (_recovered(full, s) == n).all() and full.messages.max() == 1
+        right = (recovered_partitions(full, s) == n).all() and full.messages.max() == 1
         yield "ix_cgc_is_full", "β = n with one combination per worker, every set", right
     for seed in range(5):
         law = Pareto(scale=1e-3, shape=1.2, data_time=3e-3, persistence=10)

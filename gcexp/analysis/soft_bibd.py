@@ -15,7 +15,7 @@ from gcexp.codes.block_design import BlockDesign
 from gcexp.codes.composite import Kronecker
 from gcexp.codes.designs import find_bibd, named_design, why_impossible
 from gcexp.codes.error import error, errors_of
-from gcexp.codes.soft_bibd import SoftBIBD, smallest_mu
+from gcexp.codes.soft_bibd import SoftBIBD
 from gcexp.codes.straggler_sets import random_sets
 from gcexp.errors import require
 from gcexp.seeding import rng
@@ -94,7 +94,7 @@ def existence(
                     place = {"load": load, "intersection": shared, "design": "", "design_n": n}
                     rows.append(panel | {"what": "not constructed", "design_density": density} | place)
         rows += [panel | _marker("other design", found) for found in others if found.n != n]
-        feasible = [k for k in range(1, k_most + 1) if smallest_mu(n, density) <= density]
+        feasible = [k for k in range(1, k_most + 1) if theory.soft_smallest_mu(n, density) <= density]
         agreeing = sum(_agree(n, *point) for point in rng(seed, "monte_carlo", n).random((points, 2)))
         weights = SoftBIBD(n, n, n * density, seed=seed).assignment.sum(0)
         near = np.isin(weights, (np.floor(n * density), np.ceil(n * density))).mean()
@@ -169,7 +169,7 @@ def design_and_soft(
         rows.append(known | place | {"quantity": "closed form", "value": value, "excess": 0.0})
     for given in soft:
         n, k, load = int(given["n"]), int(given["k"]), float(given["d"])
-        shared = k * smallest_mu(n, load / k)
+        shared = k * float(theory.soft_smallest_mu(n, load / k))
         known = {"n": n, "k": k, "load": load, "redundancy": n * load / k, "intersection": shared}
         bound = theory.bibd_error((n, k, load, n * load / k, shared), np.arange(n + 1))
         for s in range(n + 1):

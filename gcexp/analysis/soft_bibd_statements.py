@@ -26,7 +26,7 @@ from gcexp.codes.error import error, errors_of
 from gcexp.codes.expander import ExpanderCode, RandomRegularCode
 from gcexp.codes.regular_bipartite import RegularBipartiteCode
 from gcexp.codes.repetition import FractionalRepetition
-from gcexp.codes.soft_bibd import SoftBIBD, sample, smallest_mu, weight_law
+from gcexp.codes.soft_bibd import SoftBIBD, sample, weight_law
 from gcexp.codes.straggler_sets import random_sets
 from gcexp.seeding import rng
 from gcexp.theory import errors as theory
@@ -492,7 +492,7 @@ def _points(seed: int, n: int, count: int) -> list[tuple[float, float]]:
     """Random (rho, mu), none within 1e-6 of an edge of the region."""
     drawn = rng(seed, "monte_carlo", 13, n).random((count, 2))
     drawn[:, 1] *= drawn[:, 0]
-    return [(r, m) for r, m in drawn if min(abs(m - smallest_mu(n, r)), abs(m - r)) > 1e-6]
+    return [(r, m) for r, m in drawn if min(abs(m - theory.soft_smallest_mu(n, r)), abs(m - r)) > 1e-6]
 
 
 def _laws(draws: int, seed: int) -> Iterator[dict]:
@@ -513,7 +513,7 @@ def _laws(draws: int, seed: int) -> Iterator[dict]:
         (n, rho, mu, weight_law(n, rho, mu))
         for n in (3, 5, 7)
         for rho in (0.2, 0.5, 0.8)
-        for mu in np.linspace(smallest_mu(n, rho), rho, 4)
+        for mu in np.linspace(theory.soft_smallest_mu(n, rho), rho, 4)
     ]
 
     def full(n, law):

@@ -1,13 +1,39 @@
-"""How many operations does a decoder need to solve its linear system? Counted while it is solved, modulo a prime."""
+"""Can a decoder's linear system be solved, and in how many operations? Counted while it is, modulo a prime."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
+from math import lcm
 
+import numpy as np
+
+from gcexp.codes.general_v import solve_exactly
 from gcexp.errors import require
 
 #: Large enough that no pivot of the matrices here vanishes by chance.
 PRIME = 2**31 - 1
+
+
+def invertible(matrix: np.ndarray) -> bool:
+    """Whether a square matrix of whole numbers or fractions has an inverse, exactly.
+
+    Examples
+    --------
+    >>> (
+    ...     invertible(np.array([[1, 2], [2, 4]])),
+    ...     invertible(np.array([[Fraction(1, 2)]])),
+    ...     invertible(np.eye(0)),
+    ... )
+    (False, True, True)
+    """
+    scale = lcm(*(Fraction(x).denominator for x in matrix.flat))
+    whole = np.vectorize(int, otypes=[object])(matrix * scale) if matrix.size else matrix
+    try:
+        solve_exactly(whole, np.zeros((len(matrix), 0), dtype=int))
+    except ZeroDivisionError:
+        return False
+    return True
 
 
 def eliminate(

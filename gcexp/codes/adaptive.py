@@ -18,6 +18,7 @@ from gcexp.codes.general_v import solve_exactly
 from gcexp.errors import ParameterError, require, require_known
 from gcexp.schema import checked
 from gcexp.seeding import rng
+from gcexp.theory.adaptive import group_sizes
 
 CONSTRUCTIONS = ("random", "chebyshev", "structured")
 ARITHMETICS = ("float64", "extended")
@@ -31,32 +32,6 @@ HOPELESS = 1e3
 #: By the silent workers: rows that are received, and their weights.
 _Solved = dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]]
 E_BITS = 20  # a drawn E is rounded to multiples of 2^-20, so that its products with short numbers are exact
-
-
-def group_sizes(n: int, d: int) -> list[int]:
-    """Sizes of the groups: all d, but the last one d + (n mod d).
-
-    Parameters
-    ----------
-    n, d : int
-        Workers and load.
-
-    Raises
-    ------
-    ParameterError
-        Unless 1 <= d <= n.
-
-    References
-    ----------
-    Cao, Yan, Tang, Han, arXiv 2006.04845, equation (66).
-
-    Examples
-    --------
-    >>> group_sizes(7, 2), group_sizes(20, 3), group_sizes(6, 3)
-    ([2, 2, 3], [3, 3, 3, 3, 3, 5], [3, 3])
-    """
-    require(1 <= d <= n, f"groups need 1 <= d <= n, got n={n}, d={d}")
-    return [d] * (n // d - 1) + [d + n % d]
 
 
 def rounds_needed(L: int, d: int) -> list[int]:

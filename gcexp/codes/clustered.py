@@ -87,7 +87,7 @@ class Clustered(Code):
             f"clustered code needs 1 <= d <= n/clusters = {size}, got d={d}",
         )
         require_known("layout", layout, LAYOUTS)
-        self.clusters, self.cluster_size, self.layout, self.seed = clusters, size, layout, seed
+        self.clusters, self.layout, self.seed = clusters, layout, seed
         # members[q, j] is the worker in row j of cluster q
         workers = np.arange(n)
         members = workers.reshape(clusters, size) if layout == "column" else workers.reshape(size, clusters).T

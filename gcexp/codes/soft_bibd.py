@@ -18,40 +18,13 @@ from gcexp.codes.base import Code
 from gcexp.errors import require, require_known
 from gcexp.schema import checked
 from gcexp.seeding import rng
+from gcexp.theory.errors import soft_smallest_mu
 
 DECODERS = ("constant", "optimal")
 SELECT = ("best_random", "best_worst", "first")
 RESCALE = ("none", "unit_mean")
 MOST_SETS = 2000  # straggler sets on which realisations are compared: all, or so many random ones
 _EDGE = 1e-12  # mu this close to an end of its interval is that end
-
-
-def smallest_mu(n: int, rho: float) -> float:
-    r"""Smallest mu of a law with density rho: t (2 n rho - t - 1) / (n (n - 1)) with t = floor(n rho).
-
-    (E W, E W(W-1)) lies in the convex hull of the points (w, w(w-1)), w = 0, ..., n, whose lower edge joins
-    neighbouring weights. The upper edge is mu = rho.
-
-    Parameters
-    ----------
-    n : int
-        Workers, at least 2.
-    rho : float
-        Density, between 0 and 1.
-
-    References
-    ----------
-    Sakorikar, Wang, arXiv 2105.05231, Theorem 1 (sufficient); this region is exact.
-
-    Examples
-    --------
-    >>> smallest_mu(16, 0.375), round(smallest_mu(20, 0.375), 6)
-    (0.125, 0.128947)
-    """
-    require(n >= 2 and 0 <= rho <= 1, f"a law needs n >= 2 and 0 <= rho <= 1, got n={n}, rho={rho:g}")
-    x = n * rho
-    t = floor(x)
-    return t * (2 * x - t - 1) / (n * (n - 1))
 
 
 def weight_law(n: int, rho: float, mu: float) -> np.ndarray:
@@ -82,7 +55,7 @@ def weight_law(n: int, rho: float, mu: float) -> np.ndarray:
     Raises
     ------
     ParameterError
-        Unless 0 <= rho <= 1 and smallest_mu(n, rho) <= mu <= rho.
+        Unless 0 <= rho <= 1 and soft_smallest_mu(n, rho) <= mu <= rho.
 
     References
     ----------
@@ -90,13 +63,13 @@ def weight_law(n: int, rho: float, mu: float) -> np.ndarray:
 
     Examples
     --------
-    >>> weight_law(4, 0.625, smallest_mu(4, 0.625))
+    >>> weight_law(4, 0.625, soft_smallest_mu(4, 0.625))
     array([0. , 0. , 0.5, 0.5, 0. ])
     >>> law = weight_law(16, 0.375, 0.16)
     >>> {int(w): round(float(law[w]), 6) for w in np.flatnonzero(law)}
     {3: 0.48, 8: 0.12, 9: 0.4}
     """
-    low = smallest_mu(n, rho)
+    low = float(soft_smallest_mu(n, rho))
     require(
         low - _EDGE <= mu <= rho + _EDGE,
         f"for n={n} and density {rho:g} a Soft BIBD needs {low:.6g} <= mu <= {rho:.6g}, got mu={mu:.6g}",
@@ -177,8 +150,8 @@ class SoftBIBD(Code):
     d : float
         Mean load, the paper's l; not necessarily an integer.
     intersection : float, optional
-        Mean number lambda of partitions that two workers share; default: the smallest, k smallest_mu(n, l/k). That is
-        the best for its density, and where a design's own parameters lie.
+        Mean number lambda of partitions that two workers share; default: the smallest, ``k soft_smallest_mu(n, l/k)``.
+        That is the best for its density, and where a design's own parameters lie.
     decoder : {"optimal", "constant"}
         Smallest ||c - 1||, or the weights l / (l + lambda (m-1)) on all m survivors.
     rescale : {"none", "unit_mean"}
@@ -197,7 +170,7 @@ class SoftBIBD(Code):
     Raises
     ------
     ParameterError
-        Unless n >= 2, k >= 1, 0 < d <= k, and k smallest_mu <= intersection <= d; for an unknown decoder,
+        Unless n >= 2, k >= 1, 0 < d <= k, and k soft_smallest_mu <= intersection <= d; for an unknown decoder,
         rescaling or selection; if realisations or s do not go with select.
 
     References
@@ -254,7 +227,7 @@ class SoftBIBD(Code):
     ):
         require(n >= 2 and k >= 1, f"Soft BIBD needs n >= 2 and k >= 1, got n={n}, k={k}")
         require(0 < d <= k, f"Soft BIBD needs 0 < d <= k, got d={d:g}, k={k}")
-        least = k * smallest_mu(n, d / k)
+        least = k * float(soft_smallest_mu(n, d / k))
         shared = least if intersection is None else intersection
         require(
             least - k * _EDGE <= shared <= d + k * _EDGE,

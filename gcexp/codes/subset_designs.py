@@ -19,17 +19,6 @@ MOST_MESSAGES = 10**6
 _MOST_CASES = 10**7  # straggler sets times partitions that are enumerated for a worst case
 
 
-def choose(a: int, b: int) -> int:
-    """Binomial coefficient, 0 unless 0 <= b <= a.
-
-    Examples
-    --------
-    >>> choose(4, 2), choose(2, 4), choose(-1, 2)
-    (6, 0, 0)
-    """
-    return comb(a, b) if 0 <= b <= a else 0
-
-
 class BlockAssignment(Code):
     r"""Any assignment of partitions to workers, uncoded: each worker sends each of its gradients separately.
 
@@ -171,9 +160,10 @@ class Combinatorial(BlockAssignment):
     @checked
     def __init__(self, n: int, s: int, y: int):
         require(1 <= y <= n, f"the combinatorial scheme needs 1 <= y <= n, got n={n}, y={y}")
+        require(0 <= s < n, f"the combinatorial scheme needs 0 <= s < n, got n={n}, s={s}")
         _affordable(comb(n, y) * y)
         self.y = y
-        super().__init__(combinations(range(n), y), s, n, recovers=comb(n, y) - choose(s, y))
+        super().__init__(combinations(range(n), y), s, n, recovers=comb(n, y) - comb(s, y))
 
 
 def co_prime_classes(n: int, y: int) -> list[tuple[int, ...]]:
@@ -280,7 +270,7 @@ class CoPrime(Code):
             sparse.csr_array(rows)[by_owner],
             owner=owner[by_owner],
             quorums=[Quorum(range(n), [(m, n - s)])],
-            recovers=comb(n, y) - choose(s, y),
+            recovers=comb(n, y) - comb(s, y),
         )
         self.s, self.y = s, y
 
@@ -378,7 +368,7 @@ class Intermediate(BlockAssignment):
         k = n * comb(n - y + x - 1, x - 1) // g
         _affordable(k * y)
         self.x, self.y = x, y
-        recovers = k - x * choose(s - y + x, x) // g
+        recovers = k - x * comb(max(s - y + x, 0), x) // g
         super().__init__(intermediate_holders(n, x, y), s, n, recovers=recovers)
 
 
@@ -504,7 +494,7 @@ class TDesign(BlockAssignment):
         self.design, self.t = design, t
         self.index = design_index(blocks, n, t)
         equal = n - s <= t
-        recovers = len(blocks) - len(blocks) * choose(s, size) // comb(n, size) if equal else None
+        recovers = len(blocks) - len(blocks) * comb(s, size) // comb(n, size) if equal else None
         super().__init__(blocks, s, n, recovers)
 
 

@@ -144,7 +144,11 @@ def seats(cluster: np.ndarray, clusters: int, layout: str = "row") -> np.ndarray
 
 
 def greedy_clusters(
-    allowed: np.ndarray, is_slow: np.ndarray, swap_rule: str = "first_fit", order_mode: str = "static"
+    allowed: np.ndarray,
+    is_slow: np.ndarray,
+    swap_rule: str = "first_fit",
+    order_mode: str = "static",
+    phases: int = 2,
 ) -> np.ndarray:
     """Cluster of every worker (U, n) by the paper's greedy rule.
 
@@ -162,6 +166,8 @@ def greedy_clusters(
         The first candidate, or the first one as fast or as slow as the worker that is left over.
     order_mode : {"static", "refresh"}
         `refresh` orders the clusters anew after every round, by the workers not yet placed.
+    phases : {1, 2}
+        1: whoever phase 1 leaves over stays without a cluster, -1.
 
     References
     ----------
@@ -173,7 +179,10 @@ def greedy_clusters(
     >>> slow = np.isin(np.arange(12), [0, 2, 4, 6, 10])
     >>> greedy_clusters(allowed[None], slow[None])
     array([[0, 2, 2, 0, 3, 0, 1, 2, 1, 1, 3, 3]])
+    >>> greedy_clusters(allowed[None], slow[None], phases=1)
+    array([[ 0,  2,  2,  3,  3,  0,  1,  2,  1,  1, -1,  3]])
     """
+    require(phases in (1, 2), f"the greedy rule has phases 1 and 2, got phases={phases}")
     U, P, n = allowed.shape
     every = np.arange(U)
     cluster = np.full((U, n), -1)
@@ -195,7 +204,7 @@ def greedy_clusters(
                 break
             if order_mode == "refresh":
                 order = np.argsort((allowed & free[:, None]).sum(2), axis=1, kind="stable")
-    while (u := np.flatnonzero((cluster < 0).any(1))).size:  # the smallest worker left of each placement
+    while phases == 2 and (u := np.flatnonzero((cluster < 0).any(1))).size:  # the first worker left of each
         w = (cluster[u] < 0).argmax(1)
         _place_one(u, w, allowed, is_slow, cluster, room, swap_rule)
     return cluster

@@ -13,7 +13,6 @@ from math import comb
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 
 from gcexp.errors import require, require_known
 
@@ -114,8 +113,8 @@ def group_sizes(n: int, d: int) -> list[int]:
 
     Examples
     --------
-    >>> group_sizes(20, 3)
-    [3, 3, 3, 3, 3, 5]
+    >>> group_sizes(20, 3), group_sizes(7, 2), group_sizes(6, 3)
+    ([3, 3, 3, 3, 3, 5], [2, 2, 3], [3, 3])
     """
     require(1 <= d <= n, f"groups need 1 <= d <= n, got n={n}, d={d}")
     return [d] * (n // d - 1) + [d + n % d]
@@ -376,6 +375,8 @@ def crossing(
     ... )
     0.00778
     """
+    from scipy.optimize import brentq  # slow to import, and the codes need this module's groups
+
     return float(brentq(lambda p: one(p) - other(p), low, high, xtol=1e-10))
 
 

@@ -17,9 +17,6 @@ from scipy.special import betainc
 
 from gcexp.errors import require
 
-#: Parameters of Table 3.
-TABLE_3 = {"n": 8, "t1": 1.6, "lambda1": 0.8, "t2": 6.0, "lambda2": 0.1}
-
 
 def feasible(n: int, d: int, s: int, m: int, k: int | None = None) -> bool:
     """Whether a linear code exists: d / k >= (s + m) / n.
@@ -144,7 +141,7 @@ def expected_times(n: int, t1: float, lambda1: float, t2: float, lambda2: float)
 
     Examples
     --------
-    >>> expected_times(**TABLE_3)[:2, :3].round(4)
+    >>> expected_times(n=8, t1=1.6, lambda1=0.8, t2=6.0, lambda2=0.1)[:2, :3].round(4)
     array([[36.1138, 29.2288, 27.3351],
            [    nan, 23.1036, 21.3994]])
     """
@@ -197,7 +194,7 @@ def best_choices(
 
     Examples
     --------
-    >>> found = best_choices(**TABLE_3)
+    >>> found = best_choices(n=8, t1=1.6, lambda1=0.8, t2=6.0, lambda2=0.1)
     >>> found["best"][:3], found["straggler_only"][:3], round(1 - found["best"].time / found["naive"].time, 4)
     ((4, 3, 1), (8, 1, 7), 0.4083)
     """

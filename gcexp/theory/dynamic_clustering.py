@@ -267,24 +267,6 @@ def recoverable_sets(n: int, clusters: int, load: int) -> np.ndarray:
     return np.array(product, dtype=np.int64 if sum(product) < 2**63 else object)
 
 
-def lower_bound_durations(arrival, clusters: int, load: int) -> np.ndarray:
-    """Time (...) at which P (l-r+1) workers have arrived (..., n): no clustered code decodes from fewer.
-
-    Examples
-    --------
-    >>> lower_bound_durations([[3.0, 1.0, 2.0, 4.0]], clusters=2, load=2)
-    array([2.])
-    """
-    arrival = np.asarray(arrival)
-    n = arrival.shape[-1]
-    require(
-        clusters >= 1 and n % clusters == 0, f"clusters divide the workers, got n={n}, clusters={clusters}"
-    )
-    require(1 <= load <= n // clusters, f"needs 1 <= load <= n/clusters = {n // clusters}, got load={load}")
-    need = n - clusters * (load - 1)
-    return np.partition(arrival, need - 1, axis=-1)[..., need - 1]
-
-
 def slow_threshold(load: int, *, alpha: float, mu_s: float, mu_f: float) -> float:
     """Time at which a slow and a fast worker are equally likely to finish: r (alpha + ln(mu_f/mu_s) / (mu_f - mu_s)).
 

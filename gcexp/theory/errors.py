@@ -380,7 +380,7 @@ def soft_smallest_mu(n: int, rho):
     r"""Smallest mu = lambda/k of a Soft BIBD with density rho = l/k, exact: t (2x - t - 1) / (n (n-1)).
 
     x = n rho, t = floor(x). All mu from here to rho exist: (E W, E W (W-1)) of a row weight W ranges over the convex
-    hull of (w, w (w-1)), w = 0, ..., n. A design's own mu is the smallest.
+    hull of (w, w (w-1)), w = 0, ..., n, whose lower edge joins neighbouring weights. A design's own mu is the smallest.
 
     Examples
     --------

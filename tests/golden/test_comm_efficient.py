@@ -440,6 +440,7 @@ def test_exact_values_need_rational_arithmetic():
 
 # --- section 4: expected times ------------------------------------------------------------------------------
 
+RATES = {"n": 8, "t1": 1.6, "lambda1": 0.8, "t2": 6.0, "lambda2": 0.1}  # of Table 3
 TABLE_3 = """
 36.1138 29.2288 27.3351 26.7469 26.4574 26.0891 25.4172 24.1063
 23.1036 21.3994 21.5369 21.9114 22.2099 22.3189 22.1405
@@ -453,21 +454,21 @@ TABLE_3 = """
 
 
 def test_table_3():
-    times = theory.expected_times(**theory.TABLE_3)
+    times = theory.expected_times(**RATES)
     for m, line in enumerate(TABLE_3.split("\n")[1:-1]):
         np.testing.assert_allclose(times[m, m:], [float(x) for x in line.split()], rtol=0, atol=6e-5)
         assert np.isnan(times[m, :m]).all()
-    found = theory.best_choices(**theory.TABLE_3)
+    found = theory.best_choices(**RATES)
     assert found["best"][:3] == (4, 3, 1) and found["straggler_only"][:3] == (8, 1, 7)
     saved = [1 - found["best"].time / found[other].time for other in ("naive", "straggler_only")]
     np.testing.assert_allclose(saved, [0.4083, 0.1135], atol=5e-5)
 
 
 def test_most_stragglers_are_fastest():
-    times = [theory.expected_time(d=4, m=3, s=s, **theory.TABLE_3) for s in (0, 1)]
+    times = [theory.expected_time(d=4, m=3, s=s, **RATES) for s in (0, 1)]
     np.testing.assert_allclose(times, [26.7938, 21.3697], atol=5e-5)
     for d, m in [(a, b) for a in range(1, 9) for b in range(1, a + 1)]:
-        by_s = [theory.expected_time(d=d, m=m, s=s, **theory.TABLE_3) for s in range(d - m + 1)]
+        by_s = [theory.expected_time(d=d, m=m, s=s, **RATES) for s in range(d - m + 1)]
         assert (np.diff(by_s) < 0).all()
 
 
@@ -480,13 +481,13 @@ def draws(iterations: int, seed: int, n, t1, lambda1, t2, lambda2) -> Draws:
 
 def test_the_simulated_clock_agrees():
     """2e5 iterations of (4, 3); the same draws priced for the others."""
-    drawn = draws(200_000, 0, **theory.TABLE_3)
+    drawn = draws(200_000, 0, **RATES)
     mean = simulate(Scheme(CommunicationEfficient(8, 4, 3), Decodable()), drawn).duration.mean()
     assert mean == pytest.approx(21.37, abs=0.05)
     for d, m, s in [(8, 1, 7), (1, 1, 0), (6, 2, 3), (4, 3, 0)]:  # (4, 2) and (8, 1): r1 = r2
         code = CommunicationEfficient(8, d, m, s)
         time = Fastest(s=s).stop(code, lambda code=code: drawn.arrival(code.load / 8, code.length))[0]
-        expected = theory.expected_time(d=d, m=m, s=s, **theory.TABLE_3)
+        expected = theory.expected_time(d=d, m=m, s=s, **RATES)
         assert abs(time.mean() - expected) < 4.5 * time.std() / np.sqrt(time.size)
 
 
@@ -502,8 +503,8 @@ def test_a_timeline_is_exact():
 
 
 def test_worker_cdf():
-    drawn = draws(100_000, 2, **theory.TABLE_3)
-    rates = {key: value for key, value in theory.TABLE_3.items() if key != "n"}
+    drawn = draws(100_000, 2, **RATES)
+    rates = {key: value for key, value in RATES.items() if key != "n"}
     for d, m in [(4, 3), (4, 2), (8, 1)]:
         times = np.sort(drawn.arrival(d / 8, 1 / m).ravel())
         at = times[:: len(times) // 50]

@@ -363,6 +363,7 @@ def test_panel_2_pairs():
     ("build", "message"),
     [
         (lambda: Combinatorial(5, 5, 2), "0 <= s < n, got n=5, s=5"),
+        (lambda: Combinatorial(5, -1, 2), "0 <= s < n, got n=5, s=-1"),
         (lambda: Combinatorial(5, 2, 6), "1 <= y <= n, got n=5, y=6"),
         (lambda: Combinatorial(5, 2, 0), "1 <= y <= n, got n=5, y=0"),
         (lambda: Combinatorial(30, 2, 10), "has 300450150 messages, more than 1000000"),

@@ -18,7 +18,7 @@ from gcexp.codes.cyclic import CyclicRepetition
 from gcexp.codes.designs import named_design
 from gcexp.codes.error import error, errors_of
 from gcexp.codes.repetition import FractionalRepetition
-from gcexp.codes.soft_bibd import SoftBIBD, sample, smallest_mu, weight_law
+from gcexp.codes.soft_bibd import SoftBIBD, sample, weight_law
 from gcexp.codes.straggler_sets import all_sets, random_sets
 from gcexp.codes.subset_errors import rows
 from gcexp.errors import ParameterError
@@ -205,7 +205,7 @@ def full_system(n: int) -> np.ndarray:
 def test_region_is_the_full_linear_program(n):
     M = full_system(n)
     for rho, mu in product(np.linspace(0.05, 0.95, 10), np.linspace(0, 0.95, 14)):
-        low = smallest_mu(n, rho)
+        low = theory.soft_smallest_mu(n, rho)
         if min(abs(mu - low), abs(mu - rho)) < 1e-6:
             continue
         right = np.concatenate([[1], np.full(n, rho), np.full(comb(n, 2), mu)])
@@ -223,12 +223,11 @@ def test_region_is_the_full_linear_program(n):
 
 
 def test_smallest_mu():
-    assert smallest_mu(20, 0.375) == pytest.approx(0.128947, abs=5e-7)
-    assert smallest_mu(16, 0.375) == 0.125
+    assert theory.soft_smallest_mu(20, 0.375) == pytest.approx(0.128947, abs=5e-7)
+    assert theory.soft_smallest_mu(16, 0.375) == 0.125
     rho = np.linspace(0, 1, 401)
     for n in (2, 5, 16, 20):
         exact = theory.soft_smallest_mu(n, rho)
-        np.testing.assert_allclose(exact, [smallest_mu(n, r) for r in rho], atol=1e-15)
         paper = theory.soft_paper_smallest_mu(n, rho)
         assert (paper >= exact - 1e-12).all() and (paper <= rho + 1e-12).all()
         whole = np.arange(n + 1) / n
@@ -242,7 +241,7 @@ def test_smallest_mu():
 def test_designs_lie_on_the_lower_edge():
     for name in ("pg(2,2)", "bent(2)", "stack(bent(2),3)", "sts(13)", "complement(bent(2))"):
         n, k, l, r, shared = named_design(name).params
-        assert k * smallest_mu(n, l / k) == pytest.approx(shared, abs=1e-12)
+        assert k * theory.soft_smallest_mu(n, l / k) == pytest.approx(shared, abs=1e-12)
         np.testing.assert_allclose(weight_law(n, l / k, shared / k), np.eye(n + 1)[r], atol=1e-12)
 
 
@@ -251,7 +250,7 @@ def test_designs_lie_on_the_lower_edge():
     [
         ((10, 0.33, 0.13), {1: 0.435, 5: 0.525, 6: 0.04}),
         ((16, 0.375, 0.16), {3: 0.48, 8: 0.12, 9: 0.4}),
-        ((20, 0.375, smallest_mu(20, 0.375)), {7: 0.5, 8: 0.5}),
+        ((20, 0.375, theory.soft_smallest_mu(20, 0.375)), {7: 0.5, 8: 0.5}),
         ((4, 0.25, 0.25), {0: 0.75, 4: 0.25}),
         ((6, 1.0, 1.0), {6: 1.0}),
         ((6, 0.0, 0.0), {0: 1.0}),
@@ -275,7 +274,7 @@ def linear_programs(n: int, rho: float, mu: float) -> np.ndarray:
 def test_laws_are_those_of_the_linear_programs(n):
     draw, w = np.random.default_rng(n), np.arange(n + 1)
     for rho in draw.uniform(0.02, 0.98, 12):
-        low = smallest_mu(n, rho)
+        low = theory.soft_smallest_mu(n, rho)
         mu = low + (rho - low) * draw.uniform(0.02, 0.98)
         law, other = weight_law(n, rho, mu), linear_programs(n, rho, mu)
         assert law[0] == pytest.approx(other[0], abs=1e-8)
@@ -290,7 +289,7 @@ def test_laws_at_the_edges(n):
     draw, w = np.random.default_rng(n), np.arange(n + 1)
     densities = [*draw.uniform(0, 1, 8), *(draw.integers(1, n, 4) / n), 1 - 1e-6, 1e-6]
     for rho, step in product(densities, (0, 1e-13, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)):
-        low = smallest_mu(n, rho)
+        low = theory.soft_smallest_mu(n, rho)
         for mu in (min(low + step, rho), max(rho - step, low)):
             law = weight_law(n, rho, mu)
             assert (law >= 0).all()
@@ -315,7 +314,7 @@ def test_codes_at_the_edges(given, weights):
     np.testing.assert_allclose(law[[0, 57]], [1e-6, 0.999999], atol=1e-12)
 
 
-@pytest.mark.parametrize("mu", [0.16, smallest_mu(16, 0.4)])
+@pytest.mark.parametrize("mu", [0.16, theory.soft_smallest_mu(16, 0.4)])
 def test_sampled_rows(mu):
     n, rho, rows = 16, 0.4, 200_000
     A = sample(weight_law(n, rho, mu), rows, np.random.default_rng(0))
@@ -412,7 +411,7 @@ def test_soft_designs_where_no_design_exists():
     """Fig. 2 (ii): n = 20, l = 7.5."""
     code = SoftBIBD(20, 20, 7.5)
     assert set(code.assignment.sum(0)) == {7, 8}
-    mean = (20, 20, 7.5, 7.5, 20 * smallest_mu(20, 0.375))
+    mean = (20, 20, 7.5, 7.5, 20 * theory.soft_smallest_mu(20, 0.375))
     assert mean[4] == pytest.approx(2.57895, abs=5e-6)
     bound = theory.bibd_error(mean, [2, 5, 8, 10, 12, 15, 18, 0])
     expected = [0.01397, 0.03251, 0.05906, 0.08419, 0.11946, 0.21067, 0.44191, 0.0044]
@@ -710,7 +709,10 @@ def test_theorem_7():
         bound = theory.product_upper_bound(PAIR, PAIR, s)
         assert mean <= bound + 1e-12
         assert np.mean([errors_of(plain(A), heard)[0] for A in pairs]) <= bound
-    a, b = (5, 5, 2.5, 2.5, 5 * smallest_mu(5, 0.5)), (4, 6, 3, 2, 6 * smallest_mu(4, 0.5))
+    a, b = (
+        (5, 5, 2.5, 2.5, 5 * theory.soft_smallest_mu(5, 0.5)),
+        (4, 6, 3, 2, 6 * theory.soft_smallest_mu(4, 0.5)),
+    )
     assert a[4] == pytest.approx(1) and b[4] == pytest.approx(1)
     bound = theory.product_upper_bound(a, b, [0, 5, 10, 15])
     np.testing.assert_allclose(bound, [0.038462, 0.172794, 0.353448, 0.609375], atol=1e-6)
@@ -727,7 +729,7 @@ def test_theorem_7():
 
 
 def test_soft_codes_are_positive_at_no_stragglers():
-    a = (20, 20, 7.5, 7.5, 20 * smallest_mu(20, 0.375))
+    a = (20, 20, 7.5, 7.5, 20 * theory.soft_smallest_mu(20, 0.375))
     assert theory.bibd_error(a, 0) == pytest.approx(0.0044, abs=5e-5)
 
 
@@ -856,7 +858,7 @@ def test_nobody_and_everybody(code):
         (lambda: theory.frc_bibd_error(5, 2, PAIR, 1), "r to divide n, got n=5, r=2"),
         (lambda: theory.bibd_error(PLANE2, 8), "0 <= s <= n = 7, got 8"),
         (lambda: theory.product_upper_bound(PAIR, PAIR, -1), "0 <= s <= n = 9"),
-        (lambda: smallest_mu(5, 1.2), "0 <= rho <= 1, got n=5, rho=1.2"),
+        (lambda: theory.soft_smallest_mu(5, 1.2), "0 <= rho <= 1, got n=5, rho=1.2"),
         (lambda: weight_law(20, 0.375, 0.12), "0.128947 <= mu <= 0.375, got mu=0.12"),
     ],
 )
