@@ -80,9 +80,10 @@ def key_columns(runs: Iterable[Run]) -> dict[str, dict[str, Any]]:
 
     Examples
     --------
-    >>> from gcexp.run.run import run_of_id
-    >>> frc = run_of_id("frc+.n@30+d@5/pareto/T10/seeds0-1")
-    >>> cgc = run_of_id("cgc+.n@30/pareto+shape@1.5/T10/seeds0-1")
+    >>> from gcexp.run.run import run_of_path
+    >>> shared = {"length": "T10", "seeds": "0-1"}
+    >>> frc = run_of_path({"scheme": "frc+.n@30+d@5", "delay": "pareto"} | shared)
+    >>> cgc = run_of_path({"scheme": "cgc+.n@30", "delay": "pareto+shape@1.5"} | shared)
     >>> found = key_columns([frc, cgc])
     >>> list(found), list(found["code.d"].values()), list(found["delay.shape"].values())
     (['scheme', 'n', 'code.d', 'delay', 'delay.shape'], [5, None], [1.2, 1.5])

@@ -127,22 +127,6 @@ def run_of_path(parts: dict[str, str], label: str = "") -> Run:
     )
 
 
-def run_of_id(text: str, label: str = "") -> Run:
-    """The run whose `id` stands in a table.
-
-    Examples
-    --------
-    >>> run_of_id("frc+.n@30+d@5/pareto/T10-h0.5/seeds0-1").overrides
-    ['scheme=frc', 'n=30', 'code.d=5', 'delay=pareto', 'iterations=10', 'seeds=0-1', 'horizon=0.5']
-    """
-    *parts, length, seeds = text.split("/")
-    if len(parts) not in (2, 4):
-        raise UserError(f"the id of a run is [TASK/OPTIMIZER/]SCHEME/DELAY/LENGTH/seedsSEEDS, got {text!r}")
-    names = ("task", "optimizer", "scheme", "delay")[-len(parts) :]
-    found = dict(zip(names, parts, strict=True))
-    return run_of_path(found | {"length": length, "seeds": seeds.removeprefix("seeds")}, label)
-
-
 def check_horizon(horizon: Any) -> float | None:
     """A horizon that is a simulated time, or None."""
     number = isinstance(horizon, int | float) and not isinstance(horizon, bool) and 0 < horizon < float("inf")

@@ -993,6 +993,7 @@ def test_equal_seeds_give_equal_bits():
         (lambda: TwoStateMarkov(spread=1.0), "0 <= spread < 1, got spread=1.0"),
         (lambda: expected_time(np.ones((4, 3)), 3, load=2, **LAW), "0 <= spare < size, got spare=3"),
         (lambda: recoverable_sets(12, 5, 2), "n=12, clusters=5"),
+        (lambda: greedy_clusters(*np.ones((2, 1, 1, 4), bool), phases=0), "phases 1 and 2, got phases=0"),
         (lambda: slow_threshold(2, alpha=0, mu_s=1, mu_f=1), "0 < mu_s < mu_f"),
     ],
 )

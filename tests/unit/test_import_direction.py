@@ -122,6 +122,8 @@ def test_mathematics_stands_alone():
     modules = part("codes", "delays", "theory")
     more = {
         "gcexp.codes.error": {"gcexp.theory.errors"},  # the upper end of a worst case
+        "gcexp.codes.soft_bibd": {"gcexp.theory.errors"},  # which laws there are
+        "gcexp.codes.adaptive": {"gcexp.theory.adaptive"},  # sizes of the groups
         "gcexp.delays.trace_file": {"gcexp.files"},  # where the bundled traces lie
     }
     allowed = {"gcexp.errors", "gcexp.seeding", "gcexp.schema"}

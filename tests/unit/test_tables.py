@@ -8,10 +8,8 @@ import pytest
 
 from gcexp.errors import UserError
 from gcexp.figures import read_table, write_table
-from gcexp.report.columns import key_columns
 from gcexp.report.figurefile import read_figure
 from gcexp.report.table import assemble, up_to
-from gcexp.run.run import run_of_id
 from gcexp.run.stages import run_timeline
 from gcexp.timeline import Timeline
 
@@ -74,15 +72,6 @@ def test_every_key_of_a_run_is_a_column(project):
     assert len(frame) == 3 * (2 + 2 + 4 + 1)
 
 
-def test_the_keys_of_a_run_come_from_its_id(project):
-    runs = read(TIMED).runs
-    again = [run_of_id(run.id) for run in runs]
-    assert [run.overrides for run in again] == [run.overrides for run in runs]
-    assert key_columns(again) == key_columns(runs)
-    with pytest.raises(UserError, match="the id of a run is"):
-        run_of_id("gc/T10/seeds0")
-
-
 def test_differences_are_paired(project):
     frame = table()
     own = {"GC": ["delay.p"], "GC-SC": ["delay.p"], "GC-DC": ["delay.p", "placement.memberships"]}
@@ -116,7 +105,8 @@ def test_rows_of_iterations_and_running_means(project):
     )
     assert (every["recovered_fraction"][every["label"] != "LB"] == 1).all()
     assert every["recovered_fraction"][every["label"] == "LB"].isna().all()
-    timeline = Timeline.load(Path(seeds["run"].map(lambda run: run_of_id(run).timeline)[0]))
+    (first,) = (run for run in read(TIMED).runs if run.id == seeds["run"][0])
+    timeline = Timeline.load(Path(first.timeline))
     np.testing.assert_allclose(
         every["iteration_time_s"][:39].to_numpy().reshape(3, 13), timeline.duration, rtol=1e-8
     )

@@ -39,7 +39,7 @@ def test_lists_everything(capsys):
         for file in THEORY.glob("*.py")
         for name in re.findall(r"^def ([a-z]\w*)", file.read_text(), flags=re.MULTILINE)
     }
-    assert set(listed) == written and len(written) >= 100
+    assert set(listed) == written and len(written) > 90
     assert listed["order_statistics.harmonic"].startswith("Harmonic number H_i")
     assert all(name.startswith("adaptive.") for name in json.loads(told(capsys, "adaptive", "--json")))
     module, shown = "", {}

@@ -1,0 +1,41 @@
+"""Statements held against instances: what is counted, and that none is true for want of an instance."""
+
+import pytest
+
+from gcexp.analysis import dynamic_clustering_statements, partial_recovery, partial_recovery_statements
+from gcexp.analysis.counting import collected, counted
+from gcexp.errors import ParameterError
+
+
+def told():
+    yield "lemma", "small", True
+    yield "theorem", "every n", True
+    yield "lemma", "large", False
+    yield "lemma", "small", False
+
+
+def silent():
+    yield from ()
+
+
+def test_rows_of_one_statement_stand_together():
+    frame = collected([told(), told()])
+    assert list(frame) == ["id", "what", "cases", "hold"]
+    rows = [["lemma", "small", 4, 2], ["lemma", "large", 2, 0], ["theorem", "every n", 2, 2]]
+    assert frame.to_numpy().tolist() == rows
+
+
+@pytest.mark.parametrize(
+    ("check", "name"),
+    [
+        (lambda: counted("lemma", "small", "n < 0", []), "lemma"),
+        (lambda: collected([told(), silent()]), "silent"),
+        (lambda: collected([[]]), "a check"),
+        (lambda: partial_recovery_statements.statements(9, 0, 12), "linear"),
+        (lambda: dynamic_clustering_statements.statements(gc_up_to=1, draws=1, seed=0), "gradient_coding"),
+        (lambda: partial_recovery.counted(0, 3, 3, 3, 3, 4, 3), "sets_of_workers"),
+    ],
+)
+def test_nothing_holds_for_want_of_an_instance(check, name):
+    with pytest.raises(ParameterError, match=f"^{name}: there is no instance to try$"):
+        check()
