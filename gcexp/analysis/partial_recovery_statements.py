@@ -406,9 +406,8 @@ def _load_of_one() -> Checks:
                     yield "theorem8_even_bound", "β = n - s + 1 even: load 1/n never suffices, n ≤ 5", too_few
         for s in range(n):
             code = Uncoded(n)
-            right = (
-                recovered_partitions(code, s) == n - s
-            ).all() and code.messages.max() == code.load.max() == 1
+            right = (recovered_partitions(code, s) == n - s).all()
+            right &= code.messages.max() == code.load.max() == 1
             yield "lemma2_scheme", "a partition each recovers n - s with one message", right
 
 
@@ -573,9 +572,8 @@ def _section_8(up_to: int) -> Checks:
 def _section_9(up_to: int) -> Checks:
     for n, s in _pairs(min(up_to, 8), least=2):
         alone, kept = CyclicPartialRecovery(n, s, n - s), Uncoded(n)
-        same = (
-            recovered_partitions(alone, s) == recovered_partitions(kept, s)
-        ).all() and alone.load.max() == 1
+        same = (recovered_partitions(alone, s) == recovered_partitions(kept, s)).all()
+        same &= alone.load.max() == 1
         yield "ix_forget_is_alpha", "β = n - s is the uncoded scheme, every set", same
         full = CyclicRepetition(n, s)
         right = (recovered_partitions(full, s) == n).all() and full.messages.max() == 1

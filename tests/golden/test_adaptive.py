@@ -15,7 +15,6 @@ from gcexp.codes.adaptive import (
     GroupedAdaptive,
     GroupedCGC,
     decode_rows,
-    group_sizes,
     random_matrix,
     rounds_needed,
     vandermonde,
@@ -28,6 +27,7 @@ from gcexp.errors import DecodingError, ParameterError
 from gcexp.schemes import Decodable, Restart, Scheme
 from gcexp.seeding import rng
 from gcexp.theory import adaptive as theory
+from gcexp.theory.adaptive import group_sizes
 from gcexp.timeline import simulate
 
 E3 = [[3, 2, 1, 0], [3, 1, 1, 0], [1, 3, 2, 0], [2, 1, 3, 3], [2, 3, 2, 3], [2, 1, 1, 3]]

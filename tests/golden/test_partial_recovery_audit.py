@@ -188,7 +188,7 @@ def test_what_the_costs_tolerate(s, p, deviation):
     mean, found = over_all_sets(15, s, p)
     assert found == pytest.approx(deviation, abs=5e-5)
     code = CyclicPartialRecovery(15, s, 10)
-    recovered = tables._over_all_sets(code, s) / 15
+    recovered = tables.recovered_partitions(code, s) / 15
     assert recovered.mean() == pytest.approx(mean, abs=1e-12) and recovered.std() == pytest.approx(found)
     slack = 4.5 * found / np.sqrt(4000)
     fraction = expected("mean_recovered_fraction", f"cyclic, s = {s}, p = {p}")

@@ -152,11 +152,11 @@ def test_chosen_stragglers_are_the_worst():
         worst = frame[frame["stragglers"] == "any set"]
         assert (worst["recovered"] == worst["guaranteed"]).all()
         for d in sizes:
-            least = tables._over_all_sets(FractionalRepetition(n, d), s).min()
+            least = tables.recovered_partitions(FractionalRepetition(n, d), s).min()
             assert least == worst.loc[worst["scheme"] == f"FRC, d = {d}", "recovered"].item()
         for p in arcs:
             code = tables.CyclicPartialRecovery(n, s, n - s - 1 + p)
-            least = tables._over_all_sets(code, s).min()
+            least = tables.recovered_partitions(code, s).min()
             assert least == worst.loc[worst["scheme"] == f"cyclic, p = {p}", "recovered"].item()
 
 
