@@ -56,6 +56,7 @@ MAY = {
     "analysis/dynamic_clustering_statements.py:_memberships": {".random"},  # who is slow
     "analysis/dynamic_clustering_statements.py:_swaps": {".random", ".uniform"},  # who is slow, and how many
     "analysis/learning.py:logistic_statements": {".random"},  # features and labels
+    "analysis/learning.py:_accelerated": {".uniform"},  # slopes of a quadratic
     "analysis/partial_recovery_network.py:network": {".random"},  # images
     "analysis/soft_bibd.py:existence": {".random"},  # points of the plane
     "analysis/soft_bibd_statements.py:_points": {".random"},  # points of the plane
