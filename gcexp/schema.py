@@ -1,4 +1,6 @@
-"""Do values fit what a signature asks for? One checker for option files, figure files, formulas and constructors."""
+"""What is typed as text is read here (`typed`), and whether values fit what a signature asks for is checked here: for
+option files, figure files, formulas and constructors.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +8,73 @@ import collections.abc
 import dataclasses
 import inspect
 import math
+import re
 import types
 import typing
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import cache, wraps
 from numbers import Integral, Rational, Real
-from typing import Any
+from typing import Any, TypeGuard
 
 from gcexp.errors import ParameterError, UserError, unknown
 
 _SEQUENCES = (collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection, list)
+
+
+# As Hydra's grammar of overrides has them; a number with a leading zero is text there, and so never octal.
+_UNSIGNED, _DIGITS = r"(?:0|[1-9](?:_?\d)*)", r"\d(?:_?\d)*"
+_WHOLE = re.compile(rf"[+-]?{_UNSIGNED}", re.ASCII)
+_REAL = re.compile(
+    rf"[+-]?(?:(?:{_UNSIGNED}\.?|{_UNSIGNED}?\.{_DIGITS})(?:e[+-]?{_DIGITS})?|\.?inf|\.?nan|infinity)",
+    re.ASCII | re.IGNORECASE,
+)
+_RATIO = re.compile(rf"([+-]?{_UNSIGNED})/({_UNSIGNED})", re.ASCII)
+_NAMED = {"null": None, "true": True, "false": False}
+
+
+def typed(text: str, fractions: bool = False) -> Any:
+    """The value of a word that a person typed: in an override, a sweep, a formula, an option of `gcexp error`, a cell.
+
+    ``null``, ``true``, ``false``, ``inf`` and ``nan`` in letters of any size, and numbers, as Hydra's grammar of overrides
+    has them; everything else is text: ``010``, ``0x1F``, ``yes`` and ``none`` too. This differs from Hydra in that ``.inf``,
+    ``.nan`` and ``Infinity`` are what YAML and JSON mean by them, and by `fractions`. (An option file is no typed word:
+    it is YAML as OmegaConf reads it, where ``yes`` is true and ``010`` is eight.)
+
+    Parameters
+    ----------
+    text : str
+        The word, without blanks around it.
+    fractions : bool
+        Whether ``2/3`` is a fraction, as in formulas and tables. In a run it is text, as in Hydra: a config holds what
+        JSON and file names can hold.
+
+    Raises
+    ------
+    ParameterError
+        For a fraction by zero and a number of thousands of digits.
+
+    Examples
+    --------
+    >>> [typed(word) for word in ("12", "1e-3", "inf", "null", "True", "010", "cgc", "2/3")]
+    [12, 0.001, inf, None, True, '010', 'cgc', '2/3']
+    >>> typed("2/3", fractions=True)
+    Fraction(2, 3)
+    """
+    if text.lower() in _NAMED:
+        return _NAMED[text.lower()]
+    try:
+        if _WHOLE.fullmatch(text):
+            return int(text)
+        if _REAL.fullmatch(text):
+            return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
+        if fractions and (found := _RATIO.fullmatch(text)):
+            return Fraction(int(found[1]), int(found[2]))
+    except ZeroDivisionError:
+        raise ParameterError(f"{text} divides by zero") from None
+    except ValueError:
+        raise ParameterError(f"{shown(text)} has more digits than are read") from None
+    return text
 
 
 def arguments(
@@ -130,7 +188,16 @@ def fitted(hint: Any, value: Any, place: str) -> Any:
     choices = [c for o in options if typing.get_origin(o) is typing.Literal for c in typing.get_args(o)]
     if choices and (isinstance(value, str) or len(options) == 1):
         raise UserError(f"{place}: {unknown('choice', value, map(str, choices))}")
-    raise UserError(f"{place} wants {_kinds(hint)}, got {shown(value)}")
+    raise UserError(f"{place} wants {_kinds(hint)}, got {shown(value)}{_spelling(options, value)}")
+
+
+def _spelling(options: tuple, value: Any) -> str:
+    """How to write what was meant, where it stands there as text."""
+    if float in options and isinstance(value, str) and (found := _RATIO.fullmatch(value)) and int(found[2]):
+        return f"; write a fraction as a decimal: {int(found[1]) / int(found[2]):.12g}"
+    if types.NoneType in options and isinstance(value, str) and value.lower() == "none":
+        return "; nothing is written null"
+    return ""
 
 
 def checked(build: Callable) -> Callable:
@@ -209,6 +276,17 @@ def is_number(value: object) -> bool:
     (True, False, False)
     """
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Whether `value` is a whole number and not a truth value.
+
+    Examples
+    --------
+    >>> is_whole(1), is_whole(True), is_whole(1.0)
+    (True, False, False)
+    """
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def shown(value: object, letters: int = 100) -> str:

@@ -11,6 +11,7 @@ from gcexp.codes.error import DECODINGS, KINDS, WorstError, error
 from gcexp.errors import UserError
 from gcexp.run.build import build
 from gcexp.run.compose import compose
+from gcexp.schema import is_whole, typed
 
 _NUMBERS = ("trials", "seed", "steps", "max_sets")
 OWN = ("s", "kind", "decoding", "stragglers", *_NUMBERS)
@@ -83,11 +84,11 @@ def _numbers(key: str, text: str) -> list[int]:
 
 
 def _number(key: str, text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
+    found = typed(text.strip())
+    if not is_whole(found):
         allowed = " (allowed: 4, 0..8, [0,4,8])" if key in ("s", "stragglers") else ""
-        raise UserError(f"{key} wants whole numbers, got {text!r}{allowed}") from None
+        raise UserError(f"{key} wants whole numbers, got {text!r}{allowed}")
+    return found
 
 
 def as_text(found: dict) -> str:

@@ -182,6 +182,9 @@ def parser() -> argparse.ArgumentParser:
         "-m", "--multirun", action="store_true", help="every combination of scheme=cgc,frc s=2,5; one table"
     )
     run.add_argument("-j", "--jobs", type=int, default=1, help="with -m: processes side by side (default: 1)")
+    run.add_argument(
+        "--level", type=float, help="score whose first passage is told (default: halfway to a perfect one)"
+    )
     simulated = command("simulate", do_simulate, "the clock of one scheme as a table, without training", True)
     simulated.add_argument(
         "--rows",
@@ -395,13 +398,15 @@ def do_simulate(arguments) -> None:
 def do_run(arguments) -> None:
     """One run, start to end, or every combination of several."""
     if arguments.multirun:
+        if arguments.level is not None:
+            raise UserError(f"--level is of one run, not of a table with -m; got {arguments.level:g}")
         from gcexp.command.multirun import multirun
 
         print(multirun(arguments.overrides, arguments.jobs, arguments.format), end="")
         return
     from gcexp.command.single_run import run
 
-    run(arguments.overrides, arguments.output)
+    run(arguments.overrides, arguments.output, arguments.level)
 
 
 def do_data(arguments) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gcexp.errors import UserError
 from gcexp.experiments import simulate, sweep
 from gcexp.run.compose import swept
+from gcexp.schema import typed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +18,7 @@ def multirun(overrides: list[str], jobs: int, form: str) -> str:
     single, several = swept(overrides)
     if not several:
         raise UserError("nothing is swept: give a key several values, as in scheme=cgc,frc s=2,5,9")
-    grid = {key: [_number(value) for value in values] for key, values in several.items()}
+    grid = {key: [typed(value) for value in values] for key, values in several.items()}
     return shown(summary(sweep(grid, *single, jobs=jobs)), form)
 
 
@@ -48,11 +49,3 @@ def shown(table: pd.DataFrame, form: str) -> str:
 
     return as_text(table, form)
 
-
-def _number(text: str) -> str | int | float:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text

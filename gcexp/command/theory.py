@@ -1,6 +1,6 @@
 """Every public function of `gcexp.theory` by name, with arguments as a person types them: behind ``gcexp theory``.
 
-A value is a number, a fraction ``2/3``, ``inf``, ``true``, ``false``, ``none``, text, or a list of these, ``[1, 2/3]``.
+A value is a number, a fraction ``2/3``, ``inf``, ``true``, ``false``, ``null``, text, or a list of these, ``[1, 2/3]``.
 Functions of functions are called from Python.
 """
 
@@ -20,9 +20,7 @@ import yaml
 
 import gcexp.theory
 from gcexp.errors import UserError, unknown
-from gcexp.schema import arguments, shown
-
-_WORDS = {"true": True, "false": False, "none": None}
+from gcexp.schema import arguments, shown, typed
 
 
 @cache
@@ -108,15 +106,15 @@ def evaluate(name: str, given: Iterable[str]):
     Traceback (most recent call last):
     gcexp.errors.UserError: adaptive.rounds: 's' is missing (it takes L, d, s)
     """
-    function, typed = _function(name), {}
+    function, read = _function(name), {}
     for argument in given:
         key, equals, text = argument.partition("=")
         if not equals or not key.isidentifier():
             raise UserError(f"an argument is KEY=VALUE, got {argument!r}")
-        if key in typed:
+        if key in read:
             raise UserError(f"{name}: {key!r} is given twice")
-        typed[key] = parse(text)
-    values = arguments(function, typed, name, "argument")
+        read[key] = parse(text)
+    values = arguments(function, read, name, "argument")
     annotated = function.__annotations__
     values = {key: value if key in annotated else _array(value) for key, value in values.items()}
     try:
@@ -151,17 +149,7 @@ def parse(text: str):
 def _read(node):
     if isinstance(node, list):
         return [_read(entry) for entry in node]
-    if isinstance(node, str):
-        if node.lower() in _WORDS:
-            return _WORDS[node.lower()]
-        for number in (int, Fraction, float) if "/" in node else (int, float):
-            try:
-                return number(node)
-            except ValueError:
-                continue
-            except ZeroDivisionError:
-                raise UserError(f"{node} divides by zero") from None
-    return node
+    return typed(node, fractions=True) if isinstance(node, str) else node
 
 
 def _array(value):

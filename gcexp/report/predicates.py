@@ -12,13 +12,13 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from gcexp.errors import UserError, require, unknown
+from gcexp.schema import typed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -588,7 +588,7 @@ def compare(spec: Compare, frame: pd.DataFrame) -> Verdict:
 
 
 def as_number(cell: Any) -> float | None:
-    """A cell as a number; a fraction is one, other text is none.
+    """A cell as a number; text is one where `gcexp.schema.typed` reads a number or a fraction.
 
     Examples
     --------
@@ -596,8 +596,9 @@ def as_number(cell: Any) -> float | None:
     (0.375, 0.001, None, 2.0)
     """
     try:
-        return float(Fraction(cell)) if isinstance(cell, str) else float(cell)
-    except (TypeError, ValueError, ZeroDivisionError):
+        found = typed(cell.strip(), fractions=True) if isinstance(cell, str) else cell
+        return None if isinstance(found, str) or (found is not cell and isinstance(found, bool)) else float(found)
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import itertools
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -95,7 +94,8 @@ def locate(target: str, place: str) -> Any:
 def is_redrawn(config: dict) -> bool:
     """Whether an assignment in the code is random, so that each seed draws one."""
     return any(
-        getattr(locate(target, "code._target_"), "redrawn", False) for target in targets_of(config["code"])
+        getattr(locate(target, "code._target_"), "redrawn", False)
+        for target in named(config["code"], "_target_")
     )
 
 
@@ -112,14 +112,20 @@ def redrawn(node: Any, seed: int, *place: Any) -> Any:
     return inner
 
 
-def targets_of(node: Any) -> list[str]:
-    """Every ``_target_`` in a node, its own first."""
+def named(node: Any, *keys: str) -> list:
+    """What stands under some keys anywhere in a node, its own first.
+
+    Examples
+    --------
+    >>> named({"parts": [{"_target_": "lab.Inner"}], "_target_": "lab.Outer"}, "_target_")
+    ['lab.Outer', 'lab.Inner']
+    """
     if isinstance(node, list):
-        return list(itertools.chain.from_iterable(map(targets_of, node)))
+        return [found for value in node for found in named(value, *keys)]
     if not isinstance(node, dict):
         return []
-    own = [node["_target_"]] if "_target_" in node else []
-    return own + list(itertools.chain.from_iterable(targets_of(v) for v in node.values()))
+    own = [node[key] for key in keys if key in node]
+    return own + [found for value in node.values() for found in named(value, *keys)]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 
 from gcexp.errors import ExtraError
-from gcexp.run.build import GROUPS_BUILT, build, dotted, locate, targets_of, with_makers
+from gcexp.run.build import GROUPS_BUILT, build, dotted, locate, named, with_makers
 from gcexp.run.cache import remember, remembered
 from gcexp.run.dependencies import tracked, values
 from gcexp.run.scheme import build_scheme
@@ -25,7 +25,7 @@ def check(configs: Iterable[dict]) -> None:
     """
     for config in configs:
         for group in GROUPS_BUILT:
-            for target in targets_of(config.get(group)):
+            for target in named(config.get(group), "_target_"):
                 dotted(target, f"{group}._target_")
         scheme = {key: config.get(key) for key in _SCHEME_KEYS}
         once([*tracked("timeline", scheme), f"n={scheme['n']}"], partial(build_scheme, scheme))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gcexp.files import bundled
+from gcexp.run.build import named
 from gcexp.run.source import definer, reached, source_hash, text_hash
 
 
@@ -86,14 +86,14 @@ def tracked(stage: str, config: dict | None = None, *more: str) -> list[str]:
     """
     found = STAGES[stage]
     keys, config = (found.keys, config) if config is not None else ((), {})
-    named = [target for key in keys for target in targets(config.get(key))]
+    classes = [target for key in keys for target in targets(config.get(key))]
     flat = [f"version={found.version}"]
     for key in keys:
         flat += values(config.get(key), key)
     if found.trained:
-        flat += [f"prepare={STAGES['prepare'].version}", *learning(*found.entries, *named, *more)]
+        flat += [f"prepare={STAGES['prepare'].version}", *learning(*found.entries, *classes, *more)]
     else:
-        flat.append(f"source={source_hash(*found.entries, *named, *more)}")
+        flat.append(f"source={source_hash(*found.entries, *classes, *more)}")
     return flat + [f"{name}={content(_ROOT / name)}" for name in found.files]
 
 
@@ -123,12 +123,7 @@ def _add_values(node: Any, prefix: str, flat: list[str]) -> None:
 
 def targets(node: Any) -> list[str]:
     """Every ``_target_`` in a node, its own first, and what a key ``function`` names."""
-    if isinstance(node, list):
-        return list(itertools.chain.from_iterable(map(targets, node)))
-    if not isinstance(node, dict):
-        return []
-    own = [node[key] for key in ("_target_", "function") if isinstance(node.get(key), str)]
-    return own + list(itertools.chain.from_iterable(targets(v) for v in node.values()))
+    return [target for target in named(node, "_target_", "function") if isinstance(target, str)]
 
 
 def content(path: Path | str) -> str | None:

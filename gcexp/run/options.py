@@ -16,7 +16,7 @@ import yaml
 
 from gcexp.errors import UserError, unknown
 from gcexp.files import bundled
-from gcexp.schema import shown
+from gcexp.schema import shown, typed
 
 #: Groups whose options answer one question each, and the group in which a token's bare keys live.
 GROUPS = ("scheme", "code", "wait", "placement", "delay", "task", "optimizer")
@@ -129,7 +129,7 @@ def read_yaml(path: Path) -> dict:
 
 
 def read_value(override: str) -> Any:
-    """Value of ``KEY=VALUE``, read as YAML.
+    """Value of ``KEY=VALUE``: a word as `gcexp.schema.typed` reads it, lists and mappings of words as YAML spells them.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def read_value(override: str) -> Any:
 
 @cache  # a plan asks the same few hundred values thousands of times
 def _value(text: str) -> Any:
-    return yaml.load(text, Loader=_Loader)
+    return yaml.load(text, Loader=_Typed)
 
 
 def yaml_sentence(error: yaml.YAMLError, path: Path | None = None) -> str:
@@ -199,3 +199,12 @@ _Loader.add_implicit_resolver(
     ),
     list("-+0123456789."),
 )
+
+
+class _Typed(_Loader):
+    """YAML for values of overrides: what stands without quotes is a typed word, as in Hydra's grammar."""
+
+
+_Typed.yaml_implicit_resolvers = {}
+_Typed.add_implicit_resolver("!typed", re.compile(""), None)
+_Typed.add_constructor("!typed", lambda _, node: typed(node.value) if node.value else None)

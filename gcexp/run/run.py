@@ -11,7 +11,7 @@ from gcexp.errors import UserError
 from gcexp.run import paths
 from gcexp.run.compose import compose
 from gcexp.run.tokens import overrides_of
-from gcexp.schema import shown
+from gcexp.schema import is_number, is_whole, shown
 
 # Of one run: a slip of the finger ends in a sentence, not in a full memory.
 MOST_SEEDS, MOST_ITERATIONS = 100_000, 10**9
@@ -129,15 +129,14 @@ def run_of_path(parts: dict[str, str], label: str = "") -> Run:
 
 def check_horizon(horizon: Any) -> float | None:
     """A horizon that is a simulated time, or None."""
-    number = isinstance(horizon, int | float) and not isinstance(horizon, bool) and 0 < horizon < float("inf")
-    if horizon is not None and not number:
+    if horizon is not None and not (is_number(horizon) and 0 < horizon < float("inf")):
         raise UserError(f"horizon must be a simulated time > 0 or null, got {horizon!r}")
     return horizon
 
 
 def check_count(key: str, value: Any, most: int = MOST_ITERATIONS) -> int:
     """An integer of at least 1."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+    if not is_whole(value) or value < 1:
         raise UserError(f"{key} must be an integer >= 1, got {value!r}")
     if value > most:
         raise UserError(f"{key} must be at most {most}, got {shown(value)}")
@@ -157,7 +156,7 @@ def seed_list(seeds: object) -> tuple[int, ...]:
     >>> seed_list(3), seed_list("2-4"), seed_list("3-3"), seed_list([3])
     ((0, 1, 2), (2, 3, 4), (3,), (3,))
     """
-    if isinstance(seeds, int) and not isinstance(seeds, bool) and seeds >= 1:
+    if is_whole(seeds) and seeds >= 1:
         return tuple(range(check_count("seeds", seeds, MOST_SEEDS)))
     if isinstance(seeds, list | tuple | range):
         return _listed(seeds)
@@ -178,7 +177,7 @@ def seed_list(seeds: object) -> tuple[int, ...]:
 
 def _listed(seeds: list | tuple | range) -> tuple[int, ...]:
     """Seeds of a list: whole numbers, one after the other."""
-    whole = all(isinstance(seed, int) and not isinstance(seed, bool) for seed in seeds[:MOST_SEEDS])
+    whole = all(map(is_whole, seeds[:MOST_SEEDS]))
     if not len(seeds) or not whole or [*seeds[:MOST_SEEDS]] != [*range(seeds[0], seeds[0] + len(seeds))]:
         raise UserError(f"seeds must be consecutive whole numbers where they are listed, got {shown(seeds)}")
     return seed_list(f"{seeds[0]}-{seeds[-1]}")
