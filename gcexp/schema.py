@@ -34,12 +34,12 @@ _NAMED = {"null": None, "true": True, "false": False}
 
 
 def typed(text: str, fractions: bool = False) -> Any:
-    """The value of a word that a person typed: in an override, a sweep, a formula, an option of `gcexp error`, a cell.
+    """Value of a word that a person typed: in an override, a sweep, a formula, a cell, after ``gcexp error``.
 
-    ``null``, ``true``, ``false``, ``inf`` and ``nan`` in letters of any size, and numbers, as Hydra's grammar of overrides
-    has them; everything else is text: ``010``, ``0x1F``, ``yes`` and ``none`` too. This differs from Hydra in that ``.inf``,
-    ``.nan`` and ``Infinity`` are what YAML and JSON mean by them, and by `fractions`. (An option file is no typed word:
-    it is YAML as OmegaConf reads it, where ``yes`` is true and ``010`` is eight.)
+    ``null``, ``true``, ``false``, ``inf``, ``nan`` in small or large letters, and numbers, as Hydra's grammar of
+    overrides has them; everything else is text, ``010``, ``0x1F``, ``yes`` and ``none`` too. Two things differ from
+    Hydra: ``.inf``, ``.nan`` and ``Infinity`` are what YAML and JSON mean by them, and there are `fractions`. An option
+    file is no typed word: it is YAML as OmegaConf reads it, where ``yes`` is true and ``010`` is eight.
 
     Parameters
     ----------

@@ -48,4 +48,3 @@ def shown(table: pd.DataFrame, form: str) -> str:
     from gcexp.report.comparison import as_text
 
     return as_text(table, form)
-

@@ -107,7 +107,9 @@ def usual_level(frame: pd.DataFrame, score: str) -> float | None:
     Examples
     --------
     >>> import pandas as pd
-    >>> frame = pd.DataFrame({"iteration": [0, 0, 1], "test_accuracy": [0.1, 0.12, 0.9], "train_loss": [8, 9, 1.0]})
+    >>> frame = pd.DataFrame(
+    ...     {"iteration": [0, 0, 1], "test_accuracy": [0.1, 0.12, 0.9], "train_loss": [8, 9, 1.0]}
+    ... )
     >>> usual_level(frame, "test_accuracy"), usual_level(frame, "train_loss")
     (0.56, 4.2)
     """

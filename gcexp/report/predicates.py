@@ -596,8 +596,10 @@ def as_number(cell: Any) -> float | None:
     (0.375, 0.001, None, 2.0)
     """
     try:
-        found = typed(cell.strip(), fractions=True) if isinstance(cell, str) else cell
-        return None if isinstance(found, str) or (found is not cell and isinstance(found, bool)) else float(found)
+        if not isinstance(cell, str):
+            return float(cell)
+        found = typed(cell.strip(), fractions=True)
+        return None if isinstance(found, bool | str) else float(found)
     except (TypeError, ValueError, OverflowError):
         return None
 

@@ -149,7 +149,8 @@ def learning(*entries: str) -> list[str]:
     Those are the modules of `gcexp.tasks`, or of a plug-in's own package, that run from `entries` on; nothing else
     retrains. ``learning.json`` beside this module holds, for each of ours, its version and the hashes of the texts
     that give the bits of that version (`tests/golden/test_versions.py` compares the bits and prints new hashes). So an
-    edit retrains until the bits were compared, and a text that is known to give the same bits does not.
+    edit retrains until the bits were compared, and a text that is known to give the same bits does not. A new module
+    of ours needs no entry: it stands by its hash, as a plug-in's does, as long as no module with an entry reaches it.
     """
     tops = {origin.partition(".")[0] for entry in entries if (origin := definer(entry))} - {"gcexp"}
     lines, known = [], known_texts()

@@ -274,6 +274,8 @@ def test_command():
     ("given", "message"),
     [
         (["s=x"], r"s wants whole numbers, got 'x' \(allowed: 4, 0..8, \[0,4,8\]\)"),
+        (["s=010"], r"s wants whole numbers, got '010'"),
+        (["s=0..1/2"], r"s wants whole numbers, got '1/2'"),
         (["s=1", "trials=many"], "trials wants whole numbers, got 'many'"),
         (["kind=worst", "stragglers=1"], "stragglers are for kind=set, got kind=worst"),
         (["code=cyclic_repitition"], "did you mean 'cyclic_repetition'"),

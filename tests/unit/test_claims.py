@@ -13,7 +13,7 @@ from scipy import stats
 from gcexp.errors import UserError
 from gcexp.report.claims import FIELDS, INPUTS, KINDS, check, show, validate
 from gcexp.report.expected import expected_claims
-from gcexp.report.predicates import sign_interval, time_to
+from gcexp.report.predicates import as_number, sign_interval, time_to
 
 ROOT = Path(__file__).resolve().parents[2]
 ABOUT = {"id": "c", "kind": "companion", "source": "Sec. VII", "statement": "a before b", "inputs": "assumed"}
@@ -390,6 +390,7 @@ def test_expected_numbers_are_claims(tmp_path):
         (COLUMNS + NUMBERS.replace("load", "", 1), "line 2: column is empty"),
         (COLUMNS + NUMBERS.replace(",5,", ",,", 1), "line 2: expected is empty"),
         (COLUMNS + NUMBERS.replace(",5,0,", ",5,x,", 1), "line 2: tolerance wants a number, got 'x'"),
+        (COLUMNS + NUMBERS.replace(",5,0,", ",5,010,", 1), "line 2: tolerance wants a number, got '010'"),
         (COLUMNS + NUMBERS.replace("mean,2", "mean,two", 1), "line 2: rows wants a whole number, got 'two'"),
         (
             COLUMNS + NUMBERS.splitlines()[0] + "\n" + NUMBERS,
@@ -638,3 +639,30 @@ def test_a_predicate_is_one_dataclass_and_one_function():
             validate([ABOUT | {"rows": {"at_least": "x"}}], LABELS)
     finally:
         predicates._PREDICATES.pop("rows", None)
+
+
+@pytest.mark.parametrize(
+    ("cell", "number"),
+    [
+        *[
+            ("3/8", 0.375),
+            (" 1e-3 ", 0.001),
+            (2, 2.0),
+            ("inf", float("inf")),
+            (np.int64(3), 3.0),
+            (True, 1.0),
+        ],
+        *[
+            ("010", None),
+            ("cyclic", None),
+            ("true", None),
+            ("null", None),
+            (None, None),
+            ("1/0", None),
+            ("", None),
+        ],
+        (f"{10**400}/1", None),
+    ],
+)
+def test_cells_are_numbers_where_a_person_typed_one(cell, number):
+    assert as_number(cell) == number

@@ -33,7 +33,7 @@ from gcexp.run.dependencies import source_hash
 from gcexp.run.options import GROUPS, conf_dir, options, read_value, read_yaml
 from gcexp.run.scheme import build_scheme
 from gcexp.run.tokens import HOME, overrides_of, token
-from gcexp.schema import arguments
+from gcexp.schema import arguments, typed
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -108,14 +108,52 @@ def test_composes_as_in_hydra(overrides):
     assert ours == theirs
 
 
+def hydra_reads(text):
+    return OverridesParser.create().parse_override(f"data_dir={text}").value()
+
+
 def test_values_are_read_as_hydra_reads_them():
     texts = (
-        "5 -3 +3 0.5 .5 1. -.5e1 1e-3 1E5 2e+05 .inf true True null abc a-b a.b 0-1 3-7 T600 [1,2]".split()
+        "5 -3 +3 0.5 .5 1. -.5e1 1e-3 1E5 2e+05 1_000 1__0 true True null Null abc a-b a.b 0-1 3-7 T600 [1,2]"
     )
-    parser = OverridesParser.create()
-    for text in texts:
-        hydra = parser.parse_override(f"data_dir={text}").value()
-        assert (read_value(f"data_dir={text}"), text) == (float("inf") if text == ".inf" else hydra, text)
+    texts += " 010 -00 010.5 01e3 0x1F 0b11 1:30 yes no on Off none inf -inf INF nan 1e400 2/3 '7' [010,inf,'7',null]"
+    for text in texts.split():
+        assert repr(read_value(f"data_dir={text}")) == repr(hydra_reads(text))
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.text("+-01._eEinfatrulx", min_size=1, max_size=6))
+def test_words_are_typed_as_hydra_types_them(text):
+    more = text.lower().lstrip("+-") in (".inf", ".nan", "infinity")  # what YAML and JSON mean by them
+    assert more or repr(typed(text)) == repr(hydra_reads(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [(".inf", math.inf), ("-.inf", -math.inf), ("Infinity", math.inf), ("[Infinity]", [math.inf])],
+)
+def test_infinities_of_yaml_and_json_are_numbers(text, value):
+    assert read_value(f"data_dir={text}") == value
+
+
+@pytest.mark.parametrize(
+    ("overrides", "key", "sentence"),
+    [
+        (
+            ["delay.data_time=1/3"],
+            "delay",
+            "wants number, got '1/3'; write a fraction as a decimal: 0.333333333333",
+        ),
+        (["delay.data_time=1/0"], "delay", "wants number, got '1/0'"),
+        (["delay.data_time=010"], "delay", "wants number, got '010'"),
+        (["scheme=cgc", "n=010"], "code", "code.n wants whole number, got '010'"),
+        (["scheme=cgc", "wait.q=none"], "wait", "or nothing, got 'none'; nothing is written null"),
+    ],
+)
+def test_what_is_no_number_in_a_run_is_told_with_how_to_write_it(overrides, key, sentence):
+    with pytest.raises(UserError) as caught:
+        build(compose(overrides), key)
+    assert str(caught.value).endswith(sentence)
 
 
 @pytest.mark.slow

@@ -257,6 +257,11 @@ def test_no_mirror_answers(tmp_path, mirrors, contents):
         fetch(both(mirrors, contents), raw_dir=tmp_path)
 
 
+def test_a_mirror_that_cannot_be_reached_is_told_shortly(tmp_path, contents):
+    with pytest.raises(DataError, match=r"from http://127.0.0.1:9/\S+ \(ConnectionError\); get it"):
+        fetch(source_of(contents, ["http://127.0.0.1:9/"]), raw_dir=tmp_path)
+
+
 def test_killed_download_is_never_used(tmp_path, mirrors, contents):
     name, content = next(iter(contents.items()))
     mirrors.serve("a", {name: (content[: len(content) // 2], len(content), True)})  # half of it, then nothing

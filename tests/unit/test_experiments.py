@@ -124,6 +124,19 @@ def test_iterations_are_swept_like_any_key(capsys):
     assert pd.read_csv(io.StringIO(capsys.readouterr().out))["iterations"].tolist() == [3, 6]
 
 
+def test_a_sweep_reads_values_as_a_run_does(capsys):
+    words = ["scheme=cgc", "n=4", "s=1,2", "horizon=null,9", "overhead=1e-3,0", "iterations=3", "seeds=1"]
+    assert main(["run", "-m", *words, "--format", "csv"]) == 0
+    found = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    assert len(found) == 8 and set(found["overhead"]) == {1e-3, 0} and found["horizon"].count() == 4
+    for value, sentence in (
+        ("010", "wants whole number, got '010'"),
+        ("3/2", "wants whole number, got '3/2'"),
+    ):
+        assert main(["run", "-m", "scheme=cgc", "n=4", f"s=1,{value}"]) == 2
+        assert sentence in capsys.readouterr().err
+
+
 def test_a_sweep_complains_before_it_runs(monkeypatch):
     monkeypatch.setattr("gcexp.experiments._timeline", lambda *_: pytest.fail("it ran"))
     with pytest.raises(UserError, match="n=6"):

@@ -17,8 +17,10 @@ from hypothesis import strategies as st
 
 from gcexp import figures
 from gcexp.command import single_run
+from gcexp.command.main import main
 from gcexp.data import Dataset, prepare
 from gcexp.errors import ParameterError, UserError
+from gcexp.run import stages
 from gcexp.run.compose import compose
 from gcexp.seeding import rng
 from gcexp.tasks import GradientDescent, Problem, Task
@@ -268,9 +270,65 @@ def test_one_run(folder, monkeypatch, capsys):
     frame = pd.read_csv(made_in / "curve.csv")
     last = frame.iloc[-1]
     assert f"{'final train loss:':26} {last['train_loss']:.4g}" in words and "final test loss" in words
+    reached = frame.loc[(frame["train_loss"] <= 230).idxmax(), "simulated_time_s"]
+    assert f"{'time to a level (s):':26} {reached:.4g} (train loss 230, reached in 1 of 1 seeds)" in words
+    assert f"{'mean error ||c-1||^2/k:':26} 0 (largest 0)" in words and "recovered fraction" in words
     assert drawn == [{"kind": "lines", "x": "simulated_time_s", "y": "train_loss", "yscale": "log"}]
     assert (made_in / "curve.png").stat().st_size > 10_000
     checked = json.loads((made_in / "verification.json").read_text())
     assert checked["passed"] and [check["iteration"] for check in checked["checks"]] == [0, 20]
     assert checked["decoded_error"] < 1e-8  # check 15
     assert frame["train_loss"].is_monotonic_decreasing and len(frame) == 26
+
+
+def told(seeds):
+    """Scores of some seeds on a clock of whole seconds."""
+    rows = [(seed, i, float(i), score) for seed, scores in enumerate(seeds) for i, score in enumerate(scores)]
+    return pd.DataFrame(rows, columns=["seed", "iteration", "simulated_time_s", "test_accuracy"])
+
+
+def test_the_passage_of_a_run():
+    frame = told([[0.1, 0.5, 0.7], [0.1, 0.2, 0.6], [0.1, 0.2, 0.3]])
+    passages = {level: single_run.passage(frame, "test_accuracy", level) for level in (0.55, 0.65)}
+    assert passages == {
+        0.55: "2 (test accuracy 0.55, reached in 2 of 3 seeds)",
+        0.65: "not reached (test accuracy 0.65, reached in 1 of 3 seeds)",
+    }
+    losses = frame.assign(train_loss=1 - frame["test_accuracy"])
+    assert single_run.passage(losses, "train_loss", 0.45) == "2 (train loss 0.45, reached in 2 of 3 seeds)"
+
+
+@pytest.mark.parametrize(
+    ("score", "first", "level"),
+    [
+        ("test_accuracy", 0.1, 0.55),
+        ("test_auc", 0.5, 0.75),
+        ("test_loss", 2.302, 1.2),
+        ("score", 3, None),
+        ("score", np.nan, None),
+        ("test_loss", 0, None),
+        ("test_loss", np.inf, None),
+    ],
+)
+def test_the_usual_level_of_a_score(score, first, level):
+    frame = pd.DataFrame({"iteration": [0, 1], score: [first, 0.5]})
+    assert single_run.usual_level(frame, score) == level
+
+
+def test_recovered_fractions_are_told_where_coefficients_are_0_or_1():
+    def found(*overrides):
+        config = compose([*overrides, "n=6", "iterations=20", "seeds=2"])
+        return single_run.decoded(stages.simulated(config, stages.length_of(config)))
+
+    assert found("scheme=cgc", "s=2") == {
+        "mean error ||c-1||^2/k": "0 (largest 0)",
+        "mean recovered fraction": "1.0000 (least 1.0000)",
+    }
+    assert found("scheme=forget", "s=2")["mean error ||c-1||^2/k"] == "0.3333 (largest 0.3333)"
+    (error,) = found("scheme=sgc", "s=2").values()
+    assert 0 < float(error.split()[0]) < 1
+
+
+def test_a_level_is_of_one_run(capsys):
+    assert main(["run", "-m", "scheme=cgc", "s=1,2", "--level", "0.5"]) == 2
+    assert "--level is of one run, not of a table with -m; got 0.5" in capsys.readouterr().err
