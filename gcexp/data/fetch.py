@@ -187,6 +187,6 @@ def _from_openml(url: str, file: RawFile, path: Path) -> None:
 
 def _reason(error: Exception) -> str:
     """Why a mirror failed, in a few words: a failed connection would tell its whole history."""
-    if hasattr(error, "request") and error.response is None:  # of requests, which pooch brings: nobody answered
+    if getattr(error, "response", error) is None:  # of requests, which pooch brings: nobody answered
         return type(error).__name__
     return str(error).split(". ")[0].split(" for url: ")[0]

@@ -13,7 +13,7 @@ from typing import Any
 
 from gcexp.run.options import conf_dir, search_dirs
 
-_MODULES = ("build.py", "cache.py", "compose.py", "options.py")
+_MODULES = ("build.py", "cache.py", "compose.py", "options.py", "../schema.py")
 
 
 def remembered(key: str, kept: str | None = None) -> Any:
