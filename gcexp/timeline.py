@@ -145,7 +145,7 @@ def run_clock(
     Raises
     ------
     ParameterError
-        If the waiting rule does not fit the code, or no message is ever heard.
+        If the waiting rule does not fit the code, no message is ever heard, or a time is not finite.
 
     Examples
     --------
@@ -239,6 +239,10 @@ class _Played:
         """The timeline: each distinct pattern is decoded once."""
         code, wait = self.scheme.code, self.scheme.wait
         require(bool(self.heard.any()), f"{wait!r}: no message of {code!r} is ever heard")
+        require(
+            bool(np.isfinite(self.duration).all()),
+            "an iteration takes a time that is not finite: see the delay",
+        )
         words = self.heard.reshape(-1, self.heard.shape[2])
         first, which = distinct_words(words)
         patterns = unpacked(words[first], code.n, self.most)
