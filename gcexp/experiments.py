@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from gcexp.errors import UserError, unknown
 from gcexp.progress import Steps, Watched, bar
+from gcexp.run import paths
 from gcexp.run.build import build
 from gcexp.run.compose import compose
 from gcexp.run.run import seed_range, spelled_seeds
@@ -347,9 +348,8 @@ def _data(task, folder: str | None):
     """Data of a task, prepared where they are missing."""
     from gcexp.data import load, prepare
     from gcexp.run.datasets import source_of
-    from gcexp.run.stages import PREPARED
 
-    place = PREPARED / f"{task.dataset}.npz"
+    place = Path(paths.DATA.format(dataset=task.dataset))
     if not place.is_file():
         import pooch
 

@@ -278,7 +278,7 @@ def do_compare(arguments) -> None:
     from gcexp.figures.tables import read_table
     from gcexp.report.comparison import as_text, comparison, refuse_without_runs
     from gcexp.report.figurefile import figure
-    from gcexp.report.publish import table_of
+    from gcexp.report.published import table_of
 
     shown = figure(arguments.target, arguments.preset)
     refuse_without_runs(shown)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gcexp.errors import UserError
-from gcexp.run import stages
+from gcexp.run import paths, stages
 from gcexp.run.build import build
 from gcexp.run.compose import compose
 from gcexp.run.datasets import source_of
@@ -46,10 +46,10 @@ def run(overrides: list[str], folder: Path | None = None, level: float | None = 
     scheme = build_scheme(config)
     build(config, "delay"), build(config, "optimizer")
     task = build(config, "task")
-    folder = folder or Path("results/run") / (_name(overrides) or "default")
+    folder = folder or Path(paths.RUNS) / (_name(overrides) or "default")
     print(f"{scheme.code!r}, {scheme.wait!r}")
 
-    prepared = stages.PREPARED / f"{task.dataset}.npz"
+    prepared = Path(paths.DATA.format(dataset=task.dataset))
     if not prepared.is_file():
         prepare(source_of(task.dataset), prepared, config["data_dir"])
     timeline = stages.run_timeline(config, folder / "timeline.npz")

@@ -337,6 +337,7 @@ class FunctionPlot:
         module, _, name = self.function.rpartition(".")
         require(bool(module and name), f"function wants a dotted name, got {self.function!r}")
         require(self.height > 0, f"height is in inches, > 0, got {self.height:g}")
+        require(self.columns >= 1, f"columns wants at least 1, got {self.columns}")
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -347,7 +348,6 @@ class FunctionPlot:
     def columns_drawn(self) -> tuple[str, ...]:
         """Columns that the table must have."""
         return self.keys
-        require(self.columns >= 1, f"columns wants at least 1, got {self.columns}")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ import numpy as np
 
 from gcexp.errors import UserError, unknown
 from gcexp.report.figurefile import PRESETS, Figure, figure, target_files
-from gcexp.report.publish import published_table
+from gcexp.report.published import published_table
+from gcexp.run import paths
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,13 +89,13 @@ def verify(targets: Sequence[str] = (), preset: str | None = None) -> list[Agree
     if lacking := set(targets) - {one.target for one in fresh}:
         raise UserError(f"there is no fresh table of {min(lacking)}; make it first: snakemake {min(lacking)}")
     if not fresh:
-        folders = " or ".join(f"reports/{name}" for name in presets)
+        folders = " or ".join(paths.REPORT.format(preset=name) for name in presets)
         raise UserError(f"there is no fresh table in {folders}; make some first: make reproduce")
     return [_of_table(one) for one in fresh]
 
 
 def _made(target: str, preset: str) -> bool:
-    return Path(f"reports/{preset}/data/{target}.csv").is_file()
+    return Path(paths.TABLE.format(preset=preset, target=target)).is_file()
 
 
 def _of_table(fresh: Figure) -> Agreement:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gcexp.errors import UserError, unknown
 from gcexp.report.figurefile import PRESETS, Figure, figures
+from gcexp.report.published import table_of
 from gcexp.run import paths
 from gcexp.run.options import search_dirs
 from gcexp.run.provenance import provenance_file, spent
@@ -183,8 +184,6 @@ def _sampled(overrides: tuple[str, ...]) -> tuple[float, float]:
 
 def _of_table(one: Figure) -> Cost:
     """Measured where the table is published, with its cost beside it."""
-    from gcexp.report.publish import table_of  # which asks this module for costs
-
     with suppress(UserError, OSError, ValueError, KeyError, TypeError):
         table = table_of(one)
         record = json.loads(provenance_file(table).read_text("utf-8"))

@@ -10,13 +10,14 @@ from pathlib import Path
 
 from gcexp.errors import UserError
 from gcexp.figures import markdown
-from gcexp.files import bundled, written
+from gcexp.files import written
 from gcexp.report import artifact
 from gcexp.report import scorecard as cards
-from gcexp.report.figurefile import Figure, figures, statements, target_files
+from gcexp.report.figurefile import Figure, figures, statements
+from gcexp.report.published import MADE, PUBLISHED, packed, published
 from gcexp.report.shown import papers
+from gcexp.run import paths
 
-MADE, PUBLISHED = Path("reports/paper"), Path("reports/published")
 #: Bytes of a CSV from about which code hosts show no table any more: larger ones are packed; pandas reads them as well.
 MOST_SHOWN = 400_000
 
@@ -46,7 +47,7 @@ def publish() -> str:
         target = PUBLISHED / path.relative_to(MADE)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
-        _packed(target).unlink(missing_ok=True)
+        packed(target).unlink(missing_ok=True)
     for path in PUBLISHED.glob("data/*.csv"):
         if path.stat().st_size > MOST_SHOWN:
             _pack(path)
@@ -74,49 +75,11 @@ def publish() -> str:
     return f"{len(shown)} figures in {PUBLISHED}{lacking}; commit them"
 
 
-def published(path: str | Path) -> Path:
-    """Where a product of the paper preset is published: a large table packed, as ``.csv.gz``."""
-    place = PUBLISHED / Path(path).relative_to(MADE)
-    return _packed(place) if _packed(place).is_file() else place
-
-
-def _packed(place: Path) -> Path:
-    return place.with_name(f"{place.name}.gz")
-
-
 def _pack(path: Path) -> None:
     """Put ``.csv.gz`` in the place of a table: the same bytes of the same table, whenever it is packed."""
-    with written(_packed(path)) as temporary:
+    with written(packed(path)) as temporary:
         temporary.write_bytes(gzip.compress(path.read_bytes(), 9, mtime=0))
     path.unlink()
-
-
-def table_of(figure: Figure) -> Path:
-    """Table of a figure: the one made here, else, of the paper preset, the published one.
-
-    Raises
-    ------
-    UserError
-        If there is neither.
-    """
-    made = Path(figure.table)
-    found = made if made.is_file() else published_table(figure) if figure.preset == "paper" else None
-    if found is None:
-        raise UserError(f"there is no table {made}; make it first: snakemake {figure.target}")
-    return found
-
-
-def published_table(figure: Figure) -> Path | None:
-    """The published table of a target, packed or not, of this folder or else of the installation."""
-    here = PUBLISHED / "data" / Path(figure.table).name
-    places = (here, _packed(here), bundled(here), bundled(_packed(here)))
-    return next((place for place in places if place.is_file()), None)
-
-
-def published_targets() -> list[str]:
-    """The targets that stand in the published scorecard; no figure file is read."""
-    there = {path.stem for path in (PUBLISHED / "claims").glob("*.json")}
-    return [target for target in target_files() if target in there]
 
 
 def refresh(entries: list[dict]) -> None:
@@ -173,12 +136,12 @@ def fill(path: Path, name: str, text: str) -> None:
     _write(path, re.sub(pattern, lambda found: f"{found[1]}{text}{found[2]}", old, flags=re.DOTALL))
 
 
-_TABLE = re.compile(r"(?<=reports/published/)data/([\w.-]+?\.csv)(\.gz)?(?=\))")
+_TABLE = re.compile(rf"(?<={paths.PUBLISHED}/)data/([\w.-]+?\.csv)(\.gz)?(?=\))")
 
 
 def _link(found: re.Match) -> str:
     place = PUBLISHED / "data" / found[1]
-    return f"data/{_packed(place).name if _packed(place).is_file() else found[1]}"
+    return f"data/{packed(place).name if packed(place).is_file() else found[1]}"
 
 
 def _write(path: Path, text: str) -> None:

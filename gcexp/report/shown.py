@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from gcexp.files import bundled, read_json
 from gcexp.report.page import Paper, Shown, bibtex
+from gcexp.run import paths
 from gcexp.run.options import option_file, options, read_yaml
 from gcexp.schema import fill
 
@@ -33,7 +34,7 @@ def papers() -> dict[str, Paper]:
 
 def shown(figure: Figure, page: Path) -> Shown:
     """A figure as the page in `page` shows it; its files lie in the folder of the page."""
-    root = Path(f"reports/{figure.preset}")
+    root = Path(paths.REPORT.format(preset=figure.preset))
     products = [Path(path).relative_to(root) for path in figure.products]
     files = {path.suffix.lstrip(".").upper(): path.as_posix() for path in products if path.suffix != ".json"}
     if (page.parent / f"{files['CSV']}.gz").is_file():  # published, and large

@@ -28,6 +28,7 @@ from gcexp.figures.tables import read_table, scores_of
 from gcexp.files import read_json, writable, written
 from gcexp.report.comparison import comparison, sorted_by
 from gcexp.report.figurefile import Figure
+from gcexp.run import paths
 from gcexp.run.provenance import finished_provenance
 from gcexp.run.run import Run
 from gcexp.timeline import Timeline
@@ -37,7 +38,7 @@ if TYPE_CHECKING:  # MLflow and pandas take seconds to import
     from mlflow.entities import Run as Stored
     from pandas import DataFrame
 
-DEFAULT_URI = "sqlite:///results/mlflow/mlflow.db"
+DEFAULT_URI = f"sqlite:///{paths.TRACKED}"
 #: Tag that is set last: an MLflow run with it is complete, and holds the result that has this digest.
 DIGEST = "gcexp.digest"
 #: Tag that names what an MLflow run shows; runs without it are a person's own.

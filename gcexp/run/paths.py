@@ -1,4 +1,4 @@
-"""Where every file lies that a rule makes: these patterns stand here and nowhere else.
+"""Where every file lies that a rule or a command makes: these patterns stand here and nowhere else.
 
 Rules fill in the names by what is asked for, a run and a figure by what they are.
 """
@@ -20,13 +20,22 @@ REPLAY_OF_TRAINING = (
     "results/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.verified.json"
 )
 
-TABLE = "reports/{preset}/data/{target}.csv"
-DRAWN = ("reports/{preset}/figures/{target}.pdf", "reports/{preset}/figures/{target}.png")
-TYPESET = ("reports/{preset}/tables/{target}.md", "reports/{preset}/tables/{target}.tex")
-CLAIMS = "reports/{preset}/claims/{target}.json"
-SCORECARD = ("reports/{preset}/scorecard.json", "reports/{preset}/scorecard.md")
-PAGE = "reports/{preset}/index.html"
+#: States of trainings that are not finished, and gradients that replays share.
+CHECKPOINTS = "results/checkpoints"
+#: Results of ``gcexp run``, a folder for each.
+RUNS = "results/run"
+
+REPORT = "reports/{preset}"
+TABLE = f"{REPORT}/data/{{target}}.csv"
+DRAWN = (f"{REPORT}/figures/{{target}}.pdf", f"{REPORT}/figures/{{target}}.png")
+TYPESET = (f"{REPORT}/tables/{{target}}.md", f"{REPORT}/tables/{{target}}.tex")
+CLAIMS = f"{REPORT}/claims/{{target}}.json"
+SCORECARD = (f"{REPORT}/scorecard.json", f"{REPORT}/scorecard.md")
+PAGE = f"{REPORT}/index.html"
+#: What was committed of the paper preset: the same folders.
+PUBLISHED = REPORT.format(preset="published")
 IMPORTED = "results/mlflow/{preset}.imported"
+TRACKED = "results/mlflow/mlflow.db"
 
 
 def log(pattern: str) -> str:

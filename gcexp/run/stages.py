@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from gcexp.errors import UserError, VerificationError
 from gcexp.files import written
+from gcexp.run import paths
 from gcexp.run.build import build, is_redrawn
 from gcexp.run.dependencies import tracked
 from gcexp.run.provenance import recorded
@@ -21,8 +22,7 @@ if TYPE_CHECKING:  # codes, torch and pandas only where a stage uses them
     from gcexp.timeline import Timeline
 
 
-PREPARED = Path("data/prepared")
-CHECKPOINTS = Path("results/checkpoints")
+CHECKPOINTS = Path(paths.CHECKPOINTS)
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def run_training(config: dict, output: Path, timeline: Path | None) -> Trajector
         if tuple(clock.seeds) != length.seeds:
             raise UserError(f"{timeline} has seeds {clock.seeds.tolist()}, the run {list(length.seeds)}")
         coefficients, pattern, steps = clock.coefficients.astype(np.float64), clock.pattern, clock.steps
-    source = PREPARED / f"{task.dataset}.npz"
+    source = Path(paths.DATA.format(dataset=task.dataset))
     with recorded(output, config) as facts:
         data = load(source)
         facts["data"] = json.loads(source.with_suffix(".json").read_text())
@@ -157,7 +157,7 @@ def run_verification(config: dict, timeline: Path, trajectory: Path, output: Pat
             Timeline.load(timeline),
             Trajectory.load(trajectory),
             task,
-            load(PREPARED / f"{task.dataset}.npz"),
+            load(Path(paths.DATA.format(dataset=task.dataset))),
             CHECKPOINTS / "gradients" / belongs[:16],
         )
         if not found["passed"]:

@@ -22,7 +22,7 @@ from gcexp.figures import read_table
 from gcexp.report import predicates
 from gcexp.report.claims import _parsed
 from gcexp.report.predicates import HOLDS, as_number
-from gcexp.report.publish import published, published_targets
+from gcexp.report.published import published, published_targets
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ from gcexp.figures import read_table
 from gcexp.report import publish, scorecard
 from gcexp.report.claims import check
 from gcexp.report.figurefile import statements, target_files
-from gcexp.report.publish import published_targets
+from gcexp.report.published import published_targets
 
 pytestmark = pytest.mark.slow
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from gcexp.report import artifact, publish, shown
+from gcexp.report import artifact, published, shown
 from gcexp.report import scorecard as cards
 from gcexp.report.artifact import Spent
 
@@ -87,4 +87,4 @@ def test_the_page_is_that_of_the_published_scorecard(monkeypatch):
     costs = artifact.read(PUBLISHED / "costs.json")
     titles = {name: paper.title for name, paper in shown.papers().items()}
     assert artifact.page(entries, costs, titles) in (ROOT / "docs" / "artifact.md").read_text()
-    assert set(publish.published_targets()) == set(costs)
+    assert set(published.published_targets()) == set(costs)

@@ -12,7 +12,7 @@ from gcexp.figures.tables import read_table
 from gcexp.report.comparison import comparison
 from gcexp.report.figurefile import figure
 from gcexp.report.predicates import time_to
-from gcexp.report.publish import table_of
+from gcexp.report.published import table_of
 
 TARGET = "partial_recovery_fig4_fixed_s"
 
@@ -72,7 +72,7 @@ def test_further_levels(shown):
 def test_a_missing_table_says_how_to_make_it(tmp_path, monkeypatch, capsys, shown):
     monkeypatch.setattr("gcexp.report.figurefile.figure", lambda *_: shown[0])
     monkeypatch.setattr(
-        "gcexp.report.publish.bundled", lambda name: tmp_path / name
+        "gcexp.report.published.bundled", lambda name: tmp_path / name
     )  # nothing published either
     monkeypatch.chdir(tmp_path)
     assert main(["compare", TARGET]) == 2

@@ -13,7 +13,7 @@ from gcexp.report import artifact
 from gcexp.report import plan as plans
 from gcexp.report.figurefile import Figure, FigureFile, figure
 from gcexp.report.plan import ESTIMATED, MEASURED, UNKNOWN, Rate, costs, plan
-from gcexp.report.publish import published_table
+from gcexp.report.published import published_table
 from gcexp.report.stages import make_table
 from gcexp.run.provenance import provenance_file, spent
 from gcexp.run.resumed import Resumed

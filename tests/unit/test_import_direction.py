@@ -118,6 +118,33 @@ def test_imports_run_down():
     )
 
 
+def circles(graph: dict[str, set[str]]) -> list[tuple[str, ...]]:
+    """Modules that reach themselves, those of each circle together."""
+
+    def reach(start: str) -> set[str]:
+        found, waiting = set(), [start]
+        while waiting:
+            for name in graph[waiting.pop()] - found:
+                found.add(name)
+                waiting.append(name)
+        return found
+
+    reaches = {name: reach(name) for name in graph}
+    return sorted({tuple(sorted(b for b in reaches[a] if a in reaches[b])) for a in graph if a in reaches[a]})
+
+
+@pytest.mark.parametrize("room_of", sorted(FLOORS))
+def test_modules_of_one_room_import_each_other_in_no_circle(room_of):
+    """Imports inside functions counted: they hide a circle and do not open it."""
+    mine = {name for name in NAMES if room(name) == room_of}
+    graph = {name: {other for other in imports(name) if other in mine and other != name} for name in mine}
+    assert circles(graph) == []
+
+
+def test_circles_are_found():
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}, "e": set()}) == [("a", "b", "c")]
+
+
 def test_mathematics_stands_alone():
     modules = part("codes", "delays", "theory")
     more = {

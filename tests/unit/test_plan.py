@@ -1,5 +1,6 @@
 """From figure files to runs and file names."""
 
+import ast
 import re
 import shutil
 from dataclasses import replace
@@ -118,6 +119,39 @@ def test_products_of_a_figure():
 
 
 # --- Paths back to runs
+
+
+PLACES = ("reports", "results", "data/prepared")
+
+
+def spelled_places(source: str) -> list[str]:
+    """Literals of a module that begin with a folder of what is made; docstrings and help texts apart."""
+    tree = ast.parse(source)
+    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    said |= {id(key.value) for key in ast.walk(tree) if isinstance(key, ast.keyword) and key.arg == "help"}
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and id(node) not in said
+        and (node.value in PLACES or node.value.startswith(tuple(f"{place}/" for place in PLACES)))
+    ]
+
+
+def test_paths_stand_in_one_module():
+    package = ROOT / "gcexp"
+    found = {
+        path.relative_to(package).as_posix(): spelled_places(path.read_text())
+        for path in package.rglob("*.py")
+    }
+    assert found.pop("run/paths.py") and {name: places for name, places in found.items() if places} == {}
+
+
+def test_a_path_that_stands_elsewhere_is_found():
+    made = 'Path(f"results/{x}"), Path("reports") / "a"'
+    assert spelled_places(made) == ["results/", "reports"]
+    assert spelled_places('"""reports/ are made."""\nadd("-o", help="results/run")') == []
 
 
 def patterns():

@@ -86,9 +86,8 @@ try:
     TITLED = {"true": True, "false": False}.get(str(config["plot_title"]).lower())
     if TITLED is None:
         raise UserError(f"--config plot_title wants true or false, got {config['plot_title']!r}")
-    if (
-        HERE
-    ):  # while Snakemake plans, which takes one core; each figure that has no table yet is two jobs or more
+    if HERE:
+        # While Snakemake plans, which takes one core; each figure that has no table yet is two jobs or more.
         warm_up(2 * missing_tables(config["preset"]))
     FIGURES = by_target(config["preset"])
 except UserError as error:

@@ -1,0 +1,57 @@
+"""Where the table of a figure lies: made here, or published, packed where it is large."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gcexp.errors import UserError
+from gcexp.files import bundled
+from gcexp.report.figurefile import Figure, target_files
+from gcexp.run import paths
+
+MADE, PUBLISHED = Path(paths.REPORT.format(preset="paper")), Path(paths.PUBLISHED)
+
+
+def published(path: str | Path) -> Path:
+    """Where a product of the paper preset is published: a large table packed, as ``.csv.gz``."""
+    place = PUBLISHED / Path(path).relative_to(MADE)
+    return packed(place) if packed(place).is_file() else place
+
+
+def packed(place: Path) -> Path:
+    """The name of a table once it is packed.
+
+    Examples
+    --------
+    >>> packed(Path("data/fig1.csv")).name
+    'fig1.csv.gz'
+    """
+    return place.with_name(f"{place.name}.gz")
+
+
+def table_of(figure: Figure) -> Path:
+    """Table of a figure: the one made here, else, of the paper preset, the published one.
+
+    Raises
+    ------
+    UserError
+        If there is neither.
+    """
+    made = Path(figure.table)
+    found = made if made.is_file() else published_table(figure) if figure.preset == "paper" else None
+    if found is None:
+        raise UserError(f"there is no table {made}; make it first: snakemake {figure.target}")
+    return found
+
+
+def published_table(figure: Figure) -> Path | None:
+    """The published table of a target, packed or not, of this folder or else of the installation."""
+    here = PUBLISHED / "data" / Path(figure.table).name
+    places = (here, packed(here), bundled(here), bundled(packed(here)))
+    return next((place for place in places if place.is_file()), None)
+
+
+def published_targets() -> list[str]:
+    """The targets that stand in the published scorecard; no figure file is read."""
+    there = {path.stem for path in (PUBLISHED / "claims").glob("*.json")}
+    return [target for target in target_files() if target in there]
