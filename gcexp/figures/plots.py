@@ -241,7 +241,12 @@ class TablePlot:
     @property
     def columns_drawn(self) -> tuple[str, ...]:
         """Columns that the table must have."""
-        return (*self.keys, *(self.columns or ()), *self.once, *self.headers, *self.formats)
+        named = (*self.once, *self.headers, *self.formats)
+        across = (
+            *self.across,
+            *self.across.values(),
+        )  # which makes columns of values: they may be named, too
+        return (*self.keys, *(self.columns or ()), *(across or named))
 
     def __post_init__(self):
         require(len(self.across) < 2, f"across wants one column and its cells, got {self.across}")

@@ -595,6 +595,10 @@ def test_groups_of_rows():
         ({"kind": "panels", "parts": [{"kind": "bars", "z": 1}]}, "^plot: parts: number 0: unknown key 'z'"),
         ({"kind": "panels", "parts": [{"kind": "table"}]}, r"^plot: parts: unknown kind of panel 'table' \("),
         (PANELS | {"columns": 0}, "^plot: columns wants at least 1, got 0$"),
+        (
+            {"kind": "function", "function": "a.b", "columns": 0},
+            "^plot: columns wants at least 1, got 0$",
+        ),
     ],
 )
 def test_plot_sentences(plot, sentence):
