@@ -18,8 +18,8 @@ _TOP = """\
 # Keys of the figure file
 
 What may stand in `conf/figure/<paper>/<target>.yaml`, made of the classes that read it. Anything else is refused with
-the nearest name before the first job. Editors complete and check the file by
-[figure.schema.json](../figure.schema.json).
+the nearest name before the first job. [An editor](../figure-file.md) completes and checks
+the file by [figure.schema.json](../figure.schema.json).
 
 """
 _CLAIMS = """\

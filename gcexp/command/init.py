@@ -50,6 +50,7 @@ def init(name: str, folder: Path | None = None) -> str:
             target = place / (".gitignore" if inside == "gitignore" else inside)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(source.read_text("utf-8").replace(_NAME, name), "utf-8")
+        shutil.copyfile(bundled("docs/figure.schema.json"), place / "figure.schema.json")  # for editors
         shutil.copyfile(conf_dir() / "workflow.yaml", place / "conf" / "workflow.yaml")
         shutil.copytree(bundled("profiles"), place / "profiles")  # snakemake takes profiles/default
     return f"{place} is ready: cd {place}, then snakemake {name}_first (its README.md says what is where)"

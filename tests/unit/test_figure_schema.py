@@ -1,5 +1,6 @@
 """The JSON Schema of figure files: as it stands in docs/, and for every file that is there."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,11 @@ def test_the_schema_in_docs_is_current():
     assert (ROOT / "docs/figure.schema.json").read_text() == document(), (
         "run: gcexp schema figure -o docs/figure.schema.json"
     )
+
+
+def test_the_editor_setting_of_the_clone_names_it():
+    ((schema, files),) = json.loads((ROOT / ".vscode/settings.json").read_text())["yaml.schemas"].items()
+    assert ROOT / schema == ROOT / "docs/figure.schema.json" and sorted(ROOT.glob(files)) == FILES
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")

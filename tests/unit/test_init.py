@@ -10,6 +10,7 @@ from gcexp.command.init import init, rules
 from gcexp.command.main import main
 from gcexp.errors import UserError
 from gcexp.report.figurefile import figure_files, read_figure
+from gcexp.report.figureschema import document
 from gcexp.run.options import options, project, search_dirs
 
 
@@ -37,6 +38,9 @@ def test_its_options_and_figures_join_the_built_in_ones(mine, capsys):
     assert "Mirror(n=6)" in capsys.readouterr().out
     made = read_figure(files["mine"], "quick")
     assert made.target == "mine_first" and made.labels[0] == "mirror"
+    first = files["mine"]
+    named = first.read_text().partition("$schema=")[2].partition("\n")[0]
+    assert (first.parent / named).read_text() == document()
     assert not list(Path().rglob("*.in")) and "mypaper" not in Path("README.md").read_text()
 
 

@@ -112,6 +112,8 @@ def test_it_runs_without_the_extras(wheel, tmp_path):
     assert workflow == (
         "gcexp: pydantic is not installed; it comes with the extra workflow: pip install 'gcexp[workflow]'"
     )
+    schema = (ROOT / "docs/figure.schema.json").read_bytes()
+    assert (tmp_path / "mine" / "figure.schema.json").read_bytes() == schema
     assert (tmp_path / "mine" / "Snakefile").is_file() and not (tmp_path / "logs").exists()
 
 
