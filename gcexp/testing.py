@@ -507,3 +507,12 @@ class TaskContract:
         scores = self.problem.score(start, *more)
         assert scores and all(np.isfinite(value) for value in scores.values())
         assert scores == self.problem.score(start, *more), "scoring twice gives two answers"
+
+    def check_scores_are_those_declared(self) -> None:
+        """In the class, where it names them: see `gcexp.tasks.Task`."""
+        if (declared := getattr(self.task, "scores", None)) is None:
+            return
+        if self.data.y_train.dtype.kind not in "iu":
+            declared = set(declared) - set(getattr(self.task, "scores_of_labels", ()))
+        more = [self.problem.statistics()] if hasattr(self.problem, "statistics") else []
+        assert set(self.problem.score(self.problem.initial(), *more)) == set(declared)

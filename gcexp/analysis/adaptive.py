@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from gcexp.analysis.declared import gives
 from gcexp.delays.epochs import Epochs, Restarts
 from gcexp.errors import require
 from gcexp.schemes import Restart, Scheme
@@ -31,6 +32,7 @@ NAMES = {
 # --- Tables I to VI -------------------------------------------------------------------------------------------
 
 
+@gives("scheme", "s", "cost", "fraction")
 def costs(d: int, w: int, lengths: list) -> pd.DataFrame:
     """Table I: what a worker sends, in gradients, by the number of stragglers.
 
@@ -65,6 +67,7 @@ _ORDERS = {
 }
 
 
+@gives("scheme", "order", "s", "cost", "tripled")
 def decoding_costs(n: int, d: int, L: int) -> pd.DataFrame:
     """Table II: orders of the decoding cost, and their values.
 
@@ -88,6 +91,7 @@ def decoding_costs(n: int, d: int, L: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+@gives("setting", "value")
 def settings(
     workers: int, load: int, batch: int, classes: int, train: int, test: int, rate: float
 ) -> pd.DataFrame:
@@ -165,6 +169,7 @@ _ROWS = {
 }
 
 
+@gives("row", "epoch", "phase", "seconds")
 def phases(adaptive: bool) -> pd.DataFrame:
     """Tables IV and V: measured phases of an iteration, n = 20, d = 3.
 
@@ -198,6 +203,7 @@ def phases(adaptive: bool) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+@gives("scheme", "p", "convention", "time_s", "deviation", "rank", "mean_stragglers")
 def calculated_times(printed: dict, chances: list) -> pd.DataFrame:
     """Table VI: calculated mean times of the experiment, in every convention, beside the printed ones.
 
@@ -266,6 +272,10 @@ CURVES = {
 }
 
 
+@gives(
+    *("range", "scheme", "p", "average_time_s", "positive", "best_s_max", "above_lowest_s"),
+    *("gain_of_groups_s", "below_best_cgc_s", "paper_limit"),
+)
 def average_times(n: int, d: int, t_cp: float, t_cm: float, ranges: dict, paper_limit: float) -> pd.DataFrame:
     """Fig. 3: average execution time over the probability p, and where curves cross.
 

@@ -16,6 +16,7 @@ import pandas as pd
 
 from gcexp.analysis import coefficients, counting
 from gcexp.analysis.counting import counted
+from gcexp.analysis.declared import gives
 from gcexp.analysis.solving import PRIME, eliminate, interpolate, invertible
 from gcexp.codes.adaptive import (
     Adaptive,
@@ -46,6 +47,7 @@ M_OF_EXAMPLE_3 = [
 DRAWN = [(3, 2), (4, 2), (4, 3), (5, 2), (5, 3), (6, 3)]
 
 
+@gives(*counting.COLUMNS)
 def statements(draws: int) -> pd.DataFrame:
     """What the paper says about costs, codes, groups and expected times.
 

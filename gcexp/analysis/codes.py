@@ -11,6 +11,7 @@ from itertools import takewhile
 import numpy as np
 import pandas as pd
 
+from gcexp.analysis.declared import gives
 from gcexp.codes.base import Code
 from gcexp.codes.error import bears, error
 from gcexp.codes.straggler_sets import random_sets, runs
@@ -26,6 +27,10 @@ USABLE = {"float32": 1e-3, "float64": 1e-6}
 # --- Approximate codes at equal density -------------------------------------------------------------------------
 
 
+@gives(
+    *("label", "n", "k", "density", "load", "draws", "s", "fraction", "panel", "quantity", "value"),
+    *("trials", "exact"),
+)
 def comparison(
     groups: list, trials: int, draws: int, points: int, max_sets: int = 2_000_000, seed: int = 0
 ) -> pd.DataFrame:
@@ -107,6 +112,10 @@ def _drawn(given: dict, draws: int, seed: int, n: int, density: float) -> list[C
     return drawn
 
 
+@gives(
+    *("label", "n", "k", "density", "least_load", "most_load", "least_holders", "most_holders"),
+    *("gamma", "spectral_gap"),
+)
 def parameters(groups: list, seed: int = 0) -> pd.DataFrame:
     """What decides the worst case of the codes of `comparison`: gamma and the spectral gap of their first realisation.
 
@@ -148,6 +157,7 @@ def parameters(groups: list, seed: int = 0) -> pd.DataFrame:
 # --- Exact codes: where rounding ends them ----------------------------------------------------------------------
 
 
+@gives("label", "n", "s", "precision", "gradients", "panel", "what", "value", "status")
 def stability(
     groups: list, most_slow: int, sets: int, length: int, sizes: list | None = None, seed: int = 0
 ) -> pd.DataFrame:

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from gcexp.analysis import counting
+from gcexp.analysis.declared import gives
 from gcexp.analysis.solving import invertible
 from gcexp.codes.comm_efficient import (
     CommunicationEfficient,
@@ -32,6 +33,7 @@ from gcexp.theory import comm_efficient as theory
 # --- Tables ---------------------------------------------------------------------------------------------------
 
 
+@gives("symbol", "meaning", "value")
 def notation(meanings: dict[str, str], n: int, d: int, m: int, length: int) -> pd.DataFrame:
     """Table 1: what the symbols mean, and their values in a code that is built.
 
@@ -70,6 +72,7 @@ def notation(meanings: dict[str, str], n: int, d: int, m: int, length: int) -> p
     )
 
 
+@gives("straggler", "coordinate", "worker", "weight", "fraction", "error")
 def decode_weights(
     n: int, d: int, m: int, theta: list[float | str], scales: list[float | str]
 ) -> pd.DataFrame:
@@ -109,6 +112,10 @@ def decode_weights(
     return pd.DataFrame(rows)
 
 
+@gives(
+    *("m", "d", "s", "expected_time_s", "gain_of_last_straggler_s", "spare", "rank", "below_uncoded"),
+    "below_best_m1",
+)
 def expected_times(n: int, t1: float, lambda1: float, t2: float, lambda2: float) -> pd.DataFrame:
     """Table 3: mean iteration time of every load d and message length 1/m, with s = d - m stragglers.
 
@@ -146,6 +153,7 @@ def expected_times(n: int, t1: float, lambda1: float, t2: float, lambda2: float)
 # --- Stability ------------------------------------------------------------------------------------------------
 
 
+@gives("case", "n", "d", "m", "method", "worst_error", "condition")
 def stability(methods: list, length: int, sets: int, seed: int = 0) -> pd.DataFrame:
     r"""Rounding errors and condition numbers of the code, and what exact coefficients change.
 
@@ -258,6 +266,7 @@ def _silent_sets(n: int, s: int, most: int, generator: np.random.Generator) -> n
 # --- Statements that no figure shows --------------------------------------------------------------------------
 
 
+@gives(*counting.COLUMNS)
 def statements(most: int, assignments: int) -> pd.DataFrame:
     """What the paper says about its construction, for every code with few workers, in exact fractions.
 

@@ -9,6 +9,9 @@ import pandas as pd
 
 from gcexp.errors import require
 
+#: Of the table of `counted` rows.
+COLUMNS = ("id", "what", "instances", "tried", "held", "share")
+
 
 def counted(statement: str, what: str, instances: str, found: Iterable[bool | np.bool]) -> dict:
     """One row: a statement, what was tried, and in how many of the instances it held.

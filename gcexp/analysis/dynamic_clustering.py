@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from gcexp.analysis.declared import gives
 from gcexp.codes.clustered import Clustered
 from gcexp.schemes.placement import (
     Greedy,
@@ -75,6 +76,7 @@ def expected_iteration_time(scheme: Scheme, delay: TwoStateMarkov, iterations: i
 # --- The running example: matrices, counts, drawings ---------------------------------------------------------------
 
 
+@gives("matrix", "row", more=lambda n, **_: [f"column {j}" for j in range(n)])
 def matrices(n: int, clusters: int, load: int, shifts: Iterable[int]) -> pd.DataFrame:
     """The matrices of the running example, 0-based, one row per row.
 
@@ -107,6 +109,10 @@ def matrices(n: int, clusters: int, load: int, shifts: Iterable[int]) -> pd.Data
     return pd.DataFrame(rows)
 
 
+@gives(
+    *("stragglers", "sets", "gc", "static", "greedy", "best", "lost_by_greedy", "lost_by_best"),
+    "threshold",
+)
 def recoverable(n: int, clusters: int, load: int, shifts: Iterable[int]) -> pd.DataFrame:
     """How many straggler sets leave a scheme decodable without a straggler, one row per number of stragglers.
 
@@ -177,6 +183,7 @@ def _threshold(code: Clustered, seated: np.ndarray) -> int:
     return 1
 
 
+@gives("panel", "cluster", "worker", "slow", "moved", "gc", "gc_sc", "gc_dc", "lb", "caption")
 def balls_in_bins(
     n: int,
     clusters: int,
@@ -222,6 +229,10 @@ def balls_in_bins(
     return pd.concat(frames, ignore_index=True)
 
 
+@gives(
+    *("panel", "cluster", "worker", "slow", "moved", "expected_time", "slow_in_cluster", "gc", "gc_sc"),
+    *("gc_dc", "lb", "caption"),
+)
 def placement(
     n: int,
     clusters: int,

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from gcexp.analysis.counting import collected
+from gcexp.analysis.declared import gives
 from gcexp.codes.clustered import Clustered
 from gcexp.codes.straggler_sets import all_sets
 from gcexp.delays.markov import TwoStateMarkov
@@ -25,6 +26,7 @@ Checks = Iterator[tuple[str, str, bool | np.bool]]
 N, P, R, SHIFTS = 12, 4, 2, [(1,), (3,), (1,)]  # the running example, as restored
 
 
+@gives("id", "what", "cases", "hold")
 def statements(gc_up_to: int, draws: int, seed: int) -> pd.DataFrame:
     """Every statement that no figure shows, with the number of instances and in how many it holds.
 

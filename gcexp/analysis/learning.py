@@ -7,6 +7,7 @@ import pandas as pd
 from scipy.sparse import csr_matrix
 
 from gcexp.analysis import counting
+from gcexp.analysis.declared import gives
 from gcexp.data.load import Dataset
 from gcexp.data.readers import mixture
 from gcexp.errors import require
@@ -18,6 +19,7 @@ from gcexp.tasks.optimizers import AcceleratedGradient, GradientDescent
 from gcexp.tasks.training import train
 
 
+@gives(*counting.COLUMNS)
 def logistic_statements(rows: int) -> pd.DataFrame:
     """Statements about the task of Section 4: gradient and score on random rows, costs by counting.
 
@@ -133,6 +135,7 @@ def _costs() -> list[dict]:
     ]
 
 
+@gives("draw", "iteration", "train_loss", "test_loss")
 def losses_by_data(draws: int, iterations: int, learning_rate: float) -> pd.DataFrame:
     """Last losses of the linear regression for data sets of one law; draw 0 is the one that is stored.
 

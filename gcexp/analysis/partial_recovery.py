@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from gcexp.analysis.counting import collected
+from gcexp.analysis.declared import gives
 from gcexp.codes.base import Code
 from gcexp.codes.error import error
 from gcexp.codes.partial_recovery import CyclicPartialRecovery, CyclicTwoMessage
@@ -67,6 +68,10 @@ def _words(numbers: Iterable[int]) -> str:
 # --- Tables -------------------------------------------------------------------------------------------------
 
 
+@gives(
+    *("theorem", "condition", "messages", "load_formula", "n", "s", "beta", "p", "load_partitions"),
+    *("worst_recovered", "excluded"),
+)
 def cyclic_schemes(n: int, s: int, divisible: int, other: int) -> pd.DataFrame:
     """Table 1: what cyclic schemes need, with one instance of each row that is built and decoded.
 
@@ -121,6 +126,7 @@ def cyclic_schemes(n: int, s: int, divisible: int, other: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+@gives("setting", "n", "s", "beta", "scheme", "messages", "load_fraction", "load", "bound")
 def costs(settings: list[tuple[int, int, int]]) -> pd.DataFrame:
     """Table 4: messages and computation load of the naive, cyclic and combinatorial schemes.
 
@@ -154,6 +160,10 @@ def costs(settings: list[tuple[int, int, int]]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+@gives(
+    *("worker", "in_its_sum", "chosen", "sent_alone", "row", "messages", "partitions", "load"),
+    *("worst_recovered", "naive_load", "first_recovered", "first_used"),
+)
 def co_prime_messages(n: int, s: int, y: int) -> pd.DataFrame:
     """Table 2: which gradients a worker of the co-prime scheme sums, is chosen for, and sends alone.
 
@@ -200,6 +210,13 @@ def co_prime_messages(n: int, s: int, y: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def _assigned(codes: list[Callable[[], Code]], stragglers: list[int]) -> list[str]:
+    """Columns of an assignment: its partitions, and what each number of stragglers leaves."""
+    facts = [f"{name}_{s}" for s in stragglers for name in ("recovered", "best", "bound")]
+    return [*(str(j) for make in codes[:1] for j in range(make().k)), *facts]
+
+
+@gives("worker", "row", "held", "partitions", "messages", "load", "combinatorial_messages", more=_assigned)
 def assignment(codes: list[Callable[[], Code]], stragglers: list[int]) -> pd.DataFrame:
     """Table 3 and Example 3: who holds what, as a picture of ones and dots.
 
@@ -251,6 +268,7 @@ def assignment(codes: list[Callable[[], Code]], stragglers: list[int]) -> pd.Dat
 # --- Fig. 2: between the cyclic and the combinatorial scheme ------------------------------------------------
 
 
+@gives("(n, s, α)", "n", "scheme", "x", "y", "load", "messages", "partitions", "rise", "missed")
 def intermediate_sweep(settings: list[tuple[int, int, float]], bounds: bool) -> pd.DataFrame:
     """Fig. 2: messages and load of the intermediate schemes, from x = 1 (cyclic) to x = y (combinatorial).
 
@@ -293,6 +311,10 @@ def intermediate_sweep(settings: list[tuple[int, int, float]], bounds: bool) -> 
 _FAMILIES = {FractionalRepetition: "FRC", CyclicPartialRecovery: "cyclic scheme"}
 
 
+@gives(
+    *("scheme", "family", "stragglers", "recovered", "recovered_fraction", "most_recovered"),
+    *("guaranteed", "at_least", "exact", "random_mean", "cyclic_visible"),
+)
 def chosen_stragglers(
     n: int, s: int, repetition: list[int], cyclic: list[int], trials: int, seed: int
 ) -> pd.DataFrame:
@@ -367,6 +389,7 @@ def chosen_stragglers(
 _SCHEMES = ("uncoded", "combinatorial, y = 2")
 
 
+@gives("model", "alpha", "alpha_from", "scheme", "mean_iteration_time_s", "quotient", "threshold")
 def expected_times(n: int, samples: int, models: list[dict[str, Any]], fractions: list[int]) -> pd.DataFrame:
     """Section VIII: mean iteration times of the uncoded and the combinatorial scheme, by formula.
 
@@ -415,6 +438,7 @@ def expected_iteration_time(scheme: Scheme, delay: Pareto | ShiftedExponential, 
 # --- Statements about all parameters, counted ---------------------------------------------------------------
 
 
+@gives("statement", "cases", "hold", "share")
 def counted(
     schemes_up_to: int,
     designs_up_to: int,
@@ -604,6 +628,11 @@ def _model_d(below: int) -> Counted:
 # --- Fig. 4: what the curves cost ---------------------------------------------------------------------------
 
 
+@gives(
+    *("panel", "scheme", "partitions", "messages", "load", "guaranteed", "guaranteed_fraction"),
+    *("mean_recovered_fraction", "deterministic_time_s", "mean_iteration_time_s"),
+    *("recovered_fraction_per_s", "guaranteed_fraction_per_s", "straggler_sets"),
+)
 def curve_costs(
     codes: list[dict[str, Any]], data_time: float, scale: float, shape: float, trials: int, seed: int
 ) -> pd.DataFrame:

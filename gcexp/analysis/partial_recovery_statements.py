@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from gcexp.analysis.counting import collected
+from gcexp.analysis.declared import gives
 from gcexp.analysis.partial_recovery import recovered_partitions
 from gcexp.analysis.partial_recovery_network import network
 from gcexp.codes.base import Code
@@ -42,6 +43,7 @@ Checks = Iterator[tuple[str, str, bool | np.bool]]
 _EULER = 0.5772156649015329
 
 
+@gives("id", "what", "cases", "hold")
 def statements(cyclic_up_to: int, subsets_up_to: int, loads_up_to: int) -> pd.DataFrame:
     """Every statement that no figure shows, with the number of instances and in how many it holds.
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from gcexp.analysis.declared import gives
 from gcexp.codes.block_design import BlockDesign
 from gcexp.codes.composite import Kronecker
 from gcexp.codes.designs import find_bibd, named_design, why_impossible
@@ -24,6 +25,10 @@ from gcexp.theory import errors as theory
 # --- Figure 1: which parameters exist -------------------------------------------------------------------------
 
 
+@gives(
+    *("panel", "n", "density", "what", "load", "intersection", "design", "design_n", "design_density"),
+    "value",
+)
 def existence(
     panels: list,
     most_load: int,
@@ -132,6 +137,10 @@ def _agree(n: int, rho: float, height: float) -> bool:
 # --- Figure 2: a block design and Soft BIBDs --------------------------------------------------------------------
 
 
+@gives(
+    *("n", "k", "load", "redundancy", "intersection", "label", "s", "fraction", "realisation"),
+    *("quantity", "value", "excess", "stderr", "largest", "trials", "standard_errors"),
+)
 def design_and_soft(
     design: str, soft: list, realisations: int, trials: int, seed: int = 0, checks: int = 20
 ) -> pd.DataFrame:
@@ -216,6 +225,10 @@ def _pseudoinverse_errors(code, heard: np.ndarray) -> np.ndarray:
 # --- Figure 3: a product of two block designs -------------------------------------------------------------------
 
 
+@gives(
+    *("n", "k", "load", "redundancy", "density", "gamma", "label", "relation", "s", "fraction"),
+    *("value", "excess"),
+)
 def product_of_designs(first: str, second: str, found: bool = True, seed: int = 0) -> pd.DataFrame:
     """Fig. 3: errors of two block designs and bounds on those of their Kronecker product.
 

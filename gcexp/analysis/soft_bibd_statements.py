@@ -16,6 +16,7 @@ import pandas as pd
 from scipy.optimize import linprog
 
 from gcexp.analysis import counting
+from gcexp.analysis.declared import gives
 from gcexp.codes.base import Code
 from gcexp.codes.bernoulli import BernoulliCode
 from gcexp.codes.block_design import BlockDesign
@@ -47,6 +48,7 @@ REPETITIONS = ((4, 4, 1), (4, 4, 2), (6, 3, 2), (6, 6, 3), (9, 12, 3), (8, 4, 4)
 _SAME = 1e-9
 
 
+@gives(*counting.COLUMNS)
 def statements(draws: int, seed: int = 0) -> pd.DataFrame:
     """One row per statement: what was tried, and in how many instances it held.
 

@@ -35,6 +35,7 @@ def validate(
     labels: Iterable[str] | None = None,
     where: str = "claims",
     stated: Collection[str] | None = None,
+    columns: Collection[str] | None = None,
 ) -> None:
     """Check what is written, before any job runs.
 
@@ -48,6 +49,8 @@ def validate(
         Where the claims were written, for the sentence.
     stated : iterable of str, optional
         Ids of the paper's statements, among which are those under ``answers``; None: not looked up.
+    columns : iterable of str, optional
+        Columns of the figure's table; None where only the table will tell.
 
     Raises
     ------
@@ -68,7 +71,7 @@ def validate(
     Traceback (most recent call last):
     gcexp.errors.UserError: claims: 'load': unknown predicate 'valeu'; did you mean 'value'? (allowed: ...)
     """
-    _parsed(claims, None if labels is None else [str(label) for label in labels], where, stated)
+    _parsed(claims, None if labels is None else [str(label) for label in labels], where, stated, columns)
 
 
 def check(claims: list[dict], frame: pd.DataFrame, paper: str, target: str) -> list[dict]:
@@ -145,7 +148,11 @@ def _wanted(expected: object, tolerance: object) -> str:
 
 
 def _parsed(
-    claims: list[dict], labels: list[str] | None, where: str, stated: Collection[str] | None
+    claims: list[dict],
+    labels: list[str] | None,
+    where: str,
+    stated: Collection[str] | None,
+    columns: Collection[str] | None = None,
 ) -> list[tuple[dict, str, object]]:
     """Each claim with the name of its predicate and the filled dataclass."""
     if not isinstance(claims, list | tuple):
@@ -173,6 +180,9 @@ def _parsed(
         for label in getattr(spec, "labels", ()):
             if labels is not None and label not in labels:
                 raise UserError(f"{place}: {names[0]}: {unknown('label', label, labels)}")
+        for column in getattr(spec, "columns", ()):
+            if columns is not None and column not in columns:
+                raise UserError(f"{place}: {names[0]}: {unknown('column', column, columns)}")
         found.append((claim, names[0], spec))
     return found
 

@@ -19,7 +19,7 @@ from gcexp.report.expected import expected_claims
 from gcexp.report.expected import path_of as expected_file
 from gcexp.report.statements import Statement, read_statements
 from gcexp.run import paths
-from gcexp.run.checks import check, check_call, once
+from gcexp.run.checks import check, check_call, check_named, declared_scores, once
 from gcexp.run.dependencies import STAGES, targets, tracked, values
 from gcexp.run.named_codes import composed_codes
 from gcexp.run.options import conf_dir, option_file, options, read_yaml, search_dirs
@@ -156,14 +156,23 @@ class Figure:
         """PDF and PNG, or a table's Markdown and LaTeX."""
         return [self._file(pattern) for pattern in (paths.TYPESET if self.is_table else paths.DRAWN)]
 
+    @cached_property
+    def columns(self) -> list[str] | None:
+        """Columns of the table before it is made; None where an analysis, or a task its scores, declares none."""
+        if self.file.kind == "analysis":
+            return check_call(self.file.analysis["function"], self.arguments, "analysis")
+        if self.file.kind == "timings":
+            return [*self.told_apart, *self.timings.columns]
+        scores = [declared_scores(run.config["task"]) for run in self.runs]
+        known = [names for names in scores if names is not None]
+        every = itertools.chain(self.told_apart, CURVE, *known)
+        return list(dict.fromkeys(every)) if len(known) == len(scores) else None
+
     @property
-    def columns(self) -> list[str]:
-        """Columns of the table that are known before it is made: none of an analysis, no scores of a task."""
-        if not self.runs:
-            return []
+    def told_apart(self) -> list[str]:
+        """Columns of a table of runs that say which run a row is of."""
         own = [name for run in self.runs for name, _ in run.columns]
-        measured = CURVE if self.file.kind == "curves" else self.timings.columns
-        return list(dict.fromkeys(["label", "run", *own, *key_columns(self.runs), *measured]))
+        return list(dict.fromkeys(["label", "run", *own, *key_columns(self.runs)]))
 
     @property
     def timings(self) -> Timings:
@@ -298,7 +307,8 @@ def read_figure(path: Path, preset: str) -> Figure:
         check(run.config for run in runs)
         found = Figure(path.parent.name, path.stem, preset, file, runs)
         _check_kind(found)
-        given = file.claims, found.labels if found.runs else None, "claims", statements(found.paper)
+        labels = found.labels if found.runs else None
+        given = file.claims, labels, "claims", statements(found.paper), found.columns
         once([*tracked("claims"), repr(given)], lambda: claim_rules.validate(*given))
         return found
     except UserError as error:
@@ -335,7 +345,7 @@ def _check_kind(figure: Figure) -> None:
             raise UserError(
                 f"analysis.function is the dotted name of a function in gcexp.analysis, got {given!r}"
             )
-        check_call(file.analysis["function"], figure.arguments, "analysis")
+        _check_plot(figure)
         return
     if not figure.runs:
         raise UserError(f"kind {file.kind} needs runs")
@@ -345,12 +355,22 @@ def _check_kind(figure: Figure) -> None:
         for label in (*figure.timings.against, *figure.timings.against.values()):
             if label not in figure.labels:
                 raise UserError(f"timings.against: {unknown('label', label, figure.labels)}")
-    known = figure.columns
-    plot = parse_plot(file.plot)
-    # Only the trained task knows its scores, which are what curves draw.
-    for column in plot.keys if file.kind == "curves" else plot.columns_drawn:
-        if column not in known:
+        if figure.timings.exact is not None:
+            check_named(figure.timings.exact, "timings.exact")
+    _check_plot(figure)
+
+
+def _check_plot(figure: Figure) -> None:
+    """Whether the plot draws columns that the table will have, by functions that are there."""
+    plot, known = parse_plot(figure.file.plot), figure.columns
+    drawn: tuple[str, ...] = plot.columns_drawn
+    if known is None and figure.runs:  # a task that declares no scores: what tells its runs apart is known
+        known, drawn = [*figure.told_apart, *CURVE], plot.keys
+    for column in drawn:
+        if known is not None and column not in known:
             raise UserError(f"plot: {unknown('column', column, known)}")
+    for function in targets(figure.file.plot):
+        check_named(function, "plot.function")
 
 
 def _stand_ins(preset: str) -> dict[str, dict]:

@@ -154,6 +154,23 @@ class _Paired:
     falling: bool = False
     seeds: int
 
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """What is compared."""
+        raise NotImplementedError
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Labels that must exist."""
+        return _labels(*self.sides)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that the table must have."""
+        clock = ("iteration", "simulated_time_s") if self.of == "time_to" else ()
+        chosen = itertools.chain.from_iterable(map(_where, self.sides))
+        return ("seed", *clock, self.y, *map(str, chosen))
+
     def __post_init__(self):
         fits = (self.level is None) == (self.of == "value")
         require(fits, "level is given with `of: time_to`, and only with it")
@@ -199,9 +216,9 @@ class PairedRatio(_Paired, _Bounded):
     denominator: Side
 
     @property
-    def labels(self) -> tuple[str, ...]:
-        """Labels that must exist."""
-        return _labels(self.numerator, self.denominator)
+    def sides(self) -> tuple[Side, ...]:
+        """What is compared."""
+        return (self.numerator, self.denominator)
 
     def __post_init__(self):
         _Paired.__post_init__(self)
@@ -234,8 +251,8 @@ class Ordering(_Paired):
         return list(itertools.product(_listed(self.first), _listed(self.then)))
 
     @property
-    def labels(self) -> tuple[str, ...]:
-        """Labels that must exist."""
+    def sides(self) -> tuple[Side, ...]:
+        """What is compared."""
         return (*_listed(self.first), *_listed(self.then))
 
     def __post_init__(self):
@@ -439,6 +456,11 @@ class Selection:
         """Labels that must exist."""
         return _labels(self.where)
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that the table must have."""
+        return (self.column, *map(str, self.where))
+
     def __post_init__(self):
         require(self.rows >= 1, f"rows wants at least 1, got {self.rows}")
         require(
@@ -517,6 +539,11 @@ class Compare:
     def labels(self) -> tuple[str, ...]:
         """Labels that must exist."""
         return (*self.left.labels, *self.right.labels)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that the table must have."""
+        return (*self.left.columns, *self.right.columns)
 
     @property
     def wanted(self) -> str:

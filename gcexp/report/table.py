@@ -32,8 +32,24 @@ def assemble(figure: Figure) -> pd.DataFrame:
 
 
 def analysed(figure: Figure) -> pd.DataFrame:
-    """Table of an analysis function."""
-    return resolve_name(figure.file.analysis["function"])(**with_makers(figure.arguments))
+    """Table of an analysis function.
+
+    Raises
+    ------
+    UserError
+        If it has other columns than the function declares: plans believe those.
+    """
+    name = figure.file.analysis["function"]
+    frame = resolve_name(name)(**with_makers(figure.arguments))
+    made = {*map(str, frame)}
+    declared = made if figure.columns is None else {*figure.columns}
+    for names, fault in (
+        (made - declared, "gives columns that it does not declare"),
+        (declared - made, "declares columns that it does not give"),
+    ):
+        if names:
+            raise UserError(f"{name} {fault}: {', '.join(sorted(names))}")
+    return frame
 
 
 def learned(figure: Figure) -> pd.DataFrame:

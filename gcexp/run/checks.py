@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 
-from gcexp.errors import ExtraError
+from gcexp.errors import ExtraError, UserError, unknown
 from gcexp.run.build import GROUPS_BUILT, build, dotted, locate, named, with_makers
 from gcexp.run.cache import remember, remembered
+from gcexp.run.datasets import has_labels
 from gcexp.run.dependencies import tracked, values
 from gcexp.run.scheme import build_scheme
+from gcexp.run.source import class_value, is_there, names_in
 from gcexp.schema import arguments
 
 #: What `build_scheme` reads: many runs share a scheme, and some codes take long to construct.
@@ -33,20 +35,72 @@ def check(configs: Iterable[dict]) -> None:
             once(tracked(stage, {key: config.get(key)}), partial(build, config, key))
 
 
-def check_call(function: str, given: dict, key: str) -> None:
-    """Check the arguments of a named function, once for the same arguments and source."""
+def check_call(function: str, given: dict, key: str) -> list[str] | None:
+    """Check the arguments of an analysis, and give the columns that it declares for them; None where it declares none.
 
-    def checked() -> None:
-        arguments(locate(function, f"{key}.function"), with_makers(given), key, joint=".")
-
+    Once for the same arguments and source.
+    """
     dotted(function, f"{key}.function")
-    once([function, *tracked("analysis", None, function), *values(given, key)], checked)
+    digest = _digest("called", [function, *tracked("analysis", None, function), *values(given, key)])
+    if (known := remembered(digest)) is None:
+        try:
+            found, made = locate(function, f"{key}.function"), with_makers(given)
+        except ExtraError:  # told by the job that needs the extra: other figures do not
+            return None
+        fit = arguments(found, made, key, joint=".")
+        declared = getattr(found, "columns", None)  # see gcexp.analysis.declared
+        known = {"columns": declared(**fit) if callable(declared) else None}
+        remember(digest, known)
+    return known["columns"]
+
+
+def declared_scores(task: dict) -> list[str] | None:
+    """Names of the scores of a composed task: a key ``scores`` of its own, or what its class declares in its source.
+
+    None where neither says them.
+
+    Examples
+    --------
+    >>> declared_scores({"_target_": "gcexp.tasks.torch_task.TorchTask", "dataset": "linear_mixture"})
+    ['test_loss']
+    """
+    names, of_labels = (
+        task.get(key) or class_value(task["_target_"], key, "problem")
+        for key in ("scores", "scores_of_labels")
+    )
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        return None
+    if not isinstance(of_labels, list) or has_labels(task["dataset"]):
+        return names
+    return [name for name in names if name not in of_labels]
+
+
+def check_named(function: str, place: str) -> None:
+    """Whether a dotted name stands for something in a module; told by the module's source, and nothing is imported.
+
+    Examples
+    --------
+    >>> check_named("gcexp.figures.style.plane", "plot.function")
+    Traceback (most recent call last):
+    gcexp.errors.UserError: plot.function: unknown name in gcexp.figures.style 'plane'; did you mean 'plain'? ...
+    """
+    module, _, name = dotted(function, place).rpartition(".")
+    if not is_there(module):
+        raise UserError(f"{place}: cannot import {function!r} (there is no module {module})")
+    names = names_in(module)
+    if names is not None and name not in names:
+        public = [name for name in names if not name.startswith("_")]
+        raise UserError(f"{place}: {unknown(f'name in {module}', name, public)}")
 
 
 def once(description: list[str], check: Callable[[], None]) -> None:
     """Run a check, unless it passed before under the same description: all that its answer depends on."""
-    digest = f"checked {hashlib.sha256(repr(description).encode()).hexdigest()[:16]}"
+    digest = _digest("checked", description)
     if not remembered(digest):
         with suppress(ExtraError):  # told by the job that needs the extra: other figures do not
             check()
             remember(digest, True)
+
+
+def _digest(question: str, description: list[str]) -> str:
+    return f"{question} {hashlib.sha256(repr(description).encode()).hexdigest()[:16]}"

@@ -37,6 +37,21 @@ def source_of(name: str) -> Source:
     return fill(Description, read_yaml(path), str(path)).source(name)
 
 
+def has_labels(name: str) -> bool:
+    """Whether what a data set asks for are classes, not real numbers; true of a name that nobody knows.
+
+    Examples
+    --------
+    >>> has_labels("digits"), has_labels("linear_mixture")
+    (True, False)
+    """
+    if name in options("dataset"):
+        return read_yaml(option_file("dataset", name)).get("kind") != "real"
+    from gcexp.data.sources import SOURCES
+
+    return name not in SOURCES or SOURCES[name].classes is not None
+
+
 def depends(name: str) -> dict:
     """What the prepared data depend on beside code: the values of the option file, if one describes them."""
     return {"dataset": read_yaml(option_file("dataset", name))} if name in options("dataset") else {}

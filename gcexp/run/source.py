@@ -14,6 +14,7 @@ import hashlib
 import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -113,10 +114,72 @@ def definer(target: str) -> str | None:
     if not module or _spec(target):
         module, name = target, ""
     if not _spec(module):
-        if any(module.partition(".")[0] in packages for packages in EXTRAS.values()):
+        if is_there(module):
             return None  # a foreign library, here without the extra that brings it
         raise UserError(f"_target_ names module {module}, which cannot be found")
     return _resolved(module, name or None) if _is_followed(module) else None
+
+
+def is_there(module: str) -> bool:
+    """Whether a module can be found, or is one of a library that an extra of ours brings."""
+    top = module.partition(".")[0]
+    return _spec(module) is not None or any(top in packages for packages in EXTRAS.values())
+
+
+def names_in(module: str) -> frozenset[str] | None:
+    """Names at the top of a module; None where its text does not say them all, or is not looked into.
+
+    Examples
+    --------
+    >>> "definer" in names_in("gcexp.run.source"), names_in("numpy")
+    (True, None)
+    """
+    found = _parsed(module) if _is_followed(module) else None
+    if found is None or "__getattr__" in found.defined or "*" in found.imported:
+        return None
+    return found.defined | frozenset(found.imported)
+
+
+def class_value(target: str, name: str, beside: str) -> Any:
+    """What a class, or one that it inherits from, sets `name` to: numbers, texts and lists as they are written.
+
+    None where it sets nothing, or something that must run to be known. `beside` is the method that the value is about:
+    a class that defines this anew does not inherit the value.
+
+    Examples
+    --------
+    >>> class_value("gcexp.tasks.mlp.MultilayerPerceptron", "scores", "problem")
+    ['test_accuracy', 'test_loss']
+    >>> class_value("gcexp.tasks.mlp.MultilayerPerceptron", "score", "problem")
+    """
+    module, cls = definer(target), target.rpartition(".")[2]
+    if module is None or cls not in parsed(module).defined:
+        return None
+    text = parsed(module).text
+    said, bases = _kept(f"value {name} {beside} {cls}", text, lambda: _set_in(text, cls, name, beside))
+    if said is not None:
+        return said
+    for base in bases:
+        found = parsed(module).imported.get(base)
+        inherited = ".".join(filter(None, found)) if found else f"{module}.{base}"
+        if base != cls and (said := class_value(inherited, name, beside)) is not None:
+            return said
+    return None
+
+
+def _set_in(text: str, cls: str, name: str, beside: str) -> list:
+    """Literal of a name in the body of a class, and the plain names of the classes that it inherits it from."""
+    node = _defined(_tree(text))[cls]
+    if not isinstance(node, ast.ClassDef):
+        return [None, []]
+    said = None
+    for line in node.body:
+        if isinstance(line, ast.Assign | ast.AnnAssign) and line.value and name in _bound(line):
+            with suppress(ValueError):
+                value = ast.literal_eval(line.value)
+                said = list(value) if isinstance(value, tuple) else value
+    anew = any(isinstance(line, _FUNCTIONS) and line.name == beside for line in node.body)
+    return [said, [] if anew else [base.id for base in node.bases if isinstance(base, ast.Name)]]
 
 
 def parsed(module: str) -> Module:

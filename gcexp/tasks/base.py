@@ -28,6 +28,12 @@ class Task(Protocol):
         The model is scored after every so many updates, after none, and after the last.
     verify_every : int
         Parameters are kept for verification before every so many updates, the first included.
+
+    Notes
+    -----
+    A class may say the names of its scores as a plain tuple, ``scores = ("test_accuracy", "test_loss")``, and those of
+    them that only labels have, not real targets, as ``scores_of_labels``. They are read in its source, so that a figure
+    that draws another score is refused before it is trained; a task without them is not asked.
     """
 
     @property

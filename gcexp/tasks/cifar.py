@@ -95,6 +95,8 @@ class CifarResNet18:
         Unless all numbers are >= 1 and partitions <= batch.
     """
 
+    scores = ("test_accuracy", "test_loss")
+
     dataset: str
     batch: int = 180
     partitions: int = 20

@@ -52,6 +52,8 @@ class LinearRegression:
     (array([-1.,  2.]), {'train_loss': 1.25, 'test_loss': 1.25})
     """
 
+    scores = ("train_loss", "test_loss")
+
     dataset: str
     evaluate_every: int = 1
     verify_every: int = 100

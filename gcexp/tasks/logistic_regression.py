@@ -48,6 +48,8 @@ class LogisticRegression:
     Ye and Abbe, "Communication-computation efficient gradient coding", ICML 2018, section 4.
     """
 
+    scores = ("test_auc", "test_loss")
+
     dataset: str
     train_rows: int
     split_seed: int | None = None

@@ -46,6 +46,8 @@ class MultilayerPerceptron:
         Unless hidden, evaluate_every, verify_every >= 1 and initial_std > 0.
     """
 
+    scores = ("test_accuracy", "test_loss")
+
     dataset: str
     hidden: int = 25
     initial_std: float = 0.1

@@ -46,6 +46,9 @@ class TorchTask:
         Unless all numbers are >= 1.
     """
 
+    scores = ("test_accuracy", "test_loss")
+    scores_of_labels = ("test_accuracy",)  # real targets have none
+
     dataset: str
     module: Callable
     loss: Callable

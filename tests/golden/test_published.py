@@ -51,6 +51,11 @@ def test_every_target_is_published_and_on_its_paper_page(figure):
     assert config in row and table in row
 
 
+@pytest.mark.parametrize("figure", TARGETS, indirect=True)
+def test_a_plan_knows_the_columns_of_the_table(figure):
+    assert set(figure.columns) == {*map(str, read_table(published(figure.table)))}
+
+
 def test_nothing_else_is_published(all_figures):
     found = {path for path in PUBLISHED.rglob("*.*") if path.parent != PUBLISHED}
     wanted = {published(product) for figure in all_figures for product in figure.products}

@@ -14,6 +14,7 @@ from gcexp.run import compose as compose_module
 from gcexp.run import dependencies, source
 from gcexp.run import options as options_module
 from gcexp.run import run as run_module
+from gcexp.run.checks import declared_scores
 from gcexp.run.dependencies import STAGES, tracked
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -315,6 +316,57 @@ def test_a_trace_is_an_input_by_its_content(project, before, monkeypatch):
 
 def test_a_template_is_an_input_of_the_page(before, monkeypatch, project):
     assert any("report.html.j2=" in value for value in tracked("page"))
+
+
+def test_what_a_class_says_is_read_in_its_source(tmp_path, monkeypatch):
+    (tmp_path / "base_task.py").write_text(
+        textwrap.dedent("""
+            import torch
+            class Base:
+                scores: tuple = ("reward", "cost")
+                many = 2 * 3
+            class Near(Base):
+                pass
+            """)
+    )
+    (tmp_path / "own_task.py").write_text(
+        textwrap.dedent("""
+            import base_task
+            from base_task import Base as Other
+            class Mine(Other):
+                pass
+            class Loud(Other):
+                scores = ("noise",)
+                def problem(self): ...
+            class Another(Other):
+                def problem(self): ...
+            class Far(base_task.Base):
+                pass
+            scores = 3
+            """)
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def said(cls, name="scores"):
+        return source.class_value(cls, name, "problem")
+
+    assert said("own_task.Mine") == said("base_task.Near") == ["reward", "cost"]
+    assert said("own_task.Loud") == ["noise"]
+    for cls in ("Another", "Far", "Other", "scores", "Nobody"):
+        assert said(f"own_task.{cls}") is None
+    assert said("torch.nn.Linear") is None and said("base_task.Base", "many") is None
+    defined = {"Other", "base_task", "Mine", "Loud", "Another", "Far", "scores"}
+    assert source.names_in("own_task") == defined
+
+
+@pytest.mark.parametrize(
+    "scores, wanted",
+    [(["reward"], ["reward"]), (3, None), ([1, 2], None), (None, ["test_accuracy", "test_loss"])],
+)
+def test_scores_may_stand_in_the_options(scores, wanted):
+    mlp = {"_target_": "gcexp.tasks.mlp.MultilayerPerceptron", "dataset": "digits"}
+    assert declared_scores(mlp | {"scores": scores}) == wanted
 
 
 def test_every_entry_leads_to_code():

@@ -385,6 +385,123 @@ def test_mistakes_in_figure_files_name_the_file(old, new, sentence):
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 500
 
 
+CLAIM = "\nclaims: [{id: a, kind: companion, source: b, statement: c, inputs: assumed, %s}]"
+PAIR = "seeds: 5, numerator: CGC, denominator: β = 4, below: 1"
+WITHIN = "within: {where: {%s: 1}, column: %s, below: 1, rows: 1}"
+
+
+@pytest.mark.parametrize(
+    "plot, sentence",
+    [
+        (
+            "{kind: lines, y: test_acuracy}",
+            "plot: unknown column 'test_acuracy'; did you mean 'test_accuracy'?",
+        ),
+        ("{kind: lines, x: simulated_time}", "'simulated_time'; did you mean 'simulated_time_s'?"),
+        ("{kind: lines, y: train_loss}", "plot: unknown column 'train_loss'; did you mean 'test_loss'?"),
+        ("{kind: lines, panel: code.bta}", "'code.bta'; did you mean 'code.beta'?"),
+        (
+            "{kind: function, function: gcexp.figures.style.plane}",
+            "in gcexp.figures.style 'plane'; did you mean",
+        ),
+        (
+            "{kind: function, function: nowhere.draw}",
+            "plot.function: cannot import 'nowhere.draw' (there is no",
+        ),
+        ("{kind: panels, parts: [{kind: bars, y: mean}]}", "plot: unknown column 'mean'"),
+        ("{kind: lines}" + CLAIM % f"paired_ratio: {{y: train_los, level: 1, {PAIR}}}", "column 'train_los'"),
+        (
+            "{kind: lines}" + CLAIM % "ordering: {y: accuracy, level: 1, seeds: 5, first: CGC, then: β = 4}",
+            "claims: 'a': ordering: unknown column 'accuracy'",
+        ),
+        (
+            "{kind: lines}" + CLAIM % (WITHIN % ("sed", "test_loss")),
+            "claims: 'a': within: unknown column 'sed'; did you mean 'seed'?",
+        ),
+        ("{kind: lines}" + CLAIM % (WITHIN % ("seed", "test_los")), "'test_los'; did you mean 'test_loss'?"),
+    ],
+)
+def test_columns_that_curves_will_not_have(plot, sentence):
+    with pytest.raises(UserError) as caught:
+        read(edited("plot: {kind: lines}", f"plot: {plot}"))
+    assert sentence in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_task_that_declares_no_scores_is_asked_for_its_keys_alone(monkeypatch):
+    monkeypatch.setattr(figurefile, "declared_scores", lambda task: None)
+    drawn = "plot: {kind: lines, y: reward}" + CLAIM % f"paired_ratio: {{y: reward, level: 1, {PAIR}}}"
+    assert read(edited("plot: {kind: lines}", drawn)).columns is None
+    with pytest.raises(UserError, match="unknown column 'panl'"):
+        read(edited("plot: {kind: lines}", "plot: {kind: lines, y: reward, panel: panl}"))
+
+
+def test_a_regression_has_no_accuracy():
+    other = "task: torch, task.dataset: linear_mixture"
+    assert "test_accuracy" in read().columns
+    with pytest.raises(UserError, match="plot: unknown column 'test_accuracy'"):
+        read(edited("task: digits_mlp", other))
+    text = edited("task: digits_mlp", other).replace("{kind: lines}", "{kind: lines, y: test_loss}")
+    assert read(text).columns[-1] == "test_loss"
+
+
+@pytest.mark.parametrize(
+    "exact, sentence",
+    [
+        ("gcexp.analysis.dynamic_clustering.expected_iterations", "did you mean 'expected_iteration_time'?"),
+        (
+            "gcexp.analysis.clustering.f",
+            "timings.exact: cannot import 'gcexp.analysis.clustering.f' (there is no",
+        ),
+        ("expected", "timings.exact"),
+        ("3 + 4", "wanted: a dotted name"),
+    ],
+)
+def test_a_formula_that_is_not_there(exact, sentence):
+    text = edited("kind: curves", f"kind: timings\ntimings: {{exact: {exact}}}").replace(
+        "task: digits_mlp, ", ""
+    )
+    with pytest.raises(UserError) as caught:
+        read(text.replace("{kind: lines}", "{kind: bars}"))
+    assert sentence in str(caught.value)
+
+
+LOSSES = """
+title: A
+source: B
+kind: analysis
+analysis: {function: gcexp.analysis.learning.losses_by_data, draws: 2, iterations: 3, learning_rate: 0.1}
+plot: {kind: bars, y: test_loss, by: draw}
+"""
+
+
+@pytest.mark.parametrize(
+    "plot, sentence",
+    [
+        ("{kind: bars, y: test_los, by: draw}", "plot: unknown column 'test_los'; did you mean 'test_loss'?"),
+        ("{kind: table, columns: [drawn]}", "plot: unknown column 'drawn'; did you mean 'draw'?"),
+        ("{kind: table, columns: [draw], across: {iteration: los}}", "plot: unknown column 'los'"),
+        ("{kind: table}" + CLAIM % (WITHIN % ("drw", "test_loss")), "column 'drw'; did you mean 'draw'?"),
+        ("{kind: table}" + CLAIM % (WITHIN % ("draw", "loss")), "claims: 'a': within: unknown column 'loss'"),
+    ],
+)
+def test_columns_that_an_analysis_does_not_give(plot, sentence):
+    assert read(LOSSES).columns == ["draw", "iteration", "train_loss", "test_loss"]
+    across = "{kind: table, columns: [draw], across: {iteration: test_loss}, formats: {'3': .2f}}"
+    read(
+        LOSSES.replace("{kind: bars, y: test_loss, by: draw}", across)
+    )  # columns that values become are free
+    with pytest.raises(UserError) as caught:
+        read(LOSSES.replace("{kind: bars, y: test_loss, by: draw}", plot))
+    assert sentence in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_an_analysis_that_declares_nothing_is_not_asked():
+    text = LOSSES.replace("learning.losses_by_data", "counting.table").replace(
+        "draws: 2, iterations: 3, learning_rate: 0.1", "rows: []"
+    )
+    assert read(text.replace("by: draw", "by: nothing")).columns is None
+
+
 ANALYSIS = "title: A\nsource: B\nkind: analysis\nanalysis: {function: FUNCTION}\nplot: {kind: bars}\n"
 
 

@@ -4,8 +4,10 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from gcexp.analysis.declared import gives
 from gcexp.errors import UserError
 from gcexp.figures import read_table, write_table
 from gcexp.report.figurefile import read_figure
@@ -55,6 +57,20 @@ def table(*edits):
         text = text.replace(old, new)
     write_table(assemble(read(text)), Path("table.csv"))
     return read_table("table.csv")
+
+
+@gives("n", "time_s")
+def timed_otherwise(n: int, time: str = "time_s"):
+    """A table of the test below."""
+    return pd.DataFrame({"n": [n], time: [1.0]})
+
+
+def test_an_analysis_keeps_what_it_declares(project):
+    text = f"title: A\nsource: B\nkind: analysis\nanalysis: {{function: {__name__}.timed_otherwise, n: 3}}\n"
+    assert list(assemble(read(f"{text}plot: {{kind: table, columns: [n]}}"))) == ["n", "time_s"]
+    other = read(f"{text.replace('n: 3', 'n: 3, time: hours')}plot: {{kind: table}}")
+    with pytest.raises(UserError, match="timed_otherwise gives columns that it does not declare: hours$"):
+        assemble(other)
 
 
 @pytest.mark.slow
@@ -159,6 +175,7 @@ def test_a_label_repeats_within_a_sweep_of_curves_only(project):
     text = text.replace("x: {GC-SC: GC, GC-DC: GC-SC}}\n", "").replace(
         "delay: markov", "task: digits_mlp, delay: markov"
     )
+    text = text.replace("y: mean_iteration_time_s", "y: test_accuracy")
     text = "".join(line + "\n" for line in text.splitlines() if "LB" not in line)
     assert read(text).labels == ["GC", "GC-SC", "GC-DC"]
     with pytest.raises(UserError, match="label 'GC' stands twice"):

@@ -168,6 +168,11 @@ class Backwards:
         return Draws(tuple(seeds), (len(seeds), iterations, n), start=5.0 * np.arange(1, n + 1), compute=-1.0)
 
 
+@dataclass(frozen=True)
+class Misnamed(Mean):
+    scores = ("test_accuracy",)
+
+
 class Leaky(MeanProblem):
     def partition_gradients(self, parameters, k, iteration):
         return super().partition_gradients(parameters, k, iteration) + self.x.sum()
@@ -197,6 +202,7 @@ CODE = CyclicRepetition(n=5, s=2)
         ({"waits": [Scheme(CODE, Oracle())]}, "decides_each_iteration_alone"),
         ({"delays": [Shared()]}, "does_not_depend_on_what_else_is_drawn"),
         ({"delays": [Backwards()]}, "more_work_takes_no_less"),
+        ({"tasks": [(Misnamed(), points(), 5)]}, "scores_are_those_declared"),
         ({"tasks": [(LeakyMean(), points(), 5)]}, "gradient_is_the_sum_of_its_partitions"),
     ],
     ids=lambda part: part if isinstance(part, str) else "",

@@ -51,7 +51,7 @@ title: A figure
 source: Fig. 1
 kind: analysis
 analysis: {function: gcexp.analysis.partial_recovery.intermediate_sweep, settings: [[12, 8, 0.9]], bounds: true}
-plot: {kind: table, columns: [n, s]}
+plot: {kind: table, columns: [n, x]}
 quick: {bounds: false}
 claims:
   - {id: a, source: x, kind: companion, statement: x, inputs: paper, value: {where: {n: 12}, column: load, expected: 3}}

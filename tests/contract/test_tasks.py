@@ -1,0 +1,54 @@
+"""What every task's class declares of its scores, told from its source, is what a training is scored by."""
+
+import numpy as np
+import pytest
+
+from gcexp.data import Dataset, load, prepare
+from gcexp.run.build import build
+from gcexp.run.checks import declared_scores
+from gcexp.run.compose import compose
+from gcexp.run.options import options
+from gcexp.tasks.optimizers import GradientDescent
+from gcexp.tasks.training import train
+
+#: Where a task's own data must be fetched: the same class on data that are here.
+HERE = {
+    "mnist_mlp": ["task.dataset=digits"],
+    "amazon_logistic": ["task.dataset=access_rows", "task.train_rows=2400", "task.pad_to=null"],
+    "cifar_resnet18": ["task.batch=20", "task.device=cpu"],
+}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("prepared")
+
+    def of(name):
+        if name == "cifar10":
+            x = np.zeros((20, 3, 32, 32), dtype=np.uint8)
+            return Dataset(name, x, np.arange(20) % 10, x[:4], np.arange(4), "")
+        if not (place := folder / f"{name}.npz").is_file():
+            prepare(name, place)
+        return load(place)
+
+    return of
+
+
+@pytest.mark.parametrize("option", options("task"))
+def test_scores_are_those_declared(option, data):
+    config = compose(["scheme=uncoded", f"task={option}", *HERE.get(option, [])])
+    task = build(config, "task")
+    if option == "cifar_resnet18":  # an iteration of it takes long, and decides no name
+        problem = task.problem(data("cifar10"), 0)
+        found = problem.score(problem.initial(), problem.statistics())
+    else:
+        found = train(task, GradientDescent(0.01), data(task.dataset), [0], [1], progress=False).scores
+    assert list(found) == declared_scores(config["task"])
+
+
+def test_real_targets_have_no_accuracy(data):
+    regression = ["task.dataset=linear_mixture", "task.module.in_features=1000", "task.module.out_features=1"]
+    config = compose(["scheme=uncoded", "task=torch", *regression, "task.loss._target_=torch.nn.MSELoss"])
+    task = build(config, "task")
+    found = train(task, GradientDescent(1e-6), data(task.dataset), [0], [1], progress=False).scores
+    assert list(found) == declared_scores(config["task"]) == ["test_loss"]
