@@ -276,14 +276,14 @@ def do_show(arguments) -> None:
 def do_compare(arguments) -> None:
     """Compare the schemes of a figure."""
     from gcexp.figures.tables import read_table
-    from gcexp.report.comparison import as_text, comparison, refuse_without_runs
+    from gcexp.report.comparison import as_text, comparison, refuse_without_runs, told_apart
     from gcexp.report.figurefile import figure
     from gcexp.report.published import table_of
 
     shown = figure(arguments.target, arguments.preset)
     refuse_without_runs(shown)
     found = comparison(shown, read_table(table_of(shown)), arguments.level)
-    print(as_text(found, arguments.format), end="")
+    print(as_text(told_apart(found, shown), arguments.format), end="")
 
 
 def do_verify(arguments) -> int:

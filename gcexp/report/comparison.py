@@ -10,6 +10,7 @@ import numpy as np
 
 from gcexp.errors import UserError
 from gcexp.figures.tables import scores_of
+from gcexp.report.columns import key_columns
 from gcexp.report.predicates import time_to
 from gcexp.run.run import Run
 from gcexp.run.scheme import build_scheme
@@ -61,6 +62,23 @@ def comparison(
         rows.append(found | _numbers(seeds, scores_of(frame), level, more) | loads(run))
     found = pd.DataFrame(rows)
     return found.sort_values(sorted_by(found), kind="stable", ignore_index=True)
+
+
+def told_apart(found: pd.DataFrame, figure: Figure) -> pd.DataFrame:
+    """The comparison with what tells rows with one label apart: columns of the figure's own, then keys of its runs."""
+    waiting = list(figure.runs)  # in one order with rows that are equal in all but the figure's own columns
+    runs = []
+    for row in zip(found["label"], found["run"], strict=True):
+        runs.append(next(run for run in waiting if (run.label, run.id) == row))
+        waiting.remove(runs[-1])
+    keys = key_columns(figure.runs)
+    names, shown = [repr(run.label) for run in runs], {}
+    for name in figure.told_apart[2:]:
+        values = [keys[name][run.id] if name in keys else dict(run.columns).get(name) for run in runs]
+        longer = [f"{known} {value!r}" for known, value in zip(names, values, strict=True)]
+        if len(set(longer)) > len(set(names)):
+            names, shown[name] = longer, values
+    return found.assign(**shown)[["label", "run", *shown, *found.columns[2:]]]
 
 
 def refuse_without_runs(figure: Figure) -> None:
@@ -121,9 +139,9 @@ def as_text(found: pd.DataFrame, form: str) -> str:
     shown = found.drop(columns="run", errors="ignore")
     if form == "markdown":
         from gcexp.figures.markdown import grid
+        from gcexp.figures.typeset import cell
 
-        cells = [
-            [value if isinstance(value, str) else f"{value:.6g}" for value in row] for row in shown.to_numpy()
-        ]
-        return grid(list(shown.columns), cells, right=range(1, shown.shape[1]))
-    return shown.to_string(index=False, float_format=lambda value: f"{value:.6g}") + "\n"
+        cells = [[cell(value, ".6g") for value in row] for row in shown.to_numpy(dtype=object)]
+        numbers = [place for place, name in enumerate(shown) if shown[name].dtype.kind in "iuf"]
+        return grid(list(shown.columns), cells, right=numbers)
+    return shown.to_string(index=False, na_rep="–", float_format=lambda value: f"{value:.6g}") + "\n"

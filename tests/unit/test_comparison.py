@@ -9,7 +9,7 @@ import pytest
 from gcexp.command.main import main
 from gcexp.errors import UserError
 from gcexp.figures.tables import read_table
-from gcexp.report.comparison import comparison
+from gcexp.report.comparison import comparison, told_apart
 from gcexp.report.figurefile import figure
 from gcexp.report.predicates import time_to
 from gcexp.report.published import table_of
@@ -45,6 +45,26 @@ def test_from_the_shell(shown, capsys):
     assert read["label"].tolist() == comparison(*shown, 0.9)["label"].tolist()
     assert main(["compare", TARGET, "--preset", "paper", "--format", "markdown"]) == 0
     assert capsys.readouterr().out.startswith("| label | seeds | time\\_to\\_0.88 |")
+
+
+def test_rows_with_one_label_are_told_apart(capsys):
+    """By the columns of the figure's own where they do, and by no more than it takes."""
+    target = ["compare", "dynamic_clustering_ablation", "--preset", "paper", "--format"]
+    assert main([*target, "csv"]) == 0
+    read = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    assert list(read)[:5] == ["label", "run", "setting", "known", "seeds"]
+    assert not read.duplicated(["label", "setting", "known"]).any() and read["label"].duplicated().any()
+    assert main([*target, "markdown"]) == 0
+    shown = capsys.readouterr().out
+    assert "| GC-DC | n = 12, P = 4, r = 2, m = 2 | perfect state | 400 | 13.9488 |" in shown
+    assert "| GC-SC | n = 12, P = 4, r = 2, m = 2 | – | 400 |" in shown
+
+
+def test_a_swept_label_is_told_apart_by_its_key():
+    made = figure("dynamic_clustering_sweeps", "quick")
+    found = pd.DataFrame({"label": [run.label for run in made.runs], "run": [run.id for run in made.runs]})
+    apart = told_apart(found, made)
+    assert not apart.drop(columns="run").duplicated().any()
 
 
 def test_a_figure_without_runs_is_a_sentence(shown):
