@@ -114,7 +114,7 @@ def _draw(
         if half > 0:
             axes.errorbar(mean, height, xerr=half, fmt="none", zorder=4, **_WHISKER)  # above the marks
         beside = axes.get_yaxis_transform()
-        axes.text(1.015, height, style.plain(f"{float(mean):.3g}"), transform=beside, **_VALUE)
+        axes.text(1.015, height, style.plain(_three_digits(float(mean))), transform=beside, **_VALUE)
         if isinstance(plot.reference, dict):
             given = {str(name): value for name, value in plot.reference.items()}.get(str(label))
         else:
@@ -133,3 +133,14 @@ def _draw(
         axes.xaxis.set_major_locator(MaxNLocator(ticks))
         # A common power of ten would hide under the label.
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+
+
+def _three_digits(value: float) -> str:
+    """A mean as it stands beside its bar: three digits, zeros at the end too.
+
+    Examples
+    --------
+    >>> [_three_digits(value) for value in (7.756, 11, 123.4, 0.5)]
+    ['7.76', '11.0', '123', '0.500']
+    """
+    return f"{value:#.3g}".removesuffix(".")
