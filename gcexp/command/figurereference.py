@@ -9,7 +9,7 @@ from gcexp.command.settings import described
 from gcexp.figures.markdown import grid
 from gcexp.figures.plots import KINDS
 from gcexp.report.columns import Timings
-from gcexp.report.figurefile import FigureFile
+from gcexp.report.figure import FigureFile
 from gcexp.report.predicates import known
 from gcexp.schema import wanted
 

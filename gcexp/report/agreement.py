@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gcexp.errors import UserError, unknown
-from gcexp.report.figurefile import PRESETS, Figure, figure, target_files
+from gcexp.report.figure import Figure
+from gcexp.report.figurefile import PRESETS, figure, target_files
 from gcexp.report.published import published_table
 from gcexp.run import paths
 

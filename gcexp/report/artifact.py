@@ -11,7 +11,7 @@ from gcexp.figures.markdown import grid
 from gcexp.files import read_json
 from gcexp.report import plan
 from gcexp.report import scorecard as cards
-from gcexp.report.figurefile import Figure
+from gcexp.report.figure import Figure
 from gcexp.run.provenance import finished_provenance, spent
 
 UNKNOWN = "not recorded"

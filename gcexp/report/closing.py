@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gcexp.files import read_json
-from gcexp.report.figurefile import Figure
+from gcexp.report.figure import Figure
 from gcexp.report.predicates import OUTCOMES
 from gcexp.report.scorecard import STATEMENT_OUTCOMES, parts, statement_counts
 from gcexp.run import paths

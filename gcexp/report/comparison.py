@@ -18,7 +18,7 @@ from gcexp.run.scheme import build_scheme
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gcexp.report.figurefile import Figure
+    from gcexp.report.figure import Figure
 
 
 def comparison(

@@ -8,8 +8,10 @@ from typing import Any
 from gcexp.figures.plots import KINDS, PARTS
 from gcexp.report import claims, predicates
 from gcexp.report.columns import Timings
-from gcexp.report.figurefile import RUN_KEYS, SHARED, FigureFile
+from gcexp.report.entries import RUN_KEYS
+from gcexp.report.figure import FigureFile
 from gcexp.run.options import GROUPS as _GROUPS
+from gcexp.run.tokens import SHARED
 
 _OWN_KEYS = "^(code|wait|placement|delay|task|optimizer|columns)[.]"
 

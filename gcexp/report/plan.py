@@ -13,7 +13,8 @@ from itertools import groupby
 from pathlib import Path
 
 from gcexp.errors import UserError, unknown
-from gcexp.report.figurefile import PRESETS, Figure, figures
+from gcexp.report.figure import Figure
+from gcexp.report.figurefile import PRESETS, figures
 from gcexp.report.published import table_of
 from gcexp.run import paths
 from gcexp.run.options import search_dirs

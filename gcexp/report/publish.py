@@ -13,7 +13,8 @@ from gcexp.figures import markdown
 from gcexp.files import written
 from gcexp.report import artifact
 from gcexp.report import scorecard as cards
-from gcexp.report.figurefile import Figure, figures, statements
+from gcexp.report.figure import Figure
+from gcexp.report.figurefile import figures, statements
 from gcexp.report.published import MADE, PUBLISHED, packed, published
 from gcexp.report.shown import papers
 from gcexp.run import paths

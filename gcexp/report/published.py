@@ -6,7 +6,8 @@ from pathlib import Path
 
 from gcexp.errors import UserError
 from gcexp.files import bundled
-from gcexp.report.figurefile import Figure, target_files
+from gcexp.report.figure import Figure
+from gcexp.report.figurefile import target_files
 from gcexp.run import paths
 
 MADE, PUBLISHED = Path(paths.REPORT.format(preset="paper")), Path(paths.PUBLISHED)

@@ -15,7 +15,7 @@ from gcexp.run.options import option_file, options, read_yaml
 from gcexp.schema import fill
 
 if TYPE_CHECKING:
-    from gcexp.report.figurefile import Figure
+    from gcexp.report.figure import Figure
 
 _MOST_LABELS = 12
 

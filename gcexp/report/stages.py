@@ -14,7 +14,7 @@ from gcexp.run.options import conf_dir
 from gcexp.run.provenance import check_unchanged, packages, recorded, spent
 
 if TYPE_CHECKING:
-    from gcexp.report.figurefile import Figure
+    from gcexp.report.figure import Figure
 
 
 def make_table(figure: Figure, output: Path) -> None:

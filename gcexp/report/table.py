@@ -10,7 +10,7 @@ import pandas as pd
 
 from gcexp.errors import UserError
 from gcexp.report.columns import COSTS, Timings, key_columns
-from gcexp.report.figurefile import Figure
+from gcexp.report.figure import Figure
 from gcexp.run.build import build, is_redrawn, locate, with_makers
 from gcexp.run.run import Run
 from gcexp.run.scheme import build_scheme

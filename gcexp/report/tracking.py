@@ -27,7 +27,7 @@ from gcexp.errors import UserError
 from gcexp.figures.tables import read_table, scores_of
 from gcexp.files import read_json, writable, written
 from gcexp.report.comparison import comparison, sorted_by
-from gcexp.report.figurefile import Figure
+from gcexp.report.figure import Figure
 from gcexp.run import paths
 from gcexp.run.provenance import finished_provenance
 from gcexp.run.run import Run

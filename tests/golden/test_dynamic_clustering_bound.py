@@ -8,7 +8,7 @@ import pytest
 from gcexp.codes import CyclicRepetition, Uncoded
 from gcexp.command.single_run import run
 from gcexp.errors import ParameterError, UserError
-from gcexp.report.figurefile import _run
+from gcexp.report.entries import run_of_keys
 from gcexp.report.table import timing
 from gcexp.run import stages
 from gcexp.run.build import build
@@ -46,7 +46,7 @@ def test_durations_are_the_bound():
 def test_a_timings_figure_has_its_times_alone(tmp_path, monkeypatch):
     monkeypatch.setenv("GCEXP_CONF", str(conf_dir()))
     monkeypatch.chdir(tmp_path)
-    planned = _run(KEYS | {"scheme": "lb", "iterations": 60, "seeds": 4})
+    planned = run_of_keys(KEYS | {"scheme": "lb", "iterations": 60, "seeds": 4})
     stages.run_timeline(planned.config, tmp_path / planned.timeline)
     table = timing(planned)
     assert table["mean_iteration_time_s"].gt(0).all() and len(table) == 4
@@ -56,7 +56,7 @@ def test_a_timings_figure_has_its_times_alone(tmp_path, monkeypatch):
 def test_no_task_takes_it(tmp_path):
     sentence = "durations without a decode, so no task can be trained"
     with pytest.raises(UserError, match=sentence):
-        _run(KEYS | {"scheme": "lb", "iterations": 60, "seeds": 4, "task": "digits_mlp"})
+        run_of_keys(KEYS | {"scheme": "lb", "iterations": 60, "seeds": 4, "task": "digits_mlp"})
     with pytest.raises(UserError, match=sentence):
         run(["scheme=lb", *SETTING], tmp_path)
     with pytest.raises(UserError, match=sentence):

@@ -11,7 +11,8 @@ from gcexp.command.main import main
 from gcexp.figures.tables import read_table
 from gcexp.report import artifact
 from gcexp.report import plan as plans
-from gcexp.report.figurefile import Figure, FigureFile, figure
+from gcexp.report.figure import Figure, FigureFile
+from gcexp.report.figurefile import figure
 from gcexp.report.plan import ESTIMATED, MEASURED, UNKNOWN, Rate, costs, plan
 from gcexp.report.published import published_table
 from gcexp.report.stages import make_table

@@ -428,7 +428,7 @@ def test_columns_that_curves_will_not_have(plot, sentence):
 
 
 def test_a_task_that_declares_no_scores_is_asked_for_its_keys_alone(monkeypatch):
-    monkeypatch.setattr(figurefile, "declared_scores", lambda task: None)
+    monkeypatch.setattr("gcexp.report.figure.declared_scores", lambda task: None)
     drawn = "plot: {kind: lines, y: reward}" + CLAIM % f"paired_ratio: {{y: reward, level: 1, {PAIR}}}"
     assert read(edited("plot: {kind: lines}", drawn)).columns is None
     with pytest.raises(UserError, match="unknown column 'panl'"):

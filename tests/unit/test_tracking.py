@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gcexp.errors import UserError
-from gcexp.report.figurefile import Figure, FigureFile
+from gcexp.report.figure import Figure, FigureFile
 from gcexp.report.stages import make_table
 from gcexp.report.tracking import DIGEST, params_of, track
 from gcexp.run.provenance import provenance_file

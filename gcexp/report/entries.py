@@ -1,0 +1,147 @@
+"""Which runs do the entries of a figure file stand for? Swept values, stand-ins of a preset, labels filled in."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from gcexp.errors import UserError, unknown
+from gcexp.run.options import option_file, options, read_yaml, search_dirs
+from gcexp.run.run import PARTS, Run, check_count, check_horizon, seed_range
+from gcexp.run.scheme import refuse_bound
+from gcexp.run.tokens import SHARED, token
+from gcexp.schema import fitted
+
+if TYPE_CHECKING:
+    from gcexp.report.figure import FigureFile
+
+RUN_KEYS = ("label", "iterations", "horizon", "seeds")
+
+
+def runs_of(file: FigureFile, preset: str, instead: dict[str, dict]) -> Iterator[Run]:
+    """The runs of a figure file under a preset, an entry with swept values once for each; `instead` of `stand_ins`.
+
+    Raises
+    ------
+    UserError
+        For keys, options and values that a run does not have, and a label that stands twice.
+    """
+    entry_of: dict[str, int] = {}
+    seen: set[tuple] = set()
+    for number, entry in enumerate(file.runs):
+        if not isinstance(entry, dict):
+            raise UserError(f"runs: expected keys and values, got {entry!r}")
+        for keys in _swept(file.common | entry, file.quick if preset == "quick" else {}):
+            for part, replaced in instead.items():
+                if isinstance(keys.get(part), str):
+                    keys[part] = replaced.get(keys[part], keys[part])
+            run = run_of_keys(keys)
+            first = entry_of.setdefault(run.label, number)
+            if (file.kind != "timings" and first != number) or (run.label, run.id, run.columns) in seen:
+                raise UserError(
+                    f"label {run.label!r} stands twice; let it name a swept value, as in {{code.d}}"
+                )
+            seen.add((run.label, run.id, run.columns))
+            yield run
+
+
+def _swept(entry: dict, quick: dict) -> Iterator[dict]:
+    """The keys of every run of an entry: each mapping under `each` in turn, and every value of a list."""
+    several = entry.get("each", [{}])
+    if not isinstance(several, list) or not all(isinstance(one, dict) for one in several):
+        raise UserError(f"each is a list of mappings, one for each time the entry is run, got {several!r}")
+    for one in several:
+        merged = {k: v for k, v in entry.items() if k != "each"} | one | quick
+        swept = [k for k, v in merged.items() if isinstance(v, list)]
+        if empty := [k for k in swept if not merged[k]]:
+            raise UserError(f"{empty[0]} is swept over nothing, got []")
+        for chosen in itertools.product(*(merged[k] for k in swept)):
+            yield merged | dict(zip(swept, chosen, strict=True))
+
+
+def run_of_keys(keys: dict[str, Any]) -> Run:
+    """One run of its keys, as they stand in a figure file."""
+    keys = {str(key): value for key, value in keys.items()}
+    own = {k.removeprefix("columns."): keys.pop(k) for k in list(keys) if k.startswith("columns.")}
+    lacking = [k for k in ("label", "scheme", "delay", "iterations", "seeds") if k not in keys]
+    if lacking:
+        raise UserError(f"a run lacks {', '.join(lacking)} (given: {', '.join(keys)})")
+    if not isinstance(keys["label"], str | int | float) or keys["label"] == "":
+        raise UserError(f"label must be text, got {keys['label']!r}")
+    for part in PARTS:
+        needed = part in ("scheme", "delay")
+        if (needed or keys.get(part) is not None) and keys[part] not in options(part):
+            raise UserError(unknown(part, keys[part], options(part)))
+    values: dict[str, dict] = {part: {} for part in PARTS}
+    for key, value in keys.items():
+        if key in RUN_KEYS or key in PARTS:
+            continue
+        group = key.partition(".")[0]
+        owner = "scheme" if group in ("code", "wait", "placement") or key in SHARED else group
+        if owner not in values:
+            raise UserError(
+                unknown("run key", key, [*RUN_KEYS, *PARTS, *SHARED, "code.KEY", "delay.KEY", "columns.NAME"])
+            )
+        values[owner][key] = value
+    tokens = {part: token(part, keys[part], values[part]) if keys.get(part) else None for part in PARTS}
+    if tokens["task"] and not tokens["optimizer"]:
+        tokens["optimizer"] = token("optimizer", "gradient_descent", values["optimizer"])
+    run = Run(
+        "",
+        tokens["scheme"],
+        tokens["delay"],
+        tokens["task"],
+        tokens["optimizer"],
+        iterations=check_count("iterations", keys["iterations"]),
+        seeds=seed_range(keys["seeds"]),
+        horizon=check_horizon(keys.get("horizon")),
+    )
+    if run.task:
+        refuse_bound(run.config)
+    for name, value in own.items():
+        fitted(str | int | float | bool | None, value, f"columns.{name}")
+    columns = tuple((name, _filled(value, run.config, f"columns.{name}")) for name, value in own.items())
+    return replace(run, label=str(_filled(str(keys["label"]), run.config, "label")), columns=columns)
+
+
+def stand_ins(preset: str) -> dict[str, dict]:
+    """What a preset puts in the place of options, by group; a project adds to ours."""
+    place = f"conf/preset/{preset}.yaml"
+    found: dict[str, dict[str, str]] = {}
+    for path in (folder / "preset" / f"{preset}.yaml" for folder in search_dirs()):
+        given = fitted(dict[str, dict[str, str]], read_yaml(path), place) if path.is_file() else {}
+        for group, replaced in given.items():
+            found[group] = found.get(group, {}) | replaced
+    for part, replaced in found.items():
+        if part not in PARTS:
+            raise UserError(f"{place}: {unknown('group', part, PARTS)}")
+        for option in replaced.values():
+            option_file(part, option)
+    return found
+
+
+_KEY = re.compile(r"\{([\w.]+)\}")
+
+
+def _filled(template: Any, config: dict, place: str) -> Any:
+    """A text with the run's values in it; the value itself where the text is nothing but its key."""
+
+    def value(match: re.Match) -> Any:
+        node: Any = config
+        seen: list[str] = []
+        for part in match[1].split("."):
+            if not isinstance(node, dict) or part not in node:
+                names = [".".join([*seen, k]) for k in node] if isinstance(node, dict) else []
+                raise UserError(f"{place} {template!r}: {unknown('key', match[1], names)}")
+            node = node[part]
+            seen.append(part)
+        return node
+
+    if not isinstance(template, str):
+        return template
+    if alone := _KEY.fullmatch(template):
+        return value(alone)
+    return _KEY.sub(lambda match: str(value(match)), template)

@@ -1,0 +1,209 @@
+"""What is a figure? The fields of its file, its runs, the files that it makes, and what each of them depends on."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from gcexp.report.columns import CURVE, Timings, key_columns
+from gcexp.run import paths
+from gcexp.run.checks import check_call, declared_scores
+from gcexp.run.dependencies import STAGES, targets, tracked, values
+from gcexp.run.named_codes import composed_codes
+from gcexp.run.options import conf_dir
+from gcexp.run.run import Run
+from gcexp.schema import fill
+
+
+@dataclass(frozen=True)
+class FigureFile:
+    """The fields of conf/figure/<paper>/<target>.yaml.
+
+    Attributes
+    ----------
+    title, source : str
+        Heading, and the figure or section of the paper.
+    kind : {"curves", "timings", "analysis"}
+        How the table comes about: scores against the clock, statistics of timelines, or a named function.
+    common : dict
+        Keys of every run.
+    runs : list of dict
+        One per curve or bar; a list as value is swept, and ``each``, a list of mappings, says several keys at once:
+        the entry is run with each of them. Every key becomes a column of the table, and ``columns.NAME``
+        is one of the figure's own, such as the panel a run stands in; ``{key}`` in it, or in a label, is the value of
+        a key of the run. A label may repeat over a sweep, and in tables of kind timings.
+    timings : dict
+        What the rows of kind timings are: see `gcexp.report.columns.Timings`.
+    analysis : dict
+        ``function`` (dotted name) and its arguments, for kind analysis.
+    quick : dict
+        What the quick preset sets instead: keys of a run, or arguments of the analysis.
+    plot : dict
+        ``kind`` and options of the drawing.
+    claims : list of dict
+        What is claimed about the table; those of ``<target>.expected.csv`` follow.
+    note : str
+        Line under the figure.
+    level : float, optional
+        Score whose first passage the claims compare; also a line in the plot.
+    tolerances : dict of str to float
+        Column to the share of its numbers by which a fresh table may differ from the published one: rounding errors
+        have no digits in common. See `gcexp.report.agreement`.
+    """
+
+    title: str
+    source: str
+    kind: Literal["curves", "timings", "analysis"]
+    common: dict = field(default_factory=dict)
+    runs: list = field(default_factory=list)
+    timings: dict = field(default_factory=dict)
+    analysis: dict = field(default_factory=dict)
+    quick: dict = field(default_factory=dict)
+    plot: dict = field(default_factory=dict)
+    claims: list = field(default_factory=list)
+    note: str = ""
+    level: float | None = None
+    tolerances: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One target under one preset, ready to be planned; its drawing without its title where that is not wanted."""
+
+    paper: str
+    name: str
+    preset: str
+    file: FigureFile
+    runs: tuple[Run, ...]
+    titled: bool = True
+
+    @property
+    def target(self) -> str:
+        """Rule name, ``<paper>_<target>``."""
+        return f"{self.paper}_{self.name}"
+
+    @property
+    def labels(self) -> list[str]:
+        """Labels of the runs, in order."""
+        return list(dict.fromkeys(run.label for run in self.runs))
+
+    @property
+    def written(self) -> dict:
+        """Arguments of the analysis function under this preset, as they stand in the file."""
+        given = {k: v for k, v in self.file.analysis.items() if k != "function"}
+        return given | (self.file.quick if self.preset == "quick" else {})
+
+    @cached_property
+    def arguments(self) -> dict:
+        """The same with codes composed: see `gcexp.run.named_codes`."""
+        return composed_codes(self.written)
+
+    @property
+    def heading(self) -> str:
+        """What stands over the drawing: nothing on a copy for a paper, which has a caption."""
+        return self.file.title if self.titled else ""
+
+    @property
+    def note(self) -> str:
+        """Line under the figure: the file's own, and which data stand in for a paper's."""
+        datasets = sorted({run.config["task"]["dataset"] for run in self.runs if run.task})
+        stand_in = f"{self.preset} preset, data: {', '.join(datasets)}" if datasets else ""
+        return "; ".join(part for part in (self.file.note, stand_in) if part)
+
+    @property
+    def inputs(self) -> list[str]:
+        """Files the table is made of."""
+        return list(dict.fromkeys(itertools.chain.from_iterable(run.inputs for run in self.runs)))
+
+    def _file(self, pattern: str) -> str:
+        return pattern.format(preset=self.preset, target=self.target)
+
+    @property
+    def table(self) -> str:
+        """The CSV of the plotted numbers."""
+        return self._file(paths.TABLE)
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it is typeset as a table and not drawn."""
+        return self.file.plot.get("kind") == "table"
+
+    @property
+    def drawings(self) -> list[str]:
+        """PDF and PNG, or a table's Markdown and LaTeX."""
+        return [self._file(pattern) for pattern in (paths.TYPESET if self.is_table else paths.DRAWN)]
+
+    @cached_property
+    def columns(self) -> list[str] | None:
+        """Columns of the table before it is made; None where an analysis, or a task its scores, declares none."""
+        if self.file.kind == "analysis":
+            return check_call(self.file.analysis["function"], self.arguments, "analysis")
+        if self.file.kind == "timings":
+            return [*self.told_apart, *self.timings.columns]
+        scores = [declared_scores(run.config["task"]) for run in self.runs]
+        known = [names for names in scores if names is not None]
+        every = itertools.chain(self.told_apart, CURVE, *known)
+        return list(dict.fromkeys(every)) if len(known) == len(scores) else None
+
+    @property
+    def told_apart(self) -> list[str]:
+        """Columns of a table of runs that say which run a row is of."""
+        own = [name for run in self.runs for name, _ in run.columns]
+        return list(dict.fromkeys(["label", "run", *own, *key_columns(self.runs)]))
+
+    @property
+    def timings(self) -> Timings:
+        """What the rows are, for kind timings."""
+        return fill(Timings, self.file.timings, "timings")
+
+    @property
+    def claims(self) -> str:
+        """The checked claims."""
+        return self._file(paths.CLAIMS)
+
+    @property
+    def tracked_table(self) -> list[str]:
+        """What decides the table beside its input files."""
+        built = STAGES[self.file.kind].keys
+        code = {target for run in self.runs for key in built for target in targets(run.config[key])}
+        code |= set(targets(self.arguments))
+        functions = (self.file.analysis.get("function"), self.file.timings.get("exact"))
+        code |= {function for function in functions if function}
+        runs = [
+            "; ".join([f"{run.label} = {run.id}", *(f"{k}={v}" for k, v in run.columns)]) for run in self.runs
+        ]
+        given = values(self.file.timings, "timings") + values(self.arguments, "analysis")
+        return tracked(self.file.kind, None, *code) + runs + given
+
+    @property
+    def tracked_plot(self) -> list[str]:
+        """What decides the drawing beside the table."""
+        said = [*values(self.file.plot, "plot"), self.heading, self.note]
+        if self.is_table:
+            return tracked("typeset") + said
+        style = conf_dir() / "style" / "paper.mplstyle"
+        looks = [line for line in style.read_text().splitlines() if line and not line.startswith("#")]
+        return tracked("draw", None, *targets(self.file.plot)) + said + looks
+
+    @property
+    def tracked_claims(self) -> list[str]:
+        """What decides the claims beside the table."""
+        return tracked("claims") + values(self.file.claims, "claims")
+
+    @property
+    def tracked_page(self) -> list[str]:
+        """What the page says about the figure, beside its files."""
+        return [
+            self.target,
+            self.file.title,
+            self.note,
+            self.file.source,
+            *values(self.file.common, "common"),
+        ]
+
+    @property
+    def products(self) -> list[str]:
+        """Everything a reader gets: a deleted file is rebuilt only if it is listed."""
+        return [self.table, *self.drawings, self.claims]
