@@ -161,13 +161,14 @@ def _check_kind(figure: Figure) -> None:
 
 
 def _check_plot(figure: Figure) -> None:
-    """Whether the plot draws columns that the table will have, by functions that are there."""
+    """Whether plot and tolerances are about columns that the table will have, and functions are there."""
     plot, known = parse_plot(figure.file.plot), figure.columns
     drawn: tuple[str, ...] = plot.columns_drawn
     if known is None and figure.runs:  # a task that declares no scores: what tells its runs apart is known
         known, drawn = [*figure.told_apart, *CURVE], plot.keys
-    for column in drawn:
-        if known is not None and column not in known:
-            raise UserError(f"plot: {unknown('column', column, known)}")
+    for place, columns in (("plot", drawn), ("tolerances", figure.file.tolerances if figure.columns else ())):
+        for column in columns:
+            if known is not None and column not in known:
+                raise UserError(f"{place}: {unknown('column', column, known)}")
     for function in targets(figure.file.plot):
         check_named(function, "plot.function")

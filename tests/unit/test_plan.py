@@ -409,6 +409,7 @@ WITHIN = "within: {where: {%s: 1}, column: %s, below: 1, rows: 1}"
             "plot.function: cannot import 'nowhere.draw' (there is no",
         ),
         ("{kind: panels, parts: [{kind: bars, y: mean}]}", "plot: unknown column 'mean'"),
+        ("{kind: lines}\ntolerances: {test_lss: 0.1}", "tolerances: unknown column 'test_lss'; did you mean"),
         ("{kind: lines}" + CLAIM % f"paired_ratio: {{y: train_los, level: 1, {PAIR}}}", "column 'train_los'"),
         (
             "{kind: lines}" + CLAIM % "ordering: {y: accuracy, level: 1, seeds: 5, first: CGC, then: β = 4}",
