@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gcexp.errors import UserError, unknown
-from gcexp.progress import Steps, Watched, bar
+from gcexp.progress import bar
 from gcexp.run import paths
 from gcexp.run.build import build
 from gcexp.run.compose import compose
@@ -304,12 +304,9 @@ def _rows(rows: str) -> str:
 
 
 def _timeline(point: _Point, progress: bool = False) -> Timeline:
-    length, delay = length_of(point.config), build(point.config, "delay")
+    length = length_of(point.config)
     with bar(len(length.seeds) * length.iterations, "clock", "iteration", progress) as moving:
-        watched = Watched(delay, moving)
-        timeline = simulated(point.config | {"delay": watched}, length)
-        watched.close()
-    return timeline
+        return simulated(point.config, length, moving.update)
 
 
 def _timed(point: _Point, timeline: Timeline, rows: str) -> pd.DataFrame:
@@ -329,11 +326,7 @@ def _trained(point: _Point, timeline: Timeline, progress: bool) -> Trajectory:
         steps = [length.iterations] * len(length.seeds)
     else:
         coefficients, pattern = timeline.coefficients.astype(float), timeline.pattern
-    with bar(sum(steps), "training", "step", progress) as moving:
-        watch: Any = Steps(moving)
-        return run_training(
-            task, optimizer, data, length.seeds, steps, coefficients, pattern, watch, progress=False
-        )
+    return run_training(task, optimizer, data, length.seeds, steps, coefficients, pattern, progress=progress)
 
 
 def _training(point: _Point, timeline: Timeline, place: int) -> str:

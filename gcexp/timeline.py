@@ -125,7 +125,12 @@ class Timeline:
 
 
 def run_clock(
-    scheme: Scheme, delay: DelayModel, seeds: Sequence[int], iterations: int, chunk: int | None = None
+    scheme: Scheme,
+    delay: DelayModel,
+    seeds: Sequence[int],
+    iterations: int,
+    chunk: int | None = None,
+    tell: Callable[[int], object] | None = None,
 ) -> Timeline:
     """Draw the delays of some seeds and run the clock of one scheme: where every simulated time comes from.
 
@@ -141,6 +146,8 @@ def run_clock(
     iterations : int
     chunk : int, optional
         Workers times iterations that are in memory at once, about.
+    tell : callable, optional
+        Called with the number of iterations, of all seeds together, that were played since it was called last.
 
     Raises
     ------
@@ -173,6 +180,8 @@ def run_clock(
         for t in range(0, iterations, step):
             draws = draw(min(step, iterations - t))
             played.add(first, t, draws, seat)
+            if tell:
+                tell(len(some) * draws.shape[1])
     return played.timeline()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,8 +63,8 @@ def run_timeline(config: dict, output: Path) -> Timeline:
     return timeline
 
 
-def simulated(config: dict, length: Length) -> Timeline:
-    """Timeline of a composed run."""
+def simulated(config: dict, length: Length, tell: Callable[[int], object] | None = None) -> Timeline:
+    """Timeline of a composed run; `tell` as of `gcexp.timeline.run_clock`."""
     from gcexp.timeline import joined, run_clock
 
     delay = build(config, "delay")
@@ -71,7 +72,7 @@ def simulated(config: dict, length: Length) -> Timeline:
     parts = []
     for seeds in groups:
         scheme = build_scheme(config, seeds[0])
-        parts.append(run_clock(scheme, delay, seeds, length.iterations))
+        parts.append(run_clock(scheme, delay, seeds, length.iterations, tell=tell))
     timeline = joined(parts) if len(parts) > 1 else parts[0]
     return timeline if length.horizon is None else timeline.until(length.horizon)
 

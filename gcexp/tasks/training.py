@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from tqdm import tqdm
 
 from gcexp.errors import ParameterError, UserError, require
 from gcexp.files import written
+from gcexp.progress import bar
 from gcexp.tasks import Optimizer, Task
 from gcexp.tasks.checkpoint import Checkpoint
 
@@ -154,7 +154,7 @@ def train(
         Saved now and then, after each seed and at the end; a run that finds its own goes on from there, and ends with
         the same bits as one that was never interrupted.
     progress : bool
-        Show a progress bar, on a terminal only.
+        Show a progress bar, on a terminal or in a notebook.
 
     Raises
     ------
@@ -198,7 +198,7 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
         checkpoint.save(trajectory.arrays() | at)  # type: ignore[union-attr]
 
     done = int(steps[:first].sum()) + start
-    with tqdm(total=int(steps.sum()), initial=done, unit="step", disable=None if progress else True) as bar:
+    with bar(int(steps.sum()), "training", "step", progress, done) as moving:
         for row in range(first, len(seeds)):
             problem = task.problem(data, int(seeds[row]))
             # Running statistics go with every call of a problem that gathers them, and with no other.
@@ -246,7 +246,7 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
                     score = None
                 else:  # the time passed, the model stays: no momentum, no decay
                     trajectory.skipped[row] += 1
-                bar.update()
+                moving.update()
                 if checkpoint and checkpoint.due:
                     save(row, t + 1)
             start = 0

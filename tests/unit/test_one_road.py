@@ -38,7 +38,6 @@ MAY = {
     "report/plan.py": {"gcexp.run.stages.simulated"},  # what a figure will cost
     # Whether models and rules keep their contracts is asked one by one.
     "testing.py": {"gcexp.timeline.simulate", ".draw", ".arrival", ".stop"},
-    "progress.py:Watched": {".draw"},  # hands on a model's draws and moves a bar
     "figures/compose.py:_figure": {".draw"},  # a panel
     "figures/style.py:_save_png": {".draw"},  # a canvas
     # Statements about a delay law itself: its draws are looked at, and no time comes from them.

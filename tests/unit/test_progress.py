@@ -9,7 +9,10 @@ import pytest
 
 import gcexp
 from gcexp import progress
+from gcexp.codes import Uncoded
 from gcexp.delays import Pareto
+from gcexp.schemes import Fastest, Scheme
+from gcexp.timeline import run_clock
 
 SMALL = {"n": 6, "s": 2, "delay": "pareto", "iterations": 4, "seeds": 2}
 CALLS = {
@@ -55,15 +58,12 @@ def test_what_is_done_soon_shows_none(monkeypatch):
     assert sys.stderr.getvalue() == ""
 
 
-def test_a_clock_in_pieces_moves_its_bar(monkeypatch):
-    """A model that draws piece by piece, and one that draws all at once: every iteration is counted, once."""
-    moved: list[int] = []
-    counted = SimpleNamespace(update=moved.append)
-    watched = progress.Watched(Pareto(), counted)
-    draw = watched.start((0, 1), 3)
-    assert [draw(4).shape, draw(2).shape] == [(2, 4, 3), (2, 2, 3)]
-    watched.close()
-    assert moved == [0, 8, 4]
+def test_a_clock_in_pieces_tells_what_it_played():
+    """Piece by piece within a seed, or some seeds at a time: every iteration is counted, once."""
+    for chunk, told in ((12, [4, 2, 4, 2]), (18, [6, 6]), (36, [12])):
+        moved: list[int] = []
+        run_clock(Scheme(Uncoded(3), Fastest(s=1)), Pareto(), (0, 1), 6, chunk, moved.append)
+        assert moved == told
 
 
 def test_a_model_that_is_drawn_whole_moves_its_bar_at_the_end(at_once, monkeypatch):
