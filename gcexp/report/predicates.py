@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -147,7 +148,7 @@ Side = str | dict
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Paired:
+class _Paired(ABC):
     of: Literal["time_to", "value"] = "time_to"
     y: str = "test_accuracy"
     level: float | None = None
@@ -155,9 +156,9 @@ class _Paired:
     seeds: int
 
     @property
+    @abstractmethod
     def sides(self) -> tuple[Side, ...]:
         """What is compared."""
-        raise NotImplementedError
 
     @property
     def labels(self) -> tuple[str, ...]:
