@@ -8,7 +8,7 @@ import numpy as np
 
 from gcexp.errors import ParameterError, require, unknown
 
-#: The numbers are part of every published result: add, never renumber.
+#: One number each. They are part of every published result: add, never renumber.
 STREAMS = {
     "assignment": 0,
     "delays": 1,
@@ -22,7 +22,7 @@ STREAMS = {
     "batches": 9,
     "augmentation": 10,
     "trace": 11,
-    "rows": 11,
+    "rows": 12,
 }
 
 

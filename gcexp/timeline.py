@@ -272,7 +272,7 @@ def _decoded(code: Code, patterns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     coefficients, residual = np.empty((len(patterns), code.k), dtype=bool), np.empty(len(patterns))
     step = max(_LEAST_DECODED, _DECODED // max(code.n, code.k))
     for u in range(0, len(patterns), step):
-        decoding = code.decode(patterns[u : u + step])
+        decoding = code.decode(patterns[u : u + step], partial=True)
         c = decoding.coefficients
         if coefficients.dtype == bool and not decoding.binary:
             coefficients = coefficients.astype(np.float64)

@@ -166,7 +166,7 @@ def survival(code: Code) -> tuple[int, int, int]:
 
     def decodes(silent: tuple[int, ...]) -> bool:
         try:
-            return bool((code.decode(rounds_heard(code, silent)[None]).coefficients == 1).all())
+            return code.decode(rounds_heard(code, silent)[None]).exact
         except ParameterError:
             return False
 

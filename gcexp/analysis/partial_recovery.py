@@ -47,7 +47,7 @@ _SPAN = 1e-12  # rounding of two expected times
 
 def _recovered(code: Code, heard: np.ndarray) -> np.ndarray:
     """Partitions that each set of survivors recovers, (U,)."""
-    return (code.decode(heard * code.messages).coefficients == 1).sum(1)
+    return (code.decode(heard * code.messages, partial=True).coefficients == 1).sum(1)
 
 
 def recovered_partitions(code: Code, s: int) -> np.ndarray:

@@ -123,6 +123,11 @@ class Decoding:
         return ((self.coefficients - 1) ** 2).mean(1)
 
     @property
+    def exact(self) -> bool:
+        """Whether every pattern gives the sum of all partitions: all coefficients are one."""
+        return bool((self.coefficients == 1).all())
+
+    @property
     def binary(self) -> bool:
         """Whether all coefficients are 0 or 1."""
         return is_binary(self.coefficients)
@@ -303,20 +308,31 @@ class Code:
             weights[u : u + step] = target @ np.linalg.pinv(mine * B, rcond=1e-10)
         return weights * received[:, None]
 
-    def decode(self, heard) -> Decoding:
+    def decode(self, heard, partial: bool = False) -> Decoding:
         """Decode every pattern at once and certify the result.
 
         Parameters
         ----------
         heard : array_like (U, n)
             Messages heard of each worker, as counts or booleans.
+        partial : bool
+            Take what the decoder gives where the code promises nothing, because a quorum is not met. `Decoding.exact`
+            says whether that is the whole sum, `Decoding.error` how far it is off, ||c - 1||^2 / k.
 
         Raises
         ------
         ParameterError
-            If `heard` is not (U, n) counts between 0 and the worker's number of messages.
+            If `heard` is not (U, n) counts between 0 and the worker's number of messages; unless `partial`, if a
+            pattern misses a quorum and does not give the whole sum either.
         DecodingError
             If the promise fails where all quorums are met.
+
+        Examples
+        --------
+        >>> from gcexp.codes import Uncoded
+        >>> found = Uncoded(n=4).decode([1, 0, 1, 1], partial=True)
+        >>> found.coefficients, found.exact, found.error
+        (array([[1., 0., 1., 1.]]), False, array([0.25]))
         """
         heard = self._patterns(heard)
         patterns, M = len(heard), self.encoding.shape[0]
@@ -342,7 +358,21 @@ class Code:
         c[residual > RESIDUAL_BOUND] = (
             0  # mixed blocks are the gradient of no weighted loss: the update is skipped
         )
-        return Decoding(weights, c, residual)
+        found = Decoding(weights, c, residual)
+        if not partial and not met.all():
+            self._refuse_approximation(heard, met, found)
+        return found
+
+    def _refuse_approximation(self, heard: np.ndarray, met: np.ndarray, found: Decoding) -> None:
+        """Raise for the first pattern from which nothing is promised and not the whole sum decoded."""
+        short = ~met & (found.coefficients != 1).any(1)
+        if short.any():
+            u = int(short.argmax())
+            raise ParameterError(
+                f"{self!r} promises nothing from what was heard, {heard[u].sum()} of {self.messages.sum()} messages, "
+                f"of {np.count_nonzero(heard[u])} of {self.n} workers: the best it can do is off by "
+                f"||c - 1||^2/k = {found.error[u]:.2g}; decode(heard, partial=True) gives that approximation"
+            )
 
     def _certified(self, combined: np.ndarray, met: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
         """Coefficients c (U, k) of W B (U, blocks, k, blocks), rounded where they may be, the residual (U,), and

@@ -182,7 +182,7 @@ def errors_of(code: Code, heard, decoding: str = "optimal", steps: int = 10) -> 
         return np.concatenate([((weight[p.sum(1), None] * (p @ B) - 1) ** 2).mean(1) for p in parts])
     if decoding == "iterative":
         return np.concatenate([iterate(code, p * code.messages, steps).bound[:, -1] for p in parts])
-    return np.concatenate([code.decode(p * code.messages).error for p in parts])
+    return np.concatenate([code.decode(p * code.messages, partial=True).error for p in parts])
 
 
 def equal_weight(code: Code, survivors: np.ndarray, decoding: str) -> np.ndarray:

@@ -42,7 +42,7 @@ class FractionalRepetition(Code):
     Examples
     --------
     >>> code = FractionalRepetition(n=6, d=2)
-    >>> code.decode([[0, 1, 1, 1, 0, 0]]).coefficients
+    >>> code.decode([[0, 1, 1, 1, 0, 0]], partial=True).coefficients
     array([[1., 1., 1., 1., 0., 0.]])
     """
 

@@ -30,7 +30,7 @@ class Uncoded(Code):
 
     Examples
     --------
-    >>> Uncoded(n=3).decode([[1, 0, 1]]).coefficients
+    >>> Uncoded(n=3).decode([[1, 0, 1]], partial=True).coefficients
     array([[1., 0., 1.]])
     """
 

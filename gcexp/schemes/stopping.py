@@ -172,7 +172,7 @@ def _recovers(code: Code, heard: np.ndarray, need: int) -> np.ndarray:
     """Whether each pattern decodes to coefficients 0 and 1, at least `need` of them 1."""
     patterns, which = distinct(heard)
     enough = code.met(patterns) if code.recovers >= need else np.zeros(len(patterns), dtype=bool)
-    c = code.decode(patterns[~enough]).coefficients
+    c = code.decode(patterns[~enough], partial=True).coefficients
     nearest = np.rint(c)
     clean = (np.abs(c - nearest) < _CLOSE).all(1) & ((nearest == 0) | (nearest == 1)).all(1)
     enough[~enough] = clean & (nearest.sum(1) >= need)

@@ -138,7 +138,7 @@ def test_decoded_is_what_the_coefficients_say(preset):
         used = np.arange(len(found.timeline.patterns))
     code = found.parts[0][0].code
     g = np.random.default_rng(0).standard_normal((code.k, 7))
-    sent, decoding = code.encode(g), code.decode(found.timeline.patterns[used])
+    sent, decoding = code.encode(g), code.decode(found.timeline.patterns[used], partial=True)
     np.testing.assert_array_equal(decoding.coefficients, found.timeline.coefficients[used])
     for weights, c, residual in zip(decoding.weights, decoding.coefficients, decoding.residual, strict=True):
         if residual <= RESIDUAL_BOUND:

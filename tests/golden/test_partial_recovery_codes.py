@@ -77,7 +77,7 @@ def placed(heard: np.ndarray, masks: np.ndarray) -> np.ndarray:
 
 def chosen(code: Code, heard) -> list[int]:
     """1-based workers that the decoder uses for one pattern."""
-    return (np.flatnonzero(code.decode(heard).weights[0, 0]) + 1).tolist()
+    return (np.flatnonzero(code.decode(heard, partial=True).weights[0, 0]) + 1).tolist()
 
 
 def without(n: int, stragglers) -> np.ndarray:
@@ -174,7 +174,7 @@ def test_decoders_on_any_pattern(data, triple):
     heard = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
     most = max((m for m in range(1, n // p + 1) if placed(heard[None], placements(n, p, m))[0]), default=0)
     for decoder, limit in (("max_disjoint", n), ("exact", beta // p), ("appendix", None)):
-        weights = CyclicPartialRecovery(n, s, beta, decoder).decode(heard).weights[0, 0]
+        weights = CyclicPartialRecovery(n, s, beta, decoder).decode(heard, partial=True).weights[0, 0]
         used = np.flatnonzero(weights).tolist()
         assert np.isin(weights, (0, 1)).all() and heard[used].all()
         assert len(set(covered(used, p, n))) == p * len(used)
@@ -264,7 +264,7 @@ def test_two_messages_on_any_counts(data, triple):
     n, s, beta = triple
     p, q = arc(*triple), beta // arc(*triple)
     heard = np.array([data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))])
-    recovered = CyclicTwoMessage(n, s, beta).decode(heard).coefficients[0].sum()
+    recovered = CyclicTwoMessage(n, s, beta).decode(heard, partial=True).coefficients[0].sum()
     assert recovered <= beta
     if placed(heard == 2, placements(n, p, q, beta % p))[0]:
         assert recovered == beta
@@ -273,8 +273,12 @@ def test_two_messages_on_any_counts(data, triple):
 
 def test_two_messages_below_the_quorum_keep_the_first_of_equals():
     code = CyclicTwoMessage(6, 2, 5)
-    np.testing.assert_array_equal(code.decode([[1, 1, 0, 0, 0, 0]]).coefficients, [[1, 1, 0, 0, 0, 0]])
-    np.testing.assert_array_equal(code.decode([[2, 2, 0, 0, 0, 0]]).coefficients, [[1, 1, 1, 0, 0, 0]])
+    np.testing.assert_array_equal(
+        code.decode([[1, 1, 0, 0, 0, 0]], partial=True).coefficients, [[1, 1, 0, 0, 0, 0]]
+    )
+    np.testing.assert_array_equal(
+        code.decode([[2, 2, 0, 0, 0, 0]], partial=True).coefficients, [[1, 1, 1, 0, 0, 0]]
+    )
 
 
 def test_two_messages_may_work_outside_the_condition():
@@ -287,7 +291,7 @@ def test_two_messages_may_work_outside_the_condition():
     assert min(t for t in works if not works[t]) == (4, 2, 4)
     for t in NEITHER:  # and the code itself, certified pattern by pattern, says the same
         code = CyclicTwoMessage(*t, guaranteed=False)
-        decoding = code.decode(2 * survivors(*t[:2]).astype(int))
+        decoding = code.decode(2 * survivors(*t[:2]).astype(int), partial=True)
         assert (decoding.residual == 0).all()
         assert works[t] == bool((decoding.coefficients.sum(1) == t[2]).all())
     inside = [t for t in TWO_MESSAGES if t[0] <= 10]
@@ -392,7 +396,9 @@ def test_theorem_6(triple):
 def test_lemma_2():
     for n in range(1, 8):
         for s in range(n):
-            np.testing.assert_array_equal(Uncoded(n).decode(survivors(n, s)).coefficients, survivors(n, s))
+            np.testing.assert_array_equal(
+                Uncoded(n).decode(survivors(n, s), partial=True).coefficients, survivors(n, s)
+            )
 
 
 def test_beta_n_minus_s_is_the_uncoded_scheme():
@@ -408,7 +414,9 @@ def test_repetition_worst_case_and_mean():
     for n in range(1, 9):
         for d in (d for d in range(1, n + 1) if n % d == 0):
             for s in range(n):
-                recovered = FractionalRepetition(n, d).decode(survivors(n, s)).coefficients.sum(1)
+                recovered = (
+                    FractionalRepetition(n, d).decode(survivors(n, s), partial=True).coefficients.sum(1)
+                )
                 assert recovered.min() == n - d * (s // d)
                 mean = 1 - Fraction(comb(s, d), comb(n, d))
                 assert int(recovered.sum()) == mean * n * comb(n, s)
@@ -426,7 +434,7 @@ def test_repetition_does_poorly_for_consecutive_stragglers(d, least, most):
     heard = np.ones((30, 30), dtype=bool)
     for first in range(30):
         heard[first, covered([first], 19, 30)] = False
-    recovered = FractionalRepetition(30, d).decode(heard).coefficients.sum(1)
+    recovered = FractionalRepetition(30, d).decode(heard, partial=True).coefficients.sum(1)
     assert (recovered.min(), recovered.max()) == (least, most)
     cyclic = CyclicPartialRecovery(30, 19, 15).decode(heard).coefficients.sum(1)
     assert (

@@ -146,7 +146,7 @@ def test_blocks_cut_the_gradient(halves):
 
 
 def test_mixed_blocks_below_the_threshold_give_zero(halves):
-    decoding = halves.decode([[1, 0, 0], [0, 0, 1], [0, 0, 0]])
+    decoding = halves.decode([[1, 0, 0], [0, 0, 1], [0, 0, 0]], partial=True)
     np.testing.assert_array_equal(decoding.coefficients, np.zeros((3, 1)))
     np.testing.assert_allclose(decoding.residual, [0.5, 0.5, 0])
     assert decoding.weights[0].any()  # nothing is hidden: the weights are those of the decoder
@@ -159,7 +159,27 @@ def test_an_indicator_that_recovers_too_few_raises():
     code = Code(np.eye(3), quorums=[Quorum(range(3), [(1, 2)])])
     with pytest.raises(DecodingError, match=r"workers \[0, 2\].*2 partitions \(at least 3\)"):
         code.decode([[1, 1, 1], [1, 0, 1]])
-    assert code.decode([[1, 0, 0]]).recovered == pytest.approx(1 / 3)  # below the quorum: best effort
+    assert code.decode([[1, 0, 0]], partial=True).recovered == pytest.approx(
+        1 / 3
+    )  # below the quorum: best effort
+
+
+def test_an_approximation_is_given_only_where_it_is_asked_for():
+    """Five of ten silent where two may be: half of the sum was returned without a mark."""
+    code, heard = CyclicRepetition(10, 2), [[1] * 5 + [0] * 5]
+    with pytest.raises(
+        ParameterError, match=r"5 of 10 workers.*off by .*= 0\.\d+; decode\(heard, partial=True\)"
+    ):
+        code.decode(heard)
+    found = code.decode(heard, partial=True)
+    assert not found.exact and found.error[0] > 0.2
+    assert code.decode([[1] * 8 + [0] * 2]).exact
+    lucky = FractionalRepetition(6, 2).decode([[1, 0, 1, 0, 1, 0]])
+    assert lucky.exact and lucky.error == 0
+    approximate = BlockDesign(n=7, design="pg-2-2").decode([[1] * 6 + [0]])
+    assert not approximate.exact and approximate.error > 0  # promised for any number of workers
+    with pytest.raises(ParameterError, match="partial=True"):
+        code.decode([code.messages, *heard])
 
 
 def test_an_indicator_that_is_not_one_raises():
@@ -180,7 +200,7 @@ def test_a_promised_indicator_is_rounded():
             return heard * (1 + 1e-9)
 
     code = Sloppy(np.eye(2), quorums=[Quorum(range(2), [(1, 2)])])
-    decoding = code.decode([[1, 1], [1, 0]])
+    decoding = code.decode([[1, 1], [1, 0]], partial=True)
     np.testing.assert_array_equal(decoding.coefficients, [[1, 1], [1 + 1e-9, 0]])
     assert decoding.residual[0] == pytest.approx(1e-9)
 
@@ -314,7 +334,7 @@ def test_a_part_that_is_met_is_whole_though_another_is_not():
         heard[0, [0, 2, 5, 8, 9, 10, 11]] = 0  # three of the first part, four of the second
         raw = (code.weights(heard).reshape(1, 14) @ code.encoding)[0, :7]
         assert (raw != 1).any() and np.allclose(raw, 1)
-        decoding = code.decode(heard)
+        decoding = code.decode(heard, partial=True)
         assert (decoding.coefficients[0, :7] == 1).all() and 0.5 <= decoding.recovered[0] < 1
 
 

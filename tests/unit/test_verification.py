@@ -172,8 +172,8 @@ def test_scaled_weights_are_found():
     class Scaled(FractionalRepetition):
         """Decodes and certifies honestly, but hands out weights that are not those it certified."""
 
-        def decode(self, heard):
-            honest = super().decode(heard)
+        def decode(self, heard, partial=False):
+            honest = super().decode(heard, partial)
             return replace(honest, weights=honest.weights * 1.001)
 
     timeline, trajectory = run(FractionalRepetition(n=6, d=2), 3)
