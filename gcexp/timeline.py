@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
 import numpy as np
 
 from gcexp.errors import UserError, require
 from gcexp.files import written
+from gcexp.schemes.late import PIECES, free_after, pieces
 from gcexp.schemes.survivors import distinct_words, packed, unpacked
 
 if TYPE_CHECKING:  # a job that only reads a timeline loads no codes
@@ -176,10 +177,10 @@ def run_clock(
     for first in range(0, len(seeds), together):
         some = tuple(seeds[first : first + together])
         draw = begin(some, n) if begin else partial(delay.draw, some, n=n)
-        seat = settle(some, n) if settle else None
+        seat, carried = settle(some, n) if settle else None, None
         for t in range(0, iterations, step):
             draws = draw(min(step, iterations - t))
-            played.add(first, t, draws, seat)
+            carried = played.add(first, t, draws, seat, carried)
             if tell:
                 tell(len(some) * draws.shape[1])
     return played.timeline()
@@ -226,23 +227,27 @@ class _Played:
         self.duration = np.empty((len(seeds), iterations))
         self.heard = np.empty((len(seeds), iterations, words), dtype=np.uint64)
 
-    def add(self, s: int, t: int, draws: Draws, seat: Callable | None = None) -> None:
+    def add(
+        self, s: int, t: int, draws: Draws, seat: Callable | None = None, carried: _Carried | None = None
+    ) -> _Carried:
         """Play the draws of some seeds, from the s-th on, and some iterations, from t on.
 
-        Rules that need more than these draws would go on from here: a state per seed that each call takes over from the
-        one before, as a placement's `seat` does. Late workers that finish their old step first, or loads learned per
-        worker, are such states (docs/design.md).
+        What lasts from one iteration to the next is handed from call to call: by `seat` whom the master takes for slow,
+        by `carried` when the workers are free again and what the waiting rule has learned.
         """
         scheme, code = self.scheme, self.scheme.code
         require(draws.shape[2] == code.n, f"draws are for {draws.shape[2]} workers, {code!r} has {code.n}")
+        carried, seats = carried or _begun(scheme, draws), None
         if scheme.placement is not None:
             seat = seat or partial(scheme.placement.seat, seeds=draws.seeds)
-            draws = draws.seated(seat(draws.is_slow, play=Game(scheme, draws)))
-        time, heard = scheme.wait.stop(code, partial(_arrive, scheme, draws))
+            seats = seat(draws.is_slow, play=Game(scheme, draws, carried))
+            draws = draws.seated(seats)
+        time, heard, _, carried = _play(scheme, draws, seats, carried)
         here = slice(s, s + draws.shape[0]), slice(t, t + draws.shape[1])
         self.duration[here] = time + scheme.overhead if scheme.overhead else time
         rows = packed(heard.reshape(-1, code.n), self.most)
         self.heard[here] = rows.reshape(*time.shape, -1)
+        return carried
 
     def timeline(self) -> Timeline:
         """The timeline: each distinct pattern is decoded once."""
@@ -281,6 +286,93 @@ def _decoded(code: Code, patterns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return coefficients, residual
 
 
+@dataclass(frozen=True)
+class _Carried:
+    """What lasts from one iteration to the next.
+
+    Attributes
+    ----------
+    free : ndarray (S, n)
+        When each worker, by its number and not by its seat, is free, from the start of the next iteration on.
+    memory : object
+        What a waiting rule with a method `begin` has learned.
+    """
+
+    free: np.ndarray
+    memory: Any = None
+
+
+def _begun(scheme: Scheme, draws: Draws) -> _Carried:
+    """What is there before the first iteration."""
+    require(
+        scheme.late == "stop" or not draws.renewed,
+        f"{draws.renewed} has new workers in every row (persistent: false): late={scheme.late} and learned placement "
+        "mean nothing there",
+    )
+    begin, before = getattr(scheme.wait, "begin", None), draws.before()
+    lead = None if before is None else partial(_arrive, scheme, before)
+    return _Carried(np.zeros((draws.shape[0], draws.shape[2])), begin(lead) if begin else None)
+
+
+def _play(
+    scheme: Scheme, draws: Draws, seats: np.ndarray | None, carried: _Carried
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, _Carried]:
+    """Play draws whose workers are seated: stops (S, T), heard (S, T, n), when everybody was done, and what lasts.
+
+    All iterations at once where none depends on another. Else one by one: ``late`` workers begin when they are free,
+    and a rule with a memory is given what it kept. The third answer (S, T, n), by seat, is the arrival of the last
+    message, just behind the stop where the work was cut short; None where iterations do not depend on each other.
+    """
+    code, arrive = scheme.code, partial(_arrive, scheme, draws)
+    wait: Any = scheme.wait  # of one of two kinds
+    late = "stop" if getattr(wait, "halts", False) else scheme.late
+    learns = hasattr(wait, "begin")
+    if late == "stop" and not learns:
+        return *wait.stop(code, arrive), None, carried
+    S, T, n = draws.shape
+    arrive = cache(arrive)
+    borders = _borders(scheme, draws) if late == "chunk" else None
+    time, heard, end = np.empty((S, T)), np.empty((S, T, n), np.int16), arrive()
+    done = None if seats is None else np.empty((S, T, n))
+    free, memory = carried.free.copy(), carried.memory
+    every = np.arange(S)[:, None]
+    for t in range(T):
+        who = slice(None) if seats is None else (every, seats[:, t])
+        begin = np.maximum(free[who], 0.0)
+
+        def at(r: int | None = None, t: int = t, begin: np.ndarray = begin) -> np.ndarray:
+            return arrive(r)[:, t : t + 1] + begin[:, None]
+
+        if learns:
+            stop, now, memory = wait.stop(code, at, memory)
+        else:
+            stop, now = wait.stop(code, at)
+        time[:, t], heard[:, t] = stop[:, 0], now[:, 0]
+        last = begin + end[:, t]
+        ends = None if borders is None else begin[..., None] + borders[:, t]
+        again = free_after(late, begin, stop[:, 0], last, ends)
+        if done is not None:
+            kept = (again == last) | (late == "stop")
+            done[:, t] = np.where(kept, last, np.nextafter(stop, np.inf))
+        free[who] = again - (stop + scheme.overhead)
+    return time, heard, done, _Carried(free, memory)
+
+
+def _borders(scheme: Scheme, draws: Draws) -> np.ndarray:
+    """Ends of the pieces of every load but the last, (S, T, n, C - 1), from the worker's start on; inf behind it."""
+    require(
+        not getattr(draws, "data_bound", False),
+        "late=chunk has borders by load, but the times follow the data (data_bound): take stop, finish or every",
+    )
+    rho = draws.shape[2] * scheme.code.load / scheme.code.k
+    count = pieces(rho, scheme.chunks or draws.micro_batches or PIECES)
+    found = np.full((*draws.shape, int(count.max()) - 1), np.inf)
+    for j in range(1, int(count.max())):
+        share = np.minimum(j / count, 1.0) * rho / draws.shape[2]
+        found[..., j - 1] = np.where(j < count, draws.arrival(share, 0.0), np.inf)
+    return found
+
+
 def _arrive(scheme: Scheme, draws: Draws, r: int | None = None) -> np.ndarray:
     """Arrival (S, T, n) of every worker's r-th message, by default that of its last."""
     code = scheme.code
@@ -292,29 +384,31 @@ def _arrive(scheme: Scheme, draws: Draws, r: int | None = None) -> np.ndarray:
     return draws.arrival(work / code.k, sent * code.length)
 
 
-@dataclass(frozen=True)
 class Game:
-    """What a placement rule may try: one iteration with the seats it has chosen for it."""
+    """What a placement rule may try: one iteration after the other, with the seats it has chosen for it."""
 
-    scheme: Scheme
-    draws: Draws
+    def __init__(self, scheme: Scheme, draws: Draws, carried: _Carried | None = None):
+        self._scheme, self._draws, self._carried = scheme, draws, carried or _begun(scheme, draws)
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """(S, T, n)."""
-        return self.draws.shape
+        return self._draws.shape
 
     @property
     def past(self) -> np.ndarray | None:
         """Times of the workers before the run, (S, P, n), where they are known."""
-        return self.draws.past
+        return self._draws.past
 
     def __call__(self, t: int, seats: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Arrival of each worker (S, n) and when the master stopped (S,), with seats (S, n) in iteration t."""
-        draws = self.draws.at(t).seated(seats[:, None])
-        time, _ = self.scheme.wait.stop(self.scheme.code, partial(_arrive, self.scheme, draws))
-        arrived = np.empty(seats.shape)
-        np.put_along_axis(arrived, seats.astype(np.intp), _arrive(self.scheme, draws)[:, 0], axis=1)
+        """Arrival of each worker (S, n) and when the master stopped (S,), with seats (S, n) in iteration t.
+
+        What was cut short for good, because a late worker takes the newest model, arrives just behind the stop.
+        """
+        scheme, draws = self._scheme, self._draws.at(t).seated(seats[:, None])
+        time, _, done, self._carried = _play(scheme, draws, seats[:, None], self._carried)
+        arrived, done = np.empty(seats.shape), _arrive(scheme, draws) if done is None else done
+        np.put_along_axis(arrived, seats.astype(np.intp), done[:, 0], axis=1)
         return arrived, time[:, 0]
 
 

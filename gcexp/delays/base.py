@@ -32,12 +32,15 @@ class Draws:
         Seconds; seconds for all data; seconds for one gradient.
     is_slow : ndarray (S, T, n) of bool, optional
         State of each worker, where the model has states.
-    past : ndarray (S, P, n), optional
-        Times of the workers, each with its own share of the data, in P iterations before the run: what is known.
+    past, past_fixed, past_growing : ndarray (S, P, n), optional
+        Times of the workers, each with its own share of the data, in P iterations before the run: what is known. The
+        second is the part that does not grow with the load, the third the rest at that share: the first is their sum.
+    renewed : str
+        What replays workers that are new in every iteration, so that nothing of them lasts; else empty.
     """
 
     #: Parts that a change of seats or the choice of an iteration leaves alone.
-    _apart: ClassVar[tuple[str, ...]] = ("past",)
+    _apart: ClassVar[tuple[str, ...]] = ("past", "past_fixed", "past_growing")
 
     seeds: tuple[int, ...]
     shape: tuple[int, int, int]
@@ -46,9 +49,27 @@ class Draws:
     transmit: np.ndarray | float = 0.0
     is_slow: np.ndarray | None = None
     past: np.ndarray | None = None
+    past_fixed: np.ndarray | None = None
+    past_growing: np.ndarray | None = None
+    renewed: str = ""
+
+    @property
+    def micro_batches(self) -> int | None:
+        """Of which a worker's own share is made, where they were timed."""
+        return None
+
+    def before(self) -> Draws | None:
+        """The iterations before the run as draws of their own, where they are known."""
+        if self.past_fixed is None or self.past_growing is None:
+            return None
+        shape = self.past_fixed.shape
+        return Draws(self.seeds, shape, start=self.past_fixed, compute=shape[2] * self.past_growing)
 
     def arrival(self, load, length) -> np.ndarray:
-        """Arrival times (S, T, n) for `load` (scalar or (n,), fraction of the data) and `length` (gradients)."""
+        """Arrival times (S, T, n) for `load` (fraction of the data) and `length` (gradients).
+
+        Each is a scalar, (n,) or (S, T, n).
+        """
         times = self.start
         for amount, part in ((load, self.compute), (length, self.transmit)):
             if np.ndim(part) or part:  # a part that is a plain zero costs nothing

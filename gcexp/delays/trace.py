@@ -14,6 +14,7 @@ from gcexp.errors import require
 from gcexp.seeding import rng
 
 PRICINGS = ("scaled", "additive")
+_WHOLE = 1e-9  # a load this close to a whole number of shares is that number
 
 
 @dataclass(frozen=True)
@@ -103,22 +104,30 @@ class Trace:
             growing = trace.column("compute", "pricing=additive")
             fixed = x - growing
             self._not_negative(trace, fixed)
-        chunks = None
+        micro = None  # growing parts of the micro-batches
         if trace.chunks is not None and self.column == "time":
-            chunks = (1 - self.phi) * trace.chunks[at]
+            micro = (1 - self.phi) * trace.chunks
         elif self.data_bound:
-            chunks = growing[at][..., None]
-        past = None
+            micro = growing[..., None]
+        chunks = None if micro is None else micro[at]
+        known = {}
         if skip:
-            past = np.broadcast_to(x[rows[:skip, None], who[:, None]], (len(seeds), skip, n))
+            parts = {"past": x, "past_fixed": fixed, "past_growing": growing}
+            parts |= {} if micro is None else {"past_chunks": micro}
+            before = rows[:skip, None], who[:, None]
+            known = {
+                name: np.broadcast_to(part[before], (len(seeds), skip, n, *part.shape[2:]))
+                for name, part in parts.items()
+            }
         return TraceDraws(
             tuple(seeds),
             (len(seeds), iterations, n),
             start=fixed[at],
             compute=n * growing[at] if chunks is None else 0.0,
-            past=past,
             chunks=chunks,
             data_bound=self.data_bound,
+            renewed="" if trace.flags.persistent else trace.name,
+            **known,
         )
 
     def wraps(self, iterations: int) -> int:
@@ -199,21 +208,39 @@ class TraceDraws(Draws):
     ----------
     chunks : ndarray (S or 1, T, n, M), optional
         What the micro-batches of each worker's own share take, in order.
+    past_chunks : ndarray (S, P, n, M), optional
+        The same before the run.
     data_bound : bool
         A partition takes the time of the share it belongs to, whoever computes it.
     """
 
-    _apart: ClassVar[tuple[str, ...]] = ("past", "chunks")
+    _apart: ClassVar[tuple[str, ...]] = (*Draws._apart, "chunks", "past_chunks")
 
     chunks: np.ndarray | None = None
+    past_chunks: np.ndarray | None = None
     data_bound: bool = False
+
+    @property
+    def micro_batches(self) -> int | None:
+        return None if self.chunks is None or self.data_bound else self.chunks.shape[3]
+
+    def before(self) -> Draws | None:
+        found = super().before()
+        if found is None or self.chunks is None:
+            return found
+        return TraceDraws(
+            found.seeds, found.shape, start=found.start, chunks=self.past_chunks, data_bound=self.data_bound
+        )
 
     def arrival(self, load, length):
         if self.chunks is None:
             return super().arrival(load, length)
         require(not self.data_bound, "data-bound times go by partitions, not by loads")
         n = self.shape[2]
-        whole, part = np.divmod(np.round(n * np.broadcast_to(np.asarray(load, float), (n,)), 9), 1)
+        share = n * np.asarray(load, float)
+        nearest = np.rint(share)
+        share = np.where(np.abs(share - nearest) < _WHOLE, nearest, share)  # 0.3 * 10 is three shares
+        whole, part = np.divmod(np.broadcast_to(share, np.broadcast_shapes(share.shape, (n,))), 1)
         done = np.concatenate([np.zeros((*self.chunks.shape[:3], 1)), np.cumsum(self.chunks, axis=3)], axis=3)
         return super().arrival(load, length) + whole * done[..., -1] + _interpolated(done, part)
 
@@ -243,11 +270,12 @@ class TraceDraws(Draws):
 
 
 def _interpolated(done: np.ndarray, part: np.ndarray) -> np.ndarray:
-    """Time of the first `part` (n,) of each worker's share, from its ends of micro-batches (..., n, M + 1)."""
+    """Time of the first `part` (n,) or (S, T, n) of each share, from its ends of micro-batches (..., n, M + 1)."""
     M = done.shape[-1] - 1
     place = part * M
     first = np.minimum(place.astype(int), M - 1)
-    at = np.broadcast_to(first[:, None], (*done.shape[:-1], 1))
+    cells = np.broadcast_shapes(done.shape[:-1], part.shape)
+    done, at = np.broadcast_to(done, (*cells, M + 1)), np.broadcast_to(first[..., None], (*cells, 1))
     low = np.take_along_axis(done, at, axis=-1)[..., 0]
     high = np.take_along_axis(done, at + 1, axis=-1)[..., 0]
     return low + (place - first) * (high - low)

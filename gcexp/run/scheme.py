@@ -26,7 +26,14 @@ def build_scheme(config: dict, seed: int | None = None):
     overhead = fitted(float, config.get("overhead", 0.0), "overhead")
     fitted(bool, config.get("exact", False), "exact")
     bound = fitted(bool, config.get("bound", False), "bound")
-    scheme = Scheme(code, build(config, "wait"), overhead, build(config, "placement"))
+    scheme = Scheme(
+        code,
+        build(config, "wait"),
+        overhead,
+        build(config, "placement"),
+        late=config.get("late", "stop"),
+        chunks=fitted(int | None, config.get("chunks"), "chunks"),
+    )
     s = getattr(scheme.wait, "s", None)
     if s is not None and not 0 <= s < code.n:
         raise ParameterError(f"the waiting rule needs 1 <= q <= n (0 <= s < n), got s={s} with n={code.n}")

@@ -9,7 +9,7 @@ from gcexp.errors import UserError
 from gcexp.run.options import read_value
 
 HOME = {"scheme": "code", "delay": "delay", "task": "task", "optimizer": "optimizer"}
-SHARED = ("n", "s", "overhead")  # keys that the groups of a run share
+SHARED = ("n", "s", "overhead", "late", "chunks")  # keys that the groups of a run share
 _SPELLED = re.compile(r"[A-Za-z0-9._\-]+")
 
 

@@ -1,6 +1,7 @@
 """Waiting rules and their composition with a code."""
 
 from gcexp.schemes.elimination import Span, Spanned
+from gcexp.schemes.late import LATE
 from gcexp.schemes.placement import Best, Given, Greedy, Home, Pairs, Placement
 from gcexp.schemes.restart import Restart
 from gcexp.schemes.scheme import Scheme
@@ -8,6 +9,7 @@ from gcexp.schemes.stopping import Deadline, DecodableOrFastest, Recovered
 from gcexp.schemes.waiting import Decodable, Fastest, Fewest, WaitingRule
 
 __all__ = [
+    "LATE",
     "Best",
     "Deadline",
     "Decodable",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -47,6 +47,8 @@ class Restart:
     (array([[28.5,  9. ]]), array([[[0, 1, 1, 1],
             [1, 0, 1, 1]]], dtype=int16))
     """
+
+    anew: ClassVar[bool] = True  # all workers start together, whatever happened before
 
     first: tuple[float, ...]
     later: tuple[float, ...]

@@ -56,9 +56,9 @@ def run(*overrides: str) -> SimpleNamespace:
     with pytest.MonkeyPatch.context() as patch:
         add = timeline_module._Played.add
 
-        def kept(self, s, t, draws, seat=None):
+        def kept(self, s, t, draws, *more):
             parts.append((self.scheme, draws))
-            add(self, s, t, draws, seat)
+            return add(self, s, t, draws, *more)
 
         patch.setattr(timeline_module._Played, "add", kept)
         timeline = stages.simulated(config, stages.length_of(config))

@@ -1,0 +1,71 @@
+"""Late workers: what one does whose work was not waited for, and from when on it can work again."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+
+Late = Literal["stop", "chunk", "finish", "every"]
+LATE: tuple[str, ...] = get_args(Late)
+PIECES = 8  # of a worker's own share, where nobody says how many
+CLOSE = 1e-9  # two times that differ by less of their size are equal: whole numbers of a trace make real ties
+
+
+def pieces(relative: np.ndarray, chunks: int) -> np.ndarray:
+    """Equal pieces C = max(1, round(chunks * rho)) of workers with relative loads rho, half to even.
+
+    Examples
+    --------
+    >>> pieces(np.array([0.0, 0.3125, 1.0, 2.0]), chunks=8)
+    array([ 1,  2,  8, 16])
+    """
+    return np.maximum(1, np.rint(chunks * np.asarray(relative))).astype(int)
+
+
+def free_after(
+    late: str, begin: np.ndarray, stop: np.ndarray, end: np.ndarray, borders: np.ndarray | None = None
+) -> np.ndarray:
+    """From when on each worker can start again after an iteration, (S, n); all times since the iteration began.
+
+    A worker has *begun* if it started before the master stopped; who becomes free at that very moment takes the new
+    model.
+
+    ========== ==========================================================================================
+    ``stop``   at the stop: the worker polls, as in the papers
+    ``chunk``  at the first border at or behind the stop, where it looks up; who has finished, when it did
+    ``finish`` when it has finished what it has begun; then it takes the newest model
+    ``every``  when it has finished, begun or not: each worker runs every step in order
+    ========== ==========================================================================================
+
+    Parameters
+    ----------
+    late : str
+        A name of `LATE`.
+    begin, end : ndarray (S, n)
+        When each worker starts, and when it would have sent its last message.
+    stop : ndarray (S,)
+        When the master stopped.
+    borders : ndarray (S, n, C), optional
+        Ends of a worker's pieces but its last, for ``chunk``; inf where it has fewer.
+
+    Examples
+    --------
+    >>> begin, end, borders = np.array([[0.0, 0.0]]), np.array([[1.0, 3.0]]), np.array([[[0.5], [1.5]]])
+    >>> [free_after(late, begin, np.array([1.0]), end, borders).tolist() for late in LATE]
+    [[[1.0, 1.0]], [[1.0, 1.5]], [[1.0, 3.0]], [[1.0, 3.0]]]
+    """
+    stop = stop[:, None]
+    if late == "stop":
+        return np.broadcast_to(stop, end.shape)
+    if late == "every":
+        return end
+    early = stop * (1 - CLOSE)
+    free = np.where(begin < early, end, begin)
+    if late == "finish":
+        return free
+    cut = (begin < early) & (end > stop * (1 + CLOSE))
+    if borders is None or not cut.any():
+        return free
+    ahead = np.where(borders >= early[..., None], borders, np.inf).min(-1, initial=np.inf)
+    return np.where(cut, np.minimum(ahead, end), free)

@@ -1,0 +1,399 @@
+"""Late workers on the clock, against an event loop in which workers are processes with messages, borders and timers."""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+from itertools import count
+from math import inf
+
+import numpy as np
+import pytest
+
+from gcexp.codes import (
+    CirculantMultiMessage,
+    Code,
+    CyclicRepetition,
+    CyclicTwoMessage,
+    FractionalRepetition,
+    Uncoded,
+)
+from gcexp.command.main import main
+from gcexp.delays import Draws, ShiftedExponential, Trace
+from gcexp.errors import ParameterError
+from gcexp.run.compose import compose
+from gcexp.run.scheme import build_scheme
+from gcexp.schemes import (
+    LATE,
+    Deadline,
+    Decodable,
+    DecodableOrFastest,
+    Fastest,
+    Given,
+    Greedy,
+    Recovered,
+    Scheme,
+    Spanned,
+)
+from gcexp.schemes.late import free_after, pieces
+from gcexp.timeline import Timeline, run_clock, simulate
+
+# --- The oracle: a heap of events ---------------------------------------------------------------------------------
+
+MESSAGE, TIMER, WORKER, START = range(4)  # what happens first where several things happen at once
+
+
+def same(time: float) -> float:
+    """Times that differ by rounding alone are one time."""
+    return round(time, 9)
+
+
+class EventLoop:
+    """A master and n workers that know nothing of arrays.
+
+    `price(t, w, share)` is the time of a relative load; `enough(heard)` says whether the master may stop; `timer` is
+    a time after which it stops anyhow, and `only_timer` that it waits for that.
+    """
+
+    def __init__(self, code: Code, price, enough, late, chunks, overhead=0.0, timer=inf, only_timer=False):
+        self.code, self.price, self.enough, self.late, self.chunks = code, price, enough, late, chunks
+        self.overhead, self.timer, self.only_timer = overhead, timer, only_timer
+        self.rho = code.n * code.load / code.k
+        self.ends = [
+            [code.n * code.work(r + 1)[w] / code.k for r in range(code.messages[w])] for w in range(code.n)
+        ]
+
+    def run(self, iterations: int, seat=None) -> tuple[list[float], list[np.ndarray]]:
+        n, order = self.code.n, count()
+        seat = seat or (lambda t: np.arange(n))
+        heap: list[tuple] = []
+
+        def push(time, kind, *what):
+            heapq.heappush(heap, (same(time), kind, next(order), time, what))
+
+        model = -1  # the newest that was sent
+        began = {}  # when each model was sent
+        doing: list[int | None] = [None] * n  # by worker: the iteration it computes for
+        queue = [0] * n  # the next step of a worker that runs every one of them
+        durations, all_heard = [], []
+        heard = np.zeros(n, dtype=int)
+        open_ = False
+
+        def start(w, now):
+            """A worker that is free takes a model: its next one, or the newest that is still waited for."""
+            t = queue[w] if self.late == "every" else model
+            if t > model or t < queue[w] or not (open_ or self.late == "every"):
+                return
+            doing[w], queue[w] = t, t + 1
+            j = int(np.flatnonzero(seat(t) == w)[0])
+            for r, share in enumerate(self.ends[j]):
+                push(now + self.price(t, w, share), MESSAGE, t, j, r + 1)
+            if self.late == "chunk":
+                C = max(1, round(self.chunks * self.rho[j]))
+                for i in range(1, C):
+                    push(now + self.price(t, w, self.rho[j] * i / C), WORKER, w, t, "looks up")
+            push(now + self.price(t, w, self.rho[j]), WORKER, w, t, "is done")
+
+        push(0.0, START, 0)
+        while heap and len(durations) < iterations:
+            _, kind, _, now, what = heapq.heappop(heap)
+            stops = False
+            if kind == START:
+                model, open_ = what[0], True
+                heard = np.zeros(n, dtype=int)
+                began[model] = now
+                if self.timer < inf:
+                    push(now + self.timer, TIMER, model)
+                for w in range(n):
+                    if doing[w] is None:
+                        start(w, now)
+            elif kind == MESSAGE:
+                t, j, r = what
+                w = seat(t)[j]
+                if t == model and open_ and doing[w] == t:
+                    heard[j] = r
+                    stops = not self.only_timer and self.enough(heard)
+            elif kind == TIMER:
+                # whatever arrives at this very moment came first
+                stops = what[0] == model and open_
+            else:
+                w, t, does = what
+                if doing[w] == t and (does == "is done" or t < model or not open_):
+                    doing[w] = None
+                    start(w, now)
+            if stops:
+                open_ = False
+                durations.append(now - began[model] + self.overhead)
+                all_heard.append(heard.copy())
+                if self.late == "stop":
+                    doing = [None] * n
+                push(now + self.overhead, START, model + 1)
+        return durations, all_heard
+
+
+def all_of(code):
+    return lambda heard: bool((heard >= code.messages).all())
+
+
+def fastest(code, q):
+    return lambda heard: int(((heard >= code.messages) & (heard > 0)).sum()) >= q
+
+
+def met(code):
+    return lambda heard: bool(code.met(heard[None])[0])
+
+
+def recovered(code, fraction):
+    def enough(heard):
+        c = code.decode(heard[None]).coefficients[0]
+        return np.isin(c, (0, 1)).all() and c.sum() >= fraction * code.k - 1e-9
+
+    return enough
+
+
+def spans(code):
+    def enough(heard):
+        rows = code.encoding.toarray()[code.received(heard[None])[0]]
+        return len(rows) > 0 and np.linalg.norm(
+            np.linalg.lstsq(rows.T, np.ones(code.k))[0] @ rows - 1
+        ) < 1e-6 * np.sqrt(code.k)
+
+    return enough
+
+
+def schemes(n: int, random):
+    """Ten schemes as (code, rule, what the event loop asks, its timers, seats)."""
+    s = int(random.integers(1, n))
+    cyclic, pairs = CyclicRepetition(n, s), FractionalRepetition(n - n % 2, 2)
+    several = CirculantMultiMessage(n, (1, 1) if n < 4 else (1, 2))
+    tau = float(random.uniform(0.8, 2.5))
+    two = CyclicTwoMessage(7, 4, 5)
+    seats = [int(w) for w in random.permutation(pairs.n)]
+    return [
+        (Uncoded(n), Decodable(), all_of(Uncoded(n)), {}, None),
+        (Uncoded(n), Fastest(s=s), fastest(Uncoded(n), n - s), {}, None),
+        (cyclic, Fastest(s=s), fastest(cyclic, n - s), {}, None),
+        (cyclic, Decodable(), met(cyclic), {}, None),
+        (pairs, Decodable(), met(pairs), {}, None),
+        (pairs, Decodable(), met(pairs), {}, seats),
+        (several, Recovered(0.7), recovered(several, 0.7), {}, None),
+        (Uncoded(n), Deadline(tau), None, {"timer": tau, "only_timer": True}, None),
+        (
+            pairs,
+            DecodableOrFastest(q=max(1, pairs.n - 2)),
+            lambda h: met(pairs)(h) or fastest(pairs, pairs.n - 2)(h),
+            {},
+            None,
+        ),
+        (cyclic, Spanned(), spans(cyclic), {}, None),
+        (two, Decodable(), met(two), {}, None),
+    ]
+
+
+@pytest.mark.parametrize("case", range(50))
+def test_the_clock_is_the_event_loop(case):
+    """Each case under all four values: 200 runs, row by row to 1e-9."""
+    random = np.random.default_rng(case)
+    n, T = int(random.integers(3, 8)), 12
+    known = schemes(n, random)
+    code, wait, enough, timers, seats = known[case % len(known)]
+    n = code.n
+    phi, overhead, chunks = random.choice([0.0, 0.4]), random.choice([0.0, 0.2]), int(random.integers(1, 9))
+    x = random.exponential(1, (1, T, n)) + random.choice([0.0, 1.0])
+    draws = Draws((0,), (1, T, n), start=phi * x, compute=n * (1 - phi) * x)
+    placement = None if seats is None else Given(seats)
+    for late in LATE:
+        scheme = Scheme(code, wait, float(overhead), placement, late=late, chunks=chunks)
+        found = simulate(scheme, draws)
+        loop = EventLoop(
+            code,
+            lambda t, w, share: x[0, t, w] * (phi + (1 - phi) * share),
+            enough,
+            late,
+            chunks,
+            overhead,
+            **timers,
+        )
+        durations, heard = loop.run(T, None if seats is None else lambda t: np.array(seats))
+        np.testing.assert_allclose(found.duration[0], durations, rtol=1e-9, atol=1e-9, err_msg=late)
+        used = found.patterns[found.pattern[0]]  # a rule may need fewer than had come
+        assert (used <= np.array(heard)).all(), late
+
+
+# --- What the values mean -----------------------------------------------------------------------------------------
+
+
+def in_turn(rows, iterations: int, **keys) -> Draws:
+    x = np.resize(np.array(rows, float), (iterations, len(rows[0])))[None]
+    return Draws((0,), x.shape, compute=x.shape[2] * x, **keys)
+
+
+@pytest.mark.parametrize(
+    ("late", "expected"),
+    [
+        ("stop", [1, 1.5, 1, 1.5]),
+        ("chunk", [1, 2, 2, 2.5]),
+        ("finish", [1, 3, 1, 3]),
+        ("every", [1, 3, 1, 3]),
+    ],
+)
+def test_two_workers_by_hand(late, expected):
+    scheme = Scheme(Uncoded(2), Fastest(q=1), late=late, chunks=2)
+    assert simulate(scheme, in_turn([[1, 3], [3, 1.5]], 4)).duration[0].tolist() == expected
+
+
+def test_one_piece_is_finish_and_many_tend_to_stop():
+    x = np.random.default_rng(0).exponential(1, (2, 60, 6))
+    draws = Draws((0, 1), x.shape, compute=6 * x)
+
+    def duration(late, chunks=None):
+        return simulate(Scheme(Uncoded(6), Fastest(s=2), late=late, chunks=chunks), draws).duration
+
+    np.testing.assert_array_equal(duration("chunk", 1), duration("finish"))
+    assert np.abs(duration("chunk", 4000) - duration("stop")).max() < 2e-3
+    np.testing.assert_array_equal(duration("chunk"), duration("chunk", 8))
+
+
+@pytest.mark.parametrize("late", LATE)
+def test_waiting_for_all_has_equal_bits(late):
+    delay = Trace("data/traces/pai-job1.csv", phi=0.3, skip="prefix")
+    timelines = [
+        run_clock(Scheme(Uncoded(10), Decodable(), 0.1, late=v), delay, (0,), 50) for v in ("stop", late)
+    ]
+    for field in dataclasses.fields(Timeline):
+        np.testing.assert_array_equal(*(getattr(timeline, field.name) for timeline in timelines))
+
+
+@pytest.mark.parametrize("late", LATE[1:])
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        Scheme(CyclicRepetition(6, 2), Fastest(s=2)),
+        Scheme(FractionalRepetition(6, 2), Decodable()),
+        Scheme(CirculantMultiMessage(6, (1, 1, 1)), Recovered(1.0)),
+    ],
+    ids=["cyclic", "frc", "several messages"],
+)
+def test_no_iteration_is_shorter_than_where_workers_stop(scheme, late):
+    draws = ShiftedExponential(shift=0.5).draw((0, 1), 100, 6)
+    one, other = (simulate(dataclasses.replace(scheme, late=v), draws) for v in ("stop", late))
+    assert (other.duration >= one.duration * (1 - 1e-12)).all() and (other.duration > one.duration).any()
+    assert (other.coefficients == 1).all()
+
+
+@pytest.mark.parametrize(("n", "s"), [(4, 1), (8, 2), (16, 4)])
+def test_price_of_late_workers_under_exponential_times(n, s):
+    """1 + Exp(1), fastest n - s: finish 1.14 to 1.16, every 1.18 to 1.19, chunk 1.02 to 1.03 times stop."""
+    draws = ShiftedExponential(shift=1.0, scaling="server").draw((0,), 4000, n)
+    draws = dataclasses.replace(draws, compute=n * draws.compute)  # of a share of its own
+    mean = {v: simulate(Scheme(Uncoded(n), Fastest(s=s), late=v), draws).duration.mean() for v in LATE}
+    of_stop = [mean[v] / mean["stop"] for v in LATE[1:]]
+    assert of_stop == pytest.approx([1.025, 1.15, 1.187], abs=0.02)
+
+
+def test_the_same_bits_in_chunks_of_any_size_and_one_seed_at_a_time():
+    for late in LATE:
+        for placement in (None, Greedy(clusters=2, memberships=2, observe="arrival")):
+            config = compose(
+                [f"late={late}", "scheme=gc_sc", "n=6", "code.d=3", "code.clusters=2", "delay=markov"]
+            )
+            scheme = dataclasses.replace(build_scheme(config), placement=placement)
+            delay = ShiftedExponential(shift=0.2)
+            whole = run_clock(scheme, delay, (0, 1, 2), 17)
+            for chunk in (1, 12, 6 * 34):
+                pieces_ = run_clock(scheme, delay, (0, 1, 2), 17, chunk)
+                for field in dataclasses.fields(Timeline):
+                    np.testing.assert_array_equal(getattr(pieces_, field.name), getattr(whole, field.name))
+            alone = run_clock(scheme, delay, (1,), 17)
+            np.testing.assert_array_equal(alone.duration[0], whole.duration[1])
+
+
+def test_free_belongs_to_the_worker_and_not_to_its_seat():
+    """Worker 1 is slow in the first iteration and late in the second, wherever it sits."""
+
+    @dataclasses.dataclass(frozen=True)
+    class Turning:
+        def check(self, code):
+            pass
+
+        def seat(self, is_slow, seeds, play=None):
+            turns = [np.roll(np.arange(play.shape[2]), t) for t in range(play.shape[1])]
+            return np.broadcast_to(turns, play.shape)
+
+    draws = in_turn([[1, 5, 1], [1, 1, 1]], 2)
+    code = FractionalRepetition(3, 1)
+    found = simulate(Scheme(code, Fastest(s=1), placement=Turning(), late="finish"), draws)
+    assert found.duration[0].tolist() == [1, 1]
+    assert found.patterns[found.pattern[0]].tolist() == [[1, 0, 1], [1, 1, 0]]  # worker 1 sits in seat 2 then
+
+
+def test_a_rule_that_observes_sees_what_was_cut_at_the_stop():
+    seen = []
+
+    @dataclasses.dataclass(frozen=True)
+    class Watching:
+        def check(self, code):
+            pass
+
+        def seat(self, is_slow, seeds, play=None):
+            home = np.broadcast_to(np.arange(play.shape[2], dtype=np.int16), play.shape)
+            seen.extend(play(t, home[:, t]) for t in range(play.shape[1]))
+            return home
+
+    draws = in_turn([[1, 9], [1, 9]], 2)
+    simulate(Scheme(Uncoded(2), Fastest(q=1), placement=Watching(), late="finish"), draws)
+    (first, stop), (second, again) = seen
+    assert (stop[0], again[0]) == (1, 1) and first[0].tolist() == [1, 9]  # it does finish that one
+    assert second[0, 0] == 1 and 1 < second[0, 1] < 1 + 1e-9  # and never begins the next
+
+
+def test_pieces_are_rounded_half_to_even():
+    assert pieces(np.array([0, 0.05, 0.5, 1.5, 2.5]), 1).tolist() == [1, 1, 1, 2, 2]
+
+
+def test_ties_are_decided_by_a_tolerance():
+    begin, end, borders = np.zeros((1, 2)), np.array([[1 + 1e-13, 3.0]]), np.array([[[0.5], [1 - 1e-13]]])
+    assert free_after("chunk", begin, np.ones(1), end, borders) == pytest.approx(1, abs=1e-9)
+
+
+# --- Mistakes -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("overrides", "sentence"),
+    [
+        ("scheme=frc late=finnish", "unknown late 'finnish'; did you mean 'finish'"),
+        ("scheme=frc chunks=0", "chunks is a number of pieces >= 1, got 0"),
+        ("scheme=uncoded_restart late=finish", "wait=restart starts all workers anew: late=stop only"),
+    ],
+)
+def test_one_sentence_for_each_mistake(overrides, sentence):
+    with pytest.raises(ParameterError, match=sentence):
+        build_scheme(compose(overrides.split()))
+
+
+def test_workers_that_are_new_in_every_row_are_never_late():
+    delay = Trace("data/traces/faas-aws-256mb.csv")
+    with pytest.raises(ParameterError, match="faas-aws-256mb has new workers in every row .*late=finish"):
+        run_clock(Scheme(Uncoded(50), Fastest(s=1), late="finish"), delay, (0,), 3)
+
+
+def test_borders_go_by_load_and_data_bound_times_do_not():
+    delay = Trace("data/traces/bytedance-SE-dp.csv", data_bound=True)
+    with pytest.raises(ParameterError, match="late=chunk has borders by load"):
+        run_clock(Scheme(Uncoded(32), Fastest(s=1), late="chunk"), delay, (0,), 3)
+
+
+def test_a_mistake_leaves_with_code_2(capsys):
+    assert main(["simulate", "scheme=frc", "late=finnish"]) == 2
+    assert "did you mean 'finish'" in capsys.readouterr().err
+
+
+def test_keys_stand_in_paths_only_where_they_are_set():
+    from gcexp.report.entries import run_of_keys
+
+    keys = {"label": "x", "scheme": "frc", "delay": "pareto", "iterations": 5, "seeds": 1, "n": 4}
+    assert run_of_keys(keys).scheme == "frc+.n@4"
+    late = run_of_keys(keys | {"late": "chunk", "chunks": 4})
+    assert late.scheme == "frc+.chunks@4+.late@chunk+.n@4"
+    assert {"late=chunk", "chunks=4"} <= set(late.overrides) and late.config["late"] == "chunk"
