@@ -1,0 +1,321 @@
+r"""What can be decoded? Decided by ranks over a prime field, for codes and storages made here.
+
+Papers' theorems and this library's closed forms are compared with what stands here, so nothing of it comes from them:
+codes, ranks and storages are made from their definitions alone. Codes are random over a prime field, where a rank is
+below the generic one with probability 10^-7 or less; where only the support is given, what a generic code cannot decode
+no linear code can.
+
+Conventions: a storage is boolean (n, k), worker by partition. A message is a row of numbers, one for each partition and
+each of the L numbers of its gradient: column ``i * L + u`` is number u of partition i. Wanted are the L sums over
+partitions, `total`. Every matrix is int64 with entries below `PRIME`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, combinations_with_replacement
+from math import prod
+
+import numpy as np
+
+#: The field. Products of two entries are below 2^62, so each one fits and is reduced before it is added.
+PRIME = 2**31 - 1
+
+
+def random(generator: np.random.Generator, shape: Sequence[int]) -> np.ndarray:
+    """Entries that are uniform on 1, ..., PRIME - 1.
+
+    Examples
+    --------
+    >>> bool((random(np.random.default_rng(0), (2, 3)) > 0).all())
+    True
+    """
+    return generator.integers(1, PRIME, tuple(shape), dtype=np.int64)
+
+
+def times(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Product of two matrices, or stacks of them, in the field.
+
+    Examples
+    --------
+    >>> times(np.array([[2**30, 1]]), np.array([[2], [3]]))
+    array([[4]])
+    """
+    columns, rows = np.swapaxes(a, -1, -2), b
+    total = np.zeros((*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1]), np.int64)
+    for j in range(a.shape[-1]):
+        total = (total + columns[..., j, :, None] * rows[..., j, None, :] % PRIME) % PRIME
+    return total
+
+
+def rank(matrices: np.ndarray) -> np.ndarray:
+    """Rank of every matrix of a stack, by elimination without divisions.
+
+    Parameters
+    ----------
+    matrices : ndarray (..., rows, columns) of int
+
+    Returns
+    -------
+    ndarray (...)
+
+    Examples
+    --------
+    >>> rank(np.array([[[1, 2], [2, 4]], [[1, 2], [2, 5]]]))
+    array([1, 2])
+    """
+    shape = np.shape(matrices)
+    A = np.array(matrices, dtype=np.int64).reshape(prod(shape[:-2]), *shape[-2:]) % PRIME
+    found, every = np.zeros(len(A), dtype=np.int64), np.arange(len(A))
+    for j in range(shape[-1] if shape[-2] else 0):
+        below = np.arange(shape[-2]) >= found[:, None]
+        candidates = below & (A[:, :, j] != 0)
+        pivot, there = candidates.argmax(1), candidates.any(1)
+        if not there.any():
+            continue
+        to = np.minimum(found, shape[-2] - 1)
+        rows = A[every, pivot]
+        A[every[there], pivot[there]] = A[every[there], to[there]]
+        A[every[there], to[there]] = rows[there]
+        later = (np.arange(shape[-2]) > to[:, None]) & there[:, None]
+        factor = np.where(later, A[:, :, j], 0)
+        scale = np.where(later, rows[:, None, j], 1)
+        A = (A * scale[:, :, None] % PRIME - factor[:, :, None] * rows[:, None] % PRIME) % PRIME
+        found += there
+    return found.reshape(shape[:-2])
+
+
+def solve(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """X with A X = B, for one square matrix.
+
+    Raises
+    ------
+    ZeroDivisionError
+        If A is singular.
+
+    Examples
+    --------
+    >>> solve(np.array([[2, 0], [1, 1]]), np.array([[4], [5]]))
+    array([[2],
+           [3]])
+    """
+    size = len(A)
+    both = np.concatenate([A, B], axis=1) % PRIME
+    for j in range(size):
+        at = np.flatnonzero(both[j:, j])
+        if not len(at):
+            raise ZeroDivisionError(f"singular in column {j}")
+        both[[j, j + at[0]]] = both[[j + at[0], j]]
+        both[j] = both[j] * pow(int(both[j, j]), -1, PRIME) % PRIME
+        factor = both[:, j].copy()
+        factor[j] = 0
+        both = (both - factor[:, None] * both[j] % PRIME) % PRIME
+    return both[:, size:]
+
+
+def multiplications(size: int, generator: np.random.Generator) -> int:
+    """Multiplications of an elimination of a drawn square matrix down to a triangle, right side included, counted.
+
+    Examples
+    --------
+    >>> multiplications(60, np.random.default_rng(0))
+    71980
+    """
+    A, done = random(generator, (size, size + 1)), 0
+    for j in range(size):
+        if not A[j, j]:
+            raise ZeroDivisionError(f"singular in column {j}")
+        A[j, j + 1 :] = A[j, j + 1 :] * pow(int(A[j, j]), -1, PRIME) % PRIME
+        changed = A[j + 1 :, j, None] * A[j, j + 1 :] % PRIME
+        A[j + 1 :, j + 1 :] = (A[j + 1 :, j + 1 :] - changed) % PRIME
+        done += changed.size
+    return done
+
+
+# --- storages ---------------------------------------------------------------------------------------------------
+
+
+def cyclic(n: int, d: int) -> np.ndarray:
+    """Worker w holds the partitions w, ..., w+d-1 (mod n), boolean (n, n).
+
+    Examples
+    --------
+    >>> cyclic(3, 2).astype(int)
+    array([[1, 1, 0],
+           [0, 1, 1],
+           [1, 0, 1]])
+    """
+    return (np.arange(n) - np.arange(n)[:, None]) % n < d
+
+
+def balanced(n: int, k: int, d: int) -> np.ndarray:
+    """Worker w holds d partitions from w d on (mod k): each partition has floor(n d / k) or one more copies.
+
+    Examples
+    --------
+    >>> balanced(3, 4, 2).sum(0), balanced(3, 4, 2).sum(1)
+    (array([2, 2, 1, 1]), array([2, 2, 2]))
+    """
+    return (np.arange(k) - d * np.arange(n)[:, None]) % k < d
+
+
+def storages(n: int, k: int) -> Iterator[np.ndarray]:
+    """Every storage that holds each partition somewhere, up to the order of the partitions.
+
+    Examples
+    --------
+    >>> [sum(1 for _ in storages(n, k)) for n, k in ((1, 3), (2, 2), (4, 3))]
+    [1, 6, 680]
+    """
+    holders = [h for size in range(1, n + 1) for h in combinations(range(n), size)]
+    return (_of_holders(n, each) for each in combinations_with_replacement(holders, k))
+
+
+def loads(n: int, k: int, d: int) -> Iterator[np.ndarray]:
+    """Every storage with d partitions on each worker, up to the order of the workers; some may be held by nobody.
+
+    Examples
+    --------
+    >>> sum(1 for _ in loads(3, 3, 2))
+    10
+    """
+    for each in combinations_with_replacement(list(combinations(range(k), d)), n):
+        yield _of_holders(k, each).T
+
+
+def _of_holders(n: int, each: Sequence[Sequence[int]]) -> np.ndarray:
+    held = np.zeros((n, len(each)), dtype=bool)
+    for i, holders in enumerate(each):
+        held[list(holders), i] = True
+    return held
+
+
+def least_copies(held: np.ndarray) -> int:
+    """Copies of the partition that fewest workers hold."""
+    return int(held.sum(0).min())
+
+
+def thinned(held: np.ndarray) -> np.ndarray:
+    """The storage with as many copies of each partition as of the rarest one: those of the first workers.
+
+    Examples
+    --------
+    >>> thinned(np.array([[1, 1], [0, 1], [1, 1]], dtype=bool)).astype(int)
+    array([[1, 1],
+           [0, 1],
+           [1, 0]])
+    """
+    return held & (np.cumsum(held, axis=0) <= least_copies(held))
+
+
+# --- codes ------------------------------------------------------------------------------------------------------
+
+
+def code(held: np.ndarray, L: int, generator: np.random.Generator) -> np.ndarray:
+    """A code whose first rounds decode as early as any can: B (L, n, k L), a row for each round and worker.
+
+    B = E M, as in Cao, Yan, Tang, Han (arXiv 2006.04845), section V, for any storage with d copies of each partition.
+    E has a row for each round r and worker, random in its first L + (r+1)(n-d) columns, else 0. For partition i let Q
+    be the rows of workers that do not hold it, and X the solution of E[Q, L:] X = -E[Q, :L]: then the columns of B
+    that belong to i are E [I; X], which vanish on Q.
+
+    Raises
+    ------
+    ValueError
+        If partitions have different numbers of copies.
+
+    Examples
+    --------
+    >>> B = code(cyclic(4, 2), 2, np.random.default_rng(0))
+    >>> (B[0] != 0).astype(int)[0]
+    array([1, 1, 1, 1, 0, 0, 0, 0])
+    >>> [decodes(B[:r], 2, (0, 1, 2)) for r in (1, 2)]
+    [False, True]
+    """
+    n, k = held.shape
+    d = least_copies(held)
+    if (held.sum(0) != d).any():
+        raise ValueError(f"each partition needs equally many copies, got {held.sum(0).tolist()}")
+    width = (n - d + 1) * L
+    filled = L + (np.arange(L)[:, None] + 1) * (n - d) + np.zeros(n, dtype=int)
+    E = random(generator, (L, n, width)) * (np.arange(width) < filled[:, :, None])
+    B = np.zeros((L, n, k, L), dtype=np.int64)
+    for holders in np.unique(
+        held, axis=1
+    ).T:  # partitions with equal holders differ by nothing, as their sum does not
+        Q, mine = E[:, ~holders].reshape(-1, width), E[:, holders]
+        X = np.concatenate([np.eye(L, dtype=np.int64), solve(Q[:, L:], -Q[:, :L] % PRIME)])
+        columns = times(mine, X)
+        for i in np.flatnonzero((held == holders[:, None]).all(0)):
+            B[:, holders, i] = columns
+    return B.reshape(L, n, k * L)
+
+
+def total(k: int, L: int) -> np.ndarray:
+    """What is wanted: row u is the sum of number u over the k partitions, (L, k L).
+
+    Examples
+    --------
+    >>> total(2, 2)
+    array([[1, 0, 1, 0],
+           [0, 1, 0, 1]])
+    """
+    return np.tile(np.eye(L, dtype=np.int64), (1, k))
+
+
+def spans(rows: np.ndarray, L: int) -> np.ndarray:
+    """Whether the sums are combinations of the rows: adding them to the rows does not raise the rank.
+
+    Parameters
+    ----------
+    rows : ndarray (..., messages, k L)
+    L : int
+
+    Returns
+    -------
+    ndarray of bool (...)
+    """
+    wanted = total(rows.shape[-1] // L, L)
+    both = np.concatenate([rows, np.broadcast_to(wanted, (*rows.shape[:-2], *wanted.shape))], axis=-2)
+    return rank(both) == rank(rows)
+
+
+def decodes(B: np.ndarray, L: int, *heard: Sequence[int]) -> bool:
+    """Whether every one of the given sets of workers, all of one size, decodes from its messages B (rounds, n, k L)."""
+    rows = np.stack([B[:, list(workers)].reshape(-1, B.shape[-1]) for workers in heard])
+    return bool(spans(rows, L).all())
+
+
+def survivors(n: int, s: int) -> list[tuple[int, ...]]:
+    """Every set of n - s workers.
+
+    Examples
+    --------
+    >>> survivors(3, 1)
+    [(0, 1), (0, 2), (1, 2)]
+    """
+    return list(combinations(range(n), n - s))
+
+
+def rounds_needed(B: np.ndarray, s: int) -> int | None:
+    """Fewest rounds of a code B (L, n, k L) from which every n - s workers decode; None if all are too few.
+
+    Examples
+    --------
+    >>> B = code(cyclic(4, 3), 6, np.random.default_rng(0))
+    >>> [rounds_needed(B, s) for s in range(4)]
+    [2, 3, 6, None]
+    """
+    L, n, _ = B.shape
+    return next((r for r in range(1, L + 1) if decodes(B[:r], L, *survivors(n, s))), None)
+
+
+def said(holders: int, length: int, L: int, generator: np.random.Generator) -> int:
+    """Rank of all that some workers can say of one partition of L numbers, with `length` numbers from each.
+
+    Examples
+    --------
+    >>> [said(2, 2, 3, np.random.default_rng(0)), said(1, 2, 3, np.random.default_rng(0))]
+    [3, 2]
+    """
+    return int(rank(random(generator, (holders * length, L))))
