@@ -22,12 +22,12 @@ import numpy as np
 PRIME = 2**31 - 1
 
 
-def random(generator: np.random.Generator, shape: Sequence[int]) -> np.ndarray:
+def drawn(generator: np.random.Generator, shape: Sequence[int]) -> np.ndarray:
     """Entries that are uniform on 1, ..., PRIME - 1.
 
     Examples
     --------
-    >>> bool((random(np.random.default_rng(0), (2, 3)) > 0).all())
+    >>> bool((drawn(np.random.default_rng(0), (2, 3)) > 0).all())
     True
     """
     return generator.integers(1, PRIME, tuple(shape), dtype=np.int64)
@@ -121,7 +121,7 @@ def multiplications(size: int, generator: np.random.Generator) -> int:
     >>> multiplications(60, np.random.default_rng(0))
     71980
     """
-    A, done = random(generator, (size, size + 1)), 0
+    A, done = drawn(generator, (size, size + 1)), 0
     for j in range(size):
         if not A[j, j]:
             raise ZeroDivisionError(f"singular in column {j}")
@@ -238,7 +238,7 @@ def code(held: np.ndarray, L: int, generator: np.random.Generator) -> np.ndarray
         raise ValueError(f"each partition needs equally many copies, got {held.sum(0).tolist()}")
     width = (n - d + 1) * L
     filled = L + (np.arange(L)[:, None] + 1) * (n - d) + np.zeros(n, dtype=int)
-    E = random(generator, (L, n, width)) * (np.arange(width) < filled[:, :, None])
+    E = drawn(generator, (L, n, width)) * (np.arange(width) < filled[:, :, None])
     B = np.zeros((L, n, k, L), dtype=np.int64)
     for holders in np.unique(
         held, axis=1
@@ -318,4 +318,4 @@ def said(holders: int, length: int, L: int, generator: np.random.Generator) -> i
     >>> [said(2, 2, 3, np.random.default_rng(0)), said(1, 2, 3, np.random.default_rng(0))]
     [3, 2]
     """
-    return int(rank(random(generator, (holders * length, L))))
+    return int(rank(drawn(generator, (holders * length, L))))
