@@ -100,9 +100,10 @@ def _draw(
     shared: bool,
     ticks: int,
 ) -> None:
-    # Beside lines a colour is a name: a bar with another name is grey.
-    other = {"color": "0.6"} if looks else next(iter(matplotlib.rcParams["axes.prop_cycle"]))
     names = rows.names(frame, plot.by)
+    looks = looks | style.looks([name for name in names if style.has_look(name)])
+    # A colour is a name: beside lines, or bars that have a look of their own, any other bar is grey.
+    other = {"color": "0.6"} if looks else next(iter(matplotlib.rcParams["axes.prop_cycle"]))
     for height, (label, part) in enumerate(rows.parts(frame, plot.by)):
         if len(part) > 1 and "seed" not in part.columns:
             raise UserError(f"{str(label)!r} has {len(part)} rows and no seeds; tell them apart by panel")

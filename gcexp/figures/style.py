@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from gcexp.errors import UserError, require, unknown
 from gcexp.files import bundled, written
 
 STYLE = bundled("conf/style/paper.mplstyle")
+LOOKS = bundled("conf/style/looks.toml")
 WIDTHS = {"single": 3.5, "wide": 5.0}  # inches: one column, one and a half
 NOTE: dict[str, Any] = {"fontsize": 6, "color": "0.25"}
 PAD = 0.03  # inches around words
@@ -76,23 +79,59 @@ def axis_label(column: str) -> str:
 
 
 def looks(names: list[str]) -> dict[str, dict]:
-    """Colour, line style and marker of each name, from the style's cycle; the second round has open markers.
+    """Colour, line style and marker of each name: one look per scheme, the same in every figure.
+
+    A name that stands in ``conf/style/looks.toml``, of the library or of the folder one works in, has the look written
+    there; any other has one by a hash of its text, the next free one where that is taken.
 
     Raises
     ------
     UserError
         If there are more names than can be told apart.
     """
-    cycle = list(matplotlib.rcParams["axes.prop_cycle"])
-    most = 2 * len(cycle)
+    cycle, table = list(matplotlib.rcParams["axes.prop_cycle"]), _table()
+    every = [(look, again) for again in (False, True) for look in range(len(cycle))]
+    most = len(every)
     require(len(names) <= most, f"a plot tells at most {most} lines apart, got {len(names)}; split by panel")
-    found = {}
-    for place, name in enumerate(names):
+    found = {name: table[name] for name in names if name in table}
+    for name in names:
+        if name not in found:
+            first = int.from_bytes(sha256(name.encode()).digest()[:4]) % most
+            free = [look for look in every[first:] + every[:first] if look not in found.values()]
+            found[name] = free[0]
+    looks = {}
+    for name in names:
+        place, again = found[name]
         look = dict(cycle[place % len(cycle)])
-        again = place >= len(cycle)
         # A white rim keeps markers apart where curves run into each other.
         rim = {"markerfacecolor": "white", "markeredgecolor": look["color"], "markeredgewidth": 0.9}
-        found[name] = look | (rim if again else {"markeredgecolor": "white"})
+        looks[name] = look | (rim if again else {"markeredgecolor": "white"})
+    return looks
+
+
+def has_look(name: str) -> bool:
+    """Whether the table of looks knows a name."""
+    return name in _table()
+
+
+def _table() -> dict[str, tuple[int, bool]]:
+    """Place in the style's cycle, and whether the marker is open, of every name that has a look of its own."""
+    found: dict[str, tuple[int, bool]] = {}
+    for path in dict.fromkeys([LOOKS.resolve(), Path("conf/style/looks.toml").resolve()]):
+        if not path.is_file():
+            continue
+        try:
+            given = tomllib.loads(path.read_text(encoding="utf-8"))
+        except tomllib.TOMLDecodeError as error:
+            raise UserError(f"{path}: {error}") from None
+        names = given.get("names", names if found else [])
+        for name, look in given.get("schemes", {}).items():
+            colour, _, form = str(look).partition(", ")
+            if colour not in names:
+                raise UserError(f"{path}: {name!r}: {unknown('look', colour, names)}")
+            if form not in ("", "open"):
+                raise UserError(f"{path}: {name!r}: {unknown('form', form, ['open'])}")
+            found[name] = names.index(colour), form == "open"
     return found
 
 

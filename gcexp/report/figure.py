@@ -183,8 +183,8 @@ class Figure:
         said = [*values(self.file.plot, "plot"), self.heading, self.note]
         if self.is_table:
             return tracked("typeset") + said
-        style = conf_dir() / "style" / "paper.mplstyle"
-        looks = [line for line in style.read_text().splitlines() if line and not line.startswith("#")]
+        style = [(conf_dir() / "style" / name).read_text() for name in ("paper.mplstyle", "looks.toml")]
+        looks = [line for line in "\n".join(style).splitlines() if line and not line.startswith("#")]
         return tracked("draw", None, *targets(self.file.plot)) + said + looks
 
     @property
