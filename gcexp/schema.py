@@ -382,7 +382,8 @@ def wanted(of: Callable, name: str) -> str:
 
 
 def _kinds(hint: Any) -> str:
-    return " or ".join(map(_spelled, _options(hint)))
+    found = " or ".join(map(_spelled, _options(hint)))
+    return found.removesuffix(" or nothing") if found.endswith(" or nothing or nothing") else found
 
 
 def _entries(hints, values, place: str) -> list:
@@ -442,10 +443,12 @@ def _spelled(option: Any) -> str:
 
 
 def _plural(option: Any) -> str:
-    text = _kinds(option)
+    text, other, rest = _kinds(option).partition(" or ")
     if text.startswith("a list"):
-        return f"lists{text.removeprefix('a list')}"
-    return f"lists of {text}" if text[0].isdigit() else f"{text}s"
+        text = f"lists{text.removeprefix('a list')}"
+    else:
+        text = f"lists of {text}" if text[0].isdigit() else f"{text}s"
+    return text + other + rest
 
 
 @cache

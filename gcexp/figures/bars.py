@@ -42,7 +42,7 @@ def drawing(frame: pd.DataFrame, plot: BarsPlot, looks: dict[str, dict]) -> Draw
     plot : BarsPlot
         What the figure file says.
     looks : mapping
-        Look of each line beside the bars: a bar of the same name has its colour.
+        Look of lines beside the bars, and of bars that have one of their own.
     """
     column = plot.reference if isinstance(plot.reference, str) else None
     rows.known(frame, plot.y, plot.by, plot.panel, plot.colour, column)
@@ -59,6 +59,7 @@ def drawing(frame: pd.DataFrame, plot: BarsPlot, looks: dict[str, dict]) -> Draw
     wide = len(found) > 1 and shared
     seeds = rows.several(frame, plot.by)
     alone = seeds in ("", "1 seed")
+    mean = "Dot" if plot.yscale == "log" else "Bar"
     families = _families(frame, plot)
     drawn = partial(_draw, plot=plot, looks=looks, families=families, shared=shared, ticks=3 if wide else 5)
     mark: dict[str, Any] = {
@@ -74,7 +75,7 @@ def drawing(frame: pd.DataFrame, plot: BarsPlot, looks: dict[str, dict]) -> Draw
         height=lambda inches: 0.5 + 0.2 * max(map(len, bars)),
         handles={name: Patch(label=style.plain(name), **look) for name, look in families.items()}
         | ({plot.reference_label: handle} if plot.reference else {}),
-        words=seeds if alone else f"Bar: mean over {seeds}, whisker: 95 % interval of the mean",
+        words=seeds if alone else f"{mean}: mean over {seeds}, whisker: 95 % interval of the mean",
         columns=3 if shared else 1,
         width="wide" if wide else plot.width,
     )
@@ -101,7 +102,6 @@ def _draw(
     ticks: int,
 ) -> None:
     names = rows.names(frame, plot.by)
-    looks = looks | style.looks([name for name in names if style.has_look(name)])
     # A colour is a name: beside lines, or bars that have a look of their own, any other bar is grey.
     other = {"color": "0.6"} if looks else next(iter(matplotlib.rcParams["axes.prop_cycle"]))
     for height, (label, part) in enumerate(rows.parts(frame, plot.by)):
@@ -111,7 +111,12 @@ def _draw(
         look = _BAR | {"facecolor": (looks.get(str(label), other)["color"], 0.55)}
         if plot.colour:
             look = families[rows.names(part, plot.colour)[0]]
-        axes.barh(height, mean, height=0.68, **look)
+        if plot.yscale == "log":  # a bar's length means nothing where the axis has no zero
+            axes.plot(
+                mean, height, marker="o", markersize=6, color=look["facecolor"][0], markeredgecolor="black"
+            )
+        else:
+            axes.barh(height, mean, height=0.68, **look)
         if half > 0:
             axes.errorbar(mean, height, xerr=half, fmt="none", zorder=4, **_WHISKER)  # above the marks
         beside = axes.get_yaxis_transform()
@@ -133,7 +138,7 @@ def _draw(
     if plot.yscale == "linear":
         axes.xaxis.set_major_locator(MaxNLocator(ticks))
         # A common power of ten would hide under the label.
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.xaxis.set_major_formatter(lambda value, _: style.number(value))
 
 
 def _three_digits(value: float) -> str:
@@ -144,4 +149,4 @@ def _three_digits(value: float) -> str:
     >>> [_three_digits(value) for value in (7.756, 11, 123.4, 0.5)]
     ['7.76', '11.0', '123', '0.500']
     """
-    return f"{value:#.3g}".removesuffix(".")
+    return f"{value:#.3g}".removesuffix(".").replace("-", "−")

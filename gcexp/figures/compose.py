@@ -47,7 +47,9 @@ def draw(
     plots = plot.plots if isinstance(plot, PanelsPlot) else (plot,)
     several = panels is not None
     parts = [(rows.chosen(frame, part.where), part) for part in plots]
-    looks = lines.looks([(part, wanted) for part, wanted in parts if isinstance(wanted, LinesPlot)])
+    lined = [(part, wanted) for part, wanted in parts if isinstance(wanted, LinesPlot)]
+    barred = [name for part, wanted in parts if isinstance(wanted, BarsPlot) for name in _bars(part, wanted)]
+    looks = lines.looks(lined, barred)
     drawings = [_KINDS[type(wanted)](part, wanted, looks) for part, wanted in parts]
     placed = [(drawing, panel) for drawing in drawings for panel in drawing.panels]
     columns = _side_by_side(len(placed), 3 if several else drawings[0].columns)
@@ -63,6 +65,11 @@ def draw(
         figure, title, "; ".join(filter(None, [*words, note])), [handles[name] for name in legend], beside
     )
     return figure
+
+
+def _bars(frame: pd.DataFrame, plot: BarsPlot) -> list[str]:
+    rows.known(frame, plot.by)
+    return rows.names(frame, plot.by)
 
 
 def _side_by_side(count: int, most: int) -> int:

@@ -63,8 +63,8 @@ def middle(values: np.ndarray, band: str) -> tuple[np.ndarray, np.ndarray, np.nd
     return tuple(np.percentile(values, q, axis=0) for q in (50, low, high))
 
 
-def looks(parts: list[tuple[pd.DataFrame, LinesPlot]]) -> dict[str, dict]:
-    """Look of every line in the parts of a figure: equal names look alike.
+def looks(parts: list[tuple[pd.DataFrame, LinesPlot]], bars: list[str]) -> dict[str, dict]:
+    """Look of every line in the parts of a figure, and of bars that have one: equal names look alike.
 
     Raises
     ------
@@ -87,7 +87,9 @@ def looks(parts: list[tuple[pd.DataFrame, LinesPlot]]) -> dict[str, dict]:
     borrowed = {label: line for label, line in points.items() if line is not None}
     for label, line in borrowed.items():
         require(line not in dashed, f"points: {label!r} wants a line with a marker, and {line!r} is dashed")
-    found = style.looks([label for label in drawn if label not in dashed and label not in borrowed])
+    solid = [label for label in drawn if label not in dashed and label not in borrowed]
+    alone = [label for label in bars if label not in drawn and style.has_look(label)]
+    found = style.looks([*solid, *alone])
     for place, label in enumerate(dashed):
         found[label] = {"color": "0.35", "linewidth": 0.8, "linestyle": _DASHES[place % 3], "marker": "none"}
     for label in points:
@@ -95,9 +97,8 @@ def looks(parts: list[tuple[pd.DataFrame, LinesPlot]]) -> dict[str, dict]:
     for line in borrowed.values():
         found[line] = found[line] | {"marker": "none"}
     # In the legend points follow their line, and bounds come last.
-    lines = [label for label in drawn if label not in borrowed and label not in dashed]
-    order = [label for line in (*lines, *dashed) for label in (line, *_followers(borrowed, line))]
-    return {label: found[label] for label in order}
+    order = [label for line in (*solid, *dashed) for label in (line, *_followers(borrowed, line))]
+    return {label: found[label] for label in (*order, *alone)}
 
 
 def _followers(borrowed: dict[str, str], line: str) -> list[str]:
@@ -174,6 +175,11 @@ def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Ax
             every = ((number * gap) // max(1, len(looks)), gap)
         if len(values) > 1 and plot.band != "none":
             axes.fill_between(x, low, high, color=look["color"], alpha=0.14, linewidth=0, zorder=1.5)
+        if plot.yscale == "log" and plot.ylim and plot.ylim[0] and (lost := centre <= plot.ylim[0]).any():
+            # What a log axis cannot show, an exact zero, is a mark at its lower end that no line leads to.
+            at = {"clip_on": False, "zorder": 3, **look, "linestyle": "none"}
+            axes.plot(x[lost], np.full(int(lost.sum()), plot.ylim[0]), **at)
+            centre = np.where(lost, np.nan, centre)
         axes.plot(x, centre, markevery=every, **look)
     axes.set(xscale=plot.xscale, yscale=plot.yscale, xlim=plot.xlim, ylim=plot.ylim)
     if plot.xscale == "linear" and plot.xlim is None and plot.curves:
@@ -190,7 +196,9 @@ def _whole(values: np.ndarray) -> bool:
 def _grid(frame: pd.DataFrame, plot: LinesPlot) -> np.ndarray:
     x = rows.numbers(frame, plot.x)
     x = x[np.isfinite(x)]
-    low, high = plot.xlim or (x[x > 0].min() if plot.xscale == "log" else 0.0, x.max())
+    low, high = plot.xlim or (None, None)
+    low = (x[x > 0].min() if plot.xscale == "log" else 0.0) if low is None else low
+    high = x.max() if high is None else high
     return np.geomspace(low, high, GRID) if plot.xscale == "log" else np.linspace(low, high, GRID)
 
 

@@ -12,6 +12,7 @@ from gcexp.schema import fill
 
 Scale = Literal["linear", "log"]
 Width = Literal["single", "wide"]
+Ends = tuple[float | None, float | None]  # an open end follows the data
 Words = str | dict | None  # one text, or one per panel
 
 CLOCK = "simulated_time_s"
@@ -21,8 +22,10 @@ def _given(*columns: str | None) -> tuple[str, ...]:
     return tuple(column for column in columns if column is not None)
 
 
-def _rising(name: str, pair: tuple[float, float] | None) -> None:
-    require(pair is None or pair[0] < pair[1], f"{name} wants two rising numbers, got {pair}")
+def _rising(name: str, pair: Ends | None) -> None:
+    low, high = pair or (None, None)
+    rising = low is None or high is None or low < high
+    require(rising, f"{name} wants two rising numbers, got {pair}")
 
 
 def _checked_panels(plot: LinesPlot | BarsPlot | FunctionPlot) -> None:
@@ -36,8 +39,9 @@ def _checked_panels(plot: LinesPlot | BarsPlot | FunctionPlot) -> None:
     require(not (plot.title and plot.panel), f"panels have titles of their own, got title {plot.title!r}")
 
 
-def _positive(name: str, pair: tuple[float, float] | None) -> None:
-    require(pair is None or pair[0] > 0, f"{name} of a log axis wants positive numbers, got {pair}")
+def _positive(name: str, pair: Ends | None) -> None:
+    positive = all(end is None or end > 0 for end in pair or ())
+    require(positive, f"{name} of a log axis wants positive numbers, got {pair}")
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ class LinesPlot:
         Titles of the panels: a text with ``{}`` for the value, or a text for each value. By default a text stands for
         itself, and a number as ``n = 12``.
     xlim, ylim : (float, float), optional
-        Ends of the axes.
+        Ends of the axes; null leaves one open, so that it follows the data.
     level : float or list of float, optional
         Heights of dashed lines.
     threshold : str, optional
@@ -92,8 +96,8 @@ class LinesPlot:
     title: str = ""
     panel: str | None = None
     panel_titles: Words = None
-    xlim: tuple[float, float] | None = None
-    ylim: tuple[float, float] | None = None
+    xlim: Ends | None = None
+    ylim: Ends | None = None
     level: float | tuple[float, ...] | None = None
     threshold: str | None = None
     threshold_label: str = "threshold"
@@ -176,7 +180,7 @@ class BarsPlot:
     title: str = ""
     panel: str | None = None
     panel_titles: Words = None
-    ylim: tuple[float, float] | None = None
+    ylim: Ends | None = None
     ylabel: Words = None
     yscale: Scale = "linear"
     reference: str | dict | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -56,14 +57,30 @@ def blank(width: float, height: float) -> Figure:
 
 
 def plain(text: object) -> str:
-    r"""Text as it is written: a dollar sign starts no formula.
+    r"""Text as it is written: a dollar sign starts no formula, and what means minus is a minus sign.
 
     Examples
     --------
     >>> print(plain("costs $5, or $6"))
     costs \$5, or \$6
+    >>> plain("n - s and 1e-3, two-message")
+    'n − s and 1e−3, two-message'
     """
-    return str(text).replace("$", r"\$")
+    return _MINUS.sub("−", str(text).replace("$", r"\$"))
+
+
+_MINUS = re.compile(r"(?<= )-(?= )|(?<=\de)-(?=\d)|(?<=[\s(=])-(?=\d)")
+
+
+def number(value: float) -> str:
+    """A number at an axis, as short as it is read, with a minus sign and no hyphen.
+
+    Examples
+    --------
+    >>> number(-0.5), number(20.0)
+    ('−0.5', '20')
+    """
+    return f"{value:g}".replace("-", "−")
 
 
 def axis_label(column: str) -> str:
@@ -98,7 +115,8 @@ def looks(names: list[str]) -> dict[str, dict]:
         if name not in found:
             first = int.from_bytes(sha256(name.encode()).digest()[:4]) % most
             free = [look for look in every[first:] + every[:first] if look not in found.values()]
-            found[name] = free[0]
+            seen = {colour for colour, _ in found.values()}
+            found[name] = next((look for look in free if look[0] not in seen and not look[1]), free[0])
     looks = {}
     for name in names:
         place, again = found[name]
@@ -117,6 +135,7 @@ def has_look(name: str) -> bool:
 def _table() -> dict[str, tuple[int, bool]]:
     """Place in the style's cycle, and whether the marker is open, of every name that has a look of its own."""
     found: dict[str, tuple[int, bool]] = {}
+    names: list[str] = []
     for path in dict.fromkeys([LOOKS.resolve(), Path("conf/style/looks.toml").resolve()]):
         if not path.is_file():
             continue
@@ -124,7 +143,7 @@ def _table() -> dict[str, tuple[int, bool]]:
             given = tomllib.loads(path.read_text(encoding="utf-8"))
         except tomllib.TOMLDecodeError as error:
             raise UserError(f"{path}: {error}") from None
-        names = given.get("names", names if found else [])
+        names = given.get("names", names)
         for name, look in given.get("schemes", {}).items():
             colour, _, form = str(look).partition(", ")
             if colour not in names:
@@ -187,7 +206,7 @@ def plain_decades(axes: Axes) -> None:
     for axis in (axes.xaxis, axes.yaxis):
         low, high = axis.get_view_interval()
         if axis.get_scale() == "log" and low >= 1e-3 and high < 1e5:
-            axis.set_major_formatter(lambda value, _: f"{value:g}")
+            axis.set_major_formatter(lambda value, _: number(value))
             axis.set_minor_formatter(LogFormatter(minor_thresholds=(1, 0.5)))  # within a decade
 
 

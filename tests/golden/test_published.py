@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gcexp.figures import read_table
+from gcexp.figures import lines, parse, read_table, rows, style
+from gcexp.figures.plots import LinesPlot
 from gcexp.report import publish, scorecard
 from gcexp.report.claims import check
 from gcexp.report.figurefile import statements, target_files
@@ -108,3 +109,18 @@ def test_what_does_not_hold_has_a_reason():
             assert not entry["reason"].startswith("measured "), entry[
                 "id"
             ]  # a sentence, not just the numbers
+
+
+def test_one_label_has_one_look_in_all_published_figures(all_figures):
+    """Every scheme that is drawn as a line has a look of its own, which no other one of its figure has."""
+    with style.applied():
+        for figure in all_figures:
+            plot = parse(figure.file.plot)
+            parts = [part for part in getattr(plot, "plots", (plot,)) if isinstance(part, LinesPlot)]
+            table = read_table(published(figure.table))
+            drawn = [(rows.chosen(table, part.where), part) for part in parts]
+            points = {name for part in parts for name in part.points}
+            looks = {name: str(look) for name, look in lines.looks(drawn, []).items() if name not in points}
+            solid = [name for name in looks if not any(name in part.dashed for part in parts)]
+            assert [name for name in solid if len(solid) > 1 and not style.has_look(name)] == []
+            assert len(set(looks.values())) == len(looks), figure.target

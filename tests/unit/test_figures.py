@@ -232,6 +232,21 @@ def test_seven_curves_differ_in_colour_dash_and_marker():
             style.looks([*labels, "one more"])
 
 
+def test_a_scheme_looks_the_same_beside_any_other(tmp_path, monkeypatch):
+    with style.applied():
+        alone = style.looks(["GC-DC", "mine"])
+        assert style.looks(["GC", "GC-SC", "mine", "GC-DC"])["GC-DC"] == alone["GC-DC"]
+        assert style.looks(["mine"])["mine"] == alone["mine"]
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "conf" / "style").mkdir(parents=True)
+        own = tmp_path / "conf" / "style" / "looks.toml"
+        own.write_text('[schemes]\nmine = "green, open"\n')
+        assert style.looks(["mine"])["mine"]["color"] == alone["GC-DC"]["color"]
+        own.write_text('[schemes]\nmine = "gren"\n')
+        with pytest.raises(UserError, match="did you mean .green."):
+            style.looks(["mine"])
+
+
 def inside_and_apart(figure):
     """Axes with their labels, legends and words lie inside the figure, and none on another one."""
     figure.canvas.draw()
@@ -464,7 +479,7 @@ def test_equal_names_have_equal_colours_in_all_panels():
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["GC", "GC-SC", "bound", "paper"]
     some = LINES_PART | {"where": {"label": ["GC-SC", "bound"]}}
     bars, _ = draw(running(), {"kind": "panels", "parts": [BARS_PART, some]}).axes
-    assert bars.patches[0].get_facecolor()[:3] == to_rgb("0.6")  # not the colour of a line
+    assert bars.patches[0].get_facecolor()[:3] == colours[0]  # a scheme of the table, as elsewhere
     two = draw(running(), {"kind": "panels", "parts": [some, LINES_PART]})
     one, all_ = ({line.get_color() for line in axes.lines} for axes in two.axes)
     assert one < all_ and [text.get_text() for text in two.legends[0].get_texts()] == ["GC-SC", "GC", "bound"]
