@@ -6,10 +6,14 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+from gcexp.analysis.checks import declarations
+
 Analysis = TypeVar("Analysis", bound=Callable)
 
 
-def gives(*columns: str, more: Callable[..., Iterable[str]] | None = None) -> Callable[[Analysis], Analysis]:
+def gives(
+    *columns: str, more: Callable[..., Iterable[str]] | None = None, checks: str = ""
+) -> Callable[[Analysis], Analysis]:
     """Declare the columns of the table that a function returns.
 
     A figure that draws or claims another column is then refused before the first job, and a table with other columns
@@ -21,6 +25,8 @@ def gives(*columns: str, more: Callable[..., Iterable[str]] | None = None) -> Ca
         Names, in any order.
     more : callable, optional
         Further names from the arguments of the function, where they depend on them.
+    checks : str
+        Module whose checks are the rows, see `gcexp.analysis.checks`: each is a claim of the figure.
 
     Examples
     --------
@@ -37,6 +43,8 @@ def gives(*columns: str, more: Callable[..., Iterable[str]] | None = None) -> Ca
             return [*columns, *(more(**bound.arguments) if more else ())]
 
         function.columns = of  # type: ignore[attr-defined]  # what gcexp.run.checks asks
+        if checks:
+            function.declared_checks = lambda: declarations(checks)  # type: ignore[attr-defined]
         return function
 
     return declared

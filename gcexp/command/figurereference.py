@@ -25,8 +25,9 @@ the file by [figure.schema.json](../figure.schema.json).
 _CLAIMS = """\
 ## Claims
 
-Beside `id`, `kind`, `source`, `statement`, `inputs`, and perhaps `answers` and `reason`, a claim has exactly one of
-these.
+Beside `id`, `kind`, `source`, `statement`, `inputs`, and perhaps `answers`, `grade`, `contradicts`, `calibrated`,
+`rests_on` and `reason` (what they mean: `gcexp.report.claims`), a claim has exactly one of these. With `each`, a list
+of mappings, it is said once for each of them: `{name}` in a text is the value under that name.
 
 """
 

@@ -39,7 +39,7 @@ def page(entries: list[dict], seconds: Mapping[str, Spent | None], titles: Mappi
         Title of each paper.
     """
     stated, claims = cards.parts(entries)
-    text = ""
+    text = f"{cards.statement_grid(entries)}\n" if stated else ""
     for paper in dict.fromkeys(claim["paper"] for claim in claims):
         mine = [claim for claim in claims if claim["paper"] == paper]
         text += f"## {titles.get(paper, paper)}\n\n{_targets(paper, mine, seconds)}\n"
@@ -77,14 +77,13 @@ def _statements(
 ) -> str:
     rows = []
     for entry in stated:
-        mine = [claim for claim in claims if entry["id"] in claim["answers"]]
+        mine = [claim for claim in claims if f"{claim['target']}: {claim['id']}" in entry["claims"]]
         targets = [f"{paper}_{target}" for target in dict.fromkeys(claim["target"] for claim in mine)]
         if targets:
             costs = [seconds.get(target) for target in targets]
             said = f"{entry['source']}: {entry['statement']}"
-            rows.append([said, entry["outcome"], _command(*targets), minutes(*costs), tolerances(mine)])
-    left = len(stated) - len(rows)
-    top = f"{len(rows)} of {len(stated)} statements are shown by a command; {left} can be checked by none yet.\n\n"
+            rows.append([said, cards.judged_as(entry), _command(*targets), minutes(*costs), tolerances(mine)])
+    top = f"A command shows {len(rows)} of {len(stated)} statements, those that do not hold included.\n\n"
     return top + grid(("statement", "outcome", "command", "minutes", "tolerance"), rows, right=(3,)) + "\n"
 
 

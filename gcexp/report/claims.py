@@ -1,14 +1,23 @@
 """What is claimed about a figure, and whether its table bears it out.
 
-A claim is a mapping with ``id, kind, source, statement, inputs``, perhaps ``answers`` (ids of the paper's
-statements, see `gcexp.report.statements`) and ``reason`` (why it does not hold, where known), and exactly one
-predicate of `gcexp.report.predicates`.
+A claim is a mapping with ``id, kind, source, statement, inputs`` and exactly one predicate of
+`gcexp.report.predicates`. It may also have
+
+* ``answers``: what of the paper it answers, ``id`` of a statement or ``id/part``, see `gcexp.report.statements`;
+* ``grade``: what kind of evidence it is, one of `GRADES`;
+* ``contradicts``: of a companion, what of the paper fails with it;
+* ``calibrated: {date, what}``: a level, tolerance or constant was chosen after the numbers had been seen;
+* ``rests_on``: the functions and classes, as ``module:object``, that make it fail when they are broken;
+* ``reason``: why it does not hold, where known.
 """
 
 from __future__ import annotations
 
+import datetime
+import hashlib
 import math
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gcexp.errors import UserError, unknown
@@ -21,13 +30,35 @@ if TYPE_CHECKING:
 
 #: The paper says it; printed in the paper or restored from its formulas; ours.
 KINDS = ("statement", "number", "companion")
-INPUTS = ("paper", "assumed", "calibrated")
+INPUTS = ("paper", "assumed")
+#: Built and compared; all small instances by another way than the library's formula; two independent derivations agree;
+#: fewer than `FEWEST` seeds, or one evaluation; true by how the object is made. The strongest first.
+BUILT, ENUMERATED, FORMULA, ONE_RUN, DEFINITION = GRADES = (
+    *("built", "enumerated", "formula", "one run", "definition"),
+)
+FEWEST = 5
 FIELDS = (
-    *("paper", "target", "id", "kind", "answers", "source", "statement", "outcome", "inputs"),
-    *("measured", "expected", "tolerance", "reason"),
+    *("paper", "target", "id", "kind", "answers", "contradicts", "source", "statement", "outcome", "inputs"),
+    *("grade", "seeds", "calibrated", "measured", "expected", "tolerance", "reason", "check"),
 )
 TEXTS = ("id", "kind", "source", "statement", "inputs")
-_OTHERS = ("answers", "reason")
+_OTHERS = ("answers", "contradicts", "grade", "calibrated", "rests_on", "reason")
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """When and what was chosen after the numbers had been seen.
+
+    Attributes
+    ----------
+    date : str
+        Of the first commit with the value.
+    what : str
+        The level, tolerance, threshold or constants.
+    """
+
+    date: str
+    what: str
 
 
 def validate(
@@ -74,7 +105,9 @@ def validate(
     _parsed(claims, None if labels is None else [str(label) for label in labels], where, stated, columns)
 
 
-def check(claims: list[dict], frame: pd.DataFrame, paper: str, target: str) -> list[dict]:
+def check(
+    claims: list[dict], frame: pd.DataFrame, paper: str, target: str, seeds: int | None = None
+) -> list[dict]:
     """Hold a table against the claims.
 
     Parameters
@@ -85,6 +118,9 @@ def check(claims: list[dict], frame: pd.DataFrame, paper: str, target: str) -> l
         The figure's table.
     paper, target : str
         For the entries.
+    seeds : int, optional
+        Of the figure's runs, the fewest; None without runs. A claim about runs that gives no grade is *built* from
+        `FEWEST` seeds on, else *one run*.
 
     Returns
     -------
@@ -111,17 +147,33 @@ def check(claims: list[dict], frame: pd.DataFrame, paper: str, target: str) -> l
             "id": claim["id"],
             "kind": claim["kind"],
             "answers": list(claim.get("answers", ())),
+            "contradicts": list(claim["contradicts"]) if "contradicts" in claim else None,
             "source": claim["source"],
             "statement": claim["statement"],
             "outcome": verdict.outcome,
             "inputs": claim["inputs"],
+            "grade": claim.get("grade") or _grade(seeds),
+            "seeds": seeds,
+            "calibrated": "{date}: {what}".format(**claim["calibrated"]) if "calibrated" in claim else "",
             "measured": measured,
             "expected": expected,
             "tolerance": tolerance,
             "reason": reason,
+            "check": _told_by(name, spec, seeds is None),
         }
         entries.append(found)
     return entries
+
+
+def _grade(seeds: int | None) -> str:
+    """The grade of a claim that gives none; empty for one about an analysis, which must say it where it answers."""
+    return "" if seeds is None else BUILT if seeds >= FEWEST else ONE_RUN
+
+
+def _told_by(name: str, spec: object, analysis: bool) -> str:
+    """What two claims have in common that are one check: the same predicate and rows, or rows of an analysis."""
+    shown = repr(predicates.rows_of(spec) if analysis else (name, spec))
+    return hashlib.sha256(shown.encode()).hexdigest()[:8]
 
 
 def show(value: object) -> str:
@@ -199,17 +251,32 @@ def _check_about(claim: Mapping, place: str, stated: Collection[str] | None) -> 
     kind, answers = claim["kind"], claim.get("answers", ())
     if kind not in KINDS:
         raise UserError(f"{place}: {unknown('kind', kind, KINDS)}")
-    if not isinstance(answers, list | tuple) or any(not isinstance(one, str) for one in answers):
-        raise UserError(f"{place}: answers wants a list of statements' ids, got {answers!r}")
-    if len(set(answers)) < len(answers):
-        raise UserError(f"{place}: answers names a statement twice")
+    for key in ("answers", "contradicts", "rests_on"):
+        given = claim.get(key, ())
+        if not isinstance(given, list | tuple) or any(not isinstance(one, str) for one in given):
+            wanted = "objects, module:object" if key == "rests_on" else "statements' ids"
+            raise UserError(f"{place}: {key} wants a list of {wanted}, got {given!r}")
+        if len(set(given)) < len(given):
+            raise UserError(
+                f"{place}: {key} names {'an object' if key == 'rests_on' else 'a statement'} twice"
+            )
+        for one in given if key != "rests_on" else ():
+            if stated is not None and one not in stated:
+                raise UserError(f"{place}: {key}: {unknown('statement', one, stated)}")
+    if "grade" in claim and claim["grade"] not in GRADES:
+        raise UserError(f"{place}: {unknown('grade', claim['grade'], GRADES)}")
+    if "calibrated" in claim:
+        date = fill(Calibrated, claim["calibrated"], f"{place}: calibrated").date
+        try:
+            datetime.date.fromisoformat(date)
+        except ValueError:
+            raise UserError(f"{place}: calibrated: date wants YYYY-MM-DD, got {date!r}") from None
+    if "contradicts" in claim and kind != "companion":
+        raise UserError(f"{place}: contradicts is a key of companions; a {kind} answers")
     if kind == "statement" and not answers:
         raise UserError(f"{place}: a claim of kind statement names under answers what the paper states")
     if kind == "companion" and answers:
         raise UserError(f"{place}: a companion is ours and answers no statement of the paper")
-    for one in answers:
-        if stated is not None and one not in stated:
-            raise UserError(f"{place}: answers: {unknown('statement', one, stated)}")
 
 
 def _plain(value: object) -> object:

@@ -10,7 +10,7 @@ from pathlib import Path
 from gcexp.files import read_json
 from gcexp.report.figure import Figure
 from gcexp.report.predicates import OUTCOMES
-from gcexp.report.scorecard import STATEMENT_OUTCOMES, parts, statement_counts
+from gcexp.report.scorecard import COLUMNS, counted, parts
 from gcexp.run import paths
 
 
@@ -32,22 +32,22 @@ def ending(preset: str, part: Sequence[Figure] | None = None) -> str:
     page = Path(paths.PAGE.format(preset=preset))
     if part is None and page.is_file():
         scorecard = json.loads(Path(paths.SCORECARD[0].format(preset=preset)).read_text("utf-8"))
-        return "\n".join([*_aligned(_of_papers(*parts(scorecard))), "", f"open {page}"])
+        return "\n".join([*_aligned(_of_papers(scorecard)), "", f"open {page}"])
     judged = [figure for figure in part or () if Path(figure.claims).is_file()]  # `--until` stops before
     lines = _aligned([["claims", *OUTCOMES, "file"], *map(_of_figure, judged)]) if judged else []
     return "\n".join([*lines, "", f"all figures on one page, {page}: plain `snakemake`"])
 
 
-def _of_papers(stated: list[dict], claims: list[dict]) -> list[list]:
-    counts = statement_counts(stated)
-    shown = [outcome for outcome in STATEMENT_OUTCOMES if any(by[outcome] for by in counts.values())]
+def _of_papers(scorecard: list[dict]) -> list[list]:
+    count, (_, claims) = counted(scorecard), parts(scorecard)
+    shown = [place for place, number in enumerate(count.total[1:], 1) if number]
     figures = Counter(paper for paper, _ in {(claim["paper"], claim["target"]) for claim in claims})
     rows = [
-        [paper, figures[paper], *(counts[paper][outcome] if paper in counts else "" for outcome in shown)]
+        [paper, figures[paper], *(count.rows[paper][place] if paper in count.rows else "" for place in shown)]
         for paper in sorted(figures)
     ]
-    total = [sum(by[outcome] for by in counts.values()) for outcome in shown]
-    return [["statements", "figures", *shown], *rows, ["all", sum(figures.values()), *total]]
+    header = ["statements", "figures", *(COLUMNS[place - 1] for place in shown)]
+    return [header, *rows, ["all", sum(figures.values()), *(count.total[place] for place in shown)]]
 
 
 def _of_figure(figure: Figure) -> list:

@@ -1,4 +1,4 @@
-"""Which runs do the entries of a figure file stand for? Swept values, stand-ins of a preset, labels filled in."""
+"""Which runs and claims do the entries of a figure file stand for? Swept values, stand-ins, texts filled in."""
 
 from __future__ import annotations
 
@@ -121,6 +121,72 @@ def stand_ins(preset: str) -> dict[str, dict]:
         for option in replaced.values():
             option_file(part, option)
     return found
+
+
+#: Keys of a claim that a mapping under `each` replaces, beside those that it fills in.
+_REPLACED = (
+    "kind",
+    "source",
+    "answers",
+    "contradicts",
+    "calibrated",
+    "grade",
+    "inputs",
+    "rests_on",
+    "reason",
+)
+
+
+def claims_of(file: FigureFile) -> list[dict]:
+    """The claims of a figure file: what all have in common added, and one with ``each`` said once for each mapping.
+
+    ``{name}`` in a text is the value under that name; a text that is nothing else becomes the value itself, and a key
+    whose value is null goes. Under the names of a claim's own keys, such as ``answers``, a mapping replaces them.
+
+    Raises
+    ------
+    UserError
+        For an `each` that is no list of mappings, and a name that a mapping does not have.
+
+    Examples
+    --------
+    >>> from gcexp.report.figure import FigureFile
+    >>> claim = {
+    ...     "id": "{when}_first",
+    ...     "each": [{"when": "late", "level": 0.9}, {"when": "early", "level": None}],
+    ... }
+    >>> file = FigureFile(
+    ...     "", "", "curves", claims=[claim | {"ordering": {"level": "{level}", "then": ["b"]}}]
+    ... )
+    >>> for one in claims_of(file):
+    ...     print(one)
+    {'id': 'late_first', 'ordering': {'level': 0.9, 'then': ['b']}}
+    {'id': 'early_first', 'ordering': {'then': ['b']}}
+    """
+    found = []
+    for number, claim in enumerate(file.claims, 1):
+        if not isinstance(claim, dict):
+            raise UserError(f"claims: number {number}: wants keys and values, got {claim!r}")
+        several = claim.get("each", [{}])
+        if not isinstance(several, list) or not all(isinstance(one, dict) for one in several):
+            raise UserError(
+                f"claims: number {number}: each is a list of mappings, one for each claim, got {several!r}"
+            )
+        whole = file.claim | {k: v for k, v in claim.items() if k != "each"}
+        for one in several:
+            merged = whole | {k: v for k, v in one.items() if k in _REPLACED}
+            found.append(_said(merged, one if "each" in claim else None, f"claims: number {number}:"))
+    return found
+
+
+def _said(node: Any, values: dict | None, place: str) -> Any:
+    """A claim with the texts filled in and without keys that are null."""
+    if isinstance(node, dict):
+        said = {k: _said(v, values, place) for k, v in node.items()}
+        return {k: v for k, v in said.items() if v is not None}
+    if isinstance(node, list):
+        return [_said(part, values, place) for part in node]
+    return node if values is None else _filled(node, values, place)
 
 
 _KEY = re.compile(r"\{([\w.]+)\}")

@@ -1,8 +1,11 @@
-"""Expected numbers of a figure: conf/figure/<paper>/<target>.expected.csv, one claim per row.
+"""Claims that stand elsewhere than in the figure file: expected numbers, and checks that an analysis declares.
+
+Expected numbers are <target>.expected.csv beside the figure file, one claim per row.
 
 ``column`` names the column of the table, ``expected`` the number (``3/8`` is allowed; text where the column
 holds text), ``tolerance`` the largest absolute difference, ``kind``, ``source``, ``inputs``, ``answers``
-(ids, separated by spaces) and ``reason`` are those of a claim, ``statistic`` and ``rows`` those of
+(ids, separated by spaces) and ``reason`` are those of a claim, as are, if there are such columns, ``grade`` and
+``calibrated`` (``2026-11-22: tolerance``); ``statistic`` and ``rows`` are those of
 `gcexp.report.predicates.Selection`. Every other column is a key: the row of the table is the one whose column
 equals the cell; an empty cell puts no condition.
 """
@@ -10,14 +13,16 @@ equals the cell; an empty cell puts no condition.
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from gcexp.errors import UserError
 from gcexp.report.predicates import as_number
+from gcexp.report.statements import Statement
 
 REQUIRED = ("column", "expected", "tolerance", "kind", "source", "inputs", "answers", "reason")
-OPTIONAL = ("statistic", "rows")
+OPTIONAL = ("statistic", "rows", "grade", "calibrated")
 
 
 def path_of(figure_file: Path) -> Path:
@@ -62,6 +67,44 @@ def expected_claims(path: Path) -> list[dict]:
         return list(claims.values())
 
 
+def claims_of_checks(declared: Iterable[Mapping[str, Any]], stated: Mapping[str, Statement]) -> list[dict]:
+    """Checks of an analysis as claims: each holds in all of its instances.
+
+    Parameters
+    ----------
+    declared : iterable of mapping
+        As `gcexp.analysis.checks.Check` has them.
+    stated : mapping
+        The paper's statements by id: the first one answered gives the source where a check gives none.
+
+    Examples
+    --------
+    >>> check = {
+    ...     "id": "a",
+    ...     "what": "n is even",
+    ...     "over": "n < 4",
+    ...     "grade": "built",
+    ...     "inputs": "paper",
+    ...     "source": "I",
+    ... }
+    >>> (claim,) = claims_of_checks([check | {"kind": "companion", "answers": None}], {})
+    >>> claim["id"], claim["statement"], claim["value"]["expected"]
+    ('share: id = a', 'n is even; n < 4', 1)
+    """
+    claims = []
+    for one in declared:
+        given = {k: list(v) if isinstance(v, tuple) else v for k, v in one.items() if v or k == "contradicts"}
+        about = {k: v for k, v in given.items() if k not in ("id", "what", "over") and v is not None}
+        if one["kind"] != "companion":
+            about.setdefault("answers", [one["id"]])
+        first = next(iter(about.get("answers") or about.get("contradicts") or ()), "").partition("/")[0]
+        about["source"] = one["source"] or (stated[first].where if first in stated else "ours")
+        value = {"where": {"id": one["id"]}, "column": "share", "expected": 1}
+        said = {"id": f"share: id = {one['id']}", "statement": f"{one['what']}; {one['over']}"}
+        claims.append(said | about | {"value": value})
+    return claims
+
+
 def _claim(row: dict[str, str], place: str) -> dict:
     where = {k: v for k, v in row.items() if k not in (*REQUIRED, *OPTIONAL) and v}
     for name in ("column", "expected"):
@@ -87,4 +130,8 @@ def _claim(row: dict[str, str], place: str) -> dict:
     }
     about["statement"] = f"{named} is {row['expected']}" + (f" where {keys}" if keys else "")
     about |= {"inputs": row["inputs"], "answers": row["answers"].split()}
-    return about | ({"reason": row["reason"]} if row["reason"] else {}) | {"value": value}
+    about |= {key: row[key] for key in ("reason", "grade") if row.get(key)}
+    if flag := row.get("calibrated"):
+        date, _, what = flag.partition(": ")
+        about["calibrated"] = {"date": date, "what": what}
+    return about | {"value": value}

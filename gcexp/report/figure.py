@@ -43,7 +43,10 @@ class FigureFile:
     plot : dict
         ``kind`` and options of the drawing.
     claims : list of dict
-        What is claimed about the table; those of ``<target>.expected.csv`` follow.
+        What is claimed about the table; those of ``<target>.expected.csv`` follow. ``each``, a list of mappings, says
+        one claim several times: `gcexp.report.entries.claims_of`.
+    claim : dict
+        Keys of every claim that does not give them, such as ``grade``.
     note : str
         Line under the figure.
     level : float, optional
@@ -63,6 +66,7 @@ class FigureFile:
     quick: dict = field(default_factory=dict)
     plot: dict = field(default_factory=dict)
     claims: list = field(default_factory=list)
+    claim: dict = field(default_factory=dict)
     note: str = ""
     level: float | None = None
     tolerances: dict[str, float] = field(default_factory=dict)
@@ -111,6 +115,11 @@ class Figure:
         datasets = sorted({run.config["task"]["dataset"] for run in self.runs if run.task})
         stand_in = f"{self.preset} preset, data: {', '.join(datasets)}" if datasets else ""
         return "; ".join(part for part in (self.file.note, stand_in) if part)
+
+    @property
+    def seeds(self) -> int | None:
+        """Of its runs, the fewest; None without runs."""
+        return min((len(run.seed_list) for run in self.runs), default=None)
 
     @property
     def inputs(self) -> list[str]:

@@ -11,12 +11,12 @@ from gcexp.figures.plots import parse as parse_plot
 from gcexp.figures.plots import with_level
 from gcexp.report import claims as claim_rules
 from gcexp.report.columns import CURVE
-from gcexp.report.entries import runs_of, stand_ins
-from gcexp.report.expected import expected_claims
+from gcexp.report.entries import claims_of, runs_of, stand_ins
+from gcexp.report.expected import claims_of_checks, expected_claims
 from gcexp.report.expected import path_of as expected_file
 from gcexp.report.figure import Figure, FigureFile
 from gcexp.report.statements import Statement, read_statements
-from gcexp.run.checks import check, check_named, once
+from gcexp.run.checks import check, check_named, declared_checks, once
 from gcexp.run.dependencies import targets, tracked
 from gcexp.run.options import read_yaml, search_dirs
 from gcexp.schema import fill
@@ -99,16 +99,21 @@ def read_figure(path: Path, preset: str) -> Figure:
     instead = stand_ins(preset)  # a mistake there is none of this figure
     try:
         content = read_yaml(path)
-        file = _with_level(fill(FigureFile, content, "figure file"), preset)
-        if expected := expected_claims(expected_file(path)):
-            file = replace(file, claims=[*file.claims, *expected])
+        file = fill(FigureFile, content, "figure file")
+        claims = [*claims_of(file), *({**file.claim, **one} for one in expected_claims(expected_file(path)))]
+        file = _with_level(replace(file, claims=claims), preset)
         parse_plot(file.plot)
         runs = tuple(runs_of(file, preset, instead))
         check(run.config for run in runs)
         found = Figure(path.parent.name, path.stem, preset, file, runs)
         _check_kind(found)
+        if file.kind == "analysis":
+            declared = declared_checks(file.analysis["function"], found.arguments)
+            file = replace(file, claims=[*file.claims, *claims_of_checks(declared, statements(found.paper))])
+            found = replace(found, file=file)
         labels = found.labels if found.runs else None
-        given = file.claims, labels, "claims", statements(found.paper), found.columns
+        stated = [name for one in statements(found.paper).values() for name in one.answerable]
+        given = file.claims, labels, "claims", stated, found.columns
         once([*tracked("claims"), repr(given)], lambda: claim_rules.validate(*given))
         return found
     except UserError as error:

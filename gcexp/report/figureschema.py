@@ -45,6 +45,7 @@ def figure_schema() -> dict:
         },
         "plot": {"anyOf": [_plot(kind) for kind in plots]},
         "claims": {"type": "array", "items": _claim()},
+        "claim": {"type": "object", "properties": _about_claim(), "additionalProperties": False},
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -64,19 +65,30 @@ def _plot(kind: str) -> dict:
 
 
 def _claim() -> dict:
-    """A claim: what it is about, and one predicate."""
-    about = {name: {"type": "string", "minLength": 1} for name in (*claims.TEXTS, "reason")}
-    about["inputs"] = {"enum": list(claims.INPUTS)}
-    about["kind"] = {"enum": list(claims.KINDS)}
-    about["answers"] = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+    """A claim: what it is about, and one predicate; under `each` texts stand for values of any kind."""
     known = {name: _of(spec) for name, spec in predicates.known().items()}
-    return {
+    told = {
         "type": "object",
-        "properties": about | known,
-        "required": list(claims.TEXTS),
+        "properties": _about_claim() | known,
+        "required": ["id", "statement"],
         "oneOf": [{"required": [name]} for name in known],
         "additionalProperties": False,
     }
+    names = {name: {"propertyNames": {"enum": list(spec["properties"])}} for name, spec in known.items()}
+    each = {"each": {"type": "array", "items": {"type": "object"}}}
+    filled = told | {"properties": _about_claim() | names | each, "required": ["id", "statement", "each"]}
+    return {"anyOf": [told, filled]}
+
+
+def _about_claim() -> dict:
+    """What a claim has beside its predicate; `claim` of the file gives it to all."""
+    about: dict[str, Any] = {name: {"type": "string", "minLength": 1} for name in (*claims.TEXTS, "reason")}
+    about |= {"inputs": {"enum": list(claims.INPUTS)}, "kind": {"enum": list(claims.KINDS)}}
+    about["grade"] = {"enum": list(claims.GRADES)}
+    for name in ("answers", "contradicts", "rests_on"):
+        about[name] = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+    about["calibrated"] = {"anyOf": [_of(claims.Calibrated), {"type": "null"}]}
+    return about
 
 
 def _of(cls: type, **more: dict) -> dict:

@@ -1,4 +1,4 @@
-"""One static page: how many of each paper's statements hold, then every figure with its claims folded under it."""
+"""One static page: how many statements have evidence, then every figure with its claims folded under it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from gcexp.report.scorecard import (
     OUTCOMES,
     STATEMENT_OUTCOMES,
     claim_counts,
+    count_phrase,
     counted,
+    judged_as,
     parts,
     said,
-    statement_counts,
     summary,
 )
 
@@ -112,7 +113,7 @@ class Shown:
         '1 of 2 claims hold, 1 undecided'
         """
         count = Counter(claim["outcome"] for claim in self.claims)
-        others = [counted(count[outcome], outcome) for outcome in (FAILS, UNDECIDED) if count[outcome]]
+        others = [count_phrase(count[outcome], outcome) for outcome in (FAILS, UNDECIDED) if count[outcome]]
         return ", ".join([f"{count[HOLDS]} of {len(self.claims)} claims hold", *others])
 
     @property
@@ -186,6 +187,7 @@ def write_report(
         "show": show,
         "embedded": lambda image: embedded(Path(path).parent / image),
         "said": said,
+        "judged": judged_as,
         "link": lambda link: quote(Path(link).as_posix(), safe="/.-_~+@"),
     }
     stated, claims = parts(scorecard)
@@ -201,11 +203,11 @@ def write_report(
         papers=known,
         by_paper=by_paper,
         summary=summary(scorecard),
-        stated=statement_counts(stated),
-        statement_outcomes=STATEMENT_OUTCOMES,
+        counted=counted(scorecard),
         counts={kind: found for kind in KINDS if (found := claim_counts(claims, kind))},
         inputs=INPUTS,
         outcomes=OUTCOMES,
+        every=list(dict.fromkeys((*OUTCOMES, *STATEMENT_OUTCOMES))),
         held=HOLDS,
         folded=_FOLDED,
         statements={name: [entry for entry in stated if entry["paper"] == name] for name in by_paper},

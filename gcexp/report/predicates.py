@@ -529,12 +529,18 @@ class Compare:
         Relation.
     factor : float
         What the right one is multiplied with.
+    resolution : float
+        To what the paper prints the two: sides that differ by less are a tie, which decides nothing.
     """
 
     left: Selection
     right: Selection
     relation: Literal["<", "<=", ">", ">="]
     factor: float = 1.0
+    resolution: float = 0.0
+
+    def __post_init__(self):
+        require(self.resolution >= 0, f"resolution wants at least 0, got {self.resolution:g}")
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -611,8 +617,17 @@ def within(spec: Within, frame: pd.DataFrame) -> Verdict:
 def compare(spec: Compare, frame: pd.DataFrame) -> Verdict:
     """Whether two numbers stand in the relation."""
     left, right = _number(spec.left, frame), _number(spec.right, frame)
+    if abs(left - spec.factor * right) < spec.resolution:
+        said = f"{left:.6g} and {spec.factor * right:.6g} differ by less than {spec.resolution:g}: a tie"
+        return Verdict(UNDECIDED, {"left": left, "right": right}, spec.wanted, why=said)
     holds = _RELATIONS[spec.relation](left, spec.factor * right)
     return Verdict(HOLDS if holds else FAILS, {"left": left, "right": right}, spec.wanted)
+
+
+def rows_of(spec: Any) -> object:
+    """The rows of an analysis that a predicate reads, and nothing else of it."""
+    sides = (spec.left, spec.right) if isinstance(spec, Compare) else (spec,)
+    return sorted(repr(side.where) if isinstance(side, Selection) else repr(side) for side in sides)
 
 
 def as_number(cell: Any) -> float | None:

@@ -92,10 +92,11 @@ def refresh(entries: list[dict]) -> None:
         if path.is_file():
             _write(path, _TABLE.sub(_link, path.read_text(encoding="utf-8")))
     stated, _ = cards.parts(entries)
-    fill(Path("README.md"), "statements", cards.statement_grid(stated))
+    fill(Path("README.md"), "statements", cards.statement_grid(entries))
     for paper in dict.fromkeys(entry["paper"] for entry in stated):
         mine = [entry for entry in stated if entry["paper"] == paper]
-        fill(Path("docs/papers") / f"{paper}.md", "statements", statement_page(mine))
+        text = cards.statement_grid(entries, paper) + "\n" + statement_page(mine)
+        fill(Path("docs/papers") / f"{paper}.md", "statements", text)
 
 
 def reviewed(entries: list[dict], shown: list[Figure]) -> None:
@@ -114,14 +115,17 @@ def reviewed(entries: list[dict], shown: list[Figure]) -> None:
 
 
 def statement_page(stated: list[dict]) -> str:
-    """Counts of one paper, what does not simply hold with its reason, and the rest by outcome."""
-    text = cards.statement_grid(stated) + "\n"
+    """What of one paper does not simply hold, with its reason, and the rest with its evidence."""
+    text = ""
     kept = [entry for entry in stated if entry["outcome"] == cards.HOLDS]
     other = [entry for entry in stated if entry["outcome"] != cards.HOLDS]
     text += cards.statement_list(other) + "\n" if other else ""
     text += "Statements that hold:\n\n" if kept else ""
-    rows = ([entry["id"], entry["source"], entry["statement"], ", ".join(_targets(entry))] for entry in kept)
-    return text + (markdown.grid(["id", "source", "statement", "shown in"], rows) if kept else "")
+    rows = (
+        [entry["id"], entry["source"], entry["statement"], cards.judged_as(entry), ", ".join(_targets(entry))]
+        for entry in kept
+    )
+    return text + (markdown.grid(["id", "source", "statement", "evidence", "shown in"], rows) if kept else "")
 
 
 def _targets(entry: dict) -> Iterable[str]:

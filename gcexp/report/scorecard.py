@@ -1,27 +1,50 @@
-"""How many of a paper's own statements hold: all claims of a preset in one list, as JSON and as Markdown.
+"""How many of a paper's own statements have evidence: all claims of a preset in one list, as JSON and as Markdown.
 
 The list begins with one entry per statement of every paper that has a figure (`STATEMENT_FIELDS`); the
-checked claims (`gcexp.report.claims.FIELDS`) follow. A statement *holds* if every claim that answers it does;
-if one of those rests on constants that were chosen so that it does, the statement is *calibrated* and not
-counted among those that hold.
+checked claims (`gcexp.report.claims.FIELDS`) follow. A statement is judged part by part:
+
+* a part *holds* if every claim that answers it does, and every companion that would contradict it;
+* it *fails* if one of those fails whose inputs are the paper's, or if all that fail are assumed and none that holds is
+  the paper's; else, and where a claim is undecided or missing, it is *undecided*.
+
+A statement holds if all parts do and *in part* if some do; a part that is true by definition makes nothing "in part".
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from gcexp.errors import DataError
 from gcexp.figures import markdown
 from gcexp.files import written
-from gcexp.report.claims import FIELDS, INPUTS, KINDS, show
+from gcexp.report.claims import DEFINITION, FIELDS, GRADES, INPUTS, KINDS, ONE_RUN, show
 from gcexp.report.predicates import FAILS, HOLDS, OUTCOMES, UNDECIDED
 from gcexp.report.statements import Statement
 
-CALIBRATED, NOT_CHECKABLE, UNANSWERED = "calibrated", "not checkable", "unanswered"
-STATEMENT_OUTCOMES = (HOLDS, FAILS, UNDECIDED, CALIBRATED, NOT_CHECKABLE, UNANSWERED)
-STATEMENT_FIELDS = ("paper", "id", "source", "statement", "conditions", "outcome", "claims", "reason")
+IN_PART, NOT_HERE, TIE, NOT_CHECKABLE = (
+    *("holds in part", "not under our assumptions"),
+    *("tie or undecided", "not checkable"),
+)
+STATEMENT_OUTCOMES = (HOLDS, IN_PART, NOT_HERE, FAILS, TIE, NOT_CHECKABLE)
+STATEMENT_FIELDS = (
+    *("paper", "id", "source", "statement", "conditions", "outcome", "grade", "assumed", "calibrated"),
+    *("parts", "contradicted_by", "claims", "reason"),
+)
+#: How statements are counted. The second is among the first; each statement is in one of the others.
+EVIDENCE, ASSUMED, BY_DEFINITION, CALIBRATED = (
+    "with evidence",
+    "of these assumed",
+    "by definition",
+    "calibrated",
+)
+COLUMNS = (
+    *(EVIDENCE, ASSUMED, BY_DEFINITION, ONE_RUN, CALIBRATED),
+    *("in part", NOT_HERE, FAILS, TIE, NOT_CHECKABLE),
+)
 
 
 def collect(claim_files: Iterable[Path | str]) -> list[dict]:
@@ -64,14 +87,19 @@ def answered(claims: list[dict], stated: Mapping[str, Mapping[str, Statement]]) 
     Returns
     -------
     list of dict
-        `STATEMENT_FIELDS`; ``claims`` names the claims that answer it as ``target: id``.
+        `STATEMENT_FIELDS`; ``claims`` names the claims that answer it as ``target: id``, ``parts`` says the outcome of
+        each named part, ``contradicted_by`` names the companions whose failure makes a part fail.
     """
     found = []
     for paper in sorted({claim["paper"] for claim in claims}):
         mine = [claim for claim in claims if claim["paper"] == paper]
         for statement in stated.get(paper, {}).values():
-            answers = [claim for claim in mine if statement.id in claim["answers"]]
-            outcome, reason = _outcome(statement, answers)
+            names = set(statement.answerable)
+            answers = [claim for claim in mine if names & set(claim["answers"])]
+            against = [claim for claim in mine if names & set(claim["contradicts"] or ())]
+            judged = {part: _of_part(statement.id, part, answers, against) for part in statement.named}
+            outcome, grade, reason = _whole(statement, judged)
+            flags = dict.fromkeys(claim["calibrated"] for claim in answers if claim["calibrated"])
             found.append(
                 {
                     "paper": paper,
@@ -80,38 +108,153 @@ def answered(claims: list[dict], stated: Mapping[str, Mapping[str, Statement]]) 
                     "statement": statement.statement,
                     "conditions": statement.conditions,
                     "outcome": outcome,
-                    "claims": [f"{claim['target']}: {claim['id']}" for claim in answers],
+                    "grade": grade,
+                    "assumed": any(claim["inputs"] == "assumed" for claim in answers),
+                    "calibrated": "; ".join(flags),
+                    "parts": {part: one.outcome for part, one in judged.items() if part},
+                    "contradicted_by": [_name(claim) for claim in against if claim["outcome"] != HOLDS],
+                    "claims": [_name(claim) for claim in answers],
                     "reason": reason,
                 }
             )
     return found
 
 
-def _outcome(statement: Statement, answers: list[dict]) -> tuple[str, str]:
-    """Outcome of a statement, and why it does not simply hold."""
-    if not answers:
+def _name(claim: dict) -> str:
+    return f"{claim['target']}: {claim['id']}"
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A part of a statement: `FAILS` by a claim whose inputs are the paper's, `NOT_HERE` by assumed ones alone."""
+
+    outcome: str
+    grade: str = ""
+    reason: str = ""
+    answered: bool = True
+
+
+def _of_part(statement: str, part: str, answers: list[dict], against: list[dict]) -> _Part:
+    names = {statement, f"{statement}/{part}"}
+    mine = [claim for claim in answers if names & set(claim["answers"])]
+    if not mine:
+        return _Part(UNDECIDED, reason="no claim answers it", answered=False)
+    judged = [*mine, *(claim for claim in against if names & set(claim["contradicts"] or ()))]
+    failed = [claim for claim in judged if claim["outcome"] == FAILS]
+    open_ = [claim for claim in judged if claim["outcome"] == UNDECIDED]
+    grade = min((claim["grade"] or ONE_RUN for claim in mine), key=GRADES.index)
+    why = "; ".join(dict.fromkeys(claim["reason"] for claim in failed or open_))
+    if any(claim["inputs"] == "paper" for claim in failed):
+        return _Part(FAILS, grade, why)
+    if failed:
+        shown = any(claim["outcome"] == HOLDS and claim["inputs"] == "paper" for claim in mine)
+        return _Part(UNDECIDED if shown else NOT_HERE, grade, why)
+    return _Part(UNDECIDED if open_ else HOLDS, grade, why)
+
+
+def _whole(statement: Statement, judged: Mapping[str, _Part]) -> tuple[str, str, str]:
+    """Outcome and grade of a statement from its parts, and why it does not simply hold."""
+    parts = judged.values()
+    if not any(part.answered for part in parts):
         checkable = statement.verdict == "yes"
-        return (UNANSWERED, "no claim names it") if checkable else (NOT_CHECKABLE, statement.remark)
-    for outcome in (FAILS, UNDECIDED):
-        if missed := [claim for claim in answers if claim["outcome"] == outcome]:
-            return outcome, "; ".join(dict.fromkeys(claim["reason"] for claim in missed))
-    if any(claim["inputs"] == "calibrated" for claim in answers):
-        return CALIBRATED, "the constants were chosen so that it holds"
-    return HOLDS, ""
+        return NOT_CHECKABLE, "", "no claim names it" if checkable else statement.remark
+    held = [part for part in parts if part.outcome == HOLDS]
+    shown = [part for part in held if part.grade != DEFINITION]
+    grade = max((part.grade for part in shown or held), key=GRADES.index, default="")
+    if len(held) == len(judged):
+        return HOLDS, grade, ""
+    missed = [
+        f"{name}: {part.reason}" if name else part.reason
+        for name, part in judged.items()
+        if part.outcome != HOLDS
+    ]
+    others = {part.outcome for part in parts} - {HOLDS}
+    outcome = IN_PART if shown else next((one for one in (FAILS, NOT_HERE) if one in others), TIE)
+    return outcome, grade, "; ".join(missed)
 
 
-def statement_counts(entries: Iterable[dict]) -> dict[str, dict[str, int]]:
-    """Statements per paper and outcome.
+def column(entry: Mapping) -> str:
+    """Under which of `COLUMNS` a statement is counted.
 
     Examples
     --------
-    >>> statement_counts([{"paper": "a", "outcome": "holds"}])["a"]["holds"]
-    1
+    >>> column({"outcome": "holds", "grade": "built", "calibrated": ""})
+    'with evidence'
+    >>> column({"outcome": "holds in part", "grade": "built", "calibrated": ""})
+    'in part'
     """
-    table: dict = {}
-    for entry in entries:
-        table.setdefault(entry["paper"], dict.fromkeys(STATEMENT_OUTCOMES, 0))[entry["outcome"]] += 1
-    return table
+    if entry["outcome"] != HOLDS:
+        return "in part" if entry["outcome"] == IN_PART else entry["outcome"]
+    if entry["calibrated"]:
+        return CALIBRATED
+    return {DEFINITION: BY_DEFINITION, ONE_RUN: ONE_RUN}.get(entry["grade"], EVIDENCE)
+
+
+def judged_as(entry: Mapping) -> str:
+    """Outcome, grade and flags of a statement in words.
+
+    Examples
+    --------
+    >>> judged_as({"outcome": "holds", "grade": "definition", "assumed": True, "calibrated": ""})
+    'holds by definition (assumed)'
+    """
+    grade = f" by {DEFINITION}" if entry["grade"] == DEFINITION else f", {entry['grade']}"
+    said = entry["outcome"] + (grade if entry["outcome"] in (HOLDS, IN_PART) else "")
+    assumed = entry["assumed"] and entry["outcome"] != NOT_HERE
+    flags = [*(["assumed"] if assumed else []), *([CALIBRATED] if entry["calibrated"] else [])]
+    return said + (f" ({', '.join(flags)})" if flags else "")
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Statements counted per paper: the one table that README, scorecard, page and artifact page show.
+
+    Attributes
+    ----------
+    header : tuple of str
+        ``paper, statements`` and `COLUMNS`.
+    rows : dict of str to list of int
+        By paper.
+    total : list of int
+        Of all papers.
+    sentence : str
+        On how many checks what has evidence rests.
+    """
+
+    header: tuple[str, ...]
+    rows: dict[str, list[int]]
+    total: list[int]
+    sentence: str
+
+
+def counted(scorecard: list[dict]) -> Counted:
+    """The statements of a scorecard, counted.
+
+    Two claims are one check where predicate and rows are equal, or where they read the same rows of an analysis.
+    """
+    stated, claims = parts(scorecard)
+    rows = {}
+    for paper in dict.fromkeys(entry["paper"] for entry in stated):
+        mine = [entry for entry in stated if entry["paper"] == paper]
+        count = Counter(map(column, mine))
+        count[ASSUMED] = sum(entry["assumed"] and column(entry) == EVIDENCE for entry in mine)
+        rows[paper] = [len(mine), *(count[name] for name in COLUMNS)]
+    supported = {(e["paper"], name) for e in stated if column(e) == EVIDENCE for name in e["claims"]}
+    checks = {
+        (claim["paper"], claim["target"], claim["check"])
+        for claim in claims
+        if (claim["paper"], _name(claim)) in supported
+    }
+    total = [sum(column) for column in zip(*rows.values(), strict=True)] or [0] * (1 + len(COLUMNS))
+    number = total[1 + COLUMNS.index(EVIDENCE)]
+    said = f"{_count(number, 'statement')} {EVIDENCE} {'rests' if number == 1 else 'rest'} on "
+    return Counted(
+        ("paper", "statements", *COLUMNS), rows, total, f"{said}{_count(len(checks), 'distinct check')}."
+    )
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def claim_counts(entries: Iterable[dict], kind: str) -> dict[str, dict[str, dict[str, int]]]:
@@ -122,7 +265,7 @@ def claim_counts(entries: Iterable[dict], kind: str) -> dict[str, dict[str, dict
     >>> claim_counts([{"paper": "a", "kind": "number", "outcome": "holds", "inputs": "paper"}], "number")[
     ...     "a"
     ... ]["holds"]
-    {'paper': 1, 'assumed': 0, 'calibrated': 0}
+    {'paper': 1, 'assumed': 0}
     """
     table: dict = {}
     for entry in entries:
@@ -138,27 +281,31 @@ def parts(scorecard: list[dict]) -> tuple[list[dict], list[dict]]:
     return stated, [entry for entry in scorecard if tuple(entry) != STATEMENT_FIELDS]
 
 
-def counted(count: int, outcome: str) -> str:
+def count_phrase(count: int, outcome: str) -> str:
     """How many have an outcome, in words.
 
     Examples
     --------
-    >>> counted(1, "does not hold"), counted(2, "does not hold"), counted(2, "undecided")
+    >>> count_phrase(1, "does not hold"), count_phrase(2, "does not hold"), count_phrase(2, "undecided")
     ('1 does not hold', '2 do not hold', '2 undecided')
     """
     return f"{count} {'do not hold' if outcome == FAILS and count != 1 else outcome}"
 
 
-def said(by: Mapping[str, int]) -> str:
-    """Outcomes of statements in words.
+def said(row: Sequence[int]) -> str:
+    """A row of `Counted` in words.
 
     Examples
     --------
-    >>> said({"holds": 7, "does not hold": 2, "undecided": 0, "calibrated": 1})
-    '7 of 10 statements hold; 2 do not hold, 1 calibrated'
+    >>> said([10, 6, 2, 1, 0, 0, 1, 0, 2, 0, 0])
+    '6 of 10 statements with evidence (2 of these assumed); 1 by definition, 1 in part, 2 do not hold'
     """
-    others = [counted(count, outcome) for outcome, count in by.items() if count and outcome != HOLDS]
-    return f"{by[HOLDS]} of {sum(by.values())} statements hold" + ("; " + ", ".join(others) if others else "")
+    count = dict(zip(COLUMNS, row[1:], strict=True))
+    assumed = f" ({count[ASSUMED]} {ASSUMED})" if count[ASSUMED] else ""
+    others = [count_phrase(n, name) for name, n in count.items() if n and name not in (EVIDENCE, ASSUMED)]
+    return f"{count[EVIDENCE]} of {_count(row[0], 'statement')} {EVIDENCE}{assumed}" + (
+        f"; {', '.join(others)}" if others else ""
+    )
 
 
 def summary(scorecard: list[dict]) -> str:
@@ -172,10 +319,10 @@ def summary(scorecard: list[dict]) -> str:
     stated, claims = parts(scorecard)
     if not scorecard:
         return "No claim is made."
-    counts = statement_counts(stated)
-    total = {outcome: sum(by[outcome] for by in counts.values()) for outcome in STATEMENT_OUTCOMES}
-    papers = "1 paper" if len(counts) == 1 else f"{len(counts)} papers"
-    sentences = [f"Of {papers} {said(total)}."] if counts else []
+    count = counted(scorecard)
+    sentences = (
+        [f"Of {_count(len(count.rows), 'paper')} {said(count.total)}.", count.sentence] if stated else []
+    )
     kept = {kind: [c["outcome"] == HOLDS for c in claims if c["kind"] == kind] for kind in KINDS[1:]}
     rest = [f"{sum(held)} of {len(held)} {kind}s" for kind, held in kept.items() if held]
     return " ".join([*sentences, *([f"Beside them {' and '.join(rest)} hold."] if rest else [])])
@@ -195,17 +342,23 @@ def write_markdown(scorecard: list[dict], path: Path | str) -> None:
 
 
 _ABOUT = """What the papers themselves state comes first, then numbers (printed in a paper or restored from
-its formulas), then companions (ours). Inputs say where a claim's parameters come from: the paper, an
-assumption, or a calibration. A statement holds if every claim that answers it does; *calibrated*: the
-constants were chosen so that it
-does; *undecided*: not at this many seeds."""
+its formulas), then companions (ours).
+
+* *built*: the code or scheme was built, run and compared; *enumerated*: all small instances, by another way than the
+  library's formula; *formula*: two independent derivations agree; *one run*: fewer than 5 seeds, or one evaluation;
+  *definition*: true by how the object is made, shown and never counted as evidence.
+* A part of a statement has the strongest grade of its claims, a statement the weakest of its parts that hold.
+* *assumed*: a claim that answers has parameters, tolerances or levels that the paper does not give.
+* *calibrated*: a level, tolerance or constant was chosen after the numbers had been seen; on the date shown.
+* *not under our assumptions*: what fails does so under parameters that the paper does not give.
+* *tie or undecided*: the interval does not decide, or the sides differ by less than is printed."""
 
 
 def to_markdown(scorecard: list[dict]) -> str:
     """The scorecard in Markdown."""
     stated, claims = parts(scorecard)
     text = f"# Scorecard\n\n{_ABOUT}\n\n"
-    text += statement_grid(stated) if stated else ""
+    text += statement_grid(scorecard) if stated else ""
     for kind in KINDS:
         text += _claim_grid(claims, kind)
     for paper in dict.fromkeys(entry["paper"] for entry in scorecard):
@@ -219,24 +372,37 @@ def to_markdown(scorecard: list[dict]) -> str:
     return text
 
 
-def statement_grid(stated: list[dict]) -> str:
-    """Statements counted per paper, as a Markdown table."""
-    lines = [[paper, sum(by.values()), *by.values()] for paper, by in statement_counts(stated).items()]
-    header = ["paper", "statements", *STATEMENT_OUTCOMES]
-    return markdown.grid(header, _with_sum(lines), right=range(1, len(header)))
+def statement_grid(scorecard: list[dict], paper: str = "") -> str:
+    """Statements counted per paper, or those of one, as a Markdown table with the number of checks below it."""
+    count = counted([entry for entry in scorecard if paper in ("", entry["paper"])])
+    lines = [[name, *row] for name, row in count.rows.items()]
+    if len(lines) > 1:
+        lines.append(["all", *count.total])
+    return f"{markdown.grid(count.header, lines, right=range(1, len(count.header)))}\n{count.sentence}\n"
 
 
 def statement_list(stated: list[dict]) -> str:
     """Every statement with its outcome, as a Markdown table."""
-    header = ["id", "source", "statement", "outcome", "claims", "reason"]
     rows = [
-        [*(entry[name] for name in header[:4]), ", ".join(entry["claims"]), entry["reason"]]
+        [
+            *(entry["id"], entry["source"], entry["statement"], judged_as(entry)),
+            ", ".join(f"{part}: {outcome}" for part, outcome in entry["parts"].items()),
+            ", ".join(entry["claims"]),
+            "; ".join(filter(None, (entry["reason"], _more(entry)))),
+        ]
         for entry in stated
     ]
-    return markdown.grid(header, rows)
+    return markdown.grid(["id", "source", "statement", "outcome", "parts", "claims", "reason"], rows)
 
 
-_SHOWN = [name for name in FIELDS if name not in ("paper", "kind")]
+def _more(entry: dict) -> str:
+    """What was chosen when, and which companions stand against a statement."""
+    against = ", ".join(entry["contradicted_by"])
+    chosen = f"chosen after seeing, {entry['calibrated']}" if entry["calibrated"] else ""
+    return "; ".join(filter(None, (chosen, f"contradicted by {against}" if against else "")))
+
+
+_SHOWN = [name for name in FIELDS if name not in ("paper", "kind", "check")]
 
 
 def _claim_grid(claims: list[dict], kind: str) -> str:
@@ -260,7 +426,8 @@ def _with_sum(lines: list[list]) -> list[list]:
 
 
 def _row(entry: dict) -> list[str]:
-    return [" ".join(entry[name]) if name == "answers" else show(entry[name]) for name in _SHOWN]
+    lists = ("answers", "contradicts")
+    return [" ".join(entry[name] or ()) if name in lists else show(entry[name]) for name in _SHOWN]
 
 
 def _is_entry(entry: object) -> bool:

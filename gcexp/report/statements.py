@@ -1,4 +1,4 @@
-"""What a paper itself states: conf/statements/<paper>.csv, one row per statement."""
+"""What a paper itself states: one row per statement of its statements.csv."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gcexp.errors import DataError
 
-COLUMNS = ("id", "where", "kind", "statement", "conditions", "target", "checkable")
+COLUMNS = ("id", "where", "kind", "statement", "conditions", "target", "checkable", "parts")
 CHECKABLE = ("yes", "partly", "no")
 
 
@@ -31,6 +31,9 @@ class Statement:
         Figures that were expected to show it.
     checkable : str
         ``yes``, ``partly`` or ``no``, and why.
+    parts : str
+        Names of its separate assertions or printed cells, separated by spaces; empty where it is one. A claim answers
+        ``id``, which is every part, or ``id/part``. The column may be missing.
     """
 
     id: str
@@ -40,6 +43,17 @@ class Statement:
     conditions: str
     target: str
     checkable: str
+    parts: str = ""
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Names of its parts; one without a name where it is one."""
+        return tuple(self.parts.split()) or ("",)
+
+    @property
+    def answerable(self) -> list[str]:
+        """What a claim may name: the statement, and each of its parts."""
+        return [self.id, *(f"{self.id}/{part}" for part in self.named if part)]
 
     @property
     def verdict(self) -> str:
@@ -73,15 +87,17 @@ def _read(path: Path, _changed: int) -> dict[str, Statement]:
     found: dict[str, Statement] = {}
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file, strict=True)
-        if tuple(reader.fieldnames or ()) != COLUMNS:
+        if tuple(reader.fieldnames or ()) not in (COLUMNS, COLUMNS[:-1]):
             raise DataError(f"{path}: wants the columns {', '.join(COLUMNS)}, got {reader.fieldnames}")
         for row in reader:
             place = f"{path}: line {reader.line_num}"
             if None in row or None in row.values():
-                raise DataError(f"{place}: wants {len(COLUMNS)} cells")
+                raise DataError(f"{place}: wants {len(reader.fieldnames or ())} cells")
             statement = Statement(**row)
             if not statement.id or statement.id in found:
                 raise DataError(f"{place}: id {statement.id!r} is empty or stands twice")
+            if len(set(statement.named)) < len(statement.named):
+                raise DataError(f"{place}: a part of {statement.id} stands twice")
             if not statement.verdict:
                 raise DataError(
                     f"{place}: checkable begins with yes, partly or no, got {statement.checkable!r}"

@@ -40,18 +40,29 @@ def check_call(function: str, given: dict, key: str) -> list[str] | None:
 
     Once for the same arguments and source.
     """
+    return _declared(function, given, key)["columns"]
+
+
+def declared_checks(function: str, given: dict) -> list[dict]:
+    """The checks that an analysis declares its rows to be, see `gcexp.analysis.checks`; most declare none."""
+    return _declared(function, given, "analysis")["checks"]
+
+
+def _declared(function: str, given: dict, key: str) -> dict:
+    """What a function declares for its arguments, which are checked first."""
     dotted(function, f"{key}.function")
     digest = _digest("called", [function, *tracked("analysis", None, function), *values(given, key)])
     if (known := remembered(digest)) is None:
         try:
             found, made = locate(function, f"{key}.function"), with_makers(given)
         except ExtraError:  # told by the job that needs the extra: other figures do not
-            return None
+            return {"columns": None, "checks": []}
         fit = arguments(found, made, key, joint=".")
         declared = getattr(found, "columns", None)  # see gcexp.analysis.declared
-        known = {"columns": declared(**fit) if callable(declared) else None}
+        rows = getattr(found, "declared_checks", list)
+        known = {"columns": declared(**fit) if callable(declared) else None, "checks": rows()}
         remember(digest, known)
-    return known["columns"]
+    return known
 
 
 def declared_scores(task: dict) -> list[str] | None:

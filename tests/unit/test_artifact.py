@@ -15,11 +15,13 @@ PUBLISHED = ROOT / "reports" / "published"
 
 def claim(target, answers, **more):
     about = {"paper": "p", "target": target, "id": target, "kind": "statement", "answers": answers}
+    about |= {"inputs": "paper", "check": target}
     return about | {"outcome": "holds", "expected": 1.0, "tolerance": 0.0} | more
 
 
 def statement(name, claims):
     entry = {"paper": "p", "id": name, "source": "Sec. 1", "statement": f"it is {name}", "conditions": ""}
+    entry |= {"grade": "built", "assumed": False, "calibrated": "", "parts": {}, "contradicted_by": []}
     return {
         key: (entry | {"outcome": "holds", "claims": claims, "reason": ""})[key]
         for key in cards.STATEMENT_FIELDS
@@ -35,9 +37,9 @@ def test_a_statement_has_its_commands_minutes_and_tolerances():
         claim("b", ["slow"], expected="<= 2", tolerance=None),
     ]
     page = artifact.page(entries, {"p_a": Spent(30.0), "p_b": Spent(600.0)}, {"p": "A paper"})
-    assert "## A paper" in page and "2 of 3 statements are shown by a command; 1 can" in page
-    assert "| Sec. 1: it is quick | holds | snakemake p\\_a | 0.5 | within 0.25 |" in page
-    assert "| Sec. 1: it is slow | holds | snakemake p\\_a p\\_b | 10 | within 0.25; &lt;= 2 |" in page
+    assert "## A paper" in page and "A command shows 2 of 3 statements" in page
+    assert "| Sec. 1: it is quick | holds, built | snakemake p\\_a | 0.5 | within 0.25 |" in page
+    assert "| Sec. 1: it is slow | holds, built | snakemake p\\_a p\\_b | 10 | within 0.25; &lt;= 2 |" in page
     assert artifact.UNKNOWN in artifact.page(entries, {"p_a": Spent(30.0)}, {})
 
 

@@ -12,7 +12,9 @@ from scipy import stats
 
 from gcexp.errors import UserError
 from gcexp.report.claims import FIELDS, INPUTS, KINDS, check, show, validate
+from gcexp.report.entries import claims_of
 from gcexp.report.expected import expected_claims
+from gcexp.report.figure import FigureFile
 from gcexp.report.predicates import as_number, sign_interval, time_to
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -443,6 +445,68 @@ def test_compare(relation, factor, holds):
 # Reasons
 
 
+def test_a_difference_below_what_is_printed_is_a_tie():
+    sides = {"left": at(where={"label": "a", "seed": 0}), "right": at(where={"label": "a", "seed": 1})}
+    told = outcome(TABLE, compare=sides | {"relation": ">", "resolution": 2.5})
+    assert told["outcome"] == "undecided" and told["reason"] == "4 and 6 differ by less than 2.5: a tie"
+    assert outcome(TABLE, compare=sides | {"relation": ">", "resolution": 2.0})["outcome"] == "does not hold"
+
+
+def test_grade_seeds_and_what_is_one_check():
+    """Runs of five seeds are built, fewer are one run; an analysis says its grade itself."""
+    told = {"value": at(expected=4, where={"label": "a", "seed": 0})}
+    more = {"within": at("p", where={"label": "a", "seed": 0}, above=0)}
+
+    def judged(predicate, seeds, **about):
+        (entry,) = check([ABOUT | predicate | about], TABLE, "paper", "fig", seeds)
+        return entry
+
+    assert [judged(told, seeds)["grade"] for seeds in (5, 4, None)] == ["built", "one run", ""]
+    assert judged(told, 5, grade="formula")["grade"] == "formula" and judged(told, 4)["seeds"] == 4
+    flag = {"date": "2026-11-21", "what": "level"}
+    assert judged(told, 5, calibrated=flag)["calibrated"] == "2026-11-21: level"
+    assert judged(told, None)["check"] == judged(more, None)["check"] != judged(told, 5)["check"]
+    assert judged(told, 5)["check"] != judged(more, 5)["check"]
+    assert judged(told, 5)["contradicts"] is None and judged(told, 5, contradicts=[])["contradicts"] == []
+
+
+def test_each_says_a_claim_once_for_every_mapping():
+    """Expanded, it is the list that one would have written."""
+    told = {
+        "id": "{when}_first",
+        "statement": "a before b; first passage of {said}",
+        "ordering": {"level": "{level}", "first": "a", "then": ["b", "{last}"], "seeds": 5},
+        "each": [
+            {
+                "when": "late",
+                "said": "92 %",
+                "level": 0.92,
+                "last": "c",
+                "kind": "statement",
+                "answers": ["x"],
+            },
+            {"when": "early", "said": "the level drawn", "level": None, "last": "d"},
+        ],
+    }
+    common = {"source": "Fig. 4", "inputs": "assumed", "kind": "companion", "grade": "built"}
+    ordering = {"first": "a", "then": ["b", "c"], "seeds": 5}
+    late = {"id": "late_first", "statement": "a before b; first passage of 92 %"}
+    assert claims_of(FigureFile("", "", "curves", claims=[told], claim=common)) == [
+        common | late | {"kind": "statement", "answers": ["x"], "ordering": {"level": 0.92} | ordering},
+        common
+        | {"id": "early_first", "statement": "a before b; first passage of the level drawn"}
+        | {"ordering": ordering | {"then": ["b", "d"]}},
+    ]
+    drops = FigureFile("", "", "curves", claims=[{"id": "c", "grade": None, "text": "{brace}"}], claim=common)
+    assert claims_of(drops) == [
+        {k: v for k, v in common.items() if k != "grade"} | {"id": "c", "text": "{brace}"}
+    ]
+    with pytest.raises(UserError, match=r"number 1: .*unknown key 'whne'; did you mean 'when'"):
+        claims_of(FigureFile("", "", "curves", claims=[told | {"id": "{whne}"}]))
+    with pytest.raises(UserError, match="number 1: each is a list of mappings"):
+        claims_of(FigureFile("", "", "curves", claims=[told | {"each": {"when": "late"}}]))
+
+
 def test_given_reason_only_where_it_explains():
     known = {"reason": "the paper's Table VI says otherwise"}
     (entry,) = check([ABOUT | known | {"value": at(expected=9)}], TABLE, "p", "t")
@@ -494,6 +558,15 @@ def test_good_claims_pass():
             "answers wants a list of statements' ids, got 'x'",
         ),
         (ABOUT | {"kind": "number", "answers": ["x", "x"]} | GOOD, "answers names a statement twice"),
+        (ABOUT | {"grade": "bult"} | GOOD, r"unknown grade 'bult'; did you mean 'built'\?"),
+        (ABOUT | {"kind": "number", "contradicts": []} | GOOD, "contradicts is a key of companions"),
+        (ABOUT | {"contradicts": "x"} | GOOD, "contradicts wants a list of statements' ids, got 'x'"),
+        (ABOUT | {"rests_on": "x"} | GOOD, "rests_on wants a list of objects, module:object, got 'x'"),
+        (ABOUT | {"calibrated": {"what": "level"}} | GOOD, "calibrated: 'date' is missing"),
+        (
+            ABOUT | {"calibrated": {"date": "22.11.2026", "what": "level"}} | GOOD,
+            "calibrated: date wants YYYY-MM-DD, got '22.11.2026'",
+        ),
         (ABOUT | {"value": at(expected=4, rows=2)}, r"2 rows want a statistic \(mean, "),
         (ABOUT | {"value": at(expected=4, rows=0)}, "rows wants at least 1, got 0"),
         (ABOUT | {"source": " "} | GOOD, "'source' is missing"),
@@ -577,7 +650,7 @@ def test_more_sentences():
     validate(
         [ABOUT | {"value": at(expected=4, where={"label": "whatever"})}], None
     )  # only the table will tell
-    assert INPUTS == ("paper", "assumed", "calibrated")
+    assert INPUTS == ("paper", "assumed")
     assert KINDS == ("statement", "number", "companion")
 
 

@@ -14,12 +14,14 @@ from gcexp.report.claims import FIELDS
 from gcexp.report.figurefile import figures, statements
 from gcexp.report.page import Paper, Shown, write_report
 from gcexp.report.scorecard import (
+    COLUMNS,
     STATEMENT_FIELDS,
     answered,
     claim_counts,
     collect,
+    counted,
+    judged_as,
     parts,
-    statement_counts,
     summary,
     to_markdown,
     write_json,
@@ -42,6 +44,7 @@ def entry(paper="adaptive", target="fig3", outcome="holds", inputs="paper", **mo
         "measured": {"b / a": 1.25, "c / a": "inf"},
     }
     rest = {"expected": "> 1", "tolerance": None, "reason": "" if outcome == "holds" else "measured 1"}
+    rest |= {"contradicts": None, "grade": "built", "seeds": 5, "calibrated": "", "check": "c"}
     found = {"paper": paper, "target": target, "outcome": outcome, "inputs": inputs} | words | rest | more
     return {name: found[name] for name in FIELDS}
 
@@ -95,76 +98,113 @@ def test_counts_and_markdown():
     claims = [
         entry(kind="number"),
         entry(outcome="does not hold", inputs="assumed", kind="number"),
-        entry("soft_bibd", inputs="calibrated", kind="number"),
+        entry("soft_bibd", kind="number"),
         entry(outcome="undecided"),
     ]
     assert claim_counts(claims, "number")["adaptive"]["does not hold"] == {
         "paper": 0,
         "assumed": 1,
-        "calibrated": 0,
     }
     text = to_markdown(claims)
-    assert "| adaptive | 2 | 1 | 0 | 0 | 0 | 1 | 0 | 0 | 0 | 0 |\n" in text
-    assert "| all | 3 | 1 | 0 | 1 | 0 | 1 | 0 | 0 | 0 | 0 |\n" in text
+    assert "| adaptive | 2 | 1 | 0 | 0 | 1 | 0 | 0 |\n" in text
+    assert "| all | 3 | 2 | 0 | 0 | 1 | 0 | 0 |\n" in text
     assert text.index("claims: numbers") < text.index("claims: companions")
     assert "\n## soft\\_bibd\n" in text and "b / a: 1.25, c / a: inf" in text
     assert summary(claims) == "Beside them 2 of 3 numbers and 0 of 1 companions hold."
     assert to_markdown([]).startswith("# Scorecard\n") and summary([]) == "No claim is made."
 
 
-HEADER = "id,where,kind,statement,conditions,target,checkable\n"
-STATED = """a,Sec. I,remark,says a,,fig3,yes
-b,Sec. II,remark,says b,,fig3,yes
-c,Sec. III,remark,says c,,fig3,"partly: the number is lost"
-d,Sec. IV,remark,says d,lost,fig3,no
-e,Sec. V,remark,says e,,fig3,"yes, in part"
-f,Sec. VI,remark,says f,,fig3,yes
-g,Sec. VII,remark,says g,,fig3,no: a belief
+HEADER = "id,where,kind,statement,conditions,target,checkable,parts\n"
+STATED = """a,Sec. I,remark,says a,,fig3,yes,
+b,Sec. II,remark,says b,,fig3,yes,one two
+c,Sec. III,remark,says c,,fig3,"partly: the number is lost",
+d,Sec. IV,remark,says d,lost,fig3,no,
 """
 
 
 @pytest.fixture
 def stated(tmp_path):
-    """A paper with seven statements."""
+    """A paper with four statements, the second of two parts."""
     (tmp_path / "adaptive.csv").write_text(HEADER + STATED)
     return tmp_path / "adaptive.csv"
 
 
-def test_a_statement_holds_if_all_its_claims_do(stated):
+FAILS, OPEN = {"outcome": "does not hold", "reason": "why"}, {"outcome": "undecided", "reason": "few seeds"}
+
+
+@pytest.mark.parametrize(
+    ("claims", "outcome", "grade", "reason"),
+    [
+        ([{}, {"grade": "definition"}], "holds", "built", ""),  # the strongest of its claims
+        ([{"grade": "definition"}], "holds", "definition", ""),
+        ([{"answers": ["b/one"]}, {"answers": ["b/two"], "grade": "formula"}], "holds", "formula", ""),
+        ([{"answers": ["b/one"]}, {"answers": ["b/two"], "grade": "definition"}], "holds", "built", ""),
+        ([{}, FAILS], "does not hold", "", "one: why; two: why"),
+        ([{}, OPEN], "tie or undecided", "", "one: few seeds; two: few seeds"),
+        ([OPEN, FAILS], "does not hold", "", "one: why; two: why"),
+        ([{"answers": ["b/one"]}], "holds in part", "built", "two: no claim answers it"),
+        ([{"answers": ["b/one"]}, FAILS | {"answers": ["b/two"]}], "holds in part", "built", "two: why"),
+        (
+            [{"answers": ["b/one"], "grade": "definition"}, FAILS | {"answers": ["b/two"]}],
+            *("does not hold", "definition", "two: why"),  # a definition makes nothing "in part"
+        ),
+        ([FAILS | {"inputs": "assumed"}], "not under our assumptions", "", "one: why; two: why"),
+        ([{}, FAILS | {"inputs": "assumed"}], "tie or undecided", "", "one: why; two: why"),
+        ([{"inputs": "assumed"}, FAILS | {"inputs": "assumed"}], "not under our assumptions", "", None),
+        ([FAILS, FAILS | {"inputs": "assumed"}], "does not hold", "", None),
+        ([{}, {"kind": "companion", "answers": []} | FAILS], "holds", "built", ""),
+        (
+            [{}, {"kind": "companion", "answers": [], "contradicts": ["b/two"]} | FAILS],
+            *("holds in part", "built", "two: why"),
+        ),
+        (
+            [{}, {"kind": "companion", "answers": [], "contradicts": ["b"], "inputs": "assumed"} | FAILS],
+            *("tie or undecided", "", "one: why; two: why"),
+        ),
+        (
+            [{}, {"kind": "companion", "answers": [], "contradicts": ["b/two"]} | OPEN],
+            *("holds in part", "built", "two: few seeds"),
+        ),
+        ([{}, {"kind": "companion", "answers": [], "contradicts": ["b/two"]}], "holds", "built", ""),
+    ],
+)
+def test_a_statement_is_judged_part_by_part(stated, claims, outcome, grade, reason):
+    """What fails under the paper's inputs fails; a failing companion blocks "holds"; half is not the whole."""
+    about = {"kind": "statement", "answers": ["b"]}
+    made = [entry(id=str(number), **(about | one)) for number, one in enumerate(claims)]
+    _, found, *_ = answered(made, {"adaptive": read_statements(stated)})
+    assert tuple(found) == STATEMENT_FIELDS
+    assert (found["outcome"], found["grade"]) == (outcome, grade)
+    assert reason is None or found["reason"] == reason
+
+
+def test_statements_are_counted_once_and_checks_are_distinct(stated):
     claims = [
-        entry(id="1", kind="statement", answers=["a", "b"]),
-        entry(id="2", kind="statement", answers=["b"], outcome="does not hold", reason="why"),
-        entry(id="3", kind="statement", answers=["b", "e"], outcome="undecided", reason="few seeds"),
-        entry(id="4", kind="statement", answers=["f"], inputs="calibrated"),
-        entry(id="5", kind="statement", answers=["f"]),
-        entry("soft_bibd", kind="companion"),
+        entry(id="1", kind="statement", answers=["a", "b/one"]),
+        entry(id="2", kind="statement", answers=["b/two"], inputs="assumed"),
+        entry(id="3", kind="statement", answers=["b"], check="d"),
+        entry(id="4", kind="statement", answers=["c"], calibrated="2026-11-21: level", check="e"),
+        entry("soft_bibd", kind="companion", check="f"),
     ]
     found = answered(claims, {"adaptive": read_statements(stated)})
-    assert all(tuple(one) == STATEMENT_FIELDS for one in found)
-    assert {one["id"]: (one["outcome"], one["reason"]) for one in found} == {
-        "a": ("holds", ""),
-        "b": ("does not hold", "why"),
-        "c": ("not checkable", "the number is lost"),
-        "d": ("not checkable", "lost"),
-        "e": ("undecided", "few seeds"),
-        "f": ("calibrated", "the constants were chosen so that it holds"),
-        "g": ("not checkable", "a belief"),
+    count = counted(found + claims)
+    assert dict(zip(COLUMNS, count.rows["adaptive"][1:], strict=True)) == dict.fromkeys(COLUMNS, 0) | {
+        **{"with evidence": 2, "of these assumed": 1, "calibrated": 1, "not checkable": 1},
     }
-    assert found[1]["claims"] == ["fig3: 1", "fig3: 2", "fig3: 3"]
-    assert statement_counts(found)["adaptive"] == {
-        **{"holds": 1, "does not hold": 1, "undecided": 1},
-        **{"calibrated": 1, "not checkable": 3, "unanswered": 0},
-    }
+    assert count.sentence == "2 statements with evidence rest on 2 distinct checks."
+    assert [judged_as(one) for one in found] == [
+        *("holds, built", "holds, built (assumed)", "holds, built (calibrated)", "not checkable"),
+    ]
+    assert found[1]["parts"] == {"one": "holds", "two": "holds"} and found[3]["reason"] == "lost"
     assert parts(found + claims) == (found, claims)
     text = to_markdown(found + claims)
     assert text.index("### Statements") < text.index("### Claims: statements") < text.index("## soft")
+    assert "| adaptive | 4 | 2 | 1 | 0 | 0 | 1 | 0 | 0 | 0 | 0 | 1 |\n\n2 statements with" in text
+    assert "chosen after seeing, 2026-11-21: level" in text
     assert summary(found + claims).startswith(
-        "Of 1 paper 1 of 7 statements hold; 1 does not hold, 1 undecided, "
+        "Of 1 paper 2 of 4 statements with evidence (1 of these assumed); 1 calibrated, 1 not checkable. 2 st"
     )
-    (unanswered,) = (
-        one for one in answered([entry()], {"adaptive": read_statements(stated)}) if one["id"] == "a"
-    )
-    assert (unanswered["outcome"], unanswered["claims"]) == ("unanswered", [])
+    assert "hold" not in count.header and not any(name.startswith("holds") for name in count.header)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +213,8 @@ def test_a_statement_holds_if_all_its_claims_do(stated):
         "id,where\n",
         HEADER + "a,b\n",
         HEADER + STATED[: STATED.index("b,")] * 2,
-        HEADER + "a,b,c,d,e,f,maybe\n",
+        HEADER + "a,b,c,d,e,f,maybe,\n",
+        HEADER + "a,b,c,d,e,f,yes,one one\n",
     ],
 )
 def test_damaged_statements(stated, content):
@@ -191,7 +232,9 @@ def test_markdown_escapes():
         and "\\*c\\* \\[d\\](javascript:e) \\$m\\$" in row
     )
     cells = row.replace("\\|", "").count("|")
-    assert cells == len(FIELDS) - 1  # one bar more than columns; paper and kind are headings
+    assert (
+        cells == len(FIELDS) - 2
+    )  # one bar more than columns; paper and kind are headings, check is a digest
 
 
 class Page(html.parser.HTMLParser):

@@ -1,0 +1,191 @@
+"""Statements held against instances: what is tried, how strong that is as evidence, and what of the paper it answers.
+
+A check is a function that yields whether a statement holds in one instance after the other, decorated with what a claim
+about it needs: the figure whose analysis tabulates a module's checks has one claim for each (`gcexp.report.expected`).
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, TypeVar
+
+import pandas as pd
+
+from gcexp.errors import Defect, require
+
+#: Of the table of a module's checks.
+COLUMNS = ("id", "what", "instances", "tried", "held", "share")
+Function = TypeVar("Function", bound=Callable)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """What is tried, and the claim that it holds in every instance.
+
+    Attributes
+    ----------
+    id : str
+        Name, unique in its table; that of the statement which it answers, unless `answers` says otherwise.
+    what : str
+        What is tried, in words.
+    over : str
+        Over which instances.
+    grade : str
+        ``built``, ``enumerated``, ``formula``, ``one run`` or ``definition``; not needed of a companion.
+    rests_on : tuple of str
+        Objects of the library, ``module:object``: with any of them broken an instance fails, or the check stops.
+    answers : tuple of str, optional
+        Statements, or parts of them, ``id/part``; by default `id`.
+    inputs : {"paper", "assumed"}
+        Where its parameters come from.
+    kind : {"statement", "companion"}
+        A companion is ours and answers nothing.
+    source : str
+        Place in the paper; by default that of the first statement answered.
+    reason : str
+        Why it does not hold, where known.
+    contradicts : tuple of str, optional
+        Of a companion: what fails with it.
+    calibrated : mapping, optional
+        ``date`` and ``what``, see `gcexp.report.claims`.
+    """
+
+    id: str
+    what: str
+    over: str
+    grade: str = ""
+    rests_on: tuple[str, ...] = ()
+    answers: tuple[str, ...] | None = None
+    inputs: str = "paper"
+    kind: str = "statement"
+    source: str = ""
+    reason: str = ""
+    contradicts: tuple[str, ...] | None = None
+    calibrated: Mapping[str, str] | None = None
+
+
+def check(*, over: str, **about: Any) -> Callable[[Function], Function]:
+    """Declare a function of instances as a check, under its own name and with its docstring as what is tried.
+
+    Parameters
+    ----------
+    over : str
+        Over which instances.
+    **about
+        Further fields of `Check`.
+
+    Examples
+    --------
+    >>> @check(over="n < 4", grade="enumerated")
+    ... def even_squares(most=4):
+    ...     '''The square of an even number is even.'''
+    ...     return (n * n % 2 == 0 for n in range(0, most, 2))
+    >>> even_squares.checks[0].what, outcomes(even_squares, most=6)
+    ('the square of an even number is even', {'even_squares': [True, True, True]})
+    """
+
+    def declared(function: Function) -> Function:
+        what = " ".join((function.__doc__ or "").split()).removesuffix(".")
+        what = what if what[1:2].isupper() or not what[1:2].islower() else what[:1].lower() + what[1:]
+        function.checks = (Check(id=function.__name__, what=what, over=over, **about),)  # type: ignore[attr-defined]
+        return function
+
+    return declared
+
+
+def checks(*several: Check) -> Callable[[Function], Function]:
+    """Declare a function that yields ``(id, holds)`` for several checks in turn: one enumeration that tells them all.
+
+    Examples
+    --------
+    >>> @checks(
+    ...     Check(id="even", what="n is even", over="n < 3", grade="definition"),
+    ...     Check(id="small", what="n is below 9", over="n < 3", grade="definition"),
+    ... )
+    ... def parity():
+    ...     for n in range(3):
+    ...         yield "even", n % 2 == 0
+    ...         yield "small", n < 9
+    >>> outcomes(parity)
+    {'even': [True, False, True], 'small': [True, True, True]}
+    """
+
+    def declared(function: Function) -> Function:
+        function.checks, function.tells = several, True  # type: ignore[attr-defined]
+        return function
+
+    return declared
+
+
+def outcomes(function: Callable, **arguments: Any) -> dict[str, list[bool]]:
+    """Whether the statements of one check hold, instance by instance.
+
+    Parameters
+    ----------
+    function : callable
+        Decorated with `check` or `checks`.
+    **arguments
+        Those among them that the function has are handed to it by name.
+
+    Returns
+    -------
+    dict
+        Id to the instances.
+
+    Raises
+    ------
+    ParameterError
+        Without instances, which would make any statement true.
+    Defect
+        For an id that is not declared.
+    """
+    wanted = inspect.signature(function).parameters
+    found: Iterable = function(**{name: value for name, value in arguments.items() if name in wanted})
+    declared = [one.id for one in function.checks]  # type: ignore[attr-defined]
+    tried: dict[str, list[bool]] = {name: [] for name in declared}
+    for one in found:
+        name, holds = one if getattr(function, "tells", False) else (declared[0], one)
+        if name not in tried:
+            raise Defect(f"{function.__name__} tells {name!r} and declares {', '.join(declared)}")
+        tried[name].append(bool(holds))
+    for name, instances in tried.items():
+        require(bool(instances), f"{name}: there is no instance to try")
+    return tried
+
+
+def functions(module: str) -> list[Callable]:
+    """The checks that stand in a module, in their order; imported ones too."""
+    return [one for one in vars(importlib.import_module(module)).values() if hasattr(one, "checks")]
+
+
+def declarations(module: str) -> list[dict]:
+    """The checks that stand in a module as mappings of `Check`, for the claims about them."""
+    return [asdict(one) for function in functions(module) for one in function.checks]  # type: ignore[attr-defined]
+
+
+def tabulated(module: str, **arguments: Any) -> pd.DataFrame:
+    """The checks of a module as a table: what was tried, and in how many of the instances it held.
+
+    Parameters
+    ----------
+    module : str
+        Dotted name.
+    **arguments
+        Handed to the checks that ask for them by name.
+
+    Returns
+    -------
+    DataFrame
+        `COLUMNS`, a row per `Check`.
+    """
+    rows = []
+    for function in functions(module):
+        found = outcomes(function, **arguments)
+        for one in function.checks:  # type: ignore[attr-defined]
+            tried = found[one.id]
+            about = {"id": one.id, "what": one.what, "instances": one.over}
+            rows.append(about | {"tried": len(tried), "held": sum(tried), "share": sum(tried) / len(tried)})
+    return pd.DataFrame(rows, columns=list(COLUMNS))
