@@ -11,6 +11,7 @@ os.chdir(HERE.parent)  # options and figures are found from the project's folder
 
 import gcexp  # noqa: E402
 from gcexp.command import figurereference, settings  # noqa: E402
+from gcexp.run.options import papers  # noqa: E402
 
 project = "gcexp"
 author = copyright = "gcexp developers"
@@ -71,6 +72,19 @@ def write_generated(app):
     folder.mkdir(exist_ok=True)
     for name, page in (("options", settings), ("figure-file", figurereference)):
         (folder / f"{name}.md").write_text(page.document(), encoding="utf-8")
+    (folder / "papers").mkdir(exist_ok=True)
+    for place in papers().values():
+        (folder / "papers" / f"{place.name}.md").write_text(as_page(place), encoding="utf-8")
+
+
+def as_page(paper):
+    """A paper's README with its links as they are from docs/generated/papers."""
+    here = HERE / "generated" / "papers"
+    return re.sub(
+        r"(?<=\]\()(?!\w+:|#)[^)#\s]+",
+        lambda link: os.path.relpath(paper / link[0], here),
+        (paper / "README.md").read_text("utf-8"),
+    )
 
 
 def outside(app, name, source):

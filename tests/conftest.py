@@ -17,7 +17,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
-PARTS = ("Snakefile", "workflow", "profiles", "conf", "Makefile", "requirements.lock", "pyproject.toml")
+PARTS = (
+    *("Snakefile", "workflow", "profiles", "conf", "gcexp_papers"),
+    *("Makefile", "requirements.lock", "pyproject.toml"),
+)
 
 FIGURE = """\
 title: Three runs
@@ -64,6 +67,13 @@ def _warm_snakemake() -> subprocess.Popen:
     return server
 
 
+def new_paper(folder):
+    """Make a folder a paper without figures."""
+    (folder / "figures").mkdir(parents=True)
+    (folder / "paper.yaml").write_text("title: A paper\n")
+    (folder / "__init__.py").write_text("")
+
+
 def jobs_of(output):
     """Jobs by rule, from what Snakemake says first."""
     if "Nothing to be done" in output:
@@ -76,7 +86,7 @@ def jobs_of(output):
 class Project:
     """A folder to work in."""
 
-    figure = "conf/figure/small/three.yaml"
+    figure = "small/figures/three.yaml"
 
     def __init__(self, folder: Path, code: Path = ROOT, **variables: str):
         self.folder, self.code, self.variables = Path(folder), code, variables
@@ -191,12 +201,12 @@ class Project:
 
 
 def real_project(folder, *without):
-    """Workflow and options as they are, but for folders that a test does without."""
+    """Workflow, options and papers as they are, but for what a test does without."""
     folder.mkdir(parents=True)
-    for name in PARTS:
+    for name in (name for name in PARTS if name not in without):
         source = ROOT / name
         if source.is_dir():
-            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns(*without))
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy2(source, folder / name)
     return Project(folder).guarded()
@@ -204,10 +214,16 @@ def real_project(folder, *without):
 
 def small_project(folder):
     """Workflow and options, with one small figure."""
-    project = real_project(folder, "figure")
-    (project / project.figure).parent.mkdir(parents=True)
+    project = real_project(folder, "gcexp_papers")
+    new_paper(project / "small")
     (project / project.figure).write_text(FIGURE)
     return project
+
+
+@pytest.fixture(scope="session")
+def add_paper():
+    """What makes a folder a paper without figures."""
+    return new_paper
 
 
 @pytest.fixture

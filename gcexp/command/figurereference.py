@@ -17,7 +17,7 @@ HEADER = ("key", "default", "wants", "meaning")
 _TOP = """\
 # Keys of the figure file
 
-What may stand in `conf/figure/<paper>/<target>.yaml`, made of the classes that read it. Anything else is refused with
+What may stand in `<paper>/figures/<target>.yaml`, made of the classes that read it. Anything else is refused with
 the nearest name before the first job. [An editor](../figure-file.md) completes and checks
 the file by [figure.schema.json](../figure.schema.json).
 

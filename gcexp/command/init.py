@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gcexp.errors import UserError
 from gcexp.files import bundled, writable
-from gcexp.run.options import conf_dir
+from gcexp.run.options import PAPERS, conf_dir, papers
 
 TEMPLATE = Path(__file__).parent / "template"
 _NAME = "mypaper"  # in the template's files and in their paths; .in keeps our own tools away from some
@@ -37,9 +37,9 @@ def init(name: str, folder: Path | None = None) -> str:
     """
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise UserError(f"a project is named like a package, [a-z][a-z0-9_]*, got {name!r}")
-    if name in sys.stdlib_module_names or name == "gcexp":
+    if name in sys.stdlib_module_names or name in ("gcexp", PAPERS, "conf", "profiles"):
         raise UserError(f"{name!r} is the name of another package; choose one of your own")
-    if (conf_dir() / "figure" / name).is_dir():
+    if name in {folder.name for folder in papers().values()}:
         raise UserError(f"{name!r} is a paper of gcexp; choose a name of your own")
     place = (folder or Path()) / name
     if place.exists():
@@ -51,6 +51,7 @@ def init(name: str, folder: Path | None = None) -> str:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(source.read_text("utf-8").replace(_NAME, name), "utf-8")
         shutil.copyfile(bundled("docs/figure.schema.json"), place / "figure.schema.json")  # for editors
+        (place / "conf").mkdir()
         shutil.copyfile(conf_dir() / "workflow.yaml", place / "conf" / "workflow.yaml")
         shutil.copytree(bundled("profiles"), place / "profiles")  # snakemake takes profiles/default
     return f"{place} is ready: cd {place}, then snakemake {name}_first (its README.md says what is where)"

@@ -19,7 +19,7 @@ from gcexp.schema import fill
 
 @dataclass(frozen=True)
 class FigureFile:
-    """The fields of conf/figure/<paper>/<target>.yaml.
+    """The fields of <paper>/figures/<target>.yaml.
 
     Attributes
     ----------

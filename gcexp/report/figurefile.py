@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from gcexp.errors import UserError, unknown
 from gcexp.figures.plots import parse as parse_plot
@@ -18,7 +19,7 @@ from gcexp.report.figure import Figure, FigureFile
 from gcexp.report.statements import Statement, read_statements
 from gcexp.run.checks import check, check_named, declared_checks, once
 from gcexp.run.dependencies import targets, tracked
-from gcexp.run.options import read_yaml, search_dirs
+from gcexp.run.options import papers, read_yaml, search_dirs
 from gcexp.schema import fill
 
 PRESETS = ("quick", "paper")
@@ -28,12 +29,13 @@ RULES = (
     *("timeline", "trajectory_exact", "trajectory_approximate", "replay"),
 )
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_PACKAGE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def statement_file(paper: str) -> Path:
-    """``statements/<paper>.csv`` of the search path, or where it would stand in conf/."""
-    places = [folder / "statements" / f"{paper}.csv" for folder in search_dirs()]
-    return next((place for place in places if place.is_file()), places[0])
+    """``statements.csv`` of a paper, whether or not it exists."""
+    folders = [folder for folder in papers().values() if folder.name == paper]
+    return (folders[0] if folders else Path(paper)) / "statements.csv"
 
 
 def statements(paper: str) -> dict[str, Statement]:
@@ -41,34 +43,63 @@ def statements(paper: str) -> dict[str, Statement]:
     return read_statements(statement_file(paper))
 
 
+def paper_of(path: Path) -> str:
+    """The paper of a figure file, by the folder that it stands in."""
+    return path.parent.parent.name
+
+
+def package_of(path: Path) -> str:
+    """Dotted name of the paper's package."""
+    folder = path.parent.parent
+    return next((name for name, place in papers().items() if place == folder), folder.name)
+
+
 def figure_files() -> list[Path]:
-    """All figure files of the search path, by paper and name.
+    """The figure files of all papers, by paper and name.
 
     Raises
     ------
     UserError
-        For a name that cannot be a target of Snakemake, or that another file, a folder or a rule has already.
+        For a name that cannot be a target of Snakemake, or that another file, a folder or a rule has already; for
+        a paper that is no package, and figure files in conf/.
     """
-    found = [path for folder in search_dirs() for path in (folder / "figure").glob("*/*.yaml")]
-    paths = sorted(found, key=lambda path: path.parts[-2:])
+    found: list[Path] = []
+    for package, folder in papers().items():
+        if not _PACKAGE.fullmatch(folder.name) or not (folder / "__init__.py").is_file():
+            raise UserError(
+                f"{_place(package)} has a paper.yaml and is no package: it wants a name of letters, digits and _, and"
+                " an __init__.py, which may be empty"
+            )
+        found += (folder / "figures").glob("*.yaml")
+    for folder in search_dirs():
+        for group in ("figure", "paper", "statements"):
+            if any(path.is_file() for path in (folder / group).rglob("*")):
+                raise UserError(
+                    f"{folder / group}: a paper is now a folder of its own, beside conf/, with __init__.py, paper.yaml,"
+                    " figures/NAME.yaml and perhaps statements.csv, as gcexp init makes it; move these files there"
+                )
+    paths = sorted(found, key=lambda path: (paper_of(path), path.name))
     taken: dict[str, object] = dict.fromkeys(RULES, "a rule of the workflow")
     for path in paths:
-        shown = Path("conf", *path.parts[-3:])
-        for name in (path.parent.name, path.stem):
-            if not _NAME.fullmatch(name):
-                raise UserError(
-                    f"{shown}: {name!r} cannot name a target (allowed: letters, digits and _ . -)"
-                )
-        paper = Path("conf/figure") / path.parent.name
-        for name, owner in ((path.parent.name, paper), (f"{path.parent.name}_{path.stem}", shown)):
+        paper, place = _place(package_of(path)), _place(package_of(path)) / "figures" / path.name
+        if not _NAME.fullmatch(path.stem):
+            raise UserError(
+                f"{place}: {path.stem!r} cannot name a target (allowed: letters, digits and _ . -)"
+            )
+        for name, owner in ((paper_of(path), paper), (f"{paper_of(path)}_{path.stem}", place)):
             if taken.setdefault(name, owner) != owner:
                 raise UserError(f"{owner}: {name} is already the name of {taken[name]}; rename one of them")
     return paths
 
 
+def _place(package: str) -> Path:
+    """How a paper's folder is spelled in sentences."""
+    return Path(*package.split("."))
+
+
 def target_files() -> dict[str, Path]:
     """Every figure file by the name of its target; none is read."""
-    return {f"{path.parent.name}_{path.stem}": path for path in figure_files()}
+    return {f"{paper_of(path)}_{path.stem}": path for path in figure_files()}
 
 
 def figures(preset: str) -> list[Figure]:
@@ -95,17 +126,18 @@ def read_figure(path: Path, preset: str) -> Figure:
     """
     if preset not in PRESETS:
         raise UserError(unknown("preset", preset, PRESETS))
-    shown = Path("conf", *path.parts[-3:])
+    package = package_of(path)
+    shown = _place(package) / "figures" / path.name
     instead = stand_ins(preset)  # a mistake there is none of this figure
     try:
-        content = read_yaml(path)
+        content = _absolute(read_yaml(path), package)
         file = fill(FigureFile, content, "figure file")
         claims = [*claims_of(file), *({**file.claim, **one} for one in expected_claims(expected_file(path)))]
         file = _with_level(replace(file, claims=claims), preset)
         parse_plot(file.plot)
         runs = tuple(runs_of(file, preset, instead))
         check(run.config for run in runs)
-        found = Figure(path.parent.name, path.stem, preset, file, runs)
+        found = Figure(paper_of(path), path.stem, preset, file, runs)
         _check_kind(found)
         if file.kind == "analysis":
             declared = declared_checks(file.analysis["function"], found.arguments)
@@ -119,6 +151,22 @@ def read_figure(path: Path, preset: str) -> Figure:
     except UserError as error:
         sentence = str(error)
         raise UserError(sentence if sentence.startswith(str(path)) else f"{shown}: {sentence}") from None
+
+
+def _absolute(node: Any, package: str, key: str = "") -> Any:
+    """The content of a figure file with functions in full: a name that begins with a dot is in the paper's package.
+
+    Examples
+    --------
+    >>> _absolute({"analysis": {"function": ".numerics.table"}}, "lab.fig")
+    {'analysis': {'function': 'lab.fig.numerics.table'}}
+    """
+    if isinstance(node, dict):
+        return {name: _absolute(value, package, name) for name, value in node.items()}
+    if isinstance(node, list):
+        return [_absolute(value, package) for value in node]
+    named = key in ("function", "exact") and isinstance(node, str) and node.startswith(".")
+    return f"{package}{node}" if named else node
 
 
 def _with_level(file: FigureFile, preset: str) -> FigureFile:
@@ -148,7 +196,7 @@ def _check_kind(figure: Figure) -> None:
         if not isinstance(file.analysis.get("function"), str):
             given = file.analysis.get("function")
             raise UserError(
-                f"analysis.function is the dotted name of a function in gcexp.analysis, got {given!r}"
+                f"analysis.function is the dotted name of a function, as .numerics.table of the paper, got {given!r}"
             )
         _check_plot(figure)
         return

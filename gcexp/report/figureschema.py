@@ -17,7 +17,7 @@ _OWN_KEYS = "^(code|wait|placement|delay|task|optimizer|columns)[.]"
 
 
 def figure_schema() -> dict:
-    """JSON Schema of ``conf/figure/<paper>/<target>.yaml``, made of the dataclasses that read it.
+    """JSON Schema of ``<paper>/figures/<target>.yaml``, made of the dataclasses that read it.
 
     Examples
     --------

@@ -34,7 +34,7 @@ _TEMPLATES = Path(__file__).parent / "templates"
 
 @dataclass(frozen=True)
 class Paper:
-    """What the page says of a paper: conf/paper/<paper>.yaml.
+    """What the page says of a paper: <paper>/paper.yaml.
 
     Attributes
     ----------

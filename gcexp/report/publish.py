@@ -17,7 +17,7 @@ from gcexp.report.figure import Figure
 from gcexp.report.figurefile import figures, statements
 from gcexp.report.published import MADE, PUBLISHED, packed, published
 from gcexp.report.shown import papers
-from gcexp.run import paths
+from gcexp.run import options, paths
 
 #: Bytes of a CSV from about which code hosts show no table any more: larger ones are packed; pandas reads them as well.
 MOST_SHOWN = 400_000
@@ -28,7 +28,7 @@ def publish() -> str:
 
     A table that reports/paper has is copied over the published one, packed if it is large; any other stays, and what
     is no product of a figure goes. Then every claim is held against the published tables, and the claims, the
-    scorecard, the page, the counts in README.md and docs/papers, and docs/artifact.md are written from that. So a
+    scorecard, the page, the counts in README.md and the papers' own, and docs/artifact.md are written from that. So a
     claim that was edited is judged without remaking a table.
 
     Returns
@@ -84,19 +84,25 @@ def _pack(path: Path) -> None:
 
 
 def refresh(entries: list[dict]) -> None:
-    """Write the counts into README.md and every statement with its outcome into docs/papers, between their markers.
+    """Write the counts into README.md and every statement with its outcome into its paper's, between their markers.
 
     Links to tables become those of the files that are there, packed or not.
     """
-    for path in (Path("README.md"), *Path("docs/papers").glob("*.md")):
+    pages = {
+        folder.name: folder / "README.md"
+        for folder in options.papers().values()
+        if folder.is_relative_to(Path.cwd())
+    }
+    for path in (Path("README.md"), *pages.values()):
         if path.is_file():
             _write(path, _TABLE.sub(_link, path.read_text(encoding="utf-8")))
     stated, _ = cards.parts(entries)
     fill(Path("README.md"), "statements", cards.statement_grid(entries))
     for paper in dict.fromkeys(entry["paper"] for entry in stated):
         mine = [entry for entry in stated if entry["paper"] == paper]
-        text = cards.statement_grid(entries, paper) + "\n" + statement_page(mine)
-        fill(Path("docs/papers") / f"{paper}.md", "statements", text)
+        if paper in pages:
+            text = cards.statement_grid(entries, paper) + "\n" + statement_page(mine)
+            fill(pages[paper], "statements", text)
 
 
 def reviewed(entries: list[dict], shown: list[Figure]) -> None:

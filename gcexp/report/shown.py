@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from gcexp.files import bundled, read_json
 from gcexp.report.page import Paper, Shown, bibtex
-from gcexp.run import paths
-from gcexp.run.options import option_file, options, read_yaml
+from gcexp.run import options, paths
+from gcexp.run.options import read_yaml
 from gcexp.schema import fill
 
 if TYPE_CHECKING:
@@ -21,15 +21,16 @@ _MOST_LABELS = 12
 
 
 def papers() -> dict[str, Paper]:
-    """Every paper that has a file in conf/paper, by name, papers before collections of our own."""
+    """What ``paper.yaml`` says of every paper, by name, papers before collections of our own."""
     place = bundled("docs/references.bib")
     entries = place.read_text("utf-8") if place.is_file() else ""
     found = {}
-    for name in options("paper"):
-        path = option_file("paper", name)
-        given = read_yaml(path)
-        found[name] = fill(Paper, given | {"bibtex": bibtex(entries, given.get("cite", ""))}, str(path))
-    return dict(sorted(found.items(), key=lambda item: not item[1].authors))
+    for folder in options.papers().values():
+        given = read_yaml(path := folder / "paper.yaml")
+        found[folder.name] = fill(
+            Paper, given | {"bibtex": bibtex(entries, given.get("cite", ""))}, str(path)
+        )
+    return dict(sorted(found.items(), key=lambda item: (not item[1].authors, item[0])))
 
 
 def shown(figure: Figure, page: Path) -> Shown:
@@ -41,7 +42,8 @@ def shown(figure: Figure, page: Path) -> Shown:
         files["CSV"] += ".gz"
     claims = next(path for path in products if path.parts[0] == "claims")
     provenance = Path(figure.table).relative_to(root).with_suffix(".provenance.json")
-    config = option_file(f"figure/{figure.paper}", figure.name)
+    folder = next(folder for folder in options.papers().values() if folder.name == figure.paper)
+    config = folder / "figures" / f"{figure.name}.yaml"
     if config.is_relative_to(Path.cwd()):
         files["config"] = Path(os.path.relpath(config, page.parent.resolve())).as_posix()
     if (page.parent / provenance).is_file():

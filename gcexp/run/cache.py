@@ -75,7 +75,7 @@ def conf_fingerprint() -> str:
     for folder in search_dirs():
         for where, _, names in sorted(os.walk(folder)):  # every job does it: half the time of pathlib
             inside = os.path.relpath(where, folder)
-            if inside.partition(os.sep)[0] in ("figure", "preset"):
+            if inside.partition(os.sep)[0] == "preset":
                 continue
             for name in sorted(name for name in names if name.endswith(".yaml")):
                 with open(os.path.join(where, name), "rb") as file:

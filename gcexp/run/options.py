@@ -1,4 +1,4 @@
-"""Where the options are: the folders of conf/, their files, and YAML as Hydra reads it."""
+"""Where options and papers are: the folders of conf/, their files, and YAML as Hydra reads it."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from gcexp.schema import shown, typed
 
 #: Groups whose options answer one question each, and the group in which a token's bare keys live.
 GROUPS = ("scheme", "code", "wait", "placement", "delay", "task", "optimizer")
+#: Package beside conf/ whose subpackages are papers.
+PAPERS = "gcexp_papers"
 
 
 def conf_dir() -> Path:
@@ -71,11 +73,41 @@ def listed_searchpath() -> list[str]:
 
 
 def extra_searchpath() -> list[str]:
-    """What joins conf/, as Hydra spells it: $GCEXP_SEARCHPATH, this folder's project, installed plug-ins."""
+    """What joins conf/, as Hydra spells it: $GCEXP_SEARCHPATH, this folder's project, papers, installed plug-ins."""
     named = [Path(p) for p in os.environ.get("GCEXP_SEARCHPATH", "").split(os.pathsep) if p]
-    here = project()
+    here, known = project(), papers()
     own = [here / "conf"] if here else []
-    return [f"file://{path.resolve()}" for path in (*named, *own)] + [f"pkg://{name}" for name in plugins()]
+    of_papers = [folder / "conf" for folder in known.values() if (folder / "conf").is_dir()]
+    folders = [f"file://{path.resolve()}" for path in (*named, *own, *of_papers)]
+    return folders + [f"pkg://{name}" for name in plugins() if name not in known]
+
+
+def papers() -> dict[str, Path]:
+    """Folder of every paper by the dotted name of its package: a package with a ``paper.yaml``.
+
+    They lie in ``gcexp_papers`` beside conf/, directly in the folder of a project, or the entry point
+    ``gcexp.plugins`` names them. Who brings a conf/ with a run.yaml sees none of the papers that come with gcexp.
+
+    Examples
+    --------
+    >>> papers()["gcexp_papers.soft_bibd"].name
+    'soft_bibd'
+    """
+    conf, here = conf_dir(), project()
+    ours = conf == bundled("conf").resolve()
+    found = _papers_in(bundled(PAPERS) if ours else conf.parent / PAPERS, f"{PAPERS}.")
+    for folder in (None if ours else conf.parent, here):
+        found |= _papers_in(folder) if folder else {}
+    for name in plugins():
+        spec = importlib.util.find_spec(name.partition(".")[0]) and importlib.util.find_spec(name)
+        for place in (spec.submodule_search_locations or []) if spec else []:
+            if name not in found and (Path(place) / "paper.yaml").is_file():
+                found[name] = Path(place).resolve()
+    return found
+
+
+def _papers_in(folder: Path, package: str = "") -> dict[str, Path]:
+    return {f"{package}{path.parent.name}": path.parent for path in sorted(folder.glob("*/paper.yaml"))}
 
 
 def project() -> Path | None:
@@ -87,7 +119,7 @@ def project() -> Path | None:
 
 @cache
 def plugins() -> tuple[str, ...]:
-    """Packages with option files that installed distributions name under the entry point ``gcexp.plugins``."""
+    """Papers and packages of option files that installed distributions name under ``gcexp.plugins``."""
     return tuple(sorted(point.value for point in entry_points(group="gcexp.plugins")))
 
 

@@ -24,7 +24,7 @@ from typing import Any
 
 from gcexp.errors import EXTRAS, UserError
 from gcexp.run.cache import remember, remembered
-from gcexp.run.options import plugins
+from gcexp.run.options import papers, plugins
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -463,7 +463,9 @@ def _spec(module: str):
 def _is_followed(module: str) -> bool:
     """Whether a module is ours, a plug-in's, or lies outside the installed libraries."""
     top = module.partition(".")[0]
-    if top == "gcexp":
+    if top == "gcexp" or top in {
+        name.partition(".")[0] for name in papers()
+    }:  # papers of ours are installed, too
         return True
     if not top or top in sys.stdlib_module_names or (spec := _spec(top)) is None:
         return False

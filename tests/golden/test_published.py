@@ -47,8 +47,8 @@ def test_claims_follow_from_the_table(figure):
 def test_every_target_is_published_and_on_its_paper_page(figure):
     for product in figure.products:
         assert published(product).is_file()
-    page = (ROOT / "docs" / "papers" / f"{figure.paper}.md").read_text()
-    config = f"(../../conf/figure/{figure.paper}/{figure.name}.yaml)"
+    page = (ROOT / "gcexp_papers" / figure.paper / "README.md").read_text()
+    config = f"(figures/{figure.name}.yaml)"
     table = f"(../../reports/published/data/{published(figure.table).name})"
     (row,) = [line for line in page.splitlines() if line.startswith(f"| `{figure.target}` |")]
     assert config in row and table in row

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gcexp.analysis.traces import overview
 from gcexp.codes import (
     Clustered,
     CyclicRepetition,
@@ -21,7 +20,6 @@ from gcexp.command import main
 from gcexp.delays import Trace
 from gcexp.delays.trace_file import read_trace, statistics
 from gcexp.errors import DataError, ParameterError, UserError
-from gcexp.report.figurefile import figure
 from gcexp.schemes import Decodable, Fastest, Given, Greedy, Pairs, Scheme
 from gcexp.timeline import run_clock
 
@@ -332,18 +330,3 @@ def test_check_says_what_a_file_holds(capsys):
     assert "equal to the previous one: 28%" in told and "licence: CC-BY-4.0" in told
     assert main.main(["trace", "check", FAAS]) == 0
     assert "rows have 50 to 200 of them" in capsys.readouterr().out
-
-
-def test_overview_shows_every_matrix():
-    shown = figure("stragglers_overview", "quick")
-    files = shown.file.analysis["files"]
-    table = overview(files[3:6] + files[8:9], bins=40)
-    strip = table[table["what"] == "time"]
-    assert strip.groupby("trace").size().to_dict() == {
-        "pai-job4": 400,
-        "bytedance-AR-dp": 160,
-        "bytedance-SE-dp": 32 * 40,
-        "faas-aws-2048mb": 350,
-    }
-    assert strip.groupby("trace")["value"].mean().to_numpy() == pytest.approx(1, abs=0.05)
-    assert len(files) == 16

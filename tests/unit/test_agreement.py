@@ -151,7 +151,7 @@ plot: {{kind: bars, y: mean_iteration_time_s, by: label}}
     ],
 )
 def test_of_a_smaller_preset_the_runs_that_both_make_are_compared(tmp_path, quick, change, outcome, words):
-    place = tmp_path / "figure" / "mine" / "clocks.yaml"
+    place = tmp_path / "mine" / "figures" / "clocks.yaml"
     place.parent.mkdir(parents=True)
     place.write_text(CLOCKS.format(quick=quick))
     small, paper = (read_figure(place, preset) for preset in ("quick", "paper"))

@@ -410,10 +410,10 @@ def test_expected_numbers_belong_to_the_figure(tmp_path, monkeypatch):
     """They follow the figure file's claims, are checked anew when edited, and answer the paper's statements."""
     from gcexp.report import figurefile
 
-    conf = tmp_path / "conf"
-    shutil.copytree(ROOT / "conf", conf)
-    monkeypatch.setenv("GCEXP_CONF", str(conf))
-    path = conf / "figure" / "partial_recovery" / "table4.yaml"
+    for name in ("conf", "gcexp_papers/partial_recovery"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    monkeypatch.setenv("GCEXP_CONF", str(tmp_path / "conf"))
+    path = tmp_path / "gcexp_papers/partial_recovery/figures/table4.yaml"
     before = figurefile.read_figure(path, "paper")
     header = "scheme,column,expected,tolerance,kind,source,inputs,answers,reason\n"
     file = path.with_name("table4.expected.csv")

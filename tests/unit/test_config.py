@@ -57,7 +57,7 @@ def own_cache():
 def own_conf(tmp_path, monkeypatch):
     """A copy of conf/ without figures that a test may edit."""
     copy = tmp_path / "conf"
-    shutil.copytree(ROOT / "conf", copy, ignore=shutil.ignore_patterns("figure"))
+    shutil.copytree(ROOT / "conf", copy)
     return copy
 
 
@@ -625,8 +625,6 @@ def test_a_module_that_is_not_there():
 
 def test_fingerprint_of_conf(own_conf):
     before = conf_fingerprint()
-    (own_conf / "figure" / "paper").mkdir(parents=True)
-    (own_conf / "figure" / "paper" / "new.yaml").write_text("a: 1\n")
     (own_conf / "preset" / "quick.yaml").write_text("task: {}\n")
     assert conf_fingerprint() == before
     (own_conf / "scheme" / "new.yaml").write_text("# @package _global_\n")

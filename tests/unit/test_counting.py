@@ -2,7 +2,6 @@
 
 import pytest
 
-from gcexp.analysis import dynamic_clustering_statements, partial_recovery, partial_recovery_statements
 from gcexp.analysis.counting import collected, counted
 from gcexp.errors import ParameterError
 
@@ -31,9 +30,6 @@ def test_rows_of_one_statement_stand_together():
         (lambda: counted("lemma", "small", "n < 0", []), "lemma"),
         (lambda: collected([told(), silent()]), "silent"),
         (lambda: collected([[]]), "a check"),
-        (lambda: partial_recovery_statements.statements(9, 0, 12), "linear"),
-        (lambda: dynamic_clustering_statements.statements(gc_up_to=1, draws=1, seed=0), "gradient_coding"),
-        (lambda: partial_recovery.counted(0, 3, 3, 3, 3, 4, 3), "sets_of_workers"),
     ],
 )
 def test_nothing_holds_for_want_of_an_instance(check, name):

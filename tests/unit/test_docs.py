@@ -14,7 +14,10 @@ from matplotlib import pyplot
 
 ROOT = Path(__file__).parents[2]
 MADE = ROOT / "docs" / "generated"  # by `make docs`
-PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+PAPERS = ROOT / "gcexp_papers"
+PAGES = sorted(
+    [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md"), *PAPERS.glob("*/README.md")]
+)
 PAGES = [page for page in PAGES if MADE not in page.parents]
 IN_ONE = """
 import sys

@@ -11,7 +11,7 @@ from gcexp.run.options import read_yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 ABOUT = {"id": "a", "source": "b", "kind": "companion", "statement": "c", "inputs": "paper"}
-FILES = sorted((ROOT / "conf/figure").glob("*/*.yaml"))
+FILES = sorted((ROOT / "gcexp_papers").glob("*/figures/*.yaml"))
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def test_the_editor_setting_of_the_clone_names_it():
     assert ROOT / schema == ROOT / "docs/figure.schema.json" and sorted(ROOT.glob(files)) == FILES
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parts[-3]}/{path.stem}")
 def test_every_figure_file_is_valid(checked, path):
     assert [f"{error.json_path}: {error.message}" for error in checked.iter_errors(read_yaml(path))] == []
 

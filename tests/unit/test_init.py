@@ -9,7 +9,7 @@ import pytest
 from gcexp.command.init import init, rules
 from gcexp.command.main import main
 from gcexp.errors import UserError
-from gcexp.report.figurefile import figure_files, read_figure
+from gcexp.report.figurefile import figure_files, paper_of, read_figure
 from gcexp.report.figureschema import document
 from gcexp.run.options import options, project, search_dirs
 
@@ -30,10 +30,10 @@ def mine(tmp_path, monkeypatch, forget):
 
 @pytest.mark.slow
 def test_its_options_and_figures_join_the_built_in_ones(mine, capsys):
-    assert project() == mine and search_dirs()[-1] == mine / "conf"
+    assert project() == mine and search_dirs()[-2:] == [mine / "conf", mine / "mine" / "conf"]
     assert {"mirror", "cgc"} <= set(options("scheme"))
-    files = {path.parent.name: path for path in figure_files() if path.stem == "first"}
-    assert files["mine"] == mine / "conf" / "figure" / "mine" / "first.yaml"
+    files = {paper_of(path): path for path in figure_files() if path.stem == "first"}
+    assert files["mine"] == mine / "mine" / "figures" / "first.yaml"
     assert main(["show", "scheme=mirror", "n=6"]) == 0
     assert "Mirror(n=6)" in capsys.readouterr().out
     made = read_figure(files["mine"], "quick")
@@ -57,6 +57,7 @@ def test_the_clone_is_no_project(monkeypatch):
         ("json", "another package"),
         ("gcexp", "another package"),
         ("adaptive", "a paper of gcexp"),
+        ("conf", "another package"),
         ("taken", "exists"),
     ],
 )
@@ -70,7 +71,7 @@ def test_a_name_that_cannot_be_used_is_a_sentence(tmp_path, monkeypatch, name, w
 
 def test_its_own_tests_pass(mine, monkeypatch):
     monkeypatch.syspath_prepend(mine)  # as its pyproject.toml has it
-    (marked,) = runpy.run_path("tests/test_mirror.py")["test_contract"].pytestmark
+    (marked,) = runpy.run_path("mine/tests/test_mirror.py")["test_contract"].pytestmark
     _, checks = marked.args
     assert len(checks) > 10
     for check in checks:

@@ -37,7 +37,7 @@ def test_the_page_runs(tmp_path, monkeypatch, forget, capsys):
             re.sub(r"iterations=\d+", "iterations=4", line).replace(" -j 2", "").replace("n=12,24,36", "n=12")
         )
         assert main(shlex.split(fewer)[1:]) == 0, capsys.readouterr().err
-    assert read_figure(Path("conf/figure/mylab/fig4.yaml"), "quick").labels[:2] == ["mirror", "pair"]
+    assert read_figure(Path("mylab/figures/fig4.yaml").resolve(), "quick").labels[:2] == ["mirror", "pair"]
     (program,) = re.findall(r"```python\n(import gcexp.*?)```", PAGE, re.DOTALL)
     exec(
         compile(program.replace("iterations=180", "iterations=2").replace(">= 0.9", ">= 0"), "page", "exec"),

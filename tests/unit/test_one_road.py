@@ -13,6 +13,8 @@ from gcexp.codes.base import Code
 
 PACKAGE = Path(__file__).resolve().parents[2] / "gcexp"
 MODULES = {path.relative_to(PACKAGE).as_posix(): path for path in sorted(PACKAGE.rglob("*.py"))}
+PAPERS = PACKAGE.parent / "gcexp_papers"
+MODULES |= {path.relative_to(PACKAGE.parent).as_posix(): path for path in sorted(PAPERS.glob("*/*.py"))}
 
 # --- The clock: who may --------------------------------------------------------------------------------------------
 
@@ -28,7 +30,10 @@ STEPS = {"arrival", "stop"}
 #: Uniform numbers, of which an inverse distribution function makes times; in these rooms they are no times.
 UNIFORM, NO_TIMES = {"random", "uniform"}, ("codes/", "data/", "tasks/", "testing.py")
 #: Streams of draws, and looking for the q-th worker: in rooms of formulas, where hardly anything else is sorted.
-IN_FORMULAS, FORMULAS = {"start", "sort", "argsort", "partition", "argpartition"}, ("analysis/", "theory/")
+IN_FORMULAS, FORMULAS = (
+    {"start", "sort", "argsort", "partition", "argpartition"},
+    ("analysis/", "theory/", "gcexp_papers/"),
+)
 
 #: Places, as module or module:function, and what they may use.
 MAY = {
@@ -41,27 +46,30 @@ MAY = {
     "figures/compose.py:_figure": {".draw"},  # a panel
     "figures/style.py:_save_png": {".draw"},  # a canvas
     # Statements about a delay law itself: its draws are looked at, and no time comes from them.
-    "analysis/dynamic_clustering_statements.py:_states": {".draw"},  # how often states change
-    "analysis/partial_recovery_statements.py:_tails": {".law"},  # quantiles of two laws in order
-    "analysis/partial_recovery_statements.py:_section_9": {
+    "gcexp_papers/dynamic_clustering/statements.py:_states": {".draw"},  # how often states change
+    "gcexp_papers/partial_recovery/statements.py:_tails": {".law"},  # quantiles of two laws in order
+    "gcexp_papers/partial_recovery/statements.py:_section_9": {
         ".draw",
         ".arrival",
     },  # what is kept, and for how long
-    "analysis/partial_recovery.py:expected_iteration_time": {
+    "gcexp_papers/partial_recovery/numerics.py:expected_iteration_time": {
         ".law"
     },  # a quantile function that is integrated
     # Uniform numbers that are no times.
-    "analysis/comm_efficient.py:_minibatch": {".random"},  # which samples
-    "analysis/dynamic_clustering_statements.py:_memberships": {".random"},  # who is slow
-    "analysis/dynamic_clustering_statements.py:_swaps": {".random", ".uniform"},  # who is slow, and how many
-    "analysis/learning.py:logistic_statements": {".random"},  # features and labels
-    "analysis/learning.py:_accelerated": {".uniform"},  # slopes of a quadratic
-    "analysis/partial_recovery_network.py:network": {".random"},  # images
-    "analysis/soft_bibd.py:existence": {".random"},  # points of the plane
-    "analysis/soft_bibd_statements.py:_points": {".random"},  # points of the plane
+    "gcexp_papers/comm_efficient/numerics.py:_minibatch": {".random"},  # which samples
+    "gcexp_papers/dynamic_clustering/statements.py:_memberships": {".random"},  # who is slow
+    "gcexp_papers/dynamic_clustering/statements.py:_swaps": {
+        ".random",
+        ".uniform",
+    },  # who is slow, and how many
+    "gcexp_papers/comm_efficient/learning.py:logistic_statements": {".random"},  # features and labels
+    "gcexp_papers/comm_efficient/learning.py:_accelerated": {".uniform"},  # slopes of a quadratic
+    "gcexp_papers/partial_recovery/network.py:network": {".random"},  # images
+    "gcexp_papers/soft_bibd/numerics.py:existence": {".random"},  # points of the plane
+    "gcexp_papers/soft_bibd/statements.py:_points": {".random"},  # points of the plane
     # Sorted, but no times.
-    "analysis/dynamic_clustering.py:matrices": {"numpy.sort"},  # columns of a matrix
-    "analysis/dynamic_clustering.py:_times": {"numpy.argsort"},  # workers by cluster
+    "gcexp_papers/dynamic_clustering/numerics.py:matrices": {"numpy.sort"},  # columns of a matrix
+    "gcexp_papers/dynamic_clustering/numerics.py:_times": {"numpy.argsort"},  # workers by cluster
     "theory/dynamic_clustering.py:expected_time_of_counts": {"numpy.sort"},  # slow workers per cluster
 }
 
@@ -92,9 +100,9 @@ NAMES_MAY = {
     "codes/composite.py:DirectSum": {"mapping"},
     "codes/composite.py:Kronecker": {"mapping"},
     # Rows of a table about these very schemes: labels, by which nobody asks for a code.
-    "analysis/partial_recovery.py:cyclic_schemes": {"pairs"},
-    "analysis/partial_recovery.py:chosen_stragglers": {"pairs"},
-    "analysis/adaptive_numerics.py:decode_errors": {"mapping"},
+    "gcexp_papers/partial_recovery/numerics.py:cyclic_schemes": {"pairs"},
+    "gcexp_papers/partial_recovery/numerics.py:chosen_stragglers": {"pairs"},
+    "gcexp_papers/adaptive/numerics.py:decode_errors": {"mapping"},
 }
 
 

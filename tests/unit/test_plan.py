@@ -34,26 +34,28 @@ def options(tmp_path_factory, known):
     """A copy of conf/ without figures for all tests of this file."""
     folder = tmp_path_factory.mktemp("options")
     (folder / ".cache").symlink_to(known)
-    shutil.copytree(ROOT / "conf", folder / "conf", ignore=shutil.ignore_patterns("figure"))
+    shutil.copytree(ROOT / "conf", folder / "conf")
     return folder
 
 
 @pytest.fixture(autouse=True)
-def project(options, monkeypatch, forget):
+def project(options, monkeypatch, forget, add_paper):
     """That copy as working folder; its figures, presets and style are the test's own."""
     monkeypatch.chdir(options)
     for name in ("GCEXP_CONF", "GCEXP_SEARCHPATH"):
         monkeypatch.delenv(name, raising=False)
-    for name in ("figure", "preset", "style"):
+    for place in options.glob("*/paper.yaml"):
+        shutil.rmtree(place.parent)
+    for name in ("preset", "style"):
         shutil.rmtree(options / "conf" / name, ignore_errors=True)
     for name in ("preset", "style"):
         shutil.copytree(ROOT / "conf" / name, options / "conf" / name)
-    (options / "conf" / "figure" / "paper").mkdir(parents=True)
+    add_paper(options / "paper")
     return options
 
 
 def read(text=SMALL, preset="paper"):
-    path = Path("conf/figure/paper/target.yaml").resolve()
+    path = Path("paper/figures/target.yaml").resolve()
     path.write_text(text)
     return figurefile.read_figure(path, preset)
 
@@ -380,7 +382,7 @@ def test_labels_use_composed_values():
 def test_mistakes_in_figure_files_name_the_file(old, new, sentence):
     with pytest.raises(UserError) as caught:
         read(edited(old, new))
-    assert re.match(r"(conf|/.*)/figure/paper/target\.yaml: ", str(caught.value))
+    assert re.match(r"(.*/)?paper/figures/target\.yaml: ", str(caught.value))
     assert sentence in str(caught.value)
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 500
 
@@ -448,7 +450,10 @@ def test_a_regression_has_no_accuracy():
 @pytest.mark.parametrize(
     "exact, sentence",
     [
-        ("gcexp.analysis.dynamic_clustering.expected_iterations", "did you mean 'expected_iteration_time'?"),
+        (
+            "gcexp_papers.dynamic_clustering.numerics.expected_iterations",
+            "did you mean 'expected_iteration_time'?",
+        ),
         (
             "gcexp.analysis.clustering.f",
             "timings.exact: cannot import 'gcexp.analysis.clustering.f' (there is no",
@@ -470,7 +475,11 @@ LOSSES = """
 title: A
 source: B
 kind: analysis
-analysis: {function: gcexp.analysis.learning.losses_by_data, draws: 2, iterations: 3, learning_rate: 0.1}
+analysis:
+  function: gcexp_papers.dynamic_clustering.learning.losses_by_data
+  draws: 2
+  iterations: 3
+  learning_rate: 0.1
 plot: {kind: bars, y: test_loss, by: draw}
 """
 
@@ -497,9 +506,7 @@ def test_columns_that_an_analysis_does_not_give(plot, sentence):
 
 
 def test_an_analysis_that_declares_nothing_is_not_asked():
-    text = LOSSES.replace("learning.losses_by_data", "counting.table").replace(
-        "draws: 2, iterations: 3, learning_rate: 0.1", "rows: []"
-    )
+    text = re.sub(r"(?<=function: ).*\n(  .*\n)*", "gcexp.analysis.counting.table\n  rows: []\n", LOSSES)
     assert read(text.replace("by: draw", "by: nothing")).columns is None
 
 
@@ -520,7 +527,7 @@ ANALYSIS = "title: A\nsource: B\nkind: analysis\nanalysis: {function: FUNCTION}\
 def test_mistakes_in_analysis_files(function, sentence):
     with pytest.raises(UserError) as caught:
         read(ANALYSIS.replace("FUNCTION", function))
-    assert re.match(r"conf/figure/paper/target\.yaml: ", str(caught.value))
+    assert re.match(r"paper/figures/target\.yaml: ", str(caught.value))
     assert sentence in str(caught.value)
     assert len(str(caught.value)) < 600
 
@@ -530,19 +537,21 @@ def test_mistakes_in_analysis_files(function, sentence):
     [
         ("paper/a&touch X", "'a&touch X' cannot name a target"),
         ("paper/ü", "'ü' cannot name a target"),
-        ("$(id)/target", "'$(id)' cannot name a target"),
+        ("$(id)/target", "$(id) has a paper.yaml and is no package"),
+        ("ü/target", "ü has a paper.yaml and is no package"),
         ("paper/-n", "'-n' cannot name a target"),
-        ("data/target", "conf/figure/data: data is already the name of a rule of the workflow"),
+        ("data/target", "data: data is already the name of a rule of the workflow"),
         ("all/target", "all is already the name of a rule"),
         ("trajectory/exact", "trajectory_exact is already the name of a rule"),
-        ("paper_a/b", "paper_a_b is already the name of conf/figure/paper/a_b.yaml"),
-        ("paper_a_b/c", "paper_a_b is already the name of conf/figure/paper"),
+        ("paper_a/b", "paper_a_b is already the name of paper/figures/a_b.yaml"),
+        ("paper_a_b/c", "paper_a_b is already the name of paper/figures/a_b.yaml"),
     ],
 )
-def test_names_that_no_target_can_have(name, sentence):
-    for path in (Path(f"conf/figure/{name}.yaml"), Path("conf/figure/paper/a_b.yaml")):
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(SMALL)
+def test_names_that_no_target_can_have(name, sentence, add_paper):
+    for paper, target in (name.split("/", 1), ("paper", "a_b")):
+        if not Path(paper).exists():
+            add_paper(Path(paper))
+        Path(paper, "figures", f"{target}.yaml").write_text(SMALL)
     with pytest.raises(UserError) as caught:
         figurefile.figure_files()
     assert sentence in str(caught.value)

@@ -32,20 +32,20 @@ plot: {kind: lines, x: delay.p, y: mean_iteration_time_s}
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory):
+def project(tmp_path_factory, add_paper):
     """A copy of conf/ without figures, with the runs of `TIMED`."""
     folder = tmp_path_factory.mktemp("tables")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        shutil.copytree(ROOT / "conf", folder / "conf", ignore=shutil.ignore_patterns("figure"))
-        (folder / "conf" / "figure" / "paper").mkdir(parents=True)
+        shutil.copytree(ROOT / "conf", folder / "conf")
+        add_paper(folder / "paper")
         for run in read(TIMED).runs:
             run_timeline(run.config, Path(run.timeline))
         yield folder
 
 
 def read(text):
-    path = Path("conf/figure/paper/target.yaml").resolve()
+    path = Path("paper/figures/target.yaml").resolve()
     path.write_text(text)
     return read_figure(path, "paper")
 

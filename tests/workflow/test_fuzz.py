@@ -50,7 +50,7 @@ ANALYSIS = """
 title: A figure
 source: Fig. 1
 kind: analysis
-analysis: {function: gcexp.analysis.partial_recovery.intermediate_sweep, settings: [[12, 8, 0.9]], bounds: true}
+analysis: {function: gcexp_papers.partial_recovery.numerics.intermediate_sweep, settings: [[12, 8, 0.9]], bounds: true}
 plot: {kind: table, columns: [n, x]}
 quick: {bounds: false}
 claims:
@@ -179,13 +179,13 @@ def figure_text(number: int) -> str:
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch, composed, forget):
+def here(tmp_path, monkeypatch, composed, forget, add_paper):
     """A project without figures as working folder."""
     monkeypatch.chdir(tmp_path)
     for name in ("GCEXP_CONF", "GCEXP_SEARCHPATH", "GCEXP_DATA"):
         monkeypatch.delenv(name, raising=False)
-    shutil.copytree(ROOT / "conf", "conf", ignore=shutil.ignore_patterns("figure"))
-    Path("conf/figure/paper").mkdir(parents=True)
+    shutil.copytree(ROOT / "conf", "conf")
+    add_paper(Path("paper"))
     Path(".cache").symlink_to(composed)
     return tmp_path
 
@@ -195,8 +195,8 @@ def files() -> set[str]:
 
 
 def read_figures(numbers) -> None:
-    path = Path("conf/figure/paper/target.yaml").resolve()
-    before = files() | {"conf/figure/paper/target.yaml"}
+    path = Path("paper/figures/target.yaml").resolve()
+    before = files() | {"paper/figures/target.yaml"}
     refused = 0
     for number in numbers:
         path.write_text(figure_text(number))
@@ -374,7 +374,7 @@ def command_line(number: int) -> list[str]:
 
 def run_commands(numbers, capsys) -> None:
     small = TIMINGS.replace("kind: panels, parts: [{kind: bars, by: label}]", "kind: bars")
-    Path("conf/figure/paper/small.yaml").write_text(small)
+    Path("paper/figures/small.yaml").write_text(small)
     Path("table.csv").write_text("label,run,seed,mean_iteration_time_s\nGC,a,0,1\n")
     Path("claims.json").write_text("[1]")
     assert main(["timeline", "scheme=forget", "iterations=4", "-o", "clock.npz"]) == 0

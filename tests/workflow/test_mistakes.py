@@ -386,7 +386,7 @@ def test_mistakes_in_config(fresh, setting):
 
 
 # What a figure file may get wrong is tested in tests/unit/test_plan.py; here only that Snakemake shows the sentence.
-FIGURE = "gcexp: conf/figure/small/three.yaml: "
+FIGURE = "gcexp: small/figures/three.yaml: "
 
 
 @pytest.mark.workflow

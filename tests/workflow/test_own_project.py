@@ -59,7 +59,7 @@ def test_a_project_from_nothing_to_a_figure(fresh, project_in, tmp_path):
     code, output = home.gcexp("init", "mine")
     assert code == 0 and "snakemake mine_first" in output, output
     mine = project_in(home / "mine").guarded()
-    (mine / "conf/figure/mine/clocks.yaml").write_text(CLOCKS)
+    (mine / "mine/figures/clocks.yaml").write_text(CLOCKS)
     for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "all"]):
         git(mine.folder, *arguments)
     (mine / "mine/mirror.py").write_text((mine / "mine/mirror.py").read_text() + "\n# edited\n")
@@ -75,7 +75,7 @@ def test_a_project_from_nothing_to_a_figure(fresh, project_in, tmp_path):
         assert packages["mine"]["dirty"] is True and len(packages["mine"]["sha256"]) == 64
         assert packages["gcexp"]["commit"] == git(fresh.code, "rev-parse", "HEAD")
     # What is there is used again, and published figures are targets beside its own.
-    (mine / "conf/figure/mine/more.yaml").write_text(CLOCKS + "note: once more\n")
+    (mine / "mine/figures/more.yaml").write_text(CLOCKS + "note: once more\n")
     planned = mine.planned("mine_clocks", "mine_more", "mine_first", "small_three")
     assert planned["mine_more"] == planned["mine_first"] == planned["small_three"] == 1
     # Timelines: none, none, four and three; drawings: all but that of the clocks.

@@ -17,8 +17,9 @@ pytestmark = pytest.mark.workflow
 
 @pytest.mark.parametrize("preset", figurefile.PRESETS)
 def test_every_target_can_be_planned(real, preset):
-    targets = [f"{path.parent.name}_{path.stem}" for path in sorted((real / "conf/figure").glob("*/*.yaml"))]
-    papers = sorted({path.name for path in (real / "conf/figure").iterdir() if any(path.glob("*.yaml"))})
+    files = sorted((real / "gcexp_papers").glob("*/figures/*.yaml"))
+    targets = [f"{figurefile.paper_of(path)}_{path.stem}" for path in files]
+    papers = sorted(set(map(figurefile.paper_of, files)))
     if preset == "quick":
         code, listed = real.snakemake("--list-target-rules")
         assert code == 0 and set(listed.split()) >= {*targets, *papers, "all", "quick"}
@@ -29,13 +30,13 @@ def test_every_target_can_be_planned(real, preset):
 
 
 def test_a_target_asked_for_by_name_reads_its_own_file_alone(fresh):
-    other = fresh / "conf/figure/small/other.yaml"
+    other = fresh / "small/figures/other.yaml"
     other.write_text((fresh / fresh.figure).read_text().replace("scheme: cgc}", "scheme: cyclc}"))
     for asked in ("small_three", "small_three -R table"):
         assert fresh.planned(*asked.split())["draw"] == 1
     for asked in ("", "small", "small_three small_other", "small_three -R small_other", "small_three all"):
         code, output = fresh.snakemake("-n", *asked.split())
-        assert code == 2 and "conf/figure/small/other.yaml: unknown scheme 'cyclc'" in output, asked
+        assert code == 2 and "small/figures/other.yaml: unknown scheme 'cyclc'" in output, asked
 
 
 @pytest.mark.parametrize("profile", ["slurm", "cluster_generic"])
@@ -110,12 +111,13 @@ def test_another_workflow_takes_the_rules_as_a_module(fresh):
 
 DRAWN = {"draw": 1, "scorecard": 1, "page": 1, "all": 1}  # claims are judged where the table is drawn
 REPORT = {"table": 1} | DRAWN
-FIGURE = "conf/figure/small/three.yaml"
+FIGURE = "small/figures/three.yaml"
 
 
 def remarks(project):
     """Comments, times and texts that decide nothing."""
-    for path in [*(project / "conf").rglob("*.yaml"), project / "conf/style/paper.mplstyle"]:
+    options = (project / "conf").rglob("*.yaml")
+    for path in [*options, project / FIGURE, project / "conf/style/paper.mplstyle"]:
         lines = path.read_text().splitlines(keepends=True)
         at = 1 if "@package" in lines[0] else 0
         path.write_text("".join([*lines[:at], "# a remark\n", *lines[at:]]))

@@ -64,10 +64,10 @@ def figures_to_plan(preset):
 def asked_by_name():
     # Figures and papers asked for by name are all that is read; None: everything is.
     files = figurefile.target_files()
-    if not TARGETS or not {*TARGETS} <= {*files, *(path.parent.name for path in files.values())}:
+    if not TARGETS or not {*TARGETS} <= {*files, *map(figurefile.paper_of, files.values())}:
         return None
     asked = {*TARGETS, *MENTIONED}
-    return {target: path for target, path in files.items() if asked & {target, path.parent.name}}
+    return {target: path for target, path in files.items() if asked & {target, figurefile.paper_of(path)}}
 
 
 def missing_tables(preset):

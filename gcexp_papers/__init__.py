@@ -1,0 +1,1 @@
+"""One folder per reproduced paper: figures, printed numbers, statements, analyses and tests."""

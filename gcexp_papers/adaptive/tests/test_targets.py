@@ -1,0 +1,140 @@
+"""Cao, Yan, Tang, Han (arXiv 2006.04845): the tables behind every target that needs no clock and no training.
+
+Expected numbers stand beside the figure files; what does not hold is listed here by name, so that nothing joins it
+unseen.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from gcexp.codes.adaptive import Adaptive, GroupedAdaptive, GroupedCGC
+from gcexp.codes.comm_efficient import CommunicationEfficient
+from gcexp.delays import ComputeTransmit, Epochs, Restarts
+from gcexp.errors import ParameterError
+from gcexp.figures.tables import read_table, write_table
+from gcexp.report.claims import check
+from gcexp.report.figurefile import figure
+from gcexp.report.table import assemble
+from gcexp.run.options import conf_dir, read_yaml
+from gcexp.schemes import Decodable, Fastest, Restart, Scheme
+from gcexp.schemes.restart import phases
+from gcexp.theory import adaptive as theory
+from gcexp.theory import comm_efficient
+from gcexp.timeline import simulate
+from gcexp_papers.adaptive import tables
+
+pytestmark = pytest.mark.slow
+
+#: Target to the claims that do not hold.
+TARGETS = {
+    "fig1": [],
+    "fig2": [],
+    "fig3": ["best_1_of_g_cgc_to"],
+    "statements": [
+        *(
+            f"share: id = {x}"
+            for x in ("b_cyclic_nonzero", "thm4_bound_d1", "rem3_conj_ii", "app_last_block")
+        ),
+        *(f"share: id = {x}" for x in ("app_lmin_102", "app_sigma_105", "app_mean_106c")),
+        "share: id = complexity_inversion_in_the_experiment",
+    ],
+    "condition": [
+        *("at_most_linear_0", "at_most_linear_1", "at_most_linear_2"),
+        *("search_linear_1", "search_linear_2"),
+    ],
+    "stability": ["breaks_above_24"],
+    "table1": [],
+    "table2": [],
+    "table3": [],
+    "table4": [],
+    "table5": [],
+    "table6": [
+        "cgc2_slower_than_uncoded_10",
+        "time_s: scheme = CGC(0), p = 0.05, convention = as printed",
+        "time_s: scheme = uncoded, p = 0.05, convention = caption",
+        "time_s: scheme = uncoded, p = 0.1, convention = caption",
+        "deviation: scheme = G-AGC, p = 0.1, convention = measured",
+    ],
+}
+
+
+@cache
+def table(target):
+    return assemble(figure(f"adaptive_{target}", "quick"))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_claims(target, tmp_path):
+    write_table(table(target), tmp_path / "table.csv")
+    file = figure(f"adaptive_{target}", "quick").file
+    entries = check(file.claims, read_table(tmp_path / "table.csv"), "adaptive", target)
+    missed = {entry["id"]: entry["reason"] for entry in entries if entry["outcome"] != "holds"}
+    assert list(missed) == TARGETS[target]
+    # A known miss says why in words.
+    assert all(reason and not reason.startswith("measured") for reason in missed.values())
+
+
+def test_parameters_of_resnet():
+    assert tables.resnet18_parameters(10) == 11_173_962 == 6 * 1_862_327
+    assert tables.resnet18_parameters(10, stem=7) == 11_181_642
+
+
+def test_phases_of_the_clock_are_those_of_the_tables():
+    """conf/wait/phases.yaml holds the numbers of Tables IV and V again: they price the clock as the formulas do."""
+    given = {k: v for k, v in read_yaml(conf_dir() / "wait" / "phases.yaml").items() if k != "_target_"}
+    for scheme in ("uncoded", "cgc0", "cgc1", "cgc2", "agc"):
+        for timing, name in (("measured", "measured"), ("nominal", "formula")):
+            found = phases(**given | {"row": scheme, "timing": timing})
+            expected = theory.prices(scheme, name)
+            for field in ("first", "later", "lost"):
+                np.testing.assert_allclose(getattr(found, field), getattr(expected, field), rtol=1e-12)
+    with pytest.raises(ParameterError, match="unknown row 'agc3'"):
+        phases(**given | {"row": "agc3"})
+    with pytest.raises(ParameterError, match="first phases of 'agc' are four times for each of 2 stragglers"):
+        phases(**given | {"rows": given["rows"] | {"agc": given["rows"]["agc"] | {"length": [0.5, 1.0]}}})
+
+
+@pytest.mark.parametrize("scheme", ["agc", "g_agc", "g_cgc", "comm_efficient"])
+def test_equal_epochs_are_the_restart_model(scheme):
+    """Arrivals on a clock of equal epochs, decoded as always, against the table that prices counted epochs."""
+    code = {
+        "agc": lambda: Adaptive(8, 3, search_seeds=2),
+        "g_agc": lambda: GroupedAdaptive(8, 3, search_seeds=2),
+        "g_cgc": lambda: GroupedCGC(8, 3, 2),
+        "comm_efficient": lambda: CommunicationEfficient(8, 3, 2),
+    }[scheme]()
+    s_max = 2 if "agc" in scheme else 1
+    last = tuple(3 + 13 / (3 - s if "agc" in scheme else 2) for s in range(s_max + 1))
+    clock = Restarts(p=0.4, compute=8.0).draw((0, 1), 500, 8)
+    counted = Epochs(p=0.4).draw((0, 1), 500, 8)
+    found = simulate(Scheme(code, Decodable()), clock)
+    expected = simulate(Scheme(code, Restart(last, last, (16.0, 16.0))), counted)
+    np.testing.assert_allclose(found.duration, expected.duration, rtol=1e-12)
+    assert (found.coefficients == 1).all()
+
+
+def test_pairs_of_the_other_paper_are_the_best_ones():
+    """Fig. 3 of Ye and Abbe runs the schemes that are best by expected time."""
+    for n in (10, 15, 20):
+        best = comm_efficient.best_choices(**comm_efficient.ec2_like(n))
+        runs = [run for run in figure("comm_efficient_fig3", "paper").runs if run.config["n"] == n]
+        found = [(run.config["code"].get("m", 1), run.config["code"].get("s", 0)) for run in runs]
+        assert found == [(choice.m, choice.s) for choice in best.values()]
+
+
+def test_shorter_messages_are_ahead_in_every_iteration():
+    """Fig. 4 of Ye and Abbe: the mean over seeds of the clock, for all t = 1, ..., 100."""
+    for n in (10, 15, 20):
+        draws = ComputeTransmit().draw(tuple(range(20)), 100, n)
+        clock = {}
+        for name, choice in comm_efficient.best_choices(**comm_efficient.ec2_like(n)).items():
+            code = CommunicationEfficient(n, choice.d, choice.m)
+            arrived = draws.arrival(code.load / n, code.length)
+            time, _ = Fastest(s=choice.s).stop(code, lambda r=None, arrived=arrived: arrived)
+            clock[name] = np.cumsum(time + 1.2, axis=1).mean(0)
+        for short in ("best", "second"):
+            assert (clock[short] < clock["naive"]).all() and (clock[short] < clock["straggler_only"]).all()

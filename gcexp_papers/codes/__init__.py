@@ -1,0 +1,1 @@
+"""All codes of the library, compared."""

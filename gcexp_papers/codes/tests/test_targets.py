@@ -1,0 +1,106 @@
+"""The codes of the library side by side: the tables behind the targets."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+import numpy as np
+import pytest
+
+from gcexp.codes import FractionalRepetition
+from gcexp.errors import ParameterError, UserError
+from gcexp.report.claims import check
+from gcexp.report.figurefile import figure
+from gcexp.report.table import assemble
+from gcexp.run.build import with_makers
+from gcexp_papers.codes import numerics
+
+pytestmark = pytest.mark.slow
+
+
+def test_comparison_of_sixteen_workers():
+    """Exact worst cases; equal density; the design is the best at worst from s = r on, not on average."""
+    given = with_makers(figure("codes_comparison", "quick").arguments)
+    frame = numerics.comparison(given["groups"][:1], trials=200, draws=1, points=8)
+    worst = frame[frame["quantity"] == "lower"].pivot(index="s", columns="label", values="value")
+    upper = frame[frame["quantity"] == "upper"].pivot(index="s", columns="label", values="value")
+    np.testing.assert_allclose(worst, upper, atol=1e-12)
+    others = worst.drop(columns="block design")
+    assert (worst.loc[4:14, "block design"] < others.loc[4:14].min(axis=1)).all()
+    assert worst.loc[2, "block design"] > others.loc[2].min()
+    mean = frame[frame["quantity"] == "mean"].pivot(index="s", columns="label", values="value")
+    assert mean.loc[8, "fractional repetition"] < mean.loc[8, "block design"]
+    wrong = [
+        {
+            "n": 16,
+            "density": 0.25,
+            "codes": [{"label": "x", "of": lambda seed: FractionalRepetition(n=16, d=2)}],
+        }
+    ]
+    with pytest.raises(ParameterError, match=r"x has n=16 and density 0.125, its group n=16 and 0.25"):
+        numerics.comparison(wrong, trials=2, draws=1, points=2)
+
+
+def test_parameters_and_their_claims():
+    found = figure("codes_parameters", "quick")
+    frame = assemble(found)
+    assert all(e["outcome"] == "holds" for e in check(found.file.claims, frame, "codes", "parameters"))
+
+
+def test_stability_sees_rounding_and_refusals():
+    names = [
+        "fractional repetition",
+        "cyclic repetition",
+        "cyclic MDS, complex",
+        "communication-efficient, float64",
+    ]
+    groups = with_makers(figure("codes_stability", "quick").arguments)["groups"]
+    some = [group | {"codes": [one for one in group["codes"] if one["label"] in names]} for group in groups]
+    frame = numerics.stability(some, most_slow=20, sets=4, length=6, sizes=[10, 20, 60])
+    assert set(frame["label"]) == set(names) and set(frame["n"].dropna()) == {10, 20, 60}
+    errors = frame[frame["what"] == "error"].set_index(["label", "n", "precision", "gradients"])
+    value, status = errors["value"], errors["status"]
+    for name in names:  # single precision is about 1e9 times worse, adversarial gradients never better by far
+        ratio = value[name, 20, "float32", "Gaussian"] / value[name, 20, "float64", "Gaussian"]
+        assert ratio > 1e4 or name.endswith("float64")
+    assert (
+        value["cyclic repetition", 60, "float64", "adversarial"]
+        > value["cyclic repetition", 60, "float64", "Gaussian"]
+    )
+    assert value["fractional repetition", 60, "float64", "Gaussian"] < 1e-14
+    refused = status["cyclic MDS, complex", 60, "float64", "Gaussian"]
+    assert refused.startswith("refused: ") and np.isnan(
+        value["cyclic MDS, complex", 60, "float64", "Gaussian"]
+    )
+    usable = frame[frame["what"] == "usable"].set_index(["label", "precision", "gradients"])["value"]
+    assert usable["cyclic MDS, complex", "float64", "adversarial"] == 20
+    assert usable["fractional repetition", "float32", "adversarial"] == 60
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"s": [1]}, "x: one s and one code for each n, got 2 n, 1 s and 2 codes"),
+        ({"of": lambda: FractionalRepetition(n=6, d=2)}, "got 2 n, 2 s and 1 codes"),
+        ({"n": [6, 12]}, "x has n=8, its group n=12"),
+        ({"sizes": [6, 7]}, "sizes are among the n of the groups, [6, 8], got 7"),
+    ],
+)
+def test_a_construction_has_one_code_for_each_size(changed, sentence):
+    given = {
+        "n": [6, 8],
+        "s": [1, 1],
+        "of": [partial(FractionalRepetition, n=n, d=2) for n in (6, 8)],
+    } | changed
+    groups = [{"n": given["n"], "s": given["s"], "codes": [{"label": "x", "of": given["of"]}]}]
+    with pytest.raises(UserError, match=re.escape(sentence)):
+        numerics.stability(groups, most_slow=8, sets=2, length=2, sizes=given.get("sizes"))
+
+
+def test_slow_constructions_end_before_the_others():
+    of = [partial(FractionalRepetition, n=n, d=2) for n in (6, 8)]
+    both = [{"label": "quick", "of": of}, {"label": "slow", "slow": True, "of": of}]
+    frame = numerics.stability([{"n": [6, 8], "s": [1, 1], "codes": both}], most_slow=6, sets=2, length=2)
+    tried = frame[frame["what"] == "error"].groupby("label")["n"].agg(set)
+    assert dict(tried) == {"quick": {6, 8}, "slow": {6}}

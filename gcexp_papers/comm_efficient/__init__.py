@@ -1,0 +1,1 @@
+"""Communication-Computation Efficient Gradient Coding."""

@@ -1,0 +1,1 @@
+"""Gradient Coding with Dynamic Clustering for Straggler Mitigation."""

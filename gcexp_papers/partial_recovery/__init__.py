@@ -1,0 +1,1 @@
+"""On Gradient Coding with Partial Recovery."""

@@ -1,0 +1,599 @@
+"""What Sarmasarkar, Lalitha, Karamchandani (arXiv 2102.10163) state and no figure shows, instance by instance.
+
+Everything is enumerated or computed exactly on small instances with this library's codes, but for sample
+paths of the delay model. Each check is a generator of ``(id, what, holds)``: the statement's name in
+statements.csv, the instances in words, and whether it holds in one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from fractions import Fraction
+from itertools import combinations, combinations_with_replacement, product
+from math import comb, exp, gcd, log, sqrt
+
+import numpy as np
+import pandas as pd
+
+from gcexp.analysis.counting import collected
+from gcexp.analysis.declared import gives
+from gcexp.codes.base import Code
+from gcexp.codes.cyclic import CyclicRepetition
+from gcexp.codes.naive_partial import NaivePartial
+from gcexp.codes.partial_recovery import CyclicPartialRecovery, CyclicTwoMessage
+from gcexp.codes.repetition import FractionalRepetition
+from gcexp.codes.straggler_sets import all_sets
+from gcexp.codes.subset_designs import (
+    DESIGNS,
+    Combinatorial,
+    CoPrime,
+    Intermediate,
+    TDesign,
+    co_prime_classes,
+    intermediate_holders,
+)
+from gcexp.codes.uncoded import Uncoded
+from gcexp.delays.distributions import Pareto
+from gcexp.theory import order_statistics
+from gcexp.theory import partial_recovery as theory
+
+from .network import network
+from .numerics import recovered_partitions
+
+Checks = Iterator[tuple[str, str, bool | np.bool]]
+_EULER = 0.5772156649015329
+
+
+@gives("id", "what", "cases", "hold")
+def statements(cyclic_up_to: int, subsets_up_to: int, loads_up_to: int) -> pd.DataFrame:
+    """Every statement that no figure shows, with the number of instances and in how many it holds.
+
+    Parameters
+    ----------
+    cyclic_up_to : int
+        Largest n for cyclic schemes, decoded for all straggler sets.
+    subsets_up_to : int
+        Largest n for the schemes of Theorems 2, 3 and 10, built and decoded.
+    loads_up_to : int
+        Largest n for bounds and counts.
+
+    Returns
+    -------
+    DataFrame
+        ``id, what, cases, hold``.
+
+    Raises
+    ------
+    ParameterError
+        If a check has no instance to try.
+    """
+    return collected(
+        [
+            *(_full_recovery(cyclic_up_to), _bound(loads_up_to), _assignments(), _balance(loads_up_to)),
+            *(_linear(subsets_up_to), _subsets(subsets_up_to), _balanced_choice(loads_up_to), _designs()),
+            *(_cyclic(cyclic_up_to), _examples(), _load_of_one(), _paths_and_cycles(), _naive(cyclic_up_to)),
+            *(_classes(loads_up_to), _runs(loads_up_to), _tails()),
+            *(_section_8(loads_up_to), _section_9(cyclic_up_to)),
+        ]
+    )
+
+
+def _pairs(up_to: int, least: int = 1) -> Iterator[tuple[int, int]]:
+    """(n, s) with s < n <= up_to."""
+    return ((n, s) for n in range(least, up_to + 1) for s in range(n))
+
+
+def _triples(up_to: int) -> Iterator[tuple[int, int, int]]:
+    """(n, s, beta) with n - s <= beta <= n <= up_to."""
+    return ((n, s, beta) for n, s in _pairs(up_to) for beta in range(n - s, n + 1))
+
+
+# --- Section I and III: full recovery and the lower bound ---------------------------------------------------
+
+
+def _full_recovery(up_to: int) -> Checks:
+    for n, s in _pairs(up_to):
+        code, bound = CyclicRepetition(n, s), theory.lower_bound(n, s, 1)
+        full = (recovered_partitions(code, s) == n).all()
+        least = full and Fraction(int(code.load.max()), code.k) == Fraction(s + 1, n) == bound
+        both = least and code.messages.max() == 1
+        yield "background_full_recovery_bound", "cyclic repetition has load (s+1)/n, every set decoded", least
+        if n % (s + 1) == 0:
+            groups = FractionalRepetition(n, s + 1)
+            full = (recovered_partitions(groups, s) == n).all()
+            reached = full and Fraction(int(groups.load.max()), groups.k) == bound
+            yield "background_full_recovery_bound", "fractional repetition has load (s+1)/n", reached
+        yield "cyclic_optimal_full_recovery", "cyclic repetition reaches the bound at α = 1", least
+        yield "discussion_full_recovery_both_minima", "least load with one message at α = 1", both
+        yield "tradeoff_unlike_full_recovery", "α = 1: least load with one message", both
+
+
+def _bound(up_to: int) -> Checks:
+    for n, s in _pairs(up_to):
+        at_one = theory.lower_bound(n, s, 1)
+        yield "theorem1_alpha_1", "Theorem 1 at α = 1 is (s+1)/n", at_one == Fraction(s + 1, n)
+        if s + 1 < n:
+            step = theory.lower_bound(n, s + 1, 1) - at_one
+            yield "background_linear_in_s", "one straggler more costs 1/n", step == Fraction(1, n)
+        for y in range(1, s + 1):
+            alpha = 1 - theory.rho(n, s, y)
+            meets = theory.lower_bound(n, s, alpha) == theory.combinatorial(n, y).load
+            yield "abstract_two_optimal_schemes", "Theorem 2 meets Theorem 1 at α = 1 - ρ_y", meets
+
+
+def _assignments() -> Checks:
+    """Every assignment of k partitions to n workers in which each is held; what nobody heard holds is lost."""
+    for n, k in ((2, 1), (2, 2), (2, 3), (3, 1), (3, 2), (3, 3), (4, 2)):
+        cells = np.arange(2 ** (n * k))[:, None] >> np.arange(n * k) & 1
+        held = cells.reshape(-1, n, k).astype(bool)
+        held = held[np.all(held.any(1), axis=1)]
+        load, copies = held.sum(2).max(1), held.sum(1)
+        for s in range(n):
+            seen = np.stack(
+                [held[:, list(left)].any(1).sum(1) for left in combinations(range(n), n - s)], axis=1
+            )
+            hidden = np.array([theory.choose(n - c, s - c) for c in range(n + 1)])[copies].sum(1)
+            for most, worst, lost in zip(load, seen.min(1), hidden, strict=True):
+                alpha = Fraction(int(worst), k)
+                right = alpha == 0 or Fraction(int(most), k) >= theory.lower_bound(n, s, alpha)
+                yield "theorem1", "every assignment, n ≤ 4: load at least the bound for what is seen", right
+                what = f"k = {k}: no assignment lies below the bound of n, s and α"
+                yield "theorem1_independent_of_k_m", what, right
+                counted = Fraction(int(lost), k * comb(n, s)) <= 1 - alpha
+                yield "lemma1", "every assignment, n ≤ 4: Σ C(n - n_j, s - n_j) ≤ (1 - α) k C(n, s)", counted
+        equal = (held.sum(2) == load[:, None]).all(1)
+        for most, each in zip(load[equal], copies[equal], strict=True):
+            mean = n * Fraction(int(most), k) == Fraction(int(each.sum()), k)
+            yield "theorem1_copies", "equal loads: n l is the mean number of copies", mean
+
+
+def _balance(up_to: int) -> Checks:
+    for n, s in _pairs(min(up_to, 8)):
+        for k in (1, 2, 3, 4):
+            least: dict[int, int] = {}
+            for copies in combinations_with_replacement(range(1, n + 1), k):
+                hidden = sum(theory.choose(n - c, s - c) for c in copies)
+                least[sum(copies)] = min(hidden, least.get(sum(copies), hidden))
+            for total, fewest in least.items():
+                even = [total // k + (j < total % k) for j in range(k)]
+                right = fewest == sum(theory.choose(n - c, s - c) for c in even)
+                right &= fewest == theory.convex_bound(total, k, n, s)
+                yield "claim1", "n ≤ 8, k ≤ 4: least where the copies differ by one at most", right
+
+
+# --- Section II and IV: linear schemes, subsets, designs ----------------------------------------------------
+
+
+def _built(up_to: int) -> Iterator[tuple[Code, int, int]]:
+    """Codes with their stragglers and the partitions that they promise."""
+    for n, s, beta in _triples(up_to):
+        p = theory.cyclic_load(n, s, beta)
+        if beta % p == 0:
+            yield CyclicPartialRecovery(n, s, beta), s, beta
+        elif p * -(-beta // p) <= n:
+            yield CyclicTwoMessage(n, s, beta), s, beta
+    for n, s in _pairs(up_to):
+        for y in range(1, n + 1):
+            for code in (
+                Combinatorial(n, s, y),
+                *((CoPrime(n, s, y),) if gcd(n, y) == 1 else ()),
+                *(Intermediate(n, s, x, y) for x in range(1, y + 1)),
+            ):
+                yield code, s, code.recovers
+
+
+def _linear(up_to: int) -> Checks:
+    what = "a 0/1 vector with enough ones is in the span of every n - s workers' rows"
+    for code, s, promised in _built(min(up_to, 5)):
+        rows = code.encoding.toarray()
+        right = True
+        for heard in all_sets(code.n, s):
+            for mask, vector in zip(
+                heard, code.decode(heard * code.messages, partial=True).coefficients, strict=True
+            ):
+                mine = rows[np.asarray(mask, dtype=bool)[code.owner]]
+                ones = set(np.unique(vector)) <= {0.0, 1.0} and vector.sum() >= promised
+                right &= bool(ones) and theory.spans(mine, vector)
+        yield "definition_linear_condition", what, right
+
+
+def _subsets(up_to: int) -> Checks:
+    for n in range(1, up_to + 1):
+        for y in range(1, n + 1):
+            code, cost = Combinatorial(n, 0, y), theory.combinatorial(n, y)
+            right = (code.k, set(code.messages), set(code.load)) == (comb(n, y), {cost.m}, {cost.m})
+            yield "theorem2", "built: k = C(n,y), m = C(n-1,y-1), l = y/n", right and cost.m * n == y * code.k
+            if gcd(n, y) == 1:
+                fewer = CoPrime(n, 0, y)
+                m = comb(n - 1, y - 1) - comb(n, y) // n + 1
+                right = set(fewer.messages) == {m} and (fewer.k, set(fewer.load)) == (code.k, set(code.load))
+                yield "theorem3", "built: k and l of Theorem 2, m = C(n-1,y-1) - C(n,y)/n + 1", right
+            for x in range(1, y + 1):
+                runs = Intermediate(n, 0, x, y)
+                held = [len(set(block)) for block in runs.holders]
+                cost = theory.intermediate(n, x, y)
+                right = runs.k == cost.k and set(held) == {y}
+                yield "theorem10", "built: load y/n, k = n C(n-y+x-1, x-1) / gcd(x, y)", right
+                alone = set(runs.messages) == {cost.m} and set(runs.load) == {cost.m}
+                yield "theorem10_communication", "built: m is the number of partitions held", alone
+                if gcd(x, y) == 1:
+                    lists = n * comb(n - y + x - 1, x - 1)
+                    first = np.bincount([starts[0] for starts in _lists(n, x, y)], minlength=n)
+                    right = lists == runs.k and set(first) == {lists // n}
+                    yield (
+                        "theorem10_number_of_lists",
+                        "as many partitions as lists, each worker first equally often",
+                        right,
+                    )
+                else:
+                    merged = len(_lists(n, x, y)) == gcd(x, y) * runs.k and len(set(runs.load)) == 1
+                    yield "theorem10_merging", "gcd(x, y) lists are one partition, loads stay equal", merged
+                for s in range(n):
+                    gone = [
+                        sum(set(block) <= set(left) for block in runs.holders)
+                        for left in combinations(range(n), s)
+                    ]
+                    run = sum(set(block) <= set(range(s)) for block in runs.holders)
+                    yield (
+                        "theorem10_worst_case",
+                        "no straggler set hides more than s consecutive ones",
+                        max(gone) == run,
+                    )
+
+
+def _lists(n: int, x: int, y: int) -> list[tuple[int, ...]]:
+    """All lists of first workers of x runs of the given lengths that fit around the circle, before any merging."""
+    g = gcd(x, y)
+    period, total = x // g, y // g
+    lengths = [(j + 1) * total // period - j * total // period for j in range(period)] * g
+    found = []
+    for first in range(n):
+        for rest in combinations(range(1, n), x - 1):
+            steps = np.diff([0, *rest, n])
+            if (steps >= lengths).all():
+                found.append(tuple((first + d) % n for d in (0, *rest)))
+    return found
+
+
+def _balanced_choice(up_to: int) -> Checks:
+    for n in range(2, min(up_to, 11) + 1):
+        for y in range(1, n):
+            if gcd(n, y) != 1:
+                continue
+            classes = [
+                {tuple(sorted((w + i) % n for w in T)) for T in co_prime_classes(n, y)} for i in range(n)
+            ]
+            together = set().union(*classes)
+            disjoint = sum(map(len, classes)) == len(together) == comb(n, y)
+            equal = len(set(map(len, classes))) == 1
+            mine = all(i in T for i, one in enumerate(classes) for T in one)
+            yield (
+                "theorem3_balanced_choice",
+                "every worker is chosen equally often, among what it holds",
+                equal and mine,
+            )
+            yield (
+                "appendix_b_disjoint_sets",
+                "shifted families are disjoint and make all y-subsets",
+                disjoint and equal,
+            )
+            fewer, all_single = theory.co_prime(n, y), theory.combinatorial(n, y)
+            strictly = fewer.m < all_single.m if comb(n, y) > n else fewer.m == all_single.m
+            yield (
+                "theorem3_slightly_fewer_messages",
+                "fewer messages where C(n,y) > n, same load",
+                (strictly and fewer.load == all_single.load),
+            )
+
+
+def _index(blocks: Iterable[Collection[int]], n: int, t: int) -> set[int]:
+    """In how many blocks the t-subsets of n points lie."""
+    return {sum(set(T) <= set(block) for block in blocks) for T in combinations(range(n), t)}
+
+
+def _designs() -> Checks:
+    for name, build in DESIGNS.items():
+        blocks, t = build(), 2 if name == "fano" else 3
+        n, size = max(map(max, blocks)) + 1, len(blocks[0])
+        (top,) = _index(blocks, n, t)
+        count = Fraction(top * comb(n, t), comb(size, t))
+        yield "design_parameters", "number of blocks from n, t, block size and index", count == len(blocks)
+        for i in range(t + 1):
+            right = _index(blocks, n, i) == {theory.lower_index(n, t, size, top, i)}
+            yield "design_lower_t", "an i-design for every i ≤ t, with its index", right
+        others = [set(range(n)) - set(block) for block in blocks]
+        right = _index(others, n, t) == {theory.complement_index(n, t, size, top)}
+        yield "design_complement", "the complements are a t-design", right
+        one = TDesign(name, t, n - t)
+        fewer = one.messages.max() < theory.combinatorial(n, size).m and set(map(len, one.holders)) == {size}
+        yield (
+            "designs_same_load_lower_communication",
+            "four designs: load of Theorem 2, fewer messages",
+            fewer,
+        )
+
+
+# --- Section V and appendices C, D: cyclic schemes ----------------------------------------------------------
+
+
+def _cyclic(up_to: int) -> Checks:
+    for n, s, beta in _triples(up_to):
+        p = theory.cyclic_load(n, s, beta)
+        arcs = (np.arange(n)[None] - np.arange(n)[:, None]) % n
+        if beta % p == 0:
+            code = CyclicPartialRecovery(n, s, beta, "exact")
+            messages = int(code.messages.max())
+            disjoint = True
+            for heard in all_sets(n, s):
+                found = code.decode(heard)
+                used = np.asarray(found.weights).reshape(len(heard), -1)
+                disjoint &= bool(((used == 0) | (used == 1)).all() and (used.sum(1) == beta // p).all())
+                disjoint &= bool(
+                    (found.coefficients.sum(1) == beta).all() and (found.coefficients <= 1).all()
+                )
+            yield "theorem5_disjoint_workers", "every set: β/p survivors with disjoint arcs", disjoint
+            longer = CyclicPartialRecovery(n, s, beta, "appendix")
+            full = all((longer.decode(heard).coefficients.sum(1) == beta).all() for heard in all_sets(n, s))
+            yield "appendix_c_disjoint_choice", "every set: Algorithm 1 completes its choice", full
+            if beta == n - s + 1 and beta % 2 == 0:
+                even = code.load.max() == 2 and disjoint
+                yield "theorem8_even_cyclic", "β = n - s + 1 even: load 2/n, one message, every set", even
+        elif p * -(-beta // p) <= n:
+            code, r = CyclicTwoMessage(n, s, beta), beta % p
+            messages = int(code.messages.max())
+            rows = code.encoding.toarray()
+            plain = (rows[::2] == (arcs < p)).all() and (rows[1::2] == (arcs < r)).all()
+            yield "theorem7_scheme", "message 1 sums all p, message 2 the first β mod p", plain
+            right = True
+            for heard in all_sets(n, s):
+                found = code.decode(2 * heard)
+                used = np.asarray(found.weights).reshape(len(heard), n, 2).sum(1)
+                right &= bool((used == [beta // p, 1]).all() and (found.coefficients.max(1) == 1).all())
+                right &= bool((found.coefficients.sum(1) == beta).all())
+            yield "appendix_d_recovery", "every set: ⌊β/p⌋ full sums and one short one, disjoint", right
+            if beta == n - s + 1:
+                both = right and code.load.max() == 2 and messages == 2
+                yield "section6_tradeoff", "β = n - s + 1 odd: load 2/n with two messages", both
+            if beta < n and n <= 9:
+                excluded = theory.cyclic_impossible(n, s, beta)
+                what = "α < 1: two messages do with p partitions what one cannot"
+                yield "tradeoff_unlike_full_recovery", what, excluded and right
+        else:
+            continue
+        yield (
+            "cyclic_at_most_two_messages",
+            "built: k = n, at most two messages",
+            messages <= 2 and code.k == n,
+        )
+    for n, s, beta in _triples(up_to):
+        p = theory.cyclic_load(n, s, beta)
+        arcs = (np.arange(n)[None] - np.arange(n)[:, None]) % n
+        seen = (arcs[: n - s] < p - 1).any(0).sum()
+        if p > 1:
+            yield "theorem6_smaller_load", "p - 1 partitions: n - s in a row see fewer than β", seen < beta
+        if beta % p and beta < n and n <= 9:
+            equal = theory.forced_equal(arcs < p, s, beta, worker=0) == [set(range(p))]
+            yield "theorem6_equal_coefficients", "the coefficients of a worker must be equal", equal
+
+
+def _examples() -> Checks:
+    code = CyclicPartialRecovery(n=18, s=7, beta=15, decoder="appendix")
+
+    def chosen(*stragglers: int) -> list[int]:
+        heard = ~np.isin(np.arange(1, 19), stragglers)[None]
+        found = code.decode(heard, partial=True)
+        workers = np.flatnonzero(np.asarray(found.weights).reshape(-1)) + 1
+        return workers.tolist() if found.coefficients.sum() == 15 else []
+
+    for others in product((5, 10), (3, 8), (1, 6, 11), (4, 9)):
+        used = chosen(15, 13, 12, *others)
+        right = 14 in used and all((w - 12) % 5 == 0 for w in used if w != 14)
+        yield "example5", "15, 13, 12 searched, 14 taken beside the group of 12, 15 gradients", right
+    for others in product((1, 6), (2, 7)):
+        used = chosen(14, 13, 8, 4, 5, *others)
+        yield "example6", "14, 13, 8 searched, two more survivors, 15 gradients", len(used) == 3
+    for thousandths in range(401, 701):
+        least = theory.minimal_y(5, 3, Fraction(thousandths, 1000))
+        yield "example1_y", "n = 5, s = 3, 2/5 < α ≤ 7/10 in thousandths: the least y is 2", least == 2
+
+
+# --- Section VI and appendices E, F: one message, k = n -----------------------------------------------------
+
+
+def _load_of_one() -> Checks:
+    for n in range(1, 6):
+        for held in product(range(n), repeat=n):
+            for s in range(n):
+                seen = min(len(set(left)) for left in combinations(held, n - s))
+                yield "lemma2_bound", "load 1/n, every assignment, n ≤ 5: at most n - s of n", seen <= n - s
+                if (n - s + 1) % 2 == 0 and s:
+                    too_few = seen < n - s + 1
+                    yield "theorem8_even_bound", "β = n - s + 1 even: load 1/n never suffices, n ≤ 5", too_few
+        for s in range(n):
+            code = Uncoded(n)
+            right = (recovered_partitions(code, s) == n - s).all()
+            right &= code.messages.max() == code.load.max() == 1
+            yield "lemma2_scheme", "a partition each recovers n - s with one message", right
+
+
+def _paths_and_cycles() -> Checks:
+    for n in range(3, 9):
+        for held in theory.cycle_unions(n):
+            for s, worker in product(range(2, n), range(n)):
+                forced = theory.forced_equal(held, s, n - s + 1, worker) == [
+                    set(np.flatnonzero(held[worker]).tolist())
+                ]
+                yield "claim2", "unions of cycles, n ≤ 8: both coefficients must be equal", forced
+    for edges in range(1, 11):
+        path = np.eye(edges, edges + 1) + np.eye(edges, edges + 1, 1)
+        right = theory.most_recovered(path) == edges + edges % 2
+        yield "appendix_e_paths", "sums along a path: all nodes if the edges are odd, else one less", right
+    for n in (3, 4, 5):
+        graphs = theory.multigraphs(n)
+        for s in range(2, n):
+            few = theory.least_covered(graphs, n - s) <= n - s + 1
+            for each in few:
+                yield (
+                    "appendix_f_removal",
+                    "every multigraph, n ≤ 5: some s edges leave n - s + 1 nodes",
+                    each,
+                )
+
+
+def _naive(up_to: int) -> Checks:
+    for n, s, beta in _triples(min(up_to, 7)):
+        alpha = Fraction(beta, n)
+        code = NaivePartial(n, s, float(alpha))
+        right = (recovered_partitions(code, s) == alpha * code.k).all() and code.messages.max() == 1
+        right &= Fraction(int(code.load.max()), code.k) == alpha * (s + 1) / n
+        yield "naive_scheme", "every set recovers the kept part; one message, load α (s+1)/n", right
+
+
+# --- Sections I and VII: two classes and what lies between --------------------------------------------------
+
+
+def _classes(up_to: int) -> Checks:
+    for n, s, beta in _triples(up_to):
+        p = theory.cyclic_load(n, s, beta)
+        if not n - s < beta < n or p * -(-beta // p) > n:
+            continue
+        near, far = (
+            theory.cyclic(n, s, beta),
+            theory.combinatorial(n, theory.minimal_y(n, s, Fraction(beta, n))),
+        )
+        fewer = near.k == n <= far.k and near.m <= far.m
+        yield (
+            "abstract_cyclic_lower_communication",
+            "cyclic: k = n and no more messages than combinatorial",
+            fewer,
+        )
+        yield (
+            "optimal_schemes_high_communication",
+            "combinatorial: n - 1 messages or more, k ≥ n",
+            (far.m >= n - 1 and far.k >= n),
+        )
+        classes = far.load <= near.load and far.m >= near.m
+        yield "two_classes", "combinatorial: load no higher, messages no fewer than cyclic", classes
+    for y in (2, 3, 4):
+        growth = [theory.combinatorial(n, y).k for n in (50, 100)]
+        right = abs(growth[1] / growth[0] / 2**y - 1) < 0.1
+        yield "abstract_two_optimal_schemes", "fixed y: C(n,y) partitions grow like n^y", right
+
+
+def _runs(up_to: int) -> Checks:
+    for n in range(2, up_to + 1):
+        for s in range(1, n):
+            for beta in range(n - s, n):
+                rows = theory.sweep(n, s, Fraction(beta, n))
+                loads = [row["load"] for row in rows]
+                low, high = theory.minimal_y(n, s, Fraction(beta, n)), theory.cyclic_load(n, s, beta)
+                between = all(Fraction(low, n) <= load <= Fraction(high, n) for load in loads)
+                yield "remark11_load_between", "loads between combinatorial and cyclic", between
+                yield (
+                    "contribution_intermediate",
+                    "a scheme for every x from 1 to y(x) = x",
+                    (
+                        [row["x"] for row in rows] == list(range(1, len(rows) + 1))
+                        and rows[-1]["y"] == len(rows)
+                    ),
+                )
+            for y in range(2, s + 1):
+                for x in range(1, y):
+                    left, right = (
+                        Fraction(theory.intermediate_misses(n, s, v, y), theory.intermediate(n, v, y).k)
+                        for v in (x, x + 1)
+                    )
+                    ratio = left * (s - y + x + 1) == right * (n - y + x) and right <= left
+                    yield "lemma3_ratio", "the left side of (3) falls in x, by (s-y+x+1)/(n-y+x)", ratio
+    for n in range(1, min(up_to, 7) + 1):
+        for y in range(1, n + 1):
+            sets = sorted(intermediate_holders(n, y, y)) == sorted(combinations(range(n), y))
+            yield "remark11_x_equals_y", "x = y: the assignment of Theorem 2", sets
+            runs = {frozenset((w + i) % n for i in range(y)) for w in range(n)}
+            right = set(map(frozenset, intermediate_holders(n, 1, y))) == runs
+            yield "remark11_x_1", "x = 1: the cyclic assignment", right
+    rows = theory.sweep(7, 5, Fraction(6, 7))
+    pairs = [(a["m"], b["m"]) for a, b in product(rows, rows) if a["load"] > b["load"]]
+    falls, rises = any(a > b for a, b in pairs), any(a < b for a, b in pairs)
+    yield (
+        "remark11_not_monotone",
+        "n = 7, s = 5, β = 6: messages rise and fall as the load falls",
+        falls and rises,
+    )
+
+
+# --- Sections VIII and IX -----------------------------------------------------------------------------------
+
+
+def _tails() -> Checks:
+    unit = np.array([0.5, 1.0, 2.0, 4.0])  # standard exponential times: the law maps one onto the other
+    for shape in (0.8, 1.2, 2.5):
+        heavier = Pareto(scale=1.0, shape=shape).law(unit) > Pareto(scale=1.0, shape=2 * shape).law(unit)
+        yield "pareto_tail", "every quantile is later for the smaller index", heavier.all()
+        for late in (2.0, 10.0, 100.0):
+            yield (
+                "pareto_tail",
+                "P(X > t) is larger for the smaller index",
+                late**-shape > late ** (-2 * shape),
+            )
+    for mean, late in product((0.5, 1.0, 2.0), (1.0, 3.0, 10.0)):
+        yield (
+            "exponential_tail",
+            "P(X > t) is larger for the larger mean",
+            exp(-late / (2 * mean)) > exp(-late / mean),
+        )
+    for n in (10, 100, 1000, 10_000):
+        near = abs(order_statistics.harmonic(n) - log(n) - _EULER) < 1 / (2 * n)
+        yield "harmonic_log", "H_n is within 1/(2n) of ln n + 0.5772", near
+
+
+def _section_8(up_to: int) -> Checks:
+    for n in range(1, up_to + 1):
+        for i in range(1, n + 1):
+            alpha = Fraction(i, n)
+            if n <= 8:
+                uncoded = Uncoded(n)
+                right = uncoded.k == n and (recovered_partitions(uncoded, n - i) >= alpha * n).all()
+                yield "scheme1_parameters", "the fastest α n of n workers have the fraction α", right
+            if n >= 2:
+                s = theory.most_stragglers(n, 2, alpha)
+                enough = 1 - theory.rho(n, s, 2) >= alpha
+                least = s == n - 1 or 1 - theory.rho(n, s + 1, 2) < alpha
+                yield (
+                    "scheme2_parameters",
+                    "n - s₂ workers have the fraction α, one fewer not",
+                    enough and least,
+                )
+    for alpha in (Fraction(1, 2), Fraction(3, 4), Fraction(9, 10)):
+        for n in (2_000, 4_000):
+            s = theory.most_stragglers(n, 2, alpha)
+            yield (
+                "scheme2_large_n",
+                "s₂ within 1 of n √(1 - α) at n = 2000 and 4000",
+                (abs(s - n * sqrt(1 - alpha)) <= 1),
+            )
+
+
+def _section_9(up_to: int) -> Checks:
+    for n, s in _pairs(min(up_to, 8), least=2):
+        alone, kept = CyclicPartialRecovery(n, s, n - s), Uncoded(n)
+        same = (recovered_partitions(alone, s) == recovered_partitions(kept, s)).all()
+        same &= alone.load.max() == 1
+        yield "ix_forget_is_alpha", "β = n - s is the uncoded scheme, every set", same
+        full = CyclicRepetition(n, s)
+        right = (recovered_partitions(full, s) == n).all() and full.messages.max() == 1
+        yield "ix_cgc_is_full", "β = n with one combination per worker, every set", right
+    for seed in range(5):
+        law = Pareto(scale=1e-3, shape=1.2, data_time=3e-3, persistence=10)
+        draws = law.draw((seed,), 40, 30)
+        times = draws.arrival(load=1 / 30, length=1)[0]
+        twice = draws.arrival(load=2 / 30, length=1)[0]
+        kept = (times.reshape(4, 10, 30) == times.reshape(4, 10, 30)[:, :1]).all()
+        anew = (np.diff(times[::10], axis=0) != 0).all()
+        fixed = np.allclose(twice - times, 3e-3 / 30) and (times >= 3e-3 / 30 + 1e-3).all()
+        yield (
+            "ix_delay_model",
+            "fixed time per point plus a Pareto delay kept for 10 iterations, then redrawn",
+            (kept and anew and fixed),
+        )
+    yield from (("ix_network", what, right) for what, right in network())

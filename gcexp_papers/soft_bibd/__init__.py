@@ -1,0 +1,1 @@
+"""Soft BIBD and Product Gradient Codes."""

@@ -1,0 +1,81 @@
+"""Where codes exist: a shaded region of loads and intersections, and designs as markers beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gcexp.figures import rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+_MARKERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "design": ("this n and density", {"marker": "o", "color": "black", "markersize": 6}),
+    "other design": (
+        "other n, similar density",
+        {"marker": "^", "markerfacecolor": "white", "markeredgecolor": "#D55E00", "markersize": 5},
+    ),
+    "not constructed": (
+        "not ruled out, not constructed",
+        {"marker": "s", "markerfacecolor": "none", "markeredgecolor": "0.35", "markersize": 5.5},
+    ),
+}
+
+
+def draw(axes: Axes, frame: pd.DataFrame) -> None:
+    """One panel of `gcexp_papers.soft_bibd.numerics.existence`.
+
+    Parameters
+    ----------
+    axes : Axes
+    frame : DataFrame
+        ``what, load, intersection, design_n, design_density``.
+    """
+    rows.known(frame, "what", "load", "intersection", "design_n", "design_density")
+    lines = {
+        what: frame[frame["what"] == what].sort_values("load")[["load", "intersection"]].to_numpy(float).T
+        for what in ("edge", "top", "union")
+    }
+    (x, low), (_, high) = lines["edge"], lines["top"]
+    axes.fill_between(x, low, high, color="#56B4E9", alpha=0.3, linewidth=0, label="Soft BIBD (exact)")
+    axes.plot(x, low, color="#0072B2", linewidth=1.2, linestyle="-", marker="none")
+    axes.plot(x, high, color="#0072B2", linewidth=1.2, linestyle="-", marker="none")
+    dashed: dict[str, Any] = {"color": "black", "linewidth": 1, "linestyle": (0, (4, 2)), "marker": "none"}
+    axes.plot(*lines["union"], label="Theorem 1 (lower edge)", **dashed)
+    right = float(x.max())
+    for what, (label, look) in _MARKERS.items():
+        cells = frame[frame["what"] == what].sort_values(["intersection", "load", "design_n"])
+        shown = cells.drop_duplicates(["load", "intersection"])
+        if shown.empty:
+            continue
+        places = shown[["load", "intersection"]].to_numpy(float).T
+        axes.plot(*places, linestyle="none", label=f"BIBD: {label}", **look)
+        if what == "other design":
+            for _, row in cells.groupby("intersection"):
+                crowded = row["load"].nunique() > 3
+                for number, ((load, shared), same) in enumerate(row.groupby(["load", "intersection"])):
+                    under = shared < 0.95 * load * low[-1] / right
+                    _name(axes, load, shared, same, below=number % 2 == 0 if crowded else under)
+    axes.set(xlim=(0, right), ylim=(0, 0.5 * right))
+    axes.legend(loc="lower right", fontsize=6, frameon=True, framealpha=0.9, borderaxespad=0.2)
+
+
+def _name(axes: Axes, load: float, shared: float, same: pd.DataFrame, below: bool) -> None:
+    """Workers and density of the designs at a place, in two lines so that neighbours do not meet."""
+    words = (
+        "; ".join(f"{n:.0f}" for n in same["design_n"]),
+        "; ".join(f"{density:.2f}".lstrip("0") for density in same["design_density"]),
+    )
+    axes.annotate(
+        "\n".join(words),
+        (load, shared),
+        xytext=(0, -3.5 if below else 3.5),
+        textcoords="offset points",
+        fontsize=5.5,
+        linespacing=0.95,
+        ha="center",
+        va="top" if below else "bottom",
+        color="#8A3C00",
+        bbox={"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.3},
+    )
