@@ -10,6 +10,7 @@ Who hands a command over imports no more than stands at the top.
 from __future__ import annotations
 
 import os
+import select
 import signal
 import socket
 import struct
@@ -52,7 +53,7 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 #: Beginnings of the environment variables that Python, numpy, torch and matplotlib read when they start.
 _READ_AT_IMPORT = ("PYTHON", "LANG", "LC_", "MPL", "OMP_", "OPENBLAS_", "MKL_")
 _BYTES = 8  # of the number that says how long a request is
-_GRACE = 2.0  # seconds that an interrupted command has to remove what it has half written
+_GRACE = 10.0  # seconds that an interrupted command has to remove what it has half written
 
 
 def start(jobs: int) -> None:
@@ -139,7 +140,7 @@ def serve(name: str, parent: int) -> None:
                 connection, _ = listening.accept()
             except TimeoutError:
                 continue
-            if _same_user(connection) and os.fork() == 0:
+            if _same_user(connection) and not _closed(connection) and os.fork() == 0:
                 listening.close()
                 _answer(connection, kind)
             connection.close()
@@ -168,6 +169,13 @@ def _same_user(connection: socket.socket) -> bool:
     """Whether the process at the other end is ours; an abstract address is open to everybody on the machine."""
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
     return struct.unpack("3i", credentials)[1] == os.geteuid()
+
+
+def _closed(connection: socket.socket) -> bool:
+    """Whether who connected has gone: it ended, or only asked whether somebody listens."""
+    asked = select.poll()
+    asked.register(connection, 0)
+    return any(event & select.POLLHUP for _, event in asked.poll(0))
 
 
 def _kind() -> list:

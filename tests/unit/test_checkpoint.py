@@ -26,6 +26,7 @@ from gcexp.tasks.training import train
 
 TASK = MultilayerPerceptron("digits", evaluate_every=2, verify_every=3)
 CONFIG = {"task": "digits", "version": 1}
+LONG = 300  # seconds, after which something hangs
 SEEDS, STEPS = [0, 1], [12, 9]
 COEFFICIENTS = np.array([[1.0, 1, 1], [0, 0.5, 2], [0, 0, 0]])
 PATTERN = np.random.default_rng(0).integers(3, size=(2, 12))
@@ -172,15 +173,27 @@ def test_a_training_is_found_again_however_its_seeds_were_spelled():
         assert f"seeds={name}" in decided_by(compose([*task, f"seeds={spelled}"]), {})
 
 
-def test_saves_are_spaced_in_time(tmp_path):
-    checkpoint = Checkpoint(tmp_path / "run.npz", CONFIG, every=0.05)
+def test_saves_are_spaced_in_time(tmp_path, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("gcexp.tasks.checkpoint.time.monotonic", lambda: now[0])
+    checkpoint = Checkpoint(tmp_path / "run.npz", CONFIG, every=15)
     with checkpoint.held():
         assert not checkpoint.due
-        time.sleep(0.06)
+        now[0] += 15
         assert checkpoint.due
         checkpoint.save({})
         assert not checkpoint.due
     assert [p.name for p in tmp_path.iterdir() if p.suffix == ".npz"] == ["run.npz"]
+
+
+def waiting(capsys):
+    """What was said until one said that it waits."""
+    said, end = "", time.monotonic() + LONG
+    while "waiting for it" not in said:
+        assert time.monotonic() < end, said
+        time.sleep(0.01)
+        said += capsys.readouterr().err
+    return said
 
 
 def test_a_second_process_waits_and_says_so(tmp_path, capsys):
@@ -193,13 +206,12 @@ def test_a_second_process_waits_and_says_so(tmp_path, capsys):
     with Checkpoint(tmp_path / "run.npz", CONFIG).held() as first:
         thread = threading.Thread(target=second)
         thread.start()
-        thread.join(0.2)
+        error = waiting(capsys)
         assert thread.is_alive() and not entered
         first.save({"step": np.array(5)})
-    thread.join(10)
+    thread.join()
     assert entered == [{"step": np.array(5)}]
-    error = capsys.readouterr().err
-    assert "waiting for it" in error and error.count("\n") == 1
+    assert (error + capsys.readouterr().err).count("\n") == 1
 
 
 def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path):
@@ -209,13 +221,13 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_killed_process_is_resumed_with_equal_bits(tmp_path):
+def test_a_killed_process_is_resumed_with_equal_bits(tmp_path, capsys):
     path = tmp_path / "run.npz"
     environment = os.environ | {"PYTHONPATH": str(Path(gcexp.__file__).parents[1])}
     child = subprocess.Popen([sys.executable, __file__, str(path)], env=environment)
     checkpoint = Checkpoint(path, CONFIG)
     try:
-        deadline, done = time.monotonic() + 60, 0
+        deadline, done = time.monotonic() + LONG, 0
         while done < 7:
             assert child.poll() is None and time.monotonic() < deadline
             time.sleep(0.05)
@@ -224,12 +236,12 @@ def test_a_killed_process_is_resumed_with_equal_bits(tmp_path):
                     done = int(stored["at_step"]) - int(stored["skipped"][0])
         lock = threading.Thread(target=lambda: run(checkpoint))
         lock.start()  # it finds the child at work and waits for it
-        lock.join(0.3)
+        waiting(capsys)
         assert lock.is_alive()
     finally:
         child.send_signal(signal.SIGKILL)
         child.wait()
-    lock.join(30)
+    lock.join()
     taken.clear()
     resumed = run(checkpoint, Failing())
     assert not taken  # the waiting thread has finished the run

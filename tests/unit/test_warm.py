@@ -1,6 +1,7 @@
 """Commands that a warm process runs are the same commands: bytes, exit codes, sentences, kills."""
 
 import os
+import select
 import shutil
 import signal
 import socket
@@ -22,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-m", "gcexp.command.entry")
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 ENDLESS = ("train", "task=digits_mlp", "iterations=1000000", "seeds=1", "-o", "t.npz")
+LONG = 300  # seconds, after which something hangs: on a machine with much else to do nothing is sooner
 RUN = ("scheme=forget", "n=6", "s=2", "delay=pareto", "seeds=0-1")
 
 
@@ -37,11 +39,11 @@ def gcexp(folder, *arguments, **more):
         env=environment(**more),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LONG,
     )
 
 
-def wait(condition, what, seconds=60):
+def wait(condition, what, seconds=LONG):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, f"after {seconds} s still no {what}"
@@ -74,24 +76,8 @@ def server(tmp_path_factory):
     yield server, {forkserver.VARIABLE: name}
     parent.kill()
     parent.communicate()
-    wait(lambda: not server.is_running(), "end of the server with its parent", 10)
+    wait(lambda: not server.is_running(), "end of the server with its parent")
     assert not list(temporary.iterdir())
-
-
-def forks(server, *arguments, folder=ROOT, **more):
-    """What a command said, its exit code, and how many forks of the server worked for it."""
-    seen = set()
-    with subprocess.Popen(
-        [*COMMAND, *arguments],
-        cwd=folder,
-        env=environment(**server[1] | more),
-        stdout=-1,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as client:
-        while client.poll() is None:
-            seen |= {child.pid for child in server[0].children()}
-        return client.stdout.read(), client.returncode, len(seen)
 
 
 @pytest.fixture(scope="module")
@@ -146,10 +132,45 @@ def test_the_same_bytes_as_in_a_process_of_its_own(server, prepared, tmp_path):
             assert path.read_bytes() == made["warm"][name].read_bytes(), name
 
 
-def test_commands_run_in_forks_of_the_server(server, prepared, tmp_path):
-    prepared(tmp_path)
-    said, code, count = forks(server, "timeline", *RUN, "iterations=5", "-o", "t.npz", folder=tmp_path)
-    assert (said, code, count) == ("", 0, 1)
+def scripted(folder, text):
+    """Variables under which ``code=scripted`` runs a script, in the process that the command runs in."""
+    (folder / "options" / "code").mkdir(parents=True)
+    (folder / "options/code/scripted.yaml").write_text(
+        f"_target_: runpy.run_path\npath_name: {folder}/script.py\n"
+    )
+    (folder / "script.py").write_text(text)
+    return {"GCEXP_SEARCHPATH": str(folder / "options")}
+
+
+def test_commands_run_in_forks_of_the_server(server, tmp_path):
+    more = scripted(tmp_path, "import os, pathlib\npathlib.Path('parent').write_text(str(os.getppid()))\n")
+    for variables, expected in ((server[1], server[0].pid), ({}, os.getpid())):
+        gcexp(tmp_path, "show", "code=scripted", **variables, **more)
+        assert int((tmp_path / "parent").read_text()) == expected
+
+
+def test_nothing_is_forked_for_a_connection_that_is_closed(monkeypatch):
+    """A probe, or a command that ended, while the server was still importing."""
+    name, parent, forked = f"gcexp-test-{uuid4().hex}", os.getppid(), []
+    clients = [socket.socket(socket.AF_UNIX) for _ in range(4)]
+
+    def come_early():
+        for client in clients:
+            client.connect(b"\0" + name.encode())
+        clients[1].sendall(b"the beginning of a command")
+        for client in clients[:3]:
+            client.close()
+
+    rounds = iter([parent] * len(clients))
+    monkeypatch.setattr(forkserver, "_PRELOADED", ())
+    monkeypatch.setattr(forkserver, "_KNOWN", ())
+    monkeypatch.setattr(forkserver, "_draw_once", come_early)
+    monkeypatch.setattr(forkserver.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(forkserver.os, "getppid", lambda: next(rounds, -1))
+    monkeypatch.setattr(forkserver.os, "fork", lambda: forked.append(1) or 1)
+    forkserver.serve(name, parent)
+    clients[3].close()
+    assert forked == [1]
 
 
 @pytest.mark.parametrize("arguments", [("show", "scheme=cyclc"), ("timelin",), ("--version",)])
@@ -181,51 +202,48 @@ def test_a_command_that_is_ended_ends(server, training, tmp_path, how):
     client = training
     assert (children := process.children)()
     client.send_signal(how)
-    _, said = client.communicate(timeout=10)
+    _, said = client.communicate(timeout=LONG)
     assert client.returncode == (130 if how == signal.SIGINT else -how)
     assert "Traceback" not in said and said.endswith("gcexp: interrupted\n")
-    wait(lambda: not children(), "end of the training", 10)
+    wait(lambda: not children(), "end of the training")
     assert not [*tmp_path.rglob(".t.*"), *tmp_path.glob("t.npz")]
     assert listens(variable[forkserver.VARIABLE])
 
 
-def test_an_interrupted_command_removes_what_it_has_half_written(server, prepared, tmp_path):
-    conf = prepared(tmp_path) / "options" / "code"
-    conf.mkdir(parents=True)
-    (conf / "slow.yaml").write_text("_target_: runpy.run_path\npath_name: slow.py\n")
-    (tmp_path / "slow.py").write_text(
-        "import time\nfrom gcexp.files import written\n"
-        "with written('half.npz') as temporary:\n    temporary.touch()\n    time.sleep(60)\n"
-    )
-    variables = environment(**server[1], GCEXP_SEARCHPATH="options")
-    client = subprocess.Popen([*COMMAND, "show", "code=slow"], cwd=tmp_path, env=variables, stderr=-1)
+def test_an_interrupted_command_removes_what_it_has_half_written(server, tmp_path):
+    text = "import time\nfrom gcexp.files import written\nwith written('half.npz') as half:\n    half.touch()\n"
+    more = scripted(tmp_path, text + "    time.sleep(3600)\n")
+    variables = environment(**server[1], **more)
+    client = subprocess.Popen([*COMMAND, "show", "code=scripted"], cwd=tmp_path, env=variables, stderr=-1)
     half = lambda: list(tmp_path.glob(".half*"))  # noqa: E731
-    wait(half, "half-written file", 10)
+    wait(half, "half-written file")
     client.send_signal(signal.SIGINT)
-    client.communicate(timeout=10)
-    wait(lambda: not half(), "end of it", 10)
+    client.communicate(timeout=LONG)
+    wait(lambda: not half(), "end of it")
 
 
 def test_a_command_ends_with_a_client_that_heard_nothing(server, prepared, tmp_path):
     prepared(tmp_path)
     code = (
         "import os, socket, sys, time\nfrom gcexp.command import forkserver\n"
-        "socket.socket.recv = lambda *_: (time.sleep(1), os._exit(0))\nforkserver.forwarded(sys.argv[1:])"
+        "def leave(*_):\n    while not os.path.exists('leave'):\n        time.sleep(0.02)\n    os._exit(0)\n"
+        "socket.socket.recv = leave\nforkserver.forwarded(sys.argv[1:])"
     )
     children = server[0].children
     client = subprocess.Popen(
         [sys.executable, "-c", code, *ENDLESS], cwd=tmp_path, env=environment(**server[1]), stderr=-1
     )
     wait(children, "training")
-    client.communicate(timeout=10)
-    wait(lambda: not children(), "end of the training", 10)
+    (tmp_path / "leave").touch()
+    client.communicate(timeout=LONG)
+    wait(lambda: not children(), "end of the training")
 
 
 def test_a_command_that_dies_is_told(server, training):
     process, _ = server
     for child in process.children():
         child.kill()
-    _, said = training.communicate(timeout=10)
+    _, said = training.communicate(timeout=LONG)
     assert training.returncode == 1 and said.endswith("seeds=1 -o t.npz' died\n")
 
 
@@ -236,10 +254,10 @@ def test_a_command_whose_imports_differ_runs_by_itself(server, tmp_path):
     (tmp_path / "own.py").write_text("from gcexp.codes import Uncoded as Own\n")
     more = {"GCEXP_SEARCHPATH": str(tmp_path / "options")}
     shown = ("show", "code=own", "n=4", "s=1")
-    assert forks(server, *shown, folder=ROOT, **more)[1] == 2
+    assert gcexp(ROOT, *shown, **server[1], **more).returncode == 2
     path = os.pathsep.join([str(tmp_path), str(ROOT)])
-    said, code, _ = forks(server, *shown, folder=ROOT, **more, PYTHONPATH=path)
-    assert code == 0, said
+    done = gcexp(ROOT, *shown, **server[1] | more | {"PYTHONPATH": path})
+    assert done.returncode == 0, done.stderr
 
 
 def test_what_imports_depend_on(monkeypatch):
@@ -281,16 +299,16 @@ def test_a_server_whose_parent_is_gone_does_not_go_on_importing():
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LONG,
     )
     assert done.returncode == 0 and "pandas" not in done.stderr
 
 
 @pytest.fixture
 def deaf(monkeypatch):
-    """A socket that listens under the name that the variable gives; nobody waits on it for long."""
+    """A socket that listens under the name that the variable gives; nobody waits on it for ever."""
     before = socket.getdefaulttimeout()
-    socket.setdefaulttimeout(10)
+    socket.setdefaulttimeout(LONG)
     name = f"gcexp-test-{uuid4().hex}"
     monkeypatch.setenv(forkserver.VARIABLE, name)
     with socket.socket(socket.AF_UNIX) as listening:
@@ -310,9 +328,9 @@ def test_a_server_that_ends_before_it_takes_a_command(deaf, last):
     if last == "takes nothing":
         deaf.accept()[0].close()
     else:
-        time.sleep(0.5)
+        assert select.select([deaf], [], [], LONG)[0]  # it has connected
         deaf.close()
-    assert client.wait(10) == 0
+    assert client.wait(LONG) == 0
 
 
 def test_a_server_of_another_user_is_told_nothing(deaf, monkeypatch):
