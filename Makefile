@@ -48,10 +48,10 @@ $(STAMP): requirements.lock pyproject.toml
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps -e .; \
 	echo "$(CURDIR)" > $@; echo "Installed into .venv"
 
-# A lock that a killed run left is removed, one that a living Snakemake of this folder holds is not.
+# SIGTERM of make ends Snakemake and its jobs; where another Snakemake works in this folder, nothing is started.
 reproduce: $(STAMP) ## figures, scorecard and report (TARGETS=figure or paper; PRESET=paper; ARGS=-n shows what would run)
-	@$(call alone,make.lock); $(WITH_BIN); export PATH; python -m gcexp.command.unlock || exit $$?; \
-	snakemake $(TARGETS) $(ARGS) $(if $(PRESET),--config preset=$(PRESET))
+	@$(call alone,make.lock); $(WITH_BIN); export PATH; \
+	exec python -m gcexp.command.unlock $(TARGETS) $(ARGS) $(if $(PRESET),--config preset=$(PRESET))
 
 # Lint works beside the tests: it has one core only, and ends first.
 test: $(STAMP) ## lint and all tests (ARGS='tests/unit -k cyclic')

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from gcexp.errors import UserError
 
+_HALF = re.compile(r"\..+\.[0-9a-f]{32}(\.[^.]+)?")  # the names that `written` gives
+_DAY = 86400.0  # seconds
 _PLACES = [Path(__file__).resolve().parents[level] for level in (0, 1)]
 
 
@@ -103,7 +108,65 @@ def written(path: Path | str) -> Iterator[Path]:
     with writable(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            yield temporary
+            with _held(temporary):
+                yield temporary
             os.replace(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _held(path: Path) -> Iterator[None]:
+    """A file that is locked as long as somebody writes it: the system gives the lock back when that process ends."""
+    with open(path, "wb") as file:
+        with suppress(OSError):  # a file system without locks: what is left there stays
+            fcntl.flock(file, fcntl.LOCK_SH)
+        yield
+
+
+def remove_half_written(*folders: Path | str) -> list[Path]:
+    """Remove what killed processes had half written under some folders, and nothing that a living one writes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> left = folder / f".table.{uuid4().hex}.csv"
+    >>> _ = left.write_text("a,"), (folder / "table.csv").write_text("a,b")
+    >>> with written(folder / "plot.pdf") as living:
+    ...     removed = remove_half_written(folder)
+    ...     living.exists(), removed == [left]
+    (True, True)
+    """
+    removed = []
+    for folder in folders:
+        for where, _, names in os.walk(folder):
+            for path in (Path(where, name) for name in names if _HALF.fullmatch(name)):
+                with suppress(OSError), open(path) as file:  # gone meanwhile, or a living process writes it
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    path.unlink()
+                    removed.append(path)
+    return removed
+
+
+def remove_outdated(folder: Path | str, kinds: Iterable[str]) -> None:
+    """Of files that are named by a digest, as ``<kind>-<digest>.txt``, keep the newest and what was written today.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for age, name in enumerate(("a-0a.txt", "a-1b.txt", "b-2c.txt", "mine.txt")):
+    ...     (folder / name).touch()
+    ...     os.utime(folder / name, (1e9 - age, 1e9 - age))
+    >>> remove_outdated(folder, ["a", "b"])
+    >>> sorted(path.name for path in folder.iterdir())
+    ['a-0a.txt', 'b-2c.txt', 'mine.txt']
+    """
+    with suppress(OSError):  # a folder that is not there, or cannot be written
+        found = [(path.stat().st_mtime, path) for path in Path(folder).iterdir()]
+        for kind in kinds:
+            named = sorted(pair for pair in found if re.fullmatch(rf"{kind}-[0-9a-f]+\.txt", pair[1].name))
+            for written_at, path in named[:-1]:
+                if written_at < time.time() - _DAY:
+                    path.unlink(missing_ok=True)

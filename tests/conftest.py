@@ -130,7 +130,7 @@ class Project:
             start_new_session=True,
         )
 
-    def run(self, *command, timeout=120):
+    def run(self, *command, timeout=600):
         """Exit code and output."""
         with self.start(*command) as process:
             try:
@@ -140,7 +140,7 @@ class Project:
                 raise
         return process.returncode, output
 
-    def snakemake(self, *arguments, timeout=120):
+    def snakemake(self, *arguments, timeout=600):
         """Exit code and output of Snakemake: in a fork of a warm process, unless the project has code of its own."""
         if self.code != ROOT:
             return self.run(str(BIN / "snakemake"), *arguments, timeout=timeout)
@@ -163,8 +163,9 @@ class Project:
     def make(self, *arguments, output=subprocess.PIPE):
         """Start a recipe of the Makefile, with this interpreter's folder as its virtual environment."""
         (self / ".venv").mkdir(exist_ok=True)
-        if not (self / ".venv" / "bin").exists():
-            (self / ".venv" / "bin").symlink_to(BIN)
+        for part in ("bin", "lib", "pyvenv.cfg"):
+            if not (self / ".venv" / part).is_symlink():
+                (self / ".venv" / part).symlink_to(BIN.parent / part)
         (self / ".venv" / ".installed").write_text(f"{self.folder}\n")
         return self.start("make", *arguments, output=output)
 

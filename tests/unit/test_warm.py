@@ -211,7 +211,9 @@ def test_a_command_that_is_ended_ends(server, training, tmp_path, how):
 
 
 def test_an_interrupted_command_removes_what_it_has_half_written(server, tmp_path):
-    text = "import time\nfrom gcexp.files import written\nwith written('half.npz') as half:\n    half.touch()\n"
+    text = (
+        "import time\nfrom gcexp.files import written\nwith written('half.npz') as half:\n    half.touch()\n"
+    )
     more = scripted(tmp_path, text + "    time.sleep(3600)\n")
     variables = environment(**server[1], **more)
     client = subprocess.Popen([*COMMAND, "show", "code=scripted"], cwd=tmp_path, env=variables, stderr=-1)

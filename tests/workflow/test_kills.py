@@ -1,6 +1,6 @@
 """A workflow that was killed: stale lock, orphan job, checkpoint."""
 
-import contextlib
+import fcntl
 import os
 import signal
 import sys
@@ -19,13 +19,43 @@ TRAININGS = [
 ]
 
 
-def wait(condition, what, seconds=60):
+LONG = 300  # seconds, after which something hangs: on a machine with much else to do nothing is sooner
+
+# Loaded by every Python of a project: a training halts where it saves its state between two seeds, and says so.
+HALT = """
+import os, signal, sys, time
+
+if {"train", "gcexp.command.forkserver"} & {*sys.orig_argv}:
+    from gcexp.tasks import checkpoint
+
+    def save(self, state, saved=checkpoint.Checkpoint.save):
+        saved(self, state)
+        if state["at_row"] >= 1 and not os.path.exists("go"):
+            open(f"halted-{os.getpid()}", "w").close()
+            HOW
+
+    checkpoint.Checkpoint.save = save
+"""
+
+
+def wait(condition, what, seconds=LONG):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if found := condition():
             return found
         time.sleep(0.02)
     pytest.fail(f"after {seconds} s still no {what}")
+
+
+def halting(project, how):
+    """The project, whose trainings halt once until there is a file `go`."""
+    with open(project / ".guard" / "sitecustomize.py", "a") as file:
+        file.write(HALT.replace("HOW", how))
+    return project
+
+
+def halted(project):
+    return [int(path.name.removeprefix("halted-")) for path in project.folder.glob("halted-*")]
 
 
 def locks(project):
@@ -49,26 +79,22 @@ def trainings(project, path=""):
 @pytest.fixture
 def killed(project):
     """A project whose Snakemake was killed between two seeds of two trainings; these are stopped, not dead."""
+    halting(project, "os.kill(os.getpid(), signal.SIGSTOP)")
     with open(project / "first.txt", "w") as output:
         process = project.start("snakemake", "-j2", *TRAININGS, output=output)
-        orphans = {}
-
-        def all_stopped():
-            for path in TRAININGS:
-                if path not in orphans and (project / "results/checkpoints" / path).exists():
-                    (orphans[path],) = trainings(project, path)
-                    orphans[path].suspend()
-            return len(orphans) == len(TRAININGS)
-
-        wait(all_stopped, "checkpoints")
+        wait(lambda: len(halted(project)) == len(TRAININGS), "checkpoints")
         process.kill()
         process.wait()
+    (project / "go").touch()
     assert locks(project)
+    orphans = [trainings(project, path) for path in TRAININGS]
+    for (orphan,) in orphans:
+        wait(lambda orphan=orphan: orphan.status() == psutil.STATUS_STOPPED, "stopped training")
     for path in TRAININGS:
         assert not (project / path).exists()
         with np.load(project / "results/checkpoints" / path) as state:
             assert 1 <= int(state["at_row"]) < 3
-    yield project, *(orphans[path] for path in TRAININGS)
+    yield project, *(orphan for (orphan,) in orphans)
     for process in trainings(project):
         process.kill()
 
@@ -78,15 +104,15 @@ def reached(project, path):
         return int(state["at_row"]), int(state["at_step"])
 
 
-def test_make_goes_on_where_a_killed_run_stopped(killed):
-    """One orphan finishes while make waits for it, the other is killed too."""
+@pytest.mark.parametrize("how", ["make", "snakemake"])
+def test_the_same_command_goes_on_where_a_killed_run_stopped(killed, how):
+    """One orphan finishes while the second run waits for it, the other is killed too."""
     project, finishing, dying = killed
     before = [reached(project, path) for path in TRAININGS]
-    # By hand, a locked folder is refused in one sentence.
-    code, output = project.snakemake("-j1", TRAININGS[0])
-    assert code != 0 and "--unlock" in output and "Traceback" not in output
-
-    make = project.make("reproduce", f"TARGETS={' '.join(TRAININGS)}", "ARGS=-j2")
+    if how == "make":
+        again = project.make("reproduce", f"TARGETS={' '.join(TRAININGS)}", "ARGS=-j2")
+    else:
+        again = project.start("snakemake", "-j2", *TRAININGS)
     for path in TRAININGS:
         log = (project / path.replace("results", "logs", 1)).with_suffix(".log")
         wait(lambda log=log: log.exists() and "another job trains" in log.read_text(), "waiting job")
@@ -94,11 +120,11 @@ def test_make_goes_on_where_a_killed_run_stopped(killed):
     assert not any((project / path).exists() for path in TRAININGS)
     dying.kill()
     finishing.resume()
-    finishing.wait(60)
+    finishing.wait(LONG)
     saved = project / "results/checkpoints" / TRAININGS[0]
     last = saved.stat().st_mtime_ns
-    output, _ = make.communicate(timeout=120)
-    assert make.returncode == 0, output
+    output, _ = again.communicate(timeout=LONG)
+    assert again.returncode == 0, output
     assert "Traceback" not in output
     assert saved.stat().st_mtime_ns == last, "steps were repeated"
     assert not locks(project)
@@ -130,43 +156,45 @@ def at_work(project):
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="warm jobs are for Linux")
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("how", ["SIGINT", "SIGKILL", "SIGTERM of make"])
 def test_a_run_of_warm_jobs_that_is_killed_leaves_nothing_behind(fresh, how):
-    def forks():
-        found = []
-        for child in snakemake.children():
-            with contextlib.suppress(psutil.Error):  # some end while we look
-                found += child.children() if "gcexp.command.forkserver" in child.cmdline() else []
-        return found
-
-    process = fresh.start("snakemake", "-j2")
-    snakemake = psutil.Process(process.pid)
-    wait(forks, "job of the warm process")
-    os.killpg(process.pid, how)  # as a terminal does on Ctrl-C
-    output, _ = process.communicate(timeout=20)
-    assert process.returncode != 0, output
-    wait(lambda: not at_work(fresh), "end of all processes", 10)
+    halting(fresh, "time.sleep(3600)")
+    target = "reports/quick/data/small_three.csv"
+    if how == "SIGTERM of make":
+        process = fresh.make("reproduce", "ARGS=-j2")
+    else:
+        process = fresh.start("snakemake", "-j2")
+    job, *_ = wait(lambda: halted(fresh), "training")
+    assert "gcexp.command.forkserver" in psutil.Process(job).cmdline()
+    if how == "SIGTERM of make":
+        process.terminate()
+    else:
+        os.killpg(process.pid, getattr(signal, how))  # as a terminal does on Ctrl-C
+    output, _ = process.communicate(timeout=LONG)
+    assert process.returncode != 0 and "Terminating processes on user request" in output or how == "SIGKILL"
+    wait(lambda: not at_work(fresh), "end of all processes")
     assert not [name for name in fresh.files("results", "reports") if "/." in name]
-    if how == signal.SIGINT:
-        target = "reports/quick/data/small_three.csv"
-        again = fresh.make("reproduce", f"TARGETS={target}", "ARGS=-j2")
-        output, _ = again.communicate(timeout=120)
-        assert again.returncode == 0, output
-        assert fresh.planned(target) == {}
+    (fresh / "go").touch()
+    code, output = fresh.run("snakemake", "-j2", target)
+    assert code == 0, output
+    assert fresh.planned(target) == {}
+
+
+def test_what_a_kill_left_goes_at_the_next_start(project):
+    left = project / f"reports/quick/figures/.small_three.{'0a' * 16}.pdf"
+    left.write_text("")
+    project.planned()
+    assert left.exists()  # a dry run changes nothing
+    assert project.snakemake("-j1")[0] == 0
+    assert not left.exists()
 
 
 def test_a_second_make_waits_for_the_first(project):
     project.edit(project.figure, "level: 0.2", "level: 0.3")
-    lock = project / ".snakemake/make.lock"
-    holder = project.start("flock", str(lock), "sleep", "60")
-    try:
-        wait(lock.exists, "lock")
-        time.sleep(0.2)
+    with open(project / ".snakemake/make.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         second = project.make("reproduce", "ARGS=-n")
         assert "another make works in this folder: waiting for it" in second.stdout.readline()
-    finally:
-        os.killpg(holder.pid, signal.SIGKILL)
-        holder.wait()
-    output, _ = second.communicate(timeout=60)
+    output, _ = second.communicate(timeout=LONG)
     assert second.returncode == 0, output
     assert "draw" in output

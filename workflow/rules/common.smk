@@ -8,6 +8,10 @@ from pathlib import Path
 
 from snakemake.cli import get_argument_parser
 
+from gcexp.command import bytecode
+
+bytecode.mend()  # before more of our modules are read
+
 from gcexp.command import forkserver, progress, unlock
 from gcexp.errors import UserError, unknown
 from gcexp.report import closing, figurefile
@@ -22,7 +26,7 @@ def stop(error):
     sys.exit(2)
 
 
-ALIVE = unlock.hold()  # `make reproduce` removes Snakemake's lock only where nobody holds this one
+ALIVE = unlock.hold()  # where nobody else does, the lock of a Snakemake that was killed goes
 
 
 def named_on_command_line():
@@ -87,6 +91,7 @@ try:
     if TITLED is None:
         raise UserError(f"--config plot_title wants true or false, got {config['plot_title']!r}")
     if HERE:
+        unlock.tidy()
         # While Snakemake plans, which takes one core; each figure that has no table yet is two jobs or more.
         warm_up(2 * missing_tables(config["preset"]))
     FIGURES = by_target(config["preset"])
