@@ -87,6 +87,18 @@ def unknown(kind: str, given: object, allowed: Iterable[str]) -> str:
     return f"unknown {kind} {str(given)!r}{hint} (allowed: {', '.join(shown) or 'none'}{more})"
 
 
+def no_python(error: SyntaxError) -> str:
+    """Sentence for a module whose text is no Python.
+
+    Examples
+    --------
+    >>> no_python(SyntaxError("'(' was never closed", ("own.py", 3, 8, "beta = (1", None, None)))
+    "own.py, line 3: '(' was never closed (beta = (1)"
+    """
+    text = f" ({error.text.strip()})" if error.text and error.text.strip() else ""
+    return f"{error.filename}, line {error.lineno}: {error.msg}{text}"
+
+
 def lacking(error: BaseException) -> str | None:
     """Sentence for a package that is not installed because its extra was not asked for, else None.
 

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -355,6 +356,12 @@ def pytest_configure():
     """A test run that a shell started in the background ignores Ctrl-C; what it starts must not."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Of .ci/run: the seconds since it began."""
+    if began := os.environ.get("GCEXP_CI_BEGAN"):
+        terminalreporter.write_line(f"set-up, lint and tests took {time.time() - float(began):.0f} s")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from gcexp import __version__
-from gcexp.errors import Defect, UserError, lacking
+from gcexp.errors import Defect, UserError, lacking, no_python
 from gcexp.files import refuse_special
 
 
@@ -45,6 +45,9 @@ def main(argv: list[str] | None = None) -> int:
         if isinstance(error, UserError):
             print(f"gcexp: {error}", file=sys.stderr)
             return 2
+        if isinstance(error, SyntaxError) and not _ours(error.filename):
+            print(f"gcexp: {no_python(error)}", file=sys.stderr)
+            return 2
         if sentence := lacking(error):
             print(f"gcexp: {sentence}", file=sys.stderr)
             return 2
@@ -61,6 +64,11 @@ def main(argv: list[str] | None = None) -> int:
         )
         return 1
     return 0
+
+
+def _ours(file: str | None) -> bool:
+    """Whether a module is the package's own, and its fault ours."""
+    return file is None or Path(__file__).resolve().parents[1] in Path(file).resolve().parents
 
 
 def _kept_trace(given: list[str]) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gcexp.errors import UserError, unknown
+from gcexp.report.columns import COSTS, CURVE, SAVED, TIMED
 from gcexp.report.figure import Figure
 from gcexp.report.figurefile import PRESETS, figure, target_files
 from gcexp.report.published import published_table
@@ -37,7 +39,11 @@ _NAMED = (
     "seed",
     "iteration",
 )  # columns that say which row is meant
-_OF_OTHER_RUNS = ("saved_time_s", "saved_share")
+_ALL, _CLOCK = (
+    slice(None, -2),
+    slice(-4, -2),
+)  # of a run's id: all but its length and seeds; scheme and delay model
+_OF_LENGTH = {*TIMED["seeds"], "exact"} - {"seed", *COSTS}  # measured over all iterations of a run
 EQUAL, WITHIN, DIFFERS, NOT = "equal", "within tolerance", "differs", "not comparable"
 
 
@@ -113,33 +119,74 @@ def _of_table(fresh: Figure) -> Agreement:
 def agreement(fresh: Figure, table: pd.DataFrame, paper: Figure, published: pd.DataFrame) -> Agreement:
     """Compare a fresh table with the published one, which is always of the paper preset.
 
-    Of another preset only what both make is compared: an analysis with the same arguments, runs with the same options,
-    iterations and seeds.
+    Of another preset only what both make is compared: an analysis with the same arguments; of runs with the same
+    options seeds and iterations that both have, and where tasks differ, their clock.
     """
-    part = ""
+    parts: list[str] = []
     if fresh.preset != "paper" and not fresh.runs and fresh.arguments != paper.arguments:
-        return Agreement(fresh.target, fresh.preset, NOT, f"{fresh.preset} has other arguments")
-    if fresh.preset != "paper" and fresh.runs:
-        shared = _runs(fresh) & _runs(paper)
-        if not shared:
+        other = sorted(key for key, value in fresh.arguments.items() if paper.arguments.get(key) != value)
+        why = f"{fresh.preset} has other arguments: {', '.join(other)}"
+        return Agreement(fresh.target, fresh.preset, NOT, why)
+    if (
+        fresh.preset != "paper"
+        and fresh.runs
+        and {run.id for run in fresh.runs} != {r.id for r in paper.runs}
+    ):
+        rows = len(published)
+        for same in (_ALL, _CLOCK):
+            mine, theirs = _runs(fresh, same), _runs(paper, same)
+            if shared := mine.keys() & theirs.keys():
+                break
+        else:
             return Agreement(fresh.target, fresh.preset, NOT, f"{fresh.preset} has other runs")
-        if shared != _runs(fresh) or shared != _runs(paper):
-            part = f"{len(shared)} of {len(_runs(paper))} runs: "
-            table, published = _of_runs(table, shared), _of_runs(published, shared)
-            common = [name for name in table if name in published and name not in _OF_OTHER_RUNS]
-            table, published = table[common], published[common]
+        shorter = any(mine[run] != theirs[run] for run in shared)
+        columns = [name for name in table if name in published and name not in (*SAVED, "run")]
+        words = ""
+        if same is _CLOCK:
+            columns = [name for name in columns if name in ("label", *CURVE)]
+            words = "the clock alone"
+        if shorter and "iteration" not in columns:
+            columns = [name for name in columns if name not in _OF_LENGTH]
+            words = "only what does not depend on the number of iterations"
+        table, published = (_of_runs(one, shared, same) for one in (table, published))
+        table, published = (
+            _of_rows(one, other)[columns] for one, other in ((table, published), (published, table))
+        )
+        if not len(table) or not {*columns} - {"seed", "iteration", *fresh.told_apart}:
+            return Agreement(fresh.target, fresh.preset, NOT, f"{fresh.preset} has other iterations")
+        if shared != theirs.keys():
+            parts.append(f"{len(shared)} of {len(theirs)} runs")
+        elif len(published) < rows:
+            parts.append(f"{len(published)} of {rows} rows")
+        parts += [words] if words else []
     outcome, about = compared(table, published, fresh.file.tolerances)
-    return Agreement(fresh.target, fresh.preset, outcome, part + about if about else part.rstrip(": "))
+    said = ": ".join(filter(None, [", ".join(parts), about]))
+    return Agreement(fresh.target, fresh.preset, outcome, said)
 
 
-def _runs(one: Figure) -> set[tuple[str, str]]:
-    return {(run.label, run.id) for run in one.runs}
+def _runs(one: Figure, same: slice) -> dict[tuple[str, str], str]:
+    """Length of each run, by its label and the part of its id that shall be the same."""
+    return {(run.label, _part(run.id, same)): run.length for run in one.runs}
 
 
-def _of_runs(table: pd.DataFrame, shared: set[tuple[str, str]]) -> pd.DataFrame:
-    """Rows of some runs, in one order."""
-    mine = [pair in shared for pair in zip(table["label"], table["run"], strict=True)]
-    return table[mine].sort_values(["label", "run"], kind="stable", ignore_index=True)
+def _part(run: str, same: slice) -> str:
+    return "/".join(run.split("/")[same])
+
+
+def _of_runs(table: pd.DataFrame, runs: Set[tuple[str, str]], same: slice) -> pd.DataFrame:
+    """Rows of some runs, named by run, seed and iteration, in one order.
+
+    More seeds or iterations change no earlier draw: a row of a seed and an iteration is the same in every preset.
+    """
+    keys = [table["label"], table["run"].map(lambda run: _part(run, same))]
+    mine = [pair in runs for pair in zip(*keys, strict=True)]
+    by = [*keys, *(table[name] for name in ("seed", "iteration") if name in table)]
+    return table.set_index(by)[mine].sort_index(kind="stable")
+
+
+def _of_rows(table: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
+    """Rows that another table has, too."""
+    return table[table.index.isin(other.index)].reset_index(drop=True)
 
 
 def compared(
@@ -234,9 +281,12 @@ def as_text(found: Sequence[Agreement]) -> str:
         f"{one.target:{wide}}  {one.preset:5}  {one.outcome}{f': {one.about}' if one.about else ''}"
         for one in found
     ]
-    counts = {
-        outcome: sum(one.outcome == outcome for one in found) for outcome in (EQUAL, WITHIN, DIFFERS, NOT)
-    }
-    return "\n".join(
-        [*lines, "", ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)]
-    )
+    counts = Counter(one.outcome for one in found)
+    said = [f"{counts[outcome]} {outcome}" for outcome in (EQUAL, WITHIN, DIFFERS, NOT) if counts[outcome]]
+    if counts[NOT]:
+        why = Counter(one.about.partition(":")[0] for one in found if one.outcome == NOT)
+        reasons = [f"{count} because {reason}" for reason, count in why.most_common()]
+        if any(one.outcome == NOT and one.preset != "paper" for one in found):
+            reasons.append("make reproduce PRESET=paper makes what was published")
+        said[-1] += f" ({'; '.join(reasons)})"
+    return "\n".join([*lines, "", ", ".join(said)])

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
+from gcexp.errors import UserError
 from gcexp.files import written
 from gcexp.report.claims import show
 from gcexp.report.predicates import FAILS, HOLDS, UNDECIDED
@@ -55,6 +56,10 @@ class Paper:
     cite: str = ""
     headline: tuple[str, ...] = ()
     bibtex: str = ""
+
+    def __post_init__(self):
+        if self.url and not re.match(r"https?://[^\s/]", self.url):  # a browser would run javascript:
+            raise UserError(f"url begins with https:// or http:// and a host, got {self.url!r}")
 
     def place(self, name: str) -> tuple[int, str]:
         """Where a figure stands: headline figures first, in their order, then the others by name."""

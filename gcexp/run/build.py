@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gcexp.errors import ExtraError, ParameterError, UserError, lacking, unknown
+from gcexp.errors import ExtraError, ParameterError, UserError, lacking, no_python, unknown
 from gcexp.schema import arguments, fits, fitted, shown
 
 if TYPE_CHECKING:  # a plan loads no codes
@@ -80,6 +80,8 @@ def locate(target: str, place: str) -> Any:
     module, _, name = dotted(target, place).rpartition(".")
     try:
         found = importlib.import_module(module)
+    except SyntaxError as error:
+        raise UserError(f"{place}: cannot import {target!r}: {no_python(error)}") from None
     except (ImportError, ValueError) as error:
         kind = ExtraError if lacking(error) else UserError
         raise kind(f"{place}: cannot import {target!r} ({lacking(error) or error})") from None

@@ -22,7 +22,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
-from gcexp.errors import EXTRAS, UserError
+from gcexp.errors import EXTRAS, UserError, no_python
 from gcexp.run.cache import remember, remembered
 from gcexp.run.options import papers, plugins
 
@@ -194,7 +194,11 @@ def _parsed(module: str) -> Module | None:
     spec = _spec(module)
     if spec is None or not (spec.origin or "").endswith(".py"):
         return None
-    return _module(module, spec.submodule_search_locations is not None, read(Path(spec.origin)))
+    try:
+        return _module(module, spec.submodule_search_locations is not None, read(Path(spec.origin)))
+    except SyntaxError as error:
+        error.filename = spec.origin
+        raise UserError(no_python(error)) from None
 
 
 @cache

@@ -10,7 +10,7 @@ import torch
 from torch.func import functional_call
 from torch.nn.modules.dropout import _DropoutNd
 
-from gcexp.errors import require
+from gcexp.errors import ParameterError, require
 from gcexp.seeding import rng
 from gcexp.tasks.base import partition_edges
 from gcexp.tasks.partition_norm import Blocks, by_partition, normalised
@@ -23,6 +23,13 @@ if TYPE_CHECKING:
 
 #: Samples of a test pass. A constant, since sums and so the last bits of a score depend on it.
 _SCORED = 250
+#: What torch raises where shapes or types do not fit.
+_DO_NOT_FIT = (RuntimeError, ValueError, TypeError, IndexError, AssertionError)
+
+
+def _first(error: Exception) -> str:
+    """First line of what torch says; others are notes for its developers."""
+    return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
 class TorchProblem:
@@ -106,6 +113,33 @@ class TorchProblem:
             self._order[0] = rng(seed, "data_order").permutation(len(data.y_train))
         else:
             require(batch >= 1, f"a batch has 1 or more samples, got {batch}")
+        self._require_fit()
+
+    @torch.no_grad()
+    def _require_fit(self) -> None:
+        """Refuse a module or a loss that does not take the data, with all shapes."""
+        y = self._data.y_train
+        chosen = [int(y.argmin()), int(y.argmax())]
+        x = self._tensor(self._data.x_train[chosen])
+        targets = torch.from_numpy(y[chosen]).to(self._device)
+        self._module.eval()
+        try:
+            output = self._module(x.to(next(self._module.parameters()).dtype))
+        except _DO_NOT_FIT as error:
+            told = f"samples of shape {tuple(x.shape[1:])} of {self._data.name!r}"
+            raise ParameterError(f"the module does not take {told} ({_first(error)})") from None
+        require(
+            isinstance(output, torch.Tensor), f"the module returns a {type(output).__name__}, not a tensor"
+        )
+        try:
+            self._losses(output, targets)
+        except ParameterError:
+            raise
+        except _DO_NOT_FIT as error:
+            raise ParameterError(
+                f"the loss does not take outputs of shape {tuple(output.shape[1:])} per sample for the targets "
+                f"{targets[0]:g} to {targets[1]:g} of {self._data.name!r} ({_first(error)})"
+            ) from None
 
     @property
     def n_samples(self) -> int:

@@ -4,6 +4,7 @@ import fcntl
 import json
 import marshal
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -14,6 +15,7 @@ from uuid import uuid4
 import pytest
 
 from gcexp.command import unlock
+from gcexp.command.main import main
 from gcexp.errors import DataError, UserError
 from gcexp.files import written
 from gcexp.run import provenance, source
@@ -154,3 +156,31 @@ def test_what_mends_compiled_modules_is_itself_too_small_to_be_cut_short():
     for module in ("gcexp", "gcexp.command", "gcexp.command.entry", "gcexp.command.bytecode"):
         spec = find_spec(module)
         assert len(marshal.dumps(spec.loader.get_code(module))) + 16 < 4096, module
+
+
+@pytest.mark.parametrize("broken", ["own", "helper"])
+def test_a_syntax_error_in_a_module_of_ones_own_is_a_sentence(tmp_path, monkeypatch, capsys, forget, broken):
+    for name, text in (("own", f"from helper_{broken} import x\n"), (f"helper_{broken}", "x = 1\n")):
+        (tmp_path / f"{name}.py").write_text(text + ("def f(:\n" if name.startswith(broken) else ""))
+    (tmp_path / "options" / "code").mkdir(parents=True)
+    (tmp_path / "options" / "code" / "own.yaml").write_text("_target_: own.Own\nn: ${n}\n")
+    monkeypatch.setenv("GCEXP_SEARCHPATH", str(tmp_path / "options"))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "own", raising=False)
+    file, line = (tmp_path / "own.py", 2) if broken == "own" else (tmp_path / "helper_helper.py", 2)
+    assert main(["show", "code=own", "n=4", "s=1"]) == 2
+    said = capsys.readouterr().err
+    assert said.endswith(f"{file}, line {line}: invalid syntax (def f(:)\n") and said.count("\n") == 1
+    forget()
+    with pytest.raises(UserError, match=rf"^{file}, line {line}: invalid syntax"):  # while planning
+        source.source_hash("own.Own")
+
+
+def test_continuous_integration_says_what_it_took(tmp_path):
+    (tmp_path / "make").write_text(
+        f"#!/bin/sh\nexec {sys.executable} -m pytest -n0 -p no:cacheprovider tests/unit/test_progress.py -k nothing\n"
+    )
+    (tmp_path / "make").chmod(0o755)
+    variables = os.environ | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run([ROOT / ".ci/run"], env=variables, capture_output=True, text=True)
+    assert re.search(r"^set-up, lint and tests took \d+ s\n.* deselected in [0-9.]+s\n\Z", done.stdout, re.M)

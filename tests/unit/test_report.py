@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from gcexp.errors import DataError
+from gcexp.errors import DataError, UserError
 from gcexp.report.claims import FIELDS
 from gcexp.report.figurefile import figures, statements
 from gcexp.report.page import Paper, Shown, write_report
@@ -30,6 +30,7 @@ from gcexp.report.scorecard import (
 from gcexp.report.shown import papers
 from gcexp.report.shown import shown as shown_of
 from gcexp.report.statements import read_statements
+from gcexp.schema import fill
 
 NASTY = "a | b\n<script>alert('x')</script> & *c* [d](javascript:e) $m$"
 
@@ -367,3 +368,14 @@ def test_a_figure_as_the_page_shows_it(tmp_path, monkeypatch):
     assert dict(found.about)["data"] == "mnist" and "epsilon_frc" in found.schemes
     assert "from the start" in found.alt
     assert "the highest test accuracy first: ε-FRC, ε = 0.1 0.936" in found.alt and "Forget-19" in found.alt
+
+
+@pytest.mark.parametrize(
+    "url", ["javascript:alert(1)", "JavaScript://x", "data:text/html,x", "https:///x", "ieee.org"]
+)
+def test_a_link_that_is_no_address_is_refused(url):
+    with pytest.raises(
+        UserError, match="conf/paper/a.yaml: url begins with https:// or http:// and a host, got"
+    ):
+        fill(Paper, {"title": "A", "url": url}, "conf/paper/a.yaml")
+    assert Paper("A", url="https://doi.org/10.1/x").url

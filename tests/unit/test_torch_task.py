@@ -114,3 +114,29 @@ def test_a_module_is_spelled_in_the_option_file():
 def test_small_network_counts():
     assert sum(p.numel() for p in SmallCNN(3, 32, 10).parameters()) == 448 + 4640 + 32 * 256 * 10 + 10
     assert SmallCNN(3, 6, 4)(torch.zeros(2, 3, 6, 6)).shape == (2, 4)
+
+
+@pytest.mark.parametrize(
+    ("task", "words"),
+    [
+        (
+            TorchTask("noise", partial(nn.Linear, 5, 3), nn.CrossEntropyLoss(reduction="none")),
+            r"module does not take samples of shape \(6,\) of 'noise' \(mat1 and mat2 .* \(2x6 and 5x3\)\)",
+        ),
+        (
+            linear(shape=(2, 3)),
+            r"samples of shape \(2, 3\) of 'noise' \(mat1 and mat2 .* \(4x3 and 6x3\)\)",
+        ),
+        (
+            linear(2),
+            r"outputs of shape \(2,\) per sample for the targets 0 to 2 of 'noise' \(Target 2 is out",
+        ),
+        (
+            TorchTask("noise", partial(nn.LSTM, 6, 3), nn.MSELoss()),
+            "the module returns a tuple, not a tensor",
+        ),
+    ],
+)
+def test_a_module_that_does_not_fit_the_data_is_the_users_mistake(task, words):
+    with pytest.raises(ParameterError, match=words):
+        task.problem(noise(), 0)
