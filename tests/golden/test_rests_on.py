@@ -10,7 +10,8 @@ import pytest
 from scipy import sparse
 
 ROOT = Path(__file__).resolve().parents[2]
-MODULES = ["gcexp.analysis.adaptive_enumerations", "gcexp.analysis.comm_efficient_enumerations"]
+PAPERS = ("adaptive", "comm_efficient", "dynamic_clustering", "partial_recovery", "soft_bibd")
+MODULES = [f"gcexp_papers.{paper}.enumerations" for paper in PAPERS]
 CHECKS = [
     (module, name, rests, size)
     for module in MODULES

@@ -1,0 +1,130 @@
+"""Statements of Sakorikar, Wang (arXiv 2105.05231) on every set of stragglers of small codes, by projections and ranks.
+
+Each function is a generator of instances, ``(what, holds)``; see `gcexp.analysis.enumeration` for what decides.
+`RESTS_ON` says with which objects of the library it is compared, looked up when called, and arguments of a small size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gcexp import codes
+from gcexp.analysis import enumeration as engine
+from gcexp.codes import error as errors
+from gcexp.seeding import rng
+from gcexp.theory import errors as theory
+
+Instances = Iterator[tuple[str, bool]]
+
+#: By function: library objects that it compares, and arguments of a small size.
+RESTS_ON: dict[str, tuple[tuple[str, ...], dict[str, int]]] = {
+    "eq5_exact_recovery": (("gcexp.codes:CyclicRepetition",), {"most": 4}),
+    "eq5_binary_cyclic": ((), {"most": 5}),
+    "lemma6": (("gcexp.codes.error:errors_of",), {"matrices": 1}),
+    "theorem4_worst_pattern": (("gcexp.theory.errors:frc_bibd_error",), {"products": 1}),
+    "appH_block_class_counts": (("gcexp.codes:Kronecker",), {"q": 2}),
+}
+
+
+def _decodes(code, s: int) -> bool:
+    """Whether the sum is a combination of any n - s workers' messages, by least squares."""
+    rows = code.encoding.toarray()
+    heard = np.stack([rows[list(left)] for left in engine.survivors(code.n, s)])
+    ones = np.ones((1, code.k))
+    return bool(np.abs(ones - ones @ np.linalg.pinv(heard, rcond=1e-11) @ heard).max() < 1e-7)
+
+
+def eq5_exact_recovery(most: int = 7) -> Instances:
+    """(5): with r > s a code recovers the sum exactly; own codes on cyclic supports, and the library's."""
+    for n in range(2, most + 1):
+        for r in range(1, n + 1):
+            B = engine.code(engine.cyclic(n, r), 1, rng(0, "assignment", 16, n, r))
+            library = codes.CyclicRepetition(n, r - 1)
+            held = library.encoding.toarray() != 0
+            for s in range(r):
+                right = engine.decodes(B, 1, *engine.survivors(n, s)) and _decodes(library, s)
+                yield (
+                    "(n, s, r), r > s: every set of s decodes, with free coefficients",
+                    right and held.sum(1).max() == r,
+                )
+
+
+def eq5_binary_cyclic(most: int = 7) -> Instances:
+    """The same with plain sums on cyclic supports, which few do: existence is not for every coefficient."""
+    for n in range(2, most + 1):
+        for r in range(2, n):
+            rows = engine.cyclic(n, r).astype(np.int64)[None]
+            for s in range(1, r):
+                yield (
+                    "(n, s, r), 1 <= s < r < n: every set of s decodes plain sums",
+                    engine.decodes(rows, 1, *engine.survivors(n, s)),
+                )
+
+
+#: The seven lines of the Fano plane, from the difference set {0, 1, 3}.
+_FANO = (np.array([[(j - i) % 7 in (0, 1, 3) for j in range(7)] for i in range(7)])).astype(float)
+
+
+def _errors(rows: np.ndarray) -> np.ndarray:
+    """Smallest ||c - 1||^2 of every set of workers by least squares, (2^n,); rows (n, k)."""
+    n, k = rows.shape
+    there = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(float)
+    gram, loads = rows @ rows.T, rows.sum(1)
+    found = np.empty(2**n)
+    for u in range(0, 2**n, 1024):
+        mine = there[u : u + 1024]
+        inverse = np.linalg.pinv(mine[:, :, None] * gram * mine[:, None], rcond=1e-10, hermitian=True)
+        kept = mine * loads
+        found[u : u + 1024] = k - np.einsum("ui,uij,uj->u", kept, inverse, kept)
+    return found
+
+
+def lemma6(matrices: int = 4) -> Instances:
+    """Lemma 6: with t copies of every partition the squared error is t times as large, every set; normalised equal."""
+    generator = rng(0, "assignment", 17)
+    drawn = [generator.integers(0, 2, (6, k)).astype(float) for k in (5, 8)]
+    for rows in [engine.cyclic(5, 3).astype(float), _FANO, *drawn][:matrices]:
+        n, k = rows.shape
+        heard = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(bool)
+        once = _errors(rows)
+        for t in (2, 3):
+            copied = _errors(np.tile(rows, (1, t)))
+            library = errors.errors_of(codes.Code(np.tile(rows, (1, t))), heard)
+            for one, more, found in zip(once, copied, library, strict=True):
+                right = abs(more - t * one) < 1e-8 and abs(found - one / k) < 1e-8
+                yield "codes, t, every set: t times the squared error, the same normalised one", bool(right)
+
+
+def theorem4_worst_pattern(products: int = 3) -> Instances:
+    """Theorem 4: the worst error of FRC x BIBD for s stragglers, over every set by least squares, is the formula's."""
+    triangle = 1 - np.eye(3)  # 3 workers, 3 partitions, two each, one in common
+    four = 1 - np.eye(4)
+    cases = (
+        (4, 2, triangle, (3, 3, 2, 2, 1)),
+        (3, 3, four, (4, 4, 3, 3, 2)),
+        (2, 2, _FANO, (7, 7, 3, 3, 1)),
+    )
+    for n1, r1, design, parameters in cases[:products]:
+        groups = np.kron(np.eye(n1 // r1), np.ones((r1, 1)))  # workers of a group hold the same
+        rows = np.kron(groups, design)
+        squared = _errors(rows) / rows.shape[1]
+        silent = len(rows) - np.bitwise_count(np.arange(len(squared)))
+        for s in range(len(rows) + 1):
+            worst = squared[silent == s].max()
+            formula = float(theory.frc_bibd_error(n1, r1, parameters, s))
+            yield "(FRC, design, s): worst of every set = formula", bool(abs(worst - formula) < 1e-8)
+
+
+def appH_block_class_counts(q: int = 3) -> Instances:
+    """Appendix H: workers of the built product of Fano plane and PG(2, q) share one of four numbers of partitions."""
+    first, second = codes.BlockDesign(7, "pg-2-2"), codes.BlockDesign(q * q + q + 1, f"pg-2-{q}")
+    rows = codes.Kronecker(first, second).encoding.toarray()
+    shared = rows @ rows.T
+    n2, l1, l2 = second.n, 3, q + 1
+    for i in range(len(shared)):
+        for j in range(len(shared)):
+            same_block, same_class = i // n2 == j // n2, i % n2 == j % n2
+            expected = (l1 if same_block else 1) * (l2 if same_class else 1)
+            yield "pairs of workers: l1 l2, l1, l2 or 1 partitions in common", bool(shared[i, j] == expected)
