@@ -16,6 +16,9 @@ import numpy as np
 
 from gcexp.errors import require, require_known
 
+_MOST_STARTED = 4000  # a matrix of as many rows
+_MOST_COMB = 500  # beyond, binomial coefficients leave the numbers of a float
+
 # --- costs ------------------------------------------------------------------------------------------------------
 
 
@@ -28,6 +31,7 @@ def rounds(L: int, d: int, s: int) -> int:
     [2, 3, 6]
     """
     require(0 <= s < d, f"adaptive codes bear 0 <= s < d stragglers, got s={s}, d={d}")
+    require(L >= 1, f"adaptive codes send L >= 1 rounds, got L={L}")
     return -(-L // (d - s))
 
 
@@ -39,6 +43,8 @@ def feasible(d: int, lengths: Sequence[int], w: int) -> bool:
     >>> feasible(4, [3, 4, 6, 12], w=12), feasible(4, [3, 3], w=12)
     (True, False)
     """
+    _sizes(d, w)
+    require(all(q >= 1 for q in lengths), f"lengths are q >= 1, got {list(lengths)}")
     return all(d >= s + -(-w // q) for s, q in enumerate(lengths))
 
 
@@ -128,7 +134,15 @@ def group_length(L: int, d: int, s: Sequence[int], w: int) -> int:
     >>> group_length(6, 3, [0, 1, 0], w=12)
     6
     """
+    _of_groups(s)
+    _sizes(d, w, L)
     return rounds(L, d, max(s)) * -(-w // L)
+
+
+def _of_groups(s: Sequence[int]) -> None:
+    require(
+        len(s) >= 1 and min(s) >= 0, f"stragglers s are a number >= 0 for each of one or more groups, got {s}"
+    )
 
 
 def group_feasible(d: int, s: Sequence[int], q: int, w: int) -> bool:
@@ -139,6 +153,9 @@ def group_feasible(d: int, s: Sequence[int], q: int, w: int) -> bool:
     >>> group_feasible(3, [0, 1], q=6, w=12), group_feasible(3, [0, 2], q=6, w=12)
     (True, False)
     """
+    _of_groups(s)
+    require(q >= 1, f"a length is q >= 1, got q={q}")
+    _sizes(d, w)
     return d >= max(s) + -(-w // q)
 
 
@@ -180,6 +197,7 @@ def decode_size(n: int, d: int, L: int, s: int) -> int:
     >>> [decode_size(20, 3, 6, s) for s in range(3)]
     [40, 57, 108]
     """
+    require(1 <= d <= n, f"decoding needs 1 <= d <= n, got n={n}, d={d}")
     return L + (n - d) * rounds(L, d, s)
 
 
@@ -247,12 +265,10 @@ def first_epoch(u: int, p: float, s_max: int) -> np.ndarray:
     """
     require(0 <= p < 1, f"restarts end only if 0 <= p < 1, got p={p}")
     require(0 <= s_max <= u, f"restarts need 0 <= s_max <= u, got s_max={s_max}, u={u}")
-    thin = np.array(
-        [
-            [comb(a, b) * p**b * (1 - p) ** (a - b) if b <= a else 0.0 for b in range(u + 1)]
-            for a in range(u + 1)
-        ]
-    )
+    require(u <= _MOST_STARTED, f"the chain of restarts has at most u = {_MOST_STARTED} workers, got u={u}")
+    thin = np.zeros((u + 1, u + 1))
+    for a in range(u + 1):
+        thin[a, : a + 1] = _binomial(a, p)
     left = thin[u].copy()
     found: list[np.ndarray] = []
     while not found or left.sum() > 1e-16:
@@ -261,6 +277,18 @@ def first_epoch(u: int, p: float, s_max: int) -> np.ndarray:
         found.append(left[: s_max + 1].copy())
         left[: s_max + 1] = 0
     return np.array(found)
+
+
+def _binomial(a: int, p: float) -> np.ndarray:
+    """Chances of 0, ..., a of a workers that straggle with probability p each."""
+    if a <= _MOST_COMB:
+        return np.array([comb(a, b) * p**b * (1 - p) ** (a - b) for b in range(a + 1)])
+    if p == 0:
+        return np.eye(1, a + 1)[0]
+    from scipy.special import betaln, xlog1py, xlogy
+
+    b = np.arange(a + 1)
+    return np.exp(xlogy(b, p) + xlog1py(a - b, -p) - betaln(b + 1, a - b + 1) - np.log(a + 1))
 
 
 def last_epoch(sizes: Sequence[int], p: float, s_max: int) -> np.ndarray:
@@ -287,6 +315,7 @@ def last_epoch(sizes: Sequence[int], p: float, s_max: int) -> np.ndarray:
     >>> bool(np.allclose(last_epoch([4], 0.3, 1), first_epoch(4, 0.3, 1)))
     True
     """
+    require(len(sizes) >= 1, f"sizes are those of one or more groups, got {sizes}")
     each = {size: first_epoch(size, p, s_max) for size in set(sizes)}
     epochs = max(map(len, each.values()))
     product = np.ones((epochs, s_max + 2))  # columns s = -1, 0, ..., s_max

@@ -217,6 +217,7 @@ def direct_sum_errors(errors, partitions) -> np.ndarray:
     >>> direct_sum_errors([[0, 0, 1], [0, 0.5, 1]], [2, 2])
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
+    require(len(partitions) >= 1, f"a direct sum has one block or more, got partitions={partitions}")
     total = np.zeros(1)
     for one, k in zip(errors, partitions, strict=True):
         sums = total[:, None] + k * np.asarray(one, dtype=float)

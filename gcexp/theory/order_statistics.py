@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import exp, expm1, inf, lgamma, log
+from math import exp, expm1, inf, lgamma, log, log1p
 
 from gcexp.errors import require
+
+_MOST_TERMS = 10**6
+_STIRLING = 1e4
 
 
 def harmonic(i: int) -> float:
@@ -17,7 +20,36 @@ def harmonic(i: int) -> float:
     2.083333333333333
     """
     require(i >= 0, f"a harmonic number needs an index >= 0, got {i}")
-    return sum(1 / j for j in range(1, i + 1))
+    return reciprocals(1, i)
+
+
+def reciprocals(a: int, b: int) -> float:
+    r"""H_b - H_{a-1} = 1/a + ... + 1/b, 0 where b < a.
+
+    More than 10^6 terms are added up to 1/1000, and the rest follows from H_m = ln m + 1/(2m) - 1/(12 m^2) + ...
+
+    Examples
+    --------
+    >>> reciprocals(2, 4), round(reciprocals(1, 10**10), 9)
+    (1.0833333333333333, 23.603066595)
+    """
+    require(a >= 1, f"reciprocals are added from 1/a on with a >= 1, got a={a}")
+    if b - a < _MOST_TERMS:
+        return sum(1 / j for j in range(a, b + 1))
+    m = max(a - 1, 1000)
+    tail = log1p((b - m) / m) + (1 / b - 1 / m) / 2 - (1 / b**2 - 1 / m**2) / 12
+    return sum(1 / j for j in range(a, m + 1)) + tail
+
+
+def _log_rising(z: float, b: float) -> float:
+    """Ln of G(z + b) / G(z), from Stirling's series where both are large: their logarithms would cancel."""
+    if z < _STIRLING or z + b < _STIRLING:
+        return lgamma(z + b) - lgamma(z)
+
+    def rest(x: float) -> float:
+        return 1 / (12 * x) - 1 / (360 * x**3)
+
+    return (z - 0.5) * log1p(b / z) + b * log(z + b) - b + rest(z + b) - rest(z)
 
 
 def shifted_exponential(k: int, n: int, shift: float = 0.0, mean: float = 1.0) -> float:
@@ -43,7 +75,7 @@ def shifted_exponential(k: int, n: int, shift: float = 0.0, mean: float = 1.0) -
     require(
         0 <= shift < inf and 0 <= mean < inf, f"times need shift, mean >= 0, got shift={shift}, mean={mean}"
     )
-    return shift + mean * sum(1 / j for j in range(n - k + 1, n + 1))
+    return shift + mean * reciprocals(n - k + 1, n)
 
 
 def pareto(k: int, n: int, scale: float = 1.0, shape: float = 2.0) -> float:
@@ -75,8 +107,10 @@ def pareto(k: int, n: int, scale: float = 1.0, shape: float = 2.0) -> float:
     )
     if n - k + 1 <= 1 / shape:
         return inf
-    rising = lgamma(n + 1) - lgamma(n + 1 - 1 / shape)
-    return scale * exp(rising + lgamma(n - k + 1 - 1 / shape) - lgamma(n - k + 1))
+    if n < _STIRLING:
+        rising = lgamma(n + 1) - lgamma(n + 1 - 1 / shape)
+        return scale * exp(rising + lgamma(n - k + 1 - 1 / shape) - lgamma(n - k + 1))
+    return scale * exp(_log_rising(n - k + 1, -1 / shape) - _log_rising(n + 1, -1 / shape))
 
 
 def of_quantile(quantile: Callable[[float], float], k: int, n: int) -> float:
@@ -96,7 +130,7 @@ def of_quantile(quantile: Callable[[float], float], k: int, n: int) -> float:
     Raises
     ------
     ParameterError
-        Unless 1 <= k <= n, and where Q gives no number.
+        Unless 1 <= k <= n <= 10^4, beyond which the quadrature misses the peak, and where Q gives no number.
 
     Examples
     --------
@@ -109,6 +143,7 @@ def of_quantile(quantile: Callable[[float], float], k: int, n: int) -> float:
     from scipy.integrate import quad
 
     _place(k, n)
+    require(n <= 10**4, f"a mean by quadrature takes at most n = 10000 workers, got n={n}")
     log_c = lgamma(n + 1) - lgamma(k) - lgamma(n - k + 1)
 
     def integrand(e: float) -> float:

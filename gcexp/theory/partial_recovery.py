@@ -49,13 +49,26 @@ def choose(a: int, b: int) -> int:
 def exact(alpha: float | Fraction) -> Fraction:
     """Wanted fraction of the data as a rational number.
 
+    Raises
+    ------
+    ParameterError
+        Unless 0 < alpha <= 1; for a float that only 0 or 1 comes near to.
+
     Examples
     --------
     >>> exact(2 / 3), exact(0.9)
     (Fraction(2, 3), Fraction(9, 10))
     """
     require(0 < alpha <= 1, f"the wanted fraction needs 0 < alpha <= 1, got alpha={alpha}")
-    return alpha if isinstance(alpha, Fraction) else Fraction(alpha).limit_denominator(10**6)
+    if isinstance(alpha, Fraction):
+        return alpha
+    near = Fraction(alpha).limit_denominator(10**6)
+    require(
+        near > 0 and (near < 1 or alpha == 1),
+        f"a float alpha is read as a fraction with a denominator up to 10^6, and alpha={alpha} would be {near}; give "
+        f"it as a fraction: alpha={Fraction(str(alpha))}",
+    )
+    return near
 
 
 def _workers(n: int, s: int) -> None:
@@ -185,6 +198,7 @@ def most_stragglers(n: int, y: int, alpha: float | Fraction) -> int:
     >>> most_stragglers(20, 2, 0.75)
     10
     """
+    require(1 <= y <= n, f"copies are 1 <= y <= n, got n={n}, y={y}")
     missing = 1 - exact(alpha)
     return max(s for s in range(n) if rho(n, s, y) <= missing)
 
@@ -591,6 +605,7 @@ def cycle_unions(n: int, least: int = 2) -> list[np.ndarray]:
     (4, [[1, 1, 0], [0, 1, 1], [1, 0, 1]])
     """
     require(n >= 1 and least >= 2, f"cycles need n >= 1 and least >= 2, got n={n}, least={least}")
+    require(n <= 40, f"cycle unions are listed up to n = 40 (6153 of them), got n={n}")
 
     def parts(total: int, smallest: int) -> Iterator[tuple[int, ...]]:
         if total == 0:
