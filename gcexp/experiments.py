@@ -16,6 +16,7 @@ from gcexp.errors import UserError, unknown
 from gcexp.progress import bar
 from gcexp.run import paths
 from gcexp.run.build import build
+from gcexp.run.checks import check_scheme
 from gcexp.run.compose import compose
 from gcexp.run.run import seed_range, spelled_seeds
 from gcexp.run.scheme import build_scheme, refuse_bound
@@ -67,6 +68,7 @@ def simulate(*overrides: str, rows: str = "seeds", progress: bool = True, **keys
     [['cgc', 6, 2, 0, 50], ['cgc', 6, 2, 1, 50], ['cgc', 6, 2, 2, 50]]
     """
     point = _point(overrides, keys)
+    point.check()
     return _timed(point, _timeline(point, progress), _rows(rows))
 
 
@@ -101,6 +103,7 @@ def train(*overrides: str, verify: bool = True, progress: bool = True, **keys: A
     ([0, 1, 2, 3], True)
     """
     point = _point(overrides, keys)
+    point.check()
     refuse_bound(point.config)
     timeline = _timeline(point, progress)
     trajectory = _trained(point, timeline, progress)
@@ -260,7 +263,7 @@ class _Point:
     def check(self) -> None:
         """Complain before any work."""
         length_of(self.config)
-        build_scheme(self.config)
+        check_scheme(self.config)
         build(self.config, "delay")
 
     def marked(self, frame: pd.DataFrame) -> pd.DataFrame:

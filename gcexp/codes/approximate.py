@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gcexp.codes.base import Code
+from gcexp.codes.linear import pinv, svd
 from gcexp.errors import require_known
 from gcexp.schema import checked
 
@@ -46,7 +47,7 @@ class ApproximateCode(Code):
         super().__init__(encoding, promise="linear" if decoder == "one_step" else "least_squares")
         self.decoder, self._scale = decoder, scale
         if decoder == "optimal":
-            self._left, self._singular, right = np.linalg.svd(self.encoding.toarray())
+            self._left, self._singular, right = svd(self.encoding.toarray())
             rank = int((self._singular > _RANK * self._singular.max(initial=0)).sum())
             self._null, self._left = self._left[:, rank:], self._left[:, :rank]
             self._null[np.abs(self._null) < 1e-12] = 0  # rounding is not a direction
@@ -82,7 +83,7 @@ class ApproximateCode(Code):
         mine, w0 = root[silent], self._everyone[silent][..., None]
         G, null = mine @ mine.transpose(0, 2, 1), self._null[silent]
         if null.shape[2]:
-            back = np.linalg.pinv(null, rcond=1e-8)
+            back = pinv(null, rcond=1e-8)
             Q = null @ back  # I - P
             P = np.eye(silent.shape[1]) - Q
             # G is positive definite where P projects to: with Q there too, the system is regular.

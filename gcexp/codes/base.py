@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from gcexp.codes.linear import pinv
 from gcexp.errors import DecodingError, ParameterError, require
 
 PROMISES = ("indicator", "least_squares", "linear")
@@ -195,6 +196,11 @@ class Code:
     decoding = ""
     #: Where rounding, memory or existence ends the usable parameters.
     limit = ""
+    #: Parameters with which docs/codes-accuracy.md tries a code that solves equations: with an n of their own, or for
+    #: many n and s.
+    tried: tuple[dict, ...] = ()
+    #: What to take where rounding spoils this code, in the sentence "take ...".
+    instead = ""
     #: Keys in docs/references.bib.
     source: tuple[str, ...] = ()
 
@@ -305,7 +311,7 @@ class Code:
         step = max(1, _CHUNK_BYTES // max(1, B.nbytes))
         for u in range(0, len(heard), step):
             mine = received[u : u + step, :, None]
-            weights[u : u + step] = target @ np.linalg.pinv(mine * B, rcond=1e-10)
+            weights[u : u + step] = target @ pinv(mine * B, rcond=1e-10)
         return weights * received[:, None]
 
     def decode(self, heard, partial: bool = False) -> Decoding:
@@ -354,6 +360,7 @@ class Code:
             raise DecodingError(
                 f"{self!r} did not decode from workers {np.flatnonzero(heard[u]).tolist()}: residual {residual[u]:.1e} "
                 f"(at most {RESIDUAL_BOUND:.0e}), {int((c[u] == 1).sum())} partitions (at least {self.recovers})"
+                f"{f'; take {self.instead}' * bool(self.instead)}"
             )
         c[residual > RESIDUAL_BOUND] = (
             0  # mixed blocks are the gradient of no weighted loss: the update is skipped

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gcexp.codes.base import Code
+from gcexp.codes.linear import pinv
 from gcexp.errors import require
 from gcexp.schema import checked
 
@@ -79,7 +80,7 @@ class CirculantMultiMessage(Code):
         weights = np.empty(received.shape)
         for u in range(0, len(heard), step := max(1, 2**23 // B.size)):
             mine = received[u : u + step, :, None] * B
-            solve = np.linalg.pinv(mine, rcond=1e-10)  # (U, k, M)
+            solve = pinv(mine, rcond=1e-10)  # (U, k, M)
             inside = solve @ mine  # projection onto the span
             off = 1 - np.diagonal(inside, axis1=1, axis2=2)  # squared distance of each partition
             all_off = self.k - inside.sum((1, 2))

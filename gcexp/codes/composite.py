@@ -51,6 +51,7 @@ class DirectSum(Code):
 
     decoding = "that of each part, on its own"
     limit = "that of the parts"
+    instead = "parts that are accurate on their own"
     source: tuple[str, ...] = ("sakorikar2021", "buyukates2021")
     examples: tuple[dict, ...] = ({"parts": (Uncoded(2), FractionalRepetition(4, 2))},)
 
@@ -143,6 +144,7 @@ class Kronecker(Code):
         "pseudoinverse, O(n^2 k)"
     )
     limit = "that of the factors; the pseudoinverse takes 1 ms at n = k = 91"
+    instead = "factors that are accurate on their own"
     source = ("sakorikar2021",)
     examples = ({"a": FractionalRepetition(4, 2), "b": Uncoded(2)},)
 
@@ -237,5 +239,5 @@ def _repeated(frc: FractionalRepetition, code: Code, there: np.ndarray) -> np.nd
     groups = there.reshape(len(there), frc.n // frc.d, frc.d, code.n)
     first = groups & (np.cumsum(groups, axis=2) == 1)
     distinct = groups.any(2).reshape(-1, code.n).astype(np.int64)
-    weight = np.asarray(code.weights(distinct)).reshape(len(there), -1, 1, code.n)
+    weight = np.asarray(code.weights(distinct)).reshape(len(there), groups.shape[1], 1, code.n)
     return (first * weight).reshape(there.shape)

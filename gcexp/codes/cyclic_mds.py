@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gcexp.codes.base import Code, Quorum, arcs
-from gcexp.codes.closed_form import or_pseudoinverse, require_accuracy
+from gcexp.codes.closed_form import or_pseudoinverse
 from gcexp.errors import require, require_known
 from gcexp.schema import checked
 
@@ -29,12 +29,9 @@ class CyclicMDS(Code):
 
         a_w = (1 - e_w prod_{v in S} h_{wv} sum_{v in S} l_v / (e_v h_{wv})) / b(1)          for w not in S.
 
-    Rounding sets the limits. A run of s neighbours is the hardest pattern; where eps |a| |B|, the size of its rounding
-    error, is above 5e-7, the code is refused. That leaves every s up to n = 41; at n = 60 up to s = 10, or 12 in the
-    real code, and from 48 or 49 on; at n = 100 up to 7 or 8, and from 92 on. Residuals measured over random sets and
-    over runs of neighbours: complex 1e-12 and 3e-12 at (n,s) = (20,6), 1e-10 and 1e-10 at (30,10), 1e-7 and 5e-7 at
-    (60,10); real 1e-12 and 2e-10 at (31,10), 1e-11 and 5e-8 at (61,10); 8e-7 at most for what is allowed. The
-    pseudoinverse stands in where it is better.
+    Rounding sets the limits, and a run of s neighbours is the hardest pattern: about every s up to n = 40, few or
+    nearly all workers beyond (measured: docs/codes-accuracy.md). `gcexp.codes.accuracy` refuses the others before a
+    run. The pseudoinverse stands in where it is better.
 
     Parameters
     ----------
@@ -46,8 +43,7 @@ class CyclicMDS(Code):
     Raises
     ------
     ParameterError
-        Unless 0 <= s < n; if the real code is asked for n and s of equal parity; where rounding spoils a run of s
-        neighbours.
+        Unless 0 <= s < n; if the real code is asked for n and s of equal parity.
 
     References
     ----------
@@ -66,10 +62,9 @@ class CyclicMDS(Code):
 
     formulas = {"k": "n", "load": "s + 1", "messages": "1"}
     decoding = "closed form (Lagrange on the circle); O(s n); the pseudoinverse where that is better"
-    limit = (
-        "any s up to n = 41; at n = 60 s <= 10 or s >= 49, at n = 100 s <= 7 or s >= 92, real a little more; beyond, "
-        "neighbours would be off by more than 5e-7, and it is refused"
-    )
+    limit = "about any s up to n = 40, few or nearly all workers beyond: neighbours are hardest; see codes-accuracy.md"
+    tried = ({},)
+    instead = "CyclicRepetition, which bears as many stragglers with the same load"
     source = ("raviv2018",)
     examples = (
         {"n": 7, "s": 3},
@@ -101,9 +96,6 @@ class CyclicMDS(Code):
         self._sine = np.sin(np.pi * (w[:, None] - w) / n)
         turn = np.exp(-2j * np.pi * (first + (s - 1) / 2) * w / n)
         self._turn = turn.real if field == "real" else turn  # +-1 in the real code
-        require_accuracy(
-            self, self._closed_form(w[None] >= s), "ReedSolomon" if real else "field=real or ReedSolomon"
-        )
 
     def weights(self, heard):
         there = heard > 0

@@ -59,6 +59,7 @@ class NaivePartial(Code):
     formulas = {"load": "alpha * k * (s + 1) / n", "messages": "1", "length": "1"}
     decoding = "that of cyclic repetition; O(s^3 + s n)"
     limit = "that of cyclic repetition"
+    instead = "fewer stragglers"
     source = ("sarmasarkar2021", "tandon2017")
     examples = (
         {"n": 5, "s": 2, "alpha": 0.5},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gcexp.codes.base import Code, Quorum
-from gcexp.codes.closed_form import or_pseudoinverse, require_accuracy
+from gcexp.codes.closed_form import or_pseudoinverse
 from gcexp.errors import require, require_known
 from gcexp.schema import checked
 
@@ -23,12 +23,10 @@ class ReedSolomon(Code):
 
     Rows are scaled to largest entry 1. Supports are balanced: loads are k(s+1)/n, rounded either way. Spread supports
     make all entries alike in size (with s+1 dividing n they are equal: fractional repetition), and the code stays
-    usable where cyclic supports, whose entries grow like (n/s)^s, are lost to rounding: with a run of s neighbours
-    missing, the hardest pattern there, the size eps |weight| |B| of a rounding error must not be above 5e-7. That
-    leaves cyclic supports every s up to n = 41, s <= 10 and s >= 49 at n = 60, s <= 7 and s >= 92 at n = 100 (for
-    k = n). Residuals measured over random sets and runs of neighbours: cyclic 1e-10 and 2e-10 at (n,s) = (30,10), 1e-7
-    and 2e-7 at (60,10); spread 1e-14 and 5e-14, 3e-14 and 1e-13, 2e-14 and 1e-13 at (100,10), 8e-10 and 1e-8 at
-    (400,40), 6e-12 and 1e-8 at (60,30), 1e-6 at (80,66) for other sets. The pseudoinverse stands in where it is better.
+    usable where cyclic supports, whose entries grow like (n/s)^s, are lost to rounding. A run of s neighbours is the
+    hardest pattern: with cyclic supports it leaves about every s up to n = 40 and few or nearly all workers beyond,
+    with spread ones every s up to n = 60 and s up to n / 4 beyond (measured: docs/codes-accuracy.md).
+    `gcexp.codes.accuracy` refuses the others before a run. The pseudoinverse stands in where it is better.
 
     Parameters
     ----------
@@ -43,7 +41,7 @@ class ReedSolomon(Code):
     Raises
     ------
     ParameterError
-        Unless 0 <= s < n and k >= 1; for an unknown mask; where rounding spoils the cyclic one without s neighbours.
+        Unless 0 <= s < n and k >= 1; for an unknown mask.
 
     References
     ----------
@@ -61,10 +59,9 @@ class ReedSolomon(Code):
 
     formulas = {"k": "k", "load": "ceil(k * (s + 1) / n)", "messages": "1", "length": "2"}
     decoding = "closed form (interpolation at 0); O(s n); the pseudoinverse where that is better"
-    limit = (
-        "spread: 1e-8 at (n, s) = (400, 40), 1e-6 at (80, 66); cyclic: any s up to n = 41, at n = 60 s <= 10 or "
-        "s >= 49, at n = 100 s <= 7 or s >= 92; beyond, neighbours would be off by more than 5e-7, and it is refused"
-    )
+    limit = "neighbours are hardest: any s up to n = 60 (mask=cyclic: 40), s up to n / 4 beyond; see codes-accuracy.md"
+    tried = ({}, {"mask": "cyclic"})
+    instead = "CyclicRepetition, which bears as many stragglers with the same load"
     source = ("halbawi2018",)
     examples = (
         {"n": 7, "s": 3},
@@ -91,8 +88,6 @@ class ReedSolomon(Code):
         self._scale[self._scale == 0] = 1  # a worker without partitions, k < n
         super().__init__(B / self._scale[:, None], quorums=[Quorum(range(n), [(1, n - s)])])
         self.s, self.mask = s, mask
-        if mask == "cyclic":
-            require_accuracy(self, self._closed_form(np.arange(n)[None] >= s), "mask=spread")
 
     def weights(self, heard):
         there = heard > 0

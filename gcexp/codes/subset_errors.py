@@ -17,6 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from gcexp.codes.base import Code
+from gcexp.codes.linear import svd
 from gcexp.errors import ParameterError
 
 _ZERO = 1e-11  # a pivot below this fraction of ||row||^2 is zero
@@ -102,7 +103,7 @@ class Rows:
         step = max(1, _NUMBERS // max(1, self.B.size))
         for u in range(0, len(heard), step):
             mine = heard[u : u + step, :, None] * self.B
-            _, singular, right = np.linalg.svd(mine, full_matrices=False)
+            _, singular, right = svd(mine, full_matrices=False)
             used = singular > _RANK * singular[:, :1]
             errors[u : u + step] = 1 - (used * right.sum(2) ** 2).sum(1) / self.k
         return errors.clip(0)

@@ -175,6 +175,11 @@ def parser() -> argparse.ArgumentParser:
     trace.add_argument("file", metavar="FILE", help="CSV with the columns iteration, worker, time")
     catalogue = command("catalogue", do_catalogue, "the table of all codes (docs/codes.md)")
     catalogue.add_argument("-o", "--output", type=Path, help="file to write (default: standard output)")
+    catalogue.add_argument(
+        "--accuracy",
+        action="store_true",
+        help="measure how exactly the codes that solve equations decode (docs/codes-accuracy.md), in a minute",
+    )
     schema = command(
         "schema", do_schema, "JSON Schema of the figure file, for editors (docs/figure.schema.json)"
     )
@@ -332,15 +337,16 @@ def do_init(arguments) -> None:
 
 
 def do_catalogue(arguments) -> None:
-    """Print or write the table of all codes."""
-    from gcexp.command.catalogue import document
+    """Print or write the table of all codes, or of what was measured on those that solve equations."""
+    from gcexp.command.catalogue import accuracy, document
     from gcexp.files import written
 
+    page = accuracy() if arguments.accuracy else document()
     if arguments.output is None:
-        print(document(), end="")
+        print(page, end="")
     else:
         with written(arguments.output) as temporary:
-            temporary.write_text(document())
+            temporary.write_text(page)
 
 
 def do_schema(arguments) -> None:

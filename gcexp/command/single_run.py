@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gcexp.errors import UserError
 from gcexp.run import paths, stages
 from gcexp.run.build import build
+from gcexp.run.checks import check_scheme
 from gcexp.run.compose import compose
 from gcexp.run.datasets import source_of
 from gcexp.run.scheme import build_scheme, refuse_bound
@@ -43,6 +44,7 @@ def run(overrides: list[str], folder: Path | None = None, level: float | None = 
     config = compose(overrides)
     stages.length_of(config)  # complain before any work
     refuse_bound(config)
+    check_scheme(config)
     scheme = build_scheme(config)
     build(config, "delay"), build(config, "optimizer")
     task = build(config, "task")

@@ -30,9 +30,25 @@ def check(configs: Iterable[dict]) -> None:
             for target in named(config.get(group), "_target_"):
                 dotted(target, f"{group}._target_")
         scheme = {key: config.get(key) for key in _SCHEME_KEYS}
-        once([*tracked("timeline", scheme), f"n={scheme['n']}"], partial(build_scheme, scheme))
+        once([*tracked("timeline", scheme), f"n={scheme['n']}"], partial(check_scheme, scheme))
         for key, stage in (("delay", "timeline"), ("optimizer", "trajectory")):
             once(tracked(stage, {key: config.get(key)}), partial(build, config, key))
+
+
+def check_scheme(config: dict) -> None:
+    """Build the scheme of a composed run, and refuse an exact code that rounding spoils at its size.
+
+    The code is tried once for the same values and sources, whatever waits for it (`gcexp.codes.accuracy`).
+    """
+    from gcexp.codes.accuracy import is_tried, require_accurate
+
+    code = build_scheme(config).code
+    if not is_tried(code):
+        return
+    if not isinstance(config["code"], dict):  # built by a person in Python
+        require_accurate(code)
+    else:
+        once(["accurate", *tracked("timeline", {"code": config["code"]})], partial(require_accurate, code))
 
 
 def check_call(function: str, given: dict, key: str) -> list[str] | None:

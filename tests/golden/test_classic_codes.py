@@ -10,6 +10,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
+from gcexp.codes.accuracy import require_accurate
 from gcexp.codes.approximate import ApproximateCode
 from gcexp.codes.base import Code
 from gcexp.codes.bernoulli import BernoulliCode, RegularizedBernoulliCode
@@ -206,32 +207,33 @@ def hard_patterns(n: int, s: int) -> np.ndarray:
     return np.concatenate([runs, [two], random_survivors(n, s, 6)]).astype(int)
 
 
-@pytest.mark.parametrize(("n", "most", "least"), [(41, 40, 0), (60, 10, 49), (100, 7, 92)])
+@pytest.mark.parametrize(("n", "most", "least"), [(40, 39, 0), (60, 9, 50), (100, 6, 93)])
 def test_limits_of_cyclic_supports(n, most, least):
-    """What docs/codes.md allows decodes; the first s beyond it is refused by the constructor."""
+    """What docs/codes-accuracy.md allows decodes; beyond it the guard refuses."""
     kinds = [lambda s: CyclicMDS(n, s), lambda s: ReedSolomon(n, s, mask="cyclic")]
     for kind in kinds:
         for s in sorted({1, most, most // 2, least, n - 1} - {0}):
+            require_accurate(kind(s))
             assert kind(s).decode(hard_patterns(n, s)).residual.max() < 1e-6
-        for s in [most + 1, least - 1] * (least > 0):
-            with pytest.raises(ParameterError, match=rf"s={s}.* loses its accuracy: without {s} neighbours"):
-                kind(s)
+        for s in [most + 3, least - 3] * (least > 0):
+            with pytest.raises(ParameterError, match=rf"s={s}.* loses its accuracy: .* are consecutive"):
+                require_accurate(kind(s))
 
 
 @pytest.mark.parametrize(
     "build",
     [
-        lambda: CyclicMDS(101, 10, "real"),
+        lambda: CyclicMDS(101, 20, "real"),
         lambda: CyclicMDS(60, 30),
         lambda: ReedSolomon(52, 29, mask="cyclic"),
         lambda: ReedSolomon(100, 10, mask="cyclic"),
-        lambda: ReedSolomon(100, 10, k=37, mask="cyclic"),
+        lambda: ReedSolomon(100, 20, k=37, mask="cyclic"),
     ],
     ids=["real", "complex", "half", "cyclic", "few partitions"],
 )
 def test_where_rounding_wins_the_code_is_refused(build):
-    with pytest.raises(ParameterError, match=r"loses its accuracy.*take "):
-        build()
+    with pytest.raises(ParameterError, match=r"loses its accuracy.*take CyclicRepetition"):
+        require_accurate(build())
 
 
 # --- graphs and expander codes (check 12) --------------------------------------------------------------------

@@ -1,0 +1,134 @@
+"""Whether an exact code still decodes at its size: one guard for all families, on sets of stragglers of three kinds."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gcexp.codes.base import RESIDUAL_BOUND, Code, is_binary
+from gcexp.errors import require
+from gcexp.seeding import rng
+
+KINDS = ("consecutive", "alternating", "random")
+#: More workers are not tried: there what a code's proof says holds, and every decode is certified.
+MOST_WORKERS = 400
+#: Largest residual of the sets that are tried: half of what a decode may have, for those that are not.
+MOST_RESIDUAL = RESIDUAL_BOUND / 2
+_SETS = (8, 5000)  # of a kind: at least 8, else 5000 / n, and no more than n
+
+
+def is_solved(code: Code) -> bool:
+    """Whether the promised weights come from a system of equations, which rounding may spoil.
+
+    Plain sums, whose entries are all 0 or 1, are recovered without one.
+
+    Examples
+    --------
+    >>> from gcexp.codes.cyclic import CyclicRepetition
+    >>> from gcexp.codes.uncoded import Uncoded
+    >>> is_solved(CyclicRepetition(5, 2)), is_solved(Uncoded(5))
+    (True, False)
+    """
+    return code.promise == "indicator" and bool(code.quorums) and not is_binary(code.encoding.data)
+
+
+def silent_sets(n: int, s: int, kind: str) -> np.ndarray:
+    """Some sets of s of n workers, (U, s): runs of neighbours, evenly spread ones, or random ones (always the same).
+
+    Examples
+    --------
+    >>> silent_sets(4, 2, "consecutive")
+    array([[0, 1],
+           [1, 2],
+           [2, 3],
+           [0, 3]])
+    >>> silent_sets(4, 2, "alternating")
+    array([[0, 2],
+           [1, 3]])
+    """
+    most = min(n, max(_SETS[0], _SETS[1] // n))
+    first = (np.arange(most) * n // most)[:, None]
+    if kind == "consecutive":
+        sets = (first + np.arange(s)) % n
+    elif kind == "alternating":
+        sets = (first + np.arange(s) * n // max(s, 1)) % n
+    else:
+        draw = rng(0, "monte_carlo", n, s)
+        sets = np.array([draw.permutation(n)[:s] for _ in range(most)])
+    sets = np.sort(sets, axis=1)
+    _, found = np.unique(sets, axis=0, return_index=True)
+    return sets[np.sort(found)]
+
+
+def patterns(code: Code, kind: str) -> np.ndarray:
+    """Patterns in which just enough is heard for the code's promise, as few rounds and as many, (U, n)."""
+    found = []
+    for i in range(max(len(quorum.need) for quorum in code.quorums)):
+        of_each = []
+        for quorum in code.quorums:
+            workers = np.array(quorum.workers)
+            r, q = quorum.need[min(i, len(quorum.need) - 1)]
+            sets = silent_sets(len(workers), len(workers) - q, kind)
+            heard = np.full((len(sets), len(workers)), r)
+            np.put_along_axis(heard, sets, 0, axis=1)
+            of_each.append((workers, heard))
+        rows = max(len(heard) for _, heard in of_each)
+        pattern = np.zeros((rows, code.n), dtype=np.int64)
+        for workers, heard in of_each:  # side by side: those that are fewer begin again
+            pattern[:, workers] = heard[np.arange(rows) % len(heard)]
+        found.append(pattern)
+    every = np.concatenate(found)
+    return every[code.met(every)]
+
+
+def residuals(code: Code, kind: str) -> float:
+    """Largest entry of W B - 1 (x) I over the sets of a kind; infinite where a system has no solution.
+
+    Examples
+    --------
+    >>> from gcexp.codes.cyclic import CyclicRepetition
+    >>> residuals(CyclicRepetition(10, 4), "consecutive") < 1e-12
+    True
+    """
+    heard = patterns(code, kind)
+    M = code.encoding.shape[0]
+    try:
+        weights = np.asarray(code.weights(heard)).reshape(-1, M)
+    except np.linalg.LinAlgError:
+        return float("inf")
+    combined = np.real((code._decoding @ weights.T).T).reshape(len(heard), code.blocks, code.k, code.blocks)
+    mean = np.einsum("ubkb->uk", combined) / code.blocks
+    whole = mean if code.recovers < code.k else np.ones_like(mean)  # a partial sum is 0 or 1 itself
+    off = np.abs(combined - np.rint(whole)[:, None, :, None] * np.eye(code.blocks)[:, None])
+    return float(np.nan_to_num(off, nan=np.inf).max(initial=0.0))
+
+
+def is_tried(code: Code) -> bool:
+    """Whether `require_accurate` tries anything."""
+    return code.n <= MOST_WORKERS and is_solved(code)
+
+
+def require_accurate(code: Code) -> None:
+    """Refuse an exact code that does not decode within `MOST_RESIDUAL` from one of the sets tried.
+
+    Codes that solve nothing and codes of more than `MOST_WORKERS` workers are taken as they are.
+
+    Raises
+    ------
+    ParameterError
+        With the kind of set, the residual, and what to take instead.
+
+    Examples
+    --------
+    >>> from gcexp.codes.reed_solomon import ReedSolomon
+    >>> require_accurate(ReedSolomon(40, 20))
+    >>> require_accurate(ReedSolomon(80, 40))
+    Traceback (most recent call last):
+    gcexp.errors.ParameterError: ReedSolomon(n=80, s=40, k=80, mask='spread') loses its accuracy: residuals ...
+    """
+    for kind in KINDS * is_tried(code):
+        worst = residuals(code, kind)
+        require(
+            worst <= MOST_RESIDUAL,
+            f"{code!r} loses its accuracy: residuals reach {worst:.0e} where the stragglers are {kind} (at most "
+            f"{MOST_RESIDUAL:.0e}); take {code.instead or 'fewer workers or stragglers'}",
+        )
