@@ -133,11 +133,12 @@ def drawing(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict]) -> Dra
     if plot.threshold:
         text = style.plain(plot.threshold_label)
         handles[plot.threshold_label] = Line2D([], [], label=text, **_THRESHOLD)
+    guide = f"dotted: slope {plot.slope:g}" if plot.slope is not None else ""
     return Drawing(
         [Panel(partial(_draw, part, plot, shown), title, below[n], left[n]) for n, title, part in found],
         height=lambda inches: _HEIGHT if inches > 3 else _PANEL_HEIGHT,
         handles=handles if len(handles) > 1 or len(looks) > 1 else {},
-        words="; ".join(filter(None, [_seed_words(frame, plot), level])),
+        words="; ".join(filter(None, [_seed_words(frame, plot), level, guide])),
         width=plot.width,
     )
 
@@ -181,10 +182,20 @@ def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Ax
             axes.plot(x[lost], np.full(int(lost.sum()), plot.ylim[0]), **at)
             centre = np.where(lost, np.nan, centre)
         axes.plot(x, centre, markevery=every, **look)
+        if plot.slope is not None and number == 0:
+            guide = centre[0] * (x / x[0]) ** plot.slope
+            axes.plot(x, guide, color="0.35", linewidth=0.8, linestyle=(0, (1, 1.5)), marker="none", zorder=1)
     axes.set(xscale=plot.xscale, yscale=plot.yscale, xlim=plot.xlim, ylim=plot.ylim)
     if plot.xscale == "linear" and plot.xlim is None and plot.curves:
         axes.set_xlim(left=0, right=grid[-1])
     style.plain_decades(axes)
+    if (
+        not plot.curves
+        and plot.xscale == "log"
+        and len(places := np.unique(rows.numbers(frame, plot.x))) < _MARKS
+    ):
+        axes.set_xticks(places, [style.number(place) for place in places])
+        axes.set_xticks([], minor=True)
     if not plot.curves and plot.xscale == "linear" and _whole(rows.numbers(frame, plot.x)):
         axes.xaxis.get_major_locator().set_params(integer=True)
 
@@ -198,12 +209,25 @@ def _grid(frame: pd.DataFrame, plot: LinesPlot) -> np.ndarray:
     x = x[np.isfinite(x)]
     low, high = plot.xlim or (None, None)
     low = (x[x > 0].min() if plot.xscale == "log" else 0.0) if low is None else low
-    high = x.max() if high is None else high
+    high = _end(frame, plot) if high is None else high
     return np.geomspace(low, high, GRID) if plot.xscale == "log" else np.linspace(low, high, GRID)
 
 
+def _end(frame: pd.DataFrame, plot: LinesPlot) -> float:
+    """Where the slowest line ends in the median seed: what lies beyond is the tail of a few seeds."""
+    ends = [
+        np.median([np.nanmax(rows.numbers(run, plot.x)) for _, run in rows.parts(part, _seed(part))])
+        for _, part in rows.parts(frame, plot.by)
+    ]
+    return float(max(ends))
+
+
+def _seed(part: pd.DataFrame) -> str | None:
+    return "seed" if "seed" in part.columns else None
+
+
 def _on_grid(part: pd.DataFrame, plot: LinesPlot, grid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    seeds = rows.parts(part, "seed" if "seed" in part.columns else None)
+    seeds = rows.parts(part, _seed(part))
     each = [(rows.numbers(run, plot.x), rows.numbers(run, plot.y)) for _, run in seeds]
     runs = np.array([step(x, y, grid) for x, y in each])
     # A run that has ended keeps what it learned, for as long as another seed of the line goes on.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gcexp.errors import UserError, require, unknown
-from gcexp.schema import fill
+from gcexp.schema import fill, is_number
 
 Scale = Literal["linear", "log"]
 Width = Literal["single", "wide"]
@@ -67,6 +67,8 @@ class LinesPlot:
         Ends of the axes; null leaves one open, so that it follows the data.
     level : float or list of float, optional
         Heights of dashed lines.
+    slope : float, optional
+        Power of x that a thin guide from the first point of the first line grows with, on two log axes.
     threshold : str, optional
         Column with the places of upright dotted lines, such as one per panel.
     threshold_label : str
@@ -99,6 +101,7 @@ class LinesPlot:
     xlim: Ends | None = None
     ylim: Ends | None = None
     level: float | tuple[float, ...] | None = None
+    slope: float | None = None
     threshold: str | None = None
     threshold_label: str = "threshold"
     xlabel: Words = None
@@ -138,6 +141,8 @@ class LinesPlot:
             require(
                 not chained, f"points take the look of lines, and {''.join(map(repr, chained[:1]))} is points"
             )
+        both = self.xscale == self.yscale == "log"
+        require(self.slope is None or both, f"slope is a guide on two log axes, got slope {self.slope}")
         _rising("xlim", self.xlim)
         _rising("ylim", self.ylim)
         for axis in "xy":
@@ -442,18 +447,32 @@ def parse(plot: dict, where: str = "plot"):
     return fill(KINDS[plot["kind"]], rest, where)
 
 
-def with_level(plot: dict, level: float) -> dict:
-    """The mapping with `level` for every plot of lines that names none; a wrong mapping is left for `parse`.
+def with_levels(plot: dict, levels: Mapping[str | None, tuple[float, ...]]) -> dict:
+    """The mapping with the levels of its column, and those under None, in every plot of lines.
+
+    Levels beyond the ends of its axis are left out, and a wrong mapping is left for `parse`.
 
     Examples
     --------
-    >>> with_level({"kind": "panels", "parts": [{"kind": "lines"}, {"kind": "bars"}]}, 0.9)
-    {'kind': 'panels', 'parts': [{'level': 0.9, 'kind': 'lines'}, {'kind': 'bars'}]}
+    >>> plot = {"kind": "panels", "parts": [{"kind": "lines", "y": "loss"}, {"kind": "bars"}]}
+    >>> with_levels(plot, {None: (0.9,), "loss": (0.5,)})
+    {'kind': 'panels', 'parts': [{'kind': 'lines', 'y': 'loss', 'level': [0.5, 0.9]}, {'kind': 'bars'}]}
     """
     if not isinstance(plot, Mapping):
         return plot
-    if plot.get("kind") == "lines":
-        return {"level": level} | plot
     if plot.get("kind") == "panels" and isinstance(plot.get("parts"), list):
-        return plot | {"parts": [with_level(part, level) for part in plot["parts"]]}
-    return plot
+        return plot | {"parts": [with_levels(part, levels) for part in plot["parts"]]}
+    if plot.get("kind") != "lines":
+        return plot
+    own = plot.get("level", [])
+    given = own if isinstance(own, list) else [own]
+    if not all(is_number(one) for one in given):
+        return plot
+    low, high = (plot.get("ylim") or (None, None)) if _is_pair(plot.get("ylim")) else (None, None)
+    found = {*given, *levels.get(None, ()), *levels.get(plot.get("y", LinesPlot.y), ())}
+    inside = [one for one in sorted(found) if (low is None or one >= low) and (high is None or one <= high)]
+    return plot | {"level": inside} if inside else plot
+
+
+def _is_pair(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(one is None or is_number(one) for one in value)

@@ -103,8 +103,8 @@ def run_of_keys(keys: dict[str, Any]) -> Run:
         refuse_bound(run.config)
     for name, value in own.items():
         fitted(str | int | float | bool | None, value, f"columns.{name}")
-    columns = tuple((name, _filled(value, run.config, f"columns.{name}")) for name, value in own.items())
-    return replace(run, label=str(_filled(str(keys["label"]), run.config, "label")), columns=columns)
+    columns = tuple((name, filled(value, run.config, f"columns.{name}")) for name, value in own.items())
+    return replace(run, label=str(filled(str(keys["label"]), run.config, "label")), columns=columns)
 
 
 def stand_ins(preset: str) -> dict[str, dict]:
@@ -186,13 +186,13 @@ def _said(node: Any, values: dict | None, place: str) -> Any:
         return {k: v for k, v in said.items() if v is not None}
     if isinstance(node, list):
         return [_said(part, values, place) for part in node]
-    return node if values is None else _filled(node, values, place)
+    return node if values is None else filled(node, values, place)
 
 
 _KEY = re.compile(r"\{([\w.]+)\}")
 
 
-def _filled(template: Any, config: dict, place: str) -> Any:
+def filled(template: Any, config: dict, place: str) -> Any:
     """A text with the run's values in it; the value itself where the text is nothing but its key."""
 
     def value(match: re.Match) -> Any:

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from gcexp.errors import UserError
 from gcexp.report.columns import CURVE, Timings, key_columns
+from gcexp.report.entries import filled
 from gcexp.run import paths
 from gcexp.run.checks import check_call, declared_scores
 from gcexp.run.dependencies import STAGES, targets, tracked, values
@@ -39,7 +41,8 @@ class FigureFile:
     analysis : dict
         ``function`` (dotted name) and its arguments, for kind analysis.
     quick : dict
-        What the quick preset sets instead: keys of a run, or arguments of the analysis.
+        What the quick preset sets instead: keys of a run, or arguments of the analysis; ``level`` and ``note`` of the
+        figure, and fields of its ``plot``.
     plot : dict
         ``kind`` and options of the drawing.
     claims : list of dict
@@ -48,9 +51,10 @@ class FigureFile:
     claim : dict
         Keys of every claim that does not give them, such as ``grade``.
     note : str
-        Line under the figure.
+        Line under the figure; ``{key}`` in it is the value of a key that all runs share.
     level : float, optional
-        Score whose first passage the claims compare; also a line in the plot.
+        Score whose first passage the claims compare. It is a line in the plot, as every level is that a claim of
+        curves compares with.
     tolerances : dict of str to float
         Column to the share of its numbers by which a fresh table may differ from the published one: rounding errors
         have no digits in common. See `gcexp.report.agreement`.
@@ -114,7 +118,16 @@ class Figure:
         """Line under the figure: the file's own, and which data stand in for a paper's."""
         datasets = sorted({run.config["task"]["dataset"] for run in self.runs if run.task})
         stand_in = f"{self.preset} preset, data: {', '.join(datasets)}" if datasets else ""
-        return "; ".join(part for part in (self.file.note, stand_in) if part)
+        return "; ".join(part for part in (self._filled_note, stand_in) if part)
+
+    @property
+    def _filled_note(self) -> str:
+        """The file's note with values of its runs, or of the arguments of its analysis, in the place of ``{key}``."""
+        configs = [run.config for run in self.runs] or [self.written]
+        texts = dict.fromkeys(filled(self.file.note, config, "note") for config in configs)
+        if len(texts) > 1:
+            raise UserError(f"note {self.file.note!r} names a key whose value differs between the runs")
+        return next(iter(texts))
 
     @property
     def seeds(self) -> int | None:

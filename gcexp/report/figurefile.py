@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from gcexp.errors import UserError, unknown
+from gcexp.figures.plots import LinesPlot, with_levels
 from gcexp.figures.plots import parse as parse_plot
-from gcexp.figures.plots import with_level
 from gcexp.report import claims as claim_rules
 from gcexp.report.columns import CURVE
 from gcexp.report.entries import claims_of, runs_of, stand_ins
@@ -20,7 +20,7 @@ from gcexp.report.statements import Statement, read_statements
 from gcexp.run.checks import check, check_named, declared_checks, once
 from gcexp.run.dependencies import targets, tracked
 from gcexp.run.options import papers, read_yaml, search_dirs
-from gcexp.schema import fill
+from gcexp.schema import fill, fitted, is_number
 
 PRESETS = ("quick", "paper")
 #: Names of rules: no folder or target can be called so.
@@ -133,7 +133,7 @@ def read_figure(path: Path, preset: str) -> Figure:
         content = _absolute(read_yaml(path), package)
         file = fill(FigureFile, content, "figure file")
         claims = [*claims_of(file), *({**file.claim, **one} for one in expected_claims(expected_file(path)))]
-        file = _with_level(replace(file, claims=claims), preset)
+        file = _under(replace(file, claims=claims), preset)
         parse_plot(file.plot)
         runs = tuple(runs_of(file, preset, instead))
         check(run.config for run in runs)
@@ -169,22 +169,49 @@ def _absolute(node: Any, package: str, key: str = "") -> Any:
     return f"{package}{node}" if named else node
 
 
-def _with_level(file: FigureFile, preset: str) -> FigureFile:
-    """Hand the preset's level to the plot and to every claim that names none."""
+def _under(file: FigureFile, preset: str) -> FigureFile:
+    """The file under a preset: its level in claims that name none, and what is judged as lines of the plot."""
     quick = dict(file.quick)
-    level = quick.pop("level", file.level) if preset == "quick" else file.level
-    if level is None:
-        return replace(file, quick=quick)
-    claims = [
-        {
-            k: {"level": level} | v if isinstance(v, dict) and v.get("of") == "time_to" else v
-            for k, v in claim.items()
-        }
-        if isinstance(claim, dict)
-        else claim
-        for claim in file.claims
-    ]
-    return replace(file, quick=quick, level=level, claims=claims, plot=with_level(file.plot, level))
+    own = {name: quick.pop(name) for name in ("level", "note", "plot") if name in quick}
+    if preset == "quick":
+        own = {name: fitted(kind, own[name], f"quick.{name}") for name, kind in _OWN.items() if name in own}
+        if "plot" in own:
+            own["plot"] = file.plot | own["plot"]
+        file = replace(file, **own)
+    if (level := file.level) is not None:
+        claims = [
+            {
+                k: {"level": level} | v if isinstance(v, dict) and v.get("of") == "time_to" else v
+                for k, v in claim.items()
+            }
+            if isinstance(claim, dict)
+            else claim
+            for claim in file.claims
+        ]
+        file = replace(file, claims=claims)
+    levels = {None: () if level is None else (level,)} | (
+        _judged(file.claims) if file.kind == "curves" else {}
+    )
+    return replace(file, quick=quick, plot=with_levels(file.plot, levels))
+
+
+#: What the quick preset may set instead, beside keys of a run or of the analysis.
+_OWN: dict = {"level": float, "note": str, "plot": dict}
+
+
+def _judged(claims: list[dict]) -> dict[str | None, tuple[float, ...]]:
+    """Levels of a score that claims compare with, by its column."""
+    found: dict[str | None, set[float]] = {}
+    for claim in claims:
+        for predicate in claim.values() if isinstance(claim, dict) else ():
+            if isinstance(predicate, dict):
+                passed = [predicate.get("level")] if predicate.get("of") == "time_to" else []
+                bounds = [predicate.get(name) for name in ("above", "at_least", "at_most", "below")]
+                limit = [one for one in bounds if one is not None]  # two are a value with its tolerance
+                judged = passed if passed else limit if "column" in predicate and len(limit) == 1 else []
+                column = predicate.get("y", LinesPlot.y) if passed else predicate.get("column")
+                found.setdefault(column, set()).update(one for one in judged if is_number(one))
+    return {column: tuple(levels) for column, levels in found.items()}
 
 
 def _check_kind(figure: Figure) -> None:

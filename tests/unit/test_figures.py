@@ -14,7 +14,7 @@ from matplotlib.colors import to_rgb
 from gcexp.errors import DataError, UserError
 from gcexp.figures import draw, parse, read_table, save, style, typeset, write_table
 from gcexp.figures.lines import GRID, middle, step
-from gcexp.figures.plots import with_level
+from gcexp.figures.plots import with_levels
 
 
 def curves(labels=("a", "b"), seeds=3, iterations=20):
@@ -485,20 +485,22 @@ def test_equal_names_have_equal_colours_in_all_panels():
     assert one < all_ and [text.get_text() for text in two.legends[0].get_texts()] == ["GC-SC", "GC", "bound"]
 
 
-def test_level_reaches_the_lines_of_every_panel():
-    parts = [BARS_PART, LINES_PART, LINES_PART | {"level": 2}]
-    leveled = with_level({"kind": "panels", "parts": parts}, 9)["parts"]
-    assert [part.get("level") for part in leveled] == [None, 9, 2]
+def test_levels_reach_the_lines_of_every_panel_of_their_column():
+    parts = [BARS_PART, LINES_PART, LINES_PART | {"level": 2, "y": "other"}, LINES_PART | {"ylim": [None, 5]}]
+    levels = {None: (9,), LINES_PART["y"]: (3,)}
+    leveled = with_levels({"kind": "panels", "parts": parts}, levels)["parts"]
+    assert [part.get("level") for part in leveled] == [None, [3, 9], [2, 9], [3]]
     for wrong in (
         {"kind": "panels"},
         {"kind": "panels", "parts": 3},
         {"kind": "panels", "parts": [3]},
+        {"kind": "lines", "level": "x"},
         {},
         [],
     ):
-        assert with_level(wrong, 9) == wrong
-    figure = draw(running(), {"kind": "panels", "parts": leveled})
-    assert "dashed line: 9; " in figure.texts[-1].get_text().replace("\n", " ") + " "
+        assert with_levels(wrong, levels) == wrong
+    figure = draw(running(), {"kind": "panels", "parts": leveled[:2]})
+    assert figure.texts[-1].get_text().replace("\n", " ").endswith("dashed lines: 3, 9")
 
 
 # Bars
