@@ -27,9 +27,9 @@ def publish() -> str:
     """Bring reports/published up to date with reports/paper and with the claims.
 
     A table that reports/paper has is copied over the published one, packed if it is large; any other stays, and what
-    is no product of a figure goes. Then every claim is held against the published tables, and the claims, the
-    scorecard, the page, the counts in README.md and the papers' own, and docs/artifact.md are written from that. So a
-    claim that was edited is judged without remaking a table.
+    is no product of a figure goes. Then every figure is drawn and every claim judged from the published tables, and the
+    claims, the scorecard, the page, the counts in README.md and the papers' own, and docs/artifact.md are written from
+    that. So an edit of a claim or of a drawing repeats no run.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def publish() -> str:
     UserError
         If there is no table, neither made nor published.
     """
-    from gcexp.report.stages import check_claims, write_page
+    from gcexp.report.stages import check_claims, make_drawing, write_page
 
     planned = figures("paper")
     for path in (path for path in MADE.rglob("*") if path.is_file() and path.parent != MADE):
@@ -58,11 +58,12 @@ def publish() -> str:
     for path in sorted(PUBLISHED.glob("*/*")):
         if path not in wanted:
             path.unlink()
-    shown = [figure for figure in planned if all(published(path).is_file() for path in figure.products[:-1])]
+    shown = [figure for figure in planned if published(figure.table).is_file()]
     if not shown:
         raise UserError("nothing to publish: make the paper preset first (make reproduce PRESET=paper)")
     claims = []
     for figure in shown:
+        make_drawing(figure, published(figure.table), [published(path) for path in figure.drawings])
         claims += check_claims(figure, published(figure.table), published(figure.claims))
     claims.sort(key=lambda entry: (entry["paper"], entry["target"]))
     entries = cards.answered(claims, {figure.paper: statements(figure.paper) for figure in shown}) + claims

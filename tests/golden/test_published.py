@@ -126,3 +126,15 @@ def test_one_label_has_one_look_in_all_published_figures(all_figures):
             solid = [name for name in looks if not any(name in part.dashed for part in parts)]
             assert [name for name in solid if len(solid) > 1 and not style.has_look(name)] == []
             assert len(set(looks.values())) == len(looks), figure.target
+
+
+def test_no_drawn_median_ends_beyond_its_axes(all_figures):
+    """The winner is seen: neither the highest nor the last median of a line lies above the end of its axis."""
+    for figure in all_figures:
+        plot = parse(figure.file.plot)
+        for part in getattr(plot, "plots", (plot,)):
+            if not isinstance(part, LinesPlot) or part.ylim is None or part.ylim[1] is None:
+                continue
+            table = rows.chosen(read_table(published(figure.table)), part.where)
+            keys = [part.by, part.x, *([part.panel] if part.panel else [])]
+            assert table.groupby(keys)[part.y].median().max() <= part.ylim[1], figure.target
