@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gcexp.timeline import Timeline
 
 #: Keys that take an object built in Python in place of an option's name.
-OBJECTS = ("code", "wait", "placement", "delay", "task", "optimizer")
+OBJECTS = ("code", "wait", "placement", "loads", "delay", "task", "optimizer")
 ROWS = ("seeds", "running", "iterations")
 
 

@@ -38,7 +38,7 @@ from gcexp.codes import Code
 from gcexp.codes.base import RESIDUAL_BOUND
 from gcexp.delays import DelayModel, Draws, ShiftedExponential
 from gcexp.errors import ParameterError
-from gcexp.schemes import Scheme
+from gcexp.schemes import Lead, Scheme
 from gcexp.timeline import simulate
 
 if TYPE_CHECKING:
@@ -315,16 +315,35 @@ class WaitContract:
     def draws(self) -> Draws:
         return self.delay.draw(SEEDS, ITERATIONS, self.scheme.code.n)
 
-    def arrive(self, r: int | None = None, t: slice = slice(None), factor: float = 1.0) -> np.ndarray:
-        """Arrival of every worker's r-th message in the iterations t."""
+    def price(self, draws: Draws, r: int | None = None) -> np.ndarray:
+        """Arrival of every worker's r-th message."""
         code = self.scheme.code
         sent = code.messages if r is None else np.minimum(r, code.messages)
         work = code.load if r is None else code.work(r)
-        return factor * self.draws.arrival(work / code.k, sent * code.length)[:, t]
+        return draws.arrival(work / code.k, sent * code.length)
+
+    def arrive(self, r: int | None = None, t: slice = slice(None), factor: float = 1.0) -> np.ndarray:
+        """Arrival of every worker's r-th message in the iterations t."""
+        return factor * self.price(self.draws, r)[:, t]
+
+    def stop(self, arrive: Callable) -> tuple[np.ndarray, np.ndarray]:
+        """Stops and heard of all iterations; a rule with a memory is asked for one after the other."""
+        code = self.scheme.code
+        wait: Any = self.scheme.wait
+        if not hasattr(wait, "begin"):
+            return wait.stop(code, arrive)
+        before = self.draws.before()
+        state = wait.begin(None if before is None else Lead(code, partial(self.price, before)))
+        found = []
+        for t in range(ITERATIONS):
+            *stopped, state = wait.stop(code, lambda r=None, t=t: arrive(r)[:, t : t + 1], state)
+            found.append(stopped)
+        times, counts = zip(*found, strict=True)
+        return np.concatenate(times, axis=1), np.concatenate(counts, axis=1)
 
     @cached_property
     def stopped(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.scheme.wait.stop(self.scheme.code, self.arrive)
+        return self.stop(self.arrive)
 
     def check_gives_times_and_counts(self) -> None:
         code, (time, heard) = self.scheme.code, self.stopped
@@ -343,6 +362,8 @@ class WaitContract:
 
     def check_decides_each_iteration_alone(self) -> None:
         time, heard = self.stopped
+        if hasattr(self.scheme.wait, "begin"):
+            return
         for t in range(ITERATIONS):
             one = slice(t, t + 1)
             alone, alone_heard = self.scheme.wait.stop(
@@ -351,8 +372,21 @@ class WaitContract:
             np.testing.assert_array_equal(alone, time[:, one])
             np.testing.assert_array_equal(alone_heard, heard[:, one])
 
+    def check_learns_only_what_came_before_the_stop(self) -> None:
+        """Whoever is later still, or an iteration that is still to come, changes nothing until then."""
+        time, _ = self.stopped
+        for t in (0, ITERATIONS // 2):
+
+            def altered(r=None, t=t):
+                at = self.arrive(r).copy()
+                at[:, t] = np.where(at[:, t] > time[:, t, None], 2 * at[:, t], at[:, t])
+                at[:, t + 2 :] *= 3
+                return at
+
+            np.testing.assert_array_equal(self.stop(altered)[0][:, : t + 2], time[:, : t + 2])
+
     def check_later_arrivals_never_stop_it_earlier(self) -> None:
-        later, _ = self.scheme.wait.stop(self.scheme.code, lambda r=None: self.arrive(r, factor=2.0))
+        later, _ = self.stop(lambda r=None: self.arrive(r, factor=2.0))
         assert (later >= self.stopped[0]).all()
 
     def check_is_a_value(self) -> None:

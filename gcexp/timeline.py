@@ -15,6 +15,7 @@ from gcexp.errors import UserError, require
 from gcexp.files import written
 from gcexp.schemes.late import PIECES, free_after, pieces
 from gcexp.schemes.survivors import distinct_words, packed, unpacked
+from gcexp.schemes.waiting import Lead
 
 if TYPE_CHECKING:  # a job that only reads a timeline loads no codes
     from gcexp.codes import Code
@@ -243,6 +244,10 @@ class _Played:
             seats = seat(draws.is_slow, play=Game(scheme, draws, carried))
             draws = draws.seated(seats)
         time, heard, _, carried = _play(scheme, draws, seats, carried)
+        require(
+            not getattr(scheme.loads, "exact", False) or bool((heard == code.messages).all()),
+            f"{scheme.loads!r} shares out the data once, so the master waits for all: take wait=decodable",
+        )
         here = slice(s, s + draws.shape[0]), slice(t, t + draws.shape[1])
         self.duration[here] = time + scheme.overhead if scheme.overhead else time
         rows = packed(heard.reshape(-1, code.n), self.most)
@@ -296,10 +301,13 @@ class _Carried:
         When each worker, by its number and not by its seat, is free, from the start of the next iteration on.
     memory : object
         What a waiting rule with a method `begin` has learned.
+    loads : callable, optional
+        Relative loads of the next draws, where they are not the code's.
     """
 
     free: np.ndarray
     memory: Any = None
+    loads: Callable[[Draws], np.ndarray] | None = None
 
 
 def _begun(scheme: Scheme, draws: Draws) -> _Carried:
@@ -309,9 +317,27 @@ def _begun(scheme: Scheme, draws: Draws) -> _Carried:
         f"{draws.renewed} has new workers in every row (persistent: false): late={scheme.late} and learned placement "
         "mean nothing there",
     )
+    follows = getattr(draws, "data_bound", False)
+    if scheme.bound and (follows or draws.counts):
+        name = "work_floor" if scheme.loads else f"wait={type(scheme.wait).__name__.lower()}"
+        what = "times follow the data (data_bound), so loads bound nothing; use data_bound's own bound"
+        require(
+            False, f"{name}: {what if follows else 'restarts are priced, and counts of epochs bound no time'}"
+        )
+    require(
+        not scheme.bound or scheme.loads is None or draws.linear,
+        "work_floor bounds times F + rho C that are linear in the load: neither micro-batches nor load_model=sum",
+    )
+    require(
+        scheme.loads is None or not follows,
+        "uneven loads go by workers, data_bound by partitions: choose one",
+    )
+    S, _, n = draws.shape
     begin, before = getattr(scheme.wait, "begin", None), draws.before()
-    lead = None if before is None else partial(_arrive, scheme, before)
-    return _Carried(np.zeros((draws.shape[0], draws.shape[2])), begin(lead) if begin else None)
+    lead = None if before is None else Lead(scheme.code, partial(_arrive, scheme, before))
+    known = None if before is None or follows else before.parts()
+    loads = None if scheme.loads is None else scheme.loads.start(n, known)
+    return _Carried(np.zeros((S, n)), begin(lead) if begin else None, loads)
 
 
 def _play(
@@ -323,7 +349,8 @@ def _play(
     and a rule with a memory is given what it kept. The third answer (S, T, n), by seat, is the arrival of the last
     message, just behind the stop where the work was cut short; None where iterations do not depend on each other.
     """
-    code, arrive = scheme.code, partial(_arrive, scheme, draws)
+    code, rho = scheme.code, carried.loads(draws) if carried.loads else None
+    arrive = partial(_arrive, scheme, draws, rho=rho)
     wait: Any = scheme.wait  # of one of two kinds
     late = "stop" if getattr(wait, "halts", False) else scheme.late
     learns = hasattr(wait, "begin")
@@ -331,7 +358,7 @@ def _play(
         return *wait.stop(code, arrive), None, carried
     S, T, n = draws.shape
     arrive = cache(arrive)
-    borders = _borders(scheme, draws) if late == "chunk" else None
+    borders = _borders(scheme, draws, rho) if late == "chunk" else None
     time, heard, end = np.empty((S, T)), np.empty((S, T, n), np.int16), arrive()
     done = None if seats is None else np.empty((S, T, n))
     free, memory = carried.free.copy(), carried.memory
@@ -355,16 +382,16 @@ def _play(
             kept = (again == last) | (late == "stop")
             done[:, t] = np.where(kept, last, np.nextafter(stop, np.inf))
         free[who] = again - (stop + scheme.overhead)
-    return time, heard, done, _Carried(free, memory)
+    return time, heard, done, _Carried(free, memory, carried.loads)
 
 
-def _borders(scheme: Scheme, draws: Draws) -> np.ndarray:
+def _borders(scheme: Scheme, draws: Draws, rho: np.ndarray | None) -> np.ndarray:
     """Ends of the pieces of every load but the last, (S, T, n, C - 1), from the worker's start on; inf behind it."""
     require(
         not getattr(draws, "data_bound", False),
         "late=chunk has borders by load, but the times follow the data (data_bound): take stop, finish or every",
     )
-    rho = draws.shape[2] * scheme.code.load / scheme.code.k
+    rho = draws.shape[2] * scheme.code.load / scheme.code.k if rho is None else rho
     count = pieces(rho, scheme.chunks or draws.micro_batches or PIECES)
     found = np.full((*draws.shape, int(count.max()) - 1), np.inf)
     for j in range(1, int(count.max())):
@@ -373,10 +400,15 @@ def _borders(scheme: Scheme, draws: Draws) -> np.ndarray:
     return found
 
 
-def _arrive(scheme: Scheme, draws: Draws, r: int | None = None) -> np.ndarray:
-    """Arrival (S, T, n) of every worker's r-th message, by default that of its last."""
+def _arrive(scheme: Scheme, draws: Draws, r: int | None = None, rho: np.ndarray | None = None) -> np.ndarray:
+    """Arrival (S, T, n) of every worker's r-th message, by default that of its last.
+
+    With relative loads `rho` a worker sends one message, and who has nothing to do is there at once.
+    """
     code = scheme.code
     sent = code.messages if r is None else np.minimum(r, code.messages)
+    if rho is not None:
+        return np.where(rho > 0, draws.arrival(rho / code.n, sent * code.length), 0.0)
     if getattr(draws, "data_bound", False):
         computed = code.computed(int(code.messages.max(initial=0)) if r is None else r)
         return draws.arrival_of(computed, sent)  # type: ignore[attr-defined]  # draws that are data-bound have it
@@ -399,6 +431,12 @@ class Game:
     def past(self) -> np.ndarray | None:
         """Times of the workers before the run, (S, P, n), where they are known."""
         return self._draws.past
+
+    def in_hindsight(self, seats: np.ndarray) -> np.ndarray:
+        """Mean duration (S,) of all these iterations with the same seats (n,) in each, where workers stop at once."""
+        scheme = replace(self._scheme, late="stop", placement=None)
+        draws = self._draws.seated(np.broadcast_to(seats, self.shape))
+        return _play(scheme, draws, None, _begun(scheme, draws))[0].mean(1)
 
     def __call__(self, t: int, seats: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Arrival of each worker (S, n) and when the master stopped (S,), with seats (S, n) in iteration t.

@@ -16,6 +16,7 @@ from gcexp.codes.graph_code import GraphCode
 from gcexp.codes.iterative import iterate
 from gcexp.codes.naive_partial import NaivePartial
 from gcexp.codes.partial_recovery import CyclicPartialRecovery, CyclicTwoMessage
+from gcexp.codes.partial_work import PartialWork
 from gcexp.codes.raptor import BatchRaptor
 from gcexp.codes.reed_solomon import ReedSolomon
 from gcexp.codes.regular_bipartite import RegularBipartiteCode
@@ -23,7 +24,7 @@ from gcexp.codes.repetition import EpsilonFractionalRepetition, FractionalRepeti
 from gcexp.codes.soft_bibd import SoftBIBD
 from gcexp.codes.stochastic import StochasticGradientCode
 from gcexp.codes.subset_designs import BlockAssignment, Combinatorial, CoPrime, Intermediate, TDesign
-from gcexp.codes.uncoded import Uncoded
+from gcexp.codes.uncoded import Uncoded, UnevenShards
 
 __all__ = [
     "Adaptive",
@@ -53,6 +54,7 @@ __all__ = [
     "Intermediate",
     "Kronecker",
     "NaivePartial",
+    "PartialWork",
     "Quorum",
     "RandomRegularCode",
     "ReedSolomon",
@@ -62,6 +64,7 @@ __all__ = [
     "StochasticGradientCode",
     "TDesign",
     "Uncoded",
+    "UnevenShards",
     "arcs",
     "iterate",
 ]

@@ -1,6 +1,8 @@
-"""Uncoded: disjoint shards, one per worker."""
+"""Uncoded: disjoint shards, one per worker, even or uneven."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -47,3 +49,58 @@ class Uncoded(Code):
 
     def weights(self, heard):
         return heard.astype(float)
+
+
+class UnevenShards(Code):
+    """Disjoint shards of several partitions, as near to given shares as whole numbers are, and a message for each.
+
+    Worker w gets floor(k rho_w / n) partitions, and the rest go to the largest remainders, ties to the lower worker.
+    Who gets none sends nothing. This is what uneven loads (`gcexp.schemes.loads`) are in whole partitions.
+
+    Parameters
+    ----------
+    loads : sequence of float
+        Relative loads rho >= 0 of the workers; they sum to their number n.
+    k : int
+        Partitions.
+
+    Raises
+    ------
+    ParameterError
+        Unless loads are >= 0 and sum to n, and k >= 1.
+
+    References
+    ----------
+    Chen et al.: Semi-dynamic load balancing, SoCC 2020 (LB-BSP; from memory). Rounding to partitions is this library's.
+
+    Examples
+    --------
+    >>> UnevenShards(loads=(1.7, 0.9, 0.4), k=6).load
+    array([3, 2, 1])
+    """
+
+    formulas = {"messages": "1", "length": "1"}
+    decoding = "weight 1 on everyone heard; O(n)"
+    limit = "none: nothing is solved"
+    source = ("chen2020",)
+    examples = ({"loads": (1.7, 0.9, 0.4), "k": 6}, {"loads": (2.0, 0.0), "k": 3})
+
+    @checked
+    def __init__(self, loads: Sequence[float], k: int):
+        loads, n = tuple(map(float, loads)), len(loads)
+        require(n >= 1 and min(loads) >= 0, f"uneven shards need loads >= 0, got {list(loads)}")
+        require(abs(sum(loads) - n) <= 1e-6 * n, f"loads sum to n={n}, got a sum of {sum(loads):g}")
+        require(k >= 1, f"uneven shards need k >= 1 partitions, got {k}")
+        wanted = np.round(k * np.array(loads) / n, 9)
+        counts = np.floor(wanted).astype(int)
+        largest = np.argsort(counts - wanted, kind="stable")
+        counts[largest[: k - counts.sum()]] += 1
+        owner = np.flatnonzero(counts)
+        B = np.zeros((len(owner), k))
+        B[np.repeat(np.arange(len(owner)), counts[owner]), np.arange(k)] = 1
+        quorum = Quorum(owner, [(1, len(owner))])
+        super().__init__(B, owner=owner, quorums=[quorum], n=n)
+        self.loads = loads
+
+    def weights(self, heard):
+        return heard[:, self.owner].astype(float)

@@ -21,7 +21,7 @@ from gcexp.report.figurefile import target_files
 from gcexp.report.shown import papers
 from gcexp.run.build import build, locate
 from gcexp.run.compose import compose
-from gcexp.run.options import option_file, options, read_yaml
+from gcexp.run.options import GROUPS, option_file, options, read_yaml
 
 #: Where the options refer to the run: the numbers of the table hold here.
 DEFAULTS = {"n": 10, "s": 4}
@@ -87,7 +87,7 @@ _SIZES, _SHARES = (20, 50, 100, 200, 400), (0.1, 0.25, 0.5, 0.8)
 
 #: What `gcexp list` knows, by the name a person types; each but the last three is a group of options.
 LISTED = (
-    *("codes", "schemes", "waits", "placements", "delays", "tasks", "optimizers"),
+    *("codes", "schemes", "waits", "placements", "loads", "delays", "tasks", "optimizers"),
     *("datasets", "papers", "targets"),
 )
 
@@ -114,7 +114,7 @@ def listed(kind: str) -> dict[str, str]:
     if kind == "datasets":
         built_in = {name: first_line(source.read) for name, source in SOURCES.items()}
         return dict(sorted((phrases("dataset") | built_in).items()))
-    return phrases(kind.removesuffix("s"))
+    return phrases(kind if kind in GROUPS else kind.removesuffix("s"))
 
 
 def phrases(group: str) -> dict[str, str]:

@@ -18,6 +18,7 @@ def description(config: dict) -> dict:
         "code": repr(code),
         "wait": repr(scheme.wait),
         **({"placement": repr(scheme.placement)} if scheme.placement else {}),
+        **({"loads": repr(scheme.loads)} if scheme.loads else {}),
         "delay": repr(build(config, "delay")),
         "overhead": scheme.overhead,
         "workers": code.n,

@@ -4,6 +4,7 @@ from gcexp.delays.base import DelayModel, Draws, Exponentials, Streamed, held_ex
 from gcexp.delays.compute_transmit import ComputeTransmit
 from gcexp.delays.distributions import Pareto, ShiftedExponential
 from gcexp.delays.epochs import Epochs, Restarts
+from gcexp.delays.local_steps import LocalSteps
 from gcexp.delays.markov import SummedDraws, TwoStateMarkov
 from gcexp.delays.trace import Trace, TraceDraws
 
@@ -13,6 +14,7 @@ __all__ = [
     "Draws",
     "Epochs",
     "Exponentials",
+    "LocalSteps",
     "Pareto",
     "Restarts",
     "ShiftedExponential",

@@ -37,6 +37,8 @@ class Draws:
         second is the part that does not grow with the load, the third the rest at that share: the first is their sum.
     renewed : str
         What replays workers that are new in every iteration, so that nothing of them lasts; else empty.
+    counts : bool
+        Arrivals are counts of epochs and no times.
     """
 
     #: Parts that a change of seats or the choice of an iteration leaves alone.
@@ -52,11 +54,23 @@ class Draws:
     past_fixed: np.ndarray | None = None
     past_growing: np.ndarray | None = None
     renewed: str = ""
+    counts: bool = False
 
     @property
     def micro_batches(self) -> int | None:
         """Of which a worker's own share is made, where they were timed."""
         return None
+
+    @property
+    def linear(self) -> bool:
+        """Whether a load rho takes F + rho C, with F and C of `parts`."""
+        return True
+
+    def parts(self) -> tuple[np.ndarray, np.ndarray]:
+        """Fixed and growing part of each worker's time at relative load 1 with one gradient sent, each (S, T, n)."""
+        fixed = self.start + np.asarray(self.transmit)
+        growing = np.asarray(self.compute) / self.shape[2]
+        return np.broadcast_to(fixed, self.shape), np.broadcast_to(growing, self.shape)
 
     def before(self) -> Draws | None:
         """The iterations before the run as draws of their own, where they are known."""

@@ -60,7 +60,7 @@ class Epochs(Streamed):
         def draw(iterations: int) -> Draws:
             X = streams(iterations)
             G = np.floor(X / -log(self.p)) if self.p else np.zeros_like(X)
-            return Draws(tuple(seeds), X.shape, start=G)
+            return Draws(tuple(seeds), X.shape, start=G, counts=True)
 
         return draw
 
@@ -115,6 +115,7 @@ class Restarts(Streamed):
 
         def draw(iterations: int) -> Draws:
             some = counted(iterations)
-            return replace(some, start=self.epoch * some.start, compute=self.compute, transmit=self.transmit)
+            start = self.epoch * some.start
+            return replace(some, start=start, compute=self.compute, transmit=self.transmit, counts=False)
 
         return draw

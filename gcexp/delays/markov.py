@@ -38,6 +38,13 @@ class SummedDraws(Draws):
     alpha: float = 0.0
     pieces: int = 1
 
+    @property
+    def linear(self) -> bool:
+        return False
+
+    def parts(self):
+        require(False, "load_model=sum: a worker's time has no part that grows with its load")
+
     def arrival(self, load, length):
         from scipy.special import gammainccinv  # slow to import
 

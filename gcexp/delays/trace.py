@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -110,7 +110,7 @@ class Trace:
         elif self.data_bound:
             micro = growing[..., None]
         chunks = None if micro is None else micro[at]
-        known = {}
+        known: dict[str, Any] = {}
         if skip:
             parts = {"past": x, "past_fixed": fixed, "past_growing": growing}
             parts |= {} if micro is None else {"past_chunks": micro}
@@ -223,6 +223,19 @@ class TraceDraws(Draws):
     @property
     def micro_batches(self) -> int | None:
         return None if self.chunks is None or self.data_bound else self.chunks.shape[3]
+
+    @property
+    def linear(self) -> bool:
+        return self.chunks is None
+
+    def parts(self):
+        require(not self.data_bound, "uneven loads go by workers, data_bound by partitions: choose one")
+        fixed, growing = super().parts()
+        return (
+            (fixed, growing)
+            if self.chunks is None
+            else (fixed, np.broadcast_to(self.chunks.sum(3), self.shape))
+        )
 
     def before(self) -> Draws | None:
         found = super().before()

@@ -80,7 +80,7 @@ def run_of_keys(keys: dict[str, Any]) -> Run:
         if key in RUN_KEYS or key in PARTS:
             continue
         group = key.partition(".")[0]
-        owner = "scheme" if group in ("code", "wait", "placement") or key in SHARED else group
+        owner = "scheme" if group in ("code", "wait", "placement", "loads") or key in SHARED else group
         if owner not in values:
             raise UserError(
                 unknown("run key", key, [*RUN_KEYS, *PARTS, *SHARED, "code.KEY", "delay.KEY", "columns.NAME"])

@@ -19,6 +19,7 @@ GROUPS_BUILT = {
     "code": "gcexp.codes.base.Code",
     "wait": "gcexp.schemes.waiting.WaitingRule",
     "placement": "gcexp.schemes.placement.Placement",
+    "loads": "gcexp.schemes.loads.Loads",
     "delay": "gcexp.delays.base.DelayModel",
     "task": "gcexp.tasks.base.Task",
     "optimizer": "gcexp.tasks.base.Optimizer",

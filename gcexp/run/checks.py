@@ -17,7 +17,7 @@ from gcexp.run.source import class_value, is_there, names_in
 from gcexp.schema import arguments
 
 #: What `build_scheme` reads: many runs share a scheme, and some codes take long to construct.
-_SCHEME_KEYS = ("code", "wait", "placement", "overhead", "late", "chunks", "exact", "bound", "n")
+_SCHEME_KEYS = ("code", "wait", "placement", "loads", "overhead", "late", "chunks", "exact", "bound", "n")
 
 
 def check(configs: Iterable[dict]) -> None:

@@ -28,7 +28,7 @@ from gcexp.run.options import (
 )
 from gcexp.schema import shown
 
-_SCHEME_SIDE = ("scheme", "code", "wait", "placement")
+_SCHEME_SIDE = ("scheme", "code", "wait", "placement", "loads")
 _INDEPENDENT = ("delay", "task", "optimizer")
 _RESOLVER = re.compile(r"\$\{[^}]*:")
 _REFERENCE = re.compile(r"\$\{(?:([A-Za-z_]\w*)[.\w]*\})?")  # its first key; nothing where it is another kind

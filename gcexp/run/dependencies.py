@@ -47,7 +47,7 @@ STAGES = {
     "prepare": Stage(("gcexp.data.prepare",), ("dataset",)),
     "timeline": Stage(
         ("gcexp.run.stages:simulated",),
-        ("code", "wait", "placement", "overhead", "late", "chunks", "exact", "bound", "delay"),
+        ("code", "wait", "placement", "loads", "overhead", "late", "chunks", "exact", "bound", "delay"),
         version=2,
     ),
     "trajectory": Stage(("gcexp.tasks.training",), ("task", "optimizer"), trained=True),

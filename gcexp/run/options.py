@@ -19,7 +19,7 @@ from gcexp.files import bundled
 from gcexp.schema import shown, typed
 
 #: Groups whose options answer one question each, and the group in which a token's bare keys live.
-GROUPS = ("scheme", "code", "wait", "placement", "delay", "task", "optimizer")
+GROUPS = ("scheme", "code", "wait", "placement", "loads", "delay", "task", "optimizer")
 #: Package beside conf/ whose subpackages are papers.
 PAPERS = "gcexp_papers"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gcexp.errors import ParameterError, UserError
 from gcexp.run.build import build, redrawn
+from gcexp.run.source import class_value
 from gcexp.schema import fitted, shown
 
 #: More workers than in any experiment: matrices (n, n) beyond fill the memory without a word.
@@ -12,7 +13,7 @@ MOST_WORKERS = 10_000
 
 def build_scheme(config: dict, seed: int | None = None):
     """Scheme of a composed run; `seed` replaces the code's own where the code is redrawn for every seed."""
-    from gcexp.schemes import Scheme
+    from gcexp.schemes.scheme import Scheme, durations_only
 
     own = config["code"].get("n") if isinstance(config["code"], dict) else None  # else built in Python
     for key, n in (("n", config.get("n")), ("code.n", own)):
@@ -33,17 +34,26 @@ def build_scheme(config: dict, seed: int | None = None):
         build(config, "placement"),
         late=config.get("late", "stop"),
         chunks=fitted(int | None, config.get("chunks"), "chunks"),
+        loads=build(config, "loads"),
+        bound=bound,
     )
     s = getattr(scheme.wait, "s", None)
     if s is not None and not 0 <= s < code.n:
         raise ParameterError(f"the waiting rule needs 1 <= q <= n (0 <= s < n), got s={s} with n={code.n}")
-    if bound != getattr(scheme.wait, "durations_only", False):
-        raise UserError(f"the scheme declares bound: {str(bound).lower()}, which {scheme.wait!r} is not")
+    if durations_only(scheme.wait) and not bound:
+        raise UserError(f"the scheme declares bound: false, which {scheme.wait!r} is not")
     return scheme
 
 
 def refuse_bound(config: dict) -> None:
-    """Refuse to train with a scheme that declares itself a bound of durations."""
+    """Refuse to train with a scheme that declares itself a bound of durations, or on a delay that is a clock only."""
+    delay = config["delay"]
+    if isinstance(delay, dict):
+        clock_only = class_value(delay.get("_target_", ""), "clock_only", "draw")
+    else:
+        clock_only = getattr(delay, "clock_only", False)
+    if clock_only:
+        raise UserError("local_steps has a clock but no training curve")
     if config["bound"]:
         raise UserError(
             "the scheme declares bound: true, durations without a decode, so no task can be trained with it "

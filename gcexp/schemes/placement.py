@@ -7,9 +7,9 @@ a home cluster and row and belongs to `m` clusters; the `cluster_matrix` (m*l, P
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -23,6 +23,8 @@ ORDER_MODES = ("static", "refresh")
 #: What the master goes by: the states of the previous iteration, or of this one; or what it saw of the previous one.
 STATES = ("state", "perfect")
 CLOCKS = ("arrival", "threshold", "censored")
+WHICH = ("best", "median", "worst")
+_MOST_PAIRED = 10  # workers whose pairings are all tried, 945 of them
 _CHUNK = 4096  # slow sets placed at once, so that the arrays stay in the cache
 
 
@@ -307,6 +309,8 @@ class Home:
            [0, 1, 2]], dtype=int16)
     """
 
+    stays: ClassVar[bool] = True
+
     def check(self, code):
         pass
 
@@ -330,6 +334,8 @@ class Given:
     array([[2, 0, 1]], dtype=int16)
     """
 
+    stays: ClassVar[bool] = True
+
     workers: Sequence[int]
 
     def __post_init__(self):
@@ -352,6 +358,107 @@ class Given:
 
 
 @dataclass(frozen=True)
+class Zipper:
+    """Fast workers before slow ones, learned from what was seen before the run, and kept throughout.
+
+    Workers by rising mean time, ties to the lower: the fastest, the slowest, the second fastest, the second slowest,
+    and so on. In a cyclic code a slow worker's helper, who sits before it, is then fast.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> known = SimpleNamespace(shape=(1, 1, 5), past=np.array([[[4.0, 1.0, 2.0, 3.0, 5.0]]]))
+    >>> Zipper().seat(None, (0,), known)
+    array([[[1, 4, 2, 0, 3]]], dtype=int16)
+    """
+
+    stays: ClassVar[bool] = True
+
+    def check(self, code):
+        pass
+
+    def seat(self, is_slow, seeds, play=None):
+        order = _by_past("zipper", play)
+        n = play.shape[2]
+        places = np.empty(n, dtype=np.intp)
+        places[::2], places[1::2] = np.arange(-(-n // 2)), n - 1 - np.arange(n // 2)
+        return np.broadcast_to(order[:, None, places], play.shape)
+
+
+def _by_past(rule: str, play) -> np.ndarray:
+    """Workers by rising mean time before the run, (S, n); refused where nothing was seen."""
+    require(
+        play is not None and play.past is not None,
+        f"placement={rule} learns from times before the run, which only delay=trace with skip has, and only where a "
+        "column is one worker throughout (persistent: true)",
+    )
+    return np.argsort(play.past.mean(1), axis=1, kind="stable").astype(np.int16)
+
+
+@dataclass(frozen=True)
+class Hindsight:
+    """The best, median or worst fixed seats for the very iterations that are played: nobody knows them.
+
+    Of all groupings into pairs where ``pairs`` is set (945 for n = 10), else of so many seeded random seats. The mean
+    is taken with workers that stop at once. Among equals the first; of an even number the lower one in the middle.
+
+    Parameters
+    ----------
+    which : {"best", "median", "worst"}
+    pairs : bool
+        Try all groupings into pairs of neighbours, for fractional repetition with d = 2 and n at most 10.
+    sampled : int
+        Random seats that are tried otherwise.
+
+    Raises
+    ------
+    ParameterError
+        For pairs of an odd number of workers, or of more than 10.
+    """
+
+    stays: ClassVar[bool] = True
+    hindsight: ClassVar[bool] = True
+
+    which: str = "best"
+    pairs: bool = False
+    sampled: int = 1000
+
+    def __post_init__(self):
+        require_known("which", self.which, WHICH)
+        require(self.sampled >= 1, f"sampled is a number of seats >= 1, got {self.sampled}")
+
+    def check(self, code):
+        require(
+            not self.pairs or (code.n % 2 == 0 and code.n <= _MOST_PAIRED),
+            f"pairs are tried for an even n of at most {_MOST_PAIRED}, got n={code.n}; leave pairs false",
+        )
+
+    def seat(self, is_slow, seeds, play=None):
+        require(play is not None, "placement=hindsight tries what will be played, so it needs a game to play")
+        n = play.shape[2]
+        if self.pairs:
+            tried = np.array(list(_pairings(tuple(range(n)))), dtype=np.int16)
+        else:
+            random = rng(0, "placement.hindsight")
+            tried = np.array([random.permutation(n) for _ in range(self.sampled)], dtype=np.int16)
+        mean = np.stack([play.in_hindsight(seats) for seats in tried], axis=1)  # (S, U)
+        place = {"best": 0, "median": (len(tried) - 1) // 2, "worst": len(tried) - 1}[self.which]
+        chosen = np.argsort(mean, axis=1, kind="stable")[:, place]
+        return np.broadcast_to(tried[chosen][:, None], play.shape)
+
+
+def _pairings(workers: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Every way to group workers into pairs, as workers side by side."""
+    if not workers:
+        yield ()
+        return
+    first, *rest = workers
+    for other in rest:
+        for more in _pairings(tuple(w for w in rest if w != other)):
+            yield first, other, *more
+
+
+@dataclass(frozen=True)
 class Pairs:
     """Groups of d workers as fast as each other, learned from what was seen before the run, and kept throughout.
 
@@ -371,6 +478,8 @@ class Pairs:
     array([[[1, 0, 2, 3]]], dtype=int16)
     """
 
+    stays: ClassVar[bool] = True
+
     d: int
 
     def check(self, code):
@@ -380,13 +489,8 @@ class Pairs:
         )
 
     def seat(self, is_slow, seeds, play=None):
-        require(
-            play is not None and play.past is not None,
-            "placement=pairs learns from times before the run, which only delay=trace with skip has, and only where a "
-            "column is one worker throughout (persistent: true)",
-        )
+        order = _by_past("pairs", play)
         n = play.shape[2]
-        order = np.argsort(play.past.mean(1), axis=1, kind="stable")  # (S, n)
         turn, group = np.divmod(np.arange(n), n // self.d)
         group = np.where(turn % 2, n // self.d - 1 - group, group)
         seated = np.empty(order.shape, dtype=np.int16)

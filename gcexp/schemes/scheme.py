@@ -5,11 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
+import numpy as np
+
 from gcexp.codes import Code
 from gcexp.errors import require, require_known
 from gcexp.schemes.late import LATE
+from gcexp.schemes.loads import Loads
 from gcexp.schemes.placement import Placement
 from gcexp.schemes.waiting import WaitingRule
+
+
+def durations_only(wait: object) -> bool:
+    """Whether nothing can be decoded from what a rule hears."""
+    return bool(getattr(wait, "durations_only", False))
 
 
 @dataclass(frozen=True)
@@ -29,10 +37,17 @@ class Scheme:
     chunks : int, optional
         Pieces of a worker's own share, for ``late=chunk``; default: a trace's micro-batches, else 8.
 
+    loads : Loads, optional
+        How much each worker is given, where that is not what the code says.
+    bound : bool
+        Declares that only durations mean anything, which nothing can beat: a rule with `durations_only`, or uneven
+        loads chosen in hindsight.
+
     Raises
     ------
     ParameterError
-        For values outside these, a placement that is not for the code, and restarts with late workers.
+        For values outside these, a placement or loads that are not for the code or for each other, restarts with late
+        workers, and a bound that is none or is asked for what it does not bound.
     """
 
     code: Code
@@ -41,6 +56,8 @@ class Scheme:
     placement: Placement | None = None
     late: str = "stop"
     chunks: int | None = None
+    loads: Loads | None = None
+    bound: bool = False
 
     def __post_init__(self):
         require(0 <= self.overhead < inf, f"overhead is a time >= 0, got {self.overhead}")
@@ -55,6 +72,36 @@ class Scheme:
         )
         if self.placement is not None:
             self.placement.check(self.code)
+        if self.loads is not None:
+            self.loads.check(self.code)
+            require(
+                self.placement is None,
+                f"loads go by workers, {self.placement!r} seats them anew: choose one of the two",
+            )
+        if durations_only(self.wait):
+            object.__setattr__(self, "bound", True)
+        if self.bound:
+            self._check_bound()
+
+    def _check_bound(self) -> None:
+        by_rule, by_loads = durations_only(self.wait), getattr(self.loads, "hindsight", False)
+        require(by_rule or by_loads, f"the scheme declares bound: true, which {self.wait!r} is not")
+        require(
+            self.late == "stop",
+            f"a bound is played under late=stop and holds under each value; got late={self.late}",
+        )
+        if getattr(self.wait, "by_loads", False):
+            require(
+                self.loads is None,
+                "wait=capacity prices the loads of its code; with others, scheme=work_floor bounds",
+            )
+            code, stays = self.code, self.placement is None or getattr(self.placement, "stays", False)
+            same = all(len(np.unique(counts)) == 1 for counts in (code.load, code.messages))
+            name = type(self.placement).__name__.lower()
+            require(
+                same or stays,
+                f"wait=capacity with loads that differ needs workers that stay; placement {name} moves them",
+            )
 
     def costs(self, seed: int) -> dict[str, float]:
         """What a worker pays at most: gradients it sends, partitions it computes and stores, codewords it may send."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
 
@@ -95,6 +96,8 @@ class Deadline:
     time : float
         From the start of the iteration, in the delay model's unit; the iteration takes this long even if all arrive
         before.
+    early : bool
+        End the iteration as soon as all have arrived.
 
     Examples
     --------
@@ -104,15 +107,29 @@ class Deadline:
     """
 
     time: float
+    early: bool = False
 
     def __post_init__(self):
         require(self.time > 0, f"wait=deadline needs a time > 0, got {self.time}")
 
     def stop(self, code, arrive):
-        heard = np.zeros(arrive(1).shape, dtype=np.int16)
-        for r in range(1, int(code.messages.max(initial=0)) + 1):
-            heard += (arrive(r) <= self.time) & (code.messages >= r)
-        return np.full(heard.shape[:2], float(self.time)), heard
+        time = np.full(arrive(1).shape[:2], float(self.time))
+        return np.minimum(time, arrive().max(-1)) if self.early else time, heard_by(code, arrive, time)
+
+
+def heard_by(code: Code, arrive: Callable, time: np.ndarray) -> np.ndarray:
+    """Messages of each worker that have arrived by some times (S, T), as counts (S, T, n) int16.
+
+    Examples
+    --------
+    >>> from gcexp.codes import Uncoded
+    >>> heard_by(Uncoded(n=3), lambda r=None: np.array([[[3.0, 1.0, 2.0]]]), np.array([[2.0]]))
+    array([[[0, 1, 1]]], dtype=int16)
+    """
+    heard = np.zeros((*time.shape, code.n), dtype=np.int16)
+    for r in range(1, int(code.messages.max(initial=0)) + 1):
+        heard += (arrive(r) <= time[..., None]) & (code.messages >= r)
+    return heard
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,10 @@ def packed(rows: np.ndarray, most: int) -> np.ndarray:
     """Rows of counts (R, n), each at most `most`, as bits in 64-bit words, (R, W): an eighth of a byte per message."""
     bits = rows > 0 if most <= 1 else np.concatenate([rows > r for r in range(most)], axis=1)
     bytes_ = np.packbits(bits, axis=1)
-    return np.pad(bytes_, ((0, 0), (0, -bytes_.shape[1] % 8))).view(np.uint64)
+    padded = np.pad(
+        bytes_, ((0, 0), (0, -bytes_.shape[1] % 8))
+    )  # in the order of its rows, whatever that was
+    return np.ascontiguousarray(padded).view(np.uint64)
 
 
 def unpacked(words: np.ndarray, n: int, most: int) -> np.ndarray:

@@ -13,8 +13,30 @@ from gcexp.codes import Code
 from gcexp.errors import require
 
 
+@dataclass(frozen=True)
+class Lead:
+    """What was seen before the run: called as `arrive` is, it gives arrivals (S, P, n) in P iterations.
+
+    Attributes
+    ----------
+    code : Code
+    arrive : callable
+    """
+
+    code: Code
+    arrive: Callable
+
+    def __call__(self, r: int | None = None) -> np.ndarray:
+        return self.arrive(r)
+
+
 class WaitingRule(Protocol):
-    """A frozen dataclass with one method."""
+    """A frozen dataclass with one method, or with two where it has a memory.
+
+    A rule with a memory has ``begin(lead) -> state``, with a `Lead` or None where nothing is known, and
+    ``stop(code, arrive, state) -> (time, heard, state)``. It is asked iteration by iteration, T = 1, and keeps nothing
+    but arrivals cut at their stops.
+    """
 
     def stop(self, code: Code, arrive: Callable) -> tuple[np.ndarray, np.ndarray]:
         """When the master stops, (S, T), and the messages the decode uses of each worker, (S, T, n) int16.

@@ -1,0 +1,151 @@
+"""Deadlines that are learned: from the times before the run, from the last iterations, or from a quorum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+
+from gcexp.errors import require
+from gcexp.schemes.stopping import heard_by
+
+
+@dataclass(frozen=True)
+class PrefixDeadline:
+    """Stop when all have been heard, or after `factor` times the median arrival before the run.
+
+    Parameters
+    ----------
+    factor : float
+
+    References
+    ----------
+    This library's.
+
+    Examples
+    --------
+    >>> from gcexp.codes import Uncoded
+    >>> rule = PrefixDeadline(factor=2.0)
+    >>> state = rule.begin(lambda r=None: np.array([[[1.0, 1.0, 3.0]]]))
+    >>> rule.stop(Uncoded(3), lambda r=None: np.array([[[1.5, 1.0, 9.0]]]), state)[:2]
+    (array([[2.]]), array([[[1, 1, 0]]], dtype=int16))
+    """
+
+    factor: float = 1.2
+
+    def __post_init__(self):
+        require(self.factor > 0, f"wait=prefix_deadline needs a factor > 0, got {self.factor}")
+
+    def begin(self, lead):
+        return self.factor * np.median(learned("prefix_deadline", lead)().reshape(len(lead()), -1), axis=1)
+
+    def stop(self, code, arrive, state):
+        time = np.minimum(arrive().max(-1), state[:, None])
+        return time, heard_by(code, arrive, time), state
+
+
+def learned(rule: str, lead):
+    """What was seen before the run, refused where nothing was."""
+    require(
+        lead is not None,
+        f"wait={rule} learns from times before the run, which only delay=trace with skip has, and only where a column "
+        "is one worker throughout (persistent: true)",
+    )
+    return lead
+
+
+@dataclass(frozen=True)
+class AdaptiveDeadline:
+    r"""Stop when all have been heard, or after max(m + kappa MAD, q-th arrival).
+
+    m and MAD are the median of the arrivals of the last `window` iterations and the median of their absolute
+    deviations from it (no factor 1.4826); who was not heard enters as the stop. The first iteration waits for all.
+
+    Parameters
+    ----------
+    kappa : float
+    window : int
+        Iterations that are remembered.
+    q : int, optional
+        Workers that are waited for in any case; default ceil(n/2).
+
+    References
+    ----------
+    Learned timeouts by median and MAD are discussed in hivemind's issue 676; these values, the cutting and the first
+    iteration are this library's.
+
+    Examples
+    --------
+    >>> from gcexp.codes import Uncoded
+    >>> rule, code = AdaptiveDeadline(kappa=1), Uncoded(3)
+    >>> _, _, state = rule.stop(code, lambda r=None: np.array([[[1.0, 2.0, 4.0]]]), rule.begin(None))
+    >>> rule.stop(code, lambda r=None: np.array([[[1.0, 2.0, 9.0]]]), state)[0]
+    array([[3.]])
+    """
+
+    kappa: float = 3.0
+    window: int = 10
+    q: int | None = None
+
+    def __post_init__(self):
+        require(self.kappa >= 0, f"wait=adaptive_deadline needs kappa >= 0, got {self.kappa}")
+        require(self.window >= 1, f"wait=adaptive_deadline needs a window >= 1, got {self.window}")
+
+    def begin(self, lead):
+        return ()
+
+    def stop(self, code, arrive, state):
+        at = arrive()
+        time, q = at.max(-1), quorum(self.q, code.n)
+        if state:
+            seen = np.concatenate(state, axis=1)
+            middle = np.median(seen, axis=1)
+            spread = np.median(np.abs(seen - middle[:, None]), axis=1)
+            least = np.partition(at, q - 1, axis=-1)[..., q - 1]
+            time = np.minimum(time, np.maximum((middle + self.kappa * spread)[:, None], least))
+        seen = np.minimum(at, time[..., None])[:, 0]
+        return time, heard_by(code, arrive, time), (*state, seen)[-self.window :]
+
+
+def quorum(q: int | None, n: int) -> int:
+    """Workers of a quorum: as given, or half of them."""
+    found = ceil(n / 2) if q is None else q
+    require(1 <= found, f"a quorum has q >= 1 workers, got {q}")
+    require(found <= n, f"quorum q={q} is more than n={n}")
+    return found
+
+
+@dataclass(frozen=True)
+class QuorumGrace:
+    """Stop when all have been heard, or when (1 + grace) times the q-th arrival has passed.
+
+    Parameters
+    ----------
+    q : int, optional
+        Workers of the quorum; default ceil(n/2).
+    grace : float
+        Window behind it, as a share of the time that the quorum took.
+
+    References
+    ----------
+    A minimum quorum and an adaptive grace window are in Decoupled DiLoCo, arXiv 2604.21428; this form of the window is
+    this library's.
+
+    Examples
+    --------
+    >>> from gcexp.codes import Uncoded
+    >>> QuorumGrace(q=2, grace=0.5).stop(Uncoded(3), lambda r=None: np.array([[[1.0, 2.0, 4.0]]]))
+    (array([[3.]]), array([[[1, 1, 0]]], dtype=int16))
+    """
+
+    q: int | None = None
+    grace: float = 0.2
+
+    def __post_init__(self):
+        require(self.grace >= 0, f"wait=quorum_grace needs a grace >= 0, got {self.grace}")
+
+    def stop(self, code, arrive):
+        at, q = arrive(), quorum(self.q, code.n)
+        time = np.minimum(at.max(-1), (1 + self.grace) * np.partition(at, q - 1, axis=-1)[..., q - 1])
+        return time, heard_by(code, arrive, time)

@@ -1,0 +1,223 @@
+"""Loads: how much of the data each worker is given in each iteration, where that is not what the code says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from gcexp.codes import Code
+from gcexp.errors import require, require_known
+from gcexp.theory.bounds import water_loads
+
+KNOW = ("hindsight", "last", "prefix")
+
+
+class Loads(Protocol):
+    """A frozen dataclass with two methods."""
+
+    def check(self, code: Code) -> None:
+        """Raise `ParameterError` if the loads are not for this code."""
+
+    def start(self, n: int, known: tuple[np.ndarray, np.ndarray] | None) -> Callable:
+        """Function that is given the draws of the next iterations and answers relative loads (S, T, n).
+
+        ``draws.parts()`` are the fixed and the growing part of every worker's time at relative load 1, ``known`` those
+        of the iterations before the run, each (S, P, n), where a delay model has them.
+
+        ``exact = True`` says that shares cover the data once: the gradient is exact, and only a rule that hears
+        everybody makes sense.
+        """
+
+
+def _check_shares(name: str, code: Code) -> None:
+    """Parts of the data, one for each worker, in one message: whatever their size, everybody's sum is the gradient."""
+    one = (code.messages == 1).all() and (code.n * code.load == code.k).all()
+    require(
+        bool(one),
+        f"loads={name} gives each worker a part of its own, as scheme=uncoded has; {code!r} has not",
+    )
+
+
+@dataclass(frozen=True)
+class Even:
+    """Everybody has a share of one: what the code says, spelled out.
+
+    Examples
+    --------
+    >>> from gcexp.delays import Draws
+    >>> Even().start(3, None)(Draws((0,), (1, 2, 3)))[0, 0]
+    array([1., 1., 1.])
+    """
+
+    exact: ClassVar[bool] = True
+
+    def check(self, code):
+        _check_shares("even", code)
+
+    def start(self, n, known):
+        return lambda draws: np.ones(draws.shape)
+
+
+@dataclass(frozen=True)
+class Given:
+    """Named shares, the same in every iteration.
+
+    Parameters
+    ----------
+    shares : list of float
+        Relative loads of workers 0, ..., n-1; they sum to n.
+
+    Raises
+    ------
+    ParameterError
+        Unless shares are >= 0, and as many as workers, and sum to their number.
+
+    Examples
+    --------
+    >>> from gcexp.delays import Draws
+    >>> Given([1.5, 0.5]).start(2, None)(Draws((0,), (1, 1, 2)))
+    array([[[1.5, 0.5]]])
+    """
+
+    exact: ClassVar[bool] = True
+
+    shares: Sequence[float]
+
+    def __post_init__(self):
+        object.__setattr__(self, "shares", tuple(self.shares))
+        require(min(self.shares, default=-1) >= 0, f"shares are loads >= 0, got {list(self.shares)}")
+        n = len(self.shares)
+        require(
+            abs(sum(self.shares) - n) <= 1e-9 * n, f"shares sum to n={n}, got a sum of {sum(self.shares):g}"
+        )
+
+    def check(self, code):
+        _check_shares("given", code)
+        require(len(self.shares) == code.n, f"loads=given has {len(self.shares)} shares, {code!r} n={code.n}")
+
+    def start(self, n, known):
+        return lambda draws: np.broadcast_to(np.array(self.shares, float), draws.shape)
+
+
+@dataclass(frozen=True)
+class Uneven:
+    r"""Loads rho >= 0 that sum to n, are at most `cap`, and would end together at the speeds that are known.
+
+    They minimise the largest F_w + rho_w C_w over the workers with rho_w > 0: `gcexp.theory.bounds.water_loads`.
+
+    Parameters
+    ----------
+    know : {"last", "prefix", "hindsight"}
+        Times of the iteration before, of which the first has even loads; mean times before the run; or the times of
+        this iteration itself, which nobody has: the best that any loads could do.
+    cap : float, optional
+        Largest relative load; default none. Memory, mostly.
+
+    Raises
+    ------
+    ParameterError
+        For a cap below 1, times before the run that nobody knows, and times that follow the data.
+
+    References
+    ----------
+    The idea of giving slow workers less, as in LB-BSP (SoCC 2020); these formulas are this library's.
+
+    Examples
+    --------
+    >>> from gcexp.delays import Draws
+    >>> draws = Draws((0,), (1, 2, 2), compute=2 * np.array([[[1.0, 3.0], [1.0, 1.0]]]))
+    >>> Uneven(know="hindsight").start(2, None)(draws)
+    array([[[1.5, 0.5],
+            [1. , 1. ]]])
+    >>> Uneven(know="last").start(2, None)(draws)
+    array([[[1. , 1. ],
+            [1.5, 0.5]]])
+    """
+
+    exact: ClassVar[bool] = True
+
+    know: str = "last"
+    cap: float | None = None
+
+    def __post_init__(self):
+        require_known("know", self.know, KNOW)
+
+    @property
+    def hindsight(self) -> bool:
+        """Whether the loads are chosen by times that nobody knows yet."""
+        return self.know == "hindsight"
+
+    def check(self, code):
+        _check_shares("uneven", code)
+        require(
+            self.cap is None or self.cap >= 1,
+            f"cap={self.cap}: shares sum to n={code.n}, so cap is >= 1",
+        )
+
+    def start(self, n, known):
+        if self.know == "prefix":
+            require(
+                known is not None,
+                "know=prefix learns from times before the run, which only delay=trace with skip has, and only where a "
+                "column is one worker throughout (persistent: true)",
+            )
+            fixed, growing = (part.mean(1, keepdims=True) for part in known)
+            shares = water_loads(fixed, growing, self.cap)
+            return lambda draws: np.broadcast_to(shares, draws.shape)
+        before = None  # parts of the last iteration so far
+
+        def loads(draws):
+            nonlocal before
+            fixed, growing = draws.parts()
+            found = water_loads(fixed, growing, self.cap)
+            if self.know == "hindsight":
+                return found
+            first = np.ones((draws.shape[0], 1, n)) if before is None else before
+            before = found[:, -1:]
+            return np.concatenate([first, found[:, :-1]], axis=1)
+
+        return loads
+
+
+@dataclass(frozen=True)
+class Backup:
+    """Backup workers: each of n workers has n / (n - b) of a share, and the first n - b make up one batch.
+
+    Shares are drawn afresh for each batch, so that it does not matter whose they are: this is for mini-batches. With
+    fixed partitions some would be lost, and only the clock means anything.
+
+    Parameters
+    ----------
+    b : int
+        Workers that are not waited for; take ``wait=fastest`` with s = b.
+
+    References
+    ----------
+    Chen, Pan, Monga, Bengio, Jozefowicz: Revisiting distributed synchronous SGD, arXiv 1604.00981; loads from memory.
+
+    Examples
+    --------
+    >>> from gcexp.delays import Draws
+    >>> Backup(b=1).start(5, None)(Draws((0,), (1, 1, 5)))[0, 0, 0]
+    np.float64(1.25)
+    """
+
+    exact: ClassVar[bool] = False
+    fresh: ClassVar[bool] = True
+
+    b: int
+
+    def check(self, code):
+        _check_shares("backup", code)
+        require(
+            0 <= self.b < code.n,
+            f"backup b={self.b} leaves no worker of n={code.n}"
+            if self.b > 0
+            else f"backup takes b >= 0, got {self.b}",
+        )
+
+    def start(self, n, known):
+        return lambda draws: np.full(draws.shape, n / (n - self.b))

@@ -1,0 +1,161 @@
+"""Rules for workers that send a message for each micro-batch: enough of the data, or enough of the time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil
+
+import numpy as np
+from scipy import sparse
+
+from gcexp.codes import Code
+from gcexp.errors import require, require_known
+from gcexp.schemes.deadlines import learned
+from gcexp.schemes.stopping import heard_by
+
+_CLOSE = 1e-9
+_TRIED = 200  # thresholds among which DropCompute chooses
+CHECKS = ("border", "cut")
+
+
+@dataclass(frozen=True)
+class Covered:
+    """Wait until a fraction of the partitions has arrived, each with the first message that is it alone.
+
+    For codes whose messages hold one partition each: nothing has to be decoded.
+
+    Parameters
+    ----------
+    fraction : float
+        Of the partitions, above 0 and at most 1.
+
+    Examples
+    --------
+    >>> from gcexp.codes import PartialWork
+    >>> code = PartialWork(n=2, d=2, q=1)
+    >>> arrivals = {1: np.array([[[1.0, 5.0]]]), 2: np.array([[[3.0, 9.0]]])}
+    >>> Covered().stop(code, arrivals.get)
+    (array([[3.]]), array([[[2, 0]]], dtype=int16))
+    """
+
+    fraction: float = 1.0
+
+    def __post_init__(self):
+        require(0 < self.fraction <= 1, f"wait=covered needs 0 < fraction <= 1, got {self.fraction}")
+
+    def stop(self, code, arrive):
+        held = _alone(code)
+        at = np.stack([arrive(r + 1) for r in range(int(code.messages.max()))], axis=-1)
+        copies = at[..., code.owner[held], code.rank[held]].min(
+            -1
+        )  # (S, T, k), of each partition its first copy
+        need = ceil(self.fraction * code.k - _CLOSE)
+        time = np.partition(copies, need - 1, axis=-1)[..., need - 1]
+        return time, heard_by(code, arrive, time)
+
+
+@lru_cache(maxsize=8)  # asked in each iteration where workers are late
+def _alone(code: Code) -> np.ndarray:
+    """The messages that are each partition, (k, copies); the first of them again where there are fewer."""
+    B = sparse.csc_array(code.encoding)
+    single = (np.diff(sparse.csr_array(B).indptr) == 1).all() and code.blocks == 1 and (B.data == 1).all()
+    copies = np.diff(B.indptr)
+    require(
+        bool(single and copies.min() >= 1),
+        f"wait=covered needs messages that are one partition each, of every one; {code!r} has others",
+    )
+    place = np.minimum(np.arange(copies.max()), copies[:, None] - 1)
+    return B.indices[B.indptr[:-1, None] + place]
+
+
+@dataclass(frozen=True)
+class DropCompute:
+    r"""Every worker stops computing micro-batches once its time is up, and the master waits for the last one.
+
+    With ``check=border`` a worker looks at the clock before each micro-batch and begins it unless the time is beyond
+    tau; the iteration ends with the latest worker, and everybody is free then. With ``check=cut`` all are cut at tau:
+    what counts are whole micro-batches by then, and the iteration takes max_w min(F_w, tau).
+
+    Parameters
+    ----------
+    tau : float, optional
+        Default: learned before the run. Of 200 equally spaced values, from the smallest end of the micro-batch in the
+        middle (index floor((M-1)/2)) to the largest end, the one with the largest mean over iterations of (share
+        computed) (full duration / duration); among equals (1e-12) the larger.
+    check : {"border", "cut"}
+
+    Raises
+    ------
+    ParameterError
+        For a tau that is not above 0, fewer than two micro-batches, or none before the run to learn from.
+
+    References
+    ----------
+    Giladi et al.: DropCompute, arXiv 2306.10598, and its public code, whose choice of tau also counts the collective
+    operation and starts behind the first iterations.
+
+    Examples
+    --------
+    >>> from gcexp.codes import PartialWork
+    >>> code, rule = PartialWork(n=2, d=1, q=2), DropCompute(tau=2.0)
+    >>> arrivals = {None: np.array([[[2.0, 8.0]]]), 1: np.array([[[1.0, 4.0]]]), 2: np.array([[[2.0, 8.0]]])}
+    >>> rule.stop(code, lambda r=None: arrivals[r], rule.begin(None))[:2]
+    (array([[4.]]), array([[[2, 1]]], dtype=int16))
+    """
+
+    tau: float | None = None
+    check: str = "border"
+
+    def __post_init__(self):
+        require_known("check", self.check, CHECKS)
+        require(self.tau is None or self.tau > 0, f"wait=dropcompute needs tau > 0, got {self.tau}")
+
+    @property
+    def halts(self) -> bool:
+        """Whether workers have ended by themselves when the master stops, whatever late ones do elsewhere."""
+        return self.check == "border"
+
+    def begin(self, lead):
+        return None if self.tau is not None else self._learned(learned("dropcompute without tau", lead))
+
+    def _learned(self, lead) -> np.ndarray:
+        """The threshold of each seed, (S,), from ends of micro-batches before the run."""
+        most = _micro_batches(lead.code)
+        ends = np.stack([lead(r + 1) for r in range(most)], axis=-1)  # (S, P, n, M)
+        full, found = ends[..., -1].max(-1), []
+        for of_seed, whole in zip(ends, full, strict=True):
+            tried = np.linspace(of_seed[..., (most - 1) // 2].min(), of_seed.max(), _TRIED)
+            gain = []
+            for tau in tried:
+                count, took = self._ended(of_seed, np.full(of_seed.shape[0], tau))
+                gain.append((count.mean(-1) / most * whole / took).mean())
+            best = np.array(gain) >= max(gain) - 1e-12
+            found.append(tried[np.flatnonzero(best)[-1]])
+        return np.array(found)
+
+    def _ended(self, ends: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Micro-batches that each worker computes (..., n), and how long that takes (...); ends are (..., n, M)."""
+        limit = tau[..., None, None] * (1 + _CLOSE)
+        if self.check == "cut":
+            return (ends <= limit).sum(-1), np.minimum(ends[..., -1].max(-1), tau)
+        count = 1 + (ends[..., :-1] <= limit).sum(-1)
+        return count, np.take_along_axis(ends, count[..., None] - 1, -1)[..., 0].max(-1)
+
+    def stop(self, code, arrive, state):
+        most = _micro_batches(code)
+        ends = np.stack([arrive(r + 1) for r in range(most)], axis=-1)
+        tau = np.broadcast_to(self.tau if state is None else state[:, None], ends.shape[:2])
+        count, time = self._ended(ends, tau)
+        return time, count.astype(np.int16), state
+
+
+def _micro_batches(code: Code) -> int:
+    """Messages of a worker, the same for all of them."""
+    most = int(code.messages.max(initial=0))
+    require(most >= 2, f"dropcompute needs M >= 2 micro-batches, got {most}")
+    require(
+        bool((code.messages == most).all()) and bool((code.load == most).all()) and code.k == code.n * most,
+        f"wait=dropcompute is for workers that each send their own micro-batches; {code!r} has others",
+    )
+    return most

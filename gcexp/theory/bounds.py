@@ -1,0 +1,200 @@
+r"""What no code can beat: lower bounds of an iteration's duration, with the theorems that prove them.
+
+A worker w with relative load rho (1 is its share of an uncoded run) is done at F_w + rho C_w: the part F_w is fixed,
+the part C_w grows. Rows are iterations, x is F + C, and x_(q) the q-th smallest of a row. Proofs: docs/bounds.md.
+
+Each theorem speaks of the decoded vector sum_i c_i g_i and asks only that a coefficient other than 0 belongs to a
+partition that a heard message contains. So it holds for every assignment, decoder and number of partitions, with
+hindsight too, and for late workers, who only arrive later. None holds for messages with gradients of earlier
+iterations, nor for restarts.
+"""
+
+from __future__ import annotations
+
+from math import ceil, inf
+
+import numpy as np
+
+from gcexp.errors import require
+
+_CLOSE = 1e-9
+
+
+def needed(n: int, load: float, fraction: float = 1.0) -> int:
+    """Workers of relative load `load` that a fraction of the partitions takes at least: ceil(fraction n / load).
+
+    Examples
+    --------
+    >>> needed(10, 2), needed(10, 3), needed(10, 2, fraction=0.9), needed(10, 10 / 9)
+    (5, 4, 5, 9)
+    """
+    require(load > 0, f"a load is a number > 0, got {load}")
+    return max(0, ceil(fraction * n / load - _CLOSE))
+
+
+def capacity(fixed: np.ndarray, growing: np.ndarray, load: float, fraction: float = 1.0) -> np.ndarray:
+    """Theorem 1 for one message per worker and equal loads: (F + load C)_(q) with q = `needed`, by row.
+
+    With F = phi x and C = (1 - phi) x this is (phi + (1 - phi) load) x_(q). ``wait=capacity`` is the same on the
+    clock, for any loads and any number of messages.
+
+    Parameters
+    ----------
+    fixed, growing : ndarray (..., n)
+        F and C.
+    load : float
+        Relative, the same for all workers.
+    fraction : float
+        Share of the partitions that have a coefficient other than 0; at most 0: nothing is bounded.
+
+    Returns
+    -------
+    ndarray (...)
+        No exact code of one message and this load is decodable sooner, wherever its workers sit; inf where even all of
+        them cannot hold that many partitions.
+
+    References
+    ----------
+    Theorem 1 of docs/bounds.md.
+
+    Examples
+    --------
+    >>> float(capacity(np.zeros(4), np.array([1.0, 2.0, 3.0, 4.0]), load=2))
+    4.0
+    """
+    at = np.asarray(fixed, float) + load * np.asarray(growing, float)
+    q = needed(at.shape[-1], load, fraction)
+    if q == 0:
+        return np.zeros(at.shape[:-1])
+    return np.partition(at, q - 1, axis=-1)[..., q - 1] if q <= at.shape[-1] else np.full(at.shape[:-1], inf)
+
+
+def work_floor(
+    fixed: np.ndarray, growing: np.ndarray, cap: float | None = None, fraction: float = 1.0
+) -> np.ndarray:
+    r"""Theorem 2: the smallest tau with sum_w clip((tau - F_w) / C_w, 0, cap) >= fraction n, by row.
+
+    No scheme whose workers hold at most `cap` shares is faster, with any loads and any number of messages; shares of
+    real size that are chosen in hindsight reach it (``scheme=work_floor``).
+
+    Parameters
+    ----------
+    fixed, growing : ndarray (..., n)
+        F >= 0 and C >= 0; where C_w = 0 the worker can have done `cap` from F_w on.
+    cap : float, optional
+        Largest relative load of a worker, at least `fraction`; by default n, which is none.
+    fraction : float
+        As in `capacity`.
+
+    Raises
+    ------
+    ParameterError
+        If all workers together cannot hold that many shares.
+
+    References
+    ----------
+    Theorem 2 of docs/bounds.md.
+
+    Examples
+    --------
+    >>> float(work_floor(np.zeros(3), np.array([1.0, 2.0, 2.0])))
+    1.5
+    >>> round(float(work_floor(np.zeros(3), np.array([1.0, 2.0, 2.0]), cap=1.2)), 9)
+    1.8
+    """
+    F, C = np.broadcast_arrays(np.asarray(fixed, float), np.asarray(growing, float))
+    n = F.shape[-1]
+    cap = float(n) if cap is None else cap
+    require(cap >= fraction - _CLOSE, f"cap={cap:g}: shares sum to n={n}, so cap is >= 1")
+    total = fraction * n
+    if total <= 0:
+        return np.zeros(F.shape[:-1])
+    edges = np.sort(np.concatenate([F, F + cap * C], axis=-1), axis=-1)
+    done = np.stack([_done(edge, F, C, cap) for edge in np.moveaxis(edges, -1, 0)], axis=-1)
+    first = (done >= total * (1 - 1e-14)).argmax(-1)[..., None]  # the last edge has cap n
+    high = np.take_along_axis(edges, first, -1)
+    before = np.maximum(first - 1, 0)
+    low, had = np.take_along_axis(edges, before, -1), np.take_along_axis(done, before, -1)
+    # Between two edges work grows linearly, and it jumps at the second where somebody has C = 0.
+    at_work = (low >= F) & (low < F + cap * C)
+    speed = np.divide(1.0, C, out=np.zeros_like(C), where=at_work).sum(-1, keepdims=True)
+    reached = low + np.divide(total - had, speed, out=np.full_like(had, inf), where=speed > 0)
+    return np.where(first == 0, high, np.clip(reached, low, high))[..., 0]
+
+
+def _done(at: np.ndarray, F: np.ndarray, C: np.ndarray, cap: float) -> np.ndarray:
+    """Work (...) that all workers together can have done by the times `at` (...)."""
+    late = at[..., None] - F
+    share = np.divide(late, C, out=np.where(late >= 0, inf, 0.0), where=C > 0)
+    return np.clip(share, 0, cap).sum(-1)
+
+
+def water_loads(fixed: np.ndarray, growing: np.ndarray, cap: float | None = None) -> np.ndarray:
+    """Relative loads (..., n) that sum to n, are at most `cap`, and reach `work_floor`.
+
+    Workers whose time does not grow share what is left: as few as `cap` allows, the fastest (ties: the lower), equally.
+
+    Examples
+    --------
+    >>> water_loads(np.zeros(3), np.array([1.0, 2.0, 2.0]))
+    array([1.5 , 0.75, 0.75])
+    >>> water_loads(np.array([1.0, 2.0, 3.0, 4.0]), np.zeros(4), cap=2)
+    array([2., 2., 0., 0.])
+    """
+    F, C = np.broadcast_arrays(np.asarray(fixed, float), np.asarray(growing, float))
+    n = F.shape[-1]
+    top = float(n) if cap is None else cap
+    tau = work_floor(F, C, cap)[..., None]
+    loads = np.clip(np.divide(tau - F, C, out=np.zeros_like(C), where=C > 0), 0, top)
+    still = C <= 0
+    if still.any():
+        left = n - loads.sum(-1, keepdims=True)
+        many = np.ceil(left / top - _CLOSE)
+        order = np.argsort(np.where(still, F, inf), axis=-1, kind="stable")
+        place = np.argsort(order, axis=-1, kind="stable")
+        loads = np.where(still & (place < many), left / np.maximum(many, 1), loads)
+    return loads
+
+
+def data_bound(fixed: np.ndarray, growing: np.ndarray, d: int) -> np.ndarray:
+    r"""Theorem 3: one message, n partitions, d with every worker; C follows the partition and F the worker.
+
+    The largest of (a) F_(q) + the d smallest C, q = ceil(n/d); (b) F_(1) + the largest C + the d - 1 smallest; (c)
+    the tau with sum_w max(0, tau - F_w) = sum C, which holds for any loads. Only exact codes with k = n are meant.
+
+    Parameters
+    ----------
+    fixed, growing : ndarray (..., n)
+        F of the workers and C of the partitions.
+    d : int
+        Partitions of each worker.
+
+    References
+    ----------
+    Theorem 3 of docs/bounds.md.
+
+    Examples
+    --------
+    >>> float(data_bound(np.zeros(4), np.array([1.0, 1.0, 1.0, 5.0]), d=2))
+    6.0
+    """
+    F, C = np.sort(fixed, axis=-1), np.sort(growing, axis=-1)
+    n = F.shape[-1]
+    require(1 <= d <= n, f"data_bound needs 1 <= d <= n={n}, got d={d}")
+    several = F[..., needed(n, d) - 1] + C[..., :d].sum(-1)
+    slowest = F[..., 0] + C[..., -1] + C[..., : d - 1].sum(-1)
+    return np.maximum.reduce([several, slowest, shared_work(F, C)])
+
+
+def shared_work(fixed: np.ndarray, growing: np.ndarray) -> np.ndarray:
+    """(c) of Theorem 3: tau with sum_w max(0, tau - F_w) = sum C, by row; it holds for any loads.
+
+    Examples
+    --------
+    >>> float(shared_work(np.array([0.0, 1.0, 9.0]), np.array([1.0, 1.0, 1.0])))
+    2.0
+    """
+    C = np.asarray(growing, float).sum(-1)[..., None]
+    n = np.shape(fixed)[-1]
+    # Every worker at the speed of one partition of size sum C / n: the water level of equal growing parts.
+    return work_floor(fixed, np.broadcast_to(C / n, np.shape(fixed)))

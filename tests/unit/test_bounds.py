@@ -1,0 +1,388 @@
+"""Certified bounds: no scheme is ever below them, they are as large as they may be, and they are refused elsewhere."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import gcexp
+from gcexp.codes import Code, CyclicRepetition, FractionalRepetition, PartialWork, Uncoded
+from gcexp.command.main import main
+from gcexp.delays import Draws, Trace
+from gcexp.errors import ParameterError, UserError
+from gcexp.run.compose import compose
+from gcexp.run.options import options
+from gcexp.run.scheme import build_scheme
+from gcexp.schemes import LATE, Best, Capacity, Decodable, Fewest, Greedy, Pairs, Scheme, Uneven
+from gcexp.schemes import capacity as rule
+from gcexp.theory import bounds
+from gcexp.timeline import run_clock, simulate
+
+CLOSE = 1e-9
+
+
+def draws_of(n: int, T: int, phi: float = 0.0, seed: int = 0, ties: bool = False) -> Draws:
+    """Times of real shape: some workers are slow for all, and every row has a straggler."""
+    random = np.random.default_rng(seed)
+    x = random.uniform(0.5, 2, n) + random.exponential(1, (1, T, n))
+    x = np.ceil(3 * x) if ties else x
+    return Draws((0,), x.shape, start=phi * x, compute=n * (1 - phi) * x)
+
+
+def capacity_of(scheme: Scheme, draws: Draws, share: np.ndarray) -> np.ndarray:
+    """The capacity bound of each iteration (T,) at the share of the partitions that it decoded."""
+    found = np.zeros(len(share))
+    for alpha in np.unique(share[share > 0]):
+        bound = Scheme(scheme.code, Capacity(alpha), scheme.overhead, scheme.placement, bound=True)
+        found[share == alpha] = simulate(bound, draws).duration[0, share == alpha]
+    return found
+
+
+def floor_of(scheme: Scheme, draws: Draws, share: np.ndarray) -> np.ndarray:
+    cap = draws.shape[2] * float(scheme.code.load.max()) / scheme.code.k
+    fixed, growing = (part[0] for part in draws.parts())
+    rows = [
+        bounds.work_floor(F, C, max(cap, alpha), alpha)
+        for F, C, alpha in zip(fixed, growing, share, strict=True)
+    ]
+    return np.array(rows) + scheme.overhead
+
+
+def shares(timeline) -> tuple[np.ndarray, np.ndarray]:
+    """Of each iteration: partitions with a coefficient, and the used share (sum c)^2 / (k sum c^2)."""
+    c = timeline.coefficients.astype(float)
+    square = (c**2).sum(1)
+    used = np.divide(c.sum(1) ** 2, c.shape[1] * square, out=np.zeros(len(c)), where=square > 0)
+    return (c != 0).mean(1)[timeline.pattern[0]], used[timeline.pattern[0]]
+
+
+def never_below(scheme: Scheme, draws: Draws) -> None:
+    timeline = simulate(scheme, draws)
+    took = timeline.duration[0] * (1 + CLOSE)
+    held, used = shares(timeline)
+    assert (used <= held + CLOSE).all()
+    bound = capacity_of(scheme, draws, held)
+    assert (took >= bound).all()
+    assert (took >= capacity_of(scheme, draws, np.minimum(held, used))).all()
+    if draws.linear and scheme.code.length == 1:
+        floor = floor_of(scheme, draws, held)
+        assert (bound * (1 + CLOSE) >= floor)[held > 0].all() and (took >= floor).all()
+
+
+PLAIN = [
+    name
+    for name in options("scheme")
+    if not (config := compose([f"scheme={name}"]))["bound"]
+    and not config.get("loads")
+    and not config.get("placement")
+    and "restart" not in name
+    and name not in ("deadline", "dropcompute")  # they learn from a trace
+]
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_no_scheme_is_below_its_bounds(name):
+    """Every family and rule that has an option, under every value of `late`; row by row."""
+    for late, phi in zip(LATE, (0.0, 0.3, 0.7, 0.0), strict=True):
+        config = compose([f"scheme={name}", f"late={late}", "chunks=3", "overhead=0.25"])
+        scheme = build_scheme(config, 0)
+        never_below(scheme, draws_of(scheme.code.n, 12, phi, ties=late == "chunk"))
+
+
+@pytest.mark.parametrize("file", ["pai-job1", "pai-job4", "bytedance-AR-dp"])
+@pytest.mark.parametrize("late", LATE)
+def test_nor_on_traces_with_learned_seats(file, late):
+    delay = Trace(f"data/traces/{file}.csv", phi=0.4, skip="prefix")
+    n = 4 if "AR" in file else 10
+    draws = delay.draw((0,), 40, n)
+    for placement in (None, Pairs(2)):
+        never_below(Scheme(FractionalRepetition(n, 2), Decodable(), placement=placement, late=late), draws)
+
+
+# --- Random assignments --------------------------------------------------------------------------------------------
+
+
+def decodable_at(supports, at, k: int, alpha: float) -> float:
+    """The earliest time at which what was heard holds a share alpha of the partitions: any decoder, generic entries."""
+    for time in np.sort(at.ravel()):
+        heard = {
+            i
+            for w, messages in enumerate(supports)
+            for r, part in enumerate(messages)
+            if at[r, w] <= time
+            for i in part
+        }
+        if len(heard) >= alpha * k - CLOSE:
+            return time
+    return np.inf
+
+
+def random_code(random, n: int, k: int) -> tuple[Code, list]:
+    """Any supports: different loads, several messages, repeats; everything is held by somebody."""
+    supports = []
+    for _ in range(n):
+        held = random.permutation(k)[: random.integers(1, k + 1)]
+        cuts = np.sort(random.integers(0, len(held) + 1, random.integers(0, 3)))
+        supports.append([part for part in np.split(held, cuts) if len(part)])
+    missing = set(range(k)) - {i for messages in supports for part in messages for i in part}
+    for i in missing:
+        w = random.integers(n)
+        supports[w][-1] = np.append(supports[w][-1], i)
+    rows = [(w, part) for w, messages in enumerate(supports) for part in messages]
+    B = np.zeros((len(rows), k))
+    for row, (_, part) in enumerate(rows):
+        B[row, part] = random.normal(size=len(part))
+    return Code(B, owner=[w for w, _ in rows], promise="least_squares", n=n), supports
+
+
+def test_no_assignment_is_decodable_before_its_capacity():
+    random = np.random.default_rng(0)
+    met = 0
+    for case in range(300):
+        n, k = int(random.integers(2, 6)), int(random.integers(2, 8))
+        code, supports = random_code(random, n, k)
+        draws = draws_of(n, 1, phi=float(random.choice([0, 0.5])), seed=case)
+        most = int(code.messages.max())
+        at = np.array(
+            [draws.arrival(code.work(r + 1) / k, code.messages)[0, 0] for r in range(most)]
+        )  # a worker's last message again where it has fewer
+        for alpha in (0.6, 1.0):
+            bound = simulate(Scheme(code, Capacity(alpha), bound=True), draws).duration[0, 0]
+            found = decodable_at(supports, at, k, alpha)
+            assert found >= bound * (1 - CLOSE)
+            met += found <= bound * (1 + CLOSE)
+    assert met > 20  # and it is not too small: many of them reach it
+
+
+def test_no_data_bound_assignment_is_decodable_before_theorem_3():
+    random, met = np.random.default_rng(1), 0
+    for _ in range(300):
+        n = int(random.integers(2, 7))
+        d, phi = int(random.integers(1, n + 1)), random.choice([0.0, 0.5, 0.9])
+        x = random.exponential(1, n) + 0.2
+        held = [set(random.permutation(n)[:d]) for _ in range(n)]
+        held[0] |= set(range(n)) - set().union(*held) if d == n else set()
+        for i in set(range(n)) - set().union(*held):  # somebody changes a share that others hold too
+            for w in random.permutation(n):
+                spare = [j for j in held[w] if sum(j in other for other in held) > 1]
+                if spare:
+                    held[w] = held[w] - {spare[0]} | {i}
+                    break
+        if set().union(*held) != set(range(n)):
+            continue
+        at = np.array([phi * x[w] + (1 - phi) * sum(x[i] for i in held[w]) for w in range(n)])
+        first = min(t for t in at if set().union(*(held[w] for w in range(n) if at[w] <= t)) == set(range(n)))
+        bound = float(bounds.data_bound(phi * x, (1 - phi) * x, d))
+        assert first >= bound * (1 - CLOSE)
+        met += first <= bound * (1 + CLOSE)
+    assert met > 20
+
+
+def test_theorem_3_on_the_clock():
+    delay = Trace("data/traces/bytedance-SE-dp.csv", skip="prefix", data_bound=True, phi=0.5)
+    draws = delay.draw((0,), 39, 32)
+    took = simulate(Scheme(FractionalRepetition(32, 2), Decodable()), draws).duration[0]
+    bound = bounds.data_bound(draws.start[0], draws.chunks[0, ..., 0], 2)
+    assert (took >= bound * (1 - CLOSE)).all()
+
+
+# --- As large as they may be ---------------------------------------------------------------------------------------
+
+
+def is_reached() -> None:
+    """Pairs of a fast and a slow worker decode exactly at the bound: more would be no bound."""
+    x = np.array([[[1.0, 9.0, 2.0, 8.0, 3.0, 7.0]]])
+    draws = Draws((0,), x.shape, compute=6 * x)
+    took = simulate(Scheme(FractionalRepetition(6, 2), Decodable()), draws).duration
+    bound = simulate(Scheme(FractionalRepetition(6, 2), Capacity(), bound=True), draws).duration
+    assert took == 6 and bound <= took and float(bounds.capacity(0 * x, x, 2)[0, 0]) <= took
+
+
+def is_strong() -> None:
+    """Two workers of load 2 cannot hold 5 partitions: a third must be heard."""
+    x = np.arange(1.0, 6)[None, None]
+    draws = Draws((0,), x.shape, compute=5 * x)
+    bound = simulate(Scheme(CyclicRepetition(5, 1), Capacity(), bound=True), draws).duration
+    assert bound == 6 and float(bounds.capacity(0 * x, x, 2)[0, 0]) == 6
+
+
+def test_the_bound_is_reached_and_strong():
+    is_reached()
+    is_strong()
+
+
+@pytest.mark.parametrize(("planted", "told_by"), [("one more", is_reached), ("floor", is_strong)])
+def test_planted_errors_are_found(planted, told_by, monkeypatch):
+    """q + 1 is no bound, and floor in the place of ceil is one that is too small: each fails a test above."""
+    right = bounds.needed
+
+    def wrong(n, load, fraction=1.0):
+        return right(n, load, fraction) + 1 if planted == "one more" else int(fraction * n / load + CLOSE)
+
+    monkeypatch.setattr(bounds, "needed", wrong)
+    with pytest.raises(AssertionError):
+        told_by()
+
+
+@pytest.mark.parametrize(("planted", "told_by"), [("one more", is_reached), ("floor", is_strong)])
+def test_planted_errors_of_the_rule_are_found(planted, told_by, monkeypatch):
+    class Wrong(rule.Capacity):
+        def stop(self, code, arrive):
+            time, heard = super().stop(code, arrive)
+            at = np.sort(arrive(), axis=-1)
+            q = (at <= time[..., None]).sum(-1, keepdims=True)
+            if planted == "one more":
+                q = q + 1
+            elif code.load.sum() % code.k or code.n % code.load.max():
+                q = q - 1
+            return np.take_along_axis(at, q - 1, -1)[..., 0], heard
+
+    monkeypatch.setitem(globals(), "Capacity", Wrong)
+    with pytest.raises(AssertionError):
+        told_by()
+
+
+def test_capacity_is_its_formula_and_that_of_clusters():
+    draws = draws_of(12, 50, phi=0.3)
+    fixed, growing = draws.parts()
+    for d in (1, 2, 3, 5, 12):
+        code = CyclicRepetition(12, d - 1) if d > 1 else Uncoded(12)
+        for alpha in (0.6, 0.9, 1.0):
+            found = simulate(Scheme(code, Capacity(alpha), bound=True), draws).duration
+            np.testing.assert_allclose(found, bounds.capacity(fixed, growing, d, alpha), rtol=1e-12)
+        if 12 % d == 0 and d > 1:
+            clusters = simulate(Scheme(FractionalRepetition(12, d), Fewest()), draws).duration
+            exact = simulate(Scheme(FractionalRepetition(12, d), Capacity(), bound=True), draws).duration
+            np.testing.assert_array_equal(exact, clusters)
+
+
+def test_the_floor_is_what_loads_in_hindsight_reach():
+    for cap in (None, 1.0, 1.5, 3.0):
+        for phi in (0.0, 0.6, 1.0):
+            draws = draws_of(6, 30, phi)
+            fixed, growing = draws.parts()
+            took = simulate(Scheme(Uncoded(6), Decodable(), loads=Uneven("hindsight", cap)), draws).duration
+            np.testing.assert_allclose(took, bounds.work_floor(fixed, growing, cap), rtol=1e-9)
+    loads = bounds.water_loads(fixed, growing, 1.5)
+    np.testing.assert_allclose(loads.sum(-1), 6)
+    assert (loads <= 1.5 + CLOSE).all() and (np.sort(loads[0, 0])[::-1][:4] == 1.5).all()
+
+
+def test_the_floor_by_bisection():
+    random = np.random.default_rng(2)
+    for _ in range(200):
+        n = int(random.integers(2, 7))
+        F, C = random.uniform(0, 2, n), random.choice([0.0, 1.0], n) * random.uniform(0.1, 2, n)
+        cap, alpha = random.choice([1.0, 1.3, 2.0, float(n)]), random.choice([0.4, 1.0])
+
+        def work(tau, F=F, C=C, cap=cap):
+            free = np.where(tau >= F, cap, 0.0)
+            return np.where(C > 0, np.clip((tau - F) / np.maximum(C, 1e-300), 0, cap), free).sum()
+
+        low, high = 0.0, float((F + cap * C).max()) + 1
+        for _ in range(100):
+            middle = (low + high) / 2
+            low, high = (low, middle) if work(middle) >= alpha * n - 1e-12 else (middle, high)
+        assert float(bounds.work_floor(F, C, cap, alpha)) == pytest.approx(high, abs=1e-9)
+
+
+def test_nothing_is_bounded_at_a_share_of_zero():
+    x = np.ones((3, 4))
+    assert not bounds.capacity(x, x, 2, fraction=0).any() and not bounds.work_floor(x, x, fraction=0).any()
+    assert np.isinf(bounds.capacity(x, x, 0.5)).all()
+
+
+# --- Refused ------------------------------------------------------------------------------------------------------
+
+SE = Trace("data/traces/bytedance-SE-dp.csv", data_bound=True)
+
+
+@pytest.mark.parametrize(
+    ("build", "sentence"),
+    [
+        (
+            lambda: run_clock(Scheme(CyclicRepetition(32, 1), Capacity()), SE, (0,), 3),
+            r"wait=capacity: times follow the data \(data_bound\), so loads bound nothing; use data_bound's own bound",
+        ),
+        (
+            lambda: run_clock(Scheme(FractionalRepetition(32, 2), Fewest()), SE, (0,), 3),
+            "wait=fewest: times follow the data",
+        ),
+        (
+            lambda: run_clock(Scheme(Uncoded(32), Decodable(), loads=Uneven()), SE, (0,), 3),
+            "uneven loads go by workers, data_bound by partitions: choose one",
+        ),
+        (
+            lambda: Scheme(
+                Code(np.array([[1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 1]])),
+                Capacity(),
+                placement=_Anywhere(),
+            ),
+            "wait=capacity with loads that differ needs workers that stay; placement _anywhere moves them",
+        ),
+        (lambda: Scheme(Uncoded(4), Capacity(), late="finish"), "a bound is played under late=stop"),
+        (lambda: Scheme(Uncoded(4), Decodable(), bound=True), "declares bound: true"),
+        (lambda: Scheme(Uncoded(4), Capacity(), loads=Uneven()), "scheme=work_floor bounds"),
+        (
+            lambda: simulate(
+                Scheme(Uncoded(4), Decodable(), loads=Uneven("hindsight"), bound=True),
+                Trace("data/traces/bytedance-AR-chunk.csv").draw((0,), 3, 4),
+            ),
+            "linear in the load",
+        ),
+        (
+            lambda: bounds.work_floor(np.ones(10), np.ones(10), cap=0.5),
+            "cap=0.5: shares sum to n=10, so cap is >= 1",
+        ),
+        (lambda: Scheme(Uncoded(10), Decodable(), loads=Uneven(cap=0.5)), "cap=0.5: shares sum to n=10"),
+        (lambda: Capacity(0.0), "0 < fraction <= 1"),
+    ],
+)
+def test_refused_where_a_theorem_does_not_hold(build, sentence):
+    with pytest.raises(ParameterError, match=sentence):
+        build()
+
+
+@dataclasses.dataclass(frozen=True)
+class _Anywhere:
+    def check(self, code):
+        pass
+
+    def seat(self, is_slow, seeds, play=None):
+        return np.broadcast_to(np.arange(play.shape[2]), play.shape)
+
+
+def test_placements_that_stay_and_that_move():
+    code = PartialWork(4, 2, 2)  # equal loads and messages: seats do not matter
+    assert Scheme(code, Capacity(), placement=Pairs(2)).bound
+    loads = Code(np.array([[1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 1]]))
+    assert Scheme(loads, Capacity(), placement=Pairs(2)).bound
+    assert not any(getattr(rule, "stays", False) for rule in (Greedy, Best))
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ["scheme=capacity", "n=32", "s=1", "delay=bytedance_se", "delay.data_bound=true"],
+        ["scheme=work_floor", "n=4", "delay=bytedance_ar_chunk"],
+        ["scheme=capacity", "late=every"],
+        ["scheme=work_floor", "n=10", "loads.cap=0.5", "delay=pai_job1"],
+        ["scheme=frc", "wait=capacity", "n=4", "code.d=2"],
+    ],
+)
+def test_a_bound_that_is_none_leaves_with_code_2(overrides, capsys):
+    assert main(["simulate", *overrides, "iterations=3", "seeds=1"]) == 2
+    assert capsys.readouterr().err.startswith("gcexp: ")
+
+
+def test_a_bound_as_a_scheme_and_no_task_for_it(capsys):
+    assert (
+        main(["simulate", "scheme=capacity", "n=10", "s=1", "delay=pai_job4", "iterations=5", "seeds=1"]) == 0
+    )
+    assert main(["simulate", "scheme=work_floor", "n=10", "delay=pai_job4", "iterations=5", "seeds=1"]) == 0
+    with pytest.raises(UserError, match="durations without a decode"):
+        gcexp.train(scheme="work_floor", n=10, delay="pai_job4", task="digits_mlp")
+    with pytest.raises(UserError, match="local_steps has a clock but no training curve"):
+        gcexp.train(scheme="uncoded", n=10, delay="local_steps", task="digits_mlp")
