@@ -12,6 +12,8 @@ from fractions import Fraction
 import gcexp.codes
 from gcexp.codes.accuracy import KINDS, MOST_RESIDUAL, MOST_WORKERS, residuals
 from gcexp.codes.base import RESIDUAL_BOUND
+from gcexp.command.arguments import maybe_output
+from gcexp.command.document import give
 from gcexp.command.show import guarantee
 from gcexp.command.theory import first_line
 from gcexp.data.sources import SOURCES
@@ -243,3 +245,18 @@ def _range(loads) -> str:
 
 def _fraction(number: float) -> str:
     return str(Fraction(number).limit_denominator(10**6))
+
+
+def add(parser) -> None:
+    """Arguments of the command."""
+    maybe_output(parser)
+    parser.add_argument(
+        "--accuracy",
+        action="store_true",
+        help="measure how exactly the codes that solve equations decode (docs/codes-accuracy.md), in a minute",
+    )
+
+
+def run(arguments) -> None:
+    """Print or write the table of all codes, or of what was measured on those that solve equations."""
+    give(accuracy() if arguments.accuracy else document(), arguments.output)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
 from gcexp.codes.error import DECODINGS, KINDS, WorstError, error
+from gcexp.command.arguments import as_json, overrides
 from gcexp.errors import UserError
 from gcexp.run.build import build
 from gcexp.run.compose import compose
@@ -105,3 +107,15 @@ def as_text(found: dict) -> str:
             value = f"between {one['lower']:.6g} and {float(one['upper']):.6g}"
         lines.append(f"s = {one['s']:3}  {value}")
     return "\n".join(lines)
+
+
+def add(parser) -> None:
+    """Arguments of the command."""
+    overrides(parser)
+    as_json(parser)
+
+
+def run(arguments) -> None:
+    """Errors of a code."""
+    found = errors(arguments.overrides)
+    print(json.dumps(found, indent=1) if arguments.json else as_text(found))

@@ -27,7 +27,11 @@ _PRELOADED = (
     "pandas",
     "scipy.special",
     "gcexp.command.main",
-    "gcexp.run.stages",
+    "gcexp.command.job.timeline",
+    "gcexp.command.job.train",
+    "gcexp.command.job.replay",
+    "gcexp.command.job.table",
+    "gcexp.command.job.plot",
     "gcexp.timeline",
     "gcexp.schemes",
     "gcexp.delays",
@@ -42,12 +46,11 @@ _PRELOADED = (
     "gcexp.run.verification",
 )
 #: What every command asks once, and a fork of ours need not: plug-ins, versions, the package whose modules were loaded
-#: here, options of commands.
+#: here.
 _KNOWN = (
     "gcexp.run.options.plugins",
     "gcexp.run.provenance.versions",
     "gcexp.run.provenance.packages",
-    "gcexp.command.main.parser",
 )
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 #: Beginnings of the environment variables that Python, numpy, torch and matplotlib read when they start.

@@ -66,3 +66,13 @@ def rules() -> str:
     'Snakefile'
     """
     return str(bundled("workflow/Snakefile"))
+
+
+def add(parser) -> None:
+    """Arguments of the command."""
+    parser.add_argument("name", help="of the folder and of its package, such as mypaper")
+
+
+def run(arguments) -> None:
+    """Make a project, and say what is in it."""
+    print(init(arguments.name))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 
+from gcexp.command.arguments import as_json, overrides
 from gcexp.run.build import build, is_redrawn
+from gcexp.run.compose import compose
 from gcexp.run.scheme import build_scheme
 
 _SMALL = 12  # matrices up to this many rows and columns are shown
@@ -82,3 +86,15 @@ def _short(value) -> str:
     if isinstance(value, list) and len(set(value)) == 1:
         return f"{value[0]} for each"
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def add(parser) -> None:
+    """Arguments of the command."""
+    overrides(parser)
+    as_json(parser)
+
+
+def run(arguments) -> None:
+    """Describe a scheme."""
+    found = description(compose(arguments.overrides))
+    print(json.dumps(found, indent=1) if arguments.json else as_text(found))

@@ -19,6 +19,8 @@ import numpy as np
 import yaml
 
 import gcexp.theory
+from gcexp.command.arguments import as_json
+from gcexp.command.pager import paged
 from gcexp.errors import UserError, unknown
 from gcexp.schema import arguments, shown, typed
 
@@ -203,3 +205,24 @@ def as_text(value) -> str:
     if isinstance(found, list | dict):
         return yaml.safe_dump(found, sort_keys=False, default_flow_style=None, width=110).rstrip()
     return f"{found:.12g}" if isinstance(found, float) else json.dumps(found).strip('"')
+
+
+def add(parser) -> None:
+    """Arguments of the command."""
+    parser.add_argument("name", nargs="?", metavar="NAME", help="such as partial_recovery.lower_bound")
+    parser.add_argument(
+        "arguments", nargs="*", metavar="KEY=VALUE", help="n=15 alpha=2/3 lengths=[3,4] shape=inf"
+    )
+    as_json(parser)
+
+
+def run(given) -> None:
+    """Evaluate a closed form, or say what there is."""
+    name = given.name
+    if not given.arguments and (found := listing(name)):
+        paged(json.dumps(found, indent=1) if given.json else as_lines(found), cut=not given.json)
+    elif not given.arguments and needs_arguments(name):
+        paged(explained(name))
+    else:
+        value = evaluate(name, given.arguments)
+        print(json.dumps(plain(value)) if given.json else as_text(value))

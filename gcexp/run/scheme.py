@@ -57,5 +57,5 @@ def refuse_bound(config: dict) -> None:
     if config["bound"]:
         raise UserError(
             "the scheme declares bound: true, durations without a decode, so no task can be trained with it "
-            "(allowed: gcexp timeline, figures of kind timings)"
+            "(allowed: gcexp job timeline, figures of kind timings)"
         )

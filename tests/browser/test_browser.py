@@ -115,7 +115,7 @@ def test_mlflow_opens_the_schemes_of_a_figure_the_fastest_first(browse, tmp_path
 
 
 def _import_two_schemes(folder):
-    """A database as `gcexp track` makes it."""
+    """A database as `gcexp job track` makes it."""
     from gcexp.report.comparison import comparison
     from gcexp.report.figure import Figure, FigureFile
     from gcexp.report.stages import make_table

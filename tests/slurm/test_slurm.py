@@ -110,7 +110,7 @@ def test_a_training_goes_on_where_its_time_limit_ended_it(cluster, fresh, tmp_pa
     assert reached == 2
     parts = {"task": "digits_mlp", "optimizer": "gradient_descent", "iterations": "3000", "seeds": "0-2"}
     code, output = project.run(
-        "gcexp", "train", *run_of_path(parts).overrides, "-o", "whole.npz", timeout=900
+        "gcexp", "job", "train", *run_of_path(parts).overrides, "-o", "whole.npz", timeout=900
     )
     assert code == 0, output
     with np.load(project / TRAINED) as resumed, np.load(project / "whole.npz") as whole:

@@ -81,7 +81,7 @@ def described(folder, monkeypatch, name="mine", **values):
 def test_an_option_file_is_all_it_takes(tmp_path, monkeypatch, table):
     described(tmp_path, monkeypatch, path=str(table[0]), target="animal")
     assert source_of("mine").name == "mine" and source_of("digits").name == "digits"
-    assert main(["data", "mine", "-o", str(tmp_path / "mine.npz")]) in (0, None)
+    assert main(["job", "data", "mine", "-o", str(tmp_path / "mine.npz")]) in (0, None)
     assert load(tmp_path / "mine.npz").x_train.shape == (40, 3)
     with pytest.raises(UserError, match="unknown data set 'mime'; did you mean 'mine'"):
         source_of("mime")

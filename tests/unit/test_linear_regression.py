@@ -188,7 +188,7 @@ def folder(tmp_path_factory):
 def test_a_training_job_needs_no_torch_and_gives_the_same_bits_twice(folder):
     job = (
         "import sys, gcexp.command.main as c\n"
-        "arguments = 'train task=linear_regression optimizer.learning_rate=0.1 iterations=30 seeds=1'.split()\n"
+        "arguments = 'job train task=linear_regression optimizer.learning_rate=0.1 iterations=30 seeds=1'.split()\n"
         "assert c.main([*arguments, '-o', sys.argv[1]]) == 0\n"
         "assert 'torch' not in sys.modules and 'sklearn' not in sys.modules\n"
     )

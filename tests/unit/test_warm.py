@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-m", "gcexp.command.entry")
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-ENDLESS = ("train", "task=digits_mlp", "iterations=1000000", "seeds=1", "-o", "t.npz")
+ENDLESS = ("job", "train", "task=digits_mlp", "iterations=1000000", "seeds=1", "-o", "t.npz")
 LONG = 300  # seconds, after which something hangs: on a machine with much else to do nothing is sooner
 RUN = ("scheme=forget", "n=6", "s=2", "delay=pareto", "seeds=0-1")
 
@@ -84,7 +84,7 @@ def server(tmp_path_factory):
 def prepared(tmp_path_factory):
     """Make a folder one to train in."""
     data = tmp_path_factory.mktemp("prepared")
-    assert gcexp(data, "data", "digits", "-o", "data/prepared/digits.npz").returncode == 0
+    assert gcexp(data, "job", "data", "digits", "-o", "data/prepared/digits.npz").returncode == 0
 
     def made(folder):
         for part in ("conf", "Snakefile"):
@@ -103,8 +103,9 @@ def test_the_same_bytes_as_in_a_process_of_its_own(server, prepared, tmp_path):
         folder.mkdir()
         prepared(folder)
         stages = (
-            ("timeline", *RUN, "iterations=40", "-o", "clock.npz"),
+            ("job", "timeline", *RUN, "iterations=40", "-o", "clock.npz"),
             (
+                "job",
                 "train",
                 *RUN,
                 "iterations=40",
@@ -115,14 +116,16 @@ def test_the_same_bytes_as_in_a_process_of_its_own(server, prepared, tmp_path):
                 "--verified",
                 "v.json",
             ),
-            ("table", "dynamic_clustering_fig1", "-o", "table.csv"),
-            ("plot", "dynamic_clustering_fig1", "-i", "table.csv", "-o", "table.pdf", "table.png"),
+            ("job", "table", "dynamic_clustering_fig1", "-o", "table.csv"),
+            ("job", "plot", "dynamic_clustering_fig1", "-i", "table.csv", "-o", "table.pdf", "table.png"),
         )
         for stage in stages:
             done = gcexp(folder, *stage, **more)
             assert (done.returncode, done.stderr) == (0, ""), stage
         made[name] = {p.name: p for p in folder.iterdir() if p.is_file() and "provenance" not in p.name}
-        assert '"command": "gcexp timeline scheme=forget' in (folder / "clock.provenance.json").read_text()
+        assert (
+            '"command": "gcexp job timeline scheme=forget' in (folder / "clock.provenance.json").read_text()
+        )
     assert set(made["cold"]) == set(made["warm"]) >= {"t.npz", "v.json", "table.csv", "table.png"}
     for name, path in made["cold"].items():
         if path.suffix == ".npz":

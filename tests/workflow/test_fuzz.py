@@ -341,10 +341,10 @@ def command_line(number: int) -> list[str]:
     line = chance.choice(
         [
             ["show", *settings],
-            ["timeline", *settings, *out],
-            ["timeline", *settings, *out],
+            ["job", "timeline", *settings, *out],
+            ["job", "timeline", *settings, *out],
             ["simulate", *settings],
-            ["train", *settings, *out, "--timeline", chance.choice(FILES)],
+            ["job", "train", *settings, *out, "--timeline", chance.choice(FILES)],
             [
                 "replay",
                 *settings,
@@ -356,13 +356,13 @@ def command_line(number: int) -> list[str]:
             ],
             ["list", word],
             ["theory", word, *(f"{chance.choice('nsdkx')}={chance.choice(VALUES)}" for _ in range(2))],
-            ["data", chance.choice(["digits", "digit", "", "../x"]), *out],
-            ["table", word, *out],
-            ["plot", word, *inputs, *out],
+            ["job", "data", chance.choice(["digits", "digit", "", "../x"]), *out],
+            ["job", "table", word, *out],
+            ["job", "plot", word, *inputs, *out],
             ["claims", word, *inputs, *out],
             ["compare", word],
-            ["scorecard", *inputs, *out],
-            ["page", *inputs, *out],
+            ["job", "scorecard", *inputs, *out],
+            ["job", "page", *inputs, *out],
             ["schema", chance.choice(["figure", "x"]), *out],
             ["publish"],
         ]
@@ -377,7 +377,7 @@ def run_commands(numbers, capsys) -> None:
     Path("paper/figures/small.yaml").write_text(small)
     Path("table.csv").write_text("label,run,seed,mean_iteration_time_s\nGC,a,0,1\n")
     Path("claims.json").write_text("[1]")
-    assert main(["timeline", "scheme=forget", "iterations=4", "-o", "clock.npz"]) == 0
+    assert main(["job", "timeline", "scheme=forget", "iterations=4", "-o", "clock.npz"]) == 0
     before, codes = files(), set()
     for number in numbers:
         line = command_line(number)

@@ -137,7 +137,7 @@ def test_the_same_command_goes_on_where_a_killed_run_stopped(killed, how):
     # The one that was resumed has the same bytes as without an interruption.
     (project / "results/checkpoints" / TRAININGS[1]).unlink()
     parts = {"task": "digits_mlp", "optimizer": "gradient_descent", "iterations": "400", "seeds": "3-5"}
-    code, output = project.gcexp("train", *run_of_path(parts).overrides, "-o", "whole.npz")
+    code, output = project.gcexp("job", "train", *run_of_path(parts).overrides, "-o", "whole.npz")
     assert code == 0, output
     with np.load(project / TRAININGS[1]) as resumed, np.load(project / "whole.npz") as whole:
         assert set(whole.files) == set(resumed.files)

@@ -135,7 +135,7 @@ RUNS = {
 
 @pytest.mark.parametrize("overrides", RUNS)
 def test_timeline(there, capsys, overrides):
-    assert RUNS[overrides] in refused(there, capsys, "timeline", *overrides.split(), *OUT)
+    assert RUNS[overrides] in refused(there, capsys, "job", "timeline", *overrides.split(), *OUT)
 
 
 @pytest.mark.parametrize("command", ["show", "run"])
@@ -160,24 +160,24 @@ def test_other_commands_say_the_same(there, capsys, command):
     ],
 )
 def test_training(there, capsys, overrides, sentence):
-    assert sentence in refused(there, capsys, "train", *overrides.split(), *OUT)
+    assert sentence in refused(there, capsys, "job", "train", *overrides.split(), *OUT)
 
 
 def test_damaged_inputs(here, capsys):
     prepare("digits", "data/prepared/digits.npz")
-    assert main(["timeline", "scheme=forget", "iterations=3", "-o", "clock.npz"]) == 0
-    train = ("train", "scheme=forget", "iterations=3", *OUT, "--timeline")
+    assert main(["job", "timeline", "scheme=forget", "iterations=3", "-o", "clock.npz"]) == 0
+    train = ("job", "train", "scheme=forget", "iterations=3", *OUT, "--timeline")
     for content in (b"", b"garbage", Path("clock.npz").read_bytes()[:300]):
         Path("bad.npz").write_bytes(content)
         assert "bad.npz is not a timeline" in refused(here, capsys, *train, "bad.npz")
     assert "there is no timeline nope.npz" in refused(here, capsys, *train, "nope.npz")
-    other = ("train", "scheme=forget", "iterations=3", "seeds=3-4", *OUT, "--timeline", "clock.npz")
+    other = ("job", "train", "scheme=forget", "iterations=3", "seeds=3-4", *OUT, "--timeline", "clock.npz")
     assert "clock.npz has seeds [0, 1], the run [3, 4]" in refused(here, capsys, *other)
     both = refused(here, capsys, *train, "clock.npz", "--verified", OUT[1])
     assert "--verified and --output are both out/file.npz" in both
-    verify = ("replay", "scheme=forget", *OUT, "--timeline", "clock.npz", "--trajectory")
+    verify = ("job", "replay", "scheme=forget", *OUT, "--timeline", "clock.npz", "--trajectory")
     assert "bad.npz is not a trajectory" in refused(here, capsys, *verify, "bad.npz")
-    more = ("train", "scheme=forget", "iterations=3", "seeds=0-4", *OUT, "--timeline", "clock.npz")
+    more = ("job", "train", "scheme=forget", "iterations=3", "seeds=0-4", *OUT, "--timeline", "clock.npz")
     assert "5 seeds" in refused(here, capsys, *more) or "[0, 1, 2, 3, 4]" in refused(here, capsys, *more)
 
     with open("data/prepared/digits.npz", "r+b") as file:
@@ -191,7 +191,7 @@ def test_damaged_inputs(here, capsys):
 
 def test_npz_files_with_other_arrays(here, capsys):
     prepare("digits", "data/prepared/digits.npz")
-    assert main(["timeline", "scheme=forget", "iterations=3", "-o", "clock.npz"]) == 0
+    assert main(["job", "timeline", "scheme=forget", "iterations=3", "-o", "clock.npz"]) == 0
     good = dict(np.load("clock.npz"))
     damage = {
         "out of range": {"pattern": good["pattern"] + 99},
@@ -204,7 +204,7 @@ def test_npz_files_with_other_arrays(here, capsys):
     }
     for changed in damage.values():
         np.savez("bad.npz", **good | changed)
-        train = ("train", "scheme=forget", "iterations=3", *OUT, "--timeline", "bad.npz")
+        train = ("job", "train", "scheme=forget", "iterations=3", *OUT, "--timeline", "bad.npz")
         assert "bad.npz is not a timeline written by this version" in refused(here, capsys, *train)
     lengths = {"seeds": 2, "steps": 2, "skipped": 2, "evaluated": 3, "verified": 1}
     whole = {name: np.zeros(length, int) for name, length in lengths.items()} | {
@@ -213,7 +213,16 @@ def test_npz_files_with_other_arrays(here, capsys):
     whole |= {"parameters": np.zeros((2, 1, 5), np.float32)}
     for changed in ({"steps": np.zeros(2)}, {"score.loss": np.zeros(3)}, {"parameters": np.array("x")}):
         np.savez("bad.npz", **whole | changed)
-        verify = ("replay", "scheme=forget", *OUT, "--timeline", "clock.npz", "--trajectory", "bad.npz")
+        verify = (
+            "job",
+            "replay",
+            "scheme=forget",
+            *OUT,
+            "--timeline",
+            "clock.npz",
+            "--trajectory",
+            "bad.npz",
+        )
         assert "bad.npz is not a trajectory written by this version" in refused(here, capsys, *verify)
     Path("out").mkdir()
     Path("out/file.provenance.json").write_text('{"config": ')
@@ -223,15 +232,17 @@ def test_npz_files_with_other_arrays(here, capsys):
 
 @pytest.mark.slow
 def test_more_than_fits_into_memory(here, capsys):
-    sentence = refused(here, capsys, "timeline", "scheme=cgc", "n=1000", f"iterations={10**9}", *OUT)
+    sentence = refused(here, capsys, "job", "timeline", "scheme=cgc", "n=1000", f"iterations={10**9}", *OUT)
     assert "does not fit into memory (Unable to allocate" in sentence
 
 
 def test_folders_that_cannot_be_written(here, capsys):
     for output in ("conf/run.yaml/file.npz", "/proc/nowhere/file.npz"):
-        sentence = refused(here, capsys, "timeline", "scheme=cgc", "iterations=2", "-o", output)
+        sentence = refused(here, capsys, "job", "timeline", "scheme=cgc", "iterations=2", "-o", output)
         assert f"{output}: cannot be written" in sentence
-    assert "cannot be written" in refused(here, capsys, "data", "digits", "-o", "conf/run.yaml/digits.npz")
+    assert "cannot be written" in refused(
+        here, capsys, "job", "data", "digits", "-o", "conf/run.yaml/digits.npz"
+    )
 
 
 @pytest.mark.parametrize("output", ["", ".", "conf", "device", "socket"])
@@ -241,7 +252,7 @@ def test_outputs_that_are_no_files(here, capsys, output):
     if output == "socket":
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind("socket")
-    sentence = refused(here, capsys, "timeline", "scheme=cgc", "iterations=2", "-o", output)
+    sentence = refused(here, capsys, "job", "timeline", "scheme=cgc", "iterations=2", "-o", output)
     assert "cannot be written (it is " in sentence
     with pytest.raises(UserError, match="cannot be written"), written(output):
         raise AssertionError("the block ran")
@@ -251,7 +262,7 @@ def test_outputs_that_are_no_files(here, capsys, output):
 
 def test_a_defect_is_no_mistake(here, capsys, monkeypatch):
     """Exit code 1, one sentence that names the log with the trace; --debug shows traces of both kinds."""
-    timeline = ("timeline", "scheme=cgc", "iterations=2", "-o", "out.npz")
+    timeline = ("job", "timeline", "scheme=cgc", "iterations=2", "-o", "out.npz")
     broken = {
         "decode": DecodingError("residual 1"),
         "defect": ZeroDivisionError("1/0"),
@@ -267,7 +278,7 @@ def test_a_defect_is_no_mistake(here, capsys, monkeypatch):
             and "please report it with logs/defect-" in said
         )
         (log,) = Path("logs").glob("defect-*")
-        assert "gcexp timeline scheme=cgc" in log.read_text() and "Traceback (most" in log.read_text()
+        assert "gcexp job timeline scheme=cgc" in log.read_text() and "Traceback (most" in log.read_text()
         log.unlink()
     assert main([*timeline, "--debug"]) == 1
     assert "Traceback (most" in capsys.readouterr().err
@@ -279,27 +290,31 @@ def test_a_defect_is_no_mistake(here, capsys, monkeypatch):
 
 
 def test_data(here, capsys):
-    assert "unknown data set 'digit'; did you mean 'digits'" in refused(here, capsys, "data", "digit", *OUT)
-    sentence = refused(here, capsys, "data", "mnist", "--data-dir", "nowhere", *OUT)
+    assert "unknown data set 'digit'; did you mean 'digits'" in refused(
+        here, capsys, "job", "data", "digit", *OUT
+    )
+    sentence = refused(here, capsys, "job", "data", "mnist", "--data-dir", "nowhere", *OUT)
     assert "nowhere/mnist/train-images-idx3-ubyte.gz" in sentence and "data_dir" in sentence
-    assert "named .npz" in refused(here, capsys, "data", "digits", "-o", "out/digits.csv")
+    assert "named .npz" in refused(here, capsys, "job", "data", "digits", "-o", "out/digits.csv")
 
 
 def test_figures(here, capsys):
     Path("table.csv").write_text(TABLE)
-    sentence = refused(here, capsys, "table", "small_thre", "-o", "out.csv")
+    sentence = refused(here, capsys, "job", "table", "small_thre", "-o", "out.csv")
     assert "unknown figure 'small_thre'; did you mean 'small_three'" in sentence
     assert "unknown preset 'papr'" in refused(
-        here, capsys, "table", "small_three", "--preset", "papr", "-o", "o.csv"
+        here, capsys, "job", "table", "small_three", "--preset", "papr", "-o", "o.csv"
     )
-    assert "seeds0-1.npz" in refused(here, capsys, "table", "small_three", "-o", "out.csv")
+    assert "seeds0-1.npz" in refused(here, capsys, "job", "table", "small_three", "-o", "out.csv")
     plot, claims = (
-        ("plot", "small_three", "-o", "out.pdf", "-i"),
+        ("job", "plot", "small_three", "-o", "out.pdf", "-i"),
         ("claims", "small_three", "-o", "out.json", "-i"),
     )
     for command in (plot, claims):
         assert "nope.csv" in refused(here, capsys, *command, "nope.csv")
-    assert "out.xyz" in refused(here, capsys, "plot", "small_three", "-i", "table.csv", "-o", "out.xyz")
+    assert "out.xyz" in refused(
+        here, capsys, "job", "plot", "small_three", "-i", "table.csv", "-o", "out.xyz"
+    )
     Path("table.csv").write_text(TABLE.replace("simulated_time_s", "time"))
     assert "simulated_time_s" in refused(here, capsys, *plot, "table.csv")
 
@@ -307,18 +322,18 @@ def test_figures(here, capsys):
 def test_reports(here, capsys):
     Path("bad.json").write_text("{")
     for path in ("nope.json", "bad.json"):
-        assert path in refused(here, capsys, "scorecard", "-i", path, "-o", "out.json")
-        page = refused(here, capsys, "page", "-i", path, "-o", "reports/quick/index.html")
+        assert path in refused(here, capsys, "job", "scorecard", "-i", path, "-o", "out.json")
+        page = refused(here, capsys, "job", "page", "-i", path, "-o", "reports/quick/index.html")
         assert f"cannot read {path} (" in page
     Path("bad.json").write_text("[1]")
     assert "bad.json is not a list of checked claims" in refused(
-        here, capsys, "scorecard", "-i", "bad.json", "-o", "o"
+        here, capsys, "job", "scorecard", "-i", "bad.json", "-o", "o"
     )
     assert "bad.json is no list of claims" in refused(
-        here, capsys, "page", "-i", "bad.json", "-o", "reports/quick/index.html"
+        here, capsys, "job", "page", "-i", "bad.json", "-o", "reports/quick/index.html"
     )
     Path("good.json").write_text("[]")
-    elsewhere = refused(here, capsys, "page", "-i", "good.json", "-o", "out/index.html")
+    elsewhere = refused(here, capsys, "job", "page", "-i", "good.json", "-o", "out/index.html")
     assert "out/data/small_three.csv: No such file" in elsewhere and not Path("out").exists()
     assert "nothing to publish" in refused(here, capsys, "publish")
     assert "unknown kind 'scheme'; did you mean 'schemes'" in refused(here, capsys, "list", "scheme")
@@ -327,8 +342,8 @@ def test_reports(here, capsys):
 def test_a_horizon_that_is_not_reached(here, capsys):
     here.edit(here.figure, "iterations: 30", "iterations: 3, horizon: 1000.0")
     (run, *_) = figurefile.figure("small_three", "quick").runs
-    assert main(["timeline", *run.overrides, "-o", run.timeline]) == 0
-    sentence = refused(here, capsys, "table", "small_three", "-o", "out.csv")
+    assert main(["job", "timeline", *run.overrides, "-o", run.timeline]) == 0
+    sentence = refused(here, capsys, "job", "table", "small_three", "-o", "out.csv")
     assert (
         "CGC: seed 0 ends at" in sentence and "before the horizon 1000; raise iterations above 3" in sentence
     )
@@ -344,7 +359,9 @@ def test_a_folder_without_options(tmp_path, monkeypatch, capsys, forget):
     forget()
 
 
-@pytest.mark.parametrize("arguments", [[], ["timelin"], ["timeline", "scheme=cgc"], ["replay", "-o", "x"]])
+@pytest.mark.parametrize(
+    "arguments", [[], ["timelin"], ["job"], ["job", "timeline", "scheme=cgc"], ["job", "replay", "-o", "x"]]
+)
 def test_wrong_arguments_are_argparse_errors(arguments, capsys):
     with pytest.raises(SystemExit) as stopped:
         main(arguments)
@@ -357,7 +374,7 @@ def test_wrong_arguments_are_argparse_errors(arguments, capsys):
 
 @pytest.mark.workflow
 def test_the_command_exits_with_2(fresh):
-    code, output = fresh.gcexp("timeline", "scheme=cgcc", "-o", "out.npz")
+    code, output = fresh.gcexp("job", "timeline", "scheme=cgcc", "-o", "out.npz")
     assert code == 2
     assert output.startswith("gcexp: unknown scheme 'cgcc'; did you mean 'cgc'?")
     assert output.count("\n") == 1 and not (fresh / "out.npz").exists()

@@ -82,7 +82,7 @@ def test_a_failure_shows_the_command_that_repeats_it(real):
     code, output = real.snakemake("-j1", "data/prepared/mnist.npz", "--config", "data_dir=/their data")
     assert code != 0
     assert "failed: preparing mnist" in output and "is not in the local folder given by data_dir" in output
-    assert "repeat it: gcexp data mnist --data-dir '/their data' -o data/prepared/mnist.npz" in output
+    assert "repeat it: gcexp job data mnist --data-dir '/their data' -o data/prepared/mnist.npz" in output
 
 
 def test_a_name_is_never_a_command(fresh):

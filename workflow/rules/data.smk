@@ -16,4 +16,4 @@ rule data:
     message:
         "preparing {wildcards.dataset}"
     shell:
-        "gcexp data {wildcards.dataset:q} {params.folder:q} -o {output.arrays:q} 2> {log:q}"
+        "gcexp job data {wildcards.dataset:q} {params.folder:q} -o {output.arrays:q} 2> {log:q}"

@@ -17,7 +17,7 @@ rule table:
     message:
         "table of {wildcards.target}"
     shell:
-        "gcexp table {wildcards.target:q} --preset {wildcards.preset:q} -o {output:q} 2> {log:q}"
+        "gcexp job table {wildcards.target:q} --preset {wildcards.preset:q} -o {output:q} 2> {log:q}"
 
 
 rule draw:
@@ -49,7 +49,7 @@ rule draw:
     message:
         "drawing {wildcards.target}"
     shell:
-        "gcexp plot {wildcards.target:q} --preset {wildcards.preset:q} -i {input:q} -o {params.drawn:q}"
+        "gcexp job plot {wildcards.target:q} --preset {wildcards.preset:q} -i {input:q} -o {params.drawn:q}"
         " --claims {output.claims:q} {params.title:q} 2> {log:q}"
 
 

@@ -18,7 +18,7 @@ rule scorecard:
     message:
         "scorecard of the {wildcards.preset} preset"
     shell:
-        "gcexp scorecard -i {input.claims:q} -o {output:q} 2> {log:q}"
+        "gcexp job scorecard -i {input.claims:q} -o {output:q} 2> {log:q}"
 
 
 rule page:
@@ -41,4 +41,4 @@ rule page:
     message:
         "report page of the {wildcards.preset} preset"
     shell:
-        "gcexp page --preset {wildcards.preset:q} -i {input.scorecard[0]:q} -o {output:q} 2> {log:q}"
+        "gcexp job page --preset {wildcards.preset:q} -i {input.scorecard[0]:q} -o {output:q} 2> {log:q}"

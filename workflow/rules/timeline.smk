@@ -17,4 +17,4 @@ rule timeline:
     message:
         "timeline of {wildcards.scheme} under {wildcards.delay}"
     shell:
-        "gcexp timeline {params.run:q} -o {output:q} 2> {log:q}"
+        "gcexp job timeline {params.run:q} -o {output:q} 2> {log:q}"

@@ -18,4 +18,4 @@ rule tracking:
     message:
         "importing finished runs into MLflow"
     shell:
-        "gcexp track --preset {wildcards.preset:q} {params.uri:q} -o {output:q} 2> {log:q}"
+        "gcexp job track --preset {wildcards.preset:q} {params.uri:q} -o {output:q} 2> {log:q}"

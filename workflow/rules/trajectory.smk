@@ -17,7 +17,7 @@ rule trajectory_exact:
     message:
         "training {wildcards.task}, exact"
     shell:
-        "gcexp train {params.run:q} -o {output:q} 2> {log:q}"
+        "gcexp job train {params.run:q} -o {output:q} 2> {log:q}"
 
 
 rule trajectory_approximate:
@@ -41,7 +41,7 @@ rule trajectory_approximate:
     message:
         "training {wildcards.task} with {wildcards.scheme}"
     shell:
-        "gcexp train {params.run:q} --timeline {input.timeline:q}"
+        "gcexp job train {params.run:q} --timeline {input.timeline:q}"
         " -o {output.trajectory:q} --verified {output.verified:q} 2> {log:q}"
 
 
@@ -66,5 +66,5 @@ rule replay:
     message:
         "replaying {wildcards.scheme} on {wildcards.task}"
     shell:
-        "gcexp replay {params.run:q} --timeline {input.timeline:q} --trajectory {input.trajectory:q}"
+        "gcexp job replay {params.run:q} --timeline {input.timeline:q} --trajectory {input.trajectory:q}"
         " -o {output:q} 2> {log:q}"

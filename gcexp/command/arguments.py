@@ -1,0 +1,46 @@
+"""Arguments that several commands take."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+
+
+def overrides(parser: ArgumentParser) -> None:
+    """Hydra overrides, any number of them."""
+    parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="Hydra overrides: scheme=cgc n=30")
+
+
+def output(parser: ArgumentParser, count: str | None = None) -> None:
+    """``-o``, one file, or as many as `count` says."""
+    parser.add_argument("-o", "--output", type=Path, nargs=count, required=True)
+
+
+def maybe_output(parser: ArgumentParser) -> None:
+    """``-o``, where a file may take the place of standard output."""
+    parser.add_argument("-o", "--output", type=Path, help="file to write (default: standard output)")
+
+
+def inputs(parser: ArgumentParser, count: str | None = None) -> None:
+    """``-i``, one file, or as many as `count` says."""
+    parser.add_argument("-i", "--input", type=Path, nargs=count, required=True)
+
+
+def preset(parser: ArgumentParser) -> None:
+    """``--preset``."""
+    parser.add_argument("--preset", default="quick", help="quick or paper (default: quick)")
+
+
+def as_json(parser: ArgumentParser) -> None:
+    """``--json``."""
+    parser.add_argument("--json", action="store_true", help="machine-readable")
+
+
+def form(parser: ArgumentParser) -> None:
+    """``--format`` of a table."""
+    parser.add_argument(
+        "--format",
+        choices=("text", "csv", "markdown"),
+        default="text",
+        help="of the table (default: text)",
+    )

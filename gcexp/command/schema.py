@@ -1,0 +1,18 @@
+"""``gcexp schema figure``: the JSON Schema of figure files, for editors (docs/figure.schema.json)."""
+
+from __future__ import annotations
+
+from gcexp.command.arguments import maybe_output
+from gcexp.command.document import give
+from gcexp.report.figureschema import document
+
+
+def add(parser) -> None:
+    """Its arguments."""
+    parser.add_argument("kind", choices=("figure",))
+    maybe_output(parser)
+
+
+def run(arguments) -> None:
+    """Print or write it."""
+    give(document(), arguments.output)

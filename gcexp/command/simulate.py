@@ -1,0 +1,22 @@
+"""``gcexp simulate``: the clock of one scheme as a table, without training."""
+
+from __future__ import annotations
+
+from gcexp.command.arguments import form, overrides
+from gcexp.command.multirun import simulated
+
+
+def add(parser) -> None:
+    """Its arguments."""
+    overrides(parser)
+    parser.add_argument(
+        "--rows",
+        default="seeds",
+        help="seeds, running or iterations: one row for each (default: seeds)",
+    )
+    form(parser)
+
+
+def run(arguments) -> None:
+    """Print the clock."""
+    print(simulated(arguments.overrides, arguments.rows, arguments.format), end="")
