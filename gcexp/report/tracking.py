@@ -26,7 +26,8 @@ import numpy as np
 from gcexp.errors import UserError
 from gcexp.figures.tables import read_table, scores_of
 from gcexp.files import read_json, writable, written
-from gcexp.report.comparison import comparison, sorted_by
+from gcexp.report import mlflow_page
+from gcexp.report.comparison import comparison
 from gcexp.report.figure import Figure
 from gcexp.run import paths
 from gcexp.run.provenance import finished_provenance
@@ -51,11 +52,7 @@ _SQLITE = "sqlite:///"
 _DATABASES = ("sqlite", "postgresql", "mysql", "mssql")
 _METRICS_PER_CALL, _PARAMS_PER_CALL = 1000, 100  # what MLflow takes at most
 _PARAM_LENGTH, _TAG_LENGTH, _NAME_LENGTH = 6000, 8000, 250  # likewise; SQLite would not complain, others do
-_KIND = {"mlflow.experimentKind": "custom_model_development"}  # or the page is about prompts and traces
 _LEVELS = (0.8, 0.9)  # that figures are compared at beside their own
-_WIDTH = 170  # of a column in pixels, so that its name is seen
-_OVER_TIME = {"xAxisKey": "time-relative", "lineSmoothness": 0, "selectedXAxisMetricKey": ""}
-_SECTION = {"uuid": "scores", "name": "Scores over simulated time", "display": True, "isReordered": False}
 _POINTS = 75  # of a curve: a point costs 0.1 ms
 _IMPATIENT = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1", "MLFLOW_HTTP_REQUEST_TIMEOUT": "10"}
 
@@ -160,14 +157,12 @@ def _bring(
     if new := [use for use in mine if kept[use.key] is None]:
         frame = read_table(mine[0].figure.table)
         compared = comparison(mine[0].figure, frame, more=_LEVELS)
-        views = views_of(mine[0].figure, compared, scores_of(frame))
-        for name, view in views.items():
-            client.set_experiment_tag(experiment, f"mlflow.sharedViewState.{name}", json.dumps(view))
+        for tag, view in mlflow_page.views_of(mine[0].figure, compared, scores_of(frame)).items():
+            client.set_experiment_tag(experiment, tag, json.dumps(view))
         for use in new:
             _create(client, experiment, use, digests[use.key], frame, compared)
     if mine:
-        key = _view(mine[0].figure)
-        found["views"][mine[0].figure.target] = f"#/experiments/{experiment}/runs?viewStateShareKey={key}"
+        found["views"][mine[0].figure.target] = mlflow_page.link(mine[0].figure, experiment)
     for use in mine:
         old = kept[use.key]
         family = old.info.run_id if old else ""
@@ -200,54 +195,6 @@ def _create(
             )
     _artifacts(client, parent, use, mine)
     client.set_tag(parent, DIGEST, digest, synchronous=True)
-
-
-def views_of(figure: Figure, compared: DataFrame, scores: list[str]) -> dict[str, dict[str, Any]]:
-    """What MLflow's page of runs shows under two links: a figure's schemes, the fastest first, and its curves.
-
-    MLflow keeps such a view as a tag of the experiment, with the filter, the order and the columns of the table.
-    """
-    names = dict.fromkeys([*sorted_by(compared), *compared.columns.drop(["label", "run"])])
-    measured = [f"metrics.`{name}`" for name in names]
-    mine = f"tags.figure = '{figure.target}' and tags.preset = '{figure.preset}'"
-    common = {
-        "startTime": "ALL",
-        "lifecycleFilter": "Active",
-        "datasetsFilter": [],
-        "modelVersionFilter": "All Runs",
-        "selectedColumns": measured,
-    }
-    table = {
-        "searchFilter": f"tags.kind = 'scheme' and {mine}",
-        "orderByKey": measured[0],
-        "orderByAsc": True,
-        "columnOrder": measured,
-        "columnWidths": dict.fromkeys(measured, _WIDTH),
-    }
-    curves = {
-        "searchFilter": f"tags.kind = 'seed' and {mine}",
-        "orderByKey": "attributes.start_time",
-        "orderByAsc": False,
-        "runsHiddenMode": "SHOW_ALL",
-        "groupBy": {"aggregateFunction": "average", "groupByKeys": [{"mode": "tag", "groupByData": "label"}]},
-        "compareRunSections": [_SECTION],
-        "compareRunCharts": [_chart(score) for score in scores],
-        "globalLineChartConfig": _OVER_TIME,
-    }
-    views = {_view(figure): common | table}
-    return views | {f"{_view(figure)}-curves": common | curves} if scores else views
-
-
-def _chart(score: str) -> dict[str, Any]:
-    """A card with one score over the simulated clock."""
-    about = {"type": "LINE", "uuid": score, "metricSectionId": _SECTION["uuid"], "metricKey": score}
-    shown = {"selectedMetricKeys": [score], "displayName": score, "deleted": False, "isGenerated": False}
-    return about | shown | _OVER_TIME | {"useGlobalXaxisKey": False, "scaleType": "linear"}
-
-
-def _view(figure: Figure) -> str:
-    """Name of a figure's view, in its link."""
-    return f"{figure.target}-{figure.preset}"
 
 
 def _run(
@@ -460,7 +407,7 @@ def _experiment(client: MlflowClient, paper: str, uri: str) -> str:
     found = client.get_experiment_by_name(paper)
     if found is None:
         place = (_folder(uri) / "artifacts" / paper).resolve().as_uri() if uri.startswith(_SQLITE) else None
-        return client.create_experiment(paper, artifact_location=place, tags=_KIND)
+        return client.create_experiment(paper, artifact_location=place, tags=mlflow_page.KIND)
     if found.lifecycle_stage != "active":
         raise UserError(
             f"experiment {paper!r} was deleted in MLflow: bring it back with `mlflow experiments restore -x "

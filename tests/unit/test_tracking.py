@@ -4,12 +4,14 @@ import json
 import os
 import shutil
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from gcexp.errors import UserError
+from gcexp.report import mlflow_page
 from gcexp.report.figure import Figure, FigureFile
 from gcexp.report.stages import make_table
 from gcexp.report.tracking import DIGEST, params_of, track
@@ -360,3 +362,8 @@ def test_a_useless_uri_is_one_sentence(project, monkeypatch, uri, words):
     assert words in sentence and "\n" not in sentence and "secret" not in sentence and len(sentence) < 500
     assert not Path("results/new.imported").exists()
     assert {key: os.environ.get(key) for key in before} == before
+
+
+def test_the_pages_of_this_mlflow_were_looked_at():
+    found = version("mlflow")
+    assert found.startswith(f"{mlflow_page.TRIED}."), f"run make test-browser with {found}, then set TRIED"

@@ -3,13 +3,18 @@
 import os
 import re
 import shutil
+from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 import yaml
 
+from gcexp.command import snakemake_inside
 from gcexp.report import figurefile
 
 pytestmark = pytest.mark.workflow
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 # --- The real figure files
@@ -209,4 +214,19 @@ def test_an_edit_of_the_code_reaches_the_published_bytes(project):
     )
     assert project.build("-j1")[1] == REPORT
     assert table.read_bytes() != before
+    assert project.planned() == {}
+
+
+def test_snakemakes_inside_is_asked_in_one_module_and_was_tried_with_this_version():
+    found = version("snakemake")
+    assert found.startswith(f"{snakemake_inside.TRIED}."), f"run tests/workflow with {found}, then set TRIED"
+    rules = "".join(path.read_text() for path in (ROOT / "workflow").rglob("*.smk"))
+    assert not re.search(r"workflow\.(?!yaml)\w|snakemake\.cli", rules)
+
+
+def test_another_spelling_of_a_command_plans_nothing(project):
+    """What a finished job was called with may be spelled otherwise: params, inputs and times count."""
+    for rule in ("timeline", "trajectory", "figure"):
+        path = project / "workflow" / "rules" / f"{rule}.smk"
+        path.write_text(path.read_text().replace('"gcexp job ', '"gcexp  job '))
     assert project.planned() == {}

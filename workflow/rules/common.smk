@@ -6,13 +6,11 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from snakemake.cli import get_argument_parser
-
 from gcexp.command import bytecode
 
 bytecode.mend()  # before more of our modules are read
 
-from gcexp.command import forkserver, progress, unlock
+from gcexp.command import forkserver, progress, snakemake_inside, unlock
 from gcexp.errors import UserError, unknown
 from gcexp.report import closing, figurefile
 from gcexp.run import datasets, dependencies, paths, provenance
@@ -27,20 +25,8 @@ def stop(error):
 
 
 ALIVE = unlock.hold()  # where nobody else does, the lock of a Snakemake that was killed goes
-
-
-def named_on_command_line():
-    # What a person asked for; nothing where another program or a `module` brings these rules.
-    if Path(sys.argv[0]).name != "snakemake" or workflow.modifier.namespace is not None:
-        return [], [], False
-    given = get_argument_parser().parse_known_args()[0]
-    others = (given.forcerun, given.prioritize, given.until, given.omit_from)
-    other = given.dryrun, given.touch, given.executor, given.profile, given.workflow_profile
-    here = workflow.is_main_process and not any(other)
-    return list(given.targets or ()), [name for names in others for name in names or ()], here
-
-
-TARGETS, MENTIONED, HERE = named_on_command_line()  # HERE: jobs, if any, will run on this machine
+ASKED = snakemake_inside.asked(workflow)
+TARGETS = ASKED.targets
 
 
 def warm_up(jobs):
@@ -56,9 +42,9 @@ def by_target(preset):
 
 def figures_to_plan(preset):
     # A job that another Snakemake started needs the figures that it makes; all were checked before it was submitted.
-    jobs = () if workflow.is_main_process else get_argument_parser().parse_known_args()[0].target_jobs
-    if jobs and not any(job.rulename in ("scorecard", "page", "tracking") for job in jobs):
-        made = {job.wildcards_dict["target"] for job in jobs if "target" in job.wildcards_dict}
+    jobs = snakemake_inside.handed_jobs(workflow)
+    if jobs and not any(name in ("scorecard", "page", "tracking") for name, _ in jobs):
+        made = {wildcards["target"] for _, wildcards in jobs if "target" in wildcards}
         return [figurefile.figure(target, preset) for target in sorted(made)]
     if (asked := asked_by_name()) is not None:
         return [figurefile.read_figure(path, preset) for path in asked.values()]
@@ -70,7 +56,7 @@ def asked_by_name():
     files = figurefile.target_files()
     if not TARGETS or not {*TARGETS} <= {*files, *map(figurefile.paper_of, files.values())}:
         return None
-    asked = {*TARGETS, *MENTIONED}
+    asked = {*TARGETS, *ASKED.mentioned}
     return {target: path for target, path in files.items() if asked & {target, figurefile.paper_of(path)}}
 
 
@@ -90,7 +76,7 @@ try:
     TITLED = {"true": True, "false": False}.get(str(config["plot_title"]).lower())
     if TITLED is None:
         raise UserError(f"--config plot_title wants true or false, got {config['plot_title']!r}")
-    if HERE:
+    if ASKED.here:
         unlock.tidy()
         # While Snakemake plans, which takes one core; each figure that has no table yet is two jobs or more.
         warm_up(2 * missing_tables(config["preset"]))
@@ -123,11 +109,10 @@ if TARGETS and not {*TARGETS} & {*figurefile.RULES, paths.PAGE.format(preset=con
 
 
 onstart:
-    progress.watch(logger, sum(1 for job in workflow.dag.needrun_jobs()))
-    if workflow.local_exec:
-        # Meant for clusters. Here every job that ends would leave one more timer that wakes the scheduler each second.
-        workflow.scheduler.job_rate_limiter = None
-        warm_up(len(list(workflow.dag.needrun_jobs())))
+    jobs = snakemake_inside.planned_jobs(workflow)
+    progress.watch(logger, jobs)
+    if snakemake_inside.start_jobs_at_once(workflow):
+        warm_up(jobs)
 
 
 def figure_of(wildcards):

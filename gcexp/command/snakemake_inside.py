@@ -1,0 +1,70 @@
+"""What we ask of Snakemake beyond what it documents: the only place, so that a new version is tried here.
+
+Rules hand over their `workflow` and get plain values back.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+#: Version that it was tried with; `tests/workflow/test_plans.py` asks every function of this module.
+TRIED = "9.27"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a person asked for.
+
+    Attributes
+    ----------
+    targets, mentioned : list of str
+        Targets, and names behind options such as ``--forcerun``; nothing where another program or a `module` brings
+        these rules.
+    here : bool
+        Whether jobs, if any, will run on this machine.
+    """
+
+    targets: list[str]
+    mentioned: list[str]
+    here: bool
+
+
+def asked(workflow: Any) -> Asked:
+    """What stands on the command line."""
+    if Path(sys.argv[0]).name != "snakemake" or workflow.modifier.namespace is not None:
+        return Asked([], [], False)
+    given = _given()
+    others = (given.forcerun, given.prioritize, given.until, given.omit_from)
+    other = given.dryrun, given.touch, given.executor, given.profile, given.workflow_profile
+    mentioned = [name for names in others for name in names or ()]
+    return Asked(list(given.targets or ()), mentioned, workflow.is_main_process and not any(other))
+
+
+def handed_jobs(workflow: Any) -> list[tuple[str, dict[str, str]]]:
+    """Rule and wildcards of each job that another Snakemake started this one for; none where a person started it."""
+    jobs = [] if workflow.is_main_process else _given().target_jobs or []
+    return [(job.rulename, dict(job.wildcards_dict)) for job in jobs]
+
+
+def planned_jobs(workflow: Any) -> int:
+    """Jobs of a plan that is about to start."""
+    return sum(1 for _ in workflow.dag.needrun_jobs())
+
+
+def start_jobs_at_once(workflow: Any) -> bool:
+    """Drop the limit of starts per second where jobs run on this machine, and say whether they do.
+
+    It is meant for clusters. Here every job that ends would leave one more timer that wakes the scheduler each second.
+    """
+    if workflow.local_exec:
+        workflow.scheduler.job_rate_limiter = None
+    return bool(workflow.local_exec)
+
+
+def _given() -> Any:
+    from snakemake.cli import get_argument_parser
+
+    return get_argument_parser().parse_known_args()[0]
