@@ -10,7 +10,7 @@ three codes in which every worker holds three of twelve partitions.
 import matplotlib.pyplot as plt
 
 from gcexp.codes import BernoulliCode, FractionalRepetition, RegularBipartiteCode
-from gcexp.codes.error import error
+from gcexp.decoding_error.error import error
 
 n, d, lost = 12, 3, range(9)
 codes = {

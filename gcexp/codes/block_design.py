@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gcexp.codes.base import Code
-from gcexp.codes.designs import find_bibd, named_design
+from gcexp.designs.block_designs import find_bibd, named_design
 from gcexp.errors import require
 from gcexp.schema import checked
 
@@ -25,7 +25,7 @@ class BlockDesign(Code):
     n : int
         Workers; said apart from the design so that a study over n cannot miss it.
     design : str
-        A name of `gcexp.codes.designs`: ``pg-2-3`` or ``pg(2, 3)``, ``complement-bent-2``, ``stack-pg-2-2-3``.
+        A name of `gcexp.designs.block_designs`: ``pg-2-3`` or ``pg(2, 3)``, ``complement-bent-2``, ``stack-pg-2-2-3``.
 
     Raises
     ------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gcexp.codes.approximate import ApproximateCode
-from gcexp.codes.graphs import circulant, margulis, paley, random_regular, second_eigenvalue
+from gcexp.designs.graphs import circulant, margulis, paley, random_regular, second_eigenvalue
 from gcexp.errors import ParameterError, require, require_known
 from gcexp.schema import checked
 from gcexp.seeding import rng

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from gcexp.codes.base import Code
-from gcexp.codes.graphs import circulant, random_regular
+from gcexp.designs.graphs import circulant, random_regular
 from gcexp.errors import ParameterError, require, require_known
 from gcexp.schema import checked
 from gcexp.seeding import rng

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gcexp.codes.approximate import ApproximateCode
-from gcexp.codes.graphs import second_eigenvalue
+from gcexp.designs.graphs import second_eigenvalue
 from gcexp.errors import require
 from gcexp.schema import checked
 from gcexp.seeding import rng

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from gcexp.codes.error import DECODINGS, KINDS, WorstError, error
 from gcexp.command.arguments import as_json, overrides
+from gcexp.decoding_error.error import DECODINGS, KINDS, WorstError, error
 from gcexp.errors import UserError
 from gcexp.run.build import build
 from gcexp.run.compose import compose
@@ -23,8 +23,8 @@ def errors(given: Iterable[str]) -> dict:
     """Errors of a composed code, ready for JSON.
 
     ``s``, ``kind``, ``decoding``, ``stragglers``, ``trials``, ``seed``, ``steps`` and ``max_sets`` are arguments of
-    `gcexp.codes.error.error`; everything else is an override, so that ``code.s=3`` is the s a code is built for, and
-    ``code.seed=1`` the seed of its assignment.
+    `gcexp.decoding_error.error.error`; everything else is an override, so that ``code.s=3`` is the s a code is built
+    for, and ``code.seed=1`` the seed of its assignment.
 
     Raises
     ------

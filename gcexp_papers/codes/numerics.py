@@ -13,9 +13,9 @@ import pandas as pd
 
 from gcexp.analysis.declared import gives
 from gcexp.codes.base import Code
-from gcexp.codes.error import bears, error
-from gcexp.codes.straggler_sets import random_sets, runs
-from gcexp.codes.subset_errors import rows as messages
+from gcexp.decoding_error.error import bears, error
+from gcexp.decoding_error.straggler_sets import random_sets, runs
+from gcexp.decoding_error.subset_errors import rows as messages
 from gcexp.errors import DecodingError, ParameterError, UserError, require
 from gcexp.seeding import rng
 
@@ -47,7 +47,7 @@ def comparison(
     points : int
         Numbers of stragglers between 0 and n; all of them where n is no larger.
     max_sets : int
-        As in `gcexp.codes.error.error`.
+        As in `gcexp.decoding_error.error.error`.
     seed : int
         Of the first realisation, and of the sets.
 

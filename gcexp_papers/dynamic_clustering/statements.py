@@ -16,7 +16,7 @@ import pandas as pd
 from gcexp.analysis.counting import collected
 from gcexp.analysis.declared import gives
 from gcexp.codes.clustered import Clustered
-from gcexp.codes.straggler_sets import all_sets
+from gcexp.decoding_error.straggler_sets import all_sets
 from gcexp.delays.markov import TwoStateMarkov
 from gcexp.schemes.placement import Greedy, cluster_matrix, greedy_clusters, home, membership, stored
 from gcexp.theory.dynamic_clustering import recoverable_sets

@@ -18,11 +18,9 @@ import pandas as pd
 from gcexp.analysis.counting import collected
 from gcexp.analysis.declared import gives
 from gcexp.codes.base import Code
-from gcexp.codes.error import error
 from gcexp.codes.partial_recovery import CyclicPartialRecovery, CyclicTwoMessage
 from gcexp.codes.raptor import BatchRaptor
 from gcexp.codes.repetition import FractionalRepetition
-from gcexp.codes.straggler_sets import all_sets, random_sets, runs
 from gcexp.codes.subset_designs import (
     DESIGNS,
     BlockAssignment,
@@ -33,6 +31,8 @@ from gcexp.codes.subset_designs import (
     co_prime_classes,
 )
 from gcexp.codes.uncoded import Uncoded
+from gcexp.decoding_error.error import error
+from gcexp.decoding_error.straggler_sets import all_sets, random_sets, runs
 from gcexp.errors import ParameterError
 from gcexp.theory import order_statistics
 from gcexp.theory import partial_recovery as theory
@@ -320,9 +320,9 @@ def chosen_stragglers(
 ) -> pd.DataFrame:
     """Recovered fraction of fractional repetition and of cyclic schemes against consecutive and worst stragglers.
 
-    The worst set is that of `gcexp.codes.error.error` with the code's own decoding. Fractional repetition: exact, by
-    its groups. Cyclic: a set that was decoded, and the beta partitions that Theorem 5 guarantees; where the two
-    differ the table says so.
+    The worst set is that of `gcexp.decoding_error.error.error` with the code's own decoding. Fractional repetition:
+    exact, by its groups. Cyclic: a set that was decoded, and the beta partitions that Theorem 5 guarantees; where the
+    two differ the table says so.
 
     Parameters
     ----------

@@ -22,7 +22,6 @@ from gcexp.codes.cyclic import CyclicRepetition
 from gcexp.codes.naive_partial import NaivePartial
 from gcexp.codes.partial_recovery import CyclicPartialRecovery, CyclicTwoMessage
 from gcexp.codes.repetition import FractionalRepetition
-from gcexp.codes.straggler_sets import all_sets
 from gcexp.codes.subset_designs import (
     DESIGNS,
     Combinatorial,
@@ -33,6 +32,7 @@ from gcexp.codes.subset_designs import (
     intermediate_holders,
 )
 from gcexp.codes.uncoded import Uncoded
+from gcexp.decoding_error.straggler_sets import all_sets
 from gcexp.delays.distributions import Pareto
 from gcexp.theory import order_statistics
 from gcexp.theory import partial_recovery as theory

@@ -12,7 +12,7 @@ import numpy as np
 
 from gcexp import codes
 from gcexp.analysis import enumeration as engine
-from gcexp.codes import error as errors
+from gcexp.decoding_error import error as errors
 from gcexp.seeding import rng
 from gcexp.theory import errors as theory
 
@@ -22,7 +22,7 @@ Instances = Iterator[tuple[str, bool]]
 RESTS_ON: dict[str, tuple[tuple[str, ...], dict[str, int]]] = {
     "eq5_exact_recovery": (("gcexp.codes:CyclicRepetition",), {"most": 4}),
     "eq5_binary_cyclic": ((), {"most": 5}),
-    "lemma6": (("gcexp.codes.error:errors_of",), {"matrices": 1}),
+    "lemma6": (("gcexp.decoding_error.error:errors_of",), {"matrices": 1}),
     "theorem4_worst_pattern": (("gcexp.theory.errors:frc_bibd_error",), {"products": 1}),
     "appH_block_class_counts": (("gcexp.codes:Kronecker",), {"q": 2}),
 }

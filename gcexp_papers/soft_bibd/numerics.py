@@ -14,10 +14,10 @@ import pandas as pd
 from gcexp.analysis.declared import gives
 from gcexp.codes.block_design import BlockDesign
 from gcexp.codes.composite import Kronecker
-from gcexp.codes.designs import find_bibd, named_design, why_impossible
-from gcexp.codes.error import error, errors_of
 from gcexp.codes.soft_bibd import SoftBIBD
-from gcexp.codes.straggler_sets import random_sets
+from gcexp.decoding_error.error import error, errors_of
+from gcexp.decoding_error.straggler_sets import random_sets
+from gcexp.designs.block_designs import find_bibd, named_design, why_impossible
 from gcexp.errors import require
 from gcexp.seeding import rng
 from gcexp.theory import errors as theory
@@ -149,7 +149,7 @@ def design_and_soft(
     Parameters
     ----------
     design : str
-        A name of `gcexp.codes.designs`.
+        A name of `gcexp.designs.block_designs`.
     soft : list of mapping
         ``n``, ``k`` and mean load ``d`` of each Soft BIBD; the intersection is the smallest.
     realisations : int
@@ -235,7 +235,7 @@ def product_of_designs(first: str, second: str, found: bool = True, seed: int = 
     Parameters
     ----------
     first, second : str
-        Names of `gcexp.codes.designs`.
+        Names of `gcexp.designs.block_designs`.
     found : bool
         Whether the worst straggler sets that the error engine finds are rows, too.
     seed : int

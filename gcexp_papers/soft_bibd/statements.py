@@ -22,13 +22,13 @@ from gcexp.codes.bernoulli import BernoulliCode
 from gcexp.codes.block_design import BlockDesign
 from gcexp.codes.composite import Kronecker
 from gcexp.codes.cyclic import CyclicRepetition
-from gcexp.codes.designs import find_bibd, named_design
-from gcexp.codes.error import error, errors_of
 from gcexp.codes.expander import ExpanderCode, RandomRegularCode
 from gcexp.codes.regular_bipartite import RegularBipartiteCode
 from gcexp.codes.repetition import FractionalRepetition
 from gcexp.codes.soft_bibd import SoftBIBD, sample, weight_law
-from gcexp.codes.straggler_sets import random_sets
+from gcexp.decoding_error.error import error, errors_of
+from gcexp.decoding_error.straggler_sets import random_sets
+from gcexp.designs.block_designs import find_bibd, named_design
 from gcexp.seeding import rng
 from gcexp.theory import errors as theory
 

@@ -19,12 +19,12 @@ from gcexp.codes.cyclic import CyclicRepetition
 from gcexp.codes.cyclic_mds import CyclicMDS
 from gcexp.codes.expander import ExpanderCode, RandomRegularCode
 from gcexp.codes.graph_code import GraphCode, edge_weights
-from gcexp.codes.graphs import circulant, margulis, paley, random_regular, second_eigenvalue
 from gcexp.codes.iterative import iterate
 from gcexp.codes.reed_solomon import ReedSolomon
 from gcexp.codes.regular_bipartite import RegularBipartiteCode, random_biregular
 from gcexp.codes.repetition import FractionalRepetition
 from gcexp.codes.stochastic import StochasticGradientCode
+from gcexp.designs.graphs import circulant, margulis, paley, random_regular, second_eigenvalue
 from gcexp.errors import ParameterError
 from gcexp.theory.classic_codes import bernoulli_error, expander_bound, graph_error, stochastic_error
 from gcexp.theory.errors import frc_mean_error

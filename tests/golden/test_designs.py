@@ -1,4 +1,4 @@
-"""Block designs of `gcexp.codes.designs` against the lists of the literature, and small finite fields."""
+"""Block designs of `gcexp.designs.block_designs` against the lists of the literature, and small finite fields."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gcexp.codes.block_design import BlockDesign
-from gcexp.codes.designs import (
+from gcexp.designs.block_designs import (
     CONSTRUCTIONS,
     Design,
     difference_set,
@@ -19,7 +19,7 @@ from gcexp.codes.designs import (
     pg,
     why_impossible,
 )
-from gcexp.codes.finite_fields import field, is_prime_power
+from gcexp.designs.finite_fields import field, is_prime_power
 from gcexp.errors import ParameterError
 
 # --- finite fields ------------------------------------------------------------------------------------------

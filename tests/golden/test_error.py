@@ -27,10 +27,10 @@ from gcexp.codes import (
     SoftBIBD,
     Uncoded,
 )
-from gcexp.codes.error import bears, equal_weight, error, errors_of, upper_bounds
-from gcexp.codes.straggler_sets import all_sets, random_sets, without
-from gcexp.codes.subset_errors import Rows, rows, worst_of_size
 from gcexp.command.error import as_text, errors
+from gcexp.decoding_error.error import bears, equal_weight, error, errors_of, upper_bounds
+from gcexp.decoding_error.straggler_sets import all_sets, random_sets, without
+from gcexp.decoding_error.subset_errors import Rows, rows, worst_of_size
 from gcexp.errors import ParameterError, UserError
 from gcexp.theory import errors as theory
 

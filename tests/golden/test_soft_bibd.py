@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from gcexp.codes.adversary import Survivors, bad_sets, path
 from gcexp.codes.base import Code
 from gcexp.codes.block_design import BlockDesign
 from gcexp.codes.composite import DirectSum, Kronecker
 from gcexp.codes.cyclic import CyclicRepetition
-from gcexp.codes.designs import named_design
-from gcexp.codes.error import error, errors_of
 from gcexp.codes.repetition import FractionalRepetition
 from gcexp.codes.soft_bibd import SoftBIBD, sample, weight_law
-from gcexp.codes.straggler_sets import all_sets, random_sets
-from gcexp.codes.subset_errors import rows
+from gcexp.decoding_error.adversary import Survivors, bad_sets, path
+from gcexp.decoding_error.error import error, errors_of
+from gcexp.decoding_error.straggler_sets import all_sets, random_sets
+from gcexp.decoding_error.subset_errors import rows
+from gcexp.designs.block_designs import named_design
 from gcexp.errors import ParameterError
 from gcexp.theory import errors as theory
 

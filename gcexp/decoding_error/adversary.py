@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from gcexp.codes.subset_errors import Rows
+from gcexp.decoding_error.subset_errors import Rows
 
 _CUT = 1e-10  # eigenvalues of G_F below this times the largest are zero
 _SAME = 1e-9  # differences of k e below this are none

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gcexp.codes.finite_fields import field, is_prime, is_prime_power, prime_factors
+from gcexp.designs.finite_fields import field, is_prime, is_prime_power, prime_factors
 from gcexp.errors import ParameterError, require, unknown
 
 SEARCH_STEPS = 200_000  # of the search for difference sets, before it gives up

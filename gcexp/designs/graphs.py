@@ -7,7 +7,7 @@ from math import isqrt
 
 import numpy as np
 
-from gcexp.codes.finite_fields import field, is_prime_power
+from gcexp.designs.finite_fields import field, is_prime_power
 from gcexp.errors import require
 
 

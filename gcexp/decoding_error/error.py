@@ -16,13 +16,13 @@ from math import comb
 import numpy as np
 from scipy import sparse
 
-from gcexp.codes.adversary import bad_sets, path
 from gcexp.codes.base import Code
 from gcexp.codes.composite import Kronecker, always_optimal
 from gcexp.codes.iterative import iterate
 from gcexp.codes.soft_bibd import SoftBIBD
-from gcexp.codes.straggler_sets import all_sets, random_sets, runs, without
-from gcexp.codes.subset_errors import Rows, rows, worst_of_size
+from gcexp.decoding_error.adversary import bad_sets, path
+from gcexp.decoding_error.straggler_sets import all_sets, random_sets, runs, without
+from gcexp.decoding_error.subset_errors import Rows, rows, worst_of_size
 from gcexp.errors import ParameterError, require, require_known
 from gcexp.seeding import rng
 from gcexp.theory.errors import Parameters, bibd_error, bibd_weight, product_gram

@@ -1,0 +1,1 @@
+"""How far from the gradient is what a code decodes? Errors against random, given and worst sets of stragglers."""

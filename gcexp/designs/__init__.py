@@ -1,0 +1,1 @@
+"""Which sets, graphs and fields are codes made of? Combinatorial designs, regular graphs, finite fields."""
