@@ -313,7 +313,7 @@ def _timeline(point: _Point, progress: bool = False) -> Timeline:
 
 
 def _timed(point: _Point, timeline: Timeline, rows: str) -> pd.DataFrame:
-    from gcexp.report.table import timing_rows
+    from gcexp.run.measured import timing_rows
 
     return point.marked(timing_rows(timeline, point.config, rows))
 
@@ -356,7 +356,7 @@ def _data(task, folder: str | None):
 
 
 def _scored(point: _Point, timeline: Timeline, trajectory: Trajectory) -> pd.DataFrame:
-    from gcexp.report.table import scored
+    from gcexp.run.measured import scored
 
     return point.marked(scored(timeline, trajectory, "", "").drop(columns=["label", "run"]))
 

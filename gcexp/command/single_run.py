@@ -126,7 +126,7 @@ def passage(frame: pd.DataFrame, score: str, level: float) -> str:
     """Median over the seeds of the simulated time to a level of a score, and how many seeds reached it."""
     import numpy as np
 
-    from gcexp.report.predicates import time_to
+    from gcexp.figures.rows import time_to
 
     falling = score.endswith("loss")
     times = [time_to(rows, score, level, falling) for _, rows in frame.groupby("seed")]
@@ -137,7 +137,7 @@ def passage(frame: pd.DataFrame, score: str, level: float) -> str:
 
 def _table(config: dict, timeline, trajectory, path: Path):
     from gcexp.figures.tables import write_table
-    from gcexp.report.table import scored
+    from gcexp.run.measured import scored
 
     frame = scored(
         timeline, trajectory, label=config["code"]["_target_"].rpartition(".")[2], run=path.parent.name

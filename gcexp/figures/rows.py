@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -98,3 +99,23 @@ def interval(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if n < 2:
         return values.mean(0), np.full(values.shape[1:], np.nan)
     return values.mean(0), stdtrit(n - 1, 0.975) * values.std(0, ddof=1) / np.sqrt(n)
+
+
+def time_to(rows: pd.DataFrame, y: str, level: float, falling: bool = False) -> float:
+    """First passage: simulated time of the first evaluated iteration with ``y >= level``; infinite if there is none.
+
+    Of a score that falls, as a loss does, the first one with ``y <= level``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = pd.DataFrame({"iteration": [0, 1, 2], "simulated_time_s": [0, 0.5, 1], "a": [0.1, 0.8, 0.9]})
+    >>> time_to(rows, "a", 0.8), time_to(rows, "a", 0.95)
+    (0.5, inf)
+    >>> time_to(rows.assign(a=1 - rows["a"]), "a", 0.15, falling=True)
+    1.0
+    """
+    rows = rows.sort_values("iteration", kind="stable")
+    score = rows[y].to_numpy()
+    reached = score <= level if falling else score >= level
+    return float(rows["simulated_time_s"].to_numpy()[reached.argmax()]) if reached.any() else math.inf

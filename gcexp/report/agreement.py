@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gcexp.errors import UserError, unknown
-from gcexp.report.columns import COSTS, CURVE, SAVED, TIMED
+from gcexp.report.columns import SAVED
 from gcexp.report.figure import Figure
 from gcexp.report.figurefile import PRESETS, figure, target_files
 from gcexp.report.published import published_table
 from gcexp.run import paths
+from gcexp.run.measured import COSTS, CURVE, TIMED
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,33 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from gcexp.run.measured import TIMED
 from gcexp.run.run import PARTS, Run
 
-CURVE = ("seed", "iteration", "simulated_time_s")
-#: What a code costs a worker: constants of a run, or of a seed where the code is drawn for each.
-COSTS = ("messages", "load", "stored_partitions", "codewords")
 SAVED = ("saved_time_s", "saved_share")
-TIMED = {
-    "seeds": (
-        "seed",
-        "iterations",
-        "mean_iteration_time_s",
-        "mean_recovered_fraction",
-        "min_recovered_fraction",
-        "recovered_fraction_per_s",
-        "mean_load_fraction",
-        *COSTS,
-    ),
-    "running": ("seed", "iteration", "mean_iteration_time_s", *COSTS),
-    "iterations": (
-        "seed",
-        "iteration",
-        "simulated_time_s",
-        "iteration_time_s",
-        "heard_workers",
-        "recovered_fraction",
-    ),
-}
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gcexp.errors import UserError
+from gcexp.figures.rows import time_to
 from gcexp.figures.tables import scores_of
 from gcexp.report.columns import key_columns
-from gcexp.report.predicates import time_to
 from gcexp.run.run import Run
 from gcexp.run.scheme import build_scheme
 

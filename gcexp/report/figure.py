@@ -8,11 +8,12 @@ from functools import cached_property
 from typing import Literal
 
 from gcexp.errors import UserError
-from gcexp.report.columns import CURVE, Timings, key_columns
+from gcexp.report.columns import Timings, key_columns
 from gcexp.report.entries import filled
 from gcexp.run import paths
 from gcexp.run.checks import check_call, declared_scores
 from gcexp.run.dependencies import STAGES, targets, tracked, values
+from gcexp.run.measured import CURVE
 from gcexp.run.named_codes import composed_codes
 from gcexp.run.options import conf_dir
 from gcexp.run.run import Run

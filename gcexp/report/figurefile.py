@@ -11,7 +11,6 @@ from gcexp.errors import UserError, unknown
 from gcexp.figures.plots import LinesPlot, with_levels
 from gcexp.figures.plots import parse as parse_plot
 from gcexp.report import claims as claim_rules
-from gcexp.report.columns import CURVE
 from gcexp.report.entries import claims_of, runs_of, stand_ins
 from gcexp.report.expected import claims_of_checks, expected_claims
 from gcexp.report.expected import path_of as expected_file
@@ -19,6 +18,7 @@ from gcexp.report.figure import Figure, FigureFile
 from gcexp.report.statements import Statement, read_statements
 from gcexp.run.checks import check, check_named, declared_checks, once
 from gcexp.run.dependencies import targets, tracked
+from gcexp.run.measured import CURVE
 from gcexp.run.options import papers, read_yaml, search_dirs
 from gcexp.schema import fill, fitted, is_number
 

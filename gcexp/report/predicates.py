@@ -263,26 +263,6 @@ class Ordering(_Paired):
         require(not both, f"a label stands in both first and then: {', '.join(sorted(both))}")
 
 
-def time_to(rows: pd.DataFrame, y: str, level: float, falling: bool = False) -> float:
-    """First passage: simulated time of the first evaluated iteration with ``y >= level``; infinite if there is none.
-
-    Of a score that falls, as a loss does, the first one with ``y <= level``.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> rows = pd.DataFrame({"iteration": [0, 1, 2], "simulated_time_s": [0, 0.5, 1], "a": [0.1, 0.8, 0.9]})
-    >>> time_to(rows, "a", 0.8), time_to(rows, "a", 0.95)
-    (0.5, inf)
-    >>> time_to(rows.assign(a=1 - rows["a"]), "a", 0.15, falling=True)
-    1.0
-    """
-    rows = rows.sort_values("iteration", kind="stable")
-    score = rows[y].to_numpy()
-    reached = score <= level if falling else score >= level
-    return float(rows["simulated_time_s"].to_numpy()[reached.argmax()]) if reached.any() else math.inf
-
-
 def sign_interval(low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
     """Interval of a median from numbers that are known to lie between `low` and `high` each.
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from gcexp.errors import UserError
-from gcexp.report.columns import COSTS, Timings, key_columns
+from gcexp.report.columns import Timings, key_columns
 from gcexp.report.figure import Figure
-from gcexp.run.build import build, is_redrawn, locate, with_makers
+from gcexp.run.build import build, locate, with_makers
+from gcexp.run.measured import scored, timing_rows
 from gcexp.run.run import Run
 from gcexp.run.scheme import build_scheme
 from gcexp.timeline import Timeline
-
-if TYPE_CHECKING:  # torch only where a stage trains
-    from gcexp.tasks.training import Trajectory
 
 
 def assemble(figure: Figure) -> pd.DataFrame:
@@ -132,27 +129,6 @@ def curve(run: Run) -> pd.DataFrame:
     return scored(timeline, Trajectory.load(run.trajectory), run.label, run.id)
 
 
-def scored(timeline: Timeline, trajectory: Trajectory, label: str, run: str) -> pd.DataFrame:
-    """Join of a trajectory and a clock, one row per seed and evaluated iteration; iteration 0 is at time 0."""
-    clock = np.pad(timeline.clock, ((0, 0), (1, 0)))
-    frames = []
-    for s, seed in enumerate(timeline.seeds):
-        known = ~np.isnan(next(iter(trajectory.scores.values()))[s])
-        mine = known & (trajectory.evaluated <= timeline.steps[s])
-        at = trajectory.evaluated[mine]
-        columns = {
-            "label": label,
-            "run": run,
-            "seed": seed,
-            "iteration": at,
-            "simulated_time_s": clock[s, at],
-        }
-        frames.append(
-            pd.DataFrame(columns | {name: score[s, mine] for name, score in trajectory.scores.items()})
-        )
-    return pd.concat(frames, ignore_index=True)
-
-
 def timing(run: Run, spec: Timings | None = None) -> pd.DataFrame:
     """Rows of a run's timeline, by default one per seed; see `gcexp.report.columns.Timings`."""
     spec = spec or Timings()
@@ -165,93 +141,3 @@ def timing(run: Run, spec: Timings | None = None) -> pd.DataFrame:
     frame.insert(0, "label", run.label)
     frame.insert(1, "run", run.id)
     return frame
-
-
-def timing_rows(timeline: Timeline, config: dict, rows: str) -> pd.DataFrame:
-    """What a timeline measures, one row as `gcexp.report.columns.Timings.rows` says."""
-    return pd.DataFrame(_ROWS[rows](timeline, config))
-
-
-def _per_seed(timeline: Timeline, config: dict) -> dict[str, np.ndarray]:
-    """Statistics over all iterations, one row per seed."""
-    recovered = recovered_fraction(timeline, config)
-    return {
-        "seed": timeline.seeds,
-        "iterations": timeline.steps,
-        "mean_iteration_time_s": (time := _means(timeline.duration, timeline.steps)),
-        "mean_recovered_fraction": (mean := _means(recovered, timeline.steps)),
-        "min_recovered_fraction": np.array(
-            [r[:t].min() for r, t in zip(recovered, timeline.steps, strict=True)]
-        ),
-        "recovered_fraction_per_s": mean / time,
-        **_costs(timeline, config),
-    }
-
-
-def _means(values: np.ndarray, steps: np.ndarray) -> np.ndarray:
-    return np.array([row[:count].mean() for row, count in zip(values, steps, strict=True)])
-
-
-def _running(timeline: Timeline, config: dict) -> dict[str, np.ndarray]:
-    """Means up to some iterations, one row per iteration and seed; NaN behind a seed's end."""
-    at = up_to(timeline.duration.shape[1])
-    means = np.array([timeline.duration[:, :t].mean(1) for t in at])
-    means[np.array(at)[:, None] > timeline.steps] = np.nan
-    costs = {
-        name: np.tile(values, len(at)) for name, values in _costs(timeline, config).items() if name in COSTS
-    }
-    return {
-        "seed": np.tile(timeline.seeds, len(at)),
-        "iteration": np.repeat(at, len(timeline.seeds)),
-        "mean_iteration_time_s": means.ravel(),
-        **costs,
-    }
-
-
-def _per_iteration(timeline: Timeline, config: dict) -> dict[str, np.ndarray]:
-    """One row per seed and iteration, in this order."""
-    ran = timeline.ran
-    seed, iteration = np.nonzero(ran)
-    return {
-        "seed": timeline.seeds[seed],
-        "iteration": iteration + 1,
-        "simulated_time_s": timeline.clock[ran],
-        "iteration_time_s": timeline.duration[ran],
-        "heard_workers": (timeline.patterns > 0).sum(1)[timeline.pattern[ran]],
-        "recovered_fraction": recovered_fraction(timeline, config)[ran],
-    }
-
-
-_ROWS = {"seeds": _per_seed, "running": _running, "iterations": _per_iteration}
-
-
-def recovered_fraction(timeline: Timeline, config: dict) -> np.ndarray:
-    """Share of the partitions with coefficient 1 in each iteration, (S, T); NaN for a bound, which decodes nothing."""
-    if config["bound"]:
-        return np.full(timeline.duration.shape, np.nan)
-    return (timeline.coefficients == 1).mean(1)[timeline.pattern]
-
-
-def _costs(timeline: Timeline, config: dict) -> dict[str, np.ndarray]:
-    """Mean load and costs of each seed's code, each (S,)."""
-    seeds = [int(seed) for seed in timeline.seeds]
-    shared = None if is_redrawn(config) else build_scheme(config)
-    found: dict[str, list] = {"mean_load_fraction": [], **{name: [] for name in COSTS}}
-    for seed in seeds if shared is None else seeds[:1]:
-        scheme = shared or build_scheme(config, seed)
-        found["mean_load_fraction"].append(scheme.code.load.mean() / scheme.code.k)
-        for name, value in scheme.costs(seed).items():
-            found[name].append(np.nan if config["bound"] else value)
-    return {name: np.resize(values, len(seeds)) for name, values in found.items()}
-
-
-def up_to(iterations: int) -> list[int]:
-    """1, 2, 5, 10, 20, 50, ... and the last iteration.
-
-    Examples
-    --------
-    >>> up_to(34)
-    [1, 2, 5, 10, 20, 34]
-    """
-    decades = range(len(str(iterations)))
-    return sorted({iterations, *(k * 10**e for e in decades for k in (1, 2, 5) if k * 10**e < iterations)})

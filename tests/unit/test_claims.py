@@ -11,11 +11,12 @@ import pytest
 from scipy import stats
 
 from gcexp.errors import UserError
+from gcexp.figures.rows import time_to
 from gcexp.report.claims import FIELDS, INPUTS, KINDS, check, show, validate
 from gcexp.report.entries import claims_of
 from gcexp.report.expected import expected_claims
 from gcexp.report.figure import FigureFile
-from gcexp.report.predicates import as_number, sign_interval, time_to
+from gcexp.report.predicates import as_number, sign_interval
 
 ROOT = Path(__file__).resolve().parents[2]
 ABOUT = {"id": "c", "kind": "companion", "source": "Sec. VII", "statement": "a before b", "inputs": "assumed"}

@@ -8,10 +8,10 @@ import pytest
 
 from gcexp.command.main import main
 from gcexp.errors import UserError
+from gcexp.figures.rows import time_to
 from gcexp.figures.tables import read_table
 from gcexp.report.comparison import comparison, told_apart
 from gcexp.report.figurefile import figure
-from gcexp.report.predicates import time_to
 from gcexp.report.published import table_of
 
 TARGET = "partial_recovery_fig4_fixed_s"

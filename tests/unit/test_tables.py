@@ -11,7 +11,8 @@ from gcexp.analysis.declared import gives
 from gcexp.errors import UserError
 from gcexp.figures import read_table, write_table
 from gcexp.report.figurefile import read_figure
-from gcexp.report.table import assemble, up_to
+from gcexp.report.table import assemble
+from gcexp.run.measured import up_to
 from gcexp.run.stages import run_timeline
 from gcexp.timeline import Timeline
 

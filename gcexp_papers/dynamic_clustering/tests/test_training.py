@@ -18,9 +18,9 @@ from gcexp.data.readers import mixture
 from gcexp.figures import draw, read_table, write_table
 from gcexp.report.claims import check
 from gcexp.report.figurefile import figure
-from gcexp.report.table import scored
 from gcexp.run.build import build
 from gcexp.run.compose import compose
+from gcexp.run.measured import scored
 from gcexp.run.scheme import build_scheme
 from gcexp.run.stages import Length, simulated
 from gcexp.run.verification import verify
