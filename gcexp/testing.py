@@ -19,6 +19,8 @@ In a test file of yours, one test for each subject and check::
         check()
 
 Without pytest, ``for check in checks(codes=[...]): check()`` raises an `AssertionError` that says what is broken.
+
+A paper's own tests ask what becomes of its claims: `outcomes`, of the table that `table` makes.
 """
 
 from __future__ import annotations
@@ -26,10 +28,13 @@ from __future__ import annotations
 import inspect
 import pickle
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import combinations
 from math import comb
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,11 +42,13 @@ import numpy as np
 from gcexp.codes import Code
 from gcexp.codes.base import RESIDUAL_BOUND
 from gcexp.delays import DelayModel, Draws, ShiftedExponential
-from gcexp.errors import ParameterError
+from gcexp.errors import ParameterError, UserError
 from gcexp.schemes import Lead, Scheme
 from gcexp.timeline import simulate
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from gcexp.data import Dataset
 
 MOST_PATTERNS = 300  # of one quorum alternative: all of them up to here, else a sample
@@ -115,6 +122,84 @@ def parametrize_with_checks(**subjects: Iterable):
     import pytest
 
     return pytest.mark.parametrize("check", list(checks(**subjects)), ids=str)
+
+
+def outcomes(target: str, preset: str = "quick") -> dict[str, str]:
+    """What becomes of every claim of a figure that needs no training, held against its table, made anew.
+
+    Parameters
+    ----------
+    target : str
+        ``<paper>_<figure>``.
+    preset : {"quick", "paper"}
+
+    Returns
+    -------
+    dict of str
+        By id of the claim: ``holds``, ``does not hold`` or ``undecided``.
+
+    Raises
+    ------
+    UserError
+        For an unknown target or preset, a mistake in its file, or a figure that is trained.
+
+    Examples
+    --------
+    >>> outcomes("adaptive_fig2")["survivors"]
+    'holds'
+    """
+    from gcexp.figures import read_table, write_table
+    from gcexp.report.claims import check
+    from gcexp.report.figurefile import figure
+
+    found = figure(target, preset)
+    with TemporaryDirectory() as folder:
+        write_table(table(target, preset), Path(folder, "table.csv"))
+        frame = read_table(Path(folder, "table.csv"))  # as it is written: claims are judged by that
+    entries = check(found.file.claims, frame, found.paper, found.name, found.seeds)
+    return {entry["id"]: entry["outcome"] for entry in entries}
+
+
+@cache
+def table(target: str, preset: str = "quick") -> pd.DataFrame:
+    """Table of a figure that needs no training, made anew once per process: nothing is read of ``results/``.
+
+    Parameters
+    ----------
+    target : str
+        ``<paper>_<figure>``.
+    preset : {"quick", "paper"}
+
+    Raises
+    ------
+    UserError
+        See `outcomes`.
+    """
+    from gcexp.report.figurefile import figure
+    from gcexp.report.table import assemble
+    from gcexp.run.stages import run_timeline
+
+    found = figure(target, preset)
+    if found.file.kind == "curves":
+        raise UserError(
+            f"{target} is trained: snakemake {target} makes its table and says what its claims are"
+        )
+    with _without_results():
+        for run in found.runs:
+            run_timeline(run.config, Path(run.timeline))
+        return assemble(found)
+
+
+@contextmanager
+def _without_results() -> Iterator[None]:
+    """A working folder that has all of this one but its results."""
+    here = Path.cwd()
+    with TemporaryDirectory() as folder:
+        for path in here.iterdir():
+            if path.name != "results":
+                Path(folder, path.name).symlink_to(path)
+        with chdir(folder):
+            yield
 
 
 def _named(build: Callable) -> str:
