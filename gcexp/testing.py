@@ -145,8 +145,9 @@ def outcomes(target: str, preset: str = "quick") -> dict[str, str]:
 
     Examples
     --------
-    >>> outcomes("adaptive_fig2")["survivors"]
-    'holds'
+    >>> outcomes("mypaper_fig1")  # in the folder of that paper's project
+    Traceback (most recent call last):
+    gcexp.errors.UserError: unknown figure 'mypaper_fig1'...
     """
     from gcexp.figures import read_table, write_table
     from gcexp.report.claims import check

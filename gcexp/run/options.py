@@ -90,8 +90,8 @@ def papers() -> dict[str, Path]:
 
     Examples
     --------
-    >>> papers()["gcexp_papers.soft_bibd"].name
-    'soft_bibd'
+    >>> all((folder / "paper.yaml").is_file() for folder in papers().values())
+    True
     """
     conf, here = conf_dir(), project()
     ours = conf == bundled("conf").resolve()
