@@ -86,10 +86,11 @@ docs: $(DOCS)/.installed ## build the documentation into build/docs (ARGS=-E: ev
 test-slurm: $(STAMP) ## tests on a one-node Slurm of their own (needs Debian's slurm-wlm and munge; else they are skipped)
 	@$(WITH_BIN) GCEXP_TEST_SLURM=1 python -m pytest -n0 -rs tests/slurm $(ARGS)
 
-lint: $(STAMP) ## check style and types, change nothing
+lint: $(STAMP) ## check style, types and imports, change nothing
 	@$(BIN)/ruff check --quiet && $(BIN)/ruff format --quiet --check
 	@$(BIN)/snakefmt --check --compact-diff Snakefile workflow
 	@$(BIN)/mypy --no-error-summary
+	@told=$$($(BIN)/lint-imports --no-logo --no-cache) || { echo "$$told"; exit 1; }
 
 format: $(STAMP) ## format Python and Snakemake files, sort imports
 	@$(BIN)/ruff check --quiet --select I --fix; $(BIN)/ruff format; $(BIN)/snakefmt Snakefile workflow

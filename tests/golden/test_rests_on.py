@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 ROOT = Path(__file__).resolve().parents[2]
-PAPERS = ("adaptive", "comm_efficient", "dynamic_clustering", "partial_recovery", "soft_bibd")
+PAPERS = sorted(path.parent.name for path in (ROOT / "gcexp_papers").glob("*/enumerations.py"))
 MODULES = [f"gcexp_papers.{paper}.enumerations" for paper in PAPERS]
 CHECKS = [
     (module, name, rests, size)
