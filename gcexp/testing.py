@@ -194,10 +194,12 @@ def table(target: str, preset: str = "quick") -> pd.DataFrame:
 @contextmanager
 def _without_results() -> Iterator[None]:
     """A working folder that has all of this one but its results."""
+    from gcexp.run.paths import TIMELINE
+
     here = Path.cwd()
     with TemporaryDirectory() as folder:
         for path in here.iterdir():
-            if path.name != "results":
+            if path.name != Path(TIMELINE).parts[0]:
                 Path(folder, path.name).symlink_to(path)
         with chdir(folder):
             yield

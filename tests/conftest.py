@@ -374,6 +374,14 @@ def pytest_make_collect_report(collector):
     return report
 
 
+def pytest_runtest_setup(item):
+    """A paper may be deleted with its folder; what looks at its figures goes with it."""
+    for mark in item.iter_markers("paper"):
+        for name in mark.args:
+            if not (ROOT / "gcexp_papers" / name).is_dir():
+                pytest.skip(f"the paper {name} is not here")
+
+
 def pytest_collection_modifyitems(items):
     """In every process what takes long comes first, so that none ends long after the others.
 

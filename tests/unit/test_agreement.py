@@ -13,6 +13,8 @@ from gcexp.report.figurefile import read_figure
 from gcexp.report.table import assemble
 from gcexp.run.stages import run_timeline
 
+pytestmark = pytest.mark.paper("codes", "comm_efficient", "partial_recovery")
+
 ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED = ROOT / "reports/published/data"
 

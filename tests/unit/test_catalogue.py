@@ -13,6 +13,7 @@ from gcexp.codes.bernoulli import BernoulliCode
 from gcexp.codes.soft_bibd import SoftBIBD
 from gcexp.codes.stochastic import StochasticGradientCode
 from gcexp.command import catalogue, main
+from gcexp.report.figurefile import target_files
 from gcexp.run.options import GROUPS, options
 
 ROOT = Path(__file__).parents[2]
@@ -51,7 +52,7 @@ def test_every_option_is_listed_with_a_phrase(here, capsys):
     assert len(listed) > 100 and all(len(parts) == 2 for parts in listed), listed
     assert [line.rstrip(":") for line in lines if not line.startswith("  ")] == list(catalogue.LISTED)
     names = [parts[0] for parts in listed]
-    assert {"greedy", "mnist", "soft_bibd", "soft_bibd_fig1"} <= set(names)
+    assert {"greedy", "mnist", *target_files()} <= set(names)
     for group in GROUPS:
         phrases = catalogue.phrases(group)
         assert set(phrases) <= set(names)

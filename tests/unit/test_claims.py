@@ -407,6 +407,7 @@ def test_sentences_about_expected_numbers(tmp_path, text, sentence):
     assert sentence in str(caught.value)
 
 
+@pytest.mark.paper("partial_recovery")
 def test_expected_numbers_belong_to_the_figure(tmp_path, monkeypatch):
     """They follow the figure file's claims, are checked anew when edited, and answer the paper's statements."""
     from gcexp.report import figurefile

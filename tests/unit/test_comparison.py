@@ -14,6 +14,8 @@ from gcexp.report.comparison import comparison, told_apart
 from gcexp.report.figurefile import figure
 from gcexp.report.published import table_of
 
+pytestmark = pytest.mark.paper("dynamic_clustering", "partial_recovery")
+
 TARGET = "partial_recovery_fig4_fixed_s"
 
 

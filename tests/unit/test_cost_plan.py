@@ -22,6 +22,8 @@ from gcexp.run.run import run_of_path
 from gcexp.run.stages import run_timeline
 from gcexp.tasks.checkpoint import Checkpoint
 
+pytestmark = pytest.mark.paper("comm_efficient", "dynamic_clustering", "partial_recovery")
+
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = "partial_recovery_fig4_fixed_s"
 #: Published targets of runs whose parts were all measured when they were made.

@@ -17,6 +17,8 @@ from gcexp.run import run as run_module
 from gcexp.run.checks import declared_scores
 from gcexp.run.dependencies import STAGES, tracked
 
+pytestmark = pytest.mark.paper("dynamic_clustering", "partial_recovery")
+
 ROOT = Path(__file__).resolve().parents[2]
 
 FIGURES = {

@@ -447,6 +447,7 @@ def test_a_regression_has_no_accuracy():
     assert read(text).columns[-1] == "test_loss"
 
 
+@pytest.mark.paper("dynamic_clustering")
 @pytest.mark.parametrize(
     "exact, sentence",
     [
@@ -484,6 +485,7 @@ plot: {kind: bars, y: test_loss, by: draw}
 """
 
 
+@pytest.mark.paper("dynamic_clustering")
 @pytest.mark.parametrize(
     "plot, sentence",
     [

@@ -356,6 +356,7 @@ def test_the_published_page_is_one_file():
     assert all(link.startswith("data:image/png;base64,") for link in images)
 
 
+@pytest.mark.paper("partial_recovery")
 @pytest.mark.slow
 def test_a_figure_as_the_page_shows_it(tmp_path, monkeypatch):
     one = next(one for one in figures("paper") if one.target == "partial_recovery_fig4_fixed_s")

@@ -95,6 +95,7 @@ def prepared(tmp_path_factory):
     return made
 
 
+@pytest.mark.paper("dynamic_clustering")
 def test_the_same_bytes_as_in_a_process_of_its_own(server, prepared, tmp_path):
     _, variable = server
     made = {}

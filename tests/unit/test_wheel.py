@@ -83,6 +83,7 @@ for line in sys.argv[2:]:
 """
 
 
+@pytest.mark.paper("partial_recovery")
 @pytest.mark.slow
 def test_it_runs_without_the_extras(wheel, tmp_path):
     lines = [

@@ -215,10 +215,12 @@ def read_figures(numbers) -> None:
     assert len(numbers) < refused < 1.95 * len(numbers), "of two readings each, most are refused, not all"
 
 
+@pytest.mark.paper("partial_recovery")
 def test_figure_files(here):
     read_figures(range(60))
 
 
+@pytest.mark.paper("partial_recovery")
 @pytest.mark.slow
 def test_many_figure_files(here):
     read_figures(range(60, 2000))

@@ -44,6 +44,7 @@ def test_a_target_asked_for_by_name_reads_its_own_file_alone(fresh):
         assert code == 2 and "small/figures/other.yaml: unknown scheme 'cyclc'" in output, asked
 
 
+@pytest.mark.paper("partial_recovery")
 @pytest.mark.parametrize("profile", ["slurm", "cluster_generic"])
 def test_a_cluster_resumes_and_repeats_as_a_desk_does(profile, real):
     """A profile is read in place of the default one, not beside it."""
