@@ -1,7 +1,7 @@
 """Gradient coding experiments: codes, waiting rules, delay models and learning tasks on one simulated clock."""
 
 __version__ = "0.1.0"
-__all__ = ["plot", "simulate", "sweep", "train"]
+__all__ = ["plot", "show", "simulate", "sweep", "train"]
 
 
 def __getattr__(name: str):

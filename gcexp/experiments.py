@@ -1,4 +1,4 @@
-"""One's own experiments from Python: `simulate`, `train`, `sweep` give tidy tables, `plot` draws them.
+"""One's own experiments from Python: `simulate`, `train`, `sweep` give tidy tables, `plot` and `show` draw.
 
 The same composition, checks, draws and bits as the workflow, without its files.
 """
@@ -23,9 +23,11 @@ from gcexp.run.scheme import build_scheme, refuse_bound
 from gcexp.run.stages import length_of, simulated
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from gcexp.codes import Code
     from gcexp.tasks.training import Trajectory
     from gcexp.timeline import Timeline
 
@@ -246,6 +248,70 @@ def plot(
     title, note = options.pop("title", ""), options.pop("note", "simulated clock")
     wanted = {"kind": "lines", "x": x, "y": y, "by": "line"} | options
     return draw(table.assign(line=names), wanted, title, note)
+
+
+def show(*overrides: str, seed: int = 0, **keys: Any) -> Figure:
+    """Draw the first iteration of a seed: a strip per worker, the stop, and the messages that are decoded with.
+
+    Parameters
+    ----------
+    *overrides : str
+        Hydra overrides, as on the command line: ``"code.beta=15"``.
+    seed : int
+        Whose draws are shown.
+    **keys
+        The same as keyword arguments, as in `gcexp.simulate`: ``scheme="cgc", n=8, s=2, delay="pareto"``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Times in simulated seconds; workers by their seat in the code.
+
+    Raises
+    ------
+    UserError
+        For an unknown key or option, and for a value outside what the mathematics allows.
+
+    Examples
+    --------
+    >>> import gcexp
+    >>> figure = gcexp.show(scheme="cgc", n=6, s=2, delay="pareto")
+    >>> [axes.get_title() for axes in figure.axes]
+    ['who is heard', 'what is decoded with']
+    """
+    return shown(_point(overrides, keys).config, seed)
+
+
+def shown(config: dict, seed: int = 0) -> Figure:
+    """What `show` draws, of a composed run."""
+    from gcexp.figures import gantt, style
+    from gcexp.timeline import first_iteration
+
+    scheme = build_scheme(config, seed)
+    code = scheme.code
+    seen = first_iteration(scheme, build(config, "delay").draw((seed,), 1, code.n))
+    if config["bound"]:
+        decoded = "a bound: nothing is decoded"
+    else:
+        c = code.decode(seen.heard[None], partial=True).coefficients[0]
+        decoded = f"{int((c == 1).sum())} of {code.k} partitions decoded"
+    heard = f"{int((seen.heard > 0).sum())} of {code.n} workers heard"
+    title = f"{type(code).__name__}, n = {code.n}: stop at {seen.stop:.3g} s, {heard}, {decoded}"
+    note = f"simulated clock, first iteration of seed {seed}; an upright mark is a message that has arrived"
+    with style.applied():
+        return gantt.strips(
+            seen.computed, seen.arrived, seen.stop, seen.heard, _supports(code), code.k, title, note
+        )
+
+
+def _supports(code: Code) -> list[list[np.ndarray]]:
+    """Of every worker's messages, in their order, the partitions that are in it."""
+    rows = code.encoding.tocsr()
+    found: list[list[np.ndarray]] = [[] for _ in range(code.n)]
+    for row, owner in enumerate(code.owner):
+        held = rows.indices[rows.indptr[row] : rows.indptr[row + 1]] // code.blocks
+        found[owner].append(held)
+    return found
 
 
 # --- One point ---------------------------------------------------------------------------------------------------

@@ -400,13 +400,16 @@ def _borders(scheme: Scheme, draws: Draws, rho: np.ndarray | None) -> np.ndarray
     return found
 
 
-def _arrive(scheme: Scheme, draws: Draws, r: int | None = None, rho: np.ndarray | None = None) -> np.ndarray:
+def _arrive(
+    scheme: Scheme, draws: Draws, r: int | None = None, rho: np.ndarray | None = None, sending: bool = True
+) -> np.ndarray:
     """Arrival (S, T, n) of every worker's r-th message, by default that of its last.
 
-    With relative loads `rho` a worker sends one message, and who has nothing to do is there at once.
+    With relative loads `rho` a worker sends one message, and who has nothing to do is there at once. Without `sending`
+    when the message is computed.
     """
     code = scheme.code
-    sent = code.messages if r is None else np.minimum(r, code.messages)
+    sent = (code.messages if r is None else np.minimum(r, code.messages)) * sending
     if rho is not None:
         return np.where(rho > 0, draws.arrival(rho / code.n, sent * code.length), 0.0)
     if getattr(draws, "data_bound", False):
@@ -448,6 +451,52 @@ class Game:
         arrived, done = np.empty(seats.shape), _arrive(scheme, draws) if done is None else done
         np.put_along_axis(arrived, seats.astype(np.intp), done[:, 0], axis=1)
         return arrived, time[:, 0]
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """What happened in one iteration, worker by worker as they are seated.
+
+    Attributes
+    ----------
+    computed, arrived : ndarray (R, n)
+        When each worker's r-th message was computed, and when it reached the master; a worker with fewer repeats its
+        last.
+    stop : float
+        When the master stopped.
+    heard : ndarray (n,)
+        Messages that it decoded with.
+    """
+
+    computed: np.ndarray
+    arrived: np.ndarray
+    stop: float
+    heard: np.ndarray
+
+
+def first_iteration(scheme: Scheme, draws: Draws) -> Iteration:
+    """What happens in the first iteration of the first seed.
+
+    Examples
+    --------
+    >>> from gcexp.codes import CyclicRepetition
+    >>> from gcexp.delays import ShiftedExponential
+    >>> from gcexp.schemes import Fastest, Scheme
+    >>> draws = ShiftedExponential(shift=1.0).draw(seeds=(0,), iterations=1, n=4)
+    >>> seen = first_iteration(Scheme(CyclicRepetition(n=4, s=1), Fastest(s=1)), draws)
+    >>> int(seen.heard.sum()), bool(seen.stop == np.sort(seen.arrived[-1])[2])
+    (3, True)
+    """
+    carried = _begun(scheme, draws)
+    if scheme.placement is not None:
+        draws = draws.seated(scheme.placement.seat(draws.is_slow, draws.seeds, Game(scheme, draws, carried)))
+    rho = carried.loads(draws) if carried.loads else None
+    time, heard, _, _ = _play(scheme, draws, None, carried)
+    rounds = range(1, int(scheme.code.messages.max(initial=1)) + 1)
+    computed, arrived = (
+        np.array([_arrive(scheme, draws, r, rho, sending)[0, 0] for r in rounds]) for sending in (False, True)
+    )
+    return Iteration(computed, arrived, float(time[0, 0]), heard[0, 0])
 
 
 def joined(timelines: Iterable[Timeline]) -> Timeline:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 
@@ -92,9 +93,17 @@ def add(parser) -> None:
     """Arguments of the command."""
     overrides(parser)
     as_json(parser)
+    parser.add_argument("--figure", type=Path, help="draw one iteration: file to write, .png, .pdf or .svg")
+    parser.add_argument("--seed", type=int, default=0, help="whose draws the figure shows (default: 0)")
 
 
 def run(arguments) -> None:
-    """Describe a scheme."""
-    found = description(compose(arguments.overrides))
+    """Describe a scheme, and draw its first iteration where a figure is asked for."""
+    config = compose(arguments.overrides)
+    found = description(config)
+    if arguments.figure:
+        from gcexp.experiments import shown
+        from gcexp.figures import save
+
+        save(shown(config, arguments.seed), [arguments.figure])
     print(json.dumps(found, indent=1) if arguments.json else as_text(found))

@@ -1,0 +1,50 @@
+"""One iteration as a picture: what is drawn is what the clock says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gcexp
+from gcexp.codes import CyclicRepetition, CyclicTwoMessage
+from gcexp.command.main import main
+from gcexp.delays import ShiftedExponential
+from gcexp.errors import UserError
+from gcexp.schemes import Decodable, Fastest, Scheme
+from gcexp.timeline import first_iteration, simulate
+
+
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        Scheme(CyclicRepetition(n=6, s=2), Fastest(s=2)),
+        Scheme(CyclicTwoMessage(n=6, s=2, beta=5), Decodable()),
+    ],
+)
+def test_the_iteration_is_the_first_of_the_timeline(scheme):
+    draws = ShiftedExponential(shift=1.0).draw(seeds=(3,), iterations=4, n=6)
+    seen, timeline = first_iteration(scheme, draws), simulate(scheme, draws)
+    assert seen.stop == timeline.duration[0, 0]
+    assert (seen.heard == timeline.patterns[timeline.pattern[0, 0]]).all()
+    for w, count in enumerate(seen.heard):
+        assert (seen.arrived[:count, w] <= seen.stop).all()
+    assert (seen.computed <= seen.arrived).all() and (np.diff(seen.arrived, axis=0) >= 0).all()
+
+
+def test_the_figure_shows_stop_and_rows():
+    figure = gcexp.show(scheme="cgc", n=6, s=2, delay="pareto")
+    strips, matrix = figure.axes
+    stop = next(line.get_xdata()[0] for line in strips.lines if line.get_color() == "#A00000")
+    table = gcexp.simulate(scheme="cgc", n=6, s=2, delay="pareto", iterations=1)
+    assert stop == table["mean_iteration_time_s"][0]
+    used, unused = (len(cells.get_paths()) for cells in matrix.collections)
+    assert (used, unused) == (4 * 3, 2 * 3)
+    assert "4 of 6 workers heard, 6 of 6 partitions decoded" in figure.texts[0].get_text().replace("\n", " ")
+
+
+def test_from_the_shell(tmp_path, capsys):
+    assert main(["show", "scheme=frc", "n=6", "s=1", "--figure", str(tmp_path / "one.png")]) == 0
+    assert (tmp_path / "one.png").stat().st_size > 1000 and "workers:" in capsys.readouterr().out
+    assert main(["show", "scheme=frc", "n=6", "s=1", "--figure", str(tmp_path / "one.doc")]) == 2
+    with pytest.raises(UserError, match="did you mean 'pareto'"):
+        gcexp.show(scheme="frc", n=6, s=1, delay="parto")
