@@ -1,8 +1,11 @@
-"""What may rounding do to a gradient? Samples within rounding of a kink, and the noise of everything smooth.
+"""What may rounding do to a gradient? Samples within rounding of a kink, and the noise of every sum.
 
 A rectified linear unit has two slopes. Where its input is within rounding of zero, two correct programs may see it on
 different sides, and the gradient of that one sample jumps. So the difference of a pass in float32 and one in float64 is
 not small in every case; but it lies along a few directions, which are known.
+
+All else that rounding does is measured: where an operation sums terms, each of them is moved at random by as much as
+so many roundings may. So the bound follows from the sizes of what is summed, how many they are and the precision.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
 #: One rounding of float32, relative.
 UNIT = 2.0**-24
@@ -20,6 +24,8 @@ UNIT = 2.0**-24
 ROUNDINGS = 32
 #: More units near their kink than this are bounded together, not one by one.
 MOST_JUMPS = 64
+#: Passes with moved terms, the largest change counts: rounding is alike in all samples (saturated units) or at random.
+PASSES = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +35,8 @@ class Rounding:
     Attributes
     ----------
     noise : float
-        Norm of the change where every output's derivative is off by one, with random signs: the smooth part is of a
-        few `UNIT` times that, since derivatives of a loss are rounded as differences of probabilities.
+        Largest norm of the change where every term of every sum and product of the pass, forward and backward, is
+        moved: all of them alike by `UNIT`, or at random by sqrt(K) / 4 `UNIT` in a sum of K terms.
     jumps : ndarray (q, l)
         The change where one unit is seen on the other side of its kink, for each unit near it.
     more : float
@@ -51,7 +57,9 @@ def rounding(
     leaves: list[torch.Tensor],
     separable: bool = True,
 ) -> Rounding:
-    """Follow one weighted pass in float64 and find its kinks.
+    """Follow one weighted pass in float64, find its kinks, and see what rounding its terms does.
+
+    The pass must be deterministic, and of torch's operations only.
 
     Parameters
     ----------
@@ -66,12 +74,18 @@ def rounding(
     separable : bool
         Whether a sample's outputs depend on that sample alone (not so with batch normalisation).
     """
-    watch = _Kinks()
-    with watch:
-        output = forward(x)
-    signs = torch.randint(0, 2, output.shape, generator=torch.Generator().manual_seed(0)).to(output) * 2 - 1
-    shaped = weights.reshape(-1, *[1] * (output.ndim - 1))
-    noise = float(_flat(torch.autograd.grad((shaped * signs * output).sum(), leaves)).norm())
+    watch, sides = _Kinks(), _Sides()
+
+    def whole() -> torch.Tensor:
+        return _flat(torch.autograd.grad(weights @ losses(forward(x), targets), leaves))
+
+    with watch, sides:
+        plain = whole()
+    moved = []
+    for seed in range(PASSES):
+        with _Moved(seed, sides.found, seed % 2 == 0):
+            moved.append(float((whole() - plain).norm()))
+    noise = max(moved)
     jumps, more = [], 0.0
 
     def gradient(rows: slice, found: list[tuple], side: float) -> torch.Tensor:
@@ -89,6 +103,96 @@ def rounding(
         more = float(difference.norm())
     l = sum(leaf.numel() for leaf in leaves)
     return Rounding(noise, np.array(jumps).reshape(-1, l), more)
+
+
+#: Operations that sum products, with the number of terms of an entry of their result.
+_CONTRACTED: dict[str, Callable[..., int]] = {
+    "mm": lambda a, b, *rest: a.shape[1],
+    "bmm": lambda a, b, *rest: a.shape[2],
+    "mv": lambda a, b, *rest: a.shape[1],
+    "dot": lambda a, b, *rest: a.shape[0],
+    "addmm": lambda c, a, b, *rest: a.shape[1],
+    "addmv": lambda c, a, b, *rest: a.shape[1],
+    "baddbmm": lambda c, a, b, *rest: a.shape[2],
+    "convolution": lambda x, weight, *rest: weight[0].numel(),
+    "convolution_backward": lambda grad, x, weight, *rest: max(
+        grad.numel() // grad.shape[1], weight[:, 0].numel()
+    ),
+}
+_ABOVE = 1e-300  # an input of a unit that is kept on the upper side of its kink
+#: And those that only pick from what they get.
+_PICKS = ("index", "index_select", "gather", "embedding", "slice_backward", "select_backward", "clone")
+
+
+class _Sides(TorchDispatchMode):
+    """Remembers on which side of its kink every unit is, and which entry of each pool is the largest."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[torch.Tensor] = []
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # torch would import its compiler, which takes seconds
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        name = func.overloadpacket.__name__
+        if name in ("relu", "relu_"):
+            self.found.append(args[0] > 0)
+        found = func(*args, **(kwargs or {}))
+        if name == "max_pool2d_with_indices":
+            self.found.append(found[1])
+        return found
+
+
+class _Moved(_Sides):
+    """Moves what goes into every operation: all entries alike by a rounding, or at random by what sums add up.
+
+    The partial sums of K terms are rounded K times, which comes to 0.3 sqrt(K) roundings of the terms where these have
+    random signs. Units stay on their sides: what they jump by is bounded apart.
+    """
+
+    def __init__(self, seed: int, sides: list[torch.Tensor], together: bool):
+        super().__init__()
+        self._draw, self._sides, self._together = torch.Generator().manual_seed(seed), iter(sides), together
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs, name = kwargs or {}, func.overloadpacket.__name__
+        if name in ("relu", "relu_"):
+            kept = torch.where(next(self._sides), args[0].clamp_min(_ABOVE), 0.0)
+            return args[0].copy_(kept) if name == "relu_" else kept
+        if name == "max_pool2d_with_indices":
+            at = next(self._sides)
+            return args[0].flatten(2).gather(2, at.flatten(2)).reshape(at.shape), at
+        if name in _PICKS or any(result.alias_info for result in func._schema.returns):  # a view, or in place
+            return func(*args, **kwargs)
+        if name in _CONTRACTED:
+            return func(*self._moved(args, _CONTRACTED[name](*args)), **kwargs)
+        found = func(*self._moved(args, 1), **kwargs)
+        first = found[0] if isinstance(found, tuple) else found
+        largest = max((each.numel() for each in args if _real(each)), default=0)
+        if _real(first) and largest > first.numel() > 0:  # a sum over some axes
+            found = func(*self._moved(args, largest // first.numel()), **kwargs)
+        return found
+
+    def _moved(self, args, terms: int) -> list:
+        amount = max(1.0, terms**0.5 / 4) * UNIT
+        return [self._one(each, amount) if _real(each) else each for each in args]
+
+    def _one(self, x: torch.Tensor, amount: float) -> torch.Tensor:
+        """Each entry moved by +- amount; a sign is one of the first axis times one of the others, cheap for large x."""
+        if self._together:
+            return x * (1 + UNIT * (2 * int(torch.randint(0, 2, (), generator=self._draw)) - 1))
+        first, later = (
+            (torch.randint(0, 2, shape, generator=self._draw) * 2.0 - 1).to(x)
+            for shape in (x.shape[:1], x.shape[1:])
+        )
+        moved = x * later * amount
+        return moved.mul_(first.reshape(-1, *[1] * (x.ndim - 1)) if x.ndim else first).add_(x)
+
+
+def _real(x: object) -> bool:
+    return isinstance(x, torch.Tensor) and x.is_floating_point()
 
 
 class _Kinks(TorchFunctionMode):
