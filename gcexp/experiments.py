@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from gcexp.run.compose import compose
 from gcexp.run.run import seed_range, spelled_seeds
 from gcexp.run.scheme import build_scheme, refuse_bound
 from gcexp.run.stages import length_of, simulated
+from gcexp.schema import shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,8 +33,16 @@ if TYPE_CHECKING:
     from gcexp.tasks.training import Trajectory
     from gcexp.timeline import Timeline
 
-#: Keys that take an object built in Python in place of an option's name.
-OBJECTS = ("code", "wait", "placement", "loads", "delay", "task", "optimizer")
+#: Keys that take an object built in Python in place of an option's name, and a method that it has.
+OBJECTS = {
+    "code": "decode",
+    "wait": "stop",
+    "placement": "seat",
+    "loads": "start",
+    "delay": "draw",
+    "task": "problem",
+    "optimizer": "update",
+}
 ROWS = ("seeds", "running", "iterations")
 
 
@@ -82,7 +92,8 @@ def train(*overrides: str, verify: bool = True, progress: bool = True, **keys: A
     *overrides, **keys
         As in `simulate`; `task` and `optimizer` too are names or objects. The data set is prepared where it is missing.
     verify : bool
-        Replay the true encode, drop, decode path on kept parameters; what is found stands in ``table.attrs``.
+        Replay the true encode, drop, decode path on kept parameters; what is found stands in ``table.attrs``, and a
+        failure is a warning.
     progress : bool
         Show progress bars, as `simulate` does.
 
@@ -111,7 +122,8 @@ def train(*overrides: str, verify: bool = True, progress: bool = True, **keys: A
     trajectory = _trained(point, timeline, progress)
     found = _scored(point, timeline, trajectory)
     if verify:
-        found.attrs["verification"] = _verified(point, timeline, trajectory)
+        found.attrs["verification"] = report = _verified(point, timeline, trajectory)
+        _warn({"": report})
     return found
 
 
@@ -120,6 +132,7 @@ def sweep(
     *overrides: str,
     jobs: int = 1,
     rows: str = "seeds",
+    verify: bool = True,
     progress: bool = True,
     **keys: Any,
 ) -> pd.DataFrame:
@@ -135,6 +148,8 @@ def sweep(
         As in `simulate`, the same for every point.
     jobs : int
         Processes side by side.
+    verify : bool
+        As in `train`, for every point that is trained; ``table.attrs["verification"]`` has a report for each.
     progress : bool
         Show progress bars, as `simulate` does.
 
@@ -163,6 +178,11 @@ def sweep(
         raise UserError(f"jobs is a number of processes >= 1, got {jobs!r}")
     if not isinstance(grid, Mapping):
         raise UserError(f"the grid names keys and the values they take, as in {{'s': [2, 5]}}, got {grid!r}")
+    for key, values in grid.items():
+        if not isinstance(values, Iterable):
+            raise UserError(
+                f"{key} is swept over a list of values, as in {{{key!r}: [{values!r}]}}, got {values!r}"
+            )
     lists = {key: [values] if isinstance(values, str) else list(values) for key, values in grid.items()}
     if empty := [key for key, values in lists.items() if not values]:
         raise UserError(f"{empty[0]} is swept over nothing, got []")
@@ -191,7 +211,15 @@ def sweep(
         trained = each(_trained, [(*pair, False) for pair in first.values()], "trainings")
         shared = dict(zip(first, trained, strict=True))
         frames = [_scored(*pair, shared[place]) for pair, place in zip(pairs, places, strict=True)]
-    return pd.concat(frames, ignore_index=True)
+        if verify:
+            told = [", ".join(f"{key}={_spelled(one[key])}" for key in lists) for one in combined]
+            replays = [(*pair, shared[place]) for pair, place in zip(pairs, places, strict=True)]
+            reports = dict(zip(told, each(_verified, replays, "replays"), strict=True))
+    found = pd.concat(frames, ignore_index=True)
+    if trains and verify:
+        found.attrs["verification"] = reports
+        _warn(reports)
+    return found
 
 
 def plot(
@@ -336,13 +364,17 @@ class _Point:
         """The frame behind a column for every key."""
         for place, (key, value) in enumerate(self.keys.items()):
             if key not in frame:
-                frame.insert(place, key, value)
+                frame.insert(place, key, _spelled(value) if isinstance(value, list | tuple) else value)
         frame.attrs["keys"] = list(self.keys)
         return frame
 
 
 def _point(overrides: Iterable[str], keys: Mapping[str, Any], swept: Iterable[str] = ()) -> _Point:
     objects, texts = {}, [*overrides]
+    for text in texts:
+        if not isinstance(text, str):
+            more = "; a mapping is given as **keys" if isinstance(text, Mapping) else ""
+            raise UserError(f"an override is text, as in 'code.beta=15', got {shown(text)}{more}")
     for key, value in keys.items():
         value = value.tolist() if hasattr(value, "tolist") else value  # numbers of numpy's
         if key == "seeds":
@@ -350,15 +382,19 @@ def _point(overrides: Iterable[str], keys: Mapping[str, Any], swept: Iterable[st
         if value is None or isinstance(value, str | int | float | list | tuple):
             texts.append(f"{key}={_spelled(value)}")
         elif key in OBJECTS:
+            if not callable(getattr(value, OBJECTS[key], None)):
+                raise UserError(
+                    f"{key} is an option's name or an object with the method {OBJECTS[key]}, got {shown(value)}"
+                )
             objects[key] = value
         else:
             raise UserError(
                 f"{key} is a name or a number, got {value!r} (objects are taken for: {', '.join(OBJECTS)})"
             )
-    shown = dict(text.partition("=")[::2] for text in overrides)
-    shown |= {key: repr(value) if key in objects else value for key, value in keys.items()}
+    given = dict(text.partition("=")[::2] for text in overrides)
+    given |= {key: repr(value) if key in objects else value for key, value in keys.items()}
     rows = {"seeds", "iterations"} - {*swept}  # what the rows themselves say
-    return _Point(compose(texts) | objects, {k: v for k, v in shown.items() if k not in rows})
+    return _Point(compose(texts) | objects, {k: v for k, v in given.items() if k not in rows})
 
 
 def _spelled(value: Any) -> str:
@@ -433,6 +469,16 @@ def _verified(point: _Point, timeline: Timeline, trajectory: Trajectory) -> dict
     task = build(point.config, "task")
     data = _data(task, point.config["data_dir"])
     return verify(lambda seed: build_scheme(point.config, seed).code, timeline, trajectory, task, data)
+
+
+def _warn(reports: Mapping[str, dict]) -> None:
+    """Warn of verifications that failed."""
+    failed = {point: report for point, report in reports.items() if not report["passed"]}
+    if failed:
+        from gcexp.run.verification import failure
+
+        told = [f"{point}: {failure(one['failures'])}".removeprefix(": ") for point, one in failed.items()]
+        warnings.warn(f"verification failed: {'; '.join(told)} (attrs['verification'] has all)", stacklevel=3)
 
 
 def _score(table: pd.DataFrame) -> str:

@@ -78,9 +78,11 @@ def refuse_special(path: Path | str) -> None:
     gcexp.errors.UserError: /dev/null: cannot be written (it is no regular file)
     """
     path = Path(path)
-    if path.is_dir():
+    with writable(path):  # its name may be too long to ask
+        folder, file, there = path.is_dir(), path.is_file(), path.exists()
+    if folder:
         raise UserError(f"{path}: cannot be written (it is a folder)")
-    if path.exists() and not path.is_file():  # or, as root, a rename would replace the device by a file
+    if there and not file:  # or, as root, a rename would replace the device by a file
         raise UserError(f"{path}: cannot be written (it is no regular file)")
 
 

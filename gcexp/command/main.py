@@ -7,6 +7,7 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy: parallelism comes from jobs
 
 import argparse
+import errno
 import importlib
 import shlex
 import sys
@@ -89,6 +90,8 @@ def _said(error: Exception, given: list[str]) -> tuple[str, int]:
         return no_python(error), 2
     if sentence := lacking(error):
         return sentence, 2
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        return f"{error.filename}: {error.strerror}", 2
     if isinstance(error, MemoryError):
         return f"the run does not fit into memory ({error or 'nothing left'})", 2
     sentence = " ".join(str(error).split()) or type(error).__name__

@@ -10,7 +10,7 @@ import numpy as np
 from gcexp.command.arguments import as_json, overrides
 from gcexp.run.build import build, is_redrawn
 from gcexp.run.compose import compose
-from gcexp.run.scheme import build_scheme
+from gcexp.run.scheme import build_scheme, loads
 
 _SMALL = 12  # matrices up to this many rows and columns are shown
 
@@ -29,10 +29,9 @@ def description(config: dict) -> dict:
         "workers": code.n,
         "partitions": code.k,
         "load": code.load.tolist(),
-        "computation_load": float(code.load.max() / code.k),
         "messages": code.messages.tolist(),
         "message_length": code.length,
-        "communication_load": float(code.messages.max() * code.length),
+        **loads(config),
         "exact": bool(config["exact"]),
         "guarantee": guarantee(code),
         "drawn_per_seed": is_redrawn(config),

@@ -32,11 +32,14 @@ class Description:
     features : str or list of str or None
         Array of an npz file (default ``x``), or columns of a CSV file (default: all but the target). An npz file with
         x_train, y_train, x_test and y_test needs neither: it is split already.
-    kind : {"labels", "real"}
-        Labels may be any numbers or texts: the classes are their sorted values. Real targets are float64.
+    kind : {"labels", "real"}, optional
+        Labels may be any numbers or texts: the classes are their sorted values. Real targets are float64. Left out:
+        labels, but decimal numbers are refused.
     categorical : bool
         Features are whole numbers that name something: kept as int32, for tasks that encode them. Else float32 (or
         uint8 as stored).
+    standardize : bool
+        Features less their mean, over their standard deviation, both of the training part; constant ones become 0.
     test : float or int
         Share of the rows for testing (below 1), or their number.
     seed : int
@@ -49,14 +52,15 @@ class Description:
     Raises
     ------
     ParameterError
-        Unless the file is .npz or .csv and test is above 0.
+        Unless the file is .npz or .csv and test is above 0; for standardised features that are categorical.
     """
 
     path: str
     target: str = "y"
     features: str | tuple[str, ...] | None = None
-    kind: Literal["labels", "real"] = "labels"
+    kind: Literal["labels", "real"] | None = None
     categorical: bool = False
+    standardize: bool = False
     test: float = 0.2
     seed: int = 0
     sha256: str | None = None
@@ -68,6 +72,10 @@ class Description:
             f"path names a file .npz or .csv, got {self.path!r}",
         )
         require(self.test > 0, f"test is a share or a number of rows above 0, got {self.test}")
+        require(
+            not (self.standardize and self.categorical),
+            "standardize: true and categorical: true exclude each other: what names something has no mean",
+        )
         require(self.seed >= 0, f"seed is an integer >= 0, got {self.seed}")
 
     def source(self, name: str) -> Source:
@@ -88,7 +96,7 @@ class Description:
             (file,),
             partial(_read, self),
             scale=None,
-            classes=1 if self.kind == "labels" else None,
+            classes=None if self.kind == "real" else 1,
             note=self.note,
             local=path,
         )
@@ -118,6 +126,8 @@ def _read(described: Description, files: list[Path]) -> dict[str, np.ndarray]:
         order = rng(described.seed, "data_order").permutation(N)
         rows = order[: N - test], order[N - test :]
         x, y = [x[0][r] for r in rows], [y[0][r] for r in rows]
+    if described.standardize:
+        x = _standardized(*x)
     return dict(zip(_SPLIT, (x[0], y[0], x[1], y[1]), strict=True))
 
 
@@ -157,11 +167,25 @@ def _features(described: Description, x: np.ndarray, path: Path) -> np.ndarray:
         if (x != np.floor(x)).any() or np.abs(x).max(initial=0) >= 2**31:
             raise DataError(f"{path}: categorical features are whole numbers below 2^31")
         return x.astype(np.int32)
+    if described.standardize:
+        return x.astype(np.float64)
     return np.ascontiguousarray(x if x.dtype == np.uint8 else x.astype(np.float32))
+
+
+def _standardized(train: np.ndarray, test: np.ndarray) -> list[np.ndarray]:
+    """Both parts with mean 0 and standard deviation 1 in the training part, in double precision until the end."""
+    mean, std = train.mean(0), train.std(0)
+    std = np.where(std > 1e-12 * np.abs(mean), std, np.inf)  # else it is constant
+    return [np.ascontiguousarray((part - mean) / std, dtype=np.float32) for part in (train, test)]
 
 
 def _targets(described: Description, parts: list[np.ndarray], path: Path) -> list[np.ndarray]:
     joined = np.concatenate(parts)
+    if described.kind is None and joined.dtype.kind == "f":
+        raise DataError(
+            f"{path}: the target {described.target!r} holds decimal numbers, {len(np.unique(joined))} different ones: give "
+            "kind: real to learn the numbers, or kind: labels to learn each as a class"
+        )
     if described.kind == "real":
         if joined.dtype.kind not in "iufb" or not np.isfinite(joined).all():
             raise DataError(

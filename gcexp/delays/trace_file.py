@@ -14,8 +14,10 @@ import numpy as np
 
 from gcexp.errors import DataError, require
 from gcexp.files import bundled
+from gcexp.schema import shown
 
 NEEDED = ("iteration", "worker", "time")
+_DIGITS = 18  # of a whole number in a file
 
 
 @dataclass(frozen=True)
@@ -111,13 +113,17 @@ def read_trace(file: str | Path) -> TraceFile:
 def _read(path: Path, *_when: int) -> TraceFile:
     place, flags = f"trace {path.name}", _flags(path)
     try:
-        lines = list(csv.reader(path.read_text("utf-8").splitlines()))
+        lines = list(csv.reader(path.read_text("utf-8-sig").splitlines()))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{place}: cannot be read ({error})") from None
     header = tuple(name.strip() for name in lines[0]) if lines else ()
     for name in NEEDED:
         if name not in header:
             raise DataError(f"{place} has no column {name!r}; it has {', '.join(header) or 'nothing'}")
+    if twice := [name for name in header if header.count(name) > 1]:
+        raise DataError(
+            f"{place} has {header.count(twice[0])} columns {twice[0]!r}; it has {', '.join(header)}"
+        )
     keys = [name for name in ("iteration", "worker", "chunk") if name in header]
     cells: dict[tuple[int, ...], dict[str, float]] = {}
     for number, line in enumerate(lines[1:], start=2):
@@ -173,8 +179,8 @@ def _arranged(path: Path, header, workers, rows: int, cells, flags: Flags) -> Tr
 
 
 def _index(text: str, name: str, number: int, place: str) -> int:
-    if not text.strip().isdecimal():
-        raise DataError(f"{place}: {name} in line {number} is {text!r}, wanted is a whole number >= 0")
+    if not text.strip().isdecimal() or len(text) > _DIGITS:
+        raise DataError(f"{place}: {name} in line {number} is {shown(text)}, wanted is a whole number >= 0")
     return int(text)
 
 

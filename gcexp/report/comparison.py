@@ -12,8 +12,7 @@ from gcexp.errors import UserError
 from gcexp.figures.rows import time_to
 from gcexp.figures.tables import scores_of
 from gcexp.report.columns import key_columns
-from gcexp.run.run import Run
-from gcexp.run.scheme import build_scheme
+from gcexp.run.scheme import loads
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +42,8 @@ def comparison(
         ``label, run, seeds``; where the figure trains ``time_to_<level>`` (simulated seconds at the first evaluated
         iteration with that score, infinite where fewer than half of the seeds reach it), ``seeds_reached`` and
         ``final_<score>``; ``mean_iteration_time_s``; ``computation_load`` (largest share of the data that a worker
-        computes) and ``communication_load`` (gradients that a worker sends at most).
+        computes), ``computation_load_largest`` and ``communication_load`` (gradients that a worker sends at most), see
+        `gcexp.run.scheme.loads`.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def comparison(
         mine = frame[(frame["run"] == run.id) & (frame["label"] == run.label)]
         seeds = [rows for _, rows in mine.groupby("seed")]
         found = {"label": run.label, "run": run.id, "seeds": len(seeds)}
-        rows.append(found | _numbers(seeds, scores_of(frame), level, more) | loads(run))
+        rows.append(found | _numbers(seeds, scores_of(frame), level, more) | loads(run.config))
     found = pd.DataFrame(rows)
     return found.sort_values(sorted_by(found), kind="stable", ignore_index=True)
 
@@ -109,18 +109,6 @@ def _numbers(
     found |= {f"final_{name}": float(np.median([end[name] for end in last])) for name in scores}
     spent = [end["simulated_time_s"] / max(end["iteration"], 1) for end in last]
     return found | {"mean_iteration_time_s": float(np.mean(spent))}
-
-
-def loads(run: Run) -> dict[str, float]:
-    """Largest load of a worker, as a share of the data, and the gradients that a worker sends at most.
-
-    Of a code that is drawn per seed, the one of the first seed.
-    """
-    code = build_scheme(run.config).code
-    return {
-        "computation_load": float(code.load.max() / code.k),
-        "communication_load": float(code.messages.max() * code.length),
-    }
 
 
 def as_text(found: pd.DataFrame, form: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import importlib
 import importlib.util
+import itertools
 import os
 import re
 from functools import cache
@@ -18,6 +19,7 @@ from gcexp.errors import UserError, unknown
 from gcexp.files import bundled
 from gcexp.schema import shown, typed
 
+_MOST_VALUES = 100_000  # in one YAML file
 #: Groups whose options answer one question each, and the group in which a token's bare keys live.
 GROUPS = ("scheme", "code", "wait", "placement", "loads", "delay", "task", "optimizer")
 #: Package beside conf/ whose subpackages are papers.
@@ -200,6 +202,9 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
     """
 
     def construct_document(self, node):
+        if (size := _size(node, {})) > _MOST_VALUES:
+            problem = f"its aliases spread it to {size} values, {_MOST_VALUES} are allowed"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
         return self.construct_object(node, deep=True)
 
     def construct_mapping(self, node, deep=False):
@@ -213,6 +218,16 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
                 raise yaml.constructor.ConstructorError(None, None, problem, key_node.start_mark)
             seen.add(key)
         return super().construct_mapping(node, deep)
+
+
+def _size(node: yaml.Node, known: dict[yaml.Node, int]) -> int:
+    """Values that a node stands for, each alias counted as often as it is used."""
+    if node not in known:
+        known[node] = 1  # within itself: refused when it is constructed
+        parts = node.value if isinstance(node, yaml.CollectionNode) else ()
+        parts = itertools.chain(*parts) if isinstance(node, yaml.MappingNode) else parts
+        known[node] = 1 + sum(_size(part, known) for part in parts)
+    return known[node]
 
 
 _PLAIN = ("null", "bool", "int", "float", "str", "seq", "map")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gcexp.errors import ParameterError, UserError
-from gcexp.run.build import build, redrawn
+from gcexp.run.build import build, is_redrawn, redrawn
+from gcexp.run.run import seed_list
 from gcexp.run.source import class_value
 from gcexp.schema import fitted, shown
 
@@ -43,6 +44,29 @@ def build_scheme(config: dict, seed: int | None = None):
     if durations_only(scheme.wait) and not bound:
         raise UserError(f"the scheme declares bound: false, which {scheme.wait!r} is not")
     return scheme
+
+
+def loads(config: dict) -> dict[str, float]:
+    """What the busiest worker of a run computes and sends.
+
+    Of a code that is drawn per seed, over the seeds of the run.
+
+    Returns
+    -------
+    dict
+        ``computation_load``: largest share of the data that a worker computes, its mean over the seeds;
+        ``computation_load_largest``, the largest of them; ``communication_load``: gradients that a worker sends at
+        most, the mean over the seeds.
+    """
+    seeds = seed_list(config["seeds"]) if is_redrawn(config) else (None,)
+    codes = [build_scheme(config, seed).code for seed in seeds]
+    computed = [float(code.load.max() / code.k) for code in codes]
+    sent = [float(code.messages.max() * code.length) for code in codes]
+    return {
+        "computation_load": sum(computed) / len(codes),
+        "computation_load_largest": max(computed),
+        "communication_load": sum(sent) / len(codes),
+    }
 
 
 def refuse_bound(config: dict) -> None:

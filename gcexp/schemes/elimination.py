@@ -6,10 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gcexp.codes import Code
 from gcexp.errors import ParameterError, require, require_known
 from gcexp.schemes.arrivals import Arrivals
+from gcexp.schemes.survivors import distinct
 
 TARGETS = ("partitions", "sum")
+_MARGIN = 100  # a decoder may be so many times less accurate than the elimination
 
 
 class Span:
@@ -87,8 +90,9 @@ class Spanned:
     One elimination step per message, for all iterations at once; `heard` are the messages that extended the span, up
     to the last one needed. Unlike a quorum this sees every combination that happens to suffice.
 
-    It makes no sense for a code with fixed decode weights (promise: linear), which cannot use what the span holds, nor
-    for one whose messages all together do not span what is wanted.
+    It makes no sense for a code with fixed decode weights (promise: linear), or with a decoder that gets less than the
+    messages span (batch raptor, two cyclic messages: refused), nor for one whose messages all together do not span what
+    is wanted.
 
     Parameters
     ----------
@@ -143,7 +147,20 @@ class Spanned:
             row, at = np.nonzero(used)
             message = arrivals.message[row, at]
             np.maximum.at(heard[rows], (row, code.owner[message]), code.rank[message] + 1)
+        if self.target == "partitions" or self.wanted is None:
+            self._refuse_weaker_decoder(code, heard, wanted)
         return time.reshape(shape[:2]), heard.reshape(shape)
+
+    def _refuse_weaker_decoder(self, code: Code, heard: np.ndarray, wanted: np.ndarray) -> None:
+        """Refuse a code whose own decoder does not get what the messages span."""
+        patterns = distinct(heard)[0]
+        c = code.decode(patterns, partial=True).coefficients[:, wanted]
+        error = ((c - 1) ** 2).mean(1)
+        require(
+            bool((error <= (_MARGIN * self.tolerance) ** 2).all()),
+            f"wait=spanned: the decoder of {code!r} is weaker than the span of what was heard: of partitions that are "
+            f"spanned it recovers {(c == 1).mean(1)[error.argmax()]:.0%}; use wait=recovered, decodable or fastest",
+        )
 
     def _eliminate(self, arrivals, B, targets):
         """When each iteration stops, (I,), and which of its arrivals extended the span until then, (I, M)."""

@@ -276,6 +276,11 @@ class TorchProblem:
             targets = targets.to(output.dtype)
         losses = self._loss(output, targets)
         require(
+            output.shape != (len(targets), 1) or losses.shape != (len(targets),) * 2 or len(targets) == 1,
+            "the module gives one number per sample, (N, 1), and labels are (N,), which this loss spreads to (N, N): "
+            "give one output per class, or drop the last axis (torch.nn.Flatten(0))",
+        )
+        require(
             losses.ndim >= 1 and len(losses) == len(targets),
             "a loss has one number per sample (torch: reduction='none'), got " + str(tuple(losses.shape)),
         )

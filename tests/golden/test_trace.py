@@ -299,9 +299,16 @@ BROKEN = [
         for bad in ("abc", "nan", "inf", "0", "-1", "")
     ),
     (HEAD + "0,0,1\n0,x,1\n", "worker in line 3 is 'x', wanted is a whole number"),
+    (HEAD + f"0,0,1\n{'1' * 5000},0,1\n", "iteration in line 3 is '1111"),
+    ("iteration,worker,time,time\n0,0,1,2\n", "has 2 columns 'time'; it has iteration, worker, time, time"),
     (HEAD + "0,0,1\n0,1\n", "line 3 has 2 cells, the header 3"),
     ("iteration,worker,chunk,time\n0,0,0,1\n0,0,1,1\n0,1,1,1\n", "iteration 0, worker 1 lacks chunk 0"),
 ]
+
+
+def test_a_byte_order_mark_is_read(tmp_path):
+    (tmp_path / "t.csv").write_text(HEAD + "0,0,1.5\n", encoding="utf-8-sig")
+    assert read_trace(tmp_path / "t.csv").values["time"].tolist() == [[1.5]]
 
 
 @pytest.mark.parametrize(("text", "sentence"), BROKEN, ids=[row[1] for row in BROKEN])

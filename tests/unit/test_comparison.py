@@ -3,6 +3,7 @@
 import io
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -13,6 +14,8 @@ from gcexp.figures.tables import read_table
 from gcexp.report.comparison import comparison, told_apart
 from gcexp.report.figurefile import figure
 from gcexp.report.published import table_of
+from gcexp.run.compose import compose
+from gcexp.run.scheme import build_scheme, loads
 
 pytestmark = pytest.mark.paper("dynamic_clustering", "partial_recovery")
 
@@ -34,6 +37,20 @@ def test_medians_of_first_passages(shown):
     assert found.loc["CGC, β = 30", "computation_load"] == pytest.approx(20 / 30)  # d = s + 1 of n
     assert found["time_to_0.9"].is_monotonic_increasing
     assert found["seeds"].to_dict()["ε-FRC, ε = 0.1"] == 5
+
+
+def test_loads_of_a_code_drawn_per_seed_are_told_over_the_seeds():
+    """It was the busiest worker of one draw."""
+    config = compose(["scheme=bgc", "n=20", "seeds=8"])
+    drawn = [build_scheme(config, seed).code for seed in range(8)]
+    each = [code.load.max() / code.k for code in drawn]
+    assert len(set(each)) > 1
+    found = loads(config)
+    assert found["computation_load"] == pytest.approx(np.mean(each)) and found[
+        "computation_load_largest"
+    ] == max(each)
+    one = loads(compose(["scheme=cgc", "n=20", "s=3", "seeds=8"]))
+    assert one["computation_load"] == one["computation_load_largest"] == 0.2
 
 
 def test_a_level_that_nobody_reaches(shown):

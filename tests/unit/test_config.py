@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
 from gcexp.codes import Code
+from gcexp.command.main import main
 from gcexp.errors import ParameterError, UserError
 from gcexp.run import compose as compose_module
 from gcexp.run import options as options_module
@@ -308,6 +309,9 @@ def test_no_conf_at_all_is_a_sentence(tmp_path, monkeypatch):
 
 # --- YAML files
 
+#: Nine levels of nine aliases each: a minute of work from a few lines.
+NEST = "a0: &a0 [1]\n" + "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 10))
+
 
 @pytest.mark.parametrize(
     "text, sentence",
@@ -321,6 +325,7 @@ def test_no_conf_at_all_is_a_sentence(tmp_path, monkeypatch):
         ("- a\n- b\n", "expected keys and values, got a list"),
         ("only text\n", "expected keys and values, got a str"),
         ("? [a, b]\n: 3\n", "not valid YAML"),
+        (NEST, "not valid YAML (its aliases spread it to"),
     ],
 )
 def test_mistakes_in_yaml_name_file_and_line(tmp_path, text, sentence):
@@ -330,6 +335,19 @@ def test_mistakes_in_yaml_name_file_and_line(tmp_path, text, sentence):
         read_yaml(path)
     assert str(path) in str(caught.value)
     assert sentence in str(caught.value)
+
+
+def test_aliases_are_read(tmp_path):
+    (tmp_path / "a.yaml").write_text("a: &a {x: 1}\nb: [*a, *a]\n")
+    assert read_yaml(tmp_path / "a.yaml") == {"a": {"x": 1}, "b": [{"x": 1}, {"x": 1}]}
+
+
+def test_a_name_that_is_too_long_is_one_sentence(tmp_path, capsys):
+    for name in ("x" * 300 + ".npz", "x" * 250 + ".npz"):
+        assert main(["timeline", "scheme=cgc", "iterations=2", "-o", str(tmp_path / name)]) == 2
+        assert "cannot be written (File name too long)" in capsys.readouterr().err
+    assert main(["run", "scheme=cgc", "iterations=2", "-o", str(tmp_path / ("x" * 300))]) == 2
+    assert capsys.readouterr().err.endswith("xxx: File name too long\n")
 
 
 def test_yaml_that_cannot_be_read(tmp_path):

@@ -70,6 +70,36 @@ def test_arrays_and_real_targets(tmp_path):
     assert ids.x_train.dtype == np.int32
 
 
+def test_decimal_targets_are_not_made_classes_unasked(tmp_path):
+    """A regression on 214 different numbers became a classification of 214 classes."""
+    y = np.arange(214.0).repeat(2)
+    np.savez(tmp_path / "a.npz", x=np.zeros((428, 2)), y=y)
+    with pytest.raises(
+        DataError, match="decimal numbers, 214 different ones: give kind: real .* or kind: labels"
+    ):
+        prepared(tmp_path, path=str(tmp_path / "a.npz"))
+    assert prepared(tmp_path, path=str(tmp_path / "a.npz"), kind="labels").y_train.dtype == np.int64
+    np.savez(tmp_path / "a.npz", x=np.zeros((428, 2)), y=y.astype(int))
+    assert prepared(tmp_path, path=str(tmp_path / "a.npz")).y_train.dtype == np.int64
+
+
+def test_features_are_standardized_by_the_training_part(tmp_path):
+    draw = np.random.default_rng(0)
+    x = np.c_[1e9 + draw.standard_normal(50), 1e-3 * draw.standard_normal(50), np.full(50, 0.1)]
+    np.savez(tmp_path / "a.npz", x=x, y=draw.integers(0, 2, 50))
+    plain = prepared(tmp_path, path=str(tmp_path / "a.npz"))
+    data = prepared(tmp_path, path=str(tmp_path / "a.npz"), standardize=True)
+    assert data.x_train.dtype == data.x_test.dtype == np.float32
+    np.testing.assert_allclose(data.x_train[:, :2].mean(0, dtype=float), 0, atol=1e-6)
+    np.testing.assert_allclose(data.x_train[:, :2].std(0, dtype=float), 1, atol=1e-6)
+    assert abs(data.x_test[:, :2].std(0) - 1).min() > 1e-3  # not fitted on the test part
+    assert not data.x_train[:, 2].any() and not data.x_test[:, 2].any()
+    order = [row[1] for row in plain.x_train]
+    np.testing.assert_array_equal(np.argsort(order), np.argsort([row[1] for row in data.x_train]))
+    with pytest.raises(ParameterError, match="standardize: true and categorical: true exclude each other"):
+        prepared(tmp_path, path=str(tmp_path / "a.npz"), standardize=True, categorical=True)
+
+
 def described(folder, monkeypatch, name="mine", **values):
     """An option file on the search path."""
     (folder / "conf" / "dataset").mkdir(parents=True, exist_ok=True)

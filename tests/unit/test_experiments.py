@@ -16,6 +16,7 @@ from gcexp.run.compose import compose
 from gcexp.run.stages import run_timeline
 from gcexp.schemes import Fastest
 
+TRACE = {"delay.file": "data/traces/pai-job1.csv"}
 SMALL = {"n": 6, "s": 2, "delay": "pareto", "iterations": 30, "seeds": 2}
 
 
@@ -39,6 +40,55 @@ def test_objects_in_place_of_names():
     )
     assert (built["mean_iteration_time_s"] == named["mean_iteration_time_s"]).all()
     assert built["code"].iloc[0].startswith("CyclicRepetition(n=6, s=2")
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (
+            lambda: gcexp.simulate({"scheme": "cgc"}),
+            r"an override is text, .* got \{'scheme': 'cgc'\}; a mapping is",
+        ),
+        (lambda: gcexp.simulate(3), "an override is text, .* got 3$"),
+        (lambda: gcexp.sweep({"s": 2}), r"s is swept over a list of values, as in \{'s': \[2\]\}, got 2"),
+        (
+            lambda: gcexp.train(wait=range(3)),
+            r"wait is an option's name or an object with the method stop, got range",
+        ),
+        (
+            lambda: gcexp.simulate(delay=Fastest(s=1)),
+            "delay is an option's name or an object with the method draw",
+        ),
+    ],
+    ids=range(5),
+)
+def test_arguments_of_another_kind_are_one_sentence(call, sentence):
+    with pytest.raises(UserError, match=sentence):
+        call()
+
+
+def test_a_list_as_a_value_is_text_in_its_column():
+    """It became one number per seed, or an error about lengths."""
+    keys = {"scheme": "cgc", "delay": "trace", "n": 3, "s": 1, "iterations": 5}
+    for seeds in (2, 3):
+        found = gcexp.simulate(**keys, seeds=seeds, **{"delay.workers": [7, 8, 9]}, **TRACE)
+        assert found["delay.workers"].tolist() == ["[7, 8, 9]"] * seeds
+    lists = {"delay.workers": [[7, 8, 9], (1, 2, 3)]}
+    both = gcexp.sweep(lists, **keys, seeds=1, **TRACE)
+    assert both["delay.workers"].tolist() == ["[7, 8, 9]", "[1, 2, 3]"]
+    assert both["mean_iteration_time_s"].nunique() == 2
+
+
+def test_a_verification_that_failed_is_a_warning(monkeypatch):
+    """Only attrs knew."""
+    failed = {"passed": False, "failures": ["seed 0, iteration 0: too far"], "checks": []}
+    monkeypatch.setattr("gcexp.experiments._verified", lambda *a: failed)
+    keys = SMALL | {"iterations": 2, "seeds": 1, "task": "digits_mlp"}
+    with pytest.warns(UserWarning, match="verification failed: seed 0, iteration 0: too far"):
+        gcexp.train(scheme="frc", **keys)
+    with pytest.warns(UserWarning, match="verification failed: scheme=frc: seed 0.*; scheme=cgc: seed 0"):
+        found = gcexp.sweep({"scheme": ["frc", "cgc"]}, **keys)
+    assert not found.attrs["verification"]["scheme=cgc"]["passed"]
 
 
 def test_an_object_of_another_kind_is_a_sentence():

@@ -1,5 +1,6 @@
 """Any torch module by an option file: the small network, real targets, and what is refused."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -66,6 +67,15 @@ def test_real_targets_with_one_output():
     assert set(problem.score(problem.initial())) == {"test_loss"}
     found = train(task, GradientDescent(0.1), data, [2], [200], progress=False)
     assert found.scores["test_loss"][0, -1] < 1e-3 * found.scores["test_loss"][0, 0]
+
+
+def test_one_output_against_labels_is_refused():
+    """The squares of all pairs were summed."""
+    problem = replace(linear(1), loss=nn.MSELoss(reduction="none")).problem(noise(), 0)
+    with pytest.raises(
+        ParameterError, match=r"\(N, 1\), and labels are \(N,\), which this loss spreads to \(N, N\)"
+    ):
+        problem.gradient(problem.initial(), np.ones(4), 0)
 
 
 def test_a_batch_normalised_module_is_normalised_by_partition():

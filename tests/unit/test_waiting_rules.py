@@ -313,6 +313,12 @@ def test_spanned_is_the_first_time_that_the_target_is_in_the_span(code, ties, ta
             Spanned(target, wanted).stop(code, arrivals_of(code))
         return
     arrive = arrivals_of(code, 2, 4, seed=3, ties=ties)
+    if isinstance(code, CyclicPartialRecovery) and wanted is None:
+        with pytest.raises(
+            ParameterError, match="the decoder of CyclicPartialRecovery.* is weaker than the span"
+        ):
+            Spanned(target, wanted).stop(code, arrive)
+        code = Code(code.encoding, promise="least_squares")
     time, heard = Spanned(target, wanted).stop(code, arrive)
     assert heard.dtype == np.int16
     for (i, t), steps in one_by_one(code, arrive):
@@ -331,6 +337,15 @@ def test_spanned_on_the_benchmark():
         p = next(p for p in range(40, 121) if np.linalg.matrix_rank(B[order[t, :p]]) == 40)
         assert time[0, t] == at[0, t].ravel()[order[t, p - 1]]
     assert (code.decode(heard[0]).coefficients == 1).all()
+
+
+@pytest.mark.parametrize("code", [CyclicTwoMessage(10, 4, 7), BatchRaptor(10, 3, 0.1)], ids=repr)
+def test_spanned_refuses_a_decoder_that_is_weaker_than_the_span(code):
+    """It waited for all and recovered 70 % or nothing."""
+    with pytest.raises(
+        ParameterError, match=r"weaker than the span of what was heard.*recovers \d+%; use wait="
+    ):
+        Spanned().stop(code, arrivals_of(code, 2, 20))
 
 
 def test_spanned_sees_more_than_the_quorum():
