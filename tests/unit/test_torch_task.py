@@ -71,10 +71,11 @@ def test_real_targets_with_one_output():
 
 def test_one_output_against_labels_is_refused():
     """The squares of all pairs were summed."""
-    problem = replace(linear(1), loss=nn.MSELoss(reduction="none")).problem(noise(), 0)
+    task = replace(linear(1), loss=nn.MSELoss(reduction="none"))
     with pytest.raises(
         ParameterError, match=r"\(N, 1\), and labels are \(N,\), which this loss spreads to \(N, N\)"
     ):
+        problem = task.problem(noise(), 0)
         problem.gradient(problem.initial(), np.ones(4), 0)
 
 
