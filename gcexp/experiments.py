@@ -22,7 +22,7 @@ from gcexp.run.compose import compose
 from gcexp.run.run import seed_range, spelled_seeds
 from gcexp.run.scheme import build_scheme, refuse_bound
 from gcexp.run.stages import length_of, simulated
-from gcexp.schema import shown
+from gcexp.schema import shown as spelled
 
 if TYPE_CHECKING:
     import numpy as np
@@ -374,7 +374,7 @@ def _point(overrides: Iterable[str], keys: Mapping[str, Any], swept: Iterable[st
     for text in texts:
         if not isinstance(text, str):
             more = "; a mapping is given as **keys" if isinstance(text, Mapping) else ""
-            raise UserError(f"an override is text, as in 'code.beta=15', got {shown(text)}{more}")
+            raise UserError(f"an override is text, as in 'code.beta=15', got {spelled(text)}{more}")
     for key, value in keys.items():
         value = value.tolist() if hasattr(value, "tolist") else value  # numbers of numpy's
         if key == "seeds":
@@ -384,7 +384,7 @@ def _point(overrides: Iterable[str], keys: Mapping[str, Any], swept: Iterable[st
         elif key in OBJECTS:
             if not callable(getattr(value, OBJECTS[key], None)):
                 raise UserError(
-                    f"{key} is an option's name or an object with the method {OBJECTS[key]}, got {shown(value)}"
+                    f"{key} is an option's name or an object with the method {OBJECTS[key]}, got {spelled(value)}"
                 )
             objects[key] = value
         else:
