@@ -1,14 +1,14 @@
 """Gradient coding experiments: codes, waiting rules, delay models and learning tasks on one simulated clock."""
 
 __version__ = "0.1.0"
-__all__ = ["plot", "show", "simulate", "sweep", "train"]
+__all__ = ["benchmark", "plot", "show", "simulate", "sweep", "train"]
 
 
 def __getattr__(name: str):
     if name in __all__:  # loaded when used: every job imports this package
-        from gcexp import experiments
+        from gcexp import benchmarking, experiments
 
-        return getattr(experiments, name)
+        return getattr(benchmarking if name == "benchmark" else experiments, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -11,7 +11,7 @@ iterations, nor for restarts.
 
 from __future__ import annotations
 
-from math import ceil, inf
+from math import inf
 
 import numpy as np
 
@@ -20,19 +20,22 @@ from gcexp.errors import require
 _CLOSE = 1e-9
 
 
-def needed(n: int, load: float, fraction: float = 1.0) -> int:
+Numbers = float | np.ndarray
+
+
+def needed(n: int, load: float, fraction: Numbers = 1.0):
     """Workers of relative load `load` that a fraction of the partitions takes at least: ceil(fraction n / load).
 
     Examples
     --------
-    >>> needed(10, 2), needed(10, 3), needed(10, 2, fraction=0.9), needed(10, 10 / 9)
-    (5, 4, 5, 9)
+    >>> [int(needed(10, *given)) for given in ((2,), (3,), (2, 0.9), (10 / 9,))]
+    [5, 4, 5, 9]
     """
     require(load > 0, f"a load is a number > 0, got {load}")
-    return max(0, ceil(fraction * n / load - _CLOSE))
+    return np.maximum(0, np.ceil(np.asarray(fraction) * n / load - _CLOSE)).astype(int)
 
 
-def capacity(fixed: np.ndarray, growing: np.ndarray, load: float, fraction: float = 1.0) -> np.ndarray:
+def capacity(fixed: np.ndarray, growing: np.ndarray, load: float, fraction: Numbers = 1.0) -> np.ndarray:
     """Theorem 1 for one message per worker and equal loads: (F + load C)_(q) with q = `needed`, by row.
 
     With F = phi x and C = (1 - phi) x this is (phi + (1 - phi) load) x_(q). ``wait=capacity`` is the same on the
@@ -44,8 +47,9 @@ def capacity(fixed: np.ndarray, growing: np.ndarray, load: float, fraction: floa
         F and C.
     load : float
         Relative, the same for all workers.
-    fraction : float
-        Share of the partitions that have a coefficient other than 0; at most 0: nothing is bounded.
+    fraction : float or ndarray (...)
+        Share of the partitions that have a coefficient other than 0, perhaps one for each row; at most 0: nothing is
+        bounded.
 
     Returns
     -------
@@ -62,15 +66,15 @@ def capacity(fixed: np.ndarray, growing: np.ndarray, load: float, fraction: floa
     >>> float(capacity(np.zeros(4), np.array([1.0, 2.0, 3.0, 4.0]), load=2))
     4.0
     """
-    at = np.asarray(fixed, float) + load * np.asarray(growing, float)
-    q = needed(at.shape[-1], load, fraction)
-    if q == 0:
-        return np.zeros(at.shape[:-1])
-    return np.partition(at, q - 1, axis=-1)[..., q - 1] if q <= at.shape[-1] else np.full(at.shape[:-1], inf)
+    at = np.sort(np.asarray(fixed, float) + load * np.asarray(growing, float), axis=-1)
+    n = at.shape[-1]
+    q = np.broadcast_to(needed(n, load, fraction), at.shape[:-1])
+    found = np.take_along_axis(at, np.clip(q - 1, 0, n - 1)[..., None], axis=-1)[..., 0]
+    return np.where(q > n, inf, np.where(q > 0, found, 0.0))
 
 
 def work_floor(
-    fixed: np.ndarray, growing: np.ndarray, cap: float | None = None, fraction: float = 1.0
+    fixed: np.ndarray, growing: np.ndarray, cap: float | None = None, fraction: Numbers = 1.0
 ) -> np.ndarray:
     r"""Theorem 2: the smallest tau with sum_w clip((tau - F_w) / C_w, 0, cap) >= fraction n, by row.
 
@@ -83,7 +87,7 @@ def work_floor(
         F >= 0 and C >= 0; where C_w = 0 the worker can have done `cap` from F_w on.
     cap : float, optional
         Largest relative load of a worker, at least `fraction`; by default n, which is none.
-    fraction : float
+    fraction : float or ndarray (...)
         As in `capacity`.
 
     Raises
@@ -105,10 +109,11 @@ def work_floor(
     F, C = np.broadcast_arrays(np.asarray(fixed, float), np.asarray(growing, float))
     n = F.shape[-1]
     cap = float(n) if cap is None else cap
-    require(cap >= fraction - _CLOSE, f"cap={cap:g}: shares sum to n={n}, so cap is >= 1")
-    total = fraction * n
-    if total <= 0:
-        return np.zeros(F.shape[:-1])
+    require(
+        bool(np.all(cap >= np.asarray(fraction) - _CLOSE)),
+        f"cap={cap:g}: shares sum to n={n}, so cap is >= 1",
+    )
+    total = np.broadcast_to(np.asarray(fraction, float) * n, F.shape[:-1])[..., None]
     edges = np.sort(np.concatenate([F, F + cap * C], axis=-1), axis=-1)
     done = np.stack([_done(edge, F, C, cap) for edge in np.moveaxis(edges, -1, 0)], axis=-1)
     first = (done >= total * (1 - 1e-14)).argmax(-1)[..., None]  # the last edge has cap n
@@ -119,7 +124,7 @@ def work_floor(
     at_work = (low >= F) & (low < F + cap * C)
     speed = np.divide(1.0, C, out=np.zeros_like(C), where=at_work).sum(-1, keepdims=True)
     reached = low + np.divide(total - had, speed, out=np.full_like(had, inf), where=speed > 0)
-    return np.where(first == 0, high, np.clip(reached, low, high))[..., 0]
+    return np.where(total <= 0, 0.0, np.where(first == 0, high, np.clip(reached, low, high)))[..., 0]
 
 
 def _done(at: np.ndarray, F: np.ndarray, C: np.ndarray, cap: float) -> np.ndarray:

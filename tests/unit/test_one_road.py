@@ -19,6 +19,7 @@ MAY = {
     # From a run's config to its timeline: the one place; and who asks for it.
     "run/stages.py": {"run_clock"},
     "experiments.py": {"simulated"},  # the same from Python
+    "benchmarking.py": {"simulated", ".draw"},  # and as a table; bounds in closed form look at draws
     "report/plan.py": {"simulated"},  # what a figure will cost
     # Whether models and rules keep their contracts is asked one by one.
     "testing.py": {"simulate", ".draw", ".arrival", ".stop"},

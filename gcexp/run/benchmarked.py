@@ -1,0 +1,121 @@
+"""Which schemes does a benchmark hold side by side? Those of conf/benchmark.yaml, named ones, and who joins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from gcexp.errors import UserError, unknown
+from gcexp.run.compose import compose
+from gcexp.run.dependencies import tracked
+from gcexp.run.options import conf_dir, option_file, options, read_yaml
+from gcexp.schema import fitted
+
+#: Kinds of remedies, in the order in which they are shown; schemes of a person's own come last.
+SHOWN = ("bounds", "rebalance", "exact", "drop", "local", "own")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A scheme of a benchmark.
+
+    Attributes
+    ----------
+    label, group : str
+        Its name, and one of `SHOWN`.
+    keys : dict
+        What is set on a run: ``scheme``, ``s``, ``code.d`` and so on.
+    half : tuple of str
+        Keys that are n // 2.
+    local_steps : int
+        Steps of a round, where the delay model is one of rounds; 0: it is not.
+    """
+
+    label: str
+    group: str
+    keys: dict[str, Any] = field(default_factory=dict)
+    half: tuple[str, ...] = ()
+    local_steps: int = 0
+
+    def config(self, n: int, late: str = "stop", chunks: int | None = None) -> dict:
+        """The composed run for n workers, with any delay model."""
+        given = {"s": 1} | self.keys | dict.fromkeys(self.half, n // 2) | {"n": n}
+        if late != "stop" and not self.is_bound:
+            given |= {"late": late} | ({"chunks": chunks} if chunks else {})
+        return compose([f"{key}={_spelled(value)}" for key, value in given.items()])
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it is a bound, which is played with workers that stop at once."""
+        return self.group == "bounds"
+
+
+def _spelled(value: Any) -> str:
+    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def entries(named: Iterable[str | dict] | None = None) -> list[Entry]:
+    """The schemes of a benchmark: all of conf/benchmark.yaml and who joins by itself, or those that are named.
+
+    Parameters
+    ----------
+    named : iterable of str or dict, optional
+        Labels of conf/benchmark.yaml, names of scheme options, or mappings as they stand in that file.
+
+    Raises
+    ------
+    UserError
+        For a name that is neither, and a mapping that lacks a scheme.
+
+    Examples
+    --------
+    >>> [entry.label for entry in entries(["FRC, d = 2", "bgc", {"scheme": "cgc", "s": 3}])]
+    ['FRC, d = 2', 'bgc', 'cgc s=3']
+    """
+    place = "conf/benchmark.yaml"
+    listed = fitted(list[dict], read_yaml(conf_dir() / "benchmark.yaml").get("schemes", []), place)
+    known = {entry.label: entry for entry in (_entry(keys, place) for keys in listed)}
+    if named is None:
+        own = [
+            name
+            for name in options("scheme")
+            if read_yaml(option_file("scheme", name)).get("benchmark") is True
+        ]
+        return [*known.values(), *(Entry(name, "own", {"scheme": name}) for name in own)]
+    found = []
+    for one in named:
+        if isinstance(one, dict):
+            found.append(_entry(one, "schemes"))
+        elif one in known:
+            found.append(known[one])
+        elif one in options("scheme"):
+            found.append(Entry(one, "own", {"scheme": one}))
+        else:
+            raise UserError(unknown("scheme", one, [*known, *options("scheme")]))
+    return found
+
+
+def _entry(keys: dict, place: str) -> Entry:
+    """An entry as it is written."""
+    own = dict(keys)
+    if not isinstance(own.get("scheme"), str):
+        raise UserError(f"{place}: an entry names a scheme, got {keys}")
+    half = fitted(list[str], own.pop("half", []), f"{place}: half")
+    steps = fitted(int, own.pop("local_steps", 0), f"{place}: local_steps")
+    group = fitted(str, own.pop("group", "own"), f"{place}: group")
+    if group not in SHOWN:
+        raise UserError(f"{place}: {unknown('group', group, SHOWN)}")
+    more = " ".join(f"{key}={value}" for key, value in own.items() if key not in ("scheme", "label"))
+    label = fitted(str, own.pop("label", f"{own['scheme']} {more}".strip()), f"{place}: label")
+    return Entry(label, group, own, tuple(half), steps)
+
+
+def decided_by(named: Iterable[str | dict] | None) -> list[str]:
+    """What the clocks of these schemes depend on, beside the times: their values and the code that runs."""
+    found = []
+    for entry in entries(named):
+        config = entry.config(10) | {"delay": {"_target_": "gcexp.delays.trace.Trace"}}
+        extra = ["gcexp.delays.local_steps.LocalSteps"] if entry.local_steps else []
+        found += [f"{entry.label}: {line}" for line in (*tracked("timeline", config, *extra), str(entry))]
+    return found

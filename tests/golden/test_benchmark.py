@@ -1,0 +1,237 @@
+"""The benchmark of remedies and bounds: break-evens, colours and gaps of an own computation, and the command."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gcexp
+from gcexp.benchmarking import CANNOT, COLUMNS, LOSES, WINS, Replay, break_even
+from gcexp.command.main import main
+from gcexp.errors import UserError
+from gcexp.figures import read_table
+from gcexp.run.benchmarked import decided_by, entries
+
+FILES = {
+    name: f"data/traces/{file}.csv"
+    for name, file in (
+        *((f"job{j}", f"pai-job{j}") for j in range(1, 5)),
+        ("AR", "bytedance-AR-dp"),
+        ("SE", "bytedance-SE-dp"),
+    )
+}
+CYCLIC, HOME, LEARNED = "cyclic, s = 1", "FRC, d = 2", "FRC, d = 2, learned pairs"
+
+
+def of(name: str, label: str, against: str) -> dict:
+    return break_even(FILES[name], entries([label])[0], against)
+
+
+@pytest.mark.parametrize(
+    ("label", "expected"),
+    [
+        (CYCLIC, {"job1": 0.952472, "job4": 0.904743, "SE": 0.931175}),
+        (HOME, {"job1": 0.938801, "job4": 0.338015, "SE": 0.81467}),
+        (LEARNED, {"job1": 0.889474, "job4": 0.0, "SE": 0.836531}),
+        ("backup 1", {"job1": 0.572245, "job4": 0.142686, "SE": 0.0}),
+    ],
+)
+def test_break_even_against_waiting_for_all(label, expected):  # E38
+    for name, phi in expected.items():
+        assert of(name, label, "waiting")["scheme"] == pytest.approx(phi, abs=2e-6)
+
+
+def test_break_even_against_rebalancing():  # E39, and B11 as the bar of the bound
+    expected = {"job1": None, "job4": 0.351276, "AR": 0.947433, "SE": 0.809553}
+    cannot = {"job1": 0.939431, "job4": 0.350607, "AR": 0.946739, "SE": 0.680611}
+    for name, phi in expected.items():
+        found = of(name, LEARNED, "rebalancing")
+        assert found["scheme"] is None if phi is None else found["scheme"] == pytest.approx(phi, abs=2e-6)
+        assert found["bound"] == pytest.approx(cannot[name], abs=2e-6)
+
+
+def test_below_what_no_code_of_load_2_can():  # B9: the closed form
+    for name, phi in (
+        ("job1", 0.867190),
+        ("job2", 0.900357),
+        ("job3", 0.872788),
+        ("job4", 0.0),
+        ("SE", 0.712914),
+    ):
+        share = float(of(name, CYCLIC, "waiting")["bound"])
+        assert share == pytest.approx(phi, abs=2e-6)
+
+
+COLOURS = {  # B15 at phi 0, 0.5, 0.9, 1
+    LEARNED: {
+        "job1": [CANNOT] * 3 + [LOSES],
+        "job3": [CANNOT] * 3 + [LOSES],
+        "job2": [CANNOT] * 3 + [WINS],
+        "AR": [CANNOT] * 3 + [WINS],
+        "job4": [CANNOT, WINS, WINS, WINS],
+        "SE": [CANNOT, CANNOT, WINS, WINS],
+    },
+    CYCLIC: {
+        "job1": [CANNOT] * 3 + [LOSES],
+        "job2": [CANNOT] * 3 + [LOSES],
+        "job3": [CANNOT] * 3 + [LOSES],
+        "job4": [CANNOT, LOSES, LOSES, LOSES],
+        "AR": [CANNOT] * 3 + [WINS],
+        "SE": [CANNOT, CANNOT, LOSES, WINS],
+    },
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_colours_and_gaps(name):
+    table = gcexp.benchmark(FILES[name], [LEARNED, CYCLIC], phi=[0.0, 0.5, 0.9, 1.0], progress=False)
+    assert list(table) == list(COLUMNS)
+    for label in (LEARNED, CYCLIC):
+        assert table.loc[table["scheme"] == label, "colour"].tolist() == COLOURS[label][name]
+    gaps = dict(
+        zip(FILES, (0.0200668, 0.00605518, 0.0345074, 0.000376903, 0.000444301, 0.106248), strict=True)
+    )
+    learned = table[table["scheme"] == LEARNED]
+    assert learned["gap"].to_numpy() == pytest.approx(gaps[name], rel=1e-3)
+    np.testing.assert_allclose(learned["bound"] * (1 + learned["gap"]), learned["ratio"])
+
+
+def test_quarters():  # E42
+    table = gcexp.benchmark(FILES["job4"], [CYCLIC, LEARNED], phi=[0.0], progress=False)
+    found = table[["ratio_low", "ratio_high"]].to_numpy()
+    assert found == pytest.approx(np.array([[1.76542, 1.90433], [0.198676, 0.507677]]), rel=2e-5)
+
+
+def test_the_default_table_on_a_small_trace():
+    """Every row has what it should have, and nothing is below its bound."""
+    table = gcexp.benchmark(FILES["AR"], phi=[0.0, 0.7], late=["stop", "finish"], progress=False)
+    labels = [entry.label for entry in entries()]
+    assert table.groupby(["phi", "late"], sort=False)["scheme"].nunique().max() == len(labels)
+    assert not table.attrs["left_out"]
+    kept = table[table["bound"].notna()]
+    assert (kept["gap"] >= -1e-9).all()
+    assert set(table.loc[table["bound"].isna(), "group"]) == {"bounds", "local"}
+    assert set(table.loc[table["colour"].notna(), "group"]) == {"exact"}
+    exact = table[table["exact"] == True]  # noqa: E712  # empty where nothing is decoded
+    assert (exact["error"] == 0).all() and (exact["used_share"] == 1).all()
+    hindsight = table.loc[table["hindsight"], "scheme"]
+    assert set(hindsight) == {"bound: any loads", "bound: any loads up to 2", "uneven, hindsight"}
+    assert not table.loc[table["scheme"].isin(hindsight), "learned"].any()
+
+
+def test_a_bound_does_not_depend_on_who_sits_where_or_is_late():
+    table = gcexp.benchmark(
+        FILES["job1"],
+        [HOME, LEARNED],
+        phi=[0.3],
+        late=["stop", "chunk", "every"],
+        chunks=[2, 8],
+        progress=False,
+    )
+    assert table["bound"].nunique() == 1 and len(table) == 8
+    assert table["chunks"].dropna().tolist() == [2, 2, 8, 8]
+
+
+def test_times_that_follow_the_data():
+    table = gcexp.benchmark(
+        FILES["SE"], [HOME, "uneven, last row", "ignore 1"], phi=[0.0], data_bound=True, progress=False
+    )
+    frc, ignore = table.set_index("scheme").loc[[HOME, "ignore 1"]].to_dict("records")
+    assert frc["ratio"] == pytest.approx(1.80161, rel=2e-5) and frc["bound"] == pytest.approx(
+        1.68884, rel=2e-5
+    )
+    assert frc["colour_waiting"] == CANNOT and pd.isna(frc["colour"]) and pd.isna(ignore["bound"])
+    assert "data_bound" in table.attrs["left_out"]["uneven, last row"]
+
+
+def test_workers_that_are_new_in_every_row():
+    table = gcexp.benchmark(
+        "data/traces/faas-aws-2048mb.csv", [HOME, LEARNED, "bound: any loads up to 2", "cyclic, s = 1"], phi=[0.0],
+        pricing="additive", rows=[0], progress=False,
+    )  # fmt: skip
+    found = table.set_index("scheme")["ratio"]
+    assert found["bound: any loads up to 2"] == pytest.approx(0.893139, rel=2e-5)  # B8
+    assert found[HOME] == pytest.approx(1.67811, rel=2e-5)  # E41
+    assert table.set_index("scheme").loc[HOME, "bound"] == pytest.approx(1.61734, rel=2e-5)
+    assert "learns from times before the run" in table.attrs["left_out"][LEARNED]
+    assert table["ratio_low"].isna().all()
+
+
+def test_ones_own_scheme_joins_by_its_option_file(tmp_path, monkeypatch):
+    folder = tmp_path / "scheme"
+    folder.mkdir()
+    text = """# @package _global_
+# Ignore the two slowest.
+defaults:
+  - override /code: uncoded
+  - override /wait: fastest
+wait:
+  s: 2
+"""
+    (folder / "mine.yaml").write_text(text)
+    monkeypatch.setenv("GCEXP_SEARCHPATH", str(tmp_path))
+    assert "mine" not in [entry.label for entry in entries()]
+    (folder / "mine.yaml").write_text(text + "benchmark: true\n")
+    assert entries()[-1].label == "mine" and entries()[-1].group == "own"
+    table = gcexp.benchmark(FILES["job1"], ["mine", {"scheme": "forget", "s": 2}], phi=[0.0], progress=False)
+    assert table["ratio"].nunique() == 1 and table["used_share"].tolist() == pytest.approx([0.8, 0.8])
+
+
+def test_what_clocks_depend_on_names_every_scheme():
+    lines = decided_by([CYCLIC, {"scheme": "dropcompute", "wait.tau": 3.0}])
+    assert any(line.startswith(f"{CYCLIC}: source=") for line in lines)
+    assert "dropcompute wait.tau=3.0: wait.tau=3.0" in lines
+
+
+def test_the_command_writes_text_table_page_and_drawing(tmp_path, capsys):
+    assert (
+        main(
+            [
+                "benchmark",
+                FILES["AR"],
+                LEARNED,
+                "uneven, hindsight",
+                "ignore 1",
+                "--phi",
+                "0",
+                "1",
+                "-o",
+                str(tmp_path),
+            ]
+        )
+        == 0
+    )
+    told = capsys.readouterr().out
+    assert "4 workers, 40 scored rows, 4 before them are learned from" in told
+    assert "0.887x" in told and "0.443+" in told and "0.515~" in told
+    assert {path.name for path in tmp_path.iterdir()} == {"benchmark.csv", "benchmark.md", "benchmark.png"}
+    assert list(read_table(tmp_path / "benchmark.csv")) == list(COLUMNS)
+    assert (
+        "| exact | FRC, d = 2, learned pairs | 0.887x | 0.443+ |" in (tmp_path / "benchmark.md").read_text()
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (["nowhere.csv"], "there is no trace nowhere.csv"),
+        ([FILES["AR"], "frk"], "unknown scheme 'frk'; did you mean 'frc'"),
+        ([FILES["AR"], "--phi", "2"], "phi is a share from 0 to 1, got 2.0"),
+        ([FILES["AR"], "--late", "finnish"], "did you mean 'finish'"),
+        ([FILES["AR"], "-n", "9"], "n=9 asks for more"),
+    ],
+)
+def test_mistakes_of_the_command(given, sentence, capsys):
+    assert main(["benchmark", *given]) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_mistakes_of_an_entry():
+    for bad, sentence in (
+        ({"s": 3}, "names a scheme"),
+        ({"scheme": "cgc", "group": "exakt"}, "did you mean 'exact'"),
+    ):
+        with pytest.raises(UserError, match=sentence):
+            entries([bad])
+    assert Replay.of(FILES["job1"]).rows == 270
