@@ -27,7 +27,7 @@ WITH_BIN := PATH="$(CURDIR)/$(BIN):$$PATH"
 alone = mkdir -p .snakemake; exec 9> .snakemake/$(1); $(PYTHON) -c 'import fcntl; fcntl.flock(9, 6)' 2> /dev/null || { \
 	echo "another make works in this folder: waiting for it"; $(PYTHON) -c 'import fcntl; fcntl.flock(9, 2)'; }
 
-.PHONY: help setup reproduce test test-browser check verify lint format publish bench docs test-slurm lock clean distclean FORCE
+.PHONY: help setup reproduce test test-browser check coverage verify lint format publish bench docs test-slurm lock clean distclean FORCE
 
 help: ## this list
 	@echo "make TARGET [PYTHON=python3.12] [TORCH_BACKEND=cpu] [TARGETS=figure] [PRESET=paper] [ARGS='more arguments']"
@@ -61,6 +61,15 @@ test: $(STAMP) ## lint and all tests (ARGS='tests/unit -k cyclic')
 
 check: $(STAMP) ## all tests but the slow ones: about a minute
 	@$(WITH_BIN) python -m pytest -n $(TEST_JOBS) --dist worksteal -m 'not slow and not workflow' $(ARGS)
+
+# Lies beside .venv, as Sphinx does.
+COVERAGE := .cache/coverage
+$(COVERAGE)/.installed: $(STAMP)
+	@rm -rf $(COVERAGE) && $(UV) pip install --quiet --python $(BIN)/python --target $(COVERAGE) 'coverage>=7.10,<8' && touch $@
+
+coverage: $(COVERAGE)/.installed ## lines that the fast tests do not reach (ARGS='tests/unit -k cyclic')
+	@$(WITH_BIN) PYTHONPATH="$(CURDIR)/$(COVERAGE)"; export PATH PYTHONPATH; \
+	python -m coverage run -m pytest -n0 -m 'not slow and not workflow' $(ARGS); python -m coverage report
 
 verify: $(STAMP) ## compare fresh tables with the published ones (ARGS='TARGET --preset paper')
 	@$(BIN)/gcexp verify $(ARGS)

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 MADE = ROOT / "docs" / "generated"  # by `make docs`
 PAPERS = ROOT / "gcexp_papers"
 PAGES = sorted(
-    [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md"), *PAPERS.glob("*/README.md")]
+    [*(ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING")), *(ROOT / "docs").rglob("*.md"), *PAPERS.glob("*/README.md")]
 )
 PAGES = [page for page in PAGES if MADE not in page.parents]
 IN_ONE = """
@@ -108,3 +108,29 @@ def of_a_deleted_paper(place):
     named = re.findall(r"gcexp_papers/(\w+)/", (ROOT / "README.md").read_text())
     deleted = [name for name in named if not (PAPERS / name).exists()]
     return any(place.is_relative_to(PAPERS / name) or place.name.startswith(f"{name}_") for name in deleted)
+
+
+@pytest.mark.parametrize(("letters", "code"), [(72, 0), (73, 1)])
+def test_subjects_of_commits_have_at_most_72_letters(tmp_path, letters, code):
+    (tmp_path / "message").write_text("x" * letters + "\n\n" + "y" * 100 + "\n")
+    done = subprocess.run([ROOT / ".ci/subject", tmp_path / "message"], capture_output=True, text=True)
+    assert done.returncode == code
+    assert ("the subject has 73 characters (allowed: 72)" in done.stderr) == bool(code)
+
+
+def test_the_hooks_and_forms_are_whole():
+    (local,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    for hook in local["hooks"]:
+        program = Path(hook["entry"].split()[0])
+        place = BIN / program.name if program.parts[0] == ".venv" else ROOT / program
+        assert os.access(place, os.X_OK) and hook["language"] == "system", hook
+    for form in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"):
+        found = yaml.safe_load(form.read_text())
+        assert form.stem == "config" or {*found} == {"name", "description", "labels", "body"}, form
+
+
+def test_type_checkers_see_what_the_package_loads_when_it_is_used():
+    tree = ast.parse(Path(gcexp.__file__).read_text())
+    (guarded,) = (node for node in tree.body if isinstance(node, ast.If))
+    assert sorted(alias.name for alias in guarded.body[0].names) == sorted(gcexp.__all__)
+    assert Path(gcexp.__file__).with_name("py.typed").is_file()

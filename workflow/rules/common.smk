@@ -11,7 +11,7 @@ from gcexp.command import bytecode
 bytecode.mend()  # before more of our modules are read
 
 from gcexp.command import forkserver, progress, snakemake_inside, unlock
-from gcexp.errors import UserError, unknown
+from gcexp.errors import UserError, no_python, unknown
 from gcexp.report import closing, figurefile
 from gcexp.run import datasets, dependencies, paths, provenance
 from gcexp.run.options import conf_dir, read_yaml
@@ -83,6 +83,8 @@ try:
     FIGURES = by_target(config["preset"])
 except UserError as error:
     stop(error)
+except SyntaxError as error:  # in a module of one's own
+    stop(no_python(error))
 
 PAPERS = sorted({figure.paper for figure in FIGURES.values()})
 DRAWN = [figure.target for figure in FIGURES.values() if not figure.is_table]
