@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import runpy
@@ -10,14 +11,17 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from matplotlib import pyplot
 
+import gcexp
+
 ROOT = Path(__file__).parents[2]
+BIN = Path(sys.executable).parent
 MADE = ROOT / "docs" / "generated"  # by `make docs`
 PAPERS = ROOT / "gcexp_papers"
-PAGES = sorted(
-    [*(ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING")), *(ROOT / "docs").rglob("*.md"), *PAPERS.glob("*/README.md")]
-)
+TOP = (ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING"))
+PAGES = sorted([*TOP, *(ROOT / "docs").rglob("*.md"), *PAPERS.glob("*/README.md")])
 PAGES = [page for page in PAGES if MADE not in page.parents]
 IN_ONE = """
 import sys
