@@ -37,7 +37,7 @@ def document() -> str:
     ['## Schemes', '## Codes', '## Waits', '## Placements', '## Delays', '## Tasks', '## Optimizers', '## Data sets']
     """
     parts = [_TOP]
-    kinds = {kind.removesuffix("s"): kind for kind in LISTED}
+    kinds = {kind if kind in GROUPS else kind.removesuffix("s"): kind for kind in LISTED}
     for group in GROUPS:
         parts.append(f"## {kinds[group].capitalize()}\n\n")
         for name, phrase in listed(kinds[group]).items():
