@@ -10,15 +10,15 @@ import json
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gcexp.errors import UserError, unknown
 from gcexp.progress import bar
-from gcexp.run import paths
 from gcexp.run.build import build
 from gcexp.run.checks import check_scheme
 from gcexp.run.compose import compose
+from gcexp.run.datasets import prepared
+from gcexp.run.options import look_again
 from gcexp.run.run import seed_range, spelled_seeds
 from gcexp.run.scheme import build_scheme, refuse_bound
 from gcexp.run.stages import length_of, simulated
@@ -79,6 +79,7 @@ def simulate(*overrides: str, rows: str = "seeds", progress: bool = True, **keys
     >>> table[["scheme", "n", "s", "seed", "iterations"]].to_numpy().tolist()
     [['cgc', 6, 2, 0, 50], ['cgc', 6, 2, 1, 50], ['cgc', 6, 2, 2, 50]]
     """
+    look_again()
     point = _point(overrides, keys)
     point.check()
     return _timed(point, _timeline(point, progress), _rows(rows))
@@ -115,6 +116,7 @@ def train(*overrides: str, verify: bool = True, progress: bool = True, **keys: A
     >>> table["iteration"].tolist(), table.attrs["verification"]["passed"]
     ([0, 1, 2, 3], True)
     """
+    look_again()
     point = _point(overrides, keys)
     point.check()
     refuse_bound(point.config)
@@ -190,6 +192,7 @@ def sweep(
         raise UserError(f"{twice[0]} stands both in the grid and beside it; give it once")
     if "seeds" in lists:
         raise UserError(f"seeds are the rows of every run and not swept: give the most, got {lists['seeds']}")
+    look_again()
     combined = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
     points = [_point(overrides, keys | chosen, lists) for chosen in combined]
     for point in points:  # before anything runs
@@ -444,17 +447,9 @@ def _training(point: _Point, timeline: Timeline, place: int) -> str:
 
 def _data(task, folder: str | None):
     """Data of a task, prepared where they are missing."""
-    from gcexp.data import load, prepare
-    from gcexp.run.datasets import source_of
+    from gcexp.data import load
 
-    place = Path(paths.DATA.format(dataset=task.dataset))
-    if not place.is_file():
-        import pooch
-
-        place = Path(pooch.os_cache("gcexp")) / place.name
-        if not place.is_file():
-            prepare(source_of(task.dataset), place, folder)
-    return load(place)
+    return load(prepared(task.dataset, folder, home=True))
 
 
 def _scored(point: _Point, timeline: Timeline, trajectory: Trajectory) -> pd.DataFrame:

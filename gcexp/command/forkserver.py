@@ -124,7 +124,7 @@ def serve(name: str, parent: int) -> None:
     import gc
     import importlib
 
-    kind = _kind()
+    kind, began = _kind(), time.time()
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(_address(name))
         listening.listen(64)  # who comes early waits: its own imports would take as long, and slow these down
@@ -148,7 +148,7 @@ def serve(name: str, parent: int) -> None:
                 continue
             if _same_user(connection) and not _closed(connection) and os.fork() == 0:
                 listening.close()
-                _answer(connection, kind)
+                _answer(connection, kind, began)
             connection.close()
 
 
@@ -190,7 +190,16 @@ def _kind() -> list:
     return [os.path.realpath(sys.prefix), os.path.realpath(__file__), read]
 
 
-def _answer(connection: socket.socket, kind: list) -> None:
+def _newest() -> float:
+    """When a file of the package was last changed."""
+    folders = os.walk(os.path.dirname(os.path.dirname(__file__)))
+    files = (
+        os.path.join(where, name) for where, _, names in folders for name in names if name.endswith(".py")
+    )
+    return max(os.stat(file).st_ctime for file in files)
+
+
+def _answer(connection: socket.socket, kind: list, began: float) -> None:
     """Run one command as its own process would, send its exit code and end: a child never goes on as a server."""
     import threading
     import traceback
@@ -203,7 +212,7 @@ def _answer(connection: socket.socket, kind: list) -> None:
         head, files, _, _ = socket.recv_fds(connection, _BYTES, 3)
         with connection.makefile("rb") as stream:
             request = literal_eval(stream.read(int.from_bytes(head)).decode("utf-8", "surrogateescape"))
-        if request["kind"] != kind:
+        if request["kind"] != kind or _newest() > began:
             os._exit(0)  # not taken: it would not run here as in a process of its own
         for place, file in enumerate(files):
             os.dup2(file, place)

@@ -68,7 +68,7 @@ def main(argv: list[str] | None = None) -> int:
             value = getattr(arguments, name, None)
             for path in value if isinstance(value, list) else [value] if value is not None else []:
                 refuse_special(path)
-        return arguments.do(arguments) or 0
+        return _done(arguments, given[:1] == ["job"]) or 0
     except KeyboardInterrupt:
         print("gcexp: interrupted", file=sys.stderr)
         return 130
@@ -81,6 +81,17 @@ def main(argv: list[str] | None = None) -> int:
         sentence, code = _said(error, given)
         print(f"gcexp: {sentence}", file=sys.stderr)
         return code
+
+
+def _done(arguments: argparse.Namespace, recorded: bool) -> int | None:
+    """Run a command; one that a rule calls writes down what it reads."""
+    if not recorded:
+        return arguments.do(arguments)
+    from gcexp.run import reads
+
+    output = arguments.output
+    with reads.recorded(output[0] if isinstance(output, list) else output):
+        return arguments.do(arguments)
 
 
 def _said(error: Exception, given: list[str]) -> tuple[str, int]:

@@ -70,5 +70,6 @@ def failures() -> str:
             text = Path(log).read_text("utf-8", errors="replace") if Path(log).is_file() else ""
             lines += [f"  {line}" for line in text.splitlines()[-_LAST_LINES:]]
         if command := getattr(about, "shellcmd", None):
-            lines.append(f"repeat it: {' '.join(command.partition(' 2> ')[0].split())}")
+            words = command.partition(" 2> ")[0]
+            lines.append(f"repeat it: {' '.join(words[words.index('gcexp ') :].split())}")
     return "\n".join(lines)

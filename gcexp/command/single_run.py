@@ -11,7 +11,7 @@ from gcexp.run import paths, stages
 from gcexp.run.build import build
 from gcexp.run.checks import check_scheme
 from gcexp.run.compose import compose
-from gcexp.run.datasets import source_of
+from gcexp.run.datasets import prepared
 from gcexp.run.scheme import build_scheme, refuse_bound
 
 if TYPE_CHECKING:
@@ -39,8 +39,6 @@ def run(overrides: list[str], folder: Path | None = None, level: float | None = 
     """
     import numpy as np
 
-    from gcexp.data import prepare
-
     config = compose(overrides)
     stages.length_of(config)  # complain before any work
     refuse_bound(config)
@@ -51,9 +49,7 @@ def run(overrides: list[str], folder: Path | None = None, level: float | None = 
     folder = folder or Path(paths.RUNS) / (_name(overrides) or "default")
     print(f"{scheme.code!r}, {scheme.wait!r}")
 
-    prepared = Path(paths.DATA.format(dataset=task.dataset))
-    if not prepared.is_file():
-        prepare(source_of(task.dataset), prepared, config["data_dir"])
+    prepared(task.dataset, config["data_dir"])
     timeline = stages.run_timeline(config, folder / "timeline.npz")
     needed = None if config["exact"] else folder / "timeline.npz"
     trajectory = stages.run_training(config, folder / "trajectory.npz", needed)

@@ -19,11 +19,11 @@ from typing import IO
 
 from gcexp.errors import UserError
 from gcexp.files import remove_half_written, remove_outdated
+from gcexp.run import paths
 
 _ALIVE = Path(".snakemake/alive")
 _LOCKS = Path(".snakemake/locks")
-_WRITTEN = ("results", "reports", "data/prepared")  # where jobs write
-_KEPT = ("gcexp", "gcexp-source")  # what is kept in .cache under a digest of what it was made from
+_KEPT = ("gcexp", "gcexp-reads")  # what is kept in .cache under a digest of what it was made from
 
 
 def hold() -> IO | None:
@@ -48,7 +48,7 @@ def hold() -> IO | None:
 
 def tidy() -> None:
     """Remove what killed jobs have half written, and what was kept of options that are no more."""
-    remove_half_written(*_WRITTEN)
+    remove_half_written(*paths.WRITTEN)
     remove_outdated(".cache", _KEPT)
 
 

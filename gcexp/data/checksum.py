@@ -25,7 +25,7 @@ def sha256(path: Path) -> str:
 
 
 def checksum(record: dict) -> str:
-    """Sha256 of a record's values, its own ``checksum`` left out.
+    """Sha256 of a record's values; its own ``checksum``, and the ``key`` of what it was made from, left out.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def checksum(record: dict) -> str:
     ... )
     True
     """
-    rest = {key: value for key, value in record.items() if key != "checksum"}
+    rest = {key: value for key, value in record.items() if key not in ("checksum", "key")}
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 

@@ -15,7 +15,11 @@ from gcexp.files import written
 
 
 def prepare(
-    dataset: str | Source, output: str | Path, data_dir: str | Path | None = None, raw_dir: Path = RAW_DIR
+    dataset: str | Source,
+    output: str | Path,
+    data_dir: str | Path | None = None,
+    raw_dir: Path = RAW_DIR,
+    key: str | None = None,
 ) -> dict:
     """Write a data set's arrays to `output`, and what they are to a sidecar ``.json`` beside it.
 
@@ -32,6 +36,8 @@ def prepare(
         Local folder with the raw files; default ``$GCEXP_DATA``, else earlier downloads, else the public mirrors.
     raw_dir : Path
         Where downloads are kept.
+    key : str, optional
+        What the arrays are made from, to be kept in the sidecar: who finds another one there prepares again.
 
     Returns
     -------
@@ -68,6 +74,8 @@ def prepare(
             "note": source.note,
         }
         record["checksum"] = checksum(record)
+        if key is not None:
+            record["key"] = key
         with written(output.with_suffix(".json")) as sidecar:
             sidecar.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     return record

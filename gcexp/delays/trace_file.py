@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import isfinite, nan
@@ -87,7 +88,7 @@ def located(file: str | Path) -> Path:
         If there is neither.
     """
     for path in (Path(file), bundled(file)):
-        if path.is_file():
+        with suppress(OSError), open(path):  # what is looked for in vain is seen, too
             return path
     raise DataError(f"there is no trace {file}, neither from this folder nor from the project's")
 
@@ -106,12 +107,12 @@ def read_trace(file: str | Path) -> TraceFile:
     """
     path = located(file)
     stat = path.stat()
-    return _read(path, stat.st_mtime_ns, stat.st_size)
+    return _read(path, _flags(path), stat.st_mtime_ns, stat.st_size)
 
 
 @lru_cache(maxsize=8)
-def _read(path: Path, *_when: int) -> TraceFile:
-    place, flags = f"trace {path.name}", _flags(path)
+def _read(path: Path, flags: Flags, *_when: int) -> TraceFile:
+    place = f"trace {path.name}"
     try:
         lines = list(csv.reader(path.read_text("utf-8-sig").splitlines()))
     except (OSError, UnicodeDecodeError, csv.Error) as error:

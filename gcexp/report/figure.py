@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Literal
 
 from gcexp.errors import UserError
@@ -12,7 +13,7 @@ from gcexp.report.columns import Timings, key_columns
 from gcexp.report.entries import filled
 from gcexp.run import paths
 from gcexp.run.checks import check_call, declared_scores
-from gcexp.run.dependencies import STAGES, targets, tracked, values
+from gcexp.run.dependencies import tracked, values
 from gcexp.run.measured import CURVE
 from gcexp.run.named_codes import composed_codes
 from gcexp.run.options import conf_dir
@@ -189,16 +190,12 @@ class Figure:
     @property
     def tracked_table(self) -> list[str]:
         """What decides the table beside its input files."""
-        built = STAGES[self.file.kind].keys
-        code = {target for run in self.runs for key in built for target in targets(run.config[key])}
-        code |= set(targets(self.arguments))
-        functions = (self.file.analysis.get("function"), self.file.timings.get("exact"))
-        code |= {function for function in functions if function}
         runs = [
             "; ".join([f"{run.label} = {run.id}", *(f"{k}={v}" for k, v in run.columns)]) for run in self.runs
         ]
+        function = [f"function={self.file.analysis.get('function')}"] if self.file.analysis else []
         given = values(self.file.timings, "timings") + values(self.arguments, "analysis")
-        return tracked(self.file.kind, None, *code) + runs + given
+        return tracked(self.file.kind) + runs + function + given
 
     @property
     def tracked_plot(self) -> list[str]:
@@ -206,9 +203,16 @@ class Figure:
         said = [*values(self.file.plot, "plot"), self.heading, self.note]
         if self.is_table:
             return tracked("typeset") + said
-        style = [(conf_dir() / "style" / name).read_text() for name in ("paper.mplstyle", "looks.toml")]
+        own = Path("conf/style/looks.toml")  # of a project, beside those of ours
+        files = [self.style, self.style.with_name("looks.toml"), *([own] if own.is_file() else [])]
+        style = [path.read_text() for path in files]
         looks = [line for line in "\n".join(style).splitlines() if line and not line.startswith("#")]
-        return tracked("draw", None, *targets(self.file.plot)) + said + looks
+        return tracked("draw") + said + looks
+
+    @property
+    def style(self) -> Path:
+        """The style file it is drawn with, which counts by its lines, as the looks beside it do."""
+        return conf_dir() / "style" / "paper.mplstyle"
 
     @property
     def tracked_claims(self) -> list[str]:

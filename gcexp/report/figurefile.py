@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from gcexp.run.checks import check, check_named, declared_checks, once
 from gcexp.run.dependencies import targets, tracked
 from gcexp.run.measured import CURVE
 from gcexp.run.options import papers, read_yaml, search_dirs
+from gcexp.run.reads import note, unrecorded
 from gcexp.schema import fill, fitted, is_number
 
 PRESETS = ("quick", "paper")
@@ -40,7 +42,8 @@ def statement_file(paper: str) -> Path:
 
 def statements(paper: str) -> dict[str, Statement]:
     """What a paper itself states, by id; nothing for a collection that is no paper."""
-    return read_statements(statement_file(paper))
+    note(file := statement_file(paper))  # also where there is none yet
+    return read_statements(file)
 
 
 def paper_of(path: Path) -> str:
@@ -70,10 +73,11 @@ def figure_files() -> list[Path]:
                 f"{_place(package)} has a paper.yaml and is no package: it wants a name of letters, digits and _, and"
                 " an __init__.py, which may be empty"
             )
-        found += (folder / "figures").glob("*.yaml")
+        with unrecorded():  # a figure counts by its values
+            found += (folder / "figures").glob("*.yaml")
     for folder in search_dirs():
         for group in ("figure", "paper", "statements"):
-            if any(path.is_file() for path in (folder / group).rglob("*")):
+            if (folder / group).is_dir() and any(path.is_file() for path in (folder / group).rglob("*")):
                 raise UserError(
                     f"{folder / group}: a paper is now a folder of its own, beside conf/, with __init__.py, paper.yaml,"
                     " figures/NAME.yaml and perhaps statements.csv, as gcexp init makes it; move these files there"
@@ -130,9 +134,11 @@ def read_figure(path: Path, preset: str) -> Figure:
     shown = _place(package) / "figures" / path.name
     instead = stand_ins(preset)  # a mistake there is none of this figure
     try:
+        with unrecorded():  # values and checks, no numbers
+            expected, stated = expected_claims(expected_file(path)), statements(paper_of(path))
         content = _absolute(read_yaml(path), package)
         file = fill(FigureFile, content, "figure file")
-        claims = [*claims_of(file), *({**file.claim, **one} for one in expected_claims(expected_file(path)))]
+        claims = [*claims_of(file), *({**file.claim, **one} for one in expected)]
         file = _under(replace(file, claims=claims), preset)
         parse_plot(file.plot)
         runs = tuple(runs_of(file, preset, instead))
@@ -141,12 +147,12 @@ def read_figure(path: Path, preset: str) -> Figure:
         _check_kind(found)
         if file.kind == "analysis":
             declared = declared_checks(file.analysis["function"], found.arguments)
-            file = replace(file, claims=[*file.claims, *claims_of_checks(declared, statements(found.paper))])
+            file = replace(file, claims=[*file.claims, *claims_of_checks(declared, stated)])
             found = replace(found, file=file)
         labels = found.labels if found.runs else None
-        stated = [name for one in statements(found.paper).values() for name in one.answerable]
-        given = file.claims, labels, "claims", stated, found.columns
-        once([*tracked("claims"), repr(given)], lambda: claim_rules.validate(*given))
+        ids = [name for one in stated.values() for name in one.answerable]
+        given = file.claims, labels, "claims", ids, found.columns
+        once([*tracked("claims"), repr(given)], partial(claim_rules.validate, *given))
         return found
     except UserError as error:
         sentence = str(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import html
 import os
 import re
@@ -12,6 +13,7 @@ from gcexp.files import bundled, read_json
 from gcexp.report.page import Paper, Shown, bibtex
 from gcexp.run import options, paths
 from gcexp.run.options import read_yaml
+from gcexp.run.reads import unrecorded
 from gcexp.schema import fill
 
 if TYPE_CHECKING:
@@ -23,7 +25,8 @@ _MOST_LABELS = 12
 def papers() -> dict[str, Paper]:
     """What ``paper.yaml`` says of every paper, by name, papers before collections of our own."""
     place = bundled("docs/references.bib")
-    entries = place.read_text("utf-8") if place.is_file() else ""
+    with unrecorded():  # what is cited counts, as the values do
+        entries = place.read_text("utf-8") if place.is_file() else ""
     found = {}
     for folder in options.papers().values():
         given = read_yaml(path := folder / "paper.yaml")
@@ -31,6 +34,13 @@ def papers() -> dict[str, Paper]:
             Paper, given | {"bibtex": bibtex(entries, given.get("cite", ""))}, str(path)
         )
     return dict(sorted(found.items(), key=lambda item: (not item[1].authors, item[0])))
+
+
+def tracked_papers() -> list[str]:
+    """What the page says of the papers."""
+    return [
+        f"{name}={hashlib.sha256(repr(paper).encode()).hexdigest()[:16]}" for name, paper in papers().items()
+    ]
 
 
 def shown(figure: Figure, page: Path) -> Shown:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING
 from gcexp.errors import UserError
 from gcexp.files import read_json, written
 from gcexp.run.dependencies import targets
-from gcexp.run.options import conf_dir
+from gcexp.run.kept import installed, kept
 from gcexp.run.provenance import check_unchanged, packages, recorded, spent
+from gcexp.run.reads import unrecorded
 
 if TYPE_CHECKING:
     from gcexp.report.figure import Figure
@@ -32,13 +34,25 @@ def make_table(figure: Figure, output: Path) -> None:
 
 
 def make_drawing(figure: Figure, table: Path, outputs: list[Path]) -> None:
-    """Draw a table, or write it as Markdown and LaTeX where the figure is a table."""
+    """Draw a table, or write it as Markdown and LaTeX where the figure is a table.
+
+    A drawing that was made before of the same table in the same way is not made again; one with a function of
+    somebody's is.
+    """
     from gcexp.figures import draw, save
     from gcexp.figures.tables import read_table
 
     check_unchanged(table)
-    style = conf_dir() / "style" / "paper.mplstyle"
-    save(draw(read_table(table), figure.file.plot, figure.heading, figure.note, style), outputs, style)
+
+    def make() -> None:
+        drawn = draw(read_table(table), figure.file.plot, figure.heading, figure.note, figure.style)
+        save(drawn, outputs, figure.style)
+
+    if targets(figure.file.plot):
+        return make()
+    with unrecorded():
+        key = [figure.tracked_plot, hashlib.sha256(table.read_bytes()).hexdigest()]
+        kept(outputs, [*key, installed("matplotlib", "numpy", "pandas")], make)
 
 
 def check_claims(figure: Figure, table: Path, output: Path) -> list[dict]:

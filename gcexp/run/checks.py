@@ -6,14 +6,17 @@ import hashlib
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 from gcexp.errors import ExtraError, UserError, unknown
 from gcexp.run.build import GROUPS_BUILT, build, dotted, locate, named, with_makers
 from gcexp.run.cache import remember, remembered
 from gcexp.run.datasets import has_labels
+from gcexp.run.declared import class_value, is_there, names_in
 from gcexp.run.dependencies import tracked, values
+from gcexp.run.options import kept
+from gcexp.run.reads import observed, unchanged
 from gcexp.run.scheme import build_scheme
-from gcexp.run.source import class_value, is_there, names_in
 from gcexp.schema import arguments
 
 #: What `build_scheme` reads: many runs share a scheme, and some codes take long to construct.
@@ -32,7 +35,13 @@ def check(configs: Iterable[dict]) -> None:
         scheme = {key: config.get(key) for key in _SCHEME_KEYS}
         once([*tracked("timeline", scheme), f"n={scheme['n']}"], partial(check_scheme, scheme))
         for key, stage in (("delay", "timeline"), ("optimizer", "trajectory")):
-            once(tracked(stage, {key: config.get(key)}), partial(build, config, key))
+            once(tracked(stage, {key: config.get(key)}), partial(_built, build, config, key))
+
+
+def _built(make: Callable, *given: Any) -> bool:
+    """Whether something could be built; what it is is nobody's to keep."""
+    make(*given)
+    return True
 
 
 def check_scheme(config: dict) -> None:
@@ -67,18 +76,16 @@ def declared_checks(function: str, given: dict) -> list[dict]:
 def _declared(function: str, given: dict, key: str) -> dict:
     """What a function declares for its arguments, which are checked first."""
     dotted(function, f"{key}.function")
-    digest = _digest("called", [function, *tracked("analysis", None, function), *values(given, key)])
-    if (known := remembered(digest)) is None:
-        try:
-            found, made = locate(function, f"{key}.function"), with_makers(given)
-        except ExtraError:  # told by the job that needs the extra: other figures do not
-            return {"columns": None, "checks": []}
+    empty: dict = {"columns": None, "checks": []}
+
+    def called() -> dict:
+        found, made = locate(function, f"{key}.function"), with_makers(given)
         fit = arguments(found, made, key, joint=".")
         declared = getattr(found, "columns", None)  # see gcexp.analysis.declared
         rows = getattr(found, "declared_checks", list)
-        known = {"columns": declared(**fit) if callable(declared) else None, "checks": rows()}
-        remember(digest, known)
-    return known
+        return {"columns": declared(**fit) if callable(declared) else None, "checks": rows()}
+
+    return once([function, *tracked("analysis"), *values(given, key)], called) or empty
 
 
 def declared_scores(task: dict) -> list[str] | None:
@@ -120,14 +127,18 @@ def check_named(function: str, place: str) -> None:
         raise UserError(f"{place}: {unknown(f'name in {module}', name, public)}")
 
 
-def once(description: list[str], check: Callable[[], None]) -> None:
-    """Run a check, unless it passed before under the same description: all that its answer depends on."""
-    digest = _digest("checked", description)
-    if not remembered(digest):
-        with suppress(ExtraError):  # told by the job that needs the extra: other figures do not
-            check()
-            remember(digest, True)
+def once(description: list[str], check: Callable[[], Any]) -> Any:
+    """What a check returns, unless it passed before under the same description and all that it read is as it was.
 
-
-def _digest(question: str, description: list[str]) -> str:
-    return f"{question} {hashlib.sha256(repr(description).encode()).hexdigest()[:16]}"
+    Of one that lacks the package of an extra nothing is kept and nothing returned: the job that needs it tells.
+    """
+    digest = f"checked {hashlib.sha256(repr(description).encode()).hexdigest()[:16]}"
+    known = remembered(digest, kept())
+    if known is not None and unchanged(known["reads"]):
+        return known["value"]
+    with suppress(ExtraError):
+        with observed() as reads:
+            value = check()
+        remember(digest, {"value": value, "reads": reads}, kept())
+        return value
+    return None

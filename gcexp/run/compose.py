@@ -19,6 +19,7 @@ from gcexp.run.options import (
     GROUPS,
     conf_dir,
     extra_searchpath,
+    kept,
     listed_searchpath,
     option_file,
     options,
@@ -26,6 +27,7 @@ from gcexp.run.options import (
     read_yaml,
     yaml_sentence,
 )
+from gcexp.run.reads import unrecorded
 from gcexp.schema import shown
 
 _SCHEME_SIDE = ("scheme", "code", "wait", "placement", "loads")
@@ -45,10 +47,10 @@ def compose(overrides: list[str]) -> dict:
         For an unknown group option or key, with the nearest match, a key given twice, a value that cannot be read.
     """
     key = f"run {json.dumps(overrides)}"
-    known = remembered(key)
+    known = remembered(key, kept())
     if known is None:
         known = _composed(overrides)
-        remember(key, known)
+        remember(key, known, kept())
     return known
 
 
@@ -87,11 +89,11 @@ def _piece(choices: dict[str, str]) -> dict:
     """One composition, unresolved, from the cache where it was made before."""
     wanted = [f"{group}={option}" for group, option in choices.items()]
     key = f"piece {' '.join(wanted)}"
-    known = remembered(key)
+    known = remembered(key, kept())
     if known is None:
         alone = _read(choices)
         known = _hydra(wanted) if alone is None else _piece({}) | alone
-        remember(key, known)
+        remember(key, known, kept())
     return known
 
 
@@ -103,7 +105,8 @@ def _read(choices: dict[str, str]) -> dict | None:
     contents = {group: read_yaml(path) for group, path in files.items()}
     if any("defaults" in content or not content for content in contents.values()):
         return None
-    return None if any("@package" in path.read_text("utf-8") for path in files.values()) else contents
+    with unrecorded():
+        return None if any("@package" in path.read_text("utf-8") for path in files.values()) else contents
 
 
 def _hydra(choices: list[str]) -> dict:
@@ -115,7 +118,7 @@ def _hydra(choices: list[str]) -> dict:
     extra = extra_searchpath()  # an override replaces the list in run.yaml, so it names both
     more = [f"hydra.searchpath=[{','.join([*listed_searchpath(), *extra])}]"] if extra else []
     try:
-        with initialize_config_dir(str(conf_dir()), version_base="1.3"):
+        with unrecorded(), initialize_config_dir(str(conf_dir()), version_base="1.3"):
             config = hydra_compose("run", overrides=[*choices, *more])
     except YAMLError as error:
         raise UserError(yaml_sentence(error)) from error

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gcexp.errors import UserError, unknown
+from gcexp.files import read_json
+from gcexp.run import paths
+from gcexp.run.dependencies import tracked
 from gcexp.run.options import option_file, options, read_yaml
 
 if TYPE_CHECKING:  # the dry run of a workflow asks only what a data set depends on
@@ -50,6 +55,45 @@ def has_labels(name: str) -> bool:
     from gcexp.data.sources import SOURCES
 
     return name not in SOURCES or SOURCES[name].classes is not None
+
+
+def prepared(name: str, data_dir: str | None = None, home: bool = False) -> Path:
+    """Array file of a data set as its option file and its raw file are now: prepared where it is missing or of others.
+
+    Parameters
+    ----------
+    name : str
+    data_dir : str, optional
+        Folder with the raw files of a published one.
+    home : bool
+        Where this folder has none of now, keep it among the user's caches: projects may share a name, so the key is
+        part of the file's.
+    """
+    from gcexp.data import prepare
+
+    source = source_of(name)
+    key, place = key_of(name, source), Path(paths.DATA.format(dataset=name))
+    if home and not _is_of(place, key, source):
+        import pooch
+
+        place = Path(pooch.os_cache("gcexp")) / f"{name}-{key}.npz"
+    if not _is_of(place, key, source):
+        prepare(source, place, data_dir, key=key)
+    return place
+
+
+def key_of(name: str, source: Source) -> str:
+    """What decides the arrays of a data set: its values, its raw files and the code that prepares them."""
+    raw = [file.sha256 for file in source.files]
+    return hashlib.sha256(repr([*tracked("prepare", depends(name)), raw]).encode()).hexdigest()[:12]
+
+
+def _is_of(place: Path, key: str, source: Source) -> bool:
+    """Whether a prepared file is there and made of that; of a published data set one without a key is, too."""
+    if not place.is_file():
+        return False
+    record = read_json(place.with_suffix(".json"))
+    return isinstance(record, dict) and record.get("key", None if source.local else key) == key
 
 
 def depends(name: str) -> dict:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import importlib
 import importlib.util
 import itertools
 import os
 import re
+from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import yaml
 
 from gcexp.errors import UserError, unknown
 from gcexp.files import bundled
+from gcexp.run.reads import plugins, unrecorded
 from gcexp.schema import shown, typed
 
 _MOST_VALUES = 100_000  # in one YAML file
@@ -24,6 +26,7 @@ _MOST_VALUES = 100_000  # in one YAML file
 GROUPS = ("scheme", "code", "wait", "placement", "loads", "delay", "task", "optimizer")
 #: Package beside conf/ whose subpackages are papers.
 PAPERS = "gcexp_papers"
+_MODULES = ("build.py", "cache.py", "checks.py", "compose.py", "options.py", "../schema.py")
 
 
 def conf_dir() -> Path:
@@ -109,7 +112,8 @@ def papers() -> dict[str, Path]:
 
 
 def _papers_in(folder: Path, package: str = "") -> dict[str, Path]:
-    return {f"{package}{path.parent.name}": path.parent for path in sorted(folder.glob("*/paper.yaml"))}
+    with unrecorded():
+        return {f"{package}{path.parent.name}": path.parent for path in sorted(folder.glob("*/paper.yaml"))}
 
 
 def project() -> Path | None:
@@ -117,12 +121,6 @@ def project() -> Path | None:
     conf = Path("conf")
     ours = conf.is_dir() and not (conf / "run.yaml").is_file() and (conf / "workflow.yaml").is_file()
     return Path.cwd() if ours else None
-
-
-@cache
-def plugins() -> tuple[str, ...]:
-    """Papers and packages of option files that installed distributions name under ``gcexp.plugins``."""
-    return tuple(sorted(point.value for point in entry_points(group="gcexp.plugins")))
 
 
 def option_file(group: str, option: str) -> Path:
@@ -137,9 +135,15 @@ def option_file(group: str, option: str) -> Path:
 def options(group: str) -> list[str]:
     """Names of a group's options, also those from outside the project."""
     folders = [folder / group for folder in search_dirs()]
-    return sorted(
-        {name for folder in folders if folder.is_dir() for name in _names(folder, folder.stat().st_mtime_ns)}
-    )
+    with unrecorded():  # an option counts by its values
+        return sorted(
+            {
+                name
+                for folder in folders
+                if folder.is_dir()
+                for name in _names(folder, folder.stat().st_mtime_ns)
+            }
+        )
 
 
 @cache  # a folder whose entries change has another time
@@ -147,10 +151,57 @@ def _names(folder: Path, _changed: int) -> tuple[str, ...]:
     return tuple(path.stem for path in folder.glob("*.yaml"))
 
 
+def kept() -> str:
+    """Name of the file where is kept what depends on option files and on the modules that read them."""
+    return _kept(conf_dir(), os.environ.get("GCEXP_SEARCHPATH"), os.getcwd())
+
+
+@cache  # a job does not outlive an edit of its options; who does calls `look_again`
+def _kept(*_where) -> str:
+    return conf_fingerprint()
+
+
+def look_again() -> None:
+    """See options that were edited since: for a process that lives long."""
+    now = [(path, os.stat(path).st_mtime_ns, os.stat(path).st_size) for _, path in _option_files()]
+    if now != _looked:
+        _looked[:] = now
+        for known in (_kept, _search_dirs, _names):
+            known.cache_clear()
+
+
+_looked: list[tuple] = []
+
+
+def conf_fingerprint() -> str:
+    """Hash of every option file (figures and presets excepted) and of the modules that read them."""
+    digest = hashlib.sha256()
+    for name in _MODULES:
+        digest.update((Path(__file__).parent / name).read_bytes())
+    with unrecorded():
+        for inside, path in _option_files():
+            with open(path, "rb") as file:
+                digest.update(inside.encode() + file.read())
+    return digest.hexdigest()[:16]
+
+
+def _option_files() -> Iterator[tuple[str, str]]:
+    """Every option file: its path inside conf/, and where it is."""
+    for folder in search_dirs():
+        for where, _, names in sorted(os.walk(folder)):  # every job does it: half the time of pathlib
+            inside = os.path.relpath(where, folder)
+            if inside.partition(os.sep)[0] == "preset":
+                continue
+            for name in sorted(name for name in names if name.endswith(".yaml")):
+                yield f"{inside}/{name}", os.path.join(where, name)
+
+
 def read_yaml(path: Path) -> dict:
-    """A YAML file as a dict; a syntax error becomes a sentence with the line."""
+    """A YAML file as a dict, whose values count and not the file; a syntax error becomes a sentence with the line."""
     try:
-        loaded = yaml.load(path.read_text("utf-8"), Loader=_Loader)
+        with unrecorded():
+            text = path.read_text("utf-8")
+        loaded = yaml.load(text, Loader=_Loader)
     except yaml.YAMLError as error:
         raise UserError(yaml_sentence(error, path)) from None
     except (ValueError, RecursionError) as error:

@@ -22,6 +22,10 @@ REPLAY_OF_TRAINING = (
 
 #: States of trainings that are not finished, and gradients that replays share.
 CHECKPOINTS = "results/checkpoints"
+#: The newest of a result that costs more to make than to recognise; see `gcexp.run.kept`.
+KEPT = f"{CHECKPOINTS}/kept/{{output}}"
+#: What a job read, by its first file.
+RECORD = "results/records/{output}.json"
 #: Results of ``gcexp run``, a folder for each.
 RUNS = "results/run"
 
@@ -36,6 +40,10 @@ PAGE = f"{REPORT}/index.html"
 PUBLISHED = REPORT.format(preset="published")
 IMPORTED = "results/mlflow/{preset}.imported"
 TRACKED = "results/mlflow/mlflow.db"
+#: Where jobs write.
+WRITTEN = ("results", "reports", "data/prepared")
+#: What records leave out: rules name it as their inputs, and raw files have checksums.
+MADE = (*WRITTEN, "data/raw", "logs", "benchmarks-raw", ".cache", ".snakemake", ".git")
 
 
 def log(pattern: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import hashlib
+import importlib.util
 import json
 import platform
 import resource
@@ -19,8 +20,9 @@ from pathlib import Path
 
 from gcexp.errors import DataError, UserError
 from gcexp.files import read_json, written
+from gcexp.run.declared import outside
 from gcexp.run.dependencies import targets
-from gcexp.run.source import definer, source_files
+from gcexp.run.reads import unrecorded
 
 _PACKAGES = (
     "gcexp",
@@ -112,20 +114,23 @@ def packages(named: Iterable[str] = ()) -> dict[str, dict]:
         By package: ``version`` if it is installed, ``commit``, ``dirty`` (None where git does not know it), and
         ``sha256`` over the package's modules.
     """
-    tops = {origin.partition(".")[0] for target in named if (origin := definer(target))}
+    tops = {target.partition(".")[0] for target in named if outside(target)}
     return {top: _package(top) for top in sorted(tops | {"gcexp"})}
 
 
 @cache
 def _package(top: str) -> dict:
-    files = source_files(top)
-    digest = hashlib.sha256()
-    for name, file in files.items():
-        digest.update(f"{name} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+    spec = importlib.util.find_spec(top)
+    assert spec is not None, top
+    digest, folders = hashlib.sha256(), [Path(place) for place in spec.submodule_search_locations or ()]
+    with unrecorded():  # modules that a job loads count, the others do not
+        for folder in folders or [Path(spec.origin or "").parent]:
+            for file in sorted(folder.rglob("*.py")) if folders else [Path(spec.origin or "")]:
+                name = file.relative_to(folder).as_posix()
+                digest.update(f"{name} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
     installed = {}
     with contextlib.suppress(PackageNotFoundError):
         installed["version"] = version(top)
-    folder = next(iter(files.values())).parent
     return installed | _commit(folder) | {"sha256": digest.hexdigest()}
 
 
@@ -147,18 +152,6 @@ def check_unchanged(path: str | Path) -> None:
 def _sha256(path: str | Path) -> str:
     with gzip.open(path) if Path(path).suffix == ".gz" else open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def used_data(output: str | Path, record: str | Path) -> bool:
-    """Whether a result was made of the data that `record` describes; also where one of the two is not there yet."""
-    try:
-        described = json.loads(Path(record).read_text("utf-8"))
-        recorded = json.loads(provenance_file(output).read_text("utf-8"))
-        return not isinstance(recorded, dict) or recorded.get("data", described) == described
-    except FileNotFoundError:
-        return True
-    except (OSError, ValueError):  # damaged: what is not known to be right is made again
-        return False
 
 
 def spent(path: str | Path) -> float | None:

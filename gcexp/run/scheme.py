@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gcexp.errors import ParameterError, UserError
 from gcexp.run.build import build, is_redrawn, redrawn
+from gcexp.run.declared import class_value
 from gcexp.run.run import seed_list
-from gcexp.run.source import class_value
 from gcexp.schema import fitted, shown
 
 #: More workers than in any experiment: matrices (n, n) beyond fill the memory without a word.

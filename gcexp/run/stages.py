@@ -6,14 +6,17 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gcexp.errors import UserError, VerificationError
-from gcexp.files import written
-from gcexp.run import paths
+from gcexp.files import read_json, written
+from gcexp.run import paths, reads
 from gcexp.run.build import build, is_redrawn
-from gcexp.run.dependencies import tracked
+from gcexp.run.declared import outside
+from gcexp.run.dependencies import learning, targets, tracked
+from gcexp.run.kept import installed, kept
 from gcexp.run.provenance import recorded
 from gcexp.run.run import check_count, check_horizon, seed_list, seed_range
 from gcexp.run.scheme import build_scheme, refuse_bound
@@ -88,7 +91,6 @@ def run_training(config: dict, output: Path, timeline: Path | None) -> Trajector
 
     refuse_bound(config)
     length = length_of(config)
-    task, optimizer = build(config, "task"), build(config, "optimizer")
     coefficients = pattern = None
     steps = np.full(len(length.seeds), length.iterations)
     if timeline is not None:
@@ -96,12 +98,13 @@ def run_training(config: dict, output: Path, timeline: Path | None) -> Trajector
         if tuple(clock.seeds) != length.seeds:
             raise UserError(f"{timeline} has seeds {clock.seeds.tolist()}, the run {list(length.seeds)}")
         coefficients, pattern, steps = clock.coefficients.astype(np.float64), clock.pattern, clock.steps
-    source = Path(paths.DATA.format(dataset=task.dataset))
-    with recorded(output, config) as facts:
+    place = checkpoint_file(output)
+    with recorded(output, config) as facts, reads.resumed(place) as said:
+        task, optimizer = build(config, "task"), build(config, "optimizer")
+        source = Path(paths.DATA.format(dataset=task.dataset))
         data = load(source)
         facts["data"] = json.loads(source.with_suffix(".json").read_text())
-        decides = decided_by(config, facts["data"])
-        checkpoint = Resumed(checkpoint_file(output), decides)  # type: ignore[arg-type]  # JSON of any kind
+        checkpoint = Resumed(place, decided_by(config, facts["data"], said))  # type: ignore[arg-type]  # JSON of any kind
         trajectory = train(
             task, optimizer, data, length.seeds, steps.tolist(), coefficients, pattern, checkpoint
         )
@@ -112,18 +115,28 @@ def run_training(config: dict, output: Path, timeline: Path | None) -> Trajector
     return trajectory
 
 
-def decided_by(config: dict, data: dict) -> list[str]:
+def decided_by(config: dict, data: dict, said: str = "") -> list[str]:
     """What a training depends on beside its steps and coefficients: its checkpoint belongs to it.
 
     Parameters
     ----------
     config : dict
-        Composed run.
+        Composed run; what is from outside in it is loaded.
     data : dict
-        Record of the prepared data, the whole of it: a scale decides too.
+        Record of the prepared data, what they are: a scale decides too.
+    said : str
+        What is known of the files that the training reads; it decides where a class is from outside.
     """
-    record = json.dumps(data, sort_keys=True)
-    return [*tracked("trajectory", config), f"seeds={seed_range(config['seeds'])}", record]
+    record = json.dumps({key: value for key, value in data.items() if key != "key"}, sort_keys=True)
+    return [*_learned(config, said), f"seeds={seed_range(config['seeds'])}", record]
+
+
+def _learned(config: dict, said: str = "") -> list[str]:
+    """The same without data and seeds."""
+    lines, classes = tracked("trajectory", config), targets([config.get("task"), config.get("optimizer")])
+    if any(map(outside, classes)):
+        lines += [*learning(classes, ran=True), *([f"reads={said}"] if said else [])]
+    return lines
 
 
 def checkpoint_file(output: Path) -> Path:
@@ -144,25 +157,34 @@ def checkpoint_file(output: Path) -> Path:
 def run_verification(config: dict, timeline: Path, trajectory: Path, output: Path) -> dict:
     """Replay encode, drop, decode on the saved parameters; too large an error is an error, not a number."""
     from gcexp.data import load
-    from gcexp.run.verification import failure, verify
+    from gcexp.run.verification import behaviour, failure, verify
     from gcexp.tasks.checkpoint import stamp
     from gcexp.tasks.training import Trajectory
     from gcexp.timeline import Timeline
 
     task = build(config, "task")
     with recorded(output, config):
-        decides = tracked("trajectory", {"task": config["task"]})  # gradients are the task's, not the code's
-        belongs = stamp(decides)  # type: ignore[arg-type]  # JSON of any kind
-        found = verify(
-            lambda seed: build_scheme(config, seed).code,
-            Timeline.load(timeline),
-            Trajectory.load(trajectory),
-            task,
-            load(Path(paths.DATA.format(dataset=task.dataset))),
-            CHECKPOINTS / "gradients" / belongs[:16],
-        )
-        if not found["passed"]:
-            raise VerificationError(f"verification failed: {failure(found['failures'])}")
-        with written(output) as temporary:
-            temporary.write_text(json.dumps(found, indent=1) + "\n")
-    return found
+        learned = _learned({"task": config["task"]})  # gradients are the task's, not the code's
+        belongs = stamp(learned)  # type: ignore[arg-type]  # JSON of any kind
+        place = Path(paths.DATA.format(dataset=task.dataset))
+        clock, trained = Timeline.load(timeline), Trajectory.load(trajectory)
+
+        @cache  # a code drawn per seed is replayed and recognised
+        def code_of(seed: int):
+            return build_scheme(config, seed).code
+
+        def replay() -> None:
+            gradients = CHECKPOINTS / "gradients" / belongs[:16]
+            found = verify(code_of, clock, trained, task, load(place), gradients)
+            if not found["passed"]:
+                raise VerificationError(f"verification failed: {failure(found['failures'])}")
+            with written(output) as temporary:
+                temporary.write_text(json.dumps(found, indent=1) + "\n")
+
+        key = [
+            learned,
+            json.loads(place.with_suffix(".json").read_text()),
+            behaviour(code_of, clock, trained),
+        ]
+        kept([output], [*key, tracked("verify"), installed("numpy", "scipy", "torch")], replay)
+    return read_json(output)

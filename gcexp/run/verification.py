@@ -15,6 +15,7 @@ import numpy as np
 from gcexp.codes import Code
 from gcexp.errors import require
 from gcexp.files import written
+from gcexp.seeding import rng
 from gcexp.tasks import Problem, Task
 from gcexp.tasks.training import Trajectory
 from gcexp.timeline import Timeline
@@ -115,6 +116,43 @@ def verify(
         "failures": failures,
         "checks": checks,
     }
+
+
+def behaviour(
+    code_of: Callable[[int], Code], timeline: Timeline, trajectory: Trajectory, blocks: int = 4
+) -> str:
+    """Hash of all that `verify` is given of code, timeline and trajectory: where it is equal, so is what is found.
+
+    A code stands by what it does in the iterations that are replayed: what it receives, its weights, and what it
+    decodes of partition gradients (k, 4 blocks) that are drawn once.
+    """
+    digest = hashlib.sha256()
+    for row, (seed, steps) in enumerate(zip(timeline.seeds.tolist(), timeline.steps.tolist(), strict=True)):
+        digest.update(f"seed {seed} {steps}".encode())
+        kept = trajectory.seeds.tolist().index(seed) if seed in trajectory.seeds else None
+        if kept is None or trajectory.steps[kept] < steps:  # refused, in a sentence
+            continue
+        code = code_of(seed)
+        probe = rng(0, "gcexp.probe").standard_normal((code.k, blocks * code.blocks))
+        digest.update(f"{code.k} {code.blocks} {code.promise} {code.recovers}".encode())
+        for v in np.flatnonzero(trajectory.verified < steps):
+            t = int(trajectory.verified[v])
+            u = timeline.pattern[row, t]
+            heard = timeline.patterns[u][None]
+            found, received = code.decode(heard, partial=True), code.received(heard)
+            decoded = decoded_vector(code, probe, received[0], found.weights[0])
+            parts = (
+                heard,
+                timeline.coefficients[u],
+                received,
+                code.met(heard),
+                found.weights,
+                found.coefficients,
+            )
+            for array in (*parts, found.noise_gain, decoded, trajectory.parameters[kept, v]):
+                array = np.ascontiguousarray(array)
+                digest.update(f"{t} {array.dtype.str} {array.shape}".encode() + array.tobytes())
+    return digest.hexdigest()
 
 
 def failure(sentences: list[str]) -> str:

@@ -11,8 +11,7 @@ import pytest
 from gcexp.data import load, prepare
 from gcexp.run.build import build
 from gcexp.run.compose import compose
-from gcexp.run.dependencies import STAGES, known_texts
-from gcexp.run.source import reached, text_hash
+from gcexp.run.dependencies import STAGES, closure, known_texts, text_hash
 from gcexp.run.stages import length_of, simulated
 from gcexp.tasks.training import train
 
@@ -68,10 +67,7 @@ def learning_modules():
     A module that none of them reaches, as that of a new task, stands by its hash, and nothing that was trained is
     trained again because of it.
     """
-    found = reached(*STAGES["trajectory"].entries, *known_texts())
-    return sorted(
-        name for name in found if name.startswith("gcexp.tasks.") and not name.endswith(".checkpoint")
-    )
+    return sorted(closure(frozenset({"gcexp.tasks.training", *known_texts()})))
 
 
 def test_texts_that_learn_are_known():

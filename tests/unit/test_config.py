@@ -26,12 +26,10 @@ from gcexp.command.main import main
 from gcexp.errors import ParameterError, UserError
 from gcexp.run import compose as compose_module
 from gcexp.run import options as options_module
-from gcexp.run import source as source_module
 from gcexp.run.build import build, is_redrawn
-from gcexp.run.cache import conf_fingerprint
 from gcexp.run.compose import compose
-from gcexp.run.dependencies import source_hash
-from gcexp.run.options import GROUPS, conf_dir, options, read_value, read_yaml
+from gcexp.run.options import GROUPS, conf_dir, conf_fingerprint, options, read_value, read_yaml
+from gcexp.run.reads import tree
 from gcexp.run.scheme import build_scheme
 from gcexp.run.tokens import HOME, overrides_of, token
 from gcexp.schema import arguments, typed
@@ -568,20 +566,9 @@ def test_values_that_cannot_be_spelled(value):
 
 
 @pytest.fixture
-def source(tmp_path, monkeypatch):
-    """Hash of a module with this text, as a fresh process sees it."""
-    monkeypatch.syspath_prepend(tmp_path)
-
-    def hashed(text):
-        (tmp_path / "somebody").mkdir(exist_ok=True)
-        (tmp_path / "somebody" / "__init__.py").write_text("raise ImportError('imported')\n")
-        (tmp_path / "somebody" / "code.py").write_text(textwrap.dedent(text))
-        for function in vars(source_module).values():
-            if hasattr(function, "cache_clear"):
-                function.cache_clear()
-        return source_hash("somebody.code.Mine")
-
-    return hashed
+def source():
+    """Hash of what runs in a text."""
+    return lambda text: tree(textwrap.dedent(text))
 
 
 PLAIN = """
@@ -634,13 +621,6 @@ def test_code_is_a_change(source, old, new):
     assert source(PLAIN.replace(old, new)) != source(PLAIN)
 
 
-def test_a_module_that_is_not_there():
-    with pytest.raises(UserError, match="gcexp.codes.nope"):
-        source_hash("gcexp.codes.nope.Code")
-    with pytest.raises(UserError, match="nobody"):
-        source_hash("nobody.nope.Code")
-
-
 def test_fingerprint_of_conf(own_conf):
     before = conf_fingerprint()
     (own_conf / "preset" / "quick.yaml").write_text("task: {}\n")
@@ -687,6 +667,15 @@ def test_a_damaged_cache_is_only_slow(content, own_cache, forget):
     forget()
     assert compose(["scheme=cgc"]) == wanted
     assert store().read_bytes().startswith(content) and len(store().read_bytes()) > len(content)
+
+
+def test_a_changed_digit_in_the_cache_is_not_believed(own_cache, forget):
+    wanted = compose(["scheme=cgc", "delay=pareto"])
+    text = store().read_text()
+    assert text.count('"shape": 1.2') >= 1
+    store().write_text(text.replace('"shape": 1.2', '"shape": 1.7'))
+    forget()
+    assert compose(["scheme=cgc", "delay=pareto"]) == wanted
 
 
 def test_keys_that_are_numbers_stay_numbers(own_conf, forget):
@@ -752,7 +741,6 @@ def test_searchpath_from_the_environment(mine, tmp_path, monkeypatch):
     assert config["code"] == {"_target_": "my_package.codes.Mine", "n": 4, "shift": 2}
     assert config["exact"] is True
     assert repr(build_scheme(config).code).startswith("Mine(")
-    assert source_hash("my_package.codes.Mine")
     with pytest.raises(UserError, match="unknown key 'code.shft'; did you mean 'code.shift'"):
         compose(["scheme=myscheme", "code.shft=2"])
 

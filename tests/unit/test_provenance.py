@@ -1,7 +1,6 @@
 """What a result says about its origin, and that nobody changed it since."""
 
 import fcntl
-import json
 import marshal
 import os
 import re
@@ -18,8 +17,9 @@ from gcexp.command import unlock
 from gcexp.command.main import main
 from gcexp.errors import DataError, UserError
 from gcexp.files import written
-from gcexp.run import provenance, source
-from gcexp.run.provenance import check_unchanged, packages, provenance_file, recorded, used_data
+from gcexp.run import declared, provenance
+from gcexp.run.build import locate
+from gcexp.run.provenance import check_unchanged, packages, provenance_file, recorded
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -41,7 +41,7 @@ def plug_in(tmp_path, monkeypatch):
 
 
 def forget():
-    for module in (source, provenance):
+    for module in (declared, provenance):
         for function in vars(module).values():
             if hasattr(function, "cache_clear"):
                 function.cache_clear()
@@ -80,19 +80,6 @@ def test_a_table_that_was_edited_by_hand_is_refused(tmp_path):
         check_unchanged(table)
     provenance_file(table).unlink()  # a table of somebody's own
     check_unchanged(table)
-
-
-def test_data_are_identified_by_their_record(tmp_path):
-    record, trained = tmp_path / "digits.json", tmp_path / "trained.npz"
-    assert used_data(trained, record)  # nothing is there yet
-    record.write_text(json.dumps({"sha256": "a", "scale": 16}))
-    with recorded(trained, {}, data={"sha256": "a", "scale": 16}):
-        trained.write_text("")
-    assert used_data(trained, record)
-    record.write_text(json.dumps({"sha256": "a", "scale": 17}))
-    assert not used_data(trained, record)
-    record.write_text("{")
-    assert not used_data(trained, record)
 
 
 def test_only_a_lock_that_nobody_holds_is_removed(tmp_path, monkeypatch):
@@ -172,8 +159,8 @@ def test_a_syntax_error_in_a_module_of_ones_own_is_a_sentence(tmp_path, monkeypa
     said = capsys.readouterr().err
     assert said.endswith(f"{file}, line {line}: invalid syntax (def f(:)\n") and said.count("\n") == 1
     forget()
-    with pytest.raises(UserError, match=rf"^{file}, line {line}: invalid syntax"):  # while planning
-        source.source_hash("own.Own")
+    with pytest.raises(UserError, match=rf"{file}, line {line}: invalid syntax"):  # while planning
+        locate("own.Own", "code._target_")
 
 
 def test_continuous_integration_says_what_it_took(tmp_path):

@@ -73,7 +73,9 @@ def test_nothing_is_left_lying_about(built):
 def test_provenance_stands_beside_every_result(built):
     head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=built.folder, capture_output=True, text=True)
     results = [
-        p for n, p in built.files("results").items() if "checkpoints" not in n and "provenance" not in n
+        p
+        for n, p in built.files("results").items()
+        if not n.startswith(("results/checkpoints", "results/records")) and "provenance" not in n
     ]
     results = [p for p in results if p.suffix in (".npz", ".json")]
     assert len(results) == 3 + 3 + 3
@@ -93,7 +95,7 @@ def test_provenance_stands_beside_every_result(built):
 
 
 def test_verification_passed_for_every_run(built):
-    files = built.files("results")
+    files = built.files("results/replay", "results/trajectory")
     checked = [
         p
         for n, p in files.items()

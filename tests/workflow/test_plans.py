@@ -11,6 +11,7 @@ import yaml
 
 from gcexp.command import snakemake_inside
 from gcexp.report import figurefile
+from gcexp.report.statements import COLUMNS
 
 pytestmark = pytest.mark.workflow
 
@@ -142,6 +143,8 @@ def remarks(project):
 def with_code(project):
     """Let the project use a package of its own."""
     shutil.copytree(project.code / "gcexp", project / "gcexp", ignore=shutil.ignore_patterns("__pycache__"))
+    (project / "docs").mkdir()
+    shutil.copy2(project.code / "docs/references.bib", project / "docs")  # which the page cites
     project.code = project.folder
 
 
@@ -178,7 +181,15 @@ EDITS = {
         edit("conf/code/cyclic_repetition.yaml", "seed: 0", "seed: 1"),
         {"timeline": 1, "replay": 1} | REPORT,
     ),
-    "source of a code": (source, {"timeline": 1, "trajectory_approximate": 1} | REPORT),
+    "source of a code": (source, {"timeline": 3, "trajectory_approximate": 2, "replay": 1} | REPORT),
+    "a paper on the page": (
+        edit("small/paper.yaml", "title: A paper", "title: The paper"),
+        {"page": 1, "all": 1},
+    ),
+    "statements": (
+        lambda p: (p / "small/statements.csv").write_text(f"{','.join(COLUMNS)}\na,,,b,,,yes\n"),
+        {"scorecard": 1, "page": 1, "all": 1},
+    ),
     "new exact scheme": (add("{label: naive, scheme: uncoded}"), {"timeline": 1, "replay": 1} | REPORT),
     "new approximate scheme": (
         add("{label: FRC, scheme: frc, code.d: 2}"),

@@ -12,8 +12,8 @@ bytecode.mend()  # before more of our modules are read
 
 from gcexp.command import forkserver, progress, snakemake_inside, unlock
 from gcexp.errors import UserError, no_python, unknown
-from gcexp.report import closing, figurefile
-from gcexp.run import datasets, dependencies, paths, provenance
+from gcexp.report import closing, figurefile, shown
+from gcexp.run import datasets, dependencies, paths, reads
 from gcexp.run.options import conf_dir, read_yaml
 from gcexp.run.run import run_of_path
 
@@ -74,6 +74,7 @@ try:
             raise UserError(unknown("--config key", key, DEFAULTS))
     config.update(DEFAULTS | config)
     TITLED = {"true": True, "false": False}.get(str(config["plot_title"]).lower())
+    REMAKE = tuple(str(config["remake"]).replace(",", " ").split())
     if TITLED is None:
         raise UserError(f"--config plot_title wants true or false, got {config['plot_title']!r}")
     if ASKED.here:
@@ -139,23 +140,19 @@ def prepared_files(wildcards):
     return [pattern.format(dataset=dataset) for pattern in (paths.DATA, paths.DATA_RECORD)]
 
 
-def prepared(trajectory):
-    # Data are identified by content: files that were only touched retrain nothing, a record that changed does.
-    def files(wildcards):
-        arrays, record = prepared_files(wildcards)
-        same = provenance.used_data(trajectory.format(**wildcards), record)
-        return [ancient(arrays), ancient(record)] if same else [arrays, record]
+def reads_of(pattern):
+    # What its job read, as it is now: told to the job, and where it changes the job runs again.
+    return lambda wildcards: reads.state(pattern.format(**wildcards), REMAKE)
 
-    return files
+
+def described_data(wildcards):
+    # Arrays are identified by their record: Snakemake compares the content of so small a file, not its time.
+    arrays, record = prepared_files(wildcards)
+    return [ancient(arrays), record]
 
 
 def figures_of(preset):
     return by_target(preset).values()
-
-
-def statement_files(preset):
-    papers = sorted({figure.paper for figure in figures_of(preset)})
-    return [os.path.relpath(path) for path in map(figurefile.statement_file, papers) if path.is_file()]
 
 
 def index_and_lost(preset):

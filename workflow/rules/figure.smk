@@ -13,11 +13,12 @@ rule table:
         mem_mb=2000,
         runtime=60,
     params:
+        reads=reads_of(paths.TABLE),
         tracked=lambda w: figure_of(w).tracked_table,
     message:
         "table of {wildcards.target}"
     shell:
-        "gcexp job table {wildcards.target:q} --preset {wildcards.preset:q} -o {output:q} 2> {log:q}"
+        "GCEXP_READS={params.reads:q} gcexp job table {wildcards.target:q} --preset {wildcards.preset:q} -o {output:q} 2> {log:q}"
 
 
 rule draw:
@@ -43,13 +44,14 @@ rule draw:
         mem_mb=1000,
         runtime=10,
     params:
+        reads=lambda w: reads.state(figure_of(w).drawings[0], REMAKE),
         drawn=lambda w, output: output[:-1],
         title=[] if TITLED else ["--no-title"],
         tracked=lambda w: figure_of(w).tracked_plot + figure_of(w).tracked_claims,
     message:
         "drawing {wildcards.target}"
     shell:
-        "gcexp job plot {wildcards.target:q} --preset {wildcards.preset:q} -i {input:q} -o {params.drawn:q}"
+        "GCEXP_READS={params.reads:q} gcexp job plot {wildcards.target:q} --preset {wildcards.preset:q} -i {input:q} -o {params.drawn:q}"
         " --claims {output.claims:q} {params.title:q} 2> {log:q}"
 
 

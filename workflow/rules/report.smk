@@ -2,7 +2,6 @@ rule scorecard:
     # The papers' statements and every claim of every figure, as one list and as a page.
     input:
         claims=lambda w: [figure.claims for figure in figures_of(w.preset)],
-        statements=lambda w: statement_files(w.preset),
     output:
         paths.SCORECARD[0],
         report(paths.SCORECARD[1], category="scorecard", caption="../report/scorecard.rst"),
@@ -14,11 +13,12 @@ rule scorecard:
         mem_mb=1000,
         runtime=10,
     params:
+        reads=reads_of(paths.SCORECARD[0]),
         tracked=lambda w: dependencies.tracked("scorecard"),
     message:
         "scorecard of the {wildcards.preset} preset"
     shell:
-        "gcexp job scorecard -i {input.claims:q} -o {output:q} 2> {log:q}"
+        "GCEXP_READS={params.reads:q} gcexp job scorecard -i {input.claims:q} -o {output:q} 2> {log:q}"
 
 
 rule page:
@@ -36,9 +36,11 @@ rule page:
         mem_mb=1000,
         runtime=10,
     params:
+        reads=reads_of(paths.PAGE),
         tracked=lambda w: dependencies.tracked("page")
-        + [figure.tracked_page for figure in figures_of(w.preset)],
+        + [figure.tracked_page for figure in figures_of(w.preset)]
+        + shown.tracked_papers(),
     message:
         "report page of the {wildcards.preset} preset"
     shell:
-        "gcexp job page --preset {wildcards.preset:q} -i {input.scorecard[0]:q} -o {output:q} 2> {log:q}"
+        "GCEXP_READS={params.reads:q} gcexp job page --preset {wildcards.preset:q} -i {input.scorecard[0]:q} -o {output:q} 2> {log:q}"

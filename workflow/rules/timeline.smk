@@ -12,9 +12,10 @@ rule timeline:
         mem_mb=2000,
         runtime=20,
     params:
+        reads=reads_of(paths.TIMELINE),
         run=overrides,
         tracked=lambda w: tracked(w, "timeline"),
     message:
         "timeline of {wildcards.scheme} under {wildcards.delay}"
     shell:
-        "gcexp job timeline {params.run:q} -o {output:q} 2> {log:q}"
+        "GCEXP_READS={params.reads:q} gcexp job timeline {params.run:q} -o {output:q} 2> {log:q}"

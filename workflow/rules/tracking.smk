@@ -13,9 +13,10 @@ rule tracking:
         mem_mb=2000,
         runtime=60,
     params:
+        reads=reads_of(paths.IMPORTED),
         uri=lambda w: ["--uri", config["tracking_uri"]] if config["tracking_uri"] else [],
         tracked=lambda w: dependencies.tracked("tracking"),
     message:
         "importing finished runs into MLflow"
     shell:
-        "gcexp job track --preset {wildcards.preset:q} {params.uri:q} -o {output:q} 2> {log:q}"
+        "GCEXP_READS={params.reads:q} gcexp job track --preset {wildcards.preset:q} {params.uri:q} -o {output:q} 2> {log:q}"

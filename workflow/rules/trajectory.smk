@@ -1,7 +1,7 @@
 rule trajectory_exact:
     # Training with every coefficient 1: no scheme, no delay model and no clock in it.
     input:
-        data=prepared(paths.EXACT),
+        data=described_data,
     output:
         paths.EXACT,
     log:
@@ -12,18 +12,19 @@ rule trajectory_exact:
         mem_mb=3000,
         runtime=600,
     params:
+        reads=reads_of(paths.EXACT),
         run=overrides,
         tracked=lambda w: tracked(w, "trajectory"),
     message:
         "training {wildcards.task}, exact"
     shell:
-        "gcexp job train {params.run:q} -o {output:q} 2> {log:q}"
+        "GCEXP_READS={params.reads:q} gcexp job train {params.run:q} -o {output:q} 2> {log:q}"
 
 
 rule trajectory_approximate:
     # Training with the partition coefficients of a timeline, then the replay of the true path.
     input:
-        data=prepared(paths.APPROXIMATE),
+        data=described_data,
         timeline=paths.TIMELINE,
     output:
         trajectory=paths.APPROXIMATE,
@@ -36,12 +37,13 @@ rule trajectory_approximate:
         mem_mb=3000,
         runtime=600,
     params:
+        reads=reads_of(paths.APPROXIMATE),
         run=overrides,
         tracked=lambda w: tracked(w, "trajectory") + tracked(w, "replay"),
     message:
         "training {wildcards.task} with {wildcards.scheme}"
     shell:
-        "gcexp job train {params.run:q} --timeline {input.timeline:q}"
+        "GCEXP_READS={params.reads:q} gcexp job train {params.run:q} --timeline {input.timeline:q}"
         " -o {output.trajectory:q} --verified {output.verified:q} 2> {log:q}"
 
 
@@ -61,10 +63,11 @@ rule replay:
         mem_mb=3000,
         runtime=60,
     params:
+        reads=reads_of(paths.REPLAY),
         run=overrides,
         tracked=lambda w: tracked(w, "replay"),
     message:
         "replaying {wildcards.scheme} on {wildcards.task}"
     shell:
-        "gcexp job replay {params.run:q} --timeline {input.timeline:q} --trajectory {input.trajectory:q}"
+        "GCEXP_READS={params.reads:q} gcexp job replay {params.run:q} --timeline {input.timeline:q} --trajectory {input.trajectory:q}"
         " -o {output:q} 2> {log:q}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gcexp.command.arguments import output
 from gcexp.data import prepare
-from gcexp.run.datasets import source_of
+from gcexp.run.datasets import key_of, source_of
 
 
 def add(parser) -> None:
@@ -16,4 +16,5 @@ def add(parser) -> None:
 
 def run(arguments) -> None:
     """Prepare it."""
-    prepare(source_of(arguments.dataset), arguments.output, arguments.data_dir or None)
+    source = source_of(arguments.dataset)
+    prepare(source, arguments.output, arguments.data_dir or None, key=key_of(arguments.dataset, source))

@@ -1,0 +1,147 @@
+"""What does a module's text say? What a plan asks without importing anything."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import symtable
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from typing import Any
+
+from gcexp.errors import EXTRAS, UserError, no_python
+from gcexp.run.reads import is_own
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def is_there(module: str) -> bool:
+    """Whether a module can be found, or is one of a library that an extra of ours brings."""
+    top = module.partition(".")[0]
+    return _spec(module) is not None or any(top in packages for packages in EXTRAS.values())
+
+
+def outside(target: str) -> bool:
+    """Whether a dotted name leads to a module of one's own: neither ours nor an installed library's.
+
+    Examples
+    --------
+    >>> outside("gcexp.tasks.mlp.MultilayerPerceptron"), outside("torch.nn.Linear")
+    (False, False)
+    """
+    top = target.partition(".")[0]
+    if top in sys.stdlib_module_names or (spec := _spec(top)) is None:
+        return False
+    places = [spec.origin or "", *(f"{place}/__init__.py" for place in spec.submodule_search_locations or ())]
+    return any(map(is_own, places))
+
+
+def source(module: str) -> Path | None:
+    """Where the text of a module is; None where it has none or is not there."""
+    origin = (spec.origin if (spec := _spec(module)) else None) or ""
+    return Path(origin) if origin.endswith(".py") else None
+
+
+def names_in(module: str) -> frozenset[str] | None:
+    """Names at the top of a module of ours or one's own; None where its text does not say them all.
+
+    Examples
+    --------
+    >>> "source" in names_in("gcexp.run.declared"), names_in("numpy")
+    (True, None)
+    """
+    if (text := _text(module)) is None or re.search(r"^\s*from .* import \*", text, re.MULTILINE):
+        return None
+    symbols = symtable.symtable(text, module, "exec").get_symbols()
+    names = frozenset(s.get_name() for s in symbols if s.is_assigned() or s.is_imported())
+    return None if "__getattr__" in names else names
+
+
+@cache
+def class_value(target: str, name: str, beside: str) -> Any:
+    """What a class, or one that it inherits from, sets `name` to: numbers, texts and lists as they are written.
+
+    None where it sets nothing, or something that must run to be known. `beside` is the method that the value is about:
+    a class that defines this anew does not inherit the value.
+
+    Examples
+    --------
+    >>> class_value("gcexp.tasks.mlp.MultilayerPerceptron", "scores", "problem")
+    ['test_accuracy', 'test_loss']
+    >>> class_value("gcexp.tasks.mlp.MultilayerPerceptron", "score", "problem")
+    """
+    module, _, cls = target.rpartition(".")
+    if (text := _text(module)) is None:
+        return None
+    tree, found = _tree(text), None
+    imported = dict(_imported(tree, module))
+    node = next(
+        (line for line in ast.walk(tree) if isinstance(line, ast.ClassDef) and line.name == cls), None
+    )
+    if node is None:  # a package may only pass it on
+        return class_value(imported[cls], name, beside) if cls in imported else None
+    for line in node.body:
+        if isinstance(line, ast.Assign | ast.AnnAssign) and line.value:
+            names = line.targets if isinstance(line, ast.Assign) else [line.target]
+            if name in [place.id for place in names if isinstance(place, ast.Name)]:
+                with suppress(ValueError):
+                    found = ast.literal_eval(line.value)
+    if found is not None:
+        return list(found) if isinstance(found, tuple) else found
+    if any(isinstance(line, _FUNCTIONS) and line.name == beside for line in node.body):
+        return None
+    bases = [base.id for base in node.bases if isinstance(base, ast.Name) and base.id != cls]
+    said = (class_value(imported.get(base, f"{module}.{base}"), name, beside) for base in bases)
+    return next((value for value in said if value is not None), None)
+
+
+def _imported(tree: ast.Module, module: str) -> Iterator[tuple[str, str]]:
+    """Names that imports of a module bind to something in another one, and its dotted name."""
+    package = module if (file := source(module)) and file.name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            with suppress(ImportError):  # relative beyond the top
+                origin = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+                yield from ((alias.asname or alias.name, f"{origin}.{alias.name}") for alias in node.names)
+
+
+@cache
+def _tree(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
+def _text(module: str) -> str | None:
+    """Text of a module of ours or of one's own; None of another."""
+    file = source(module)
+    if file is None or not (module.partition(".")[0] == "gcexp" or is_own(str(file))):
+        return None
+    try:
+        _tree(text := file.read_text("utf-8"))
+    except SyntaxError as error:
+        error.filename = str(file)
+        raise UserError(no_python(error)) from None
+    except (OSError, ValueError) as error:  # ValueError: not UTF-8
+        raise UserError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from None
+    return text
+
+
+@cache
+def _spec(module: str) -> ModuleSpec | None:
+    """Where a module is, found without importing its packages; None where it is not."""
+    where, spec = None, None
+    for i, _ in enumerate(parts := module.split(".")):
+        try:
+            spec = PathFinder.find_spec(".".join(parts[: i + 1]), where)
+        except (ImportError, ValueError, KeyError):  # KeyError: inside a namespace package
+            return None
+        if spec is None:
+            return None
+        where = spec.submodule_search_locations
+        if where is None and i + 1 < len(parts):
+            return None
+    return spec
