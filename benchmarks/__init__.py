@@ -18,6 +18,7 @@ REGISTRY = {
     "B10": "benchmarks.b10_dryrun",
     "B12": "benchmarks.b12_quick",
     "B13": "benchmarks.b13_scale",
+    "B15": "benchmarks.b15_worst_case",
 }
 #: Take minutes: only when named, or with --all.
 SLOW = ("B12",)

@@ -9,22 +9,22 @@ from dataclasses import asdict
 from typing import Any
 
 from gcexp.command.arguments import as_json, overrides
-from gcexp.decoding_error.error import DECODINGS, KINDS, WorstError, error
+from gcexp.decoding_error.error import DECODINGS, KINDS, MAX_SEARCHED, WorstError, error
 from gcexp.errors import UserError
 from gcexp.run.build import build
 from gcexp.run.compose import compose
 from gcexp.schema import is_whole, typed
 
-_NUMBERS = ("trials", "seed", "steps", "max_sets")
+_NUMBERS = ("trials", "seed", "steps", "max_sets", "max_searched")
 OWN = ("s", "kind", "decoding", "stragglers", *_NUMBERS)
 
 
 def errors(given: Iterable[str]) -> dict:
     """Errors of a composed code, ready for JSON.
 
-    ``s``, ``kind``, ``decoding``, ``stragglers``, ``trials``, ``seed``, ``steps`` and ``max_sets`` are arguments of
-    `gcexp.decoding_error.error.error`; everything else is an override, so that ``code.s=3`` is the s a code is built
-    for, and ``code.seed=1`` the seed of its assignment.
+    ``s``, ``kind``, ``decoding``, ``stragglers``, ``trials``, ``seed``, ``steps``, ``max_sets`` and ``max_searched``
+    are arguments of `gcexp.decoding_error.error.error` (the last one is 60 million here); everything else is an
+    override, so that ``code.s=3`` is the s a code is built for, and ``code.seed=1`` the seed of its assignment.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def errors(given: Iterable[str]) -> dict:
     else:
         s = [] if kind == "set" else list(range(code.n + 1))
     decoding = mine.get("decoding", DECODINGS[-1])
-    found = error(code, s, kind, decoding, **options)
+    found = error(code, s, kind, decoding, progress=True, **{"max_searched": MAX_SEARCHED} | options)
     results = found if isinstance(found, list) else [found]
     return {
         "code": repr(code),

@@ -11,8 +11,10 @@ t, so that all of it costs 2^n sum_j j^2 / 2^j = 6 * 2^n numbers: 20 workers tak
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from math import comb
 
 import numpy as np
 
@@ -241,3 +243,247 @@ def worst_of_size(rows: Rows, lost: int, pinned: bool = False) -> tuple[float, n
         if not len(waiting[-1][3]):
             waiting.pop()
     return max(best, 0.0) / k, chosen ^ gone
+
+
+_DOUBT = (1e-11, 1e-8)  # relative eigenvalues between which rounding decides whether messages are independent
+_CHARGE = 1e4  # c, in units of the largest entry of G^+
+_ROUNDED = 1e-5  # relative, of bounds in single precision
+_TRIPLES = 2**16
+_MANY = 0.1  # of the pairs: trying all of them is as fast
+_GAIN = 1e-9  # an error times k above the best by less is no worse set
+
+
+def search_worst(
+    rows: Rows, lost: int, floor: float, pinned: bool = False, tell: Callable[[int], object] | None = None
+) -> tuple[float, np.ndarray] | None:
+    r"""Largest error over all sets of at least three stragglers, by branch and bound, and survivors (n,) that have it.
+
+    Losing S raises k e by w_S^T P_SS^-1 w_S with P = G^-1 and the best weights w = P h. Stragglers are taken one by
+    one, as pivots of an incremental Cholesky factor: with pivot P_jj the error rises by w_j^2 / P_jj, and the others' P
+    and w lose p p^T / P_jj and p w_j / P_jj. Where messages depend on each other, P = G^+ + c N N^T, N an orthonormal
+    basis of the left null space of B: it is the inverse of G + N N^T / c, which charges weights along N a little, so
+    that an error is never smaller than without, and larger by about 1/c. What exceeds the worst so far is decoded anew.
+
+    Bound. Survivors may keep the weights w that they have when nobody is lost, times the best common factor. Let
+    q = w . h, x = sum w_j h_j and y = sum M_ij over those lost, M_ij = w_i w_j G_ij; then k e <= k - (q - x)^2 /
+    (q - 2 x + y). This is above the best error so far, k - c, only if y + 2 (q/c - 1) x - x^2 / c > q (q/c - 1), and
+    -x^2 <= x_0^2 - 2 x_0 x for any x_0: a sum over pairs again. With T lost and r more to be, it is at most the sum
+    over T and the r largest of what one j adds to T and the r - 1 largest M_ij of others.
+
+    Parameters
+    ----------
+    rows : Rows
+    lost : int
+        Stragglers, at least 3.
+    floor : float
+        Error that some set is known to have.
+    pinned : bool
+        Whether every worker may be mapped to every other by a symmetry: then worker 0 is always lost.
+    tell : callable, optional
+        Told how many more sets are done, C(n, lost) in all, or lost / n of that where one is pinned.
+
+    Returns
+    -------
+    (float, ndarray) or None
+        None where no set exceeds `floor`; the error is decoded anew from the set.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        Where rounding leaves open which messages depend on each other.
+
+    Examples
+    --------
+    >>> value, heard = search_worst(Rows(np.ones((7, 6)) - np.eye(7, 6)), 4, 0.0)
+    >>> round(value, 4), int(heard.sum()), round(worst_of_size(Rows(np.ones((7, 6)) - np.eye(7, 6)), 4)[0], 4)
+    (0.0526, 3, 0.0526)
+    """
+    n, k = rows.n, float(rows.k)
+    values, vectors = np.linalg.eigh(rows.G)
+    share = values / max(values[-1], np.finfo(float).tiny)
+    if ((share > _DOUBT[0]) & (share < _DOUBT[1])).any():
+        raise np.linalg.LinAlgError("messages almost depend on each other")
+    free = share >= _DOUBT[1]
+    P = (vectors[:, free] / values[free]) @ vectors[:, free].T
+    w = P @ rows.h
+    P += _CHARGE * P.diagonal().max() * (vectors[:, ~free] @ vectors[:, ~free].T)
+    order = np.argsort(
+        -(w**2 / np.maximum(P.diagonal(), 1e-300)), kind="stable"
+    )  # those that hurt most first
+    if pinned:
+        order = np.append(0, order[order != 0])
+    inside = np.ix_(order, order)
+    found = _Found(Rows(rows.B[order]), w[order], lost)
+    found.raised(k * floor + _GAIN, None)
+    root = _Lost(
+        P[inside][None],
+        w[order][None],
+        np.array([k - rows.h @ w]),
+        np.zeros((1, n), dtype=bool),
+    )
+    waiting = [(0, np.zeros(1, dtype=int), root)]
+    while waiting:
+        t, taken, nodes = waiting.pop()
+        if len(taken) > 1 and nodes.P.size > _HELD:
+            half = len(taken) // 2
+            waiting += [(t, taken[some], nodes.some(some)) for some in (slice(None, half), slice(half, None))]
+            continue
+        done, ready = 0, taken == lost - 3
+        if ready.any():
+            _last_three(nodes.some(ready), t, found)
+            done += int(ready.sum()) * comb(n - t, 3)
+            taken, nodes = taken[~ready], nodes.some(~ready)
+        rest = n - t - 1
+        on, off = taken + 1 + rest >= lost, taken + rest >= lost
+        if pinned and t == 0:
+            off[:] = False
+        parts, counts = [], []
+        if on.any():
+            child, counted = nodes.some(on).lose(0, t), taken[on] + 1
+            kept = found.most(child.sets, t + 1, lost - counted) > found.need
+            parts.append(child.some(kept))
+            counts.append(counted[kept])
+            done += sum(comb(rest, lost - int(one)) for one in counted[~kept])
+        if off.any():
+            parts.append(nodes.some(off).skip())
+            counts.append(taken[off])
+        if parts and len(counted := np.concatenate(counts)):
+            waiting.append((t + 1, counted, sum(parts[1:], parts[0])))
+        if tell is not None:
+            tell(done)
+    if found.set is None:
+        return None
+    heard = np.ones(n, dtype=bool)
+    heard[order[found.set]] = False
+    return float(rows.decoded(heard[None])[0]), heard
+
+
+class _Found:
+    """The largest k e so far, who is lost then, and what a set must exceed to be looked at: see `search_worst`.
+
+    M is the matrix of the sum over pairs, in the order of the search, with what one worker adds on its diagonal.
+    """
+
+    def __init__(self, rows: Rows, w: np.ndarray, lost: int):
+        self.rows, self._lost, self._k = rows, lost, rows.k
+        self._M, self._x = rows.G * np.outer(w, w), w * rows.h
+
+    def raised(self, best: float, places: np.ndarray | None) -> None:
+        self.best, self.set = best, places
+        q, middle = self._x.sum(), self._lost * self._x.mean()
+        c = max(self._k - best, 1e-6 * self._k)  # a lower best is a weaker bound
+        self.M = self._M + np.diag(2 * (q / c - 1 - middle / c) * self._x)
+        self.need = q * (q / c - 1) - middle**2 / c
+        self.rounded = _ROUNDED * (self._lost**2 * np.abs(self.M).max() + abs(self.need))
+
+    def decoded(self, sets: np.ndarray, places: np.ndarray) -> None:
+        """Look at sets (C, n) that lose these places (C, r) too."""
+        sets = sets.copy()
+        np.put_along_axis(sets, places, True, axis=1)
+        e = self._k * self.rows.decoded(~sets)
+        if e.max() > self.best:
+            self.raised(float(e.max()), sets[e.argmax()])
+
+    def most(self, sets: np.ndarray, t: int, more: np.ndarray) -> np.ndarray:
+        """Bound on the sum after `more` of the workers from place t on are lost beside those of each set, (U,)."""
+        lost, own = sets.astype(float), self.M.diagonal()
+        shared = lost @ self.M
+        bounds, each = (shared * lost).sum(1), (own + 2 * shared)[:, t:]
+        near = np.maximum(self.M[t:, t:] * ~np.eye(len(own) - t, dtype=bool), 0)
+        near.sort(axis=1)
+        for r in np.unique(more):
+            some, m = more == r, len(near)
+            score = each[some] + near[:, m - r + 1 :].sum(1)
+            bounds[some] += np.partition(score, m - r, axis=1)[:, m - r :].sum(1)
+        return bounds + self.rounded
+
+
+@dataclass(frozen=True)
+class _Lost:
+    """States in which some workers are lost (U): P and w of those not decided yet, k e, and who is lost."""
+
+    P: np.ndarray
+    w: np.ndarray
+    e: np.ndarray
+    sets: np.ndarray
+
+    def some(self, which) -> _Lost:
+        return _Lost(self.P[which], self.w[which], self.e[which], self.sets[which])
+
+    def __add__(self, other: _Lost) -> _Lost:
+        pairs = ((self.P, other.P), (self.w, other.w), (self.e, other.e), (self.sets, other.sets))
+        return _Lost(*(np.concatenate(pair) for pair in pairs))
+
+    def skip(self) -> _Lost:
+        """Without the first of the undecided workers, who is heard."""
+        return _Lost(self.P[:, 1:, 1:], self.w[:, 1:], self.e, self.sets)
+
+    def lose(self, d: int, place: int) -> _Lost:
+        """Undecided worker `d`, of this place in the order, is lost, those before it are heard."""
+        sets = self.sets.copy()
+        sets[:, place] = True
+        p, pivot, wd = self.P[:, d + 1 :, d], self.P[:, d, d], self.w[:, d]
+        ratio = p / pivot[:, None]
+        rest = self.P[:, d + 1 :, d + 1 :] - ratio[:, :, None] * p[:, None]
+        return _Lost(rest, self.w[:, d + 1 :] - ratio * wd[:, None], self.e + wd * wd / pivot, sets)
+
+
+def _last_three(nodes: _Lost, t: int, found: _Found) -> None:
+    """Lose each of the three last stragglers where the bound on the whole set does not rule it out."""
+    m = nodes.w.shape[1]
+    need = found.need - found.rounded  # of this M: both move when a worse set is found
+    sets, own, M = nodes.sets.astype(float), found.M.diagonal(), found.M[t:, t:]
+    shared = sets @ found.M
+    known, each = (shared * sets).sum(1), (own + 2 * shared)[:, t:]
+    later = ~np.tri(m, dtype=bool)
+    near = np.where(later | later.T, np.maximum(M, 0), 0)
+    largest = np.zeros((m, m))  # [d, j]: of M_ij over i > d
+    largest[:-1] = np.maximum.accumulate(near[:0:-1], axis=0)[::-1]
+    two = np.partition(each[:, None] + np.where(later, 2 * M + largest, -np.inf), m - 2, axis=2)[
+        :, :, m - 2 :
+    ]
+    first = known[:, None] + each
+    promising = first + two.sum(2) > need
+    pairs = np.where(later, 2 * M, -np.inf).astype(np.float32)
+    for d in np.flatnonzero(promising[:, : m - 2].any(0)).tolist():
+        some = np.flatnonzero(promising[:, d])
+        after = (each[some, d + 1 :] + 2 * M[d, d + 1 :]).astype(np.float32)
+        short = (need - first[some, d]).astype(np.float32)
+        above = (after[:, None] + pairs[d + 1 :, d + 1 :]) > (short[:, None] - after)[:, :, None]
+        if np.count_nonzero(above) > _MANY * above.size:
+            _last_two(nodes.some(some).lose(d, t + d), t + d + 1, found)
+            continue
+        u, i, j = np.nonzero(above)
+        for part in range(0, len(u), _TRIPLES):
+            here = slice(part, part + _TRIPLES)
+            three = np.stack([np.full(len(u[here]), d), d + 1 + i[here], d + 1 + j[here]], axis=1)
+            _lose_three(nodes, some[u[here]], three, t, found)
+
+
+def _last_two(nodes: _Lost, t: int, found: _Found) -> None:
+    """Lose every pair of the undecided."""
+    m = nodes.w.shape[1]
+    step, later = max(1, _HELD // (m * m)), ~np.tri(m, dtype=bool)
+    for part in (nodes.some(slice(u, u + step)) for u in range(0, len(nodes.e), step)):
+        pivot = np.einsum("uii->ui", part.P)
+        ratio = part.P / pivot[:, :, None]  # of the first of the two
+        rest = pivot[:, None] - ratio * part.P
+        e = part.w[:, None] - ratio * part.w[:, :, None]
+        e *= e
+        e /= np.where(later, rest, 1)
+        e += (part.e[:, None] + part.w**2 / pivot)[:, :, None]
+        e[:, ~later] = -np.inf
+        if e.max() > found.best:
+            u, i, j = np.nonzero(e > found.best)
+            found.decoded(part.sets[u], t + np.stack([i, j], axis=1))
+
+
+def _lose_three(nodes: _Lost, state: np.ndarray, three: np.ndarray, t: int, found: _Found) -> None:
+    """Lose three more (C, 3) in states (C,)."""
+    P = nodes.P[state[:, None, None], three[:, :, None], three[:, None]]
+    left = _Lost(P, nodes.w[state[:, None], three], nodes.e[state], nodes.sets[state])
+    for _ in range(3):
+        left = left.lose(0, 0)
+    above = np.flatnonzero(left.e > found.best)
+    if len(above):
+        found.decoded(nodes.sets[state[above]], t + three[above])
