@@ -1,8 +1,8 @@
 """B15: the exact worst case of 50 million sets of stragglers, by branch and bound.
 
-Work: `gcexp.decoding_error.error.error` with ``max_searched`` for `RegularBipartiteCode(n=60, d=3, seed=0)` and s = 6, which has
-50 063 860 sets: the heuristic's lower bound, then the search, which must find .0538256. The same for a code whose
-messages depend on each other (a Bernoulli code of rank 58), and for one of degree 10, where the bound rules out little.
+Work: `gcexp.decoding_error.error.error` with ``max_searched`` for `RegularBipartiteCode(n=60, d=3, seed=0)` and s = 6,
+which has 50 063 860 sets: the search must find .0538256. The same for a code whose messages depend on each other (a
+Bernoulli code of rank 58), and for one of degree 10, where the bound rules out little.
 Medians of three. Peer: a compiled depth-first search with an incremental Cholesky factor, no bounds, in a spike; it is
 for square matrices of full rank.
 """

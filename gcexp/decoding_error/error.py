@@ -116,8 +116,8 @@ def error(
     max_sets : int
         Most sets that are enumerated for each s.
     max_searched : int
-        Most sets among which the worst is searched for by branch and bound, where they are more than `max_sets`: all of
-        60 million take about two seconds. For optimal decoding, and up to half the workers lost.
+        Most sets among which the worst is searched for by branch and bound instead: all of 60 million take about two
+        seconds. For optimal decoding, with three stragglers to half the workers.
     progress : bool
         Show a progress bar of that search on a terminal.
 
@@ -415,11 +415,11 @@ def _curve(part: _Part, wanted: list[int], random, limits: _Limits, given, code:
         for w in wanted:
             gone = w // int(weight[0])
             count = comb(classes, gone) * (min(gone, classes - gone) / classes if pinned else 1)
-            if count <= limits.enumerated:
+            if count <= limits.searched and 3 <= gone <= classes / 2:
+                searched[w] = gone, round(count)
+            elif count <= limits.enumerated:
                 lower[w], heard[w] = worst_of_size(rows, gone, pinned)
                 exact[w] = True
-            elif count <= limits.searched and 3 <= gone <= classes / 2:
-                searched[w] = gone, round(count)
     lower[lower < _SAME] = 0
     upper[exact] = lower[exact]
     for w, (gone, count) in searched.items():

@@ -249,6 +249,7 @@ _DOUBT = (1e-11, 1e-8)  # relative eigenvalues between which rounding decides wh
 _CHARGE = 1e4  # c, in units of the largest entry of G^+
 _ROUNDED = 1e-5  # relative, of bounds in single precision
 _TRIPLES = 2**16
+_DECODED = 32  # sets that are decoded anew at once
 _MANY = 0.1  # of the pairs: trying all of them is as fast
 _GAIN = 1e-9  # an error times k above the best by less is no worse set
 
@@ -376,13 +377,18 @@ class _Found:
         self.need = q * (q / c - 1) - middle**2 / c
         self.rounded = _ROUNDED * (self._lost**2 * np.abs(self.M).max() + abs(self.need))
 
-    def decoded(self, sets: np.ndarray, places: np.ndarray) -> None:
-        """Look at sets (C, n) that lose these places (C, r) too."""
-        sets = sets.copy()
-        np.put_along_axis(sets, places, True, axis=1)
-        e = self._k * self.rows.decoded(~sets)
-        if e.max() > self.best:
-            self.raised(float(e.max()), sets[e.argmax()])
+    def decoded(self, e: np.ndarray, sets: np.ndarray, places: np.ndarray) -> None:
+        """Look at sets (C, n) that lose these places (C, r) too, and then have k e of at most e (C,)."""
+        worst_first = np.argsort(-e, kind="stable")
+        for some in np.split(worst_first, range(_DECODED, len(e), _DECODED)):
+            some = some[e[some] > self.best]
+            if not len(some):
+                return
+            lost = sets[some]  # a copy
+            np.put_along_axis(lost, places[some], True, axis=1)
+            exact = self._k * self.rows.decoded(~lost)
+            if exact.max() > self.best:
+                self.raised(float(exact.max()), lost[exact.argmax()])
 
     def most(self, sets: np.ndarray, t: int, more: np.ndarray) -> np.ndarray:
         """Bound on the sum after `more` of the workers from place t on are lost beside those of each set, (U,)."""
@@ -475,7 +481,7 @@ def _last_two(nodes: _Lost, t: int, found: _Found) -> None:
         e[:, ~later] = -np.inf
         if e.max() > found.best:
             u, i, j = np.nonzero(e > found.best)
-            found.decoded(part.sets[u], t + np.stack([i, j], axis=1))
+            found.decoded(e[u, i, j], part.sets[u], t + np.stack([i, j], axis=1))
 
 
 def _lose_three(nodes: _Lost, state: np.ndarray, three: np.ndarray, t: int, found: _Found) -> None:
@@ -486,4 +492,4 @@ def _lose_three(nodes: _Lost, state: np.ndarray, three: np.ndarray, t: int, foun
         left = left.lose(0, 0)
     above = np.flatnonzero(left.e > found.best)
     if len(above):
-        found.decoded(nodes.sets[state[above]], t + three[above])
+        found.decoded(left.e[above], nodes.sets[state[above]], t + three[above])
