@@ -280,6 +280,12 @@ class CodeContract:
         assert (off[certain] <= decoding.residual[certain] + 1e-12).all()
         assert not decoding.coefficients[~certain].any()
 
+    def check_what_is_trusted_is_what_is_decoded(self) -> None:
+        code = self.code
+        known, told = code.trusted(self.heard)
+        assert told.dtype == bool and told.shape == (known.sum(), code.k)
+        assert (self.decoding.coefficients[known] == told).all(), "trusted without decoding, and wrong"
+
     def check_decodes_real_gradients(self) -> None:
         code, decoding = self.code, self.decoding
         for length in (1, 7, 12):

@@ -303,6 +303,24 @@ class Code:
             met &= quorum.met(heard)
         return met
 
+    def trusted(self, heard: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Which patterns (U,) need no decoding, and the coefficients of those, boolean (known, k).
+
+        Where all partitions are promised and all quorums are met, the coefficients are ones: that is the promise, which
+        `decode` certifies. A family whose coefficients are heard and not solved for says so here.
+
+        Examples
+        --------
+        >>> from gcexp.codes import CyclicRepetition
+        >>> CyclicRepetition(n=3, s=1).trusted(np.array([[1, 1, 0], [1, 0, 0]]))
+        (array([ True, False]), array([[ True,  True,  True]]))
+        """
+        if self.promise == "indicator" and self.recovers == self.k:
+            known = self._met(heard)
+        else:
+            known = np.zeros(len(heard), dtype=bool)
+        return known, np.ones((np.count_nonzero(known), self.k), dtype=bool)
+
     def weights(self, heard: np.ndarray) -> np.ndarray:
         """Decode weights of each pattern, (U, blocks, M) or (U, M): the pseudoinverse, smallest ||c - 1||."""
         received, B = self.received(heard), self.encoding.toarray()

@@ -51,7 +51,7 @@ class PartialWork(Code):
     array([[1., 1., 1., 0., 1., 0.]])
     """
 
-    formulas = {"k": "n q", "load": "d q", "messages": "d q", "length": "1"}
+    formulas = {"k": "n * q", "load": "d * q", "messages": "d * q", "length": "1"}
     error_bound = "(chunks not done)/k"
     decoding = "weight 1 on the first copy of each chunk; O(n d q)"
     limit = "none: nothing is solved"
