@@ -200,7 +200,7 @@ def test_deadline_counts_a_worker_no_further_than_it_sends():
 def test_deadline_before_the_first_message_of_a_run_is_an_error():
     scheme, draws = Scheme(Uncoded(2), Deadline(0.5)), Draws((0,), (1, 1, 2), start=np.array([1.0, 2.0]))
     with pytest.raises(
-        ParameterError, match=r"Deadline\(time=0.5\): no message of Uncoded\(n=2\) is ever heard"
+        ParameterError, match=r"Deadline\(time=0.5, early=False\): no message of Uncoded\(n=2\) is ever heard"
     ):
         simulate(scheme, draws)
     draws = Draws((0,), (1, 2, 2), start=np.array([[[1.0, 2.0], [0.4, 1.0]]]))
