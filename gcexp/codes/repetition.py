@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import comb
 
 import numpy as np
+from scipy import sparse
 
 from gcexp.codes.base import Code, Quorum
 from gcexp.errors import ParameterError, require
@@ -73,8 +74,13 @@ class FractionalRepetition(Code):
             f"fractional repetition needs k >= 1 that the n/d = {len(groups)} groups divide, got k={k}",
         )
         self.d = d
-        held = np.ones((d, k // len(groups)))
-        super().__init__(np.kron(np.eye(len(groups)), held), quorums=[Quorum(g, [(1, 1)]) for g in groups])
+        share = k // len(groups)  # a worker's partitions follow each other: no dense matrix
+        columns = (np.arange(0, k, share).repeat(d)[:, None] + np.arange(share)).ravel()
+        rows = (np.ones(n * share), columns, np.arange(0, n * share + 1, share))
+        super().__init__(
+            sparse.csr_array(rows, shape=(n, k)),
+            quorums=[Quorum(group, [(1, 1)]) for group in groups.tolist()],
+        )
 
     def weights(self, heard):
         grouped = heard.reshape(len(heard), self.n // self.d, self.d) > 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from scipy import sparse
 
 from gcexp.codes.base import Code, Quorum
 from gcexp.errors import require
@@ -45,7 +46,7 @@ class Uncoded(Code):
     @checked
     def __init__(self, n: int):
         require(n >= 1, f"uncoded needs n >= 1, got n={n}")
-        super().__init__(np.eye(n), quorums=[Quorum(range(n), [(1, n)])])
+        super().__init__(sparse.eye_array(n, format="csr"), quorums=[Quorum(range(n), [(1, n)])])
 
     def trusted(self, heard):
         small = heard.dtype.itemsize == 1 and heard.flags.c_contiguous  # 0 and 1 are truth values already

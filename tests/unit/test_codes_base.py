@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from gcexp import errors
 from gcexp.codes import (
@@ -16,6 +17,7 @@ from gcexp.codes import (
     Quorum,
     SoftBIBD,
     StochasticGradientCode,
+    Uncoded,
     arcs,
 )
 from gcexp.errors import DecodingError, ParameterError, require_known
@@ -388,3 +390,22 @@ def test_the_nearest_name_is_looked_for_only_where_one_is_wrong(monkeypatch):
     monkeypatch.delattr(errors, "unknown")
     require_known("mask", "cyclic", ("cyclic", "spread"))
     CyclicRepetition(5, 2)
+
+
+def test_plain_sums_of_many_workers_make_no_dense_matrix():
+    """They were made of 10^8 numbers at n = 10^4; the same sparse matrices, entry by entry."""
+    import tracemalloc
+
+    for code, dense in (
+        (Uncoded(7), np.eye(7)),
+        (FractionalRepetition(6, 3, k=8), np.kron(np.eye(2), np.ones((3, 4)))),
+        (FractionalRepetition(200, 4), np.kron(np.eye(50), np.ones((4, 4)))),
+    ):
+        wanted = sparse.csr_array(dense)
+        for name in ("data", "indices", "indptr"):
+            mine, theirs = getattr(code.encoding, name), getattr(wanted, name)
+            assert (mine == theirs).all() and mine.dtype.kind == theirs.dtype.kind
+    tracemalloc.start()
+    Uncoded(10_000), FractionalRepetition(10_000, 2)
+    assert tracemalloc.get_traced_memory()[1] < 50e6
+    tracemalloc.stop()
