@@ -1,15 +1,16 @@
 """Statements held against instances: what is tried, how strong that is as evidence, and what of the paper it answers.
 
-A check is a function that yields whether a statement holds in one instance after the other, decorated with what a claim
-about it needs: the figure whose analysis tabulates a module's checks has one claim for each (`gcexp.report.expected`).
+A check is a function that yields whether a statement holds in one instance after the other (or ``(what, holds)``, with
+what was tried in words), decorated with what a claim about it needs: the figure whose analysis tabulates a module's
+checks has one claim for each (`gcexp.report.expected`).
 """
 
 from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -51,6 +52,8 @@ class Check:
         Of a companion: what fails with it.
     calibrated : mapping, optional
         ``date`` and ``what``, see `gcexp.report.claims`.
+    small : mapping
+        Arguments of the smallest size at which the check still tells: at which the tests break what it rests on.
     """
 
     id: str
@@ -65,17 +68,18 @@ class Check:
     reason: str = ""
     contradicts: tuple[str, ...] | None = None
     calibrated: Mapping[str, str] | None = None
+    small: Mapping[str, Any] = field(default_factory=dict)
 
 
 def check(*, over: str, **about: Any) -> Callable[[Function], Function]:
-    """Declare a function of instances as a check, under its own name and with its docstring as what is tried.
+    """Declare a function of instances as a check, with the first paragraph of its docstring as what is tried.
 
     Parameters
     ----------
     over : str
         Over which instances.
     **about
-        Further fields of `Check`.
+        Further fields of `Check`; `id` is the function's name where it is not given.
 
     Examples
     --------
@@ -84,13 +88,13 @@ def check(*, over: str, **about: Any) -> Callable[[Function], Function]:
     ...     '''The square of an even number is even.'''
     ...     return (n * n % 2 == 0 for n in range(0, most, 2))
     >>> even_squares.checks[0].what, outcomes(even_squares, most=6)
-    ('the square of an even number is even', {'even_squares': [True, True, True]})
+    ('The square of an even number is even', {'even_squares': [True, True, True]})
     """
 
     def declared(function: Function) -> Function:
-        what = " ".join((function.__doc__ or "").split()).removesuffix(".")
-        what = what if what[1:2].isupper() or not what[1:2].islower() else what[:1].lower() + what[1:]
-        function.checks = (Check(id=function.__name__, what=what, over=over, **about),)  # type: ignore[attr-defined]
+        what = " ".join((function.__doc__ or "").partition("\n\n")[0].split()).removesuffix(".")
+        given = {"id": function.__name__, "what": what, "over": over} | about
+        function.checks = (Check(**given),)  # type: ignore[attr-defined]
         return function
 
     return declared
@@ -142,37 +146,48 @@ def outcomes(function: Callable, **arguments: Any) -> dict[str, list[bool]]:
     Defect
         For an id that is not declared.
     """
-    wanted = inspect.signature(function).parameters
-    found: Iterable = function(**{name: value for name, value in arguments.items() if name in wanted})
-    declared = [one.id for one in function.checks]  # type: ignore[attr-defined]
-    tried: dict[str, list[bool]] = {name: [] for name in declared}
-    for one in found:
-        name, holds = one if getattr(function, "tells", False) else (declared[0], one)
-        if name not in tried:
-            raise Defect(f"{function.__name__} tells {name!r} and declares {', '.join(declared)}")
-        tried[name].append(bool(holds))
-    for name, instances in tried.items():
-        require(bool(instances), f"{name}: there is no instance to try")
+    tried: dict[str, list[bool]] = {one.id: [] for one in function.checks}  # type: ignore[attr-defined]
+    for name, holds in instances(function, **arguments):
+        tried[name].append(holds)
+    for name, found in tried.items():
+        require(bool(found), f"{name}: there is no instance to try")
     return tried
 
 
-def functions(module: str) -> list[Callable]:
-    """The checks that stand in a module, in their order; imported ones too."""
-    return [one for one in vars(importlib.import_module(module)).values() if hasattr(one, "checks")]
+def instances(function: Callable, **arguments: Any) -> Iterator[tuple[str, bool]]:
+    """The instances of one check one by one, ``(id, holds)``: see `outcomes`."""
+    wanted = inspect.signature(function).parameters
+    declared = [one.id for one in function.checks]  # type: ignore[attr-defined]
+    for one in function(**{name: value for name, value in arguments.items() if name in wanted}):
+        told = one if isinstance(one, tuple) else (declared[0], one)
+        name = told[0] if getattr(function, "tells", False) else declared[0]
+        if name not in declared:
+            raise Defect(f"{function.__name__} tells {name!r} and declares {', '.join(declared)}")
+        yield name, bool(told[1])
 
 
-def declarations(module: str) -> list[dict]:
-    """The checks that stand in a module as mappings of `Check`, for the claims about them."""
-    return [asdict(one) for function in functions(module) for one in function.checks]  # type: ignore[attr-defined]
+def functions(*modules: str) -> list[Callable]:
+    """The checks that stand in some modules, in their order."""
+    return [
+        one
+        for module in modules
+        for one in vars(importlib.import_module(module)).values()
+        if hasattr(one, "checks") and one.__module__ == module
+    ]
 
 
-def tabulated(module: str, **arguments: Any) -> pd.DataFrame:
-    """The checks of a module as a table: what was tried, and in how many of the instances it held.
+def declarations(*modules: str) -> list[dict]:
+    """The checks that stand in some modules as mappings of `Check`, for the claims about them."""
+    return [asdict(one) for function in functions(*modules) for one in function.checks]  # type: ignore[attr-defined]
+
+
+def tabulated(*modules: str, **arguments: Any) -> pd.DataFrame:
+    """The checks of some modules as a table: what was tried, and in how many of the instances it held.
 
     Parameters
     ----------
-    module : str
-        Dotted name.
+    *modules : str
+        Dotted names.
     **arguments
         Handed to the checks that ask for them by name.
 
@@ -182,7 +197,7 @@ def tabulated(module: str, **arguments: Any) -> pd.DataFrame:
         `COLUMNS`, a row per `Check`.
     """
     rows = []
-    for function in functions(module):
+    for function in functions(*modules):
         found = outcomes(function, **arguments)
         for one in function.checks:  # type: ignore[attr-defined]
             tried = found[one.id]

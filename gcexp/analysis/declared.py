@@ -12,7 +12,7 @@ Analysis = TypeVar("Analysis", bound=Callable)
 
 
 def gives(
-    *columns: str, more: Callable[..., Iterable[str]] | None = None, checks: str = ""
+    *columns: str, more: Callable[..., Iterable[str]] | None = None, checks: tuple[str, ...] = ()
 ) -> Callable[[Analysis], Analysis]:
     """Declare the columns of the table that a function returns.
 
@@ -25,8 +25,8 @@ def gives(
         Names, in any order.
     more : callable, optional
         Further names from the arguments of the function, where they depend on them.
-    checks : str
-        Module whose checks are the rows, see `gcexp.analysis.checks`: each is a claim of the figure.
+    checks : tuple of str
+        Modules whose checks are the rows, see `gcexp.analysis.checks`: each is a claim of the figure.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def gives(
 
         function.columns = of  # type: ignore[attr-defined]  # what gcexp.run.checks asks
         if checks:
-            function.declared_checks = lambda: declarations(checks)  # type: ignore[attr-defined]
+            function.declared_checks = lambda: declarations(*checks)  # type: ignore[attr-defined]
         return function
 
     return declared

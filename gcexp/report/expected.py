@@ -94,7 +94,7 @@ def claims_of_checks(declared: Iterable[Mapping[str, Any]], stated: Mapping[str,
     claims = []
     for one in declared:
         given = {k: list(v) if isinstance(v, tuple) else v for k, v in one.items() if v or k == "contradicts"}
-        about = {k: v for k, v in given.items() if k not in ("id", "what", "over") and v is not None}
+        about = {k: v for k, v in given.items() if k not in ("id", "what", "over", "small") and v is not None}
         if one["kind"] != "companion":
             about.setdefault("answers", [one["id"]])
         first = next(iter(about.get("answers") or about.get("contradicts") or ()), "").partition("/")[0]

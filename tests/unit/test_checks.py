@@ -35,8 +35,11 @@ def module(monkeypatch):
         yield "large", True
         yield "odd", False
 
+    doubles.__module__ = more.__module__ = made.__name__
     made.doubles, made.more = doubles, more
-    made.statements = gives(*COLUMNS, checks=made.__name__)(lambda most: tabulated(made.__name__, most=most))
+    made.statements = gives(*COLUMNS, checks=(made.__name__,))(
+        lambda most: tabulated(made.__name__, most=most)
+    )
     monkeypatch.setitem(sys.modules, made.__name__, made)
     return made
 
@@ -44,7 +47,7 @@ def module(monkeypatch):
 def test_a_row_and_a_claim_for_every_check(module):
     table = module.statements(3)
     assert table.to_numpy().tolist() == [
-        ["doubles", "two n is even", "n < most", 3, 3, 1.0],
+        ["doubles", "Two n is even", "n < most", 3, 3, 1.0],
         ["large", "A is even", "one number", 1, 1, 1.0],
         ["odd", "n is odd", "two numbers", 2, 1, 0.5],
     ]
@@ -57,7 +60,7 @@ def test_a_row_and_a_claim_for_every_check(module):
         ("share: id = large", ["doubles/large"], "Sec. II"),
         ("share: id = odd", None, "ours"),
     ]
-    assert claims[0]["rests_on"] == ["operator:mul"] and claims[0]["statement"] == "two n is even; n < most"
+    assert claims[0]["rests_on"] == ["operator:mul"] and claims[0]["statement"] == "Two n is even; n < most"
     entries = judged(claims, table, "paper", "statements")
     assert [(e["outcome"], e["grade"], e["contradicts"], e["reason"]) for e in entries] == [
         *(("holds", "enumerated", None, ""), ("holds", "built", None, ""), ("does not hold", "", [], "2")),
