@@ -189,7 +189,7 @@ def tabulated(*modules: str, **arguments: Any) -> pd.DataFrame:
     *modules : str
         Dotted names.
     **arguments
-        Handed to the checks that ask for them by name.
+        Handed to the checks that ask for them by name, without a value of their own.
 
     Returns
     -------
@@ -198,7 +198,9 @@ def tabulated(*modules: str, **arguments: Any) -> pd.DataFrame:
     """
     rows = []
     for function in functions(*modules):
-        found = outcomes(function, **arguments)
+        asked = inspect.signature(function).parameters.values()
+        own = {one.name for one in asked if one.default is not one.empty}  # a size of its own
+        found = outcomes(function, **{k: v for k, v in arguments.items() if k not in own})
         for one in function.checks:  # type: ignore[attr-defined]
             tried = found[one.id]
             about = {"id": one.id, "what": one.what, "instances": one.over}

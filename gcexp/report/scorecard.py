@@ -137,12 +137,12 @@ class _Part:
 def _of_part(statement: str, part: str, answers: list[dict], against: list[dict]) -> _Part:
     names = {statement, f"{statement}/{part}"}
     mine = [claim for claim in answers if names & set(claim["answers"])]
-    if not mine:
-        return _Part(UNDECIDED, reason="no claim answers it", answered=False)
     judged = [*mine, *(claim for claim in against if names & set(claim["contradicts"] or ()))]
+    if not mine and all(claim["outcome"] == HOLDS for claim in judged):
+        return _Part(UNDECIDED, reason="no claim answers it", answered=False)
     failed = [claim for claim in judged if claim["outcome"] == FAILS]
     open_ = [claim for claim in judged if claim["outcome"] == UNDECIDED]
-    grade = min((claim["grade"] or ONE_RUN for claim in mine), key=GRADES.index)
+    grade = min((claim["grade"] or ONE_RUN for claim in mine), key=GRADES.index, default="")
     why = "; ".join(dict.fromkeys(claim["reason"] for claim in failed or open_))
     if any(claim["inputs"] == "paper" for claim in failed):
         return _Part(FAILS, grade, why)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix
 
-from gcexp.analysis import counting
+from gcexp.analysis.checks import COLUMNS, check, tabulated
 from gcexp.analysis.declared import gives
 from gcexp.errors import require
 from gcexp.tasks.base import partition_edges
@@ -14,9 +16,9 @@ from gcexp.tasks.logistic_regression import LogisticProblem, LogisticRegression,
 from gcexp.tasks.optimizers import AcceleratedGradient
 
 
-@gives(*counting.COLUMNS)
+@gives(*COLUMNS, checks=(__name__,))
 def logistic_statements(rows: int) -> pd.DataFrame:
-    """Statements about the task of Section 4: gradient and score on random rows, costs by counting.
+    """Statements about the task of Section 4: gradient and score on random rows.
 
     Parameters
     ----------
@@ -28,14 +30,21 @@ def logistic_statements(rows: int) -> pd.DataFrame:
     DataFrame
         ``id, what, instances, tried, held, share``: in which share of the instances a statement holds.
     """
-    from sklearn.metrics import auc, roc_curve  # a second of imports: a plan only looks at the arguments
-
     require(rows > 0 and rows % 60 == 0, f"rows are a multiple of 60, got {rows}")
+    return tabulated(__name__, rows=rows)
+
+
+@check(
+    over="n = 10, 15, 20 and five points",
+    grade="formula",
+    rests_on=("gcexp.tasks.logistic_regression:LogisticProblem",),
+)
+def gradient_is_sum(rows: int) -> Iterable[bool]:
+    """The partial gradients of n equal subsets add up to the gradient of the loss, a central difference to 1e-6."""
     generator = np.random.default_rng(0)
     x = csr_matrix((generator.random((rows, 9)) < 0.4).astype(float))
     y = np.where(generator.random(rows) < 0.7, 1.0, -1.0)
     problem = LogisticProblem(x, y, x, y)
-    points = [generator.standard_normal(9) for _ in range(5)]
 
     def slope(at: np.ndarray, j: int) -> float:
         """Derivative of the total loss by a central difference."""
@@ -43,57 +52,57 @@ def logistic_statements(rows: int) -> pd.DataFrame:
         high, low = (np.logaddexp(0, -y * (x @ (at + sign * step))).sum() for sign in (1, -1))
         return (high - low) / 2e-5
 
-    sums = counting.counted(
-        "gradient_is_sum",
-        "the partial gradients of n equal subsets add up to the gradient of the loss, a central difference to 1e-6",
-        "n = 10, 15, 20 and five points",
-        (
-            np.allclose(
-                problem.partition_gradients(at, n, 0).sum(0), [slope(at, j) for j in range(9)], atol=1e-6
-            )
-            for n in (10, 15, 20)
-            for at in points
-        ),
+    return (
+        np.allclose(problem.partition_gradients(at, n, 0).sum(0), [slope(at, j) for j in range(9)], atol=1e-6)
+        for n in (10, 15, 20)
+        for at in generator.standard_normal((5, 9))
     )
+
+
+@check(over="random scores", grade="built", rests_on=("gcexp.tasks.logistic_regression:area_under_roc",))
+def auc_tool() -> Iterable[bool]:
+    """The AUC is the area under the ROC curve as sklearn.metrics.auc computes it, with ties."""
+    from sklearn.metrics import auc, roc_curve  # a second of imports: a plan only looks at the arguments
+
+    generator = np.random.default_rng(0)
     cases = [(generator.integers(0, 6, 40) / 5, generator.integers(0, 2, 40) > 0) for _ in range(20)]
-    areas = counting.counted(
-        "auc_tool",
-        "the AUC is the area under the ROC curve as sklearn.metrics.auc computes it, with ties",
-        "random scores",
-        (
-            np.isclose(area_under_roc(scores, labels), auc(*roc_curve(labels, scores)[:2]), rtol=1e-12)
-            for scores, labels in cases
-        ),
+    return (
+        np.isclose(area_under_roc(scores, labels), auc(*roc_curve(labels, scores)[:2]), rtol=1e-12)
+        for scores, labels in cases
     )
-    return counting.table([sums, areas, _split(), _accelerated(), *_costs()])
 
 
-#: (n, d, m) of the two codes that Section 4 compares for each n, and N, l and ones in a row of its data.
-_COMPARED = ((10, 4, 1), (10, 4, 3), (15, 5, 1), (15, 5, 4), (20, 7, 1), (20, 5, 4))
-_N, _LENGTH, _ONES = 26220, 343474, 44
-_ROWS = 32769  # of the data
+_N, _ROWS = 26220, 32769  # for training, of the data
 
 
-def _split() -> dict:
-    """Whether the split leaves N rows for training, in equal subsets for each n."""
+@check(
+    over="n = 10, 15, 20 and five splits",
+    grade="definition",
+    rests_on=("gcexp.tasks.logistic_regression:LogisticRegression", "gcexp.tasks.base:partition_edges"),
+)
+def training_samples() -> Iterable[bool]:
+    """26220 of the 32769 rows are for training, none of them twice or among the others, in n equal subsets."""
     task = LogisticRegression("rows", train_rows=_N)
     orders = [task.order(_ROWS, seed) for seed in range(5)]
-    return counting.counted(
-        "training_samples",
-        "26220 of the 32769 rows are for training, none of them twice or among the others, in n equal subsets",
-        "n = 10, 15, 20 and five splits",
-        (
-            len({*order[:_N].tolist()} - {*order[_N:].tolist()}) == _N
-            and (np.diff(partition_edges(_N, n)) == _N // n).all()
-            for order in orders
-            for n in (10, 15, 20)
-        ),
+    return (
+        len({*order[:_N].tolist()} - {*order[_N:].tolist()}) == _N
+        and (np.diff(partition_edges(_N, n)) == _N // n).all()
+        for order in orders
+        for n in (10, 15, 20)
     )
 
 
-def _accelerated() -> dict:
-    """Whether the rule keeps the rate of Nesterov's method (Bubeck 2015, Theorem 3.19) on quadratics of slope 1/eta."""
-    generator, found = np.random.default_rng(1), []
+@check(
+    over="ten random quadratics, eta the largest step, T = 1 to 100",
+    grade="one run",
+    rests_on=("gcexp.tasks.optimizers:AcceleratedGradient",),
+)
+def optimiser() -> Iterable[bool]:
+    """After T updates it is within 2 ||w_0 - w*||^2 / (eta (T + 1)^2) of the minimum, the rate of Nesterov's method.
+
+    Bubeck 2015, Theorem 3.19, on quadratics of slope 1/eta.
+    """
+    generator = np.random.default_rng(1)
     for _ in range(10):
         A = generator.standard_normal((30, 20)) * np.logspace(0, -generator.uniform(0, 3), 20)
         H, best = A.T @ A, generator.standard_normal(20)
@@ -102,29 +111,4 @@ def _accelerated() -> dict:
         state = rule.init(w)
         for T in range(1, 101):
             w, state = rule.update(H @ (w - best), state, w, n_samples=1, recovered=1)
-            found.append((w - best) @ H @ (w - best) / 2 <= 2 * (best @ best) / (eta * (T + 1) ** 2))
-    return counting.counted(
-        "optimiser",
-        "the optimiser is accelerated: after T updates it is within 2 ||w_0 - w*||^2 / (eta (T + 1)^2) of the minimum",
-        "ten random quadratics, eta the largest step, T = 1 to 100",
-        found,
-    )
-
-
-def _costs() -> list[dict]:
-    """Multiplications of the master, (n - s) l, against those of a worker, which has a share d/n of the rows."""
-    shares = [((n - d + m) * _LENGTH, d * _N / n) for n, d, m in _COMPARED]
-    return [
-        counting.counted(
-            "decoding_negligible",
-            "with N l for all gradients the (n - s) l of decoding are below 1 % of what one worker computes",
-            "the six codes compared, N = 26220, l = 343474",
-            (decoding < 0.01 * rows * _LENGTH for decoding, rows in shares),
-        ),
-        counting.counted(
-            "decoding_negligible_sparse",
-            "the same with 44 multiplications for a row of these data, of which no more numbers differ from zero",
-            "the six codes compared, N = 26220, l = 343474",
-            (decoding < 0.01 * rows * _ONES for decoding, rows in shares),
-        ),
-    ]
+            yield (w - best) @ H @ (w - best) / 2 <= 2 * (best @ best) / (eta * (T + 1) ** 2)

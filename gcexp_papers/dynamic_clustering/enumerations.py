@@ -1,7 +1,7 @@
 """What Buyukates, Ozfatura, Ulukus, Gunduz (arXiv 2011.01922) say of clusters, tried on codes, states and integrals.
 
 Each function is a generator of instances, ``(what, holds)``; see `gcexp.analysis.enumeration` for what decides.
-`RESTS_ON` says with which objects of the library it is compared, looked up when called, and arguments of a small size.
+`rests_on` says with which objects of the library it is compared, looked up when called.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 
 from gcexp import codes
 from gcexp.analysis import enumeration as engine
+from gcexp.analysis.checks import Check, check, checks
 from gcexp.schemes import placement
 from gcexp.seeding import rng
 from gcexp.theory import dynamic_clustering as theory
@@ -26,19 +27,6 @@ _SETS, _TIME = (
     "gcexp.theory.dynamic_clustering:expected_time",
 )
 _GREEDY = "gcexp.schemes.placement:greedy_clusters"
-#: By function: library objects that it compares, and arguments of a small size.
-RESTS_ON: dict[str, tuple[tuple[str, ...], dict[str, int]]] = {
-    "best_case_formula": ((_SETS,), {"clusters": 2, "size": 3}),
-    "tolerance_scales_with_clusters": ((_SETS,), {"clusters": 2, "size": 3}),
-    "static_fails_for_most": ((_SETS,), {}),
-    "advantage_of_clusters_diminishes": ((_TIME,), {}),
-    "persistence_hurts": ((_TIME,), {}),
-    "regulates_stragglers_per_cluster": ((_GREEDY,), {"seeds": 2, "iterations": 100}),
-    "as_uniform_as_possible_more_even": ((_GREEDY,), {"seeds": 2, "iterations": 50}),
-    "as_uniform_as_possible_most_even": ((_GREEDY,), {"seeds": 2, "iterations": 50}),
-    "feasible_data_assignment": ((_GREEDY, "gcexp.codes:Clustered"), {"matrices": 2, "states": 10}),
-    "sorted_columns": ((_GREEDY,), {"matrices": 2, "states": 50}),
-}
 #: (n, P, r, m) of Figs. 3 and 4.
 _SETTINGS = ((12, 4, 2, 2), (20, 5, 3, 3))
 
@@ -69,6 +57,12 @@ def _side_by_side(clusters: int, size: int, r: int) -> list[int]:
     return counts
 
 
+@check(
+    over="P <= 4, l <= 5, every r, all patterns by rank",
+    grade="enumerated",
+    rests_on=(_SETS,),
+    small={"clusters": 2, "size": 3},
+)
 def best_case_formula(clusters: int = 4, size: int = 5) -> Instances:
     """At best P (r - 1) stragglers are tolerated, r - 1 of each cluster: by the ranks of all patterns."""
     for P in range(1, clusters + 1):
@@ -83,6 +77,12 @@ def best_case_formula(clusters: int = 4, size: int = 5) -> Instances:
                 )
 
 
+@check(
+    over="P <= 4, l <= 5, every r, all patterns by rank",
+    grade="enumerated",
+    rests_on=(_SETS,),
+    small={"clusters": 2, "size": 3},
+)
 def tolerance_scales_with_clusters(clusters: int = 4, size: int = 5) -> Instances:
     """The most stragglers that are tolerated grow with the number of clusters, for r >= 2; one tolerates r - 1."""
     for l in range(2, size + 1):
@@ -95,6 +95,12 @@ def tolerance_scales_with_clusters(clusters: int = 4, size: int = 5) -> Instance
             yield "(l, r): the most by rank grows with P", bool(right)
 
 
+@check(
+    over="n = 12, P = 4, r = 2: sets of five and of four",
+    grade="enumerated",
+    inputs="assumed",
+    rests_on=(_SETS,),
+)
 def static_fails_for_most() -> Instances:
     """The running example: none of the 792 sets of five stragglers can be recovered, by rank, and 81 of 495 of four."""
     n, P, r = 12, 4, 2
@@ -144,6 +150,7 @@ def _frozen(mu_s: float, count: int) -> tuple[float, float, float, bool]:
     return own[0], own[1], own[2], bool(np.allclose(own, found, rtol=1e-6))
 
 
+@check(over="mu_s = 0.1, 1, 5 with 2 and 4 slow workers", grade="built", inputs="assumed", rests_on=(_TIME,))
 def advantage_of_clusters_diminishes() -> Instances:
     """GC-SC over GC in fixed states, n = 12, P = 4, r = 2: the less even the slow workers lie, the less it gains."""
     for mu_s in (0.1, 1.0, 5.0):
@@ -155,6 +162,7 @@ def advantage_of_clusters_diminishes() -> Instances:
             yield what, spread < packed <= alone
 
 
+@check(over="mu_s = 0.1, 1, 5 with 2 and 4 slow workers", grade="built", inputs="assumed", rests_on=(_TIME,))
 def persistence_hurts() -> Instances:
     """GC-SC with the slow workers packed into clusters over GC-SC with them spread, while that state lasts."""
     for mu_s in (0.1, 1.0, 5.0):
@@ -205,6 +213,13 @@ def _per_cluster(seated: np.ndarray, slow: np.ndarray, P: int) -> np.ndarray:
     return np.take_along_axis(slow, seated.astype(int), axis=2).reshape(S, T, n // P, P).sum(2)
 
 
+@check(
+    over="n = 12 and 20, 20 seeds of 200 iterations",
+    grade="built",
+    inputs="assumed",
+    rests_on=(_GREEDY,),
+    small={"seeds": 2, "iterations": 100},
+)
 def regulates_stragglers_per_cluster(seeds: int = 20, iterations: int = 200) -> Instances:
     """Mean of the most slow workers in a cluster, placed by the previous states, against clusters at home, p = 0.05."""
     for n, P, _, m in _SETTINGS:
@@ -237,6 +252,14 @@ def _excess(seeds: int, iterations: int) -> Iterator[tuple[int, bool, np.ndarray
         yield n, _inside(seated, allowed), greedy, static, least
 
 
+@check(
+    over="n = 12 and 20, 10 seeds of 100 iterations",
+    grade="built",
+    inputs="assumed",
+    answers=("as_uniform_as_possible/more_even",),
+    rests_on=(_GREEDY,),
+    small={"seeds": 2, "iterations": 50},
+)
 def as_uniform_as_possible_more_even(seeds: int = 10, iterations: int = 100) -> Instances:
     """The greedy placement is more even than the clusters at home, on the states that it goes by."""
     for n, inside, greedy, static, _ in _excess(seeds, iterations):
@@ -245,6 +268,15 @@ def as_uniform_as_possible_more_even(seeds: int = 10, iterations: int = 100) -> 
             yield f"n = {n}: seeds with less above the even share than at home", bool(one < other)
 
 
+@check(
+    over="n = 12 and 20, 10 seeds of 100 iterations",
+    grade="built",
+    inputs="assumed",
+    answers=("as_uniform_as_possible/most_even",),
+    reason="in 4 % of the states the memberships would allow a more even placement",
+    rests_on=(_GREEDY,),
+    small={"seeds": 2, "iterations": 50},
+)
 def as_uniform_as_possible_most_even(seeds: int = 10, iterations: int = 100) -> Instances:
     """The greedy placement is as even as any that the memberships allow: not always, in most states."""
     for n, inside, greedy, _, least in _excess(seeds, iterations):
@@ -263,6 +295,14 @@ def _placed(matrices: int, states: int) -> Iterator[tuple[int, int, int, np.ndar
             yield n, P, r, allowed, slow, rule.seat(slow[None], (0,))[0].astype(int)
 
 
+@check(
+    over="drawn memberships and slow sets, n = 12 and 20",
+    grade="built",
+    inputs="assumed",
+    answers=("feasible_data_assignment", "worker_replacement"),
+    rests_on=(_GREEDY, "gcexp.codes:Clustered"),
+    small={"matrices": 2, "states": 10},
+)
 def feasible_data_assignment(matrices: int = 20, states: int = 100) -> Instances:
     """A worker is placed in clusters of its own, every cluster is full, and it stores what its codeword needs.
 
@@ -282,6 +322,30 @@ def feasible_data_assignment(matrices: int = 20, states: int = 100) -> Instances
             yield "placements: everybody stores what its codeword needs", not (support & ~stores[who]).any()
 
 
+@checks(
+    Check(
+        id="sorted_columns_sets",
+        what="under other names everybody plays in a cluster of its own",
+        over="drawn memberships and slow sets, n = 12 and 20",
+        grade="built",
+        inputs="assumed",
+        answers=("sorted_columns/sets",),
+        rests_on=(_GREEDY,),
+        small={"matrices": 2, "states": 50},
+    ),
+    Check(
+        id="sorted_columns_result",
+        what="clusters have as many slow workers as under other names",
+        over="drawn memberships and slow sets, n = 12 and 20",
+        grade="built",
+        inputs="assumed",
+        answers=("sorted_columns/result",),
+        rests_on=(_GREEDY,),
+        small={"matrices": 2, "states": 50},
+        reason="counts per cluster change in 17 % of the slow sets: the greedy rule goes by the "
+        "workers' order",
+    ),
+)
 def sorted_columns(matrices: int = 10, states: int = 200) -> Instances:
     """Whether the greedy rule's result depends on the workers' order: slow workers per cluster under other names."""
     for n, P, _, allowed, slow, seated in _placed(matrices, states):
@@ -289,11 +353,8 @@ def sorted_columns(matrices: int = 10, states: int = 200) -> Instances:
         renamed, marked = np.empty_like(allowed), np.empty_like(slow)
         renamed[names], marked[:, names] = allowed, slow
         cluster = placement.greedy_clusters(np.broadcast_to(renamed.T, (len(slow), P, n)), marked)
-        yield "memberships: everybody plays in a cluster of its own", _inside(seated, allowed)
+        yield "sorted_columns_sets", _inside(seated, allowed)
         before = np.take_along_axis(slow, seated, axis=1).reshape(len(slow), n // P, P).sum(1)
         after = np.stack([(marked & (cluster == q)).sum(1) for q in range(P)], axis=1)
         for one, other in zip(before, after, strict=True):
-            yield (
-                "slow sets: clusters with as many slow workers as under other names",
-                sorted(one) == sorted(other),
-            )
+            yield "sorted_columns_result", sorted(one) == sorted(other)

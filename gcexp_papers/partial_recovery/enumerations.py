@@ -1,7 +1,7 @@
 """Theorems of Sarmasarkar, Lalitha, Karamchandani (arXiv 2102.10163), on storages, codes and integrals made for it.
 
 Each function is a generator of instances, ``(what, holds)``; see `gcexp.analysis.enumeration` for what decides.
-`RESTS_ON` says with which objects of the library it is compared, looked up when called, and arguments of a small size.
+`rests_on` says with which objects of the library it is compared, looked up when called.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from gcexp import codes
 from gcexp.analysis import enumeration as engine
+from gcexp.analysis.checks import check
 from gcexp.theory import partial_recovery as theory
 
 Instances = Iterator[tuple[str, bool]]
@@ -26,30 +27,6 @@ _TWO, _ONE, _SUBSETS = (
     "gcexp.codes:CyclicPartialRecovery",
     "gcexp.codes:Combinatorial",
 )
-#: By function: library objects that it compares, and arguments of a small size.
-RESTS_ON: dict[str, tuple[tuple[str, ...], dict[str, int]]] = {
-    "theorem1_independent_of_k_m": ((f"{_THEORY}:lower_bound",), {"workers": 3, "partitions": 3}),
-    "theorem1_as_linear_programme": ((f"{_THEORY}:lower_bound",), {"workers": 4}),
-    "background_linear_in_s": ((f"{_THEORY}:lower_bound",), {"most": 3}),
-    "thm2_tight_matching_alpha": ((f"{_THEORY}:minimal_y", f"{_THEORY}:lower_bound"), {"most": 4}),
-    "thm2_tight_every_alpha": ((f"{_THEORY}:minimal_y", f"{_THEORY}:lower_bound"), {"most": 4}),
-    "cyclic_load_order": ((f"{_THEORY}:minimal_y", f"{_THEORY}:cyclic_load"), {"most": 5}),
-    "far_lower_than_naive_whole": ((f"{_THEORY}:minimal_y", f"{_THEORY}:naive"), {"most": 5}),
-    "far_lower_than_naive_not_whole": ((), {"most": 5}),
-    "messages_of_both_classes": ((_TWO, _SUBSETS), {"most": 6}),
-    "theorem7_scheme": ((_TWO,), {"most": 6}),
-    "cyclic_at_most_two_messages": ((_TWO, _ONE), {"most": 5}),
-    "brc_fits_partial_recovery": (("gcexp.codes:BatchRaptor",), {"trials": 1}),
-    "least_load_of_panel_2": ((f"{_THEORY}:lower_bound", _SUBSETS), {}),
-    "viii_a_condition": ((f"{_THEORY}:threshold",), {"grid": 5}),
-    "viii_b_condition": ((f"{_THEORY}:threshold",), {"grid": 20}),
-    "viii_c_threshold": ((f"{_THEORY}:threshold",), {"grid": 5}),
-    "viii_a_when": ((f"{_THEORY}:expected_times",), {"grid": 5}),
-    "viii_b_times": ((f"{_THEORY}:expected_times",), {}),
-    "viii_c_times": ((f"{_THEORY}:expected_times",), {}),
-    "viii_broad_regimes": ((f"{_THEORY}:expected_times",), {"grid": 5}),
-    "appendix_e_removal_order": ((), {"most": 4}),
-}
 
 
 # --- Theorem 1: every storage -------------------------------------------------------------------------------------
@@ -67,6 +44,13 @@ def _seen(n: int, k: int) -> tuple[tuple[int, tuple[int, ...]], ...]:
     return tuple(found)
 
 
+@check(
+    over="all storages n <= 4, k <= 5",
+    grade="enumerated",
+    answers=("theorem1_independent_of_k_m", "theorem1"),
+    rests_on=(f"{_THEORY}:lower_bound",),
+    small={"workers": 3, "partitions": 3},
+)
 def theorem1_independent_of_k_m(workers: int = 4, partitions: int = 5) -> Instances:
     """Theorem 1, from both sides: no storage has less load than the bound for what it leaves, and some have as much.
 
@@ -93,6 +77,13 @@ def _lost(n: int, s: int, copies: int) -> Fraction:
     return Fraction(comb(n - copies, s - copies), comb(n, s)) if copies <= s else Fraction(0)
 
 
+@check(
+    over="n <= 10, s, alpha = beta/n",
+    grade="formula",
+    answers=("theorem1",),
+    rests_on=(f"{_THEORY}:lower_bound",),
+    small={"workers": 4},
+)
 def theorem1_as_linear_programme(workers: int = 10) -> Instances:
     """Theorem 1: the formula is the best vertex of the linear programme in the shares x_j of the data with j copies.
 
@@ -113,6 +104,9 @@ def theorem1_as_linear_programme(workers: int = 10) -> Instances:
             )
 
 
+@check(
+    over="all storages n, k <= 4", grade="enumerated", rests_on=(f"{_THEORY}:lower_bound",), small={"most": 3}
+)
 def background_linear_in_s(most: int = 4) -> Instances:
     """Full recovery: the least load of all storages that leave every partition after any s silent ones is (s+1)/n."""
     for n in range(2, most + 1):
@@ -132,6 +126,13 @@ def _copies(n: int, s: int, alpha: Fraction) -> int:
     return next(y for y in range(1, s + 2) if Fraction(comb(s, y), comb(n, y)) <= 1 - alpha)
 
 
+@check(
+    over="n <= 15, s, y",
+    grade="enumerated",
+    answers=("thm2_tight/matching_alpha",),
+    rests_on=(f"{_THEORY}:minimal_y", f"{_THEORY}:lower_bound"),
+    small={"most": 4},
+)
 def thm2_tight_matching_alpha(most: int = 15) -> Instances:
     """Theorem 2 meets Theorem 1 where alpha = 1 - C(s, y) / C(n, y)."""
     for n in range(2, most + 1):
@@ -144,6 +145,15 @@ def thm2_tight_matching_alpha(most: int = 15) -> Instances:
                     yield "(n, s, y), alpha = 1 - C(s,y)/C(n,y): bound = y / n", right
 
 
+@check(
+    over="n <= 15, s, alpha = beta/n",
+    grade="enumerated",
+    answers=("thm2_tight/every_alpha",),
+    reason="at alpha = beta/n the two are equal in 317 of 1120 cases; elsewhere y is rounded up, and "
+    "the load is above the bound",
+    rests_on=(f"{_THEORY}:minimal_y", f"{_THEORY}:lower_bound"),
+    small={"most": 4},
+)
 def thm2_tight_every_alpha(most: int = 15) -> Instances:
     """For alpha = beta / n the least whole y is on the bound in 317 cases of 1120, and above it in the others."""
     for n in range(2, most + 1):
@@ -166,6 +176,13 @@ def _whole(most: int) -> Iterator[tuple[int, int, int, int]]:
                 yield n, s, beta, _copies(n, s, Fraction(beta, n))
 
 
+@check(
+    over="n <= 24, s, alpha n whole",
+    grade="enumerated",
+    answers=("cyclic_slightly_higher_load/order",),
+    rests_on=(f"{_THEORY}:minimal_y", f"{_THEORY}:cyclic_load"),
+    small={"most": 5},
+)
 def cyclic_load_order(most: int = 24) -> Instances:
     """The cyclic load s + beta - n + 1 is never below the combinatorial one (order of `cyclic_slightly_higher_load`).
 
@@ -177,6 +194,13 @@ def cyclic_load_order(most: int = 24) -> Instances:
         yield "(n, s, beta): cyclic load at least the combinatorial one", right and arc >= y
 
 
+@check(
+    over="n <= 24, s, alpha n whole",
+    grade="enumerated",
+    answers=("far_lower_than_naive/whole",),
+    rests_on=(f"{_THEORY}:minimal_y", f"{_THEORY}:naive"),
+    small={"most": 5},
+)
 def far_lower_than_naive_whole(most: int = 24) -> Instances:
     """With alpha n whole the combinatorial load is at most the naive one, alpha (s + 1) / n (`far_lower_than_naive`).
 
@@ -191,6 +215,14 @@ def far_lower_than_naive_whole(most: int = 24) -> Instances:
         yield "(n, s, beta): combinatorial load at most the naive one", right and Fraction(y, n) <= naive
 
 
+@check(
+    over="n <= 12, s, alpha n halfway between whole numbers",
+    grade="enumerated",
+    answers=("far_lower_than_naive/not_whole",),
+    reason="where alpha n is not whole y is rounded up, and the naive load is lower in some cases, "
+    "as at n = 5, s = 1, alpha = 9/10",
+    small={"most": 5},
+)
 def far_lower_than_naive_not_whole(most: int = 12) -> Instances:
     """The same for alpha n halfway between whole numbers: a counterexample as at n = 5, s = 1, alpha = 9/10."""
     for n in range(2, most + 1):
@@ -204,6 +236,15 @@ def far_lower_than_naive_not_whole(most: int = 12) -> Instances:
                 )
 
 
+@check(
+    over="n = 15, s = 9, alpha = 2/3",
+    grade="enumerated",
+    inputs="assumed",
+    answers=("ix_b_combinatorial_least_load/load",),
+    reason="a mixture of all pairs and triples of workers has load 131/950 = 0.1379, the scheme 1/5; "
+    "the bound is 89/648 = 0.1373",
+    rests_on=(f"{_THEORY}:lower_bound", _SUBSETS),
+)
 def least_load_of_panel_2(n: int = 15, s: int = 9) -> Instances:
     """Whether the load of Fig. 4's combinatorial scheme, alpha = 2/3, is the least (`ix_b_combinatorial_least_load`).
 
@@ -245,6 +286,13 @@ def _two_messages(most: int) -> Iterator[tuple[int, int, int, int]]:
                     yield n, s, beta, p
 
 
+@check(
+    over="n <= 8, s, beta with y >= 2",
+    grade="built",
+    answers=("abstract_cyclic_lower_communication", "optimal_schemes_high_communication"),
+    rests_on=(_TWO, _SUBSETS),
+    small={"most": 6},
+)
 def messages_of_both_classes(most: int = 8) -> Instances:
     """Messages of built codes: the cyclic scheme sends fewer in all, the combinatorial one n - 1 or more each.
 
@@ -276,6 +324,7 @@ def _arc_sums(n: int, length: int) -> np.ndarray:
     return engine.cyclic(n, length).astype(float) if length else np.zeros((n, n))
 
 
+@check(over="n <= 10, s, beta", grade="built", rests_on=(_TWO,), small={"most": 6})
 def theorem7_scheme(most: int = 10) -> Instances:
     """Theorem 7: the built code's first messages are sums of p partitions in a row, the second ones of beta mod p."""
     for n, s, beta, p in _two_messages(most):
@@ -288,6 +337,7 @@ def theorem7_scheme(most: int = 10) -> Instances:
         yield "(n, s, beta): rows of the built code", bool(right)
 
 
+@check(over="n <= 10, s, beta", grade="built", rests_on=(_TWO, _ONE), small={"most": 5})
 def cyclic_at_most_two_messages(most: int = 10) -> Instances:
     """Theorems 5 and 7: n partitions, and one or two plain sums from each worker of the built codes."""
     for n in range(1, most + 1):
@@ -309,6 +359,13 @@ def cyclic_at_most_two_messages(most: int = 10) -> Instances:
                     )
 
 
+@check(
+    over="n = 12, s = 7: all sets, ten codes",
+    grade="built",
+    inputs="assumed",
+    rests_on=("gcexp.codes:BatchRaptor",),
+    small={"trials": 1},
+)
 def brc_fits_partial_recovery(n: int = 12, s: int = 7, trials: int = 10) -> Instances:
     """The batch raptor code decodes to plain sums, some of them on average, and has no worst-case guarantee."""
     means, worst = [], []
@@ -397,6 +454,13 @@ def _condition(
                 )
 
 
+@check(
+    over="n = 20, 100, 1000 on a grid",
+    grade="formula",
+    inputs="assumed",
+    rests_on=(f"{_THEORY}:threshold",),
+    small={"grid": 5},
+)
 def viii_a_condition(grid: int = 20) -> Instances:
     """Section VIII-A: the restored condition for large n against exact order statistics; Pareto, work added."""
 
@@ -406,6 +470,13 @@ def viii_a_condition(grid: int = 20) -> Instances:
     yield from _condition("A", [(work, 1.0, shape) for shape, work in _A], grid, limit)
 
 
+@check(
+    over="n = 20, 100, 1000 on a grid",
+    grade="formula",
+    inputs="assumed",
+    rests_on=(f"{_THEORY}:threshold",),
+    small={"grid": 20},
+)
 def viii_b_condition(grid: int = 20) -> Instances:
     """Section VIII-B: the same for shifted exponential times, work added."""
 
@@ -415,6 +486,13 @@ def viii_b_condition(grid: int = 20) -> Instances:
     yield from _condition("B", [(work, 0.5, 1.0) for work in _B], grid, limit)
 
 
+@check(
+    over="n = 20, 100, 1000 on a grid",
+    grade="formula",
+    inputs="assumed",
+    rests_on=(f"{_THEORY}:threshold",),
+    small={"grid": 5},
+)
 def viii_c_threshold(grid: int = 20) -> Instances:
     """Section VIII-C: the same for Pareto times that multiply the work."""
 
@@ -424,6 +502,13 @@ def viii_c_threshold(grid: int = 20) -> Instances:
     yield from _condition("C", [(1.0, 1.0, shape) for shape in _C], grid, limit)
 
 
+@check(
+    over="n = 100 on a grid",
+    grade="formula",
+    inputs="assumed",
+    rests_on=(f"{_THEORY}:expected_times",),
+    small={"grid": 5},
+)
 def viii_a_when(grid: int = 20, n: int = 100) -> Instances:
     """Section VIII-A: once redundancy is faster it stays so as alpha rises, the tail index falls or the work does."""
 
@@ -479,18 +564,27 @@ def _by_integral(model: str, first: float, second: float) -> Instances:
         )
 
 
+@check(over="n = 20, alpha = 3/4", grade="formula", inputs="assumed", rests_on=(f"{_THEORY}:expected_times",))
 def viii_b_times() -> Instances:
     """Section VIII-B: expected times, shifted exponential, work added."""
     for shift, mean in ((0.5, 2.0), (0.1, 0.5), (1.0, 5.0)):
         yield from _by_integral("B", shift, mean)
 
 
+@check(over="n = 20, alpha = 3/4", grade="formula", inputs="assumed", rests_on=(f"{_THEORY}:expected_times",))
 def viii_c_times() -> Instances:
     """Section VIII-C: expected times, Pareto, work multiplied."""
     for scale, shape in ((1.0, 1.5), (0.2, 1.2), (2.0, 3.0)):
         yield from _by_integral("C", scale, shape)
 
 
+@check(
+    over="n = 20 on a grid, models A, B and C",
+    grade="formula",
+    inputs="assumed",
+    rests_on=(f"{_THEORY}:expected_times",),
+    small={"grid": 5},
+)
 def viii_broad_regimes(grid: int = 20, n: int = 20) -> Instances:
     """Section VIII: the redundant scheme is faster on a good part of the grid, for models A, B and C.
 
@@ -516,6 +610,7 @@ def viii_broad_regimes(grid: int = 20, n: int = 20) -> Instances:
 # --- Appendix E ---------------------------------------------------------------------------------------------------
 
 
+@check(over="connected graphs with as many edges as nodes, at most 5", grade="enumerated", small={"most": 4})
 def appendix_e_removal_order(most: int = 5) -> Instances:
     """Appendix E: edges can be taken off so that each step loses a node from view, until only a cycle is left.
 

@@ -1,8 +1,7 @@
 """What Sarmasarkar, Lalitha, Karamchandani (arXiv 2102.10163) state and no figure shows, instance by instance.
 
 Everything is enumerated or computed exactly on small instances with this library's codes, but for sample
-paths of the delay model. Each check is a generator of ``(id, what, holds)``: the statement's name in
-statements.csv, the instances in words, and whether it holds in one of them.
+paths of the delay model.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from math import comb, exp, gcd, log, sqrt
 import numpy as np
 import pandas as pd
 
-from gcexp.analysis.counting import collected
+from gcexp.analysis.checks import COLUMNS, Check, check, checks, tabulated
 from gcexp.analysis.declared import gives
 from gcexp.codes.base import Code
 from gcexp.codes.cyclic import CyclicRepetition
@@ -40,11 +39,14 @@ from gcexp.theory import partial_recovery as theory
 from .network import network
 from .numerics import recovered_partitions
 
-Checks = Iterator[tuple[str, str, bool | np.bool]]
+Checks = Iterator[tuple[str, bool | np.bool]]
 _EULER = 0.5772156649015329
 
 
-@gives("id", "what", "cases", "hold")
+MODULES = (__name__, f"{__package__}.enumerations")
+
+
+@gives(*COLUMNS, checks=MODULES)
 def statements(cyclic_up_to: int, subsets_up_to: int, loads_up_to: int) -> pd.DataFrame:
     """Every statement that no figure shows, with the number of instances and in how many it holds.
 
@@ -60,21 +62,15 @@ def statements(cyclic_up_to: int, subsets_up_to: int, loads_up_to: int) -> pd.Da
     Returns
     -------
     DataFrame
-        ``id, what, cases, hold``.
+        ``id, what, instances, tried, held, share``.
 
     Raises
     ------
     ParameterError
         If a check has no instance to try.
     """
-    return collected(
-        [
-            *(_full_recovery(cyclic_up_to), _bound(loads_up_to), _assignments(), _balance(loads_up_to)),
-            *(_linear(subsets_up_to), _subsets(subsets_up_to), _balanced_choice(loads_up_to), _designs()),
-            *(_cyclic(cyclic_up_to), _examples(), _load_of_one(), _paths_and_cycles(), _naive(cyclic_up_to)),
-            *(_classes(loads_up_to), _runs(loads_up_to), _tails()),
-            *(_section_8(loads_up_to), _section_9(cyclic_up_to)),
-        ]
+    return tabulated(
+        *MODULES, cyclic_up_to=cyclic_up_to, subsets_up_to=subsets_up_to, loads_up_to=loads_up_to
     )
 
 
@@ -91,36 +87,99 @@ def _triples(up_to: int) -> Iterator[tuple[int, int, int]]:
 # --- Section I and III: full recovery and the lower bound ---------------------------------------------------
 
 
-def _full_recovery(up_to: int) -> Checks:
-    for n, s in _pairs(up_to):
+@checks(
+    Check(
+        id="background_full_recovery_bound",
+        what="cyclic repetition has load (s+1)/n, every set decoded",
+        over="n <= 9, s",
+        grade="built",
+        rests_on=("gcexp.codes.cyclic:CyclicRepetition", "gcexp.codes.repetition:FractionalRepetition"),
+    ),
+    Check(
+        id="fractional_repetition_load",
+        what="fractional repetition has load (s+1)/n",
+        over="n <= 9, s",
+        grade="built",
+        rests_on=("gcexp.codes.cyclic:CyclicRepetition", "gcexp.codes.repetition:FractionalRepetition"),
+        answers=("background_full_recovery_bound",),
+    ),
+    Check(
+        id="cyclic_optimal_full_recovery",
+        what="cyclic repetition reaches the bound at α = 1",
+        over="n <= 9, s",
+        grade="built",
+        rests_on=("gcexp.codes.cyclic:CyclicRepetition", "gcexp.codes.repetition:FractionalRepetition"),
+    ),
+    Check(
+        id="discussion_full_recovery_both_minima",
+        what="least load with one message at α = 1",
+        over="n <= 9, s",
+        grade="built",
+        rests_on=("gcexp.codes.cyclic:CyclicRepetition", "gcexp.codes.repetition:FractionalRepetition"),
+    ),
+    Check(
+        id="tradeoff_unlike_full_recovery",
+        what="least load with one message",
+        over="α = 1",
+        grade="built",
+        rests_on=("gcexp.codes.cyclic:CyclicRepetition", "gcexp.codes.repetition:FractionalRepetition"),
+    ),
+)
+def _full_recovery(cyclic_up_to: int) -> Checks:
+    for n, s in _pairs(cyclic_up_to):
         code, bound = CyclicRepetition(n, s), theory.lower_bound(n, s, 1)
         full = (recovered_partitions(code, s) == n).all()
         least = full and Fraction(int(code.load.max()), code.k) == Fraction(s + 1, n) == bound
         both = least and code.messages.max() == 1
-        yield "background_full_recovery_bound", "cyclic repetition has load (s+1)/n, every set decoded", least
+        yield "background_full_recovery_bound", least
         if n % (s + 1) == 0:
             groups = FractionalRepetition(n, s + 1)
             full = (recovered_partitions(groups, s) == n).all()
             reached = full and Fraction(int(groups.load.max()), groups.k) == bound
-            yield "background_full_recovery_bound", "fractional repetition has load (s+1)/n", reached
-        yield "cyclic_optimal_full_recovery", "cyclic repetition reaches the bound at α = 1", least
-        yield "discussion_full_recovery_both_minima", "least load with one message at α = 1", both
-        yield "tradeoff_unlike_full_recovery", "α = 1: least load with one message", both
+            yield "fractional_repetition_load", reached
+        yield "cyclic_optimal_full_recovery", least
+        yield "discussion_full_recovery_both_minima", both
+        yield "tradeoff_unlike_full_recovery", both
 
 
-def _bound(up_to: int) -> Checks:
-    for n, s in _pairs(up_to):
+@checks(
+    Check(id="theorem1_alpha_1", what="Theorem 1 at α = 1 is (s+1)/n", over="n <= 12, s", grade="formula"),
+    Check(
+        id="abstract_two_optimal_schemes",
+        what="Theorem 2 meets Theorem 1 at α = 1 - ρ_y",
+        over="n <= 12, s",
+        grade="formula",
+    ),
+)
+def _bound(loads_up_to: int) -> Checks:
+    for n, s in _pairs(loads_up_to):
         at_one = theory.lower_bound(n, s, 1)
-        yield "theorem1_alpha_1", "Theorem 1 at α = 1 is (s+1)/n", at_one == Fraction(s + 1, n)
-        if s + 1 < n:
-            step = theory.lower_bound(n, s + 1, 1) - at_one
-            yield "background_linear_in_s", "one straggler more costs 1/n", step == Fraction(1, n)
+        yield "theorem1_alpha_1", at_one == Fraction(s + 1, n)
         for y in range(1, s + 1):
             alpha = 1 - theory.rho(n, s, y)
             meets = theory.lower_bound(n, s, alpha) == theory.combinatorial(n, y).load
-            yield "abstract_two_optimal_schemes", "Theorem 2 meets Theorem 1 at α = 1 - ρ_y", meets
+            yield "abstract_two_optimal_schemes", meets
 
 
+@checks(
+    Check(
+        id="theorem1",
+        what="load at least the bound for what is seen",
+        over="every assignment, n ≤ 4",
+        grade="enumerated",
+        rests_on=("gcexp.theory.partial_recovery:choose", "gcexp.theory.partial_recovery:lower_bound"),
+    ),
+    Check(
+        id="lemma1",
+        what="Σ C(n - n_j, s - n_j) ≤ (1 - α) k C(n, s)",
+        over="every assignment, n ≤ 4",
+        grade="enumerated",
+        rests_on=("gcexp.theory.partial_recovery:choose",),
+    ),
+    Check(
+        id="theorem1_copies", what="n l is the mean number of copies", over="equal loads", grade="definition"
+    ),
+)
 def _assignments() -> Checks:
     """Every assignment of k partitions to n workers in which each is held; what nobody heard holds is lost."""
     for n, k in ((2, 1), (2, 2), (2, 3), (3, 1), (3, 2), (3, 3), (4, 2)):
@@ -136,19 +195,26 @@ def _assignments() -> Checks:
             for most, worst, lost in zip(load, seen.min(1), hidden, strict=True):
                 alpha = Fraction(int(worst), k)
                 right = alpha == 0 or Fraction(int(most), k) >= theory.lower_bound(n, s, alpha)
-                yield "theorem1", "every assignment, n ≤ 4: load at least the bound for what is seen", right
-                what = f"k = {k}: no assignment lies below the bound of n, s and α"
-                yield "theorem1_independent_of_k_m", what, right
+                yield "theorem1", right
                 counted = Fraction(int(lost), k * comb(n, s)) <= 1 - alpha
-                yield "lemma1", "every assignment, n ≤ 4: Σ C(n - n_j, s - n_j) ≤ (1 - α) k C(n, s)", counted
+                yield "lemma1", counted
         equal = (held.sum(2) == load[:, None]).all(1)
         for most, each in zip(load[equal], copies[equal], strict=True):
             mean = n * Fraction(int(most), k) == Fraction(int(each.sum()), k)
-            yield "theorem1_copies", "equal loads: n l is the mean number of copies", mean
+            yield "theorem1_copies", mean
 
 
-def _balance(up_to: int) -> Checks:
-    for n, s in _pairs(min(up_to, 8)):
+@checks(
+    Check(
+        id="claim1",
+        what="least where the copies differ by one at most",
+        over="n ≤ 8, k ≤ 4",
+        grade="enumerated",
+        rests_on=("gcexp.theory.partial_recovery:convex_bound",),
+    ),
+)
+def _balance(loads_up_to: int) -> Checks:
+    for n, s in _pairs(min(loads_up_to, 8)):
         for k in (1, 2, 3, 4):
             least: dict[int, int] = {}
             for copies in combinations_with_replacement(range(1, n + 1), k):
@@ -158,7 +224,7 @@ def _balance(up_to: int) -> Checks:
                 even = [total // k + (j < total % k) for j in range(k)]
                 right = fewest == sum(theory.choose(n - c, s - c) for c in even)
                 right &= fewest == theory.convex_bound(total, k, n, s)
-                yield "claim1", "n ≤ 8, k ≤ 4: least where the copies differ by one at most", right
+                yield "claim1", right
 
 
 # --- Section II and IV: linear schemes, subsets, designs ----------------------------------------------------
@@ -182,9 +248,21 @@ def _built(up_to: int) -> Iterator[tuple[Code, int, int]]:
                 yield code, s, code.recovers
 
 
-def _linear(up_to: int) -> Checks:
-    what = "a 0/1 vector with enough ones is in the span of every n - s workers' rows"
-    for code, s, promised in _built(min(up_to, 5)):
+@checks(
+    Check(
+        id="definition_linear_condition",
+        what="a 0/1 vector with enough ones is in the span of every n - s workers' rows",
+        over="codes with n <= 5",
+        grade="built",
+        rests_on=(
+            "gcexp.codes.partial_recovery:CyclicPartialRecovery",
+            "gcexp.codes.partial_recovery:CyclicTwoMessage",
+        ),
+        inputs="assumed",
+    ),
+)
+def _linear(subsets_up_to: int) -> Checks:
+    for code, s, promised in _built(min(subsets_up_to, 5)):
         rows = code.encoding.toarray()
         right = True
         for heard in all_sets(code.n, s):
@@ -194,51 +272,93 @@ def _linear(up_to: int) -> Checks:
                 mine = rows[np.asarray(mask, dtype=bool)[code.owner]]
                 ones = set(np.unique(vector)) <= {0.0, 1.0} and vector.sum() >= promised
                 right &= bool(ones) and theory.spans(mine, vector)
-        yield "definition_linear_condition", what, right
+        yield "definition_linear_condition", right
 
 
-def _subsets(up_to: int) -> Checks:
-    for n in range(1, up_to + 1):
+@checks(
+    Check(
+        id="theorem2",
+        what="k = C(n,y), m = C(n-1,y-1), l = y/n",
+        over="built",
+        grade="built",
+        rests_on=("gcexp.theory.partial_recovery:combinatorial",),
+    ),
+    Check(
+        id="theorem3",
+        what="k and l of Theorem 2, m = C(n-1,y-1) - C(n,y)/n + 1",
+        over="built",
+        grade="built",
+        rests_on=("gcexp.codes.subset_designs:co_prime_classes",),
+    ),
+    Check(
+        id="theorem10",
+        what="load y/n, k = n C(n-y+x-1, x-1) / gcd(x, y)",
+        over="built",
+        grade="built",
+        rests_on=("gcexp.theory.partial_recovery:intermediate",),
+    ),
+    Check(
+        id="theorem10_communication",
+        what="m is the number of partitions held",
+        over="built",
+        grade="definition",
+    ),
+    Check(
+        id="theorem10_number_of_lists",
+        what="as many partitions as lists, each worker first equally often",
+        over="n <= 6",
+        grade="built",
+        rests_on=("gcexp.codes.subset_designs:intermediate_holders",),
+    ),
+    Check(
+        id="theorem10_merging",
+        what="gcd(x, y) lists are one partition, loads stay equal",
+        over="n <= 6",
+        grade="built",
+        rests_on=("gcexp.codes.subset_designs:intermediate_holders",),
+    ),
+    Check(
+        id="theorem10_worst_case",
+        what="no straggler set hides more than s consecutive ones",
+        over="n <= 6",
+        grade="enumerated",
+        rests_on=("gcexp.codes.subset_designs:intermediate_holders",),
+    ),
+)
+def _subsets(subsets_up_to: int) -> Checks:
+    for n in range(1, subsets_up_to + 1):
         for y in range(1, n + 1):
             code, cost = Combinatorial(n, 0, y), theory.combinatorial(n, y)
             right = (code.k, set(code.messages), set(code.load)) == (comb(n, y), {cost.m}, {cost.m})
-            yield "theorem2", "built: k = C(n,y), m = C(n-1,y-1), l = y/n", right and cost.m * n == y * code.k
+            yield "theorem2", right and cost.m * n == y * code.k
             if gcd(n, y) == 1:
                 fewer = CoPrime(n, 0, y)
                 m = comb(n - 1, y - 1) - comb(n, y) // n + 1
                 right = set(fewer.messages) == {m} and (fewer.k, set(fewer.load)) == (code.k, set(code.load))
-                yield "theorem3", "built: k and l of Theorem 2, m = C(n-1,y-1) - C(n,y)/n + 1", right
+                yield "theorem3", right
             for x in range(1, y + 1):
                 runs = Intermediate(n, 0, x, y)
                 held = [len(set(block)) for block in runs.holders]
                 cost = theory.intermediate(n, x, y)
                 right = runs.k == cost.k and set(held) == {y}
-                yield "theorem10", "built: load y/n, k = n C(n-y+x-1, x-1) / gcd(x, y)", right
+                yield "theorem10", right
                 alone = set(runs.messages) == {cost.m} and set(runs.load) == {cost.m}
-                yield "theorem10_communication", "built: m is the number of partitions held", alone
+                yield "theorem10_communication", alone
                 if gcd(x, y) == 1:
                     lists = n * comb(n - y + x - 1, x - 1)
                     first = np.bincount([starts[0] for starts in _lists(n, x, y)], minlength=n)
                     right = lists == runs.k and set(first) == {lists // n}
-                    yield (
-                        "theorem10_number_of_lists",
-                        "as many partitions as lists, each worker first equally often",
-                        right,
-                    )
+                    yield "theorem10_number_of_lists", right
                 else:
                     merged = len(_lists(n, x, y)) == gcd(x, y) * runs.k and len(set(runs.load)) == 1
-                    yield "theorem10_merging", "gcd(x, y) lists are one partition, loads stay equal", merged
+                    yield "theorem10_merging", merged
                 for s in range(n):
                     gone = [
                         sum(set(block) <= set(left) for block in runs.holders)
                         for left in combinations(range(n), s)
                     ]
                     run = sum(set(block) <= set(range(s)) for block in runs.holders)
-                    yield (
-                        "theorem10_worst_case",
-                        "no straggler set hides more than s consecutive ones",
-                        max(gone) == run,
-                    )
+                    yield "theorem10_worst_case", max(gone) == run
 
 
 def _lists(n: int, x: int, y: int) -> list[tuple[int, ...]]:
@@ -255,8 +375,29 @@ def _lists(n: int, x: int, y: int) -> list[tuple[int, ...]]:
     return found
 
 
-def _balanced_choice(up_to: int) -> Checks:
-    for n in range(2, min(up_to, 11) + 1):
+@checks(
+    Check(
+        id="theorem3_balanced_choice",
+        what="every worker is chosen equally often, among what it holds",
+        over="n <= 11, y",
+        grade="built",
+        rests_on=("gcexp.codes.subset_designs:co_prime_classes",),
+    ),
+    Check(
+        id="appendix_b_disjoint_sets",
+        what="shifted families are disjoint and make all y-subsets",
+        over="n <= 11, y",
+        grade="formula",
+    ),
+    Check(
+        id="theorem3_slightly_fewer_messages",
+        what="fewer messages where C(n,y) > n, same load",
+        over="n <= 11, y",
+        grade="formula",
+    ),
+)
+def _balanced_choice(loads_up_to: int) -> Checks:
+    for n in range(2, min(loads_up_to, 11) + 1):
         for y in range(1, n):
             if gcd(n, y) != 1:
                 continue
@@ -267,23 +408,11 @@ def _balanced_choice(up_to: int) -> Checks:
             disjoint = sum(map(len, classes)) == len(together) == comb(n, y)
             equal = len(set(map(len, classes))) == 1
             mine = all(i in T for i, one in enumerate(classes) for T in one)
-            yield (
-                "theorem3_balanced_choice",
-                "every worker is chosen equally often, among what it holds",
-                equal and mine,
-            )
-            yield (
-                "appendix_b_disjoint_sets",
-                "shifted families are disjoint and make all y-subsets",
-                disjoint and equal,
-            )
+            yield "theorem3_balanced_choice", equal and mine
+            yield "appendix_b_disjoint_sets", disjoint and equal
             fewer, all_single = theory.co_prime(n, y), theory.combinatorial(n, y)
             strictly = fewer.m < all_single.m if comb(n, y) > n else fewer.m == all_single.m
-            yield (
-                "theorem3_slightly_fewer_messages",
-                "fewer messages where C(n,y) > n, same load",
-                (strictly and fewer.load == all_single.load),
-            )
+            yield "theorem3_slightly_fewer_messages", strictly and fewer.load == all_single.load
 
 
 def _index(blocks: Iterable[Collection[int]], n: int, t: int) -> set[int]:
@@ -291,38 +420,145 @@ def _index(blocks: Iterable[Collection[int]], n: int, t: int) -> set[int]:
     return {sum(set(T) <= set(block) for block in blocks) for T in combinations(range(n), t)}
 
 
+@checks(
+    Check(
+        id="design_parameters",
+        what="number of blocks from n, t, block size and index",
+        over="four designs",
+        grade="enumerated",
+        rests_on=("gcexp.codes.subset_designs:hadamard_blocks",),
+    ),
+    Check(
+        id="design_lower_t",
+        what="an i-design for every i ≤ t, with its index",
+        over="four designs",
+        grade="enumerated",
+        rests_on=("gcexp.theory.partial_recovery:lower_index",),
+    ),
+    Check(
+        id="design_complement",
+        what="the complements are a t-design",
+        over="four designs",
+        grade="enumerated",
+        rests_on=("gcexp.theory.partial_recovery:complement_index",),
+    ),
+    Check(
+        id="designs_same_load_lower_communication",
+        what="load of Theorem 2, fewer messages",
+        over="four designs",
+        grade="built",
+        rests_on=("gcexp.codes.subset_designs:hadamard_blocks",),
+    ),
+)
 def _designs() -> Checks:
     for name, build in DESIGNS.items():
         blocks, t = build(), 2 if name == "fano" else 3
         n, size = max(map(max, blocks)) + 1, len(blocks[0])
         (top,) = _index(blocks, n, t)
         count = Fraction(top * comb(n, t), comb(size, t))
-        yield "design_parameters", "number of blocks from n, t, block size and index", count == len(blocks)
+        yield "design_parameters", count == len(blocks)
         for i in range(t + 1):
             right = _index(blocks, n, i) == {theory.lower_index(n, t, size, top, i)}
-            yield "design_lower_t", "an i-design for every i ≤ t, with its index", right
+            yield "design_lower_t", right
         others = [set(range(n)) - set(block) for block in blocks]
         right = _index(others, n, t) == {theory.complement_index(n, t, size, top)}
-        yield "design_complement", "the complements are a t-design", right
+        yield "design_complement", right
         one = TDesign(name, t, n - t)
         fewer = one.messages.max() < theory.combinatorial(n, size).m and set(map(len, one.holders)) == {size}
-        yield (
-            "designs_same_load_lower_communication",
-            "four designs: load of Theorem 2, fewer messages",
-            fewer,
-        )
+        yield "designs_same_load_lower_communication", fewer
 
 
 # --- Section V and appendices C, D: cyclic schemes ----------------------------------------------------------
 
 
-def _cyclic(up_to: int) -> Checks:
-    for n, s, beta in _triples(up_to):
+@checks(
+    Check(
+        id="theorem5_disjoint_workers",
+        what="β/p survivors with disjoint arcs",
+        over="every set",
+        grade="built",
+        rests_on=(
+            "gcexp.codes.partial_recovery:CyclicPartialRecovery",
+            "gcexp.codes.partial_recovery:CyclicTwoMessage",
+        ),
+    ),
+    Check(
+        id="appendix_c_disjoint_choice",
+        what="Algorithm 1 completes its choice",
+        over="every set",
+        grade="built",
+        rests_on=(
+            "gcexp.codes.partial_recovery:CyclicPartialRecovery",
+            "gcexp.codes.partial_recovery:CyclicTwoMessage",
+        ),
+    ),
+    Check(
+        id="theorem8_even_cyclic",
+        what="load 2/n, one message, every set",
+        over="β = n - s + 1 even",
+        grade="built",
+        rests_on=(
+            "gcexp.codes.partial_recovery:CyclicPartialRecovery",
+            "gcexp.codes.partial_recovery:CyclicTwoMessage",
+        ),
+    ),
+    Check(
+        id="appendix_d_recovery",
+        what="⌊β/p⌋ full sums and one short one, disjoint",
+        over="every set",
+        grade="built",
+        rests_on=(
+            "gcexp.codes.partial_recovery:CyclicPartialRecovery",
+            "gcexp.codes.partial_recovery:CyclicTwoMessage",
+        ),
+    ),
+    Check(
+        id="section6_tradeoff",
+        what="load 2/n with two messages",
+        over="β = n - s + 1 odd",
+        grade="built",
+        rests_on=(
+            "gcexp.codes.partial_recovery:CyclicPartialRecovery",
+            "gcexp.codes.partial_recovery:CyclicTwoMessage",
+        ),
+    ),
+    Check(
+        id="two_messages_below_full_recovery",
+        what="two messages do with p partitions what one cannot",
+        over="α < 1",
+        grade="built",
+        rests_on=(
+            "gcexp.codes.partial_recovery:CyclicPartialRecovery",
+            "gcexp.codes.partial_recovery:CyclicTwoMessage",
+        ),
+        answers=("tradeoff_unlike_full_recovery",),
+    ),
+    Check(
+        id="theorem6_smaller_load",
+        what="n - s in a row see fewer than β",
+        over="p - 1 partitions",
+        grade="enumerated",
+        rests_on=(
+            "gcexp.codes.partial_recovery:CyclicPartialRecovery",
+            "gcexp.codes.partial_recovery:CyclicTwoMessage",
+        ),
+    ),
+    Check(
+        id="theorem6_equal_coefficients",
+        what="the coefficients of a worker must be equal",
+        over="n <= 9, s, β",
+        grade="enumerated",
+        rests_on=(
+            "gcexp.codes.partial_recovery:CyclicPartialRecovery",
+            "gcexp.codes.partial_recovery:CyclicTwoMessage",
+        ),
+    ),
+)
+def _cyclic(cyclic_up_to: int) -> Checks:
+    for n, s, beta in _triples(cyclic_up_to):
         p = theory.cyclic_load(n, s, beta)
-        arcs = (np.arange(n)[None] - np.arange(n)[:, None]) % n
         if beta % p == 0:
             code = CyclicPartialRecovery(n, s, beta, "exact")
-            messages = int(code.messages.max())
             disjoint = True
             for heard in all_sets(n, s):
                 found = code.decode(heard)
@@ -331,51 +567,62 @@ def _cyclic(up_to: int) -> Checks:
                 disjoint &= bool(
                     (found.coefficients.sum(1) == beta).all() and (found.coefficients <= 1).all()
                 )
-            yield "theorem5_disjoint_workers", "every set: β/p survivors with disjoint arcs", disjoint
+            yield "theorem5_disjoint_workers", disjoint
             longer = CyclicPartialRecovery(n, s, beta, "appendix")
             full = all((longer.decode(heard).coefficients.sum(1) == beta).all() for heard in all_sets(n, s))
-            yield "appendix_c_disjoint_choice", "every set: Algorithm 1 completes its choice", full
+            yield "appendix_c_disjoint_choice", full
             if beta == n - s + 1 and beta % 2 == 0:
                 even = code.load.max() == 2 and disjoint
-                yield "theorem8_even_cyclic", "β = n - s + 1 even: load 2/n, one message, every set", even
+                yield "theorem8_even_cyclic", even
         elif p * -(-beta // p) <= n:
-            code, r = CyclicTwoMessage(n, s, beta), beta % p
-            messages = int(code.messages.max())
-            rows = code.encoding.toarray()
-            plain = (rows[::2] == (arcs < p)).all() and (rows[1::2] == (arcs < r)).all()
-            yield "theorem7_scheme", "message 1 sums all p, message 2 the first β mod p", plain
-            right = True
+            code, right = CyclicTwoMessage(n, s, beta), True
             for heard in all_sets(n, s):
                 found = code.decode(2 * heard)
                 used = np.asarray(found.weights).reshape(len(heard), n, 2).sum(1)
                 right &= bool((used == [beta // p, 1]).all() and (found.coefficients.max(1) == 1).all())
                 right &= bool((found.coefficients.sum(1) == beta).all())
-            yield "appendix_d_recovery", "every set: ⌊β/p⌋ full sums and one short one, disjoint", right
+            yield "appendix_d_recovery", right
             if beta == n - s + 1:
-                both = right and code.load.max() == 2 and messages == 2
-                yield "section6_tradeoff", "β = n - s + 1 odd: load 2/n with two messages", both
+                both = right and code.load.max() == 2 and code.messages.max() == 2
+                yield "section6_tradeoff", both
             if beta < n and n <= 9:
                 excluded = theory.cyclic_impossible(n, s, beta)
-                what = "α < 1: two messages do with p partitions what one cannot"
-                yield "tradeoff_unlike_full_recovery", what, excluded and right
-        else:
-            continue
-        yield (
-            "cyclic_at_most_two_messages",
-            "built: k = n, at most two messages",
-            messages <= 2 and code.k == n,
-        )
-    for n, s, beta in _triples(up_to):
+                yield "two_messages_below_full_recovery", excluded and right
+    for n, s, beta in _triples(cyclic_up_to):
         p = theory.cyclic_load(n, s, beta)
         arcs = (np.arange(n)[None] - np.arange(n)[:, None]) % n
         seen = (arcs[: n - s] < p - 1).any(0).sum()
         if p > 1:
-            yield "theorem6_smaller_load", "p - 1 partitions: n - s in a row see fewer than β", seen < beta
+            yield "theorem6_smaller_load", seen < beta
         if beta % p and beta < n and n <= 9:
             equal = theory.forced_equal(arcs < p, s, beta, worker=0) == [set(range(p))]
-            yield "theorem6_equal_coefficients", "the coefficients of a worker must be equal", equal
+            yield "theorem6_equal_coefficients", equal
 
 
+@checks(
+    Check(
+        id="example5",
+        what="15, 13, 12 searched, 14 taken beside the group of 12, 15 gradients",
+        over="the example",
+        grade="built",
+        rests_on=("gcexp.codes.partial_recovery:_appendix",),
+    ),
+    Check(
+        id="example6",
+        what="14, 13, 8 searched, two more survivors, 15 gradients",
+        over="the example",
+        grade="built",
+        rests_on=("gcexp.codes.partial_recovery:_greedy",),
+    ),
+    Check(
+        id="example1_y",
+        what="the least y is 2",
+        over="n = 5, s = 3, 2/5 < α ≤ 7/10 in thousandths",
+        grade="formula",
+        inputs="assumed",
+        calibrated={"date": "2026-11-22", "what": "s and α"},
+    ),
+)
 def _examples() -> Checks:
     code = CyclicPartialRecovery(n=18, s=7, beta=15, decoder="appendix")
 
@@ -388,34 +635,85 @@ def _examples() -> Checks:
     for others in product((5, 10), (3, 8), (1, 6, 11), (4, 9)):
         used = chosen(15, 13, 12, *others)
         right = 14 in used and all((w - 12) % 5 == 0 for w in used if w != 14)
-        yield "example5", "15, 13, 12 searched, 14 taken beside the group of 12, 15 gradients", right
+        yield "example5", right
     for others in product((1, 6), (2, 7)):
         used = chosen(14, 13, 8, 4, 5, *others)
-        yield "example6", "14, 13, 8 searched, two more survivors, 15 gradients", len(used) == 3
+        yield "example6", len(used) == 3
     for thousandths in range(401, 701):
         least = theory.minimal_y(5, 3, Fraction(thousandths, 1000))
-        yield "example1_y", "n = 5, s = 3, 2/5 < α ≤ 7/10 in thousandths: the least y is 2", least == 2
+        yield "example1_y", least == 2
 
 
 # --- Section VI and appendices E, F: one message, k = n -----------------------------------------------------
 
 
+@checks(
+    Check(
+        id="lemma2_bound",
+        what="at most n - s of n",
+        over="load 1/n, every assignment, n ≤ 5",
+        grade="definition",
+        answers=("lemma2_bound", "contribution_low_load_bound"),
+    ),
+    Check(
+        id="theorem8_even_bound",
+        what="load 1/n never suffices, n ≤ 5",
+        over="β = n - s + 1 even",
+        grade="definition",
+    ),
+    Check(
+        id="lemma2_scheme",
+        what="a partition each recovers n - s with one message",
+        over="n <= 5",
+        grade="built",
+        rests_on=("gcexp.codes.uncoded:Uncoded",),
+    ),
+)
 def _load_of_one() -> Checks:
     for n in range(1, 6):
         for held in product(range(n), repeat=n):
             for s in range(n):
                 seen = min(len(set(left)) for left in combinations(held, n - s))
-                yield "lemma2_bound", "load 1/n, every assignment, n ≤ 5: at most n - s of n", seen <= n - s
+                yield "lemma2_bound", seen <= n - s
                 if (n - s + 1) % 2 == 0 and s:
                     too_few = seen < n - s + 1
-                    yield "theorem8_even_bound", "β = n - s + 1 even: load 1/n never suffices, n ≤ 5", too_few
+                    yield "theorem8_even_bound", too_few
         for s in range(n):
             code = Uncoded(n)
             right = (recovered_partitions(code, s) == n - s).all()
             right &= code.messages.max() == code.load.max() == 1
-            yield "lemma2_scheme", "a partition each recovers n - s with one message", right
+            yield "lemma2_scheme", right
 
 
+@checks(
+    Check(
+        id="claim2",
+        what="both coefficients must be equal",
+        over="unions of cycles, n ≤ 8",
+        grade="enumerated",
+        rests_on=("gcexp.theory.partial_recovery:cycle_unions", "gcexp.theory.partial_recovery:forced_equal"),
+    ),
+    Check(
+        id="appendix_e_paths",
+        what="all nodes if the edges are odd, else one less",
+        over="sums along a path",
+        grade="enumerated",
+        rests_on=(
+            "gcexp.theory.partial_recovery:forced_equal",
+            "gcexp.theory.partial_recovery:most_recovered",
+        ),
+    ),
+    Check(
+        id="appendix_f_removal",
+        what="some s edges leave n - s + 1 nodes",
+        over="every multigraph, n ≤ 5",
+        grade="enumerated",
+        rests_on=(
+            "gcexp.theory.partial_recovery:forced_equal",
+            "gcexp.theory.partial_recovery:least_covered",
+        ),
+    ),
+)
 def _paths_and_cycles() -> Checks:
     for n in range(3, 9):
         for held in theory.cycle_unions(n):
@@ -423,37 +721,57 @@ def _paths_and_cycles() -> Checks:
                 forced = theory.forced_equal(held, s, n - s + 1, worker) == [
                     set(np.flatnonzero(held[worker]).tolist())
                 ]
-                yield "claim2", "unions of cycles, n ≤ 8: both coefficients must be equal", forced
+                yield "claim2", forced
     for edges in range(1, 11):
         path = np.eye(edges, edges + 1) + np.eye(edges, edges + 1, 1)
         right = theory.most_recovered(path) == edges + edges % 2
-        yield "appendix_e_paths", "sums along a path: all nodes if the edges are odd, else one less", right
+        yield "appendix_e_paths", right
     for n in (3, 4, 5):
         graphs = theory.multigraphs(n)
         for s in range(2, n):
             few = theory.least_covered(graphs, n - s) <= n - s + 1
             for each in few:
-                yield (
-                    "appendix_f_removal",
-                    "every multigraph, n ≤ 5: some s edges leave n - s + 1 nodes",
-                    each,
-                )
+                yield "appendix_f_removal", each
 
 
-def _naive(up_to: int) -> Checks:
-    for n, s, beta in _triples(min(up_to, 7)):
+@checks(
+    Check(
+        id="naive_scheme",
+        what="every set recovers the kept part; one message, load α (s+1)/n",
+        over="n <= 7, s, β",
+        grade="built",
+        rests_on=("gcexp.codes.naive_partial:NaivePartial",),
+    ),
+)
+def _naive(cyclic_up_to: int) -> Checks:
+    for n, s, beta in _triples(min(cyclic_up_to, 7)):
         alpha = Fraction(beta, n)
         code = NaivePartial(n, s, float(alpha))
         right = (recovered_partitions(code, s) == alpha * code.k).all() and code.messages.max() == 1
         right &= Fraction(int(code.load.max()), code.k) == alpha * (s + 1) / n
-        yield "naive_scheme", "every set recovers the kept part; one message, load α (s+1)/n", right
+        yield "naive_scheme", right
 
 
 # --- Sections I and VII: two classes and what lies between --------------------------------------------------
 
 
-def _classes(up_to: int) -> Checks:
-    for n, s, beta in _triples(up_to):
+@checks(
+    Check(
+        id="two_classes",
+        what="load no higher, messages no fewer than cyclic",
+        over="combinatorial",
+        grade="formula",
+    ),
+    Check(
+        id="growth_of_combinatorial",
+        what="C(n,y) partitions grow like n^y",
+        over="fixed y",
+        grade="formula",
+        answers=("abstract_two_optimal_schemes",),
+    ),
+)
+def _classes(loads_up_to: int) -> Checks:
+    for n, s, beta in _triples(loads_up_to):
         p = theory.cyclic_load(n, s, beta)
         if not n - s < beta < n or p * -(-beta // p) > n:
             continue
@@ -461,37 +779,70 @@ def _classes(up_to: int) -> Checks:
             theory.cyclic(n, s, beta),
             theory.combinatorial(n, theory.minimal_y(n, s, Fraction(beta, n))),
         )
-        fewer = near.k == n <= far.k and near.m <= far.m
-        yield (
-            "abstract_cyclic_lower_communication",
-            "cyclic: k = n and no more messages than combinatorial",
-            fewer,
-        )
-        yield (
-            "optimal_schemes_high_communication",
-            "combinatorial: n - 1 messages or more, k ≥ n",
-            (far.m >= n - 1 and far.k >= n),
-        )
-        classes = far.load <= near.load and far.m >= near.m
-        yield "two_classes", "combinatorial: load no higher, messages no fewer than cyclic", classes
+        yield "two_classes", far.load <= near.load and far.m >= near.m
     for y in (2, 3, 4):
         growth = [theory.combinatorial(n, y).k for n in (50, 100)]
         right = abs(growth[1] / growth[0] / 2**y - 1) < 0.1
-        yield "abstract_two_optimal_schemes", "fixed y: C(n,y) partitions grow like n^y", right
+        yield "growth_of_combinatorial", right
 
 
-def _runs(up_to: int) -> Checks:
-    for n in range(2, up_to + 1):
+@checks(
+    Check(
+        id="remark11_load_between",
+        what="loads between combinatorial and cyclic",
+        over="n <= 12",
+        grade="formula",
+    ),
+    Check(
+        id="contribution_intermediate",
+        what="a scheme for every x from 1 to y(x) = x",
+        over="n <= 12",
+        grade="formula",
+    ),
+    Check(
+        id="lemma3_ratio",
+        what="the left side of (3) falls in x, by (s-y+x+1)/(n-y+x)",
+        over="n <= 12",
+        grade="formula",
+    ),
+    Check(
+        id="remark11_x_equals_y",
+        what="the assignment of Theorem 2",
+        over="x = y",
+        grade="built",
+        rests_on=(
+            "gcexp.codes.subset_designs:intermediate_holders",
+            "gcexp.theory.partial_recovery:intermediate_misses",
+        ),
+    ),
+    Check(
+        id="remark11_x_1",
+        what="the cyclic assignment",
+        over="x = 1",
+        grade="built",
+        rests_on=(
+            "gcexp.codes.subset_designs:intermediate_holders",
+            "gcexp.theory.partial_recovery:intermediate_misses",
+        ),
+    ),
+    Check(
+        id="remark11_not_monotone",
+        what="messages rise and fall as the load falls",
+        over="n = 7, s = 5, β = 6",
+        grade="formula",
+    ),
+)
+def _runs(loads_up_to: int) -> Checks:
+    for n in range(2, loads_up_to + 1):
         for s in range(1, n):
             for beta in range(n - s, n):
                 rows = theory.sweep(n, s, Fraction(beta, n))
                 loads = [row["load"] for row in rows]
                 low, high = theory.minimal_y(n, s, Fraction(beta, n)), theory.cyclic_load(n, s, beta)
                 between = all(Fraction(low, n) <= load <= Fraction(high, n) for load in loads)
-                yield "remark11_load_between", "loads between combinatorial and cyclic", between
+                yield "remark11_load_between", between
                 yield (
                     "contribution_intermediate",
-                    "a scheme for every x from 1 to y(x) = x",
                     (
                         [row["x"] for row in rows] == list(range(1, len(rows) + 1))
                         and rows[-1]["y"] == len(rows)
@@ -504,85 +855,137 @@ def _runs(up_to: int) -> Checks:
                         for v in (x, x + 1)
                     )
                     ratio = left * (s - y + x + 1) == right * (n - y + x) and right <= left
-                    yield "lemma3_ratio", "the left side of (3) falls in x, by (s-y+x+1)/(n-y+x)", ratio
-    for n in range(1, min(up_to, 7) + 1):
+                    yield "lemma3_ratio", ratio
+    for n in range(1, min(loads_up_to, 7) + 1):
         for y in range(1, n + 1):
             sets = sorted(intermediate_holders(n, y, y)) == sorted(combinations(range(n), y))
-            yield "remark11_x_equals_y", "x = y: the assignment of Theorem 2", sets
+            yield "remark11_x_equals_y", sets
             runs = {frozenset((w + i) % n for i in range(y)) for w in range(n)}
             right = set(map(frozenset, intermediate_holders(n, 1, y))) == runs
-            yield "remark11_x_1", "x = 1: the cyclic assignment", right
+            yield "remark11_x_1", right
     rows = theory.sweep(7, 5, Fraction(6, 7))
     pairs = [(a["m"], b["m"]) for a, b in product(rows, rows) if a["load"] > b["load"]]
     falls, rises = any(a > b for a, b in pairs), any(a < b for a, b in pairs)
-    yield (
-        "remark11_not_monotone",
-        "n = 7, s = 5, β = 6: messages rise and fall as the load falls",
-        falls and rises,
-    )
+    yield "remark11_not_monotone", falls and rises
 
 
 # --- Sections VIII and IX -----------------------------------------------------------------------------------
 
 
+@checks(
+    Check(
+        id="pareto_tail",
+        what="every quantile is later for the smaller index",
+        over="a grid",
+        grade="definition",
+    ),
+    Check(
+        id="pareto_tail_beyond",
+        what="P(X > t) is larger for the smaller index",
+        over="a grid",
+        grade="definition",
+        answers=("pareto_tail",),
+    ),
+    Check(
+        id="exponential_tail",
+        what="P(X > t) is larger for the larger mean",
+        over="a grid",
+        grade="definition",
+    ),
+    Check(id="harmonic_log", what="H_n is within 1/(2n) of ln n + 0.5772", over="a grid", grade="formula"),
+)
 def _tails() -> Checks:
     unit = np.array([0.5, 1.0, 2.0, 4.0])  # standard exponential times: the law maps one onto the other
     for shape in (0.8, 1.2, 2.5):
         heavier = Pareto(scale=1.0, shape=shape).law(unit) > Pareto(scale=1.0, shape=2 * shape).law(unit)
-        yield "pareto_tail", "every quantile is later for the smaller index", heavier.all()
+        yield "pareto_tail", heavier.all()
         for late in (2.0, 10.0, 100.0):
-            yield (
-                "pareto_tail",
-                "P(X > t) is larger for the smaller index",
-                late**-shape > late ** (-2 * shape),
-            )
+            yield "pareto_tail_beyond", late**-shape > late ** (-2 * shape)
     for mean, late in product((0.5, 1.0, 2.0), (1.0, 3.0, 10.0)):
-        yield (
-            "exponential_tail",
-            "P(X > t) is larger for the larger mean",
-            exp(-late / (2 * mean)) > exp(-late / mean),
-        )
+        yield "exponential_tail", exp(-late / (2 * mean)) > exp(-late / mean)
     for n in (10, 100, 1000, 10_000):
         near = abs(order_statistics.harmonic(n) - log(n) - _EULER) < 1 / (2 * n)
-        yield "harmonic_log", "H_n is within 1/(2n) of ln n + 0.5772", near
+        yield "harmonic_log", near
 
 
-def _section_8(up_to: int) -> Checks:
-    for n in range(1, up_to + 1):
+@checks(
+    Check(
+        id="scheme1_parameters",
+        what="the fastest α n of n workers have the fraction α",
+        over="n <= 12",
+        grade="built",
+        rests_on=("gcexp.codes.uncoded:Uncoded", "gcexp.theory.partial_recovery:most_stragglers"),
+    ),
+    Check(
+        id="scheme2_parameters",
+        what="n - s₂ workers have the fraction α, one fewer not",
+        over="n <= 12",
+        grade="formula",
+    ),
+    Check(
+        id="scheme2_large_n",
+        what="s₂ within 1 of n √(1 - α) at n = 2000 and 4000",
+        over="n <= 12",
+        grade="formula",
+    ),
+)
+def _section_8(loads_up_to: int) -> Checks:
+    for n in range(1, loads_up_to + 1):
         for i in range(1, n + 1):
             alpha = Fraction(i, n)
             if n <= 8:
                 uncoded = Uncoded(n)
                 right = uncoded.k == n and (recovered_partitions(uncoded, n - i) >= alpha * n).all()
-                yield "scheme1_parameters", "the fastest α n of n workers have the fraction α", right
+                yield "scheme1_parameters", right
             if n >= 2:
                 s = theory.most_stragglers(n, 2, alpha)
                 enough = 1 - theory.rho(n, s, 2) >= alpha
                 least = s == n - 1 or 1 - theory.rho(n, s + 1, 2) < alpha
-                yield (
-                    "scheme2_parameters",
-                    "n - s₂ workers have the fraction α, one fewer not",
-                    enough and least,
-                )
+                yield "scheme2_parameters", enough and least
     for alpha in (Fraction(1, 2), Fraction(3, 4), Fraction(9, 10)):
         for n in (2_000, 4_000):
             s = theory.most_stragglers(n, 2, alpha)
-            yield (
-                "scheme2_large_n",
-                "s₂ within 1 of n √(1 - α) at n = 2000 and 4000",
-                (abs(s - n * sqrt(1 - alpha)) <= 1),
-            )
+            yield "scheme2_large_n", abs(s - n * sqrt(1 - alpha)) <= 1
 
 
-def _section_9(up_to: int) -> Checks:
-    for n, s in _pairs(min(up_to, 8), least=2):
+@checks(
+    Check(
+        id="ix_forget_is_alpha",
+        what="β = n - s is the uncoded scheme, every set",
+        over="n <= 8",
+        grade="built",
+        rests_on=(
+            "gcexp.codes.cyclic:CyclicRepetition",
+            "gcexp.codes.partial_recovery:CyclicPartialRecovery",
+        ),
+    ),
+    Check(
+        id="ix_cgc_is_full",
+        what="β = n with one combination per worker, every set",
+        over="n <= 8",
+        grade="built",
+        rests_on=(
+            "gcexp.codes.cyclic:CyclicRepetition",
+            "gcexp.codes.partial_recovery:CyclicPartialRecovery",
+        ),
+    ),
+    Check(
+        id="ix_delay_model",
+        what="fixed time per point plus a Pareto delay kept for 10 iterations, then redrawn",
+        over="n <= 8",
+        grade="definition",
+        inputs="assumed",
+    ),
+)
+def _section_9(cyclic_up_to: int) -> Checks:
+    for n, s in _pairs(min(cyclic_up_to, 8), least=2):
         alone, kept = CyclicPartialRecovery(n, s, n - s), Uncoded(n)
         same = (recovered_partitions(alone, s) == recovered_partitions(kept, s)).all()
         same &= alone.load.max() == 1
-        yield "ix_forget_is_alpha", "β = n - s is the uncoded scheme, every set", same
+        yield "ix_forget_is_alpha", same
         full = CyclicRepetition(n, s)
         right = (recovered_partitions(full, s) == n).all() and full.messages.max() == 1
-        yield "ix_cgc_is_full", "β = n with one combination per worker, every set", right
+        yield "ix_cgc_is_full", right
     for seed in range(5):
         law = Pareto(scale=1e-3, shape=1.2, data_time=3e-3, persistence=10)
         draws = law.draw((seed,), 40, 30)
@@ -591,9 +994,14 @@ def _section_9(up_to: int) -> Checks:
         kept = (times.reshape(4, 10, 30) == times.reshape(4, 10, 30)[:, :1]).all()
         anew = (np.diff(times[::10], axis=0) != 0).all()
         fixed = np.allclose(twice - times, 3e-3 / 30) and (times >= 3e-3 / 30 + 1e-3).all()
-        yield (
-            "ix_delay_model",
-            "fixed time per point plus a Pareto delay kept for 10 iterations, then redrawn",
-            (kept and anew and fixed),
-        )
-    yield from (("ix_network", what, right) for what, right in network())
+        yield "ix_delay_model", kept and anew and fixed
+
+
+@check(
+    over="size, twelve slopes of the loss, three steps",
+    grade="built",
+    rests_on=("gcexp.tasks.base:partition_edges", "gcexp.tasks.mlp:_flat"),
+)
+def ix_network() -> Iterable[tuple[str, bool]]:
+    """Two layers with 25 hidden nodes and 19885 weights, cross-entropy, gradient descent with one constant step."""
+    return network()

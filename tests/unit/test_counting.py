@@ -2,7 +2,7 @@
 
 import pytest
 
-from gcexp.analysis.counting import collected, counted
+from gcexp.analysis.counting import collected
 from gcexp.errors import ParameterError
 
 
@@ -27,7 +27,6 @@ def test_rows_of_one_statement_stand_together():
 @pytest.mark.parametrize(
     ("check", "name"),
     [
-        (lambda: counted("lemma", "small", "n < 0", []), "lemma"),
         (lambda: collected([told(), silent()]), "silent"),
         (lambda: collected([[]]), "a check"),
     ],
