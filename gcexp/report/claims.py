@@ -67,6 +67,7 @@ def validate(
     where: str = "claims",
     stated: Collection[str] | None = None,
     columns: Collection[str] | None = None,
+    graded: bool = False,
 ) -> None:
     """Check what is written, before any job runs.
 
@@ -82,6 +83,8 @@ def validate(
         Ids of the paper's statements, among which are those under ``answers``; None: not looked up.
     columns : iterable of str, optional
         Columns of the figure's table; None where only the table will tell.
+    graded : bool
+        Whether a claim that answers must say its grade: about an analysis it must, of runs their seeds tell.
 
     Raises
     ------
@@ -102,7 +105,12 @@ def validate(
     Traceback (most recent call last):
     gcexp.errors.UserError: claims: 'load': unknown predicate 'valeu'; did you mean 'value'? (allowed: ...)
     """
-    _parsed(claims, None if labels is None else [str(label) for label in labels], where, stated, columns)
+    found = _parsed(
+        claims, None if labels is None else [str(label) for label in labels], where, stated, columns
+    )
+    for claim, *_ in found if graded else ():
+        if claim.get("answers") and "grade" not in claim:
+            raise UserError(f"{where}: {claim['id']!r}: grade is missing (allowed: {', '.join(GRADES)})")
 
 
 def check(

@@ -151,7 +151,7 @@ def read_figure(path: Path, preset: str) -> Figure:
             found = replace(found, file=file)
         labels = found.labels if found.runs else None
         ids = [name for one in stated.values() for name in one.answerable]
-        given = file.claims, labels, "claims", ids, found.columns
+        given = file.claims, labels, "claims", ids, found.columns, file.kind == "analysis"
         once([*tracked("claims"), repr(given)], partial(claim_rules.validate, *given))
         return found
     except UserError as error:

@@ -153,6 +153,7 @@ class _Paired(ABC):
     y: str = "test_accuracy"
     level: float | None = None
     falling: bool = False
+    clock: Literal["simulated_time_s", "iteration"] = "simulated_time_s"
     seeds: int
 
     @property
@@ -168,7 +169,7 @@ class _Paired(ABC):
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns that the table must have."""
-        clock = ("iteration", "simulated_time_s") if self.of == "time_to" else ()
+        clock = ("iteration", self.clock) if self.of == "time_to" else ()
         chosen = itertools.chain.from_iterable(map(_where, self.sides))
         return ("seed", *clock, self.y, *map(str, chosen))
 
@@ -199,6 +200,8 @@ class PairedRatio(_Paired, _Bounded):
         For ``time_to``.
     falling : bool
         The score is a loss: ``time_to`` is the first ``y <= level``.
+    clock : {"simulated_time_s", "iteration"}
+        What ``time_to`` is read on.
     seeds : int
         Fewest shared seeds, at least 5.
     numerator, denominator : str or mapping
@@ -235,7 +238,7 @@ class Ordering(_Paired):
 
     Parameters
     ----------
-    of, y, level, falling, seeds
+    of, y, level, falling, clock, seeds
         As in `PairedRatio`.
     first, then : str or list of str
         Labels.
@@ -299,11 +302,9 @@ def _trimmed(count: int) -> int:
 
 def _passages(rows: pd.DataFrame, spec: _Paired, name: str) -> dict[int, tuple[float, float]]:
     """For each seed, between which times the level is first reached: equal ends where it was."""
-    _columns(rows, "seed", "iteration", "simulated_time_s", spec.y)
+    _columns(rows, "seed", "iteration", spec.clock, spec.y)
     rows = rows.sort_values(["seed", "iteration"], kind="stable")
-    seed, at, time, score = (
-        rows[column].to_numpy() for column in ("seed", "iteration", "simulated_time_s", spec.y)
-    )
+    seed, at, time, score = (rows[column].to_numpy() for column in ("seed", "iteration", spec.clock, spec.y))
     if not (np.isfinite(time).all() and np.isfinite(score.astype(np.float64)).all()):
         raise Undecided(f"a score or a time of {name} is missing or not finite")
     starts = np.flatnonzero(np.r_[True, seed[1:] != seed[:-1]])

@@ -34,11 +34,7 @@ def logistic_statements(rows: int) -> pd.DataFrame:
     return tabulated(__name__, rows=rows)
 
 
-@check(
-    over="n = 10, 15, 20 and five points",
-    grade="formula",
-    rests_on=("gcexp.tasks.logistic_regression:LogisticProblem",),
-)
+@check(over="n = 10, 15, 20 and five points", grade="formula")
 def gradient_is_sum(rows: int) -> Iterable[bool]:
     """The partial gradients of n equal subsets add up to the gradient of the loss, a central difference to 1e-6."""
     generator = np.random.default_rng(0)
@@ -75,11 +71,7 @@ def auc_tool() -> Iterable[bool]:
 _N, _ROWS = 26220, 32769  # for training, of the data
 
 
-@check(
-    over="n = 10, 15, 20 and five splits",
-    grade="definition",
-    rests_on=("gcexp.tasks.logistic_regression:LogisticRegression", "gcexp.tasks.base:partition_edges"),
-)
+@check(over="n = 10, 15, 20 and five splits", grade="definition")
 def training_samples() -> Iterable[bool]:
     """26220 of the 32769 rows are for training, none of them twice or among the others, in n equal subsets."""
     task = LogisticRegression("rows", train_rows=_N)
@@ -92,11 +84,7 @@ def training_samples() -> Iterable[bool]:
     )
 
 
-@check(
-    over="ten random quadratics, eta the largest step, T = 1 to 100",
-    grade="one run",
-    rests_on=("gcexp.tasks.optimizers:AcceleratedGradient",),
-)
+@check(over="ten random quadratics, eta the largest step, T = 1 to 100", grade="one run")
 def optimiser() -> Iterable[bool]:
     """After T updates it is within 2 ||w_0 - w*||^2 / (eta (T + 1)^2) of the minimum, the rate of Nesterov's method.
 

@@ -6,13 +6,13 @@ on small instances; the states of the workers are drawn.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import product
 
 import numpy as np
 import pandas as pd
 
-from gcexp.analysis.checks import COLUMNS, Check, checks, tabulated
+from gcexp.analysis.checks import COLUMNS, Check, check, checks, tabulated
 from gcexp.analysis.declared import gives
 from gcexp.codes.clustered import Clustered
 from gcexp.decoding_error.straggler_sets import all_sets
@@ -69,21 +69,21 @@ def _complete(code: Clustered, heard: np.ndarray) -> np.ndarray:
         what="any n - r + 1 codewords give the full gradient, every set",
         over="n <= 7, every load and set",
         grade="built",
-        rests_on=("gcexp.codes.clustered:Clustered", "gcexp.codes.straggler_sets:all_sets"),
+        rests_on=("gcexp.codes.clustered:Clustered", "gcexp.decoding_error.straggler_sets:all_sets"),
     ),
     Check(
         id="gc_tolerates_persistent_stragglers",
         what="r - 1 stragglers, every set",
         over="n <= 7, every load and set",
         grade="built",
-        rests_on=("gcexp.codes.clustered:Clustered", "gcexp.codes.straggler_sets:all_sets"),
+        rests_on=("gcexp.codes.clustered:Clustered", "gcexp.decoding_error.straggler_sets:all_sets"),
     ),
     Check(
         id="gc_fails_beyond",
         what="r stragglers are too many for some set",
         over="n <= 7, every load and set",
         grade="built",
-        rests_on=("gcexp.codes.clustered:Clustered", "gcexp.codes.straggler_sets:all_sets"),
+        rests_on=("gcexp.codes.clustered:Clustered", "gcexp.decoding_error.straggler_sets:all_sets"),
         answers=("gc_tolerates_persistent_stragglers",),
     ),
 )
@@ -269,3 +269,43 @@ def _states(draws: int) -> Checks:
         if p < 0.5:
             stays = (slow[:, 1:] == slow[:, :-1]).mean() > 0.5 and changes.any()
             yield "low_p_means_persistence", stays
+
+
+@check(over="the running example and drawn shifts", grade="definition", inputs="assumed")
+def random_circular_shifts() -> Iterable[bool]:
+    """A worker's further clusters are those of its row, shifted around; all of their codewords are its."""
+    random = np.random.default_rng(0)
+    for shifts in (SHIFTS, *(tuple((int(i),) for i in random.integers(1, P, N // P)) for _ in range(5))):
+        matrix = cluster_matrix(N, P, shifts)
+        rows, further = matrix[: N // P], matrix[N // P :]
+        yield all(
+            (np.roll(row, i) == other).all() for row, (i,), other in zip(rows, shifts, further, strict=True)
+        )
+
+
+@check(
+    over="drawn states",
+    grade="definition",
+    inputs="assumed",
+    answers=("stragglers_from_previous_observation", "two_phase_rule", "objective_expected_time"),
+)
+def greedy_goes_by_the_states_before() -> Iterable[bool]:
+    """Clusters of an iteration are those that the greedy rule gives for the slow workers of the one before."""
+    rule = Greedy(clusters=P, memberships=2, shifts=tuple(SHIFTS))
+    allowed = membership(cluster_matrix(N, P, SHIFTS))
+    is_slow = np.random.default_rng(0).random((1, 6, N)) < 0.4
+    seats = rule.seat(is_slow, (0,))[0]
+    for t in range(1, 6):
+        placed = greedy_clusters(allowed[None], is_slow[0, t - 1][None])[0]
+        yield all(placed[worker] == seat % P for seat, worker in enumerate(seats[t]))
+
+
+@check(over="fast and slow workers, p = 0.05", grade="definition", inputs="assumed")
+def delay_law() -> Iterable[bool]:
+    """The time of a load is the load times a constant and an exponential one: shifted, its mean by state."""
+    model = TwoStateMarkov(p=0.05)
+    draws = model.draw(tuple(range(20)), 200, N)
+    times = draws.arrival(load=1.0, length=1)
+    for slow, rate in ((True, model.mu_s), (False, model.mu_f)):
+        mine = times[draws.is_slow == slow]
+        yield mine.min() >= model.alpha and abs(mine.mean() / (model.alpha + 1 / rate) - 1) < 0.1

@@ -20,7 +20,7 @@ from gcexp.codes.base import Code
 from gcexp.codes.cyclic import CyclicRepetition
 from gcexp.codes.naive_partial import NaivePartial
 from gcexp.codes.partial_recovery import CyclicPartialRecovery, CyclicTwoMessage
-from gcexp.codes.repetition import FractionalRepetition
+from gcexp.codes.repetition import EpsilonFractionalRepetition, FractionalRepetition
 from gcexp.codes.subset_designs import (
     DESIGNS,
     Combinatorial,
@@ -612,7 +612,7 @@ def _cyclic(cyclic_up_to: int) -> Checks:
         what="14, 13, 8 searched, two more survivors, 15 gradients",
         over="the example",
         grade="built",
-        rests_on=("gcexp.codes.partial_recovery:_greedy",),
+        rests_on=("gcexp.codes.partial_recovery:_plain_sums",),
     ),
     Check(
         id="example1_y",
@@ -1005,3 +1005,12 @@ def _section_9(cyclic_up_to: int) -> Checks:
 def ix_network() -> Iterable[tuple[str, bool]]:
     """Two layers with 25 hidden nodes and 19885 weights, cross-entropy, gradient descent with one constant step."""
     return network()
+
+
+@check(over="n = 30, s = 19, four epsilons", grade="definition", inputs="assumed")
+def ix_frc_structure() -> Iterable[bool]:
+    """Any two workers hold the same d partitions or none in common, and every partition is held d times."""
+    for epsilon in (0.01, 0.05, 0.1, 0.3):
+        held = EpsilonFractionalRepetition(30, 19, epsilon).assignment.astype(int)
+        d = int(held[0].sum())
+        yield bool(np.isin(held @ held.T, (0, d)).all() and (held.sum(0) == d).all())

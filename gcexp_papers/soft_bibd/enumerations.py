@@ -92,7 +92,7 @@ def _errors(rows: np.ndarray) -> np.ndarray:
     over="four matrices, t = 2, 3, every set",
     grade="enumerated",
     answers=("lemma6", "normalisation_allows_comparison"),
-    rests_on=("gcexp.codes.error:errors_of",),
+    rests_on=("gcexp.decoding_error.error:errors_of",),
     small={"matrices": 1},
 )
 def lemma6(matrices: int = 4) -> Instances:

@@ -152,7 +152,7 @@ def def_error_free_of_data(seed: int) -> Iterable[bool]:
     return map(factorised, random_matrices(50, seed))
 
 
-@check(over="random matrices", grade="built", rests_on=("gcexp.codes.error:errors_of",))
+@check(over="random matrices", grade="built", rests_on=("gcexp.decoding_error.error:errors_of",))
 def def_optimal_decoding(seed: int) -> Iterable[bool]:
     """The pseudoinverse gives the least-squares minimiser, and the error of the decoder here."""
     random = rng(seed, "monte_carlo", 12)
@@ -171,7 +171,7 @@ def def_optimal_decoding(seed: int) -> Iterable[bool]:
 @check(
     over="designs up to 9 workers, random matrices; every s",
     grade="enumerated",
-    rests_on=("gcexp.codes.designs:named_design", "gcexp.codes.error:error"),
+    rests_on=("gcexp.designs.block_designs:named_design", "gcexp.decoding_error.error:error"),
 )
 def def_worst_case_error(seed: int) -> Iterable[bool]:
     """The worst case here is the largest error over all sets of n - s survivors."""
@@ -228,7 +228,7 @@ def _curves():
 @check(
     over="(n, k, r, s)",
     grade="enumerated",
-    rests_on=("gcexp.codes.error:error", "gcexp.codes.error:errors_of"),
+    rests_on=("gcexp.decoding_error.error:error", "gcexp.decoding_error.error:errors_of"),
 )
 def frc_exact() -> Iterable[bool]:
     """A repetition code is exact for every set of s stragglers with s + 1 <= r."""
@@ -243,7 +243,7 @@ def frc_exact() -> Iterable[bool]:
 @check(
     over="(n, k, r, s)",
     grade="enumerated",
-    rests_on=("gcexp.codes.error:errors_of",),
+    rests_on=("gcexp.decoding_error.error:errors_of",),
     answers=("eq6_frc_error", "lemma11_frc_error"),
 )
 def eq6_frc_error() -> Iterable[bool]:
@@ -254,7 +254,11 @@ def eq6_frc_error() -> Iterable[bool]:
     )
 
 
-@check(over="blocks up to 5 x 5, every set", grade="enumerated", rests_on=("gcexp.codes.error:errors_of",))
+@check(
+    over="blocks up to 5 x 5, every set",
+    grade="enumerated",
+    rests_on=("gcexp.decoding_error.error:errors_of",),
+)
 def lemma11_all_ones_block() -> Iterable[bool]:
     """An all-one block loses nothing while one worker answers, all otherwise."""
     return (close(errors(np.ones((k, n))), ~every(n).any(1)) for k in range(1, 6) for n in range(1, 6))
@@ -263,7 +267,7 @@ def lemma11_all_ones_block() -> Iterable[bool]:
 @check(
     over="binary codes with r = s; cyclic and fractional repetition",
     grade="built",
-    rests_on=("gcexp.codes.error:error",),
+    rests_on=("gcexp.decoding_error.error:error",),
 )
 def exact_load_proportional(seed: int) -> Iterable[bool]:
     """Exact for any s stragglers needs load k (s + 1)/n: with less some partition is lost, and codes attain it."""
@@ -326,7 +330,7 @@ def bibd_better_from_r_on() -> Iterable[bool]:
     over="cyclic arcs, circulant graph, two draws each of random regular, regular bipartite, "
     "Bernoulli; s = 4 to 11",
     grade="built",
-    rests_on=("gcexp.codes.designs:named_design",),
+    rests_on=("gcexp.designs.block_designs:named_design",),
     inputs="assumed",
 )
 def bibd_outperforms_many(seed: int) -> Iterable[bool]:
@@ -365,7 +369,7 @@ def _curve(name: str) -> np.ndarray:
 @check(
     over="designs",
     grade="enumerated",
-    rests_on=("gcexp.codes.designs:named_design",),
+    rests_on=("gcexp.designs.block_designs:named_design",),
     answers=("bibd_dual_intersections", "appC_gram"),
 )
 def bibd_dual_intersections() -> Iterable[bool]:
@@ -382,7 +386,7 @@ def bibd_dual_intersections() -> Iterable[bool]:
 @check(
     over="designs, m = n",
     grade="enumerated",
-    rests_on=("gcexp.codes.designs:named_design",),
+    rests_on=("gcexp.designs.block_designs:named_design",),
     answers=("appC_gram",),
 )
 def appC_gram_regular() -> Iterable[bool]:
@@ -407,7 +411,7 @@ def _fixed(name):
 @check(
     over="designs, all sets",
     grade="enumerated",
-    rests_on=("gcexp.codes.designs:named_design", "gcexp.codes.error:errors_of"),
+    rests_on=("gcexp.designs.block_designs:named_design", "gcexp.decoding_error.error:errors_of"),
     answers=("bibd_error_set_independent", "eq7_bibd_error", "lemma3_gives_eq7", "lemma5"),
 )
 def bibd_error_set_independent() -> Iterable[bool]:
@@ -418,7 +422,7 @@ def bibd_error_set_independent() -> Iterable[bool]:
 @check(
     over="designs, all sets",
     grade="enumerated",
-    rests_on=("gcexp.codes.designs:named_design",),
+    rests_on=("gcexp.designs.block_designs:named_design",),
     answers=("lemma3_bibd_decoder", "appC_closed_form_decoder"),
 )
 def lemma3_bibd_decoder() -> Iterable[bool]:
@@ -437,7 +441,7 @@ def lemma3_bibd_decoder() -> Iterable[bool]:
 @check(
     over="designs, all sets",
     grade="enumerated",
-    rests_on=("gcexp.codes.designs:named_design", "gcexp.codes.error:errors_of"),
+    rests_on=("gcexp.designs.block_designs:named_design", "gcexp.decoding_error.error:errors_of"),
 )
 def bibd_robust() -> Iterable[bool]:
     """No set of stragglers is worse than another."""
@@ -454,7 +458,7 @@ def _uneven():
 @check(
     over="codes that are no designs, all sets",
     grade="enumerated",
-    rests_on=("gcexp.codes.designs:named_design", "gcexp.codes.error:errors_of"),
+    rests_on=("gcexp.designs.block_designs:named_design", "gcexp.decoding_error.error:errors_of"),
 )
 def gc_with_lambda_same_error() -> Iterable[bool]:
     """The same closed form holds for constant l and lambda < l without constant r."""
@@ -471,7 +475,7 @@ def gc_with_lambda_same_error() -> Iterable[bool]:
 @check(
     over="codes with redundancies that are not constant",
     grade="enumerated",
-    rests_on=("gcexp.codes.designs:named_design",),
+    rests_on=("gcexp.designs.block_designs:named_design",),
 )
 def gc_with_lambda_not_bibd() -> Iterable[bool]:
     """Constant load and intersections, and lambda (n - 1) differs from l (mean r - 1)."""
@@ -744,7 +748,7 @@ def _bound():
 @check(
     over="all 27 matrices of n = k = 3, l = 2, all sets",
     grade="enumerated",
-    rests_on=("gcexp.codes.error:errors_of",),
+    rests_on=("gcexp.decoding_error.error:errors_of",),
     answers=("theorem2", "theorem2_every_set"),
 )
 def theorem2() -> Iterable[bool]:
@@ -757,7 +761,7 @@ def theorem2() -> Iterable[bool]:
 @check(
     over="all 27 matrices of n = k = 3, l = 2, all sets",
     grade="enumerated",
-    rests_on=("gcexp.codes.error:errors_of",),
+    rests_on=("gcexp.decoding_error.error:errors_of",),
 )
 def soft_expected_error_lower() -> Iterable[bool]:
     """The expected error at a fixed set is not larger than a BIBD's, and is smaller at s = 1."""
@@ -769,7 +773,7 @@ def soft_expected_error_lower() -> Iterable[bool]:
 @check(
     over="designs, all sets",
     grade="enumerated",
-    rests_on=("gcexp.codes.designs:named_design", "gcexp.codes.error:errors_of"),
+    rests_on=("gcexp.designs.block_designs:named_design", "gcexp.decoding_error.error:errors_of"),
 )
 def theorem2_equals_bibd() -> Iterable[bool]:
     """The right side of (27) is the error of the BIBD with these parameters."""
@@ -799,6 +803,7 @@ def soft_performance_per_realisation() -> Iterable[bool]:
 @check(
     over="27 matrices, s = 1, 2",
     kind="companion",
+    contradicts=("theorem2_suggests_realisation/worst",),
     source="Sec. III-B, Theorem 2 with the maximum inside the expectation",
     reason="at s = 2 the mean worst error is 0.63 where the design has 1/3: Theorem 2 bounds the "
     "maximum of the means, not the mean of the maximum",
@@ -872,7 +877,7 @@ def _pairs_products():
 @check(
     over="pairs of designs and repetition codes, every s; three factors",
     grade="enumerated",
-    rests_on=("gcexp.codes.designs:named_design",),
+    rests_on=("gcexp.designs.block_designs:named_design",),
 )
 def lemma4_order() -> Iterable[bool]:
     """The worst error does not depend on the order of the factors."""
@@ -892,7 +897,7 @@ def lemma4_order() -> Iterable[bool]:
     )
 
 
-@check(over="pairs, 20 sets each", grade="built", rests_on=("gcexp.codes.designs:named_design",))
+@check(over="pairs, 20 sets each", grade="built", rests_on=("gcexp.designs.block_designs:named_design",))
 def appB_permuted_factors(seed: int) -> Iterable[bool]:
     """The reordered product is the product with rows and columns permuted, and sets keep their errors."""
     pairs = _pairs_products()
@@ -915,7 +920,11 @@ def _twice():
     ]
 
 
-@check(over="pairs up to 16 workers, every s", grade="enumerated", rests_on=("gcexp.codes.error:errors_of",))
+@check(
+    over="pairs up to 16 workers, every s",
+    grade="enumerated",
+    rests_on=("gcexp.decoding_error.error:errors_of",),
+)
 def theorem3() -> Iterable[bool]:
     """The worst error of FRC x FRC is floor(s / (r1 r2)) r1 r2 / (n1 n2)."""
     twice = _twice()
@@ -955,7 +964,7 @@ _MIXED = [
 @check(
     over="(FRC, design, s)",
     grade="enumerated",
-    rests_on=("gcexp.codes.designs:named_design", "gcexp.codes.error:errors_of"),
+    rests_on=("gcexp.designs.block_designs:named_design", "gcexp.decoding_error.error:errors_of"),
     answers=("theorem4", "eq6_extended", "theorem4_worst_pattern"),
 )
 def theorem4() -> Iterable[bool]:
@@ -982,7 +991,7 @@ def theorem4() -> Iterable[bool]:
 @check(
     over="(FRC, design), all sets or 300",
     grade="enumerated",
-    rests_on=("gcexp.codes.designs:named_design", "gcexp.codes.error:errors_of"),
+    rests_on=("gcexp.designs.block_designs:named_design", "gcexp.decoding_error.error:errors_of"),
 )
 def theorem4_decomposition(seed: int) -> Iterable[bool]:
     """The error of every set of FRC x BIBD is the sum over blocks of the BIBD's at the columns lost altogether."""
@@ -1018,7 +1027,7 @@ def _copied(seed: int):
 @check(
     over="designs and random matrices, t = 2, 3, every s",
     grade="enumerated",
-    rests_on=("gcexp.codes.designs:named_design",),
+    rests_on=("gcexp.designs.block_designs:named_design",),
 )
 def lemma7(seed: int) -> Iterable[bool]:
     """With t copies of every worker: the worst error at s is that of the single code at floor(s/t)."""
@@ -1032,7 +1041,7 @@ def lemma7(seed: int) -> Iterable[bool]:
 @check(
     over="designs and random matrices, t = 2, 3",
     grade="enumerated",
-    rests_on=("gcexp.codes.designs:named_design",),
+    rests_on=("gcexp.designs.block_designs:named_design",),
 )
 def appE_best_copy(seed: int) -> Iterable[bool]:
     """The copy with the fewest stragglers bounds the error; equal sets in all copies attain that of the single code."""
@@ -1053,7 +1062,7 @@ def appE_best_copy(seed: int) -> Iterable[bool]:
 @check(
     over="designs, repetition codes, random matrices",
     grade="enumerated",
-    rests_on=("gcexp.codes.designs:named_design",),
+    rests_on=("gcexp.designs.block_designs:named_design",),
 )
 def appE_monotone(seed: int) -> Iterable[bool]:
     """The worst error does not fall when s grows."""
@@ -1064,7 +1073,7 @@ def appE_monotone(seed: int) -> Iterable[bool]:
     )
 
 
-@check(over="pairs, all sets", grade="enumerated", rests_on=("gcexp.codes.designs:named_design",))
+@check(over="pairs, all sets", grade="enumerated", rests_on=("gcexp.designs.block_designs:named_design",))
 def lemma8(seed: int) -> Iterable[bool]:
     """The squared errors of the blocks of a block-diagonal code add up."""
     matrices = _matrices(seed)
@@ -1099,7 +1108,7 @@ def _gram(first, second):
     return A.T @ A
 
 
-@check(over="products of designs", grade="enumerated", rests_on=("gcexp.codes.designs:named_design",))
+@check(over="products of designs", grade="enumerated", rests_on=("gcexp.designs.block_designs:named_design",))
 def product_not_bibd() -> Iterable[bool]:
     """Intersections of two workers are not constant, so the product is no BIBD."""
     large = _LARGE_PAIRS
@@ -1155,7 +1164,11 @@ def appH_block_class_sizes(draws: int, seed: int) -> Iterable[bool]:
     return (sizes(*pair) for pair in large)
 
 
-@check(over="products of designs, sets", grade="enumerated", rests_on=("gcexp.codes.designs:named_design",))
+@check(
+    over="products of designs, sets",
+    grade="enumerated",
+    rests_on=("gcexp.designs.block_designs:named_design",),
+)
 def lemma10(draws: int, seed: int) -> Iterable[bool]:
     """The sum of all entries of the survivors' Gram matrix is at most m Q(m), as restored."""
     large = _LARGE_PAIRS
@@ -1178,7 +1191,7 @@ def _curves_products_of_designs():
 @check(
     over="products of small designs, every s",
     grade="enumerated",
-    rests_on=("gcexp.codes.designs:named_design", "gcexp.codes.error:errors_of"),
+    rests_on=("gcexp.designs.block_designs:named_design", "gcexp.decoding_error.error:errors_of"),
 )
 def theorem5() -> Iterable[bool]:
     """The worst error is at most 1 - (l1 l2)^2 m / (k1 k2 Q(m))."""
@@ -1197,7 +1210,7 @@ def theorem5() -> Iterable[bool]:
 @check(
     over="products of small designs, every s",
     grade="enumerated",
-    rests_on=("gcexp.codes.designs:named_design", "gcexp.theory.errors:bibd_error"),
+    rests_on=("gcexp.designs.block_designs:named_design", "gcexp.theory.errors:bibd_error"),
 )
 def theorem6() -> Iterable[bool]:
     """The worst error is at least that of every product set with no fewer survivors."""
@@ -1245,7 +1258,7 @@ def _boxed(A, B):
 @check(
     over="products of small designs, all product sets",
     grade="enumerated",
-    rests_on=("gcexp.codes.designs:named_design", "gcexp.codes.error:errors_of"),
+    rests_on=("gcexp.designs.block_designs:named_design", "gcexp.decoding_error.error:errors_of"),
 )
 def theorem6_product_set() -> Iterable[bool]:
     """A product set of survivors has the error e1 + e2 - e1 e2."""
@@ -1256,7 +1269,7 @@ def theorem6_product_set() -> Iterable[bool]:
 @check(
     over="random matrices, a Soft BIBD; all product sets",
     grade="enumerated",
-    rests_on=("gcexp.codes.error:errors_of",),
+    rests_on=("gcexp.decoding_error.error:errors_of",),
 )
 def remark2(seed: int) -> Iterable[bool]:
     """The same for a product of any two codes, realisations of random ones too."""
@@ -1269,7 +1282,7 @@ def remark2(seed: int) -> Iterable[bool]:
 @check(
     over="pg(2,2) x pg(2,3), random sets, s = 13, 26, 45, 60, 78",
     grade="built",
-    rests_on=("gcexp.codes.block_design:BlockDesign", "gcexp.codes.designs:named_design"),
+    rests_on=("gcexp.codes.block_design:BlockDesign", "gcexp.designs.block_designs:named_design"),
 )
 def product_constant_may_be_suboptimal(draws: int, seed: int) -> Iterable[bool]:
     """The constant vector l1 l2 / Q(m) has a larger mean error than the optimal one."""
@@ -1280,6 +1293,8 @@ def product_constant_may_be_suboptimal(draws: int, seed: int) -> Iterable[bool]:
 @check(
     over="pg(2,2) x pg(2,3), random sets, s = 13, 26, 45, 60, 78",
     grade="built",
+    inputs="assumed",
+    calibrated={"date": "2026-11-22", "what": "factor 2.2"},
     rests_on=("gcexp.codes.block_design:BlockDesign", "gcexp.codes.composite:Kronecker"),
 )
 def product_constant_reasonable(draws: int, seed: int) -> Iterable[bool]:
@@ -1294,7 +1309,7 @@ def product_constant_reasonable(draws: int, seed: int) -> Iterable[bool]:
 @check(
     over="one product each, every s",
     grade="enumerated",
-    rests_on=("gcexp.codes.designs:named_design", "gcexp.codes.error:errors_of"),
+    rests_on=("gcexp.designs.block_designs:named_design", "gcexp.decoding_error.error:errors_of"),
 )
 def four_product_bounds() -> Iterable[bool]:
     """Closed form or bound: FRC x FRC, FRC x BIBD exact, BIBD x BIBD between its two bounds."""
@@ -1407,7 +1422,9 @@ def theorem7() -> Iterable[bool]:
     return (c <= t + _SAME and o <= t + _SAME for o, c, t in zip(optimal, constant, bound, strict=True))
 
 
-@check(over="27 x 27 pairs, fixed sets", grade="enumerated", rests_on=("gcexp.codes.error:errors_of",))
+@check(
+    over="27 x 27 pairs, fixed sets", grade="enumerated", rests_on=("gcexp.decoding_error.error:errors_of",)
+)
 def theorem7_suboptimal_decoder() -> Iterable[bool]:
     """The mean error of the constant decoder lies between the optimal mean and the bound."""
     constant = _constant()

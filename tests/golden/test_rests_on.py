@@ -1,7 +1,14 @@
-"""An enumeration that does not see that the library's function is wrong proves nothing about it."""
+"""A check that does not see that what it rests on is wrong proves nothing about it.
+
+Every object named under `rests_on` is broken, and the check called at its smallest size: it must have an instance that
+does not hold, or stop. Checks that do not hold as they are need not see anything.
+"""
 
 import ast
 import importlib
+import inspect
+import sys
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -9,14 +16,29 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from gcexp.analysis.checks import functions, instances
+from gcexp.codes.base import Code
+
 ROOT = Path(__file__).resolve().parents[2]
-PAPERS = sorted(path.parent.name for path in (ROOT / "gcexp_papers").glob("*/enumerations.py"))
-MODULES = [f"gcexp_papers.{paper}.enumerations" for paper in PAPERS]
-CHECKS = [
-    (module, name, rests, size)
-    for module in MODULES
-    for name, (rests, size) in importlib.import_module(module).RESTS_ON.items()
+ENUMERATIONS = [
+    f"gcexp_papers.{path.parent.name}.enumerations" for path in ROOT.glob("gcexp_papers/*/enumerations.py")
 ]
+MODULES = sorted(
+    ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    for path in ROOT.glob("gcexp_papers/*/*.py")
+    if "gcexp.analysis.checks" in path.read_text(encoding="utf-8")
+)
+#: Sizes of checks that have none of their own: enough to tell.
+SMALL = {
+    **{"draws": 100, "seed": 0, "most": 3, "gc_up_to": 4, "rows": 60},
+    **{"cyclic_up_to": 5, "subsets_up_to": 5, "loads_up_to": 6},
+}
+CHECKS = [(function, one) for function in functions(*MODULES) for one in function.checks]
+PAIRS = [(function, one, place) for function, one in CHECKS for place in one.rests_on if not one.reason]
+
+
+class Unbreakable(Exception):
+    """What a check rests on is broken by nothing that is written here."""
 
 
 def wrong(answer):
@@ -37,63 +59,85 @@ def wrong(answer):
         return type(answer)(*map(wrong, answer))
     if isinstance(answer, tuple | list):
         return type(answer)(map(wrong, answer))
-    raise AssertionError(f"no wrong answer of kind {type(answer)}")
+    if isinstance(answer, Iterator):
+        return map(wrong, answer)
+    raise Unbreakable(f"no wrong answer of kind {type(answer)}")
 
 
 def broken(found):
-    """The function with wrong answers; the class with the messages of worker 0 unlike what it promises."""
+    """Wrong answers of a function, other messages of a code's worker 0, other numbers for a class."""
     if not isinstance(found, type):
         return lambda *given, **named: wrong(found(*given, **named))
 
+    def number(value):
+        return isinstance(value, int | float) and not isinstance(value, bool)
+
     class Broken(found):
         def __init__(self, *given, **named):
+            if not issubclass(found, Code):
+                given = [wrong(value) if number(value) else value for value in given]
+                named = {key: wrong(value) if number(value) else value for key, value in named.items()}
             super().__init__(*given, **named)
-            rows = self.encoding.toarray()
-            mine = self.owner == 0
-            scale = 1 + np.arange(rows.shape[1]) / 7
-            rows[mine] = np.roll(rows[mine], 1, axis=1) * scale
-            self.encoding = sparse.csr_array(rows)
+            if issubclass(found, Code):
+                rows = self.encoding.toarray()
+                mine = self.owner == 0
+                rows[mine] = np.roll(rows[mine], 1, axis=1) * (1 + np.arange(rows.shape[1]) / 7)
+                self.encoding = sparse.csr_array(rows)
 
     return Broken
 
 
-def outcomes(module, name, size):
-    """How often each thing tried holds and fails, with nothing kept of earlier calls."""
-    for kept in vars(module).values():
-        if hasattr(kept, "cache_clear"):
-            kept.cache_clear()
-    found = {}
-    for what, holds in getattr(module, name)(**size):
-        assert isinstance(holds, bool | np.bool)
-        found.setdefault(what, []).append(bool(holds))
-    return found
+def forget(module):
+    """Nothing is kept of earlier calls."""
+    for name in (
+        module,
+        *(
+            name
+            for name in sys.modules
+            if name.startswith(("gcexp.codes", "gcexp.theory", "gcexp.designs", "gcexp.decoding"))
+        ),
+    ):
+        for kept in list(vars(sys.modules[name]).values()):
+            if hasattr(kept, "cache_clear"):
+                kept.cache_clear()
+
+
+def replace(patched, place):
+    """Put something broken in the place of an object, under every name that a module has for it."""
+    where, _, attribute = place.partition(":")
+    found = getattr(importlib.import_module(where), attribute)
+    bad = broken(found)
+    for name in [name for name in sys.modules if name.startswith(("gcexp.", "gcexp_papers."))]:
+        module = sys.modules[name]
+        for key in [key for key, value in vars(module).items() if value is found]:
+            patched.setattr(module, key, bad)
 
 
 @pytest.mark.parametrize(
-    ("module", "name", "rests", "size"), CHECKS, ids=[f"{m}:{f}" for m, f, _, _ in CHECKS]
+    ("function", "check", "place"),
+    PAIRS,
+    ids=[f"{f.__module__.split('.')[1]}:{c.id}:{p}" for f, c, p in PAIRS],
 )
-def test_enumeration_sees_what_it_rests_on_break(monkeypatch, module, name, rests, size):
-    module = importlib.import_module(module)
-    right = outcomes(module, name, size)
-    assert right, "no instance"
-    for place in rests:
-        where, _, attribute = place.partition(":")
-        where = importlib.import_module(where)
-        with monkeypatch.context() as patched:
-            patched.setattr(where, attribute, broken(getattr(where, attribute)))
-            try:
-                seen = outcomes(module, name, size)
-            except Exception:
-                continue
-        turned = [what for what, holds in right.items() if all(holds) and not all(seen.get(what, [False]))]
-        assert turned, f"{name} holds although {place} is wrong"
+def test_a_check_sees_what_it_rests_on_break(monkeypatch, function, check, place):
+    asked = inspect.signature(function).parameters.values()
+    given = {one.name: SMALL[one.name] for one in asked if one.default is one.empty} | check.small
+    forget(function.__module__)
+    with monkeypatch.context() as patched:
+        replace(patched, place)
+        try:
+            seen = any(name == check.id and not holds for name, holds in instances(function, **given))
+        except Unbreakable:
+            raise
+        except Exception:
+            seen = True
+    forget(function.__module__)
+    assert seen, f"{check.id} holds although {place} is wrong"
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_every_enumeration_says_what_it_rests_on(module):
-    tree = ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text())
-    functions = [n.name for n in tree.body if isinstance(n, ast.FunctionDef) and not n.name.startswith("_")]
-    assert functions and set(functions) == set(importlib.import_module(module).RESTS_ON)
+def test_built_and_enumerated_checks_say_what_they_rest_on():
+    for function, one in CHECKS:
+        own = function.__module__ in ENUMERATIONS  # what has no object of the library is mathematics alone
+        assert one.rests_on or one.grade not in ("built", "enumerated") or own, one.id
 
 
 def test_the_engine_takes_nothing_from_what_it_is_compared_with():
