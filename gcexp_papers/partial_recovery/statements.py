@@ -698,20 +698,14 @@ def _load_of_one() -> Checks:
         what="all nodes if the edges are odd, else one less",
         over="sums along a path",
         grade="enumerated",
-        rests_on=(
-            "gcexp.theory.partial_recovery:forced_equal",
-            "gcexp.theory.partial_recovery:most_recovered",
-        ),
+        rests_on=("gcexp.theory.partial_recovery:most_recovered",),
     ),
     Check(
         id="appendix_f_removal",
         what="some s edges leave n - s + 1 nodes",
         over="every multigraph, n ≤ 5",
         grade="enumerated",
-        rests_on=(
-            "gcexp.theory.partial_recovery:forced_equal",
-            "gcexp.theory.partial_recovery:least_covered",
-        ),
+        rests_on=("gcexp.theory.partial_recovery:least_covered",),
     ),
 )
 def _paths_and_cycles() -> Checks:

@@ -9,6 +9,8 @@ import importlib
 import inspect
 import sys
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from dataclasses import replace as replaced
 from fractions import Fraction
 from pathlib import Path
 
@@ -57,10 +59,18 @@ def wrong(answer):
         return np.array([wrong(x) for x in answer.ravel()], dtype=answer.dtype).reshape(answer.shape)
     if isinstance(answer, tuple) and hasattr(answer, "_replace"):
         return type(answer)(*map(wrong, answer))
-    if isinstance(answer, tuple | list):
+    if isinstance(answer, tuple | list | set):
         return type(answer)(map(wrong, answer))
+    if isinstance(answer, str):
+        return answer
     if isinstance(answer, Iterator):
         return map(wrong, answer)
+    if is_dataclass(answer):
+        kinds = int | float | tuple | np.ndarray
+        parts = {one.name: getattr(answer, one.name) for one in fields(answer) if one.init}
+        return replaced(
+            answer, **{name: wrong(part) for name, part in parts.items() if isinstance(part, kinds)}
+        )
     raise Unbreakable(f"no wrong answer of kind {type(answer)}")
 
 
