@@ -305,7 +305,7 @@ def delay_law() -> Iterable[bool]:
     """The time of a load is the load times a constant and an exponential one: shifted, its mean by state."""
     model = TwoStateMarkov(p=0.05)
     draws = model.draw(tuple(range(20)), 200, N)
-    times = draws.arrival(load=1.0, length=1)
+    times = draws.arrival(load=1 / N, length=1)
     for slow, rate in ((True, model.mu_s), (False, model.mu_f)):
         mine = times[draws.is_slow == slow]
         yield mine.min() >= model.alpha and abs(mine.mean() / (model.alpha + 1 / rate) - 1) < 0.1

@@ -85,7 +85,7 @@ class Claim:
         elif name in ("paired_ratio", "ordering"):
             pairs = [(spec.numerator, spec.denominator)] if name == "paired_ratio" else [spec.pairs[0][::-1]]
             self.sides = [table.rows(predicates._where(side)) for side in pairs[0]]
-            self.columns = ["simulated_time_s" if spec.of == "time_to" else spec.y] * 2
+            self.columns = [spec.clock if spec.of == "time_to" else spec.y] * 2
         else:
             self.sides, self.columns = [table.rows(spec.where)], [spec.column]
         kept = self.sides
@@ -129,7 +129,7 @@ def columns_of(name, spec):
     elif name in ("paired_ratio", "ordering"):
         sides = [spec.numerator, spec.denominator] if name == "paired_ratio" else ["label"]
         used = [*(key for side in sides for key in predicates._where(side)), "seed", spec.y]
-        used += ["iteration", "simulated_time_s"] if spec.of == "time_to" else []
+        used += ["iteration", spec.clock] if spec.of == "time_to" else []
     else:
         used = [*spec.where, spec.column]
     return [*dict.fromkeys(used)]
@@ -274,13 +274,24 @@ def shifted(claim):
     return [[claim.changed(0, lambda cells: cells + far), claim.changed(0, lambda cells: cells - far)]]
 
 
+def a_tenth_more(claim):
+    """A number that is stated is a tenth larger."""
+    if claim.name != "value" or claim.text:
+        return "no number is stated, but an order, bounds or a word"
+    if not claim.spec.expected or isinstance(claim.spec.expected, bool):
+        return "zero stays zero; a shift is a change of its own"
+    if claim.spec.tolerance >= 0.1 * abs(claim.spec.expected):
+        return "the tolerance, of standard errors or of what is printed, is a tenth or more"
+    return [claim.changed(0, lambda cells: cells * 1.1)]
+
+
 def numbers(claim, side):
     cells = claim.frame[claim.columns[side]].iloc[claim.sides[side]]
     return np.array([as_number(cell) for cell in cells], dtype=float)
 
 
 SPREAD = "the largest and the smallest of the same cells are compared: both change alike"
-CHANGES = (missing, dropped, one_seed, cut, swapped, scaled, shifted)
+CHANGES = (missing, dropped, one_seed, cut, swapped, scaled, a_tenth_more, shifted)
 SAME = "the rows it is swapped with keep the bound, too: what is stated does not tell them apart"
 TIMING = "partial_recovery_fig4_fixed_alpha_timing"
 KEPT = {

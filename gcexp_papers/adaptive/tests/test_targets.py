@@ -35,12 +35,13 @@ TARGETS = {
             f"share: id = {x}"
             for x in ("b_cyclic_nonzero", "thm4_bound_d1", "rem3_conj_ii", "app_last_block")
         ),
-        *(f"share: id = {x}" for x in ("app_lmin_102", "app_sigma_105", "app_mean_106c")),
+        *(f"share: id = {x}" for x in ("app_sigma_105", "app_mean_106c")),
         "share: id = complexity_inversion_in_the_experiment",
     ],
     "condition": [
         *("at_most_linear_0", "at_most_linear_1", "at_most_linear_2"),
         *("search_linear_1", "search_linear_2"),
+        *("exponent_1", "exponent_2"),  # of the quick preset's few draws
     ],
     "stability": ["breaks_above_24"],
     "table1": [],
@@ -61,7 +62,7 @@ TARGETS = {
 @pytest.mark.parametrize("target", TARGETS)
 def test_claims(target):
     found = outcomes(f"adaptive_{target}")
-    assert [name for name, outcome in found.items() if outcome != "holds"] == TARGETS[target]
+    assert sorted(name for name, outcome in found.items() if outcome != "holds") == sorted(TARGETS[target])
 
 
 def test_parameters_of_resnet():

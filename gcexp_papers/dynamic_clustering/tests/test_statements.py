@@ -7,5 +7,5 @@ from gcexp_papers.dynamic_clustering import statements
 
 
 def test_nothing_holds_for_want_of_an_instance():
-    with pytest.raises(ParameterError, match="^gradient_coding: there is no instance to try$"):
+    with pytest.raises(ParameterError, match="^gc_any_threshold_codewords: there is no instance to try$"):
         statements.statements(gc_up_to=1, draws=1, seed=0)

@@ -9,7 +9,7 @@ from gcexp_papers.partial_recovery import numerics, statements
 @pytest.mark.parametrize(
     ("made", "name"),
     [
-        (lambda: statements.statements(9, 0, 12), "linear"),
+        (lambda: statements.statements(9, 0, 12), "definition_linear_condition"),
         (lambda: numerics.counted(0, 3, 3, 3, 3, 4, 3), "sets_of_workers"),
     ],
 )
