@@ -26,7 +26,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, entry_points, version
 from pathlib import Path
 
-from gcexp.files import written
+from gcexp.files import writable, written
 from gcexp.run import paths
 from gcexp.run.cache import remember, remembered
 
@@ -79,7 +79,8 @@ def recorded(output: Path | str, said: str | None = None) -> Iterator[str]:
     """
     said = said or os.environ.get(SAID) or state(output)
     file = _record(output)
-    file.unlink(missing_ok=True)
+    with writable(output):
+        file.unlink(missing_ok=True)
     with observed() as reads:
         yield said
     with unrecorded():

@@ -342,7 +342,7 @@ def test_aliases_are_read(tmp_path):
 
 def test_a_name_that_is_too_long_is_one_sentence(tmp_path, capsys):
     for name in ("x" * 300 + ".npz", "x" * 250 + ".npz"):
-        assert main(["timeline", "scheme=cgc", "iterations=2", "-o", str(tmp_path / name)]) == 2
+        assert main(["job", "timeline", "scheme=cgc", "iterations=2", "-o", str(tmp_path / name)]) == 2
         assert "cannot be written (File name too long)" in capsys.readouterr().err
     assert main(["run", "scheme=cgc", "iterations=2", "-o", str(tmp_path / ("x" * 300))]) == 2
     assert capsys.readouterr().err.endswith("xxx: File name too long\n")
