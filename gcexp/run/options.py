@@ -101,7 +101,7 @@ def papers() -> dict[str, Path]:
     conf, here = conf_dir(), project()
     ours = conf == bundled("conf").resolve()
     found = _papers_in(bundled(PAPERS) if ours else conf.parent / PAPERS, f"{PAPERS}.")
-    for folder in (None if ours else conf.parent, here):
+    for folder in (conf.parent, here):
         found |= _papers_in(folder) if folder else {}
     for name in plugins():
         spec = importlib.util.find_spec(name.partition(".")[0]) and importlib.util.find_spec(name)

@@ -222,7 +222,7 @@ def test_an_edit_of_the_code_reaches_the_published_bytes(project):
     table = project / "reports/quick/data/small_three.csv"
     before = table.read_bytes()
     project.edit(
-        "gcexp/report/table.py", '"simulated_time_s": clock[s, at],', '"simulated_time_s": 2 * clock[s, at],'
+        "gcexp/run/measured.py", '"simulated_time_s": clock[s, at],', '"simulated_time_s": 2 * clock[s, at],'
     )
     assert project.build("-j1")[1] == REPORT
     assert table.read_bytes() != before
