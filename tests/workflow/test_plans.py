@@ -163,6 +163,7 @@ def add(run):
     return edit(FIGURE, "plot:", f"  - {run}\nplot:")
 
 
+STATEMENT = {"id": "a", "statement": "b", "checkable": "yes"}
 EDITS = {
     "remarks and times": (remarks, {}),
     "plot": (edit(FIGURE, "kind: lines", "kind: lines, xlim: [0, 1]"), DRAWN),
@@ -187,7 +188,9 @@ EDITS = {
         {"page": 1, "all": 1},
     ),
     "statements": (
-        lambda p: (p / "small/statements.csv").write_text(f"{','.join(COLUMNS)}\na,,,b,,,yes\n"),
+        lambda p: (p / "small/statements.csv").write_text(
+            f"{','.join(COLUMNS)}\n" + ",".join(STATEMENT.get(name, "") for name in COLUMNS) + "\n"
+        ),
         {"scorecard": 1, "page": 1, "all": 1},
     ),
     "new exact scheme": (add("{label: naive, scheme: uncoded}"), {"timeline": 1, "replay": 1} | REPORT),
