@@ -25,22 +25,26 @@ class Asked:
         these rules.
     here : bool
         Whether jobs, if any, will run on this machine.
+    first : bool
+        Whether no other Snakemake started this one for its jobs.
     """
 
     targets: list[str]
     mentioned: list[str]
     here: bool
+    first: bool
 
 
 def asked(workflow: Any) -> Asked:
     """What stands on the command line."""
     if Path(sys.argv[0]).name != "snakemake" or workflow.modifier.namespace is not None:
-        return Asked([], [], False)
+        return Asked([], [], False, workflow.is_main_process)
     given = _given()
     others = (given.forcerun, given.prioritize, given.until, given.omit_from)
     other = given.dryrun, given.touch, given.executor, given.profile, given.workflow_profile
     mentioned = [name for names in others for name in names or ()]
-    return Asked(list(given.targets or ()), mentioned, workflow.is_main_process and not any(other))
+    first = workflow.is_main_process
+    return Asked(list(given.targets or ()), mentioned, first and not any(other), first)
 
 
 def handed_jobs(workflow: Any) -> list[tuple[str, dict[str, str]]]:

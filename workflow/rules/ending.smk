@@ -8,5 +8,5 @@ onerror:
 
 
 # Results of older libraries stand: they are named after the plan, whatever it does.
-if workflow.is_main_process:
+if ASKED.first:
     atexit.register(lambda: [print(f"gcexp: {line}", file=sys.stderr) for line in reads.upgraded()])
