@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gcexp.analysis.declared import gives
 from gcexp.errors import ParameterError, require
 from gcexp.progress import bar
 from gcexp.run.benchmarked import Entry, entries
@@ -370,6 +371,68 @@ def _quality(timeline: Timeline, fresh: bool) -> dict[str, Any]:
         "bias": float(((mean - 1) ** 2).mean()),
         "never_used": float((c == 0)[weight > 0].all(0).mean()),
     }
+
+
+@gives(*COLUMNS, clocks=True)
+def remedies(
+    traces: list[dict],
+    phi: list[float],
+    schemes: list | None = None,
+    late: list[str] | None = None,
+    chunks: list[int] | None = None,
+) -> pd.DataFrame:
+    """`benchmark` of several traces, one below the other: the table of a figure.
+
+    Parameters
+    ----------
+    traces : list of dict
+        Each has a ``file``, and may have a ``name``, a list ``phi`` of its own, and parameters of `benchmark`.
+    phi, schemes, late, chunks
+        As in `benchmark`; `late` is ``stop`` by default.
+    """
+    import pandas as pd
+
+    frames = []
+    for given in traces:
+        more = dict(given)
+        file, name, shares = more.pop("file"), more.pop("name", None), more.pop("phi", phi)
+        found = benchmark(file, schemes, shares, late=late or "stop", chunks=chunks, progress=False, **more)
+        frames.append(found if name is None else found.assign(trace=name))
+    return pd.concat(frames, ignore_index=True)
+
+
+@gives("trace", "against", "scheme", "load", "wins_from", "bound_from", clocks=True)
+def break_evens(traces: list[dict], schemes: list | None = None) -> pd.DataFrame:
+    """From which phi on schemes win on traces, against waiting for all and against rebalancing; see `break_even`.
+
+    Parameters
+    ----------
+    traces : list of dict
+        As in `remedies`.
+    schemes : list, optional
+        Exact schemes with one load.
+
+    Returns
+    -------
+    DataFrame
+        ``wins_from`` is 0 where a scheme always wins and empty where it never does; below ``bound_from`` no exact
+        scheme of these loads and messages can.
+    """
+    import pandas as pd
+
+    rows = []
+    for given in traces:
+        more = dict(given)
+        file, name = more.pop("file"), more.pop("name", None)
+        for entry in entries(schemes):
+            for against in ("waiting", "rebalancing"):
+                found = break_even(file, entry, against, **more)
+                replay = Replay.of(file, 0.0, **more)
+                load = replay.load(replay.allowed(entry, "stop", None)[1])
+                said = {"against": against, "scheme": entry.label, "load": load}
+                ends = {"wins_from": found["scheme"], "bound_from": found["bound"]}
+                rows.append({"trace": name or replay.name} | said | ends)
+    return pd.DataFrame(rows)
 
 
 def break_even(

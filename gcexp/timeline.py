@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, partial
@@ -451,6 +452,17 @@ class Game:
     def past(self) -> np.ndarray | None:
         """Times of the workers before the run, (S, P, n), where they are known."""
         return self._draws.past
+
+    @property
+    def fingerprint(self) -> str:
+        """What durations in hindsight depend on: the same for equal codes, rules and times."""
+        code = self._scheme.code
+        times = [
+            np.ascontiguousarray(_arrive(self._scheme, self._draws, r + 1))
+            for r in range(int(code.messages.max()))
+        ]
+        said = repr((code, self._scheme.wait)).encode()
+        return hashlib.sha256(b"".join([said, *(at.tobytes() for at in times)])).hexdigest()
 
     def in_hindsight(self, seats: np.ndarray) -> np.ndarray:
         """Mean duration (S,) of all these iterations with the same seats (n,) in each, where workers stop at once."""

@@ -12,7 +12,10 @@ Analysis = TypeVar("Analysis", bound=Callable)
 
 
 def gives(
-    *columns: str, more: Callable[..., Iterable[str]] | None = None, checks: tuple[str, ...] = ()
+    *columns: str,
+    more: Callable[..., Iterable[str]] | None = None,
+    checks: tuple[str, ...] = (),
+    clocks: bool = False,
 ) -> Callable[[Analysis], Analysis]:
     """Declare the columns of the table that a function returns.
 
@@ -27,6 +30,9 @@ def gives(
         Further names from the arguments of the function, where they depend on them.
     checks : tuple of str
         Modules whose checks are the rows, see `gcexp.analysis.checks`: each is a claim of the figure.
+    clocks : bool
+        The function plays the schemes that its argument `schemes` names (`gcexp.run.benchmarked`): what they depend on
+        decides the table.
 
     Examples
     --------
@@ -43,6 +49,7 @@ def gives(
             return [*columns, *(more(**bound.arguments) if more else ())]
 
         function.columns = of  # type: ignore[attr-defined]  # what gcexp.run.checks asks
+        function.clocks = clocks  # type: ignore[attr-defined]
         if checks:
             function.declared_checks = lambda: declarations(*checks)  # type: ignore[attr-defined]
         return function

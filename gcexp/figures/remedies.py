@@ -78,3 +78,172 @@ def _named(varied: list[str], case: tuple) -> str:
             f"φ = {value:g}" if name == "phi" else f"{value:g}" if isinstance(value, float) else str(value)
         )
     return " ".join(told).replace("bytedance-", "").replace("-dp", "")
+
+
+_LOOKS = (
+    *(
+        ("#0072B2", "o"),
+        ("#D55E00", "s"),
+        ("#009E73", "^"),
+        ("#CC79A7", "D"),
+        ("#E69F00", "v"),
+        ("#56B4E9", "P"),
+    ),
+    *(("#000000", "X"), ("#7f7f7f", "<"), ("#8c564b", ">"), ("#bcbd22", "h"), ("#17becf", "p")),
+)
+
+
+def _look(frame: pd.DataFrame) -> dict[str, tuple[str, str]]:
+    """Colour and marker of every scheme, by its place in the table."""
+    return dict(zip(dict.fromkeys(frame["scheme"]), _LOOKS * 3, strict=False))
+
+
+def fair(axes: Axes, frame: pd.DataFrame) -> None:
+    """Time for each unit of progress against the error of the decoded gradients; filled markers are nearly unbiased.
+
+    The dashed line is the work floor: what no scheme can beat that uses any share of the data, with any loads.
+
+    Parameters
+    ----------
+    axes : Axes
+    frame : DataFrame
+        Of `gcexp.benchmark`, one trace and phi, with the bound of any loads.
+    """
+    rows.known(frame, "scheme", "group", "ratio", "ratio_per_used", "error", "bias")
+    for floor in frame.loc[frame["group"] == "bounds", "ratio"]:
+        axes.axhline(floor, color="black", linewidth=0.8, linestyle="--")
+    points = frame[frame["group"] != "bounds"]
+    for scheme, (colour, marker) in _look(points).items():
+        (row,) = points[points["scheme"] == scheme].itertuples()
+        fair_enough = row.error == 0 or row.bias < row.error / 2
+        axes.plot(
+            [row.error],
+            [row.ratio_per_used],
+            marker,
+            color=colour,
+            markersize=4.5,
+            markerfacecolor=colour if fair_enough else "white",
+            label=scheme,
+            clip_on=False,
+        )
+    axes.set_ylim(bottom=0)
+    axes.set_xlim(left=-0.01)
+    axes.legend(fontsize=4.3, loc="best", handlelength=1, labelspacing=0.25, borderpad=0.3)
+
+
+def late_lines(axes: Axes, frame: pd.DataFrame) -> None:
+    """Ratios to waiting for all from workers that stop at once to those that run every step.
+
+    Parameters
+    ----------
+    axes : Axes
+    frame : DataFrame
+        Of `gcexp.benchmark`, one trace and phi.
+    """
+    rows.known(frame, "scheme", "ratio", "late", "chunks")
+    pieces = sorted(frame.loc[frame["late"] == "chunk", "chunks"].unique(), reverse=True)
+    cases = [("stop", None), *(("chunk", c) for c in pieces), ("finish", None), ("every", None)]
+    names = [late if c is None else f"chunk\n1/{c:g}" for late, c in cases]
+    for scheme, (colour, marker) in _look(frame).items():
+        mine = frame[frame["scheme"] == scheme]
+        heights = []
+        for late, c in cases:
+            found = mine[
+                (mine["late"] == late) & (mine["chunks"].isna() if c is None else mine["chunks"] == c)
+            ]
+            heights.append(float(found["ratio"].iloc[0]))
+        axes.plot(
+            range(len(cases)), heights, marker=marker, color=colour, markersize=3, linewidth=0.9, label=scheme
+        )
+    axes.set_xticks(range(len(cases)), names, fontsize=5)
+    axes.set_ylim(0, 1.5 * float(frame["ratio"].max()))
+    axes.legend(fontsize=4.3, loc="upper center", ncols=2, handlelength=1.6, labelspacing=0.25, borderpad=0.3)
+
+
+_NEVER = 1.12  # where what never wins is drawn
+
+
+def break_even_bars(axes: Axes, frame: pd.DataFrame) -> None:
+    """Shares phi from which schemes win, behind bars of those in which no code of their loads and messages can.
+
+    Parameters
+    ----------
+    axes : Axes
+    frame : DataFrame
+        Of `gcexp.benchmarking.break_evens`, against one reference.
+    """
+    rows.known(frame, "trace", "scheme", "wins_from", "bound_from")
+    traces, looks = list(dict.fromkeys(frame["trace"])), _look(frame)
+    height = 0.8 / len(looks)
+    for i, trace in enumerate(traces):
+        for j, (scheme, (colour, marker)) in enumerate(looks.items()):
+            (row,) = frame[(frame["trace"] == trace) & (frame["scheme"] == scheme)].itertuples()
+            y = i + 0.1 + (j + 0.5) * height
+            end = 1.0 if row.bound_from != row.bound_from else row.bound_from
+            axes.barh(y, end, height=0.9 * height, color=FACES["cannot win"], linewidth=0)
+            never = row.wins_from != row.wins_from
+            axes.plot(
+                [_NEVER if never else row.wins_from],
+                [y],
+                marker,
+                color=colour,
+                markerfacecolor="white" if never else colour,
+                markersize=3.4,
+                clip_on=False,
+                label=scheme if i == 0 else None,
+            )
+    axes.axvline(1.0, color="black", linewidth=0.5)
+    axes.set_xlim(0, 1.2)
+    axes.set_ylim(len(traces), 0)
+    axes.set_yticks([i + 0.5 for i in range(len(traces))], traces, fontsize=6)
+    axes.set_xticks([0, 0.25, 0.5, 0.75, 1.0, _NEVER], ["0", "", "0.5", "", "1", "never"], fontsize=6)
+    axes.tick_params(length=0)
+    axes.legend(fontsize=4.8, loc="upper center", bbox_to_anchor=(0.5, -0.19), ncols=2, handlelength=1)
+    axes.grid(visible=False, axis="y")
+
+
+#: Marker, colour, face and place of seats.
+_SEATS = {
+    "best": ("<", "black", "white", 0),
+    "median": ("|", "black", "black", 0),
+    "worst": (">", "black", "white", 0),
+    "home": ("o", "#E69F00", "#E69F00", -0.22),
+    "learned": ("D", "#0072B2", "#0072B2", 0.22),
+}
+
+
+def placements(axes: Axes, frame: pd.DataFrame) -> None:
+    """What who-sits-where is worth: best, median and worst seats in hindsight, home and learned ones, over the bound.
+
+    Parameters
+    ----------
+    axes : Axes
+    frame : DataFrame
+        Of `gcexp.benchmark`, one trace and phi, schemes called ``CODE: SEATS``.
+    """
+    rows.known(frame, "scheme", "ratio", "bound")
+    names = frame["scheme"].str.rsplit(": ", n=1)
+    codes = list(dict.fromkeys(names.str[0]))
+    axes.axvline(1.0, color="#c0392b", linewidth=1.4, label="bound")
+    for i, code in enumerate(codes):
+        mine = frame[names.str[0] == code]
+        over = dict(zip(names[mine.index].str[1], mine["ratio"] / mine["bound"], strict=True))
+        axes.plot(
+            [min(over.values()), max(over.values())], [i, i], "-", color="#b0b0b0", linewidth=1, marker="none"
+        )
+        for name, (marker, colour, face, shift) in _SEATS.items():
+            if name in over:
+                said = f"{name} (hindsight)" if shift == 0 else name
+                axes.plot(
+                    [over[name]],
+                    [i + shift],
+                    marker,
+                    color=colour,
+                    markerfacecolor=face,
+                    markersize=4.5,
+                    label=said if i == 0 else None,
+                )
+    axes.set_ylim(len(codes) - 0.4, -0.6)
+    axes.set_yticks(range(len(codes)), codes, fontsize=5.5)
+    axes.set_xlim(left=0.97)
+    axes.legend(fontsize=4.5, loc="upper center", bbox_to_anchor=(0.4, -0.36), ncols=3, handlelength=1)

@@ -12,7 +12,8 @@ from gcexp.errors import UserError
 from gcexp.report.columns import Timings, key_columns
 from gcexp.report.entries import filled
 from gcexp.run import paths
-from gcexp.run.checks import check_call, declared_scores
+from gcexp.run.benchmarked import decided_by
+from gcexp.run.checks import check_call, declared_clocks, declared_scores
 from gcexp.run.dependencies import tracked, values
 from gcexp.run.measured import CURVE
 from gcexp.run.named_codes import composed_codes
@@ -195,6 +196,8 @@ class Figure:
         ]
         function = [f"function={self.file.analysis.get('function')}"] if self.file.analysis else []
         given = values(self.file.timings, "timings") + values(self.arguments, "analysis")
+        if self.file.kind == "analysis" and declared_clocks(self.file.analysis["function"], self.arguments):
+            given += decided_by(self.arguments.get("schemes"))
         return tracked(self.file.kind) + runs + function + given
 
     @property

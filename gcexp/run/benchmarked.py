@@ -8,7 +8,7 @@ from typing import Any
 
 from gcexp.errors import UserError, unknown
 from gcexp.run.compose import compose
-from gcexp.run.dependencies import tracked
+from gcexp.run.dependencies import STAGES, values
 from gcexp.run.options import conf_dir, option_file, options, read_yaml
 from gcexp.schema import fitted
 
@@ -112,10 +112,12 @@ def _entry(keys: dict, place: str) -> Entry:
 
 
 def decided_by(named: Iterable[str | dict] | None) -> list[str]:
-    """What the clocks of these schemes depend on, beside the times: their values and the code that runs."""
+    """What the clocks of these schemes depend on, beside the times and the library: the values of their options."""
     found = []
     for entry in entries(named):
-        config = entry.config(10) | {"delay": {"_target_": "gcexp.delays.trace.Trace"}}
-        extra = ["gcexp.delays.local_steps.LocalSteps"] if entry.local_steps else []
-        found += [f"{entry.label}: {line}" for line in (*tracked("timeline", config, *extra), str(entry))]
+        config = entry.config(10)
+        said = [
+            line for key in STAGES["timeline"].keys if key != "delay" for line in values(config.get(key), key)
+        ]
+        found += [f"{entry.label}: {line}" for line in (*said, str(entry))]
     return found

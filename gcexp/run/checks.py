@@ -73,6 +73,11 @@ def declared_checks(function: str, given: dict) -> list[dict]:
     return _declared(function, given, "analysis")["checks"]
 
 
+def declared_clocks(function: str, given: dict) -> bool:
+    """Whether an analysis declares that it plays the schemes of a benchmark."""
+    return bool(_declared(function, given, "analysis").get("clocks"))
+
+
 def _declared(function: str, given: dict, key: str) -> dict:
     """What a function declares for its arguments, which are checked first."""
     dotted(function, f"{key}.function")
@@ -83,7 +88,8 @@ def _declared(function: str, given: dict, key: str) -> dict:
         fit = arguments(found, made, key, joint=".")
         declared = getattr(found, "columns", None)  # see gcexp.analysis.declared
         rows = getattr(found, "declared_checks", list)
-        return {"columns": declared(**fit) if callable(declared) else None, "checks": rows()}
+        columns = declared(**fit) if callable(declared) else None
+        return {"columns": columns, "checks": rows(), "clocks": getattr(found, "clocks", False)}
 
     return once([function, *tracked("analysis"), *values(given, key)], called) or empty
 

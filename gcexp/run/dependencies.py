@@ -63,7 +63,7 @@ STAGES = {
     "verify": Stage(("run/verification.py", "tasks", "seeding.py")),  # what is kept by what codes do
     "curves": Stage((*_CLOCK, *_TABLE, "tasks")),
     "timings": Stage((*_CLOCK, *_TABLE)),
-    "analysis": Stage((*_CLOCK, *_TABLE, *_LEARN, "analysis")),
+    "analysis": Stage((*_CLOCK, *_TABLE, *_LEARN, "analysis", "benchmarking.py", "run/benchmarked.py")),
     "draw": Stage(("figures", "report/stages.py")),
     "typeset": Stage(("figures", "report/stages.py")),
     "claims": Stage(("report/claims.py", "report/predicates.py", "figures/tables.py", "schema.py")),

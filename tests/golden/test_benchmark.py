@@ -180,7 +180,7 @@ wait:
 
 def test_what_clocks_depend_on_names_every_scheme():
     lines = decided_by([CYCLIC, {"scheme": "dropcompute", "wait.tau": 3.0}])
-    assert any(line.startswith(f"{CYCLIC}: source=") for line in lines)
+    assert f"{CYCLIC}: code._target_=gcexp.codes.cyclic.CyclicRepetition" in lines
     assert "dropcompute wait.tau=3.0: wait.tau=3.0" in lines
 
 
@@ -235,3 +235,36 @@ def test_mistakes_of_an_entry():
         with pytest.raises(UserError, match=sentence):
             entries([bad])
     assert Replay.of(FILES["job1"]).rows == 270
+
+
+def test_drawings_of_the_folder_show_every_scheme():
+    """Each drawing of the figures on a small trace: what it names, and what its markers say."""
+    from gcexp.benchmarking import break_evens, remedies
+    from gcexp.figures import draw
+
+    traces = [{"file": FILES["AR"], "name": "AR"}]
+
+    def axes_of(table, name):
+        return draw(table, {"kind": "function", "function": f"gcexp.figures.remedies.{name}"}).axes[0]
+
+    schemes = ["bound: any loads", LEARNED, "ignore 1", "quorum n/2 and grace"]
+    fair = axes_of(remedies(traces, [0.0], schemes), "fair")
+    assert [text.get_text() for text in fair.get_legend().get_texts()] == schemes[1:]
+    biased = {line.get_label(): line.get_markerfacecolor() == "white" for line in fair.lines}
+    assert biased["ignore 1"] and not biased[LEARNED]
+    late = remedies(traces, [0.0], ["wait for all", HOME], ["stop", "chunk", "finish", "every"], [2, 8])
+    lines = axes_of(late, "late_lines").lines
+    assert [len(line.get_ydata()) for line in lines] == [5, 5] and set(lines[0].get_ydata()) == {1.0}
+    bars = axes_of(break_evens(traces, [LEARNED]).query("against == 'rebalancing'"), "break_even_bars")
+    assert bars.patches[0].get_width() == pytest.approx(0.946739, abs=2e-6)
+    seats = [
+        {"scheme": "frc", "wait": "decodable", "code.d": 2, "group": "exact", "label": f"FRC: {which}",
+         "placement": "hindsight", "placement.pairs": True, "placement.which": which}
+        for which in ("best", "worst")
+    ]  # fmt: skip
+    table = remedies(traces, [0.0], seats)
+    assert table["ratio"].is_monotonic_increasing and table["hindsight"].all()
+    placed = axes_of(table, "placements")
+    assert "best (hindsight)" in [text.get_text() for text in placed.get_legend().get_texts()]
+    cells = axes_of(remedies(traces, [0.0, 1.0], [LEARNED, "uneven, hindsight"]), "map_of")
+    assert [text.get_text() for text in cells.texts] == ["0.89", "0.52", "0.44", "0.44"]
