@@ -71,6 +71,8 @@ def unknown(kind: str, given: object, allowed: Iterable[str]) -> str:
     --------
     >>> unknown("scheme", "fcr", ["frc", "cyclic"])
     "unknown scheme 'fcr'; did you mean 'frc'? (allowed: cyclic, frc)"
+    >>> unknown("key", "N", ["k", "n"])
+    "unknown key 'N'; did you mean 'n'? (allowed: k, n)"
     >>> unknown("scheme", "zzz", ["frc", "cyclic"])
     "unknown scheme 'zzz' (allowed: cyclic, frc)"
     >>> unknown("key", "code.sead", ["code.n", "code.seed"])
@@ -79,7 +81,9 @@ def unknown(kind: str, given: object, allowed: Iterable[str]) -> str:
     names = sorted(map(str, allowed))
     group = f"{str(given).rpartition('.')[0]}." if all("." in name for name in names) else ""
     last = {name.removeprefix(group): name for name in names}  # or code.beta were near to code.seed
-    near = difflib.get_close_matches(str(given).removeprefix(group), last, n=1, cutoff=0.5)
+    asked = str(given).removeprefix(group)
+    near = [name for name in last if name.casefold() == asked.casefold()]  # N, where n is wanted
+    near = near or difflib.get_close_matches(asked, last, n=1, cutoff=0.5)
     hint = f"; did you mean {last[near[0]]!r}?" if near else ""
     ends = itertools.accumulate(len(name) + 2 for name in names)
     shown = [name for name, end in zip(names, ends, strict=True) if end < _MOST_LETTERS]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gcexp.errors import UserError, unknown
+from gcexp.errors import ExtraError, ParameterError, UserError, lacking, unknown
 from gcexp.progress import bar
 from gcexp.run.build import build
 from gcexp.run.checks import check_scheme
@@ -20,7 +20,7 @@ from gcexp.run.compose import compose
 from gcexp.run.datasets import prepared
 from gcexp.run.options import look_again
 from gcexp.run.run import seed_range, spelled_seeds
-from gcexp.run.scheme import build_scheme, refuse_bound
+from gcexp.run.scheme import build_scheme, refuse_bound, schemes_kept
 from gcexp.run.stages import length_of, simulated
 from gcexp.schema import shown as spelled
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from gcexp.codes import Code
+    from gcexp.run.result import Result
     from gcexp.tasks.training import Trajectory
     from gcexp.timeline import Timeline
 
@@ -44,9 +45,10 @@ OBJECTS = {
     "optimizer": "update",
 }
 ROWS = ("seeds", "running", "iterations")
+IMPOSSIBLE = ("skip", "raise")
 
 
-def simulate(*overrides: str, rows: str = "seeds", progress: bool = True, **keys: Any) -> pd.DataFrame:
+def simulate(*overrides: str, rows: str = "seeds", progress: bool = True, **keys: Any) -> Result:
     """Clock of one scheme under one delay model; nothing is trained.
 
     Parameters
@@ -64,8 +66,9 @@ def simulate(*overrides: str, rows: str = "seeds", progress: bool = True, **keys
 
     Returns
     -------
-    DataFrame
-        Every given key as a column, then ``seed`` and the statistics of its clock, times in simulated seconds.
+    Result
+        A DataFrame (see `gcexp.run.result`): every given key as a column, then ``seed`` and the statistics of its
+        clock, times in simulated seconds.
 
     Raises
     ------
@@ -82,10 +85,11 @@ def simulate(*overrides: str, rows: str = "seeds", progress: bool = True, **keys
     look_again()
     point = _point(overrides, keys)
     point.check()
-    return _timed(point, _timeline(point, progress), _rows(rows))
+    chosen = _rows(rows)
+    return _result(_joined([point], [_timed(point, _timeline(point, progress), chosen)]), [point])
 
 
-def train(*overrides: str, verify: bool = True, progress: bool = True, **keys: Any) -> pd.DataFrame:
+def train(*overrides: str, verify: bool = True, progress: bool = True, **keys: Any) -> Result:
     """Train a task with the coefficients that a scheme decodes, on its clock.
 
     Parameters
@@ -100,9 +104,9 @@ def train(*overrides: str, verify: bool = True, progress: bool = True, **keys: A
 
     Returns
     -------
-    DataFrame
-        Every given key as a column, then one row per seed and evaluated iteration: ``seed, iteration,
-        simulated_time_s`` and the task's scores.
+    Result
+        A DataFrame (see `gcexp.run.result`): every given key as a column, then one row per seed and evaluated
+        iteration: ``seed, iteration, simulated_time_s``, the task's scores, and what the code costs a worker.
 
     Raises
     ------
@@ -122,9 +126,11 @@ def train(*overrides: str, verify: bool = True, progress: bool = True, **keys: A
     refuse_bound(point.config)
     timeline = _timeline(point, progress)
     trajectory = _trained(point, timeline, progress)
-    found = _scored(point, timeline, trajectory)
+    found = _result(_scored(point, timeline, trajectory), [point])
     if verify:
-        found.attrs["verification"] = report = _verified(point, timeline, trajectory)
+        from gcexp.run.result import Kept
+
+        found.attrs["verification"] = report = Kept(_verified(point, timeline, trajectory))
         _warn({"": report})
     return found
 
@@ -135,9 +141,10 @@ def sweep(
     jobs: int = 1,
     rows: str = "seeds",
     verify: bool = True,
+    impossible: str = "skip",
     progress: bool = True,
     **keys: Any,
-) -> pd.DataFrame:
+) -> Result:
     """Every combination of some keys: simulated, or trained where a `task` is given.
 
     Schemes share their draws, and all that are exact share one training per task, optimiser, seeds and iterations.
@@ -150,6 +157,9 @@ def sweep(
         As in `simulate`, the same for every point.
     jobs : int
         Processes side by side.
+    impossible : {"skip", "raise"}
+        Combinations that the mathematics does not allow, as FRC where d does not divide n, are left out with a warning
+        and listed with their reasons in ``table.impossible``; or the first of them raises.
     verify : bool
         As in `train`, for every point that is trained; ``table.attrs["verification"]`` has a report for each.
     progress : bool
@@ -157,13 +167,13 @@ def sweep(
 
     Returns
     -------
-    DataFrame
+    Result
         The rows of all points, in the order of the grid, the last key fastest.
 
     Raises
     ------
     UserError
-        Before anything runs, for the first point that does not compose.
+        Before anything runs: for an unknown key or option, and where no point is possible.
 
     Examples
     --------
@@ -174,8 +184,6 @@ def sweep(
     >>> table.groupby(["scheme", "s"], sort=False)["mean_iteration_time_s"].count().to_dict()
     {('cgc', 1): 2, ('cgc', 2): 2, ('frc', 1): 2, ('frc', 2): 2}
     """
-    import pandas as pd
-
     if not isinstance(jobs, int) or jobs < 1:
         raise UserError(f"jobs is a number of processes >= 1, got {jobs!r}")
     if not isinstance(grid, Mapping):
@@ -193,16 +201,39 @@ def sweep(
     if "seeds" in lists:
         raise UserError(f"seeds are the rows of every run and not swept: give the most, got {lists['seeds']}")
     look_again()
+    if impossible not in IMPOSSIBLE:
+        raise UserError(unknown("impossible", impossible, IMPOSSIBLE))
+    with schemes_kept():
+        return _swept(lists, overrides, keys, jobs, rows, verify, impossible, progress)
+
+
+def _swept(
+    lists, overrides, keys, jobs: int, rows: str, verify: bool, impossible: str, progress: bool
+) -> Result:
+    import pandas as pd
+
+    from gcexp.run.result import Kept
+
     combined = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
-    points = [_point(overrides, keys | chosen, lists) for chosen in combined]
-    for point in points:  # before anything runs
-        point.check()
+    points, told, left_out = [], [], []
+    for chosen in combined:  # before anything runs
+        try:
+            point = _point(overrides, keys | chosen, lists)
+            point.check()
+        except ParameterError as error:
+            left_out.append(chosen | {"reason": str(error)})
+            if impossible == "raise" or len(left_out) == len(combined):
+                raise
+            continue
+        points.append(point)
+        told.append(_words(chosen))
     trains = "task" in keys or "task" in lists or any(text.startswith("task=") for text in overrides)
     each = _Each(jobs, progress)
     timelines = each(_timeline, [(point,) for point in points], "timelines")
     if not trains:
         chosen_rows = _rows(rows)
-        frames = [_timed(*pair, chosen_rows) for pair in zip(points, timelines, strict=True)]
+        timed = [_timed(*pair, chosen_rows) for pair in zip(points, timelines, strict=True)]
+        table = _joined(points, timed)
     else:
         for point in points:
             refuse_bound(point.config)
@@ -214,13 +245,21 @@ def sweep(
         trained = each(_trained, [(*pair, False) for pair in first.values()], "trainings")
         shared = dict(zip(first, trained, strict=True))
         frames = [_scored(*pair, shared[place]) for pair, place in zip(pairs, places, strict=True)]
+        table = pd.concat(frames, ignore_index=True)
         if verify:
-            told = [", ".join(f"{key}={_spelled(one[key])}" for key in lists) for one in combined]
             replays = [(*pair, shared[place]) for pair, place in zip(pairs, places, strict=True)]
             reports = dict(zip(told, each(_verified, replays, "replays"), strict=True))
-    found = pd.concat(frames, ignore_index=True)
+    found = _result(table, points)
+    if left_out:
+        found.attrs["impossible"] = Kept(points=left_out)
+        *place, reason = left_out[0].items()
+        warnings.warn(
+            f"{len(left_out)} of {len(combined)} points are impossible and left out, see table.impossible; "
+            f"{_words(dict(place))}: {reason[1]}",
+            stacklevel=3,
+        )
     if trains and verify:
-        found.attrs["verification"] = reports
+        found.attrs["verification"] = Kept(reports)
         _warn(reports)
     return found
 
@@ -236,15 +275,16 @@ def plot(
         From `simulate`, `train` or `sweep`, or any tidy table.
     x, y : str, optional
         Columns. By default scores over the simulated clock; without a clock the mean iteration time over the first
-        number that was swept.
+        number that was swept, or as bars with their intervals where no number was.
     line : str, optional
-        Column whose values are the lines; by default every other key that takes several values.
+        Column whose values are the lines or bars; by default every other key that takes several values.
     **options
-        Further fields of `gcexp.figures.plots.LinesPlot`, and `title` and `note` of the figure.
+        Further fields of `gcexp.figures.plots.LinesPlot` or `BarsPlot`, and `title` and `note` of the figure.
 
     Returns
     -------
     matplotlib.figure.Figure
+        A notebook shows it as the last value of a cell.
 
     Examples
     --------
@@ -268,17 +308,22 @@ def plot(
     if x is None:
         places = [name for name in ("simulated_time_s", "iteration") if name in table]
         x = (places or numbers or [None])[0]
-        if x is None:
-            raise UserError(f"give x, a column with numbers (allowed: {', '.join(map(str, table))})")
     y = y or _score(table)
-    for name in (x, y, *([line] if line else [])):
-        if name not in table:
+    for name in (x, y, line):
+        if name is not None and name not in table:
             raise UserError(unknown("column", name, table.columns))
-    others = [line] if line else [key for key in varied if key != x]
+    others = (
+        [line] if line else [key for key in varied if key != x] or [key for key in given if key == "scheme"]
+    )
     names = table[others].astype(str).agg(", ".join, axis=1) if others else "all"
     title, note = options.pop("title", ""), options.pop("note", "simulated clock")
-    wanted = {"kind": "lines", "x": x, "y": y, "by": "line"} | options
-    return draw(table.assign(line=names), wanted, title, note)
+    wanted = {"kind": "lines", "x": x, "y": y, "by": "line"} if x else {"kind": "bars", "y": y, "by": "line"}
+    try:
+        return draw(table.assign(line=names), wanted | options, title, note)
+    except ModuleNotFoundError as error:
+        if sentence := lacking(error):
+            raise ExtraError(sentence) from None
+        raise
 
 
 def show(*overrides: str, seed: int = 0, **keys: Any) -> Figure:
@@ -367,8 +412,7 @@ class _Point:
         """The frame behind a column for every key."""
         for place, (key, value) in enumerate(self.keys.items()):
             if key not in frame:
-                frame.insert(place, key, _spelled(value) if isinstance(value, list | tuple) else value)
-        frame.attrs["keys"] = list(self.keys)
+                frame.insert(place, key, _told(value))
         return frame
 
 
@@ -417,10 +461,50 @@ def _timeline(point: _Point, progress: bool = False) -> Timeline:
         return simulated(point.config, length, moving.update)
 
 
-def _timed(point: _Point, timeline: Timeline, rows: str) -> pd.DataFrame:
-    from gcexp.run.measured import timing_rows
+def _timed(point: _Point, timeline: Timeline, rows: str) -> dict[str, np.ndarray]:
+    from gcexp.run.measured import timing_columns
 
-    return point.marked(timing_rows(timeline, point.config, rows))
+    return timing_columns(timeline, point.config, rows)
+
+
+def _joined(points: list[_Point], columns: list[dict[str, np.ndarray]]) -> pd.DataFrame:
+    """One table of the columns of many points, behind a column for every key: a frame for each would cost most."""
+    import numpy as np
+    import pandas as pd
+
+    lengths = [len(one["seed"]) for one in columns]
+    keys = [
+        key for key in dict.fromkeys(key for point in points for key in point.keys) if key not in columns[0]
+    ]
+    given = {key: pd.Series([_told(point.keys.get(key)) for point in points], dtype=object) for key in keys}
+    found = {key: values.infer_objects().repeat(lengths).array for key, values in given.items()}
+    return pd.DataFrame(found | {name: np.concatenate([one[name] for one in columns]) for name in columns[0]})
+
+
+def _told(value: Any) -> Any:
+    """A key's value as it stands in its column."""
+    return _spelled(value) if isinstance(value, list | tuple) else value
+
+
+def _words(chosen: Mapping[str, Any]) -> str:
+    """A point of a sweep by its keys."""
+    return ", ".join(f"{key}={_spelled(value)}" for key, value in chosen.items())
+
+
+def _result(table: pd.DataFrame, points: list[_Point]) -> Result:
+    """The table with what is known about its runs."""
+    from gcexp.run.provenance import packages, versions
+    from gcexp.run.result import Kept, Result
+
+    found = Result(table)
+    configs = [{k: v if _is_plain(v) else repr(v) for k, v in point.config.items()} for point in points]
+    found.attrs["keys"] = list(dict.fromkeys(key for point in points for key in point.keys))
+    found.attrs["provenance"] = Kept(points=configs, versions=dict(versions()), packages=packages())
+    return found
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float | dict | list)
 
 
 def _trained(point: _Point, timeline: Timeline, progress: bool) -> Trajectory:
@@ -453,9 +537,14 @@ def _data(task, folder: str | None):
 
 
 def _scored(point: _Point, timeline: Timeline, trajectory: Trajectory) -> pd.DataFrame:
-    from gcexp.run.measured import scored
+    import numpy as np
 
-    return point.marked(scored(timeline, trajectory, "", "").drop(columns=["label", "run"]))
+    from gcexp.run.measured import costs, scored
+
+    frame = scored(timeline, trajectory, "", "").drop(columns=["label", "run"])
+    row = np.searchsorted(timeline.seeds, frame["seed"])  # seeds rise
+    loads = {name: values[row] for name, values in costs(timeline, point.config).items()}
+    return point.marked(frame.assign(**loads))
 
 
 def _verified(point: _Point, timeline: Timeline, trajectory: Trajectory) -> dict:
@@ -497,8 +586,11 @@ class _Each:
     def __call__(self, function: Callable, arguments: list[tuple], what: str) -> list:
         from joblib import Parallel, delayed
 
-        calls = (delayed(function)(*each) for each in arguments)
-        results = Parallel(n_jobs=min(self.jobs, len(arguments)), return_as="generator")(calls)
+        if min(self.jobs, len(arguments)) == 1:
+            results = itertools.starmap(function, arguments)
+        else:
+            calls = (delayed(function)(*each) for each in arguments)
+            results = Parallel(n_jobs=min(self.jobs, len(arguments)), return_as="generator")(calls)
         found = []
         with bar(len(arguments), what, "run", self.progress) as moving:
             for result in results:

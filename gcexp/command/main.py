@@ -28,7 +28,7 @@ COMMANDS = {
     "run": "one run without Snakemake: timeline, training, verification, summary, plot",
     "simulate": "the clock of one scheme as a table, without training",
     "benchmark": "where redundancy pays on a CSV of workers' times, and where it cannot: a map",
-    "error": "error of a code at worst, at random or for given stragglers: code=frc s=0..8 kind=worst",
+    "error": "error of a code, at worst, random or given stragglers: code=cyclic_repetition n=10 s=0..4 kind=worst",
     "theory": "a closed form of the literature; NAME alone explains it; a module, or none, lists what there is",
     "compare": "the schemes of a figure, the fastest first, from its table",
     "claims": "check a figure's claims against its table",

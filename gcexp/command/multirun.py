@@ -12,14 +12,16 @@ from gcexp.schema import typed
 if TYPE_CHECKING:
     import pandas as pd
 
+    from gcexp.run.result import Result
 
-def multirun(overrides: list[str], jobs: int, form: str) -> str:
-    """Every combination of the swept values, one row each: medians of the final scores, mean iteration time."""
+
+def multirun(overrides: list[str], jobs: int, form: str, level: float | None = None) -> str:
+    """Every combination of the swept values, one row each: final scores, times to a level, mean iteration time."""
     single, several = swept(overrides)
     if not several:
         raise UserError("nothing is swept: give a key several values, as in scheme=cgc,frc s=2,5,9")
     grid = {key: [typed(value) for value in values] for key, values in several.items()}
-    return shown(summary(sweep(grid, *single, jobs=jobs)), form)
+    return shown(summary(sweep(grid, *single, jobs=jobs), level), form)
 
 
 def simulated(overrides: list[str], rows: str, form: str) -> str:
@@ -27,20 +29,25 @@ def simulated(overrides: list[str], rows: str, form: str) -> str:
     return shown(simulate(*overrides, rows=rows), form)
 
 
-def summary(table: pd.DataFrame) -> pd.DataFrame:
-    """One row per point of a sweep."""
-    keys = table.attrs["keys"]
+def summary(result: Result, level: float | None = None) -> pd.DataFrame:
+    """One row per point of a sweep: medians over the seeds, but for the mean iteration time."""
+    import pandas as pd
+
+    times, scores = None if level is None else result.time_to(level), result.scores
+    table, keys = pd.DataFrame(result), result.attrs["keys"]
     groups = table.groupby(keys, sort=False, dropna=False)
     if "simulated_time_s" not in table:
         means = groups[["mean_iteration_time_s", "mean_recovered_fraction"]].mean()
         return means.assign(seeds=groups["seed"].nunique()).reset_index()
     last = table.loc[table.groupby([*keys, "seed"], sort=False, dropna=False)["iteration"].idxmax()]
     last = last.assign(mean_iteration_time_s=last["simulated_time_s"] / last["iteration"].clip(lower=1))
-    scores = list(table.columns[table.columns.get_loc("simulated_time_s") + 1 :])
     groups = last.groupby(keys, sort=False, dropna=False)
     found = groups[["simulated_time_s", *scores]].median().add_prefix("final_")
     found["mean_iteration_time_s"] = groups["mean_iteration_time_s"].mean()
-    return found.assign(seeds=groups["seed"].nunique()).reset_index()
+    found = found.assign(seeds=groups["seed"].nunique()).reset_index()
+    return (
+        found if times is None else found.assign(**{name: times[name] for name in times if name not in keys})
+    )
 
 
 def shown(table: pd.DataFrame, form: str) -> str:

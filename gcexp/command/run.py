@@ -19,7 +19,7 @@ def add(parser) -> None:
         help="folder for the results (default: results/run/<run id>)",
     )
     parser.add_argument(
-        "-m", "--multirun", action="store_true", help="every combination of scheme=cgc,frc s=2,5; one table"
+        "-m", "--multirun", action="store_true", help="every combination of scheme=cgc,frc s=1,4; one table"
     )
     parser.add_argument(
         "-j", "--jobs", type=int, default=1, help="with -m: processes side by side (default: 1)"
@@ -35,11 +35,9 @@ def run(arguments) -> None:
     if arguments.folder and arguments.folder.exists() and not arguments.folder.is_dir():
         raise UserError(f"{arguments.folder}: the results of a run need a folder, and this is none")
     if arguments.multirun:
-        if arguments.level is not None:
-            raise UserError(f"--level is of one run, not of a table with -m; got {arguments.level:g}")
         from gcexp.command.multirun import multirun
 
-        print(multirun(arguments.overrides, arguments.jobs, arguments.format), end="")
+        print(multirun(arguments.overrides, arguments.jobs, arguments.format, arguments.level), end="")
         return
     from gcexp.command import single_run
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import re
 import tomllib
@@ -49,9 +50,18 @@ def applied(style: Path | str | None = None) -> Iterator[None]:
         yield
 
 
+class Shown(Figure):
+    """A figure that a notebook shows as the last value of a cell, though pyplot knows nothing of it."""
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        self.savefig(buffer, format="png", dpi=150)
+        return buffer.getvalue()
+
+
 def blank(width: float, height: float) -> Figure:
     """Empty figure of that many inches, outside pyplot's global list."""
-    figure = Figure(figsize=(width, height))
+    figure = Shown(figsize=(width, height))
     FigureCanvasAgg(figure)
     return figure
 

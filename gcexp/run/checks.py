@@ -16,11 +16,8 @@ from gcexp.run.declared import class_value, is_there, names_in
 from gcexp.run.dependencies import tracked, values
 from gcexp.run.options import kept
 from gcexp.run.reads import observed, unchanged
-from gcexp.run.scheme import build_scheme
+from gcexp.run.scheme import SCHEME_KEYS, build_scheme
 from gcexp.schema import arguments
-
-#: What `build_scheme` reads: many runs share a scheme, and some codes take long to construct.
-_SCHEME_KEYS = ("code", "wait", "placement", "loads", "overhead", "late", "chunks", "exact", "bound", "n")
 
 
 def check(configs: Iterable[dict]) -> None:
@@ -32,7 +29,7 @@ def check(configs: Iterable[dict]) -> None:
         for group in GROUPS_BUILT:
             for target in named(config.get(group), "_target_"):
                 dotted(target, f"{group}._target_")
-        scheme = {key: config.get(key) for key in _SCHEME_KEYS}
+        scheme = {key: config.get(key) for key in SCHEME_KEYS}
         once([*tracked("timeline", scheme), f"n={scheme['n']}"], partial(check_scheme, scheme))
         for key, stage in (("delay", "timeline"), ("optimizer", "trajectory")):
             once(tracked(stage, {key: config.get(key)}), partial(_built, build, config, key))

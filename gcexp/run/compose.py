@@ -182,10 +182,22 @@ def _require_key(config: dict, key: str) -> None:
         if part not in node:
             names = [".".join([*parts[:i], name]) for name in node if name != "_target_"]
             sentence = unknown("key", key, names if i else {*names, *GROUPS})
-            elsewhere = [] if i != 1 or "did you mean" in sentence else _options_with(parts[0], part)
-            known = f"; {parts[0]}={', '.join(elsewhere)} would know it" if elsewhere else ""
-            raise UserError(sentence + known)
+            if not i:
+                sentence = _of_a_group(node, key) or sentence
+            elif i == 1 and "did you mean" not in sentence and (elsewhere := _options_with(parts[0], part)):
+                sentence += f"; {parts[0]}={', '.join(elsewhere)} would know it"
+            raise UserError(sentence)
         node = node[part]
+
+
+def _of_a_group(config: dict, key: str) -> str | None:
+    """Sentence for a key that stands behind the name of its group; None where no option has it."""
+    chosen = [group for group in GROUPS if isinstance(config.get(group), dict) and key in config[group]]
+    if chosen:
+        return f"unknown key {key!r}; did you mean {' or '.join(repr(f'{group}.{key}') for group in chosen)}?"
+    known = {group: found for group in GROUPS if (found := _options_with(group, key))}
+    told = [f"{group}.{key} of {group}={', '.join(found)}" for group, found in known.items()]
+    return f"unknown key {key!r}; did you mean {'; '.join(told)}?" if told else None
 
 
 def _options_with(group: str, key: str) -> list[str]:

@@ -68,7 +68,12 @@ def timing_rows(timeline: Timeline, config: dict, rows: str) -> pd.DataFrame:
     """What a timeline measures, one row as `gcexp.report.columns.Timings.rows` says."""
     import pandas as pd
 
-    return pd.DataFrame(_ROWS[rows](timeline, config))
+    return pd.DataFrame(timing_columns(timeline, config, rows))
+
+
+def timing_columns(timeline: Timeline, config: dict, rows: str) -> dict[str, np.ndarray]:
+    """The columns of `timing_rows`."""
+    return _ROWS[rows](timeline, config)
 
 
 def _per_seed(timeline: Timeline, config: dict) -> dict[str, np.ndarray]:
@@ -83,7 +88,7 @@ def _per_seed(timeline: Timeline, config: dict) -> dict[str, np.ndarray]:
             [r[:t].min() for r, t in zip(recovered, timeline.steps, strict=True)]
         ),
         "recovered_fraction_per_s": mean / time,
-        **_costs(timeline, config),
+        **costs(timeline, config),
     }
 
 
@@ -96,14 +101,14 @@ def _running(timeline: Timeline, config: dict) -> dict[str, np.ndarray]:
     at = up_to(timeline.duration.shape[1])
     means = np.array([timeline.duration[:, :t].mean(1) for t in at])
     means[np.array(at)[:, None] > timeline.steps] = np.nan
-    costs = {
-        name: np.tile(values, len(at)) for name, values in _costs(timeline, config).items() if name in COSTS
+    spent = {
+        name: np.tile(values, len(at)) for name, values in costs(timeline, config).items() if name in COSTS
     }
     return {
         "seed": np.tile(timeline.seeds, len(at)),
         "iteration": np.repeat(at, len(timeline.seeds)),
         "mean_iteration_time_s": means.ravel(),
-        **costs,
+        **spent,
     }
 
 
@@ -131,7 +136,7 @@ def recovered_fraction(timeline: Timeline, config: dict) -> np.ndarray:
     return (timeline.coefficients == 1).mean(1)[timeline.pattern]
 
 
-def _costs(timeline: Timeline, config: dict) -> dict[str, np.ndarray]:
+def costs(timeline: Timeline, config: dict) -> dict[str, np.ndarray]:
     """Mean load and costs of each seed's code, each (S,)."""
     seeds = [int(seed) for seed in timeline.seeds]
     shared = None if is_redrawn(config) else build_scheme(config)

@@ -2,18 +2,58 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 from gcexp.errors import ParameterError, UserError
-from gcexp.run.build import build, is_redrawn, redrawn
+from gcexp.run.build import build, is_redrawn, locate, named, redrawn
 from gcexp.run.declared import class_value
 from gcexp.run.run import seed_list
 from gcexp.schema import fitted, shown
 
+#: What a scheme is built from.
+SCHEME_KEYS = ("code", "wait", "placement", "loads", "overhead", "late", "chunks", "exact", "bound", "n")
 #: More workers than in any experiment: matrices (n, n) beyond fill the memory without a word.
 MOST_WORKERS = 10_000
 
 
+#: Schemes by their values and classes, while `schemes_kept`.
+_kept: dict[tuple, Any] | None = None
+_MOST_KEPT = 64
+
+
+@contextmanager
+def schemes_kept() -> Iterator[None]:
+    """Keep the last few schemes, for a sweep that checks, plays and counts each point.
+
+    Not for jobs: what they read is recorded, and a scheme that is at hand reads nothing.
+    """
+    global _kept
+    _kept = {}
+    try:
+        yield
+    finally:
+        _kept = None
+
+
 def build_scheme(config: dict, seed: int | None = None):
     """Scheme of a composed run; `seed` replaces the code's own where the code is redrawn for every seed."""
+    kept, wanted = _kept, [config.get(key) for key in SCHEME_KEYS]
+    if kept is None or not all(
+        value is None or isinstance(value, dict | str | int | float) for value in wanted
+    ):
+        return _build(config, seed)
+    key = (json.dumps(wanted), seed, *(locate(target, "_target_") for target in named(wanted, "_target_")))
+    if key not in kept:
+        if len(kept) == _MOST_KEPT:
+            del kept[next(iter(kept))]
+        kept[key] = _build(config, seed)
+    return kept[key]
+
+
+def _build(config: dict, seed: int | None):
     from gcexp.schemes.scheme import Scheme, durations_only
 
     own = config["code"].get("n") if isinstance(config["code"], dict) else None  # else built in Python

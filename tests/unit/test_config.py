@@ -203,6 +203,12 @@ def test_a_composed_run_may_be_changed_without_harm():
         (["scheme=cgcc"], "unknown scheme 'cgcc'; did you mean 'cgc'?"),
         (["scheme="], "unknown scheme ''"),
         (["schem=cgc"], "unknown key 'schem'; did you mean 'scheme'?"),
+        (["scheme=cyclic_partial", "beta=4"], "unknown key 'beta'; did you mean 'code.beta'?"),
+        (
+            ["scheme=cgc", "beta=4"],
+            "did you mean code.beta of code=cyclic_partial_recovery, cyclic_two_message?",
+        ),
+        (["scheme=cgc", "N=10"], "unknown key 'N'; did you mean 'n'?"),
         (["scheme=../code/uncoded"], "unknown scheme '../code/uncoded'"),
         (["n=10", "n=20"], "n is given twice, as n=10 and n=20"),
         (["scheme=frc", "n=3", "scheme=cgc"], "scheme is given twice, as scheme=frc and scheme=cgc"),

@@ -6,6 +6,7 @@ import ast
 import os
 import re
 import runpy
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from matplotlib import pyplot
 
 import gcexp
 from gcexp.report.figurefile import target_files
+from gcexp.command.main import COMMANDS, main
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -100,6 +102,40 @@ def test_blocks_of_the_page_on_python_run(tmp_path, monkeypatch):
     for block in blocks:
         exec(block, known)
     assert (tmp_path / "times.pdf").is_file() and len(known["mine"]) == 3
+
+
+STAND_INS = re.compile(r"mine|lambda|mylab|mypaper|mirror|[A-Z]{3}|\[|\.\.\.")  # what a reader has to put in
+
+
+def examples() -> list[str]:
+    """Commands in the help, on README and in docs that run as they stand."""
+    pages = "\n".join(page.read_text() for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+    found = re.findall(r"`(gcexp [^`\n]+)`|^(gcexp [^#\n]+)", pages, flags=re.MULTILINE)
+    helped = [
+        f"gcexp {name} {text.partition(': ')[2]}"
+        for name, text in COMMANDS.items()
+        if ": " in text and "=" in text
+    ]
+    quick = [text for pair in found for text in pair if text.split(" ")[1:2] and text.split()[1] in VERBS]
+    return sorted({text.strip() for text in [*quick, *helped] if text and not STAND_INS.search(text)})
+
+
+VERBS = ("list", "show", "theory", "error", "simulate", "run", "schema")
+
+
+@pytest.mark.slow
+def test_commands_of_help_and_pages_run(tmp_path, monkeypatch, capsys):
+    """The example of `gcexp --help` itself failed."""
+    monkeypatch.chdir(tmp_path)
+    told = examples()
+    assert len(told) > 12 and any(text.startswith("gcexp error") for text in told)
+    for text in told:
+        words = shlex.split(text)[1:]
+        if words[0] == "run":  # shorter
+            words = [word for word in words if not word.startswith(("iterations=", "seeds="))]
+            first = next(i for i, word in enumerate(words) if "=" in word)
+            words[first:first] = ["iterations=2", "seeds=1"]
+        assert main(words) == 0, (text, capsys.readouterr().err)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

@@ -1,5 +1,6 @@
 """Experiments from Python and from the shell: the same bits as the workflow, tidy tables, sentences."""
 
+import importlib
 import io
 
 import numpy as np
@@ -12,6 +13,7 @@ from gcexp.codes import CyclicRepetition
 from gcexp.command.main import main
 from gcexp.delays import Pareto
 from gcexp.errors import UserError
+from gcexp.figures.rows import time_to
 from gcexp.run.compose import compose
 from gcexp.run.stages import run_timeline
 from gcexp.schemes import Fastest
@@ -89,6 +91,82 @@ def test_a_verification_that_failed_is_a_warning(monkeypatch):
     with pytest.warns(UserWarning, match="verification failed: scheme=frc: seed 0.*; scheme=cgc: seed 0"):
         found = gcexp.sweep({"scheme": ["frc", "cgc"]}, **keys)
     assert not found.attrs["verification"]["scheme=cgc"]["passed"]
+
+
+def test_impossible_points_are_left_out_and_listed():
+    grid = {"scheme": ["cgc", "frc"], "s": [1, 3]}
+    keys = {key: value for key, value in SMALL.items() if key != "s"}
+    with pytest.warns(
+        UserWarning, match="1 of 4 points are impossible and left out.*scheme=frc, s=3: .*d to divide n"
+    ):
+        found = gcexp.sweep(grid, **keys)
+    assert found.groupby("scheme", sort=False)["s"].unique().map(list).to_dict() == {
+        "cgc": [1, 3],
+        "frc": [1],
+    }
+    assert found.impossible[["scheme", "s"]].to_numpy().tolist() == [["frc", 3]]
+    assert "got n=6, d=4" in found.impossible["reason"][0] and "1 impossible" in found._repr_html_()
+    with pytest.raises(UserError, match="d to divide n"):
+        gcexp.sweep(grid, impossible="raise", **keys)
+    with pytest.raises(UserError, match="d to divide n"):
+        gcexp.sweep({"s": [3, 4]}, scheme="frc", **keys)
+    with pytest.raises(UserError, match="unknown impossible 'skipp'; did you mean 'skip'"):
+        gcexp.sweep(grid, impossible="skipp", **keys)
+
+
+def test_a_result_knows_times_loads_and_origin():
+    keys = SMALL | {"iterations": 8, "task": "digits_mlp"}
+    found = gcexp.sweep({"scheme": ["frc", "forget"]}, **keys)
+    times = found.time_to(0.2)
+    for scheme, rows in found.groupby("scheme"):
+        each = [time_to(seed, "test_accuracy", 0.2) for _, seed in rows.groupby("seed")]
+        row = times[times["scheme"] == scheme]
+        assert (
+            row["time_to_0.2"].item() == np.median(each)
+            and row["seeds_reached"].item() == np.isfinite(each).sum()
+        )
+    assert found.loads.set_index("scheme")["load"].to_dict() == {"frc": 3, "forget": 1}
+    assert {"load", "messages", "mean_load_fraction"} <= {*gcexp.train(scheme="frc", **keys)}
+    assert set(found.verification) == {"scheme=frc", "scheme=forget"}
+    assert found[found["scheme"] == "frc"].provenance["points"][0]["n"] == 6
+    assert "verification passed" in found._repr_html_()
+    assert {"numpy", "torch"} <= {*found.provenance["versions"]} and "gcexp" in found.provenance["packages"]
+    with pytest.raises(UserError, match="unknown score 'test_acuracy'; did you mean 'test_accuracy'"):
+        found.time_to(0.2, "test_acuracy")
+    with pytest.raises(UserError, match="times to a level are of scores"):
+        gcexp.simulate(scheme="frc", **SMALL).time_to(0.2)
+
+
+@pytest.mark.parametrize("rows", ["seeds", "running", "iterations"])
+def test_a_sweep_is_its_runs_one_below_the_other(rows):
+    keys = {key: value for key, value in SMALL.items() if key != "s"}
+    both = gcexp.sweep({"scheme": ["cgc", "bgc"], "s": [1, 2]}, rows=rows, **keys)
+    each = [
+        gcexp.simulate(scheme=scheme, s=s, rows=rows, **keys) for scheme in ("cgc", "bgc") for s in (1, 2)
+    ]
+    columns = list(both)
+    pd.testing.assert_frame_equal(both, pd.concat([one[columns] for one in each], ignore_index=True))
+
+
+def test_a_table_is_drawn_without_further_arguments():
+    """Schemes at one s were refused: give x, a column with numbers."""
+    schemes = gcexp.sweep({"scheme": ["cgc", "frc"]}, **SMALL)
+    tables = [
+        schemes,
+        gcexp.simulate(scheme="cgc", **SMALL),
+        gcexp.simulate(scheme="cgc", rows="running", **SMALL),
+    ]
+    tables += [gcexp.train(scheme="frc", task="digits_mlp", **SMALL | {"iterations": 2})]
+    for table in tables:
+        figure = gcexp.plot(table)
+        assert figure.axes and figure._repr_png_().startswith(b"\x89PNG")  # what a notebook asks for
+    assert [label.get_text() for label in gcexp.plot(schemes).axes[0].get_yticklabels()] == ["cgc", "frc"]
+
+
+def test_a_drawing_without_matplotlib_names_the_extra(monkeypatch):
+    monkeypatch.setattr("gcexp.figures.draw", lambda *a: importlib.import_module("matplotlib.nothing"))
+    with pytest.raises(UserError, match=r"matplotlib is not installed; .*pip install 'gcexp\[workflow\]'"):
+        gcexp.plot(gcexp.simulate(scheme="cgc", **SMALL))
 
 
 def test_an_object_of_another_kind_is_a_sentence():
@@ -190,7 +268,9 @@ def test_a_sweep_reads_values_as_a_run_does(capsys):
 def test_a_sweep_complains_before_it_runs(monkeypatch):
     monkeypatch.setattr("gcexp.experiments._timeline", lambda *_: pytest.fail("it ran"))
     with pytest.raises(UserError, match="n=6"):
-        gcexp.sweep({"s": [1, 9]}, scheme="cgc", n=6)
+        gcexp.sweep({"s": [1, 9]}, scheme="cgc", n=6, impossible="raise")
+    with pytest.raises(UserError, match="did you mean 'cgc'"):
+        gcexp.sweep({"scheme": ["frc", "cgcc"]}, n=6, s=1)
 
 
 def test_plots_have_the_axes_that_were_asked_for():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -329,6 +330,23 @@ def test_recovered_fractions_are_told_where_coefficients_are_0_or_1():
     assert 0 < float(error.split()[0]) < 1
 
 
-def test_a_level_is_of_one_run(capsys):
-    assert main(["run", "-m", "scheme=cgc", "s=1,2", "--level", "0.5"]) == 2
-    assert "--level is of one run, not of a table with -m; got 0.5" in capsys.readouterr().err
+def test_a_level_in_a_table_of_many_runs(capsys, tmp_path, monkeypatch):
+    words = [
+        "run",
+        "-m",
+        "scheme=cgc,frc",
+        "n=6",
+        "s=1",
+        "iterations=4",
+        "seeds=2",
+        "--format",
+        "csv",
+        "--level",
+    ]
+    assert main([*words, "0.5"]) == 2
+    assert "times to a level are of scores: train, or sweep with a task" in capsys.readouterr().err
+    assert main([*words[:2], "task=digits_mlp", *words[2:], "0.15"]) == 0
+    found = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    assert {"time_to_0.15", "seeds_reached", "final_test_accuracy"} <= {*found} and (
+        found["seeds_reached"] <= 2
+    ).all()

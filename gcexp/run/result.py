@@ -1,0 +1,137 @@
+"""What `gcexp.simulate`, `train` and `sweep` give: a table that knows its keys, times, loads and origin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from gcexp.errors import UserError, unknown
+from gcexp.figures.rows import time_to
+from gcexp.run.measured import COSTS
+
+#: What a code costs a worker: columns of every table.
+LOADS = ("mean_load_fraction", *COSTS)
+
+
+class Kept(dict):
+    """A mapping that copies of a table share: pandas copies what a table's ``attrs`` hold with every step."""
+
+    def __deepcopy__(self, memo: dict) -> Kept:
+        return self
+
+
+class Result(pd.DataFrame):
+    """A tidy table with what is known about its runs; parts of it are such tables too.
+
+    Attributes
+    ----------
+    verification : dict
+        What the replay of encode, drop and decode found; of a sweep one report for each point, by its keys; empty where
+        nothing was trained.
+    provenance : dict
+        ``points``, the resolved config of each; ``versions``; ``packages`` with their commits.
+    impossible : DataFrame
+        Points of a sweep that were left out, with their ``reason``.
+    """
+
+    @property
+    def _constructor(self):
+        return Result
+
+    @property
+    def _keys(self) -> list[str]:
+        return [key for key in self.attrs.get("keys", []) if key in self]
+
+    @property
+    def verification(self) -> dict[str, Any]:
+        return self.attrs.get("verification", {})
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        return self.attrs.get("provenance", {})
+
+    @property
+    def impossible(self) -> pd.DataFrame:
+        return pd.DataFrame(self.attrs.get("impossible", {}).get("points", []))
+
+    @property
+    def scores(self) -> list[str]:
+        """Columns with scores, the main one first; none where nothing was trained."""
+        if "simulated_time_s" not in self or "iteration_time_s" in self:
+            return []
+        behind = list(self.columns)[self.columns.get_loc("simulated_time_s") + 1 :]
+        return [name for name in behind if name not in LOADS]
+
+    @property
+    def loads(self) -> pd.DataFrame:
+        """What a worker computes, sends and stores, one row per point: means over the seeds.
+
+        ``mean_load_fraction`` of the data over the workers; at most ``messages`` in gradients, ``load`` and
+        ``stored_partitions``, ``codewords``.
+        """
+        names = [name for name in LOADS if name in self]
+        if not names:
+            raise UserError("this table has no loads: ask for rows=seeds")
+        return self._points(lambda part: part.groupby("seed")[names].first().mean().to_dict())
+
+    def time_to(self, level: float, score: str | None = None) -> pd.DataFrame:
+        """Simulated time until a score reaches a level, one row per point.
+
+        Parameters
+        ----------
+        level : float
+        score : str, optional
+            Column; default the main score. A loss reaches a level from above.
+
+        Returns
+        -------
+        DataFrame
+            The keys, ``time_to_<level>`` (median over the seeds, infinite where fewer than half of them reach it) and
+            ``seeds_reached``.
+
+        Raises
+        ------
+        UserError
+            If nothing was trained, or there is no such score.
+        """
+        if not self.scores:
+            raise UserError("times to a level are of scores: train, or sweep with a task")
+        name = score or self.scores[0]
+        if name not in self.scores:
+            raise UserError(unknown("score", name, self.scores))
+
+        def one(part: pd.DataFrame) -> dict[str, float]:
+            falling = name.endswith("loss")
+            times = np.array([time_to(rows, name, level, falling) for _, rows in part.groupby("seed")])
+            return {
+                f"time_to_{level:g}": float(np.median(times)),
+                "seeds_reached": int(np.isfinite(times).sum()),
+            }
+
+        return self._points(one)
+
+    def _points(self, measure) -> pd.DataFrame:
+        """One row per point: its keys, and what `measure` says of its rows."""
+        plain, keys = pd.DataFrame(self), self._keys
+        if not keys:
+            return pd.DataFrame([measure(plain)])
+        rows = [
+            dict(zip(keys, values, strict=True)) | measure(part)
+            for values, part in plain.groupby(keys, sort=False, dropna=False)
+        ]
+        return pd.DataFrame(rows)
+
+    def _repr_html_(self) -> str:
+        reports = self.verification
+        passed = (
+            reports.get("passed", all(report["passed"] for report in reports.values())) if reports else None
+        )
+        told = [
+            f"{len(self)} rows",
+            *([f"{self['seed'].nunique()} seeds"] if "seed" in self else []),
+            *([] if passed is None else ["verification " + ("passed" if passed else "<b>failed</b>")]),
+            *([f"{len(self.impossible)} impossible points left out"] if len(self.impossible) else []),
+        ]
+        return f"<p>{', '.join(told)}</p>{pd.DataFrame(self)._repr_html_()}"
