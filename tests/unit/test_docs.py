@@ -16,8 +16,8 @@ import yaml
 from matplotlib import pyplot
 
 import gcexp
-from gcexp.report.figurefile import target_files
 from gcexp.command.main import COMMANDS, main
+from gcexp.report.figurefile import target_files
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
