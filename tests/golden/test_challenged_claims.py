@@ -275,14 +275,14 @@ def shifted(claim):
 
 
 def a_tenth_more(claim):
-    """A number that is stated is a tenth larger."""
+    """A number that is stated is a tenth larger, or smaller, whichever is told."""
     if claim.name != "value" or claim.text:
         return "no number is stated, but an order, bounds or a word"
     if not claim.spec.expected or isinstance(claim.spec.expected, bool):
         return "zero stays zero; a shift is a change of its own"
     if claim.spec.tolerance >= 0.1 * abs(claim.spec.expected):
         return "the tolerance, of standard errors or of what is printed, is a tenth or more"
-    return [claim.changed(0, lambda cells: cells * 1.1)]
+    return [[claim.changed(0, lambda cells: cells * 1.1), claim.changed(0, lambda cells: cells * 0.9)]]
 
 
 def numbers(claim, side):
