@@ -18,7 +18,7 @@ STEPS = {"draw", "arrival", "stop", "law", *CLOCKS["gcexp.timeline"], "simulated
 MAY = {
     # From a run's config to its timeline: the one place; and who asks for it.
     "run/stages.py": {"run_clock"},
-    "experiments.py": {"simulated"},  # the same from Python
+    "experiments.py": {"simulated", ".draw", ".stop"},  # the same from Python; a first iteration as a picture
     "benchmarking.py": {"simulated", ".draw"},  # and as a table; bounds in closed form look at draws
     "report/plan.py": {"simulated"},  # what a figure will cost
     # Whether models and rules keep their contracts is asked one by one.
