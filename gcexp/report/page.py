@@ -1,4 +1,4 @@
-"""One static page: how many statements have evidence, then every figure with its claims folded under it."""
+"""One static page: all figures as small drawings, what does not hold, then every figure beside what the paper says."""
 
 from __future__ import annotations
 
@@ -12,14 +12,20 @@ from urllib.parse import quote
 
 from gcexp.errors import UserError
 from gcexp.files import written
-from gcexp.report.claims import show
+from gcexp.report.claims import DEFINITION, GRADES, show
 from gcexp.report.predicates import FAILS, HOLDS, UNDECIDED
 from gcexp.report.scorecard import (
+    ASSUMED,
+    COLUMNS,
+    EVIDENCE,
     INPUTS,
     KINDS,
+    NOT_CHECKABLE,
     OUTCOMES,
     STATEMENT_OUTCOMES,
     claim_counts,
+    claim_name,
+    column,
     count_phrase,
     counted,
     judged_as,
@@ -29,7 +35,11 @@ from gcexp.report.scorecard import (
 )
 
 _WIDTH = 1600  # pixels of a drawing on the page
+_THUMBNAIL = 320  # pixels of the one that leads to it
 _FOLDED = 25  # rows of a table that is folded
+_COMPARED = 8  # statements of the paper beside ours that are not
+_TOLD = 3  # claims that are named beside a statement; the others stand below
+_SHORT = {DEFINITION: f"by {DEFINITION}", HOLDS: "hold"}
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -44,7 +54,7 @@ class Paper:
     cite : str
         Its key in docs/references.bib.
     headline : tuple of str
-        Figures that are shown first, in this order.
+        Of the figures that have no number in the paper, those that are shown first, in this order.
     bibtex : str
         Its entry.
     """
@@ -61,10 +71,38 @@ class Paper:
         if self.url and not re.match(r"https?://[^\s/]", self.url):  # a browser would run javascript:
             raise UserError(f"url begins with https:// or http:// and a host, got {self.url!r}")
 
-    def place(self, name: str) -> tuple[int, str]:
-        """Where a figure stands: headline figures first, in their order, then the others by name."""
+    def place(self, figure: Shown) -> tuple:
+        """Where a figure stands: figures of the paper by their numbers, then tables, then headlines, then by name.
+
+        Examples
+        --------
+        >>> paper = Paper("A", headline=("extra",))
+        >>> sources = {"b": "Sec. 2", "extra": "", "t": "Table IV", "f10": "Fig. 10", "f2": "Fig. 2(a)"}
+        >>> figures = [Shown("a", name, "", source) for name, source in sources.items()]
+        >>> [figure.name for figure in sorted(figures, key=paper.place)]
+        ['f2', 'f10', 't', 'extra', 'b']
+        """
+        if found := _NUMBERED.match(figure.label):
+            number = int(found[2]) if found[2].isdigit() else _roman(found[2])
+            return (found[1] != "Fig.", number, found[3], figure.name)
         names = list(self.headline)
-        return (names.index(name) if name in names else len(names), name)
+        return (2, names.index(figure.name) if figure.name in names else len(names), "", figure.name)
+
+
+_NUMBERED = re.compile(r"(Fig\.|Table) (\d+|[IVX]+)\b(.*)")
+
+
+def _roman(text: str) -> int:
+    """A number below 40, as tables have them.
+
+    Examples
+    --------
+    >>> [_roman(text) for text in ("IV", "VI", "XIX")]
+    [4, 6, 19]
+    """
+    values = ["IVX".index(letter) for letter in text]
+    values = [(1, 5, 10)[value] for value in values]
+    return sum(-one if one < max(values[place:]) else one for place, one in enumerate(values))
 
 
 @dataclass(frozen=True)
@@ -77,8 +115,10 @@ class Shown:
         What and whose it is.
     alt : str
         What is seen, in words.
+    note : str
+        What is said under the drawing.
     about : tuple of (str, str)
-        Data, parameters, seeds: name and value.
+        Data, seeds, parameters: name and value.
     files : mapping
         Name of a link (PDF, CSV, ...) to a path relative to the page.
     image : str
@@ -96,6 +136,7 @@ class Shown:
     title: str
     source: str
     alt: str = ""
+    note: str = ""
     about: tuple[tuple[str, str], ...] = ()
     files: dict[str, str] = field(default_factory=dict)
     image: str = ""
@@ -109,6 +150,19 @@ class Shown:
         return f"{self.paper}_{self.name}"
 
     @property
+    def label(self) -> str:
+        """What the paper calls it, empty for what does not stand in a paper.
+
+        Examples
+        --------
+        >>> Shown("a", "fig6a", "", "Fig. 6(a)").label
+        'Fig. 6(a)'
+        >>> Shown("a", "ablation", "", "Fig. 4, panel 1 (ablation, not in the paper)").label
+        ''
+        """
+        return self.source if _NUMBERED.match(self.source) and "not in the paper" not in self.source else ""
+
+    @property
     def verdict(self) -> str:
         """How many claims hold, in words.
 
@@ -120,6 +174,24 @@ class Shown:
         count = Counter(claim["outcome"] for claim in self.claims)
         others = [count_phrase(count[outcome], outcome) for outcome in (FAILS, UNDECIDED) if count[outcome]]
         return ", ".join([f"{count[HOLDS]} of {len(self.claims)} claims hold", *others])
+
+    @property
+    def graded(self) -> tuple[tuple[str, bool], ...]:
+        """How many claims hold by each kind of evidence, and how many do not: words, and whether they hold.
+
+        Examples
+        --------
+        >>> held = {"outcome": "holds", "grade": "built"}
+        >>> Shown("a", "fig1", "", "", claims=(held, held, {"outcome": "undecided", "grade": ""})).graded
+        (('2 built', True), ('1 undecided', False))
+        """
+        held = Counter(claim["grade"] or HOLDS for claim in self.claims if claim["outcome"] == HOLDS)
+        rest = Counter(claim["outcome"] for claim in self.claims if claim["outcome"] != HOLDS)
+        grades = sorted(held, key=lambda grade: GRADES.index(grade) if grade in GRADES else len(GRADES))
+        return (
+            *((f"{held[grade]} {_SHORT.get(grade, grade)}", True) for grade in grades),
+            *((count_phrase(rest[name], name), False) for name in (FAILS, UNDECIDED) if rest[name]),
+        )
 
     @property
     def outcomes(self) -> str:
@@ -139,14 +211,18 @@ def bibtex(text: str, key: str) -> str:
     return found[0] if found else ""
 
 
-def embedded(path: Path) -> str:
-    """A drawing as an address that holds it: 64 colours of at most `_WIDTH` pixels, a third of the file's size."""
+def embedded(path: Path, width: int = _WIDTH) -> str:
+    """A drawing as an address that holds it, without the words above and below it, which the page has as text.
+
+    It has 64 colours and at most `width` pixels: a third of the file's size.
+    """
     from PIL import Image
 
     with Image.open(path) as image:
-        drawn = image.convert("RGB")
-    if drawn.width > _WIDTH:
-        drawn = drawn.resize((_WIDTH, round(drawn.height * _WIDTH / drawn.width)), Image.Resampling.LANCZOS)
+        top, bottom = map(int, image.info.get("Drawing", f"0 {image.height}").split())
+        drawn = image.convert("RGB").crop((0, top, image.width, bottom))
+    if drawn.width > width:
+        drawn = drawn.resize((width, round(drawn.height * width / drawn.width)), Image.Resampling.LANCZOS)
     drawn = drawn.quantize(
         64, Image.Quantize.FASTOCTREE
     )  # a tenth of the time of the others, but white becomes 254
@@ -154,6 +230,85 @@ def embedded(path: Path) -> str:
     kept = io.BytesIO()
     drawn.save(kept, "PNG")
     return f"data:image/png;base64,{base64.b64encode(kept.getvalue()).decode()}"
+
+
+def words_under(path: Path) -> str:
+    """The note that stands under a drawing, empty where the file does not say it."""
+    from PIL import Image
+
+    with Image.open(path) as image:
+        return str(image.info.get("Description", ""))
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A statement of the paper beside the claims that answer it in one figure, or in all.
+
+    Attributes
+    ----------
+    entry : dict
+        The statement's entry of the scorecard; None for claims that answer none.
+    claims : list of (dict, str)
+        Entries of the scorecard, each with the anchor at which the page shows it.
+    """
+
+    entry: dict | None
+    claims: list[tuple[dict, str]]
+
+
+def anchors(figures: list[Shown]) -> dict[tuple[str, str], str]:
+    """Where the page shows a claim, by paper and `claim_name`."""
+    return {
+        (figure.paper, claim_name(claim)): f"{figure.target}.{place}"
+        for figure in figures
+        for place, claim in enumerate(figure.claims, 1)
+    }
+
+
+def beside(figure: Shown, stated: list[dict], at: dict[tuple[str, str], str]) -> list[Stated]:
+    """Statements of the paper with the claims of a figure that answer them, in the paper's order."""
+    mine = {claim_name(claim): claim for claim in figure.claims}
+    found = []
+    for entry in stated:
+        if entry["paper"] == figure.paper and (names := [name for name in entry["claims"] if name in mine]):
+            found.append(Stated(entry, [(mine[name], at[figure.paper, name]) for name in names]))
+    return found
+
+
+def failing(stated: list[dict], claims: list[dict], at: dict[tuple[str, str], str]) -> list[Stated]:
+    """What does not hold: statements with the claims that speak against them, then claims that answer none of these.
+
+    Statements that cannot be checked are none of it.
+    """
+    wrong = {(claim["paper"], claim_name(claim)): claim for claim in claims if claim["outcome"] != HOLDS}
+    told: set[tuple[str, str]] = set()
+    found = []
+    for entry in stated:
+        if entry["outcome"] not in (HOLDS, NOT_CHECKABLE):
+            names = [(entry["paper"], name) for name in (*entry["claims"], *entry["contradicted_by"])]
+            against = dict.fromkeys(name for name in names if name in wrong)
+            told |= set(against)
+            found.append(Stated(entry, [(wrong[name], at.get(name, "")) for name in against]))
+    rest = [(claim, at.get(name, "")) for name, claim in wrong.items() if name not in told]
+    return [*found, *([Stated(None, rest)] if rest else [])]
+
+
+def counted_as(entry: dict) -> str:
+    """Columns under which a statement is counted, as names of the page's filter.
+
+    Examples
+    --------
+    >>> counted_as({"outcome": "holds", "grade": "built", "calibrated": "", "assumed": True})
+    'with-evidence of-these-assumed'
+    """
+    name = column(entry)
+    names = [name, *([ASSUMED] if name == EVIDENCE and entry["assumed"] else [])]
+    return " ".join(slug(name) for name in names)
+
+
+def slug(name: str) -> str:
+    """Words as one name."""
+    return name.replace(" ", "-")
 
 
 def write_report(
@@ -191,6 +346,10 @@ def write_report(
     environment.filters |= {
         "show": show,
         "embedded": lambda image: embedded(Path(path).parent / image),
+        "thumbnail": lambda image: embedded(Path(path).parent / image, _THUMBNAIL),
+        "slug": slug,
+        "counted_as": counted_as,
+        "claim_name": claim_name,
         "said": said,
         "judged": judged_as,
         "link": lambda link: quote(Path(link).as_posix(), safe="/.-_~+@"),
@@ -199,22 +358,33 @@ def write_report(
     names = [*papers, *sorted({figure.paper for figure in figures} - set(papers))]
     known = {name: papers.get(name, Paper(name)) for name in names}
     by_paper = {
-        name: sorted((f for f in figures if f.paper == name), key=lambda f: known[f.paper].place(f.name))
-        for name in known
+        name: sorted((f for f in figures if f.paper == name), key=known[name].place) for name in known
     }
     by_paper = {name: shown for name, shown in by_paper.items() if shown}
+    at = anchors(figures)
     text = environment.get_template("report.html.j2").render(
         preset=preset,
         papers=known,
         by_paper=by_paper,
         summary=summary(scorecard),
         counted=counted(scorecard),
+        columns=COLUMNS,
+        beside={figure.target: beside(figure, stated, at) for figure in figures},
+        failing={
+            name: failing(
+                [e for e in stated if e["paper"] == name], [c for c in claims if c["paper"] == name], at
+            )
+            for name in by_paper
+        },
+        labels={figure.target: figure.label or figure.title for figure in figures},
         counts={kind: found for kind in KINDS if (found := claim_counts(claims, kind))},
         inputs=INPUTS,
         outcomes=OUTCOMES,
         every=list(dict.fromkeys((*OUTCOMES, *STATEMENT_OUTCOMES))),
         held=HOLDS,
         folded=_FOLDED,
+        compared=_COMPARED,
+        told=_TOLD,
         statements={name: [entry for entry in stated if entry["paper"] == name] for name in by_paper},
         schemes=sorted({scheme for figure in figures for scheme in figure.schemes}),
     )

@@ -112,15 +112,16 @@ def answered(claims: list[dict], stated: Mapping[str, Mapping[str, Statement]]) 
                     "assumed": any(claim["inputs"] == "assumed" for claim in answers),
                     "calibrated": "; ".join(flags),
                     "parts": {part: one.outcome for part, one in judged.items() if part},
-                    "contradicted_by": [_name(claim) for claim in against if claim["outcome"] != HOLDS],
-                    "claims": [_name(claim) for claim in answers],
+                    "contradicted_by": [claim_name(claim) for claim in against if claim["outcome"] != HOLDS],
+                    "claims": [claim_name(claim) for claim in answers],
                     "reason": reason,
                 }
             )
     return found
 
 
-def _name(claim: dict) -> str:
+def claim_name(claim: dict) -> str:
+    """What a statement calls a claim that answers it: ``target: id``."""
     return f"{claim['target']}: {claim['id']}"
 
 
@@ -243,7 +244,7 @@ def counted(scorecard: list[dict]) -> Counted:
     checks = {
         (claim["paper"], claim["target"], claim["check"])
         for claim in claims
-        if (claim["paper"], _name(claim)) in supported
+        if (claim["paper"], claim_name(claim)) in supported
     }
     total = [sum(column) for column in zip(*rows.values(), strict=True)] or [0] * (1 + len(COLUMNS))
     number = total[1 + COLUMNS.index(EVIDENCE)]

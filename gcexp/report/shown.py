@@ -6,11 +6,12 @@ import hashlib
 import html
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gcexp.files import bundled, read_json
-from gcexp.report.page import Paper, Shown, bibtex
+from gcexp.report.page import Paper, Shown, bibtex, words_under
 from gcexp.run import options, paths
 from gcexp.run.options import read_yaml
 from gcexp.run.reads import unrecorded
@@ -65,6 +66,7 @@ def shown(figure: Figure, page: Path) -> Shown:
         figure.file.title,
         figure.file.source,
         alt=seen(figure) + ends(figure, page.parent / files["CSV"]),
+        note=(words_under(page.parent / drawn) if drawn else "") or figure.note,
         about=tuple((name, value) for name, value in about(figure).items() if value),
         files=files,
         image=drawn,
@@ -75,24 +77,40 @@ def shown(figure: Figure, page: Path) -> Shown:
 
 
 def about(figure: Figure) -> dict[str, str]:
-    """What a figure was made of, for a reader."""
+    """What a figure was made of, for a reader: a name and words each."""
     runs = figure.runs
     if not runs:
-        given = {key: value for key, value in figure.written.items() if not isinstance(value, dict)}
-        return {
-            "arguments": ", ".join(f"{key} = {value}" for key, value in given.items()),
-            "note": figure.file.note,
-        }
+        return {key: _words(value) for key, value in figure.written.items()}
     common = {
         key: value for key, value in figure.file.common.items() if key not in ("label", "seeds", "task")
     }
     return {
         "data": ", ".join(sorted({run.config["task"]["dataset"] for run in runs if run.task})),
-        "parameters": ", ".join(f"{key} = {value}" for key, value in common.items()),
-        "seeds": ", ".join(dict.fromkeys(run.seeds for run in runs)),
         "schemes": ", ".join(dict.fromkeys(str(run.scheme).partition("+")[0] for run in runs)),
-        "note": figure.file.note,
+        "seeds": ", ".join(dict.fromkeys(run.seeds for run in runs)),
+        **{key: _words(value) for key, value in common.items()},
     }
+
+
+def _words(value: object, inside: str = "") -> str:
+    """A value of a figure file as a reader writes it; `inside` a mapping or a list, in brackets where needed.
+
+    Examples
+    --------
+    >>> _words({"wide": [0.0, 0.5, 101], "code": {"code": "cyclic", "m": 2}})
+    'wide: 0, 0.5, 101; code: (code: cyclic; m: 2)'
+    >>> _words([[1, 2], [3, None]]), _words(True)
+    ('(1, 2), (3, none)', 'yes')
+    """
+    if isinstance(value, Mapping):
+        text = "; ".join(f"{key}: {_words(part, 'mapping')}" for key, part in value.items())
+        return f"({text})" if inside else text
+    if isinstance(value, list | tuple):
+        text = ", ".join(_words(part, "list") for part in value)
+        return f"({text})" if inside == "list" else text
+    if value is None or isinstance(value, bool):
+        return "none" if value is None else "yes" if value else "no"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def seen(figure: Figure) -> str:

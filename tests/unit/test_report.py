@@ -12,7 +12,7 @@ from PIL import Image
 from gcexp.errors import DataError, UserError
 from gcexp.report.claims import FIELDS
 from gcexp.report.figurefile import figures, statements
-from gcexp.report.page import Paper, Shown, write_report
+from gcexp.report.page import Paper, Shown, embedded, words_under, write_report
 from gcexp.report.scorecard import (
     COLUMNS,
     STATEMENT_FIELDS,
@@ -257,10 +257,10 @@ class Page(html.parser.HTMLParser):
         assert self.open.pop() == tag
 
 
-def shown(paper="adaptive", name="fig3", title="Expected time", **more):
+def shown(paper="adaptive", name="fig3", title="Expected time", source="Fig. 3", **more):
     target = f"{paper}_{name}"
     files = {"PDF": f"figures/{target}.pdf", "CSV": f"data/{target}.csv"}
-    return Shown(paper, name, title, "Fig. 3", **{"files": files, "image": f"figures/{target}.png"} | more)
+    return Shown(paper, name, title, source, **{"files": files, "image": f"figures/{target}.png"} | more)
 
 
 @pytest.fixture
@@ -286,8 +286,8 @@ def test_page(drawn):
     figures = [
         shown(claims=tuple(entries), schemes=("cgc", "frc"), about=(("data", "digits"),)),
         shown("soft_bibd", "fig1"),
-        shown(name="fig6", alt="Lines of accuracy over time"),
-        shown("codes", "stability", image="", table=table),
+        shown(name="fig6", alt="Lines of accuracy over time", source="Fig. 6"),
+        shown("codes", "stability", image="", table=table, source="Sec. 2"),
     ]
     for name in ("a.html", "b.html"):
         write_report(tmp_path / name, "quick", PAPERS, figures, entries)
@@ -300,22 +300,27 @@ def test_page(drawn):
         "data/adaptive_fig3.csv",
     }
     images = [link for link in page.links if link.startswith("data:image/png;base64,")]
-    assert len(images) == page.tags.count("img") == 3
-    with Image.open(io.BytesIO(base64.b64decode(images[0].partition(",")[2]))) as image:
-        assert image.size == (1600, 240)
+    assert len(images) == page.tags.count("img") == 6  # each as a small one that leads to it, and large
+    sizes = []
+    for address in images:
+        with Image.open(io.BytesIO(base64.b64decode(address.partition(",")[2]))) as image:
+            sizes.append(image.size)
+    assert sizes == [(320, 48)] * 3 + [(1600, 240)] * 3
     external = [link for link in page.links if link.startswith(("/", "http", "file:"))]
     assert external == ["https://example.org/"]  # the paper's own address: nothing is loaded from it
     anchors = {link[1:] for link in page.links if link.startswith("#")}
     assert all(f'id="{anchor}"' in text for anchor in anchors)
     assert "1 of 2 claims hold, 1 does not hold" in text and "expected &gt; 1 ± 10 %" in text
     assert 'data-schemes="cgc frc"' in text and 'data-outcomes="does-not-hold holds"' in text
-    assert (
-        text.index('id="adaptive_fig6"')
-        < text.index('id="adaptive_fig3"')
-        < text.index('id="codes_stability"')
-    )
+    for pattern in ('href="#{}"', 'id="{}"'):
+        order = [
+            text.index(pattern.format(target))
+            for target in ("adaptive_fig3", "adaptive_fig6", "codes_stability")
+        ]
+        assert order == sorted(order), "by paper, in the paper's order"
     assert 'alt="Lines of accuracy over time"' in text and "<td>2 &lt; 3</td>" in text
-    assert "<dt>data</dt><dd>digits</dd>" in text
+    assert '<th scope="row">data</th><td>digits</td>' in text
+    assert '<span class="label">Fig. 6</span>' in text
 
 
 def test_page_escapes(drawn):
@@ -337,6 +342,49 @@ def test_page_without_claims(drawn):
     tmp_path = drawn
     write_report(tmp_path / "index.html", "quick", {}, [shown()], [])
     assert "No claim is made" in (tmp_path / "index.html").read_text(encoding="utf-8")
+
+
+def test_what_does_not_hold_leads_to_its_figure_number_and_reason(drawn, stated):
+    claims = [
+        entry(id="1", kind="statement", answers=["a"]),
+        entry(id="2", kind="statement", answers=["b/one"], **FAILS, measured=1.25),
+        entry(id="3", outcome="undecided", reason="few seeds"),
+    ]
+    found = answered(claims, {"adaptive": read_statements(stated)})
+    write_report(drawn / "a.html", "quick", PAPERS, [shown(claims=tuple(claims))], found + claims)
+    text = (drawn / "a.html").read_text(encoding="utf-8")
+    fails = text[text.index('id="fails"') : text.index('aria-label="Counts"')]
+    lines = [line for line in fails.splitlines() if "href=" in line]
+    assert len(lines) == 2 and "says a" not in fails and "says d" not in fails
+    assert '<a href="#adaptive_fig3.2">Fig. 3</a>: does not hold' in lines[0] and "measured 1.25" in lines[0]
+    assert "why" in lines[0] and "says b" in fails and "few seeds" in lines[1]
+    figure = text[text.index("<article") :]
+    assert figure.index("says a") < figure.index("1 of 1 claims hold") < figure.index("says b")
+    assert "1 of 1 claims do not hold" in figure and 'id="adaptive_fig3.2"' in figure
+    assert '<a href="#adaptive-statements" data-counted="with-evidence">1</a>' in text
+    assert 'data-counted="with-evidence"><td>a</td>' in text
+    assert '<span class="held">1 built</span>' in text and '<span class="missed">1 undecided</span>' in text
+
+
+def test_title_and_note_stand_on_the_page_once(drawn):
+    """A drawing says where it is without its words, and what they are; the page shows one and writes the others."""
+    import pandas as pd
+
+    from gcexp.figures import draw, save
+
+    place = drawn / "figures" / "adaptive_fig3.png"
+    table = pd.DataFrame({"label": ["a", "b"], "seed": [0, 0], "mean_iteration_time_s": [1.0, 2.0]})
+    save(draw(table, {"kind": "bars"}, "Costs $1", "words " * 40), [place])
+    with Image.open(place) as image:
+        top, bottom = map(int, image.info["Drawing"].split())
+        assert image.info["Title"] == "Costs $1" and 0 < top < bottom < image.height
+        whole = image.convert("L").point(lambda value: 255 * (value < 250))
+        assert whole.crop((0, 0, image.width, top)).getbbox(), "the title is above"
+        assert whole.crop((0, bottom, image.width, image.height)).getbbox(), "the note is below"
+    assert words_under(place).endswith("words words") and "\n" not in words_under(place)
+    with Image.open(io.BytesIO(base64.b64decode(embedded(place).partition(",")[2]))) as image:
+        ink = image.convert("L").point(lambda value: 255 * (value < 250)).getbbox()
+        assert image.height < bottom and ink[1] > 0 and ink[3] < image.height, "no line is cut"
 
 
 @pytest.mark.slow
