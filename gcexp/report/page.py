@@ -382,6 +382,7 @@ def write_report(
         outcomes=OUTCOMES,
         every=list(dict.fromkeys((*OUTCOMES, *STATEMENT_OUTCOMES))),
         held=HOLDS,
+        settled=(HOLDS, NOT_CHECKABLE),
         folded=_FOLDED,
         compared=_COMPARED,
         told=_TOLD,
