@@ -240,17 +240,17 @@ class Ordering(_Paired):
     ----------
     of, y, level, falling, clock, seeds
         As in `PairedRatio`.
-    first, then : str or list of str
-        Labels.
+    first, then : str or mapping, or list of them
+        Labels, or columns with the value that the rows must have.
     """
 
-    first: str | tuple[str, ...]
-    then: str | tuple[str, ...]
+    first: Side | tuple[Side, ...]
+    then: Side | tuple[Side, ...]
 
     wanted = "> 1"
 
     @property
-    def pairs(self) -> list[tuple[str, str]]:
+    def pairs(self) -> list[tuple[Side, Side]]:
         """(first, then) for every pair."""
         return list(itertools.product(_listed(self.first), _listed(self.then)))
 
@@ -262,8 +262,8 @@ class Ordering(_Paired):
     def __post_init__(self):
         super().__post_init__()
         require(bool(self.pairs), "first and then want at least one label each")
-        both = set(_listed(self.first)) & set(_listed(self.then))
-        require(not both, f"a label stands in both first and then: {', '.join(sorted(both))}")
+        both = sorted(_name(side) for side in _listed(self.first) if side in _listed(self.then))
+        require(not both, f"a label stands in both first and then: {', '.join(both)}")
 
 
 def sign_interval(low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
@@ -394,7 +394,7 @@ def ordering(spec: Ordering, frame: pd.DataFrame) -> Verdict:
     why, outcomes = [], set()
     bounds = _Bounded(above=1)
     for first, then in spec.pairs:
-        name = f"{then} / {first}"
+        name = f"{_name(then)} / {_name(first)}"
         try:
             measured[name] = found = _ratios(spec, frame, then, first)
         except Undecided as reason:

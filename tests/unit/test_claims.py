@@ -250,6 +250,23 @@ def test_ordering_of_every_pair():
     )
 
 
+def test_ordering_of_sides_chosen_by_columns():
+    frame = curves(a=[1.0] * 5, b=[2.0] * 5).assign(load=1)
+    frame = pd.concat([frame, curves(a=[3.0] * 5, b=[2.5] * 5).assign(load=2)])
+    sides = {(label, load): {"label": label, "load": load} for label in "ab" for load in (1, 2)}
+    keys = {"seeds": 5, "level": 0.9}
+    entry = outcome(frame, ordering=keys | {"first": sides["a", 1], "then": [sides["b", 1], sides["b", 2]]})
+    assert entry["outcome"] == "holds"
+    assert {pair: found["median"] for pair, found in entry["measured"].items()} == {
+        "b, 1 / a, 1": 2,
+        "b, 2 / a, 1": 2.5,
+    }
+    entry = outcome(frame, ordering=keys | {"first": [sides["a", 2]], "then": sides["b", 2]})
+    assert entry["outcome"] == "does not hold"
+    with pytest.raises(UserError, match="both first and then: a, 1"):
+        outcome(frame, ordering=keys | {"first": sides["a", 1], "then": [sides["a", 1]]})
+
+
 def test_a_tie_is_no_order():
     entry = outcome(
         curves(a=[1.0] * 5, b=[1.0] * 5), ordering={"seeds": 5, "level": 0.9, "first": "a", "then": "b"}
