@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gcexp.command.settings import described
 from gcexp.figures.markdown import grid
 from gcexp.figures.plots import KINDS
-from gcexp.report.columns import Timings
+from gcexp.report.columns import Passages, Timings
 from gcexp.report.figure import FigureFile
 from gcexp.report.predicates import known
 from gcexp.schema import wanted
@@ -47,6 +47,8 @@ def document() -> str:
         _about(FigureFile),
         "## Rows of kind timings\n\n",
         _about(Timings),
+        "## First passages\n\n",
+        _about(Passages),
         "## Plot\n\n",
     ]
     for kind, drawn in KINDS.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from gcexp.run.measured import TIMED
 from gcexp.run.run import PARTS, Run
@@ -48,6 +48,25 @@ class Timings:
             *(["exact"] if self.exact else []),
             *(SAVED if self.against else []),
         )
+
+
+@dataclass(frozen=True)
+class Passages:
+    """First passages alone as the rows of a table of kind curves: one per run, seed and level.
+
+    Parameters
+    ----------
+    levels : list of float
+        Scores to be reached.
+    y : str
+        Column of the score.
+    """
+
+    levels: tuple[float, ...]
+    y: str = "test_accuracy"
+
+    #: Simulated time at the first evaluated iteration with that score or more; empty where it is never reached.
+    columns: ClassVar = ("seed", "level", "reached_s")
 
 
 def key_columns(runs: Iterable[Run]) -> dict[str, dict[str, Any]]:

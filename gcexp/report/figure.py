@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from gcexp.errors import UserError
-from gcexp.report.columns import Timings, key_columns
+from gcexp.report.columns import Passages, Timings, key_columns
 from gcexp.report.entries import filled
 from gcexp.run import paths
 from gcexp.run.benchmarked import decided_by
@@ -41,6 +41,8 @@ class FigureFile:
         a key of the run. A label may repeat over a sweep, and in tables of kind timings.
     timings : dict
         What the rows of kind timings are: see `gcexp.report.columns.Timings`.
+    passages : dict
+        For kind curves: the table keeps the first passages alone, see `gcexp.report.columns.Passages`.
     analysis : dict
         ``function`` (dotted name) and its arguments, for kind analysis.
     quick : dict
@@ -69,6 +71,7 @@ class FigureFile:
     common: dict = field(default_factory=dict)
     runs: list = field(default_factory=list)
     timings: dict = field(default_factory=dict)
+    passages: dict = field(default_factory=dict)
     analysis: dict = field(default_factory=dict)
     quick: dict = field(default_factory=dict)
     plot: dict = field(default_factory=dict)
@@ -167,6 +170,8 @@ class Figure:
             return check_call(self.file.analysis["function"], self.arguments, "analysis")
         if self.file.kind == "timings":
             return [*self.told_apart, *self.timings.columns]
+        if self.passages:
+            return [*self.told_apart, *self.passages.columns]
         scores = [declared_scores(run.config["task"]) for run in self.runs]
         known = [names for names in scores if names is not None]
         every = itertools.chain(self.told_apart, CURVE, *known)
@@ -184,6 +189,11 @@ class Figure:
         return fill(Timings, self.file.timings, "timings")
 
     @property
+    def passages(self) -> Passages | None:
+        """Which first passages the rows are, for kind curves; None: the curves themselves."""
+        return fill(Passages, self.file.passages, "passages") if self.file.passages else None
+
+    @property
     def claims(self) -> str:
         """The checked claims."""
         return self._file(paths.CLAIMS)
@@ -195,7 +205,8 @@ class Figure:
             "; ".join([f"{run.label} = {run.id}", *(f"{k}={v}" for k, v in run.columns)]) for run in self.runs
         ]
         function = [f"function={self.file.analysis.get('function')}"] if self.file.analysis else []
-        given = values(self.file.timings, "timings") + values(self.arguments, "analysis")
+        given = values(self.file.timings, "timings") + values(self.file.passages, "passages")
+        given += values(self.arguments, "analysis")
         if self.file.kind == "analysis" and declared_clocks(self.file.analysis["function"], self.arguments):
             given += decided_by(self.arguments.get("schemes"))
         return tracked(self.file.kind) + runs + function + given

@@ -17,7 +17,7 @@ from gcexp.report.expected import claims_of_checks, expected_claims
 from gcexp.report.expected import path_of as expected_file
 from gcexp.report.figure import Figure, FigureFile
 from gcexp.report.statements import Statement, read_statements
-from gcexp.run.checks import check, check_named, declared_checks, once
+from gcexp.run.checks import check, check_named, declared_checks, declared_scores, once
 from gcexp.run.dependencies import targets, tracked
 from gcexp.run.measured import CURVE
 from gcexp.run.options import papers, read_yaml, search_dirs
@@ -227,6 +227,8 @@ def _check_kind(figure: Figure) -> None:
     file = figure.file
     if file.kind != "timings" and file.timings:
         raise UserError(f"timings are rows of kind timings, got kind {file.kind}")
+    if file.kind != "curves" and file.passages:
+        raise UserError(f"passages are rows of kind curves, got kind {file.kind}")
     if file.kind == "analysis":
         if not isinstance(file.analysis.get("function"), str):
             given = file.analysis.get("function")
@@ -239,6 +241,11 @@ def _check_kind(figure: Figure) -> None:
         raise UserError(f"kind {file.kind} needs runs")
     if file.kind == "curves" and (idle := [run.label for run in figure.runs if not run.task]):
         raise UserError(f"kind curves needs a task, and run {idle[0]!r} has none")
+    if figure.passages:
+        for run in figure.runs:
+            scores = declared_scores(run.config["task"])
+            if scores is not None and figure.passages.y not in scores:
+                raise UserError(f"passages.y: {unknown('score', figure.passages.y, scores)}")
     if file.kind == "timings":
         for label in (*figure.timings.against, *figure.timings.against.values()):
             if label not in figure.labels:

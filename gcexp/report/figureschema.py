@@ -7,7 +7,7 @@ from typing import Any
 
 from gcexp.figures.plots import KINDS, PARTS
 from gcexp.report import claims, predicates
-from gcexp.report.columns import Timings
+from gcexp.report.columns import Passages, Timings
 from gcexp.report.entries import RUN_KEYS
 from gcexp.report.figure import FigureFile
 from gcexp.run.options import GROUPS as _GROUPS
@@ -38,6 +38,7 @@ def figure_schema() -> dict:
         "common": run,
         "runs": {"type": "array", "items": run},
         "timings": _of(Timings),
+        "passages": _of(Passages),
         "analysis": {
             "type": "object",
             "properties": {"function": {"type": "string"}},

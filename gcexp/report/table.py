@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from gcexp.errors import UserError
-from gcexp.report.columns import Timings, key_columns
+from gcexp.figures.rows import time_to
+from gcexp.report.columns import Passages, Timings, key_columns
 from gcexp.report.figure import Figure
 from gcexp.run.build import build, locate, with_makers
 from gcexp.run.measured import scored, timing_rows
@@ -50,8 +51,21 @@ def analysed(figure: Figure) -> pd.DataFrame:
 
 
 def learned(figure: Figure) -> pd.DataFrame:
-    """Curves of all runs."""
-    return _joined(figure, [curve(run) for run in figure.runs])
+    """Curves of all runs, or their first passages alone."""
+    kept = figure.passages
+    return _joined(
+        figure, [curve(run) if kept is None else passages(curve(run), kept) for run in figure.runs]
+    )
+
+
+def passages(curves: pd.DataFrame, kept: Passages) -> pd.DataFrame:
+    """When each seed of a run first reaches some levels, NaN where it never does; rows by seed and level."""
+    rows = [
+        {"label": label, "run": run, "seed": seed, "level": level, "reached_s": time_to(mine, kept.y, level)}
+        for (label, run, seed), mine in curves.groupby(["label", "run", "seed"], sort=False)
+        for level in kept.levels
+    ]
+    return pd.DataFrame(rows).replace(np.inf, np.nan)
 
 
 def timed(figure: Figure) -> pd.DataFrame:

@@ -10,8 +10,9 @@ import pytest
 from gcexp.analysis.declared import gives
 from gcexp.errors import UserError
 from gcexp.figures import read_table, write_table
+from gcexp.report.columns import Passages
 from gcexp.report.figurefile import read_figure
-from gcexp.report.table import assemble
+from gcexp.report.table import assemble, passages
 from gcexp.run.measured import up_to
 from gcexp.run.stages import run_timeline
 from gcexp.timeline import Timeline
@@ -181,3 +182,35 @@ def test_a_label_repeats_within_a_sweep_of_curves_only(project):
     assert read(text).labels == ["GC", "GC-SC", "GC-DC"]
     with pytest.raises(UserError, match="label 'GC' stands twice"):
         read(text.replace("label: GC-SC", "label: GC"))
+
+
+CURVES = """
+title: A figure
+source: Fig. 1
+kind: curves
+common: {task: digits_mlp, delay: pareto, n: 6, s: 1, iterations: 20, seeds: 2}
+runs: [{label: CGC, scheme: cgc}]
+passages: {levels: [0.5, 0.9]}
+plot: {kind: lines, x: level, y: reached_s}
+"""
+
+
+def test_first_passages_of_each_seed_and_level():
+    curves = pd.DataFrame(
+        {"label": "a", "run": "r", "seed": [3, 3, 3, 5, 5], "iteration": [0, 1, 2, 0, 1]}
+        | {"simulated_time_s": [0.0, 0.5, 1.0, 0.0, 2.0], "test_accuracy": [0.1, 0.7, 0.9, 0.2, 0.8]}
+    )
+    found = passages(curves, Passages((0.7, 0.9)))
+    assert found[["seed", "level"]].to_numpy().tolist() == [[3, 0.7], [3, 0.9], [5, 0.7], [5, 0.9]]
+    assert found["reached_s"].to_numpy(dtype=float)[:3].tolist() == [0.5, 1.0, 2.0]
+    assert np.isnan(found["reached_s"].iloc[3]), "never reached"
+
+
+def test_first_passages_are_checked_while_planning(project):
+    assert read(CURVES).columns[-3:] == ["seed", "level", "reached_s"]
+    with pytest.raises(
+        UserError, match="passages.y: unknown score 'test_acuracy'; did you mean 'test_accuracy'"
+    ):
+        read(CURVES.replace("0.9]", "0.9], y: test_acuracy"))
+    with pytest.raises(UserError, match="passages are rows of kind curves, got kind timings"):
+        read(TIMED + "passages: {levels: [0.9]}\n")
