@@ -95,6 +95,13 @@ def sorted_by(found: pd.DataFrame) -> list[str]:
 def _numbers(
     seeds: list[pd.DataFrame], scores: list[str], level: float | None, more: Sequence[float]
 ) -> dict[str, float]:
+    if not scores and "reached_s" in seeds[0]:  # a table of first passages alone
+        levels = seeds[0]["level"].unique()
+        reached = {
+            one: [rows["reached_s"][rows["level"] == one].fillna(math.inf) for rows in seeds]
+            for one in levels
+        }
+        return {f"time_to_{one:g}": float(np.median(np.concatenate(times))) for one, times in reached.items()}
     if not scores:
         names = [name for name in ("mean_iteration_time_s", "mean_recovered_fraction") if name in seeds[0]]
         return {name: float(np.mean([rows[name].mean() for rows in seeds])) for name in names}

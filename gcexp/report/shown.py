@@ -133,7 +133,7 @@ def seen(figure: Figure) -> str:
 
 def ends(figure: Figure, table: Path) -> str:
     """Order of the curves at their end, in words: medians over the seeds of the first score."""
-    if figure.file.kind != "curves":
+    if figure.file.kind != "curves" or figure.passages:
         return ""
     from gcexp.figures.tables import read_table, scores_of
 
