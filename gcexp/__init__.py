@@ -5,6 +5,7 @@ __all__ = ["benchmark", "plot", "show", "simulate", "sweep", "train"]
 
 TYPE_CHECKING = False  # as type checkers read it; importing `typing` would cost each job 8 ms
 if TYPE_CHECKING:
+    from gcexp.benchmarking import benchmark
     from gcexp.experiments import plot, show, simulate, sweep, train
 
 

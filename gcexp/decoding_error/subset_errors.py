@@ -297,7 +297,7 @@ def search_worst(
     --------
     >>> value, heard = search_worst(Rows(np.ones((7, 6)) - np.eye(7, 6)), 4, 0.0)
     >>> round(value, 4), int(heard.sum()), round(worst_of_size(Rows(np.ones((7, 6)) - np.eye(7, 6)), 4)[0], 4)
-    (0.0526, 3, 0.0526)
+    (0.0385, 3, 0.0385)
     """
     n, k = rows.n, float(rows.k)
     values, vectors = np.linalg.eigh(rows.G)

@@ -48,7 +48,7 @@ def make_drawing(figure: Figure, table: Path, outputs: list[Path]) -> None:
         drawn = draw(read_table(table), figure.file.plot, figure.heading, figure.note, figure.style)
         save(drawn, outputs, figure.style)
 
-    if targets(figure.file.plot):
+    if targets(figure.file.plot) or not table.is_file():  # which reading it will tell
         return make()
     with unrecorded():
         key = [figure.tracked_plot, hashlib.sha256(table.read_bytes()).hexdigest()]

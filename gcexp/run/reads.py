@@ -26,6 +26,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, entry_points, version
 from pathlib import Path
 
+from gcexp.errors import UserError
 from gcexp.files import writable, written
 from gcexp.run import paths
 from gcexp.run.cache import remember, remembered
@@ -97,9 +98,15 @@ def resumed(output: Path | str) -> Iterator[str]:
     record = _loaded(file) or {"said": "new", "reads": {}}
     said = state(output) if file.is_file() else "new"
     known = {path: content(path) for path in record["reads"]}
+    first = not file.is_file()
     _write(file, said, known, {})
-    with observed() as reads:
-        yield said
+    try:
+        with observed() as reads:
+            yield said
+    except UserError:
+        if first:  # nothing was begun that could go on
+            file.unlink(missing_ok=True)
+        raise
     with unrecorded():  # what goes on from an unchanged state need not read what led to it
         _write(file, said, (known if said == record["said"] else {}) | reads, {})
     for path in known if said == record["said"] else ():

@@ -127,8 +127,8 @@ def test_the_hardest_sets_are_among_those_tried():
 
 def test_a_code_is_tried_once_whatever_waits_for_it(monkeypatch):
     tried, passed = [], {}
-    monkeypatch.setattr(checks, "remembered", passed.get)
-    monkeypatch.setattr(checks, "remember", passed.__setitem__)
+    monkeypatch.setattr(checks, "remembered", lambda key, kept: passed.get(key))
+    monkeypatch.setattr(checks, "remember", lambda key, value, kept: passed.update({key: value}))
     monkeypatch.setattr("gcexp.codes.accuracy.require_accurate", lambda code: tried.append(repr(code)))
     for wait in ("fastest", "decodable"):
         for _ in range(2):

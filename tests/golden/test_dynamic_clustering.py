@@ -6,7 +6,7 @@ The library places many slow sets at once. Here it meets the paper's rule writte
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, product
@@ -1034,7 +1034,7 @@ def test_placements_belong_to_a_code():
 def test_placement_options_name_every_parameter(option, kind):
     values = yaml.safe_load((CONF / "placement" / f"{option}.yaml").read_text())
     assert values.pop("_target_") == f"gcexp.schemes.placement.{kind.__name__}"
-    assert set(values) == set(getattr(kind, "__dataclass_fields__", ()))
+    assert set(values) == {field.name for field in (fields(kind) if is_dataclass(kind) else ())}
     kind(**values)
 
 

@@ -653,11 +653,12 @@ quick: {level: 0.4}
 @pytest.mark.parametrize("preset, level", [("paper", 0.5), ("quick", 0.4)])
 def test_the_level_goes_to_plot_and_claims(preset, level):
     figure = read(SMALL + LEVEL, preset)
-    assert figure.file.plot["level"] == figure.file.level == level
+    assert figure.file.level == level
+    assert figure.file.plot["level"] == [0.1, level]  # what is judged is drawn
     assert [claim["ordering"].get("level") for claim in figure.file.claims] == [level, 0.1, None]
     assert all(run.config["iterations"] == 30 for run in figure.runs)
     own = read(edited("kind: lines}", "kind: lines, level: 0.9}") + LEVEL, preset)
-    assert own.file.plot["level"] == 0.9
+    assert own.file.plot["level"] == [0.1, level, 0.9]
     assert "level" not in read(edited("kind: lines", "kind: table") + LEVEL, preset).file.plot
 
 

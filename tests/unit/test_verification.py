@@ -183,6 +183,8 @@ def test_scaled_weights_are_found():
 
 def test_weights_on_what_was_not_heard_are_found():
     class Peeking(Uncoded):
+        trusted = Code.trusted  # or the clock would see that the coefficients are not those heard
+
         def weights(self, heard):
             return np.ones(heard.shape)
 
