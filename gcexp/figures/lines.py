@@ -151,7 +151,7 @@ def _seed_words(frame: pd.DataFrame, plot: LinesPlot) -> str:
 
 
 def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Axes, place: Place) -> None:
-    grid = _grid(frame, plot) if plot.curves else np.empty(0)
+    grid = clock_grid(frame, plot) if plot.curves else np.empty(0)
     for level in plot.levels:
         axes.axhline(level, color="0.35", linewidth=0.8, linestyle=(0, (4, 2)), zorder=1)
     if plot.threshold:
@@ -161,9 +161,7 @@ def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Ax
     parts = {str(label): part for label, part in rows.parts(frame, plot.by)}
     for number, label in enumerate(name for name in looks if name in parts):
         part, look = parts[label], looks[label]
-        if plot.curves and "run" in part.columns and part["run"].nunique() > 1:
-            raise UserError(f"{label!r} has several runs on one clock; tell them apart by panel or where")
-        x, values = _on_grid(part, plot, grid) if plot.curves else _at_points(part, plot, label)
+        x, values = points(part, plot, grid, label)
         centre, low, high = middle(values, plot.band)
         seen = np.isfinite(centre)
         every: tuple[int, int] | None = None
@@ -204,7 +202,8 @@ def _whole(values: np.ndarray) -> bool:
     return bool((values == np.rint(values)).all())
 
 
-def _grid(frame: pd.DataFrame, plot: LinesPlot) -> np.ndarray:
+def clock_grid(frame: pd.DataFrame, plot: LinesPlot) -> np.ndarray:
+    """`GRID` places at which the step functions of a panel are drawn."""
     x = rows.numbers(frame, plot.x)
     x = x[np.isfinite(x)]
     low, high = plot.xlim or (None, None)
@@ -224,6 +223,15 @@ def _end(frame: pd.DataFrame, plot: LinesPlot) -> float:
 
 def _seed(part: pd.DataFrame) -> str | None:
     return "seed" if "seed" in part.columns else None
+
+
+def points(
+    part: pd.DataFrame, plot: LinesPlot, grid: np.ndarray, label: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where a line is drawn: x, and y of each seed, (seeds, x)."""
+    if plot.curves and "run" in part.columns and part["run"].nunique() > 1:
+        raise UserError(f"{label!r} has several runs on one clock; tell them apart by panel or where")
+    return _on_grid(part, plot, grid) if plot.curves else _at_points(part, plot, label)
 
 
 def _on_grid(part: pd.DataFrame, plot: LinesPlot, grid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import io
+import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from gcexp.errors import UserError
@@ -33,6 +35,9 @@ from gcexp.report.scorecard import (
     said,
     summary,
 )
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 _WIDTH = 1600  # pixels of a drawing on the page
 _THUMBNAIL = 320  # pixels of the one that leads to it
@@ -123,6 +128,8 @@ class Shown:
         Name of a link (PDF, CSV, ...) to a path relative to the page.
     image : str
         Path of the drawing, empty for a table.
+    charts : mapping, optional
+        Its lines as `gcexp.figures.interactive.charts`.
     table : tuple of tuple of str
         Head and rows of a table, empty for a drawing.
     claims : tuple of dict
@@ -140,6 +147,7 @@ class Shown:
     about: tuple[tuple[str, str], ...] = ()
     files: dict[str, str] = field(default_factory=dict)
     image: str = ""
+    charts: dict | None = None
     table: tuple[tuple[str, ...], ...] = ()
     claims: tuple[dict, ...] = ()
     schemes: tuple[str, ...] = ()
@@ -306,6 +314,22 @@ def counted_as(entry: dict) -> str:
     return " ".join(slug(name) for name in names)
 
 
+def _script(value: object) -> Markup:
+    """Plain values as JSON that may stand in a script: nothing in it ends one."""
+    from markupsafe import Markup
+
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return Markup(text.replace("<", "\\u003c"))
+
+
+def _library() -> Markup:
+    from markupsafe import Markup
+
+    from gcexp.figures.interactive import library
+
+    return Markup(library())
+
+
 def slug(name: str) -> str:
     """Words as one name."""
     return name.replace(" ", "-")
@@ -318,7 +342,9 @@ def write_report(
     figures: list[Shown],
     scorecard: list[dict],
 ) -> None:
-    """Write ``index.html``: one file with its drawings in it, no network; its script only hides what is filtered out.
+    """Write ``index.html``: one file with its drawings in it, no network.
+
+    Its script hides what is filtered out and draws lines that answer.
 
     Parameters
     ----------
@@ -347,6 +373,7 @@ def write_report(
         "show": show,
         "embedded": lambda image: embedded(Path(path).parent / image),
         "thumbnail": lambda image: embedded(Path(path).parent / image, _THUMBNAIL),
+        "script": _script,
         "slug": slug,
         "counted_as": counted_as,
         "claim_name": claim_name,
@@ -382,6 +409,7 @@ def write_report(
         outcomes=OUTCOMES,
         every=list(dict.fromkeys((*OUTCOMES, *STATEMENT_OUTCOMES))),
         held=HOLDS,
+        library=_library() if any(figure.charts for figure in figures) else "",
         settled=(HOLDS, NOT_CHECKABLE),
         folded=_FOLDED,
         compared=_COMPARED,

@@ -70,10 +70,24 @@ def shown(figure: Figure, page: Path) -> Shown:
         about=tuple((name, value) for name, value in about(figure).items() if value),
         files=files,
         image=drawn,
+        charts=charts(figure, page.parent / files["CSV"]),
         table=() if drawn else grid(page.parent / files["MD"]),
         claims=tuple(read_json(page.parent / claims)),
         schemes=tuple(sorted({str(run.scheme).partition("+")[0] for run in figure.runs})),
     )
+
+
+def charts(figure: Figure, table: Path) -> dict | None:
+    """Its lines as charts that answer, None where it has others than lines."""
+    from gcexp.figures.tables import read_table
+
+    plot = figure.file.plot
+    kinds = [part.get("kind") for part in (plot["parts"] if plot.get("kind") == "panels" else [plot])]
+    if set(kinds) != {"lines"}:
+        return None
+    from gcexp.figures import interactive
+
+    return interactive.charts(read_table(table), plot, figure.style)
 
 
 def about(figure: Figure) -> dict[str, str]:

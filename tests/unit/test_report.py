@@ -338,6 +338,37 @@ def test_page_escapes(drawn):
     assert not any(link.startswith("javascript:") for link in page.links) and 'onerror="' not in text
 
 
+def test_lines_that_answer_have_their_library_once_and_end_no_script(drawn):
+    """What is drawn is what the drawing has; a name that people write closes no script."""
+    import pandas as pd
+
+    from gcexp.figures import interactive
+
+    name = "</script><b>&"
+    times, score = [0.0, 1.0, 2.0], [0.1, 0.8, 0.9]
+    table = pd.concat(
+        pd.DataFrame({"label": label, "seed": seed, "simulated_time_s": times, "test_accuracy": score})
+        for label in (name, "CGC")
+        for seed in (0, 1)
+    )
+    plot = {"kind": "panels", "parts": [{"kind": "lines", "level": 0.8}, {"kind": "lines", "xscale": "log"}]}
+    made = interactive.charts(table, plot)
+    assert list(made["names"]) == [name, "CGC"] and len(made["charts"]) == 2
+    assert made["names"]["CGC"]["colour"] != made["names"][name]["colour"]
+    first = made["charts"][0]
+    assert {"name": "shown", "value": [name, "CGC"]} in first["params"]
+    points = next(text for text in first["datasets"].values() if isinstance(text, str)).splitlines()
+    assert points[0] == "label,x,y,low,high,mark" and points[-1].startswith("1,2,0.9,0.9,0.9")
+    assert [{"y": 0.8}] in first["datasets"].values()
+    assert (
+        interactive.charts(table, {"kind": "panels", "parts": [{"kind": "lines"}, {"kind": "bars"}]}) is None
+    )
+    write_report(drawn / "a.html", "quick", {}, [shown(charts=made), shown(name="fig6", charts=made)], [])
+    page = Page((drawn / "a.html").read_text(encoding="utf-8"))
+    assert page.tags.count("script") == 4 and "b" not in page.tags[page.tags.index("main") :]
+    assert (drawn / "a.html").read_text(encoding="utf-8").count("window.vegaEmbed=") == 1
+
+
 def test_page_without_claims(drawn):
     tmp_path = drawn
     write_report(tmp_path / "index.html", "quick", {}, [shown()], [])
