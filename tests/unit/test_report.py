@@ -431,7 +431,7 @@ def test_the_published_page_is_one_file():
     path = Path(__file__).parents[2] / "reports/published/index.html"
     page = Page(path.read_text(encoding="utf-8"))
     images = [link for link in page.links if link.endswith(".png") or link.startswith("data:image")]
-    assert len(images) == page.tags.count("img") > 30
+    assert len(images) == page.tags.count("img") > 60
     assert all(link.startswith("data:image/png;base64,") for link in images)
 
 
