@@ -125,7 +125,7 @@ def parametrize_with_checks(**subjects: Iterable):
 
 
 def outcomes(target: str, preset: str = "quick") -> dict[str, str]:
-    """What becomes of every claim of a figure that needs no training, held against its table, made anew.
+    """What becomes of every claim of a figure that needs no training, compared with its table, made anew.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Statements held against instances: what is tried, how strong that is as evidence, and what of the paper it answers.
+"""Statements compared with instances: what is tried, how strong that is as evidence, and what of the paper it answers.
 
 A check is a function that yields whether a statement holds in one instance after the other (or ``(what, holds)``, with
 what was tried in words), decorated with what a claim about it needs: the figure whose analysis tabulates a module's

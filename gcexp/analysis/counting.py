@@ -1,4 +1,4 @@
-"""Statements held against every small instance: how many there were, and in how many the statement holds."""
+"""Statements compared with every small instance: how many there were, and in how many the statement holds."""
 
 from __future__ import annotations
 

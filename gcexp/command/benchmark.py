@@ -70,7 +70,7 @@ def run(arguments) -> None:
         **trace,
     )
     head = summary(frame, replay.rows, replay.prefix)
-    print(as_text(frame, head), end="")
+    print(format_map(frame, head), end="")
     if arguments.folder:
         for path in write(frame, head, arguments.folder):
             print(f"wrote {path}")
@@ -83,7 +83,7 @@ def summary(frame: pd.DataFrame, rows: int, prefix: int) -> str:
     return f"{first['trace']}: {frame['workers'].max()} workers, {rows} scored rows{known}"
 
 
-def as_text(frame: pd.DataFrame, head: str) -> str:
+def format_map(frame: pd.DataFrame, head: str) -> str:
     """The map: a row for each scheme, a column for each phi and value of late."""
     cases, cells = _cells(frame)
     width = max(map(len, cells)) if cells else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gcexp.command.arguments import form, preset
 from gcexp.figures.tables import read_table
-from gcexp.report.comparison import as_text, comparison, refuse_without_runs, told_apart
+from gcexp.report.comparison import comparison, format_comparison, identifying_columns, refuse_without_runs
 from gcexp.report.figurefile import figure
 from gcexp.report.published import table_of
 
@@ -24,4 +24,4 @@ def run(arguments) -> None:
     shown = figure(arguments.target, arguments.preset)
     refuse_without_runs(shown)
     found = comparison(shown, read_table(table_of(shown)), arguments.level)
-    print(as_text(told_apart(found, shown), arguments.format), end="")
+    print(format_comparison(identifying_columns(found, shown), arguments.format), end="")

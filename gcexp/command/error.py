@@ -93,7 +93,7 @@ def _number(key: str, text: str) -> int:
     return found
 
 
-def as_text(found: dict) -> str:
+def format_errors(found: dict) -> str:
     """A line for each s."""
     lines = [f"{found['code']}: {found['kind']} stragglers, {found['decoding']} decoding"]
     for one in found["errors"]:
@@ -118,4 +118,4 @@ def add(parser) -> None:
 def run(arguments) -> None:
     """Errors of a code."""
     found = errors(arguments.overrides)
-    print(json.dumps(found, indent=1) if arguments.json else as_text(found))
+    print(json.dumps(found, indent=1) if arguments.json else format_errors(found))

@@ -52,6 +52,6 @@ def summary(result: Result, level: float | None = None) -> pd.DataFrame:
 
 def shown(table: pd.DataFrame, form: str) -> str:
     """A table as aligned text, CSV or Markdown."""
-    from gcexp.report.comparison import as_text
+    from gcexp.report.comparison import format_comparison
 
-    return as_text(table, form)
+    return format_comparison(table, form)

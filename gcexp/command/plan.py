@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gcexp.errors import UserError
-from gcexp.report.plan import as_text, plan
+from gcexp.report.plan import format_plan, plan
 from gcexp.run.options import read_value
 
 
@@ -19,4 +19,4 @@ def run(arguments) -> None:
     if other:
         raise UserError(f"one preset=NAME and names of targets are taken, got {other[0]}")
     preset = str(read_value(presets[0])) if presets else "quick"
-    print(as_text(plan(preset, [text for text in arguments.targets if text not in presets]), preset))
+    print(format_plan(plan(preset, [text for text in arguments.targets if text not in presets]), preset))

@@ -69,7 +69,7 @@ def _span(workers: tuple[int, ...]) -> str:
     return f"{workers[0]}..{workers[-1]}" if consecutive else ", ".join(map(str, workers))
 
 
-def as_text(found: dict) -> str:
+def format_description(found: dict) -> str:
     """The description as aligned lines."""
     lines = []
     for key, value in found.items():
@@ -105,4 +105,4 @@ def run(arguments) -> None:
         from gcexp.figures import save
 
         save(shown(config, arguments.seed), [arguments.figure])
-    print(json.dumps(found, indent=1) if arguments.json else as_text(found))
+    print(json.dumps(found, indent=1) if arguments.json else format_description(found))

@@ -188,14 +188,14 @@ def plain(value):
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
-def as_text(value) -> str:
+def format_value(value) -> str:
     """A result for people: fractions as decimals too, lists and mappings line by line.
 
     Examples
     --------
-    >>> print(as_text(Fraction(1, 3)))
+    >>> print(format_value(Fraction(1, 3)))
     1/3 = 0.333333333333
-    >>> print(as_text([{"x": 1, "load": Fraction(2, 3)}, {"x": 12, "load": Fraction(1, 2)}]))
+    >>> print(format_value([{"x": 1, "load": Fraction(2, 3)}, {"x": 12, "load": Fraction(1, 2)}]))
     - {x: 1, load: 2/3}
     - {x: 12, load: 1/2}
     """
@@ -225,4 +225,4 @@ def run(given) -> None:
         paged(explained(name))
     else:
         value = evaluate(name, given.arguments)
-        print(json.dumps(plain(value)) if given.json else as_text(value))
+        print(json.dumps(plain(value)) if given.json else format_value(value))

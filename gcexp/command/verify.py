@@ -1,8 +1,8 @@
-"""``gcexp verify``: fresh tables held against the published ones."""
+"""``gcexp verify``: fresh tables compared with the published ones."""
 
 from __future__ import annotations
 
-from gcexp.report.agreement import DIFFERS, as_text, verify
+from gcexp.report.agreement import DIFFERS, format_agreement, verify
 
 
 def add(parser) -> None:
@@ -14,5 +14,5 @@ def add(parser) -> None:
 def run(arguments) -> int:
     """One line per table; exit code 1 where one differs."""
     found = verify(arguments.targets, arguments.preset)
-    print(as_text(found))
+    print(format_agreement(found))
     return int(any(one.outcome == DIFFERS for one in found))

@@ -153,7 +153,7 @@ def agreement(fresh: Figure, table: pd.DataFrame, paper: Figure, published: pd.D
         table, published = (
             _of_rows(one, other)[columns] for one, other in ((table, published), (published, table))
         )
-        if not len(table) or not {*columns} - {"seed", "iteration", *fresh.told_apart}:
+        if not len(table) or not {*columns} - {"seed", "iteration", *fresh.identifying_columns}:
             return Agreement(fresh.target, fresh.preset, NOT, f"{fresh.preset} has other iterations")
         if shared != theirs.keys():
             parts.append(f"{len(shared)} of {len(theirs)} runs")
@@ -275,7 +275,7 @@ def _shown(value: Any) -> str:
     )
 
 
-def as_text(found: Sequence[Agreement]) -> str:
+def format_agreement(found: Sequence[Agreement]) -> str:
     """One line per fresh table, and how many there are of each outcome."""
     wide = max(len(one.target) for one in found)
     lines = [

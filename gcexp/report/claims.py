@@ -1,4 +1,4 @@
-"""What is claimed about a figure, and whether its table bears it out.
+"""What is claimed about a figure, and whether its table supports it.
 
 A claim is a mapping with ``id, kind, source, statement, inputs`` and exactly one predicate of
 `gcexp.report.predicates`. It may also have

@@ -64,7 +64,7 @@ def comparison(
     return found.sort_values(sorted_by(found), kind="stable", ignore_index=True)
 
 
-def told_apart(found: pd.DataFrame, figure: Figure) -> pd.DataFrame:
+def identifying_columns(found: pd.DataFrame, figure: Figure) -> pd.DataFrame:
     """The comparison with what tells rows with one label apart: columns of the figure's own, then keys of its runs."""
     waiting = list(figure.runs)  # in one order with rows that are equal in all but the figure's own columns
     runs = []
@@ -73,7 +73,7 @@ def told_apart(found: pd.DataFrame, figure: Figure) -> pd.DataFrame:
         waiting.remove(runs[-1])
     keys = key_columns(figure.runs)
     names, shown = [repr(run.label) for run in runs], {}
-    for name in figure.told_apart[2:]:
+    for name in figure.identifying_columns[2:]:
         values = [keys[name][run.id] if name in keys else dict(run.columns).get(name) for run in runs]
         longer = [f"{known} {value!r}" for known, value in zip(names, values, strict=True)]
         if len(set(longer)) > len(set(names)):
@@ -118,13 +118,16 @@ def _numbers(
     return found | {"mean_iteration_time_s": float(np.mean(spent))}
 
 
-def as_text(found: pd.DataFrame, form: str) -> str:
+def format_comparison(found: pd.DataFrame, form: str) -> str:
     """The comparison as aligned text, CSV or a Markdown table.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> print(as_text(pd.DataFrame({"label": ["CGC"], "seeds": [5], "loads": [0.25]}), "markdown"), end="")
+    >>> print(
+    ...     format_comparison(pd.DataFrame({"label": ["CGC"], "seeds": [5], "loads": [0.25]}), "markdown"),
+    ...     end="",
+    ... )
     | label | seeds | loads |
     | --- | ---: | ---: |
     | CGC | 5 | 0.25 |

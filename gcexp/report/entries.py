@@ -22,7 +22,7 @@ RUN_KEYS = ("label", "iterations", "horizon", "seeds")
 
 
 def runs_of(file: FigureFile, preset: str, instead: dict[str, dict]) -> Iterator[Run]:
-    """The runs of a figure file under a preset, an entry with swept values once for each; `instead` of `stand_ins`.
+    """The runs of a figure file under a preset, an entry with swept values once for each; `instead` of `substitutes`.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def run_of_keys(keys: dict[str, Any]) -> Run:
     return replace(run, label=str(filled(str(keys["label"]), run.config, "label")), columns=columns)
 
 
-def stand_ins(preset: str) -> dict[str, dict]:
+def substitutes(preset: str) -> dict[str, dict]:
     """What a preset puts in the place of options, by group; a project adds to ours."""
     place = f"conf/preset/{preset}.yaml"
     found: dict[str, dict[str, str]] = {}

@@ -169,16 +169,16 @@ class Figure:
         if self.file.kind == "analysis":
             return check_call(self.file.analysis["function"], self.arguments, "analysis")
         if self.file.kind == "timings":
-            return [*self.told_apart, *self.timings.columns]
+            return [*self.identifying_columns, *self.timings.columns]
         if self.passages:
-            return [*self.told_apart, *self.passages.columns]
+            return [*self.identifying_columns, *self.passages.columns]
         scores = [declared_scores(run.config["task"]) for run in self.runs]
         known = [names for names in scores if names is not None]
-        every = itertools.chain(self.told_apart, CURVE, *known)
+        every = itertools.chain(self.identifying_columns, CURVE, *known)
         return list(dict.fromkeys(every)) if len(known) == len(scores) else None
 
     @property
-    def told_apart(self) -> list[str]:
+    def identifying_columns(self) -> list[str]:
         """Columns of a table of runs that say which run a row is of."""
         own = [name for run in self.runs for name, _ in run.columns]
         return list(dict.fromkeys(["label", "run", *own, *key_columns(self.runs)]))

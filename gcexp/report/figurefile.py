@@ -12,7 +12,7 @@ from gcexp.errors import UserError, unknown
 from gcexp.figures.plots import LinesPlot, with_levels
 from gcexp.figures.plots import parse as parse_plot
 from gcexp.report import claims as claim_rules
-from gcexp.report.entries import claims_of, runs_of, stand_ins
+from gcexp.report.entries import claims_of, runs_of, substitutes
 from gcexp.report.expected import claims_of_checks, expected_claims
 from gcexp.report.expected import path_of as expected_file
 from gcexp.report.figure import Figure, FigureFile
@@ -132,7 +132,7 @@ def read_figure(path: Path, preset: str) -> Figure:
         raise UserError(unknown("preset", preset, PRESETS))
     package = package_of(path)
     shown = _place(package) / "figures" / path.name
-    instead = stand_ins(preset)  # a mistake there is none of this figure
+    instead = substitutes(preset)  # a mistake there is none of this figure
     try:
         with unrecorded():  # values and checks, no numbers
             expected, stated = expected_claims(expected_file(path)), statements(paper_of(path))
@@ -260,7 +260,7 @@ def _check_plot(figure: Figure) -> None:
     plot, known = parse_plot(figure.file.plot), figure.columns
     drawn: tuple[str, ...] = plot.columns_drawn
     if known is None and figure.runs:  # a task that declares no scores: what tells its runs apart is known
-        known, drawn = [*figure.told_apart, *CURVE], plot.keys
+        known, drawn = [*figure.identifying_columns, *CURVE], plot.keys
     for place, columns in (("plot", drawn), ("tolerances", figure.file.tolerances if figure.columns else ())):
         for column in columns:
             if known is not None and column not in known:

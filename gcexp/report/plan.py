@@ -225,13 +225,13 @@ def costs() -> dict[tuple[str, str], Rate]:
     return found
 
 
-def as_text(found: Sequence[Cost], preset: str) -> str:
+def format_plan(found: Sequence[Cost], preset: str) -> str:
     """A line for every kind of job, their sum, and how much of it is measured.
 
     Examples
     --------
     >>> print(
-    ...     as_text(
+    ...     format_plan(
     ...         [
     ...             Cost("timeline", "cgc", 1800, 100, 2**20, ESTIMATED),
     ...             Cost("table", "*", 600, 50, 0, MEASURED),

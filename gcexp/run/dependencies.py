@@ -145,7 +145,7 @@ def learning(classes: Iterable[str], ran: bool = False) -> list[str]:
     if any(map(outside, classes)):
         said = set().union(*(_imports(file, r"gcexp\.tasks\.\w+") for file in own.values()))
         names |= said | {f"{_LEARNING}.base"} if ran else {_module(file) for file in _tasks()}
-    lines = [f"{name}={_vouched(name)}" for name in sorted(closure(frozenset(names)))]
+    lines = [f"{name}={_verified_version(name)}" for name in sorted(closure(frozenset(names)))]
     return lines + [f"{name}={content(file)}" for name, file in sorted(own.items())]
 
 
@@ -178,7 +178,7 @@ def _imports(file: Path | str, more: str = _IMPORT) -> set[str]:
 
 
 @cache
-def _vouched(name: str) -> str | int:
+def _verified_version(name: str) -> str | int:
     digest, known = text_hash(name), known_texts().get(name, {"version": 1, "texts": []})
     return known["version"] if digest in known["texts"] else digest
 

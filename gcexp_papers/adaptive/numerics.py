@@ -130,7 +130,7 @@ def _plain(n: int, d: int, L: int, seed: int, sets: int, length: int) -> dict[st
     """Largest error of plain solves, by precision.
 
     An independent second computation, on purpose not that of `Adaptive`: the errors of the library's codes (`_library`)
-    are held against it.
+    are compared with it.
     """
     generator = rng(seed, "assignment", n, d, L)
     E, B = random_matrix(n, d, L, generator), np.zeros((n * L, n, L))

@@ -1,4 +1,4 @@
-"""Statements of Cao, Yan, Tang, Han (arXiv 2006.04845) that no figure shows, held against every small instance.
+"""Statements of Cao, Yan, Tang, Han (arXiv 2006.04845) that no figure shows, compared with every small instance.
 
 Costs, lengths, ranks of given codes and determinants are exact; what is said "with probability 1" is tried on random
 draws, and expected times are sums over the restart chain.
@@ -152,7 +152,7 @@ def lcm_padding() -> Iterable[bool]:
 def _without(n: int, d: int, L: int, p: int) -> list[int]:
     """Q_p: rows of E of the workers that do not hold partition p.
 
-    An independent second computation, on purpose not that of `Adaptive`: it is held against the size that the paper
+    An independent second computation, on purpose not that of `Adaptive`: it is compared with the size that the paper
     states, and `_solved` stands on it.
     """
     return [r * n + j for r in range(L) for j in range(n) if (p - j) % n >= d]
@@ -161,8 +161,8 @@ def _without(n: int, d: int, L: int, p: int) -> list[int]:
 def _solved(E: np.ndarray, n: int, d: int, L: int) -> np.ndarray:
     """M of an integer E, exactly, (44) and (50); columns m n + i as in the paper.
 
-    An independent second computation, on purpose not that of `Adaptive`: it is held against the M that Example 3 prints
-    and against the zeros that B = E M must have.
+    An independent second computation, on purpose not that of `Adaptive`: it is compared with the M that Example 3
+    prints and with the zeros that B = E M must have.
     """
     M = np.zeros(((n - d + 1) * L, n * L), dtype=object)
     for m in range(L):

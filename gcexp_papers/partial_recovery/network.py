@@ -32,7 +32,7 @@ def network() -> Iterator[tuple[str, bool]]:
     yield "two layers with 25 hidden nodes: 19885 weights", len(start) == size == 19885
 
     def loss(parameters: np.ndarray) -> float:
-        """Cross-entropy of the perceptron: an independent second computation that torch's gradient is held against."""
+        """Cross-entropy of the perceptron: an independent second computation that torch's gradient is compared with."""
         cuts = np.cumsum([_HIDDEN * _PIXELS, _HIDDEN, _DIGITS * _HIDDEN])
         W1, b1, W2, b2 = np.split(parameters, cuts)
         hidden = np.maximum(images @ W1.reshape(_HIDDEN, _PIXELS).T + b1, 0)

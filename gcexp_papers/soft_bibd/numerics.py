@@ -53,7 +53,7 @@ def existence(
     density_window : (float, float)
         Their densities.
     points : int
-        Random points of each panel at which the closed form is held against a linear program.
+        Random points of each panel at which the closed form is compared with a linear program.
     seed : int
         Of the points, and of the code that is sampled.
 
@@ -159,7 +159,7 @@ def design_and_soft(
     seed : int
         Of the first draw, and of the straggler sets.
     checks : int
-        Straggler sets for each s on which optimal errors are held against the pseudoinverse.
+        Straggler sets for each s on which optimal errors are compared with the pseudoinverse.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What Sakorikar and Wang (arXiv 2105.05231) state beside their figures, held against every small instance.
+"""What Sakorikar and Wang (arXiv 2105.05231) state beside their figures, compared with every small instance.
 
 Codes are matrices A (partitions x workers),
 as in the paper; F is a set of survivors, and an error is (1/k) min_w ||A_F w - 1||^2.

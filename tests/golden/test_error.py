@@ -28,7 +28,7 @@ from gcexp.codes import (
     SoftBIBD,
     Uncoded,
 )
-from gcexp.command.error import as_text, errors
+from gcexp.command.error import errors, format_errors
 from gcexp.decoding_error.error import MAX_SEARCHED, bears, equal_weight, error, errors_of, upper_bounds
 from gcexp.decoding_error.straggler_sets import all_sets, random_sets, without
 from gcexp.decoding_error.subset_errors import Rows, rows, search_worst, worst_of_size
@@ -261,10 +261,10 @@ def test_command():
     found = errors(["code=soft_bibd", "n=16", "code.d=6", "s=0..8"])
     assert json.loads(json.dumps(found))["errors"][8]["exact"] is True
     assert [e["s"] for e in found["errors"]] == list(range(9))
-    text = as_text(errors(["code=soft_bibd", "n=40", "code.d=6", "s=20", "max_sets=10"]))
+    text = format_errors(errors(["code=soft_bibd", "n=40", "code.d=6", "s=20", "max_sets=10"]))
     assert "between" in text and "s =  20" in text
-    assert "± " in as_text(errors(["code=bernoulli", "n=12", "kind=random", "s=[2,4]", "trials=20"]))
-    assert "without [0, 3]" in as_text(errors(["code=bernoulli", "n=12", "stragglers=[0,3]"]))
+    assert "± " in format_errors(errors(["code=bernoulli", "n=12", "kind=random", "s=[2,4]", "trials=20"]))
+    assert "without [0, 3]" in format_errors(errors(["code=bernoulli", "n=12", "stragglers=[0,3]"]))
     own = errors(["code=cyclic_repetition", "n=12", "code.s=3", "s=3"])
     assert own["errors"][0]["upper"] == 0 and own["code"].startswith("CyclicRepetition(n=12, s=3")
     unbounded = errors(["code=bernoulli", "n=30", "s=12", "decoding=closed_form"])

@@ -62,7 +62,7 @@ def test_prepare_and_trajectory_version(tmp_path):
 
 
 def learning_modules():
-    """Modules that decide what is learned with those that are vouched for, themselves among them.
+    """Modules that decide what is learned with those that are verified for, themselves among them.
 
     A module that none of them reaches, as that of a new task, stands by its hash, and nothing that was trained is
     trained again because of it.

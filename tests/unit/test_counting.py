@@ -1,4 +1,4 @@
-"""Statements held against instances: what is counted, and that none is true for want of an instance."""
+"""Statements compared with instances: what is counted, and that none is true for want of an instance."""
 
 import pytest
 

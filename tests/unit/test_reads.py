@@ -435,10 +435,10 @@ def lines(folder):
     config = {"task": {"_target_": "gcexp.tasks.mlp.MultilayerPerceptron"}}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dependencies, "_ROOT", folder)
-        for known in (dependencies._room, dependencies.closure, dependencies._vouched):
+        for known in (dependencies._room, dependencies.closure, dependencies._verified_version):
             known.cache_clear()
         found = {stage: dependencies.tracked(stage, config) for stage in dependencies.STAGES}
-    for known in (dependencies._room, dependencies.closure, dependencies._vouched):
+    for known in (dependencies._room, dependencies.closure, dependencies._verified_version):
         known.cache_clear()
     return found
 

@@ -22,7 +22,7 @@ rule table:
 
 
 rule draw:
-    # The drawing of a table, and what the paper says held against it; a change of either repeats no run.
+    # The drawing of a table, and what the paper says compared with it; a change of either repeats no run.
     input:
         paths.TABLE,
     output:

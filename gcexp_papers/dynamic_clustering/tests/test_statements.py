@@ -1,4 +1,4 @@
-"""Statements held against instances: none is true for want of one."""
+"""Statements compared with instances: none is true for want of one."""
 
 import pytest
 
