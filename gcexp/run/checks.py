@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
@@ -86,7 +87,10 @@ def _declared(function: str, given: dict, key: str) -> dict:
         declared = getattr(found, "columns", None)  # see gcexp.analysis.declared
         rows = getattr(found, "declared_checks", list)
         columns = declared(**fit) if callable(declared) else None
-        return {"columns": columns, "checks": rows(), "clocks": getattr(found, "clocks", False)}
+        declared = {"columns": columns, "checks": rows(), "clocks": getattr(found, "clocks", False)}
+        return json.loads(
+            json.dumps(declared)
+        )  # as it is kept: nothing but lists, or it would be asked again
 
     return once([function, *tracked("analysis"), *values(given, key)], called) or empty
 
