@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 GRID = 500
 _MARKS = 9  # markers along a curve
+_TICKS = 5  # places of a log axis that are all written
 _HEIGHT = 2.5  # inches
 _PANEL_HEIGHT = 2.0
 _BANDS = {"quartiles": (25, 75), "range": (0, 100)}
@@ -190,7 +191,7 @@ def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Ax
     if (
         not plot.curves
         and plot.xscale == "log"
-        and len(places := np.unique(rows.numbers(frame, plot.x))) < _MARKS
+        and len(places := np.unique(rows.numbers(frame, plot.x))) <= _TICKS
     ):
         axes.set_xticks(places, [style.number(place) for place in places])
         axes.set_xticks([], minor=True)

@@ -144,7 +144,9 @@ def test_a_run_is_refused_before_it_starts(tmp_path, monkeypatch, capsys):
     with pytest.raises(ParameterError, match="take CyclicRepetition"):
         gcexp.simulate(**given)
     with pytest.raises(ParameterError, match="take CyclicRepetition"):
-        gcexp.sweep({"s": [2, 40]}, **{key: value for key, value in given.items() if key != "s"})
+        gcexp.sweep(
+            {"s": [2, 40]}, impossible="raise", **{key: value for key, value in given.items() if key != "s"}
+        )
     with pytest.raises(ParameterError, match="take CyclicRepetition"):
         gcexp.simulate(
             code=ReedSolomon(80, 40), **{k: v for k, v in given.items() if k not in ("scheme", "n")}
