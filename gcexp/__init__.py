@@ -1,6 +1,6 @@
 """Gradient coding experiments: codes, waiting rules, delay models and learning tasks on one simulated clock."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["benchmark", "plot", "show", "simulate", "sweep", "train"]
 
 TYPE_CHECKING = False  # as type checkers read it; importing `typing` would cost each job 8 ms
