@@ -291,7 +291,8 @@ def version_of(distribution: str) -> str:
 def content(path: Path | str) -> str | None:
     """What stands at a path, in 16 hex digits; None where nothing does.
 
-    Of a module its syntax tree, of a folder the names in it, of any other file its bytes.
+    Of a module its syntax tree, of a folder the names in it, of a style its lines without remarks, of any other file
+    its bytes.
 
     Examples
     --------
@@ -311,6 +312,8 @@ def content(path: Path | str) -> str | None:
 def _content(path: str, *when: int) -> str:
     if when[-1] <= _LARGE:
         data = Path(path).read_bytes()
+        if path.endswith(".mplstyle"):  # a remark in a style draws nothing
+            data = b"\n".join(line for line in data.splitlines() if not line.startswith(b"#"))
         return tree(data.decode("utf-8", "surrogateescape")) if path.endswith(".py") else _hash(data)
     key = f"content {path} {when}"
     if (found := remembered(key, _readings())) is None:

@@ -18,7 +18,10 @@ from gcexp.errors import EXTRAS
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 GIVEN = {"base": PROJECT["dependencies"], **PROJECT["optional-dependencies"]}
-DISTRIBUTION = {"sklearn": "scikit-learn"}  # imported under another name than installed
+DISTRIBUTION = {
+    "sklearn": "scikit-learn",
+    "vl_convert": "vl-convert-python",
+}  # imported under another name than installed
 
 
 def names(requirements) -> set[str]:

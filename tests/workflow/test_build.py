@@ -61,7 +61,16 @@ def test_exact_runs_share_a_trajectory(built):
 def test_nothing_is_left_lying_about(built):
     everywhere = built.files("results", "reports", "data", "logs", "benchmarks-raw", ".cache")
     assert not [path for path in everywhere if path.rpartition("/")[2].startswith(".")]  # temporary names
-    known = ("Snakefile", "workflow", "profiles", "conf", "Makefile", "requirements.lock", "pyproject.toml")
+    known = (
+        "Snakefile",
+        "workflow",
+        "profiles",
+        "conf",
+        "small",
+        "Makefile",
+        "requirements.lock",
+        "pyproject.toml",
+    )
     made = (".snakemake", ".cache", "results", "reports", "data", "logs", "benchmarks-raw")
     assert {p.name for p in built.folder.iterdir()} <= {*known, *made, ".git", ".gitignore", ".guard", "done"}
     status = subprocess.run(
