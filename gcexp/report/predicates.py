@@ -41,6 +41,10 @@ class Undecided(Exception):
     """The table cannot answer; the message says why."""
 
 
+class AbsentRows(UserError):
+    """A claim is about a value that the table does not have."""
+
+
 @dataclass(frozen=True)
 class Verdict:
     """What a predicate found.
@@ -548,7 +552,7 @@ def _rows(frame: pd.DataFrame, where: dict) -> np.ndarray:
         for value in _listed(wanted):
             one |= _equal(frame[column], value)
         if not one.any():
-            raise UserError(unknown(f"{column} in the table", wanted, frame[column].drop_duplicates()))
+            raise AbsentRows(unknown(f"{column} in the table", wanted, frame[column].drop_duplicates()))
         keep &= one
     return keep
 

@@ -61,7 +61,8 @@ def check_claims(figure: Figure, table: Path, output: Path) -> list[dict]:
     from gcexp.report.claims import check
 
     check_unchanged(table)
-    entries = check(figure.file.claims, read_table(table), figure.paper, figure.name, figure.seeds)
+    reduced = figure.preset != "paper"
+    entries = check(figure.file.claims, read_table(table), figure.paper, figure.name, figure.seeds, reduced)
     with written(output) as temporary:
         temporary.write_text(json.dumps(entries, indent=1) + "\n")
     return entries

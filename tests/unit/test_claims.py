@@ -758,3 +758,13 @@ def test_a_predicate_is_one_dataclass_and_one_function():
 )
 def test_cells_are_numbers_where_a_person_typed_one(cell, number):
     assert as_number(cell) == number
+
+
+def test_a_claim_about_values_that_a_smaller_preset_lacks_is_undecided():
+    frame = pd.DataFrame({"label": ["a", "b"], "scale": [1.0, 1.0], "load": [4.0, 5.0]})
+    claim = {"id": "x", "kind": "number", "source": "s", "statement": "t", "inputs": "paper"}
+    claim |= {"value": {"where": {"label": "a", "scale": 3.0}, "column": "load", "expected": 4}}
+    with pytest.raises(UserError, match="unknown scale in the table"):
+        check([claim], frame, "paper", "target")
+    (entry,) = check([claim], frame, "paper", "target", reduced=True)
+    assert entry["outcome"] == "undecided" and "fewer rows" in entry["reason"]
