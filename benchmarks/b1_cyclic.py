@@ -30,14 +30,14 @@ def run() -> list[Row]:
     rows = []
     for n, s, build_ms, decode_ms, peer_error in PEER:
         code, draw = CyclicRepetition(n, s), np.random.default_rng(1)
-        heard = np.ones((PATTERNS, n), dtype=np.int64)
-        for pattern in heard:
+        responses = np.ones((PATTERNS, n), dtype=np.int64)
+        for pattern in responses:
             pattern[draw.choice(n, s, replace=False)] = 0
-        error = np.abs(code.weights(heard) @ code.encoding.toarray() - 1).max()
+        error = np.abs(code.weights(responses) @ code.encoding.toarray() - 1).max()
         build, weights, decode = median_cpu(
             lambda n=n, s=s: CyclicRepetition(n, s),
-            lambda code=code, heard=heard: code.weights(heard),
-            lambda code=code, heard=heard: code.decode(heard),
+            lambda code=code, responses=responses: code.weights(responses),
+            lambda code=code, responses=responses: code.decode(responses),
         )
         size = f"{type(code).__name__} n={n} s={s}"
         rows.append(Row("B1", f"{size}: build", build, "-", None, f"{build_ms:g} ms", build_ms / 1e3))

@@ -32,12 +32,12 @@ def patterns() -> np.ndarray:
 
 def study(decoders: tuple[str, ...] = DECODERS) -> np.ndarray:
     """Mean error ||c - 1||^2 / n, (decoders, s)."""
-    heard = patterns()
+    responses = patterns()
     errors = np.empty((len(decoders), GRAPHS, len(STRAGGLERS), PATTERNS))
     for i, decoder in enumerate(decoders):
         for graph in range(GRAPHS):
             code = RegularBipartiteCode(N, D, decoder=decoder, seed=graph)
-            errors[i, graph] = code.decode(heard.reshape(-1, N)).error.reshape(heard.shape[:2])
+            errors[i, graph] = code.decode(responses.reshape(-1, N)).error.reshape(responses.shape[:2])
     if len(decoders) == 2:
         assert (errors[1] <= errors[0] + 1e-12).all(), "optimal weights are worse than equal ones"
     return errors.mean((1, 3))

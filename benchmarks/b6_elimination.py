@@ -39,14 +39,14 @@ def run() -> list[Row]:
     def alone() -> list[tuple[np.ndarray, np.ndarray]]:
         return [rule.stop(code, lambda r=0, t=t: at[:, t : t + 1, :, r - 1]) for t in range(ITERATIONS)]
 
-    time, heard = together()
+    time, responses = together()
     rows = code.encoding.toarray()
     expected = [from_scratch(rows, at[0, t].ravel()) for t in range(ITERATIONS)]
     assert time[0].tolist() == expected, "stopping times differ from ranks from scratch"
-    for kept in code.received(heard[0].astype(int)):
+    for kept in code.received(responses[0].astype(int)):
         assert np.linalg.matrix_rank(rows[kept]) == N, "the messages kept do not span every partition"
-    for t, (one_time, one_heard) in enumerate(alone()):
-        assert one_time == time[:, t] and (one_heard == heard[:, t]).all(), (
+    for t, (one_time, one_responses) in enumerate(alone()):
+        assert one_time == time[:, t] and (one_responses == responses[:, t]).all(), (
             "one by one differs from side by side"
         )
     lines = zip(("side by side", "one call each"), median_cpu(together, alone), strict=True)

@@ -25,23 +25,23 @@ PEER_ERROR = "error 2e-6"
 
 def straggling(n: int, sets: list) -> np.ndarray:
     """Patterns (U, n) in which each set of workers is silent."""
-    heard = np.ones((len(sets), n), dtype=np.int64)
-    np.put_along_axis(heard, np.array(sets), 0, axis=1)
-    return heard
+    responses = np.ones((len(sets), n), dtype=np.int64)
+    np.put_along_axis(responses, np.array(sets), 0, axis=1)
+    return responses
 
 
-def worst_error(code: Code, gradients: np.ndarray, heard: np.ndarray) -> float:
+def worst_error(code: Code, gradients: np.ndarray, responses: np.ndarray) -> float:
     """Largest relative error of the decoded sum over patterns."""
     sent, total = code.encode(gradients), gradients.sum(0)
     length = gradients.shape[1]
-    answers = [code.combine(sent, weights)[:length] for weights in code.decode(heard).weights]
+    answers = [code.combine(sent, weights)[:length] for weights in code.decode(responses).weights]
     return max(float(np.linalg.norm(answer - total) / np.linalg.norm(total)) for answer in answers)
 
 
-def accurate(code: Code, name: str, heard: np.ndarray, limit: float, peer: str = "-") -> Row:
+def accurate(code: Code, name: str, responses: np.ndarray, limit: float, peer: str = "-") -> Row:
     """Line of a code whose bar is an error; its time is one encode."""
     gradients = np.random.default_rng(0).standard_normal((code.k, LENGTH))
-    error = worst_error(code, gradients, heard)
+    error = worst_error(code, gradients, responses)
     (ours,) = median_cpu(lambda: code.encode(gradients), repeats=5)
     return Row(
         *("B7", f"n=24 d=6 m=3: encode, {name}", ours, f"error < {limit:.0e}"),
@@ -55,12 +55,12 @@ def run() -> list[Row]:
     """Three lines for the times at n=10, two for the errors at n=24."""
     given = {"n": 10, "d": 4, "m": 2, "s": 2}
     code, gradients = CommunicationEfficient(**given), np.random.default_rng(0).standard_normal((10, LENGTH))
-    heard = straggling(10, list(combinations(range(10), 2)))
-    sent, error = code.encode(gradients), worst_error(code, gradients, heard)
+    responses = straggling(10, list(combinations(range(10), 2)))
+    sent, error = code.encode(gradients), worst_error(code, gradients, responses)
     fresh = iter([CommunicationEfficient(**given) for _ in range(8)])  # a code of its own has no weights yet
 
     def decode(decoder: Code) -> None:
-        for weights in decoder.weights(heard):
+        for weights in decoder.weights(responses):
             decoder.combine(sent, weights)
 
     encoded, new, known = median_cpu(
@@ -73,8 +73,8 @@ def run() -> list[Row]:
     told = f"error {error:.0e}"
     return [
         Row("B7", work + "encode all workers", encoded, "< 5 ms", encoded < 5e-3, "246 ms", 0.246),
-        Row("B7", work + "decode, new pattern", new / len(heard), "-", None, peer, 0.028, note=told),
-        Row("B7", work + "decode, known pattern", known / len(heard), "-", None, peer, 0.028, note=told),
+        Row("B7", work + "decode, new pattern", new / len(responses), "-", None, peer, 0.028, note=told),
+        Row("B7", work + "decode, known pattern", known / len(responses), "-", None, peer, 0.028, note=told),
         accurate(CommunicationEfficient(24, 6, 3), "paper's theta", many, 1e-8, PEER_ERROR),
         accurate(GeneralCommunicationEfficient(24, 6, 3), "well-conditioned V", many, 1e-10, PEER_ERROR),
     ]

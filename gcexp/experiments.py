@@ -369,14 +369,14 @@ def shown(config: dict, seed: int = 0) -> Figure:
     if config["bound"]:
         decoded = "a bound: nothing is decoded"
     else:
-        c = code.decode(seen.heard[None], partial=True).coefficients[0]
+        c = code.decode(seen.responses[None], partial=True).coefficients[0]
         decoded = f"{int((c == 1).sum())} of {code.k} partitions decoded"
-    heard = f"{int((seen.heard > 0).sum())} of {code.n} workers heard"
+    heard = f"{int((seen.responses > 0).sum())} of {code.n} workers heard"
     title = f"{type(code).__name__}, n = {code.n}: stop at {seen.stop:.3g} s, {heard}, {decoded}"
     note = f"simulated clock, first iteration of seed {seed}; an upright mark is a message that has arrived"
     with style.applied():
         return gantt.strips(
-            seen.computed, seen.arrived, seen.stop, seen.heard, _supports(code), code.k, title, note
+            seen.computed, seen.arrived, seen.stop, seen.responses, _supports(code), code.k, title, note
         )
 
 

@@ -229,7 +229,7 @@ class CodeContract:
         return self.build()
 
     @cached_property
-    def heard(self) -> np.ndarray:
+    def responses(self) -> np.ndarray:
         """Everything, nothing, random patterns, and those that just meet the quorums."""
         code, draw = self.code, np.random.default_rng(0)
         tight = _tightest(code, draw)
@@ -241,7 +241,7 @@ class CodeContract:
     @cached_property
     def decoding(self):
         """Of all those patterns; a broken promise raises."""
-        return self.code.decode(self.heard, partial=True)
+        return self.code.decode(self.responses, partial=True)
 
     def check_has_shapes_that_fit(self) -> None:
         code = self.code
@@ -263,12 +263,12 @@ class CodeContract:
         assert code.assignment[code.owner][rows].all(), "a worker sends a partition that it does not hold"
 
     def check_uses_only_what_was_received(self) -> None:
-        code, heard, decoding = self.code, self.heard, self.decoding
-        assert not (decoding.weights * ~code.received(heard)[:, None]).any(), (
+        code, responses, decoding = self.code, self.responses, self.decoding
+        assert not (decoding.weights * ~code.received(responses)[:, None]).any(), (
             "weight on a message that did not come"
         )
         assert np.isfinite(decoding.weights).all()
-        held = (heard > 0).astype(int) @ code.assignment > 0
+        held = (responses > 0).astype(int) @ code.assignment > 0
         assert (np.abs(decoding.coefficients[~held]) < 1e-9).all(), "nobody heard holds this partition"
 
     def check_coefficients_are_weights_times_encoding(self) -> None:
@@ -282,7 +282,7 @@ class CodeContract:
 
     def check_what_is_trusted_is_what_is_decoded(self) -> None:
         code = self.code
-        known, told = code.trusted(self.heard)
+        known, told = code.trusted(self.responses)
         assert told.dtype == bool and told.shape == (known.sum(), code.k)
         assert (self.decoding.coefficients[known] == told).all(), "trusted without decoding, and wrong"
 
@@ -301,8 +301,8 @@ class CodeContract:
             np.testing.assert_allclose(answers, wanted, rtol=0, atol=1e-5)
 
     def check_keeps_its_promise(self) -> None:
-        code, heard, decoding = self.code, self.heard, self.decoding
-        met = code.met(heard)
+        code, responses, decoding = self.code, self.responses, self.decoding
+        met = code.met(responses)
         assert met[0], "hearing everything must meet every quorum"
         c = decoding.coefficients[met]
         if code.promise == "indicator":
@@ -311,28 +311,32 @@ class CodeContract:
             exact = np.stack([np.kron(row, np.eye(code.blocks)) for row in c])
             np.testing.assert_allclose(combined, exact, rtol=0, atol=1e-9)  # rounding hides nothing
         if code.promise == "least_squares":
-            nearest = Code.weights(code, heard).reshape(len(heard), code.blocks, -1)[:, 0] @ code.encoding
+            nearest = (
+                Code.weights(code, responses).reshape(len(responses), code.blocks, -1)[:, 0] @ code.encoding
+            )
             np.testing.assert_allclose(decoding.error[met], ((nearest[met] - 1) ** 2).mean(1), atol=1e-9)
 
     def check_refuses_what_it_does_not_promise(self) -> None:
         """Below its quorums a code gives the whole sum, or an approximation that was asked for."""
-        for u in np.flatnonzero(~self.code.met(self.heard)):
+        for u in np.flatnonzero(~self.code.met(self.responses)):
             if (self.decoding.coefficients[u] == 1).all():
-                assert self.code.decode(self.heard[u]).exact
+                assert self.code.decode(self.responses[u]).exact
             else:
-                _refused(self.code.decode, self.heard[u])
+                _refused(self.code.decode, self.responses[u])
 
     def check_decodes_each_pattern_alone(self) -> None:
         """A batch is only a batch: a pattern's answer does not depend on its neighbours."""
-        for u in range(0, len(self.heard), max(1, len(self.heard) // 10)):
-            alone = self.code.decode(self.heard[u], partial=True).weights[0]
+        for u in range(0, len(self.responses), max(1, len(self.responses) // 10)):
+            alone = self.code.decode(self.responses[u], partial=True).weights[0]
             np.testing.assert_allclose(alone, self.decoding.weights[u], rtol=1e-6, atol=1e-9)
 
     def check_equal_parameters_give_equal_codes(self) -> None:
         again = self.build()
         assert (self.code.encoding != again.encoding).nnz == 0
         np.testing.assert_array_equal(self.code.owner, again.owner)
-        np.testing.assert_array_equal(again.decode(self.heard, partial=True).weights, self.decoding.weights)
+        np.testing.assert_array_equal(
+            again.decode(self.responses, partial=True).weights, self.decoding.weights
+        )
 
     def check_is_drawn_by_its_seed(self) -> None:
         """A run draws one code for each of its seeds where the code says that it is redrawn."""
@@ -343,7 +347,7 @@ class CodeContract:
     def check_survives_pickling(self) -> None:
         copy = pickle.loads(pickle.dumps(self.code))
         np.testing.assert_array_equal(
-            copy.decode(self.heard, partial=True).coefficients, self.decoding.coefficients
+            copy.decode(self.responses, partial=True).coefficients, self.decoding.coefficients
         )
 
     def check_encodes_in_double_precision(self) -> None:
@@ -380,10 +384,10 @@ def _tightest(code: Code, draw: np.random.Generator) -> np.ndarray:
                 sets += [draw.choice(able, q, replace=False) for _ in range(20)]
             picks.append((r, sets))
         for chosen in zip(*(sets for _, sets in picks), strict=True):
-            heard = np.zeros(code.n, dtype=int)
+            responses = np.zeros(code.n, dtype=int)
             for (r, _), workers in zip(picks, chosen, strict=True):
-                heard[list(workers)] = np.maximum(heard[list(workers)], r)
-            found.append(heard)
+                responses[list(workers)] = np.maximum(responses[list(workers)], r)
+            found.append(responses)
     return np.array(found, dtype=int).reshape(-1, code.n)
 
 
@@ -421,7 +425,7 @@ class WaitContract:
         return factor * self.price(self.draws, r)[:, t]
 
     def stop(self, arrive: Callable) -> tuple[np.ndarray, np.ndarray]:
-        """Stops and heard of all iterations; a rule with a memory is asked for one after the other."""
+        """Stops and responses of all iterations; a rule with a memory is asked for one after the other."""
         code = self.scheme.code
         wait: Any = self.scheme.wait
         if not hasattr(wait, "begin"):
@@ -440,31 +444,33 @@ class WaitContract:
         return self.stop(self.arrive)
 
     def check_gives_times_and_counts(self) -> None:
-        code, (time, heard) = self.scheme.code, self.stopped
+        code, (time, responses) = self.scheme.code, self.stopped
         assert time.shape == self.draws.shape[:2], "a stop for every seed and iteration"
-        assert heard.shape == self.draws.shape and heard.dtype == np.int16, "an int16 count for every worker"
+        assert responses.shape == self.draws.shape and responses.dtype == np.int16, (
+            "an int16 count for every worker"
+        )
         assert np.isfinite(time).all() and (time > 0).all()
-        assert ((heard >= 0) & (heard <= code.messages)).all() and heard.any()
+        assert ((responses >= 0) & (responses <= code.messages)).all() and responses.any()
 
     def check_hears_only_what_arrived(self) -> None:
         if getattr(self.scheme.wait, "durations_only", False):
             return
-        time, heard = self.stopped
+        time, responses = self.stopped
         for r in range(1, int(self.scheme.code.messages.max()) + 1):
-            late = (heard >= r) & (self.arrive(r) > time[..., None] * (1 + 1e-12))
+            late = (responses >= r) & (self.arrive(r) > time[..., None] * (1 + 1e-12))
             assert not late.any(), f"a {r}. message is used that came after the stop"
 
     def check_decides_each_iteration_alone(self) -> None:
-        time, heard = self.stopped
+        time, responses = self.stopped
         if hasattr(self.scheme.wait, "begin"):
             return
         for t in range(ITERATIONS):
             one = slice(t, t + 1)
-            alone, alone_heard = self.scheme.wait.stop(
+            alone, alone_responses = self.scheme.wait.stop(
                 self.scheme.code, lambda r=None, one=one: self.arrive(r, one)
             )
             np.testing.assert_array_equal(alone, time[:, one])
-            np.testing.assert_array_equal(alone_heard, heard[:, one])
+            np.testing.assert_array_equal(alone_responses, responses[:, one])
 
     def check_learns_only_what_came_before_the_stop(self) -> None:
         """Whoever is later still, or an iteration that is still to come, changes nothing until then."""

@@ -229,7 +229,7 @@ class _Played:
         self.most = max(1, int(scheme.code.messages.max(initial=1)))
         words = -(-scheme.code.n * self.most // 64)
         self.duration = np.empty((len(seeds), iterations))
-        self.heard = np.empty((len(seeds), iterations, words), dtype=np.uint64)
+        self.responses = np.empty((len(seeds), iterations, words), dtype=np.uint64)
 
     def add(
         self, s: int, t: int, draws: Draws, seat: Callable | None = None, carried: _Carried | None = None
@@ -246,26 +246,26 @@ class _Played:
             seat = seat or partial(scheme.placement.seat, seeds=draws.seeds)
             seats = seat(draws.is_slow, play=Game(scheme, draws, carried))
             draws = draws.seated(seats)
-        time, heard, _, carried = _play(scheme, draws, seats, carried)
+        time, responses, _, carried = _play(scheme, draws, seats, carried)
         require(
-            not getattr(scheme.loads, "exact", False) or bool((heard == code.messages).all()),
+            not getattr(scheme.loads, "exact", False) or bool((responses == code.messages).all()),
             f"{scheme.loads!r} shares out the data once, so the master waits for all: take wait=decodable",
         )
         here = slice(s, s + draws.shape[0]), slice(t, t + draws.shape[1])
         self.duration[here] = time + scheme.overhead if scheme.overhead else time
-        rows = packed(heard.reshape(-1, code.n), self.most)
-        self.heard[here] = rows.reshape(*time.shape, -1)
+        rows = packed(responses.reshape(-1, code.n), self.most)
+        self.responses[here] = rows.reshape(*time.shape, -1)
         return carried
 
     def timeline(self) -> Timeline:
         """The timeline: each distinct pattern is decoded once."""
         code, wait = self.scheme.code, self.scheme.wait
-        require(bool(self.heard.any()), f"{wait!r}: no message of {code!r} is ever heard")
+        require(bool(self.responses.any()), f"{wait!r}: no message of {code!r} is ever heard")
         require(
             bool(np.isfinite(self.duration).all()),
             "an iteration takes a time that is not finite: see the delay",
         )
-        words = self.heard.reshape(-1, self.heard.shape[2])
+        words = self.responses.reshape(-1, self.responses.shape[2])
         first, which = distinct_words(words)
         patterns = unpacked(words[first], code.n, self.most)
         coefficients, residual = _decoded(code, patterns, self.seeds[0])
@@ -301,8 +301,8 @@ def _decoded(code: Code, patterns: np.ndarray, seed: int) -> tuple[np.ndarray, n
         decoding = code.decode(patterns[u], partial=True)
         c, residual[u] = decoding.coefficients, decoding.residual
         if (broken := known[u] & (c != coefficients[u]).any(1)).any():
-            heard = np.flatnonzero(patterns[u[broken.argmax()]]).tolist()
-            raise DecodingError(f"{code!r} does not give what it promises from workers {heard}")
+            responses = np.flatnonzero(patterns[u[broken.argmax()]]).tolist()
+            raise DecodingError(f"{code!r} does not give what it promises from workers {responses}")
         if coefficients.dtype == bool and not decoding.binary:
             coefficients = coefficients.astype(np.float64)
         coefficients[u] = c != 0 if coefficients.dtype == bool else c
@@ -361,7 +361,7 @@ def _begun(scheme: Scheme, draws: Draws) -> _Carried:
 def _play(
     scheme: Scheme, draws: Draws, seats: np.ndarray | None, carried: _Carried
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, _Carried]:
-    """Play draws whose workers are seated: stops (S, T), heard (S, T, n), when everybody was done, and what lasts.
+    """Play draws whose workers are seated: stops (S, T), responses (S, T, n), when everybody was done, and what lasts.
 
     All iterations at once where none depends on another. Else one by one: ``late`` workers begin when they are free,
     and a rule with a memory is given what it kept. The third answer (S, T, n), by seat, is the arrival of the last
@@ -377,7 +377,7 @@ def _play(
     S, T, n = draws.shape
     arrive = cache(arrive)
     borders = _borders(scheme, draws, rho) if late == "chunk" else None
-    time, heard, end = np.empty((S, T)), np.empty((S, T, n), np.int16), arrive()
+    time, responses, end = np.empty((S, T)), np.empty((S, T, n), np.int16), arrive()
     done = None if seats is None else np.empty((S, T, n))
     free, memory = carried.free.copy(), carried.memory
     every = np.arange(S)[:, None]
@@ -392,7 +392,7 @@ def _play(
             stop, now, memory = wait.stop(code, at, memory)
         else:
             stop, now = wait.stop(code, at)
-        time[:, t], heard[:, t] = stop[:, 0], now[:, 0]
+        time[:, t], responses[:, t] = stop[:, 0], now[:, 0]
         last = begin + end[:, t]
         ends = None if borders is None else begin[..., None] + borders[:, t]
         again = free_after(late, begin, stop[:, 0], last, ends)
@@ -400,7 +400,7 @@ def _play(
             kept = (again == last) | (late == "stop")
             done[:, t] = np.where(kept, last, np.nextafter(stop, np.inf))
         free[who] = again - (stop + scheme.overhead)
-    return time, heard, done, _Carried(free, memory, carried.loads)
+    return time, responses, done, _Carried(free, memory, carried.loads)
 
 
 def _borders(scheme: Scheme, draws: Draws, rho: np.ndarray | None) -> np.ndarray:
@@ -493,14 +493,14 @@ class Iteration:
         last.
     stop : float
         When the master stopped.
-    heard : ndarray (n,)
+    responses : ndarray (n,)
         Messages that it decoded with.
     """
 
     computed: np.ndarray
     arrived: np.ndarray
     stop: float
-    heard: np.ndarray
+    responses: np.ndarray
 
 
 def first_iteration(scheme: Scheme, draws: Draws) -> Iteration:
@@ -513,19 +513,19 @@ def first_iteration(scheme: Scheme, draws: Draws) -> Iteration:
     >>> from gcexp.schemes import Fastest, Scheme
     >>> draws = ShiftedExponential(shift=1.0).draw(seeds=(0,), iterations=1, n=4)
     >>> seen = first_iteration(Scheme(CyclicRepetition(n=4, s=1), Fastest(s=1)), draws)
-    >>> int(seen.heard.sum()), bool(seen.stop == np.sort(seen.arrived[-1])[2])
+    >>> int(seen.responses.sum()), bool(seen.stop == np.sort(seen.arrived[-1])[2])
     (3, True)
     """
     carried = _begun(scheme, draws)
     if scheme.placement is not None:
         draws = draws.seated(scheme.placement.seat(draws.is_slow, draws.seeds, Game(scheme, draws, carried)))
     rho = carried.loads(draws) if carried.loads else None
-    time, heard, _, _ = _play(scheme, draws, None, carried)
+    time, responses, _, _ = _play(scheme, draws, None, carried)
     rounds = range(1, int(scheme.code.messages.max(initial=1)) + 1)
     computed, arrived = (
         np.array([_arrive(scheme, draws, r, rho, sending)[0, 0] for r in rounds]) for sending in (False, True)
     )
-    return Iteration(computed, arrived, float(time[0, 0]), heard[0, 0])
+    return Iteration(computed, arrived, float(time[0, 0]), responses[0, 0])
 
 
 def joined(timelines: Iterable[Timeline]) -> Timeline:

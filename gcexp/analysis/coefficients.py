@@ -112,14 +112,14 @@ def _rows(name: str, code: Code, length: int, shown: list | None) -> list[dict]:
     survived, sets, decoded = survival(code)
     pieces = -(-length // code.blocks)
     for silent in patterns(code, survived) if shown is None else map(tuple, shown):
-        heard = rounds_heard(code, silent)
-        decoding = code.decode(heard[None])
+        responses = responses_of_rounds(code, silent)
+        decoding = code.decode(responses[None])
         text = words(silent)
         for u in range(code.blocks):
-            for row in np.flatnonzero(code.received(heard[None])[0]):
+            for row in np.flatnonzero(code.received(responses[None])[0]):
                 place = {"worker": int(code.owner[row]), "round": int(code.rank[row]), "coordinate": u}
                 add("weight", decoding.weights[0, u, row], **place, silent=text)
-        add("scalars", heard.max() * pieces, silent=text)
+        add("scalars", responses.max() * pieces, silent=text)
     add("survived", survived)
     add("sets", sets)
     add("decoded", decoded)
@@ -142,7 +142,7 @@ def patterns(code: Code, most: int) -> list[tuple[int, ...]]:
     return [silent for s in range(most + 1) for silent in combinations(range(code.n), s)]
 
 
-def rounds_heard(code: Code, silent: tuple[int, ...]) -> np.ndarray:
+def responses_of_rounds(code: Code, silent: tuple[int, ...]) -> np.ndarray:
     """Fewest rounds, the same for all other workers of a quorum, that decode without the workers `silent`.
 
     Raises
@@ -150,15 +150,15 @@ def rounds_heard(code: Code, silent: tuple[int, ...]) -> np.ndarray:
     ParameterError
         If some quorum cannot be met without them.
     """
-    heard = code.messages.copy()
-    heard[list(silent)] = 0
+    responses = code.messages.copy()
+    responses[list(silent)] = 0
     for quorum in code.quorums:
         members = list(quorum.workers)
-        there = int((heard[members] > 0).sum())
+        there = int((responses[members] > 0).sum())
         enough = [r for r, q in quorum.need if q <= there]
         require(bool(enough), f"{code!r} does not decode without the workers {words(silent)}")
-        heard[members] = np.minimum(heard[members], enough[0])
-    return heard
+        responses[members] = np.minimum(responses[members], enough[0])
+    return responses
 
 
 def survival(code: Code) -> tuple[int, int, int]:
@@ -166,7 +166,7 @@ def survival(code: Code) -> tuple[int, int, int]:
 
     def decodes(silent: tuple[int, ...]) -> bool:
         try:
-            return code.decode(rounds_heard(code, silent)[None]).exact
+            return code.decode(responses_of_rounds(code, silent)[None]).exact
         except ParameterError:
             return False
 

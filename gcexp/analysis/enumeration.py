@@ -280,9 +280,9 @@ def spans(rows: np.ndarray, L: int) -> np.ndarray:
     return rank(both) == rank(rows)
 
 
-def decodes(B: np.ndarray, L: int, *heard: Sequence[int]) -> bool:
+def decodes(B: np.ndarray, L: int, *responses: Sequence[int]) -> bool:
     """Whether every one of the given sets of workers, all of one size, decodes from its messages B (rounds, n, k L)."""
-    rows = np.stack([B[:, list(workers)].reshape(-1, B.shape[-1]) for workers in heard])
+    rows = np.stack([B[:, list(workers)].reshape(-1, B.shape[-1]) for workers in responses])
     return bool(spans(rows, L).all())
 
 

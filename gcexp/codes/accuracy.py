@@ -68,13 +68,13 @@ def patterns(code: Code, kind: str) -> np.ndarray:
             workers = np.array(quorum.workers)
             r, q = quorum.need[min(i, len(quorum.need) - 1)]
             sets = silent_sets(len(workers), len(workers) - q, kind)
-            heard = np.full((len(sets), len(workers)), r)
-            np.put_along_axis(heard, sets, 0, axis=1)
-            of_each.append((workers, heard))
-        rows = max(len(heard) for _, heard in of_each)
+            responses = np.full((len(sets), len(workers)), r)
+            np.put_along_axis(responses, sets, 0, axis=1)
+            of_each.append((workers, responses))
+        rows = max(len(responses) for _, responses in of_each)
         pattern = np.zeros((rows, code.n), dtype=np.int64)
-        for workers, heard in of_each:  # side by side: those that are fewer begin again
-            pattern[:, workers] = heard[np.arange(rows) % len(heard)]
+        for workers, responses in of_each:  # side by side: those that are fewer begin again
+            pattern[:, workers] = responses[np.arange(rows) % len(responses)]
         found.append(pattern)
     every = np.concatenate(found)
     return every[code.met(every)]
@@ -89,13 +89,15 @@ def residuals(code: Code, kind: str) -> float:
     >>> residuals(CyclicRepetition(10, 4), "consecutive") < 1e-12
     True
     """
-    heard = patterns(code, kind)
+    responses = patterns(code, kind)
     M = code.encoding.shape[0]
     try:
-        weights = np.asarray(code.weights(heard)).reshape(-1, M)
+        weights = np.asarray(code.weights(responses)).reshape(-1, M)
     except np.linalg.LinAlgError:
         return float("inf")
-    combined = np.real((code._decoding @ weights.T).T).reshape(len(heard), code.blocks, code.k, code.blocks)
+    combined = np.real((code._decoding @ weights.T).T).reshape(
+        len(responses), code.blocks, code.k, code.blocks
+    )
     mean = np.einsum("ubkb->uk", combined) / code.blocks
     whole = mean if code.recovers < code.k else np.ones_like(mean)  # a partial sum is 0 or 1 itself
     off = np.abs(combined - np.rint(whole)[:, None, :, None] * np.eye(code.blocks)[:, None])

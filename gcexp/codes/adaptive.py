@@ -266,22 +266,22 @@ class Adaptive(Code):
         owner = np.tile(np.arange(n), L)
         super().__init__(_stored(B, d), owner, blocks=L, quorums=[Quorum(range(n), need.items())])
 
-    def weights(self, heard):
-        weights = np.zeros((len(heard), self.rounds, len(self.owner)))
-        left = np.ones(len(heard), dtype=bool)
+    def weights(self, responses):
+        weights = np.zeros((len(responses), self.rounds, len(self.owner)))
+        left = np.ones(len(responses), dtype=bool)
         for r, q in self.quorums[0].need:  # the fewest rounds that enough workers sent
-            mine = np.flatnonzero(left & ((heard >= r).sum(1) >= q))
+            mine = np.flatnonzero(left & ((responses >= r).sum(1) >= q))
             left[mine] = False
-            silent = (heard[mine] < r).sum(1)
+            silent = (responses[mine] < r).sum(1)
             for s in np.unique(silent):
                 some = mine[silent == s]
                 for u in np.split(some, range(1024, len(some), 1024)):
-                    who = np.nonzero(heard[u] < r)[1].reshape(len(u), s)
+                    who = np.nonzero(responses[u] < r)[1].reshape(len(u), s)
                     weights[u, :, : self.n * r] = (
                         self._exactly(who, r) if self._exact else self._prefix[r](who)
                     )
         if self.rounds == 1:
-            weights[left] = super().weights(heard[left])
+            weights[left] = super().weights(responses[left])
         return weights  # below the quorum 0: the pseudoinverse would mix sub-vectors
 
     def _exactly(self, silent: np.ndarray, r: int) -> np.ndarray:

@@ -56,15 +56,15 @@ class ApproximateCode(Code):
                 right[:rank].sum(1) / self._singular
             )  # best weights if all are heard
 
-    def weights(self, heard):
-        there = heard > 0
+    def weights(self, responses):
+        there = responses > 0
         if self.decoder == "one_step":
             return there * (self._scale / there.sum(1, keepdims=True).clip(1))
-        weights, missing = np.zeros(heard.shape), (~there).sum(1)
+        weights, missing = np.zeros(responses.shape), (~there).sum(1)
         short = 3 * missing <= self.n
         if self._singular.min(initial=1) < _GAP * self._singular.max(initial=0):
             short[:] = False
-        weights[~short] = super().weights(heard[~short])[:, 0]
+        weights[~short] = super().weights(responses[~short])[:, 0]
         for s in np.unique(missing[short]):
             rows = np.flatnonzero(short & (missing == s))
             silent = np.nonzero(~there[rows])[1].reshape(len(rows), s)

@@ -1,7 +1,8 @@
 """What every gradient code is: a sparse encoding matrix, the owner of each message, and decode weights.
 
-Conventions: `n` workers, `k` partitions, `M` messages, `U` patterns. `heard[u, w]` counts the messages of worker `w`
-that the master has; a worker's rows stand in sending order. Column ``i * blocks + j`` is block `j` of partition `i`.
+Conventions: `n` workers, `k` partitions, `M` messages, `U` patterns. `responses[u, w]` counts the messages that the
+master has of worker `w`; a worker's rows stand in sending order. Column ``i * blocks + j`` is block `j` of partition
+`i`.
 """
 
 from __future__ import annotations
@@ -91,9 +92,9 @@ class Quorum:
             return slice(first, first + size)
         return np.array(self.workers)
 
-    def met(self, heard: np.ndarray) -> np.ndarray:
-        """Whether the quorum is met, for heard (..., n)."""
-        mine = heard[..., self.index]
+    def met(self, responses: np.ndarray) -> np.ndarray:
+        """Whether the quorum is met, for responses (..., n)."""
+        mine = responses[..., self.index]
         count = np.uint16 if mine.shape[-1] < 2**16 else np.int64  # a small one adds four times as fast
         return np.logical_or.reduce(
             [(mine >= r).view(np.uint8).sum(-1, dtype=count) >= q for r, q in self.need]
@@ -289,21 +290,21 @@ class Code:
         held[self.owner[rows.coords[0]], rows.coords[1] // self.blocks] = True
         return held
 
-    def received(self, heard: np.ndarray) -> np.ndarray:
+    def received(self, responses: np.ndarray) -> np.ndarray:
         """Which messages the master has, boolean (U, M)."""
-        return self.rank < heard[:, self.owner]
+        return self.rank < responses[:, self.owner]
 
-    def met(self, heard) -> np.ndarray:
+    def met(self, responses) -> np.ndarray:
         """Whether the promise holds for each pattern, boolean (U,)."""
-        return self._met(self._patterns(heard))
+        return self._met(self._patterns(responses))
 
-    def _met(self, heard: np.ndarray) -> np.ndarray:
-        met = np.ones(len(heard), dtype=bool)
+    def _met(self, responses: np.ndarray) -> np.ndarray:
+        met = np.ones(len(responses), dtype=bool)
         for quorum in self.quorums:
-            met &= quorum.met(heard)
+            met &= quorum.met(responses)
         return met
 
-    def trusted(self, heard: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def trusted(self, responses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Which patterns (U,) need no decoding, and the coefficients of those, boolean (known, k).
 
         Where all partitions are promised and all quorums are met, the coefficients are ones: that is the promise, which
@@ -316,28 +317,28 @@ class Code:
         (array([ True, False]), array([[ True,  True,  True]]))
         """
         if self.promise == "indicator" and self.recovers == self.k:
-            known = self._met(heard)
+            known = self._met(responses)
         else:
-            known = np.zeros(len(heard), dtype=bool)
+            known = np.zeros(len(responses), dtype=bool)
         return known, np.ones((np.count_nonzero(known), self.k), dtype=bool)
 
-    def weights(self, heard: np.ndarray) -> np.ndarray:
+    def weights(self, responses: np.ndarray) -> np.ndarray:
         """Decode weights of each pattern, (U, blocks, M) or (U, M): the pseudoinverse, smallest ||c - 1||."""
-        received, B = self.received(heard), self.encoding.toarray()
+        received, B = self.received(responses), self.encoding.toarray()
         target = np.kron(np.ones(self.k), np.eye(self.blocks))
-        weights = np.empty((len(heard), self.blocks, len(B)), dtype=B.dtype)
+        weights = np.empty((len(responses), self.blocks, len(B)), dtype=B.dtype)
         step = max(1, _CHUNK_BYTES // max(1, B.nbytes))
-        for u in range(0, len(heard), step):
+        for u in range(0, len(responses), step):
             mine = received[u : u + step, :, None]
             weights[u : u + step] = target @ pinv(mine * B, rcond=1e-10)
         return weights * received[:, None]
 
-    def decode(self, heard, partial: bool = False) -> Decoding:
+    def decode(self, responses, partial: bool = False) -> Decoding:
         """Decode every pattern at once and certify the result.
 
         Parameters
         ----------
-        heard : array_like (U, n)
+        responses : array_like (U, n)
             Messages heard of each worker, as counts or booleans.
         partial : bool
             Take what the decoder gives where the code promises nothing, because a quorum is not met. `Decoding.exact`
@@ -346,7 +347,7 @@ class Code:
         Raises
         ------
         ParameterError
-            If `heard` is not (U, n) counts between 0 and the worker's number of messages; unless `partial`, if a
+            If `responses` is not (U, n) counts between 0 and the worker's number of messages; unless `partial`, if a
             pattern misses a quorum and does not give the whole sum either.
         DecodingError
             If the promise fails where all quorums are met.
@@ -358,12 +359,12 @@ class Code:
         >>> found.coefficients, found.exact, found.error
         (array([[1., 0., 1., 1.]]), False, array([0.25]))
         """
-        heard = self._patterns(heard)
-        patterns, M = len(heard), self.encoding.shape[0]
-        weights = np.asarray(self.weights(heard)).reshape(patterns, self.blocks, M)
+        responses = self._patterns(responses)
+        patterns, M = len(responses), self.encoding.shape[0]
+        weights = np.asarray(self.weights(responses)).reshape(patterns, self.blocks, M)
         # C = W B is computed, never written by a decoder: one truth.
         combined = np.real((self._decoding @ weights.reshape(-1, M).T).T)
-        met = self._met(heard)
+        met = self._met(responses)
         c, residual, binary = self._certified(
             combined.reshape(patterns, self.blocks, self.k, self.blocks), met
         )
@@ -376,8 +377,9 @@ class Code:
         if (broken := met & ~kept).any():
             u = int(broken.argmax())
             raise DecodingError(
-                f"{self!r} did not decode from workers {np.flatnonzero(heard[u]).tolist()}: residual {residual[u]:.1e} "
-                f"(at most {RESIDUAL_BOUND:.0e}), {int((c[u] == 1).sum())} partitions (at least {self.recovers})"
+                f"{self!r} did not decode from workers {np.flatnonzero(responses[u]).tolist()}: "
+                f"residual {residual[u]:.1e} (at most {RESIDUAL_BOUND:.0e}), "
+                f"{int((c[u] == 1).sum())} partitions (at least {self.recovers})"
                 f"{f'; take {self.instead}' * bool(self.instead)}"
             )
         c[residual > RESIDUAL_BOUND] = (
@@ -385,18 +387,18 @@ class Code:
         )
         found = Decoding(weights, c, residual)
         if not partial and not met.all():
-            self._refuse_approximation(heard, met, found)
+            self._refuse_approximation(responses, met, found)
         return found
 
-    def _refuse_approximation(self, heard: np.ndarray, met: np.ndarray, found: Decoding) -> None:
+    def _refuse_approximation(self, responses: np.ndarray, met: np.ndarray, found: Decoding) -> None:
         """Raise for the first pattern from which nothing is promised and not the whole sum decoded."""
         short = ~met & (found.coefficients != 1).any(1)
         if short.any():
             u = int(short.argmax())
             raise ParameterError(
-                f"{self!r} promises nothing from what was heard, {heard[u].sum()} of {self.messages.sum()} messages, "
-                f"of {np.count_nonzero(heard[u])} of {self.n} workers: the best it can do is off by "
-                f"||c - 1||^2/k = {found.error[u]:.2g}; decode(heard, partial=True) gives that approximation"
+                f"{self!r} promises nothing from what was heard, {responses[u].sum()} of {self.messages.sum()} "
+                f"messages, of {np.count_nonzero(responses[u])} of {self.n} workers: the best it can do is off by "
+                f"||c - 1||^2/k = {found.error[u]:.2g}; decode(responses, partial=True) gives that approximation"
             )
 
     def _certified(self, combined: np.ndarray, met: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
@@ -466,12 +468,13 @@ class Code:
             require(bool(np.isfinite(answer).all()), "received messages hold NaN or infinite entries")
         return answer
 
-    def _patterns(self, heard) -> np.ndarray:
-        heard = np.atleast_2d(_numbers(heard, "heard"))
+    def _patterns(self, responses) -> np.ndarray:
+        responses = np.atleast_2d(_numbers(responses, "responses"))
         require(
-            heard.shape[1:] == (self.n,), f"heard is (patterns, n) with n={self.n}, got shape {heard.shape}"
+            responses.shape[1:] == (self.n,),
+            f"responses are (patterns, n) with n={self.n}, got shape {responses.shape}",
         )
-        require(heard.dtype.kind in "bui", f"heard holds message counts, got dtype {heard.dtype}")
-        inside = heard.min(initial=0) >= 0 and bool((heard.max(0, initial=0) <= self.messages).all())
-        require(inside, f"heard counts messages between 0 and {self.messages.max(initial=0)}")
-        return heard.astype(np.int64)
+        require(responses.dtype.kind in "bui", f"responses are message counts, got dtype {responses.dtype}")
+        inside = responses.min(initial=0) >= 0 and bool((responses.max(0, initial=0) <= self.messages).all())
+        require(inside, f"responses count messages between 0 and {self.messages.max(initial=0)}")
+        return responses.astype(np.int64)

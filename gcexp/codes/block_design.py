@@ -74,7 +74,7 @@ class BlockDesign(Code):
         super().__init__(found.incidence.T, promise="least_squares")
         self.design, self.d = design, l
 
-    def weights(self, heard):
-        there = heard > 0
+    def weights(self, responses):
+        there = responses > 0
         others = there.sum(1, keepdims=True) - 1  # -1 where nobody is heard: no weight is used
         return there * (self.d / (self.d + self.intersection * others.clip(0)))

@@ -75,10 +75,10 @@ class CirculantMultiMessage(Code):
         super().__init__(B.reshape(-1, n), owner=np.repeat(np.arange(n), len(sizes)), recovers=0)
         self.sizes = sizes
 
-    def weights(self, heard):
-        B, received = self.encoding.toarray(), self.received(heard)
+    def weights(self, responses):
+        B, received = self.encoding.toarray(), self.received(responses)
         weights = np.empty(received.shape)
-        for u in range(0, len(heard), step := max(1, 2**23 // B.size)):
+        for u in range(0, len(responses), step := max(1, 2**23 // B.size)):
             mine = received[u : u + step, :, None] * B
             solve = pinv(mine, rcond=1e-10)  # (U, k, M)
             inside = solve @ mine  # projection onto the span

@@ -9,7 +9,7 @@ from gcexp.codes.base import Code
 _SPOILED = 1e-9
 
 
-def or_pseudoinverse(code: Code, heard: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def or_pseudoinverse(code: Code, responses: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Decode weights (U, n) of an exact code, replaced by the pseudoinverse's where off by more than 1e-9 and worse.
 
     Rows of zeros, for patterns below the quorum, become the best effort.
@@ -26,7 +26,7 @@ def or_pseudoinverse(code: Code, heard: np.ndarray, weights: np.ndarray) -> np.n
         return np.linalg.norm(weights @ code.encoding - 1, axis=1)
 
     again = np.flatnonzero(off(weights) > _SPOILED)
-    best = Code.weights(code, heard[again])[:, 0]
+    best = Code.weights(code, responses[again])[:, 0]
     better = off(best) < off(weights[again])
     weights[again[better]] = best[better]
     return weights

@@ -103,10 +103,10 @@ class Clustered(Code):
         super().__init__(rows[np.argsort(members.ravel())], quorums=quorums)
         self.d = d
 
-    def weights(self, heard):
-        weights = np.empty(heard.shape)
+    def weights(self, responses):
+        weights = np.empty(responses.shape)
         for workers in self._members:  # below its quorum a cluster does its best, the others do not care
-            weights[:, workers] = self._cluster_code.weights(heard[:, workers])
+            weights[:, workers] = self._cluster_code.weights(responses[:, workers])
         return weights
 
 
@@ -120,10 +120,10 @@ def _best_cyclic(l: int, s: int, seed: int) -> CyclicRepetition:
     else:
         chosen = rng(seed, "assignment", 0).permuted(np.tile(np.arange(l), (_SAMPLE, 1)), axis=1)[:, :s]
         silent = np.concatenate([arcs(l, s), chosen])
-    heard = np.ones((len(silent), l), dtype=int)
-    np.put_along_axis(heard, silent, 0, axis=1)
+    responses = np.ones((len(silent), l), dtype=int)
+    np.put_along_axis(responses, silent, 0, axis=1)
     candidates = [
         CyclicRepetition(n=l, s=s, construction="gaussian", seed=_CANDIDATES * seed + i)
         for i in range(_CANDIDATES)
     ]
-    return min(candidates, key=lambda code: np.abs(code.weights(heard) @ code.encoding - 1).max())
+    return min(candidates, key=lambda code: np.abs(code.weights(responses) @ code.encoding - 1).max())

@@ -157,7 +157,7 @@ class ShortMessageCode(Code):
         np.put_along_axis(exact, self._columns, self._sent, axis=1)
         return exact
 
-    def exact_weights(self, heard) -> np.ndarray:
+    def exact_weights(self, responses) -> np.ndarray:
         """Decode weights as fractions, (U, m, n), of patterns with at least n-d+m workers.
 
         Raises
@@ -166,17 +166,20 @@ class ShortMessageCode(Code):
             If `arithmetic` is not rational, or too few workers are heard.
         """
         self._require_rational()
-        heard = self._patterns(heard)
-        few = heard.sum(1) < len(self._V)
+        responses = self._patterns(responses)
+        few = responses.sum(1) < len(self._V)
         require(
-            not few.any(), f"{self!r} decodes from n-d+m = {len(self._V)} workers, got {heard.sum(1).min()}"
+            not few.any(),
+            f"{self!r} decodes from n-d+m = {len(self._V)} workers, got {responses.sum(1).min()}",
         )
-        return np.array(np.frompyfunc(Fraction, 2, 1)(*self._ratios(self._chosen(heard))), dtype=object)
+        return np.array(np.frompyfunc(Fraction, 2, 1)(*self._ratios(self._chosen(responses))), dtype=object)
 
-    def weights(self, heard):
-        weights, few = np.empty((len(heard), self.m, self.n)), heard.sum(1) < len(self._V)
-        weights[few] = super().weights(heard[few])  # best effort; for m > 1 it mixes blocks and is skipped
-        chosen = self._chosen(heard[~few])
+    def weights(self, responses):
+        weights, few = np.empty((len(responses), self.m, self.n)), responses.sum(1) < len(self._V)
+        weights[few] = super().weights(
+            responses[few]
+        )  # best effort; for m > 1 it mixes blocks and is skipped
+        chosen = self._chosen(responses[~few])
         keys = [row.tobytes() for row in np.packbits(chosen, axis=1)]
         new = list({key: i for i, key in enumerate(keys) if key not in self._solved}.items())
         for part in (new[i : i + 1024] for i in range(0, len(new), 1024)):
@@ -191,9 +194,9 @@ class ShortMessageCode(Code):
             f"exact values need arithmetic=rational, got arithmetic={self.arithmetic}",
         )
 
-    def _chosen(self, heard: np.ndarray) -> np.ndarray:
+    def _chosen(self, responses: np.ndarray) -> np.ndarray:
         """The first n-d+m of the workers heard, in the preferred order, boolean (U, n)."""
-        there, chosen = heard[:, self._prefer] > 0, np.empty(heard.shape, dtype=bool)
+        there, chosen = responses[:, self._prefer] > 0, np.empty(responses.shape, dtype=bool)
         chosen[:, self._prefer] = there & (np.cumsum(there, axis=1) <= len(self._V))
         return chosen
 

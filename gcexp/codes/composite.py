@@ -78,10 +78,10 @@ class DirectSum(Code):
         )
         self.redrawn = any(part.redrawn for part in self.parts)
 
-    def weights(self, heard):
-        each = np.split(heard, self._first[1:-1], axis=1)
+    def weights(self, responses):
+        each = np.split(responses, self._first[1:-1], axis=1)
         found = [
-            np.asarray(part.weights(mine)).reshape(len(heard), self.blocks, len(part.owner))
+            np.asarray(part.weights(mine)).reshape(len(responses), self.blocks, len(part.owner))
             for part, mine in zip(self.parts, each, strict=True)
         ]
         return np.concatenate(found, axis=2)
@@ -165,18 +165,18 @@ class Kronecker(Code):
         )
         self.redrawn = a.redrawn or b.redrawn
 
-    def weights(self, heard):
-        there = (heard > 0).reshape(-1, self.a.n, self.b.n)
+    def weights(self, responses):
+        there = (responses > 0).reshape(-1, self.a.n, self.b.n)
         if isinstance(self.a, FractionalRepetition) and always_optimal(self.b):
-            return _repeated(self.a, self.b, there).reshape(heard.shape)
+            return _repeated(self.a, self.b, there).reshape(responses.shape)
         if isinstance(self.b, FractionalRepetition) and always_optimal(self.a):
             swapped = _repeated(self.b, self.a, there.swapaxes(1, 2))
-            return swapped.swapaxes(1, 2).reshape(heard.shape)
+            return swapped.swapaxes(1, 2).reshape(responses.shape)
         first, second = there.any(2), there.any(1)
         closed = (there == first[:, :, None] & second[:, None]).all((1, 2))
         closed &= _optimal(self.a, first) & _optimal(self.b, second)
-        found = np.empty((len(heard), 1, len(self.owner)), dtype=self.encoding.dtype)
-        found[~closed] = super().weights(heard[~closed])
+        found = np.empty((len(responses), 1, len(self.owner)), dtype=self.encoding.dtype)
+        found[~closed] = super().weights(responses[~closed])
         u, v = (
             np.asarray(code.weights(mine[closed].astype(np.int64))).reshape(-1, code.n)
             for code, mine in ((self.a, first), (self.b, second))
@@ -195,11 +195,11 @@ def always_optimal(code: Code) -> bool:
     return (known or isinstance(code, FractionalRepetition)) and bool((np.diff(code.owner) == 1).all())
 
 
-def _optimal(code: Code, heard: np.ndarray) -> np.ndarray:
+def _optimal(code: Code, responses: np.ndarray) -> np.ndarray:
     """Where the code's own decoder is known to come closest to the gradient, boolean (U,)."""
     if always_optimal(code):
-        return np.ones(len(heard), dtype=bool)
-    return code.met(heard) & (_exact(code) or code.promise == "least_squares")
+        return np.ones(len(responses), dtype=bool)
+    return code.met(responses) & (_exact(code) or code.promise == "least_squares")
 
 
 def _together(parts: tuple[Code, ...]) -> str:

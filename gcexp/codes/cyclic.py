@@ -110,10 +110,10 @@ class CyclicRepetition(Code):
         self._a0 = U[:, : n - s] @ (V[: n - s].sum(1) / singular[: n - s])  # least norm
         self._null = U[:, n - s :].T
 
-    def weights(self, heard):
-        got = heard > 0
-        a, few = np.empty(heard.shape), got.sum(1) < self.n - self.s
-        a[few] = super().weights(heard[few])[:, 0]  # below the quorum: best effort
+    def weights(self, responses):
+        got = responses > 0
+        a, few = np.empty(responses.shape), got.sum(1) < self.n - self.s
+        a[few] = super().weights(responses[few])[:, 0]  # below the quorum: best effort
         silent = np.argsort(got[~few], axis=1, kind="stable")[:, : self.s]
         z = np.linalg.solve(self._null[:, silent].transpose(1, 2, 0), -self._a0[silent][..., None])[..., 0]
         a[~few] = self._a0 + z @ self._null

@@ -97,12 +97,12 @@ class CyclicMDS(Code):
         turn = np.exp(-2j * np.pi * (first + (s - 1) / 2) * w / n)
         self._turn = turn.real if field == "real" else turn  # +-1 in the real code
 
-    def weights(self, heard):
-        there = heard > 0
+    def weights(self, responses):
+        there = responses > 0
         enough = there.sum(1) >= self.n - self.s
-        a = np.zeros(heard.shape, dtype=self._turn.dtype)
+        a = np.zeros(responses.shape, dtype=self._turn.dtype)
         a[enough] = self._closed_form(there[enough])
-        return or_pseudoinverse(self, heard, a)
+        return or_pseudoinverse(self, responses, a)
 
     def _closed_form(self, there: np.ndarray) -> np.ndarray:
         silent = np.argsort(there, axis=1, kind="stable")[

@@ -251,13 +251,13 @@ def _best_drawn(n: int, d: int, m: int, s: int, tries: int, seed: int) -> list[l
     else:
         draw = rng(seed, "assignment", tries)  # the first stream that drew no matrix
         silent = np.array([draw.choice(n, s, replace=False) for _ in range(MOST_PATTERNS)])
-    heard = np.ones((len(silent), n), dtype=bool)
-    np.put_along_axis(heard, silent, False, axis=1)
+    responses = np.ones((len(silent), n), dtype=bool)
+    np.put_along_axis(responses, silent, False, axis=1)
 
     def bound(V: np.ndarray) -> float:
         try:
             draft = GeneralCommunicationEfficient(n, d, m, s, V=V.tolist(), arithmetic="float64")
-            weights = draft._solve(draft._chosen(heard))
+            weights = draft._solve(draft._chosen(responses))
         except ParameterError:  # singular
             return np.inf
         return float((np.abs(weights) @ np.abs(draft.encoding.toarray())).max())

@@ -103,11 +103,11 @@ class GraphCode(Code):
         self.d, self.graph, self.seed = d, graph, seed
         self.offsets = None if offsets is None else tuple(offsets)
 
-    def weights(self, heard):
-        pattern, edge = np.nonzero(heard > 0)
-        weights = np.zeros(heard.shape)
+    def weights(self, responses):
+        pattern, edge = np.nonzero(responses > 0)
+        weights = np.zeros(responses.shape)
         weights[pattern, edge] = edge_weights(
-            len(heard) * self.k, self._ends[edge] + self.k * pattern[:, None]
+            len(responses) * self.k, self._ends[edge] + self.k * pattern[:, None]
         )
         return weights
 

@@ -17,7 +17,7 @@ class Iterates(NamedTuple):
     bound: np.ndarray
 
 
-def iterate(code: Code, heard, steps: int) -> Iterates:
+def iterate(code: Code, responses, steps: int) -> Iterates:
     r"""Iterative optimal decoder: gradient descent on ||w B - 1||^2 over the weights of what was heard.
 
     With B_F the messages heard and v = ||B_F||_2^2, u_0 = 1 and u_{t+1} = u_t - u_t B_F^* B_F / v. Then u_t = 1 - w_t B
@@ -28,7 +28,7 @@ def iterate(code: Code, heard, steps: int) -> Iterates:
     ----------
     code : Code
         Any code with one block.
-    heard : array_like (U, n)
+    responses : array_like (U, n)
         Messages heard of each worker.
     steps : int
         Two products with the encoding each.
@@ -51,13 +51,13 @@ def iterate(code: Code, heard, steps: int) -> Iterates:
     """
     require(steps >= 0, f"the iterative decoder needs steps >= 0, got {steps}")
     require(code.blocks == 1, f"the iterative decoder takes codes with one block, {code!r} has {code.blocks}")
-    heard = np.atleast_2d(np.asarray(heard)).astype(int)
-    received, B = code.received(heard), code.encoding.toarray()
+    responses = np.atleast_2d(np.asarray(responses)).astype(int)
+    received, B = code.received(responses), code.encoding.toarray()
     norms = np.linalg.norm(received[:, :, None] * B, ord=2, axis=(1, 2)) ** 2
     step = received / np.where(norms > 0, norms, 1)[:, None]
     w = np.zeros(received.shape, dtype=B.dtype)
-    u = np.ones((len(heard), code.k), dtype=B.dtype)
-    bound = [np.ones(len(heard))]
+    u = np.ones((len(responses), code.k), dtype=B.dtype)
+    bound = [np.ones(len(responses))]
     for _ in range(steps):
         w += step * (u @ B.conj().T)
         u = 1 - w @ B

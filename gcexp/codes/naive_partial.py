@@ -81,5 +81,5 @@ class NaivePartial(Code):
         super().__init__(rows, quorums=self._on_kept.quorums, recovers=n * piece)
         self.s, self.alpha, self.seed = s, float(alpha), seed
 
-    def weights(self, heard):
-        return self._on_kept.weights(heard)
+    def weights(self, responses):
+        return self._on_kept.weights(responses)

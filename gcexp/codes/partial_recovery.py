@@ -28,14 +28,14 @@ def _greedy(at: Callable[[int], np.ndarray], n: int, p: int, most: int) -> Itera
         yield take
 
 
-def _disjoint_arcs(heard: np.ndarray, p: int, most: int) -> np.ndarray:
+def _disjoint_arcs(responses: np.ndarray, p: int, most: int) -> np.ndarray:
     """Workers with disjoint arcs, boolean (U, n): the longest list, among those the smallest anchor."""
-    patterns, n = heard.shape
-    ring = np.concatenate([heard, heard], axis=1)
+    patterns, n = responses.shape
+    ring = np.concatenate([responses, responses], axis=1)
     # All anchors at once: column a of ring[:, x : x + n] is the worker at distance x from anchor a.
     found = sum(take.astype(np.int16) for take in _greedy(lambda x: ring[:, x : x + n], n, p, most))
-    anchor = np.where(heard, found, 0).argmax(1)
-    rows, chosen = np.arange(patterns), np.zeros_like(heard)
+    anchor = np.where(responses, found, 0).argmax(1)
+    rows, chosen = np.arange(patterns), np.zeros_like(responses)
     for x, take in enumerate(_greedy(lambda x: ring[rows, anchor + x], n, p, most)):
         chosen[rows, (anchor + x) % n] = take
     return chosen
@@ -50,10 +50,10 @@ def _grow(first: list[int], candidates: list[int], n: int, p: int, q: int) -> li
     return chosen
 
 
-def _appendix(heard: np.ndarray, p: int, q: int) -> list[int]:
+def _appendix(responses: np.ndarray, p: int, q: int) -> list[int]:
     """Workers that Algorithm 1 (Appendix C) picks for one pattern; here with 0-based workers."""
-    n, beta = len(heard), p * q
-    stragglers = set(np.flatnonzero(~heard).tolist())
+    n, beta = len(responses), p * q
+    stragglers = set(np.flatnonzero(~responses).tolist())
     for i in range(p):
         if stragglers.isdisjoint(group := range(i, beta, p)):
             return list(group)
@@ -132,11 +132,11 @@ class CyclicPartialRecovery(Code):
         super().__init__(_plain_sums(n, p), quorums=[Quorum(range(n), [(1, n - s)])], recovers=beta)
         self.s, self.beta, self.decoder, self.p = s, beta, decoder, p
 
-    def weights(self, heard):
-        there, q = heard > 0, self.beta // self.p
+    def weights(self, responses):
+        there, q = responses > 0, self.beta // self.p
         chosen = _disjoint_arcs(there, self.p, most=q if self.decoder == "exact" else self.n)
         if self.decoder == "appendix":
-            for u in np.flatnonzero(self.met(heard)):
+            for u in np.flatnonzero(self.met(responses)):
                 chosen[u] = False
                 chosen[u, _appendix(there[u], self.p, q)] = True
         return chosen.astype(float)
@@ -220,12 +220,12 @@ class CyclicTwoMessage(Code):
         super().__init__(rows, owner=np.repeat(np.arange(n), 2), quorums=[quorum], recovers=beta)
         self.s, self.beta, self.guaranteed, self.p, self.r = s, beta, guaranteed, p, r
 
-    def weights(self, heard):
-        best = np.zeros(len(heard), dtype=np.int64)  # partitions recovered so far
-        chosen = np.zeros(heard.shape, dtype=np.int8)  # which message of each worker is used
+    def weights(self, responses):
+        best = np.zeros(len(responses), dtype=np.int64)  # partitions recovered so far
+        chosen = np.zeros(responses.shape, dtype=np.int8)  # which message of each worker is used
         for anchor in range(self.n):
-            open_ = np.flatnonzero((best < self.beta) & (heard[:, anchor] > 0))
-            used = self._lists_from(np.roll(heard[open_], -anchor, axis=1))
+            open_ = np.flatnonzero((best < self.beta) & (responses[:, anchor] > 0))
+            used = self._lists_from(np.roll(responses[open_], -anchor, axis=1))
             recovered = self.p * (used == 1).sum(2) + self.r * (used == 2).sum(2)
             slot = recovered.argmax(1)
             rows = np.arange(len(open_))
@@ -233,7 +233,7 @@ class CyclicTwoMessage(Code):
             more = gain > best[open_]
             best[open_[more]] = gain[more]
             chosen[open_[more]] = np.roll(used[rows, slot][more], anchor, axis=1)
-        return np.stack([chosen == 1, chosen == 2], axis=2).reshape(len(heard), 2 * self.n).astype(float)
+        return np.stack([chosen == 1, chosen == 2], axis=2).reshape(len(responses), 2 * self.n).astype(float)
 
     def _lists_from(self, ring: np.ndarray) -> np.ndarray:
         """Message used, 0 for none: (U, q, n), by place of the short arc and by distance from the anchor."""

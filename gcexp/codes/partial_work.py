@@ -81,11 +81,11 @@ class PartialWork(Code):
         )
         self.d, self.q, self.order, self._partition = d, q, order, partition
 
-    def weights(self, heard):
-        received = self.received(heard)
+    def weights(self, responses):
+        received = self.received(responses)
         order = np.argsort(self._partition, kind="stable")  # copies of a partition side by side, d of each
-        copies = received[:, order].reshape(len(heard), self.k, self.d)
+        copies = received[:, order].reshape(len(responses), self.k, self.d)
         first = copies & (copies.cumsum(2) == 1)
         weights = np.zeros(received.shape)
-        weights[:, order] = first.reshape(len(heard), -1)
+        weights[:, order] = first.reshape(len(responses), -1)
         return weights

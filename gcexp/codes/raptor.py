@@ -162,5 +162,5 @@ class BatchRaptor(Code):
         super().__init__(np.repeat(self._sums, batch, axis=1), recovers=0)
         self.s, self.epsilon, self.batch, self.seed = s, epsilon, batch, seed
 
-    def weights(self, heard):
-        return peeling_weights(self._sums, heard > 0)
+    def weights(self, responses):
+        return peeling_weights(self._sums, responses > 0)

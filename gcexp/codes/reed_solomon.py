@@ -89,12 +89,12 @@ class ReedSolomon(Code):
         super().__init__(B / self._scale[:, None], quorums=[Quorum(range(n), [(1, n - s)])])
         self.s, self.mask = s, mask
 
-    def weights(self, heard):
-        there = heard > 0
+    def weights(self, responses):
+        there = responses > 0
         enough = there.sum(1) >= self.n - self.s
-        a = np.zeros(heard.shape, dtype=complex)
+        a = np.zeros(responses.shape, dtype=complex)
         a[enough] = self._closed_form(there[enough])
-        return or_pseudoinverse(self, heard, a)
+        return or_pseudoinverse(self, responses, a)
 
     def _closed_form(self, there: np.ndarray) -> np.ndarray:
         silent = np.argsort(there, axis=1, kind="stable")[:, : self.s]

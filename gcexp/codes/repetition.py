@@ -82,10 +82,10 @@ class FractionalRepetition(Code):
             quorums=[Quorum(group, [(1, 1)]) for group in groups.tolist()],
         )
 
-    def weights(self, heard):
-        grouped = heard.reshape(len(heard), self.n // self.d, self.d) > 0
+    def weights(self, responses):
+        grouped = responses.reshape(len(responses), self.n // self.d, self.d) > 0
         first = grouped & (np.cumsum(grouped, axis=2) == 1)
-        return first.reshape(heard.shape).astype(float)
+        return first.reshape(responses.shape).astype(float)
 
 
 class EpsilonFractionalRepetition(FractionalRepetition):

@@ -256,11 +256,11 @@ class SoftBIBD(Code):
         self.realisations, self.s, self.seed = realisations, s, seed
         self.d, self.shared = d, shared
 
-    def weights(self, heard):
+    def weights(self, responses):
         if self.decoder == "optimal":
-            weights = super().weights(heard)[:, 0]
+            weights = super().weights(responses)[:, 0]
         else:
-            there = heard > 0
+            there = responses > 0
             others = (there.sum(1, keepdims=True) - 1).clip(0)
             weights = there * (self.d / (self.d + self.shared * others))
         if self.rescale == "none":
@@ -271,10 +271,10 @@ class SoftBIBD(Code):
 
 def _straggler_sets(n: int, s: int, seed: int) -> np.ndarray:
     """Who is heard, (U, n): all sets of s stragglers, or many random ones, the same for every realisation."""
-    heard = np.ones((min(comb(n, s), MOST_SETS), n), dtype=bool)
+    responses = np.ones((min(comb(n, s), MOST_SETS), n), dtype=bool)
     if comb(n, s) <= MOST_SETS:
-        for row, silent in zip(heard, combinations(range(n), s), strict=True):
+        for row, silent in zip(responses, combinations(range(n), s), strict=True):
             row[list(silent)] = False
-        return heard
-    heard[:, :s] = False
-    return rng(seed, "monte_carlo").permuted(heard, axis=1)
+        return responses
+    responses[:, :s] = False
+    return rng(seed, "monte_carlo").permuted(responses, axis=1)

@@ -96,5 +96,5 @@ class StochasticGradientCode(Code):
         super().__init__(B, promise="linear")
         self.d, self.p, self.layout, self.seed = d if np.ndim(d) == 0 else tuple(copies), p, layout, seed
 
-    def weights(self, heard):
-        return (heard > 0).astype(float)
+    def weights(self, responses):
+        return (responses > 0).astype(float)

@@ -111,8 +111,8 @@ class BlockAssignment(Code):
         self.holders, self.s = holders, s
         self._partition, self._copy = partition, _copy_number(partition)
 
-    def weights(self, heard):
-        return one_copy(self.received(heard), self._partition, self._copy).astype(float)
+    def weights(self, responses):
+        return one_copy(self.received(responses), self._partition, self._copy).astype(float)
 
 
 class Combinatorial(BlockAssignment):
@@ -274,11 +274,13 @@ class CoPrime(Code):
         )
         self.s, self.y = s, y
 
-    def weights(self, heard):
-        full = heard == self.messages  # who sent only a part helps with single gradients, not with its sum
+    def weights(self, responses):
+        full = (
+            responses == self.messages
+        )  # who sent only a part helps with single gradients, not with its sum
         counted = full @ self._held
-        single = one_copy(self.received(heard)[:, self._single_row], self._partition, self._copy)
-        weights = np.zeros((len(heard), len(self.owner)))
+        single = one_copy(self.received(responses)[:, self._single_row], self._partition, self._copy)
+        weights = np.zeros((len(responses), len(self.owner)))
         weights[:, self._sum_row] = full
         weights[:, self._single_row] = single * (1 - counted)[:, self._partition]
         return weights
@@ -554,6 +556,6 @@ def _worst_visible(holders: Sequence[Sequence[int]], n: int, s: int) -> int:
     )
     block = np.array([sum(1 << w for w in b) for b in holders])
     sets = (sum(1 << w for w in silent) for silent in combinations(range(n), s))
-    heard = ~np.fromiter(sets, dtype=np.int64, count=comb(n, s))
-    parts = np.array_split(heard, 1 + cases // 10**6)
+    responses = ~np.fromiter(sets, dtype=np.int64, count=comb(n, s))
+    parts = np.array_split(responses, 1 + cases // 10**6)
     return min(int(np.count_nonzero(block & part[:, None], axis=1).min()) for part in parts)

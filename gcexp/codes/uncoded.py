@@ -48,12 +48,14 @@ class Uncoded(Code):
         require(n >= 1, f"uncoded needs n >= 1, got n={n}")
         super().__init__(sparse.eye_array(n, format="csr"), quorums=[Quorum(range(n), [(1, n)])])
 
-    def trusted(self, heard):
-        small = heard.dtype.itemsize == 1 and heard.flags.c_contiguous  # 0 and 1 are truth values already
-        return np.ones(len(heard), dtype=bool), heard.view(bool) if small else heard.astype(bool)
+    def trusted(self, responses):
+        small = (
+            responses.dtype.itemsize == 1 and responses.flags.c_contiguous
+        )  # 0 and 1 are truth values already
+        return np.ones(len(responses), dtype=bool), responses.view(bool) if small else responses.astype(bool)
 
-    def weights(self, heard):
-        return heard.astype(float)
+    def weights(self, responses):
+        return responses.astype(float)
 
 
 class UnevenShards(Code):
@@ -107,5 +109,5 @@ class UnevenShards(Code):
         super().__init__(B, owner=owner, quorums=[quorum], n=n)
         self.loads = loads
 
-    def weights(self, heard):
-        return heard[:, self.owner].astype(float)
+    def weights(self, responses):
+        return responses[:, self.owner].astype(float)

@@ -30,7 +30,7 @@ class Survivors:
     Parameters
     ----------
     rows : Rows
-    heard : array_like (n,)
+    responses : array_like (n,)
 
     Examples
     --------
@@ -39,12 +39,12 @@ class Survivors:
     array([0., 0., 2., 0.])
     """
 
-    def __init__(self, rows: Rows, heard):
-        self.rows, self.heard = rows, np.array(heard, dtype=bool)
+    def __init__(self, rows: Rows, responses):
+        self.rows, self.responses = rows, np.array(responses, dtype=bool)
         self._renew()
 
     def _renew(self) -> None:
-        F, G, n = np.flatnonzero(self.heard), self.rows.G, self.rows.n
+        F, G, n = np.flatnonzero(self.responses), self.rows.G, self.rows.n
         values, vectors = np.linalg.eigh(G[np.ix_(F, F)])
         large = values > _CUT * values.max(initial=0)
         vectors = vectors[:, large]
@@ -66,7 +66,7 @@ class Survivors:
 
     def lose(self, j: int) -> None:
         """Lose worker j."""
-        self.heard[j] = False
+        self.responses[j] = False
         self.updates += 1
         if not self.alone[j] or self.updates > _REFRESH:
             self._renew()
@@ -79,7 +79,7 @@ class Survivors:
     def swap(self, weight: np.ndarray) -> bool:
         """Bring one straggler back and lose the survivor of no larger weight that hurts most, if that is worse."""
         G, h = self.rows.G, self.rows.h
-        silent = np.flatnonzero(~self.heard)
+        silent = np.flatnonzero(~self.responses)
         u = self.inverse @ G[:, silent]
         d = G[silent, silent] - np.einsum("js,js->s", G[:, silent], u)
         new = d > 1e-9 * G[silent, silent]  # independent of the survivors: only those can lower the error
@@ -97,7 +97,7 @@ class Survivors:
         z[silent[back]] = 1
         self.inverse += np.outer(z, z / d[back])
         self.w += z * a[back]
-        self.heard[silent[back]] = self.alone[silent[back]] = True
+        self.responses[silent[back]] = self.alone[silent[back]] = True
         self.lose(int(lost))
         return True
 
@@ -112,19 +112,19 @@ def path(
     """
     weight, support = np.asarray(weight), rows.B != 0
     state = Survivors(rows, np.ones(rows.n, dtype=bool) if start is None else start)
-    while (left := most - int(weight[~state.heard].sum())) >= 0:
-        yield state.heard.copy(), state.total / rows.k
-        rises = np.where(state.heard & (weight <= left), state.rises() / weight, -1)
+    while (left := most - int(weight[~state.responses].sum())) >= 0:
+        yield state.responses.copy(), state.total / rows.k
+        rises = np.where(state.responses & (weight <= left), state.rises() / weight, -1)
         if rises.max(initial=-1) < 0:
             return
         together = np.zeros(0, dtype=int)
         if rises.max() < _SAME:
-            holders = support[state.heard].sum(0)
-            costs = weight[state.heard] @ support[state.heard]
+            holders = support[state.responses].sum(0)
+            costs = weight[state.responses] @ support[state.responses]
             fewest = np.flatnonzero((holders > 0) & (costs <= left))
             if len(fewest):
                 fewest = fewest[costs[fewest] == costs[fewest].min()]
-                together = np.flatnonzero(state.heard & support[:, random.choice(fewest)])
+                together = np.flatnonzero(state.responses & support[:, random.choice(fewest)])
         if not len(together):
             together = [random.choice(np.flatnonzero(rises >= rises.max() - _SAME))]
         for j in together:
@@ -176,33 +176,37 @@ def bad_sets(
         [met for _ in range(restarts) for met in path(rows, weight, most, random)],
         [met for lost in starts for met in path(rows, weight, most, random, ~lost)],
     )
-    kinds = [(np.array([heard for heard, _ in met]), np.array([e for _, e in met])) for met in paths if met]
+    kinds = [
+        (np.array([responses for responses, _ in met]), np.array([e for _, e in met])) for met in paths if met
+    ]
     orders = (np.arange(n), *mixed)
     for met in ([_without(order, weight, w) for w in wanted for order in orders], list(given)):
         if met:
             kinds.append((np.array(met), rows.errors(np.array(met))))
     errors, sets = np.full(len(wanted), -1.0), np.zeros((len(wanted), n), dtype=bool)
     for found, values in kinds:
-        heard, first = np.unique(found, axis=0, return_index=True)
-        lost, values = ~heard @ weight, values[first]
+        responses, first = np.unique(found, axis=0, return_index=True)
+        lost, values = ~responses @ weight, values[first]
         for i, w in enumerate(wanted):
             if not (reach := np.flatnonzero(lost <= w)).size:
                 continue
             largest = values[reach] >= values[reach].max() - _SAME
-            best = heard[reach[largest.argmax()]]  # the first of them: roundings decide nothing
+            best = responses[reach[largest.argmax()]]  # the first of them: roundings decide nothing
             state = Survivors(rows, _without(np.arange(n), weight, w, best))
             for _ in range(swaps):
                 if not state.swap(weight):
                     break
-            value = float(rows.errors(state.heard[None])[0])
+            value = float(rows.errors(state.responses[None])[0])
             if value > errors[i]:
-                errors[i], sets[i] = value, state.heard
+                errors[i], sets[i] = value, state.responses
     return errors, sets
 
 
-def _without(order: np.ndarray, weight: np.ndarray, most: int, heard: np.ndarray | None = None) -> np.ndarray:
+def _without(
+    order: np.ndarray, weight: np.ndarray, most: int, responses: np.ndarray | None = None
+) -> np.ndarray:
     """Survivors after losing workers in this order, beside those lost already, while they weigh at most `most`."""
-    heard = np.ones(len(weight), dtype=bool) if heard is None else heard.copy()
-    order = order[heard[order]]
-    heard[order[weight[order].cumsum() <= most - weight[~heard].sum()]] = False
-    return heard
+    responses = np.ones(len(weight), dtype=bool) if responses is None else responses.copy()
+    order = order[responses[order]]
+    responses[order[weight[order].cumsum() <= most - weight[~responses].sum()]] = False
+    return responses

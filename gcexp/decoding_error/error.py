@@ -148,11 +148,11 @@ def error(
     require_known("decoding", decoding, DECODINGS)
     if kind == "set":
         require(stragglers is not None, "kind=set needs stragglers, such as stragglers=[0,3]")
-        heard = without(code.n, stragglers)
-        silent = tuple(np.flatnonzero(~heard[0]).tolist())
+        responses = without(code.n, stragglers)
+        silent = tuple(np.flatnonzero(~responses[0]).tolist())
         given = [s] if isinstance(s, (int, np.integer)) else list(s)
         require(given in ([], [len(silent)]), f"{len(silent)} stragglers are given, and s={s}")
-        return SetError(len(silent), float(errors_of(code, heard, decoding, steps)[0]), silent)
+        return SetError(len(silent), float(errors_of(code, responses, decoding, steps)[0]), silent)
     many = [int(one) for one in (s if isinstance(s, Iterable) else [s])]
     wrong = [one for one in many if not 0 <= one <= code.n]
     require(
@@ -173,8 +173,8 @@ def error(
 # --- Decodings ---------------------------------------------------------------------------------------------------
 
 
-def errors_of(code: Code, heard, decoding: str = "optimal", steps: int = 10) -> np.ndarray:
-    """Error of each survivor set, (U,), for boolean heard (U, n); sets may differ in size.
+def errors_of(code: Code, responses, decoding: str = "optimal", steps: int = 10) -> np.ndarray:
+    """Error of each survivor set, (U,), for boolean responses (U, n); sets may differ in size.
 
     Examples
     --------
@@ -182,11 +182,11 @@ def errors_of(code: Code, heard, decoding: str = "optimal", steps: int = 10) -> 
     >>> errors_of(BlockDesign(n=7, design="pg-2-2"), [[1, 1, 1, 1, 1, 1, 0], [0] * 7]).round(5)
     array([0.03571, 1.     ])
     """
-    heard = np.atleast_2d(heard) > 0
+    responses = np.atleast_2d(responses) > 0
     if decoding == "optimal":
-        return rows(code).errors(heard)
+        return rows(code).errors(responses)
     step = max(1, _NUMBERS // code.encoding.shape[0] // code.encoding.shape[1])
-    parts = [heard[u : u + step] for u in range(0, len(heard), step)]
+    parts = [responses[u : u + step] for u in range(0, len(responses), step)]
     if decoding in ("one_step", "constant"):
         B = rows(code).B
         weight = np.append(0, equal_weight(code, np.arange(1, code.n + 1), decoding))
@@ -257,8 +257,8 @@ def _random(code, many, decoding, trials, seed, steps) -> list[RandomError]:
         measure = mine.errors
     else:
 
-        def measure(heard):
-            return errors_of(code, heard, decoding, steps)
+        def measure(responses):
+            return errors_of(code, responses, decoding, steps)
 
     found = []
     for s in many:
@@ -290,7 +290,7 @@ class _Curve:
 
     lower: np.ndarray
     upper: np.ndarray
-    heard: np.ndarray
+    responses: np.ndarray
     exact: np.ndarray
     closed: bool = False
 
@@ -385,8 +385,8 @@ def _curve(part: _Part, wanted: list[int], random, limits: _Limits, given, code:
     every = np.ones(total + 1, dtype=bool)
     if not classes or not k:  # a partition that nobody holds, a worker without partitions
         value = np.full(total + 1, float(k))
-        heard = np.arange(total, -1, -1)[:, None] > np.zeros(classes)
-        return _Curve(value, value, heard, every, closed=True)
+        responses = np.arange(total, -1, -1)[:, None] > np.zeros(classes)
+        return _Curve(value, value, responses, every, closed=True)
     equal = bool((weight == weight[0]).all())
     if equal and (design := _design(rows)) is not None:
         lost = np.arange(total + 1) // weight[0]
@@ -394,7 +394,7 @@ def _curve(part: _Part, wanted: list[int], random, limits: _Limits, given, code:
         value[value < _SAME * k] = 0
         return _Curve(value, value, np.arange(classes) >= lost[:, None], every, closed=True)
     lower, upper = np.full(total + 1, np.nan), np.full(total + 1, np.nan)
-    heard, exact = np.zeros((total + 1, classes), dtype=bool), ~every
+    responses, exact = np.zeros((total + 1, classes), dtype=bool), ~every
     searched: dict[int, tuple[int, int]] = {}
     if classes <= _TABLE and 2**classes <= limits.enumerated:
         lost = np.full(1, total)
@@ -403,12 +403,12 @@ def _curve(part: _Part, wanted: list[int], random, limits: _Limits, given, code:
         for w in np.unique(lost):
             sets = np.flatnonzero(lost == w)
             top = sets[rows.table[sets].argmax()]
-            lower[w], heard[w] = rows.table[top], top >> np.arange(classes) & 1
+            lower[w], responses[w] = rows.table[top], top >> np.arange(classes) & 1
         for w in range(
             1, total + 1
         ):  # a weight that no set has, or that a smaller set of classes does worse with
             if not lower[w] >= lower[w - 1]:
-                lower[w], heard[w] = lower[w - 1], heard[w - 1]
+                lower[w], responses[w] = lower[w - 1], responses[w - 1]
         exact[:] = True
     elif equal:
         pinned = _transitive(rows)
@@ -418,7 +418,7 @@ def _curve(part: _Part, wanted: list[int], random, limits: _Limits, given, code:
             if count <= limits.searched and 3 <= gone <= classes / 2:
                 searched[w] = gone, round(count)
             elif count <= limits.enumerated:
-                lower[w], heard[w] = worst_of_size(rows, gone, pinned)
+                lower[w], responses[w] = worst_of_size(rows, gone, pinned)
                 exact[w] = True
     lower[lower < _SAME] = 0
     upper[exact] = lower[exact]
@@ -426,17 +426,17 @@ def _curve(part: _Part, wanted: list[int], random, limits: _Limits, given, code:
         *_, (greedy, _) = path(rows, weight, w, random)
         known = float(rows.errors(greedy[None])[0])
         with suppress(np.linalg.LinAlgError), bar(count, f"s = {w}", "set", limits.progress) as moving:
-            lower[w], heard[w] = search_worst(rows, gone, known, pinned, moving.update) or (known, greedy)
+            lower[w], responses[w] = search_worst(rows, gone, known, pinned, moving.update) or (known, greedy)
             upper[w], exact[w] = lower[w], True
     if rest := [w for w in wanted if not exact[w]]:
-        lower[rest], heard[rest] = bad_sets(rows, weight, rest, random, given)
+        lower[rest], responses[rest] = bad_sets(rows, weight, rest, random, given)
         upper[rest] = upper_bounds(rows, [int((np.sort(weight).cumsum() <= w).sum()) for w in rest], code)
     # Errors never fall when one more is lost.
     upper[wanted] = np.minimum.accumulate(upper[wanted][::-1])[::-1]
     for before, w in zip(wanted, wanted[1:], strict=False):
         if lower[before] > lower[w]:
-            lower[w], heard[w] = lower[before], heard[before]
-    return _Curve(lower * k, upper * k, heard, exact)
+            lower[w], responses[w] = lower[before], responses[before]
+    return _Curve(lower * k, upper * k, responses, exact)
 
 
 def _transitive(rows: Rows) -> bool:
@@ -466,7 +466,7 @@ def _together(parts, curves, asked, code) -> dict[int, tuple]:
     for s in asked:
         lost = np.zeros(code.n, dtype=bool)
         for part, curve, share in zip(parts, curves, splits[s], strict=True):
-            for members, kept in zip(part.classes, curve.heard[share], strict=True):
+            for members, kept in zip(part.classes, curve.responses[share], strict=True):
                 lost[members] |= not kept
         lost[np.flatnonzero(~lost)[: s - lost.sum()]] = True  # who is left over changes nothing
         silent = tuple(np.flatnonzero(lost).tolist())
@@ -506,20 +506,21 @@ def _product_sets(code: Code, asked: list[int], part: _Part) -> list[np.ndarray]
     orders = []  # first lost, ..., last lost
     for factor in (code.a, code.b):
         mine = rows(factor)
-        heard = [
-            heard for heard, _ in path(mine, np.ones(mine.n, dtype=int), mine.n, np.random.default_rng(0))
+        responses = [
+            responses
+            for responses, _ in path(mine, np.ones(mine.n, dtype=int), mine.n, np.random.default_rng(0))
         ]
-        ranks = np.array(heard).sum(0)
+        ranks = np.array(responses).sum(0)
         orders.append(np.argsort(ranks, kind="stable"))
     found, (n1, n2) = [], (code.a.n, code.b.n)
     for left in sorted({code.n - s for s in asked} - {0}):
         for m1 in range(1, n1 + 1):
             m2 = -(-left // m1)
             if m2 <= n2:
-                heard = np.zeros((n1, n2), dtype=bool)
-                heard[np.ix_(orders[0][n1 - m1 :], orders[1][n2 - m2 :])] = True
-                heard.flat[np.flatnonzero(heard)[left:]] = False
-                found.append(heard.ravel())
+                responses = np.zeros((n1, n2), dtype=bool)
+                responses[np.ix_(orders[0][n1 - m1 :], orders[1][n2 - m2 :])] = True
+                responses.flat[np.flatnonzero(responses)[left:]] = False
+                found.append(responses.ravel())
     return found
 
 
@@ -612,10 +613,10 @@ def _worst_decoded(code, many, decoding, seed, steps, max_sets) -> list[WorstErr
         exact = comb(code.n, s) <= max_sets
         sets = all_sets(code.n, s) if exact else [_likely(code, s, seed)]
         low, worst_set = -1.0, np.ones(code.n, dtype=bool)
-        for heard in sets:
-            errors = errors_of(code, heard, decoding, steps)
+        for responses in sets:
+            errors = errors_of(code, responses, decoding, steps)
             if errors.max() > low:
-                low, worst_set = float(errors.max()), heard[errors.argmax()]
+                low, worst_set = float(errors.max()), responses[errors.argmax()]
         high = low if exact else max(low, _decoded_bound(code, s, decoding))
         if high - low <= _SAME:
             high = low

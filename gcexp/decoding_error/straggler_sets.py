@@ -23,9 +23,9 @@ def all_sets(n: int, s: int) -> Iterator[np.ndarray]:
     """
     stragglers = combinations(range(n), s)
     while batch := list(islice(stragglers, _BATCH)):
-        heard = np.ones((len(batch), n), dtype=bool)
-        heard[np.arange(len(batch))[:, None], np.array(batch, dtype=int).reshape(len(batch), s)] = False
-        yield heard
+        responses = np.ones((len(batch), n), dtype=bool)
+        responses[np.arange(len(batch))[:, None], np.array(batch, dtype=int).reshape(len(batch), s)] = False
+        yield responses
 
 
 def random_sets(n: int, s: int, trials: int = 2000, seed: int = 0) -> np.ndarray:
@@ -39,8 +39,8 @@ def random_sets(n: int, s: int, trials: int = 2000, seed: int = 0) -> np.ndarray
     require(
         0 <= s <= n and trials >= 1, f"random sets need 0 <= s <= n, trials >= 1, got {n=}, {s=}, {trials=}"
     )
-    heard = np.tile(np.arange(n) >= s, (trials, 1))
-    return rng(seed, "monte_carlo", n, s).permuted(heard, axis=1)
+    responses = np.tile(np.arange(n) >= s, (trials, 1))
+    return rng(seed, "monte_carlo", n, s).permuted(responses, axis=1)
 
 
 def runs(n: int, s: int) -> np.ndarray:
@@ -75,6 +75,6 @@ def without(n: int, stragglers) -> np.ndarray:
         inside and len(set(silent)) == len(silent),
         f"stragglers are different workers 0, ..., n - 1 = {n - 1}, got {silent}",
     )
-    heard = np.ones((1, n), dtype=bool)
-    heard[0, silent] = False
-    return heard
+    responses = np.ones((1, n), dtype=bool)
+    responses[0, silent] = False
+    return responses

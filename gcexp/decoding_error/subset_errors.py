@@ -78,15 +78,15 @@ class Rows:
             e[unsure] = self.decoded((unsure[:, None] >> np.arange(self.n) & 1).astype(bool))
         return e
 
-    def errors(self, heard: np.ndarray) -> np.ndarray:
-        """Error of each survivor set, (U,), for boolean heard (U, n); sets may differ in size."""
-        errors, sizes = np.ones(len(heard)), heard.sum(1)
-        if "table" in self.__dict__ or 2**self.n <= self.n * len(heard):  # cheaper than one by one
-            return self.table[heard @ (1 << np.arange(self.n))]
+    def errors(self, responses: np.ndarray) -> np.ndarray:
+        """Error of each survivor set, (U,), for boolean responses (U, n); sets may differ in size."""
+        errors, sizes = np.ones(len(responses)), responses.sum(1)
+        if "table" in self.__dict__ or 2**self.n <= self.n * len(responses):  # cheaper than one by one
+            return self.table[responses @ (1 << np.arange(self.n))]
         for m in np.unique(sizes[sizes > 0]):
             rows = np.flatnonzero(sizes == m)
             for part in np.array_split(rows, -(-len(rows) * m * m // _NUMBERS)):
-                F = np.nonzero(heard[part])[1].reshape(-1, m)
+                F = np.nonzero(responses[part])[1].reshape(-1, m)
                 G, h = self.G[F[:, :, None], F[:, None]], self.h[F]
                 first = np.einsum("uii->ui", G).copy()
                 e, doubt = np.full(len(part), float(self.k)), np.zeros(len(part), dtype=bool)
@@ -95,16 +95,16 @@ class Rows:
                     G, h, e, doubt = step.G, step.h, e - step.gain, doubt | step.doubt
                 e = e.clip(0) / self.k
                 if doubt.any():
-                    e[doubt] = self.decoded(heard[part[doubt]])
+                    e[doubt] = self.decoded(responses[part[doubt]])
                 errors[part] = e
         return errors
 
-    def decoded(self, heard: np.ndarray) -> np.ndarray:
+    def decoded(self, responses: np.ndarray) -> np.ndarray:
         """The same from the singular values of B_F: slower, and sure where messages almost depend on each other."""
-        errors = np.empty(len(heard))
+        errors = np.empty(len(responses))
         step = max(1, _NUMBERS // max(1, self.B.size))
-        for u in range(0, len(heard), step):
-            mine = heard[u : u + step, :, None] * self.B
+        for u in range(0, len(responses), step):
+            mine = responses[u : u + step, :, None] * self.B
             _, singular, right = svd(mine, full_matrices=False)
             used = singular > _RANK * singular[:, :1]
             errors[u : u + step] = 1 - (used * right.sum(2) ** 2).sum(1) / self.k
@@ -165,8 +165,8 @@ def worst_of_size(rows: Rows, lost: int, pinned: bool = False) -> tuple[float, n
 
     Examples
     --------
-    >>> value, heard = worst_of_size(Rows(np.ones((4, 3)) - np.eye(4, 3)), 2)
-    >>> round(value, 4), heard.astype(int)
+    >>> value, responses = worst_of_size(Rows(np.ones((4, 3)) - np.eye(4, 3)), 2)
+    >>> round(value, 4), responses.astype(int)
     (0.1111, array([1, 1, 0, 0]))
     """
     n, k = rows.n, float(rows.k)
@@ -295,8 +295,12 @@ def search_worst(
 
     Examples
     --------
-    >>> value, heard = search_worst(Rows(np.ones((7, 6)) - np.eye(7, 6)), 4, 0.0)
-    >>> round(value, 4), int(heard.sum()), round(worst_of_size(Rows(np.ones((7, 6)) - np.eye(7, 6)), 4)[0], 4)
+    >>> value, responses = search_worst(Rows(np.ones((7, 6)) - np.eye(7, 6)), 4, 0.0)
+    >>> (
+    ...     round(value, 4),
+    ...     int(responses.sum()),
+    ...     round(worst_of_size(Rows(np.ones((7, 6)) - np.eye(7, 6)), 4)[0], 4),
+    ... )
     (0.0385, 3, 0.0385)
     """
     n, k = rows.n, float(rows.k)
@@ -354,9 +358,9 @@ def search_worst(
             tell(done)
     if found.set is None:
         return None
-    heard = np.ones(n, dtype=bool)
-    heard[order[found.set]] = False
-    return float(rows.decoded(heard[None])[0]), heard
+    responses = np.ones(n, dtype=bool)
+    responses[order[found.set]] = False
+    return float(rows.decoded(responses[None])[0]), responses
 
 
 class _Found:

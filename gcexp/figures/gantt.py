@@ -24,7 +24,7 @@ def strips(
     computed: np.ndarray,
     arrived: np.ndarray,
     stop: float,
-    heard: np.ndarray,
+    responses: np.ndarray,
     supports: list[list[np.ndarray]],
     partitions: int,
     title: str = "",
@@ -38,7 +38,7 @@ def strips(
         When each worker's r-th message was computed and when it arrived.
     stop : float
         When the master stopped.
-    heard : ndarray (n,)
+    responses : ndarray (n,)
         Messages used of each worker.
     supports : list of list of ndarray
         Of every worker's messages, in their order, the partitions that are in it.
@@ -47,14 +47,14 @@ def strips(
     title, note : str
         Above and below.
     """
-    n = len(heard)
+    n = len(responses)
     matrix = max(n, partitions) <= _MOST
     figure = style.blank(style.WIDTHS["wide"], 0.7 + 0.16 * min(n, _MOST))
     grid = figure.add_gridspec(1, 2 if matrix else 1, width_ratios=[3, 2] if matrix else None)
     left = figure.add_subplot(grid[0, 0])
-    _workers(left, computed, arrived, stop, heard)
+    _workers(left, computed, arrived, stop, responses)
     if matrix:
-        _matrix(figure.add_subplot(grid[0, 1], sharey=left), heard, supports, partitions)
+        _matrix(figure.add_subplot(grid[0, 1], sharey=left), responses, supports, partitions)
     handles = [
         Patch(facecolor=_COMPUTE, label="computes"),
         Patch(facecolor=_SEND, label="sends"),
@@ -64,9 +64,11 @@ def strips(
     return figure
 
 
-def _workers(axes: Axes, computed: np.ndarray, arrived: np.ndarray, stop: float, heard: np.ndarray) -> None:
+def _workers(
+    axes: Axes, computed: np.ndarray, arrived: np.ndarray, stop: float, responses: np.ndarray
+) -> None:
     end = max(_BEYOND * stop, min(float(arrived.max()), 1.5 * stop))
-    for w in range(len(heard)):
+    for w in range(len(responses)):
         begin = 0.0
         for done, there in zip(computed[:, w], arrived[:, w], strict=True):
             for until, colour in ((done, _COMPUTE), (there, _SEND)):
@@ -79,21 +81,25 @@ def _workers(axes: Axes, computed: np.ndarray, arrived: np.ndarray, stop: float,
             axes.plot([there], [w], marker="|", markersize=5, color="black" if there <= stop else "0.6")
     axes.axvline(stop, color="#A00000", linewidth=1.2)
     axes.set(
-        xlim=(0, end), ylim=(len(heard) - 0.4, -0.6), xlabel="time (s)", ylabel="worker", title="who is heard"
+        xlim=(0, end),
+        ylim=(len(responses) - 0.4, -0.6),
+        xlabel="time (s)",
+        ylabel="worker",
+        title="who is heard",
     )
-    if len(heard) <= _MOST // 2:
-        axes.set_yticks(range(len(heard)))
+    if len(responses) <= _MOST // 2:
+        axes.set_yticks(range(len(responses)))
     axes.xaxis.set_major_formatter(lambda value, _: style.number(value))
     axes.grid(visible=False, axis="y")
 
 
-def _matrix(axes: Axes, heard: np.ndarray, supports: list[list[np.ndarray]], partitions: int) -> None:
+def _matrix(axes: Axes, responses: np.ndarray, supports: list[list[np.ndarray]], partitions: int) -> None:
     cells: dict[bool, list[Rectangle]] = {True: [], False: []}
     for w, messages in enumerate(supports):
         high = 0.84 / max(1, len(messages))
         for r, support in enumerate(messages):
             for i in support:
-                cells[bool(r < heard[w])].append(
+                cells[bool(r < responses[w])].append(
                     Rectangle((i - 0.42, w - 0.42 + r * high), 0.84, high * 0.92)
                 )
     for used, patches in cells.items():

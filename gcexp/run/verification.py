@@ -138,14 +138,14 @@ def behaviour(
         for v in np.flatnonzero(trajectory.verified < steps):
             t = int(trajectory.verified[v])
             u = timeline.pattern[row, t]
-            heard = timeline.patterns[u][None]
-            found, received = code.decode(heard, partial=True), code.received(heard)
+            responses = timeline.patterns[u][None]
+            found, received = code.decode(responses, partial=True), code.received(responses)
             decoded = decoded_vector(code, probe, received[0], found.weights[0])
             parts = (
-                heard,
+                responses,
                 timeline.coefficients[u],
                 received,
-                code.met(heard),
+                code.met(responses),
                 found.weights,
                 found.coefficients,
             )
@@ -219,11 +219,11 @@ class _Replay:
         return np.load(path, mmap_mode="r")
 
 
-def _check(code: Code, heard, c, replay: _Replay) -> tuple[dict, list[str]]:
+def _check(code: Code, responses, c, replay: _Replay) -> tuple[dict, list[str]]:
     """One iteration: its entry in `checks`, and what failed."""
-    decoding = code.decode(heard[None], partial=True)
+    decoding = code.decode(responses[None], partial=True)
     failed = []
-    exact = code.promise == "indicator" and code.recovers == code.k and bool(code.met(heard[None])[0])
+    exact = code.promise == "indicator" and code.recovers == code.k and bool(code.met(responses[None])[0])
     if exact and (c != 1).any():
         failed.append(
             "the code recovers all partitions from what was heard, but a coefficient is not exactly 1"
@@ -238,7 +238,7 @@ def _check(code: Code, heard, c, replay: _Replay) -> tuple[dict, list[str]]:
     def relative(difference: np.ndarray) -> float:
         return float(np.linalg.norm(difference)) / scale
 
-    decoded = decoded_vector(code, gradients, code.received(heard[None])[0], decoding.weights[0])
+    decoded = decoded_vector(code, gradients, code.received(responses[None])[0], decoding.weights[0])
     errors = {"decoded_error": relative(decoded - expected)}
     del decoded
     training = replay.weighted(c, replay.parameters.dtype.type) - expected
@@ -302,9 +302,11 @@ def decoded_vector(
     Examples
     --------
     >>> from gcexp.codes import CyclicRepetition
-    >>> code, heard = CyclicRepetition(n=3, s=1), np.array([[1, 0, 1]])
+    >>> code, responses = CyclicRepetition(n=3, s=1), np.array([[1, 0, 1]])
     >>> gradients = np.arange(6.0).reshape(3, 2)
-    >>> decoded_vector(code, gradients, code.received(heard)[0], code.decode(heard).weights[0]).round(6)
+    >>> decoded_vector(code, gradients, code.received(responses)[0], code.decode(responses).weights[0]).round(
+    ...     6
+    ... )
     array([6., 9.])
     """
     k, l = gradients.shape

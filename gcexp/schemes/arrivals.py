@@ -45,10 +45,10 @@ class Arrivals:
         np.put_along_axis(place, self.message, np.arange(self.message.shape[1])[None], axis=1)
         return place
 
-    def heard(self, first: np.ndarray, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+    def responses(self, first: np.ndarray, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
         """Messages of each worker among the `first` ones of some iterations, int16."""
         message, early = self.message[rows], np.arange(self.message.shape[1]) < first[:, None]
-        heard = np.zeros((len(message), self.code.n), dtype=np.int16)
+        responses = np.zeros((len(message), self.code.n), dtype=np.int16)
         row, at = np.nonzero(early)
-        np.add.at(heard, (row, self.code.owner[message[row, at]]), 1)
-        return heard
+        np.add.at(responses, (row, self.code.owner[message[row, at]]), 1)
+        return responses

@@ -8,7 +8,7 @@ from math import ceil
 import numpy as np
 
 from gcexp.errors import require
-from gcexp.schemes.stopping import heard_by
+from gcexp.schemes.stopping import responses_by
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class PrefixDeadline:
 
     def stop(self, code, arrive, state):
         time = np.minimum(arrive().max(-1), state[:, None])
-        return time, heard_by(code, arrive, time), state
+        return time, responses_by(code, arrive, time), state
 
 
 def learned(rule: str, lead):
@@ -105,7 +105,7 @@ class AdaptiveDeadline:
             least = np.partition(at, q - 1, axis=-1)[..., q - 1]
             time = np.minimum(time, np.maximum((middle + self.kappa * spread)[:, None], least))
         seen = np.minimum(at, time[..., None])[:, 0]
-        return time, heard_by(code, arrive, time), (*state, seen)[-self.window :]
+        return time, responses_by(code, arrive, time), (*state, seen)[-self.window :]
 
 
 def quorum(q: int | None, n: int) -> int:
@@ -148,4 +148,4 @@ class QuorumGrace:
     def stop(self, code, arrive):
         at, q = arrive(), quorum(self.q, code.n)
         time = np.minimum(at.max(-1), (1 + self.grace) * np.partition(at, q - 1, axis=-1)[..., q - 1])
-        return time, heard_by(code, arrive, time)
+        return time, responses_by(code, arrive, time)

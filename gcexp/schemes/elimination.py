@@ -87,8 +87,8 @@ class Span:
 class Spanned:
     """Wait until what is wanted lies in the span of the messages that arrived: decode as messages arrive.
 
-    One elimination step per message, for all iterations at once; `heard` are the messages that extended the span, up
-    to the last one needed. Unlike a quorum this sees every combination that happens to suffice.
+    One elimination step per message, for all iterations at once; `responses` are the messages that extended the span,
+    up to the last one needed. Unlike a quorum this sees every combination that happens to suffice.
 
     It makes no sense for a code with fixed decode weights (promise: linear), or with a decoder that gets less than the
     messages span (batch raptor, two cyclic messages: refused), nor for one whose messages all together do not span what
@@ -141,19 +141,19 @@ class Spanned:
         which = np.eye(code.k)[wanted]
         targets = np.kron(which.sum(0) if self.target == "sum" else which, np.eye(code.blocks))
         B, shape = code.encoding.toarray(), arrive(1).shape
-        time, heard = np.empty(shape[0] * shape[1]), np.zeros((shape[0] * shape[1], code.n), np.int16)
+        time, responses = np.empty(shape[0] * shape[1]), np.zeros((shape[0] * shape[1], code.n), np.int16)
         for rows, arrivals in Arrivals.chunks(code, arrive, width=B.shape[1] ** 2):
             time[rows], used = self._eliminate(arrivals, B, targets)
             row, at = np.nonzero(used)
             message = arrivals.message[row, at]
-            np.maximum.at(heard[rows], (row, code.owner[message]), code.rank[message] + 1)
+            np.maximum.at(responses[rows], (row, code.owner[message]), code.rank[message] + 1)
         if self.target == "partitions" or self.wanted is None:
-            self._refuse_weaker_decoder(code, heard, wanted)
-        return time.reshape(shape[:2]), heard.reshape(shape)
+            self._refuse_weaker_decoder(code, responses, wanted)
+        return time.reshape(shape[:2]), responses.reshape(shape)
 
-    def _refuse_weaker_decoder(self, code: Code, heard: np.ndarray, wanted: np.ndarray) -> None:
+    def _refuse_weaker_decoder(self, code: Code, responses: np.ndarray, wanted: np.ndarray) -> None:
         """Refuse a code whose own decoder does not get what the messages span."""
-        patterns = distinct(heard)[0]
+        patterns = distinct(responses)[0]
         c = code.decode(patterns, partial=True).coefficients[:, wanted]
         error = ((c - 1) ** 2).mean(1)
         require(

@@ -65,14 +65,14 @@ class Restart:
         require(min(*self.first, *self.later, *self.lost) >= 0, f"wait=restart takes times >= 0, got {self}")
 
     def stop(self, code, arrive: Callable):
-        epoch, heard = Decodable().stop(code, arrive)
+        epoch, responses = Decodable().stop(code, arrive)
         arrived = arrive(1)
         require(
             bool((arrived == np.rint(arrived)).all()), "wait=restart prices epochs, which delay=epochs counts"
         )
         left = np.zeros(epoch.shape, dtype=np.intp)
         for quorum in code.quorums:
-            there, at = heard[..., quorum.index] > 0, arrived[..., quorum.index]
+            there, at = responses[..., quorum.index] > 0, arrived[..., quorum.index]
             last = np.where(there, at, -1).max(-1) == epoch
             left = np.maximum(left, np.where(last, (~there).sum(-1), 0))
         require(
@@ -80,7 +80,7 @@ class Restart:
             f"wait=restart has times for up to {len(self.first) - 1} stragglers, {code!r} decoded with {left.max()}",
         )
         again = self.lost[0] + (epoch - 1) * self.lost[1] + np.array(self.later)[left]
-        return np.where(epoch == 0, np.array(self.first)[left], again), heard
+        return np.where(epoch == 0, np.array(self.first)[left], again), responses
 
 
 def phases(

@@ -55,12 +55,12 @@ class Recovered:
             "partition is ever recovered as such; use wait=fastest, deadline or spanned",
         )
         shape = arrive(1).shape
-        time, heard = np.empty(shape[:2]).ravel(), np.empty((shape[0] * shape[1], code.n), np.int16)
+        time, responses = np.empty(shape[:2]).ravel(), np.empty((shape[0] * shape[1], code.n), np.int16)
         for rows, arrivals in Arrivals.chunks(code, arrive, width=code.encoding.nnz):
             count = self._messages(code, arrivals)
             time[rows] = np.take_along_axis(arrivals.time, count[:, None] - 1, axis=1)[:, 0]
-            heard[rows] = arrivals.heard(count)
-        return time.reshape(shape[:2]), heard.reshape(shape)
+            responses[rows] = arrivals.responses(count)
+        return time.reshape(shape[:2]), responses.reshape(shape)
 
     def _messages(self, code: Code, arrivals: Arrivals) -> np.ndarray:
         """How many messages each iteration waits for."""
@@ -70,7 +70,7 @@ class Recovered:
             high = np.full(len(count), most)
             while len(open_ := np.flatnonzero(count < high)):
                 middle = (count[open_] + high[open_]) // 2
-                enough = _recovers(code, arrivals.heard(middle, open_), need)
+                enough = _recovers(code, arrivals.responses(middle, open_), need)
                 high[open_[enough]] = middle[enough]
                 count[open_[~enough]] = middle[~enough] + 1
             return count
@@ -78,7 +78,7 @@ class Recovered:
         for p in range(int(count.min(initial=most)), most):  # patterns of p messages occur at this step only
             now = open_[count[open_] == p]
             if len(now):
-                missed = now[~_recovers(code, arrivals.heard(count[now], now), need)]
+                missed = now[~_recovers(code, arrivals.responses(count[now], now), need)]
                 count[missed] += 1
                 open_ = open_[count[open_] > p]
         return count
@@ -114,22 +114,22 @@ class Deadline:
 
     def stop(self, code, arrive):
         time = np.full(arrive(1).shape[:2], float(self.time))
-        return np.minimum(time, arrive().max(-1)) if self.early else time, heard_by(code, arrive, time)
+        return np.minimum(time, arrive().max(-1)) if self.early else time, responses_by(code, arrive, time)
 
 
-def heard_by(code: Code, arrive: Callable, time: np.ndarray) -> np.ndarray:
+def responses_by(code: Code, arrive: Callable, time: np.ndarray) -> np.ndarray:
     """Messages of each worker that have arrived by some times (S, T), as counts (S, T, n) int16.
 
     Examples
     --------
     >>> from gcexp.codes import Uncoded
-    >>> heard_by(Uncoded(n=3), lambda r=None: np.array([[[3.0, 1.0, 2.0]]]), np.array([[2.0]]))
+    >>> responses_by(Uncoded(n=3), lambda r=None: np.array([[[3.0, 1.0, 2.0]]]), np.array([[2.0]]))
     array([[[0, 1, 1]]], dtype=int16)
     """
-    heard = np.zeros((*time.shape, code.n), dtype=np.int16)
+    responses = np.zeros((*time.shape, code.n), dtype=np.int16)
     for r in range(1, int(code.messages.max(initial=0)) + 1):
-        heard += (arrive(r) <= time[..., None]) & (code.messages >= r)
-    return heard
+        responses += (arrive(r) <= time[..., None]) & (code.messages >= r)
+    return responses
 
 
 @dataclass(frozen=True)
@@ -170,9 +170,9 @@ class DecodableOrFastest:
         )
 
     def stop(self, code, arrive):
-        decodable, heard = Decodable().stop(code, arrive)
+        decodable, responses = Decodable().stop(code, arrive)
         fastest, first = Fastest(q=self.q, s=self.s).stop(code, arrive)
-        return np.minimum(decodable, fastest), np.where((decodable <= fastest)[..., None], heard, first)
+        return np.minimum(decodable, fastest), np.where((decodable <= fastest)[..., None], responses, first)
 
 
 def _holding(code: Code, place: np.ndarray, need: int) -> np.ndarray:
@@ -185,9 +185,9 @@ def _holding(code: Code, place: np.ndarray, need: int) -> np.ndarray:
     return np.partition(first, need - 1, axis=1)[:, need - 1] + 1
 
 
-def _recovers(code: Code, heard: np.ndarray, need: int) -> np.ndarray:
+def _recovers(code: Code, responses: np.ndarray, need: int) -> np.ndarray:
     """Whether each pattern decodes to coefficients 0 and 1, at least `need` of them 1."""
-    patterns, which = distinct(heard)
+    patterns, which = distinct(responses)
     enough = code.met(patterns) if code.recovers >= need else np.zeros(len(patterns), dtype=bool)
     c = code.decode(patterns[~enough], partial=True).coefficients
     nearest = np.rint(c)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 
-def distinct(heard: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct rows of heard (..., n) and, for every row, which one it is.
+def distinct(responses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct rows of responses (..., n) and, for every row, which one it is.
 
     Rows are compared as packed bits, twenty times faster than ``numpy.unique(axis=0)``.
 
@@ -16,9 +16,9 @@ def distinct(heard: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     (array([[0, 2],
            [1, 0]]), array([1, 0, 1]))
     """
-    rows = heard.reshape(-1, heard.shape[-1])
+    rows = responses.reshape(-1, responses.shape[-1])
     first, which = distinct_words(packed(rows, int(rows.max(initial=1))))
-    return rows[first], which.reshape(heard.shape[:-1])
+    return rows[first], which.reshape(responses.shape[:-1])
 
 
 def packed(rows: np.ndarray, most: int) -> np.ndarray:

@@ -34,8 +34,8 @@ class WaitingRule(Protocol):
     """A frozen dataclass with one method, or with two where it has a memory.
 
     A rule with a memory has ``begin(lead) -> state``, with a `Lead` or None where nothing is known, and
-    ``stop(code, arrive, state) -> (time, heard, state)``. It is asked iteration by iteration, T = 1, and keeps nothing
-    but arrivals cut at their stops.
+    ``stop(code, arrive, state) -> (time, responses, state)``. It is asked iteration by iteration, T = 1, and keeps
+    nothing but arrivals cut at their stops.
     """
 
     def stop(self, code: Code, arrive: Callable) -> tuple[np.ndarray, np.ndarray]:
@@ -64,8 +64,8 @@ class Fastest:
     Examples
     --------
     >>> from gcexp.codes import Uncoded
-    >>> time, heard = Fastest(q=2).stop(Uncoded(n=3), lambda: np.array([[[3.0, 1.0, 2.0]]]))
-    >>> time, heard
+    >>> time, responses = Fastest(q=2).stop(Uncoded(n=3), lambda: np.array([[[3.0, 1.0, 2.0]]]))
+    >>> time, responses
     (array([[2.]]), array([[[0, 1, 1]]], dtype=int16))
     """
 
@@ -101,10 +101,10 @@ class Decodable:
     Examples
     --------
     >>> from gcexp.codes import FractionalRepetition
-    >>> time, heard = Decodable().stop(
+    >>> time, responses = Decodable().stop(
     ...     FractionalRepetition(n=4, d=2), lambda r=1: np.array([[[3.0, 1.0, 2.0, 4.0]]])
     ... )
-    >>> time, heard
+    >>> time, responses
     (array([[2.]]), array([[[0, 1, 1, 0]]], dtype=int16))
     """
 
@@ -113,22 +113,22 @@ class Decodable:
             bool(code.quorums),
             f"wait=decodable: {code!r} has no quorum, so it is never known to be decodable",
         )
-        time = heard = None
+        time = responses = None
         arrive = cache(arrive)  # quorums ask for the same few numbers of messages
         for quorum in code.quorums:
             w = quorum.index
             at = [(r, arrive(r)[..., w], q) for r, q in quorum.need]
             options = [_smallest(t, q) for _, t, q in at]
             met = np.minimum.reduce(options)
-            if heard is None:
-                time, heard = met, np.zeros((*met.shape, code.n), np.int16)
+            if responses is None:
+                time, responses = met, np.zeros((*met.shape, code.n), np.int16)
             for (r, t, _), option in zip(
                 at[::-1], options[::-1], strict=True
             ):  # fewest messages written last
                 got = (t <= met[..., None]) & (option == met)[..., None]
-                heard[..., w] = np.where(got, r, heard[..., w])
+                responses[..., w] = np.where(got, r, responses[..., w])
             time = np.maximum(time, met)
-        return time, heard
+        return time, responses
 
 
 @dataclass(frozen=True)

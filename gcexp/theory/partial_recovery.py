@@ -557,8 +557,8 @@ def least_covered(graphs: np.ndarray, survivors: int) -> np.ndarray:
     """
     n = graphs.shape[1]
     least = np.full(len(graphs), n)
-    for heard in combinations(range(n), survivors):
-        covered = np.bitwise_or.reduce(graphs[:, heard], axis=1)
+    for responses in combinations(range(n), survivors):
+        covered = np.bitwise_or.reduce(graphs[:, responses], axis=1)
         least = np.minimum(least, np.bitwise_count(covered))
     return least
 

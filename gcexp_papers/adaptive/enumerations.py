@@ -58,7 +58,9 @@ def _storages(workers: int, partitions: int, length: int) -> tuple[_Tried, ...]:
                         for s in range(n)
                     ]
                 for s in range(n):
-                    left = min(int(held[list(heard)].sum(0).min()) for heard in engine.survivors(n, s))
+                    left = min(
+                        int(held[list(responses)].sum(0).min()) for responses in engine.survivors(n, s)
+                    )
                     for q in range(1, L + 1):
                         if (left, q, L) not in said:
                             said[left, q, L] = engine.said(left, q, L, generator) == L
@@ -214,8 +216,10 @@ def _rounds_of(code, s: int) -> int | None:
     # B's columns belong to partition i and then block u, as here.
     rows = code.encoding.toarray().reshape(L, n, -1)
     for r in range(1, L + 1):
-        heard = np.stack([rows[:r, list(left)].reshape(r * (n - s), -1) for left in engine.survivors(n, s)])
-        if _spans(heard, L):
+        responses = np.stack(
+            [rows[:r, list(left)].reshape(r * (n - s), -1) for left in engine.survivors(n, s)]
+        )
+        if _spans(responses, L):
             return r
     return None
 
@@ -356,9 +360,9 @@ def agc_in_large_clusters(workers: int = 40, draws: int = 8) -> Instances:
     The library's code is asked at n = 12.
     """
     code = codes.Adaptive(12, 3, search_seeds=1)
-    heard = np.full((1, 12), 6)
-    heard[0, [3, 7]] = 0
-    yield "n = 12: the library's code decodes", bool((code.decode(heard).coefficients == 1).all())
+    responses = np.full((1, 12), 6)
+    responses[0, [3, 7]] = 0
+    yield "n = 12: the library's code decodes", bool((code.decode(responses).coefficients == 1).all())
     median = {
         (n, kind): float(np.median([_error(n, 3, 6, trial, kind) for trial in range(draws)]))
         for n in (12, 20, 24, 28, 32, 40)
@@ -508,7 +512,7 @@ def _groups(n: int, d: int) -> list[int]:
 
 
 @lru_cache
-def _heard_sets(n: int, d: int, m: int) -> np.ndarray:
+def _response_sets(n: int, d: int, m: int) -> np.ndarray:
     """Which of the 2^n sets of workers decode from messages of length 1/m of an own cyclic code, boolean."""
     B = _own(n, d, m)[0]
     there = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
@@ -520,7 +524,7 @@ def _grouped_sets(n: int, d: int, m: int) -> np.ndarray:
     found, first = np.ones(2**n, dtype=bool), 0
     for size in _groups(n, d):
         mine = (np.arange(2**n) >> first) & (2**size - 1)
-        found &= _heard_sets(size, d, m)[mine]
+        found &= _response_sets(size, d, m)[mine]
         first += size
     return found
 
@@ -538,13 +542,13 @@ def rem5_gcgc_vector(workers: int = 9) -> Instances:
             for m in range(1, d):
                 if n < 2 * d:
                     continue
-                alone, grouped = _heard_sets(n, d, m), _grouped_sets(n, d, m)
+                alone, grouped = _response_sets(n, d, m), _grouped_sets(n, d, m)
                 yield (
                     "(n, d, m), own codes: all that CGC decodes, and more",
                     bool((grouped >= alone).all() and (grouped > alone).any()),
                 )
-                heard = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
-                library = (codes.GroupedCGC(n, d, m).decode(heard, partial=True).coefficients == 1).all(1)
+                responses = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+                library = (codes.GroupedCGC(n, d, m).decode(responses, partial=True).coefficients == 1).all(1)
                 what = "(n, d, m): the library's G-CGC decodes exactly the sets that own codes do by rank"
                 yield what, bool((library == grouped).all())
 
@@ -613,10 +617,10 @@ def _survived(n: int, d: int) -> int:
     """Most silent workers with which some pattern decodes all groups from all that own codes send, by rank."""
     return sum(
         max(
-            size - len(heard)
+            size - len(responses)
             for some in range(1, size + 1)
-            for heard in combinations(range(size), some)
-            if engine.decodes(_own(size, d, 2), 2, heard)
+            for responses in combinations(range(size), some)
+            if engine.decodes(_own(size, d, 2), 2, responses)
         )
         for size in _groups(n, d)
     )

@@ -158,12 +158,12 @@ def _library(code: Adaptive | GroupedAdaptive, sets: int, length: int) -> float:
     wanted, sent, worst = g.sum(0), code.encode(g), 0.0
     for s in range(code.d):
         for _ in range(sets):
-            heard = np.zeros(code.n, dtype=int)
+            responses = np.zeros(code.n, dtype=int)
             for quorum in code.quorums:
                 members = np.array(quorum.workers)
-                heard[members] = theory.rounds(code.rounds, code.d, s)
-                heard[generator.choice(members, s, replace=False)] = 0
-            weights = code.weights(heard[None])[0]
+                responses[members] = theory.rounds(code.rounds, code.d, s)
+                responses[generator.choice(members, s, replace=False)] = 0
+            weights = code.weights(responses[None])[0]
             found = (weights @ sent).reshape(-1)[:length]
             worst = max(worst, float(np.linalg.norm(found - wanted) / np.linalg.norm(wanted)))
     return worst

@@ -236,13 +236,13 @@ def b_cyclic_zeros(draws: int) -> Iterable[bool]:
 @check(
     over="codes with L = lcm(1..d), s, all sets of s stragglers",
     grade="built",
-    rests_on=("gcexp.analysis.coefficients:rounds_heard", "gcexp.codes.adaptive:Adaptive"),
+    rests_on=("gcexp.analysis.coefficients:responses_of_rounds", "gcexp.codes.adaptive:Adaptive"),
 )
 def rs_rounds() -> Iterable[bool]:
     """ceil(L / (d-s)) rounds of any n - s workers decode."""
     built = [(code, s) for n, d in DRAWN for code in [Adaptive(n, d, search_seeds=4)] for s in range(d)]
     return (
-        code.decode([coefficients.rounds_heard(code, silent)], partial=True).exact
+        code.decode([coefficients.responses_of_rounds(code, silent)], partial=True).exact
         for code, s in built
         for silent in combinations(range(code.n), s)
     )
@@ -372,7 +372,7 @@ def ex4_groups() -> Iterable[bool]:
 @check(
     over="patterns",
     grade="built",
-    rests_on=("gcexp.analysis.coefficients:rounds_heard", "gcexp.codes.adaptive:Adaptive"),
+    rests_on=("gcexp.analysis.coefficients:responses_of_rounds", "gcexp.codes.adaptive:Adaptive"),
     answers=(
         "ex4_robust",
         "thm3_more_robust",
@@ -384,7 +384,7 @@ def ex4_robust() -> Iterable[bool]:
     toy, bounds = _example_4(), [(0, 2), (2, 4), (4, 7)]
     patterns = [F for s in range(8) for F in combinations(range(7), s)]
     spread = [F for F in patterns if all(sum(a <= w < b for w in F) <= 1 for a, b in bounds)]
-    return (toy.decode([coefficients.rounds_heard(toy, F)], partial=True).exact for F in spread)
+    return (toy.decode([coefficients.responses_of_rounds(toy, F)], partial=True).exact for F in spread)
 
 
 _SIZES = [(n, d) for n in range(1, 50) for d in range(1, n + 1)]
@@ -651,8 +651,8 @@ def _exponent(small: tuple[int, int], large: tuple[int, int]) -> float:
 
 def _noise(code: GroupedCGC | CommunicationEfficient, s: int) -> float:
     """Largest noise gain of the weights over all sets of s stragglers."""
-    heard = [[int(w not in F) for w in range(code.n)] for F in combinations(range(code.n), s)]
-    return float(code.decode(heard).noise_gain.max())
+    responses = [[int(w not in F) for w in range(code.n)] for F in combinations(range(code.n), s)]
+    return float(code.decode(responses).noise_gain.max())
 
 
 # --- Section VII: expected times ------------------------------------------------------------------------------

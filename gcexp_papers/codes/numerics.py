@@ -257,8 +257,8 @@ def _errors(label: str, make, n: int, s: int, sets: int, length: int, seed: int)
             raise UserError(f"{label} has n={code.n}, its group n={n}")
         require(bears(code) >= s, f"{code!r} bears {bears(code)} stragglers, not {s}")
         some = runs(n, s)[:: max(1, 2 * n // sets)]
-        heard = np.concatenate([random_sets(n, s, sets, seed), some]) * code.messages
-        weights = code.decode(heard).weights
+        responses = np.concatenate([random_sets(n, s, sets, seed), some]) * code.messages
+        weights = code.decode(responses).weights
     except (ParameterError, DecodingError) as error:
         return refused, f"refused: {error}"
     B, target = code.encoding.toarray(), np.tile(np.eye(code.blocks), code.k)

@@ -36,7 +36,8 @@ def _left(n: int, k: int) -> tuple[tuple[int, tuple[int, ...]], ...]:
     found = []
     for held in engine.storages(n, k):
         left = tuple(
-            min(int(held[list(heard)].sum(0).min()) for heard in engine.survivors(n, s)) for s in range(n)
+            min(int(held[list(responses)].sum(0).min()) for responses in engine.survivors(n, s))
+            for s in range(n)
         )
         found.append((int(held.sum(1).max()), left))
     return tuple(found)
@@ -109,9 +110,9 @@ def message_length_general_k(most: int = 6) -> Instances:
 def _decodes(code, s: int) -> bool:
     """Whether all blocks of the sum are combinations of any n - s workers' messages, by least squares."""
     rows, m = code.encoding.toarray(), code.blocks
-    heard = np.stack([rows[list(left)] for left in engine.survivors(code.n, s)])
+    responses = np.stack([rows[list(left)] for left in engine.survivors(code.n, s)])
     wanted = engine.total(code.k, m).astype(float)
-    return bool(np.abs(wanted - wanted @ np.linalg.pinv(heard, rcond=1e-11) @ heard).max() < 1e-7)
+    return bool(np.abs(wanted - wanted @ np.linalg.pinv(responses, rcond=1e-11) @ responses).max() < 1e-7)
 
 
 @check(over="codes with n <= 7, every set", grade="built", rests_on=(_CODE,), small={"most": 4})

@@ -186,12 +186,12 @@ def stability(methods: list, length: int, sets: int, seed: int = 0) -> pd.DataFr
         g = generator.standard_normal((n, length))
         size = np.sqrt((g**2).sum())
         silent = _silent_sets(n, s, sets, generator)
-        heard = np.ones((len(silent), n), dtype=np.int64)
-        np.put_along_axis(heard, silent, 0, axis=1)
+        responses = np.ones((len(silent), n), dtype=np.int64)
+        np.put_along_axis(responses, silent, 0, axis=1)
         condition = max(_condition(n, tuple(who)) for who in silent.tolist())
         for method, code in codes:
             # `decode` would refuse what this table is about.
-            found = (code.weights(heard) @ code.encode(g)).reshape(len(heard), -1)[:, :length]
+            found = (code.weights(responses) @ code.encode(g)).reshape(len(responses), -1)[:, :length]
             rows.append(
                 {
                     "case": f"d = {d}, m = {m}",

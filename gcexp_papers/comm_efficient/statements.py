@@ -51,7 +51,7 @@ class _Instance:
         self.B = polynomial_rows(self.theta, d, m)
         self.V = np.array([[x**r for x in self.theta] for r in range(n - d + m)], dtype=object)
         self.C = self.code.exact_encoding()
-        self.heard = np.array([[w in F for w in range(n)] for F in combinations(range(n), n - self.s)])
+        self.responses = np.array([[w in F for w in range(n)] for F in combinations(range(n), n - self.s)])
 
     def values(self, x: Fraction) -> np.ndarray:
         """p_i^(1)(x), ..., p_i^(m)(x) of every partition, (n, m): products and the recursion, without coefficients."""
@@ -89,7 +89,7 @@ class _Instance:
         padded = np.pad(gradients, ((0, 0), (0, short))).astype(object)
         sent = self.C @ self._interleaved(padded)
         wanted = padded.sum(0).reshape(-1, self.m).T
-        return bool((self.code.exact_weights(self.heard) @ sent == wanted).all())
+        return bool((self.code.exact_weights(self.responses) @ sent == wanted).all())
 
     def _interleaved(self, gradients: np.ndarray) -> np.ndarray:
         """The paper's blocks of m consecutive coordinates: row i m + u is coordinate u of every block of g_i."""
@@ -350,7 +350,7 @@ def encode_depends_on_held(most: int) -> Iterable[bool]:
 )
 def v_submatrices_invertible(most: int) -> Iterable[bool]:
     """The determinant of the n-s responders' columns of V is not 0, exactly."""
-    return (invertible(c.V[:, np.flatnonzero(heard)]) for c in _codes(most) for heard in c.heard)
+    return (invertible(c.V[:, np.flatnonzero(responses)]) for c in _codes(most) for responses in c.responses)
 
 
 @check(

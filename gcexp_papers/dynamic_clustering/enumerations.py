@@ -40,8 +40,8 @@ def _tolerated(size: int, r: int) -> tuple[int, ...]:
     B = engine.code(engine.cyclic(size, r), 1, rng(0, "assignment", 11, size, r))[0]
     counts = []
     for s in range(size + 1):
-        heard = engine.survivors(size, s)
-        counts.append(int(engine.spans(np.stack([B[list(left)] for left in heard]), 1).sum()))
+        responses = engine.survivors(size, s)
+        counts.append(int(engine.spans(np.stack([B[list(left)] for left in responses]), 1).sum()))
     return tuple(counts)
 
 

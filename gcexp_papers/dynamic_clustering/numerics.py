@@ -177,8 +177,8 @@ def _threshold(code: Clustered, seated: np.ndarray) -> int:
     for missing in range(1, code.n):
         late = _sets(code.n, missing)
         # Position j of the code is played by worker seated[u, j].
-        heard = ~late[:, seated].reshape(-1, code.n)
-        if not code.met(np.unique(heard, axis=0).astype(int)).all():
+        responses = ~late[:, seated].reshape(-1, code.n)
+        if not code.met(np.unique(responses, axis=0).astype(int)).all():
             return code.n - missing + 1
     return 1
 

@@ -58,9 +58,9 @@ def _supports(code: Clustered) -> np.ndarray:
     return code.encoding.toarray() != 0
 
 
-def _complete(code: Clustered, heard: np.ndarray) -> np.ndarray:
+def _complete(code: Clustered, responses: np.ndarray) -> np.ndarray:
     """Whether the full gradient is decoded, (U,)."""
-    return (np.abs(code.decode(heard.astype(int), partial=True).coefficients - 1) < 1e-6).all(1)
+    return (np.abs(code.decode(responses.astype(int), partial=True).coefficients - 1) < 1e-6).all(1)
 
 
 @checks(
@@ -92,7 +92,7 @@ def _gradient_coding(gc_up_to: int) -> Checks:
         for r in range(1, n + 1):
             code = Clustered(n, 1, r)
             for s in range(min(r + 1, n)):
-                done = np.concatenate([_complete(code, heard) for heard in all_sets(n, s)])
+                done = np.concatenate([_complete(code, responses) for responses in all_sets(n, s)])
                 if s == r - 1:
                     yield "gc_any_threshold_codewords", done.all()
                     yield "gc_tolerates_persistent_stragglers", done.all()
@@ -145,8 +145,8 @@ def _clusters() -> Checks:
     for cluster in range(P):
         mine = np.flatnonzero(at_home == cluster)
         for silent in mine:
-            heard = np.isin(np.arange(N), mine) & (np.arange(N) != silent)
-            sums = code.decode(heard[None].astype(int), partial=True).coefficients[0]
+            responses = np.isin(np.arange(N), mine) & (np.arange(N) != silent)
+            sums = code.decode(responses[None].astype(int), partial=True).coefficients[0]
             right = (np.abs(sums - parts[cluster]) < 1e-6).all()
             yield "cluster_decodes_its_part", right
 

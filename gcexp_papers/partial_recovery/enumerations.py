@@ -38,7 +38,8 @@ def _seen(n: int, k: int) -> tuple[tuple[int, tuple[int, ...]], ...]:
     found = []
     for held in engine.storages(n, k):
         worst = tuple(
-            min(int(held[list(heard)].any(0).sum()) for heard in engine.survivors(n, s)) for s in range(n)
+            min(int(held[list(responses)].any(0).sum()) for responses in engine.survivors(n, s))
+            for s in range(n)
         )
         found.append((int(held.sum(1).max()), worst))
     return tuple(found)
@@ -316,7 +317,7 @@ def _least_left(code, s: int) -> Fraction:
     """Share of the partitions that the worst s silent workers leave in sight."""
     rows = code.encoding.toarray() != 0
     held = np.array([rows[code.owner == w].any(0) for w in range(code.n)])
-    seen = [int(held[list(heard)].any(0).sum()) for heard in engine.survivors(code.n, s)]
+    seen = [int(held[list(responses)].any(0).sum()) for responses in engine.survivors(code.n, s)]
     return Fraction(min(seen), code.k)
 
 
@@ -369,12 +370,12 @@ def cyclic_at_most_two_messages(most: int = 10) -> Instances:
 def brc_fits_partial_recovery(n: int = 12, s: int = 7, trials: int = 10) -> Instances:
     """The batch raptor code decodes to plain sums, some of them on average, and has no worst-case guarantee."""
     means, worst = [], []
-    heard = np.array([np.isin(np.arange(n), left) for left in engine.survivors(n, s)]).astype(int)
+    responses = np.array([np.isin(np.arange(n), left) for left in engine.survivors(n, s)]).astype(int)
     for trial in range(trials):
         code = codes.BatchRaptor(n, s, epsilon=0.1, seed=trial)
         rows = code.encoding.toarray()
-        decoded = code.decode(heard)
-        sums = np.asarray(decoded.weights).reshape(len(heard), -1) @ rows
+        decoded = code.decode(responses)
+        sums = np.asarray(decoded.weights).reshape(len(responses), -1) @ rows
         right = bool(np.isin(sums, (0, 1)).all() and np.isin(rows, (0, 1)).all())
         yield "codes: every set of survivors decodes to coefficients 0 and 1", right
         means.append(sums.mean())

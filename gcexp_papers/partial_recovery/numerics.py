@@ -45,9 +45,9 @@ MAX_SETS = 200_000  # straggler sets that are enumerated
 _SPAN = 1e-12  # rounding of two expected times
 
 
-def _recovered(code: Code, heard: np.ndarray) -> np.ndarray:
+def _recovered(code: Code, responses: np.ndarray) -> np.ndarray:
     """Partitions that each set of survivors recovers, (U,)."""
-    return (code.decode(heard * code.messages, partial=True).coefficients == 1).sum(1)
+    return (code.decode(responses * code.messages, partial=True).coefficients == 1).sum(1)
 
 
 def recovered_partitions(code: Code, s: int) -> np.ndarray:
@@ -58,7 +58,7 @@ def recovered_partitions(code: Code, s: int) -> np.ndarray:
     >>> recovered_partitions(Uncoded(3), s=1)
     array([2, 2, 2])
     """
-    return np.concatenate([_recovered(code, heard) for heard in all_sets(code.n, s)])
+    return np.concatenate([_recovered(code, responses) for responses in all_sets(code.n, s)])
 
 
 def _words(numbers: Iterable[int]) -> str:
@@ -663,7 +663,7 @@ def curve_costs(
         code, s = given["of"](), given["stragglers"]
         every = comb(code.n, s) <= MAX_SETS
         sets = all_sets(code.n, s) if every else [random_sets(code.n, s, trials, seed)]
-        found = np.concatenate([_recovered(code, heard) for heard in sets])
+        found = np.concatenate([_recovered(code, responses) for responses in sets])
         equal = code.load.min() == code.load.max()
         load = code.load.mean() / code.k
         mean = found.mean() / code.k if equal else np.nan

@@ -265,9 +265,9 @@ def _linear(subsets_up_to: int) -> Checks:
     for code, s, promised in _built(min(subsets_up_to, 5)):
         rows = code.encoding.toarray()
         right = True
-        for heard in all_sets(code.n, s):
+        for responses in all_sets(code.n, s):
             for mask, vector in zip(
-                heard, code.decode(heard * code.messages, partial=True).coefficients, strict=True
+                responses, code.decode(responses * code.messages, partial=True).coefficients, strict=True
             ):
                 mine = rows[np.asarray(mask, dtype=bool)[code.owner]]
                 ones = set(np.unique(vector)) <= {0.0, 1.0} and vector.sum() >= promised
@@ -560,25 +560,27 @@ def _cyclic(cyclic_up_to: int) -> Checks:
         if beta % p == 0:
             code = CyclicPartialRecovery(n, s, beta, "exact")
             disjoint = True
-            for heard in all_sets(n, s):
-                found = code.decode(heard)
-                used = np.asarray(found.weights).reshape(len(heard), -1)
+            for responses in all_sets(n, s):
+                found = code.decode(responses)
+                used = np.asarray(found.weights).reshape(len(responses), -1)
                 disjoint &= bool(((used == 0) | (used == 1)).all() and (used.sum(1) == beta // p).all())
                 disjoint &= bool(
                     (found.coefficients.sum(1) == beta).all() and (found.coefficients <= 1).all()
                 )
             yield "theorem5_disjoint_workers", disjoint
             longer = CyclicPartialRecovery(n, s, beta, "appendix")
-            full = all((longer.decode(heard).coefficients.sum(1) == beta).all() for heard in all_sets(n, s))
+            full = all(
+                (longer.decode(responses).coefficients.sum(1) == beta).all() for responses in all_sets(n, s)
+            )
             yield "appendix_c_disjoint_choice", full
             if beta == n - s + 1 and beta % 2 == 0:
                 even = code.load.max() == 2 and disjoint
                 yield "theorem8_even_cyclic", even
         elif p * -(-beta // p) <= n:
             code, right = CyclicTwoMessage(n, s, beta), True
-            for heard in all_sets(n, s):
-                found = code.decode(2 * heard)
-                used = np.asarray(found.weights).reshape(len(heard), n, 2).sum(1)
+            for responses in all_sets(n, s):
+                found = code.decode(2 * responses)
+                used = np.asarray(found.weights).reshape(len(responses), n, 2).sum(1)
                 right &= bool((used == [beta // p, 1]).all() and (found.coefficients.max(1) == 1).all())
                 right &= bool((found.coefficients.sum(1) == beta).all())
             yield "appendix_d_recovery", right
@@ -627,8 +629,8 @@ def _examples() -> Checks:
     code = CyclicPartialRecovery(n=18, s=7, beta=15, decoder="appendix")
 
     def chosen(*stragglers: int) -> list[int]:
-        heard = ~np.isin(np.arange(1, 19), stragglers)[None]
-        found = code.decode(heard, partial=True)
+        responses = ~np.isin(np.arange(1, 19), stragglers)[None]
+        found = code.decode(responses, partial=True)
         workers = np.flatnonzero(np.asarray(found.weights).reshape(-1)) + 1
         return workers.tolist() if found.coefficients.sum() == 15 else []
 

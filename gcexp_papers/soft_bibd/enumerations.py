@@ -23,9 +23,9 @@ Instances = Iterator[tuple[str, bool]]
 def _decodes(code, s: int) -> bool:
     """Whether the sum is a combination of any n - s workers' messages, by least squares."""
     rows = code.encoding.toarray()
-    heard = np.stack([rows[list(left)] for left in engine.survivors(code.n, s)])
+    responses = np.stack([rows[list(left)] for left in engine.survivors(code.n, s)])
     ones = np.ones((1, code.k))
-    return bool(np.abs(ones - ones @ np.linalg.pinv(heard, rcond=1e-11) @ heard).max() < 1e-7)
+    return bool(np.abs(ones - ones @ np.linalg.pinv(responses, rcond=1e-11) @ responses).max() < 1e-7)
 
 
 @check(
@@ -101,11 +101,11 @@ def lemma6(matrices: int = 4) -> Instances:
     drawn = [generator.integers(0, 2, (6, k)).astype(float) for k in (5, 8)]
     for rows in [engine.cyclic(5, 3).astype(float), _FANO, *drawn][:matrices]:
         n, k = rows.shape
-        heard = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(bool)
+        responses = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(bool)
         once = _errors(rows)
         for t in (2, 3):
             copied = _errors(np.tile(rows, (1, t)))
-            library = errors.errors_of(codes.Code(np.tile(rows, (1, t))), heard)
+            library = errors.errors_of(codes.Code(np.tile(rows, (1, t))), responses)
             for one, more, found in zip(once, copied, library, strict=True):
                 right = abs(more - t * one) < 1e-8 and abs(found - one / k) < 1e-8
                 yield "codes, t, every set: t times the squared error, the same normalised one", bool(right)

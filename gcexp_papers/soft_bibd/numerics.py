@@ -205,8 +205,8 @@ def design_and_soft(
                     | {"label": f"Soft BIBD, n = {n}, worst set", "quantity": "worst", "value": worst.lower}
                     | {"excess": worst.lower - float(bound[s])}
                 )
-            heard = np.concatenate([random_sets(n, s, checks, one) for s in range(n + 1)])
-            gap = np.abs(errors_of(code, heard) - _pseudoinverse_errors(code, heard)).max()
+            responses = np.concatenate([random_sets(n, s, checks, one) for s in range(n + 1)])
+            gap = np.abs(errors_of(code, responses) - _pseudoinverse_errors(code, responses)).max()
             rows.append(
                 known
                 | {"label": f"pseudoinverse, n = {n}", "quantity": "pseudoinverse"}
@@ -215,9 +215,9 @@ def design_and_soft(
     return pd.DataFrame(rows)
 
 
-def _pseudoinverse_errors(code, heard: np.ndarray) -> np.ndarray:
+def _pseudoinverse_errors(code, responses: np.ndarray) -> np.ndarray:
     """||A_F pinv(A_F) 1 - 1||^2 / k of each set."""
-    A = heard[:, None] * code.encoding.toarray().T
+    A = responses[:, None] * code.encoding.toarray().T
     fitted = A @ (np.linalg.pinv(A, rcond=1e-10).sum(2)[..., None])
     return ((fitted[..., 0] - 1) ** 2).mean(1)
 

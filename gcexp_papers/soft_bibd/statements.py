@@ -81,9 +81,9 @@ def code(A) -> Code:
     return Code(np.transpose(A).astype(float), promise="least_squares", n=np.shape(A)[1])
 
 
-def errors(A, heard=None) -> np.ndarray:
+def errors(A, responses=None) -> np.ndarray:
     """Error of each set, by default of all of them."""
-    return errors_of(code(A), every(np.shape(A)[1]) if heard is None else heard)
+    return errors_of(code(A), every(np.shape(A)[1]) if responses is None else responses)
 
 
 def worst(A) -> np.ndarray:
@@ -430,10 +430,10 @@ def lemma3_bibd_decoder() -> Iterable[bool]:
 
     def weights(name):
         A, n = incidence(name), incidence(name).shape[1]
-        heard = every(n)[1:]
+        responses = every(n)[1:]
         _, _, l, _, shared = named_design(name).params
-        expected = heard * (l / (l + shared * (heard.sum(1, keepdims=True) - 1)))
-        return close(code(A).decode(heard.astype(int)).weights[:, 0], expected)
+        expected = responses * (l / (l + shared * (responses.sum(1, keepdims=True) - 1)))
+        return close(code(A).decode(responses.astype(int)).weights[:, 0], expected)
 
     return (weights(one) for one in DESIGNS if named_design(one).params[4] < named_design(one).params[2])
 
@@ -824,13 +824,13 @@ def theorem2_constant_decoder() -> Iterable[bool]:
     """With the constant vector of Lemma 3 the expectation is the right side of (27)."""
     params = _SOFT
 
-    def constant(heard):
-        m = heard.sum()
+    def constant(responses):
+        m = responses.sum()
         w = 2 / (2 + (m - 1))
-        found = np.mean([((A @ (w * heard) - 1) ** 2).mean() for A in three()])
+        found = np.mean([((A @ (w * responses) - 1) ** 2).mean() for A in three()])
         return close(found, theory.bibd_error(params, 3 - m))
 
-    return (constant(heard) for heard in every(3)[1:])
+    return (constant(responses) for responses in every(3)[1:])
 
 
 @check(over="(n, k, l)", grade="built", rests_on=("gcexp.codes.soft_bibd:SoftBIBD",))
@@ -907,8 +907,8 @@ def appB_permuted_factors(seed: int) -> Iterable[bool]:
         rows = np.arange(k1 * k2).reshape(k1, k2).T.ravel()
         columns = np.arange(n1 * n2).reshape(n1, n2).T.ravel()
         same = np.array_equal(np.kron(a, b)[np.ix_(rows, columns)], np.kron(b, a))
-        heard = random_sets(n1 * n2, n1 * n2 // 3, 20, seed)
-        return same and close(errors(np.kron(a, b), heard), errors(np.kron(b, a), heard[:, columns]))
+        responses = random_sets(n1 * n2, n1 * n2 // 3, 20, seed)
+        return same and close(errors(np.kron(a, b), responses), errors(np.kron(b, a), responses[:, columns]))
 
     return (permuted(a, b) for a, b in pairs)
 
@@ -1003,10 +1003,10 @@ def theorem4_decomposition(seed: int) -> Iterable[bool]:
             named_design(name).params,
             np.kron(block_diagonal(*given), incidence(name)),
         )
-        heard = every(n1 * n2) if n1 * n2 <= 12 else random_sets(n1 * n2, n1 * n2 // 2, 300, seed)
-        there = heard.reshape(len(heard), n1 // r1, r1, n2).any(2).sum(2)
+        responses = every(n1 * n2) if n1 * n2 <= 12 else random_sets(n1 * n2, n1 * n2 // 2, 300, seed)
+        there = responses.reshape(len(responses), n1 // r1, r1, n2).any(2).sum(2)
         return close(
-            errors(A, heard), r1 / n1 * theory.bibd_error(named_design(name).params, n2 - there).sum(1)
+            errors(A, responses), r1 / n1 * theory.bibd_error(named_design(name).params, n2 - there).sum(1)
         )
 
     return (decomposed(*given) for given in mixed)
@@ -1049,10 +1049,10 @@ def appE_best_copy(seed: int) -> Iterable[bool]:
 
     def best_copy(A, t):
         n = A.shape[1]
-        heard = random_sets(t * n, t * n // 2, 50, seed)
-        copies = heard.reshape(len(heard), t, n)
-        best = errors(A, copies[np.arange(len(heard)), copies.sum(2).argmax(1)])
-        upper = bool((errors(np.kron(np.ones((1, t)), A), heard) <= best + _SAME).all())
+        responses = random_sets(t * n, t * n // 2, 50, seed)
+        copies = responses.reshape(len(responses), t, n)
+        best = errors(A, copies[np.arange(len(responses)), copies.sum(2).argmax(1)])
+        upper = bool((errors(np.kron(np.ones((1, t)), A), responses) <= best + _SAME).all())
         same = close(errors(np.kron(np.ones((1, t)), A), np.tile(every(n), t)), errors(A))
         return upper and same
 
@@ -1080,8 +1080,8 @@ def lemma8(seed: int) -> Iterable[bool]:
 
     def diagonal(a, b):
         both = np.block([[a, np.zeros((len(a), b.shape[1]))], [np.zeros((len(b), a.shape[1])), b]])
-        heard = every(both.shape[1])
-        left, right = heard[:, : a.shape[1]], heard[:, a.shape[1] :]
+        responses = every(both.shape[1])
+        left, right = responses[:, : a.shape[1]], responses[:, a.shape[1] :]
         return close(errors(both) * len(both), errors(a, left) * len(a) + errors(b, right) * len(b))
 
     return (diagonal(a, b) for a, b in zip(matrices[:-1], matrices[1:], strict=True))
@@ -1142,8 +1142,8 @@ def _optimal_and_constant(draws: int, seed: int) -> tuple[list[np.ndarray], list
     design = _design()
     bound = theory.product_upper_bound(design["pg-2-2"], design["pg-2-3"], _STRAGGLERS)
     return (
-        [errors_of(big, heard) for heard in sets],
-        [errors_of(big, heard, "constant") for heard in sets],
+        [errors_of(big, responses) for responses in sets],
+        [errors_of(big, responses, "constant") for responses in sets],
         bound,
     )
 
@@ -1155,10 +1155,10 @@ def appH_block_class_sizes(draws: int, seed: int) -> Iterable[bool]:
     design = _design()
 
     def sizes(first, second):
-        a, b, heard = design[first], design[second], _survivors(first, second, draws, seed)
-        table = heard.reshape(-1, a.n, b.n)
+        a, b, responses = design[first], design[second], _survivors(first, second, draws, seed)
+        table = responses.reshape(-1, a.n, b.n)
         block, cls = table.sum(2), table.sum(1)
-        totals = close(block.sum(1), heard.sum(1)) and close(cls.sum(1), heard.sum(1))
+        totals = close(block.sum(1), responses.sum(1)) and close(cls.sum(1), responses.sum(1))
         return totals and block.max() <= b.n and cls.max() <= a.n
 
     return (sizes(*pair) for pair in large)
@@ -1175,9 +1175,11 @@ def lemma10(draws: int, seed: int) -> Iterable[bool]:
     design = _design()
 
     def entries(first, second):
-        heard = _survivors(first, second, draws, seed).astype(float)
-        total = np.einsum("ui,ij,uj->u", heard, _gram(first, second), heard)
-        return bool((total <= theory.product_gram(design[first], design[second], heard.sum(1)) + _SAME).all())
+        responses = _survivors(first, second, draws, seed).astype(float)
+        total = np.einsum("ui,ij,uj->u", responses, _gram(first, second), responses)
+        return bool(
+            (total <= theory.product_gram(design[first], design[second], responses.sum(1)) + _SAME).all()
+        )
 
     return (entries(*pair) for pair in large)
 
@@ -1251,8 +1253,8 @@ def _boxed(A, B):
     """Product sets of survivors."""
     left, right = every(A.shape[1]), every(B.shape[1])
     e1, e2 = errors(A)[:, None], errors(B)
-    heard = (left[:, None, :, None] & right[None, :, None, :]).reshape(len(left) * len(right), -1)
-    return close(errors(np.kron(A, B), heard).reshape(len(left), -1), e1 + e2 - e1 * e2)
+    responses = (left[:, None, :, None] & right[None, :, None, :]).reshape(len(left) * len(right), -1)
+    return close(errors(np.kron(A, B), responses).reshape(len(left), -1), e1 + e2 - e1 * e2)
 
 
 @check(
@@ -1375,21 +1377,21 @@ def theorem7_intersections() -> Iterable[bool]:
 
 
 @cache
-def _heard():
+def _responses():
     return every(9)[1:][:: max(1, 2**9 // 60)]
 
 
 @cache
 def _lost():
-    heard = _heard()
-    return 9 - heard.sum(1)
+    responses = _responses()
+    return 9 - responses.sum(1)
 
 
 @cache
 def _weights():
-    heard = _heard()
+    responses = _responses()
     params = _SOFT
-    return heard * theory.product_constant_weight(params, params, heard.sum(1))[:, None]
+    return responses * theory.product_constant_weight(params, params, responses.sum(1))[:, None]
 
 
 @cache
@@ -1401,9 +1403,9 @@ def _constant():
 
 @cache
 def _optimal():
-    heard = _heard()
+    responses = _responses()
     pairs = _pairs_soft_products()
-    return np.mean([errors(A, heard) for A in pairs], axis=0)
+    return np.mean([errors(A, responses) for A in pairs], axis=0)
 
 
 @cache

@@ -96,12 +96,12 @@ def test_a_direct_sum_is_its_parts_side_by_side():
     np.testing.assert_array_equal(code.load, np.concatenate([part.load for part in parts]))
     np.testing.assert_array_equal(code.work(1), np.concatenate([part.work(1) for part in parts]))
     assert [quorum.workers for quorum in code.quorums] == [tuple(range(6)), (6, 7, 8, 9)]
-    heard = np.random.default_rng(0).integers(0, code.messages + 1, (50, code.n))
+    responses = np.random.default_rng(0).integers(0, code.messages + 1, (50, code.n))
     alone = [
         part.decode(mine, partial=True).coefficients
-        for part, mine in zip(parts, (heard[:, :6], heard[:, 6:]), strict=True)
+        for part, mine in zip(parts, (responses[:, :6], responses[:, 6:]), strict=True)
     ]
-    np.testing.assert_array_equal(code.decode(heard, partial=True).coefficients, np.hstack(alone))
+    np.testing.assert_array_equal(code.decode(responses, partial=True).coefficients, np.hstack(alone))
 
 
 @pytest.mark.parametrize(
@@ -120,9 +120,12 @@ def test_promise_of_a_direct_sum(parts, promise):
 
 def test_lemma_8():
     parts = [PAIR, BlockDesign(4, "complete-4-2")]
-    code, heard = DirectSum(parts), every(DirectSum(parts))
-    errors = [part.decode(mine).error for part, mine in zip(parts, (heard[:, :3], heard[:, 3:]), strict=True)]
-    np.testing.assert_allclose(code.decode(heard).error * 9, 3 * errors[0] + 6 * errors[1], atol=1e-12)
+    code, responses = DirectSum(parts), every(DirectSum(parts))
+    errors = [
+        part.decode(mine).error
+        for part, mine in zip(parts, (responses[:, :3], responses[:, 3:]), strict=True)
+    ]
+    np.testing.assert_allclose(code.decode(responses).error * 9, 3 * errors[0] + 6 * errors[1], atol=1e-12)
 
 
 def test_composites_are_redrawn_where_a_part_is():
@@ -141,17 +144,17 @@ def test_products_are_optimal_for_every_pattern(a, b):
     np.testing.assert_array_equal(
         code.encoding.toarray(), np.kron(a.encoding.toarray(), b.encoding.toarray())
     )
-    heard = every(code) if code.n <= 9 else np.random.default_rng(0).integers(0, 2, (500, code.n))
-    found = code.decode(heard, partial=True).error
-    best = Code(code.encoding, promise="least_squares").decode(heard).error
+    responses = every(code) if code.n <= 9 else np.random.default_rng(0).integers(0, 2, (500, code.n))
+    found = code.decode(responses, partial=True).error
+    best = Code(code.encoding, promise="least_squares").decode(responses).error
     np.testing.assert_allclose(found, best, atol=1e-9)
 
 
 def test_product_sets_use_the_factors_weights():
     code = Kronecker(PLANE, PAIR)
-    heard = np.kron([1, 0, 1, 1, 0, 1, 1], [1, 0, 1])
+    responses = np.kron([1, 0, 1, 1, 0, 1, 1], [1, 0, 1])
     weights = np.kron(PLANE.decode([1, 0, 1, 1, 0, 1, 1]).weights[0], PAIR.decode([1, 0, 1]).weights[0])
-    np.testing.assert_array_equal(code.decode(heard).weights[0], weights)
+    np.testing.assert_array_equal(code.decode(responses).weights[0], weights)
     e1, e2 = (
         part.decode(np.ones(part.n, int) - np.eye(part.n, dtype=int)[0]).error[0] for part in (PLANE, PAIR)
     )
@@ -173,12 +176,12 @@ def test_products_of_exact_codes_are_exact(a, b, stragglers):
     code = Kronecker(a, b)
     assert code.promise == "indicator" and code.quorums
     for s in range(stragglers + 1):
-        heard = np.ones((1, code.n), dtype=int)
+        responses = np.ones((1, code.n), dtype=int)
         sets = list(combinations(range(code.n), s))
-        heard = np.tile(heard, (len(sets), 1))
-        for row, silent in zip(heard, sets, strict=True):
+        responses = np.tile(responses, (len(sets), 1))
+        for row, silent in zip(responses, sets, strict=True):
             row[list(silent)] = 0
-        assert code.met(heard).all() and (code.decode(heard).coefficients == 1).all()
+        assert code.met(responses).all() and (code.decode(responses).coefficients == 1).all()
     more = every(code)
     more = more[more.sum(1) == code.n - stragglers - 1]
     assert Code(code.encoding, promise="least_squares").decode(more).error.max() > 1e-3

@@ -133,11 +133,11 @@ def test_patterns_are_messages_that_arrived(preset):
             draws = draws.seated(scheme.placement.seat(draws.is_slow, draws.seeds, Game(scheme, draws)))
         code, rows = scheme.code, slice(start, start + len(draws.seeds))
         start = rows.stop
-        heard, time = timeline.patterns[timeline.pattern[rows]], timeline.duration[rows] - scheme.overhead
-        assert (heard <= code.messages).all()
+        responses, time = timeline.patterns[timeline.pattern[rows]], timeline.duration[rows] - scheme.overhead
+        assert (responses <= code.messages).all()
         for r in range(1, int(code.messages.max()) + 1):
             at = draws.arrival(code.work(r) / code.k, np.minimum(r, code.messages) * code.length)
-            assert (at <= time[..., None] * (1 + 1e-12))[heard >= r].all()
+            assert (at <= time[..., None] * (1 + 1e-12))[responses >= r].all()
 
 
 @each_scheme

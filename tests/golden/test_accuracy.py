@@ -85,21 +85,22 @@ def test_every_example_is_accurate(family):
         guard.require_accurate(code)
         if guard.is_solved(code):
             for kind in guard.KINDS:
-                heard = guard.patterns(code, kind)
-                assert len(heard) and code.met(heard).all()
-                assert guard.residuals(code, kind) == pytest.approx(decoded_off(code, heard), abs=1e-12)
+                responses = guard.patterns(code, kind)
+                assert len(responses) and code.met(responses).all()
+                assert guard.residuals(code, kind) == pytest.approx(decoded_off(code, responses), abs=1e-12)
 
 
-def decoded_off(code: Code, heard: np.ndarray) -> float:
+def decoded_off(code: Code, responses: np.ndarray) -> float:
     """The residual again, by an encoded identity for every pattern on its own."""
     B, target = code.encoding.toarray(), np.kron(np.ones(code.k), np.eye(code.blocks))
     if code.recovers < code.k:
         return max(
             abs((c := (w @ B).real) - np.rint(c)).max()
-            for w in code.weights(heard).reshape(len(heard), code.blocks, -1)
+            for w in code.weights(responses).reshape(len(responses), code.blocks, -1)
         )
     return max(
-        abs((w @ B).real - target).max() for w in code.weights(heard).reshape(len(heard), code.blocks, -1)
+        abs((w @ B).real - target).max()
+        for w in code.weights(responses).reshape(len(responses), code.blocks, -1)
     )
 
 
@@ -201,10 +202,10 @@ def test_a_product_of_three_factors_without_product_sets(order):
         code = Kronecker(Kronecker(repeated, design), cyclic)
     else:
         code = Kronecker(cyclic, Kronecker(repeated, design))
-    heard = (np.random.default_rng(0).random((6, code.n)) < 0.7).astype(int)  # none is a product set
-    best = np.array([np.linalg.pinv(row[:, None] * code.encoding.toarray()).sum(0) for row in heard])
+    responses = (np.random.default_rng(0).random((6, code.n)) < 0.7).astype(int)  # none is a product set
+    best = np.array([np.linalg.pinv(row[:, None] * code.encoding.toarray()).sum(0) for row in responses])
     expected = ((best @ code.encoding.toarray() - 1) ** 2).mean(1)
-    assert code.decode(heard).error == pytest.approx(expected, abs=1e-9)
+    assert code.decode(responses).error == pytest.approx(expected, abs=1e-9)
 
 
 def test_singular_values_where_the_fast_driver_gives_up(monkeypatch):
@@ -222,8 +223,8 @@ def test_singular_values_where_the_fast_driver_gives_up(monkeypatch):
     assert svd(A[0])[0].shape == (4, 4) and svd(A[0], full_matrices=False)[2].shape == (4, 6)
     assert np.allclose(pinv(A, 1e-10), want_pinv)
     code = CyclicRepetition(12, 4, "gaussian")  # at (200, 50) some drivers gave up
-    heard = np.array([[1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1], [1] + [0] * 11])
-    assert (code.decode(heard[:1]).coefficients == want.coefficients).all()
-    code.weights(heard[1:])  # below the quorum: the pseudoinverse
+    responses = np.array([[1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1], [1] + [0] * 11])
+    assert (code.decode(responses[:1]).coefficients == want.coefficients).all()
+    code.weights(responses[1:])  # below the quorum: the pseudoinverse
     with pytest.raises(np.linalg.LinAlgError):
         svd(np.full((2, 2), np.nan))

@@ -42,26 +42,26 @@ def silent_sets(n: int, s: int) -> list[tuple[int, ...]]:
     return list(combinations(range(n), s))
 
 
-def heard_without(code: Adaptive, s: int) -> np.ndarray:
+def responses_without(code: Adaptive, s: int) -> np.ndarray:
     """Every set of s stragglers, the others having sent r_s messages."""
-    heard = np.full((comb(code.n, s), code.n), rounds_needed(code.rounds, code.d)[s])
-    for row, silent in zip(heard, silent_sets(code.n, s), strict=True):
+    responses = np.full((comb(code.n, s), code.n), rounds_needed(code.rounds, code.d)[s])
+    for row, silent in zip(responses, silent_sets(code.n, s), strict=True):
         row[list(silent)] = 0
-    return heard
+    return responses
 
 
-def residual(code, heard: np.ndarray) -> float:
+def residual(code, responses: np.ndarray) -> float:
     """Largest entry of W B - [I ... I], which `decode` would refuse above 1e-6."""
     return float(
-        np.abs(code.weights(heard) @ code.encoding.toarray() - np.tile(np.eye(code.blocks), code.k)).max()
+        np.abs(code.weights(responses) @ code.encoding.toarray() - np.tile(np.eye(code.blocks), code.k)).max()
     )
 
 
-def relative_error(code, heard: np.ndarray, length: int) -> float:
+def relative_error(code, responses: np.ndarray, length: int) -> float:
     """Largest error of a decoded random gradient, relative to its norm."""
     g = np.random.default_rng(7).standard_normal((code.k, length))
-    weights, sent, wanted = code.decode(heard).weights, code.encode(g), g.sum(0)
-    found = (weights @ sent).reshape(len(heard), -1)[:, :length]
+    weights, sent, wanted = code.decode(responses).weights, code.encode(g), g.sum(0)
+    found = (weights @ sent).reshape(len(responses), -1)[:, :length]
     return float((np.linalg.norm(found - wanted, axis=1) / np.linalg.norm(wanted)).max())
 
 
@@ -147,8 +147,8 @@ def test_example_3():
     lower = [[-3, -1 / 2, -3, -1, -3 / 2, -2], [4 / 3, -1 / 2, 7 / 3, -1 / 3, 1 / 6, 5 / 3]]
     expected = [[1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1], *lower]
     np.testing.assert_allclose(M, expected, atol=1e-12)
-    heard = np.array([[1, 1, 1], [2, 2, 0], [2, 0, 2], [0, 2, 2]])
-    decoding = code.decode(heard)
+    responses = np.array([[1, 1, 1], [2, 2, 0], [2, 0, 2], [0, 2, 2]])
+    decoding = code.decode(responses)
     assert (decoding.coefficients == 1).all() and decoding.residual.max() < 1e-14
     # sum(0) = (X0 + X1 - X2) / 5 and sum(1) = X0 - X1
     np.testing.assert_allclose(
@@ -192,10 +192,10 @@ def test_structured_codes_decode_for_load_2_only():
     for n in (3, 4, 8, 10):
         code = agc(n, 2, construction="structured")
         for s in range(2):
-            assert code.decode(heard_without(code, s)).residual.max() < 1e-9
+            assert code.decode(responses_without(code, s)).residual.max() < 1e-9
     code = agc(5, 3, construction="structured")  # exact, but its weights are huge: 7.8e-3
     with pytest.raises(DecodingError, match="residual"):
-        code.decode(heard_without(code, 1))
+        code.decode(responses_without(code, 1))
 
 
 def test_remark_3_fails_for_mixed_signs():
@@ -239,18 +239,18 @@ def test_decodes_for_every_set_of_stragglers(n, d, bound, arithmetic):
     assert L == lcm(*range(1, d + 1)) and code.encoding.shape == (n * L, n * L)
     np.testing.assert_array_equal(code.assignment, [[(i - j) % n < d for i in range(n)] for j in range(n)])
     for s, r in enumerate(rounds_needed(L, d)):
-        heard = heard_without(code, s)
+        responses = responses_without(code, s)
         assert (
-            len(heard) == comb(n, s)
-            and code.met(heard).all()
-            and (code.received(heard).sum(1) == (n - s) * r).all()
+            len(responses) == comb(n, s)
+            and code.met(responses).all()
+            and (code.received(responses).sum(1) == (n - s) * r).all()
         )
-        decoding = code.decode(heard)
+        decoding = code.decode(responses)
         assert (decoding.coefficients == 1).all()
         assert decoding.residual.max() <= code.bound  # what the search promised
-        assert relative_error(code, heard, 5 * L) < bound
-        assert relative_error(code, heard[:20], 5 * L + 1) < bound  # padded
-        fewer = np.maximum(heard - 1, 0)
+        assert relative_error(code, responses, 5 * L) < bound
+        assert relative_error(code, responses[:20], 5 * L + 1) < bound  # padded
+        fewer = np.maximum(responses - 1, 0)
         assert not code.met(fewer).any() or r in {x + 1 for x in rounds_needed(L, d)}
 
 
@@ -258,11 +258,11 @@ def test_weights_are_those_of_the_papers_matrix():
     code = agc(6, 3)
     E, L = code._prefix[6].A, 6  # all rounds
     for s in range(3):
-        for heard, silent in zip(heard_without(code, s), silent_sets(6, s), strict=True):
+        for responses, silent in zip(responses_without(code, s), silent_sets(6, s), strict=True):
             rows = decode_rows(6, 3, L, silent)
             expected = np.zeros((L, 36))
             expected[:, rows] = np.linalg.inv(E[rows, : len(rows)])[:L]
-            weights = code.decode(heard).weights[0]
+            weights = code.decode(responses).weights[0]
             np.testing.assert_allclose(weights, expected, atol=1e-7 * np.abs(expected).max())
 
 
@@ -270,7 +270,7 @@ def test_rounds_that_do_not_divide_use_every_message():
     code = Adaptive(5, 3, rounds=5)
     assert code.quorums[0].need == ((2, 5), (3, 4), (5, 3))
     for s in range(3):
-        assert code.decode(heard_without(code, s)).residual.max() < 1e-9
+        assert code.decode(responses_without(code, s)).residual.max() < 1e-9
     assert code.decode([[2, 2, 2, 2, 2]]).weights[0].any(0).sum() == 10  # the paper uses h = 9 of the 10
     assert len(decode_rows(5, 3, 5, [])) == 9
 
@@ -278,8 +278,8 @@ def test_rounds_that_do_not_divide_use_every_message():
 def test_more_workers_than_needed():
     code = Adaptive(6, 3, rounds=1)
     assert code.quorums[0].need == ((1, 4),)
-    heard = np.array([heard for heard in product((0, 1), repeat=6) if sum(heard) >= 4])
-    assert (code.decode(heard).coefficients == 1).all()
+    responses = np.array([responses for responses in product((0, 1), repeat=6) if sum(responses) >= 4])
+    assert (code.decode(responses).coefficients == 1).all()
 
 
 def test_below_the_quorum_nothing_is_mixed():
@@ -290,7 +290,7 @@ def test_below_the_quorum_nothing_is_mixed():
 def test_one_round_is_conventional_gradient_coding():
     code = Adaptive(7, 3, rounds=1)
     assert code.length == 1 and (code.messages == 1).all() and code.quorums[0].need == ((1, 5),)
-    assert code.decode(heard_without(code, 2)).residual.max() < 1e-10
+    assert code.decode(responses_without(code, 2)).residual.max() < 1e-10
 
 
 @pytest.mark.slow
@@ -298,9 +298,9 @@ def test_seed_search_keeps_the_best_and_extended_arithmetic_helps():
     worst = {}
     for arithmetic in ("float64", "extended"):
         one = [agc(20, 3, arithmetic=arithmetic, search_seeds=1, seed=seed) for seed in range(4)]
-        residuals = [residual(code, heard_without(code, 2)) for code in one]
+        residuals = [residual(code, responses_without(code, 2)) for code in one]
         chosen = agc(20, 3, arithmetic=arithmetic)
-        worst[arithmetic] = residual(chosen, heard_without(chosen, 2))
+        worst[arithmetic] = residual(chosen, responses_without(chosen, 2))
         assert worst[arithmetic] < np.median(residuals)
         assert all(found <= code.bound for found, code in zip(residuals, one, strict=True))
         assert chosen.bound <= agc(20, 3, arithmetic=arithmetic, search_seeds=1).bound
@@ -312,13 +312,15 @@ def test_seed_search_keeps_the_best_and_extended_arithmetic_helps():
 def test_a_small_certificate_is_an_order_of_magnitude():
     """d = 4, L = 12: the float64 certificate W B - c, against the same sums in 64-bit mantissas, in any order."""
     code = Adaptive(12, 4, search_seeds=4)
-    heard = heard_without(code, 3)[:40]
-    decoding = code.decode(heard)
+    responses = responses_without(code, 3)[:40]
+    decoding = code.decode(responses)
     W, B = decoding.weights.reshape(-1, len(code.owner)), code.encoding.toarray()
-    wanted = np.tile(np.kron(np.ones(code.k), np.eye(code.blocks)), (len(heard), 1))
+    wanted = np.tile(np.kron(np.ones(code.k), np.eye(code.blocks)), (len(responses), 1))
     long = W.astype(np.longdouble)
     exact = (
-        np.abs(sum(long[:, m, None] * B[m] for m in range(len(B))) - wanted).reshape(len(heard), -1).max(1)
+        np.abs(sum(long[:, m, None] * B[m] for m in range(len(B))) - wanted)
+        .reshape(len(responses), -1)
+        .max(1)
     )
     assert (exact < 3 * decoding.residual).all() and (decoding.residual < 3 * exact).all()
     assert decoding.residual.max() < code.bound
@@ -328,10 +330,10 @@ def test_a_small_certificate_is_an_order_of_magnitude():
 def test_where_ungrouped_codes_end():
     code = Adaptive(20, 4, search_seeds=1)
     with pytest.raises(DecodingError, match="at most 1e-06"):
-        code.decode(heard_without(code, 3)[:100])
+        code.decode(responses_without(code, 3)[:100])
     for d in (4, 5):  # fewer rounds help
         fewer = Adaptive(20, d, rounds=d, search_seeds=4)
-        assert residual(fewer, heard_without(fewer, d - 1)[:100]) < 1e-7
+        assert residual(fewer, responses_without(fewer, d - 1)[:100]) < 1e-7
     with pytest.raises(ParameterError, match="rounding leaves nothing .* such as rounds=5, or groups"):
         Adaptive(7, 5, search_seeds=4)
     with pytest.raises(ParameterError, match="n \\* rounds <= 800 rows, got n=40, rounds=60"):
@@ -417,9 +419,9 @@ def test_grouped_codes_decode_every_pattern_of_every_group(n, d, construction):
     assert [part.n for part in code.parts] == group_sizes(n, d) and (code.load == d).all()
     for part in {part.n: part for part in code.parts}.values():
         for s in range(d):
-            decoding = part.decode(heard_without(part, s))
+            decoding = part.decode(responses_without(part, s))
             assert (decoding.coefficients == 1).all() and decoding.residual.max() < 1e-9
-            assert relative_error(part, heard_without(part, s), 31) < (1e-10 if d < 4 else 1e-9)
+            assert relative_error(part, responses_without(part, s), 31) < (1e-10 if d < 4 else 1e-9)
     one = np.repeat(code.messages[None], 5, axis=0)  # one straggler in each group, then d-1 of them
     first = np.cumsum([0] + group_sizes(n, d))[:-1]
     one[0, first], one[1, first + 1] = 0, 0
@@ -463,7 +465,7 @@ def test_code_of_figure_2():
     assert [q.need for q in code.quorums] == [q.need for part in (small, small, last) for q in part.quorums]
     for part in (small, last):
         for s in range(2):
-            assert part.decode(heard_without(part, s)).residual.max() < 1e-14
+            assert part.decode(responses_without(part, s)).residual.max() < 1e-14
     assert theory.survivable(7, 2) == 3
 
 
@@ -476,8 +478,8 @@ def test_length_sent_by_groups():
         silent = arrived[t] > np.sort(arrived[t])[4]  # two stragglers, wherever they are
         s = [int(silent[:3].sum()), int(silent[3:].sum())]
         rounds = [theory.rounds(6, 3, x) for x in s]
-        heard = np.where(silent, 0, np.repeat(rounds, [3, 4]))[None]
-        assert code.met(heard).all() and (code.decode(heard).coefficients == 1).all()
+        responses = np.where(silent, 0, np.repeat(rounds, [3, 4]))[None]
+        assert code.met(responses).all() and (code.decode(responses).coefficients == 1).all()
         assert max(rounds) * 2 == theory.group_length(6, 3, s, w=12)
 
 
@@ -511,11 +513,11 @@ def test_grouped_cgc(m):
     code = GroupedCGC(20, 3, m)
     assert [q.need for q in code.quorums] == [((1, size - 3 + m),) for size in group_sizes(20, 3)]
     assert (code.load == 3).all() and code.length == pytest.approx(1 / m)
-    generator, heard = np.random.default_rng(0), np.ones((40, 20), dtype=int)
-    for row in heard:
+    generator, responses = np.random.default_rng(0), np.ones((40, 20), dtype=int)
+    for row in responses:
         for quorum in code.quorums:
             row[generator.choice(quorum.workers, 3 - m, replace=False)] = 0
-    decoding = code.decode(heard)
+    decoding = code.decode(responses)
     assert (decoding.coefficients == 1).all() and decoding.residual.max() < 1e-11
 
 
@@ -716,8 +718,8 @@ def times(
 ) -> np.ndarray:
     arrived = Epochs(p).draw(seeds, iterations, n).arrival(1.0, 1.0)
     code = code_of(scheme, n, d)
-    time, heard = rule.stop(code, lambda r=None: arrived)
-    assert code.met(heard.reshape(-1, n)).all()
+    time, responses = rule.stop(code, lambda r=None: arrived)
+    assert code.met(responses.reshape(-1, n)).all()
     return time
 
 
@@ -803,10 +805,10 @@ def test_rounds_follow_the_stragglers_on_a_real_clock():
             return load + 10.0 * length + np.array([[[0.0, 0.0, 0.0, 0.0, 100.0]]])
 
     code = agc(5, 3)
-    time, heard = Decodable().stop(
+    time, responses = Decodable().stop(
         code, lambda r=6: Slow().arrival(code.work(r) / code.k, np.minimum(r, 6) * code.length)
     )
-    assert heard.tolist() == [[[3, 3, 3, 3, 0]]] and time[0, 0] == pytest.approx(0.6 + 10 * 0.5)
+    assert responses.tolist() == [[[3, 3, 3, 3, 0]]] and time[0, 0] == pytest.approx(0.6 + 10 * 0.5)
 
 
 # --- what is refused --------------------------------------------------------------------------------------------

@@ -32,8 +32,8 @@ from gcexp.theory.errors import frc_mean_error
 
 def survivors(n: int, s: int) -> np.ndarray:
     """All sets of n - s workers, boolean (C(n, s), n)."""
-    heard = np.ones((0, n), dtype=bool)
-    return np.concatenate([heard, [~np.isin(np.arange(n), S) for S in combinations(range(n), s)]])
+    responses = np.ones((0, n), dtype=bool)
+    return np.concatenate([responses, [~np.isin(np.arange(n), S) for S in combinations(range(n), s)]])
 
 
 def subsets(n: int) -> np.ndarray:
@@ -44,8 +44,8 @@ def random_survivors(n: int, s: int, patterns: int, seed: int = 0) -> np.ndarray
     return np.random.default_rng(seed).permuted(np.tile(np.arange(n) >= s, (patterns, 1)), axis=1)
 
 
-def least_squares_error(code: Code, heard: np.ndarray) -> np.ndarray:
-    rows = [code.encoding.toarray()[row > 0] for row in heard]
+def least_squares_error(code: Code, responses: np.ndarray) -> np.ndarray:
+    rows = [code.encoding.toarray()[row > 0] for row in responses]
     c = [np.linalg.lstsq(B.T, np.ones(code.k), rcond=None)[0] @ B for B in rows]
     return (np.abs(np.array(c) - 1) ** 2).mean(1)
 
@@ -75,8 +75,8 @@ def test_exact_for_every_straggler_set(code):
 
 @pytest.mark.parametrize("code", EXACT, ids=repr)
 def test_best_effort_below_the_quorum(code):
-    heard = random_survivors(code.n, code.s + 1, 20)
-    assert (code.decode(heard, partial=True).error <= least_squares_error(code, heard) + 1e-9).all()
+    responses = random_survivors(code.n, code.s + 1, 20)
+    assert (code.decode(responses, partial=True).error <= least_squares_error(code, responses) + 1e-9).all()
 
 
 def test_one_straggler_more_is_not_always_exact():
@@ -114,12 +114,12 @@ def test_reed_solomon_weights_are_lagrange_at_zero():
     scale = np.abs(t_0).max()
     np.testing.assert_allclose(code.encoding.toarray()[:, 0] * scale, t_0, atol=1e-9)
     for F in (np.array([0, 2, 3, 5, 6, 8]), np.arange(1, 9)):
-        heard = np.isin(np.arange(n), F)
-        used = np.flatnonzero(code.decode([heard]).weights[0, 0])
+        responses = np.isin(np.arange(n), F)
+        used = np.flatnonzero(code.decode([responses]).weights[0, 0])
         assert len(used) >= n - s and np.isin(used, F).all()
         lagrange = [np.prod([a[j] / (a[j] - a[i]) for j in used if j != i]) for i in used]
         np.testing.assert_allclose(
-            code.decode([heard]).weights[0, 0, used], np.array(lagrange) * scale, rtol=1e-10
+            code.decode([responses]).weights[0, 0, used], np.array(lagrange) * scale, rtol=1e-10
         )
 
 
@@ -150,9 +150,9 @@ def test_spread_supports_are_repetition_where_s_plus_1_divides_n():
     ids=repr,
 )
 def test_accuracy(code, worst):
-    heard = random_survivors(code.n, code.s, 20)
-    heard = np.concatenate([heard, np.arange(code.n)[None] >= code.s])  # and a run of neighbours
-    assert code.decode(heard).residual.max() < worst
+    responses = random_survivors(code.n, code.s, 20)
+    responses = np.concatenate([responses, np.arange(code.n)[None] >= code.s])  # and a run of neighbours
+    assert code.decode(responses).residual.max() < worst
 
 
 @pytest.mark.parametrize(
@@ -161,24 +161,24 @@ def test_accuracy(code, worst):
 )
 def test_cyclic_repetition_is_accurate(n, s):
     """Benchmark B1's sizes and patterns, and the papers': below 1e-10 without the help of rounding."""
-    draw, heard = np.random.default_rng(1), np.ones((200 + n, n), dtype=int)
-    for row in heard[:200]:
+    draw, responses = np.random.default_rng(1), np.ones((200 + n, n), dtype=int)
+    for row in responses[:200]:
         row[draw.choice(n, s, replace=False)] = 0
-    for i, row in enumerate(heard[200:]):  # a run of neighbours from everywhere
+    for i, row in enumerate(responses[200:]):  # a run of neighbours from everywhere
         row[(i + np.arange(s)) % n] = 0
     code = CyclicRepetition(n, s)
-    assert np.abs(code.weights(heard) @ code.encoding - 1).max() < 1e-10
-    decoding = code.decode(heard)
+    assert np.abs(code.weights(responses) @ code.encoding - 1).max() < 1e-10
+    decoding = code.decode(responses)
     assert (decoding.coefficients == 1).all() and decoding.residual.max() < 1e-10
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "s"), [(20, 9), (30, 15), (30, 19)])
 def test_rare_sets_of_cyclic_repetition_and_a_better_conditioned_code(n, s):
-    heard = random_survivors(n, s, 20_000).astype(int)
-    worst = CyclicRepetition(n, s).decode(heard).residual.max()
+    responses = random_survivors(n, s, 20_000).astype(int)
+    worst = CyclicRepetition(n, s).decode(responses).residual.max()
     assert 1e-11 < worst < 1e-8
-    assert ReedSolomon(n, s).decode(heard).residual.max() < 1e-11
+    assert ReedSolomon(n, s).decode(responses).residual.max() < 1e-11
 
 
 @pytest.mark.parametrize("n", [44, 60, 101])
@@ -277,9 +277,9 @@ EXPANDERS = [
 def test_expander_bound_holds_for_every_straggler_set(code):
     optimal = type(code)(**{**parameters(code), "decoder": "optimal"})
     for s in range(code.n):
-        heard = survivors(code.n, s) if code.n <= 11 else random_survivors(code.n, s, 300)
+        responses = survivors(code.n, s) if code.n <= 11 else random_survivors(code.n, s, 300)
         bound = expander_bound(code.n, s, code.d, code.eigenvalue)
-        one_step, best = code.decode(heard).error, optimal.decode(heard).error
+        one_step, best = code.decode(responses).error, optimal.decode(responses).error
         assert one_step.max() <= bound + 1e-12
         assert (best <= one_step + 1e-9).all()
     assert code.decode(survivors(code.n, code.n)).error == [1] == [expander_bound(code.n, code.n, 1, 0)]
@@ -336,8 +336,10 @@ def test_optimal_decoding_equals_least_squares():
             code = ExpanderCode(int(n) + 2, offsets=(1,), decoder="optimal")
         else:
             code = ApproximateCode(random.integers(-1, 2, (n, k)).astype(float), "optimal", 1)
-        heard = (random.random((25, code.n)) < random.uniform(0.5, 1)).astype(int)
-        np.testing.assert_allclose(code.decode(heard).error, least_squares_error(code, heard), atol=1e-10)
+        responses = (random.random((25, code.n)) < random.uniform(0.5, 1)).astype(int)
+        np.testing.assert_allclose(
+            code.decode(responses).error, least_squares_error(code, responses), atol=1e-10
+        )
 
 
 # --- Bernoulli codes -----------------------------------------------------------------------------------------
@@ -345,8 +347,8 @@ def test_optimal_decoding_equals_least_squares():
 
 @pytest.mark.slow
 def test_bernoulli_mean_error():
-    heard = random_survivors(40, 10, 1)
-    errors = [BernoulliCode(40, 5, seed=seed).decode(heard).error[0] for seed in range(1500)]
+    responses = random_survivors(40, 10, 1)
+    errors = [BernoulliCode(40, 5, seed=seed).decode(responses).error[0] for seed in range(1500)]
     assert bernoulli_error(1 / 8, 30) == pytest.approx(0.2333, abs=5e-5)
     assert np.mean(errors) == pytest.approx(bernoulli_error(1 / 8, 30), abs=0.007)
     assert np.mean(errors) == pytest.approx(
@@ -371,9 +373,9 @@ def test_regularized_bernoulli_cuts_only_the_overloaded():
 
 def test_stochastic_mean_error_by_enumeration():
     code, p = StochasticGradientCode(10, 3, 0.3, layout="cyclic"), 0.3
-    heard = subsets(10)
-    probability = (1 - p) ** heard.sum(1) * p ** (10 - heard.sum(1))
-    decoding = code.decode(heard)
+    responses = subsets(10)
+    probability = (1 - p) ** responses.sum(1) * p ** (10 - responses.sum(1))
+    decoding = code.decode(responses)
     assert probability @ decoding.error == pytest.approx(1 / 7, abs=1e-12) == stochastic_error(p, 3)
     np.testing.assert_allclose(probability @ decoding.coefficients, 1)  # unbiased
     assert (code.load == 3).all()
@@ -396,8 +398,8 @@ def test_stochastic_holders_are_balanced_in_pairs():
 
 
 def test_repetition_mean_error():
-    heard = survivors(12, 5)
-    mean = FractionalRepetition(12, 3).decode(heard, partial=True).error.mean()
+    responses = survivors(12, 5)
+    mean = FractionalRepetition(12, 3).decode(responses, partial=True).error.mean()
     assert mean == pytest.approx(0.0454545, abs=5e-8) == frc_mean_error(12, 3, 5)
 
 
@@ -415,12 +417,12 @@ GRAPH_CODES = [
 @pytest.mark.parametrize("code", GRAPH_CODES, ids=repr)
 def test_component_decoder_is_the_pseudoinverse(code):
     random = np.random.default_rng(0)
-    heard = (random.random((300, code.n)) < random.uniform(0.1, 1, (300, 1))).astype(int)
-    decoding = code.decode(heard)
-    best = Code.weights(code, heard)[:, 0] @ code.encoding
+    responses = (random.random((300, code.n)) < random.uniform(0.1, 1, (300, 1))).astype(int)
+    decoding = code.decode(responses)
+    best = Code.weights(code, responses)[:, 0] @ code.encoding
     np.testing.assert_allclose(decoding.coefficients, best, atol=1e-9)  # the best c is unique
     ends = np.array([np.flatnonzero(row) for row in code.encoding.toarray()])
-    formula = [graph_error(code.k, ends[row > 0]) for row in heard]
+    formula = [graph_error(code.k, ends[row > 0]) for row in responses]
     np.testing.assert_allclose(decoding.error, formula, atol=1e-12)
     assert (code.load == 2).all() and (code.assignment.sum(0) == code.d).all()
 
@@ -469,14 +471,14 @@ def test_shuffled_circulant_is_the_same_graph():
     "code", [ExpanderCode(13, offsets=(1, 5)), BernoulliCode(12, 3, k=9, seed=3), CyclicMDS(7, 3)], ids=repr
 )
 def test_iterates_fall_to_the_optimal_error(code):
-    heard = np.concatenate([random_survivors(code.n, s, 8) for s in (1, 4, code.n)])
-    weights, bound = iterate(code, heard, steps=4000)
-    optimal = least_squares_error(code, heard)
+    responses = np.concatenate([random_survivors(code.n, s, 8) for s in (1, 4, code.n)])
+    weights, bound = iterate(code, responses, steps=4000)
+    optimal = least_squares_error(code, responses)
     assert (bound[:, 0] == 1).all() and (np.diff(bound, axis=1) <= 1e-14).all()
     assert (bound >= optimal[:, None] - 1e-12).all()
     np.testing.assert_allclose(bound[:, -1], optimal, atol=1e-3)
     np.testing.assert_allclose((np.abs(weights @ code.encoding - 1) ** 2).mean(1), bound[:, -1], atol=1e-12)
-    assert not weights[~code.received(heard)].any()
+    assert not weights[~code.received(responses)].any()
 
 
 def test_iterates_are_the_powers_of_the_definition():
@@ -494,9 +496,9 @@ def test_iterates_are_the_powers_of_the_definition():
 @pytest.mark.parametrize("sizes", [(1, 2), (1, 1, 2), (2, 3), (5,)])
 def test_circulant_recovers_what_the_span_holds(sizes):
     code = CirculantMultiMessage(6, sizes)
-    heard = np.random.default_rng(0).integers(0, len(sizes) + 1, (150, 6))
-    coefficients = code.decode(heard).coefficients
-    for row, c in zip(heard, coefficients, strict=True):
+    responses = np.random.default_rng(0).integers(0, len(sizes) + 1, (150, 6))
+    coefficients = code.decode(responses).coefficients
+    for row, c in zip(responses, coefficients, strict=True):
         B = code.encoding.toarray()[code.received(row[None])[0]]
         rank = np.linalg.matrix_rank(B) if len(B) else 0
 

@@ -28,19 +28,19 @@ def survivors(n: int, q: int, most: int = 10**9) -> np.ndarray:
     """Every pattern of q of n workers, or `most` random ones, boolean (U, n)."""
     if comb(n, q) > most:
         return np.random.default_rng(0).permuted(np.tile(np.arange(n) < q, (most, 1)), axis=1)
-    heard = np.zeros((comb(n, q), n), dtype=bool)
-    for row, workers in zip(heard, combinations(range(n), q), strict=True):
+    responses = np.zeros((comb(n, q), n), dtype=bool)
+    for row, workers in zip(responses, combinations(range(n), q), strict=True):
         row[list(workers)] = True
-    return heard
+    return responses
 
 
-def worst_error(code, heard, l: int = 60, weights=None) -> float:
+def worst_error(code, responses, l: int = 60, weights=None) -> float:
     """Largest ||decoded - g|| / ||g|| for standard normal partition gradients."""
-    weights = code.decode(heard).weights if weights is None else weights
+    weights = code.decode(responses).weights if weights is None else weights
     g = np.random.default_rng(1).standard_normal((code.k, l))
     short = -l % code.blocks
     exact = np.pad(g.sum(0), (0, short))
-    decoded = (weights @ code.encode(g)).reshape(len(heard), -1)
+    decoded = (weights @ code.encode(g)).reshape(len(responses), -1)
     return float((np.linalg.norm(decoded - exact, axis=1) / np.linalg.norm(exact)).max())
 
 
@@ -95,10 +95,10 @@ def test_example_with_two_blocks():
 @pytest.mark.parametrize("dead", TABLE_2)
 def test_table_2(dead):
     code = CommunicationEfficient(**EXAMPLE, m=2)
-    heard = np.arange(5)[None] != dead
-    exact = code.exact_weights(heard)[0]
+    responses = np.arange(5)[None] != dead
+    exact = code.exact_weights(responses)[0]
     assert exact.ravel().tolist() == fractions(TABLE_2[dead])
-    np.testing.assert_array_equal(code.decode(heard).weights[0], exact.astype(float))
+    np.testing.assert_array_equal(code.decode(responses).weights[0], exact.astype(float))
 
 
 def test_fig_1():
@@ -149,8 +149,8 @@ def test_polynomial_code_is_the_general_one(n, d, m):
     np.testing.assert_array_equal(general_rows(np.array(V), d, m), polynomial_rows(points, d, m))
     a, b = CommunicationEfficient(n, d, m), GeneralCommunicationEfficient(n, d, m, V=V)
     np.testing.assert_array_equal(a.exact_encoding(), b.exact_encoding())
-    heard = survivors(n, n - d + m, most=20)
-    np.testing.assert_array_equal(a.exact_weights(heard), b.exact_weights(heard))
+    responses = survivors(n, n - d + m, most=20)
+    np.testing.assert_array_equal(a.exact_weights(responses), b.exact_weights(responses))
 
 
 @pytest.mark.parametrize(("n", "d", "m"), [(5, 3, 2), (6, 4, 3), (7, 5, 2), (4, 4, 2), (3, 1, 1)])
@@ -195,8 +195,8 @@ def test_round_trip(n):
     """All m <= d <= 6, a length that m does not divide; every set of responders up to n = 10."""
     for d, m in [(d, m) for d, m in PAIRS if d <= n]:
         code = CommunicationEfficient(n, d, m)
-        heard = survivors(n, n - d + m, most=10**9 if n <= 10 else 30)
-        assert worst_error(code, heard, l=61) < 1e-8
+        responses = survivors(n, n - d + m, most=10**9 if n <= 10 else 30)
+        assert worst_error(code, responses, l=61) < 1e-8
 
 
 @cache
@@ -221,8 +221,8 @@ def test_worst_error_with_exact_coefficients(n, order, error):
 
 
 def test_larger_loads_lose_digits():
-    heard = survivors(20, 15, most=500)
-    assert 1e-9 < worst_error(CommunicationEfficient(20, 10, 5), heard) < 2e-7
+    responses = survivors(20, 15, most=500)
+    assert 1e-9 < worst_error(CommunicationEfficient(20, 10, 5), responses) < 2e-7
     with pytest.raises(DecodingError, match="residual"):
         CommunicationEfficient(20, 10, 9).decode(survivors(20, 19))
 
@@ -233,15 +233,15 @@ def test_larger_loads_lose_digits():
 )
 def test_plain_float64(n, d, m, ascending, alternating):
     """What the paper's experiments did: fine up to n = 15, at n = 20 refused by the certificate."""
-    heard = survivors(n, n - d + m)
+    responses = survivors(n, n - d + m)
     for order, error in (("ascending", ascending), ("alternating", alternating)):
         code = CommunicationEfficient(n, d, m, theta_order=order, arithmetic="float64")
-        assert error / 5 < worst_error(code, heard, weights=code.weights(heard)) < 5 * error
+        assert error / 5 < worst_error(code, responses, weights=code.weights(responses)) < 5 * error
         if n == 20:
             with pytest.raises(DecodingError, match="residual"):
-                code.decode(heard)
+                code.decode(responses)
         elif order == "alternating":  # (15, 5, 4) ascending has a residual of 1e-6, the bound itself
-            assert (code.decode(heard).coefficients == 1).all()
+            assert (code.decode(responses).coefficients == 1).all()
 
 
 @pytest.mark.parametrize(("n", "cond"), [(5, 13), (10, 1.1e5), (15, 1.2e9)])
@@ -258,17 +258,17 @@ def test_condition_numbers(n, cond):
 def test_encoding_in_single_precision_fails(order, encoded, sent_only):
     """(20, 6, 5) with float32 encoding or messages: wrong by the factors of the specification, within 3."""
     code = CommunicationEfficient(20, 6, 5, theta_order=order)
-    heard = survivors(20, 19)
-    weights = code.decode(heard).weights
+    responses = survivors(20, 19)
+    weights = code.decode(responses).weights
     g = np.random.default_rng(1).standard_normal((20, 3000))
     blocks = g.reshape(100, -1)
     single = code.encoding.astype(np.float32) @ blocks.astype(np.float32)
     rounded = code.encode(g).astype(np.float32)
     for sent, (least, most) in ((single, encoded), (rounded, sent_only)):
-        decoded = (weights @ sent.astype(float)).reshape(len(heard), -1)
+        decoded = (weights @ sent.astype(float)).reshape(len(responses), -1)
         error = np.linalg.norm(decoded - g.sum(0), axis=1).max() / np.linalg.norm(g.sum(0))
         assert least / 3 < error < 3 * most
-    assert worst_error(code, heard) < 1e-6  # what `encode` does
+    assert worst_error(code, responses) < 1e-6  # what `encode` does
 
 
 @pytest.mark.slow
@@ -287,17 +287,17 @@ def test_gaussian_at_20_workers_after_a_search(n, d, m):
 
 @pytest.mark.slow
 def test_search_helps():
-    heard = survivors(20, 19)
+    responses = survivors(20, 19)
     for seed in (0, 1):
         one, best = (GeneralCommunicationEfficient(20, 4, 3, tries=t, seed=seed) for t in (1, 20))
-        assert worst_error(best, heard) < 0.8 * worst_error(one, heard)
+        assert worst_error(best, responses) < 0.8 * worst_error(one, responses)
 
 
 @pytest.mark.slow
 def test_benchmark_b7():
-    heard = survivors(24, 21, most=100)
-    assert worst_error(CommunicationEfficient(24, 6, 3), heard) < 1e-8
-    assert worst_error(GeneralCommunicationEfficient(24, 6, 3), heard) < 1e-10
+    responses = survivors(24, 21, most=100)
+    assert worst_error(CommunicationEfficient(24, 6, 3), responses) < 1e-8
+    assert worst_error(GeneralCommunicationEfficient(24, 6, 3), responses) < 1e-10
     assert worst_error(CommunicationEfficient(10, 4, 2), survivors(10, 8), l=10000) < 1e-10
 
 
@@ -315,17 +315,17 @@ def test_more_stragglers_than_rounding_allows_are_refused(n, s):
 
 
 def test_the_most_stragglers_that_are_accepted():
-    heard = survivors(60, 48, most=6)
+    responses = survivors(60, 48, most=6)
     require_accurate(CommunicationEfficient(60, None, 2, 10))
-    assert CommunicationEfficient(60, None, 2, 12).decode(heard).residual.max() < 1e-6
+    assert CommunicationEfficient(60, None, 2, 12).decode(responses).residual.max() < 1e-6
 
 
 @pytest.mark.slow
 def test_beyond_the_limit():
     with pytest.raises(DecodingError, match="residual"):
         CommunicationEfficient(32, 6, 5).decode(survivors(32, 31))
-    heard = survivors(32, 31)[::8]
-    assert worst_error(GeneralCommunicationEfficient(32, 6, 5, tries=5), heard) < 1e-10
+    responses = survivors(32, 31)[::8]
+    assert worst_error(GeneralCommunicationEfficient(32, 6, 5, tries=5), responses) < 1e-10
 
 
 # --- wiring -------------------------------------------------------------------------------------------------
@@ -357,11 +357,11 @@ def test_below_the_threshold(family):
 
 def test_weights_are_kept():
     code = GeneralCommunicationEfficient(8, 4, 2, tries=1)
-    heard = survivors(8, 6)
-    first = code.decode(heard).weights
+    responses = survivors(8, 6)
+    first = code.decode(responses).weights
     solved = dict(code._solved)
-    assert len(solved) == len(heard)
-    np.testing.assert_array_equal(code.decode(heard[::-1]).weights, first[::-1])
+    assert len(solved) == len(responses)
+    np.testing.assert_array_equal(code.decode(responses[::-1]).weights, first[::-1])
     assert code._solved.keys() == solved.keys()
     assert all(code._solved[key] is solved[key] for key in solved)
 

@@ -226,10 +226,10 @@ def test_any_n_minus_r_plus_one_rows_decode(n, r):
     silent = list(combinations(range(n), r - 1))
     if len(silent) > 800:
         silent = [silent[i] for i in rng.choice(len(silent), 800, replace=False)]
-    heard = np.ones((len(silent), n), dtype=int)
-    for row, chosen in zip(heard, silent, strict=True):
+    responses = np.ones((len(silent), n), dtype=int)
+    for row, chosen in zip(responses, silent, strict=True):
         row[list(chosen)] = 0
-    decoding = code.decode(heard)
+    decoding = code.decode(responses)
     assert decoding.residual.max() < 1e-12 and (decoding.coefficients == 1).all()
     if 2 <= r < n:
         consecutive = np.ones((n, n), dtype=int)
@@ -243,13 +243,13 @@ def test_any_n_minus_r_plus_one_rows_decode(n, r):
 @pytest.mark.slow
 def test_random_coefficients_are_chosen_for_accuracy():
     """The spread of random H is 1e-13 to 1e-8; the best of 20 keeps every decode exact to 1e-11."""
-    heard = np.ones((190, 20), dtype=int)
-    for row, chosen in zip(heard, combinations(range(20), 2), strict=True):
+    responses = np.ones((190, 20), dtype=int)
+    for row, chosen in zip(responses, combinations(range(20), 2), strict=True):
         row[list(chosen)] = 0
     g = np.random.default_rng(0).standard_normal((20, 40))
 
     def error(code):
-        off = code.decode(heard).weights[:, 0] @ code.encode(g) - g.sum(0)
+        off = code.decode(responses).weights[:, 0] @ code.encode(g) - g.sum(0)
         return np.linalg.norm(off, axis=1).max() / np.linalg.norm(g.sum(0))
 
     chosen = [error(Clustered(20, 1, 3, seed=seed)) for seed in range(10)]
@@ -260,9 +260,9 @@ def test_random_coefficients_are_chosen_for_accuracy():
 @pytest.mark.parametrize(("n", "r"), [(100, 6), (200, 10)])
 def test_large_clusters_still_decode(n, r):
     code, rng = Clustered(n, 1, r), np.random.default_rng(0)
-    heard = np.ones((200, n), dtype=int)
-    np.put_along_axis(heard, rng.permuted(np.tile(np.arange(n), (200, 1)), axis=1)[:, : r - 1], 0, axis=1)
-    assert code.decode(heard).residual.max() < 1e-7
+    responses = np.ones((200, n), dtype=int)
+    np.put_along_axis(responses, rng.permuted(np.tile(np.arange(n), (200, 1)), axis=1)[:, : r - 1], 0, axis=1)
+    assert code.decode(responses).residual.max() < 1e-7
 
 
 def test_all_clusters_share_one_code():
@@ -291,12 +291,12 @@ def held_by_order(row: Clustered, column: Clustered) -> np.ndarray:
 
 def test_static_clusters_decode_exactly_where_every_cluster_does():
     """D2, D3: all 4096 patterns. GC-SC needs 2 of 3 per cluster; 256 straggler sets against 13 of GC."""
-    heard = np.array(list(product((0, 1), repeat=12)))
+    responses = np.array(list(product((0, 1), repeat=12)))
     for P, sets in ((4, 256), (1, 13)):
         code = clustered(12, P, 2)
-        exact = (code.decode(heard, partial=True).coefficients == 1).all(1)
-        np.testing.assert_array_equal(exact, code.met(heard))
-        stragglers = np.bincount(12 - heard[exact].sum(1), minlength=13)
+        exact = (code.decode(responses, partial=True).coefficients == 1).all(1)
+        np.testing.assert_array_equal(exact, code.met(responses))
+        stragglers = np.bincount(12 - responses[exact].sum(1), minlength=13)
         np.testing.assert_array_equal(stragglers, recoverable_sets(12, P, 2))
         assert exact.sum() == sets
     assert stragglers[:2].tolist() == [1, 12]  # GC: any single straggler, nothing more
@@ -464,9 +464,9 @@ def test_threshold_stays_n_minus_r_plus_one():
         cluster = greedy_clusters(ALLOWED[None], slow[None])
         played = seats(cluster, 4)[0]
         by_worker = code.encoding.toarray()[np.argsort(played)]  # row of each worker in this iteration
-        heard = 1 - slow_sets(12, 2)
-        exact = np.array([residual(by_worker[row > 0]) for row in heard]) < 1e-6
-        pairs = np.array([np.flatnonzero(row == 0) for row in heard])
+        responses = 1 - slow_sets(12, 2)
+        exact = np.array([residual(by_worker[row > 0]) for row in responses]) < 1e-6
+        pairs = np.array([np.flatnonzero(row == 0) for row in responses])
         np.testing.assert_array_equal(~exact, cluster[0][pairs[:, 0]] == cluster[0][pairs[:, 1]])
         assert all(residual(np.delete(by_worker, w, axis=0)) < 1e-6 for w in range(12))
 

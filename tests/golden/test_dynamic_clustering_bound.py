@@ -73,8 +73,8 @@ def test_no_task_takes_it(tmp_path):
     ids=["cyclic", "uncoded"],
 )
 def test_one_quorum_is_its_own_bound(code, sentence):
-    time, heard = Fewest().stop(code, lambda r=1: np.arange(1.0, code.n + 1)[None, None])
-    assert (code.met(heard[0]).all(), time[0, 0]) == (True, heard.sum())
+    time, responses = Fewest().stop(code, lambda r=1: np.arange(1.0, code.n + 1)[None, None])
+    assert (code.met(responses[0]).all(), time[0, 0]) == (True, responses.sum())
 
 
 def test_refuses_other_codes():

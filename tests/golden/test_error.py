@@ -60,9 +60,11 @@ def brute(code: Code) -> np.ndarray:
     B = code.encoding.toarray()
     found = np.zeros(code.n + 1)
     for s in range(code.n + 1):
-        for heard in all_sets(code.n, s):
-            w = np.einsum("k,ukn->un", np.ones(code.k), np.linalg.pinv(heard[:, :, None] * B, rcond=1e-10))
-            c = (w * heard) @ B
+        for responses in all_sets(code.n, s):
+            w = np.einsum(
+                "k,ukn->un", np.ones(code.k), np.linalg.pinv(responses[:, :, None] * B, rcond=1e-10)
+            )
+            c = (w * responses) @ B
             found[s] = max(found[s], ((c - 1) ** 2).mean(1).max())
     return found
 
@@ -93,9 +95,9 @@ def test_enumeration_by_size(name):
     truth = brute(code)
     for s in range(code.n + 1):
         for pinned in (False, True) if name in ("product", "circulant") else (False,):
-            value, heard = worst_of_size(rows(code), s, pinned)
-            assert value == pytest.approx(truth[s], abs=1e-9) and heard.sum() == code.n - s
-            assert errors_of(code, heard)[0] == pytest.approx(value, abs=1e-9)
+            value, responses = worst_of_size(rows(code), s, pinned)
+            assert value == pytest.approx(truth[s], abs=1e-9) and responses.sum() == code.n - s
+            assert errors_of(code, responses)[0] == pytest.approx(value, abs=1e-9)
 
 
 @settings(max_examples=40, deadline=None)
@@ -125,11 +127,11 @@ def test_nearly_dependent_messages_are_decoded_by_singular_values():
     random = np.random.default_rng(1)
     B = random.standard_normal((6, 8))
     B[5] = B[:5].sum(0) + 3e-5 * random.standard_normal(8)
-    code, heard = Code(B, promise="least_squares"), np.ones((1, 6), dtype=bool)
+    code, responses = Code(B, promise="least_squares"), np.ones((1, 6), dtype=bool)
     w = np.linalg.lstsq(B.T, np.ones(8), rcond=1e-10)[0]
     expected = ((w @ B - 1) ** 2).mean()
     assert rows(code).table[-1] == pytest.approx(expected, rel=1e-9)
-    assert errors_of(code, heard)[0] == pytest.approx(expected, rel=1e-9)
+    assert errors_of(code, responses)[0] == pytest.approx(expected, rel=1e-9)
     assert worst_of_size(rows(code), 0)[0] == pytest.approx(expected, rel=1e-9)
 
 
@@ -205,9 +207,9 @@ def test_partial_recovery_codes_by_their_own_decoder():
 
 def test_random_stragglers_are_common_to_all_codes():
     """The same sets for every code with n workers, so that differences are paired; the mean agrees with theory."""
-    heard = random_sets(12, 5, 2000, 3)
+    responses = random_sets(12, 5, 2000, 3)
     for code in (FractionalRepetition(12, 3), SoftBIBD(12, 12, 3)):
-        found, values = error(code, 5, "random", seed=3), errors_of(code, heard)
+        found, values = error(code, 5, "random", seed=3), errors_of(code, responses)
         assert (found.mean, found.largest) == pytest.approx((values.mean(), values.max()), abs=1e-12)
         assert found.stderr == pytest.approx(values.std(ddof=1) / 2000**0.5)
     assert np.isnan(
@@ -311,15 +313,15 @@ def test_search_finds_the_worst_of_all_sets(kind):
             drawn_rows(generator, n, int(generator.integers(2, 13)), kind),
             int(generator.integers(3, min(6, n))),
         )
-        heard = np.concatenate(list(all_sets(n, s)))
-        worst, told = mine.decoded(heard).max(), []
+        responses = np.concatenate(list(all_sets(n, s)))
+        worst, told = mine.decoded(responses).max(), []
         found = search_worst(mine, s, 0.0, tell=told.append)
         if found is None:
             assert worst < 1e-8
         else:
             assert found[0] == pytest.approx(worst, abs=1e-8) and found[1].sum() == n - s
             assert mine.decoded(found[1][None])[0] == found[0]
-        assert sum(told) == len(heard)  # each is looked at or ruled out
+        assert sum(told) == len(responses)  # each is looked at or ruled out
         again = search_worst(mine, s, float(worst))
         assert again is None or again[0] == pytest.approx(worst, abs=1e-8)
 

@@ -43,10 +43,10 @@ NEITHER = [t for t in TRIPLES if arc(*t) * -(-t[2] // arc(*t)) > t[0]]
 @cache
 def survivors(n: int, s: int) -> np.ndarray:
     """Who is heard, for every set of s stragglers, boolean (C(n,s), n)."""
-    heard = np.ones((comb(n, s), n), dtype=bool)
-    for row, silent in zip(heard, combinations(range(n), s), strict=True):
+    responses = np.ones((comb(n, s), n), dtype=bool)
+    for row, silent in zip(responses, combinations(range(n), s), strict=True):
         row[list(silent)] = False
-    return heard
+    return responses
 
 
 def mask(workers) -> int:
@@ -69,30 +69,30 @@ def placements(n: int, p: int, full: int, r: int = 0) -> np.ndarray:
     return np.array(sorted(found), dtype=np.int64)
 
 
-def placed(heard: np.ndarray, masks: np.ndarray) -> np.ndarray:
+def placed(responses: np.ndarray, masks: np.ndarray) -> np.ndarray:
     """Whether each pattern contains one of the sets, (U,)."""
-    patterns = heard @ (1 << np.arange(heard.shape[1]))
+    patterns = responses @ (1 << np.arange(responses.shape[1]))
     return ((patterns[:, None] & masks) == masks).any(1)
 
 
-def chosen(code: Code, heard) -> list[int]:
+def chosen(code: Code, responses) -> list[int]:
     """1-based workers that the decoder uses for one pattern."""
-    return (np.flatnonzero(code.decode(heard, partial=True).weights[0, 0]) + 1).tolist()
+    return (np.flatnonzero(code.decode(responses, partial=True).weights[0, 0]) + 1).tolist()
 
 
 def without(n: int, stragglers) -> np.ndarray:
     """One pattern, from the paper's 1-based stragglers."""
-    heard = np.ones((1, n), dtype=int)
-    heard[0, [w - 1 for w in stragglers]] = 0
-    return heard
+    responses = np.ones((1, n), dtype=int)
+    responses[0, [w - 1 for w in stragglers]] = 0
+    return responses
 
 
-def scan(heard: np.ndarray, p: int, most: int) -> list[int]:
+def scan(responses: np.ndarray, p: int, most: int) -> list[int]:
     """Disjoint arcs of one pattern: anchors ascending, the first longest list."""
-    n, best = len(heard), []
-    for anchor in np.flatnonzero(heard):
+    n, best = len(responses), []
+    for anchor in np.flatnonzero(responses):
         cur, found = 0, []
-        for x in sorted((f - anchor) % n for f in np.flatnonzero(heard)):
+        for x in sorted((f - anchor) % n for f in np.flatnonzero(responses)):
             if x >= cur and x + p <= n and len(found) < most:
                 found.append((anchor + x) % n)
                 cur = x + p
@@ -100,12 +100,12 @@ def scan(heard: np.ndarray, p: int, most: int) -> list[int]:
     return sorted(best)
 
 
-def scan_two(heard: np.ndarray, p: int, q: int, r: int) -> tuple[list[int], int]:
+def scan_two(responses: np.ndarray, p: int, q: int, r: int) -> tuple[list[int], int]:
     """Full arcs and the short one: anchors ascending, then slots ascending, first hit."""
-    n = len(heard)
-    for anchor, slot in product(np.flatnonzero(heard), range(1, q + 1)):
+    n = len(responses)
+    for anchor, slot in product(np.flatnonzero(responses), range(1, q + 1)):
         cur, found = 0, []
-        for x in sorted((f - anchor) % n for f in np.flatnonzero(heard)):
+        for x in sorted((f - anchor) % n for f in np.flatnonzero(responses)):
             length = r if len(found) == slot else p
             if x >= cur and x + length <= n and len(found) <= q:
                 found.append((anchor + x) % n)
@@ -149,18 +149,18 @@ def test_theorem_5_at_the_size_of_the_examples():
 
 def test_more_survivors_than_promised_do_no_harm():
     for n, s, beta in [t for t in ONE_MESSAGE if t[0] <= 8]:
-        heard = np.concatenate([survivors(n, fewer) for fewer in range(s + 1)])
+        responses = np.concatenate([survivors(n, fewer) for fewer in range(s + 1)])
         for decoder in ("exact", "appendix"):
-            recovered = CyclicPartialRecovery(n, s, beta, decoder).decode(heard).coefficients.sum(1)
+            recovered = CyclicPartialRecovery(n, s, beta, decoder).decode(responses).coefficients.sum(1)
             assert (recovered == beta).all()
-        assert (CyclicPartialRecovery(n, s, beta).decode(heard).coefficients.sum(1) >= beta).all()
+        assert (CyclicPartialRecovery(n, s, beta).decode(responses).coefficients.sum(1) >= beta).all()
 
 
 def test_max_disjoint_is_the_maximum():
     for n, s, beta in [t for t in ONE_MESSAGE if t[0] <= 10]:
-        p, heard = arc(n, s, beta), survivors(n, s)
-        recovered = CyclicPartialRecovery(n, s, beta).decode(heard).coefficients.sum(1)
-        count = sum(placed(heard, placements(n, p, m)).astype(int) for m in range(1, n // p + 1))
+        p, responses = arc(n, s, beta), survivors(n, s)
+        recovered = CyclicPartialRecovery(n, s, beta).decode(responses).coefficients.sum(1)
+        count = sum(placed(responses, placements(n, p, m)).astype(int) for m in range(1, n // p + 1))
         np.testing.assert_array_equal(recovered, p * count)
 
 
@@ -171,17 +171,19 @@ def test_decoders_on_any_pattern(data, triple):
     """Below the quorum too: maximal, disjoint, heard, with the ties of the specification, never an error."""
     n, s, beta = triple
     p = arc(*triple)
-    heard = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
-    most = max((m for m in range(1, n // p + 1) if placed(heard[None], placements(n, p, m))[0]), default=0)
+    responses = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    most = max(
+        (m for m in range(1, n // p + 1) if placed(responses[None], placements(n, p, m))[0]), default=0
+    )
     for decoder, limit in (("max_disjoint", n), ("exact", beta // p), ("appendix", None)):
-        weights = CyclicPartialRecovery(n, s, beta, decoder).decode(heard, partial=True).weights[0, 0]
+        weights = CyclicPartialRecovery(n, s, beta, decoder).decode(responses, partial=True).weights[0, 0]
         used = np.flatnonzero(weights).tolist()
-        assert np.isin(weights, (0, 1)).all() and heard[used].all()
+        assert np.isin(weights, (0, 1)).all() and responses[used].all()
         assert len(set(covered(used, p, n))) == p * len(used)
-        if decoder == "appendix" and heard.sum() >= n - s:
+        if decoder == "appendix" and responses.sum() >= n - s:
             assert len(used) == beta // p
         else:
-            assert used == scan(heard, p, limit or n)
+            assert used == scan(responses, p, limit or n)
             assert len(used) == min(most, limit or n)
 
 
@@ -199,10 +201,10 @@ def test_ties_go_to_the_smallest_anchor():
     [(12, 0.543), (15, 0.755), (20, 0.791)],
 )
 def test_mean_recovered_fraction_of_figure_4(beta, mean):
-    heard = np.random.default_rng(0).permuted(np.tile(np.arange(30) < 11, (20000, 1)), axis=1)
-    decoding = CyclicPartialRecovery(30, 19, beta).decode(heard)
+    responses = np.random.default_rng(0).permuted(np.tile(np.arange(30) < 11, (20000, 1)), axis=1)
+    decoding = CyclicPartialRecovery(30, 19, beta).decode(responses)
     assert decoding.recovered.mean() == pytest.approx(mean, abs=0.003)
-    exact = CyclicPartialRecovery(30, 19, beta, "exact").decode(heard[:2000])
+    exact = CyclicPartialRecovery(30, 19, beta, "exact").decode(responses[:2000])
     assert (exact.coefficients.sum(1) == beta).all()
 
 
@@ -228,8 +230,8 @@ def test_algorithm_1_uses_a_group_without_stragglers():
 
 
 def test_algorithm_1_below_the_quorum_takes_the_longest_list():
-    heard = without(18, range(1, 13))
-    assert chosen(CyclicPartialRecovery(18, 7, 15, "appendix"), heard) == [13, 18]
+    responses = without(18, range(1, 13))
+    assert chosen(CyclicPartialRecovery(18, 7, 15, "appendix"), responses) == [13, 18]
 
 
 # --- Theorem 7: two messages --------------------------------------------------------------------------------
@@ -249,9 +251,9 @@ def test_two_messages_break_ties_by_anchor_then_slot(data, triple):
     n, s, beta = triple
     p = arc(*triple)
     silent = data.draw(st.lists(st.integers(0, n - 1), max_size=s))
-    heard = ~np.isin(np.arange(n), silent)
-    weights = CyclicTwoMessage(n, s, beta).decode(2 * heard.astype(int)).weights[0, 0].reshape(n, 2)
-    full, short = scan_two(heard, p, beta // p, beta % p)
+    responses = ~np.isin(np.arange(n), silent)
+    weights = CyclicTwoMessage(n, s, beta).decode(2 * responses.astype(int)).weights[0, 0].reshape(n, 2)
+    full, short = scan_two(responses, p, beta // p, beta % p)
     assert np.flatnonzero(weights[:, 0]).tolist() == full
     assert np.flatnonzero(weights[:, 1]).tolist() == [short]
 
@@ -263,12 +265,12 @@ def test_two_messages_on_any_counts(data, triple):
     """Workers may have sent none, one or both: never an error, and complete wherever disjoint arcs exist."""
     n, s, beta = triple
     p, q = arc(*triple), beta // arc(*triple)
-    heard = np.array([data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))])
-    recovered = CyclicTwoMessage(n, s, beta).decode(heard, partial=True).coefficients[0].sum()
+    responses = np.array([data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))])
+    recovered = CyclicTwoMessage(n, s, beta).decode(responses, partial=True).coefficients[0].sum()
     assert recovered <= beta
-    if placed(heard == 2, placements(n, p, q, beta % p))[0]:
+    if placed(responses == 2, placements(n, p, q, beta % p))[0]:
         assert recovered == beta
-    assert recovered >= p * min(q, len(scan(heard[0] > 0, p, n)))
+    assert recovered >= p * min(q, len(scan(responses[0] > 0, p, n)))
 
 
 def test_two_messages_below_the_quorum_keep_the_first_of_equals():
@@ -353,8 +355,8 @@ def test_plain_sums_reach_four_of_six():
     for w in range(6):
         sums[w, [w, (w + 1) % 6]] = 1
     best = [
-        max(sum(v) for v in product((0, 1), repeat=6) if spans(sums[heard], np.array(v, dtype=float)))
-        for heard in survivors(6, 2)
+        max(sum(v) for v in product((0, 1), repeat=6) if spans(sums[responses], np.array(v, dtype=float)))
+        for responses in survivors(6, 2)
     ]
     assert min(best) == 4
     two = CyclicTwoMessage(6, 2, 5).decode(2 * survivors(6, 2).astype(int))
@@ -376,10 +378,10 @@ def test_theorem_6(triple):
     # Worker 0 alone holds `own`, the others see fewer than beta: it is used, and a 0/1 answer needs equal
     # coefficients on `own`. The classes that this links grow to the whole arc; by symmetry for each worker.
     equal = [{i} for i in range(p)]
-    for heard in survivors(n, s):
-        if not heard[0]:
+    for responses in survivors(n, s):
+        if not responses[0]:
             continue
-        seen = set(covered(np.flatnonzero(heard)[1:], p, n))
+        seen = set(covered(np.flatnonzero(responses)[1:], p, n))
         own = set(range(p)) - seen
         if own and len(seen) < beta:
             touched = [c for c in equal if c & own]
@@ -431,12 +433,12 @@ def test_load_of_epsilon_repetition(epsilon, d):
     ("d", "least", "most"), [(2, 12, 12), (3, 12, 15), (5, 15, 15), (6, 12, 18), (10, 20, 20)]
 )
 def test_repetition_does_poorly_for_consecutive_stragglers(d, least, most):
-    heard = np.ones((30, 30), dtype=bool)
+    responses = np.ones((30, 30), dtype=bool)
     for first in range(30):
-        heard[first, covered([first], 19, 30)] = False
-    recovered = FractionalRepetition(30, d).decode(heard, partial=True).coefficients.sum(1)
+        responses[first, covered([first], 19, 30)] = False
+    recovered = FractionalRepetition(30, d).decode(responses, partial=True).coefficients.sum(1)
     assert (recovered.min(), recovered.max()) == (least, most)
-    cyclic = CyclicPartialRecovery(30, 19, 15).decode(heard).coefficients.sum(1)
+    cyclic = CyclicPartialRecovery(30, 19, 15).decode(responses).coefficients.sum(1)
     assert (
         cyclic.min() >= 15
     )  # at d = 6 (epsilon = 0.05) repetition falls below the cyclic code of smaller load
@@ -522,9 +524,9 @@ def test_raptor_refuses(given, message):
 @pytest.mark.slow
 def test_raptor_load_and_recovery():
     """Truncated to 6 batches of 5, the mean load is about 13; every answer is 0/1, sometimes empty."""
-    heard = np.random.default_rng(0).permuted(np.tile(np.arange(30) < 11, (100, 1)), axis=1)
+    responses = np.random.default_rng(0).permuted(np.tile(np.arange(30) < 11, (100, 1)), axis=1)
     codes = [BatchRaptor(30, 19, 0.1, seed=seed) for seed in range(200)]
-    decodings = [code.decode(heard) for code in codes]
+    decodings = [code.decode(responses) for code in codes]
     assert np.mean([code.load for code in codes]) == pytest.approx(13.05, abs=0.4)
     assert all((d.residual == 0).all() and np.isin(d.coefficients, (0, 1)).all() for d in decodings)
     # Any 11 survivors at random. The fastest 11 have smaller degrees and recover about 0.95 (Fig. 4).

@@ -39,18 +39,18 @@ from gcexp.timeline import simulate
 @cache
 def survivors(n: int, s: int) -> np.ndarray:
     """Who is heard, for every set of s stragglers, boolean (C(n,s), n)."""
-    heard = np.ones((comb(n, s), n), dtype=bool)
-    for row, silent in zip(heard, combinations(range(n), s), strict=True):
+    responses = np.ones((comb(n, s), n), dtype=bool)
+    for row, silent in zip(responses, combinations(range(n), s), strict=True):
         row[list(silent)] = False
-    return heard
+    return responses
 
 
 def decoded(code, s: int):
     """Coefficients for every straggler set, checked to be the visible partitions, (C(n,s), k)."""
-    heard = survivors(code.n, s)
-    decoding = code.decode(heard * code.messages)
+    responses = survivors(code.n, s)
+    decoding = code.decode(responses * code.messages)
     assert (decoding.residual == 0).all()
-    visible = heard.astype(int) @ code.assignment > 0
+    visible = responses.astype(int) @ code.assignment > 0
     np.testing.assert_array_equal(decoding.coefficients, visible)
     combined = (code.encoding.T @ decoding.weights[:, 0].T).T
     np.testing.assert_allclose(combined, visible, rtol=0, atol=1e-12)
@@ -148,11 +148,11 @@ def test_theorem_3_for_every_straggler_set():
 def test_co_prime_on_any_counts(data):
     """Below the quorum too the answer is 0/1: whole workers by their sums, parts by single gradients."""
     code = CoPrime(5, 3, 2)
-    heard = np.array([data.draw(st.lists(st.integers(0, 3), min_size=5, max_size=5))])
-    c = code.decode(heard, partial=True).coefficients[0]
-    received = code.received(heard)[0]
+    responses = np.array([data.draw(st.lists(st.integers(0, 3), min_size=5, max_size=5))])
+    c = code.decode(responses, partial=True).coefficients[0]
+    received = code.received(responses)[0]
     singles = code.encoding.toarray()[received & (code.rank > 0)].any(0)
-    whole = code.assignment[heard[0] == 3].any(0)
+    whole = code.assignment[responses[0] == 3].any(0)
     np.testing.assert_array_equal(c, singles | whole)
 
 
@@ -414,5 +414,5 @@ def test_worst_case_may_be_given_where_it_cannot_be_found():
 def test_thousands_of_partitions():
     """k = 3003 as in Fig. 2 and as many patterns as a long run has: union decoding stays a few array operations."""
     code = Combinatorial(15, 10, 5)
-    heard = survivors(15, 10)[::15] * code.messages
-    assert code.k == 3003 and (code.decode(heard).coefficients.sum(1) == code.recovers).all()
+    responses = survivors(15, 10)[::15] * code.messages
+    assert code.k == 3003 and (code.decode(responses).coefficients.sum(1) == code.recovers).all()

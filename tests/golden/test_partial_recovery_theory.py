@@ -54,10 +54,10 @@ from gcexp.theory.partial_recovery import (
 
 def survivors(n: int, s: int) -> np.ndarray:
     """Who is heard, for every set of s stragglers, boolean (C(n,s), n)."""
-    heard = np.ones((comb(n, s), n), dtype=bool)
-    for row, silent in zip(heard, combinations(range(n), s), strict=True):
+    responses = np.ones((comb(n, s), n), dtype=bool)
+    for row, silent in zip(responses, combinations(range(n), s), strict=True):
         row[list(silent)] = False
-    return heard
+    return responses
 
 
 # --- Theorem 1 ----------------------------------------------------------------------------------------------
@@ -282,7 +282,7 @@ def sums_on_arcs(n: int, p: int) -> np.ndarray:
 
 def test_plain_sums_reach_four_of_six_and_two_messages_five():
     sums = sums_on_arcs(6, 2)
-    assert min(most_recovered(sums[heard]) for heard in survivors(6, 2)) == 4
+    assert min(most_recovered(sums[responses]) for responses in survivors(6, 2)) == 4
     two = CyclicTwoMessage(6, 2, 5).decode(2 * survivors(6, 2).astype(int))
     assert two.coefficients.sum(1).min() == 5
 

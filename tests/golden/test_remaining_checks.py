@@ -126,10 +126,10 @@ def test_simulated_times_of_the_cluster(n):
     means = []
     for choice, expected in zip(theory.best_choices(**theory.ec2_like(n)).values(), CLUSTER[n], strict=True):
         code = CommunicationEfficient(n, choice.d, choice.m, s=choice.s)
-        time, heard = Decodable().stop(
+        time, responses = Decodable().stop(
             code, lambda r=None, code=code: drawn.arrival(code.load / n, code.length)
         )
-        assert (heard.sum(-1) == n - choice.s).all()
+        assert (responses.sum(-1) == n - choice.s).all()
         means.append(FIXED + time.mean())
         assert choice.time == pytest.approx(expected, abs=6e-5)
         assert means[-1] == pytest.approx(expected, rel=0.02)

@@ -48,9 +48,9 @@ def worst_and_mean(code: Code) -> tuple[np.ndarray, np.ndarray]:
     return np.array([e.max() for e in found]), np.array([e.mean() for e in found])
 
 
-def constant_errors(A, heard, weight) -> np.ndarray:
+def constant_errors(A, responses, weight) -> np.ndarray:
     """Errors where every survivor has the same weight (U,)."""
-    return ((weight[:, None] * (heard @ np.transpose(A)) - 1) ** 2).mean(1)
+    return ((weight[:, None] * (responses @ np.transpose(A)) - 1) ** 2).mean(1)
 
 
 # --- checks 2-4: designs and fractional repetition ----------------------------------------------------------
@@ -61,15 +61,15 @@ def test_every_set_of_a_design(name):
     """T1: the error and the weights depend only on s."""
     design = named_design(name)
     n, _, l, r, shared = design.params
-    code, heard = BlockDesign(n, name), every(n)
-    s, decoding = n - heard.sum(1), BlockDesign(n, name).decode(heard)
+    code, responses = BlockDesign(n, name), every(n)
+    s, decoding = n - responses.sum(1), BlockDesign(n, name).decode(responses)
     expected = theory.bibd_error(design.params, s)
     np.testing.assert_allclose(decoding.error, expected, atol=1e-9)
-    np.testing.assert_allclose(errors_of(code, heard), expected, atol=1e-9)
+    np.testing.assert_allclose(errors_of(code, responses), expected, atol=1e-9)
     np.testing.assert_allclose(theory.design_error(n, r, s), expected, atol=1e-12)
     weight = theory.bibd_weight(l, shared, np.maximum(n - s, 1))
-    np.testing.assert_allclose(decoding.weights[:, 0], weight[:, None] * heard, atol=1e-12)
-    np.testing.assert_allclose(Code.weights(code, heard)[:, 0], decoding.weights[:, 0], atol=1e-9)
+    np.testing.assert_allclose(decoding.weights[:, 0], weight[:, None] * responses, atol=1e-12)
+    np.testing.assert_allclose(Code.weights(code, responses)[:, 0], decoding.weights[:, 0], atol=1e-9)
 
 
 def test_biplane_curve():
@@ -103,9 +103,9 @@ def test_lemma_5_needs_no_design():
     """Constant load and intersection suffice, even where lambda (n-1) != l (r-1): then err(0) > 0."""
     A = np.vstack([np.eye(4), np.ones((2, 4))])  # load 3, intersection 2
     params = (4, 6, 3, 2, 2)
-    heard = every(4)
+    responses = every(4)
     np.testing.assert_allclose(
-        errors_of(plain(A), heard), theory.bibd_error(params, 4 - heard.sum(1)), atol=1e-12
+        errors_of(plain(A), responses), theory.bibd_error(params, 4 - responses.sum(1)), atol=1e-12
     )
     assert theory.bibd_error(params, 0) > 0.1
 
@@ -139,7 +139,7 @@ def test_repetition_curve():
     code = FractionalRepetition(12, 3, k=8)
     np.testing.assert_array_equal(code.encoding.toarray().T, frc_matrix(12, 8, 3))
     assert (code.load == 2).all() and code.length == 1
-    decoded = [code.decode(heard.astype(int), partial=True).error.max() for heard in by_size(12)]
+    decoded = [code.decode(responses.astype(int), partial=True).error.max() for responses in by_size(12)]
     np.testing.assert_array_equal(decoded, expected)
     for n, k, d in ((12, 7, 3), (12, 0, 3)):
         with pytest.raises(ParameterError, match=f"the n/d = 4 groups divide, got k={k}"):
@@ -335,7 +335,7 @@ def three() -> np.ndarray:
 
 @pytest.mark.parametrize(("s", "expected"), enumerate([0, 2 / 81, 1 / 3, 1]))
 def test_theorem_2_by_enumeration(s, expected):
-    means = [np.mean([errors_of(plain(A), heard)[0] for A in three()]) for heard in by_size(3)[s]]
+    means = [np.mean([errors_of(plain(A), responses)[0] for A in three()]) for responses in by_size(3)[s]]
     np.testing.assert_allclose(means, expected, atol=1e-9)
     assert (np.array(means) <= theory.bibd_error(PAIR, s) + 1e-12).all()
     np.testing.assert_allclose(theory.bibd_error(PAIR, s), [0, 1 / 9, 1 / 3, 1][s], atol=1e-12)
@@ -343,18 +343,18 @@ def test_theorem_2_by_enumeration(s, expected):
 
 def test_theorem_2_is_an_equality_for_constant_weights():
     for s in range(3):
-        heard = by_size(3)[s]
-        weight = theory.bibd_weight(2, 1, heard.sum(1))
-        means = np.mean([constant_errors(A, heard, weight) for A in three()], axis=0)
+        responses = by_size(3)[s]
+        weight = theory.bibd_weight(2, 1, responses.sum(1))
+        means = np.mean([constant_errors(A, responses, weight) for A in three()], axis=0)
         np.testing.assert_allclose(means, theory.bibd_error(PAIR, s), atol=1e-12)
 
 
 @pytest.mark.parametrize(("s", "expected"), [(4, 0.0357), (8, 0.1), (12, 0.25)])
 def test_theorem_2_by_sampling(s, expected):
-    heard = np.ones((1, 16), int)
-    heard[0, :s] = 0
+    responses = np.ones((1, 16), int)
+    responses[0, :s] = 0
     codes = [SoftBIBD(16, 16, 6, decoder="constant", seed=seed) for seed in range(300)]
-    errors = np.array([code.decode(heard).error[0] for code in codes])
+    errors = np.array([code.decode(responses).error[0] for code in codes])
     assert abs(errors.mean() - expected) < 4 * errors.std() / np.sqrt(len(errors)) + 5e-5
     assert theory.bibd_error((16, 16, 6, 6, 2), s) == pytest.approx(expected, abs=5e-5)
 
@@ -394,8 +394,8 @@ def test_soft_biplanes():
     table = {2: 0.0018, 4: 0.0088, 6: 0.0247, 8: 0.0538, 10: 0.108, 12: 0.213, 14: 0.419}
     spread = {2: 0.0006, 4: 0.0011, 6: 0.0021, 8: 0.0028, 10: 0.005, 12: 0.006, 14: 0.008}
     for s, expected in table.items():
-        heard = random_sets(16, s, 300)
-        means = np.array([errors_of(code, heard).mean() for code in codes])
+        responses = random_sets(16, s, 300)
+        means = np.array([errors_of(code, responses).mean() for code in codes])
         assert means.mean() == pytest.approx(
             expected, abs=4 * spread[s] / np.sqrt(len(codes)) + 0.1 * expected
         )
@@ -430,9 +430,9 @@ def test_soft_designs_where_no_design_exists():
 def test_the_mean_approaches_the_bound_with_k():
     means = []
     for k in (16, 64, 256):
-        heard = random_sets(16, 8, 100)
+        responses = random_sets(16, 8, 100)
         codes = [SoftBIBD(16, k, 0.375 * k, seed=seed) for seed in range(10)]
-        means.append(np.mean([errors_of(code, heard).mean() for code in codes]))
+        means.append(np.mean([errors_of(code, responses).mean() for code in codes]))
     np.testing.assert_allclose(means, [0.055, 0.091, 0.097], atol=0.003)
 
 
@@ -461,8 +461,8 @@ def test_rescaled_coefficients_have_mean_one(decoder):
     plain_code = SoftBIBD(7, 9, 2.5, decoder=decoder, seed=3)
     code = SoftBIBD(7, 9, 2.5, decoder=decoder, rescale="unit_mean", seed=3)
     assert code.promise == "linear" and (code.encoding != plain_code.encoding).nnz == 0
-    heard = every(7)
-    before, c = plain_code.decode(heard).coefficients, code.decode(heard).coefficients
+    responses = every(7)
+    before, c = plain_code.decode(responses).coefficients, code.decode(responses).coefficients
     mean = before.mean(1, keepdims=True)
     some = mean[:, 0] > 0  # not where nobody, or only workers without a partition, were heard
     assert 100 < some.sum() < 128 and mean[some].min() < 0.5
@@ -515,8 +515,8 @@ def test_repetition_times_design():
     for code in codes:
         worst, _ = worst_and_mean(code)
         np.testing.assert_allclose(worst, expected, atol=1e-9)
-        heard = every(12)[::7]
-        np.testing.assert_allclose(code.decode(heard).error, errors_of(code, heard), atol=1e-9)
+        responses = every(12)[::7]
+        np.testing.assert_allclose(code.decode(responses).error, errors_of(code, responses), atol=1e-9)
 
 
 def permuted(a: Code, b: Code):
@@ -525,12 +525,12 @@ def permuted(a: Code, b: Code):
 
 def test_repetition_times_a_larger_design():
     code = Kronecker(FractionalRepetition(4, 2), BlockDesign(4, "complete-4-3"))
-    heard = every(16)
-    errors, s = code.decode(heard).error, 16 - heard.sum(1)
+    responses = every(16)
+    errors, s = code.decode(responses).error, 16 - responses.sum(1)
     worst = [errors[s == i].max() for i in range(17)]
     np.testing.assert_allclose(worst, theory.frc_bibd_error(4, 2, TRIPLE, range(17)), atol=1e-9)
     some = np.random.default_rng(0).choice(2**16, 3000, replace=False)
-    np.testing.assert_allclose(errors[some], errors_of(code, heard[some]), atol=1e-9)
+    np.testing.assert_allclose(errors[some], errors_of(code, responses[some]), atol=1e-9)
 
 
 def test_theorem_3():
@@ -564,12 +564,12 @@ def test_product_of_two_designs():
 def test_lemma_10_by_enumeration(a, b):
     """Both forms bound 1^T G_F 1; the constant decoder keeps Theorem 5."""
     A = np.kron(*(named_design(f"complete-{n}-{r}").incidence.astype(float) for n, _, _, r, _ in (a, b)))
-    heard = every(A.shape[1])[1:].astype(float)
-    m = heard.sum(1).astype(int)
-    gram = ((heard @ A.T) ** 2).sum(1)
+    responses = every(A.shape[1])[1:].astype(float)
+    m = responses.sum(1).astype(int)
+    gram = ((responses @ A.T) ** 2).sum(1)
     tight = theory.product_gram(a, b, m, tight=True)
     assert (gram <= tight + 1e-9).all() and (tight <= theory.product_gram(a, b, m)).all()
-    errors = constant_errors(A, heard, theory.product_constant_weight(a, b, m))
+    errors = constant_errors(A, responses, theory.product_constant_weight(a, b, m))
     assert (errors <= theory.product_upper_bound(a, b, A.shape[1] - m) + 1e-9).all()
 
 
@@ -581,10 +581,10 @@ def test_lemma_4_order_of_the_factors():
 
 def test_lemmas_6_to_8():
     A = np.random.default_rng(1).standard_normal((4, 5))
-    code, heard = plain(A), every(5)
+    code, responses = plain(A), every(5)
     repeated = plain(np.repeat(A, 3, axis=0))  # Lemma 6
-    np.testing.assert_allclose(errors_of(repeated, heard), errors_of(code, heard), atol=1e-9)
-    some = heard[[30, 7, 21]]
+    np.testing.assert_allclose(errors_of(repeated, responses), errors_of(code, responses), atol=1e-9)
+    some = responses[[30, 7, 21]]
     np.testing.assert_allclose(repeated.decode(some).weights, code.decode(some).weights, atol=1e-9)
     worst, _ = worst_and_mean(code)  # Lemma 7
     copied, _ = worst_and_mean(plain(np.kron(np.ones((1, 2)), A)))
@@ -684,10 +684,10 @@ def test_constant_weights_for_products():
         78: (0.289, 0.517, 0.688),
     }
     for s, (best, plainly, bound) in expected.items():
-        heard = random_sets(91, s, 100)
-        optimal = errors_of(code, heard)
-        weight = theory.product_constant_weight(PLANE2, PLANE3, np.full(len(heard), 91 - s))
-        constant = constant_errors(rows(code).B.T, heard, weight)
+        responses = random_sets(91, s, 100)
+        optimal = errors_of(code, responses)
+        weight = theory.product_constant_weight(PLANE2, PLANE3, np.full(len(responses), 91 - s))
+        constant = constant_errors(rows(code).B.T, responses, weight)
         assert optimal.mean() == pytest.approx(best, rel=0.05)
         assert constant.mean() == pytest.approx(plainly, rel=0.05)
         assert (optimal <= constant + 1e-9).all()
@@ -702,13 +702,13 @@ def test_theorem_7():
     pairs = [np.kron(A, B) for A in matrices[::2] for B in matrices[::2]]
     everyone = [np.kron(A, B) for A in matrices for B in matrices]
     for s in (1, 4, 6):
-        heard = np.ones((1, 9))
-        heard[0, :s] = 0
+        responses = np.ones((1, 9))
+        responses[0, :s] = 0
         weight = theory.product_constant_weight(PAIR, PAIR, np.array([9 - s]))
-        mean = np.mean([constant_errors(A, heard, weight)[0] for A in everyone])
+        mean = np.mean([constant_errors(A, responses, weight)[0] for A in everyone])
         bound = theory.product_upper_bound(PAIR, PAIR, s)
         assert mean <= bound + 1e-12
-        assert np.mean([errors_of(plain(A), heard)[0] for A in pairs]) <= bound
+        assert np.mean([errors_of(plain(A), responses)[0] for A in pairs]) <= bound
     a, b = (
         (5, 5, 2.5, 2.5, 5 * theory.soft_smallest_mu(5, 0.5)),
         (4, 6, 3, 2, 6 * theory.soft_smallest_mu(4, 0.5)),
@@ -716,13 +716,13 @@ def test_theorem_7():
     assert a[4] == pytest.approx(1) and b[4] == pytest.approx(1)
     bound = theory.product_upper_bound(a, b, [0, 5, 10, 15])
     np.testing.assert_allclose(bound, [0.038462, 0.172794, 0.353448, 0.609375], atol=1e-6)
-    heard = (np.arange(20) >= np.array([0, 5, 10, 15])[:, None]).astype(float)
-    weight = theory.product_constant_weight(a, b, heard.sum(1).astype(int))
+    responses = (np.arange(20) >= np.array([0, 5, 10, 15])[:, None]).astype(float)
+    weight = theory.product_constant_weight(a, b, responses.sum(1).astype(int))
     draws = [
         np.kron(SoftBIBD(5, 5, 2.5, seed=i).assignment.T, SoftBIBD(4, 6, 3, seed=10**6 + i).assignment.T)
         for i in range(500)
     ]
-    errors = np.array([constant_errors(A, heard, weight) for A in draws])
+    errors = np.array([constant_errors(A, responses, weight) for A in draws])
     slack = 4 * errors.std(0) / np.sqrt(len(draws))
     assert abs(errors[:, 0].mean() - bound[0]) < slack[0]
     assert (errors.mean(0) <= bound + slack).all()
@@ -736,10 +736,10 @@ def test_soft_codes_are_positive_at_no_stragglers():
 # --- check 13: adversary ------------------------------------------------------------------------------------
 
 
-def rises(code: Code, heard) -> np.ndarray:
-    before, after = errors_of(code, heard)[0], np.zeros(code.n)
-    for j in np.flatnonzero(heard):
-        less = np.array(heard)
+def rises(code: Code, responses) -> np.ndarray:
+    before, after = errors_of(code, responses)[0], np.zeros(code.n)
+    for j in np.flatnonzero(responses):
+        less = np.array(responses)
         less[j] = 0
         after[j] = code.k * (errors_of(code, less)[0] - before)
     return after
@@ -749,17 +749,21 @@ def test_deletion_identity():
     code = Kronecker(DESIGN_PAIR, BlockDesign(4, "complete-4-3"))
     random = np.random.default_rng(0)
     for _ in range(20):
-        heard = np.zeros(12, dtype=int)
-        heard[random.choice(12, 8, replace=False)] = 1
-        np.testing.assert_allclose(Survivors(rows(code), heard).rises(), rises(code, heard), atol=1e-8)
+        responses = np.zeros(12, dtype=int)
+        responses[random.choice(12, 8, replace=False)] = 1
+        np.testing.assert_allclose(
+            Survivors(rows(code), responses).rises(), rises(code, responses), atol=1e-8
+        )
 
 
 @pytest.mark.parametrize(
     "code", [FractionalRepetition(6, 3), SoftBIBD(6, 4, 2), SoftBIBD(6, 9, 4), CyclicRepetition(6, 2)]
 )
 def test_deletion_identity_for_dependent_messages(code):
-    for heard in every(6)[1:]:
-        np.testing.assert_allclose(Survivors(rows(code), heard).rises(), rises(code, heard), atol=1e-8)
+    for responses in every(6)[1:]:
+        np.testing.assert_allclose(
+            Survivors(rows(code), responses).rises(), rises(code, responses), atol=1e-8
+        )
 
 
 @pytest.mark.parametrize("code", [SoftBIBD(9, 7, 3), SoftBIBD(9, 12, 4, seed=1), CyclicRepetition(9, 3)])
@@ -769,15 +773,15 @@ def test_losing_and_swapping_keep_the_inverse(code):
     state, weight = Survivors(mine, np.ones(9, dtype=bool)), np.ones(9, dtype=int)
     for j in random.permutation(9)[:5]:
         state.lose(int(j))
-        fresh = Survivors(mine, state.heard)
+        fresh = Survivors(mine, state.responses)
         np.testing.assert_allclose(state.inverse, fresh.inverse, atol=1e-8)
         np.testing.assert_allclose(state.w, fresh.w, atol=1e-8)
-        assert state.total / code.k == pytest.approx(errors_of(code, state.heard)[0], abs=1e-9)
+        assert state.total / code.k == pytest.approx(errors_of(code, state.responses)[0], abs=1e-9)
     before = state.total
     while state.swap(weight):
-        assert state.heard.sum() == 4 and state.total > before
+        assert state.responses.sum() == 4 and state.total > before
         before = state.total
-        np.testing.assert_allclose(state.w, Survivors(mine, state.heard).w, atol=1e-8)
+        np.testing.assert_allclose(state.w, Survivors(mine, state.responses).w, atol=1e-8)
 
 
 def test_set_errors_are_the_pseudoinverse():
@@ -820,11 +824,11 @@ def test_figure_3_bracket():
         assert len(e.stragglers) == e.s
         assert error(code, [], "set", stragglers=e.stragglers).error == pytest.approx(e.lower, abs=1e-9)
     on_the_way = list(path(rows(code), np.ones(91, dtype=int), 80, np.random.default_rng(0)))
-    heard, said = (np.array(part) for part in zip(*on_the_way, strict=True))
+    responses, said = (np.array(part) for part in zip(*on_the_way, strict=True))
     np.testing.assert_allclose(
-        said, rows(code).errors(heard), atol=1e-9
+        said, rows(code).errors(responses), atol=1e-9
     )  # kept up to date, not computed anew
-    alone = heard[-1]
+    alone = responses[-1]
     assert errors_of(code, alone)[0] < 0.5 < theorem6[2]
 
 

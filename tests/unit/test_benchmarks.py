@@ -87,9 +87,9 @@ def test_b2_compares_both_decoders_on_the_same_patterns(package, monkeypatch):
     module = importlib.import_module(package.REGISTRY["B2"])
     monkeypatch.setattr(module, "GRAPHS", 2)
     monkeypatch.setattr(module, "PATTERNS", 5)
-    heard = module.patterns()
-    assert heard.shape == (5, 5, 50)
-    assert (50 - heard.sum(-1)).tolist() == [5 * [s] for s in module.STRAGGLERS]
+    responses = module.patterns()
+    assert responses.shape == (5, 5, 50)
+    assert (50 - responses.sum(-1)).tolist() == [5 * [s] for s in module.STRAGGLERS]
     one_step, optimal = module.study()
     assert (optimal < one_step).all() and (module.study(("optimal",)) == optimal).all()
 
@@ -103,17 +103,17 @@ def test_b6_knows_the_answer(package):
 
 def test_b7_measures_the_decoded_sum(package):
     module = importlib.import_module(package.REGISTRY["B7"])
-    heard = module.straggling(5, [(0,), (3,)])
-    assert heard.tolist() == [[0, 1, 1, 1, 1], [1, 1, 1, 0, 1]]
+    responses = module.straggling(5, [(0,), (3,)])
+    assert responses.tolist() == [[0, 1, 1, 1, 1], [1, 1, 1, 0, 1]]
     gradients = np.random.default_rng(0).standard_normal((5, 7))  # 2 does not divide 7
     code = module.CommunicationEfficient(5, 3, 2)
-    assert module.worst_error(code, gradients, heard) < 1e-13
+    assert module.worst_error(code, gradients, responses) < 1e-13
 
     class Off(module.CommunicationEfficient):
         def combine(self, sent, weights):
             return 1.5 * super().combine(sent, weights)
 
-    assert module.worst_error(Off(5, 3, 2), gradients, heard) == pytest.approx(0.5)
+    assert module.worst_error(Off(5, 3, 2), gradients, responses) == pytest.approx(0.5)
 
 
 def test_unknown_id_is_one_sentence(command, capsys):

@@ -107,14 +107,14 @@ def test_nor_on_traces_with_learned_seats(file, late):
 def decodable_at(supports, at, k: int, alpha: float) -> float:
     """The earliest time at which what was heard holds a share alpha of the partitions: any decoder, generic entries."""
     for time in np.sort(at.ravel()):
-        heard = {
+        responses = {
             i
             for w, messages in enumerate(supports)
             for r, part in enumerate(messages)
             if at[r, w] <= time
             for i in part
         }
-        if len(heard) >= alpha * k - CLOSE:
+        if len(responses) >= alpha * k - CLOSE:
             return time
     return np.inf
 
@@ -230,14 +230,14 @@ def test_planted_errors_are_found(planted, told_by, monkeypatch):
 def test_planted_errors_of_the_rule_are_found(planted, told_by, monkeypatch):
     class Wrong(rule.Capacity):
         def stop(self, code, arrive):
-            time, heard = super().stop(code, arrive)
+            time, responses = super().stop(code, arrive)
             at = np.sort(arrive(), axis=-1)
             q = (at <= time[..., None]).sum(-1, keepdims=True)
             if planted == "one more":
                 q = q + 1
             elif code.load.sum() % code.k or code.n % code.load.max():
                 q = q - 1
-            return np.take_along_axis(at, q - 1, -1)[..., 0], heard
+            return np.take_along_axis(at, q - 1, -1)[..., 0], responses
 
     monkeypatch.setitem(globals(), "Capacity", Wrong)
     with pytest.raises(AssertionError):

@@ -95,23 +95,23 @@ def test_the_order_statistic_and_not_the_maximum():
     timeline = simulate(Scheme(CyclicRepetition(7, 3), Fastest(s=3)), draws)
     arrival = draws.arrival(4 / 7, 1)
     assert (timeline.duration == np.sort(arrival, axis=-1)[..., 3]).all()
-    heard = timeline.patterns[timeline.pattern]
-    assert (heard == (arrival <= timeline.duration[..., None])).all() and (heard.sum(-1) == 4).all()
+    responses = timeline.patterns[timeline.pattern]
+    assert (responses == (arrival <= timeline.duration[..., None])).all() and (responses.sum(-1) == 4).all()
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(0, 3), min_size=4, max_size=4), st.integers(1, 4))
 def test_ties_go_to_the_lower_worker(times, q):
     at = np.array([[times]], dtype=float)
-    time, heard = Fastest(q=q).stop(Uncoded(4), lambda: at)
+    time, responses = Fastest(q=q).stop(Uncoded(4), lambda: at)
     first = sorted(range(4), key=lambda w: (times[w], w))[:q]
-    assert time[0, 0] == sorted(times)[q - 1] and np.flatnonzero(heard[0, 0]).tolist() == sorted(first)
+    assert time[0, 0] == sorted(times)[q - 1] and np.flatnonzero(responses[0, 0]).tolist() == sorted(first)
 
 
 def test_fastest_waits_for_all_messages_of_a_worker():
     code = CyclicTwoMessage(n=10, s=4, beta=7)
-    _, heard = Fastest(s=4).stop(code, lambda: np.arange(10.0)[None, None])
-    assert heard.tolist() == [[[2] * 6 + [0] * 4]]
+    _, responses = Fastest(s=4).stop(code, lambda: np.arange(10.0)[None, None])
+    assert responses.tolist() == [[[2] * 6 + [0] * 4]]
 
 
 @settings(max_examples=30, deadline=None)
@@ -119,9 +119,9 @@ def test_fastest_waits_for_all_messages_of_a_worker():
 def test_decodable_stops_at_the_first_moment_every_group_has_answered(order):
     at = np.array(order, dtype=float)[None, None]
     code = FractionalRepetition(6, 2)
-    time, heard = Decodable().stop(code, lambda r=1: at)
+    time, responses = Decodable().stop(code, lambda r=1: at)
     assert time[0, 0] == max(min(order[w] for w in (g, g + 1)) for g in (0, 2, 4))
-    assert code.met(heard[0])[0] and not code.met(np.where(at[0] < time[0, 0], heard[0], 0))[0]
+    assert code.met(responses[0])[0] and not code.met(np.where(at[0] < time[0, 0], responses[0], 0))[0]
 
 
 def test_waiting_rules_refuse_what_makes_no_sense():
@@ -149,10 +149,10 @@ def test_schemes_share_their_random_numbers():
 @given(st.integers(1, 3), st.integers(1, 70), st.integers(0, 2**32 - 1))
 @settings(max_examples=40, deadline=None)
 def test_distinct_is_numpy_unique(levels, n, seed):
-    heard = np.random.default_rng(seed).integers(0, levels + 1, (3, 4, n)).astype(np.int16)
-    heard[1] = heard[0]
-    rows, which = distinct(heard)
-    assert (rows[which] == heard).all() and len(rows) == len(np.unique(heard.reshape(-1, n), axis=0))
+    responses = np.random.default_rng(seed).integers(0, levels + 1, (3, 4, n)).astype(np.int16)
+    responses[1] = responses[0]
+    rows, which = distinct(responses)
+    assert (rows[which] == responses).all() and len(rows) == len(np.unique(responses.reshape(-1, n), axis=0))
 
 
 def test_a_horizon_cuts_each_seed_after_the_iteration_that_reaches_it():

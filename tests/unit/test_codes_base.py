@@ -34,9 +34,9 @@ def test_arcs_wrap_around():
 
 def test_quorum_is_met_by_any_alternative():
     quorum = Quorum([0, 1, 2], [(1, 3), (2, 2)])  # three first messages, or two second ones
-    heard = np.array([[1, 1, 1, 0], [2, 2, 0, 0], [2, 1, 0, 9], [0, 0, 0, 9]])
-    np.testing.assert_array_equal(quorum.met(heard), [True, True, False, False])
-    np.testing.assert_array_equal(quorum.met(heard.reshape(2, 2, 4)), [[True, True], [False, False]])
+    responses = np.array([[1, 1, 1, 0], [2, 2, 0, 0], [2, 1, 0, 9], [0, 0, 0, 9]])
+    np.testing.assert_array_equal(quorum.met(responses), [True, True, False, False])
+    np.testing.assert_array_equal(quorum.met(responses.reshape(2, 2, 4)), [[True, True], [False, False]])
 
 
 def test_quorum_index_is_a_slice_where_possible():
@@ -78,8 +78,8 @@ def test_rank_is_the_place_in_the_workers_order(interleaved):
 
 
 def test_received_follows_the_sending_order(interleaved):
-    heard = np.array([[0, 1, 0], [1, 1, 0], [0, 2, 0]])
-    np.testing.assert_array_equal(interleaved.received(heard), [[1, 0, 0], [1, 1, 0], [1, 0, 1]])
+    responses = np.array([[0, 1, 0], [1, 1, 0], [0, 2, 0]])
+    np.testing.assert_array_equal(interleaved.received(responses), [[1, 0, 0], [1, 1, 0], [1, 0, 1]])
 
 
 def test_work_counts_partitions_once(interleaved):
@@ -168,12 +168,12 @@ def test_an_indicator_that_recovers_too_few_raises():
 
 def test_an_approximation_is_given_only_where_it_is_asked_for():
     """Five of ten silent where two may be: half of the sum was returned without a mark."""
-    code, heard = CyclicRepetition(10, 2), [[1] * 5 + [0] * 5]
+    code, responses = CyclicRepetition(10, 2), [[1] * 5 + [0] * 5]
     with pytest.raises(
-        ParameterError, match=r"5 of 10 workers.*off by .*= 0\.\d+; decode\(heard, partial=True\)"
+        ParameterError, match=r"5 of 10 workers.*off by .*= 0\.\d+; decode\(responses, partial=True\)"
     ):
-        code.decode(heard)
-    found = code.decode(heard, partial=True)
+        code.decode(responses)
+    found = code.decode(responses, partial=True)
     assert not found.exact and found.error[0] > 0.2
     assert code.decode([[1] * 8 + [0] * 2]).exact
     lucky = FractionalRepetition(6, 2).decode([[1, 0, 1, 0, 1, 0]])
@@ -181,7 +181,7 @@ def test_an_approximation_is_given_only_where_it_is_asked_for():
     approximate = BlockDesign(n=7, design="pg-2-2").decode([[1] * 6 + [0]])
     assert not approximate.exact and approximate.error > 0  # promised for any number of workers
     with pytest.raises(ParameterError, match="partial=True"):
-        code.decode([code.messages, *heard])
+        code.decode([code.messages, *responses])
 
 
 def test_an_indicator_that_is_not_one_raises():
@@ -198,8 +198,8 @@ def test_mixed_blocks_break_every_promise(promise):
 
 def test_a_promised_indicator_is_rounded():
     class Sloppy(Code):
-        def weights(self, heard):
-            return heard * (1 + 1e-9)
+        def weights(self, responses):
+            return responses * (1 + 1e-9)
 
     code = Sloppy(np.eye(2), quorums=[Quorum(range(2), [(1, 2)])])
     decoding = code.decode([[1, 1], [1, 0]], partial=True)
@@ -209,8 +209,8 @@ def test_a_promised_indicator_is_rounded():
 
 def test_scaled_weights_are_caught():
     class Doubled(CyclicRepetition):
-        def weights(self, heard):
-            return 2 * super().weights(heard)
+        def weights(self, responses):
+            return 2 * super().weights(responses)
 
     with pytest.raises(DecodingError, match=r"Doubled\(n=5, s=2, construction=.spread., seed=0\)"):
         Doubled(5, 2).decode([[1, 1, 1, 0, 0]])
@@ -219,16 +219,18 @@ def test_scaled_weights_are_caught():
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 def test_infinite_weights_are_caught():
     class Overflowing(FractionalRepetition):
-        def weights(self, heard):
-            return np.inf * super().weights(heard)
+        def weights(self, responses):
+            return np.inf * super().weights(responses)
 
     with pytest.raises(DecodingError):
         Overflowing(4, 1).decode([[1, 1, 1, 1]])
 
 
 def test_exact_codes_have_equal_bits():
-    heard = np.array([[1, 1, 1, 0, 1]])
-    np.testing.assert_array_equal(CyclicRepetition(5, 2, seed=1).decode(heard).coefficients, np.ones((1, 5)))
+    responses = np.array([[1, 1, 1, 0, 1]])
+    np.testing.assert_array_equal(
+        CyclicRepetition(5, 2, seed=1).decode(responses).coefficients, np.ones((1, 5))
+    )
 
 
 # --- what is refused ----------------------------------------------------------------------------------------
@@ -260,7 +262,7 @@ def test_decode_of_no_pattern_is_empty(halves):
 
 
 @pytest.mark.parametrize(
-    ("heard", "message"),
+    ("responses", "message"),
     [
         ([[1, 0]], "n=3"),
         ([[1.0, 0, 0]], "float"),
@@ -268,9 +270,9 @@ def test_decode_of_no_pattern_is_empty(halves):
         ([[-1, 0, 0]], "between 0 and 1"),
     ],
 )
-def test_decode_refuses(heard, message):
+def test_decode_refuses(responses, message):
     with pytest.raises(ParameterError, match=message):
-        Code(np.eye(3)).decode(heard)
+        Code(np.eye(3)).decode(responses)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -291,7 +293,7 @@ def test_encode_refuses_what_is_no_real_number(bad):
 
 
 def test_ragged_patterns_are_one_sentence():
-    with pytest.raises(ParameterError, match="heard: an array of numbers is wanted, got list"):
+    with pytest.raises(ParameterError, match="responses: an array of numbers is wanted, got list"):
         Code(np.eye(2)).decode([[1, 0], [1]])
 
 
@@ -332,11 +334,11 @@ def test_a_part_that_is_met_is_whole_though_another_is_not():
     """Or `recovered`, which counts ones, would miss what rounding left at 1 - 1e-16."""
     part = CyclicRepetition(7, 3)
     for code in (DirectSum([part, part]), DirectSum([part, BlockDesign(7, "pg-2-2")])):
-        heard = np.ones((1, 14), dtype=int)
-        heard[0, [0, 2, 5, 8, 9, 10, 11]] = 0  # three of the first part, four of the second
-        raw = (code.weights(heard).reshape(1, 14) @ code.encoding)[0, :7]
+        responses = np.ones((1, 14), dtype=int)
+        responses[0, [0, 2, 5, 8, 9, 10, 11]] = 0  # three of the first part, four of the second
+        raw = (code.weights(responses).reshape(1, 14) @ code.encoding)[0, :7]
         assert (raw != 1).any() and np.allclose(raw, 1)
-        decoding = code.decode(heard, partial=True)
+        decoding = code.decode(responses, partial=True)
         assert (decoding.coefficients[0, :7] == 1).all() and 0.5 <= decoding.recovered[0] < 1
 
 

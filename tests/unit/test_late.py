@@ -55,10 +55,10 @@ def same(time: float) -> float:
 class EventLoop:
     """A master and n workers that know nothing of arrays.
 
-    `price(t, w, share)` is the time of a relative load; `enough(heard)` says whether the master may stop; `timer` is
-    a time after which it stops anyhow, and `only_timer` that it waits for that. With `grace` = (q, share) it stops so
-    much of the q-th arrival's time behind that; with `adaptive` = (kappa, window, q) the timer is set by what was seen,
-    and does not count before q workers have answered.
+    `price(t, w, share)` is the time of a relative load; `enough(responses)` says whether the master may stop; `timer`
+    is a time after which it stops anyhow, and `only_timer` that it waits for that. With `grace` = (q, share) it stops
+    so much of the q-th arrival's time behind that; with `adaptive` = (kappa, window, q) the timer is set by what was
+    seen, and does not count before q workers have answered.
     """
 
     def __init__(
@@ -94,8 +94,8 @@ class EventLoop:
         began = {}  # when each model was sent
         doing: list[int | None] = [None] * n  # by worker: the iteration it computes for
         queue = [0] * n  # the next step of a worker that runs every one of them
-        durations, all_heard = [], []
-        heard = np.zeros(n, dtype=int)
+        durations, all_responses = [], []
+        responses = np.zeros(n, dtype=int)
         open_ = expired = False
         arrived: dict[int, float] = {}  # who has sent all, and when
         history: list[list[float]] = []
@@ -122,7 +122,7 @@ class EventLoop:
             if kind == START:
                 model, open_, expired = what[0], True, False
                 arrived = {}
-                heard = np.zeros(n, dtype=int)
+                responses = np.zeros(n, dtype=int)
                 began[model] = now
                 limit = self.timer
                 if self.adaptive and history:
@@ -137,8 +137,8 @@ class EventLoop:
                 t, j, r = what
                 w = seat(t)[j]
                 if t == model and open_ and doing[w] == t:
-                    heard[j] = r
-                    stops = not self.only_timer and self.enough(heard)
+                    responses[j] = r
+                    stops = not self.only_timer and self.enough(responses)
                     if r == self.code.messages[j]:
                         arrived[j] = now - began[t]
                         if self.grace and len(arrived) == self.grace[0]:
@@ -158,28 +158,28 @@ class EventLoop:
                 open_ = False
                 durations.append(now - began[model] + self.overhead)
                 history.append([arrived.get(j, now - began[model]) for j in range(n)])
-                all_heard.append(heard.copy())
+                all_responses.append(responses.copy())
                 if self.late == "stop":
                     doing = [None] * n
                 push(now + self.overhead, START, model + 1)
-        return durations, all_heard
+        return durations, all_responses
 
 
 def all_of(code):
-    return lambda heard: bool((heard >= code.messages).all())
+    return lambda responses: bool((responses >= code.messages).all())
 
 
 def fastest(code, q):
-    return lambda heard: int(((heard >= code.messages) & (heard > 0)).sum()) >= q
+    return lambda responses: int(((responses >= code.messages) & (responses > 0)).sum()) >= q
 
 
 def met(code):
-    return lambda heard: bool(code.met(heard[None])[0])
+    return lambda responses: bool(code.met(responses[None])[0])
 
 
 def recovered(code, fraction):
-    def enough(heard):
-        c = code.decode(heard[None], partial=True).coefficients[0]
+    def enough(responses):
+        c = code.decode(responses[None], partial=True).coefficients[0]
         return np.isin(c, (0, 1)).all() and c.sum() >= fraction * code.k - 1e-9
 
     return enough
@@ -188,16 +188,16 @@ def recovered(code, fraction):
 def covered(code, fraction):
     held = [np.flatnonzero(row)[0] for row in code.encoding.toarray()]
 
-    def enough(heard):
-        done = {held[m] for m in range(len(held)) if code.rank[m] < heard[code.owner[m]]}
+    def enough(responses):
+        done = {held[m] for m in range(len(held)) if code.rank[m] < responses[code.owner[m]]}
         return len(done) >= fraction * code.k - 1e-9
 
     return enough
 
 
 def spans(code):
-    def enough(heard):
-        rows = code.encoding.toarray()[code.received(heard[None])[0]]
+    def enough(responses):
+        rows = code.encoding.toarray()[code.received(responses[None])[0]]
         return len(rows) > 0 and np.linalg.norm(
             np.linalg.lstsq(rows.T, np.ones(code.k))[0] @ rows - 1
         ) < 1e-6 * np.sqrt(code.k)
@@ -270,10 +270,10 @@ def test_the_clock_is_the_event_loop(case):
             overhead,
             **timers,
         )
-        durations, heard = loop.run(T, None if seats is None else lambda t: np.array(seats))
+        durations, responses = loop.run(T, None if seats is None else lambda t: np.array(seats))
         np.testing.assert_allclose(found.duration[0], durations, rtol=1e-9, atol=1e-9, err_msg=late)
         used = found.patterns[found.pattern[0]]  # a rule may need fewer than had come
-        assert (used <= np.array(heard)).all(), late
+        assert (used <= np.array(responses)).all(), late
 
 
 # --- What the values mean -----------------------------------------------------------------------------------------

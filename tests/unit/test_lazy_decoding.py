@@ -17,9 +17,9 @@ class Counting(CyclicRepetition):
 
     decoded, wrong = 0, False
 
-    def weights(self, heard):
-        self.decoded += len(heard)
-        return super().weights(heard) * (1 + self.wrong)
+    def weights(self, responses):
+        self.decoded += len(responses)
+        return super().weights(responses) * (1 + self.wrong)
 
 
 @pytest.mark.parametrize(("wait", "known"), [(Decodable(), True), (Fastest(s=4), False)])

@@ -132,8 +132,8 @@ def test_float32_encoding_of_an_ill_conditioned_code_is_caught(data, monkeypatch
 class Plain(Code):
     """Adds up what it gets."""
 
-    def weights(self, heard):
-        return heard.astype(float)
+    def weights(self, responses):
+        return responses.astype(float)
 
 
 class Drawn:

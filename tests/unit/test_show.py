@@ -25,8 +25,8 @@ def test_the_iteration_is_the_first_of_the_timeline(scheme):
     draws = ShiftedExponential(shift=1.0).draw(seeds=(3,), iterations=4, n=6)
     seen, timeline = first_iteration(scheme, draws), simulate(scheme, draws)
     assert seen.stop == timeline.duration[0, 0]
-    assert (seen.heard == timeline.patterns[timeline.pattern[0, 0]]).all()
-    for w, count in enumerate(seen.heard):
+    assert (seen.responses == timeline.patterns[timeline.pattern[0, 0]]).all()
+    for w, count in enumerate(seen.responses):
         assert (seen.arrived[:count, w] <= seen.stop).all()
     assert (seen.computed <= seen.arrived).all() and (np.diff(seen.arrived, axis=0) >= 0).all()
 

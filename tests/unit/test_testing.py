@@ -21,9 +21,9 @@ class Triangle(Code):
     def __init__(self):
         super().__init__([[0.5, 1, 0], [0, 1, -1], [0.5, 0, 1]], quorums=[Quorum(range(3), [(1, 2)])])
 
-    def weights(self, heard):
-        best = super().weights(heard)
-        best[(heard > 0).sum(1) < 2] = 0
+    def weights(self, responses):
+        best = super().weights(responses)
+        best[(responses > 0).sum(1) < 2] = 0
         return best
 
 
@@ -115,8 +115,10 @@ def test_names_say_who_and_what():
 
 
 class Deaf(Triangle):
-    def weights(self, heard):
-        return np.tile(np.linalg.lstsq(self.encoding.toarray().T, np.ones(3), rcond=None)[0], (len(heard), 1))
+    def weights(self, responses):
+        return np.tile(
+            np.linalg.lstsq(self.encoding.toarray().T, np.ones(3), rcond=None)[0], (len(responses), 1)
+        )
 
 
 class Overpromising(Triangle):
@@ -131,8 +133,8 @@ class Moody(Code):
 
 
 class Batched(Triangle):
-    def weights(self, heard):
-        return super().weights(heard) * (len(heard) > 1)
+    def weights(self, responses):
+        return super().weights(responses) * (len(responses) > 1)
 
 
 class Unpicklable(Triangle):
@@ -143,14 +145,14 @@ class Unpicklable(Triangle):
 
 class Eager(HalfAfterFirst):
     def stop(self, code, arrive):
-        time, heard = super().stop(code, arrive)
-        return time, np.broadcast_to(code.messages, heard.shape).astype(np.int16)
+        time, responses = super().stop(code, arrive)
+        return time, np.broadcast_to(code.messages, responses.shape).astype(np.int16)
 
 
 class Oracle(HalfAfterFirst):
     def stop(self, code, arrive):
-        time, heard = super().stop(code, arrive)
-        return time + arrive().max(), heard
+        time, responses = super().stop(code, arrive)
+        return time + arrive().max(), responses
 
 
 @dataclass(frozen=True)

@@ -41,9 +41,9 @@ def test_encode_leaves_the_tensor_alone(code):
 
 @each_code
 def test_decode_takes_tensors(code):
-    heard = torch.ones(1, code.n, dtype=torch.int64)
-    np.testing.assert_array_equal(code.decode(heard).coefficients, np.ones((1, code.k)))
-    np.testing.assert_array_equal(code.decode(heard.bool()).coefficients, np.ones((1, code.k)))
+    responses = torch.ones(1, code.n, dtype=torch.int64)
+    np.testing.assert_array_equal(code.decode(responses).coefficients, np.ones((1, code.k)))
+    np.testing.assert_array_equal(code.decode(responses.bool()).coefficients, np.ones((1, code.k)))
 
 
 @each_code

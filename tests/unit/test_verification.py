@@ -172,8 +172,8 @@ def test_scaled_weights_are_found():
     class Scaled(FractionalRepetition):
         """Decodes and certifies honestly, but hands out weights that are not those it certified."""
 
-        def decode(self, heard, partial=False):
-            honest = super().decode(heard, partial)
+        def decode(self, responses, partial=False):
+            honest = super().decode(responses, partial)
             return replace(honest, weights=honest.weights * 1.001)
 
     timeline, trajectory = run(FractionalRepetition(n=6, d=2), 3)
@@ -185,8 +185,8 @@ def test_weights_on_what_was_not_heard_are_found():
     class Peeking(Uncoded):
         trusted = Code.trusted  # or the clock would see that the coefficients are not those heard
 
-        def weights(self, heard):
-            return np.ones(heard.shape)
+        def weights(self, responses):
+            return np.ones(responses.shape)
 
     timeline, trajectory = run(Peeking(n=6), 2)
     assert (timeline.coefficients == 1).all()  # to the certificate all is well
@@ -229,6 +229,6 @@ def test_chunks_keep_blocks_apart(monkeypatch, l, columns):
     )
     code = CyclicRepetition(n=5, s=2)
     gradients = np.random.default_rng(l).normal(size=(5, l))
-    heard = np.array([[1, 0, 1, 0, 1]])
-    found = decoded_vector(code, gradients, code.received(heard)[0], code.decode(heard).weights[0])
+    responses = np.array([[1, 0, 1, 0, 1]])
+    found = decoded_vector(code, gradients, code.received(responses)[0], code.decode(responses).weights[0])
     np.testing.assert_allclose(found, gradients.sum(0), atol=1e-10)

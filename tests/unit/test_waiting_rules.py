@@ -50,22 +50,22 @@ def arrivals_of(code: Code, seeds: int = 1, iterations: int = 1, seed: int = 0, 
 
 
 def one_by_one(code: Code, arrive):
-    """For each iteration, (time, heard) after each message, in the order (time, worker, rank)."""
+    """For each iteration, (time, responses) after each message, in the order (time, worker, rank)."""
     S, T, n = arrive(1).shape
     for i in range(S):
         for t in range(T):
             events = sorted(
                 (arrive(r + 1)[i, t, w], w, r) for w in range(n) for r in range(int(code.messages[w]))
             )
-            heard, steps = np.zeros(n, dtype=int), []
+            responses, steps = np.zeros(n, dtype=int), []
             for time, w, _ in events:
-                heard[w] += 1
-                steps.append((time, heard.copy()))
+                responses[w] += 1
+                steps.append((time, responses.copy()))
             yield (i, t), steps
 
 
-def rows_of(code: Code, heard: np.ndarray) -> np.ndarray:
-    return code.encoding.toarray()[code.received(heard[None])[0]]
+def rows_of(code: Code, responses: np.ndarray) -> np.ndarray:
+    return code.encoding.toarray()[code.received(responses[None])[0]]
 
 
 def spans(rows: np.ndarray, target: np.ndarray) -> bool:
@@ -87,8 +87,8 @@ def test_messages_are_in_order(seed, ties):
     assert rows.start == 0 and arrivals.time.shape == (6, 6)
     for ((i, t), steps), time, u in zip(one_by_one(code, arrive), arrivals.time, range(6), strict=True):
         assert (i * 3 + t) == u and time.tolist() == [at for at, _ in steps]
-        for p, (_, heard) in enumerate(steps):
-            np.testing.assert_array_equal(arrivals.heard(np.array([p + 1]), [u])[0], heard)
+        for p, (_, responses) in enumerate(steps):
+            np.testing.assert_array_equal(arrivals.responses(np.array([p + 1]), [u])[0], responses)
     place = arrivals.place
     np.testing.assert_array_equal(
         np.take_along_axis(place, arrivals.message, 1), np.tile(np.arange(6), (6, 1))
@@ -114,8 +114,8 @@ INDICATORS = [
 @pytest.mark.parametrize("code", INDICATORS, ids=repr)
 def test_recovered_is_the_first_time_the_decoder_recovers_enough(code, ties, fraction):
     arrive = arrivals_of(code, 2, 5, seed=1, ties=ties)
-    time, heard = Recovered(fraction).stop(code, arrive)
-    assert heard.dtype == np.int16 and heard.shape == (2, 5, code.n) and time.shape == (2, 5)
+    time, responses = Recovered(fraction).stop(code, arrive)
+    assert responses.dtype == np.int16 and responses.shape == (2, 5, code.n) and time.shape == (2, 5)
     for (i, t), steps in one_by_one(code, arrive):
         for at, now in steps:  # noqa: B007
             c = code.decode(now, partial=True).coefficients[0]
@@ -123,7 +123,7 @@ def test_recovered_is_the_first_time_the_decoder_recovers_enough(code, ties, fra
             if clean and np.rint(c).sum() >= fraction * code.k - 1e-9:
                 break
         assert time[i, t] == at  # the last, where not even all suffice
-        np.testing.assert_array_equal(heard[i, t], now)
+        np.testing.assert_array_equal(responses[i, t], now)
 
 
 @pytest.mark.parametrize("code", [c for c in INDICATORS if getattr(c, "decoder", "") != "appendix"], ids=repr)
@@ -147,9 +147,9 @@ def test_recovered_decodes_little():
     decoded = []
 
     class Counting(FractionalRepetition):
-        def weights(self, heard):
-            decoded.extend(map(tuple, heard))
-            return super().weights(heard)
+        def weights(self, responses):
+            decoded.extend(map(tuple, responses))
+            return super().weights(responses)
 
     Recovered(0.5).stop(code := Counting(8, 2), arrivals_of(code, 1, 500))
     assert len(decoded) == len(set(decoded)) <= 500
@@ -165,15 +165,15 @@ def test_recovered_waits_for_all_where_all_do_not_suffice():
     code = next(code for code in codes if code.decode(code.messages).recovered < 1)
     arrive = arrivals_of(code, 1, 4)
     for monotone in (False, True):
-        time, heard = Recovered(1.0, monotone).stop(code, arrive)
+        time, responses = Recovered(1.0, monotone).stop(code, arrive)
         np.testing.assert_array_equal(time, arrive().max(-1))
-        assert (heard == 1).all()
+        assert (responses == 1).all()
 
 
 def test_recovered_never_uses_a_message_that_never_comes():
     at = np.array([[[1.0, inf, 2.0, 3.0], [inf, inf, 1.0, 2.0]]])
-    time, heard = Recovered(0.5).stop(FractionalRepetition(4, 2), lambda r=1: at)
-    assert time.tolist() == [[1, 1]] and heard.tolist() == [[[1, 0, 0, 0], [0, 0, 1, 0]]]
+    time, responses = Recovered(0.5).stop(FractionalRepetition(4, 2), lambda r=1: at)
+    assert time.tolist() == [[1, 1]] and responses.tolist() == [[[1, 0, 0, 0], [0, 0, 1, 0]]]
     assert Recovered(1.0).stop(FractionalRepetition(4, 2), lambda r=1: at)[0].tolist() == [[2, inf]]
 
 
@@ -185,11 +185,11 @@ def test_recovered_never_uses_a_message_that_never_comes():
 )
 def test_deadline_hears_what_arrived(code):
     arrive = arrivals_of(code, 2, 6, ties=True)
-    time, heard = Deadline(2.0).stop(code, arrive)
-    assert (time == 2).all() and heard.dtype == np.int16
+    time, responses = Deadline(2.0).stop(code, arrive)
+    assert (time == 2).all() and responses.dtype == np.int16
     for (i, t), steps in one_by_one(code, arrive):
         by_then = [now for at, now in steps if at <= 2]
-        np.testing.assert_array_equal(heard[i, t], by_then[-1] if by_then else 0 * code.messages)
+        np.testing.assert_array_equal(responses[i, t], by_then[-1] if by_then else 0 * code.messages)
 
 
 def test_deadline_counts_a_worker_no_further_than_it_sends():
@@ -222,12 +222,14 @@ def test_a_time_that_is_not_finite_is_an_error():
 def test_whichever_comes_first(q):
     code = FractionalRepetition(8, 2)
     arrive = arrivals_of(code, 2, 50)
-    time, heard = DecodableOrFastest(q=q).stop(code, arrive)
+    time, responses = DecodableOrFastest(q=q).stop(code, arrive)
     for (i, t), steps in one_by_one(code, arrive):
         at, now = next(step for p, step in enumerate(steps) if p + 1 == q or code.met(step[1])[0])
         assert time[i, t] == at
-        assert code.decode(heard[i, t], partial=True).recovered == code.decode(now, partial=True).recovered
-        assert (heard[i, t] <= now).all()
+        assert (
+            code.decode(responses[i, t], partial=True).recovered == code.decode(now, partial=True).recovered
+        )
+        assert (responses[i, t] <= now).all()
 
 
 def test_erasure_head_composes():
@@ -279,9 +281,9 @@ def test_span_is_relative_to_the_length_of_a_row():
 
 def test_span_stays_accurate_for_ill_conditioned_rows():
     code = CyclicRepetition(60, 10)
-    heard = np.random.default_rng(0).permutation(60)
+    responses = np.random.default_rng(0).permutation(60)
     span = Span(1, 60, targets=np.ones((1, 60)))
-    inside = [bool(span.insert(code.encoding.toarray()[[w]]) is None or span.inside[0, 0]) for w in heard]
+    inside = [bool(span.insert(code.encoding.toarray()[[w]]) is None or span.inside[0, 0]) for w in responses]
     assert inside.index(True) == 49  # the fiftieth of n - s = 50
 
 
@@ -319,24 +321,24 @@ def test_spanned_is_the_first_time_that_the_target_is_in_the_span(code, ties, ta
         ):
             Spanned(target, wanted).stop(code, arrive)
         code = Code(code.encoding, promise="least_squares")
-    time, heard = Spanned(target, wanted).stop(code, arrive)
-    assert heard.dtype == np.int16
+    time, responses = Spanned(target, wanted).stop(code, arrive)
+    assert responses.dtype == np.int16
     for (i, t), steps in one_by_one(code, arrive):
         at, now = next(step for step in steps if all(spans(rows_of(code, step[1]), v) for v in targets))
-        assert time[i, t] == at and (heard[i, t] <= now).all()
-        assert all(spans(rows_of(code, heard[i, t].astype(int)), v) for v in targets)
+        assert time[i, t] == at and (responses[i, t] <= now).all()
+        assert all(spans(rows_of(code, responses[i, t].astype(int)), v) for v in targets)
 
 
 def test_spanned_on_the_benchmark():
     """N = 40 workers, messages of 1, 2 and 3 partitions: the same answer as ranks from scratch at every arrival."""
     code, random = CirculantMultiMessage(40, (1, 2, 3)), np.random.default_rng(0)
     at = (0.01 + random.exponential(0.1, (1, 20, 40, 6))).cumsum(-1)[..., [0, 2, 5]]
-    time, heard = Spanned("partitions").stop(code, lambda r=3: at[..., r - 1])
+    time, responses = Spanned("partitions").stop(code, lambda r=3: at[..., r - 1])
     B, order = code.encoding.toarray(), np.argsort(at[0].reshape(20, 120), axis=1)
     for t in range(20):
         p = next(p for p in range(40, 121) if np.linalg.matrix_rank(B[order[t, :p]]) == 40)
         assert time[0, t] == at[0, t].ravel()[order[t, p - 1]]
-    assert (code.decode(heard[0]).coefficients == 1).all()
+    assert (code.decode(responses[0]).coefficients == 1).all()
 
 
 @pytest.mark.parametrize("code", [CyclicTwoMessage(10, 4, 7), BatchRaptor(10, 3, 0.1)], ids=repr)
@@ -365,10 +367,10 @@ def test_chunks_change_nothing(monkeypatch):
     rules = (Spanned(), Spanned("partitions"), Recovered(0.5))
     whole = [rule.stop(code, arrive) for rule in rules]
     monkeypatch.setattr(module, "_CHUNK", 100)
-    for rule, (time, heard) in zip(rules, whole, strict=True):
+    for rule, (time, responses) in zip(rules, whole, strict=True):
         again = rule.stop(code, arrive)
         np.testing.assert_array_equal(again[0], time)
-        np.testing.assert_array_equal(again[1], heard)
+        np.testing.assert_array_equal(again[1], responses)
 
 
 # --- in schemes, and what is refused -------------------------------------------------------------------------
@@ -398,8 +400,8 @@ def test_a_promise_met_by_one_alternative_is_enough():
     code = Code(B, owner=[0, 0, 1, 1], quorums=[Quorum((0, 1), [(1, 2), (2, 1)])])
     at = np.array([[[1.0, 9.0]]]), np.array([[[2.0, 9.5]]])
     for rule in (Recovered(1.0), Spanned("partitions")):
-        time, heard = rule.stop(code, lambda r=2: at[r - 1])
-        assert time.tolist() == [[2]] and heard.tolist() == [[[2, 0]]]
+        time, responses = rule.stop(code, lambda r=2: at[r - 1])
+        assert time.tolist() == [[2]] and responses.tolist() == [[[2, 0]]]
 
 
 @pytest.mark.parametrize(

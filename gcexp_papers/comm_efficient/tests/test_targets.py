@@ -71,9 +71,9 @@ def test_diagram_says_what_is_sent_and_decoded():
 def test_rounds_and_survival():
     code = CommunicationEfficient(5, 3, 2)
     assert coefficients.survival(code) == (1, 6, 6)
-    assert coefficients.rounds_heard(code, (2,)).tolist() == [1, 1, 0, 1, 1]
+    assert coefficients.responses_of_rounds(code, (2,)).tolist() == [1, 1, 0, 1, 1]
     with pytest.raises(ParameterError, match="does not decode without the workers 0 1"):
-        coefficients.rounds_heard(code, (0, 1))
+        coefficients.responses_of_rounds(code, (0, 1))
     with pytest.raises(ParameterError, match="no fraction with a small denominator"):
         coefficients.exact(2**0.5)
 

@@ -77,12 +77,12 @@ def loss(x, y, theta):
     return ((x @ theta - y) ** 2).sum() / (2 * len(y))
 
 
-def decoded(code, gradients, heard):
+def decoded(code, gradients, responses):
     """What the master makes of the messages that it has: encode, drop, decode."""
-    received = code.received(heard[None])[0]
+    received = code.received(responses[None])[0]
     sent = code.encoding @ gradients
     sent[~received] = np.nan  # whatever uses it is found out
-    weights = code.decode(heard[None]).weights[0]
+    weights = code.decode(responses[None]).weights[0]
     assert not weights[:, ~received].any()
     return (weights[:, received] @ sent[received]).ravel()
 
@@ -95,9 +95,9 @@ def train_coded(config, data, task, seed, iterations):
     plain, coded = problem.initial(), problem.initial()
     errors = []
     for t in range(iterations):
-        heard = timeline.patterns[timeline.pattern[0, t]]
+        responses = timeline.patterns[timeline.pattern[0, t]]
         gradients = problem.partition_gradients(coded, code.k, t)
-        whole, found = gradients.sum(0), decoded(code, gradients, heard)
+        whole, found = gradients.sum(0), decoded(code, gradients, responses)
         coded = coded - RATE / len(y) * found
         plain = plain - RATE / len(y) * (x.T @ (x @ plain - y))
         one, other = loss(x, y, coded), loss(x, y, plain)

@@ -72,8 +72,8 @@ def test_two_messages_fail_at_five_workers_whatever_the_decoder():
         rows[w][0, [(w + i) % 5 for i in range(4)]] = 1
         rows[w][1, w] = 1
     ranks = [
-        [np.linalg.matrix_rank(np.vstack([*heard, *more])) for more in ([], [np.ones((1, 5))])]
-        for heard in combinations(rows.values(), 2)
+        [np.linalg.matrix_rank(np.vstack([*responses, *more])) for more in ([], [np.ones((1, 5))])]
+        for responses in combinations(rows.values(), 2)
     ]
     assert any(without < together for without, together in ranks)
 
@@ -103,8 +103,8 @@ def test_a_decoder_that_stops_at_beta_favours_no_intermediate_load():
     assert rates == sorted(rates)
     for p in (2, 5, 10):
         code = CyclicPartialRecovery(30, 19, 10 + p, decoder="exact")
-        heard = tables.random_sets(30, 19, 50, seed=0)
-        assert (code.decode(heard).coefficients.sum(1) == 10 + p).all()
+        responses = tables.random_sets(30, 19, 50, seed=0)
+        assert (code.decode(responses).coefficients.sum(1) == 10 + p).all()
 
 
 def test_mean_of_repetition_over_random_sets():
@@ -167,8 +167,8 @@ def over_all_sets(n: int, s: int, p: int) -> tuple[float, float]:
             if union.bit_count() == p * count:
                 choices.append((sum(1 << w for w in chosen), count))
     fractions = [
-        next(count for mask, count in choices if mask & heard == mask) * p / n
-        for heard in (sum(1 << w for w in left) for left in combinations(range(n), n - s))
+        next(count for mask, count in choices if mask & responses == mask) * p / n
+        for responses in (sum(1 << w for w in left) for left in combinations(range(n), n - s))
     ]
     return float(np.mean(fractions)), float(np.std(fractions))
 
