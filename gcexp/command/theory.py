@@ -1,4 +1,4 @@
-"""Every public function of `gcexp.theory` by name, with arguments as a person types them: behind ``gcexp theory``.
+"""Every public function of `gcexp.theory` and of papers' ``theory.py`` by name, with arguments as a person types them.
 
 A value is a number, a fraction ``2/3``, ``inf``, ``true``, ``false``, ``null``, text, or a list of these, ``[1, 2/3]``.
 Functions of functions are called from Python.
@@ -14,6 +14,7 @@ import pkgutil
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from functools import cache
+from types import ModuleType
 
 import numpy as np
 import yaml
@@ -22,19 +23,27 @@ import gcexp.theory
 from gcexp.command.arguments import as_json
 from gcexp.command.pager import paged
 from gcexp.errors import UserError, unknown
+from gcexp.run.options import papers
 from gcexp.schema import arguments, shown, typed
+
+
+@cache
+def modules() -> list[tuple[str, ModuleType]]:
+    """The modules of `gcexp.theory` by name, and ``theory.py`` of every paper that has one by the paper's name."""
+    ours = [(one.name, f"gcexp.theory.{one.name}") for one in pkgutil.iter_modules(gcexp.theory.__path__)]
+    added = [(at.name, f"{name}.theory") for name, at in papers().items() if (at / "theory.py").is_file()]
+    return [(name, importlib.import_module(module)) for name, module in ours + added]
 
 
 @cache
 def functions() -> dict[str, Callable]:
     """Public functions of the theory modules, as ``module.function``."""
     found = {}
-    for module in pkgutil.iter_modules(gcexp.theory.__path__):
-        members = vars(importlib.import_module(f"gcexp.theory.{module.name}"))
-        for name, function in members.items():
-            own = getattr(function, "__module__", "") == f"gcexp.theory.{module.name}"
+    for module, imported in modules():
+        for name, function in vars(imported).items():
+            own = getattr(function, "__module__", "") == imported.__name__
             if inspect.isfunction(function) and own and not name.startswith("_"):
-                found[f"{module.name}.{name}"] = function
+                found[f"{module}.{name}"] = function
     return dict(sorted(found.items()))
 
 
@@ -65,7 +74,7 @@ def as_lines(found: Mapping[str, str]) -> str:
             name.partition(".")[2]: line for name, line in found.items() if name.startswith(f"{module}.")
         }
         width = max(map(len, named))
-        lines += [f"{module}: {first_line(importlib.import_module(f'gcexp.theory.{module}'))}"]
+        lines += [f"{module}: {first_line(dict(reversed(modules()))[module])}"]
         lines += [f"  {name:{width}}  {line}" for name, line in named.items()] + [""]
     return "\n".join([*lines, "gcexp theory MODULE.NAME explains a function and its arguments."])
 

@@ -22,6 +22,8 @@ from gcexp.seeding import rng
 from gcexp.theory import adaptive as theory
 from gcexp.theory import comm_efficient as converse
 
+from . import theory as experiment
+
 Instances = Iterator[tuple[str, bool]]
 
 _THEORY, _CODES = "gcexp.theory.adaptive", "gcexp.codes.adaptive"
@@ -708,8 +710,8 @@ def _mean(row: str, p: float, first_left: int | None = None) -> float:
 
     With `first_left`, given that so many straggle in the first epoch.
     """
-    cost, s_max = theory.prices(row), theory.most_stragglers(row)
-    n = theory.N
+    cost, s_max = experiment.prices(row), experiment.most_stragglers(row)
+    n = experiment.N
     thin = [
         [comb(a, b) * p**b * (1 - p) ** (a - b) if b <= a else 0.0 for b in range(n + 1)]
         for a in range(n + 1)
@@ -720,21 +722,21 @@ def _mean(row: str, p: float, first_left: int | None = None) -> float:
     ends = move[going, : s_max + 1] @ np.array(cost.later) + move[np.ix_(going, going)].sum(1) * cost.lost[1]
     rest = np.linalg.solve(np.eye(len(going)) - move[np.ix_(going, going)], ends)
     after = np.concatenate([cost.first, cost.lost[0] + rest])
-    return theory.OVERHEAD + float(after[first_left] if first_left is not None else move[n] @ after)
+    return experiment.OVERHEAD + float(after[first_left] if first_left is not None else move[n] @ after)
 
 
 @check(
     over="five schemes, p = 0.05 and 0.1",
     kind="companion",
     source="ours",
-    rests_on=(f"{_THEORY}:modified_average_time",),
+    rests_on=(f"{__package__}.theory:modified_average_time",),
 )
 def table6_by_states() -> Instances:
     """Table VI of the ungrouped schemes: equations of the states against the law of the last epoch."""
     for row, p in product(("uncoded", "cgc0", "cgc1", "cgc2", "agc"), (0.05, 0.1)):
         yield (
             "schemes and p: both derivations to 1e-9",
-            abs(_mean(row, p) - theory.modified_average_time(row, p)) < 1e-9,
+            abs(_mean(row, p) - experiment.modified_average_time(row, p)) < 1e-9,
         )
 
 
@@ -743,7 +745,7 @@ def table6_by_states() -> Instances:
     grade="formula",
     inputs="assumed",
     answers=("cgc2_explanation/p_05",),
-    rests_on=(f"{_THEORY}:modified_average_time",),
+    rests_on=(f"{__package__}.theory:modified_average_time",),
 )
 def cgc2_explanation(resolution: float = 0.01) -> Instances:
     """Section VIII: CGC(2) is slower than uncoded as it loses more at s = 0 and s > 2 than it saves at s = 1 and 2.
@@ -751,10 +753,14 @@ def cgc2_explanation(resolution: float = 0.01) -> Instances:
     Yielded for p = 0.05 and 0.1; a difference below the printed resolution holds nowhere.
     """
     for p in (0.05, 0.1):
-        chance = [comb(theory.N, s) * p**s * (1 - p) ** (theory.N - s) for s in range(theory.N + 1)]
+        chance = [
+            comb(experiment.N, s) * p**s * (1 - p) ** (experiment.N - s) for s in range(experiment.N + 1)
+        ]
         more = [c * (_mean("cgc2", p, s) - _mean("uncoded", p, s)) for s, c in enumerate(chance)]
         lost, saved = more[0] + sum(more[3:]), -sum(more[1:3])
-        difference = theory.modified_average_time("cgc2", p) - theory.modified_average_time("uncoded", p)
+        difference = experiment.modified_average_time("cgc2", p) - experiment.modified_average_time(
+            "uncoded", p
+        )
         yield (
             "p: what is lost and saved makes the difference of Table VI",
             abs(lost - saved - difference) < 1e-9,

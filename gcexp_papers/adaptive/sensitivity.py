@@ -10,6 +10,7 @@ import pandas as pd
 from gcexp.analysis.declared import gives
 from gcexp.theory import adaptive as theory
 
+from . import theory as experiment
 from .tables import NAMES as _NAMES
 
 #: Names in figures; G-CGC(0) is CGC(0).
@@ -20,10 +21,12 @@ CROSSINGS = ("agc_first_from_s", "g_agc_first_from_s", "cgc1_best_from_s", "cgc2
 
 def _time(scheme: str, p: float) -> Callable[[float], float]:
     """Mean iteration time of a scheme as a function of the seconds that a lost first epoch takes."""
-    cost = theory.prices(scheme)
-    sizes = theory.group_sizes(theory.N, theory.D) if scheme.startswith("g_") else [theory.N]
-    chances = theory.last_epoch(sizes, p, theory.most_stragglers(scheme))
-    return lambda c: theory.OVERHEAD + theory.mean_time(chances, cost.first, cost.later, (c, theory.LOST[1]))
+    cost = experiment.prices(scheme)
+    sizes = theory.group_sizes(experiment.N, experiment.D) if scheme.startswith("g_") else [experiment.N]
+    chances = theory.last_epoch(sizes, p, experiment.most_stragglers(scheme))
+    return lambda c: (
+        experiment.OVERHEAD + theory.mean_time(chances, cost.first, cost.later, (c, experiment.LOST[1]))
+    )
 
 
 def _least(functions: Sequence[Callable[[float], float]]) -> Callable[[float], float]:

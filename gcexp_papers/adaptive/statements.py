@@ -35,6 +35,8 @@ from gcexp.errors import require
 from gcexp.seeding import rng
 from gcexp.theory import adaptive as theory
 
+from . import theory as experiment
+
 EXAMPLE_3 = [[3, 2, 1, 0], [3, 1, 1, 0], [1, 3, 2, 0], [2, 1, 3, 3], [2, 3, 2, 3], [2, 1, 1, 3]]
 M_OF_EXAMPLE_3 = [
     ["1", "1", "1", "0", "0", "0"],
@@ -784,7 +786,8 @@ def fig5_vs_fig3_reason() -> Iterable[bool]:
 def complexity_acceptable() -> Iterable[bool]:
     """In the formula with measured decoding times AGC is faster than every CGC, and so is G-AGC than every G-CGC."""
     return (
-        theory.modified_average_time(f"{group}agc", p) < theory.modified_average_time(f"{group}cgc{s}", p)
+        experiment.modified_average_time(f"{group}agc", p)
+        < experiment.modified_average_time(f"{group}cgc{s}", p)
         for p in (0.05, 0.1)
         for group in ("", "g_")
         for s in range(3)
@@ -838,11 +841,11 @@ def _joint(sizes: tuple[int, ...], i: int, s: int, s_max: int, p: float) -> floa
 
 def _mean(scheme: str, later: bool, p: float = 0.05) -> float:
     """Mean time of the experiment, with the later epochs that were measured or as long as the first."""
-    cost = theory.prices(scheme)
-    chances = theory.last_epoch([theory.N], p, theory.most_stragglers(scheme))
+    cost = experiment.prices(scheme)
+    chances = theory.last_epoch([experiment.N], p, experiment.most_stragglers(scheme))
     if later:
         return theory.mean_time(chances, *cost)
-    return theory.mean_time(chances, cost.first, cost.first, [theory.LOST[0]] * 2)
+    return theory.mean_time(chances, cost.first, cost.first, [experiment.LOST[0]] * 2)
 
 
 # --- Remark 3 and the appendix --------------------------------------------------------------------------------

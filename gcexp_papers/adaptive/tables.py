@@ -16,6 +16,8 @@ from gcexp.errors import require
 from gcexp.schemes import Restart, Scheme
 from gcexp.theory import adaptive as theory
 
+from . import theory as experiment
+
 #: Names in figures.
 NAMES = {
     "uncoded": "uncoded",
@@ -185,17 +187,17 @@ def phases(adaptive: bool) -> pd.DataFrame:
         phases compare Comm with the largest other one, and with that of epoch 0.
     """
     rows = []
-    for epoch, found in (("0", theory.EPOCH_0), ("> 0", theory.LATER_EPOCHS)):
+    for epoch, found in (("0", experiment.EPOCH_0), ("> 0", experiment.LATER_EPOCHS)):
         for key, times in found.items():
             if key.startswith("agc") != adaptive:
                 continue
-            cells = {"Bcast": theory.BROADCAST}
+            cells = {"Bcast": experiment.BROADCAST}
             cells |= {name: getattr(times, field) for field, name in _PHASES.items()}
-            cells["Update"] = theory.UPDATE
+            cells["Update"] = experiment.UPDATE
             cells["Comp + Comm + Enc"] = times.compute + times.send + times.encode
-            others = (times.compute, times.encode, times.decode, theory.BROADCAST, theory.UPDATE)
+            others = (times.compute, times.encode, times.decode, experiment.BROADCAST, experiment.UPDATE)
             cells["Comm - largest other"] = times.send - max(others)
-            cells["Comm / Comm in epoch 0"] = times.send / theory.EPOCH_0[key].send
+            cells["Comm / Comm in epoch 0"] = times.send / experiment.EPOCH_0[key].send
             rows += [
                 {"row": _ROWS[key], "epoch": epoch, "phase": phase, "seconds": seconds}
                 for phase, seconds in cells.items()
@@ -218,7 +220,7 @@ def calculated_times(printed: dict, chances: list) -> pd.DataFrame:
     -------
     DataFrame
         ``scheme, p, convention, time_s, deviation, rank``: ``printed``, ``paper``, ``formula``, ``measured`` (see
-        `gcexp.theory.adaptive.prices`); ``as printed``, the formula with the i t_i that the paper writes for what was
+        `prices`); ``as printed``, the formula with the i t_i that the paper writes for what was
         lost before epoch i; ``caption``, the formula with 2.45 s of computation for the uncoded scheme too. The
         deviation is that from the printed number in per cent, the rank that among the schemes of a convention, G-CGC(0)
         left out.
@@ -228,9 +230,11 @@ def calculated_times(printed: dict, chances: list) -> pd.DataFrame:
     for place, p in enumerate(chances):
         columns = {"printed": {scheme: printed[scheme][place] for scheme in NAMES}}
         for timing in ("paper", "formula", "measured"):
-            columns[timing] = {scheme: theory.modified_average_time(scheme, p, timing) for scheme in NAMES}
+            columns[timing] = {
+                scheme: experiment.modified_average_time(scheme, p, timing) for scheme in NAMES
+            }
         columns["as printed"] = {scheme: _as_printed(scheme, p) for scheme in NAMES}
-        slower = theory.EPOCH_0["cgc0"].compute - theory.EPOCH_0["uncoded"].compute
+        slower = experiment.EPOCH_0["cgc0"].compute - experiment.EPOCH_0["uncoded"].compute
         columns["caption"] = columns["formula"] | {"uncoded": columns["formula"]["uncoded"] + slower}
         for convention, times in columns.items():
             order = sorted((s for s in NAMES if s != "g_cgc0"), key=times.__getitem__)
@@ -242,7 +246,7 @@ def calculated_times(printed: dict, chances: list) -> pd.DataFrame:
                     "time_s": time,
                     "deviation": 100 * (time / printed[scheme][place] - 1),
                     "rank": order.index(scheme.replace("g_cgc0", "cgc0")) + 1,
-                    "mean_stragglers": theory.N * p,
+                    "mean_stragglers": experiment.N * p,
                 }
                 for scheme, time in times.items()
             ]
@@ -251,10 +255,10 @@ def calculated_times(printed: dict, chances: list) -> pd.DataFrame:
 
 def _as_printed(scheme: str, p: float) -> float:
     """(91), (92) with i t_i as it stands: 4 i seconds for i > 0."""
-    cost = theory.prices(scheme)
-    sizes = theory.group_sizes(theory.N, theory.D) if scheme.startswith("g_") else [theory.N]
-    chances = theory.last_epoch(sizes, p, theory.most_stragglers(scheme))
-    return theory.OVERHEAD + theory.mean_time(chances, cost.first, cost.later, [theory.LOST[1]] * 2)
+    cost = experiment.prices(scheme)
+    sizes = theory.group_sizes(experiment.N, experiment.D) if scheme.startswith("g_") else [experiment.N]
+    chances = theory.last_epoch(sizes, p, experiment.most_stragglers(scheme))
+    return experiment.OVERHEAD + theory.mean_time(chances, cost.first, cost.later, [experiment.LOST[1]] * 2)
 
 
 # --- Fig. 3 ---------------------------------------------------------------------------------------------------

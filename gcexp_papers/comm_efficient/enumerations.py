@@ -18,6 +18,8 @@ from gcexp.codes import comm_efficient as codes
 from gcexp.seeding import rng
 from gcexp.theory import comm_efficient as theory
 
+from .theory import ec2_like
+
 Instances = Iterator[tuple[str, bool]]
 
 _FEASIBLE, _SHORTEST = "gcexp.theory.comm_efficient:feasible", "gcexp.theory.comm_efficient:shortest_message"
@@ -169,7 +171,7 @@ def _decoding(rows: int, each: int, numbers: int) -> Iterator[bool]:
     A decode combines the n - s messages of l / m numbers with m weights each; a worker's d / n of the rows cost `each`.
     """
     for n in (10, 15, 20):
-        chosen = theory.best_choices(n, 1 / n, 2.0 * n, 1.0, 2.0, 1.2)
+        chosen = theory.best_choices(**ec2_like(n))
         for name in ("straggler_only", "best"):
             choice = chosen[name]
             assert choice is not None, "n is above 1"

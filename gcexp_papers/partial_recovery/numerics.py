@@ -37,6 +37,8 @@ from gcexp.errors import ParameterError
 from gcexp.theory import order_statistics
 from gcexp.theory import partial_recovery as theory
 
+from . import theory as searches
+
 if TYPE_CHECKING:  # a table of closed forms depends on no scheme and no delay model
     from gcexp.delays import Pareto, ShiftedExponential
     from gcexp.schemes import Fastest, Scheme
@@ -120,7 +122,7 @@ def cyclic_schemes(n: int, s: int, divisible: int, other: int) -> pd.DataFrame:
                 "p": theory.cyclic_load(n, s, beta),
                 "load_partitions": int(code.load.max()),
                 "worst_recovered": int(recovered_partitions(code, s).min()),
-                "excluded": int(beta < n and theory.cyclic_impossible(n, s, beta)),
+                "excluded": int(beta < n and searches.cyclic_impossible(n, s, beta)),
             }
         )
     return pd.DataFrame(rows)
@@ -560,22 +562,22 @@ def _excluded(up_to: int) -> Counted:
         for s in range(n):
             for beta in range(n - s, n):
                 if beta % theory.cyclic_load(n, s, beta):
-                    excluded = theory.cyclic_impossible(n, s, beta)
+                    excluded = searches.cyclic_impossible(n, s, beta)
                     yield "Theorem 6: one message excluded elsewhere, β < n", excluded
 
 
 def _graphs() -> Counted:
     """Load 2/n on small n: all multigraphs, workers as edges between partitions."""
     for n in (4, 5):
-        graphs = theory.multigraphs(n)
+        graphs = searches.multigraphs(n)
         yield from (
             ("Theorem 8: β = 3, s = n - 2, load 2/n excluded", not good)
-            for good in theory.not_contradicted(graphs)
+            for good in searches.not_contradicted(graphs)
         )
     for n in (3, 4, 5):
-        graphs = theory.multigraphs(n)
+        graphs = searches.multigraphs(n)
         for s in range(2, n):
-            few = theory.least_covered(graphs, n - s) <= n - s + 1
+            few = searches.least_covered(graphs, n - s) <= n - s + 1
             yield from (("Theorem 9: load 2/n sees ≤ n - s + 1, s ≥ 2", each) for each in few)
 
 

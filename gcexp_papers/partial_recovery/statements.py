@@ -36,6 +36,7 @@ from gcexp.delays.distributions import Pareto
 from gcexp.theory import order_statistics
 from gcexp.theory import partial_recovery as theory
 
+from . import theory as searches
 from .network import network
 from .numerics import recovered_partitions
 
@@ -271,7 +272,7 @@ def _linear(subsets_up_to: int) -> Checks:
             ):
                 mine = rows[np.asarray(mask, dtype=bool)[code.owner]]
                 ones = set(np.unique(vector)) <= {0.0, 1.0} and vector.sum() >= promised
-                right &= bool(ones) and theory.spans(mine, vector)
+                right &= bool(ones) and searches.spans(mine, vector)
         yield "definition_linear_condition", right
 
 
@@ -588,7 +589,7 @@ def _cyclic(cyclic_up_to: int) -> Checks:
                 both = right and code.load.max() == 2 and code.messages.max() == 2
                 yield "section6_tradeoff", both
             if beta < n and n <= 9:
-                excluded = theory.cyclic_impossible(n, s, beta)
+                excluded = searches.cyclic_impossible(n, s, beta)
                 yield "two_messages_below_full_recovery", excluded and right
     for n, s, beta in _triples(cyclic_up_to):
         p = theory.cyclic_load(n, s, beta)
@@ -597,7 +598,7 @@ def _cyclic(cyclic_up_to: int) -> Checks:
         if p > 1:
             yield "theorem6_smaller_load", seen < beta
         if beta % p and beta < n and n <= 9:
-            equal = theory.forced_equal(arcs < p, s, beta, worker=0) == [set(range(p))]
+            equal = searches.forced_equal(arcs < p, s, beta, worker=0) == [set(range(p))]
             yield "theorem6_equal_coefficients", equal
 
 
@@ -693,39 +694,39 @@ def _load_of_one() -> Checks:
         what="both coefficients must be equal",
         over="unions of cycles, n ≤ 8",
         grade="enumerated",
-        rests_on=("gcexp.theory.partial_recovery:cycle_unions", "gcexp.theory.partial_recovery:forced_equal"),
+        rests_on=(f"{__package__}.theory:cycle_unions", f"{__package__}.theory:forced_equal"),
     ),
     Check(
         id="appendix_e_paths",
         what="all nodes if the edges are odd, else one less",
         over="sums along a path",
         grade="enumerated",
-        rests_on=("gcexp.theory.partial_recovery:most_recovered",),
+        rests_on=(f"{__package__}.theory:most_recovered",),
     ),
     Check(
         id="appendix_f_removal",
         what="some s edges leave n - s + 1 nodes",
         over="every multigraph, n ≤ 5",
         grade="enumerated",
-        rests_on=("gcexp.theory.partial_recovery:least_covered",),
+        rests_on=(f"{__package__}.theory:least_covered",),
     ),
 )
 def _paths_and_cycles() -> Checks:
     for n in range(3, 9):
-        for held in theory.cycle_unions(n):
+        for held in searches.cycle_unions(n):
             for s, worker in product(range(2, n), range(n)):
-                forced = theory.forced_equal(held, s, n - s + 1, worker) == [
+                forced = searches.forced_equal(held, s, n - s + 1, worker) == [
                     set(np.flatnonzero(held[worker]).tolist())
                 ]
                 yield "claim2", forced
     for edges in range(1, 11):
         path = np.eye(edges, edges + 1) + np.eye(edges, edges + 1, 1)
-        right = theory.most_recovered(path) == edges + edges % 2
+        right = searches.most_recovered(path) == edges + edges % 2
         yield "appendix_e_paths", right
     for n in (3, 4, 5):
-        graphs = theory.multigraphs(n)
+        graphs = searches.multigraphs(n)
         for s in range(2, n):
-            few = theory.least_covered(graphs, n - s) <= n - s + 1
+            few = searches.least_covered(graphs, n - s) <= n - s + 1
             for each in few:
                 yield "appendix_f_removal", each
 

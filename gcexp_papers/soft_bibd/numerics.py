@@ -22,6 +22,8 @@ from gcexp.errors import require
 from gcexp.seeding import rng
 from gcexp.theory import errors as theory
 
+from .theory import soft_paper_smallest_mu
+
 # --- Figure 1: which parameters exist -------------------------------------------------------------------------
 
 
@@ -78,7 +80,7 @@ def existence(
         n, density = int(given["n"]), float(given["density"])
         panel = {"panel": f"n = {n}, density {density:g}", "n": n, "density": density}
         exact = float(theory.soft_smallest_mu(n, density)) / density
-        union = float(theory.soft_paper_smallest_mu(n, density)) / density
+        union = float(soft_paper_smallest_mu(n, density)) / density
         for load in np.linspace(0, most_load, 4 * most_load + 1):
             for what, slope in (("edge", exact), ("top", 1.0), ("union", union)):
                 rows.append(panel | {"what": what, "load": load, "intersection": slope * load})

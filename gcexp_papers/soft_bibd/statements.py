@@ -32,6 +32,8 @@ from gcexp.designs.block_designs import find_bibd, named_design
 from gcexp.seeding import rng
 from gcexp.theory import errors as theory
 
+from .theory import soft_paper_smallest_mu
+
 DESIGNS = (
     "complete-3-2",
     "complete-4-2",
@@ -710,7 +712,7 @@ def lemma2_farkas(seed: int) -> Iterable[bool]:
 def theorem1_region17(seed: int) -> Iterable[bool]:
     """Where (25) and (26) hold for an index and lambda <= l, a law exists."""
     many = [(n, *point) for n in (3, 5, 8, 16, 20) for point in _points(seed + 1, n, 200)]
-    granted = [given for given in many if given[2] >= theory.soft_paper_smallest_mu(*given[:2])]
+    granted = [given for given in many if given[2] >= soft_paper_smallest_mu(*given[:2])]
     return (_by_weight(*given) for given in granted)
 
 

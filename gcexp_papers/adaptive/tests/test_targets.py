@@ -11,17 +11,14 @@ import pytest
 
 from gcexp.codes.adaptive import Adaptive, GroupedAdaptive, GroupedCGC
 from gcexp.codes.comm_efficient import CommunicationEfficient
-from gcexp.delays import ComputeTransmit, Epochs, Restarts
+from gcexp.delays import Epochs, Restarts
 from gcexp.errors import ParameterError
-from gcexp.report.figurefile import figure
 from gcexp.run.options import conf_dir, read_yaml
-from gcexp.schemes import Decodable, Fastest, Restart, Scheme
+from gcexp.schemes import Decodable, Restart, Scheme
 from gcexp.schemes.restart import phases
 from gcexp.testing import outcomes
-from gcexp.theory import adaptive as theory
-from gcexp.theory import comm_efficient
 from gcexp.timeline import simulate
-from gcexp_papers.adaptive import tables
+from gcexp_papers.adaptive import tables, theory
 
 pytestmark = pytest.mark.slow
 
@@ -79,6 +76,10 @@ def test_phases_of_the_clock_are_those_of_the_tables():
             expected = theory.prices(scheme, name)
             for field in ("first", "later", "lost"):
                 np.testing.assert_allclose(getattr(found, field), getattr(expected, field), rtol=1e-12)
+    with pytest.raises(ParameterError, match="did you mean 'measured'"):
+        theory.prices("agc", "measurd")
+    with pytest.raises(ParameterError, match="unknown scheme 'gcg0'"):
+        theory.prices("gcg0")
     with pytest.raises(ParameterError, match="unknown row 'agc3'"):
         phases(**given | {"row": "agc3"})
     with pytest.raises(ParameterError, match="first phases of 'agc' are four times for each of 2 stragglers"):
@@ -102,26 +103,3 @@ def test_equal_epochs_are_the_restart_model(scheme):
     expected = simulate(Scheme(code, Restart(last, last, (16.0, 16.0))), counted)
     np.testing.assert_allclose(found.duration, expected.duration, rtol=1e-12)
     assert (found.coefficients == 1).all()
-
-
-def test_pairs_of_the_other_paper_are_the_best_ones():
-    """Fig. 3 of Ye and Abbe runs the schemes that are best by expected time."""
-    for n in (10, 15, 20):
-        best = comm_efficient.best_choices(**comm_efficient.ec2_like(n))
-        runs = [run for run in figure("comm_efficient_fig3", "paper").runs if run.config["n"] == n]
-        found = [(run.config["code"].get("m", 1), run.config["code"].get("s", 0)) for run in runs]
-        assert found == [(choice.m, choice.s) for choice in best.values()]
-
-
-def test_shorter_messages_are_ahead_in_every_iteration():
-    """Fig. 4 of Ye and Abbe: the mean over seeds of the clock, for all t = 1, ..., 100."""
-    for n in (10, 15, 20):
-        draws = ComputeTransmit().draw(tuple(range(20)), 100, n)
-        clock = {}
-        for name, choice in comm_efficient.best_choices(**comm_efficient.ec2_like(n)).items():
-            code = CommunicationEfficient(n, choice.d, choice.m)
-            arrived = draws.arrival(code.load / n, code.length)
-            time, _ = Fastest(s=choice.s).stop(code, lambda r=None, arrived=arrived: arrived)
-            clock[name] = np.cumsum(time + 1.2, axis=1).mean(0)
-        for short in ("best", "second"):
-            assert (clock[short] < clock["naive"]).all() and (clock[short] < clock["straggler_only"]).all()

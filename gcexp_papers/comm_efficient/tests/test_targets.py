@@ -9,16 +9,22 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import partial
 
+import numpy as np
 import pytest
 
 from gcexp.analysis import checks, coefficients
 from gcexp.codes.comm_efficient import CommunicationEfficient
 from gcexp.codes.uncoded import Uncoded
+from gcexp.delays import ComputeTransmit
 from gcexp.errors import ParameterError
 from gcexp.figures.coefficients import decoded, written
+from gcexp.report.figurefile import figure
+from gcexp.schemes import Fastest
 from gcexp.testing import outcomes, table
+from gcexp.theory import comm_efficient as theory
 from gcexp_papers.comm_efficient import numerics as tables
 from gcexp_papers.comm_efficient import statements
+from gcexp_papers.comm_efficient.theory import ec2_like
 
 pytestmark = pytest.mark.slow
 
@@ -97,3 +103,26 @@ def test_methods_of_stability_have_the_same_codes(of, sentence):
     methods = [{"label": "a", "of": partial(CommunicationEfficient, 5, 4, 3)}, {"label": "b", "of": of}]
     with pytest.raises(ParameterError, match=sentence):
         tables.stability(methods, length=6, sets=2)
+
+
+def test_pairs_are_the_best_ones():
+    """Fig. 3 runs the schemes that are best by expected time."""
+    for n in (10, 15, 20):
+        best = theory.best_choices(**ec2_like(n))
+        runs = [run for run in figure("comm_efficient_fig3", "paper").runs if run.config["n"] == n]
+        found = [(run.config["code"].get("m", 1), run.config["code"].get("s", 0)) for run in runs]
+        assert found == [(choice.m, choice.s) for choice in best.values()]
+
+
+def test_shorter_messages_are_ahead_in_every_iteration():
+    """Fig. 4: the mean over seeds of the clock, for all t = 1, ..., 100."""
+    for n in (10, 15, 20):
+        draws = ComputeTransmit().draw(tuple(range(20)), 100, n)
+        clock = {}
+        for name, choice in theory.best_choices(**ec2_like(n)).items():
+            code = CommunicationEfficient(n, choice.d, choice.m)
+            arrived = draws.arrival(code.load / n, code.length)
+            time, _ = Fastest(s=choice.s).stop(code, lambda r=None, arrived=arrived: arrived)
+            clock[name] = np.cumsum(time + 1.2, axis=1).mean(0)
+        for short in ("best", "second"):
+            assert (clock[short] < clock["naive"]).all() and (clock[short] < clock["straggler_only"]).all()

@@ -8,12 +8,15 @@ from __future__ import annotations
 import csv
 import time
 
+import numpy as np
 import pytest
 
 from gcexp.analysis import checks
 from gcexp.report.figurefile import figure, statement_file, target_files
 from gcexp.testing import outcomes
+from gcexp.theory.errors import soft_smallest_mu
 from gcexp_papers.soft_bibd import statements
+from gcexp_papers.soft_bibd.theory import soft_paper_smallest_mu
 
 pytestmark = pytest.mark.slow
 
@@ -66,3 +69,12 @@ def test_a_statement_that_fails_is_seen(monkeypatch):
     for tried in (statements.bibd_error_set_independent, statements.gc_with_lambda_same_error):
         assert not all(checks.outcomes(tried)[tried.__name__])
     assert all(checks.outcomes(statements.bibd_dual_intersections)["bibd_dual_intersections"])
+
+
+def test_theorem_1_grants_less_than_exists():
+    rho = np.linspace(0, 1, 401)
+    for n in (2, 5, 16, 20):
+        granted, whole = soft_paper_smallest_mu(n, rho), np.arange(n + 1) / n
+        assert (granted >= soft_smallest_mu(n, rho) - 1e-12).all() and (granted <= rho + 1e-12).all()
+        np.testing.assert_allclose(soft_paper_smallest_mu(n, whole), soft_smallest_mu(n, whole), atol=1e-12)
+    assert soft_paper_smallest_mu(20, 0.375) / 0.375 == pytest.approx(7 / 19)
