@@ -27,6 +27,7 @@ def draw(
     title: str = "",
     note: str = "",
     style: Path | str | None = None,
+    label: str = "",
 ) -> Figure | Typeset:
     """Draw a table, or set it as text where the plot's kind is table.
 
@@ -43,6 +44,8 @@ def draw(
         Below the plot: simulated clock, stand-in data.
     style : path, optional
         A style file other than ``conf/style/paper.mplstyle``.
+    label : str
+        What LaTeX refers to a typeset table by.
 
     Raises
     ------
@@ -54,7 +57,7 @@ def draw(
     from gcexp.figures import style as looks
 
     if isinstance(wanted, TablePlot):
-        return typeset.draw(frame, wanted, title, note)
+        return typeset.draw(frame, wanted, title, note, label)
     with looks.applied(style):
         return compose.draw(frame, wanted, title, note)
 

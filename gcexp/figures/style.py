@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -25,6 +24,7 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 from gcexp.errors import UserError, require, unknown
+from gcexp.figures.signs import minus
 from gcexp.files import bundled, written
 
 STYLE = bundled("conf/style/paper.mplstyle")
@@ -77,10 +77,7 @@ def plain(text: object) -> str:
     >>> plain("n - s and 1e-3, two-message")
     'n − s and 1e−3, two-message'
     """
-    return _MINUS.sub("−", str(text).replace("$", r"\$"))
-
-
-_MINUS = re.compile(r"(?<= )-(?= )|(?<=\de)-(?=\d)|(?<=[\s(=])-(?=\d)")
+    return minus(text).replace("$", r"\$")
 
 
 def number(value: float) -> str:
@@ -91,7 +88,7 @@ def number(value: float) -> str:
     >>> number(-0.5), number(20.0)
     ('−0.5', '20')
     """
-    return f"{value:g}".replace("-", "−")
+    return minus(f"{value:g}")
 
 
 def axis_label(column: str) -> str:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gcexp.errors import UserError, unknown
-from gcexp.figures import markdown, rows
+from gcexp.figures import latex, markdown, rows
 from gcexp.figures.plots import TablePlot
 from gcexp.files import written
 
@@ -117,7 +115,7 @@ class Typeset:
     sources: Mapping[str, str]
 
 
-def draw(frame: pd.DataFrame, plot: TablePlot, title: str = "", note: str = "") -> Typeset:
+def draw(frame: pd.DataFrame, plot: TablePlot, title: str = "", note: str = "", label: str = "") -> Typeset:
     """The table in its text forms.
 
     Parameters
@@ -128,8 +126,11 @@ def draw(frame: pd.DataFrame, plot: TablePlot, title: str = "", note: str = "") 
         What the figure file says.
     title, note : str
         Above and below the table.
+    label : str
+        What LaTeX refers to it by.
     """
-    return Typeset({".md": to_markdown(frame, plot, title, note), ".tex": to_latex(frame, plot, title, note)})
+    text = {".md": to_markdown(frame, plot, title, note), ".tex": to_latex(frame, plot, title, note, label)}
+    return Typeset(text)
 
 
 def save(table: Typeset, paths: Iterable[Path | str]) -> None:
@@ -149,66 +150,7 @@ def to_markdown(frame: pd.DataFrame, plot: TablePlot, title: str = "", note: str
     return before + markdown.grid(header, body, right) + after
 
 
-def to_latex(frame: pd.DataFrame, plot: TablePlot, title: str = "", note: str = "") -> str:
-    """The whole table in LaTeX, for the package booktabs, and longtable where it is long; the note is a comment."""
-    import pandas as pd
-
+def to_latex(frame: pd.DataFrame, plot: TablePlot, title: str = "", note: str = "", label: str = "") -> str:
+    """The whole table in LaTeX, no wider than a page of the class article; see `gcexp.figures.latex.grid`."""
     header, body, right = cells(frame, plot)
-    escaped = [[_latex(text) for text in row] for row in body]
-    table = pd.DataFrame(escaped, columns=[_latex(text) for text in header])
-    widest = [max(map(len, column), default=0) for column in zip(*body, strict=True)] or [0] * len(header)
-    share = f"p{{{0.6 / max(1, sum(width > _LINE for width in widest)):.2f}\\linewidth}}"
-    layout = "".join(
-        "r" if place in right else share if width > _LINE else "l" for place, width in enumerate(widest)
-    )
-    look: dict[str, Any] = {"column_format": layout, "caption": _latex(title) or None}
-    text = table.to_latex(index=False, escape=False, longtable=len(body) > _PAGE, **look)
-    return "".join(f"% {line}\n" for line in note.splitlines()) + text
-
-
-_LINE = 40  # letters, beyond which a cell has several lines
-_PAGE = 40  # rows, beyond which a table goes on on the next page
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "–": "--",
-    **{sign: "\\" + sign for sign in "&%$#_{}"},
-}
-#: Signs that pdfLaTeX's own fonts have in formulas only.
-_MATH = {
-    **{
-        "<": "<",
-        ">": ">",
-        "|": "|",
-        "≤": r"\le",
-        "≥": r"\ge",
-        "≠": r"\ne",
-        "±": r"\pm",
-        "−": "-",
-        "×": r"\times",
-    },
-    **{"⌈": r"\lceil", "⌉": r"\rceil", "⌊": r"\lfloor", "⌋": r"\rfloor", "‖": r"\Vert", "√": r"\surd"},
-    **{"→": r"\to", "∞": r"\infty", "·": r"\cdot"},
-}
-
-
-def _latex(text: str) -> str:
-    return "".join(map(_sign, text))
-
-
-@cache
-def _sign(sign: str) -> str:
-    """A character as plain pdfLaTeX sets it: Greek letters, raised and lowered digits and signs as formulas."""
-    if sign in _LATEX or sign.isascii() and sign not in _MATH:
-        return _LATEX.get(sign, sign)
-    how, _, plain = unicodedata.decomposition(sign).partition(" ")
-    name = unicodedata.name(sign, "")
-    if how in ("<sub>", "<super>"):
-        found = f"{'_' if how == '<sub>' else '^'}{{{chr(int(plain, 16))}}}"
-    elif name.startswith("GREEK") and " LETTER " in name:
-        letter = name.rpartition(" ")[2].lower().replace("lamda", "lambda")
-        found = "\\" + (letter if " SMALL " in name else letter.capitalize())
-    else:
-        found = _MATH.get(sign, "")
-    return rf"\ensuremath{{{found}}}" if found else sign
+    return latex.grid(header, body, right, title, note, label)

@@ -159,6 +159,11 @@ class Figure:
         return self.file.plot.get("kind") == "table"
 
     @property
+    def label(self) -> str:
+        """What LaTeX refers to its table by."""
+        return f"tab:{self.target}"
+
+    @property
     def drawings(self) -> list[str]:
         """PDF and PNG, or a table's Markdown and LaTeX."""
         return [self._file(pattern) for pattern in (paths.TYPESET if self.is_table else paths.DRAWN)]
@@ -216,7 +221,7 @@ class Figure:
         """What decides the drawing beside the table."""
         said = [*values(self.file.plot, "plot"), self.heading, self.note]
         if self.is_table:
-            return tracked("typeset") + said
+            return tracked("typeset") + said + [self.label]
         own = Path("conf/style/looks.toml")  # of a project, beside those of ours
         files = [self.style, self.style.with_name("looks.toml"), *([own] if own.is_file() else [])]
         style = [path.read_text() for path in files]

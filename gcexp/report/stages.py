@@ -45,7 +45,8 @@ def make_drawing(figure: Figure, table: Path, outputs: list[Path]) -> None:
     check_unchanged(table)
 
     def make() -> None:
-        drawn = draw(read_table(table), figure.file.plot, figure.heading, figure.note, figure.style)
+        said = figure.heading, figure.note, figure.style, figure.label
+        drawn = draw(read_table(table), figure.file.plot, *said)
         save(drawn, outputs, figure.style)
 
     if targets(figure.file.plot) or not table.is_file():  # which reading it will tell

@@ -7,7 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from gcexp.figures import draw
+from gcexp.figures import draw, latex, parse
+from gcexp.figures.typeset import cells
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -20,21 +21,50 @@ def test_signs_become_formulas():
     assert r"a \ensuremath{<} b \ensuremath{|} 50 \%" in text
 
 
+def test_a_table_is_no_wider_than_a_line_and_says_its_note():
+    prose = "what a statement says, in several words that are no formula, " * 3
+    names = {f"a long head of the number {number}": [1234.5, -0.25] for number in range(9)}
+    frame = pd.DataFrame({"id": ["a_name_with_low_lines", "b"], "what": [prose, "b"]} | names)
+    said = {"title": "Loads", "note": "delays are assumed", "label": "tab:loads"}
+    text = draw(frame, {"kind": "table"}, **said).sources[".tex"]
+    header, body, _ = cells(frame, parse({"kind": "table"}))
+    size, widths, several = latex._layout(header, body)
+    scale, gap = latex._SIZES[size]
+    assert sum(widths) * scale + 2 * gap * len(widths) <= latex.LINE
+    assert several == [True, True] + 9 * [False]  # numbers are never wrapped
+    for part in (r"\label{tab:loads}", r"\item delays are assumed", r"\begin{threeparttable}", size):
+        assert part in text
+    assert r"\ensuremath{-}0.25" in text
+
+
+def test_a_long_table_goes_on_on_the_next_page():
+    rows = [f"[{number}]" for number in range(latex.LINES + 1)]
+    long = draw(pd.DataFrame({"n": rows}), {"kind": "table"}, note="assumed").sources[".tex"]
+    short = draw(pd.DataFrame({"n": rows[1:]}), {"kind": "table"}).sources[".tex"]
+    assert r"\begin{longtable}{l}" in long and r"\insertTableNotes" in long
+    assert "longtable" not in short and "tablenotes" not in short
+    assert "\n{[}1]" in short  # else an argument of the line break before it
+
+
 @pytest.mark.skipif(
-    shutil.which("pdflatex") is None, reason="there is no pdflatex here (Debian: texlive-latex-base)"
+    shutil.which("pdflatex") is None, reason="there is no pdflatex here (Debian: texlive-latex-extra)"
 )
-def test_published_tables_compile_with_plain_pdflatex(tmp_path):
+def test_published_tables_fit_the_page_of_an_article(tmp_path):
     tables = sorted((ROOT / "reports" / "published" / "tables").glob("*.tex"))
     assert tables
-    # Alone, each in its turn, and as wide as it likes: a table of a paper is placed by its author.
     pages = "".join(f"\\input{{{path}}}\\clearpage\n" for path in tables)
-    before = "\\documentclass{article}\n\\usepackage{booktabs,longtable}\n\\begin{document}\n"
-    source = f"{before}{pages}\\end{{document}}\n"
+    wanted = {
+        line for path in tables for line in path.read_text("utf-8").splitlines() if "usepackage" in line
+    }
+    packages = "".join(f"{line.removeprefix('% ')}\n" for line in sorted(wanted))
+    source = f"\\documentclass{{article}}\n{packages}\\begin{{document}}\n{pages}\\end{{document}}\n"
     (tmp_path / "all.tex").write_text(source, encoding="utf-8")
     command = ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "all.tex"]
-    done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=120, errors="replace"
-    )
+    for _ in range(2):  # a table of several pages learns its widths from the first run
+        done = subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, timeout=120, errors="replace"
+        )
     assert done.returncode == 0, done.stdout[-2000:]
-    assert "Missing character" not in done.stdout
+    for fault in ("Missing character", "Overfull", "too large for page", "multiply defined"):
+        assert fault not in done.stdout
     assert (tmp_path / "all.pdf").stat().st_size > 10_000

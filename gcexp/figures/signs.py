@@ -1,0 +1,20 @@
+"""Which hyphen means minus? The same answer on drawings and in tables."""
+
+from __future__ import annotations
+
+import re
+
+_MINUS = re.compile(r"(?<= )-(?= )|(?<=\de)-(?=\d)|(?:^|(?<=[\s(=]))-(?=[\d.])")
+
+
+def minus(text: object) -> str:
+    """Text in which what means minus is a minus sign.
+
+    Examples
+    --------
+    >>> minus("n - s and 1e-3, two-message")
+    'n − s and 1e−3, two-message'
+    >>> minus("-0.5")
+    '−0.5'
+    """
+    return _MINUS.sub("−", str(text))
