@@ -22,7 +22,7 @@ from gcexp.run.options import look_again
 from gcexp.run.run import seed_range, spelled_seeds
 from gcexp.run.scheme import build_scheme, refuse_bound, schemes_kept
 from gcexp.run.stages import length_of, simulated
-from gcexp.schema import shown as spelled
+from gcexp.schema import quoted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -355,10 +355,10 @@ def show(*overrides: str, seed: int = 0, **keys: Any) -> Figure:
     >>> [axes.get_title() for axes in figure.axes]
     ['who is heard', 'what is decoded with']
     """
-    return shown(_point(overrides, keys).config, seed)
+    return first_iteration_drawn(_point(overrides, keys).config, seed)
 
 
-def shown(config: dict, seed: int = 0) -> Figure:
+def first_iteration_drawn(config: dict, seed: int = 0) -> Figure:
     """What `show` draws, of a composed run."""
     from gcexp.figures import gantt, style
     from gcexp.timeline import first_iteration
@@ -421,7 +421,7 @@ def _point(overrides: Iterable[str], keys: Mapping[str, Any], swept: Iterable[st
     for text in texts:
         if not isinstance(text, str):
             more = "; a mapping is given as **keys" if isinstance(text, Mapping) else ""
-            raise UserError(f"an override is text, as in 'code.beta=15', got {spelled(text)}{more}")
+            raise UserError(f"an override is text, as in 'code.beta=15', got {quoted(text)}{more}")
     for key, value in keys.items():
         value = value.tolist() if hasattr(value, "tolist") else value  # numbers of numpy's
         if key == "seeds":
@@ -431,7 +431,7 @@ def _point(overrides: Iterable[str], keys: Mapping[str, Any], swept: Iterable[st
         elif key in OBJECTS:
             if not callable(getattr(value, OBJECTS[key], None)):
                 raise UserError(
-                    f"{key} is an option's name or an object with the method {OBJECTS[key]}, got {spelled(value)}"
+                    f"{key} is an option's name or an object with the method {OBJECTS[key]}, got {quoted(value)}"
                 )
             objects[key] = value
         else:
@@ -548,11 +548,13 @@ def _scored(point: _Point, timeline: Timeline, trajectory: Trajectory) -> pd.Dat
 
 
 def _verified(point: _Point, timeline: Timeline, trajectory: Trajectory) -> dict:
-    from gcexp.run.verification import verify
+    from gcexp.run.verification import verify_decoding
 
     task = build(point.config, "task")
     data = _data(task, point.config["data_dir"])
-    return verify(lambda seed: build_scheme(point.config, seed).code, timeline, trajectory, task, data)
+    return verify_decoding(
+        lambda seed: build_scheme(point.config, seed).code, timeline, trajectory, task, data
+    )
 
 
 def _warn(reports: Mapping[str, dict]) -> None:

@@ -73,7 +73,7 @@ def typed(text: str, fractions: bool = False) -> Any:
     except ZeroDivisionError:
         raise ParameterError(f"{text} divides by zero") from None
     except ValueError:
-        raise ParameterError(f"{shown(text)} has more digits than are read") from None
+        raise ParameterError(f"{quoted(text)} has more digits than are read") from None
     return text
 
 
@@ -127,7 +127,7 @@ def arguments(
     named = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     rest = next((p.name for p in parameters if p.kind is p.VAR_KEYWORD), None)
     if not isinstance(given, Mapping):
-        raise UserError(f"{place}: wants keys ({', '.join(named)}), got {shown(given)}")
+        raise UserError(f"{place}: wants keys ({', '.join(named)}), got {quoted(given)}")
     for name in given:
         if name not in named and (rest is None or not isinstance(name, str)):
             raise UserError(f"{place}: {unknown(kind, name, named)}")
@@ -188,7 +188,7 @@ def fitted(hint: Any, value: Any, place: str) -> Any:
     choices = [c for o in options if typing.get_origin(o) is typing.Literal for c in typing.get_args(o)]
     if choices and (isinstance(value, str) or len(options) == 1):
         raise UserError(f"{place}: {unknown('choice', value, map(str, choices))}")
-    raise UserError(f"{place} wants {_kinds(hint)}, got {shown(value)}{_spelling(options, value)}")
+    raise UserError(f"{place} wants {_kinds(hint)}, got {quoted(value)}{_spelling(options, value)}")
 
 
 def _spelling(options: tuple, value: Any) -> str:
@@ -289,12 +289,12 @@ def is_whole(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def shown(value: object, letters: int = 100) -> str:
+def quoted(value: object, letters: int = 100) -> str:
     """A value in a sentence, cut where it is long.
 
     Examples
     --------
-    >>> shown("x"), shown([1, 2, 3, 4], letters=8)
+    >>> quoted("x"), quoted([1, 2, 3, 4], letters=8)
     ("'x'", '[1, 2, 3...')
     """
     try:

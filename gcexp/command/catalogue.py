@@ -19,8 +19,8 @@ from gcexp.command.theory import first_line
 from gcexp.data.sources import SOURCES
 from gcexp.errors import ParameterError, UserError, unknown
 from gcexp.figures.markdown import grid
+from gcexp.report.figure_view import papers
 from gcexp.report.figurefile import target_files
-from gcexp.report.shown import papers
 from gcexp.run.build import build, locate
 from gcexp.run.compose import compose
 from gcexp.run.options import GROUPS, option_file, options, read_yaml

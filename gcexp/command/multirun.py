@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gcexp.errors import UserError
 from gcexp.experiments import simulate, sweep
+from gcexp.report.comparison import format_comparison
 from gcexp.run.compose import swept
 from gcexp.schema import typed
 
@@ -21,12 +22,12 @@ def multirun(overrides: list[str], jobs: int, form: str, level: float | None = N
     if not several:
         raise UserError("nothing is swept: give a key several values, as in scheme=cgc,frc s=2,5,9")
     grid = {key: [typed(value) for value in values] for key, values in several.items()}
-    return shown(summary(sweep(grid, *single, jobs=jobs), level), form)
+    return format_comparison(summary(sweep(grid, *single, jobs=jobs), level), form)
 
 
 def simulated(overrides: list[str], rows: str, form: str) -> str:
     """The clock of one scheme as a table."""
-    return shown(simulate(*overrides, rows=rows), form)
+    return format_comparison(simulate(*overrides, rows=rows), form)
 
 
 def summary(result: Result, level: float | None = None) -> pd.DataFrame:
@@ -48,10 +49,3 @@ def summary(result: Result, level: float | None = None) -> pd.DataFrame:
     return (
         found if times is None else found.assign(**{name: times[name] for name in times if name not in keys})
     )
-
-
-def shown(table: pd.DataFrame, form: str) -> str:
-    """A table as aligned text, CSV or Markdown."""
-    from gcexp.report.comparison import format_comparison
-
-    return format_comparison(table, form)

@@ -101,8 +101,8 @@ def run(arguments) -> None:
     config = compose(arguments.overrides)
     found = description(config)
     if arguments.figure:
-        from gcexp.experiments import shown
+        from gcexp.experiments import first_iteration_drawn
         from gcexp.figures import save
 
-        save(shown(config, arguments.seed), [arguments.figure])
+        save(first_iteration_drawn(config, arguments.seed), [arguments.figure])
     print(json.dumps(found, indent=1) if arguments.json else format_description(found))

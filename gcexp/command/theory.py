@@ -24,7 +24,7 @@ from gcexp.command.arguments import as_json
 from gcexp.command.pager import paged
 from gcexp.errors import UserError, unknown
 from gcexp.run.options import papers
-from gcexp.schema import arguments, shown, typed
+from gcexp.schema import arguments, quoted, typed
 
 
 @cache
@@ -133,7 +133,7 @@ def evaluate(name: str, given: Iterable[str]):
     except UserError as error:
         raise UserError(f"{name}: {error}") from None
     except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
-        told = ", ".join(f"{key}={shown(plain(value))}" for key, value in values.items())
+        told = ", ".join(f"{key}={quoted(plain(value))}" for key, value in values.items())
         raise UserError(f"{name} cannot be evaluated at {told}: {error}") from None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gcexp.report.agreement import DIFFERS, format_agreement, verify
+from gcexp.report.agreement import DIFFERS, compare_with_published, format_agreement
 
 
 def add(parser) -> None:
@@ -13,6 +13,6 @@ def add(parser) -> None:
 
 def run(arguments) -> int:
     """One line per table; exit code 1 where one differs."""
-    found = verify(arguments.targets, arguments.preset)
+    found = compare_with_published(arguments.targets, arguments.preset)
     print(format_agreement(found))
     return int(any(one.outcome == DIFFERS for one in found))

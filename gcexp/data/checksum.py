@@ -38,7 +38,7 @@ def checksum(record: dict) -> str:
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
-def verify(path: Path, expected: str, size: int, remedy: str) -> None:
+def check_digest(path: Path, expected: str, size: int, remedy: str) -> None:
     """Raise unless the file has the expected checksum.
 
     Parameters

@@ -9,7 +9,7 @@ import tarfile
 import zlib
 from pathlib import Path
 
-from gcexp.data.checksum import sha256, verify
+from gcexp.data.checksum import check_digest, sha256
 from gcexp.data.sources import Archive, RawFile, Source
 from gcexp.errors import DataError
 from gcexp.files import writable, written
@@ -46,7 +46,7 @@ def fetch(source: Source, data_dir: str | Path | None = None, raw_dir: Path = RA
         If a download cannot be written.
     """
     if source.local:
-        verify(source.local, source.files[0].sha256, source.files[0].size, "it has just changed: run again")
+        check_digest(source.local, source.files[0].sha256, source.files[0].size, "it has just changed: run again")
         return [source.local]
     folder, given_by = data_dir, "data_dir"
     if not folder:
@@ -67,7 +67,7 @@ def _from_folder(source: Source, file: RawFile, folder: Path, given_by: str) -> 
             f"{file.name} of {source.name} is not in the local folder given by {given_by}: looked for {places[0]} "
             f"and {places[1]}; put it there, or give no local folder to download it"
         )
-    verify(path, file.sha256, file.size, "replace it with the published file")
+    check_digest(path, file.sha256, file.size, "replace it with the published file")
     return path
 
 
@@ -83,7 +83,7 @@ def _members(
         for place in places:
             if all(os.path.exists(place / name) for name in names):
                 for file in source.files:
-                    verify(place / file.name, file.sha256, file.size, "replace it with the published file")
+                    check_digest(place / file.name, file.sha256, file.size, "replace it with the published file")
                 return [place / name for name in names]
         found = next((place / archive.name for place in places if os.path.exists(place / archive.name)), None)
         if found is None:
@@ -95,7 +95,7 @@ def _members(
     if not all(os.path.exists(path) for path in kept):
         _unpack(found or _downloaded(archive, raw / archive.name), source, kept)
     for file, path in zip(source.files, kept, strict=True):
-        verify(path, file.sha256, file.size, "delete it and run again to unpack it")
+        check_digest(path, file.sha256, file.size, "delete it and run again to unpack it")
     return kept
 
 
@@ -132,7 +132,7 @@ def _unpack(archive: Path, source: Source, kept: list[Path]) -> None:
 
 def _downloaded(file: RawFile, path: Path) -> Path:
     if os.path.exists(path):
-        verify(path, file.sha256, file.size, "delete it and run again to download it")
+        check_digest(path, file.sha256, file.size, "delete it and run again to download it")
         return path
     import pooch  # only a download needs it
 
@@ -180,7 +180,7 @@ def _from_openml(url: str, file: RawFile, path: Path) -> None:
     with written(path) as temporary:
         temporary.write_text(text, encoding="ascii")
         try:
-            verify(temporary, file.sha256, file.size, "OpenML has other rows")
+            check_digest(temporary, file.sha256, file.size, "OpenML has other rows")
         except DataError as error:
             raise ValueError(str(error)) from error
 

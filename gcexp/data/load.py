@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gcexp.data.checksum import checksum, verify
+from gcexp.data.checksum import check_digest, checksum
 from gcexp.errors import DataError
 
 #: What a sidecar must hold, and of which types.
@@ -72,7 +72,7 @@ def load(path: str | Path) -> Dataset:
     """
     path = Path(path)
     record = _sidecar(path)
-    verify(path, record["sha256"], record["bytes"], "delete it and run again to prepare it")
+    check_digest(path, record["sha256"], record["bytes"], "delete it and run again to prepare it")
     with np.load(path) as arrays:
         # One split at a time: the bytes of x_train are gone before those of x_test come.
         x_train, x_test = (_scaled(arrays[name], record["scale"]) for name in ("x_train", "x_test"))

@@ -15,7 +15,7 @@ import numpy as np
 
 from gcexp.errors import DataError, require
 from gcexp.files import bundled
-from gcexp.schema import shown
+from gcexp.schema import quoted
 
 NEEDED = ("iteration", "worker", "time")
 _DIGITS = 18  # of a whole number in a file
@@ -181,7 +181,7 @@ def _arranged(path: Path, header, workers, rows: int, cells, flags: Flags) -> Tr
 
 def _index(text: str, name: str, number: int, place: str) -> int:
     if not text.strip().isdecimal() or len(text) > _DIGITS:
-        raise DataError(f"{place}: {name} in line {number} is {shown(text)}, wanted is a whole number >= 0")
+        raise DataError(f"{place}: {name} in line {number} is {quoted(text)}, wanted is a whole number >= 0")
     return int(text)
 
 

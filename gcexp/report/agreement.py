@@ -66,7 +66,7 @@ class Agreement:
     about: str = ""
 
 
-def verify(targets: Sequence[str] = (), preset: str | None = None) -> list[Agreement]:
+def compare_with_published(targets: Sequence[str] = (), preset: str | None = None) -> list[Agreement]:
     """Hold fresh tables against the published ones.
 
     Parameters

@@ -10,7 +10,7 @@ from pathlib import Path
 from gcexp.files import read_json
 from gcexp.report.figure import Figure
 from gcexp.report.predicates import OUTCOMES
-from gcexp.report.scorecard import COLUMNS, counted, parts
+from gcexp.report.scorecard import COLUMNS, parts, tally
 from gcexp.run import paths
 
 
@@ -39,7 +39,7 @@ def ending(preset: str, part: Sequence[Figure] | None = None) -> str:
 
 
 def _of_papers(scorecard: list[dict]) -> list[list]:
-    count, (_, claims) = counted(scorecard), parts(scorecard)
+    count, (_, claims) = tally(scorecard), parts(scorecard)
     shown = [place for place, number in enumerate(count.total[1:], 1) if number]
     figures = Counter(paper for paper, _ in {(claim["paper"], claim["target"]) for claim in claims})
     rows = [

@@ -29,11 +29,11 @@ from gcexp.report.scorecard import (
     claim_name,
     column,
     count_phrase,
-    counted,
     judged_as,
     parts,
     said,
     summary,
+    tally,
 )
 
 if TYPE_CHECKING:
@@ -76,14 +76,14 @@ class Paper:
         if self.url and not re.match(r"https?://[^\s/]", self.url):  # a browser would run javascript:
             raise UserError(f"url begins with https:// or http:// and a host, got {self.url!r}")
 
-    def place(self, figure: Shown) -> tuple:
+    def place(self, figure: FigureView) -> tuple:
         """Where a figure stands: figures of the paper by their numbers, then tables, then headlines, then by name.
 
         Examples
         --------
         >>> paper = Paper("A", headline=("extra",))
         >>> sources = {"b": "Sec. 2", "extra": "", "t": "Table IV", "f10": "Fig. 10", "f2": "Fig. 2(a)"}
-        >>> figures = [Shown("a", name, "", source) for name, source in sources.items()]
+        >>> figures = [FigureView("a", name, "", source) for name, source in sources.items()]
         >>> [figure.name for figure in sorted(figures, key=paper.place)]
         ['f2', 'f10', 't', 'extra', 'b']
         """
@@ -111,7 +111,7 @@ def _roman(text: str) -> int:
 
 
 @dataclass(frozen=True)
-class Shown:
+class FigureView:
     """A figure on the page.
 
     Attributes
@@ -163,9 +163,9 @@ class Shown:
 
         Examples
         --------
-        >>> Shown("a", "fig6a", "", "Fig. 6(a)").label
+        >>> FigureView("a", "fig6a", "", "Fig. 6(a)").label
         'Fig. 6(a)'
-        >>> Shown("a", "ablation", "", "Fig. 4, panel 1 (ablation, not in the paper)").label
+        >>> FigureView("a", "ablation", "", "Fig. 4, panel 1 (ablation, not in the paper)").label
         ''
         """
         return self.source if _NUMBERED.match(self.source) and "not in the paper" not in self.source else ""
@@ -176,7 +176,7 @@ class Shown:
 
         Examples
         --------
-        >>> Shown("a", "fig1", "", "", claims=({"outcome": "holds"}, {"outcome": "undecided"})).verdict
+        >>> FigureView("a", "fig1", "", "", claims=({"outcome": "holds"}, {"outcome": "undecided"})).verdict
         '1 of 2 claims hold, 1 undecided'
         """
         count = Counter(claim["outcome"] for claim in self.claims)
@@ -190,7 +190,7 @@ class Shown:
         Examples
         --------
         >>> held = {"outcome": "holds", "grade": "built"}
-        >>> Shown("a", "fig1", "", "", claims=(held, held, {"outcome": "undecided", "grade": ""})).graded
+        >>> FigureView("a", "fig1", "", "", claims=(held, held, {"outcome": "undecided", "grade": ""})).graded
         (('2 built', True), ('1 undecided', False))
         """
         held = Counter(claim["grade"] or HOLDS for claim in self.claims if claim["outcome"] == HOLDS)
@@ -264,7 +264,7 @@ class Stated:
     claims: list[tuple[dict, str]]
 
 
-def anchors(figures: list[Shown]) -> dict[tuple[str, str], str]:
+def anchors(figures: list[FigureView]) -> dict[tuple[str, str], str]:
     """Where the page shows a claim, by paper and `claim_name`."""
     return {
         (figure.paper, claim_name(claim)): f"{figure.target}.{place}"
@@ -273,7 +273,7 @@ def anchors(figures: list[Shown]) -> dict[tuple[str, str], str]:
     }
 
 
-def beside(figure: Shown, stated: list[dict], at: dict[tuple[str, str], str]) -> list[Stated]:
+def beside(figure: FigureView, stated: list[dict], at: dict[tuple[str, str], str]) -> list[Stated]:
     """Statements of the paper with the claims of a figure that answer them, in the paper's order."""
     mine = {claim_name(claim): claim for claim in figure.claims}
     found = []
@@ -339,7 +339,7 @@ def write_report(
     path: Path | str,
     preset: str,
     papers: dict[str, Paper],
-    figures: list[Shown],
+    figures: list[FigureView],
     scorecard: list[dict],
 ) -> None:
     """Write ``index.html``: one file with its drawings in it, no network.
@@ -354,7 +354,7 @@ def write_report(
         Name of the preset.
     papers : mapping
         By name, in the order of the page; figures of others come last, under their own name.
-    figures : list of Shown
+    figures : list of FigureView
     scorecard : list of dict
         All entries: statements and claims.
     """
@@ -394,7 +394,7 @@ def write_report(
         papers=known,
         by_paper=by_paper,
         summary=summary(scorecard),
-        counted=counted(scorecard),
+        counted=tally(scorecard),
         columns=COLUMNS,
         beside={figure.target: beside(figure, stated, at) for figure in figures},
         failing={

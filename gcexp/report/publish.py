@@ -14,9 +14,9 @@ from gcexp.files import written
 from gcexp.report import artifact
 from gcexp.report import scorecard as cards
 from gcexp.report.figure import Figure
+from gcexp.report.figure_view import papers
 from gcexp.report.figurefile import figures, statements
 from gcexp.report.published import MADE, PUBLISHED, packed, published
-from gcexp.report.shown import papers
 from gcexp.run import options, paths
 
 #: Bytes of a CSV from about which code hosts show no table any more: larger ones are packed; pandas reads them as well.

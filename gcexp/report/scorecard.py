@@ -207,7 +207,7 @@ def judged_as(entry: Mapping) -> str:
 
 
 @dataclass(frozen=True)
-class Counted:
+class Tally:
     """Statements counted per paper: the one table that README, scorecard, page and artifact page show.
 
     Attributes
@@ -228,7 +228,7 @@ class Counted:
     sentence: str
 
 
-def counted(scorecard: list[dict]) -> Counted:
+def tally(scorecard: list[dict]) -> Tally:
     """The statements of a scorecard, counted.
 
     Two claims are one check where predicate and rows are equal, or where they read the same rows of an analysis.
@@ -249,7 +249,7 @@ def counted(scorecard: list[dict]) -> Counted:
     total = [sum(column) for column in zip(*rows.values(), strict=True)] or [0] * (1 + len(COLUMNS))
     number = total[1 + COLUMNS.index(EVIDENCE)]
     said = f"{_count(number, 'statement')} {EVIDENCE} {'rests' if number == 1 else 'rest'} on "
-    return Counted(
+    return Tally(
         ("paper", "statements", *COLUMNS), rows, total, f"{said}{_count(len(checks), 'distinct check')}."
     )
 
@@ -294,7 +294,7 @@ def count_phrase(count: int, outcome: str) -> str:
 
 
 def said(row: Sequence[int]) -> str:
-    """A row of `Counted` in words.
+    """A row of `Tally` in words.
 
     Examples
     --------
@@ -320,7 +320,7 @@ def summary(scorecard: list[dict]) -> str:
     stated, claims = parts(scorecard)
     if not scorecard:
         return "No claim is made."
-    count = counted(scorecard)
+    count = tally(scorecard)
     sentences = (
         [f"Of {_count(len(count.rows), 'paper')} {said(count.total)}.", count.sentence] if stated else []
     )
@@ -375,7 +375,7 @@ def to_markdown(scorecard: list[dict]) -> str:
 
 def statement_grid(scorecard: list[dict], paper: str = "") -> str:
     """Statements counted per paper, or those of one, as a Markdown table with the number of checks below it."""
-    count = counted([entry for entry in scorecard if paper in ("", entry["paper"])])
+    count = tally([entry for entry in scorecard if paper in ("", entry["paper"])])
     lines = [[name, *row] for name, row in count.rows.items()]
     if len(lines) > 1:
         lines.append(["all", *count.total])

@@ -71,11 +71,11 @@ def check_claims(figure: Figure, table: Path, output: Path) -> list[dict]:
 
 def write_page(preset: str, figures: Iterable[Figure], scorecard: Path, output: Path) -> None:
     """The static page of figures and claims, which lie in the folder of the page."""
+    from gcexp.report.figure_view import figure_view, papers
     from gcexp.report.page import write_report
-    from gcexp.report.shown import papers, shown
 
     entries = _entries(scorecard)  # first: what was asked for by name, before what the page needs besides
-    write_report(output, preset, papers(), [shown(figure, output) for figure in figures], entries)
+    write_report(output, preset, papers(), [figure_view(figure, output) for figure in figures], entries)
 
 
 def _entries(path: Path) -> list[dict]:

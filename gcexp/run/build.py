@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gcexp.errors import ExtraError, ParameterError, UserError, lacking, no_python, unknown
-from gcexp.schema import arguments, fits, fitted, shown
+from gcexp.schema import arguments, fits, fitted, quoted
 
 if TYPE_CHECKING:  # a plan loads no codes
     from gcexp.codes.base import Code
@@ -71,7 +71,7 @@ def dotted(target: object, place: str) -> str:
     """`target`, refused unless it can name something in a module."""
     if not isinstance(target, str) or not all(part.isidentifier() for part in f"{target}".split(".")):
         raise UserError(
-            f"{place}: cannot import {shown(target)} (wanted: a dotted name, package.module.Name)"
+            f"{place}: cannot import {quoted(target)} (wanted: a dotted name, package.module.Name)"
         )
     return target
 

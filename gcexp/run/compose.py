@@ -28,7 +28,7 @@ from gcexp.run.options import (
     yaml_sentence,
 )
 from gcexp.run.reads import unrecorded
-from gcexp.schema import shown
+from gcexp.schema import quoted
 
 _SCHEME_SIDE = ("scheme", "code", "wait", "placement", "loads")
 _INDEPENDENT = ("delay", "task", "optimizer")
@@ -151,7 +151,7 @@ def _resolved(config: dict, values: dict[str, Any]) -> dict:
         for part in where.split("."):
             raw = raw.get(part, where) if isinstance(raw, dict) else where
         problem = str(error).partition("\n")[0] if isinstance(error, OmegaConfBaseException) else "a circle"
-        raise UserError(f"{where}: {shown(raw)} cannot be resolved ({problem})") from error
+        raise UserError(f"{where}: {quoted(raw)} cannot be resolved ({problem})") from error
 
 
 def _plain(config: dict, values: dict[str, Any]) -> dict:

@@ -19,7 +19,7 @@ import yaml
 from gcexp.errors import UserError, unknown
 from gcexp.files import bundled
 from gcexp.run.reads import plugins, unrecorded
-from gcexp.schema import shown, typed
+from gcexp.schema import quoted, typed
 
 _MOST_VALUES = 100_000  # in one YAML file
 #: Groups whose options answer one question each, and the group in which a token's bare keys live.
@@ -226,7 +226,7 @@ def read_value(override: str) -> Any:
         return copy.deepcopy(_value(text)) if text else None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         problem = getattr(error, "problem", None) or _first_line(error)
-        raise UserError(f"{shown(override)} has a value that is not valid YAML ({problem})") from None
+        raise UserError(f"{quoted(override)} has a value that is not valid YAML ({problem})") from None
 
 
 @cache  # a plan asks the same few hundred values thousands of times

@@ -11,7 +11,7 @@ from gcexp.errors import UserError
 from gcexp.run import paths
 from gcexp.run.compose import compose
 from gcexp.run.tokens import overrides_of
-from gcexp.schema import is_number, is_whole, shown
+from gcexp.schema import is_number, is_whole, quoted
 
 # Of one run: a slip of the finger ends in a sentence, not in a full memory.
 MOST_SEEDS, MOST_ITERATIONS = 100_000, 10**9
@@ -139,7 +139,7 @@ def check_count(key: str, value: Any, most: int = MOST_ITERATIONS) -> int:
     if not is_whole(value) or value < 1:
         raise UserError(f"{key} must be an integer >= 1, got {value!r}")
     if value > most:
-        raise UserError(f"{key} must be at most {most}, got {shown(value)}")
+        raise UserError(f"{key} must be at most {most}, got {quoted(value)}")
     return value
 
 
@@ -165,7 +165,7 @@ def seed_list(seeds: object) -> tuple[int, ...]:
     if not found or int(found[2]) < int(found[1]):
         alone = f"; seed {text} alone is {text}-{text}" if re.fullmatch("[0-9]{1,10}", text) else ""
         raise UserError(
-            f"seeds must be a number of seeds >= 1 or a range such as 0-4, got {shown(seeds)}{alone}"
+            f"seeds must be a number of seeds >= 1 or a range such as 0-4, got {quoted(seeds)}{alone}"
         )
     first, last = int(found[1]), int(found[2])
     if last > _LARGEST_SEED:
@@ -179,7 +179,7 @@ def _listed(seeds: list | tuple | range) -> tuple[int, ...]:
     """Seeds of a list: whole numbers, one after the other."""
     whole = all(map(is_whole, seeds[:MOST_SEEDS]))
     if not len(seeds) or not whole or [*seeds[:MOST_SEEDS]] != [*range(seeds[0], seeds[0] + len(seeds))]:
-        raise UserError(f"seeds must be consecutive whole numbers where they are listed, got {shown(seeds)}")
+        raise UserError(f"seeds must be consecutive whole numbers where they are listed, got {quoted(seeds)}")
     return seed_list(f"{seeds[0]}-{seeds[-1]}")
 
 

@@ -11,7 +11,7 @@ from gcexp.errors import ParameterError, UserError
 from gcexp.run.build import build, is_redrawn, locate, named, redrawn
 from gcexp.run.declared import class_value
 from gcexp.run.run import seed_list
-from gcexp.schema import fitted, shown
+from gcexp.schema import fitted, quoted
 
 #: What a scheme is built from.
 SCHEME_KEYS = ("code", "wait", "placement", "loads", "overhead", "late", "chunks", "exact", "bound", "n")
@@ -59,7 +59,7 @@ def _build(config: dict, seed: int | None):
     own = config["code"].get("n") if isinstance(config["code"], dict) else None  # else built in Python
     for key, n in (("n", config.get("n")), ("code.n", own)):
         if isinstance(n, int) and n > MOST_WORKERS:
-            raise UserError(f"{key} is a number of workers up to {MOST_WORKERS}, got {shown(n)}")
+            raise UserError(f"{key} is a number of workers up to {MOST_WORKERS}, got {quoted(n)}")
     drawn = config if seed is None else config | {"code": redrawn(config["code"], seed)}
     try:
         code = build(drawn, "code")

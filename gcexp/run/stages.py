@@ -157,7 +157,7 @@ def checkpoint_file(output: Path) -> Path:
 def run_verification(config: dict, timeline: Path, trajectory: Path, output: Path) -> dict:
     """Replay encode, drop, decode on the saved parameters; too large an error is an error, not a number."""
     from gcexp.data import load
-    from gcexp.run.verification import behaviour, failure, verify
+    from gcexp.run.verification import behaviour, failure, verify_decoding
     from gcexp.tasks.checkpoint import stamp
     from gcexp.tasks.training import Trajectory
     from gcexp.timeline import Timeline
@@ -175,7 +175,7 @@ def run_verification(config: dict, timeline: Path, trajectory: Path, output: Pat
 
         def replay() -> None:
             gradients = CHECKPOINTS / "gradients" / belongs[:16]
-            found = verify(code_of, clock, trained, task, load(place), gradients)
+            found = verify_decoding(code_of, clock, trained, task, load(place), gradients)
             if not found["passed"]:
                 raise VerificationError(f"verification failed: {failure(found['failures'])}")
             with written(output) as temporary:

@@ -39,7 +39,7 @@ _CHUNK_COLUMNS, _CHUNK_NUMBERS = 2**16, 2**24
 _LARGE = 2**28
 
 
-def verify(
+def verify_decoding(
     code_of: Callable[[int], Code],
     timeline: Timeline,
     trajectory: Trajectory,
@@ -121,7 +121,7 @@ def verify(
 def behaviour(
     code_of: Callable[[int], Code], timeline: Timeline, trajectory: Trajectory, blocks: int = 4
 ) -> str:
-    """Hash of all that `verify` is given of code, timeline and trajectory: where it is equal, so is what is found.
+    """Hash of all that `verify_decoding` is given of code, timeline, trajectory: equal where what is found is.
 
     A code stands by what it does in the iterations that are replayed: what it receives, its weights, and what it
     decodes of partition gradients (k, 4 blocks) that are drawn once.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from gcexp.report import artifact, published, shown
+from gcexp.report import artifact, figure_view, published
 from gcexp.report import scorecard as cards
 from gcexp.report.artifact import Spent
 from gcexp.report.figurefile import target_files
@@ -88,6 +88,6 @@ def test_the_page_is_that_of_the_published_scorecard(monkeypatch):
     monkeypatch.chdir(ROOT)
     entries = json.loads((PUBLISHED / "scorecard.json").read_text())
     costs = artifact.read(PUBLISHED / "costs.json")
-    titles = {name: paper.title for name, paper in shown.papers().items()}
+    titles = {name: paper.title for name, paper in figure_view.papers().items()}
     assert artifact.page(entries, costs, titles) in (ROOT / "docs" / "artifact.md").read_text()
     assert set(published.published_targets()) == set(costs)

@@ -45,7 +45,7 @@ def test_a_replay_is_recognised_by_what_the_code_does(trained, monkeypatch):
 
     monkeypatch.setattr(CyclicRepetition, "limit", "an edited text", raising=False)
     with monkeypatch.context() as patch:
-        patch.setattr(verification, "verify", again)
+        patch.setattr(verification, "verify_decoding", again)
         assert stages.run_verification(trained, *files) == found and files[2].read_bytes() == before
         encode = CyclicRepetition.encode
         patch.setattr(CyclicRepetition, "encode", lambda self, g: encode(self, g) * (1 + 1e-12))

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gcexp.report import shown
+from gcexp.report import figure_view
 from gcexp.run import dependencies, reads
 from gcexp.run.reads import EDITED, content, observed, own_modules, recorded, state, unchanged, unrecorded
 
@@ -383,15 +383,15 @@ def test_modules_of_one_s_own(job):
 
 
 def test_the_page_says_of_papers_what_their_files_and_the_bibliography_say(tmp_path, monkeypatch):
-    before = shown.tracked_papers()
+    before = figure_view.tracked_papers()
     bibliography = (ROOT / "docs/references.bib").read_text()
-    monkeypatch.setattr(shown, "bundled", lambda name: tmp_path / "references.bib")
+    monkeypatch.setattr(figure_view, "bundled", lambda name: tmp_path / "references.bib")
     for text, seen in (
         (bibliography + "\n@misc{uncited,\n}\n", False),
         (bibliography.replace("year", "date"), True),
     ):
         (tmp_path / "references.bib").write_text(text)
-        assert (shown.tracked_papers() != before) == seen
+        assert (figure_view.tracked_papers() != before) == seen
 
 
 # --- The library

@@ -11,24 +11,23 @@ from PIL import Image
 
 from gcexp.errors import DataError, UserError
 from gcexp.report.claims import FIELDS
+from gcexp.report.figure_view import figure_view, papers
 from gcexp.report.figurefile import figures, statements
-from gcexp.report.page import Paper, Shown, embedded, words_under, write_report
+from gcexp.report.page import FigureView, Paper, embedded, words_under, write_report
 from gcexp.report.scorecard import (
     COLUMNS,
     STATEMENT_FIELDS,
     answered,
     claim_counts,
     collect,
-    counted,
     judged_as,
     parts,
     summary,
+    tally,
     to_markdown,
     write_json,
     write_markdown,
 )
-from gcexp.report.shown import papers
-from gcexp.report.shown import shown as shown_of
 from gcexp.report.statements import read_statements
 from gcexp.schema import fill
 
@@ -188,7 +187,7 @@ def test_statements_are_counted_once_and_checks_are_distinct(stated):
         entry("soft_bibd", kind="companion", check="f"),
     ]
     found = answered(claims, {"adaptive": read_statements(stated)})
-    count = counted(found + claims)
+    count = tally(found + claims)
     assert dict(zip(COLUMNS, count.rows["adaptive"][1:], strict=True)) == dict.fromkeys(COLUMNS, 0) | {
         **{"with evidence": 2, "of these assumed": 1, "calibrated": 1, "not checkable": 1},
     }
@@ -260,7 +259,7 @@ class Page(html.parser.HTMLParser):
 def shown(paper="adaptive", name="fig3", title="Expected time", source="Fig. 3", **more):
     target = f"{paper}_{name}"
     files = {"PDF": f"figures/{target}.pdf", "CSV": f"data/{target}.csv"}
-    return Shown(paper, name, title, source, **{"files": files, "image": f"figures/{target}.png"} | more)
+    return FigureView(paper, name, title, source, **{"files": files, "image": f"figures/{target}.png"} | more)
 
 
 @pytest.fixture
@@ -440,7 +439,7 @@ def test_the_published_page_is_one_file():
 def test_a_figure_as_the_page_shows_it(tmp_path, monkeypatch):
     one = next(one for one in figures("paper") if one.target == "partial_recovery_fig4_fixed_s")
     page = Path("reports/published/index.html")
-    found = shown_of(one, page)
+    found = figure_view(one, page)
     assert found.image == "figures/partial_recovery_fig4_fixed_s.png"
     assert (page.parent / found.files["config"]).is_file() and (
         page.parent / found.files["provenance"]

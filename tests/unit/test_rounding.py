@@ -15,7 +15,7 @@ from gcexp.codes.comm_efficient import CommunicationEfficient
 from gcexp.data import Dataset, load, prepare
 from gcexp.delays import Pareto
 from gcexp.run import verification
-from gcexp.run.verification import failure, verify
+from gcexp.run.verification import failure, verify_decoding
 from gcexp.schemes import Fastest, Scheme
 from gcexp.tasks import GradientDescent
 from gcexp.tasks.mlp import MultilayerPerceptron, PerceptronProblem
@@ -60,7 +60,7 @@ def test_a_unit_at_its_kink_raises_no_alarm(data, kinked):
     problem, w = TASK.problem(data, 1), trajectory.parameters[0, 1]
     exact = problem.partition_gradients(w, 10, 0)
     raw = np.linalg.norm(problem.gradient(w, np.ones(10), 0) - exact.sum(0)) / np.sqrt((exact**2).sum())
-    report = verify(lambda seed: code, timeline, trajectory, TASK, data)
+    report = verify_decoding(lambda seed: code, timeline, trajectory, TASK, data)
     assert report["passed"] and report["rounding_error"] < 1e-5
     if raw > 1e-4:  # on this machine's matrix products, as where the case was found
         assert report["checks"][1]["kinks"] >= 1
@@ -107,7 +107,7 @@ def test_a_planted_defect_is_caught(data, kinked, monkeypatch, defect, when, whe
             return plain(self, w, spoilt(c) if w.dtype in wrong else c, t)
 
         monkeypatch.setattr(PerceptronProblem, "gradient", gradient)
-    report = verify(lambda seed: code, timeline, trajectory, TASK, data)
+    report = verify_decoding(lambda seed: code, timeline, trajectory, TASK, data)
     assert not report["passed"] and report["failures"]
 
 
@@ -115,7 +115,7 @@ def test_float32_encoding_of_an_ill_conditioned_code_is_caught(data, monkeypatch
     code = CommunicationEfficient(n=20, d=6, m=5, theta_order="ascending")
     timeline = simulate(Scheme(code, Fastest(s=1)), Pareto(1.0, 1.2).draw((0,), 1, 20))
     trajectory = train(TASK, GradientDescent(), data, (0,), (1,), progress=False)
-    assert verify(lambda seed: code, timeline, trajectory, TASK, data)["passed"]
+    assert verify_decoding(lambda seed: code, timeline, trajectory, TASK, data)["passed"]
     plain = type(code).encode
 
     def single(self, gradients):
@@ -124,7 +124,7 @@ def test_float32_encoding_of_an_ill_conditioned_code_is_caught(data, monkeypatch
         return (encoding @ blocked.reshape(self.k * self.blocks, -1)).astype(np.float64)
 
     monkeypatch.setattr(type(code), "encode", single)
-    report = verify(lambda seed: code, timeline, trajectory, TASK, data)
+    report = verify_decoding(lambda seed: code, timeline, trajectory, TASK, data)
     assert not report["passed"] and report["decoded_error"] > 1e-3
     assert plain is not single
 
@@ -288,15 +288,15 @@ def test_large_gradients_are_kept_in_files_and_shared(data, tmp_path, monkeypatc
     timeline = simulate(Scheme(code, Fastest(s=2)), Pareto(1.0, 1.2).draw((0,), 3, 6))
     task = replace(TASK, verify_every=1)
     trajectory = train(task, GradientDescent(), data, (0,), (3,), progress=False)
-    plain = verify(lambda seed: code, timeline, trajectory, task, data)
+    plain = verify_decoding(lambda seed: code, timeline, trajectory, task, data)
     monkeypatch.setattr(verification, "_LARGE", 0)
-    first = verify(lambda seed: code, timeline, trajectory, task, data, tmp_path / "kept")
+    first = verify_decoding(lambda seed: code, timeline, trajectory, task, data, tmp_path / "kept")
     files = sorted(path.name for path in (tmp_path / "kept").iterdir())
     assert len(files) == 9  # partitions, and the pass in both precisions, for three iterations
     calls = []
     monkeypatch.setattr(PerceptronProblem, "partition_gradients", lambda *a: calls.append(a))
     monkeypatch.setattr(PerceptronProblem, "gradient", lambda *a: calls.append(a))
-    again = verify(lambda seed: code, timeline, trajectory, task, data, tmp_path / "kept")
+    again = verify_decoding(lambda seed: code, timeline, trajectory, task, data, tmp_path / "kept")
     assert not calls and plain == first == again
 
 
@@ -315,11 +315,11 @@ def test_a_task_in_float32_is_replayed_in_float32(data):
     problem = task.problem(data, 0)
     problem.__class__ = Single
     wrapped = type("Task", (), {"problem": lambda self, data, seed: problem, "verify_every": 1})()
-    report = verify(lambda seed: code, timeline, trajectory, wrapped, data)
+    report = verify_decoding(lambda seed: code, timeline, trajectory, wrapped, data)
     assert report["passed"] and report["rounding_bound"] == 1e-4 and report["weighted_error"] == 0
     spoilt = partial(PerceptronProblem.gradient, problem)
     problem.gradient = lambda w, c, t: spoilt(w, c * np.array([1, 1, 1, 1.002, 1]) if c.all() else c, t)
-    assert not verify(lambda seed: code, timeline, trajectory, wrapped, data)["passed"]
+    assert not verify_decoding(lambda seed: code, timeline, trajectory, wrapped, data)["passed"]
 
 
 def test_a_trajectory_is_read_as_it_is_used(data, tmp_path):

@@ -13,7 +13,7 @@ from gcexp.codes import Code, CyclicRepetition, FractionalRepetition, Uncoded
 from gcexp.delays import Pareto
 from gcexp.errors import ParameterError
 from gcexp.run import verification
-from gcexp.run.verification import decoded_vector, verify
+from gcexp.run.verification import decoded_vector, verify_decoding
 from gcexp.schemes import Fastest, Scheme
 from gcexp.tasks import GradientDescent
 from gcexp.tasks.mlp import MultilayerPerceptron, PerceptronProblem
@@ -75,7 +75,7 @@ def forget():
 )
 def test_true_path_and_weighted_pass_agree(code, s, exact):
     timeline, trajectory = run(code, s, exact)
-    report = verify(lambda seed: code, timeline, trajectory, TASK, DATA)
+    report = verify_decoding(lambda seed: code, timeline, trajectory, TASK, DATA)
     assert report["passed"] and not report["failures"]
     assert [(c["seed"], c["iteration"]) for c in report["checks"]] == [
         (s, t) for s in SEEDS for t in (0, 3, 6)
@@ -95,8 +95,8 @@ def test_codes_drawn_per_seed():
     # One worker too few: what is recovered depends on the code that was drawn.
     timeline = joined(simulate(Scheme(codes[seed], Fastest(s=3)), draws[seed]) for seed in SEEDS)
     trajectory = train(TASK, GradientDescent(), DATA, SEEDS, [T, T], timeline.coefficients, timeline.pattern)
-    assert verify(codes.get, timeline, trajectory, TASK, DATA)["passed"]
-    assert not verify(lambda seed: codes[0], timeline, trajectory, TASK, DATA)["passed"]
+    assert verify_decoding(codes.get, timeline, trajectory, TASK, DATA)["passed"]
+    assert not verify_decoding(lambda seed: codes[0], timeline, trajectory, TASK, DATA)["passed"]
 
 
 def test_an_exact_trajectory_may_be_longer_and_hold_more_seeds():
@@ -104,7 +104,7 @@ def test_an_exact_trajectory_may_be_longer_and_hold_more_seeds():
     timeline, _ = run(code, 2)
     trajectory = train(TASK, GradientDescent(), DATA, (5, 1, 0), [3, 20, 11])
     timeline = replace(timeline, steps=np.array([7, 4]))
-    report = verify(lambda seed: code, timeline, trajectory, TASK, DATA)
+    report = verify_decoding(lambda seed: code, timeline, trajectory, TASK, DATA)
     assert report["passed"]
     assert [(c["seed"], c["iteration"]) for c in report["checks"]] == [(0, 0), (0, 3), (0, 6), (1, 0), (1, 3)]
 
@@ -112,10 +112,12 @@ def test_an_exact_trajectory_may_be_longer_and_hold_more_seeds():
 def test_a_trajectory_that_does_not_cover_the_timeline_is_refused(forget):
     timeline, trajectory = forget
     with pytest.raises(ParameterError, match="no seed 9"):
-        verify(lambda s: Uncoded(n=6), replace(timeline, seeds=np.array([0, 9])), trajectory, TASK, DATA)
+        verify_decoding(
+            lambda s: Uncoded(n=6), replace(timeline, seeds=np.array([0, 9])), trajectory, TASK, DATA
+        )
     short = train(TASK, GradientDescent(), DATA, SEEDS, [T, 3])
     with pytest.raises(ParameterError, match="seed 1 has 3 steps, the timeline 7"):
-        verify(lambda s: Uncoded(n=6), timeline, short, TASK, DATA)
+        verify_decoding(lambda s: Uncoded(n=6), timeline, short, TASK, DATA)
 
 
 def test_skipped_updates_are_listed(forget):
@@ -123,7 +125,7 @@ def test_skipped_updates_are_listed(forget):
     nobody = np.flatnonzero(np.arange(len(timeline.patterns)) == timeline.pattern[0, 3])
     patterns, c = timeline.patterns.copy(), timeline.coefficients.copy()
     patterns[nobody], c[nobody] = 0, 0
-    report = verify(
+    report = verify_decoding(
         lambda s: Uncoded(n=6), replace(timeline, patterns=patterns, coefficients=c), trajectory, TASK, DATA
     )
     assert report["passed"]
@@ -132,12 +134,12 @@ def test_skipped_updates_are_listed(forget):
 
 def test_nothing_compared_does_not_pass(forget):
     timeline, trajectory = forget
-    report = verify(
+    report = verify_decoding(
         lambda s: Uncoded(n=6), timeline, replace(trajectory, verified=np.array([], dtype=int)), TASK, DATA
     )
     assert not report["passed"] and report["checks"] == []
     empty = replace(timeline, patterns=timeline.patterns * 0, coefficients=timeline.coefficients * 0)
-    assert not verify(lambda s: Uncoded(n=6), empty, trajectory, TASK, DATA)["passed"]
+    assert not verify_decoding(lambda s: Uncoded(n=6), empty, trajectory, TASK, DATA)["passed"]
 
 
 @pytest.mark.parametrize("tamper", ["one more", "scaled", "skipped", "NaN"])
@@ -153,7 +155,9 @@ def test_tampered_coefficients_are_found(forget, tamper):
         row[:] = 0
     else:
         row[0] = np.nan
-    report = verify(lambda s: Uncoded(n=6), replace(timeline, coefficients=c), trajectory, TASK, DATA)
+    report = verify_decoding(
+        lambda s: Uncoded(n=6), replace(timeline, coefficients=c), trajectory, TASK, DATA
+    )
     assert not report["passed"]
     assert any(sentence.startswith("seed 1, iteration 3: decoded error") for sentence in report["failures"])
 
@@ -163,7 +167,7 @@ def test_an_exact_iteration_has_coefficients_of_exactly_one():
     timeline, trajectory = run(code, 2)
     c = timeline.coefficients.astype(float)
     c[timeline.pattern[0, 0], 4] -= 1e-12  # far below every bound on errors
-    report = verify(lambda s: code, replace(timeline, coefficients=c), trajectory, TASK, DATA)
+    report = verify_decoding(lambda s: code, replace(timeline, coefficients=c), trajectory, TASK, DATA)
     assert not report["passed"] and report["decoded_error"] < 1e-10
     assert all("not exactly 1" in sentence for sentence in report["failures"])
 
@@ -177,7 +181,7 @@ def test_scaled_weights_are_found():
             return replace(honest, weights=honest.weights * 1.001)
 
     timeline, trajectory = run(FractionalRepetition(n=6, d=2), 3)
-    report = verify(lambda s: Scaled(n=6, d=2), timeline, trajectory, TASK, DATA)
+    report = verify_decoding(lambda s: Scaled(n=6, d=2), timeline, trajectory, TASK, DATA)
     assert not report["passed"] and report["decoded_error"] > 1e-4 and report["weighted_error"] < 1e-10
 
 
@@ -190,13 +194,13 @@ def test_weights_on_what_was_not_heard_are_found():
 
     timeline, trajectory = run(Peeking(n=6), 2)
     assert (timeline.coefficients == 1).all()  # to the certificate all is well
-    report = verify(lambda s: Peeking(n=6), timeline, trajectory, TASK, DATA)
+    report = verify_decoding(lambda s: Peeking(n=6), timeline, trajectory, TASK, DATA)
     assert not report["passed"] and report["weighted_error"] < 1e-10
 
 
 def test_another_code_is_found():
     timeline, trajectory = run(CyclicRepetition(n=6, s=2), 3)
-    report = verify(lambda s: CyclicRepetition(n=6, s=2, seed=1), timeline, trajectory, TASK, DATA)
+    report = verify_decoding(lambda s: CyclicRepetition(n=6, s=2, seed=1), timeline, trajectory, TASK, DATA)
     assert not report["passed"] and report["decoded_error"] > 1e-6
 
 
@@ -210,7 +214,7 @@ def test_a_wrong_weighted_pass_is_found(forget, monkeypatch, precision):
 
     monkeypatch.setattr(PerceptronProblem, "gradient", wrong)
     timeline, trajectory = forget
-    report = verify(lambda s: Uncoded(n=6), timeline, trajectory, TASK, DATA)
+    report = verify_decoding(lambda s: Uncoded(n=6), timeline, trajectory, TASK, DATA)
     name = "weighted" if precision == np.float64 else "rounding"
     assert not report["passed"] and report["decoded_error"] < 1e-10
     assert all(f"{name} error" in sentence for sentence in report["failures"])

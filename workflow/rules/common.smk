@@ -12,7 +12,7 @@ bytecode.mend()  # before more of our modules are read
 
 from gcexp.command import forkserver, progress, snakemake_inside, unlock
 from gcexp.errors import UserError, no_python, unknown
-from gcexp.report import end_message, figurefile, shown
+from gcexp.report import end_message, figure_view, figurefile
 from gcexp.run import datasets, dependencies, paths, reads
 from gcexp.run.options import conf_dir, read_yaml
 from gcexp.run.run import run_of_path

@@ -39,7 +39,7 @@ rule page:
         reads=reads_of(paths.PAGE),
         tracked=lambda w: dependencies.tracked("page")
         + [figure.tracked_page for figure in figures_of(w.preset)]
-        + shown.tracked_papers(),
+        + figure_view.tracked_papers(),
     message:
         "report page of the {wildcards.preset} preset"
     shell:

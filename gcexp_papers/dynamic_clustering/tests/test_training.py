@@ -23,7 +23,7 @@ from gcexp.run.compose import compose
 from gcexp.run.measured import scored
 from gcexp.run.scheme import build_scheme
 from gcexp.run.stages import Length, simulated
-from gcexp.run.verification import verify
+from gcexp.run.verification import verify_decoding
 from gcexp.seeding import rng
 from gcexp.tasks.linear_regression import LinearRegression
 from gcexp.tasks.training import train
@@ -155,7 +155,9 @@ def test_the_step_verify_sees_errors_below_the_specifications(label, data):
     task = replace(build(config(label), "task"), verify_every=5)
     timeline = simulated(config(label), Length(30, None, (0, 1)))
     trained = train(task, build(config(label), "optimizer"), data, (0, 1), (30, 30), progress=False)
-    found = verify(lambda seed: build_scheme(config(label), seed).code, timeline, trained, task, data)
+    found = verify_decoding(
+        lambda seed: build_scheme(config(label), seed).code, timeline, trained, task, data
+    )
     assert found["passed"] and len(found["checks"]) == 12
     assert found["decoded_error"] < 1e-8 and found["weighted_error"] < 1e-12
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gcexp.files import bundled, read_json
-from gcexp.report.page import Paper, Shown, bibtex, words_under
+from gcexp.report.page import FigureView, Paper, bibtex, words_under
 from gcexp.run import options, paths
 from gcexp.run.options import read_yaml
 from gcexp.run.reads import unrecorded
@@ -44,7 +44,7 @@ def tracked_papers() -> list[str]:
     ]
 
 
-def shown(figure: Figure, page: Path) -> Shown:
+def figure_view(figure: Figure, page: Path) -> FigureView:
     """A figure as the page in `page` shows it; its files lie in the folder of the page."""
     root = Path(paths.REPORT.format(preset=figure.preset))
     products = [Path(path).relative_to(root) for path in figure.products]
@@ -60,7 +60,7 @@ def shown(figure: Figure, page: Path) -> Shown:
     if (page.parent / provenance).is_file():
         files["provenance"] = provenance.as_posix()
     drawn = files.pop("PNG", "")
-    return Shown(
+    return FigureView(
         figure.paper,
         figure.name,
         figure.file.title,
