@@ -7,21 +7,29 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gcexp.errors import ExtraError, ParameterError, UserError, lacking, unknown
+from gcexp.files import read_json
 from gcexp.progress import bar
+from gcexp.run import paths
 from gcexp.run.build import build
 from gcexp.run.checks import check_scheme
 from gcexp.run.compose import compose
 from gcexp.run.datasets import prepared
+from gcexp.run.dependencies import tracked
+from gcexp.run.kept import arrays_kept, digest_of, installed
 from gcexp.run.options import look_again
+from gcexp.run.reads import resumed
 from gcexp.run.run import seed_range, spelled_seeds
 from gcexp.run.scheme import build_scheme, refuse_bound, schemes_kept
-from gcexp.run.stages import length_of, simulated
+from gcexp.run.stages import decided_by, length_of, simulated
 from gcexp.schema import quoted
 
 if TYPE_CHECKING:
@@ -86,7 +94,7 @@ def simulate(*overrides: str, rows: str = "seeds", progress: bool = True, **keys
     point = _point(overrides, keys)
     point.check()
     chosen = _rows(rows)
-    return _result(_joined([point], [_timed(point, _timeline(point, progress), chosen)]), [point])
+    return _result(_joined([point], [_timed(point, chosen, progress)]), [point])
 
 
 def train(*overrides: str, verify: bool = True, progress: bool = True, **keys: Any) -> Result:
@@ -148,6 +156,8 @@ def sweep(
     """Every combination of some keys: simulated, or trained where a `task` is given.
 
     Schemes share their draws, and all that are exact share one training per task, optimiser, seeds and iterations.
+    A call that was interrupted goes on when it is repeated: what points took time for, and where trainings stood, is
+    kept in ``results/checkpoints/sweep``, which may be deleted. Points with objects built in Python are made again.
 
     Parameters
     ----------
@@ -229,20 +239,19 @@ def _swept(
         told.append(_words(chosen))
     trains = "task" in keys or "task" in lists or any(text.startswith("task=") for text in overrides)
     each = _Each(jobs, progress)
-    timelines = each(_timeline, [(point,) for point in points], "timelines")
     if not trains:
         chosen_rows = _rows(rows)
-        timed = [_timed(*pair, chosen_rows) for pair in zip(points, timelines, strict=True)]
-        table = _joined(points, timed)
+        table = _joined(points, each(_clocked, [(point, chosen_rows) for point in points], "timelines"))
     else:
         for point in points:
             refuse_bound(point.config)
+        timelines = each(_timeline, [(point,) for point in points], "timelines")
         pairs = list(zip(points, timelines, strict=True))
         places = [_training(*pair, i) for i, pair in enumerate(pairs)]
         first: dict[str, tuple] = {}
         for place, pair in zip(places, pairs, strict=True):
             first.setdefault(place, pair)
-        trained = each(_trained, [(*pair, False) for pair in first.values()], "trainings")
+        trained = each(_trained, [(*pair, False, True) for pair in first.values()], "trainings")
         shared = dict(zip(first, trained, strict=True))
         frames = [_scored(*pair, shared[place]) for pair, place in zip(pairs, places, strict=True)]
         table = pd.concat(frames, ignore_index=True)
@@ -408,6 +417,11 @@ class _Point:
         check_scheme(self.config)
         build(self.config, "delay")
 
+    @property
+    def is_named(self) -> bool:
+        """Whether options and values say all of it: an object that a person built may be any."""
+        return all(map(_is_plain, self.config.values()))
+
     def marked(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The frame behind a column for every key."""
         for place, (key, value) in enumerate(self.keys.items()):
@@ -461,10 +475,22 @@ def _timeline(point: _Point, progress: bool = False) -> Timeline:
         return simulated(point.config, length, moving.update)
 
 
-def _timed(point: _Point, timeline: Timeline, rows: str) -> dict[str, np.ndarray]:
+def _timed(point: _Point, rows: str, progress: bool) -> dict[str, np.ndarray]:
     from gcexp.run.measured import timing_columns
 
-    return timing_columns(timeline, point.config, rows)
+    return timing_columns(_timeline(point, progress), point.config, rows)
+
+
+def _clocked(point: _Point, rows: str) -> dict[str, np.ndarray]:
+    """Columns of a point of a sweep, which an earlier call may have kept."""
+    if not point.is_named:
+        return _timed(point, rows, False)
+    length = length_of(point.config)
+    said = [*tracked("timeline", point.config), *tracked("timings"), installed("numpy", "scipy")]
+    return arrays_kept(
+        [*said, point.config["n"], length.iterations, length.horizon, length.seeds, rows],
+        partial(_timed, point, rows, False),
+    )
 
 
 def _joined(points: list[_Point], columns: list[dict[str, np.ndarray]]) -> pd.DataFrame:
@@ -507,18 +533,30 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, str | int | float | dict | list)
 
 
-def _trained(point: _Point, timeline: Timeline, progress: bool) -> Trajectory:
+def _trained(point: _Point, timeline: Timeline, progress: bool, goes_on: bool = False) -> Trajectory:
+    """Train a point; `goes_on`: from where an earlier call was when it ended."""
+    from gcexp.tasks.checkpoint import Checkpoint
     from gcexp.tasks.training import train as run_training
 
     config = point.config
     task, optimizer = build(config, "task"), build(config, "optimizer")
     data, length = _data(task, config["data_dir"]), length_of(config)
     steps, coefficients, pattern = timeline.steps.tolist(), None, None
+    decides = []
     if (timeline.coefficients == 1).all():  # no clock in it: what every exact scheme shares
         steps = [length.iterations] * len(length.seeds)
     else:
         coefficients, pattern = timeline.coefficients.astype(float), timeline.pattern
-    return run_training(task, optimizer, data, length.seeds, steps, coefficients, pattern, progress=progress)
+        decides = tracked("timeline", config)
+    given = (task, optimizer, data, length.seeds, steps, coefficients, pattern)
+    if not (goes_on and point.is_named and os.access(".", os.W_OK)):
+        return run_training(*given, progress=progress)
+    record = read_json(_prepared(task, config["data_dir"]).with_suffix(".json"))
+    key = [*decided_by(config, record), *decides, config["n"], length.iterations, length.horizon]
+    place = Path(paths.SWEPT.format(point=digest_of(key)))
+    with resumed(place) as said:
+        checkpoint = Checkpoint(place, decided_by(config, record, said))  # type: ignore[arg-type]  # JSON of any kind
+        return run_training(*given, checkpoint, progress)
 
 
 def _training(point: _Point, timeline: Timeline, place: int) -> str:
@@ -533,7 +571,11 @@ def _data(task, folder: str | None):
     """Data of a task, prepared where they are missing."""
     from gcexp.data import load
 
-    return load(prepared(task.dataset, folder, home=True))
+    return load(_prepared(task, folder))
+
+
+def _prepared(task, folder: str | None) -> Path:
+    return prepared(task.dataset, folder, home=True)
 
 
 def _scored(point: _Point, timeline: Timeline, trajectory: Trajectory) -> pd.DataFrame:

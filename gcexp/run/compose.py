@@ -33,7 +33,8 @@ from gcexp.schema import quoted
 _SCHEME_SIDE = ("scheme", "code", "wait", "placement", "loads")
 _INDEPENDENT = ("delay", "task", "optimizer")
 _RESOLVER = re.compile(r"\$\{[^}]*:")
-_REFERENCE = re.compile(r"\$\{(?:([A-Za-z_]\w*)[.\w]*\})?")  # its first key; nothing where it is another kind
+_REFERENCE = re.compile(r"\$\{([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\}")  # to a key, and nothing else in the text
+_DEEPEST = 20  # references behind each other; a circle has no end
 
 
 def compose(overrides: list[str]) -> dict:
@@ -137,14 +138,14 @@ def _resolved(config: dict, values: dict[str, Any]) -> dict:
 
     for key in values:
         _require_key(config, key)
-    plain = _plain(config, values)
+    if (found := _replaced(config, values)) is not None:
+        return found
     try:
-        merged = OmegaConf.create({key: node for key, node in config.items() if key not in plain})
+        merged = OmegaConf.create(config)
         for key, value in values.items():
             OmegaConf.update(merged, key, value, merge=True)
         _refuse_resolvers(OmegaConf.to_container(merged, resolve=False))
-        found = cast(dict, OmegaConf.to_container(merged, resolve=True, throw_on_missing=True))
-        return {key: copy.deepcopy(plain[key]) if key in plain else found[key] for key in config}
+        return cast(dict, OmegaConf.to_container(merged, resolve=True, throw_on_missing=True))
     except (OmegaConfBaseException, RecursionError) as error:
         where = str(getattr(error, "full_key", None) or ", ".join(values))
         raw: Any = config | values
@@ -154,14 +155,38 @@ def _resolved(config: dict, values: dict[str, Any]) -> dict:
         raise UserError(f"{where}: {quoted(raw)} cannot be resolved ({problem})") from error
 
 
-def _plain(config: dict, values: dict[str, Any]) -> dict:
-    """What needs no OmegaConf, which is slow: groups without references, that none and no value concerns."""
-    roots = set(_REFERENCE.findall(json.dumps([config, values], default=str)))
-    if "" in roots:  # a relative, nested or resolved one may lead anywhere
-        return {}
-    roots |= {key.partition(".")[0] for key in values}
-    groups = {key: json.dumps(node, default=str) for key, node in config.items() if key not in roots}
-    return {key: config[key] for key, text in groups.items() if "${" not in text and "???" not in text}
+def _replaced(config: dict, values: dict[str, Any]) -> dict | None:
+    """The same without OmegaConf, which is slow; None where a value needs it, or has a fault that it tells."""
+    if any(isinstance(value, dict) for value in values.values()):  # would be merged
+        return None
+    found = copy.deepcopy(config)
+    for key, value in values.items():
+        *places, last = key.split(".")
+        node = found
+        for part in places:
+            node = node[part]
+        node[last] = copy.deepcopy(value)
+
+    def plain(node: Any, depth: int = 0) -> Any:
+        if isinstance(node, dict):
+            return {key: plain(value, depth) for key, value in node.items()}
+        if isinstance(node, list):
+            return [plain(value, depth) for value in node]
+        if not isinstance(node, str) or ("${" not in node and "???" not in node):
+            return node
+        if (reference := _REFERENCE.fullmatch(node)) is None or depth > _DEEPEST:
+            raise LookupError(node)
+        meant: Any = found
+        for part in reference[1].split("."):
+            if not isinstance(meant, dict):
+                raise LookupError(node)
+            meant = meant[part]
+        return plain(meant, depth + 1)
+
+    try:
+        return {key: plain(value) for key, value in found.items()}
+    except LookupError:
+        return None
 
 
 def _refuse_resolvers(node: Any) -> None:

@@ -8,13 +8,22 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
+import numpy as np
+
+from gcexp.errors import UserError
 from gcexp.files import written
 from gcexp.run import paths
+from gcexp.run.reads import observed, unchanged
 from gcexp.run.reads import version_of as version
+
+_WORTH_KEEPING = 0.1  # CPU seconds: what takes less is sooner made again than asked after
 
 
 def kept(outputs: Sequence[Path], key: Any, make: Callable[[], object]) -> None:
@@ -39,7 +48,7 @@ def kept(outputs: Sequence[Path], key: Any, make: Callable[[], object]) -> None:
     ...     place.read_text()
     'drawn'
     """
-    digest = hashlib.sha256(json.dumps(key, sort_keys=True, default=str).encode()).hexdigest()[:16]
+    digest = digest_of(key)
     names = [Path(paths.KEPT.format(output=output.as_posix().lstrip("/"))) for output in outputs]
     places = [name / f"{digest}{output.suffix}" for name, output in zip(names, outputs, strict=True)]
     if all(place.is_file() for place in places):
@@ -50,6 +59,34 @@ def kept(outputs: Sequence[Path], key: Any, make: Callable[[], object]) -> None:
     for name, place, output in zip(names, places, outputs, strict=True):
         shutil.rmtree(name, ignore_errors=True)
         _copy(output, place)
+
+
+def arrays_kept(key: Any, make: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Arrays of one point of a sweep, from where an earlier call kept them under `key`; else made, and kept if slow.
+
+    What was kept counts as long as all that `make` read is as it was. A folder that cannot be written keeps nothing.
+
+    Examples
+    --------
+    >>> arrays_kept(["quick"], lambda: {"seed": np.arange(2)})
+    {'seed': array([0, 1])}
+    """
+    place = Path(paths.SWEPT.format(point=digest_of(key)))
+    with suppress(OSError, ValueError, KeyError, EOFError, BadZipFile), np.load(place) as stored:
+        if unchanged(json.loads(str(stored["reads"]))):
+            return {name: stored[name] for name in stored.files if name != "reads"}
+    began = time.process_time()
+    with observed() as reads:
+        made = make()
+    if time.process_time() - began >= _WORTH_KEEPING:
+        with suppress(UserError), written(place) as temporary, open(temporary, "wb") as file:
+            np.savez(file, reads=np.array(json.dumps(reads)), **made)  # type: ignore[arg-type]
+    return made
+
+
+def digest_of(key: Any) -> str:
+    """Name of what is kept under a key of plain values."""
+    return hashlib.sha256(json.dumps(key, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def installed(*libraries: str) -> dict[str, str]:

@@ -201,7 +201,7 @@ def read_yaml(path: Path) -> dict:
     try:
         with unrecorded():
             text = path.read_text("utf-8")
-        loaded = yaml.load(text, Loader=_Loader)
+        loaded = copy.deepcopy(_loaded(text))
     except yaml.YAMLError as error:
         raise UserError(yaml_sentence(error, path)) from None
     except (ValueError, RecursionError) as error:
@@ -211,6 +211,11 @@ def read_yaml(path: Path) -> dict:
     if not isinstance(loaded or {}, dict):
         raise UserError(f"{path}: expected keys and values, got a {type(loaded).__name__}")
     return loaded or {}
+
+
+@cache  # a sweep reads the same few option files thousands of times
+def _loaded(text: str) -> Any:
+    return yaml.load(text, Loader=_Loader)
 
 
 def read_value(override: str) -> Any:

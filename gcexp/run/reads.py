@@ -256,12 +256,18 @@ def own_modules() -> dict[str, str | None]:
 
 def own_files() -> dict[str, str]:
     """Where every loaded module of one's own is, by name."""
-    found = {}
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__dict__", {}).get("__file__")
-        if isinstance(file, str) and is_own(place := os.path.abspath(file)):
-            found[name] = place
-    return found
+    now = ((os.getcwd(), plugins()), list(sys.modules.items()))
+    if now != _looked[0]:  # a thousand modules, and mostly the same ones as at the last look
+        found = {}
+        for name, module in now[1]:
+            file = getattr(module, "__dict__", {}).get("__file__")
+            if isinstance(file, str) and is_own(place := os.path.abspath(file)):
+                found[name] = place
+        _looked[:] = now, found
+    return dict(_looked[1])
+
+
+_looked: list = [None, {}]
 
 
 def _versions() -> dict[str, str]:

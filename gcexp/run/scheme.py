@@ -21,12 +21,14 @@ MOST_WORKERS = 10_000
 
 #: Schemes by their values and classes, while `schemes_kept`.
 _kept: dict[tuple, Any] | None = None
-_MOST_KEPT = 64
+_MOST_KEPT = (
+    2**24
+)  # entries of all their matrices, about: one that is full has as many as its workers squared
 
 
 @contextmanager
 def schemes_kept() -> Iterator[None]:
-    """Keep the last few schemes, for a sweep that checks, plays and counts each point.
+    """Keep schemes, for a sweep that checks, plays and counts each point: many small ones or the last few large ones.
 
     Not for jobs: what they read is recorded, and a scheme that is at hand reads nothing.
     """
@@ -45,11 +47,12 @@ def build_scheme(config: dict, seed: int | None = None):
         value is None or isinstance(value, dict | str | int | float) for value in wanted
     ):
         return _build(config, seed)
+    seed = seed if is_redrawn(config) else None
     key = (json.dumps(wanted), seed, *(locate(target, "_target_") for target in named(wanted, "_target_")))
     if key not in kept:
-        if len(kept) == _MOST_KEPT:
-            del kept[next(iter(kept))]
         kept[key] = _build(config, seed)
+        while len(kept) > max(1, _MOST_KEPT // kept[key].code.n ** 2):
+            del kept[next(iter(kept))]
     return kept[key]
 
 

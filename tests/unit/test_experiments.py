@@ -14,9 +14,11 @@ from gcexp.command.main import main
 from gcexp.delays import Pareto
 from gcexp.errors import UserError
 from gcexp.figures.rows import time_to
+from gcexp.run import kept
 from gcexp.run.compose import compose
 from gcexp.run.stages import run_timeline
 from gcexp.schemes import Fastest
+from gcexp.tasks.mlp import MultilayerPerceptron
 
 TRACE = {"delay.file": "data/traces/pai-job1.csv"}
 SMALL = {"n": 6, "s": 2, "delay": "pareto", "iterations": 30, "seeds": 2}
@@ -302,3 +304,42 @@ def test_a_sweep_from_the_shell(capsys):
     assert {"final_test_accuracy", "mean_iteration_time_s", "seeds"} <= set(found)
     assert main(["run", "scheme=cgc,frc"]) == 2
     assert "scheme" in capsys.readouterr().err
+
+
+class Killed(BaseException):
+    """What nobody catches."""
+
+
+@pytest.mark.parametrize("trained", [False, True], ids=["clocks", "trainings"])
+def test_a_sweep_that_was_killed_goes_on(monkeypatch, tmp_path, trained):
+    """Everything began again: points on the clock, and trainings from their first seed on."""
+    monkeypatch.setattr(kept, "_WORTH_KEEPING", 0.0)
+    keys = SMALL | {"iterations": 4, "verify": False} | ({"task": "digits_mlp"} if trained else {})
+    place = (MultilayerPerceptron, "problem") if trained else (experiments, "simulated")
+    original, began, last = getattr(*place), [], 100
+
+    def told(*given):  # a seed's training, or a point's clock
+        began.append(given)
+        if len(began) > last:
+            raise Killed
+        return original(*given)
+
+    def swept(folder):
+        folder.mkdir(exist_ok=True)
+        monkeypatch.chdir(folder)
+        began.clear()
+        return gcexp.sweep({"scheme": ["bgc", "forget", "sgc"]}, **keys)
+
+    monkeypatch.setattr(*place, told)
+    whole = swept(tmp_path / "whole")
+    pieces, last = len(began), len(began) // 2
+    with pytest.raises(Killed):
+        swept(tmp_path / "killed")
+    last = 100
+    pd.testing.assert_frame_equal(swept(tmp_path / "killed"), whole)
+    assert len(began) == pieces - pieces // 2
+    swept(tmp_path / "killed")
+    assert not began
+    keys |= {"iterations": 5}
+    swept(tmp_path / "killed")
+    assert len(began) == pieces, "another run is not taken for it"
