@@ -7,6 +7,7 @@ import os
 import re
 import runpy
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ import yaml
 from matplotlib import pyplot
 
 import gcexp
-from gcexp.command.main import COMMANDS, main
+from gcexp.command.main import COMMANDS, main, parser
 from gcexp.report.figurefile import target_files
 
 ROOT = Path(__file__).parents[2]
@@ -104,38 +105,84 @@ def test_blocks_of_the_page_on_python_run(tmp_path, monkeypatch):
     assert (tmp_path / "times.pdf").is_file() and len(known["mine"]) == 3
 
 
-STAND_INS = re.compile(r"mine|lambda|mylab|mypaper|mirror|[A-Z]{3}|\[|\.\.\.")  # what a reader has to put in
+SAID = re.compile(r"`(gcexp [^`\n]+)`|^ *(?:\$ )?(gcexp [^#\n]+)", re.MULTILINE)
+RUN = ("list", "show", "theory", "error", "simulate", "run", "schema", "compare", "trace")
+#: A name in a sentence, what a reader has to put in, and what runs in a project: there other tests run it.
+ELSEWHERE = re.compile(r"^gcexp (?!list|theory)\w+$|=[A-Z]{3}|n=256|task=mine|mirror|mypaper|mylab")
 
 
-def examples() -> list[str]:
-    """Commands in the help, on README and in docs that run as they stand."""
-    pages = "\n".join(page.read_text() for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
-    found = re.findall(r"`(gcexp [^`\n]+)`|^(gcexp [^#\n]+)", pages, flags=re.MULTILINE)
-    helped = [
-        f"gcexp {name} {text.partition(': ')[2]}"
-        for name, text in COMMANDS.items()
-        if ": " in text and "=" in text
-    ]
-    quick = [text for pair in found for text in pair if text.split(" ")[1:2] and text.split()[1] in VERBS]
-    return sorted({text.strip() for text in [*quick, *helped] if text and not STAND_INS.search(text)})
+def commands() -> list[str]:
+    """Every command in the help, on README, in docs, on papers' pages and in the template of a project."""
+    pages = [page for page in PAGES if page.name != "CHANGELOG.md"]
+    pages += (ROOT / "gcexp" / "command" / "template").glob("*.md")
+    said = [text for page in pages for pair in SAID.findall(page.read_text()) for text in pair if text]
+    for name, phrase in COMMANDS.items():
+        helped = [phrase, *(action.help or "" for action in _parser(name)._actions)]
+        given = [found for text in helped for found in re.findall(r": (\w+=[^;()]+?)(?:;|$)", text)]
+        said += [f"gcexp {name} {text}" for text in given]
+    said = [text.partition("&&")[0].strip() for text in said]
+    return sorted({text for text in said if len(text.split()) > 1})
 
 
-VERBS = ("list", "show", "theory", "error", "simulate", "run", "schema")
+def _parser(name: str):
+    """What reads the arguments of one command."""
+    (below,) = (action for action in parser([name])._actions if action.choices)
+    return below.choices[name]
+
+
+def test_every_command_of_help_and_pages_is_read():
+    told = commands()
+    verbs = {text.split()[1] for text in told}
+    assert {"compare", "plan", "init", "trace", "benchmark", "job", "show"} <= verbs and len(told) > 50
+    for text in told:
+        words = shlex.split(text)[1:]
+        if len(words) > 1 and words[-1] != "...":  # not a name in a sentence
+            parser(words).parse_args(words)
 
 
 @pytest.mark.slow
 def test_commands_of_help_and_pages_run(tmp_path, monkeypatch, capsys):
-    """The example of `gcexp --help` itself failed."""
+    """The example of `gcexp --help` itself failed; a page showed names that were no longer the first."""
     monkeypatch.chdir(tmp_path)
-    told = examples()
-    assert len(told) > 12 and any(text.startswith("gcexp error") for text in told)
+    for name in ("mine", "lambda"):
+        shutil.copy(ROOT / "data/traces/pai-job1.csv", f"{name}.csv")
+    told = [text for text in commands() if text.split()[1] in RUN and not ELSEWHERE.search(text)]
+    assert len(told) > 20
     for text in told:
         words = shlex.split(text)[1:]
-        if words[0] == "run":  # shorter
+        if words[0] in ("run", "simulate"):  # shorter
             words = [word for word in words if not word.startswith(("iterations=", "seeds="))]
             first = next(i for i, word in enumerate(words) if "=" in word)
             words[first:first] = ["iterations=2", "seeds=1"]
-        assert main(words) == 0, (text, capsys.readouterr().err)
+        answer, page = main(words), (ROOT / "docs" / "getting-started.md").read_text()
+        said = capsys.readouterr().err
+        if shown := re.search(rf"\$ {re.escape(text)}\n(gcexp: .*?)\.\.\.", page):  # a mistake
+            assert answer == 2 and said.startswith(shown[1]), said
+        else:
+            assert answer == 0, (text, said)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("page", "blocks"), [("README.md", 2), ("docs/index.md", 1)])
+def test_python_of_the_first_pages_runs(page, blocks, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
+    assert len(found) == blocks
+    for block in found:
+        exec(re.sub(r"(iterations|seeds|jobs)=\d+", r"\1=1", block), {})
+    pyplot.close("all")
+
+
+def test_targets_on_pages_exist():
+    """Of make in the Makefile, of Snakemake among figures and papers."""
+    text = "\n".join(page.read_text() for page in PAGES)
+    rules = re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    made = set(re.findall(r"(?:^|`|&& )make ([a-z-]+)", text, re.MULTILINE))
+    assert made and made <= {*rules}, made - {*rules}
+    known = {*target_files(), *(path.parent.name for path in PAPERS.glob("*/paper.yaml")), "mlflow", "all"}
+    asked = set(re.findall(r"(?:^|`)snakemake ([a-z]\w+)", text, re.MULTILINE))
+    own = {name for name in asked if name.startswith(("mylab_", "mypaper_"))}
+    assert len(asked - own) > 2 and asked - own <= known, asked - own - known
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
