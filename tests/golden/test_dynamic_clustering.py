@@ -5,17 +5,16 @@ The library places many slow sets at once. Here it meets the paper's rule writte
 
 from __future__ import annotations
 
+import inspect
 from collections import deque
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, product
 from math import comb
-from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from scipy.stats import kstest
 
 import gcexp.schemes.placement as placement_module
@@ -23,6 +22,7 @@ from gcexp.codes import CyclicRepetition
 from gcexp.codes.clustered import Clustered
 from gcexp.delays.markov import TwoStateMarkov
 from gcexp.errors import ParameterError
+from gcexp.run.options import option_file, read_yaml
 from gcexp.schemes import Decodable
 from gcexp.schemes.placement import (
     Best,
@@ -40,13 +40,11 @@ from gcexp.theory.dynamic_clustering import (
     expected_time,
     expected_time_of_counts,
     mean_time,
-    order_statistic,
     recoverable_sets,
     slow_probability,
     slow_threshold,
 )
 
-CONF = Path(__file__).resolve().parents[2] / "conf"
 SHIFTS = (1, 3, 1)
 MATRIX = cluster_matrix(12, 4, [(1,), (3,), (1,)])
 ALLOWED = membership(MATRIX)
@@ -220,26 +218,6 @@ def reference(allowed, is_slow, swap_rule="first_fit", order_mode="static"):
 # --- (f) 0, 1: the code -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("n", "r"), [(12, 2), (20, 3), (3, 2), (4, 3), (5, 5), (6, 1)])
-def test_any_n_minus_r_plus_one_rows_decode(n, r):
-    code, rng = clustered(n, 1, r), np.random.default_rng(0)
-    silent = list(combinations(range(n), r - 1))
-    if len(silent) > 800:
-        silent = [silent[i] for i in rng.choice(len(silent), 800, replace=False)]
-    responses = np.ones((len(silent), n), dtype=int)
-    for row, chosen in zip(responses, silent, strict=True):
-        row[list(chosen)] = 0
-    decoding = code.decode(responses)
-    assert decoding.residual.max() < 1e-12 and (decoding.coefficients == 1).all()
-    if 2 <= r < n:
-        consecutive = np.ones((n, n), dtype=int)
-        for first in range(n):
-            consecutive[first, (first + np.arange(r)) % n] = 0
-        assert (
-            code.decode(consecutive, partial=True).error > 0.01
-        ).all()  # nobody holds partition first + r - 1
-
-
 @pytest.mark.slow
 def test_random_coefficients_are_chosen_for_accuracy():
     """The spread of random H is 1e-13 to 1e-8; the best of 20 keeps every decode exact to 1e-11."""
@@ -303,15 +281,6 @@ def test_static_clusters_decode_exactly_where_every_cluster_does():
     np.testing.assert_array_equal(recoverable_sets(12, 4, 2)[:6], [1, 12, 54, 108, 81, 0])
 
 
-def test_one_message_of_one_gradient_each():
-    """D1, D4: equal communication; load 2; 6 of 12 partitions stored, 6 codewords of 15 supports."""
-    for P in (1, 4):
-        code = clustered(12, P, 2)
-        assert (code.messages == 1).all() and code.length == 1 and (code.load == 2).all()
-    assert (stored(MATRIX).sum(1) == 6).all() and comb(6, 2) == 15
-    assert (stored(cluster_matrix(20, 5, [(1, 2)] * 4)).sum(1) == 12).all()
-
-
 def test_stored_partitions_are_those_of_the_codewords():
     """Minimum memory, equation (11) with equality: the union of the supports a worker may be given."""
     code = clustered(12, 4, 2)
@@ -372,21 +341,6 @@ def test_codewords_of_the_example():
     assert played[[0, 4, 8]].tolist() == [0, 3, 5]
     assert played[[1, 5, 9]].tolist() == [6, 8, 9]  # 9 is at home in row 2, 6 and 8 take rows 0 and 1
     assert played[[2, 6, 10]].tolist() == [2, 1, 7] and played[[3, 7, 11]].tolist() == [4, 10, 11]
-
-
-def test_two_workers_replace_two_others():
-    """D5, section IV-C: slow {2,4,6,10}; statically cluster 2 is all slow, then one slow worker is in each."""
-    slow = workers(12, 2, 4, 6, 10)[None]
-    placed = greedy_clusters(ALLOWED[None], slow)
-    assert [set(np.flatnonzero(placed[0] == q)) for q in range(4)] == [
-        {0, 4, 8},
-        {5, 6, 9},
-        {1, 2, 7},
-        {3, 10, 11},
-    ]
-    assert slow_counts(home(12, 4)[0][None], slow, 4)[0].tolist() == [1, 0, 3, 0]
-    times = expected_time_of_counts([[1, 0, 3, 0], [1, 1, 1, 1]], 3, 1, load=2, **LAW)
-    np.testing.assert_allclose(times, [16.687, 0.558], atol=1e-3)
 
 
 def test_greedy_does_not_always_manage():
@@ -488,22 +442,6 @@ def separated(allowed, s, place) -> np.ndarray:
 
 def static(allowed, slow):
     return np.tile(home(allowed.shape[2], allowed.shape[1])[0], (len(slow), 1))
-
-
-def test_recoverable_sets_of_the_example():
-    found = {
-        place: [separated(ALLOWED, s, place) for s in range(6)]
-        for place in (static, greedy_clusters, best_clusters)
-    }
-    assert [s.sum() for s in found[static]] == [1, 12, 54, 108, 81, 0]
-    assert [s.sum() for s in found[greedy_clusters]] == [1, 12, 64, 149, 302, 0]
-    assert [s.sum() for s in found[best_clusters]] == [1, 12, 66, 216, 423, 0]
-    assert [sum(s.sum() for s in sets) for sets in found.values()] == [256, 528, 718]
-    lost = [(a & ~b).sum() for a, b in zip(found[static], found[greedy_clusters], strict=True)]
-    assert lost == [0, 0, 2, 30, 26, 0]  # greedy loses sets to static, the best placement none
-    assert not any((a & ~b).any() for a, b in zip(found[static], found[best_clusters], strict=True))
-    pairs = [set(np.flatnonzero(row)) for row in slow_sets(12, 2)[~found[greedy_clusters][2]]]
-    assert pairs == [{1, 6}, {6, 9}]
 
 
 def test_same_class_separates_a_few_more():
@@ -617,26 +555,6 @@ def test_threshold_marks_late_results_and_censored_keeps_what_it_does_not_know()
 # --- (f) 7, 8: the delay model -------------------------------------------------------------------------------------
 
 
-def test_delays_of_fast_workers():
-    """(f) 7: r = 3, always fast."""
-    times = TwoStateMarkov(p=0, initial_slow=0).draw((0,), 20_000, 20).arrival(3 / 20, 1)
-    assert times.size == 400_000
-    assert times.mean() == pytest.approx(0.330, abs=0.003) and times.min() >= 0.03
-    assert np.median(times) == pytest.approx(0.03 + 0.3 * np.log(2), abs=0.003)
-    assert kstest((times.ravel()[:50_000] - 0.03) / 0.3, "expon").pvalue > 1e-3
-    slow = TwoStateMarkov(p=0, initial_slow=20).draw((0,), 5000, 20).arrival(3 / 20, 1)
-    assert slow.mean() == pytest.approx(30.03, rel=0.02)
-    np.testing.assert_allclose(slow - 0.03, 100 * (times[:, :5000] - 0.03))  # the same exponentials
-
-
-def test_chain_of_states():
-    """(f) 8."""
-    states = TwoStateMarkov(p=0.05, initial_slow=4).draw((0,), 200_000, 12).is_slow[0]
-    assert states[0].sum() == 4
-    assert (states[1:] != states[:-1]).mean() == pytest.approx(0.05, abs=0.001)
-    assert states.mean() == pytest.approx(0.5, abs=0.01)
-
-
 def test_states_forget_where_they_started():
     slow = TwoStateMarkov(p=0.1, initial_slow=10, subset="first").draw(tuple(range(300)), 8, 20).is_slow
     for t in range(8):
@@ -692,41 +610,6 @@ def test_heterogeneous_workers():
 # --- exact expectations --------------------------------------------------------------------------------------------
 
 
-def brute_force(q, groups, spare, load, draws=200_000):
-    rng = np.random.default_rng(0)
-    q = np.asarray(q).reshape(groups, -1)
-    rate = np.where(rng.random((draws, *q.shape)) < q, LAW["mu_s"], LAW["mu_f"])
-    times = load * (LAW["alpha"] + rng.standard_exponential(rate.shape) / rate)
-    done = np.sort(times, axis=2)[..., q.shape[1] - spare - 1].max(1)
-    return done.mean(), done.std() / np.sqrt(draws)
-
-
-@pytest.mark.parametrize(("groups", "spare"), [(1, 1), (4, 1), (1, 4), (3, 0), (2, 5)])
-def test_integrals_agree_with_monte_carlo(groups, spare):
-    q = np.random.default_rng(1).random(12)
-    mean, error = brute_force(q, groups, spare, load=2)
-    assert expected_time(q.reshape(groups, -1), spare, load=2, **LAW) == pytest.approx(mean, abs=4 * error)
-
-
-@pytest.mark.parametrize("setting", [ONE, TWO])
-def test_homogeneous_workers(setting):
-    """(f) 9: closed forms and integrals; the simulation within 1 %, dynamic clusters within 2 %."""
-    equal = {"alpha": 0.01, "mu_s": 10.0, "mu_f": 10.0, "load": setting.r}
-    expected = {ONE: (0.44064, 0.31792, 0.22398), TWO: (0.65932, 0.36481, 0.23063)}[setting]
-    drawn = draws(setting, replace(setting.delay, mu_s=10.0), 20)
-    for (groups, spare), value, name in zip(
-        setting.groups.values(), expected, ("gc", "sc", "lb"), strict=True
-    ):
-        q = np.random.default_rng(0).random((groups, setting.n // groups))
-        assert expected_time(q, spare, **equal) == pytest.approx(value, abs=6e-6)  # GC-SC: see the next test
-        if groups == 1:
-            closed = order_statistic(setting.n, spare, load=setting.r, alpha=0.01, mu=10.0)
-            assert expected_time(q, spare, **equal) == pytest.approx(closed, rel=1e-9)
-        measured = simulated(setting, name, 20, replace(setting.delay, mu_s=10.0)).mean()
-        assert measured == pytest.approx(value, rel=0.01)
-    assert durations(setting, drawn, rule(setting)).mean() == pytest.approx(expected[1], rel=0.02)
-
-
 def test_homogeneous_clusters_in_rational_numbers():
     """E[GC-SC] = r (alpha + int_0^1 (1 - R(x)^P) / (1 - x) dx / mu), R(x) = Pr(at most r-1 of l are not done).
 
@@ -747,31 +630,6 @@ def test_homogeneous_clusters_in_rational_numbers():
         assert expected_time(q, setting.r - 1, load=setting.r, alpha=0.01, mu_s=10, mu_f=10) == pytest.approx(
             float(exact), rel=1e-11
         )
-
-
-def test_timing_under_the_drawing_of_balls_in_bins():
-    """Fig. 1: states fixed, home clusters."""
-    at_home = home(12, 4)[0]
-
-    def times(slow):
-        q = workers(12, *slow).astype(float)
-        by_cluster = q[np.argsort(at_home, kind="stable")].reshape(4, 3)
-        return [
-            expected_time(by_cluster if g == 4 else q[None], spare, load=2, **LAW)
-            for g, spare in ONE.groups.values()
-        ]
-
-    np.testing.assert_allclose(times({0, 1, 2, 3}), [21.687, 0.558, 0.543], atol=1e-3)
-    np.testing.assert_allclose(times({0, 4, 1, 2}), [21.687, 10.033, 0.543], atol=1e-3)
-    np.testing.assert_allclose(times({0, 2, 4, 6, 10}), [25.687, 19.687, 4.057], atol=1e-3)
-    for slow, value in (((0, 4, 1, 2), 0.558), ((0, 2, 4, 6, 10), 10.036)):
-        for swap_rule in ("first_fit", "same_class"):
-            counts = slow_counts(
-                greedy_clusters(ALLOWED[None], workers(12, *slow)[None], swap_rule),
-                workers(12, *slow)[None],
-                4,
-            )
-            assert expected_time_of_counts(counts, 3, 1, load=2, **LAW)[0] == pytest.approx(value, abs=1e-3)
 
 
 def test_expected_times_of_counts_are_expected_times():
@@ -827,41 +685,6 @@ def test_marking_threshold():
 
 # --- (f) 10 to 14, 16: the simulations -----------------------------------------------------------------------------
 
-#: mean, spread of one run of 400 iterations, and half width of the interval of the mean
-MEANS = {
-    ONE: {
-        "gc": (28.06, 1.47, 0),
-        "sc": (15.98, 1.37, 0),
-        "lb": (7.04, 1.03, 0),
-        "dc": (14.30, 1.49, 0.12),
-        "same": (14.27, 1.49, 0.12),
-        "perfect": (13.83, 1.55, 0.14),
-        "same perfect": (13.80, 1.55, 0.14),
-    },
-    TWO: {
-        "gc": (41.85, 1.66, 0),
-        "sc": (13.17, 1.38, 0),
-        "lb": (2.54, 0.61, 0),
-        "dc": (8.59, 1.43, 0.12),
-        "same": (8.37, 1.43, 0.12),
-        "perfect": (7.06, 1.48, 0.14),
-        "same perfect": (6.75, 1.48, 0.14),
-    },
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("setting", [ONE, TWO])
-def test_means_of_the_simulations(setting):
-    """(f) 11, 12; of GC, GC-SC and the bound also the exact means."""
-    for name, (value, spread, interval) in MEANS[setting].items():
-        runs = simulated(setting, name).mean(1)
-        assert runs.mean() == pytest.approx(value, abs=3 * spread / np.sqrt(len(runs)) + interval), name
-        assert runs.std() == pytest.approx(spread, rel=0.25), name
-    for name, (groups, spare) in setting.groups.items():
-        law = {"iterations": 400, "initial_slow": setting.initial_slow, "p": 0.05, "load": setting.r, **LAW}
-        assert mean_time(setting.n, groups, spare, **law) == pytest.approx(MEANS[setting][name][0], abs=6e-3)
-
 
 @pytest.mark.parametrize("setting", [ONE, TWO])
 def test_no_scheme_beats_the_bound_in_any_iteration(setting):
@@ -870,65 +693,6 @@ def test_no_scheme_beats_the_bound_in_any_iteration(setting):
     for name in ("sc", "dc", "perfect", "same", "same perfect"):
         between = simulated(setting, name)
         assert (lb <= between).all() and (between <= gc).all()
-
-
-def improvement(setting, name):
-    return 1 - simulated(setting, name).mean() / simulated(setting, "sc").mean()
-
-
-def test_order_of_the_schemes():
-    """(f) 13, claims D7, D8, D10."""
-    for setting in (ONE, TWO):
-        means = [simulated(setting, name).mean() for name in ("lb", "perfect", "dc", "sc", "gc")]
-        assert means == sorted(means)
-    assert 0.08 <= improvement(ONE, "dc") <= 0.13
-    assert 0.32 <= improvement(TWO, "dc") <= 0.39
-    assert 0.43 <= improvement(TWO, "perfect") <= 0.52
-    gain_of_clusters = 1 - simulated(ONE, "sc").mean() / simulated(ONE, "gc").mean()
-    assert improvement(ONE, "dc") < gain_of_clusters == pytest.approx(0.431, abs=0.02)
-    assert 2 * improvement(ONE, "dc") < improvement(TWO, "dc") < improvement(TWO, "perfect")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("setting", "gains"), [(ONE, (0.027, 0.039)), (TWO, (0.061, 0.102))])
-def test_best_placement(setting, gains):
-    drawn = draws(setting, setting.delay, 100)
-    for name, observe, gain in zip(("dc", "perfect"), ("state", "perfect"), gains, strict=True):
-        best = durations(setting, drawn, rule(setting, Best, observe=observe)).mean()
-        assert 1 - best / simulated(setting, name).mean() == pytest.approx(gain, abs=0.03)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("setting", "variant", "value"),
-    [
-        (ONE, {"order_mode": "refresh"}, 0.117),
-        (TWO, {"order_mode": "refresh", "swap_rule": "same_class"}, 0.371),
-        (ONE, {"observe": "arrival"}, 0.033),
-        (TWO, {"observe": "threshold"}, 0.299),
-        (TWO, {"observe": "censored"}, 0.297),
-        (TWO, {"layout": "column"}, 0.335),
-    ],
-)
-def test_sensitivity(setting, variant, value):
-    """Improvement over static clusters; 40 seeds, paired."""
-    if variant.get("observe") in ("threshold", "censored"):
-        variant = variant | {"threshold": slow_threshold(setting.r, **LAW)}
-    drawn = draws(setting, setting.delay, 40)
-    dynamic = durations(setting, drawn, rule(setting, **variant))
-    home_layout = Greedy(clusters=setting.P, memberships=1, layout=variant.get("layout", "row"))
-    assert 1 - dynamic.mean() / durations(setting, drawn, home_layout).mean() == pytest.approx(
-        value, abs=0.03
-    )
-
-
-@pytest.mark.slow
-def test_more_memberships_help():
-    """Sweep of m in simulation 2; m = 1 is static."""
-    drawn = draws(TWO, TWO.delay, 100)
-    means = [durations(TWO, drawn, rule(TWO, memberships=m)).mean() for m in range(1, 6)]
-    np.testing.assert_allclose(means, [13.17, 9.32, 8.59, 8.24, 8.02], atol=3 * 1.43 / 10 + 0.2)
-    assert means == sorted(means, reverse=True)
 
 
 @pytest.mark.slow
@@ -941,15 +705,6 @@ def test_useless_and_complete_knowledge():
         frozen = replace(setting.delay, p=0.0)
         late, now = simulated(setting, "dc", 5, frozen), simulated(setting, "perfect", 5, frozen)
         np.testing.assert_array_equal(late[:, 1:], now[:, 1:])
-
-
-def test_equal_seeds_give_equal_bits():
-    """(f) 16."""
-    once, again = (durations(TWO, TWO.delay.draw((3, 4), 400, 20), rule(TWO)) for _ in range(2))
-    np.testing.assert_array_equal(once, again)
-    np.testing.assert_array_equal(durations(TWO, TWO.delay.draw((4,), 400, 20), rule(TWO)), once[1:])
-    same = durations(TWO, TWO.delay.draw((3, 4), 400, 20), rule(TWO, swap_rule="same_class"))
-    assert (same != once).any()
 
 
 # --- what is refused -----------------------------------------------------------------------------------------------
@@ -1032,15 +787,6 @@ def test_placements_belong_to_a_code():
 
 @pytest.mark.parametrize(("option", "kind"), [("greedy", Greedy), ("best", Best), ("home", Home)])
 def test_placement_options_name_every_parameter(option, kind):
-    values = yaml.safe_load((CONF / "placement" / f"{option}.yaml").read_text())
+    values = read_yaml(option_file("placement", option))
     assert values.pop("_target_") == f"gcexp.schemes.placement.{kind.__name__}"
-    assert set(values) == {field.name for field in (fields(kind) if is_dataclass(kind) else ())}
-    kind(**values)
-
-
-def test_delay_option_names_every_parameter():
-    values = yaml.safe_load((CONF / "delay" / "markov.yaml").read_text())
-    assert values.pop("_target_") == "gcexp.delays.markov.TwoStateMarkov"
-    assert TwoStateMarkov(**values) == TwoStateMarkov() and set(values) == set(
-        TwoStateMarkov.__dataclass_fields__
-    )
+    assert set(values) == set(inspect.signature(kind).parameters)

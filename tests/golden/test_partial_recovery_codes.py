@@ -23,7 +23,6 @@ from gcexp.codes import (
     CyclicTwoMessage,
     EpsilonFractionalRepetition,
     FractionalRepetition,
-    Uncoded,
 )
 from gcexp.codes.raptor import degree_law, peeling_weights
 from gcexp.errors import ParameterError
@@ -119,11 +118,6 @@ def scan_two(responses: np.ndarray, p: int, q: int, r: int) -> tuple[list[int], 
 # --- Theorem 5: one message ---------------------------------------------------------------------------------
 
 
-def test_number_of_triples():
-    assert len([t for t in ONE_MESSAGE if t[0] >= 2]) == 190
-    assert (len(TWO_MESSAGES), len(NEITHER)) == (84, 89)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("decoder", ["exact", "max_disjoint", "appendix"])
 def test_theorem_5_for_every_straggler_set(decoder):
@@ -196,32 +190,7 @@ def test_ties_go_to_the_smallest_anchor():
     assert chosen(CyclicPartialRecovery(9, 4, 6), without(9, [1, 2, 5, 8])) == [3, 6, 9]
 
 
-@pytest.mark.parametrize(
-    ("beta", "mean"),
-    [(12, 0.543), (15, 0.755), (20, 0.791)],
-)
-def test_mean_recovered_fraction_of_figure_4(beta, mean):
-    responses = np.random.default_rng(0).permuted(np.tile(np.arange(30) < 11, (20000, 1)), axis=1)
-    decoding = CyclicPartialRecovery(30, 19, beta).decode(responses)
-    assert decoding.recovered.mean() == pytest.approx(mean, abs=0.003)
-    exact = CyclicPartialRecovery(30, 19, beta, "exact").decode(responses[:2000])
-    assert (exact.coefficients.sum(1) == beta).all()
-
-
 # --- Appendix C: Algorithm 1 --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("others", product((5, 10), (3, 8), (1, 6, 11), (4, 9)), ids=str)
-def test_example_5(others):
-    code = CyclicPartialRecovery(n=18, s=7, beta=15, decoder="appendix")
-    assert code.p == 5
-    assert chosen(code, without(18, (15, 13, 12, *others))) == [2, 7, 14]
-
-
-@pytest.mark.parametrize("others", product((1, 6), (2, 7)), ids=str)
-def test_example_6(others):
-    code = CyclicPartialRecovery(n=18, s=7, beta=15, decoder="appendix")
-    assert chosen(code, without(18, (14, 13, 8, 4, 5, *others))) == [3, 9, 15]
 
 
 def test_algorithm_1_uses_a_group_without_stragglers():
@@ -235,14 +204,6 @@ def test_algorithm_1_below_the_quorum_takes_the_longest_list():
 
 
 # --- Theorem 7: two messages --------------------------------------------------------------------------------
-
-
-def test_theorem_7_for_every_straggler_set():
-    for n, s, beta in TWO_MESSAGES:
-        code = CyclicTwoMessage(n, s, beta)
-        decoding = code.decode(2 * survivors(n, s).astype(int))
-        assert (decoding.residual == 0).all() and (decoding.coefficients.sum(1) == beta).all()
-        assert set(code.load) == {arc(n, s, beta)} and set(code.messages) == {2}
 
 
 @settings(max_examples=60, deadline=None)
@@ -342,73 +303,6 @@ def test_the_refusal_lists_every_beta_that_works():
             CyclicPartialRecovery(n, s, beta)
 
 
-# --- Theorem 6 and Lemma 2: what one message cannot do ------------------------------------------------------
-
-
-def spans(rows: np.ndarray, v: np.ndarray) -> bool:
-    return bool(np.linalg.norm(rows.T @ np.linalg.lstsq(rows.T, v, rcond=None)[0] - v) < 1e-9)
-
-
-def test_plain_sums_reach_four_of_six():
-    """n=6, s=2, beta=5, p=2: the most ones of a 0/1 vector in the span, in the worst case."""
-    sums = np.zeros((6, 6))
-    for w in range(6):
-        sums[w, [w, (w + 1) % 6]] = 1
-    best = [
-        max(sum(v) for v in product((0, 1), repeat=6) if spans(sums[responses], np.array(v, dtype=float)))
-        for responses in survivors(6, 2)
-    ]
-    assert min(best) == 4
-    two = CyclicTwoMessage(6, 2, 5).decode(2 * survivors(6, 2).astype(int))
-    assert two.coefficients.sum(1).min() == 5
-
-
-IMPOSSIBLE = [t for t in TRIPLES if t[0] <= 9 and t[2] < t[0] and t[2] % arc(*t)]
-
-
-def test_theorem_6_concerns_43_triples():
-    assert len(IMPOSSIBLE) == 43
-
-
-@pytest.mark.parametrize("triple", IMPOSSIBLE, ids=str)
-def test_theorem_6(triple):
-    """No coefficients help: a worker's must be equal, and plain sums fail for consecutive survivors."""
-    n, s, beta = triple
-    p = arc(*triple)
-    # Worker 0 alone holds `own`, the others see fewer than beta: it is used, and a 0/1 answer needs equal
-    # coefficients on `own`. The classes that this links grow to the whole arc; by symmetry for each worker.
-    equal = [{i} for i in range(p)]
-    for responses in survivors(n, s):
-        if not responses[0]:
-            continue
-        seen = set(covered(np.flatnonzero(responses)[1:], p, n))
-        own = set(range(p)) - seen
-        if own and len(seen) < beta:
-            touched = [c for c in equal if c & own]
-            equal = [c for c in equal if not c & own] + [set().union(*touched)]
-    assert equal == [set(range(p))]
-    sums = np.zeros((n - s, n))
-    for w in range(n - s):
-        sums[w, covered([w], p, n)] = 1
-    visible = sums.any(0)
-    assert visible.sum() == beta and visible[:beta].all()  # so the answer would have to be all of them
-    assert not spans(sums, visible.astype(float))
-
-
-def test_lemma_2():
-    for n in range(1, 8):
-        for s in range(n):
-            np.testing.assert_array_equal(
-                Uncoded(n).decode(survivors(n, s), partial=True).coefficients, survivors(n, s)
-            )
-
-
-def test_beta_n_minus_s_is_the_uncoded_scheme():
-    code = CyclicPartialRecovery(6, 2, 4)
-    np.testing.assert_array_equal(code.encoding.toarray(), np.eye(6))
-    np.testing.assert_array_equal(code.decode(survivors(6, 2)).coefficients, survivors(6, 2))
-
-
 # --- baselines: eps-FRC -------------------------------------------------------------------------------------
 
 
@@ -427,25 +321,6 @@ def test_repetition_worst_case_and_mean():
 @pytest.mark.parametrize(("epsilon", "d"), [(0.3, 3), (0.2, 5), (0.1, 5), (0.05, 6), (0.01, 10)])
 def test_load_of_epsilon_repetition(epsilon, d):
     assert EpsilonFractionalRepetition(30, 19, epsilon).d == d
-
-
-@pytest.mark.parametrize(
-    ("d", "least", "most"), [(2, 12, 12), (3, 12, 15), (5, 15, 15), (6, 12, 18), (10, 20, 20)]
-)
-def test_repetition_does_poorly_for_consecutive_stragglers(d, least, most):
-    responses = np.ones((30, 30), dtype=bool)
-    for first in range(30):
-        responses[first, covered([first], 19, 30)] = False
-    recovered = FractionalRepetition(30, d).decode(responses, partial=True).coefficients.sum(1)
-    assert (recovered.min(), recovered.max()) == (least, most)
-    cyclic = CyclicPartialRecovery(30, 19, 15).decode(responses).coefficients.sum(1)
-    assert (
-        cyclic.min() >= 15
-    )  # at d = 6 (epsilon = 0.05) repetition falls below the cyclic code of smaller load
-
-
-def test_repetition_on_average():
-    assert 1 - comb(19, 5) / comb(30, 5) == pytest.approx(0.9184, abs=5e-5)
 
 
 # --- baselines: eps-BRC -------------------------------------------------------------------------------------

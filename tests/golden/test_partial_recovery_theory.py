@@ -1,64 +1,41 @@
-"""Sarmasarkar, Lalitha, Karamchandani (arXiv 2102.10163): bounds, tables, impossibility arguments, expected times.
+"""Sarmasarkar, Lalitha, Karamchandani (arXiv 2102.10163): bounds, order statistics, limits and thresholds.
 
-Every closed form meets enumeration, Monte Carlo, or a numerical integral; golden numbers are the specification's.
+Closed forms meet enumeration, Monte Carlo, or a numerical integral; what the paper's statements try is not repeated.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import combinations
-from math import comb, exp, inf, isinf, sqrt
+from math import exp, inf, isinf, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from gcexp.codes.partial_recovery import CyclicPartialRecovery, CyclicTwoMessage
-from gcexp.codes.subset_designs import BlockAssignment, intermediate_holders
+from gcexp.codes.subset_designs import BlockAssignment
 from gcexp.errors import ParameterError
 from gcexp.theory import order_statistics
 from gcexp.theory.partial_recovery import (
-    choose,
     combinatorial,
-    comparison,
-    convex_bound,
     cyclic,
     cyclic_load,
     exact,
     expected_times,
     intermediate,
-    intermediate_misses,
     invisible_fraction,
     least_invisible,
     limit_times,
     lower_bound,
     minimal_y,
     most_stragglers,
-    naive,
     one_message_load,
     rho,
-    sweep,
     threshold,
     y_min,
 )
 
-
-def survivors(n: int, s: int) -> np.ndarray:
-    """Who is heard, for every set of s stragglers, boolean (C(n,s), n)."""
-    responses = np.ones((comb(n, s), n), dtype=bool)
-    for row, silent in zip(responses, combinations(range(n), s), strict=True):
-        row[list(silent)] = False
-    return responses
-
-
 # --- Theorem 1 ----------------------------------------------------------------------------------------------
-
-
-def test_lower_bound_of_full_recovery():
-    for n in range(1, 15):
-        for s in range(n):
-            assert lower_bound(n, s, 1) == Fraction(s + 1, n)
 
 
 def test_lower_bound_golden():
@@ -67,14 +44,6 @@ def test_lower_bound_golden():
     assert 12 * lower_bound(12, 8, 0.9) == 4 + (Fraction(14, 99) - Fraction(1, 10)) / Fraction(7, 99)
     assert float(15 * lower_bound(15, 10, 0.9)) == pytest.approx(4.77)
     assert lower_bound(8, 5, Fraction(13, 14)) == Fraction(1, 2)
-
-
-def test_lower_bound_where_a_combinatorial_scheme_meets_it():
-    for n in range(1, 13):
-        for s in range(n):
-            for y in range(s + 1):
-                if rho(n, s, y) < 1:
-                    assert lower_bound(n, s, 1 - rho(n, s, y)) == Fraction(y, n)
 
 
 @given(data=st.data(), n=st.integers(1, 15), tenths=st.integers(1, 40))
@@ -89,27 +58,6 @@ def test_lower_bound_is_the_zero_of_inequality_1(data, n, tenths):
     y = minimal_y(n, s, alpha)
     assert least <= Fraction(y, n) and most_stragglers(n, y, alpha) >= s
     assert y == 1 or most_stragglers(n, y - 1, alpha) < s
-
-
-@given(data=st.data(), n=st.integers(1, 12), held=st.lists(st.integers(0, 12), min_size=1, max_size=15))
-def test_claim_1(data, n, held):
-    s = data.draw(st.integers(0, n - 1))
-    held = [min(h, n) for h in held]
-    total = sum(choose(n - h, s - h) for h in held)
-    assert total >= convex_bound(sum(held), len(held), n, s)
-    # Theorem 1 is Claim 1 with the load put in.
-    assert invisible_fraction(held, n, s) >= least_invisible(n, s, Fraction(sum(held), n * len(held)))
-
-
-@settings(max_examples=50, deadline=None)
-@given(data=st.data(), n=st.integers(2, 6), k=st.integers(1, 6))
-def test_lemma_1_counts_invisible_pairs(data, n, k):
-    s = data.draw(st.integers(0, n - 1))
-    held = np.array(
-        data.draw(st.lists(st.lists(st.booleans(), min_size=k, max_size=k), min_size=n, max_size=n))
-    )
-    visible = (survivors(n, s).astype(int) @ held) > 0
-    assert invisible_fraction(held.sum(0), n, s) == Fraction(int((~visible).sum()), visible.size)
 
 
 def test_fractions_are_read_exactly():
@@ -141,116 +89,6 @@ def test_table_1_rule_is_the_least_load_that_theorem_5_allows():
                     if b == n or b % cyclic_load(n, s, b) == 0  # beta = n: exact cyclic codes
                 ]
                 assert one_message_load(n, s, beta) == min(works)
-
-
-@pytest.mark.parametrize(
-    ("n", "s", "beta", "rows", "bound"),
-    [
-        (7, 4, 5, [(1, Fraction(25, 49)), (2, Fraction(3, 7)), (6, Fraction(2, 7))], Fraction(2, 7)),
-        (9, 5, 6, [(1, Fraction(4, 9)), (1, Fraction(3, 9)), (8, Fraction(2, 9))], Fraction(1, 5)),
-    ],
-)
-def test_table_4(n, s, beta, rows, bound):
-    costs = comparison(n, s, beta)
-    assert [(cost.m, cost.load) for cost in costs.values()] == rows
-    assert lower_bound(n, s, Fraction(beta, n)) == bound
-    assert costs["combinatorial"].load < costs["cyclic"].load < costs["naive"].load
-    p = cyclic_load(n, s, beta)
-    assert (p, beta % p) == ((3, 2) if n == 7 else (3, 0))
-    code = CyclicTwoMessage(n, s, beta) if beta % p else CyclicPartialRecovery(n, s, beta)
-    assert Fraction(int(code.load.max()), code.k) == costs["cyclic"].load
-
-
-def test_loads_are_ordered_for_whole_partitions():
-    """n l_min <= y_min <= p <= alpha (s+1), for integer alpha n >= n - s."""
-    triples = [(n, s, b) for n in range(1, 25) for s in range(1, n) for b in range(n - s, n + 1)]
-    assert len(triples) == 2576
-    for n, s, beta in triples:
-        alpha = Fraction(beta, n)
-        bound, y, p = n * lower_bound(n, s, alpha), minimal_y(n, s, alpha), cyclic_load(n, s, beta)
-        assert bound <= y <= p <= n * naive(n, s, alpha).load
-    # Not so where alpha n is no integer.
-    assert minimal_y(5, 1, 0.9) == 2 == cyclic_load(5, 1, 5)
-    assert (naive(5, 1, 0.9).load, lower_bound(5, 1, 0.9)) == (Fraction(9, 25), Fraction(3, 10))
-
-
-FIGURE_2 = {
-    (12, 8): {
-        "y": [8, 7, 6, 5, 5],
-        "k": [12, 72, 112, 1440, 792],
-        "m": [8, 42, 56, 600, 330],
-        "missed": [Fraction(1, 12), Fraction(1, 12), Fraction(5, 56), Fraction(7, 72), Fraction(7, 99)],
-    },
-    (15, 10): {
-        "y": [10, 8, 7, 6, 5],
-        "k": [15, 60, 675, 1650, 3003],
-        "m": [10, 32, 315, 660, 1001],
-    },
-}
-
-
-@pytest.mark.parametrize("given", FIGURE_2, ids=str)
-def test_figure_2(given):
-    rows = sweep(*given, 0.9)
-    assert [row["x"] for row in rows] == [1, 2, 3, 4, 5]
-    for column, values in FIGURE_2[given].items():
-        assert [row[column] for row in rows] == values
-    n, s = given
-    assert all(row["load"] == Fraction(row["y"], n) and row["missed"] <= Fraction(1, 10) for row in rows)
-    assert rows[-1]["y"] == minimal_y(n, s, 0.9)
-    assert rows[-1]["load"] >= lower_bound(n, s, 0.9)
-    # alpha n is no integer, so the cyclic end may lie above the naive line: 2/3 against 0.66 at n = 15.
-    assert (rows[0]["load"] < naive(n, s, 0.9).load) == (n == 12)
-    between = [rows[0]["m"] <= row["m"] <= rows[-1]["m"] for row in rows]
-    assert all(between) == (n == 15)
-
-
-@pytest.mark.parametrize("given", FIGURE_2, ids=str)
-def test_figure_2_is_built(given):
-    for row in sweep(*given, 0.9):
-        holders = intermediate_holders(given[0], row["x"], row["y"])
-        assert len(holders) == row["k"]
-        assert set(np.bincount(np.concatenate(holders), minlength=given[0])) == {row["m"]}
-        assert {len(set(block)) for block in holders} == {row["y"]}
-
-
-def test_remark_11():
-    """Loads fall from the cyclic to the combinatorial one; messages lie between the ends in 69 % of the points."""
-    inside, strictly, entire = [], 0, []
-    for n in range(4, 21):
-        for s in range(1, n):
-            for beta in range(n - s, n):
-                rows = sweep(n, s, Fraction(beta, n))
-                loads, m = [row["y"] for row in rows], [row["m"] for row in rows]
-                assert loads == sorted(loads, reverse=True)
-                assert loads[0] == cyclic_load(n, s, beta)
-                assert loads[-1] == minimal_y(n, s, Fraction(beta, n)) == rows[-1]["x"]
-                low, high = sorted((m[0], m[-1]))
-                between = [low <= each <= high for each in m[1:-1]]
-                inside += between
-                strictly += sum(low < each < high for each in m[1:-1])
-                entire += [all(between)] if between else []
-    assert (sum(inside), strictly, len(inside)) == (1763, 1729, 2551)
-    assert (sum(entire), len(entire)) == (378, 725)
-
-
-def test_lemma_3():
-    """The left side of (3) falls in x at fixed y, by the factor (s-y+x+1) / (n-y+x)."""
-    for n in range(2, 13):
-        for s in range(1, n):
-            for y in range(2, s + 1):
-                for x in range(1, y):
-                    left, right = (
-                        Fraction(intermediate_misses(n, s, v, y), intermediate(n, v, y).k) for v in (x, x + 1)
-                    )
-                    assert left * (s - y + x + 1) == right * (n - y + x) and right <= left
-
-
-def test_ends_of_theorem_10():
-    for n in range(1, 12):
-        for y in range(1, n + 1):
-            assert intermediate(n, 1, y) == (n, y, Fraction(y, n))
-            assert intermediate(n, y, y) == combinatorial(n, y)
 
 
 # --- Section VIII -------------------------------------------------------------------------------------------
@@ -308,20 +146,6 @@ INSTANCES = [  # model, sample_time, law, E[T1], E[T2] at n=20, alpha=3/4, N=200
     ("A", 0.001, {"scale": 1.0, "shape": 2.5}, 1.8104, 1.5117),
     ("C", 0.0, {"scale": 1.0, "shape": 0.8}, 579.986, 479.558),
 ]
-
-
-@pytest.mark.parametrize(("model", "sample_time", "law", "t1", "t2"), INSTANCES)
-def test_expected_times(model, sample_time, law, t1, t2):
-    times = expected_times(model, 20, 0.75, 2000, sample_time, **law)
-    digits = 5e-5 if t1 < 100 else 5e-4
-    assert times == pytest.approx((t1, t2), abs=digits)
-    e = np.random.default_rng(1).standard_exponential((40000, 20))
-    X = law["scale"] * np.exp(e / law["shape"]) if "scale" in law else law["shift"] + law["mean"] * e
-    X.sort(axis=1)
-    assert most_stragglers(20, 2, 0.75) == 10
-    for u, waited, expected in ((100, 15, times[0]), (200, 10, times[1])):
-        draws = u * sample_time + X[:, waited - 1] if model in "AB" else u * X[:, waited - 1]
-        assert agrees(draws, expected)
 
 
 @pytest.mark.parametrize(("model", "sample_time", "law", "t1", "t2"), INSTANCES)

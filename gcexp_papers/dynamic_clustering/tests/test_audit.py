@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,15 +15,13 @@ from scipy.integrate import quad
 
 from gcexp.codes.clustered import Clustered
 from gcexp.delays.markov import TwoStateMarkov
-from gcexp.schemes.placement import Best, Greedy, cluster_matrix, home, membership
+from gcexp.schemes.placement import Greedy, cluster_matrix, home, membership
 from gcexp.schemes.scheme import Scheme
 from gcexp.schemes.waiting import Decodable
 from gcexp.seeding import STREAMS
 from gcexp.theory.dynamic_clustering import expected_time, mean_time, slow_probability
 from gcexp.timeline import simulate
 from gcexp_papers.dynamic_clustering.numerics import matrices, placement
-
-CONF = Path(__file__).resolve().parents[3] / "conf"
 
 
 @dataclass(frozen=True)
@@ -203,22 +200,6 @@ def test_integrals_agree_with_scipy(setting):
         assert expected_time(each, spare, load=setting.load, **RATES) == pytest.approx(expected, rel=1e-7)
 
 
-@pytest.mark.parametrize(
-    ("slow", "values"),
-    [
-        ((0, 1, 2, 3), (21.687, 0.558, 0.543)),
-        ((0, 1, 2, 4), (21.687, 10.033, 0.543)),
-        ((0, 2, 4, 6, 10), (25.687, 19.687, 4.057)),
-        ((2, 4, 6, 10), (21.687, 16.687, 0.543)),
-    ],
-)
-def test_timing_under_the_drawings(slow, values):
-    """Figs. 1 and 2, states fixed, home clusters w mod 4: GC, GC-SC and the bound."""
-    q = np.isin(np.arange(12), slow).astype(float)
-    found = by_quad([q], 1, 2), by_quad([q[i::4] for i in range(4)], 1, 2), by_quad([q], 4, 2)
-    assert found == pytest.approx(values, abs=1e-3)
-
-
 @pytest.mark.slow
 def test_what_hardly_matters():
     """How many start slow (3 %) and which ones (1.5 %); where workers sit before anything is known (0.3 %)."""
@@ -330,18 +311,6 @@ def paired(setting, observe, kind=Greedy, swap_rule="first_fit", seeds=60):
     more = {"swap_rule": swap_rule} if kind is Greedy else {}
     rule = setting.rule(kind, observe=observe, **more)
     return placed(setting, drawn).mean(1), placed(setting, drawn, rule).mean(1)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("setting", "observe", "gain"),
-    [(ONE, "state", 0.027), (ONE, "perfect", 0.039), (TWO, "state", 0.061), (TWO, "perfect", 0.102)],
-)
-def test_the_best_placement_on_the_same_seeds(setting, observe, gain):
-    """One point, and three standard errors of the paired difference."""
-    greedy, best = (paired(setting, observe, kind)[1] for kind in (Greedy, Best))
-    share = (greedy - best) / greedy.mean()
-    assert share.mean() == pytest.approx(gain, abs=0.01 + 3 * share.std() / np.sqrt(len(share)))
 
 
 @pytest.mark.parametrize(("observe", "mean", "spread"), [("state", 0.366, 0.070), ("perfect", 0.492, 0.077)])

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gcexp.codes.clustered import Clustered
 from gcexp.errors import UserError
 from gcexp.figures import draw, read_table, save, write_table
 from gcexp.report.claims import check
@@ -205,29 +204,6 @@ def test_unequal_workers():
     for i, values in ((1, (30.6, 17.0, 15.1, 14.6, 7.2)), (2, (45.2, 13.7, 9.0, 7.4, 2.6))):
         found = means("heterogeneous", setting=f"simulation {i}")
         np.testing.assert_allclose(found, values, rtol=0.08, atol=0.6)
-
-
-def test_matrices():
-    frame = table("matrices").set_index(["matrix", "row"])
-    assert frame.groupby(level=0, sort=False).size().tolist() == [3, 2, 1, 6, 6]
-    held = frame.loc["(5) partitions of a worker"].astype(int).to_numpy()
-    code = Clustered(12, 4, 2)
-    for w in range(12):
-        np.testing.assert_array_equal(np.sort(held[:, w]), np.flatnonzero(code.assignment[w]))
-    assert held[0].tolist() == [0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11]
-    full = frame.loc["(12) clusters, with memberships"].iloc[:, :4].astype(int).to_numpy()
-    np.testing.assert_array_equal(full, cluster_matrix(12, 4, [(1,), (3,), (1,)]))
-    assert frame.loc[("(6) codeword of a worker", 0)].tolist()[3:6] == ["c[0,3]", "c[1,0]", "c[1,1]"]
-
-
-def test_counts():
-    """(f) 5, and the totals of b.5."""
-    frame = table("recoverable").set_index("stragglers")
-    assert frame["static"].tolist() == [1, 12, 54, 108, 81]
-    assert frame["greedy"].tolist() == [1, 12, 64, 149, 302]
-    assert frame["best"].tolist() == [1, 12, 66, 216, 423]
-    assert frame["lost_by_greedy"].tolist() == [0, 0, 2, 30, 26]
-    assert frame[["gc", "static", "greedy", "best"]].sum().tolist() == [13, 256, 528, 718]
 
 
 def test_drawn_example():

@@ -55,14 +55,6 @@ def test_both_presets_of_the_curves(target):
     assert [claim["id"] for claim in quick.file.claims] == [claim["id"] for claim in paper.file.claims]
 
 
-def test_table_1():
-    frame = table("partial_recovery_table1")
-    assert frame["p"].tolist() == [2, 4, 4]
-    assert frame["load_partitions"].tolist() == [2, 6, 4]
-    assert frame["messages"].tolist() == [1, 1, 2]
-    assert frame["worst_recovered"].tolist() == [8, 12, 10]
-
-
 def test_table_2():
     frame = table("partial_recovery_table2")
     assert frame["sent_alone"].tolist() == ["2 3", "0 6", "1 4", "5 7", "8 9"]
