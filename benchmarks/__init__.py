@@ -19,6 +19,7 @@ REGISTRY = {
     "B12": "benchmarks.b12_quick",
     "B13": "benchmarks.b13_scale",
     "B15": "benchmarks.b15_worst_case",
+    "B16": "benchmarks.b16_workers",
 }
 #: Take minutes: only when named, or with --all.
 SLOW = ("B12",)

@@ -378,7 +378,7 @@ def _tightest(code: Code, draw: np.random.Generator) -> np.ndarray:
             able = [w for w in quorum.workers if code.messages[w] >= r]
             assert len(able) >= q, f"{quorum} can never be met: only {able} send {r} messages"
             if len(code.quorums) == 1 and comb(len(able), q) <= MOST_PATTERNS:
-                sets = list(combinations(able, q))
+                sets: list = list(combinations(able, q))
             else:
                 sets = [able[:q], able[len(able) - q :]]
                 sets += [draw.choice(able, q, replace=False) for _ in range(20)]

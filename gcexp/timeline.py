@@ -14,7 +14,9 @@ import numpy as np
 
 from gcexp.errors import DecodingError, UserError, require
 from gcexp.files import written
+from gcexp.schema import quoted
 from gcexp.schemes.late import PIECES, free_after, pieces
+from gcexp.schemes.scheme import require_workers
 from gcexp.schemes.survivors import distinct_words, packed, unpacked
 from gcexp.schemes.waiting import Lead
 from gcexp.seeding import rng
@@ -29,7 +31,8 @@ if TYPE_CHECKING:  # a job that only reads a timeline loads no codes
 # iteration to iteration for all seeds together, as many seeds as fit.
 _CHUNK, _CHUNK_SEATED = 2**18, 2**23
 _BITS = {"patterns": np.int8, "coefficients": bool}  # tables that mostly hold 0 and 1; their type in memory
-_DECODED, _LEAST_DECODED = 2**17, 128  # workers times patterns, and patterns, decoded at once
+# Workers times patterns decoded at once, patterns all the same, but for so many workers that they fill the memory.
+_DECODED, _LEAST_DECODED, _MOST_DECODED = 2**17, 128, 2**21
 _SAMPLE = 64  # patterns that are certified although the code promises what they give
 
 
@@ -170,6 +173,7 @@ def run_clock(
     >>> timeline.duration.shape
     (2, 5)
     """
+    require_workers(delay, scheme.code.n)
     played = _Played(scheme, tuple(seeds), iterations)
     n, placement = scheme.code.n, scheme.placement
     chunk = chunk or (_CHUNK_SEATED if placement is not None else _CHUNK)
@@ -295,14 +299,15 @@ def _decoded(code: Code, patterns: np.ndarray, seed: int) -> tuple[np.ndarray, n
         coefficients[known] = told
     sample = rng(seed, "timeline.certified").permutation(np.flatnonzero(known))[:_SAMPLE]
     rest = np.sort(np.concatenate([np.flatnonzero(~known), sample]))
-    step = max(_LEAST_DECODED, _DECODED // max(code.n, code.k))
+    size = max(code.n, code.k)
+    step = max(1, min(max(_LEAST_DECODED, _DECODED // size), _MOST_DECODED // size))
     for first in range(0, len(rest), step):
         u = rest[first : first + step]
         decoding = code.decode(patterns[u], partial=True)
         c, residual[u] = decoding.coefficients, decoding.residual
         if (broken := known[u] & (c != coefficients[u]).any(1)).any():
-            responses = np.flatnonzero(patterns[u[broken.argmax()]]).tolist()
-            raise DecodingError(f"{code!r} does not give what it promises from workers {responses}")
+            workers = quoted(np.flatnonzero(patterns[u[broken.argmax()]]).tolist())
+            raise DecodingError(f"{code!r} does not give what it promises from workers {workers}")
         if coefficients.dtype == bool and not decoding.binary:
             coefficients = coefficients.astype(np.float64)
         coefficients[u] = c != 0 if coefficients.dtype == bool else c

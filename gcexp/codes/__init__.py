@@ -1,7 +1,7 @@
 """Gradient codes: what each worker holds and sends, and how the master decodes what arrived."""
 
 from gcexp.codes.adaptive import Adaptive, GroupedAdaptive, GroupedCGC
-from gcexp.codes.base import Code, Decoding, Quorum, arcs
+from gcexp.codes.base import Code, Decoding, arcs
 from gcexp.codes.bernoulli import BernoulliCode, RegularizedBernoulliCode
 from gcexp.codes.block_design import BlockDesign
 from gcexp.codes.circulant import CirculantMultiMessage
@@ -17,6 +17,7 @@ from gcexp.codes.iterative import iterate
 from gcexp.codes.naive_partial import NaivePartial
 from gcexp.codes.partial_recovery import CyclicPartialRecovery, CyclicTwoMessage
 from gcexp.codes.partial_work import PartialWork
+from gcexp.codes.quorums import Quorum, Quorums
 from gcexp.codes.raptor import BatchRaptor
 from gcexp.codes.reed_solomon import ReedSolomon
 from gcexp.codes.regular_bipartite import RegularBipartiteCode
@@ -56,6 +57,7 @@ __all__ = [
     "NaivePartial",
     "PartialWork",
     "Quorum",
+    "Quorums",
     "RandomRegularCode",
     "ReedSolomon",
     "RegularBipartiteCode",

@@ -8,7 +8,7 @@ master has of worker `w`; a worker's rows stand in sending order. Column ``i * b
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,7 +16,9 @@ import numpy as np
 from scipy import sparse
 
 from gcexp.codes.linear import pinv
+from gcexp.codes.quorums import Quorum, Quorums
 from gcexp.errors import DecodingError, ParameterError, require
+from gcexp.schema import quoted
 
 PROMISES = ("indicator", "least_squares", "linear")
 RESIDUAL_BOUND = 1e-6  # a decode that misses its promise by more is an error, never silence
@@ -48,57 +50,6 @@ def is_binary(values: np.ndarray) -> bool:
     """
     # One product instead of two comparisons; infinity is its own square too.
     return bool(values.max(initial=0) <= 1 and (values * values == values).all())
-
-
-@dataclass(frozen=True)
-class Quorum:
-    """Workers of which enough must be heard: met when, for one pair (r, q), q of them delivered r messages.
-
-    Parameters
-    ----------
-    workers : iterable of int
-        The workers that count.
-    need : iterable of (int, int)
-        Pairs (messages r, workers q) with r rising: any one of them suffices.
-
-    Examples
-    --------
-    >>> Quorum(range(4), [(1, 3)])
-    Quorum(workers=(0, 1, 2, 3), need=((1, 3),))
-    """
-
-    workers: tuple[int, ...]
-    need: tuple[tuple[int, int], ...]
-
-    def __init__(self, workers: Iterable[int], need: Iterable[tuple[int, int]]):
-        object.__setattr__(self, "workers", tuple(int(w) for w in workers))
-        object.__setattr__(self, "need", tuple((int(r), int(q)) for r, q in need))
-        rounds = [r for r, _ in self.need]
-        require(bool(self.workers), "a quorum needs at least one worker")
-        require(
-            bool(rounds) and rounds == sorted(set(rounds)),
-            f"quorum needs rising message counts, got {rounds}",
-        )
-        require(
-            all(0 <= q <= len(self.workers) for _, q in self.need),
-            f"quorum of {len(self.workers)}: {self.need}",
-        )
-
-    @cached_property
-    def index(self) -> slice | np.ndarray:
-        """The workers as a slice where they are consecutive (no copy), else as an array."""
-        first, size = self.workers[0], len(self.workers)
-        if self.workers == tuple(range(first, first + size)):
-            return slice(first, first + size)
-        return np.array(self.workers)
-
-    def met(self, responses: np.ndarray) -> np.ndarray:
-        """Whether the quorum is met, for responses (..., n)."""
-        mine = responses[..., self.index]
-        count = np.uint16 if mine.shape[-1] < 2**16 else np.int64  # a small one adds four times as fast
-        return np.logical_or.reduce(
-            [(mine >= r).view(np.uint8).sum(-1, dtype=count) >= q for r, q in self.need]
-        )
 
 
 @dataclass(frozen=True)
@@ -173,7 +124,7 @@ class Code:
         Worker that sends each row; default: row w belongs to worker w.
     blocks : int
         Consecutive sub-vectors into which a gradient is cut; a message has length 1/blocks of a gradient.
-    quorums : iterable of Quorum
+    quorums : Quorums or iterable of Quorum
         The promise holds where all are met; none: always.
     promise : {"indicator", "least_squares", "linear"}
         What `decode` guarantees: 0/1 coefficients with at least `recovers` ones; smallest ||c - 1||; only linearity.
@@ -185,6 +136,8 @@ class Code:
 
     #: True where the assignment is random, so that a study draws one code per seed.
     redrawn = False
+    #: Workers up to which it is made for the clock: a family that keeps no matrix of workers and partitions says more.
+    most_workers = 10_000
     #: Parameters of the instances on which the contract suite runs.
     examples: tuple[dict, ...] = ()
 
@@ -224,13 +177,19 @@ class Code:
             bool(owners.all()), f"owner names workers 0 to n-1 = {self.n - 1}, got {self.owner[~owners][:1]}"
         )
         self.blocks, self.k = blocks, columns // blocks
-        self.quorums, self.promise = tuple(quorums), promise
+        self.quorums: Sequence[Quorum] = quorums if isinstance(quorums, Quorums) else tuple(quorums)
+        self.promise = promise
         self.recovers = self.k if recovers is None else recovers
 
     def __repr__(self) -> str:
         names = inspect.signature(type(self).__init__).parameters
         given = [f"{p}={getattr(self, p)!r}" for p in list(names)[1:] if hasattr(self, p)]
         return f"{type(self).__name__}({', '.join(given)})"
+
+    @property
+    def together(self) -> Sequence[Quorum | Quorums]:
+        """The quorums, those that are alike as one."""
+        return (self.quorums,) if isinstance(self.quorums, Quorums) else self.quorums
 
     @cached_property
     def messages(self) -> np.ndarray:
@@ -300,8 +259,8 @@ class Code:
 
     def _met(self, responses: np.ndarray) -> np.ndarray:
         met = np.ones(len(responses), dtype=bool)
-        for quorum in self.quorums:
-            met &= quorum.met(responses)
+        for some in self.together:
+            met &= some.met(responses)
         return met
 
     def trusted(self, responses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -324,6 +283,11 @@ class Code:
 
     def weights(self, responses: np.ndarray) -> np.ndarray:
         """Decode weights of each pattern, (U, blocks, M) or (U, M): the pseudoinverse, smallest ||c - 1||."""
+        require(
+            self.n <= Code.most_workers,
+            f"{self!r} promises nothing from what was heard, and the pseudoinverse that would come closest is taken "
+            f"for up to {Code.most_workers} workers",
+        )
         received, B = self.received(responses), self.encoding.toarray()
         target = np.kron(np.ones(self.k), np.eye(self.blocks))
         weights = np.empty((len(responses), self.blocks, len(B)), dtype=B.dtype)
@@ -377,7 +341,7 @@ class Code:
         if (broken := met & ~kept).any():
             u = int(broken.argmax())
             raise DecodingError(
-                f"{self!r} did not decode from workers {np.flatnonzero(responses[u]).tolist()}: "
+                f"{self!r} did not decode from workers {quoted(np.flatnonzero(responses[u]).tolist())}: "
                 f"residual {residual[u]:.1e} (at most {RESIDUAL_BOUND:.0e}), "
                 f"{int((c[u] == 1).sum())} partitions (at least {self.recovers})"
                 f"{f'; take {self.instead}' * bool(self.instead)}"

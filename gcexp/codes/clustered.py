@@ -9,8 +9,9 @@ from math import comb
 import numpy as np
 from scipy import sparse
 
-from gcexp.codes.base import Code, Quorum, arcs
+from gcexp.codes.base import Code, arcs
 from gcexp.codes.cyclic import CyclicRepetition
+from gcexp.codes.quorums import Quorums
 from gcexp.errors import require, require_known
 from gcexp.schema import checked
 from gcexp.seeding import rng
@@ -64,6 +65,7 @@ class Clustered(Code):
     array([[1., 1., 1., 1., 1., 1., 1., 1., 1., 1., 1., 1.]])
     """
 
+    most_workers = 10**6
     formulas = {"k": "n", "load": "load", "messages": "1", "length": "1"}
     decoding = "a linear system of load - 1 unknowns in every cluster; O(clusters load^3 + n load)"
     limit = "none met: below 1e-8 in clusters of 200 with load 10"
@@ -92,21 +94,26 @@ class Clustered(Code):
             1 <= d <= size,
             f"clustered code needs 1 <= d <= n/clusters = {size}, got d={d}",
         )
+        require(
+            size <= Code.most_workers,
+            f"clusters are of up to {Code.most_workers} workers, got n/clusters = {size}",
+        )
         require_known("layout", layout, LAYOUTS)
         self.clusters, self.layout, self.seed = clusters, layout, seed
         # members[q, j] is the worker in row j of cluster q
         workers = np.arange(n)
         members = workers.reshape(clusters, size) if layout == "column" else workers.reshape(size, clusters).T
-        self._members, self._cluster_code = members, _best_cyclic(size, d - 1, seed)
+        self._cluster_code = _best_cyclic(size, d - 1, seed)
         rows = sparse.kron(sparse.eye_array(clusters), self._cluster_code.encoding, format="csr")
-        quorums = [Quorum(workers, [(1, size - d + 1)]) for workers in members]
+        quorums = Quorums(members, [(1, size - d + 1)])
         super().__init__(rows[np.argsort(members.ravel())], quorums=quorums)
         self.d = d
 
     def weights(self, responses):
-        weights = np.empty(responses.shape)
-        for workers in self._members:  # below its quorum a cluster does its best, the others do not care
-            weights[:, workers] = self._cluster_code.weights(responses[:, workers])
+        weights, mine = np.empty(responses.shape), self.quorums.of(responses)
+        # Below its quorum a cluster does its best, the others do not care.
+        found = self._cluster_code.weights(mine.reshape(-1, mine.shape[-1]))
+        self.quorums.put(weights, found.reshape(mine.shape))
         return weights
 
 

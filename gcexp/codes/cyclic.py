@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
+from functools import cached_property
 
-from gcexp.codes.base import Code, Quorum, arcs
+import numpy as np
+from scipy import sparse
+
+from gcexp.codes.base import Code, arcs
 from gcexp.codes.linear import svd
+from gcexp.codes.quorums import Quorum
 from gcexp.errors import require, require_known
 from gcexp.schema import checked
 from gcexp.seeding import rng
@@ -43,6 +48,9 @@ def gaussian(n: int, s: int, seed: int) -> np.ndarray:
 
 
 CONSTRUCTIONS = {"spread": spread, "gaussian": gaussian}
+#: Up to here the null space is that of a singular value decomposition, whose last bits published decodes have.
+_DENSE = 400
+_SOLVED = 2**21  # numbers in the systems that are solved at once
 
 
 class CyclicRepetition(Code):
@@ -51,7 +59,14 @@ class CyclicRepetition(Code):
     H is s x n with H 1 = 0. Row i of B is 1 at i and -H_J^{-1} h_i on
     J = {i+1, ..., i+s}, scaled to largest entry 1. So H B^T = 0: any n-s rows span the null space of H, which
     contains 1. All solutions of a B = 1 are a_0 + z N, with N (s x n) spanning the left null space of B; silencing S
-    means z N_S = -a_{0,S}: s unknowns, not n-s.
+    means z N_S = -a_{0,S}: s unknowns, not n-s. Up to n = 400, and for a Gaussian H, whose windows of s columns are too
+    badly conditioned for it, a_0 and N come from the singular values of B; else from a closed form.
+
+    Closed form: let d_i be orthogonal to h_{i+1}, ..., h_{i+s-1} with d_i . h_i = 1, and q_i = z + h_0 + ... + h_i with
+    any z. Then a_i = d_i . q_i / B_ii solves a B = 1. For let e_ij(q) be the coordinate of q along h_j in the basis
+    h_i, ..., h_{i+s-1}, and 0 where j is none of these: row i of B exchanges h_i for h_{i+s}, so that
+    e_ij(q) - e_{i+1,j}(q) = B_ij d_i . q / B_ii. Summed over i at q = q_i, which closes because H 1 = 0, column j of
+    a B is sum_i e_ij(q_i - q_{i-1}) = sum_i e_ij(h_i) = e_jj(h_j) = 1. O(n s^3), and no matrix n x n.
 
     Parameters
     ----------
@@ -80,6 +95,7 @@ class CyclicRepetition(Code):
     array([[1., 1., 1., 1., 1.]])
     """
 
+    most_workers = 10**6
     formulas = {"k": "n", "load": "s + 1", "messages": "1", "length": "1"}
     decoding = "a linear system of s unknowns; O(s^3 + s n)"
     limit = (
@@ -99,23 +115,62 @@ class CyclicRepetition(Code):
     def __init__(self, n: int, s: int, construction: str = "spread", seed: int = 0):
         require(0 <= s < n, f"cyclic repetition needs 0 <= s < n, got n={n}, s={s}")
         require_known("construction", construction, CONSTRUCTIONS)
-        H = CONSTRUCTIONS[construction](n, s, seed)
-        B = np.eye(n)
-        for i, J in enumerate(arcs(n, s + 1)[:, 1:]):
-            B[i, J] = -np.linalg.solve(H[:, J], H[:, i])
-        B /= abs(B).max(1, keepdims=True)
+        require(
+            construction == "spread" or n <= Code.most_workers,
+            f"construction=gaussian decodes by singular values, for n up to {Code.most_workers}; got n={n}",
+        )
+        rows = _rows(CONSTRUCTIONS[construction](n, s, seed))
+        columns, ends = arcs(n, s + 1), np.arange(0, n * (s + 1) + 1, s + 1)
+        B = sparse.csr_array((rows.ravel(), columns.ravel(), ends), shape=(n, n))
+        B.sort_indices()
         super().__init__(B, quorums=[Quorum(range(n), [(1, n - s)])])
         self.s, self.construction, self.seed = s, construction, seed
-        U, singular, V = svd(B)
-        self._a0 = U[:, : n - s] @ (V[: n - s].sum(1) / singular[: n - s])  # least norm
-        self._null = U[:, n - s :].T
+
+    @cached_property
+    def _solutions(self) -> tuple[np.ndarray, np.ndarray]:
+        """a_0 (n,) and N (s, n)."""
+        if self.s == 0:
+            return np.ones(self.n), np.empty((0, self.n))
+        if self.n > _DENSE and self.construction == "spread":
+            H = spread(self.n, self.s, self.seed)
+            D = _ahead(H) / self.encoding.diagonal()[:, None]
+            sums = H.cumsum(1)
+            return (D * (sums - sums.mean(1, keepdims=True)).T).sum(1), D.T
+        kept = self.n - self.s
+        U, singular, V = svd(self.encoding.toarray())
+        return U[:, :kept] @ (V[:kept].sum(1) / singular[:kept]), U[:, kept:].T
 
     def weights(self, responses):
         got = responses > 0
         a, few = np.empty(responses.shape), got.sum(1) < self.n - self.s
-        a[few] = super().weights(responses[few])[:, 0]  # below the quorum: best effort
+        if few.any():
+            a[few] = super().weights(responses[few])[:, 0]  # below the quorum: best effort
+        a0, null = self._solutions
         silent = np.argsort(got[~few], axis=1, kind="stable")[:, : self.s]
-        z = np.linalg.solve(self._null[:, silent].transpose(1, 2, 0), -self._a0[silent][..., None])[..., 0]
-        a[~few] = self._a0 + z @ self._null
+        z = np.linalg.solve(null[:, silent].transpose(1, 2, 0), -a0[silent][..., None])[..., 0]
+        a[~few] = a0 + z @ null
         a[~got] = 0
         return a
+
+
+def _solved(H: np.ndarray, solve: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+    """What `solve` gives of H_J (m, s, s), J = {i+1, ..., i+s}, and h_i (m, s, 1) for all i, some at a time, (n, s)."""
+    s, n = H.shape
+    where, step = arcs(n, s + 1), max(1, _SOLVED // max(1, s * s))
+    found = [
+        solve(H[:, some[:, 1:]].transpose(1, 0, 2), H[:, some[:, 0]].T[..., None])[..., 0]
+        for some in np.split(where, range(step, n, step))
+    ]
+    return np.concatenate(found)
+
+
+def _rows(H: np.ndarray) -> np.ndarray:
+    """Row i of B on i, ..., i + s: in the null space of H (s, n), its largest entry 1, (n, s + 1)."""
+    rows = np.concatenate([np.ones((H.shape[1], 1)), -_solved(H, np.linalg.solve)], axis=1)
+    return rows / abs(rows).max(1, keepdims=True)
+
+
+def _ahead(H: np.ndarray) -> np.ndarray:
+    """d_i . h_i = 1 and d_i . h_{i+1} = ... = d_i . h_{i+s-1} = 0 for each column of H (s, n), (n, s)."""
+    first = np.eye(len(H), 1)
+    return np.roll(_solved(H, lambda window, _: np.linalg.solve(window.transpose(0, 2, 1), first)), 1, axis=0)

@@ -7,7 +7,8 @@ from math import comb
 import numpy as np
 from scipy import sparse
 
-from gcexp.codes.base import Code, Quorum
+from gcexp.codes.base import Code
+from gcexp.codes.quorums import Quorums
 from gcexp.errors import ParameterError, require
 from gcexp.schema import checked
 
@@ -47,6 +48,7 @@ class FractionalRepetition(Code):
     array([[1., 1., 1., 1., 0., 0.]])
     """
 
+    most_workers = 10**6
     formulas = {"k": "k", "load": "d * k // n", "messages": "1", "length": "1"}
     error_bound = "of s random stragglers, a fraction C(s,d)/C(n,d) is lost on average"
     decoding = "one survivor of each group; O(n)"
@@ -79,8 +81,12 @@ class FractionalRepetition(Code):
         rows = (np.ones(n * share), columns, np.arange(0, n * share + 1, share))
         super().__init__(
             sparse.csr_array(rows, shape=(n, k)),
-            quorums=[Quorum(group, [(1, 1)]) for group in groups.tolist()],
+            quorums=Quorums(groups, [(1, 1)]),
         )
+
+    def trusted(self, responses):
+        heard = (responses > 0).reshape(len(responses), self.n // self.d, self.d).any(2)
+        return np.ones(len(responses), dtype=bool), heard.repeat(self.k // heard.shape[1], axis=1)
 
     def weights(self, responses):
         grouped = responses.reshape(len(responses), self.n // self.d, self.d) > 0

@@ -37,6 +37,7 @@ class Uncoded(Code):
     array([[1., 0., 1.]])
     """
 
+    most_workers = 10**6
     formulas = {"k": "n", "load": "1", "messages": "1", "length": "1"}
     decoding = "weight 1 on everyone heard; O(n)"
     limit = "none: nothing is solved"

@@ -11,7 +11,10 @@ import numpy as np
 from gcexp.errors import require
 from gcexp.seeding import rng
 
-_AHEAD = 2000  # rounds that a stream draws at once when it is asked again
+# Rounds that a stream draws at once when it is asked again, and most numbers that then lie ready.
+_AHEAD, _READY = 2000, 2**22
+# Workers with a stream of their own, and how many of those behind them share one. Part of every result.
+_ALONE, _TOGETHER = 10_000, 1000
 
 
 @dataclass(frozen=True)
@@ -159,17 +162,23 @@ class Exponentials:
 
     Notes
     -----
+    Each of the first 10 000 workers has a stream of its own. To make as many again for 100 000 would cost more than all
+    else, so those behind them share one per 1000, which draws 1000 numbers a round, needed or not: with more workers
+    too nothing changes that was drawn before.
+
     Who comes back for more goes on in small pieces, and a call of a stream costs as much as some hundred numbers: from
-    the second call on, streams are drawn `_AHEAD` rounds at a time.
+    the second call on, streams of one worker are drawn `_AHEAD` rounds at a time, or fewer where that are many numbers.
     """
 
     def __init__(self, seeds: Sequence[int], n: int, persistence: int = 1, purpose: str = "delays"):
         require(n >= 1, f"draws need n >= 1, got {n}")
         require(persistence >= 1, f"persistence is a number of iterations >= 1, got {persistence}")
         self.n, self.persistence = n, persistence
-        self._streams = [[rng(seed, purpose, w) for w in range(n)] for seed in seeds]
+        alone = min(n, _ALONE)
+        self._streams = [[rng(seed, purpose, w) for w in range(alone)] for seed in seeds]
+        self._shared = [[rng(seed, purpose, w) for w in range(alone, n, _TOGETHER)] for seed in seeds]
         self._held = np.empty((len(self._streams), 0, n))  # the last draw, as often as it still holds
-        self._ahead, self._taken = np.empty((len(self._streams), n, 0)), 0  # a stream fills a row at once
+        self._ahead, self._taken = np.empty((len(self._streams), alone, 0)), 0  # a stream fills a row at once
         self._asked = False
 
     def __call__(self, iterations: int) -> np.ndarray:
@@ -183,21 +192,25 @@ class Exponentials:
 
     def _drawn(self, rounds: int) -> np.ndarray:
         drawn = np.empty((len(self._streams), max(rounds, 0), self.n))
-        done = 0
+        done, alone = 0, self._ahead.shape[1]
         while done < rounds:
             if self._taken == self._ahead.shape[2]:
                 self._refill(rounds - done)
             some = min(rounds - done, self._ahead.shape[2] - self._taken)
             taken = self._ahead[:, :, self._taken : self._taken + some]
-            drawn[:, done : done + some] = taken.transpose(0, 2, 1)
+            drawn[:, done : done + some, :alone] = taken.transpose(0, 2, 1)
             done, self._taken = done + some, self._taken + some
+        for streams, of_seed in zip(self._shared, drawn, strict=True):
+            for first, stream in zip(range(alone, self.n, _TOGETHER), streams, strict=True):
+                rows = of_seed[:, first : first + _TOGETHER]
+                rows[...] = stream.standard_exponential((len(rows), _TOGETHER))[:, : rows.shape[1]]
         return drawn
 
     def _refill(self, rounds: int) -> None:
         if self._asked:
-            rounds = max(rounds, _AHEAD)
+            rounds = max(rounds, min(_AHEAD, _READY // (len(self._streams) * self._ahead.shape[1])))
         if self._ahead.shape[2] != rounds:
-            self._ahead = np.empty((len(self._streams), self.n, rounds))
+            self._ahead = np.empty((*self._ahead.shape[:2], rounds))
         for streams, rows in zip(self._streams, self._ahead, strict=True):
             for stream, row in zip(streams, rows, strict=True):
                 stream.standard_exponential(out=row)

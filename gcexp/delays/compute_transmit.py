@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from gcexp.delays.base import Draws, Exponentials, Streamed
 from gcexp.errors import require
@@ -38,6 +39,8 @@ class ComputeTransmit(Streamed):
     >>> arrival.shape, bool((arrival >= 4 * 1.6 + 6 / 3).all())
     ((1, 4, 8), True)
     """
+
+    most_workers: ClassVar[int] = 10**6
 
     compute_shift: float = 1.0
     compute_mean: float = 0.5

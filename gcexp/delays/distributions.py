@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,6 +17,8 @@ SCALINGS = ("data", "server")
 @dataclass(frozen=True, kw_only=True)
 class _OneTime(Streamed):
     """One random time X per worker, added to the work (`data`) or multiplying it (`server`)."""
+
+    most_workers: ClassVar[int] = 10**6
 
     scaling: str = "data"
     data_time: float = 0.0

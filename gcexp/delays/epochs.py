@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import log
+from typing import ClassVar
 
 import numpy as np
 
@@ -47,6 +48,8 @@ class Epochs(Streamed):
     array([[[2., 1., 0., 0., 0.],
             [0., 0., 0., 0., 0.]]])
     """
+
+    most_workers: ClassVar[int] = 10**6
 
     p: float = 0.1
 
@@ -98,6 +101,8 @@ class Restarts(Streamed):
     array([[[48., 32., 16., 16., 16.],
             [16., 16., 16., 16., 16.]]])
     """
+
+    most_workers: ClassVar[int] = 10**6
 
     p: float = 0.1
     epoch: float = 16.0

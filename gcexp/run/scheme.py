@@ -11,13 +11,10 @@ from gcexp.errors import ParameterError, UserError
 from gcexp.run.build import build, is_redrawn, locate, named, redrawn
 from gcexp.run.declared import class_value
 from gcexp.run.run import seed_list
-from gcexp.schema import fitted, quoted
+from gcexp.schema import fitted
 
 #: What a scheme is built from.
 SCHEME_KEYS = ("code", "wait", "placement", "loads", "overhead", "late", "chunks", "exact", "bound", "n")
-#: More workers than in any experiment: matrices (n, n) beyond fill the memory without a word.
-MOST_WORKERS = 10_000
-
 
 #: Schemes by their values and classes, while `schemes_kept`.
 _kept: dict[tuple, Any] | None = None
@@ -57,12 +54,14 @@ def build_scheme(config: dict, seed: int | None = None):
 
 
 def _build(config: dict, seed: int | None):
-    from gcexp.schemes.scheme import Scheme, durations_only
+    from gcexp.schemes.scheme import Scheme, durations_only, require_workers
 
-    own = config["code"].get("n") if isinstance(config["code"], dict) else None  # else built in Python
-    for key, n in (("n", config.get("n")), ("code.n", own)):
-        if isinstance(n, int) and n > MOST_WORKERS:
-            raise UserError(f"{key} is a number of workers up to {MOST_WORKERS}, got {quoted(n)}")
+    if isinstance(config["code"], dict) and "_target_" in config["code"]:  # else built in Python
+        # Before it is built: a matrix of too many workers fills the memory without a word.
+        of = locate(config["code"]["_target_"], "code._target_")
+        for key, n in (("n", config.get("n")), ("code.n", config["code"].get("n"))):
+            if isinstance(n, int):
+                require_workers(of, n, key)
     drawn = config if seed is None else config | {"code": redrawn(config["code"], seed)}
     try:
         code = build(drawn, "code")

@@ -9,6 +9,7 @@ import numpy as np
 
 from gcexp.codes import Code
 from gcexp.errors import require, require_known
+from gcexp.schema import quoted
 from gcexp.schemes.late import LATE
 from gcexp.schemes.loads import Loads
 from gcexp.schemes.placement import Placement
@@ -18,6 +19,27 @@ from gcexp.schemes.waiting import WaitingRule
 def durations_only(wait: object) -> bool:
     """Whether nothing can be decoded from what a rule hears."""
     return bool(getattr(wait, "durations_only", False))
+
+
+def require_workers(part: object, n: int, key: str = "n") -> None:
+    """Refuse more workers than `most_workers` of a part's class says, else as many as of a code that says nothing.
+
+    Raises
+    ------
+    ParameterError
+        With the number, the part and how many it takes.
+
+    Examples
+    --------
+    >>> from gcexp.codes import CyclicMDS, Uncoded
+    >>> require_workers(Uncoded, 100_000)
+    >>> require_workers(CyclicMDS, 100_000)
+    Traceback (most recent call last):
+    gcexp.errors.ParameterError: n is a number of workers up to 10000 with CyclicMDS, got 100000
+    """
+    most = getattr(part, "most_workers", Code.most_workers)
+    name = part.__name__ if isinstance(part, type) else type(part).__name__
+    require(n <= most, f"{key} is a number of workers up to {most} with {name}, got {quoted(n)}")
 
 
 @dataclass(frozen=True)
@@ -62,6 +84,8 @@ class Scheme:
     def __post_init__(self):
         require(0 <= self.overhead < inf, f"overhead is a time >= 0, got {self.overhead}")
         require_known("late", self.late, LATE)
+        for part in filter(None, (self.wait, self.placement, self.loads)):
+            require_workers(part, self.code.n)
         require(
             self.chunks is None or self.chunks >= 1,
             f"chunks is a number of pieces >= 1, got {self.chunks}",
@@ -107,10 +131,9 @@ class Scheme:
         """What a worker pays at most: gradients it sends, partitions it computes and stores, codewords it may send."""
         code, placement = self.code, self.placement
         stored, codewords = getattr(placement, "stored", None), getattr(placement, "codewords", None)
-        held = stored(code, seed) if stored else code.assignment
         return {
             "messages": float((code.messages * code.length).max()),
             "load": float(code.load.max()),
-            "stored_partitions": int(held.sum(1).max()),
+            "stored_partitions": int((stored(code, seed).sum(1) if stored else code.load).max()),
             "codewords": int(codewords(code, seed).max()) if codewords else 1,
         }

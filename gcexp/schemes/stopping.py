@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
+from typing import ClassVar
 
 import numpy as np
 
@@ -106,6 +107,7 @@ class Deadline:
     (array([[2.5]]), array([[[0, 1, 1]]], dtype=int16))
     """
 
+    most_workers: ClassVar[int] = 10**6
     time: float
     early: bool = False
 
@@ -160,6 +162,7 @@ class DecodableOrFastest:
             [1, 0, 1, 0]]], dtype=int16))
     """
 
+    most_workers: ClassVar[int] = 10**6
     q: int | None = None
     s: int | None = None
 

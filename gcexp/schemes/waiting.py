@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -69,6 +69,7 @@ class Fastest:
     (array([[2.]]), array([[[0, 1, 1]]], dtype=int16))
     """
 
+    most_workers: ClassVar[int] = 10**6
     q: int | None = None
     s: int | None = None
 
@@ -108,6 +109,8 @@ class Decodable:
     (array([[2.]]), array([[[0, 1, 1, 0]]], dtype=int16))
     """
 
+    most_workers: ClassVar[int] = 10**6
+
     def stop(self, code, arrive):
         require(
             bool(code.quorums),
@@ -115,19 +118,21 @@ class Decodable:
         )
         time = responses = None
         arrive = cache(arrive)  # quorums ask for the same few numbers of messages
-        for quorum in code.quorums:
-            w = quorum.index
-            at = [(r, arrive(r)[..., w], q) for r, q in quorum.need]
+        for some in code.together:
+            at = [(r, some.of(arrive(r)), q) for r, q in some.need]
             options = [_smallest(t, q) for _, t, q in at]
-            met = np.minimum.reduce(options)
+            met = np.minimum.reduce(options)  # (S, T, quorums)
+            last = met.max(-1)
             if responses is None:
-                time, responses = met, np.zeros((*met.shape, code.n), np.int16)
+                time, responses = last, np.zeros((*last.shape, code.n), np.int16)
+            mine = some.of(responses)
             for (r, t, _), option in zip(
                 at[::-1], options[::-1], strict=True
             ):  # fewest messages written last
                 got = (t <= met[..., None]) & (option == met)[..., None]
-                responses[..., w] = np.where(got, r, responses[..., w])
-            time = np.maximum(time, met)
+                mine = np.where(got, r, mine)
+            some.put(responses, mine)
+            time = np.maximum(time, last)
         return time, responses
 
 
@@ -149,6 +154,7 @@ class Fewest:
     array([[2.]])
     """
 
+    most_workers: ClassVar[int] = 10**6
     durations_only = True
 
     def stop(self, code, arrive):

@@ -354,7 +354,7 @@ def test_a_part_that_is_met_is_whole_though_another_is_not():
         (lambda: CyclicRepetition(5, True), "CyclicRepetition: s wants whole number, got True"),
         (lambda: SoftBIBD(7, 7, "3"), "SoftBIBD: d wants number, got '3'"),
         (lambda: SoftBIBD(7, 7, 3, s=1.5), "SoftBIBD: s wants whole number or nothing, got 1.5"),
-        (lambda: CyclicRepetition(n=10**6, s=2), "CyclicRepetition does not fit into memory: .* TiB"),
+        (lambda: CyclicMDS(n=10**6, s=2), "CyclicMDS does not fit into memory: .* TiB"),
         (lambda: BlockDesign(-1, "pg-2-2"), "pg-2-2 has 7 workers, got n=-1"),
     ],
 )

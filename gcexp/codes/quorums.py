@@ -1,0 +1,144 @@
+"""From whom must be heard so that a code decodes: one set of workers of whom enough, or many equal ones as an array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+
+from gcexp.errors import require
+
+Need = tuple[tuple[int, int], ...]
+
+
+def _checked(size: int, need: Iterable[tuple[int, int]]) -> Need:
+    """Pairs (messages, workers) that a group of some size can meet."""
+    found = tuple((int(r), int(q)) for r, q in need)
+    rounds = [r for r, _ in found]
+    require(size > 0, "a quorum needs at least one worker")
+    require(
+        bool(rounds) and rounds == sorted(set(rounds)), f"quorum needs rising message counts, got {rounds}"
+    )
+    require(all(0 <= q <= size for _, q in found), f"quorum of {size}: {found}")
+    return found
+
+
+def _met(mine: np.ndarray, need: Need) -> np.ndarray:
+    """Whether enough of the last axis sent enough, for responses (..., workers)."""
+    count = np.uint16 if mine.shape[-1] < 2**16 else np.int64  # a small one adds four times as fast
+    return np.logical_or.reduce([(mine >= r).view(np.uint8).sum(-1, dtype=count) >= q for r, q in need])
+
+
+@dataclass(frozen=True)
+class Quorum:
+    """Workers of which enough must be heard: met when, for one pair (r, q), q of them delivered r messages.
+
+    Parameters
+    ----------
+    workers : iterable of int
+        The workers that count.
+    need : iterable of (int, int)
+        Pairs (messages r, workers q) with r rising: any one of them suffices.
+
+    Examples
+    --------
+    >>> Quorum(range(4), [(1, 3)])
+    Quorum(workers=(0, 1, 2, 3), need=((1, 3),))
+    """
+
+    workers: tuple[int, ...]
+    need: tuple[tuple[int, int], ...]
+
+    def __init__(self, workers: Iterable[int], need: Iterable[tuple[int, int]]):
+        object.__setattr__(self, "workers", tuple(int(w) for w in workers))
+        object.__setattr__(self, "need", _checked(len(self.workers), need))
+
+    @cached_property
+    def index(self) -> slice | np.ndarray:
+        """The workers as a slice where they are consecutive (no copy), else as an array."""
+        first, size = self.workers[0], len(self.workers)
+        if self.workers == tuple(range(first, first + size)):
+            return slice(first, first + size)
+        return np.array(self.workers)
+
+    def of(self, values: np.ndarray) -> np.ndarray:
+        """What belongs to its workers, (..., 1, workers), of values (..., n)."""
+        return values[..., None, self.index]
+
+    def put(self, values: np.ndarray, mine: np.ndarray) -> None:
+        """Write in place into values (..., n) what belongs to its workers."""
+        values[..., self.index] = mine[..., 0, :]
+
+    def met(self, responses: np.ndarray) -> np.ndarray:
+        """Whether the quorum is met, for responses (..., n)."""
+        return _met(responses[..., self.index], self.need)
+
+
+@dataclass(frozen=True, eq=False)
+class Quorums(Sequence[Quorum]):
+    """Quorums of disjoint groups of equally many workers, each with the same need: an array instead of many objects.
+
+    Parameters
+    ----------
+    groups : array_like of int (Q, size)
+        The workers of each.
+    need : iterable of (int, int)
+        As of `Quorum`.
+
+    Examples
+    --------
+    >>> quorums = Quorums([[0, 1], [2, 3]], [(1, 1)])
+    >>> len(quorums), quorums[1]
+    (2, Quorum(workers=(2, 3), need=((1, 1),)))
+    >>> quorums.met(np.array([[1, 0, 0, 1], [1, 1, 0, 0]]))
+    array([ True, False])
+    """
+
+    groups: np.ndarray
+    need: Need
+
+    def __init__(self, groups: Any, need: Iterable[tuple[int, int]]):
+        groups = np.asarray(groups)
+        require(
+            groups.ndim == 2 and len(np.unique(groups)) == groups.size,
+            f"quorums are of disjoint groups, an array (groups, workers of each), got shape {groups.shape}",
+        )
+        object.__setattr__(self, "groups", groups)
+        object.__setattr__(self, "need", _checked(groups.shape[1], need))
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    @overload
+    def __getitem__(self, i: int) -> Quorum: ...
+    @overload
+    def __getitem__(self, i: slice) -> tuple[Quorum, ...]: ...
+    def __getitem__(self, i):
+        if isinstance(i, slice):
+            return tuple(self[j] for j in range(*i.indices(len(self))))
+        return Quorum(self.groups[i].tolist(), self.need)
+
+    @cached_property
+    def _follows(self) -> bool:
+        """Whether worker after worker is in group after group, so that values need no copy."""
+        return bool((self.groups.ravel() == np.arange(self.groups.size)).all())
+
+    def of(self, values: np.ndarray) -> np.ndarray:
+        """What belongs to the workers of each group, (..., Q, size), of values (..., n)."""
+        if self._follows and values.shape[-1] == self.groups.size:
+            return values.reshape(*values.shape[:-1], *self.groups.shape)
+        return values[..., self.groups]
+
+    def put(self, values: np.ndarray, mine: np.ndarray) -> None:
+        """Write in place into values (..., n) what belongs to the workers of each group."""
+        if self._follows and values.shape[-1] == self.groups.size:
+            values[...] = mine.reshape(values.shape)
+        else:
+            values[..., self.groups] = mine
+
+    def met(self, responses: np.ndarray) -> np.ndarray:
+        """Whether all quorums are met, for responses (..., n)."""
+        return np.logical_and.reduce(_met(self.of(responses), self.need), axis=-1)

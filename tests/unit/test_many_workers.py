@@ -1,0 +1,130 @@
+"""A hundred thousand workers: streams, quorums and cyclic codes without an object or a matrix for each."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gcexp.codes import Clustered, CyclicRepetition, FractionalRepetition, Quorum, Quorums, Uncoded
+from gcexp.codes import cyclic as cyclic_module
+from gcexp.codes.base import Code
+from gcexp.delays import Pareto, ShiftedExponential, base
+from gcexp.delays.base import Exponentials
+from gcexp.errors import ParameterError
+from gcexp.schemes import Decodable, Fastest, Scheme
+from gcexp.theory.order_statistics import harmonic, pareto, shifted_exponential
+from gcexp.timeline import run_clock
+
+MANY = 100_000
+
+
+@pytest.fixture
+def few_alone(monkeypatch):
+    """Three workers with a stream of their own, and pairs behind them."""
+    monkeypatch.setattr(base, "_ALONE", 3)
+    monkeypatch.setattr(base, "_TOGETHER", 2)
+
+
+@pytest.mark.parametrize("persistence", [1, 3])
+def test_shared_streams_do_not_depend_on_what_else_is_drawn(few_alone, persistence):
+    whole = Exponentials((0, 1), 8, persistence)(20)
+    for n in (2, 3, 4, 5, 7):
+        np.testing.assert_array_equal(Exponentials((0, 1), n, persistence)(20), whole[..., :n])
+    streams = Exponentials((1,), 8, persistence)
+    np.testing.assert_array_equal(np.concatenate([streams(t) for t in (1, 4, 15)], axis=1), whole[1:])
+    assert len(np.unique(whole[:, ::persistence])) == whole[:, ::persistence].size
+
+
+def test_first_workers_keep_the_streams_of_their_own(monkeypatch):
+    """No draw of a published size moves."""
+    alone = Exponentials((0,), 5)(7)
+    monkeypatch.setattr(base, "_ALONE", 3)
+    shared = Exponentials((0,), 5)(7)
+    np.testing.assert_array_equal(shared[..., :3], alone[..., :3])
+    assert (shared[..., 4:] != alone[..., 4:]).all()
+
+
+def test_what_lies_ready_is_bounded(monkeypatch):
+    monkeypatch.setattr(base, "_READY", 50)
+    streams = Exponentials((0,), 10)
+    pieces = [streams(2) for _ in range(10)]
+    assert streams._ahead.size <= 50
+    np.testing.assert_array_equal(np.concatenate(pieces, axis=1), Exponentials((0,), 10)(20))
+
+
+@pytest.mark.parametrize(
+    "groups", [np.arange(12).reshape(4, 3), np.arange(12).reshape(3, 4).T, [[7, 2], [0, 9]]]
+)
+@pytest.mark.parametrize("need", [[(1, 2)], [(1, 2), (3, 1)]])
+def test_equal_quorums_are_what_each_of_them_is(groups, need):
+    some = Quorums(groups, need)
+    each = [Quorum(workers, need) for workers in np.asarray(groups).tolist()]
+    assert list(some) == each and some[-1] == each[-1] and some[:2] == tuple(each[:2])
+    responses = np.random.default_rng(0).integers(0, 4, (200, 12))
+    np.testing.assert_array_equal(some.met(responses), np.all([q.met(responses) for q in each], axis=0))
+    arrivals = np.random.default_rng(1).random((3, 2, 50, 12)).cumsum(0).round(1)  # with ties
+    codes = [Code(np.eye(12).repeat(3, 0), np.arange(12).repeat(3), quorums=q) for q in (some, each)]
+    mine, theirs = (Decodable().stop(code, lambda r: arrivals[r - 1]) for code in codes)
+    np.testing.assert_array_equal(mine[0], theirs[0])
+    np.testing.assert_array_equal(mine[1], theirs[1])
+
+
+def test_quorums_are_disjoint():
+    with pytest.raises(ParameterError, match="disjoint groups"):
+        Quorums([[0, 1], [1, 2]], [(1, 1)])
+    with pytest.raises(ParameterError, match="quorum of 2"):
+        Quorums([[0, 1], [3, 2]], [(1, 3)])
+
+
+@pytest.mark.parametrize(("n", "s"), [(2, 1), (5, 0), (9, 8), (30, 7), (64, 32), (200, 5), (200, 20)])
+def test_closed_form_of_cyclic_weights_is_the_singular_values_one(monkeypatch, n, s):
+    dense = CyclicRepetition(n, s)
+    monkeypatch.setattr(cyclic_module, "_DENSE", 0)
+    closed = CyclicRepetition(n, s)
+    draw = np.random.default_rng(n)
+    responses = np.ones((20, n), dtype=int)
+    for row in responses:
+        row[draw.permutation(n)[:s]] = 0
+    for mine, theirs in zip(closed._solutions, dense._solutions, strict=True):
+        assert mine.shape == theirs.shape
+    a, b = closed.decode(responses), dense.decode(responses)
+    np.testing.assert_array_equal(a.coefficients, b.coefficients)
+    scale = abs(b.weights).max((1, 2), keepdims=True)
+    assert (abs(a.weights - b.weights) <= 1e-9 * scale).all()
+    assert a.residual.max() < 1e-9
+
+
+def test_one_null_space_of_cyclic_codes_is_asked_for_by_no_clock(monkeypatch):
+    monkeypatch.setattr(
+        cyclic_module, "svd", lambda *_: pytest.fail("a decomposition for a code that decodes nothing")
+    )
+    assert CyclicRepetition(50, 3).load.tolist() == [4] * 50
+
+
+def mean_within_errors(durations: np.ndarray, expected: float) -> None:
+    error = durations.std(ddof=1) / np.sqrt(durations.size)
+    assert abs(durations.mean() - expected) <= 4 * error and error < 0.04 * expected
+
+
+def test_order_statistics_of_many_workers_agree_with_theory():
+    law = ShiftedExponential(shift=1.0, mean=0.5)
+    fastest = run_clock(Scheme(Uncoded(MANY), Fastest(s=100)), law, (0,), 30)
+    mean_within_errors(fastest.duration, shifted_exponential(MANY - 100, MANY, 1.0, 0.5))
+    decodable = run_clock(Scheme(FractionalRepetition(MANY, 5), Decodable()), law, (0,), 30)
+    # The fastest of each of n/d groups, and the slowest of these: a minimum of d exponentials is one of mean 1/d.
+    mean_within_errors(decodable.duration, 1.0 + 0.5 / 5 * harmonic(MANY // 5))
+    assert (decodable.coefficients == 1).all()
+
+
+def test_cyclic_codes_decode_at_many_workers():
+    code = CyclicRepetition(MANY, 4)
+    found = run_clock(Scheme(code, Fastest(s=4)), Pareto(scale=1.0, shape=5.0), (0,), 8)
+    mean_within_errors(found.duration, pareto(MANY - 4, MANY, 1.0, 5.0))
+    assert (found.coefficients == 1).all() and found.residual.max() < 1e-8  # 8 patterns, all certified
+
+
+def test_clusters_decode_at_many_workers():
+    code = Clustered(MANY, clusters=MANY // 20, d=3)
+    found = run_clock(Scheme(code, Decodable()), ShiftedExponential(), (0,), 4)
+    assert (found.coefficients == 1).all() and found.residual.max() < 1e-8
+    assert (found.patterns.reshape(4, 20, -1).sum(1) >= 18).all()  # worker w is in cluster w mod P
