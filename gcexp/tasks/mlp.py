@@ -68,6 +68,10 @@ class MultilayerPerceptron:
         torch.set_num_threads(1)
         return PerceptronProblem(self, data, seed)
 
+    def order(self, labels: np.ndarray, seed: int) -> np.ndarray:
+        """Training rows (N,) as they are cut into partitions."""
+        return rng(seed, "data_order").permutation(len(labels))
+
 
 class PerceptronProblem:
     """The perceptron on one seed's shuffled data; see `gcexp.tasks.Problem`.
@@ -76,7 +80,7 @@ class PerceptronProblem:
     """
 
     def __init__(self, task: MultilayerPerceptron, data: Dataset, seed: int):
-        order = torch.from_numpy(rng(seed, "data_order").permutation(len(data.y_train)))
+        order = torch.from_numpy(task.order(data.y_train, seed))
         # Copies that torch owns are aligned alike in every process; matrix products need that to give equal bits.
         self._x, self._y = torch.from_numpy(data.x_train)[order], torch.from_numpy(data.y_train)[order]
         self._test = torch.from_numpy(data.x_test).clone(), torch.from_numpy(data.y_test).clone()

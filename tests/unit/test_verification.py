@@ -17,6 +17,7 @@ from gcexp.run.verification import decoded_vector, verify_decoding
 from gcexp.schemes import Fastest, Scheme
 from gcexp.tasks import GradientDescent
 from gcexp.tasks.mlp import MultilayerPerceptron, PerceptronProblem
+from gcexp.tasks.shards import Reshuffled, ShardedPerceptron
 from gcexp.tasks.training import train
 from gcexp.timeline import joined, simulate
 
@@ -236,3 +237,57 @@ def test_chunks_keep_blocks_apart(monkeypatch, l, columns):
     responses = np.array([[1, 0, 1, 0, 1]])
     found = decoded_vector(code, gradients, code.received(responses)[0], code.decode(responses).weights[0])
     np.testing.assert_allclose(found, gradients.sum(0), atol=1e-10)
+
+
+# --- Where the samples lie ------------------------------------------------------------------------------------------
+
+
+def test_samples_at_random_have_the_bits_of_the_plain_task():
+    plain, sharded = (
+        cls("digits").problem(DATA, 0).gradient(TASK.problem(DATA, 0).initial(), np.array([1.0, 0.0, 2.0]), 0)
+        for cls in (MultilayerPerceptron, ShardedPerceptron)
+    )
+    assert plain.tobytes() == sharded.tobytes()
+
+
+def test_by_label_a_lost_partition_is_a_lost_label():
+    problem = ShardedPerceptron("digits", shards="by_label").problem(DATA, 0)
+    assert (
+        np.diff(DATA.y_train[ShardedPerceptron("digits", shards="by_label").order(DATA.y_train, 0)]) >= 0
+    ).all()
+    last = problem.partition_gradients(problem.initial(), 10, 0)[:, -10:]  # of the biases of the classes
+    assert (last[:, 0].argmin() == 0) and (last[:, 9].argmin() == 9)  # a bias grows where its label lies
+
+
+def test_dealt_anew_the_true_path_is_followed_and_a_wrong_deal_is_found(monkeypatch):
+    draws = Pareto(scale=1.0, shape=1.2).draw(SEEDS, T, 7)
+    timeline = simulate(Scheme(Uncoded(n=7), Fastest(s=3)), draws)
+    task = ShardedPerceptron("digits", shards="by_label", reshuffle=True, evaluate_every=5, verify_every=3)
+    trained = train(
+        task, GradientDescent(), DATA, SEEDS, timeline.steps, timeline.coefficients, timeline.pattern
+    )
+    assert verify_decoding(lambda _: Uncoded(n=7), timeline, trained, task, DATA)["passed"]
+    fixed = replace(task, reshuffle=False)
+    assert not np.array_equal(
+        trained.parameters,
+        train(
+            fixed, GradientDescent(), DATA, SEEDS, timeline.steps, timeline.coefficients, timeline.pattern
+        ).parameters,
+    )
+    monkeypatch.setattr(
+        Reshuffled, "partition_gradients", lambda self, *given: self._problem.partition_gradients(*given)
+    )
+    assert not verify_decoding(lambda _: Uncoded(n=7), timeline, trained, task, DATA)["passed"]
+
+
+def test_a_deal_moves_every_partition_to_every_place():
+    dealt = Reshuffled(TASK.problem(DATA, 0), seed=1)
+    places = np.array([dealt.place(4, t) for t in range(200)])
+    assert (np.sort(places, axis=1) == np.arange(4)).all()
+    counts = np.array([(places == j).mean(0) for j in range(4)])
+    assert counts == pytest.approx(0.25, abs=0.1)
+
+
+def test_shards_that_are_none():
+    with pytest.raises(ParameterError, match="task.shards.*'by_lable'; did you mean 'by_label'"):
+        ShardedPerceptron("digits", shards="by_lable")

@@ -1,0 +1,106 @@
+"""Where do the samples lie: at random, by label, dealt anew in each iteration? It decides for all that drops some."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gcexp.errors import require_known
+from gcexp.seeding import rng
+from gcexp.tasks.mlp import MultilayerPerceptron, PerceptronProblem
+
+if TYPE_CHECKING:
+    from gcexp.data import Dataset
+    from gcexp.tasks.rounding import Rounding
+
+SHARDS = ("random", "by_label")
+
+
+@dataclass(frozen=True)
+class ShardedPerceptron(MultilayerPerceptron):
+    """The perceptron with a say in which samples make up a partition.
+
+    Parameters
+    ----------
+    dataset, hidden, initial_std, evaluate_every, verify_every
+        See `gcexp.tasks.mlp.MultilayerPerceptron`.
+    shards : {"random", "by_label"}
+        Partitions are consecutive samples in a random order, or in that of their labels, and at random within a label:
+        where the same worker is late again and again, its labels are not learned.
+    reshuffle : bool
+        In each iteration the partitions are dealt to the code's anew, at random: coefficient i goes to another one.
+
+    Raises
+    ------
+    ParameterError
+        For values outside these.
+
+    Examples
+    --------
+    >>> ShardedPerceptron("digits", shards="by_label").order(np.array([1, 0, 1, 0]), seed=0)
+    array([1, 3, 2, 0])
+    """
+
+    shards: str = "random"
+    reshuffle: bool = False
+
+    def __post_init__(self):
+        super().__post_init__()
+        require_known("task.shards", self.shards, SHARDS)
+
+    def order(self, labels: np.ndarray, seed: int) -> np.ndarray:
+        """The seed's data order; by label, one label after the other in it."""
+        order = super().order(labels, seed)
+        return order if self.shards == "random" else order[np.argsort(labels[order], kind="stable")]
+
+    def problem(self, data: Dataset, seed: int) -> PerceptronProblem:
+        """The perceptron on samples as they lie."""
+        problem = super().problem(data, seed)
+        return Reshuffled(problem, seed) if self.reshuffle else problem  # type: ignore[return-value]
+
+
+class Reshuffled:
+    """A problem whose partition i stands in place `place[i]` of the code, anew in each iteration.
+
+    The permutation is drawn for (seed, iteration). What is recovered is counted by places; partitions differ by at
+    most one sample.
+
+    Parameters
+    ----------
+    problem : Problem
+    seed : int
+
+    Examples
+    --------
+    >>> dealt = Reshuffled(None, seed=0)  # any problem
+    >>> [dealt.place(3, iteration=t).tolist() for t in range(3)]
+    [[2, 0, 1], [1, 2, 0], [1, 0, 2]]
+    """
+
+    def __init__(self, problem: PerceptronProblem, seed: int):
+        self._problem, self._seed = problem, seed
+
+    def __getattr__(self, name: str):
+        return getattr(self._problem, name)
+
+    def place(self, k: int, iteration: int) -> np.ndarray:
+        """Where in the code each of k partitions stands, (k,)."""
+        return rng(self._seed, "gcexp.reshuffle", iteration).permutation(k)
+
+    def gradient(self, parameters: np.ndarray, coefficients: np.ndarray, iteration: int) -> np.ndarray:
+        """sum_i c_place(i) g_i."""
+        return self._problem.gradient(parameters, self._dealt(coefficients, iteration), iteration)
+
+    def partition_gradients(self, parameters: np.ndarray, k: int, iteration: int) -> np.ndarray:
+        """Gradients by place: row place(i) is g_i."""
+        gradients = self._problem.partition_gradients(parameters, k, iteration)
+        return gradients[np.argsort(self.place(k, iteration))]
+
+    def rounding(self, parameters: np.ndarray, coefficients: np.ndarray, iteration: int) -> Rounding:
+        """What float32 may do to `gradient`."""
+        return self._problem.rounding(parameters, self._dealt(coefficients, iteration), iteration)
+
+    def _dealt(self, coefficients: np.ndarray, iteration: int) -> np.ndarray:
+        return np.asarray(coefficients)[self.place(len(coefficients), iteration)]
