@@ -8,6 +8,7 @@ checked claims (`gcexp.report.claims.FIELDS`) follow. A statement is judged part
   the paper's; else, and where a claim is undecided or missing, it is *undecided*.
 
 A statement holds if all parts do and *in part* if some do; a part that is true by definition makes nothing "in part".
+Where the parts are readings of one text, some that hold and some that do not leave it undecided.
 """
 
 from __future__ import annotations
@@ -170,7 +171,8 @@ def _whole(statement: Statement, judged: Mapping[str, _Part]) -> tuple[str, str,
         if part.outcome != HOLDS
     ]
     others = {part.outcome for part in parts} - {HOLDS}
-    outcome = IN_PART if shown else next((one for one in (FAILS, NOT_HERE) if one in others), TIE)
+    failed = next((one for one in (FAILS, NOT_HERE) if one in others), TIE)
+    outcome = failed if not shown else TIE if statement.ambiguous else IN_PART
     return outcome, grade, "; ".join(missed)
 
 

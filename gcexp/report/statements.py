@@ -33,7 +33,8 @@ class Statement:
         ``yes``, ``partly`` or ``no``, and why.
     parts : str
         Names of its separate assertions or printed cells, separated by spaces; empty where it is one. A claim answers
-        ``id``, which is every part, or ``id/part``. The column may be missing.
+        ``id``, which is every part, or ``id/part``. Where ``or`` stands between them they are readings of a text that
+        can be understood in several ways. The column may be missing.
     """
 
     id: str
@@ -48,7 +49,12 @@ class Statement:
     @property
     def named(self) -> tuple[str, ...]:
         """Names of its parts; one without a name where it is one."""
-        return tuple(self.parts.split()) or ("",)
+        return tuple(name for name in self.parts.split() if name != "or") or ("",)
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether its parts are readings, of which the paper means one."""
+        return "or" in self.parts.split()
 
     @property
     def answerable(self) -> list[str]:

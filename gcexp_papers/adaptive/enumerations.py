@@ -419,7 +419,7 @@ def complexity_growth(doublings: int = 2) -> Instances:
     An elimination of N rows with its right side takes N (N^2 - 1) / 3, so the paper's order N^3 is thrice that and N.
     """
     for n, s in product((21 * 2**i for i in range(doublings)), (0, 1)):
-        size = _received(n, 3, 6, s)
+        size = signals_needed(n, 3, 6, s)
         done = engine.multiplications(size, rng(0, "monte_carlo", 9))
         yield (
             "n, s: thrice the multiplications counted, and N, are the order",
@@ -427,7 +427,7 @@ def complexity_growth(doublings: int = 2) -> Instances:
         )
 
 
-def _received(n: int, d: int, L: int, s: int) -> int:
+def signals_needed(n: int, d: int, L: int, s: int) -> int:
     """Signals that make up a decoding matrix: the fewest rounds r with (n-s) r >= L + (n-d) r."""
     r = next(r for r in range(1, L + 1) if (n - s) * r >= L + (n - d) * r)
     return L + (n - d) * r
@@ -449,7 +449,7 @@ def complexity_dominates(gradient: int = 11_173_962) -> Instances:
     Each of L parts of length w / L is a combination of N signals: N w multiplications.
     """
     for s in range(3):
-        size = _received(20, 3, 6, s)
+        size = signals_needed(20, 3, 6, s)
         ratio = size * gradient / size**3
         yield "s: signals of the decoding matrix, counted", theory.decode_size(20, 3, 6, s) == size
         yield f"AGC, s = {s}: combining takes {ratio:.0f} times the inversion", ratio < 1
@@ -479,7 +479,7 @@ def table2_orders(doublings: int = 3) -> Instances:
         before = None
         for n in (start * 2**i for i in range(doublings)):
             groups, last = n // d - 1, d + n % d
-            size = _received(last, d, L, s)
+            size = signals_needed(last, d, L, s)
             eliminated = engine.multiplications(size, generator)
             order = groups * (_interpolations(L) + L) + 3 * eliminated + size
             yield (
@@ -778,7 +778,7 @@ def _staircases(draws: int) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
     generator = rng(0, "assignment", 5)
     for n, d, L, s in ((8, 3, 6, 0), (8, 3, 6, 1), (8, 3, 6, 2), (8, 2, 2, 1), (10, 3, 6, 2)):
         received = (np.arange(L)[:, None] * n + np.arange(s, n)).ravel()
-        rows = received[: _received(n, d, L, s)]
+        rows = received[: signals_needed(n, d, L, s)]
         filled = L + (rows // n + 1) * (n - d)
         for _ in range(draws):
             A = generator.standard_normal((len(rows), len(rows))) * (np.arange(len(rows)) < filled[:, None])

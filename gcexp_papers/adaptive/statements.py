@@ -6,8 +6,9 @@ draws, and expected times are sums over the restart chain.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations, product
 from math import comb, lcm, prod
 
@@ -36,6 +37,7 @@ from gcexp.seeding import rng
 from gcexp.theory import adaptive as theory
 
 from . import theory as experiment
+from .enumerations import signals_needed
 
 EXAMPLE_3 = [[3, 2, 1, 0], [3, 1, 1, 0], [1, 3, 2, 0], [2, 1, 3, 3], [2, 3, 2, 3], [2, 1, 1, 3]]
 M_OF_EXAMPLE_3 = [
@@ -82,6 +84,11 @@ def sec2_memory_range() -> Iterable[bool]:
 @check(
     over="vectors with d <= 3, w <= 5",
     grade="formula",
+    rests_on=(
+        "gcexp.theory.adaptive:feasible",
+        "gcexp.theory.adaptive:optimal_costs",
+        "gcexp.theory.adaptive:superior",
+    ),
     answers=(
         "thm1_optimal",
         "optimality_bound",
@@ -105,13 +112,20 @@ def _fixed() -> list[tuple[int, int, int]]:
     return [(d, w, q) for d, w in sizes for q in range(1, w + 1) if w % q == 0 and w // q <= d]
 
 
-@check(over="d <= 6, w <= 24 and q | w", grade="formula")
+@check(
+    over="d <= 6, w <= 24 and q | w",
+    grade="formula",
+    rests_on=(
+        "gcexp.theory.adaptive:optimal_costs",
+        "gcexp.theory.adaptive:superior",
+    ),
+)
 def rem1_superior_cgc() -> Iterable[bool]:
     """c* is superior to the costs of every CGC."""
     return (theory.superior(theory.optimal_costs(d, w), theory.fixed_costs(d, q, w)) for d, w, q in _fixed())
 
 
-@check(over="d, w, q with d >= 2", grade="formula")
+@check(over="d, w, q with d >= 2", grade="formula", rests_on=("gcexp.theory.adaptive:optimal_costs",))
 def table1_best() -> Iterable[bool]:
     """For every s AGC costs no more than any CGC that survives it, and every CGC costs more or fails for some s."""
     return (
@@ -123,7 +137,14 @@ def table1_best() -> Iterable[bool]:
     )
 
 
-@check(over="d <= 6, w = L, 2 L, 7 L", grade="formula")
+@check(
+    over="d <= 6, w = L, 2 L, 7 L",
+    grade="formula",
+    rests_on=(
+        "gcexp.theory.adaptive:adaptive_costs",
+        "gcexp.theory.adaptive:optimal_costs",
+    ),
+)
 def lcm_exact() -> Iterable[bool]:
     """L = lcm(1..d) gives c* = (1/d, ..., 1) where it divides w."""
     return (
@@ -299,6 +320,7 @@ def ex3_matrices() -> Iterable[bool]:
 @check(
     over="assigned entries of Example 3",
     grade="formula",
+    rests_on=("gcexp.codes.general_v:solve_exactly",),
     answers=("b_cyclic/nonzeros",),
     reason="Example 3 has zeros at two assigned places",
 )
@@ -448,7 +470,14 @@ def thm4_bound_d1() -> Iterable[bool]:
     return (theory.survivable(n, 1) > theory.survivable_bound(n, 1) for n in range(1, 50))
 
 
-@check(over="d <= n < 50", grade="formula")
+@check(
+    over="d <= n < 50",
+    grade="formula",
+    rests_on=(
+        "gcexp.theory.adaptive:survivable",
+        "gcexp.theory.adaptive:survivable_bound",
+    ),
+)
 def thm4_equality() -> Iterable[bool]:
     """Equality with the bound where d divides n or n - 1."""
     return (
@@ -512,15 +541,35 @@ def _worst_condition(code: GroupedAdaptive) -> float:
 # --- decoding costs -------------------------------------------------------------------------------------------
 
 
-@check(over="n <= 30, d, w = d or 24, s", grade="formula")
+@check(over="n <= 30, d, w = d or 24, s", grade="formula", rests_on=("gcexp.theory.adaptive:decode_cost",))
 def complexity_agc_gt_cgc() -> Iterable[bool]:
     """With L = w the cost order of AGC is not below that of CGC."""
     cases = [(n, d, w) for n in range(1, 31) for d in range(1, n + 1) for w in (d, 24) if w >= d]
     return (
-        theory.decode_cost("agc", n, d, s, w) >= theory.decode_cost("cgc", n, d, s, w)
+        orders["agc"] >= orders["cgc"] and _are_those(orders, n, d, s, w)
         for n, d, w in cases
         for s in range(d)
+        for orders in [_orders(n, d, s, w)]
     )
+
+
+def _orders(n: int, d: int, s: int, L: int) -> dict[str, int]:
+    """Leading terms of the decoding costs from how many signals each decoder collects, counted.
+
+    Whole matrices (AGC) cost the cube of their size, Vandermonde matrices (CGC, groups of d) the square.
+    """
+    groups, last = n // d - 1, d + n % d
+    return {
+        "agc": signals_needed(n, d, L, s) ** 3,
+        "cgc": (n - s) ** 2,
+        "g_agc": groups * L**2 + signals_needed(last, d, L, s) ** 3,
+        "g_cgc": groups * (d - s) ** 2 + (last - s) ** 2,
+    }
+
+
+def _are_those(orders: dict[str, int], *code: int) -> bool:
+    """Whether the formulas of Table II give the same."""
+    return orders == {scheme: theory.decode_cost(scheme, *code) for scheme in orders}
 
 
 @check(over="d <= 4, L = lcm, s, n = 4096", grade="built", rests_on=("gcexp.theory.adaptive:decode_size",))
@@ -536,16 +585,17 @@ def complexity_n3() -> Iterable[bool]:
     )
 
 
-@check(over="n <= 30, d <= 4, n >= 2 d, s", grade="formula")
+@check(over="n <= 30, d <= 4, n >= 2 d, s", grade="formula", rests_on=("gcexp.theory.adaptive:decode_cost",))
 def group_motivation() -> Iterable[bool]:
     """Groups make decoding cheaper, as soon as there are two."""
     return (
-        theory.decode_cost(f"g_{kind}", n, d, s, L) <= theory.decode_cost(kind, n, d, s, L)
+        orders[f"g_{kind}"] <= orders[kind] and _are_those(orders, n, d, s, L)
         for kind in ("agc", "cgc")
         for d in range(2, 5)
         for n in range(2 * d, 31)
         for L in [lcm(*range(1, d + 1))]
         for s in range(d)
+        for orders in [_orders(n, d, s, L)]
     )
 
 
@@ -660,7 +710,11 @@ def _noise(code: GroupedCGC | CommunicationEfficient, s: int) -> float:
 # --- Section VII: expected times ------------------------------------------------------------------------------
 
 
-@check(over="u <= 5, s_max, p, epochs up to 3, s", grade="formula")
+@check(
+    over="u <= 5, s_max, p, epochs up to 3, s",
+    grade="formula",
+    rests_on=("gcexp.theory.adaptive:first_epoch",),
+)
 def h_81() -> Iterable[bool]:
     """The chain gives the multi-sum (81), to 1e-12."""
     chain = [(u, s_max, p) for u in range(1, 6) for s_max in range(min(u, 3)) for p in (0.1, 0.6)]
@@ -689,7 +743,11 @@ def restart_chain() -> Iterable[bool]:
     )
 
 
-@check(over="groups (2), (2, 3), (3, 3, 2), s_max <= 1, p, i <= 3, s", grade="formula")
+@check(
+    over="groups (2), (2, 3), (3, 3, 2), s_max <= 1, p, i <= 3, s",
+    grade="formula",
+    rests_on=("gcexp.theory.adaptive:last_epoch",),
+)
 def joint_90() -> Iterable[bool]:
     """Pr(Y = i, S = s) of groups by (90), completed by the appendix, is that of all outcomes of their chains."""
     return (
@@ -709,24 +767,28 @@ def joint_90() -> Iterable[bool]:
         what="the AGC scheme is faster on average than CGC with s_max = d - 1",
         over="(n, d), (t_cm, t_cp), p",
         grade="formula",
+        rests_on=("gcexp.theory.adaptive:average_time",),
     ),
     Check(
         id="aet_agc_numeric",
         what="it is faster than CGC with s_max < d - 1",
         over="(n, d), (t_cm, t_cp), p",
         grade="formula",
+        rests_on=("gcexp.theory.adaptive:average_time",),
     ),
     Check(
         id="aet_g_obvious",
         what="G-AGC is faster on average than G-CGC with s_max = d - 1",
         over="(n, d), (t_cm, t_cp), p",
         grade="formula",
+        rests_on=("gcexp.theory.adaptive:average_time",),
     ),
     Check(
         id="aet_g_numeric",
         what="it is faster than G-CGC with s_max < d - 1",
         over="(n, d), (t_cm, t_cp), p",
         grade="formula",
+        rests_on=("gcexp.theory.adaptive:average_time",),
     ),
 )
 def average_times() -> Iterator[tuple[str, bool]]:
@@ -735,9 +797,9 @@ def average_times() -> Iterator[tuple[str, bool]]:
         [(8, 2), (10, 4), (12, 5), (20, 3)], [(13, 3), (1, 15), (8, 8)], [0.01, 0.1, 0.3, 0.6, 0.9]
     ):
         for prefix, grouped in (("aet_agc", False), ("aet_g", True)):
-            best = theory.average_time(n, d, p, None, grouped, t_cp, t_cm)
+            best = _average_time(n, d, p, None, grouped, t_cp, t_cm)
             for s in range(d):
-                faster = best < theory.average_time(n, d, p, s, grouped, t_cp, t_cm)
+                faster = best < _average_time(n, d, p, s, grouped, t_cp, t_cm)
                 yield f"{prefix}_{'obvious' if s == d - 1 else 'numeric'}", faster
 
 
@@ -750,7 +812,12 @@ def prob_s0_or_gt2() -> Iterable[bool]:
     )
 
 
-@check(over="p in steps of 0.01", grade="formula", inputs="assumed")
+@check(
+    over="p in steps of 0.01",
+    grade="formula",
+    rests_on=("gcexp.theory.adaptive:first_epoch",),
+    inputs="assumed",
+)
 def fig3_large_p() -> Iterable[bool]:
     """More often than not there is more than one straggler: among all 20 from p = 0.3 on (CGC), in some group from p =
     0.23 on (G-CGC).
@@ -758,10 +825,18 @@ def fig3_large_p() -> Iterable[bool]:
     usual = [
         (n, p / 100) for n, first in (([20], 30), (theory.group_sizes(20, 3), 23)) for p in range(first, 100)
     ]
-    return (1 - prod((1 - p) ** u + u * p * (1 - p) ** (u - 1) for u in sizes) > 0.5 for sizes, p in usual)
+    return (
+        1 - _agreed(prod(float(theory.first_epoch(u, p, 1)[0].sum()) for u in sizes), few) > 0.5
+        for sizes, p in usual
+        for few in [prod((1 - p) ** u + u * p * (1 - p) ** (u - 1) for u in sizes)]
+    )
 
 
-@check(over="n = 20, d = 3, t_cm = 13, t_cp = 3, t = 16, s, s_max, p", grade="formula")
+@check(
+    over="n = 20, d = 3, t_cm = 13, t_cp = 3, t = 16, s, s_max, p",
+    grade="formula",
+    rests_on=("gcexp.theory.adaptive:first_epoch",),
+)
 def fig3_mismatch() -> Iterable[bool]:
     """Given S_0 = s, every CGC that is built for another number of stragglers takes longer than the one for s."""
     return (
@@ -773,7 +848,44 @@ def fig3_mismatch() -> Iterable[bool]:
     )
 
 
-@check(over="later epochs", grade="formula")
+@check(
+    over="n = 20, d = 3, t_cp 1 to 15, t_cm 1 to 15, three lengths of an epoch, p 0.01 to 0.4",
+    kind="companion",
+    source="Fig. 3 (sensitivity, not in the paper)",
+    inputs="assumed",
+    contradicts=(),
+    rests_on=("gcexp.theory.adaptive:last_epoch", "gcexp.theory.adaptive:mean_time"),
+    reason="in 3 of 288, with t_cp = 1, t_cm = 13 or 15 and an epoch shorter than a whole message, "
+    "G-CGC(1) is before G-AGC, by 0.1 to 3.4 %",
+)
+def fig3_order_at_other_times() -> Iterable[bool]:
+    """G-AGC is the first of all schemes, AGC of those without groups, whatever computing, sending and an epoch take.
+
+    A lost epoch takes t_cp + t_cm / 3, t_cp + t_cm or twice that.
+    """
+    groups = theory.group_sizes(experiment.N, experiment.D)
+
+    def mean(sizes: list[int], p: float, ends: list[float], lost: float) -> float:
+        chain = theory.mean_time(theory.last_epoch(sizes, p, len(ends) - 1), ends, ends, [lost] * 2)
+        return _agreed(chain, _mean_time(sizes, p, ends, ends, [lost] * 2))
+
+    for t_cp, t_cm, p in product((1, 3, 8, 15), (1, 5, 13, 15), (0.01, 0.05, 0.1, 0.2, 0.3, 0.4)):
+        fixed = [[t_cp + t_cm / (3 - s_max)] * (s_max + 1) for s_max in range(3)]
+        adaptive = [t_cp + t_cm / (3 - s) for s in range(3)]
+        for lost in (t_cp + t_cm / 3, t_cp + t_cm, 2 * (t_cp + t_cm)):
+            agc, g_agc = mean([experiment.N], p, adaptive, lost), mean(groups, p, adaptive, lost)
+            plain = min(mean([experiment.N], p, ends, lost) for ends in fixed)
+            yield agc < plain and g_agc < min(agc, *(mean(groups, p, ends, lost) for ends in fixed))
+
+
+@check(
+    over="later epochs",
+    grade="formula",
+    rests_on=(
+        "gcexp.theory.adaptive:last_epoch",
+        "gcexp.theory.adaptive:mean_time",
+    ),
+)
 def fig5_vs_fig3_reason() -> Iterable[bool]:
     """With later epochs as long as the first, CGC(0) is slower than CGC(2) at p = 0.05; with those measured, faster."""
     return [
@@ -782,16 +894,71 @@ def fig5_vs_fig3_reason() -> Iterable[bool]:
     ]
 
 
-@check(over="p and s_max", grade="formula")
+@check(over="p and s_max", grade="formula", rests_on=("gcexp_papers.adaptive.theory:modified_average_time",))
 def complexity_acceptable() -> Iterable[bool]:
     """In the formula with measured decoding times AGC is faster than every CGC, and so is G-AGC than every G-CGC."""
     return (
-        experiment.modified_average_time(f"{group}agc", p)
-        < experiment.modified_average_time(f"{group}cgc{s}", p)
+        _modified(f"{group}agc", p) < _modified(f"{group}cgc{s}", p)
         for p in (0.05, 0.1)
         for group in ("", "g_")
         for s in range(3)
     )
+
+
+def _agreed(chain: float, closed: float) -> float:
+    """A number that the restart chain and the closed form give alike, else NaN, of which no order holds."""
+    return chain if abs(chain - closed) <= 1e-9 * abs(closed) else np.nan
+
+
+@lru_cache
+def _last_epoch(sizes: tuple[int, ...], p: float, s_max: int) -> np.ndarray:
+    """Law of the last epoch and the most left in it, (epochs, s_max+1), without a chain.
+
+    A worker is left after epoch i with probability p^(i+1), whoever else is: of a group Binomial(u, p^i) are left
+    before epoch i, and each of these with p after it.
+    """
+    i = np.arange(int(np.ceil(np.log(1e-15 / sum(sizes)) / np.log(p))))[:, None]
+
+    def left(u: int, a: int, q: np.ndarray | float) -> np.ndarray | float:
+        return comb(u, a) * q**a * (1 - q) ** (u - a)
+
+    law = np.ones((len(i), s_max + 2))  # columns: decoded before, or with at most s = 0, ..., s_max left
+    for u in sizes:
+        before = [left(u, a, p**i) for a in range(s_max + 1)]
+        both = [
+            sum(few * sum(left(a, b, p) for b in range(min(a, s) + 1)) for a, few in enumerate(before))
+            for s in range(s_max + 1)
+        ]
+        at_most = np.cumsum([left(u, s, p ** (i + 1)) for s in range(s_max + 1)], axis=0)
+        law[:, :1] *= sum(before)
+        law[:, 1:] *= np.hstack([sum(before) + at - one for at, one in zip(at_most, both, strict=True)])
+    return np.diff(law, axis=1)
+
+
+def _mean_time(
+    sizes: Iterable[int], p: float, first: Sequence[float], later: Sequence[float], lost: Sequence[float]
+) -> float:
+    """Mean time priced by the last epoch and the stragglers left in it, by the law without a chain."""
+    law = _last_epoch(tuple(sizes), p, len(first) - 1)
+    i, total = np.arange(1, len(law))[:, None], law[0] @ np.array(first)
+    return float(total + (law[1:] * (np.array(later) + lost[0] + (i - 1) * lost[1])).sum())
+
+
+def _average_time(
+    n: int, d: int, p: float, s_max: int | None, grouped: bool, t_cp: float, t_cm: float
+) -> float:
+    """(83) and (84), of AGC where s_max is None: as by the law without a chain."""
+    shares = [1 / (d - s) for s in range(d)] if s_max is None else [1 / (d - s_max)] * (s_max + 1)
+    ends = [t_cp + share * t_cm for share in shares]
+    closed = _mean_time(theory.group_sizes(n, d) if grouped else [n], p, ends, ends, [t_cp + t_cm] * 2)
+    return _agreed(theory.average_time(n, d, p, s_max, grouped, t_cp, t_cm), closed)
+
+
+def _modified(scheme: str, p: float) -> float:
+    """(91) and (92): as by the law without a chain."""
+    sizes = theory.group_sizes(experiment.N, experiment.D) if scheme.startswith("g_") else [experiment.N]
+    closed = experiment.OVERHEAD + _mean_time(sizes, p, *experiment.prices(scheme))
+    return _agreed(experiment.modified_average_time(scheme, p), closed)
 
 
 def _given(s: int, s_max: int, p: float) -> float:
@@ -799,7 +966,8 @@ def _given(s: int, s_max: int, p: float) -> float:
     later = 0.0
     if s > s_max:
         chances = theory.first_epoch(s, p, s_max).sum(1)
-        later = 1 + float(chances @ np.arange(len(chances)))
+        closed = _mean_time([s], p, [1] * (s_max + 1), [1] * (s_max + 1), [1, 1])
+        later = _agreed(1 + float(chances @ np.arange(len(chances))), closed)
     return 3 + 13 / (3 - s_max) + 16 * later
 
 
@@ -843,9 +1011,8 @@ def _mean(scheme: str, later: bool, p: float = 0.05) -> float:
     """Mean time of the experiment, with the later epochs that were measured or as long as the first."""
     cost = experiment.prices(scheme)
     chances = theory.last_epoch([experiment.N], p, experiment.most_stragglers(scheme))
-    if later:
-        return theory.mean_time(chances, *cost)
-    return theory.mean_time(chances, cost.first, cost.first, [experiment.LOST[0]] * 2)
+    priced = cost if later else (cost.first, cost.first, [experiment.LOST[0]] * 2)
+    return _agreed(theory.mean_time(chances, *priced), _mean_time([experiment.N], p, *priced))
 
 
 # --- Remark 3 and the appendix --------------------------------------------------------------------------------
@@ -854,6 +1021,7 @@ def _mean(scheme: str, later: bool, p: float = 0.05) -> float:
 @check(
     over="40 drawn sets of points and two chosen ones, sets of stragglers; n = 3, d = L = 2",
     grade="formula",
+    rests_on=("gcexp.codes.adaptive:decode_rows",),
     reason="exact counterexamples: points (4,-4,1; 5,2,-2) without worker 0 and (2,4,1; 7,14,3) "
     "without worker 2 have determinant 0",
 )
@@ -883,6 +1051,10 @@ def _blocks(n: int, d: int, L: int, s: int) -> list[int]:
 @check(
     over="n = 6, 9, 12, d = 2, 3, 4, L <= 12, s",
     grade="formula",
+    rests_on=(
+        "gcexp.codes.adaptive:decode_rows",
+        "gcexp.theory.adaptive:rounds",
+    ),
     reason="a slip of sign: the count is n - s + L - r_s (d-s); both agree where d - s divides L",
 )
 def app_last_block() -> Iterable[bool]:
@@ -900,20 +1072,23 @@ def app_last_block_sign() -> Iterable[bool]:
     )
 
 
-@check(over="d = 2, 3, 4, L <= 12, s", grade="formula")
+@check(over="d = 2, 3, 4, L <= 12, s", grade="formula", rests_on=("gcexp.codes.adaptive:decode_rows",))
 def app_y_limit() -> Iterable[bool]:
-    """Rows over columns of the last block tend to 1 / r_s: less than 1 % away at n = 100000."""
+    """Rows over columns of the last block tend to 1 / r_s: less than 1 % away at n = 5000."""
     return (
-        abs((n - s + L - r * (d - s)) / (L + (n - d) * r) * r - 1) < 0.01
-        for n in [100_000]
+        abs(rows[-1] / sum(rows) * len(rows) - 1) < 0.01
         for d in (2, 3, 4)
         for L in range(1, 13)
         for s in range(d)
-        for r in [theory.rounds(L, d, s)]
+        for rows in [_blocks(5000, d, L, s)]
     )
 
 
-@check(over="n = 6, 9, 12, d = 2, 3, 4, L <= 12, s, blocks", grade="formula")
+@check(
+    over="n = 6, 9, 12, d = 2, 3, 4, L <= 12, s, blocks",
+    grade="formula",
+    rests_on=("gcexp.codes.adaptive:decode_rows",),
+)
 def app_uc_ur() -> Iterable[bool]:
     """Every block has at least as many columns as rows."""
     return (
@@ -921,7 +1096,12 @@ def app_uc_ur() -> Iterable[bool]:
     )
 
 
-@check(over="n = 6, 9, 12, d = 2, 3, 4, s, blocks", grade="formula", answers=("app_uc_ur",))
+@check(
+    over="n = 6, 9, 12, d = 2, 3, 4, s, blocks",
+    grade="formula",
+    rests_on=("gcexp.codes.adaptive:decode_rows",),
+    answers=("app_uc_ur",),
+)
 def app_uc_ur_lcm() -> Iterable[bool]:
     """Every block has at least as many columns as rows, for L = lcm(1..d)."""
     return (
@@ -967,7 +1147,7 @@ def app_final_108() -> Iterable[bool]:
         for d in (2, 3, 4)
         for L in [lcm(*range(1, d + 1))]
         for s in range(d)
-        for r in [theory.rounds(L, d, s)]
+        for r in [-(-L // (d - s))]
         if r >= 2
         for N in [L + r * (n - d)]
         for means in [[_mu(min(n - s, L + i * (n - d)), L + i * (n - d)) for i in range(1, r + 1)]]

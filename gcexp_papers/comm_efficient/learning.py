@@ -10,6 +10,8 @@ from scipy.sparse import csr_matrix
 
 from gcexp.analysis.checks import COLUMNS, check, tabulated
 from gcexp.analysis.declared import gives
+from gcexp.codes.base import Code
+from gcexp.codes.comm_efficient import CommunicationEfficient
 from gcexp.errors import require
 from gcexp.tasks.base import partition_edges
 from gcexp.tasks.logistic_regression import LogisticProblem, LogisticRegression, area_under_roc
@@ -34,7 +36,7 @@ def logistic_statements(rows: int) -> pd.DataFrame:
     return tabulated(__name__, rows=rows)
 
 
-@check(over="n = 10, 15, 20 and five points", grade="formula")
+@check(over="n = 10, 15, 20 and five points", grade="formula", rests_on=("gcexp.tasks.base:partition_edges",))
 def gradient_is_sum(rows: int) -> Iterable[bool]:
     """The partial gradients of n equal subsets add up to the gradient of the loss, a central difference to 1e-6."""
     generator = np.random.default_rng(0)
@@ -53,6 +55,50 @@ def gradient_is_sum(rows: int) -> Iterable[bool]:
         for n in (10, 15, 20)
         for at in generator.standard_normal((5, 9))
     )
+
+
+#: (n, m, s) of Fig. 4.
+_CODES = (
+    *((10, 1, 3), (10, 3, 1), (10, 3, 0), (15, 1, 4), (15, 4, 1), (15, 4, 0)),
+    *((20, 1, 6), (20, 4, 1), (20, 5, 1)),
+)
+
+
+@check(
+    over="the nine codes of Fig. 4, 50 iterations, n - s drawn workers each",
+    grade="built",
+    answers=("abstract_same_generalisation",),
+    rests_on=("gcexp.codes.comm_efficient:CommunicationEfficient",),
+    small={"iterations": 2},
+)
+def same_iterates(rows: int, iterations: int = 50) -> Iterable[bool]:
+    """Trained on sums that were encoded, sent in part and decoded, a model is that of the whole sums: to 1e-6 of its
+    size in every iteration.
+    """
+    generator = np.random.default_rng(2)
+    x = csr_matrix((generator.random((rows, 60)) < 0.4).astype(float))
+    y = np.where(generator.random(rows) < 0.7, 1.0, -1.0)
+    problem = LogisticProblem(x, y, x, y)
+    rule = AcceleratedGradient(learning_rate=10.0, l2=1 / rows)
+
+    def path(n: int, code: Code | None, silent: int) -> np.ndarray:
+        """Parameters of every iteration, of a code or of the whole sum."""
+        at, found = np.zeros(60), []
+        state = rule.init(at)
+        for _ in range(iterations):
+            parts = problem.partition_gradients(at, n, 0)
+            total = parts.sum(0)
+            if code is not None:
+                responses = (generator.permutation(n) >= silent).astype(int)
+                sent = code.encode(parts) * responses[code.owner, None]  # what is not heard is lost
+                total = code.combine(sent, code.decode(responses).weights[0])
+            at, state = rule.update(total, state, at, n_samples=rows, recovered=rows)
+            found.append(at)
+        return np.array(found)
+
+    for n, m, s in _CODES:
+        coded, whole = path(n, CommunicationEfficient(n, s + m, m), s), path(n, None, 0)
+        yield bool((np.linalg.norm(coded - whole, axis=1) <= 1e-6 * np.linalg.norm(whole, axis=1)).all())
 
 
 @check(over="random scores", grade="built", rests_on=("gcexp.tasks.logistic_regression:area_under_roc",))

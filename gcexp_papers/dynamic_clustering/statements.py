@@ -208,6 +208,26 @@ def _memberships() -> Checks:
         rests_on=("gcexp.schemes.placement:cluster_matrix", "gcexp.schemes.placement:greedy_clusters"),
         inputs="assumed",
     ),
+    Check(
+        id="footnote_2_some_clusters",
+        what="some two clusters have a worker who could go to the cluster that lacks one",
+        over="the example",
+        grade="built",
+        rests_on=("gcexp.schemes.placement:cluster_matrix", "gcexp.schemes.placement:greedy_clusters"),
+        inputs="assumed",
+        answers=("footnote_2_guarantee/some_clusters",),
+    ),
+    Check(
+        id="footnote_2_open_clusters",
+        what="each cluster that is open to the worker left over has a worker who could go to the one that lacks one",
+        over="the example",
+        grade="built",
+        rests_on=("gcexp.schemes.placement:cluster_matrix", "gcexp.schemes.placement:greedy_clusters"),
+        inputs="assumed",
+        answers=("footnote_2_guarantee/open_clusters",),
+        reason="of the two clusters that are open to worker 10, cluster 3 (workers 3, 4, 11) has one who may enter "
+        "cluster 0, cluster 2 (1, 2, 7) has none",
+    ),
 )
 def _swaps(draws: int, seed: int) -> Checks:
     random = np.random.default_rng(seed)
@@ -230,6 +250,11 @@ def _swaps(draws: int, seed: int) -> Checks:
     lacking = int(np.flatnonzero(np.bincount(placed[placed >= 0], minlength=P) < N // P)[0])
     others = allowed[lacking] & (placed != lacking) & (placed >= 0)
     yield "footnote_2_other_candidates", others.sum() - 1 == 3
+    (left,) = np.flatnonzero(placed < 0)
+    able = {int(cluster) for cluster in placed[others]}
+    yield "footnote_2_some_clusters", len(able) >= 2
+    for cluster in np.flatnonzero(allowed[:, left]):
+        yield "footnote_2_open_clusters", cluster in able
 
 
 @checks(
@@ -245,7 +270,7 @@ def _swaps(draws: int, seed: int) -> Checks:
         id="half_of_the_workers_slow",
         what="half of the workers are slow in the long run",
         over="p = 0.05, 0.2, 0.5",
-        grade="formula",
+        grade="definition",
         answers=("two_state_chain",),
         inputs="assumed",
     ),

@@ -178,6 +178,23 @@ def test_a_statement_is_judged_part_by_part(stated, claims, outcome, grade, reas
     assert reason is None or found["reason"] == reason
 
 
+@pytest.mark.parametrize(
+    ("second", "outcome"),
+    [({}, "holds"), (FAILS, "tie or undecided"), (FAILS | {"inputs": "assumed"}, "tie or undecided")],
+)
+def test_readings_that_differ_leave_a_statement_undecided(stated, second, outcome):
+    """The paper means one of them, and does not say which."""
+    stated.write_text(stated.read_text().replace("one two", "one or two"))
+    about = {"kind": "statement", "inputs": "assumed"}
+    made = [
+        entry(id="1", answers=["b/one"], **about),
+        entry(id="2", **about | {"answers": ["b/two"]} | second),
+    ]
+    _, found, *_ = answered(made, {"adaptive": read_statements(stated)})
+    assert (found["outcome"], set(found["parts"])) == (outcome, {"one", "two"})
+    assert found["reason"] == ("two: why" if second else "")
+
+
 def test_statements_are_counted_once_and_checks_are_distinct(stated):
     claims = [
         entry(id="1", kind="statement", answers=["a", "b/one"]),

@@ -34,6 +34,7 @@ TARGETS = {
         ),
         *(f"share: id = {x}" for x in ("app_sigma_105", "app_mean_106c")),
         "share: id = complexity_inversion_in_the_experiment",
+        "share: id = fig3_order_at_other_times",
     ],
     "condition": [
         *("at_most_linear_0", "at_most_linear_1", "at_most_linear_2"),
@@ -52,6 +53,7 @@ TARGETS = {
         "time_s: scheme = uncoded, p = 0.05, convention = caption",
         "time_s: scheme = uncoded, p = 0.1, convention = caption",
         "deviation: scheme = G-AGC, p = 0.1, convention = measured",
+        "within_3_above",
     ],
 }
 

@@ -37,7 +37,10 @@ TARGETS = {
     "fig4_costs": ["combinatorial_best_rate"],
     "statements": [
         f"share: id = {x}"
-        for x in ("thm2_tight_every_alpha", "far_lower_than_naive_not_whole", "least_load_of_panel_2")
+        for x in (
+            *("thm2_tight_every_alpha", "far_lower_than_naive_not_whole", "least_load_of_panel_2"),
+            "least_y_of_neighbours",
+        )
     ],
 }
 
