@@ -28,6 +28,7 @@ def draw(
     note: str = "",
     style: Path | str | None = None,
     label: str = "",
+    width: float | None = None,
 ) -> Figure | Typeset:
     """Draw a table, or set it as text where the plot's kind is table.
 
@@ -46,6 +47,9 @@ def draw(
         A style file other than ``conf/style/paper.mplstyle``.
     label : str
         What LaTeX refers to a typeset table by.
+    width : float, optional
+        Inches in print; by default what the plot says, and for a table the line of the class article. Letters keep
+        their size.
 
     Raises
     ------
@@ -57,9 +61,9 @@ def draw(
     from gcexp.figures import style as looks
 
     if isinstance(wanted, TablePlot):
-        return typeset.draw(frame, wanted, title, note, label)
+        return typeset.draw(frame, wanted, title, note, label, width)
     with looks.applied(style):
-        return compose.draw(frame, wanted, title, note)
+        return compose.draw(frame, wanted, title, note, width)
 
 
 def save(figure: Figure | Typeset, paths: Iterable[Path | str], style: Path | str | None = None) -> None:

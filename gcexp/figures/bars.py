@@ -28,7 +28,7 @@ _MARK: dict[str, Any] = {
     "solid_capstyle": "butt",
 }
 _BAR: dict[str, Any] = {"edgecolor": "black", "linewidth": 0.5}
-_VALUE: dict[str, Any] = {"fontsize": 5.5, "ha": "left", "va": "center", "color": "0.2"}
+_VALUE: dict[str, Any] = {"fontsize": 6, "ha": "left", "va": "center", "color": "0.2"}
 _WHISKER: dict[str, Any] = {"ecolor": "black", "capsize": 2, "elinewidth": 0.9, "capthick": 0.9}
 
 
@@ -72,7 +72,7 @@ def drawing(frame: pd.DataFrame, plot: BarsPlot, looks: dict[str, dict]) -> Draw
     handle = Line2D([], [], label=style.plain(plot.reference_label), **mark)
     return Drawing(
         [Panel(partial(drawn, part), title, below[name]) for name, title, part in found],
-        height=lambda inches: 0.5 + 0.2 * max(map(len, bars)),
+        height=lambda inches, names: 0.5 + _row(labels, names) * max(map(len, bars)),
         handles={name: Patch(label=style.plain(name), **look) for name, look in families.items()}
         | ({plot.reference_label: handle} if plot.reference else {}),
         words=seeds if alone else f"{mean}: mean over {seeds}, whisker: 95 % interval of the mean",
@@ -139,6 +139,12 @@ def _draw(
         axes.xaxis.set_major_locator(MaxNLocator(ticks))
         # A common power of ten would hide under the label.
         axes.xaxis.set_major_formatter(lambda value, _: style.number(value))
+
+
+def _row(labels: list[str], names: float) -> float:
+    """Inches of a bar: as many as the longest name has lines."""
+    size = matplotlib.rcParams["ytick.labelsize"]
+    return max(0.2, *(len(style.wrapped(label, names, size)) * size * 1.45 / 72 for label in labels))
 
 
 def _three_digits(value: float) -> str:

@@ -59,6 +59,7 @@ def drawing(frame: pd.DataFrame, plot: ClustersPlot, looks: dict[str, dict]) -> 
         height=room.height,
         handles=_handles(plot),
         columns=2,
+        least=2.4,
     )
 
 
@@ -94,7 +95,7 @@ class _Room:
         most = max((len(self.lines(caption, inches)) for caption in self.captions), default=0)
         return _LINE / self.unit(inches) * (most + 1.3)
 
-    def height(self, inches: float) -> float:
+    def height(self, inches: float, names: float) -> float:
         """Inches of a panel."""
         return self.unit(inches) * (self.top + self.above(inches) + self.below(inches)) + 0.15
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from gcexp.figures import bars, clusters, function, lines, rows, style
 from gcexp.figures.panels import Drawing, Panel, Place
-from gcexp.figures.plots import BarsPlot, ClustersPlot, FunctionPlot, LinesPlot, PanelsPlot
+from gcexp.figures.plots import WIDTHS, BarsPlot, ClustersPlot, FunctionPlot, LinesPlot, PanelsPlot
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +31,7 @@ def draw(
     plot: LinesPlot | BarsPlot | ClustersPlot | FunctionPlot | PanelsPlot,
     title: str = "",
     note: str = "",
+    width: float | None = None,
 ) -> Figure:
     """Figure of one plot, or of several as panels: a plot alone is a figure with one part.
 
@@ -42,6 +43,8 @@ def draw(
         What the figure file says.
     title, note : str
         Above and below the panels.
+    width : float, optional
+        Inches; by default what the plot says.
     """
     panels = plot if isinstance(plot, PanelsPlot) else None
     plots = plot.plots if isinstance(plot, PanelsPlot) else (plot,)
@@ -55,12 +58,15 @@ def draw(
     columns = _side_by_side(len(placed), 3 if several else drawings[0].columns)
     if panels:
         columns = min(len(placed), panels.columns or columns)
-    width = style.WIDTHS[panels.width if panels else drawings[0].width]
+    own = WIDTHS[panels.width if panels else drawings[0].width]
+    width = own if width is None else width
+    if width < own:
+        columns = max(1, min(columns, int(width // max(drawing.least for drawing in drawings))))
     figure = _figure(placed, width, columns, (_NAMES_BESIDE if several else _NAMES) * width)
     handles = {name: handle for drawing in drawings for name, handle in drawing.handles.items()}
     legend = sorted(handles, key=lambda name: [*looks, name].index(name))  # lines, in their order, then marks
     words = dict.fromkeys(drawing.words for drawing in drawings)
-    beside = len(placed) == 1 and width == style.WIDTHS["wide"]
+    beside = len(placed) == 1 and width >= WIDTHS["wide"]
     style.arrange(
         figure, title, "; ".join(filter(None, [*words, note])), [handles[name] for name in legend], beside
     )
@@ -80,7 +86,7 @@ def _figure(placed: list[tuple[Drawing, Panel]], width: float, columns: int, nam
     """Figure of that width with all panels drawn; each row of panels is as high as its highest one."""
     inches = width / columns
     by_row = [placed[start : start + columns] for start in range(0, len(placed), columns)]
-    heights = [max(drawing.height(inches) for drawing, _ in row) for row in by_row]
+    heights = [max(drawing.height(inches, names) for drawing, _ in row) for row in by_row]
     figure = style.blank(width, sum(heights))
     grid = figure.add_gridspec(len(heights), columns, height_ratios=heights)
     axes_of = {}

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 from gcexp.errors import UserError, unknown
 from gcexp.figures.panels import Drawing, Panel, Place, titled
+from gcexp.figures.plots import WIDTHS, FunctionPlot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pandas as pd
     from matplotlib.axes import Axes
-
-    from gcexp.figures.plots import FunctionPlot
 
 
 def drawing(frame: pd.DataFrame, plot: FunctionPlot, looks: dict[str, dict]) -> Drawing:
@@ -43,7 +42,10 @@ def drawing(frame: pd.DataFrame, plot: FunctionPlot, looks: dict[str, dict]) -> 
     panels = [
         Panel(partial(drawn, rows), title, plot.xlabel, plot.ylabel) for _, title, rows in titled(frame, plot)
     ]
-    return Drawing(panels, height=lambda inches: plot.height, columns=plot.columns, width=plot.width)
+    least = WIDTHS[plot.width] / plot.columns
+    return Drawing(
+        panels, lambda inches, names: plot.height, columns=plot.columns, least=least, width=plot.width
+    )
 
 
 def located(name: str) -> Callable:

@@ -13,6 +13,7 @@ from functools import cache
 from gcexp.figures.signs import minus
 
 LINE = 345.0  # points of a line of the class article
+INCH = 72.27  # points
 LINES = 36  # lines beyond which a table goes on on the next page
 #: Sizes: how wide letters are to those at 10 pt, and points at either side of a column, \\tabcolsep.
 _SIZES = {"": (1.0, 6), "\\small": (0.925, 6), "\\footnotesize": (0.85, 3), "\\scriptsize": (0.8, 2)}
@@ -122,7 +123,9 @@ def _word(text: str) -> float:
     return max((points(piece.rstrip()) for piece in _PIECE.findall(text)), default=0.0)
 
 
-def _layout(header: Sequence[str], body: Sequence[Sequence[str]]) -> tuple[str, list[float], list[bool]]:
+def _layout(
+    header: Sequence[str], body: Sequence[Sequence[str]], line: float
+) -> tuple[str, list[float], list[bool]]:
     """Command of the size, points of each column as measured at 10 pt, and whether its cells are wrapped.
 
     The largest size at which numbers and short texts stand on one line and longer ones have a third of a line; what is
@@ -133,7 +136,7 @@ def _layout(header: Sequence[str], body: Sequence[Sequence[str]]) -> tuple[str, 
     words = [max(map(_word, (name, *column))) for name, column in zip(header, columns, strict=True)]
     wish = [max(points(name), cell) for name, cell in zip(header, cells, strict=True)]
     need = [max(word, min(cell, _PROSE)) for word, cell in zip(words, cells, strict=True)]
-    rooms = {size: (LINE - 2 * gap * len(header)) / scale for size, (scale, gap) in _SIZES.items()}
+    rooms = {size: (line - 2 * gap * len(header)) / scale for size, (scale, gap) in _SIZES.items()}
     size = next((size for size, room in rooms.items() if sum(need) <= room), "")
     if not size and sum(need) > rooms[size]:  # short texts are wrapped, too; what then is too wide stays so
         size, need = [*rooms][-1], words
@@ -154,6 +157,7 @@ def grid(
     title: str = "",
     note: str = "",
     label: str = "",
+    line: float = LINE,
 ) -> str:
     r"""A table for the class article: `threeparttable` with the note under it, or `longtable` where it is long.
 
@@ -169,6 +173,8 @@ def grid(
         The caption, and the text under the table.
     label : str
         What ``\ref`` names; it stands with the caption.
+    line : float
+        Points of a line.
 
     Examples
     --------
@@ -196,10 +202,10 @@ def grid(
     """
     right = set(right)
     header, body = [*map(minus, header)], [[*map(minus, row)] for row in body]
-    size, widths, several = _layout(header, body)
+    size, widths, several = _layout(header, body, line)
     scale, gap = _SIZES[size]
     layout = "".join(
-        _column(width * scale if wrap else None, place in right)
+        _column(width * scale / line if wrap else None, place in right)
         for place, (width, wrap) in enumerate(zip(widths, several, strict=True))
     )
     heads = [
@@ -254,11 +260,11 @@ def _within(name: str, lines: _Lines) -> _Lines:
     return [rf"\begin{{{name}}}", *lines, rf"\end{{{name}}}"]
 
 
-def _column(width: float | None, right: bool) -> str:
+def _column(share: float | None, right: bool) -> str:
     """A column as wide as its cells, or of a share of the line in which they are wrapped."""
-    if width is None:
+    if share is None:
         return "r" if right else "l"
-    return rf">{{\ragged{'left' if right else 'right'}\arraybackslash}}p{{{width / LINE:.4f}\linewidth}}"
+    return rf">{{\ragged{'left' if right else 'right'}\arraybackslash}}p{{{share:.4f}\linewidth}}"
 
 
 def _head(name: str, width: float, right: bool) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import matplotlib
 import numpy as np
 from matplotlib.lines import Line2D
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 GRID = 500
 _MARKS = 9  # markers along a curve
-_TICKS = 5  # places of a log axis that are all written
+_SHARE = 0.7  # of a panel that the axes have at least
 _HEIGHT = 2.5  # inches
 _PANEL_HEIGHT = 2.0
 _BANDS = {"quartiles": (25, 75), "range": (0, 100)}
@@ -137,7 +138,7 @@ def drawing(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict]) -> Dra
     guide = f"dotted: slope {plot.slope:g}" if plot.slope is not None else ""
     return Drawing(
         [Panel(partial(_draw, part, plot, shown), title, below[n], left[n]) for n, title, part in found],
-        height=lambda inches: _HEIGHT if inches > 3 else _PANEL_HEIGHT,
+        height=lambda inches, names: _HEIGHT if inches > 3 else _PANEL_HEIGHT,
         handles=handles if len(handles) > 1 or len(looks) > 1 else {},
         words="; ".join(filter(None, [_seed_words(frame, plot), level, guide])),
         width=plot.width,
@@ -188,15 +189,21 @@ def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Ax
     if plot.xscale == "linear" and plot.xlim is None and plot.curves:
         axes.set_xlim(left=0, right=grid[-1])
     style.plain_decades(axes)
-    if (
-        not plot.curves
-        and plot.xscale == "log"
-        and len(places := np.unique(rows.numbers(frame, plot.x))) <= _TICKS
-    ):
-        axes.set_xticks(places, [style.number(place) for place in places])
-        axes.set_xticks([], minor=True)
+    if not plot.curves and plot.xscale == "log":
+        values = np.unique(rows.numbers(frame, plot.x))
+        if _fit(values, _SHARE * place.inches):
+            axes.set_xticks(values, [style.number(value) for value in values])
+            axes.set_xticks([], minor=True)
     if not plot.curves and plot.xscale == "linear" and _whole(rows.numbers(frame, plot.x)):
         axes.xaxis.get_major_locator().set_params(integer=True)
+
+
+def _fit(values: np.ndarray, inches: float) -> bool:
+    """Whether every value can be written at a log axis of that length."""
+    size = matplotlib.rcParams["xtick.labelsize"]
+    wide = np.array([style.inches_of(f" {style.number(value)} ", size) for value in values])
+    apart = np.diff(np.log(values)) * inches / max(np.log(values[-1] / values[0]), 1e-9)
+    return bool((apart >= (wide[1:] + wide[:-1]) / 2).all())
 
 
 def _whole(values: np.ndarray) -> bool:

@@ -62,22 +62,25 @@ class Drawing:
     ----------
     panels : list of Panel
     height : function
-        Inches of a panel, labels included, of a panel's width in inches.
+        Inches of a panel, labels included, of a panel's width in inches and those that names at its left may take.
     handles : mapping
         Name to artist, for the legend.
     words : str
         What the note says of means, medians and bands.
     columns : int
         Most panels side by side.
-    width : {"single", "wide"}
+    least : float
+        Inches below which a panel is no longer read; narrower figures have fewer panels side by side.
+    width : {"single", "wide", "double"}
         Of a figure with this plot alone.
     """
 
     panels: list[Panel]
-    height: Callable[[float], float]
+    height: Callable[[float, float], float]
     handles: Mapping[str, Artist] = field(default_factory=dict)
     words: str = ""
     columns: int = 3
+    least: float = 1.6
     width: str = "wide"
 
 

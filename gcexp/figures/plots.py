@@ -11,7 +11,8 @@ from gcexp.errors import UserError, require, unknown
 from gcexp.schema import fill, is_number
 
 Scale = Literal["linear", "log"]
-Width = Literal["single", "wide"]
+Width = Literal["single", "wide", "double"]
+WIDTHS = {"single": 3.5, "wide": 5.0, "double": 7.16}  # inches: one column, one and a half, two
 Ends = tuple[float | None, float | None]  # an open end follows the data
 Words = str | dict | None  # one text, or one per panel
 
@@ -87,8 +88,8 @@ class LinesPlot:
     points : list of str, or mapping
         Lines drawn as markers only. A mapping, for simulated points beside a formula: each name to that of the line
         that gives it its colour and its marker, and keeps none itself.
-    width : {"wide", "single"}
-        1.5 columns with the legend at the right, or one column with the legend below.
+    width : {"wide", "single", "double"}
+        1.5 or two columns with the legend at the right, or one column with the legend below.
     """
 
     x: str = CLOCK
@@ -175,8 +176,8 @@ class BarsPlot:
         What the marks are.
     colour : str, optional
         Column whose values colour the bars and stand in the legend, such as a family of schemes.
-    width : {"single", "wide"}
-        One or 1.5 columns.
+    width : {"single", "wide", "double"}
+        One, 1.5 or two columns.
     """
 
     y: str = "mean_iteration_time_s"
@@ -331,8 +332,8 @@ class FunctionPlot:
         Inches of a panel, title included.
     columns : int
         Most panels side by side.
-    width : {"wide", "single"}
-        1.5 columns or one.
+    width : {"wide", "single", "double"}
+        1.5 columns, one or two.
     """
 
     function: str
@@ -374,7 +375,7 @@ class PanelsPlot:
         Plots of kind lines, bars, clusters or function, each with its own rows by `where`.
     columns : int, optional
         Panels side by side; by default two or three.
-    width : {"wide", "single"}
+    width : {"wide", "single", "double"}
         Of the whole figure.
     """
 
@@ -403,6 +404,29 @@ class PanelsPlot:
         for plot in self.plots:
             inside = [kind for kind, cls in KINDS.items() if type(plot) is cls]
             require(inside[0] in PARTS, f"parts: {unknown('kind of panel', inside[0], PARTS)}")
+
+
+def inches(width: str | float) -> float:
+    """Print width by its name or in inches.
+
+    Examples
+    --------
+    >>> inches("single"), inches("6.2")
+    (3.5, 6.2)
+
+    Raises
+    ------
+    UserError
+        For another name, and a number outside 2 to 20.
+    """
+    if width in WIDTHS:
+        return WIDTHS[str(width)]
+    try:
+        found = float(width)
+    except ValueError:
+        raise UserError(f"{unknown('width', width, WIDTHS)}, or inches") from None
+    require(2 <= found <= 20, f"a width is 2 to 20 inches, got {found:g}")
+    return found
 
 
 KINDS = {

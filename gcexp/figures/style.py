@@ -29,7 +29,6 @@ from gcexp.files import bundled, written
 
 STYLE = bundled("conf/style/paper.mplstyle")
 LOOKS = bundled("conf/style/looks.toml")
-WIDTHS = {"single": 3.5, "wide": 5.0}  # inches: one column, one and a half
 NOTE: dict[str, Any] = {"fontsize": 6, "color": "0.25"}
 PAD = 0.03  # inches around words
 LINE = 0.14  # inches: a further line of a title or label

@@ -115,7 +115,14 @@ class Typeset:
     sources: Mapping[str, str]
 
 
-def draw(frame: pd.DataFrame, plot: TablePlot, title: str = "", note: str = "", label: str = "") -> Typeset:
+def draw(
+    frame: pd.DataFrame,
+    plot: TablePlot,
+    title: str = "",
+    note: str = "",
+    label: str = "",
+    width: float | None = None,
+) -> Typeset:
     """The table in its text forms.
 
     Parameters
@@ -128,8 +135,13 @@ def draw(frame: pd.DataFrame, plot: TablePlot, title: str = "", note: str = "", 
         Above and below the table.
     label : str
         What LaTeX refers to it by.
+    width : float, optional
+        Inches of a line in LaTeX; by default that of the class article.
     """
-    text = {".md": to_markdown(frame, plot, title, note), ".tex": to_latex(frame, plot, title, note, label)}
+    text = {
+        ".md": to_markdown(frame, plot, title, note),
+        ".tex": to_latex(frame, plot, title, note, label, width),
+    }
     return Typeset(text)
 
 
@@ -150,7 +162,15 @@ def to_markdown(frame: pd.DataFrame, plot: TablePlot, title: str = "", note: str
     return before + markdown.grid(header, body, right) + after
 
 
-def to_latex(frame: pd.DataFrame, plot: TablePlot, title: str = "", note: str = "", label: str = "") -> str:
-    """The whole table in LaTeX, no wider than a page of the class article; see `gcexp.figures.latex.grid`."""
+def to_latex(
+    frame: pd.DataFrame,
+    plot: TablePlot,
+    title: str = "",
+    note: str = "",
+    label: str = "",
+    width: float | None = None,
+) -> str:
+    """The whole table in LaTeX, no wider than a line; see `gcexp.figures.latex.grid`."""
     header, body, right = cells(frame, plot)
-    return latex.grid(header, body, right, title, note, label)
+    line = latex.LINE if width is None else width * latex.INCH
+    return latex.grid(header, body, right, title, note, label, line)

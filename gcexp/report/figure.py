@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 from gcexp.errors import UserError
+from gcexp.figures.plots import inches
 from gcexp.report.columns import Passages, Timings, key_columns
 from gcexp.report.entries import filled
 from gcexp.run import paths
@@ -83,15 +85,68 @@ class FigureFile:
 
 
 @dataclass(frozen=True)
+class Look:
+    """How drawings are wanted: a copy for a paper has a caption there, and the width of a column.
+
+    Attributes
+    ----------
+    title, note : bool
+        Whether they stand on the drawing.
+    width : str
+        ``single``, ``wide``, ``double`` or inches; empty: what the figure's file says.
+    """
+
+    title: bool = True
+    note: bool = True
+    width: str = ""
+
+    @classmethod
+    def of(cls, given: Mapping[str, object], prefix: str = "") -> Look:
+        """The look that words ask for: ``true`` or ``false`` for title and note, and a width.
+
+        Examples
+        --------
+        >>> Look.of({"plot_title": "False", "plot_width": "single"}, "plot_")
+        Look(title=False, note=True, width='single')
+
+        Raises
+        ------
+        UserError
+            For another word.
+        """
+        flags = {}
+        for name in ("title", "note"):
+            word = str(given.get(prefix + name, True))
+            if word.lower() not in ("true", "false"):
+                raise UserError(f"{prefix}{name} wants true or false, got {word!r}")
+            flags[name] = word.lower() == "true"
+        width = str(given.get(prefix + "width") or "")
+        if width:
+            inches(width)
+        return cls(**flags, width=width)
+
+    @property
+    def inches(self) -> float | None:
+        """The width in print, None: what the figure's file says."""
+        return inches(self.width) if self.width else None
+
+    @property
+    def arguments(self) -> list[str]:
+        """What tells it to ``gcexp job plot``: nothing where a drawing is what its file says."""
+        told = [f"--{name}=false" for name in ("title", "note") if not getattr(self, name)]
+        return [*told, *([f"--width={self.width}"] if self.width else [])]
+
+
+@dataclass(frozen=True)
 class Figure:
-    """One target under one preset, ready to be planned; its drawing without its title where that is not wanted."""
+    """One target under one preset, ready to be planned, and how its drawing is wanted."""
 
     paper: str
     name: str
     preset: str
     file: FigureFile
     runs: tuple[Run, ...]
-    titled: bool = True
+    look: Look = Look()
 
     @property
     def target(self) -> str:
@@ -117,7 +172,7 @@ class Figure:
     @property
     def heading(self) -> str:
         """What stands over the drawing: nothing on a copy for a paper, which has a caption."""
-        return self.file.title if self.titled else ""
+        return self.file.title if self.look.title else ""
 
     @property
     def note(self) -> str:
@@ -125,6 +180,11 @@ class Figure:
         datasets = sorted({run.config["task"]["dataset"] for run in self.runs if run.task})
         stand_in = f"{self.preset} preset, data: {', '.join(datasets)}" if datasets else ""
         return "; ".join(part for part in (self._filled_note, stand_in) if part)
+
+    @property
+    def footnote(self) -> str:
+        """What stands under the drawing: nothing where a paper's text says it."""
+        return self.note if self.look.note else ""
 
     @property
     def _filled_note(self) -> str:
@@ -219,7 +279,8 @@ class Figure:
     @property
     def tracked_plot(self) -> list[str]:
         """What decides the drawing beside the table."""
-        said = [*values(self.file.plot, "plot"), self.heading, self.note]
+        said = [*values(self.file.plot, "plot"), self.heading, self.footnote]
+        said += [] if self.look.inches is None else [f"width={self.look.inches:g}"]
         if self.is_table:
             return tracked("typeset") + said + [self.label]
         own = Path("conf/style/looks.toml")  # of a project, beside those of ours

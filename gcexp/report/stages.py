@@ -45,7 +45,7 @@ def make_drawing(figure: Figure, table: Path, outputs: list[Path]) -> None:
     check_unchanged(table)
 
     def make() -> None:
-        said = figure.heading, figure.note, figure.style, figure.label
+        said = figure.heading, figure.footnote, figure.style, figure.label, figure.look.inches
         drawn = draw(read_table(table), figure.file.plot, *said)
         save(drawn, outputs, figure.style)
 

@@ -72,7 +72,7 @@ def _name(axes: Axes, load: float, shared: float, same: pd.DataFrame, below: boo
         (load, shared),
         xytext=(0, -3.5 if below else 3.5),
         textcoords="offset points",
-        fontsize=5.5,
+        fontsize=6,
         linespacing=0.95,
         ha="center",
         va="top" if below else "bottom",

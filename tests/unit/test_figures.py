@@ -1,9 +1,12 @@
 """Tables and plots: the same bytes every time, and a sentence for what does not fit."""
 
 import functools
+import itertools
 import os
+import re
 import subprocess
 import sys
+from argparse import ArgumentParser
 
 import numpy as np
 import pandas as pd
@@ -11,10 +14,14 @@ import pytest
 from matplotlib import pyplot
 from matplotlib.colors import to_rgb
 
+from gcexp.command.job import plot as plot_job
 from gcexp.errors import DataError, UserError
-from gcexp.figures import draw, parse, read_table, save, style, typeset, write_table
+from gcexp.figures import draw, parse, plots, read_table, save, style, typeset, write_table
 from gcexp.figures.lines import GRID, middle, step
 from gcexp.figures.plots import with_levels
+from gcexp.report import figurefile
+from gcexp.report.figure import Look
+from gcexp.report.published import published_table
 
 
 def curves(labels=("a", "b"), seeds=3, iterations=20):
@@ -739,3 +746,66 @@ def test_a_drawing_by_a_function():
 
 def mark(axes, rows):
     axes.text(0, 0, str(rows["value"].iloc[0]))
+
+
+# --- In one column
+
+
+def words(figure):
+    """Every text that is drawn; an axis keeps ticks that it does not draw."""
+    figure.draw_without_rendering()
+    found = [*figure.texts, *(text for legend in figure.legends for text in legend.get_texts())]
+    for axes in figure.axes:
+        found += axes.texts
+        for axis in (axes.xaxis, axes.yaxis) if axes.axison else ():
+            low, high = sorted(axis.get_view_interval())
+            ticks = (*axis.get_major_ticks(), *axis.get_minor_ticks())
+            found += [axis.label, *(tick.label1 for tick in ticks if low <= tick.get_loc() <= high)]
+        found.append(axes.title)
+    return [text for text in found if text.get_visible() and text.get_text().strip()]
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "comm_efficient_fig1",
+        "comm_efficient_fig3",
+        "dynamic_clustering_ablation",
+        "partial_recovery_fig4_map",
+    ],
+)
+def test_a_published_figure_is_read_in_one_column(target):
+    one = figurefile.figure(target, "paper")
+    figure = draw(
+        read_table(published_table(one)), one.file.plot, one.heading, one.note, width=plots.inches("single")
+    )
+    assert figure.get_figwidth() == 3.5
+    found = words(figure)
+    assert len(found) > 10 and min(text.get_fontsize() for text in found) >= 6
+    assert min(axes.get_position().width for axes in figure.axes) * 3.5 > 0.75  # panels move below each other
+    boxes = [(text.get_text(), text.get_window_extent()) for text in found]
+    for (text, box), (other, there) in itertools.combinations(boxes, 2):
+        wide = min(box.x1, there.x1) - max(box.x0, there.x0)
+        high = min(box.y1, there.y1) - max(box.y0, there.y0)
+        assert wide < 2 or high < 2, f"{text!r} and {other!r} overlap"
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"plot_width": "singel"}, "unknown width 'singel'; did you mean 'single'?"),
+        ({"plot_width": "1"}, "a width is 2 to 20 inches, got 1"),
+        ({"plot_note": "perhaps"}, "plot_note wants true or false, got 'perhaps'"),
+    ],
+)
+def test_a_look_that_is_none(given, sentence):
+    with pytest.raises(UserError, match=re.escape(sentence)):
+        Look.of(given, "plot_")
+
+
+def test_a_look_is_told_to_the_job_that_draws():
+    parser = ArgumentParser()
+    plot_job.add(parser)
+    look = Look.of({"plot_note": False, "plot_width": 3.5}, "plot_")
+    told = parser.parse_args(["fig", "-i", "table", "-o", "drawing", *look.arguments])
+    assert Look.of(vars(told)) == look and look.inches == 3.5

@@ -11,6 +11,7 @@ import pytest
 from gcexp.data.sources import find_source
 from gcexp.errors import UserError
 from gcexp.report import figurefile
+from gcexp.report.figure import Look
 from gcexp.run import paths as run_paths
 from gcexp.run.compose import compose
 from gcexp.run.run import run_of_path, seed_list, seed_range, spelled_seeds
@@ -733,7 +734,9 @@ def test_seeds_that_are_none(given):
 
 def test_a_copy_for_a_paper_has_no_title_and_is_drawn_anew():
     one = read()
-    bare = replace(one, titled=False)
+    bare = replace(one, look=Look(title=False))
     assert (one.heading, bare.heading) == ("A figure", "")
-    assert one.tracked_plot != bare.tracked_plot
+    assert (one.footnote, replace(one, look=Look(note=False)).footnote) == (one.note, "")
+    looks = (one.look, bare.look, Look(note=False), Look(width="single"), Look(width="3.6"))
+    assert len({tuple(replace(one, look=look).tracked_plot) for look in looks}) == len(looks)
     assert one.tracked_table == bare.tracked_table and one.tracked_claims == bare.tracked_claims

@@ -28,7 +28,7 @@ def test_a_table_is_no_wider_than_a_line_and_says_its_note():
     said = {"title": "Loads", "note": "delays are assumed", "label": "tab:loads"}
     text = draw(frame, {"kind": "table"}, **said).sources[".tex"]
     header, body, _ = cells(frame, parse({"kind": "table"}))
-    size, widths, several = latex._layout(header, body)
+    size, widths, several = latex._layout(header, body, latex.LINE)
     scale, gap = latex._SIZES[size]
     assert sum(widths) * scale + 2 * gap * len(widths) <= latex.LINE
     assert several == [True, True] + 9 * [False]  # numbers are never wrapped

@@ -13,6 +13,7 @@ bytecode.mend()  # before more of our modules are read
 from gcexp.command import forkserver, progress, snakemake_inside, unlock
 from gcexp.errors import UserError, no_python, unknown
 from gcexp.report import end_message, figure_view, figurefile
+from gcexp.report.figure import Look
 from gcexp.run import datasets, dependencies, paths, reads
 from gcexp.run.options import conf_dir, read_yaml
 from gcexp.run.run import run_of_path
@@ -37,7 +38,7 @@ def warm_up(jobs):
 
 @functools.cache
 def by_target(preset):
-    return {figure.target: replace(figure, titled=TITLED) for figure in figures_to_plan(preset)}
+    return {figure.target: replace(figure, look=LOOK) for figure in figures_to_plan(preset)}
 
 
 def figures_to_plan(preset):
@@ -73,10 +74,8 @@ try:
         if key not in DEFAULTS:
             raise UserError(unknown("--config key", key, DEFAULTS))
     config.update(DEFAULTS | config)
-    TITLED = {"true": True, "false": False}.get(str(config["plot_title"]).lower())
+    LOOK = Look.of(config, "plot_")
     REMAKE = tuple(str(config["remake"]).replace(",", " ").split())
-    if TITLED is None:
-        raise UserError(f"--config plot_title wants true or false, got {config['plot_title']!r}")
     if ASKED.here:
         unlock.tidy()
         # While Snakemake plans, which takes one core; each figure that has no table yet is two jobs or more.

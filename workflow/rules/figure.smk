@@ -46,13 +46,13 @@ rule draw:
     params:
         reads=lambda w: reads.state(figure_of(w).drawings[0], REMAKE),
         drawn=lambda w, output: output[:-1],
-        title=[] if TITLED else ["--no-title"],
+        look=LOOK.arguments,
         tracked=lambda w: figure_of(w).tracked_plot + figure_of(w).tracked_claims,
     message:
         "drawing {wildcards.target}"
     shell:
         "GCEXP_READS={params.reads:q} gcexp job plot {wildcards.target:q} --preset {wildcards.preset:q} -i {input:q} -o {params.drawn:q}"
-        " --claims {output.claims:q} {params.title:q} 2> {log:q}"
+        " --claims {output.claims:q} {params.look:q} 2> {log:q}"
 
 
 use rule draw as typeset with:
