@@ -27,7 +27,8 @@ _CLAIMS = """\
 
 Beside `id`, `kind`, `source`, `statement`, `inputs`, and perhaps `answers`, `grade`, `contradicts`, `calibrated`,
 `rests_on` and `reason` (what they mean: `gcexp.report.claims`), a claim has exactly one of these. With `each`, a list
-of mappings, it is said once for each of them: `{name}` in a text is the value under that name.
+of mappings, it is said once for each of them, and with a mapping of lists once for each combination of their entries:
+`{name}` in a text is the value under that name.
 
 """
 

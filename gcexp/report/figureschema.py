@@ -76,7 +76,8 @@ def _claim() -> dict:
         "additionalProperties": False,
     }
     names = {name: {"propertyNames": {"enum": list(spec["properties"])}} for name, spec in known.items()}
-    each = {"each": {"type": "array", "items": {"type": "object"}}}
+    lists = {"type": "object", "additionalProperties": {"type": "array"}}
+    each = {"each": {"anyOf": [{"type": "array", "items": {"type": "object"}}, lists]}}
     filled = told | {"properties": _about_claim() | names | each, "required": ["id", "statement", "each"]}
     return {"anyOf": [told, filled]}
 
