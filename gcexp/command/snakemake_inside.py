@@ -5,6 +5,8 @@ Rules hand over their `workflow` and get plain values back.
 
 from __future__ import annotations
 
+import atexit
+import gc
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +35,16 @@ class Asked:
     mentioned: list[str]
     here: bool
     first: bool
+
+
+def collect_later() -> None:
+    """Look for no cycles in memory while Snakemake plans, nor when it ends: that is 1 CPU-s of 4, and finds 5 MB.
+
+    Rules that start jobs call `gc.enable`. Nothing changes where another program brings these rules.
+    """
+    if Path(sys.argv[0]).name == "snakemake":
+        gc.disable()
+        atexit.register(gc.freeze)
 
 
 def asked(workflow: Any) -> Asked:

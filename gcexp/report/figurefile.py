@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from gcexp.report.expected import claims_of_checks, expected_claims
 from gcexp.report.expected import path_of as expected_file
 from gcexp.report.figure import Figure, FigureFile
 from gcexp.report.statements import Statement, read_statements
-from gcexp.run.checks import check, check_named, declared_checks, declared_scores, once
+from gcexp.run.checks import check, check_named, declared_checks, declared_scores, once, together
 from gcexp.run.dependencies import targets, tracked
 from gcexp.run.measured import CURVE
 from gcexp.run.options import papers, read_yaml, search_dirs
@@ -108,7 +109,13 @@ def target_files() -> dict[str, Path]:
 
 def figures(preset: str) -> list[Figure]:
     """Every figure under `preset`; the first mistake in any figure file is an error with file and key."""
-    return [read_figure(path, preset) for path in figure_files()]
+    return read_figures(figure_files(), preset)
+
+
+def read_figures(files: Iterable[Path], preset: str) -> list[Figure]:
+    """The figures of some files, see `read_figure`."""
+    with together():
+        return [read_figure(path, preset) for path in files]
 
 
 def figure(target: str, preset: str) -> Figure:
@@ -116,7 +123,7 @@ def figure(target: str, preset: str) -> Figure:
     paths = target_files()
     if target not in paths:
         raise UserError(unknown("figure", target, paths))
-    return read_figure(paths[target], preset)
+    return read_figures([paths[target]], preset)[0]
 
 
 def read_figure(path: Path, preset: str) -> Figure:

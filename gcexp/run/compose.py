@@ -1,16 +1,16 @@
 """From overrides to the config of one run.
 
-The only module that imports Hydra and OmegaConf. A composition by Hydra costs 0.1 s, so it is made once per *group
-option* (what ``scheme=X`` sets, what ``delay=Y`` sets), and not at all where an option's file only gives values of its
-group; OmegaConf puts the values in and resolves. Both the pieces and the finished run are kept on disk: a job whose run
-was planned before imports neither.
+The only module that imports Hydra and OmegaConf, and neither where files are as those of conf/ are: an option gives
+values of its group, a scheme chooses options and sets some of their values, and ``${key}`` stands alone. Such files are
+put together here, in .1 ms; for all others Hydra composes, in 0.1 s, and OmegaConf resolves. What is composed is kept
+on disk.
 """
 
 from __future__ import annotations
 
-import copy
-import json
 import re
+from collections.abc import Iterable
+from functools import cache
 from typing import Any, cast
 
 from gcexp.errors import UserError, unknown
@@ -30,11 +30,8 @@ from gcexp.run.options import (
 from gcexp.run.reads import unrecorded
 from gcexp.schema import quoted
 
-_SCHEME_SIDE = ("scheme", "code", "wait", "placement", "loads")
-_INDEPENDENT = ("delay", "task", "optimizer")
 _RESOLVER = re.compile(r"\$\{[^}]*:")
-_REFERENCE = re.compile(r"\$\{([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\}")  # to a key, and nothing else in the text
-_DEEPEST = 20  # references behind each other; a circle has no end
+_REFERENCE = re.compile(r"\$\{([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\}")
 
 
 def compose(overrides: list[str]) -> dict:
@@ -47,15 +44,6 @@ def compose(overrides: list[str]) -> dict:
     UserError
         For an unknown group option or key, with the nearest match, a key given twice, a value that cannot be read.
     """
-    key = f"run {json.dumps(overrides)}"
-    known = remembered(key, kept())
-    if known is None:
-        known = _composed(overrides)
-        remember(key, known, kept())
-    return known
-
-
-def _composed(overrides: list[str]) -> dict:
     choices: dict[str, str] = {}
     values: dict[str, Any] = {}
     for override in overrides:
@@ -66,48 +54,99 @@ def _composed(overrides: list[str]) -> dict:
             first = next(other for other in overrides if other.startswith(f"{key}="))
             raise UserError(f"{key} is given twice, as {first} and {override}")
         if key in GROUPS:
-            read_yaml(option_file(key, text))  # a mistake in it is told in our words
             choices[key] = text
         else:
             values[key] = read_value(override)
-    return _resolved(_of_options(choices), values)
+    return _resolved(_of_options(tuple(choices.items()), kept()), values)
 
 
-def _of_options(choices: dict[str, str]) -> dict:
-    """What some options set, unresolved: composed one by one where they do not speak of each other."""
-    base = _piece({})
-    config = _piece({group: choices[group] for group in _SCHEME_SIDE if group in choices})
-    for group in _INDEPENDENT:
-        if group in choices:
-            own = _piece({group: choices[group]})
-            if own | {group: base[group]} != base or config[group] != base[group]:
-                return _piece(choices)
-            config[group] = own[group]
-    return config
+@cache  # a plan asks for few choices of options thousands of times
+def _of_options(chosen: tuple[tuple[str, str], ...], kept: str) -> dict:
+    """What some options set, unresolved and not to be changed."""
+    choices = dict(chosen)
+    key = f"options {' '.join(f'{group}={option}' for group, option in chosen)}"
+    if (known := remembered(key, kept)) is not None:
+        return known
+    for group, option in choices.items():
+        read_yaml(option_file(group, option))  # a mistake in it is told in our words
+    try:
+        found = _read(choices)
+    except _MoreThanValues:
+        found = _hydra([f"{group}={option}" for group, option in chosen])
+    remember(key, found, kept)
+    return found
 
 
-def _piece(choices: dict[str, str]) -> dict:
-    """One composition, unresolved, from the cache where it was made before."""
-    wanted = [f"{group}={option}" for group, option in choices.items()]
-    key = f"piece {' '.join(wanted)}"
-    known = remembered(key, kept())
-    if known is None:
-        alone = _read(choices)
-        known = _hydra(wanted) if alone is None else _piece({}) | alone
-        remember(key, known, kept())
-    return known
+class _MoreThanValues(Exception):
+    """A file says more than values and which options it builds on: Hydra knows what that means."""
 
 
-def _read(choices: dict[str, str]) -> dict | None:
-    """What options set whose files only give values of their own group; None where Hydra is needed to know."""
-    if not choices or "scheme" in choices or {*GROUPS} & {*read_yaml(conf_dir() / "run.yaml")}:
-        return None
-    files = {group: option_file(group, option) for group, option in choices.items()}
-    contents = {group: read_yaml(path) for group, path in files.items()}
-    if any("defaults" in content or not content for content in contents.values()):
-        return None
+def _read(choices: dict[str, str]) -> dict:
+    """What some options set, from the files alone."""
+    config, own = read_yaml(conf_dir() / "run.yaml").copy(), dict[str, Any]()
+    config.pop("hydra", None)
+    first, *listed = config.pop("defaults", None) or [None]
+    chosen = _chosen(listed, "", GROUPS)
+    if first != "_self_" or not {*choices} <= {*chosen} or {*GROUPS} & {*config}:
+        raise _MoreThanValues
+    if option := choices.get("scheme") or chosen.get("scheme"):
+        own = _content("scheme", option, "# @package _global_\n")
+        chosen |= _chosen(own.pop("defaults", []), "override /", [*chosen])
+    for group, option in (chosen | choices).items():
+        if option is not None and group != "scheme":
+            config[group] = _values(group, option)
+    return _merged(config, own)
+
+
+def _chosen(defaults: Any, spelled: str, groups: Iterable[str]) -> dict[str, str | None]:
+    """Options that a list of defaults chooses, each in an entry such as ``override /code: uncoded``.
+
+    Examples
+    --------
+    >>> _chosen([{"override /code": "uncoded"}, {"override /wait": "fastest"}], "override /", GROUPS)
+    {'code': 'uncoded', 'wait': 'fastest'}
+    """
+    allowed = {f"{spelled}{group}": group for group in groups}
+    found: dict[str, str | None] = {}
+    for entry in defaults if isinstance(defaults, list) else [defaults]:
+        key, option = next(iter(entry.items())) if isinstance(entry, dict) and len(entry) == 1 else ("", "")
+        if key not in allowed or allowed[key] in found or not isinstance(option, str | None):
+            raise _MoreThanValues
+        found[allowed[key]] = option
+    return found
+
+
+def _values(group: str, option: str) -> dict:
+    """Values that an option sets, over those of the options of its group that it builds on."""
+    own, found = _content(group, option), dict[str, Any]()
+    for name in own.pop("defaults", []):
+        below = _content(group, name)
+        if "defaults" in below:
+            raise _MoreThanValues
+        found = _merged(found, below)
+    return _merged(found, own)
+
+
+def _content(group: str, option: str, header: str = "") -> dict:
+    """What the file of an option says, whose only header is this one."""
+    if option not in options(group):
+        raise _MoreThanValues
+    content = read_yaml(path := option_file(group, option))
     with unrecorded():
-        return None if any("@package" in path.read_text("utf-8") for path in files.values()) else contents
+        text = path.read_text("utf-8")
+    listed = isinstance(content.get("defaults", []), list)
+    if not listed or not content or not text.startswith(header):
+        raise _MoreThanValues
+    if "@package" in text.removeprefix(header) or "???" in text:
+        raise _MoreThanValues
+    return content.copy()
+
+
+def _merged(below: Any, above: Any) -> Any:
+    """Values with others above them: mappings key by key, of all else the upper one."""
+    if not isinstance(below, dict) or not isinstance(above, dict):
+        return above
+    return below | {key: _merged(below.get(key), value) for key, value in above.items()}
 
 
 def _hydra(choices: list[str]) -> dict:
@@ -133,13 +172,13 @@ def _hydra(choices: list[str]) -> dict:
 
 def _resolved(config: dict, values: dict[str, Any]) -> dict:
     """`values` put into a composed config, and every ``${key}`` replaced."""
+    for key in values:
+        _require_key(config, key)
+    if (found := _filled(config, values)) is not None:
+        return found
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
-    for key in values:
-        _require_key(config, key)
-    if (found := _replaced(config, values)) is not None:
-        return found
     try:
         merged = OmegaConf.create(config)
         for key, value in values.items():
@@ -155,37 +194,30 @@ def _resolved(config: dict, values: dict[str, Any]) -> dict:
         raise UserError(f"{where}: {quoted(raw)} cannot be resolved ({problem})") from error
 
 
-def _replaced(config: dict, values: dict[str, Any]) -> dict | None:
+def _filled(config: dict, values: dict[str, Any]) -> dict | None:
     """The same without OmegaConf, which is slow; None where a value needs it, or has a fault that it tells."""
-    if any(isinstance(value, dict) for value in values.values()):  # would be merged
-        return None
-    found = copy.deepcopy(config)
     for key, value in values.items():
-        *places, last = key.split(".")
-        node = found
-        for part in places:
-            node = node[part]
-        node[last] = copy.deepcopy(value)
+        for part in reversed(key.split(".")):
+            value = {part: value}
+        config = _merged(config, value)
 
-    def plain(node: Any, depth: int = 0) -> Any:
+    def filled(node: Any, through: tuple[str, ...] = ()) -> Any:
         if isinstance(node, dict):
-            return {key: plain(value, depth) for key, value in node.items()}
+            return {key: filled(value, through) for key, value in node.items()}
         if isinstance(node, list):
-            return [plain(value, depth) for value in node]
-        if not isinstance(node, str) or ("${" not in node and "???" not in node):
+            return [filled(value, through) for value in node]
+        if not isinstance(node, str) or ("${" not in node and node != "???"):
             return node
-        if (reference := _REFERENCE.fullmatch(node)) is None or depth > _DEEPEST:
+        named, value = _REFERENCE.fullmatch(node), config
+        if named is None or node in through:
             raise LookupError(node)
-        meant: Any = found
-        for part in reference[1].split("."):
-            if not isinstance(meant, dict):
-                raise LookupError(node)
-            meant = meant[part]
-        return plain(meant, depth + 1)
+        for part in named[1].split("."):
+            value = value[part]
+        return filled(value, (*through, node))
 
     try:
-        return {key: plain(value) for key, value in found.items()}
-    except LookupError:
+        return filled(config)
+    except (LookupError, TypeError):
         return None
 
 

@@ -85,19 +85,18 @@ def versions() -> dict[str, str]:
 
 def _commit(folder: str | Path = ".") -> dict:
     """Commit of a folder, and whether files in it differ from that commit; None where git does not know it."""
-
-    def git(*arguments: str) -> str | None:
-        command = ["git", "-C", str(folder), *arguments]
-        try:
-            ran = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
-        except (OSError, subprocess.SubprocessError):
-            return None
-        return ran.stdout.strip()
-
-    commit = git("rev-parse", "HEAD")
     # Untracked modules of a package run like the others. Elsewhere untracked files are results.
-    status = git("status", "--porcelain", "--untracked-files=no" if str(folder) == "." else "--", str(folder))
-    return {"commit": commit, "dirty": None if commit is None or status is None else bool(status)}
+    what = ["--untracked-files=no"] if str(folder) == "." else ["--", str(folder)]
+    command = ["git", "-C", str(folder), "status", "--porcelain=v2", "--branch", *what]
+    try:
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return {"commit": None, "dirty": None}
+    said = ran.stdout.splitlines()
+    commit = next((line.split()[-1] for line in said if line.startswith("# branch.oid ")), None)
+    if commit == "(initial)":
+        return {"commit": None, "dirty": None}
+    return {"commit": commit, "dirty": not all(line.startswith("# ") for line in said)}
 
 
 def packages(named: Iterable[str] = ()) -> dict[str, dict]:

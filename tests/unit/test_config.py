@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import shutil
 import string
 import subprocess
@@ -24,6 +25,7 @@ from omegaconf import OmegaConf
 from gcexp.codes import Code
 from gcexp.command.main import main
 from gcexp.errors import ParameterError, UserError
+from gcexp.run import checks
 from gcexp.run import compose as compose_module
 from gcexp.run import options as options_module
 from gcexp.run.build import build, is_redrawn
@@ -78,17 +80,19 @@ def same(overrides):
 
 @pytest.mark.slow
 def test_options_that_are_read_are_those_that_hydra_composes():
-    """Files without defaults are not given to Hydra; here all of them are, several groups at a time."""
-    read = {}
-    for group in ("code", "wait", "placement", "delay", "task", "optimizer"):
-        alone = ((option, compose_module._read({group: option})) for option in options(group))
-        read[group] = [(option, found[group]) for option, found in alone if found is not None]
-    assert min(map(len, read.values())) > 1
-    for together in zip_longest(*read.values()):
-        chosen = {group: one for group, one in zip(read, together, strict=True) if one}
-        composed = compose_module._hydra([f"{group}={option}" for group, (option, _) in chosen.items()])
-        for group, (option, content) in chosen.items():
-            assert json.dumps(composed[group]) == json.dumps(content), f"{group}={option}"
+    """All options of ours are read without Hydra; here it composes them, as many groups at a time as can be."""
+    files = "".join(path.read_text() for path in (conf_dir() / "scheme").glob("*.yaml"))
+    chosen_by_schemes = set(re.findall(r"override /(\w+): (\w+)", files))
+    alone = {
+        group: [option for option in options(group) if (group, option) not in chosen_by_schemes]
+        for group in ("code", "wait", "placement", "loads")
+    }
+    beside_schemes = {group: options(group) for group in ("scheme", "delay", "task", "optimizer")}
+    for groups in (alone, beside_schemes):
+        for together in zip_longest(*groups.values()):
+            chosen = {group: option for group, option in zip(groups, together, strict=True) if option}
+            composed = compose_module._hydra([f"{group}={option}" for group, option in chosen.items()])
+            assert json.dumps(composed) == json.dumps(compose_module._read(chosen)), chosen
 
 
 @pytest.mark.parametrize(
@@ -652,9 +656,8 @@ def store() -> Path:
 
 def test_a_run_is_composed_once_in_all_processes(own_cache, monkeypatch, forget):
     first = compose(["scheme=cgc", "delay=pareto"])
-    monkeypatch.setattr(compose_module, "_hydra", lambda choices: pytest.fail("composed again"))
-    assert compose(["scheme=cgc", "delay=pareto", "n=20"])["code"]["n"] == 20  # from the same pieces
-    monkeypatch.setattr(compose_module, "_resolved", lambda *_: pytest.fail("resolved again"))
+    monkeypatch.setattr(compose_module, "_read", lambda choices: pytest.fail("composed again"))
+    assert compose(["scheme=cgc", "delay=pareto", "n=20"])["code"]["n"] == 20  # of the same options
     forget()
     assert compose(["scheme=cgc", "delay=pareto"]) == first
 
@@ -662,7 +665,7 @@ def test_a_run_is_composed_once_in_all_processes(own_cache, monkeypatch, forget)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "content",
-    [b"", b"{", b"null", b"3\t4", b'"run []"\t{', b"\x00\xff\xfe", b'"run [\\"scheme=cgc\\"]"\t{"n'],
+    [b"", b"{", b"null", b"3\t4", b'"options "\t{', b"\x00\xff\xfe", b'"options scheme=cgc"\t{"n'],
     ids=lambda content: repr(content),
 )
 def test_a_damaged_cache_is_only_slow(content, own_cache, forget):
@@ -702,6 +705,45 @@ def test_an_edited_option_is_seen(own_conf, forget):
     path = own_conf / "code" / "fractional_repetition.yaml"
     path.write_text(path.read_text().replace("d: null", "d: 2"))
     assert compose(["scheme=frc"])["code"]["d"] == 2
+
+
+def test_checks_of_a_block_are_watched_as_one(own_cache, monkeypatch, tmp_path, forget):
+    """Two checks, of which one asks the other: both are made once, and again when a file that one read changes."""
+    (file := tmp_path / "read.csv").write_text("1")
+    observations, made, watch = [], [], checks.observed
+    monkeypatch.setattr(checks, "observed", lambda: observations.append(1) or watch())
+
+    def inner() -> str:
+        made.append("inner")
+        return file.read_text()
+
+    def outer() -> str:
+        made.append("outer")
+        return checks.once(["inner"], inner) + "!"
+
+    def plan() -> list[str]:
+        forget()
+        with checks.together():
+            return [checks.once([name], check) for name, check in (("inner", inner), ("outer", outer))]
+
+    assert plan() == ["1", "1!"] and made == ["inner", "outer"]
+    assert plan() == ["1", "1!"] and made == ["inner", "outer"]
+    file.write_text("22")
+    assert plan() == ["22", "22!"] and made == ["inner", "outer"] * 2
+    assert checks.once(["outer"], outer) == "22!" and len(observations) == 3
+
+
+def test_what_fails_in_a_block_is_checked_again(own_cache, forget):
+    for _ in range(2):
+        forget()
+        with pytest.raises(UserError, match="wrong"), checks.together():
+            checks.once(["passes"], lambda: True)
+            checks.once(["fails"], lambda: raise_("wrong"))
+    assert checks.once(["passes"], lambda: pytest.fail("passed before")) is True
+
+
+def raise_(sentence):
+    raise UserError(sentence)
 
 
 # --- Options from outside the package

@@ -65,6 +65,12 @@ def test_an_untracked_module_of_a_package_is_dirt(plug_in):
     assert packages(["somebody.code.Mine"])["somebody"]["dirty"] is True
 
 
+def test_without_a_commit_none_is_named(tmp_path):
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        assert provenance._commit(folder) == {"commit": None, "dirty": None}
+
+
 def made(tmp_path):
     table = tmp_path / "table.csv"
     with recorded(table, {"figure": "a"}):

@@ -1,16 +1,18 @@
 # What the rules share: every figure file that is asked for is read and checked here, before the first job.
 import atexit
 import functools
+import gc
 import os
 import sys
 from dataclasses import replace
 from pathlib import Path
 
-from gcexp.command import bytecode
+from gcexp.command import bytecode, snakemake_inside
 
 bytecode.mend()  # before more of our modules are read
+snakemake_inside.collect_later()
 
-from gcexp.command import forkserver, progress, snakemake_inside, unlock
+from gcexp.command import forkserver, progress, unlock
 from gcexp.errors import UserError, no_python, unknown
 from gcexp.report import end_message, figure_view, figurefile
 from gcexp.report.figure import Look
@@ -48,7 +50,7 @@ def figures_to_plan(preset):
         made = {wildcards["target"] for _, wildcards in jobs if "target" in wildcards}
         return [figurefile.figure(target, preset) for target in sorted(made)]
     if (asked := asked_by_name()) is not None:
-        return [figurefile.read_figure(path, preset) for path in asked.values()]
+        return figurefile.read_figures(asked.values(), preset)
     return figurefile.figures(preset)
 
 
@@ -111,6 +113,7 @@ if TARGETS and not {*TARGETS} & {*figurefile.RULES, paths.PAGE.format(preset=con
 
 
 onstart:
+    gc.enable()
     jobs = snakemake_inside.planned_jobs(workflow)
     progress.watch(logger, jobs)
     if snakemake_inside.start_jobs_at_once(workflow):
