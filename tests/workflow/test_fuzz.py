@@ -223,7 +223,7 @@ def test_figure_files(here):
 @pytest.mark.paper("partial_recovery")
 @pytest.mark.slow
 def test_many_figure_files(here):
-    read_figures(range(60, 2000))
+    read_figures(range(60, 600))
 
 
 # --- Command lines
@@ -407,4 +407,4 @@ def test_command_lines(here, capsys):
 
 @pytest.mark.slow
 def test_many_command_lines(here, capsys):
-    run_commands(range(40, 500), capsys)
+    run_commands(range(40, 240), capsys)

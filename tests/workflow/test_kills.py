@@ -104,15 +104,11 @@ def reached(project, path):
         return int(state["at_row"]), int(state["at_step"])
 
 
-@pytest.mark.parametrize("how", ["make", "snakemake"])
-def test_the_same_command_goes_on_where_a_killed_run_stopped(killed, how):
+def test_the_same_command_goes_on_where_a_killed_run_stopped(killed):
     """One orphan finishes while the second run waits for it, the other is killed too."""
     project, finishing, dying = killed
     before = [reached(project, path) for path in TRAININGS]
-    if how == "make":
-        again = project.make("reproduce", f"TARGETS={' '.join(TRAININGS)}", "ARGS=-j2")
-    else:
-        again = project.start("snakemake", "-j2", *TRAININGS)
+    again = project.make("reproduce", f"TARGETS={' '.join(TRAININGS)}", "ARGS=-j2")
     for path in TRAININGS:
         log = (project / path.replace("results", "logs", 1)).with_suffix(".log")
         wait(lambda log=log: log.exists() and "another job trains" in log.read_text(), "waiting job")
@@ -156,24 +152,28 @@ def at_work(project):
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="warm jobs are for Linux")
-@pytest.mark.parametrize("how", ["SIGINT", "SIGKILL", "SIGTERM of make"])
-def test_a_run_of_warm_jobs_that_is_killed_leaves_nothing_behind(fresh, how):
+def test_a_run_of_warm_jobs_that_is_killed_leaves_nothing_behind(fresh):
+    """Three kills of what goes on from each other; then plain Snakemake ends it, past the lock of the last one."""
     halting(fresh, "time.sleep(3600)")
     target = "reports/quick/data/small_three.csv"
-    if how == "SIGTERM of make":
-        process = fresh.make("reproduce", "ARGS=-j2")
-    else:
-        process = fresh.start("snakemake", "-j2")
-    job, *_ = wait(lambda: halted(fresh), "training")
-    assert "gcexp.command.forkserver" in psutil.Process(job).cmdline()
-    if how == "SIGTERM of make":
-        process.terminate()
-    else:
-        os.killpg(process.pid, getattr(signal, how))  # as a terminal does on Ctrl-C
-    output, _ = process.communicate(timeout=LONG)
-    assert process.returncode != 0 and "Terminating processes on user request" in output or how == "SIGKILL"
-    wait(lambda: not at_work(fresh), "end of all processes")
-    assert not [name for name in fresh.files("results", "reports") if "/." in name]
+    for how in ("SIGINT", "SIGTERM of make", "SIGKILL"):
+        before = halted(fresh)
+        if how == "SIGTERM of make":
+            process = fresh.make("reproduce", "ARGS=-j2")
+        else:
+            process = fresh.start("snakemake", "-j2")
+        job, *_ = wait(lambda before=before: {*halted(fresh)} - {*before}, "training")
+        assert "gcexp.command.forkserver" in psutil.Process(job).cmdline()
+        if how == "SIGTERM of make":
+            process.terminate()
+        else:
+            os.killpg(process.pid, getattr(signal, how))  # as a terminal does on Ctrl-C
+        output, _ = process.communicate(timeout=LONG)
+        assert process.returncode != 0, how
+        assert how == "SIGKILL" or "Terminating processes on user request" in output, how
+        wait(lambda: not at_work(fresh), "end of all processes")
+        assert not [name for name in fresh.files("results", "reports") if "/." in name], how
+    assert locks(fresh)
     (fresh / "go").touch()
     code, output = fresh.run("snakemake", "-j2", target)
     assert code == 0, output
