@@ -45,7 +45,7 @@ class Stage:
 _RUN = ("run/build.py", "run/scheme.py", "run/stages.py", "run/run.py", "schema.py", "seeding.py")
 _CLOCK = ("codes", "designs", "decoding_error", "delays", "schemes", "theory", "timeline.py", *_RUN)
 _TABLE = (
-    *("figures/tables.py", "report/table.py", "report/columns.py"),
+    *("figures/tables.py", "figures/rows.py", "report/table.py", "report/columns.py"),
     *("run/measured.py", "run/tokens.py", "run/named_codes.py"),
 )
 _LEARN = ("tasks", "data")
@@ -67,9 +67,14 @@ STAGES = {
     "draw": Stage(("figures", "report/stages.py")),
     "typeset": Stage(("figures", "report/stages.py")),
     "claims": Stage(("report/claims.py", "report/predicates.py", "figures/tables.py", "schema.py")),
-    "scorecard": Stage(("report",)),
-    "page": Stage(("report", "figures/tables.py", "figures/markdown.py")),
-    "tracking": Stage(("report/tracking.py", "figures/tables.py")),
+    "scorecard": Stage(("report", "figures/tables.py", "figures/markdown.py")),
+    "page": Stage(("report", "figures")),
+    "tracking": Stage(
+        (
+            *("report/tracking.py", "report/comparison.py", "report/mlflow_page.py"),
+            *("figures/tables.py", "figures/rows.py"),
+        )
+    ),
 }
 
 #: The room whose modules decide what is learned, and the module in it that only stores it.

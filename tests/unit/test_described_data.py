@@ -3,8 +3,10 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from gcexp.command import single_run
 from gcexp.command.main import main
 from gcexp.data import load, prepare
 from gcexp.data.described import Description
@@ -154,23 +156,37 @@ def test_projects_that_share_a_name_share_no_data(tmp_path, monkeypatch, table):
 KEYS = {"scheme": "uncoded", "n": 4, "task": "digits_mlp", "iterations": 2, "seeds": 1, "progress": False}
 
 
-def test_python_sees_edited_data_and_options(tmp_path, monkeypatch, table):
+def test_edited_data_and_options_are_seen(tmp_path, monkeypatch, table):
+    """From Python and by `gcexp run`, which learns the same from the same data."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(single_run, "_plot", lambda *_: None)
     monkeypatch.chdir(tmp_path)
     described(tmp_path, monkeypatch, path=str(table[0]), target="animal")
+
+    def by_command():
+        overrides = [f"{key}={value}" for key, value in KEYS.items() if key != "progress"]
+        assert main(["run", *overrides, "task.dataset=mine", "-o", "run"]) == 0
+        return pd.read_csv("run/curve.csv")
+
     calls = (
         lambda: train(**KEYS, **{"task.dataset": "mine"}, verify=False),
         lambda: sweep({"task.dataset": ["mine"]}, **KEYS),
+        by_command,
     )
-    before = [call()["test_loss"].tolist() for call in calls]
-    assert [call()["test_loss"].tolist() for call in calls] == before
+
+    def found():
+        losses = [call()["test_loss"].tolist() for call in calls]
+        assert losses[2] == pytest.approx(losses[0], rel=1e-6)
+        return losses
+
+    before = found()
+    assert found() == before
     described(tmp_path, monkeypatch, path=str(table[0]), target="animal", test=0.4)
-    options = [call()["test_loss"].tolist() for call in calls]
+    options = found()
     assert all(new != old for new, old in zip(options, before, strict=True))
     lines = table[0].read_text().splitlines()
     table[0].write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
-    edited = [call()["test_loss"].tolist() for call in calls]
-    assert all(new != old for new, old in zip(edited, options, strict=True))
+    assert all(new != old for new, old in zip(found(), options, strict=True))
 
 
 def test_an_option_edited_in_a_living_notebook_is_seen(tmp_path, monkeypatch):

@@ -177,6 +177,27 @@ def test_nothing_is_forked_for_a_connection_that_is_closed(monkeypatch):
     assert forked == [1]
 
 
+def test_a_server_that_is_older_than_the_package_is_told_nothing(tmp_path):
+    """A command then runs by itself, with the module as it is now."""
+    shutil.copytree(ROOT / "gcexp", tmp_path / "gcexp", ignore=shutil.ignore_patterns("__pycache__"))
+    variables = environment(PYTHONPATH=str(tmp_path), **{forkserver.VARIABLE: f"gcexp-test-{uuid4().hex}"})
+    code = "import os; from gcexp.command import forkserver; forkserver._PRELOADED = forkserver._KNOWN = ()\n"
+    code += "forkserver._draw_once = lambda: None; forkserver.serve(os.environ[forkserver.VARIABLE], os.getppid())"
+    server = subprocess.Popen([sys.executable, "-c", code], env=variables, cwd=tmp_path)
+    wait(lambda: listens(variables[forkserver.VARIABLE]), "server")
+    client = f"import sys; from gcexp.command.forkserver import forwarded; sys.exit(forwarded({['--version']}) is None)"
+    alone = []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", client], env=variables, cwd=tmp_path, stdout=-1, timeout=LONG
+        )
+        alone.append(done.returncode)
+        (tmp_path / "gcexp/seeding.py").touch()
+    server.kill()
+    server.wait()
+    assert alone == [0, 1]
+
+
 @pytest.mark.parametrize("arguments", [("show", "scheme=cyclc"), ("timelin",), ("--version",)])
 def test_exit_codes_and_sentences(server, tmp_path, arguments):
     cold, hot = gcexp(ROOT, *arguments), gcexp(ROOT, *arguments, **server[1])

@@ -2,10 +2,17 @@
 
 import json
 import re
+import shlex
 import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+
+from gcexp.run.dependencies import STAGES, learning
+
+ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.workflow
 
@@ -135,3 +142,86 @@ def test_a_second_build_elsewhere_has_the_same_bytes(built, fresh):
             with np.load(path) as one, np.load(second[name]) as other:
                 assert one.files == other.files
                 assert all(one[key].tobytes() == other[key].tobytes() for key in one.files), name
+
+
+# Every job in a fork of a process that has imported libraries alone; it tells which of our modules it has loaded.
+LOADED = """
+import json, os, sys
+import matplotlib.backends.backend_pdf, numpy, pandas, scipy.special, torch
+
+for command in json.loads(sys.argv[1]):
+    if os.fork() == 0:
+        from gcexp.command.main import main
+        code = main(command)
+        print(json.dumps([code, [name for name in sys.modules if name.startswith("gcexp.")]]), flush=True)
+        os._exit(0)
+    os.wait()
+"""
+RUN = "n=6 s=2 delay=pareto iterations=30 seeds=0-1"
+TASK = "task=digits_mlp optimizer=gradient_descent"
+CLOCK = "results/timeline/{scheme}/pareto/T30/seeds0-1.npz"
+FORGET, CGC = (CLOCK.format(scheme=f"{name}+.n@6+.s@2") for name in ("forget", "cgc"))
+EXACT = "results/trajectory/digits_mlp/gradient_descent/exact/T30/seeds0-1.npz"
+#: The stages of a job, and its command.
+JOBS = {
+    ("prepare",): "data digits -o a.npz",
+    ("timeline",): f"timeline scheme=forget {RUN} -o b.npz",
+    (
+        "trajectory",
+        "replay",
+    ): f"train scheme=forget {TASK} {RUN} --timeline {FORGET} -o d.npz --verified d.json",
+    ("replay",): f"replay scheme=cgc {TASK} {RUN} --timeline {CGC} --trajectory {EXACT} -o e.json",
+    ("curves",): "table small_three -o f.csv",
+    ("draw", "claims"): "plot small_three -i reports/quick/data/small_three.csv -o g.pdf --claims g.json",
+    ("scorecard",): "scorecard -i reports/quick/claims/small_three.json -o h.json h.md",
+    ("page",): "page -i reports/quick/scorecard.json -o reports/quick/index.html",
+}
+#: What brings options, files and records to a stage and decides nothing of its result.
+CARRIERS = (
+    *("command", "errors.py", "files.py", "progress.py", "schema.py"),
+    *(
+        f"run/{name}.py"
+        for name in ("build", "cache", "compose", "datasets", "declared", "dependencies", "kept")
+    ),
+    *(f"run/{name}.py" for name in ("options", "paths", "provenance", "reads", "resumed", "run", "tokens")),
+)
+#: What reads and checks figure files, which count by their values.
+READERS = (
+    *(f"report/{name}.py" for name in ("columns", "claims", "entries", "expected", "figure", "figurefile")),
+    *(f"report/{name}.py" for name in ("predicates", "stages", "statements")),
+    *(f"run/{name}.py" for name in ("benchmarked", "checks", "measured", "named_codes", "scheme")),
+    "figures/plots.py",
+)
+#: A training runs modules of `gcexp.tasks` that its stamp names, on data and coefficients that count by their content.
+TRAINS = (
+    "codes",
+    "designs",
+    "data",
+    "schemes",
+    "theory",
+    "timeline.py",
+    "seeding.py",
+    "run/scheme.py",
+    "run/stages.py",
+)
+
+
+def test_a_stage_loads_only_its_rooms(project):
+    """Whatever else could change a result without making it again."""
+    jobs = [["job", *shlex.split(command)] for command in JOBS.values()]
+    code, output = project.run(sys.executable, "-c", LOADED, json.dumps(jobs))
+    assert code == 0, output
+    told = [json.loads(line) for line in output.splitlines() if line.startswith("[0, ")]
+    learns = learning(["gcexp.tasks.mlp.MultilayerPerceptron", "gcexp.tasks.optimizers.GradientDescent"])
+    stamped = [name.partition("=")[0].replace(".", "/")[len("gcexp/") :] + ".py" for name in learns]
+    beyond = {}
+    for stages, (_, modules) in zip(JOBS, told, strict=True):
+        rooms = {room for stage in stages for room in STAGES[stage].rooms} | {*CARRIERS}
+        if "trajectory" in stages:
+            rooms |= {*TRAINS, *stamped, "tasks/checkpoint.py"}
+        if {"curves", "draw", "scorecard", "page"} & {*stages}:
+            rooms |= {*READERS}
+        places = {name.removeprefix("gcexp.").replace(".", "/") for name in modules}
+        files = {place for place in places if not (ROOT / "gcexp" / place).is_dir()}
+        beyond[stages] = {name for name in files if not {name + ".py", name.partition("/")[0]} & rooms}
+    assert beyond == dict.fromkeys(JOBS, set())

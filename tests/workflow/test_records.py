@@ -1,5 +1,10 @@
-"""One call of Snakemake sees an edit of what a job read, whatever it is; the next one has nothing to do."""
+"""One call of Snakemake sees an edit of what a job read, whatever it is; the next one has nothing to do.
 
+An edit of the library that changes no training is one of `test_plans.py`.
+"""
+
+import numpy as np
+import pandas as pd
 import pytest
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
@@ -14,7 +19,7 @@ plot: {kind: lines, x: simulated_time_s, y: test_loss}
 """
 DATA = "path: mine.csv\ntarget: kind\n"
 DELAY = """\
-from mine_delays.scale import SCALE
+from helper_there.scale import SCALE
 from gcexp.delays import ShiftedExponential
 
 
@@ -22,6 +27,7 @@ class Mine(ShiftedExponential):
     def __post_init__(self):
         object.__setattr__(self, "shift", self.shift * SCALE * float(open("factor").read()))
 """
+TABLE = "reports/quick/data/small_data.csv"
 
 
 @pytest.fixture
@@ -32,7 +38,8 @@ def mine(fresh):
         "conf/dataset/mine.yaml": DATA,
         "conf/delay/mine.yaml": "_target_: mine_delays.Mine\nshift: 1.0\nmean: 1.0\n",
         "mine_delays/__init__.py": DELAY,
-        "mine_delays/scale.py": "SCALE = 1\n",
+        "helper_there/__init__.py": "",
+        "helper_there/scale.py": "SCALE = 1\n",
         "factor": "1\n",
         "mine.csv": "\n".join(["a,b,colour,kind", *rows, ""]),
     }.items():
@@ -42,25 +49,34 @@ def mine(fresh):
     return fresh
 
 
-def test_the_figure_follows_in_one_call(mine):
-    table = mine / "reports/quick/data/small_data.csv"
+def test_the_table_follows_in_one_call(mine):
+    """Two edits of the data, then two of the delay model: each is planned, both together have changed the numbers."""
 
     def made():
-        _, jobs = mine.build("-j2", "small_data")
-        assert mine.planned("small_data") == {}  # once, and then nothing
-        return table.read_text(), jobs
+        code, output = mine.snakemake("-j1", TABLE)
+        assert code == 0, output
+        assert mine.planned(TABLE) == {}  # once, and then nothing
+        return pd.read_csv(mine / TABLE).set_index("iteration")
 
-    first, jobs = made()
-    assert jobs["data"] == jobs["trajectory_exact"] == jobs["timeline"] == 1
+    first = made()
+    learning = {"data": 1, "trajectory_exact": 1, "replay": 1, "table": 1}
     mine.edit("conf/dataset/mine.yaml", "kind", "colour")
-    learned, jobs = made()
-    assert learned != first and "timeline" not in jobs
+    assert mine.planned(TABLE) == learning
     (mine / "mine.csv").write_text((mine / "mine.csv").read_text() + "3,3,1,1\n")
-    more, jobs = made()
-    assert more != learned and jobs["data"] == 1 and "timeline" not in jobs
-    mine.edit("mine_delays/scale.py", "1", "2")
-    slower, jobs = made()
-    assert slower != more and jobs["timeline"] == 1 and "trajectory_exact" not in jobs
+    assert mine.planned(TABLE) == learning
+    learned = made()
+    with np.load(mine / "data/prepared/mine.npz") as data:
+        labels = np.concatenate([data["y_train"], data["y_test"]])
+    assert len(labels) == 41 and set(labels) == {0, 1, 2}
+    assert (learned["test_loss"] != first["test_loss"]).all()
+    assert (learned["simulated_time_s"] == first["simulated_time_s"]).all()
+
+    timing = {"timeline": 1, "replay": 1, "table": 1}
+    mine.edit("helper_there/scale.py", "1", "2")
+    assert mine.planned(TABLE) == timing
     (mine / "factor").write_text("3\n")
-    slowest, jobs = made()
-    assert slowest != slower and jobs["timeline"] == 1
+    assert mine.planned(TABLE) == timing
+    slower = made()
+    assert (slower["test_loss"] == learned["test_loss"]).all()
+    waited = slower["simulated_time_s"] - learned["simulated_time_s"]
+    assert waited.tolist() == pytest.approx([(2 * 3 - 1) * t for t in learned.index], abs=1e-6)
