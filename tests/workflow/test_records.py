@@ -58,12 +58,20 @@ def test_the_table_follows_in_one_call(mine):
         assert mine.planned(TABLE) == {}  # once, and then nothing
         return pd.read_csv(mine / TABLE).set_index("iteration")
 
+    def plans(path, text, jobs):
+        """The edit alone, which is undone."""
+        before = (mine / path).read_text()
+        (mine / path).write_text(text)
+        assert mine.planned(TABLE) == jobs
+        (mine / path).write_text(before)
+
     first = made()
     learning = {"data": 1, "trajectory_exact": 1, "replay": 1, "table": 1}
+    more = (mine / "mine.csv").read_text() + "3,3,1,1\n"
+    plans("mine.csv", more, learning)
     mine.edit("conf/dataset/mine.yaml", "kind", "colour")
     assert mine.planned(TABLE) == learning
-    (mine / "mine.csv").write_text((mine / "mine.csv").read_text() + "3,3,1,1\n")
-    assert mine.planned(TABLE) == learning
+    (mine / "mine.csv").write_text(more)
     learned = made()
     with np.load(mine / "data/prepared/mine.npz") as data:
         labels = np.concatenate([data["y_train"], data["y_test"]])
@@ -72,10 +80,10 @@ def test_the_table_follows_in_one_call(mine):
     assert (learned["simulated_time_s"] == first["simulated_time_s"]).all()
 
     timing = {"timeline": 1, "replay": 1, "table": 1}
+    plans("factor", "3\n", timing)
     mine.edit("helper_there/scale.py", "1", "2")
     assert mine.planned(TABLE) == timing
     (mine / "factor").write_text("3\n")
-    assert mine.planned(TABLE) == timing
     slower = made()
     assert (slower["test_loss"] == learned["test_loss"]).all()
     waited = slower["simulated_time_s"] - learned["simulated_time_s"]
