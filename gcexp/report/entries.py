@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gcexp.errors import UserError, unknown
+from gcexp.run.compose import compose, of_a_group
 from gcexp.run.options import option_file, options, read_yaml, search_dirs
 from gcexp.run.run import PARTS, Run, check_count, check_horizon, seed_range
 from gcexp.run.scheme import refuse_bound
@@ -82,9 +83,9 @@ def run_of_keys(keys: dict[str, Any]) -> Run:
         group = key.partition(".")[0]
         owner = "scheme" if group in ("code", "wait", "placement", "loads") or key in SHARED else group
         if owner not in values:
-            raise UserError(
-                unknown("run key", key, [*RUN_KEYS, *PARTS, *SHARED, "code.KEY", "delay.KEY", "columns.NAME"])
-            )
+            config = compose([f"{part}={keys[part]}" for part in PARTS if keys.get(part)])
+            known = [*RUN_KEYS, *PARTS, *SHARED, "code.KEY", "delay.KEY", "columns.NAME"]
+            raise UserError(of_a_group(config, key) or unknown("run key", key, known))
         values[owner][key] = value
     tokens = {part: token(part, keys[part], values[part]) if keys.get(part) else None for part in PARTS}
     if tokens["task"] and not tokens["optimizer"]:

@@ -240,14 +240,14 @@ def _require_key(config: dict, key: str) -> None:
             names = [".".join([*parts[:i], name]) for name in node if name != "_target_"]
             sentence = unknown("key", key, names if i else {*names, *GROUPS})
             if not i:
-                sentence = _of_a_group(node, key) or sentence
+                sentence = of_a_group(node, key) or sentence
             elif i == 1 and "did you mean" not in sentence and (elsewhere := _options_with(parts[0], part)):
                 sentence += f"; {parts[0]}={', '.join(elsewhere)} would know it"
             raise UserError(sentence)
         node = node[part]
 
 
-def _of_a_group(config: dict, key: str) -> str | None:
+def of_a_group(config: dict, key: str) -> str | None:
     """Sentence for a key that stands behind the name of its group; None where no option has it."""
     chosen = [group for group in GROUPS if isinstance(config.get(group), dict) and key in config[group]]
     if chosen:

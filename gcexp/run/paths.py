@@ -6,7 +6,7 @@ Rules fill in the names by what is asked for, a run and a figure by what they ar
 from __future__ import annotations
 
 #: A part of a path that says what is run: letters, digits and a few signs, nothing that a shell reads.
-NAME = r"[A-Za-z0-9_.@+-]+"
+NAME = r"[A-Za-z0-9_.@+,-]+"
 
 DATA = "data/prepared/{dataset}.npz"
 DATA_RECORD = "data/prepared/{dataset}.json"

@@ -537,7 +537,7 @@ def test_overrides_of_is_the_inverse_of_token(parts):
     except UserError as error:
         assert "cannot stand in a file name" in str(error)
         return
-    assert not set(text) & set("/,=~ '\"$\\\n*?"), "not safe in a path, a shell or a wildcard"
+    assert not set(text) & set("/=~ '\"$\\\n*?"), "not safe in a path, a shell or a wildcard"
     assert text == token(group, option, dict(reversed(values.items())))
     first, *rest = overrides_of(group, text)
     assert first == f"{group}={option}"
@@ -556,14 +556,23 @@ def test_overrides_of_is_the_inverse_of_token(parts):
         ("delay", "pareto", {"delay.scale": 1e-3}, "pareto+scale@0.001"),
         ("task", "mlp", {"task.rate": 1e-07, "task.a": -1.5}, "mlp+a@-1.5+rate@1e-07"),
         ("optimizer", "gd", {"optimizer.normalize": "recovered"}, "gd+normalize@recovered"),
+        (
+            "delay",
+            "trace",
+            {"delay.file": "/my/a.csv", "delay.workers": [3]},
+            "trace+file@@my@a.csv+workers@3,",
+        ),
+        ("scheme", "frc", {"code.d": [], "code.x": ["a/b", None, 1.5]}, "frc+d@,+x@a@b,null,1.5"),
     ],
 )
 def test_token(group, option, values, text):
     assert token(group, option, values) == text
+    read = {override.partition("=")[0]: read_value(override) for override in overrides_of(group, text)[1:]}
+    assert read == values
 
 
 @pytest.mark.parametrize(
-    "value", ["a b", "a/b", "a,b", "x=1", "a+b", "a@b", "", "~x", "β", [1], {"d": 1}, 1e20, "${n}", "a\n"]
+    "value", ["a b", "a,b", "x=1", "a+b", "a@b", "", "~x", "β", [[1]], ["a,b"], {"d": 1}, 1e20, "${n}", "a\n"]
 )
 def test_values_that_cannot_be_spelled(value):
     with pytest.raises(

@@ -280,6 +280,18 @@ def test_sweeps_are_products_in_order():
     assert labels[4:] == ["β, 1 = 4", "β, 1 = 6", "β, 2 = 4", "β, 2 = 6"]
 
 
+def test_lists_and_paths_are_values_of_runs():
+    """They could not stand in a file name."""
+    asked = {"file": "data/traces/pai-job1.csv", "workers": [5, 4, 3, 2, 1, 0]}
+    text = f"delay: trace, delay.file: {asked['file']}, delay.workers: [{asked['workers']}]"
+    pattern = re.sub(r"\{(\w+)\}", rf"(?P<\1>{run_paths.NAME})", run_paths.TIMELINE)
+    for run in read(edited("delay: pareto", text)).runs:
+        parts = re.fullmatch(pattern, run.timeline).groupdict()
+        assert parts["delay"] == "trace+file@data@traces@pai-job1.csv+workers@5,4,3,2,1,0"
+        delay = run_of_path(parts).config["delay"]
+        assert delay == run.config["delay"] and delay | asked == delay
+
+
 def test_schemes_delays_and_tasks_can_be_swept():
     text = edited(
         "label: CGC, scheme: cgc", "label: '{code._target_} {wait._target_}', scheme: [cgc, uncoded, forget]"
@@ -336,7 +348,9 @@ def test_labels_use_composed_values():
         ("[4, 6]", "[4, [6]]", "code.beta"),
         ("s: 2,", "s: 6,", "s"),
         ("n: 6", "n: 6.5", "n wants whole number, got 6.5"),
-        ("n: 6", "m: 6", "unknown run key 'm'"),
+        ("n: 6", "mm: 6", "unknown run key 'mm'"),
+        ("n: 6", "n: 6, beta: 6", "unknown key 'beta'; did you mean 'code.beta'?"),
+        ("n: 6", "N: 6", "unknown run key 'N'; did you mean 'n'?"),
         ("n: 6", "6: 6", "'6'"),
         ("n: 6", "cod.n: 6", "unknown run key 'cod.n'"),
         ("n: 6", "code.sead: 6", "unknown key 'code.sead'"),
