@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gcexp.report.figure import Figure
 
 
 def overrides(parser: ArgumentParser) -> None:
@@ -29,6 +33,21 @@ def inputs(parser: ArgumentParser, count: str | None = None) -> None:
 def preset(parser: ArgumentParser) -> None:
     """``--preset``."""
     parser.add_argument("--preset", default="quick", help="quick or paper (default: quick)")
+
+
+def targets(parser: ArgumentParser) -> None:
+    """Names of figures."""
+    parser.add_argument(
+        "targets", nargs="*", metavar="TARGET", help="figures (default: all, in a project its own)"
+    )
+
+
+def figures_of(arguments) -> list[Figure]:
+    """The figures that `targets` names, under the preset."""
+    from gcexp.report.figurefile import figures, named_figures
+
+    given = arguments.targets
+    return named_figures(given, arguments.preset) if given else figures(arguments.preset)
 
 
 def as_json(parser: ArgumentParser) -> None:

@@ -12,6 +12,7 @@ from gcexp.report.figure import Figure
 from gcexp.report.predicates import OUTCOMES
 from gcexp.report.scorecard import COLUMNS, parts, tally
 from gcexp.run import paths
+from gcexp.run.options import project
 
 
 def ending(preset: str, part: Sequence[Figure] | None = None) -> str:
@@ -35,7 +36,8 @@ def ending(preset: str, part: Sequence[Figure] | None = None) -> str:
         return "\n".join([*_aligned(_of_papers(scorecard)), "", f"open {page}"])
     judged = [figure for figure in part or () if Path(figure.claims).is_file()]  # `--until` stops before
     lines = _aligned([["claims", *OUTCOMES, "file"], *map(_of_figure, judged)]) if judged else []
-    return "\n".join([*lines, "", f"all figures on one page, {page}: plain `snakemake`"])
+    which = "the project's own" if project() else "all"
+    return "\n".join([*lines, "", f"{which} figures on one page, {page}: plain `snakemake`"])
 
 
 def _of_papers(scorecard: list[dict]) -> list[list]:

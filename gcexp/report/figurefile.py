@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from gcexp.report.statements import Statement, read_statements
 from gcexp.run.checks import check, check_named, declared_checks, declared_scores, once, together
 from gcexp.run.dependencies import targets, tracked
 from gcexp.run.measured import CURVE
-from gcexp.run.options import papers, read_yaml, search_dirs
+from gcexp.run.options import papers, project, read_yaml, search_dirs
 from gcexp.run.reads import note, unrecorded
 from gcexp.schema import fill, fitted, is_number
 
@@ -107,9 +107,16 @@ def target_files() -> dict[str, Path]:
     return {f"{paper_of(path)}_{path.stem}": path for path in figure_files()}
 
 
-def figures(preset: str) -> list[Figure]:
-    """Every figure under `preset`; the first mistake in any figure file is an error with file and key."""
-    return read_figures(figure_files(), preset)
+def page_files(published: bool = False) -> dict[str, Path]:
+    """Figure files that a plain call is about: all, but of a project that has figures its own, unless `published`."""
+    files, here = target_files(), project()
+    own = {target: path for target, path in files.items() if here and path.is_relative_to(here)}
+    return files if published else own or files
+
+
+def figures(preset: str, published: bool = False) -> list[Figure]:
+    """Every figure of `page_files`; the first mistake in any figure file is an error with file and key."""
+    return read_figures(page_files(published).values(), preset)
 
 
 def read_figures(files: Iterable[Path], preset: str) -> list[Figure]:
@@ -118,12 +125,18 @@ def read_figures(files: Iterable[Path], preset: str) -> list[Figure]:
         return [read_figure(path, preset) for path in files]
 
 
+def named_figures(targets: Collection[str], preset: str) -> list[Figure]:
+    """The figures of some target names."""
+    paths = target_files()
+    for target in targets:
+        if target not in paths:
+            raise UserError(unknown("figure", target, paths))
+    return read_figures([paths[target] for target in targets], preset)
+
+
 def figure(target: str, preset: str) -> Figure:
     """The figure of one target name."""
-    paths = target_files()
-    if target not in paths:
-        raise UserError(unknown("figure", target, paths))
-    return read_figures([paths[target]], preset)[0]
+    return named_figures([target], preset)[0]
 
 
 def read_figure(path: Path, preset: str) -> Figure:

@@ -67,7 +67,7 @@ def plan(preset: str, targets: Sequence[str] = ()) -> list[Cost]:
     ----------
     preset : str
     targets : sequence of str
-        Figures or papers; by default all of the preset, with the page.
+        Figures or papers; by default all of the preset, in a project its own, with the page.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def plan(preset: str, targets: Sequence[str] = ()) -> list[Cost]:
     """
     if preset not in PRESETS:
         raise UserError(unknown("preset", preset, PRESETS))
-    all_figures = figures(preset)
+    all_figures = figures(preset, published=bool(targets))
     known = {name for one in all_figures for name in (one.target, one.paper)}
     for target in targets:
         if target not in known:

@@ -252,7 +252,8 @@ def of_a_group(config: dict, key: str) -> str | None:
     chosen = [group for group in GROUPS if isinstance(config.get(group), dict) and key in config[group]]
     if chosen:
         return f"unknown key {key!r}; did you mean {' or '.join(repr(f'{group}.{key}') for group in chosen)}?"
-    known = {group: found for group in GROUPS if (found := _options_with(group, key))}
+    below = [group for group in GROUPS if group != "scheme"]  # whose keys stand beside it
+    known = {group: found for group in below if (found := _options_with(group, key))}
     told = [f"{group}.{key} of {group}={', '.join(found)}" for group, found in known.items()]
     return f"unknown key {key!r}; did you mean {'; '.join(told)}?" if told else None
 

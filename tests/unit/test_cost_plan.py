@@ -40,7 +40,7 @@ def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GCEXP_CONF", str(ROOT / "conf"))
     names = (TARGET, "partial_recovery_table1")
-    monkeypatch.setattr(plans, "figures", lambda preset: [figure(name, preset) for name in names])
+    monkeypatch.setattr(plans, "figures", lambda preset, published: [figure(name, preset) for name in names])
     return tmp_path
 
 

@@ -349,7 +349,7 @@ def test_labels_use_composed_values():
         ("s: 2,", "s: 6,", "s"),
         ("n: 6", "n: 6.5", "n wants whole number, got 6.5"),
         ("n: 6", "mm: 6", "unknown run key 'mm'"),
-        ("n: 6", "n: 6, beta: 6", "unknown key 'beta'; did you mean 'code.beta'?"),
+        ("n: 6", "n: 6, beta: 6", "unknown key 'beta'; did you mean code.beta of code="),
         ("n: 6", "N: 6", "unknown run key 'N'; did you mean 'n'?"),
         ("n: 6", "6: 6", "'6'"),
         ("n: 6", "cod.n: 6", "unknown run key 'cod.n'"),

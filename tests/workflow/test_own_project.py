@@ -80,7 +80,10 @@ def test_a_project_from_nothing_to_a_figure(fresh, project_in, tmp_path):
     assert planned["mine_more"] == planned["mine_first"] == planned["small_three"] == 1
     # Timelines: none, none, four and three; drawings: all but that of the clocks.
     assert (planned["timeline"], planned["draw"]) == (7, 3), planned
-    assert mine.planned()["page"] == 1  # plain `snakemake`: all of them on one page
+    plain, every = mine.planned(), mine.planned("--config", "published=true")
+    assert (plain["page"], plain["draw"]) == (1, 2)  # plain `snakemake`: its own on one page
+    assert (every["page"], every["draw"]) == (1, 3)
+    assert mine.planned("mlflow")["draw"] == 2
     assert git(fresh.code, "status", "--porcelain") == before
 
 

@@ -51,7 +51,14 @@ def figures_to_plan(preset):
         return [figurefile.figure(target, preset) for target in sorted(made)]
     if (asked := asked_by_name()) is not None:
         return figurefile.read_figures(asked.values(), preset)
-    return figurefile.figures(preset)
+    stems = (Path(target).stem for target in TARGETS)  # a file is named by its figure
+    asked = {*TARGETS, *ASKED.mentioned, *stems}
+    files = figurefile.page_files(PUBLISHED) | {
+        target: path
+        for target, path in figurefile.target_files().items()
+        if asked & {target, figurefile.paper_of(path)}
+    }
+    return figurefile.read_figures(files.values(), preset)
 
 
 def asked_by_name():
@@ -65,7 +72,7 @@ def asked_by_name():
 
 def missing_tables(preset):
     # Of the figures that are asked for by name, or of all where nothing is named.
-    asked = asked_by_name() if TARGETS else figurefile.target_files()
+    asked = asked_by_name() if TARGETS else figurefile.page_files(PUBLISHED)
     return sum(not Path(paths.TABLE.format(preset=preset, target=target)).exists() for target in asked or ())
 
 
@@ -77,6 +84,9 @@ try:
             raise UserError(unknown("--config key", key, DEFAULTS))
     config.update(DEFAULTS | config)
     LOOK = Look.of(config, "plot_")
+    PUBLISHED = {"true": True, "false": False}.get(str(config["published"]).lower())
+    if PUBLISHED is None:
+        raise UserError(f"--config published wants true or false, got {config['published']!r}")
     REMAKE = tuple(str(config["remake"]).replace(",", " ").split())
     if ASKED.here:
         unlock.tidy()
@@ -104,7 +114,8 @@ wildcard_constraints:
 
 # What nobody makes is told with the nearest name, in a sentence. (Snakemake knows the targets only later.)
 PART = None  # figures that were asked for, None: everything
-known = {*FIGURES, *PAPERS, *figurefile.RULES}
+files = figurefile.target_files()
+known = {*files, *map(figurefile.paper_of, files.values()), *figurefile.RULES}
 for asked in TARGETS:
     if "/" not in asked and asked not in known and not Path(asked).exists():
         stop(unknown("target", asked, known))

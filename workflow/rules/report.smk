@@ -36,6 +36,7 @@ rule page:
         mem_mb=1000,
         runtime=10,
     params:
+        targets=lambda w: [figure.target for figure in figures_of(w.preset)],
         reads=reads_of(paths.PAGE),
         tracked=lambda w: dependencies.tracked("page")
         + [figure.tracked_page for figure in figures_of(w.preset)]
@@ -43,4 +44,4 @@ rule page:
     message:
         "report page of the {wildcards.preset} preset"
     shell:
-        "GCEXP_READS={params.reads:q} gcexp job page --preset {wildcards.preset:q} -i {input.scorecard[0]:q} -o {output:q} 2> {log:q}"
+        "GCEXP_READS={params.reads:q} gcexp job page {params.targets} --preset {wildcards.preset:q} -i {input.scorecard[0]:q} -o {output:q} 2> {log:q}"

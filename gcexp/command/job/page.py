@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from gcexp.command.arguments import inputs, output, preset
-from gcexp.report.figurefile import figures
+from gcexp.command.arguments import figures_of, inputs, output, preset, targets
 from gcexp.report.stages import write_page
 
 
 def add(parser) -> None:
     """Its arguments."""
+    targets(parser)
     preset(parser)
     inputs(parser)
     output(parser)
@@ -16,4 +16,4 @@ def add(parser) -> None:
 
 def run(arguments) -> None:
     """Write it."""
-    write_page(arguments.preset, figures(arguments.preset), arguments.input, arguments.output)
+    write_page(arguments.preset, figures_of(arguments), arguments.input, arguments.output)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gcexp.command.arguments import output, preset
-from gcexp.report.figurefile import figures
+from gcexp.command.arguments import figures_of, output, preset, targets
 from gcexp.report.tracking import track
 
 
@@ -12,10 +11,11 @@ def add(parser) -> None:
     parser.add_argument(
         "--uri", help="tracking URI (default: $MLFLOW_TRACKING_URI, else results/mlflow/mlflow.db)"
     )
+    targets(parser)
     preset(parser)
     output(parser)
 
 
 def run(arguments) -> None:
     """Import them."""
-    track(figures(arguments.preset), arguments.output, arguments.uri)
+    track(figures_of(arguments), arguments.output, arguments.uri)
