@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from gcexp.delays.trace_structure import LEAST_ROWS, structure
 from gcexp.errors import DataError, require
 from gcexp.files import bundled
 from gcexp.schema import quoted
@@ -270,12 +271,29 @@ def report(file: str | Path) -> str:
         ]
     if trace.chunks is not None:
         lines.append(f"micro-batches: {trace.chunks.shape[2]} for each worker and iteration")
+    if len(times) >= LEAST_ROWS and flags.persistent:
+        lines += structure(times, trace.workers) or ["racks, bursts, drift: none beyond chance"]
     said = [
         f"{name}: {str(getattr(flags, name)).lower()}" for name in ("persistent", "data_bound", "sampled")
     ]
     lines.append(f"flags: {', '.join(said)}")
+    lines.append(_priced(trace))
     lines.append(f"licence: {flags.licence or 'none stated: usable here, not to be published'}")
     if len(times) < 10 or not flags.persistent:
         why = "fewer than 10 iterations" if flags.persistent else "workers are new in every row"
         lines.append(f"{why}: nothing is learned from a prefix")
+    if len(times) < LEAST_ROWS or not flags.persistent:
+        why = f"fewer than {LEAST_ROWS} iterations" if flags.persistent else "workers are new in every row"
+        lines.append(f"{why}: racks, bursts and drift are not looked for")
     return "\n".join(lines)
+
+
+def _priced(trace: TraceFile) -> str:
+    """What is taken for granted of loads that the trace was not recorded at."""
+    if "compute" in trace.values:
+        share = np.nansum(trace.values["compute"]) / np.nansum(trace.values["time"])
+        return f"loads: {share:.0%} of the time, column compute, grows with the load (delay.pricing=additive)"
+    return (
+        "loads: delay.phi=0 assumes that all of a time grows with the worker's load, so that twice the data takes "
+        "twice as long; the file cannot tell, so try delay.phi=0.5 too (gcexp benchmark does)"
+    )

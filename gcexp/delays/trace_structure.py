@@ -1,0 +1,153 @@
+"""What lasts in a trace beyond the order of its rows: workers that are slow together, bursts, drift; in words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+LEAST_ROWS = 40  # of fewer chance alone gives correlations near 1 among many pairs
+_BEYOND_CHANCE = 6.0  # standard deviations: among the 10^5 pairs of 450 workers chance gives 5
+_RARE = 1e-6  # probability by chance, before the number of places is counted
+_BLOCKS, _TREND = 10, 8.0  # parts of a run that are compared, and the t value of what is told
+_MOST_NAMED = 6  # groups or stretches
+
+
+def structure(times: np.ndarray, workers: tuple[int, ...]) -> list[str]:
+    """Sentences on what workers and iterations have in common; none where chance alone would give as much.
+
+    Parameters
+    ----------
+    times : ndarray (R, N)
+        Of the same workers in R consecutive iterations.
+    workers : tuple of int (N,)
+        How they are named.
+
+    Returns
+    -------
+    list of str
+        Groups of workers by the rank correlation of their times over the iterations, against its spread for
+        independent workers that are as persistent as these; bursts by how often a slow iteration of a worker (half as
+        long again as its median and three deviations above it) follows another, and by how many workers are slow at
+        once, against the binomial law; drift by the means of ten parts of the run.
+
+    Examples
+    --------
+    >>> draw = np.random.default_rng(0)
+    >>> rack = np.repeat(1 + draw.exponential(size=(200, 2)), 3, axis=1)
+    >>> structure(rack * (1 + 0.01 * draw.random((200, 6))), tuple(range(6)))
+    ['racks: workers move together in 2 groups (0-2; 3-5): correlation 1.00 inside, -0.08 between']
+    >>> structure(1 + draw.exponential(size=(200, 6)), tuple(range(6)))
+    []
+    """
+    logs = np.log(times)
+    return [*_racks(logs, workers), *_bursts(logs), *_drift(logs)]
+
+
+def _racks(logs: np.ndarray, workers: tuple[int, ...]) -> list[str]:
+    from scipy.sparse.csgraph import connected_components
+    from scipy.stats import rankdata
+
+    moving = np.flatnonzero(np.ptp(logs, axis=0) > 0)
+    if len(moving) < 2:
+        return []
+    ranks = rankdata(logs[:, moving], axis=0)
+    ranks = (ranks - ranks.mean(0)) / ranks.std(0)
+    pairs = ~np.eye(len(moving), dtype=bool)
+    alike = ranks.T @ ranks / len(ranks)
+    chance = _BEYOND_CHANCE * np.sqrt(_variance_by_chance(ranks))
+    levels = [max(0.5, chance)]
+    scale = np.arctanh(np.clip(alike[pairs], -0.999, 0.999))  # where all correlations scatter alike
+    if np.ptp(scale) > 2 * chance:  # all may share something, and some of them more
+        levels.append(float(np.tanh((scale.min() + scale.max()) / 2)))
+    for level in levels:
+        _, group = connected_components(alike > level, directed=False)
+        if group.any():
+            break
+    found = [np.flatnonzero(group == one) for one in range(group.max() + 1)]
+    found = [members for members in found if len(members) > 1]
+    if not found:
+        return []
+    same = (group[:, None] == group) & pairs
+    inside = np.median(alike[same])
+    if len(found) == 1 and len(found[0]) == len(moving):
+        return [f"all workers move together: correlation {inside:.2f}"]
+    between = np.median(alike[(group[:, None] != group) & pairs])
+    named = "; ".join(_spans([workers[moving[i]] for i in members]) for members in found[:_MOST_NAMED])
+    more = "; ..." if len(found) > _MOST_NAMED else ""
+    groups = "a group" if len(found) == 1 else f"{len(found)} groups"
+    return [
+        f"racks: workers move together in {groups} ({named}{more}): correlation {inside:.2f} inside, "
+        f"{between:.2f} between".replace("-0.00", "0.00")
+    ]
+
+
+def _variance_by_chance(ranks: np.ndarray) -> float:
+    """Of the correlation of two independent workers: (1 + 2 sum_k rho(k)^2) / R, with the rho(k)^2 of these."""
+    R = len(ranks)
+    total = 1.0
+    for k in range(1, R // 4):
+        square = float(((ranks[:-k] * ranks[k:]).mean(0) ** 2).mean()) - 1 / R
+        if square <= 1 / R:
+            break
+        total += 2 * square
+    return total / R
+
+
+def _bursts(logs: np.ndarray) -> list[str]:
+    from scipy.stats import binom, poisson
+
+    middle = np.median(logs, axis=0)
+    spread = 1.4826 * np.median(np.abs(logs - middle), axis=0)
+    slow = logs > middle + np.maximum(np.log(1.5), 3 * spread)
+    R, N = slow.shape
+    found = []
+    often = slow.sum(0)
+    following, expected = int((slow[1:] & slow[:-1]).sum()), float((often * (often - 1) / R).sum())
+    if following >= 10 and poisson.sf(following - 1, 2 * expected) < _RARE:
+        begun = int(slow[0].sum() + (slow[1:] & ~slow[:-1]).sum())
+        found.append(
+            f"bursts: once slow, a worker stays slow for {often.sum() / begun:.1f} iterations on average, "
+            f"by chance {1 / (1 - often.sum() / slow.size):.1f}"
+        )
+    share = often.sum() / slow.size
+    many = (slow.sum(1) > N / 2) & (binom.sf(slow.sum(1) - 1, N, share) < _RARE / R)
+    if many.any():
+        at = np.flatnonzero(many).tolist()
+        spans = _spans(at, _MOST_NAMED)
+        found.append(
+            f"bursts: over half of the workers are slow at once in {len(at)} of {R} iterations ({spans})"
+        )
+    return found
+
+
+def _drift(logs: np.ndarray) -> list[str]:
+    parts = np.array([part.mean() for part in np.array_split(logs.mean(1), _BLOCKS)])
+    place = np.arange(_BLOCKS) - (_BLOCKS - 1) / 2
+    for shape in (place, np.sign(place)):  # a slope; a step in the middle
+        slope = parts @ shape / (shape @ shape)
+        rest = parts - parts.mean() - slope * shape
+        error = np.sqrt(rest @ rest / (_BLOCKS - 2) / (shape @ shape))
+        change = np.exp(parts[-1] - parts[0]) - 1
+        if abs(slope) > _TREND * error and abs(change) >= 0.05:
+            word = "longer" if change > 0 else "shorter"
+            return [
+                f"drift: times are {abs(change):.0%} {word} in the last tenth of the iterations than in the first"
+            ]
+    return []
+
+
+def _spans(numbers: list[int], most: int = 10) -> str:
+    """Whole numbers as runs.
+
+    Examples
+    --------
+    >>> _spans([0, 1, 2, 5, 7, 8])
+    '0-2, 5, 7-8'
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    told = [f"{a}-{b}" if b > a else f"{a}" for a, b in runs[:most]]
+    return ", ".join([*told, *(["..."] if len(runs) > most else [])])

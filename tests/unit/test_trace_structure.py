@@ -1,0 +1,94 @@
+"""What `gcexp trace check` says of a trace: planted racks, bursts and drift are found, and nothing in noise."""
+
+import numpy as np
+import pytest
+
+from gcexp.command.main import main
+from gcexp.delays.trace_structure import structure
+
+NOISE = {
+    "exponential": lambda draw, shape: 1 + draw.exponential(size=shape),
+    "Pareto": lambda draw, shape: 1 + draw.pareto(1.5, size=shape),
+    "narrow": lambda draw, shape: np.exp(0.1 * draw.standard_normal(shape)),
+    "unequal": lambda draw, shape: draw.exponential(size=shape) * draw.uniform(0.5, 2, shape[1]),
+    "whole": lambda draw, shape: 1 + draw.poisson(3, size=shape),  # ties
+}
+
+
+def said(times):
+    return structure(times, tuple(range(times.shape[1])))
+
+
+@pytest.mark.parametrize("law", NOISE)
+def test_noise_has_no_structure(law):
+    """Ten traces of each law, of 40 to 400 iterations of 2 to 60 workers."""
+    for seed in range(10):
+        shape = ((40, 60, 100, 400)[seed % 4], (2, 9, 60)[seed % 3])
+        assert said(NOISE[law](np.random.default_rng(seed), shape)) == [], (law, seed, shape)
+
+
+@pytest.mark.parametrize("common", [0, 0.7])
+def test_racks_are_found(common):
+    """Workers correlated .99 inside and 0 between, in racks that are not neighbours; also under a load of all."""
+    draw = np.random.default_rng(1)
+    of_rack = np.tile(draw.standard_normal((200, 4)), 6) + common * draw.standard_normal((200, 1))
+    (found,) = said(np.exp(0.3 * (of_rack + 0.1 * draw.standard_normal((200, 24)))))
+    assert found.startswith("racks: workers move together in 4 groups (0, 4, 8, 12, 16, 20; 1, 5, 9, ")
+    if not common:
+        assert "correlation 0.99 inside, 0.0" in found
+
+
+def test_what_all_share_is_no_rack():
+    draw = np.random.default_rng(2)
+    (found,) = said(np.exp(draw.standard_normal((200, 1)) + 0.3 * draw.standard_normal((200, 8))))
+    assert found.startswith("all workers move together: correlation 0.9")
+
+
+def test_workers_that_last_are_no_racks():
+    """Independent workers that stay slow for twenty iterations: their correlations scatter far more than noise."""
+    draw = np.random.default_rng(3)
+    slow = np.zeros((300, 30), dtype=bool)
+    for t in range(1, 300):
+        slow[t] = draw.random(30) < np.where(slow[t - 1], 0.95, 0.02)
+    (found,) = said(np.where(slow, 5, 1) * (1 + 0.1 * draw.random((300, 30))))
+    assert found.startswith("bursts: once slow, a worker stays slow for 1") and "by chance 1." in found
+
+
+def test_bursts_of_all_workers_are_found():
+    times = 1 + 0.1 * np.random.default_rng(4).random((300, 20))
+    times[100:110] *= 2
+    times[250] *= 2
+    assert said(times)[-1] == (
+        "bursts: over half of the workers are slow at once in 11 of 300 iterations (100-109, 250)"
+    )
+
+
+@pytest.mark.parametrize("shape", ["slope", "step"])
+def test_drift_is_found(shape):
+    draw, at = np.random.default_rng(5), np.linspace(0, 1, 300)
+    growth = 1 + 0.5 * (at if shape == "slope" else at > 0.5)
+    (found,) = said((1 + draw.exponential(size=(300, 20))) * growth[:, None])
+    assert found.startswith("drift: times are ") and "longer in the last tenth" in found
+    (found,) = said(((1 + draw.exponential(size=(300, 20))) * growth[:, None])[::-1])
+    assert "shorter in the last tenth" in found
+
+
+def test_the_command_says_it_and_what_phi_takes_for_granted(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    draw = np.random.default_rng(6)
+    rack = np.repeat(1 + draw.exponential(size=(60, 2)), 2, axis=1)
+    for name, rows, extra in (("rack", 60, ""), ("short", 20, ""), ("parts", 60, ",compute")):
+        lines = [
+            f"{t},{w},{rack[t, w]}" + (f",{rack[t, w] / 4}" if extra else "")
+            for t in range(rows)
+            for w in range(4)
+        ]
+        (tmp_path / f"{name}.csv").write_text("\n".join([f"iteration,worker,time{extra}", *lines]))
+    answers = {}
+    for name in ("rack", "short", "parts"):
+        assert main(["trace", "check", f"{name}.csv"]) == 0
+        answers[name] = capsys.readouterr().out
+    assert "racks: workers move together in 2 groups (0-1; 2-3): correlation 1.00 inside" in answers["rack"]
+    assert "delay.phi=0 assumes that all of a time grows with the worker's load" in answers["rack"]
+    assert "fewer than 40 iterations: racks, bursts and drift are not looked for" in answers["short"]
+    assert "25% of the time, column compute, grows with the load" in answers["parts"]
