@@ -29,6 +29,7 @@ def draw(
     style: Path | str | None = None,
     label: str = "",
     width: float | None = None,
+    ratios: pd.DataFrame | None = None,
 ) -> Figure | Typeset:
     """Draw a table, or set it as text where the plot's kind is table.
 
@@ -50,6 +51,8 @@ def draw(
     width : float, optional
         Inches in print; by default what the plot says, and for a table the line of the class article. Letters keep
         their size.
+    ratios : DataFrame, optional
+        What stands in a strip under the panels: see `gcexp.figures.ratios.drawing`.
 
     Raises
     ------
@@ -63,7 +66,7 @@ def draw(
     if isinstance(wanted, TablePlot):
         return typeset.draw(frame, wanted, title, note, label, width)
     with looks.applied(style):
-        return compose.draw(frame, wanted, title, note, width)
+        return compose.draw(frame, wanted, title, note, width, ratios)
 
 
 def save(figure: Figure | Typeset, paths: Iterable[Path | str], style: Path | str | None = None) -> None:

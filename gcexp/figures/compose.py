@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import matplotlib
 from matplotlib.figure import Figure
 
-from gcexp.figures import bars, clusters, function, lines, rows, style
+from gcexp.figures import bars, clusters, function, lines, ratios, rows, style
 from gcexp.figures.panels import Drawing, Panel, Place
 from gcexp.figures.plots import WIDTHS, BarsPlot, ClustersPlot, FunctionPlot, LinesPlot, PanelsPlot
 
@@ -32,6 +32,7 @@ def draw(
     title: str = "",
     note: str = "",
     width: float | None = None,
+    judged: pd.DataFrame | None = None,
 ) -> Figure:
     """Figure of one plot, or of several as panels: a plot alone is a figure with one part.
 
@@ -45,6 +46,8 @@ def draw(
         Above and below the panels.
     width : float, optional
         Inches; by default what the plot says.
+    judged : DataFrame, optional
+        Ratios in a strip under the panels.
     """
     panels = plot if isinstance(plot, PanelsPlot) else None
     plots = plot.plots if isinstance(plot, PanelsPlot) else (plot,)
@@ -62,11 +65,13 @@ def draw(
     width = own if width is None else width
     if width < own:
         columns = max(1, min(columns, int(width // max(drawing.least for drawing in drawings))))
-    figure = _figure(placed, width, columns, (_NAMES_BESIDE if several else _NAMES) * width)
+    strip = None if judged is None or judged.empty else ratios.drawing(judged)
+    figure = _figure(placed, width, columns, (_NAMES_BESIDE if several else _NAMES) * width, strip)
+    drawings += [] if strip is None else [strip]
     handles = {name: handle for drawing in drawings for name, handle in drawing.handles.items()}
     legend = sorted(handles, key=lambda name: [*looks, name].index(name))  # lines, in their order, then marks
     words = dict.fromkeys(drawing.words for drawing in drawings)
-    beside = len(placed) == 1 and width >= WIDTHS["wide"]
+    beside = len(placed) == 1 and strip is None and width >= WIDTHS["wide"]
     style.arrange(
         figure, title, "; ".join(filter(None, [*words, note])), [handles[name] for name in legend], beside
     )
@@ -82,11 +87,14 @@ def _side_by_side(count: int, most: int) -> int:
     return min(count, most, 2 if count == 4 else 3)
 
 
-def _figure(placed: list[tuple[Drawing, Panel]], width: float, columns: int, names: float) -> Figure:
-    """Figure of that width with all panels drawn; each row of panels is as high as its highest one."""
+def _figure(
+    placed: list[tuple[Drawing, Panel]], width: float, columns: int, names: float, strip: Drawing | None
+) -> Figure:
+    """Figure of that width with all panels drawn, each row as high as its highest one, and a strip below them."""
     inches = width / columns
     by_row = [placed[start : start + columns] for start in range(0, len(placed), columns)]
     heights = [max(drawing.height(inches, names) for drawing, _ in row) for row in by_row]
+    heights += [] if strip is None else [strip.height(width, names)]
     figure = style.blank(width, sum(heights))
     grid = figure.add_gridspec(len(heights), columns, height_ratios=heights)
     axes_of = {}
@@ -96,6 +104,8 @@ def _figure(placed: list[tuple[Drawing, Panel]], width: float, columns: int, nam
             axes = figure.add_subplot(grid[number, column])
             panel.draw(axes, Place(inches, names, first))
             axes_of[number, column] = axes, panel, first
+    if strip is not None:
+        strip.panels[0].draw(figure.add_subplot(grid[-1, :]), Place(width, names, True))
     _write_words(figure, axes_of)
     return figure
 

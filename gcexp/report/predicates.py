@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -346,8 +346,11 @@ def _values(rows: pd.DataFrame, spec: _Paired, name: str) -> dict[int, tuple[flo
 _MEASURES = {"time_to": _passages, "value": _values}
 
 
-def _ratios(spec: _Paired, frame: pd.DataFrame, numerator: Side, denominator: Side) -> dict[str, Any]:
-    """Median paired ratio over the shared seeds, and its interval."""
+_Ends = tuple[float, float]
+
+
+def _medians(spec: _Paired, frame: pd.DataFrame, numerator: Side, denominator: Side) -> tuple[_Ends, _Ends]:
+    """Between which numbers the median paired ratio over the shared seeds lies, and its interval."""
     over, under = _name(numerator), _name(denominator)
     top, bottom = (
         _MEASURES[spec.of](frame[_rows(frame, _where(side))], spec, name)
@@ -366,10 +369,30 @@ def _ratios(spec: _Paired, frame: pd.DataFrame, numerator: Side, denominator: Si
     if (low_bottom <= 0).any() or (low_top < 0).any():
         raise Undecided(f"{spec.of} of {over} or {under} is not positive, so that there is no ratio")
     low, high = low_top / high_bottom, high_top / low_bottom
-    ends = sign_interval(low, high)
-    middle = (float(np.median(low)), float(np.median(high)))
+    return (float(np.median(low)), float(np.median(high))), sign_interval(low, high)
+
+
+def _ratios(spec: _Paired, frame: pd.DataFrame, numerator: Side, denominator: Side) -> dict[str, Any]:
+    """Median paired ratio over the shared seeds, and its interval, for the scorecard."""
+    middle, ends = _medians(spec, frame, numerator, denominator)
     median: float | str = middle[0] if middle[0] == middle[1] else f"{middle[0]:.4g} or more"
     return {"median": median, "low": ends[0], "high": ends[1]}
+
+
+def measured_ratios(
+    spec: PairedRatio | Ordering, frame: pd.DataFrame
+) -> Iterator[tuple[str, _Bounded, float, float, float]]:
+    """Pair, bounds, and low end, median and high end of each ratio that the table can answer."""
+    if isinstance(spec, Ordering):
+        pairs = [(then, first, _Bounded(above=1)) for first, then in spec.pairs]
+    else:
+        pairs = [(spec.numerator, spec.denominator, spec)]
+    for over, under, bounds in pairs:
+        try:
+            middle, (low, high) = _medians(spec, frame, over, under)
+        except (Undecided, AbsentRows):
+            continue
+        yield f"{_name(over)} / {_name(under)}", bounds, low, middle[0], high
 
 
 def _outcome(bounds: _Bounded, found: dict) -> str:

@@ -19,7 +19,7 @@ from gcexp.errors import DataError, UserError
 from gcexp.figures import draw, parse, plots, read_table, save, style, typeset, write_table
 from gcexp.figures.lines import GRID, middle, step
 from gcexp.figures.plots import with_levels
-from gcexp.report import figurefile
+from gcexp.report import figurefile, judged, predicates
 from gcexp.report.figure import Look
 from gcexp.report.published import published_table
 
@@ -809,3 +809,39 @@ def test_a_look_is_told_to_the_job_that_draws():
     look = Look.of({"plot_note": False, "plot_width": 3.5}, "plot_")
     told = parser.parse_args(["fig", "-i", "table", "-o", "drawing", *look.arguments])
     assert Look.of(vars(told)) == look and look.inches == 3.5
+
+
+# --- What claims judge
+
+
+def test_paired_ratios_stand_under_curves():
+    of = {"of": "time_to", "level": 0.8, "seeds": 5}
+    claims = [
+        {
+            "id": "slower",
+            "paired_ratio": of | {"numerator": "b", "denominator": "a"} | {"at_least": 0.99, "at_most": 1.02},
+        },
+        {"id": "again", "ordering": of | {"first": "a", "then": ["b", "c"]}},
+        {"id": "alone", "ordering": of | {"seeds": 9, "first": "b", "then": "c"}},  # too few seeds: undecided
+        {"id": "other", "value": {"where": {"label": "a"}, "column": "test_accuracy", "expected": 1}},
+    ]
+    frame = curves(labels=("a", "b", "c"), seeds=5, iterations=150)
+    found = judged.ratios(claims, frame)
+    assert found["pair"].tolist() == ["b / a", "c / a"]
+    assert found[["above", "below"]].to_numpy().tolist() == [[0.99, 1.02], [1, np.inf]]
+    for pair, row in found.set_index("pair").iterrows():
+        spec = predicates.Ordering(**of, first="a", then=pair[0])
+        told = predicates.judge("ordering", spec, frame).measured[pair]
+        ends = [row[name] for name in ("low", "median", "high")]
+        assert ends == pytest.approx([told[name] for name in ("low", "median", "high")], rel=1e-8)
+        assert row["low"] < row["median"] < row["high"]
+    figure = draw(frame, LINES, ratios=found)
+    (strip,) = figure.axes[-1].child_axes
+    assert [text.get_text() for text in strip.texts] == ["b / a", "c / a"]
+    shades = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in strip.patches]
+    high = strip.get_xlim()[1]
+    assert shades == [pytest.approx((0.99, 1.02)), pytest.approx((1, high))]
+    marks = [line.get_xdata()[0] for line in strip.lines if line.get_marker() == "o"]
+    assert marks == pytest.approx(found["median"].tolist())
+    assert "ratio of times to test accuracy 0.8" in strip.get_xlabel()
+    assert len(draw(frame, LINES, ratios=found[:0]).axes) == 1
