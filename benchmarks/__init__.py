@@ -20,6 +20,7 @@ REGISTRY = {
     "B13": "benchmarks.b13_scale",
     "B15": "benchmarks.b15_worst_case",
     "B16": "benchmarks.b16_workers",
+    "B18": "benchmarks.b18_length",
 }
 #: Take minutes: only when named, or with --all.
 SLOW = ("B12",)

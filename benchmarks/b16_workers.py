@@ -32,7 +32,6 @@ N, ITERATIONS, SIZES, PIECE = 100_000, 1000, (12_500, 25_000, 50_000, 100_000), 
 LIMIT, MEMORY, EXPONENT = 10, 1024, 1.1
 COMMON = (f"n={N}", f"iterations={ITERATIONS}", "seeds=1", "delay=shifted_exponential")
 
-
 #: What is typed, the same scheme for n workers, and the mean of its durations, unit exponentials, where it is known.
 SCHEMES = {
     "uncoded": (("scheme=uncoded",), lambda n: Scheme(Uncoded(n), Decodable()), harmonic),
@@ -61,7 +60,7 @@ SCHEMES = {
 
 def command(overrides: tuple[str, ...]) -> tuple[float, float]:
     """CPU seconds and peak MiB of one ``gcexp simulate``."""
-    typed = [Path(sys.executable).with_name("gcexp"), "simulate", *overrides, *COMMON]
+    typed = [Path(sys.executable).with_name("gcexp"), "simulate", *overrides]
     process = subprocess.Popen(typed, stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
     assert status == 0, typed
@@ -96,7 +95,7 @@ def run() -> list[Row]:
     for name, (overrides, make, mean) in SCHEMES.items():
         if mean:
             check(make, mean)
-        seconds, memory = command(overrides)
+        seconds, memory = command((*overrides, *COMMON))
         slope = exponent(make)
         rows.append(
             Row(

@@ -29,7 +29,7 @@ from gcexp.run.options import look_again
 from gcexp.run.reads import resumed
 from gcexp.run.run import seed_range, spelled_seeds
 from gcexp.run.scheme import build_scheme, refuse_bound, schemes_kept
-from gcexp.run.stages import decided_by, length_of, simulated
+from gcexp.run.stages import Length, decided_by, length_of, simulated, summarised
 from gcexp.schema import quoted
 
 if TYPE_CHECKING:
@@ -471,14 +471,24 @@ def _rows(rows: str) -> str:
 
 def _timeline(point: _Point, progress: bool = False) -> Timeline:
     length = length_of(point.config)
-    with bar(len(length.seeds) * length.iterations, "clock", "iteration", progress) as moving:
+    with _moving(length, progress) as moving:
         return simulated(point.config, length, moving.update)
 
 
-def _timed(point: _Point, rows: str, progress: bool) -> dict[str, np.ndarray]:
-    from gcexp.run.measured import timing_columns
+def _moving(length: Length, progress: bool):
+    """A progress bar of a clock."""
+    return bar(len(length.seeds) * length.iterations, "clock", "iteration", progress)
 
-    return timing_columns(_timeline(point, progress), point.config, rows)
+
+def _timed(point: _Point, rows: str, progress: bool) -> dict[str, np.ndarray]:
+    from gcexp.run.measured import marks, summary_columns, timing_columns
+
+    length = length_of(point.config)
+    if rows == "iterations" or length.horizon is not None:  # what needs them has all durations in memory
+        return timing_columns(_timeline(point, progress), point.config, rows)
+    at = marks(length.iterations, rows)
+    with _moving(length, progress) as moving:
+        return summary_columns(summarised(point.config, length, at, moving.update), point.config, at)
 
 
 def _clocked(point: _Point, rows: str) -> dict[str, np.ndarray]:
@@ -585,7 +595,7 @@ def _scored(point: _Point, timeline: Timeline, trajectory: Trajectory) -> pd.Dat
 
     frame = scored(timeline, trajectory, "", "").drop(columns=["label", "run"])
     row = np.searchsorted(timeline.seeds, frame["seed"])  # seeds rise
-    loads = {name: values[row] for name, values in costs(timeline, point.config).items()}
+    loads = {name: values[row] for name, values in costs(timeline.seeds, point.config).items()}
     return point.marked(frame.assign(**loads))
 
 

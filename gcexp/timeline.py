@@ -33,7 +33,8 @@ _CHUNK, _CHUNK_SEATED = 2**18, 2**23
 _BITS = {"patterns": np.int8, "coefficients": bool}  # tables that mostly hold 0 and 1; their type in memory
 # Workers times patterns decoded at once, patterns all the same, but for so many workers that they fill the memory.
 _DECODED, _LEAST_DECODED, _MOST_DECODED = 2**17, 128, 2**21
-_SAMPLE = 64  # patterns that are certified although the code promises what they give
+# Patterns that are certified although the code promises what they give, and the stream that draws them.
+SAMPLE, CERTIFIED = 64, "timeline.certified"
 
 
 @dataclass(frozen=True)
@@ -173,24 +174,8 @@ def run_clock(
     >>> timeline.duration.shape
     (2, 5)
     """
-    require_workers(delay, scheme.code.n)
-    played = _Played(scheme, tuple(seeds), iterations)
-    n, placement = scheme.code.n, scheme.placement
-    chunk = chunk or (_CHUNK_SEATED if placement is not None else _CHUNK)
-    together = max(1, chunk // (n * iterations))
-    begin, settle = getattr(delay, "start", None), getattr(placement, "start", None)
-    if not callable(begin) or (placement is not None and settle is None):
-        begin = settle = None  # all iterations in one piece
-    step = max(1, chunk // n) if begin and together == 1 else iterations
-    for first in range(0, len(seeds), together):
-        some = tuple(seeds[first : first + together])
-        draw = begin(some, n) if begin else partial(delay.draw, some, n=n)
-        seat, carried = settle(some, n) if settle else None, None
-        for t in range(0, iterations, step):
-            draws = draw(min(step, iterations - t))
-            carried = played.add(first, t, draws, seat, carried)
-            if tell:
-                tell(len(some) * draws.shape[1])
+    played = _Kept(scheme, tuple(seeds), iterations)
+    played.run(delay, chunk, tell)
     return played.timeline()
 
 
@@ -220,20 +205,48 @@ def simulate(scheme: Scheme, draws: Draws) -> Timeline:
     >>> timeline.duration.shape, bool((timeline.coefficients == 1).all())
     ((2, 5), True)
     """
-    played = _Played(scheme, draws.seeds, draws.shape[1])
+    played = _Kept(scheme, draws.seeds, draws.shape[1])
     played.add(0, 0, draws)
+    played.check()
     return played.timeline()
 
 
-class _Played:
-    """What is known of the iterations played so far: how long each took, and as bits who was heard."""
+class Played:
+    """Iterations of some seeds, played some at a time; what is kept of them a class of its own says."""
 
     def __init__(self, scheme: Scheme, seeds: tuple[int, ...], iterations: int):
-        self.scheme, self.seeds = scheme, seeds
-        self.most = max(1, int(scheme.code.messages.max(initial=1)))
-        words = -(-scheme.code.n * self.most // 64)
-        self.duration = np.empty((len(seeds), iterations))
-        self.responses = np.empty((len(seeds), iterations, words), dtype=np.uint64)
+        self.scheme, self.seeds, self.iterations = scheme, seeds, iterations
+        self._heard = False
+
+    def keep(self, s: int, t: int, time: np.ndarray, responses: np.ndarray) -> None:
+        """Keep what is wanted of the s-th seed's t-th iteration and of those behind it: (S', T') and (S', T', n)."""
+        raise NotImplementedError
+
+    def run(self, delay: DelayModel, chunk: int | None = None, tell: Callable[[int], object] | None = None):
+        """Play all of them; arguments as of `run_clock`."""
+        scheme, seeds, iterations = self.scheme, self.seeds, self.iterations
+        n, placement = scheme.code.n, scheme.placement
+        require_workers(delay, n)
+        chunk = chunk or (_CHUNK_SEATED if placement is not None else _CHUNK)
+        together = max(1, chunk // (n * iterations))
+        begin, settle = getattr(delay, "start", None), getattr(placement, "start", None)
+        if not callable(begin) or (placement is not None and settle is None):
+            begin = settle = None  # all iterations in one piece
+        step = max(1, chunk // n) if begin and together == 1 else iterations
+        for first in range(0, len(seeds), together):
+            some = tuple(seeds[first : first + together])
+            draw = begin(some, n) if begin else partial(delay.draw, some, n=n)
+            seat, carried = settle(some, n) if settle else None, None
+            for t in range(0, iterations, step):
+                draws = draw(min(step, iterations - t))
+                carried = self.add(first, t, draws, seat, carried)
+                if tell:
+                    tell(len(some) * draws.shape[1])
+        self.check()
+
+    def check(self) -> None:
+        """Refuse iterations in which nothing was heard."""
+        require(self._heard, f"{self.scheme.wait!r}: no message of {self.scheme.code!r} is ever heard")
 
     def add(
         self, s: int, t: int, draws: Draws, seat: Callable | None = None, carried: _Carried | None = None
@@ -255,24 +268,37 @@ class _Played:
             not getattr(scheme.loads, "exact", False) or bool((responses == code.messages).all()),
             f"{scheme.loads!r} shares out the data once, so the master waits for all: take wait=decodable",
         )
-        here = slice(s, s + draws.shape[0]), slice(t, t + draws.shape[1])
-        self.duration[here] = time + scheme.overhead if scheme.overhead else time
-        rows = packed(responses.reshape(-1, code.n), self.most)
-        self.responses[here] = rows.reshape(*time.shape, -1)
+        require(bool(np.isfinite(time).all()), "an iteration takes a time that is not finite: see the delay")
+        self._heard = self._heard or bool(responses.any())
+        self.keep(s, t, time + scheme.overhead if scheme.overhead else time, responses)
         return carried
+
+
+class _Kept(Played):
+    """Of each iteration how long it took, and as bits who was heard."""
+
+    def __init__(self, scheme: Scheme, seeds: tuple[int, ...], iterations: int):
+        super().__init__(scheme, seeds, iterations)
+        self.most = max(1, int(scheme.code.messages.max(initial=1)))
+        words = -(-scheme.code.n * self.most // 64)
+        self.duration = np.empty((len(seeds), iterations))
+        self.responses = np.empty((len(seeds), iterations, words), dtype=np.uint64)
+
+    def keep(self, s, t, time, responses):
+        here = slice(s, s + time.shape[0]), slice(t, t + time.shape[1])
+        self.duration[here] = time
+        rows = packed(responses.reshape(-1, responses.shape[2]), self.most)
+        self.responses[here] = rows.reshape(*time.shape, -1)
 
     def timeline(self) -> Timeline:
         """The timeline: each distinct pattern is decoded once."""
-        code, wait = self.scheme.code, self.scheme.wait
-        require(bool(self.responses.any()), f"{wait!r}: no message of {code!r} is ever heard")
-        require(
-            bool(np.isfinite(self.duration).all()),
-            "an iteration takes a time that is not finite: see the delay",
-        )
+        code = self.scheme.code
         words = self.responses.reshape(-1, self.responses.shape[2])
         first, which = distinct_words(words)
         patterns = unpacked(words[first], code.n, self.most)
-        coefficients, residual = _decoded(code, patterns, self.seeds[0])
+        coefficients, residual = decoded(
+            code, patterns, lambda known: rng(self.seeds[0], CERTIFIED).permutation(known)[:SAMPLE]
+        )
         return Timeline(
             seeds=np.array(self.seeds),
             steps=np.full(len(self.seeds), self.duration.shape[1]),
@@ -284,11 +310,13 @@ class _Played:
         )
 
 
-def _decoded(code: Code, patterns: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def decoded(
+    code: Code, patterns: np.ndarray, sample: Callable[[np.ndarray], np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
     """Coefficients (U, k), as truth values where all are 0 or 1, and residuals (U,), NaN where nothing was decoded.
 
-    What the code's promise says is trusted, but for a sample of `_SAMPLE` patterns; the others are decoded, some at a
-    time.
+    What the code's promise says is trusted, but for those that `sample` chooses of their numbers; they and the others
+    are decoded, some at a time.
     """
     known, told = code.trusted(patterns)
     residual = np.full(len(patterns), np.nan)
@@ -297,8 +325,7 @@ def _decoded(code: Code, patterns: np.ndarray, seed: int) -> tuple[np.ndarray, n
     else:
         coefficients = np.empty((len(patterns), code.k), dtype=bool)
         coefficients[known] = told
-    sample = rng(seed, "timeline.certified").permutation(np.flatnonzero(known))[:_SAMPLE]
-    rest = np.sort(np.concatenate([np.flatnonzero(~known), sample]))
+    rest = np.sort(np.concatenate([np.flatnonzero(~known), sample(np.flatnonzero(known))]))
     size = max(code.n, code.k)
     step = max(1, min(max(_LEAST_DECODED, _DECODED // size), _MOST_DECODED // size))
     for first in range(0, len(rest), step):

@@ -46,7 +46,7 @@ _RUN = ("run/build.py", "run/scheme.py", "run/stages.py", "run/run.py", "schema.
 _CLOCK = ("codes", "designs", "decoding_error", "delays", "schemes", "theory", "timeline.py", *_RUN)
 _TABLE = (
     *("figures/tables.py", "figures/rows.py", "report/table.py", "report/columns.py"),
-    *("run/measured.py", "run/tokens.py", "run/named_codes.py"),
+    *("run/measured.py", "run/tokens.py", "run/named_codes.py", "summary.py"),
 )
 _LEARN = ("tasks", "data")
 

@@ -12,6 +12,7 @@ from gcexp.run.scheme import build_scheme
 if TYPE_CHECKING:  # a plan asks for columns only
     import pandas as pd
 
+    from gcexp.summary import Summary
     from gcexp.tasks.training import Trajectory
     from gcexp.timeline import Timeline
 
@@ -73,42 +74,40 @@ def timing_rows(timeline: Timeline, config: dict, rows: str) -> pd.DataFrame:
 
 def timing_columns(timeline: Timeline, config: dict, rows: str) -> dict[str, np.ndarray]:
     """The columns of `timing_rows`."""
-    return _ROWS[rows](timeline, config)
+    if rows == "iterations":
+        return _per_iteration(timeline, config)
+    from gcexp.summary import summary_of
+
+    at = marks(timeline.duration.shape[1], rows)
+    return summary_columns(summary_of(timeline, config["bound"], at), config, at)
 
 
-def _per_seed(timeline: Timeline, config: dict) -> dict[str, np.ndarray]:
+def summary_columns(summary: Summary, config: dict, at: list[int]) -> dict[str, np.ndarray]:
+    """The columns of ``rows=seeds``, or of ``rows=running`` where there are marks: no iteration is needed for them."""
+    return _running(summary, config, at) if at else _per_seed(summary, config)
+
+
+def _per_seed(summary: Summary, config: dict) -> dict[str, np.ndarray]:
     """Statistics over all iterations, one row per seed."""
-    recovered = recovered_fraction(timeline, config)
     return {
-        "seed": timeline.seeds,
-        "iterations": timeline.steps,
-        "mean_iteration_time_s": (time := _means(timeline.duration, timeline.steps)),
-        "mean_recovered_fraction": (mean := _means(recovered, timeline.steps)),
-        "min_recovered_fraction": np.array(
-            [r[:t].min() for r, t in zip(recovered, timeline.steps, strict=True)]
-        ),
-        "recovered_fraction_per_s": mean / time,
-        **costs(timeline, config),
+        "seed": summary.seeds,
+        "iterations": summary.steps,
+        "mean_iteration_time_s": summary.duration,
+        "mean_recovered_fraction": summary.recovered,
+        "min_recovered_fraction": summary.least,
+        "recovered_fraction_per_s": summary.recovered / summary.duration,
+        **costs(summary.seeds, config),
     }
 
 
-def _means(values: np.ndarray, steps: np.ndarray) -> np.ndarray:
-    return np.array([row[:count].mean() for row, count in zip(values, steps, strict=True)])
-
-
-def _running(timeline: Timeline, config: dict) -> dict[str, np.ndarray]:
+def _running(summary: Summary, config: dict, at: list[int]) -> dict[str, np.ndarray]:
     """Means up to some iterations, one row per iteration and seed; NaN behind a seed's end."""
-    at = up_to(timeline.duration.shape[1])
-    means = np.array([timeline.duration[:, :t].mean(1) for t in at])
-    means[np.array(at)[:, None] > timeline.steps] = np.nan
-    spent = {
-        name: np.tile(values, len(at)) for name, values in costs(timeline, config).items() if name in COSTS
-    }
+    spent = costs(summary.seeds, config)
     return {
-        "seed": np.tile(timeline.seeds, len(at)),
-        "iteration": np.repeat(at, len(timeline.seeds)),
-        "mean_iteration_time_s": means.ravel(),
-        **spent,
+        "seed": np.tile(summary.seeds, len(at)),
+        "iteration": np.repeat(at, len(summary.seeds)),
+        "mean_iteration_time_s": summary.running.T.ravel(),
+        **{name: np.tile(spent[name], len(at)) for name in COSTS},
     }
 
 
@@ -126,9 +125,6 @@ def _per_iteration(timeline: Timeline, config: dict) -> dict[str, np.ndarray]:
     }
 
 
-_ROWS = {"seeds": _per_seed, "running": _running, "iterations": _per_iteration}
-
-
 def recovered_fraction(timeline: Timeline, config: dict) -> np.ndarray:
     """Share of the partitions with coefficient 1 in each iteration, (S, T); NaN for a bound, which decodes nothing."""
     if config["bound"]:
@@ -136,9 +132,9 @@ def recovered_fraction(timeline: Timeline, config: dict) -> np.ndarray:
     return (timeline.coefficients == 1).mean(1)[timeline.pattern]
 
 
-def costs(timeline: Timeline, config: dict) -> dict[str, np.ndarray]:
+def costs(seeds: np.ndarray, config: dict) -> dict[str, np.ndarray]:
     """Mean load and costs of each seed's code, each (S,)."""
-    seeds = [int(seed) for seed in timeline.seeds]
+    seeds = [int(seed) for seed in seeds]
     shared = None if is_redrawn(config) else build_scheme(config)
     found: dict[str, list] = {"mean_load_fraction": [], **{name: [] for name in COSTS}}
     for seed in seeds if shared is None else seeds[:1]:
@@ -147,6 +143,11 @@ def costs(timeline: Timeline, config: dict) -> dict[str, np.ndarray]:
         for name, value in scheme.costs(seed).items():
             found[name].append(np.nan if config["bound"] else value)
     return {name: np.resize(values, len(seeds)) for name, values in found.items()}
+
+
+def marks(iterations: int, rows: str) -> list[int]:
+    """Iterations up to which ``rows=running`` has means; none of other rows."""
+    return up_to(iterations) if rows == "running" else []
 
 
 def up_to(iterations: int) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -22,6 +22,9 @@ from gcexp.run.run import check_count, check_horizon, seed_list, seed_range
 from gcexp.run.scheme import build_scheme, refuse_bound
 
 if TYPE_CHECKING:  # codes, torch and pandas only where a stage uses them
+    from gcexp.delays import DelayModel
+    from gcexp.schemes import Scheme
+    from gcexp.summary import Summary
     from gcexp.tasks.training import Trajectory
     from gcexp.timeline import Timeline
 
@@ -70,14 +73,25 @@ def simulated(config: dict, length: Length, tell: Callable[[int], object] | None
     """Timeline of a composed run; `tell` as of `gcexp.timeline.run_clock`."""
     from gcexp.timeline import joined, run_clock
 
-    delay = build(config, "delay")
-    groups = [(s,) for s in length.seeds] if is_redrawn(config) else [length.seeds]
-    parts = []
-    for seeds in groups:
-        scheme = build_scheme(config, seeds[0])
-        parts.append(run_clock(scheme, delay, seeds, length.iterations, tell=tell))
+    parts = [run_clock(*part, length.iterations, tell=tell) for part in _parts(config, length)]
     timeline = joined(parts) if len(parts) > 1 else parts[0]
     return timeline if length.horizon is None else timeline.until(length.horizon)
+
+
+def summarised(
+    config: dict, length: Length, marks: Sequence[int] = (), tell: Callable[[int], object] | None = None
+) -> Summary:
+    """Statistics of a composed run without a horizon, of which no iteration is kept; see `gcexp.summary.summarise`."""
+    from gcexp.summary import joined, summarise
+
+    return joined(summarise(*part, length.iterations, marks, tell=tell) for part in _parts(config, length))
+
+
+def _parts(config: dict, length: Length) -> Iterator[tuple[Scheme, DelayModel, tuple[int, ...]]]:
+    """Scheme, delay model and seeds of the parts of a run: all seeds, or one where the code is drawn for each."""
+    delay = build(config, "delay")
+    for seeds in [(s,) for s in length.seeds] if is_redrawn(config) else [length.seeds]:
+        yield build_scheme(config, seeds[0]), delay, seeds
 
 
 def run_training(config: dict, output: Path, timeline: Path | None) -> Trajectory:

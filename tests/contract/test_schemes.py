@@ -57,13 +57,13 @@ def run(*overrides: str) -> SimpleNamespace:
     config = composed([*overrides, *(more for given in overrides for more in PRICED.get(given, []))], *LENGTH)
     parts = []
     with pytest.MonkeyPatch.context() as patch:
-        add = timeline_module._Played.add
+        add = timeline_module.Played.add
 
         def kept(self, s, t, draws, *more):
             parts.append((self.scheme, draws))
             return add(self, s, t, draws, *more)
 
-        patch.setattr(timeline_module._Played, "add", kept)
+        patch.setattr(timeline_module.Played, "add", kept)
         timeline = stages.simulated(config, stages.length_of(config))
     return SimpleNamespace(config=config, timeline=timeline, parts=parts)
 

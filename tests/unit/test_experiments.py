@@ -315,7 +315,7 @@ def test_a_sweep_that_was_killed_goes_on(monkeypatch, tmp_path, trained):
     """Everything began again: points on the clock, and trainings from their first seed on."""
     monkeypatch.setattr(kept, "_WORTH_KEEPING", 0.0)
     keys = SMALL | {"iterations": 4, "verify": False} | ({"task": "digits_mlp"} if trained else {})
-    place = (MultilayerPerceptron, "problem") if trained else (experiments, "simulated")
+    place = (MultilayerPerceptron, "problem") if trained else (experiments, "summarised")
     original, began, last = getattr(*place), [], 100
 
     def told(*given):  # a seed's training, or a point's clock

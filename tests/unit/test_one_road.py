@@ -12,13 +12,22 @@ PACKAGE = Path(__file__).resolve().parents[2] / "gcexp"
 MODULES = {path.relative_to(PACKAGE).as_posix(): path for path in sorted(PACKAGE.rglob("*.py"))}
 
 #: The clock itself, the models that draw and the rules that wait: what follows is about every other module.
-ROAD = ("timeline.py", "delays/", "schemes/")
-CLOCKS = {"gcexp.timeline": {"run_clock", "simulate", "_Played", "*"}, "gcexp.run.stages": {"simulated", "*"}}
-STEPS = {"draw", "arrival", "stop", "law", *CLOCKS["gcexp.timeline"], "simulated"}
+ROAD = ("timeline.py", "summary.py", "delays/", "schemes/")
+CLOCKS = {
+    "gcexp.timeline": {"run_clock", "simulate", "Played", "*"},
+    "gcexp.summary": {"summarise", "*"},
+    "gcexp.run.stages": {"simulated", "summarised", "*"},
+}
+STEPS = {"draw", "arrival", "stop", "law", *set().union(*CLOCKS.values())}
 MAY = {
     # From a run's config to its timeline: the one place; and who asks for it.
-    "run/stages.py": {"run_clock"},
-    "experiments.py": {"simulated", ".draw", ".stop"},  # the same from Python; a first iteration as a picture
+    "run/stages.py": {"run_clock", "summarise"},
+    "experiments.py": {
+        "simulated",
+        "summarised",
+        ".draw",
+        ".stop",
+    },  # from Python; a first iteration as a picture
     "benchmarking.py": {"simulated", ".draw"},  # and as a table; bounds in closed form look at draws
     "report/plan.py": {"simulated"},  # what a figure will cost
     # Whether models and rules keep their contracts is asked one by one.

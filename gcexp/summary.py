@@ -1,0 +1,228 @@
+"""Means of a run of any length: the clock with nothing kept of an iteration, in memory that does not grow with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gcexp.schemes.survivors import distinct, distinct_words, packed, unpacked
+from gcexp.seeding import rng
+from gcexp.timeline import CERTIFIED, SAMPLE, Played, decoded
+
+if TYPE_CHECKING:
+    from gcexp.delays import DelayModel
+    from gcexp.schemes import Scheme
+    from gcexp.timeline import Timeline
+
+_LEAF = 2**13  # values that are added at once
+_KNOWN = 2**24  # bytes of patterns whose decodes are remembered
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Statistics of the iterations of S seeds.
+
+    Attributes
+    ----------
+    seeds, steps : ndarray (S,)
+        As of a `Timeline`.
+    duration : ndarray (S,)
+        Mean length of an iteration in simulated time.
+    running : ndarray (S, M)
+        The same over the first iterations, as many as each of M marks says; NaN where a seed ended before.
+    recovered, least : ndarray (S,)
+        Share of the partitions with coefficient one, its mean and the smallest; NaN for a bound, which decodes nothing.
+    """
+
+    seeds: np.ndarray
+    steps: np.ndarray
+    duration: np.ndarray
+    running: np.ndarray
+    recovered: np.ndarray
+    least: np.ndarray
+
+
+def summary_of(timeline: Timeline, bound: bool, marks: Sequence[int] = ()) -> Summary:
+    """Statistics of a timeline that is at hand."""
+    shares = np.full(len(timeline.patterns), np.nan) if bound else (timeline.coefficients == 1).mean(1)
+    rows = list(zip(timeline.duration, shares[timeline.pattern], timeline.steps, strict=True))
+    running = [[time[:mark].mean() if mark <= steps else np.nan for mark in marks] for time, _, steps in rows]
+    return Summary(
+        timeline.seeds,
+        timeline.steps,
+        duration=np.array([time[:steps].mean() for time, _, steps in rows]),
+        running=np.array(running).reshape(len(rows), len(marks)),
+        recovered=np.array([share[:steps].mean() for _, share, steps in rows]),
+        least=np.array([share[:steps].min() for _, share, steps in rows]),
+    )
+
+
+def summarise(
+    scheme: Scheme,
+    delay: DelayModel,
+    seeds: Sequence[int],
+    iterations: int,
+    marks: Sequence[int] = (),
+    chunk: int | None = None,
+    tell: Callable[[int], object] | None = None,
+) -> Summary:
+    """Play the clock of `gcexp.timeline.run_clock` and keep statistics only: those of its timeline, to the last bit.
+
+    A sample of 64 iterations whose coefficients are a promise is decoded at the end.
+
+    Parameters
+    ----------
+    scheme, delay, seeds, iterations, chunk, tell
+        As of `gcexp.timeline.run_clock`.
+    marks : sequence of int
+        Numbers of first iterations over which `Summary.running` is the mean.
+
+    Raises
+    ------
+    ParameterError, DecodingError
+        As `gcexp.timeline.run_clock`.
+
+    Examples
+    --------
+    >>> from gcexp.codes import Uncoded
+    >>> from gcexp.delays import ShiftedExponential
+    >>> from gcexp.schemes import Fastest, Scheme
+    >>> from gcexp.timeline import run_clock
+    >>> run = Scheme(Uncoded(n=4), Fastest(s=1)), ShiftedExponential(), (0, 1), 500
+    >>> found = summarise(*run)
+    >>> found.recovered, found.duration == run_clock(*run).duration.mean(1)
+    (array([0.75, 0.75]), array([ True,  True]))
+    """
+    played = _Summed(scheme, tuple(seeds), iterations, marks)
+    played.run(delay, chunk, tell)
+    return played.summary()
+
+
+def joined(summaries: Iterable[Summary]) -> Summary:
+    """One of several that differ in their seeds, each with a code of its own."""
+    parts = list(summaries)
+    return Summary(**{f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(Summary)})
+
+
+class RunningMean:
+    """Mean of a number of values that come in pieces: the bits of `numpy.mean` of them all, whatever the pieces.
+
+    numpy adds pairwise: the sum of a contiguous array is that of its first half, in whole eights, plus that of the
+    rest. So the values that belong together are known beforehand, and a short rest is all that waits.
+
+    Examples
+    --------
+    >>> mean = RunningMean(3)
+    >>> mean.add(np.array([1.0, 2.0])), mean.add(np.array([6.0, 7.0]))
+    (None, None)
+    >>> float(mean.value)  # of the first three
+    3.0
+    """
+
+    def __init__(self, count: int):
+        self.count, self.value = count, np.nan
+        self._sum: Generator[int, np.ndarray, float] | None = _pairwise(count)
+        self._wanted, self._rest = next(self._sum), np.empty(0)
+
+    def add(self, values: np.ndarray) -> None:
+        """Add the next values; those behind the last are ignored."""
+        if self._sum is None:
+            return
+        values = np.concatenate([self._rest, values])
+        at = 0
+        while len(values) - at >= self._wanted:
+            piece, at = values[at : at + self._wanted], at + self._wanted
+            try:
+                self._wanted = self._sum.send(piece)
+            except StopIteration as end:
+                self.value, self._sum = end.value / self.count, None
+                return
+        self._rest = values[at:]
+
+
+def _pairwise(count: int) -> Generator[int, np.ndarray, float]:
+    """Sum of `count` values, asked for some at a time."""
+    if count <= _LEAF:
+        return np.add.reduce((yield count))
+    half = count // 2
+    half -= half % 8
+    first = yield from _pairwise(half)
+    return first + (yield from _pairwise(count - half))
+
+
+class _Summed(Played):
+    """Of all iterations their means, and a sample of what was trusted."""
+
+    def __init__(self, scheme: Scheme, seeds: tuple[int, ...], iterations: int, marks: Sequence[int]):
+        super().__init__(scheme, seeds, iterations)
+        self._most = max(1, int(scheme.code.messages.max(initial=1)))
+        self._duration = [[RunningMean(count) for count in (iterations, *marks)] for _ in seeds]
+        self._recovered, self._least = [RunningMean(iterations) for _ in seeds], np.full(len(seeds), np.inf)
+        self._known: dict[bytes, float] = {}
+        self._draw = rng(seeds[0], CERTIFIED)
+        self._drawn, self._sample = np.empty(0), np.empty((0, scheme.code.n), np.int16)
+
+    def keep(self, s, t, time, responses):
+        shares = self._shares(responses.reshape(-1, responses.shape[2])).reshape(time.shape)
+        for i, (lengths, share) in enumerate(zip(time, shares, strict=True), s):
+            for mean in self._duration[i]:
+                mean.add(lengths)
+            self._recovered[i].add(share)
+            self._least[i] = np.minimum(self._least[i], share.min())
+
+    def _shares(self, rows: np.ndarray) -> np.ndarray:
+        """Share of the partitions with coefficient one, of responses (R, n)."""
+        code = self.scheme.code
+        if self.scheme.bound:
+            return np.full(len(rows), np.nan)
+        known, told = code.trusted(rows)
+        self._choose(rows, known)
+        found = np.empty(len(rows))
+        found[known] = np.count_nonzero(told, axis=1) / code.k
+        if not known.all():
+            words = packed(rows[~known], self._most)
+            first, which = distinct_words(words)
+            found[~known] = self._decoded_shares(words[first])[which]
+        return found
+
+    def _decoded_shares(self, words: np.ndarray) -> np.ndarray:
+        """The same of distinct packed patterns (U, W), each decoded once as long as it is remembered."""
+        code, names = self.scheme.code, [word.tobytes() for word in words]
+        if (len(self._known) + len(names)) * words[0].nbytes > _KNOWN:
+            self._known = {}
+        new = np.array([name not in self._known for name in names])
+        if new.any():
+            c, _ = decoded(code, unpacked(words[new], code.n, self._most), lambda known: known[:0])
+            shares = iter((c == 1).mean(1))
+            self._known |= {name: next(shares) for name, fresh in zip(names, new, strict=True) if fresh}
+        return np.array([self._known[name] for name in names])
+
+    def _choose(self, rows: np.ndarray, known: np.ndarray) -> None:
+        """Keep those of the smallest numbers drawn, one for each iteration."""
+        drawn = self._draw.random(len(rows))
+        most = self._drawn.max() if len(self._drawn) == SAMPLE else np.inf
+        mine = np.flatnonzero(known & (drawn < most))
+        if len(mine):
+            drawn = np.concatenate([self._drawn, drawn[mine]])
+            first = np.argsort(drawn, kind="stable")[:SAMPLE]
+            before, behind = first[first < len(self._drawn)], first[first >= len(self._drawn)]
+            chosen = rows[mine[behind - len(self._drawn)]]
+            self._sample = np.concatenate([self._sample[before], chosen])
+            self._drawn = np.concatenate([drawn[before], drawn[behind]])
+
+    def summary(self) -> Summary:
+        """What came of it."""
+        if len(self._sample):
+            decoded(self.scheme.code, distinct(self._sample)[0], lambda known: known)
+        means = np.array([[mean.value for mean in of_seed] for of_seed in self._duration])
+        return Summary(
+            np.array(self.seeds),
+            np.full(len(self.seeds), self.iterations),
+            duration=means[:, 0],
+            running=means[:, 1:],
+            recovered=np.array([mean.value for mean in self._recovered]),
+            least=self._least,
+        )
