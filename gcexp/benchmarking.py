@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,6 +40,7 @@ COLUMNS = (
         "placement",
     ),
     *(
+        "mean_duration",
         "ratio",
         "ratio_low",
         "ratio_high",
@@ -98,9 +99,9 @@ def benchmark(
     Returns
     -------
     DataFrame
-        One row for each phi, value of `late` and scheme. ``ratio`` is its mean duration over that of waiting for all,
-        with the smallest and the largest of that ratio over four quarters of the rows; ``used_share`` the mean of
-        (sum c)^2 / (k sum c^2), ``error`` that of ||c - 1||^2 / k, ``bias`` the same of the mean coefficients,
+        One row for each phi, value of `late` and scheme. ``ratio`` is its ``mean_duration`` over that of waiting for
+        all, with the smallest and the largest of that ratio over four quarters of the rows; ``used_share`` the mean
+        of (sum c)^2 / (k sum c^2), ``error`` that of ||c - 1||^2 / k, ``bias`` the same of the mean coefficients,
         ``never_used`` the share of partitions that never count. ``bound`` is what no scheme of these loads and
         messages can beat at this ``exact``-ness, row by row, as a ratio, ``gap`` the ratio over it, minus one.
         ``colour`` compares an exact code with ``reference``, the ratio of rebalancing with the same largest load
@@ -198,6 +199,22 @@ class Replay:
         )
         return simulated(config | {"delay": delay}, Length(self.rows // rounds, None, (0,)))
 
+    def at(self, phi: float) -> Replay:
+        """The same rows at another phi, kept."""
+        if phi not in self._kept:
+            self._kept[phi] = replace(self, delay=replace(self.delay, phi=phi))
+        return self._kept[phi]
+
+    def taken(self, entry: Entry, config: dict, scheme: Scheme) -> tuple[float, float]:
+        """Mean duration of an exact scheme, and that of its bound, inf where there is none; kept."""
+        if entry.label not in self._kept:
+            timeline = self.played(config)
+            exact = _quality(timeline, getattr(scheme.loads, "fresh", False))["exact"]
+            bound = self.bound(config, scheme, timeline, exact)
+            least = np.inf if bound is None else bound.mean()
+            self._kept[entry.label] = timeline.duration[0].mean(), least
+        return self._kept[entry.label]
+
     def waiting(self, n: int) -> np.ndarray:
         """Durations (T,) of waiting for all."""
         return self._took(Entry("wait for all", "rebalance", {"scheme": "uncoded"}), n)
@@ -252,6 +269,7 @@ class Replay:
                 getattr(scheme.placement, "hindsight", False) or getattr(loads, "hindsight", False)
             ),
             "placement": type(scheme.placement).__name__.lower() if scheme.placement else "home",
+            "mean_duration": took.mean(),
             "ratio": took.mean() / every.mean(),
         }
         parts = [
@@ -424,11 +442,11 @@ def break_evens(traces: list[dict], schemes: list | None = None) -> pd.DataFrame
     for given in traces:
         more = dict(given)
         file, name = more.pop("file"), more.pop("name", None)
+        replay = Replay.of(file, 0.0, **more)
         for entry in entries(schemes):
+            load = replay.load(replay.allowed(entry, "stop", None)[1])
             for against in ("waiting", "rebalancing"):
-                found = break_even(file, entry, against, **more)
-                replay = Replay.of(file, 0.0, **more)
-                load = replay.load(replay.allowed(entry, "stop", None)[1])
+                found = _break_even(replay, entry, against)
                 said = {"against": against, "scheme": entry.label, "load": load}
                 ends = {"wins_from": found["scheme"], "bound_from": found["bound"]}
                 rows.append({"trace": name or replay.name} | said | ends)
@@ -464,21 +482,20 @@ def break_even(
     >>> {name: round(phi, 4) for name, phi in found.items()}
     {'scheme': 0.9525, 'bound': 0.8672}
     """
+    return _break_even(Replay.of(file, 0.0, n, **trace), entry, against)
+
+
+def _break_even(replay: Replay, entry: Entry, against: str) -> dict[str, float | None]:
+    """`break_even` on a replay at phi = 0, which keeps what schemes share."""
+    config, scheme = replay.allowed(entry, "stop", None)
+    n, load = scheme.code.n, replay.load(scheme)
 
     @cache
     def excess(phi: float) -> tuple[float, float]:
-        replay = Replay.of(file, phi, n, **trace)
-        config, scheme = replay.allowed(entry, "stop", None)
-        timeline = replay.played(config)
-        workers, load = scheme.code.n, replay.load(scheme)
-        if against == "waiting":
-            reference = replay.waiting(workers).mean()
-        else:
-            reference = replay.rebalanced(workers, load).mean()
-        exact = _quality(timeline, getattr(scheme.loads, "fresh", False))["exact"]
-        bound = replay.bound(config, scheme, timeline, exact)
-        least = np.inf if bound is None else bound.mean()
-        return timeline.duration[0].mean() / reference - 1, least / reference - 1
+        here = replay.at(phi)
+        took, bound = here.taken(entry, config, scheme)
+        reference = (here.waiting(n) if against == "waiting" else here.rebalanced(n, load)).mean()
+        return took / reference - 1, bound / reference - 1
 
     return {
         "scheme": _last_change(lambda phi: excess(float(phi))[0]),

@@ -8,9 +8,9 @@ master has of worker `w`; a worker's rows stand in sending order. Column ``i * b
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from scipy import sparse
@@ -94,6 +94,12 @@ class Decoding:
     def noise_gain(self) -> np.ndarray:
         """Largest 2-norm of a block's weights: how much the decode amplifies rounding in a message, (U,)."""
         return np.linalg.norm(self.weights, axis=2).max(1, initial=0.0)
+
+
+@cache
+def _parameters(init: Callable) -> tuple[str, ...]:
+    """Names of a constructor's parameters: a waiting rule may spell its code in each iteration."""
+    return tuple(inspect.signature(init).parameters)[1:]
 
 
 def _numbers(values, what: str) -> np.ndarray:
@@ -182,8 +188,7 @@ class Code:
         self.recovers = self.k if recovers is None else recovers
 
     def __repr__(self) -> str:
-        names = inspect.signature(type(self).__init__).parameters
-        given = [f"{p}={getattr(self, p)!r}" for p in list(names)[1:] if hasattr(self, p)]
+        given = [f"{p}={getattr(self, p)!r}" for p in _parameters(type(self).__init__) if hasattr(self, p)]
         return f"{type(self).__name__}({', '.join(given)})"
 
     @property

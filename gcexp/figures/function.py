@@ -35,16 +35,25 @@ def drawing(frame: pd.DataFrame, plot: FunctionPlot, looks: dict[str, dict]) -> 
         If there is no such function.
     """
     draw = located(plot.function)
+    handles: dict = {}
 
     def drawn(rows: pd.DataFrame, axes: Axes, place: Place) -> None:
         draw(axes, rows)
+        if axes.get_legend() is None:  # what has a name and no legend of its own is told below all panels
+            for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
+                handles.setdefault(name, handle)
 
     panels = [
         Panel(partial(drawn, rows), title, plot.xlabel, plot.ylabel) for _, title, rows in titled(frame, plot)
     ]
     least = WIDTHS[plot.width] / plot.columns
     return Drawing(
-        panels, lambda inches, names: plot.height, columns=plot.columns, least=least, width=plot.width
+        panels,
+        lambda inches, names: plot.height,
+        handles,
+        columns=plot.columns,
+        least=least,
+        width=plot.width,
     )
 
 

@@ -123,12 +123,11 @@ def fair(axes: Axes, frame: pd.DataFrame) -> None:
             color=colour,
             markersize=4.5,
             markerfacecolor=colour if fair_enough else "white",
-            label=scheme,
             clip_on=False,
         )
+        axes.plot([], [], marker, color=colour, markersize=4.5, label=scheme)  # filled in the legend
     axes.set_ylim(bottom=0)
-    axes.set_xlim(left=-0.01)
-    axes.legend(fontsize=4.3, loc="best", handlelength=1, labelspacing=0.25, borderpad=0.3)
+    axes.set_xlim(left=-0.04 * points["error"].max())
 
 
 def late_lines(axes: Axes, frame: pd.DataFrame) -> None:
@@ -155,9 +154,8 @@ def late_lines(axes: Axes, frame: pd.DataFrame) -> None:
         axes.plot(
             range(len(cases)), heights, marker=marker, color=colour, markersize=3, linewidth=0.9, label=scheme
         )
-    axes.set_xticks(range(len(cases)), names, fontsize=5)
-    axes.set_ylim(0, 1.5 * float(frame["ratio"].max()))
-    axes.legend(fontsize=4.3, loc="upper center", ncols=2, handlelength=1.6, labelspacing=0.25, borderpad=0.3)
+    axes.set_xticks(range(len(cases)), names, fontsize=6)
+    axes.set_ylim(0, 1.05 * float(frame["ratio"].max()))
 
 
 _NEVER = 1.12  # where what never wins is drawn
@@ -190,15 +188,15 @@ def break_even_bars(axes: Axes, frame: pd.DataFrame) -> None:
                 markerfacecolor="white" if never else colour,
                 markersize=3.4,
                 clip_on=False,
-                label=scheme if i == 0 else None,
             )
+            if i == 0:
+                axes.plot([], [], marker, color=colour, markersize=3.4, label=scheme)
     axes.axvline(1.0, color="black", linewidth=0.5)
     axes.set_xlim(0, 1.2)
     axes.set_ylim(len(traces), 0)
     axes.set_yticks([i + 0.5 for i in range(len(traces))], traces, fontsize=6)
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1.0, _NEVER], ["0", "", "0.5", "", "1", "never"], fontsize=6)
     axes.tick_params(length=0)
-    axes.legend(fontsize=4.8, loc="upper center", bbox_to_anchor=(0.5, -0.19), ncols=2, handlelength=1)
     axes.grid(visible=False, axis="y")
 
 
@@ -244,6 +242,5 @@ def placements(axes: Axes, frame: pd.DataFrame) -> None:
                     label=said if i == 0 else None,
                 )
     axes.set_ylim(len(codes) - 0.4, -0.6)
-    axes.set_yticks(range(len(codes)), codes, fontsize=5.5)
+    axes.set_yticks(range(len(codes)), codes, fontsize=6.5)
     axes.set_xlim(left=0.97)
-    axes.legend(fontsize=4.5, loc="upper center", bbox_to_anchor=(0.4, -0.36), ncols=3, handlelength=1)

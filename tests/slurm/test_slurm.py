@@ -69,9 +69,7 @@ def test_a_paper_has_the_bytes_of_a_desk(cluster, real, tmp_path):
     code, output = submit(far, "stragglers")
     assert code == 0, output
     made = same_bytes(desk, far, "results", "reports")
-    assert {"reports/quick/data/stragglers_replay.csv", "reports/quick/figures/stragglers_replay.pdf"} <= set(
-        made
-    )
+    assert {"reports/quick/data/stragglers_map.csv", "reports/quick/figures/stragglers_map.pdf"} <= set(made)
     submissions = re.findall(r"submitted with SLURM jobid (\d+)", output)
     assert len(submissions) < len([name for name in made if "timeline" in name]), (
         "short jobs share submissions"
