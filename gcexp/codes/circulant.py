@@ -12,6 +12,7 @@ from gcexp.errors import require
 from gcexp.schema import checked
 
 _TOLERANCE = 1e-6  # distance from the span below which a vector is in it
+_SOLVED = 2**20  # numbers in the matrices that are inverted at once
 
 
 class CirculantMultiMessage(Code):
@@ -78,7 +79,7 @@ class CirculantMultiMessage(Code):
     def weights(self, responses):
         B, received = self.encoding.toarray(), self.received(responses)
         weights = np.empty(received.shape)
-        for u in range(0, len(responses), step := max(1, 2**23 // B.size)):
+        for u in range(0, len(responses), step := max(1, _SOLVED // B.size)):
             mine = received[u : u + step, :, None] * B
             solve = pinv(mine, rcond=1e-10)  # (U, k, M)
             inside = solve @ mine  # projection onto the span
