@@ -26,7 +26,11 @@ SAID = (
 
 def add(parser) -> None:
     """Its arguments."""
-    parser.add_argument("file", metavar="FILE", help="CSV with the columns iteration, worker, time")
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="CSV with the columns iteration, worker, time; or a table of a benchmark, to be shown again",
+    )
     parser.add_argument(
         "schemes",
         nargs="*",
@@ -52,11 +56,16 @@ def add(parser) -> None:
         "--rows", type=int, nargs="+", help="only these rows, for traces with new workers in each"
     )
     parser.add_argument("--data-bound", action="store_true", help="times follow the data, not the worker")
-    parser.add_argument("-o", dest="folder", type=Path, help="folder for the map as CSV, Markdown and PNG")
+    parser.add_argument(
+        "-o", dest="folder", type=Path, help="folder for the map as CSV, Markdown, PNG and page"
+    )
 
 
 def run(arguments) -> None:
     """The map on the terminal, and in a folder where one is named."""
+    if (frame := _table(arguments.file)) is not None:
+        _give(frame, f"{arguments.file}: {', '.join(dict.fromkeys(frame['trace']))}", arguments.folder)
+        return
     options = {"pricing": arguments.pricing, "rows": arguments.rows, "data_bound": arguments.data_bound}
     trace = {key: value for key, value in options.items() if value}
     replay = Replay.of(arguments.file, 0.0, arguments.workers, **trace)
@@ -69,10 +78,25 @@ def run(arguments) -> None:
         n=arguments.workers,
         **trace,
     )
-    head = summary(frame, replay.rows, replay.prefix)
+    _give(frame, summary(frame, replay.rows, replay.prefix), arguments.folder)
+
+
+def _table(file: str) -> pd.DataFrame | None:
+    """The table of an earlier benchmark, or of a figure that shows one; None for anything else."""
+    from gcexp.figures import read_table
+
+    path = Path(file)
+    if not path.is_file():
+        return None
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        columns = lines.readline().strip().split(",")
+    return read_table(path) if {"scheme", "ratio", "late", "phi"} <= set(columns) else None
+
+
+def _give(frame: pd.DataFrame, head: str, folder: Path | None) -> None:
     print(format_map(frame, head), end="")
-    if arguments.folder:
-        for path in write(frame, head, arguments.folder):
+    if folder:
+        for path in write(frame, head, folder):
             print(f"wrote {path}")
 
 
@@ -119,11 +143,12 @@ def as_markdown(frame: pd.DataFrame, head: str) -> str:
 def _cells(frame: pd.DataFrame) -> tuple[list[tuple[float, str]], dict[str, tuple[str, dict]]]:
     """Columns of the map in order, and of each scheme its group and cells."""
     several = frame["late"].nunique() > 1 or frame["chunks"].nunique(dropna=False) > 1
+    traces = frame["trace"].nunique() > 1
     cases: dict[tuple[float, str], None] = {}
     cells: dict[str, tuple[str, dict]] = {}
     for row in frame.itertuples():
         pieces = f"({row.chunks:g})" if row.chunks == row.chunks and row.chunks is not None else ""
-        case = (row.phi, f" {row.late}{pieces}" if several else "")
+        case = (row.phi, f" {row.late}{pieces}" * several + f" {row.trace}" * traces)
         cases[case] = None
         mark = "~" if row.hindsight and row.group != "bounds" else MARKS.get(row.colour, " ")
         cells.setdefault(row.scheme, (row.group, {}))[1][case] = f"{row.ratio:.3f}{mark}"
@@ -135,11 +160,12 @@ def _left_out(frame: pd.DataFrame) -> list[str]:
 
 
 def write(frame: pd.DataFrame, head: str, folder: Path) -> list[Path]:
-    """The table, the map as a page and as a drawing, under a folder."""
+    """The table, the map in Markdown and as a drawing, and a page that sorts and filters the table, under a folder."""
     from gcexp.figures import draw, save, write_table
+    from gcexp.report.leaderboard import write_leaderboard
 
     folder.mkdir(parents=True, exist_ok=True)
-    table, page, drawing = (folder / f"benchmark.{suffix}" for suffix in ("csv", "md", "png"))
+    table, page, drawing, board = (folder / f"benchmark.{suffix}" for suffix in ("csv", "md", "png", "html"))
     write_table(frame, table)
     with written(page) as temporary:
         temporary.write_text(as_markdown(frame, head), "utf-8")
@@ -154,4 +180,5 @@ def write(frame: pd.DataFrame, head: str, folder: Path) -> list[Path]:
         "against rebalancing with the same largest load; hatched: hindsight"
     )
     save(draw(frame, plot, head, note), [drawing])
-    return [table, page, drawing]
+    write_leaderboard(frame, board, head, [LEGEND, SAID, *_left_out(frame)])
+    return [table, page, drawing, board]

@@ -37,6 +37,7 @@ from gcexp.report.scorecard import (
 )
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
     from markupsafe import Markup
 
 _WIDTH = 1600  # pixels of a drawing on the page
@@ -330,6 +331,20 @@ def _library() -> Markup:
     return Markup(library())
 
 
+def environment() -> Environment:
+    """Templates of pages; everything written by people is escaped."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    return Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
 def slug(name: str) -> str:
     """Words as one name."""
     return name.replace(" ", "-")
@@ -358,18 +373,8 @@ def write_report(
     scorecard : list of dict
         All entries: statements and claims.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    # Everything written by people is escaped.
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters |= {
+    pages = environment()
+    pages.filters |= {
         "show": show,
         "embedded": lambda image: embedded(Path(path).parent / image),
         "thumbnail": lambda image: embedded(Path(path).parent / image, _THUMBNAIL),
@@ -389,7 +394,7 @@ def write_report(
     }
     by_paper = {name: shown for name, shown in by_paper.items() if shown}
     at = anchors(figures)
-    text = environment.get_template("report.html.j2").render(
+    text = pages.get_template("report.html.j2").render(
         preset=preset,
         papers=known,
         by_paper=by_paper,

@@ -208,3 +208,28 @@ def _import_two_schemes(folder):
 
 if __name__ == "__main__":
     _import_two_schemes(Path(sys.argv[1]))
+
+
+def test_a_leaderboard_sorts_and_filters(browse, tmp_path):
+    import pandas as pd
+
+    from gcexp.report.leaderboard import write_leaderboard
+
+    ratios = [10.0, 9.0, None, 0.5]
+    table = pd.DataFrame({"trace": ["A", "A", "B", "B"], "scheme": list("wxyz"), "ratio": ratios})
+    write_leaderboard(table, tmp_path / "board.html", "Mine")
+    shown = "[...document.querySelectorAll('tbody tr:not([hidden])')].map(row => row.cells[1].textContent).join('')"
+    click = "document.querySelectorAll('th button')[2].click()"
+    field = "document.forms[0].%s.value = '%s'; document.forms[0].dispatchEvent(new Event('input'))"
+
+    async def visit(tab):
+        await tab.open((tmp_path / "board.html").as_uri())
+        seen = [await tab.value(shown)]
+        for step in (click, click, field % ("trace", "B"), field % ("words", "z")):
+            await tab.value(step)
+            seen.append(await tab.value(shown))
+        assert seen == ["wxyz", "zxwy", "wxzy", "zy", "z"]
+        assert await tab.value("document.querySelector('output').value") == "1 of 4 rows"
+        return tab.wrong
+
+    assert browse(visit) == []

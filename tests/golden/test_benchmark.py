@@ -205,11 +205,26 @@ def test_the_command_writes_text_table_page_and_drawing(tmp_path, capsys):
     told = capsys.readouterr().out
     assert "4 workers, 40 scored rows, 4 before them are learned from" in told
     assert "0.887x" in told and "0.443+" in told and "0.515~" in told
-    assert {path.name for path in tmp_path.iterdir()} == {"benchmark.csv", "benchmark.md", "benchmark.png"}
+    assert {path.suffix for path in tmp_path.iterdir()} == {".csv", ".md", ".png", ".html"}
     assert list(read_table(tmp_path / "benchmark.csv")) == list(COLUMNS)
     assert (
         "| exact | FRC, d = 2, learned pairs | 0.887x | 0.443+ |" in (tmp_path / "benchmark.md").read_text()
     )
+
+
+def test_a_table_is_shown_again_and_its_page_has_every_row(tmp_path, capsys):
+    table = pd.DataFrame(
+        {"trace": ["A", "B", "B"], "phi": 0.0, "late": "stop", "chunks": np.nan, "scheme": ["x", "x", "<b>"],
+         "group": "own", "hindsight": False, "ratio": [1.5, 0.123456789, np.nan], "colour": ["wins", None, None]}
+    )  # fmt: skip
+    table.to_csv(tmp_path / "table.csv", index=False)
+    assert main(["benchmark", str(tmp_path / "table.csv"), "-o", str(tmp_path / "out")]) == 0
+    told = capsys.readouterr().out
+    assert "phi 0 A" in told and "phi 0 B" in told and "1.500+" in told and "0.123" in told
+    page = (tmp_path / "out" / "benchmark.html").read_text()
+    assert page.count("<tr>") == 4 and "http" not in page
+    assert '<td class="number" data-value="0.123456789">0.1235</td>' in page and "&lt;b&gt;" in page
+    assert '<td data-value=""></td>' in page  # a ratio that is not there
 
 
 @pytest.mark.parametrize(
