@@ -3,6 +3,7 @@
 A benchmark is one module with ``run() -> list[Row]``, whose docstring says what exactly is measured, and one line in
 `REGISTRY`. Peer figures are those of other public implementations, quoted as measured on another machine; the floor is
 measured in the same run, so only ratios to the floor are stable. No ratio mixes a simulated clock with a wall clock.
+CPU seconds over twice what a bar allows end the command with 1.
 """
 
 #: Id: module with ``run``.
@@ -18,8 +19,10 @@ REGISTRY = {
     "B10": "benchmarks.b10_dryrun",
     "B12": "benchmarks.b12_quick",
     "B13": "benchmarks.b13_scale",
+    "B14": "benchmarks.b14_clock",
     "B15": "benchmarks.b15_worst_case",
     "B16": "benchmarks.b16_workers",
+    "B17": "benchmarks.b17_sweep",
     "B18": "benchmarks.b18_length",
 }
 #: Take minutes: only when named, or with --all.

@@ -30,9 +30,10 @@ def reproduce(name: str | None = None) -> tuple[float, float, str]:
         environment = {k: v for k, v in os.environ.items() if k not in ("GCEXP_CONF", "GCEXP_SEARCHPATH")}
         environment["PYTHONPATH"] = str(clone)
         environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-        first = sorted((clone / "conf" / "figure").glob("*/*.yaml"))[0]
-        target = name or f"{first.parent.name}_{first.stem}"
-        command = [sys.executable, "-m", "snakemake", target, "--cores", str(CORES)]
+        first = sorted((clone / "gcexp_papers").glob("*/figures/*.yaml"))[0]
+        target = name or f"{first.parent.parent.name}_{first.stem}"
+        snakemake = str(Path(sys.executable).with_name("snakemake"))
+        command = [sys.executable, snakemake, target, "--cores", str(CORES)]
         before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
         done = subprocess.run(command, cwd=clone, env=environment, capture_output=True, text=True)
         wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -43,7 +44,7 @@ def reproduce(name: str | None = None) -> tuple[float, float, str]:
 
 
 def run() -> list[Row]:
-    """Two lines."""
+    """Three lines."""
     first, first_cpu, target = reproduce()
     wall, cpu, _ = reproduce("all")
     work = f"quick preset from a clean clone, {CORES} cores, wall: "
@@ -57,5 +58,6 @@ def run() -> list[Row]:
             None if first < 60 else False,
             note=notes[0],
         ),
-        Row("B12", work + "all targets", wall, "< 5 min", wall < 300, note=notes[1]),
+        Row("B12", work + "all targets", wall, "< 150 s", wall < 150, note=notes[1]),
+        Row("B12", "the same, CPU seconds of all processes", cpu, "< 150 s", cpu < 150, limit=150),
     ]

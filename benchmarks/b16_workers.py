@@ -103,6 +103,7 @@ def run() -> list[Row]:
                 bar=f"<= {LIMIT} s, {MEMORY} MiB, exponent {EXPONENT}",
                 met=seconds <= LIMIT and memory <= MEMORY and slope <= EXPONENT,
                 floor=floor,
+                limit=LIMIT,
                 note=f"{memory:.0f} MiB, n^{slope:.2f}",
             )
         )

@@ -50,6 +50,7 @@ def run() -> list[Row]:
                 met=bool(fast and error <= 1e-10),
                 peer=f"{decode_ms:g} ms, error {peer_error}",
                 peer_seconds=peer,
+                limit=peer / 10 if n >= 100 else None,
                 note=f"error {error:.0e}, with certificate {duration(decode / PATTERNS)}",
             )
         )

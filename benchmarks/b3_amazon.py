@@ -130,6 +130,7 @@ def run() -> list[Row]:
             peer="18-19 s wall, 31 s CPU",
             peer_seconds=31.0,
             note=f"AUC {found['auc']:.4f}",
+            limit=3,
         ),
         Row(
             *(
@@ -142,8 +143,16 @@ def run() -> list[Row]:
             peer="162 s CPU",
             peer_seconds=162.0,
             note=f"mean {one['mean']:.3f} s",
+            limit=2,
         ),
-        Row("B4", "10 more seeds of delays", max(more - slow, 0.0), "< 0.5 s", met=more - slow < 0.5),
+        Row(
+            "B4",
+            "10 more seeds of delays",
+            max(more - slow, 0.0),
+            "< 0.5 s",
+            met=more - slow < 0.5,
+            limit=0.5,
+        ),
     ]
 
 

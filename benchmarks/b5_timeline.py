@@ -44,7 +44,17 @@ def run() -> list[Row]:
     work, bar = f"n={N} s={S}, {ROUNDS} rounds: ", "ours / floor <= 2"
     decoded = f"simulate, {len(timeline.patterns)} patterns decoded"
     return [
-        Row("B5", work + "waiting rule", waited, bar, waited <= 2 * base, PEER, 10.5e-3, base),
-        Row("B5", work + "and distinct patterns", patterns, bar, patterns <= 2 * base, floor=base),
+        Row(
+            "B5", work + "waiting rule", waited, bar, waited <= 2 * base, PEER, 10.5e-3, base, limit=2 * base
+        ),
+        Row(
+            "B5",
+            work + "and distinct patterns",
+            patterns,
+            bar,
+            patterns <= 2 * base,
+            floor=base,
+            limit=2 * base,
+        ),
         Row("B5", work + decoded, whole, "", floor=base),
     ]

@@ -61,6 +61,7 @@ def run() -> list[Row]:
             PEER,
             0.25,
             note="answer equal",
+            limit=2e-3,
         )
         for way, ours in lines
     ]

@@ -144,6 +144,7 @@ def run() -> list[Row]:
                 met=ours <= most * base,
                 peer="92-114 ms (floor)",
                 floor=base / STEPS,
+                limit=most * base / STEPS,
             )
         )
     return rows

@@ -9,7 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-HEADER = ("id", "work", "peer's number", "ours", "peer / ours", "floor", "ours / floor", "bar", "met")
+HEADER = (
+    "id",
+    "work",
+    "peer's number",
+    "ours",
+    "peer / ours",
+    "floor",
+    "ours / floor",
+    "bar",
+    "met",
+    "ours / limit",
+)
+#: Times a limit at which the gate is shut: a busy machine stays below.
+SHUT = 2
 
 
 @dataclass(frozen=True)
@@ -34,6 +47,8 @@ class Row:
         Seconds of the floor, measured in the same run.
     note : str
         Stands behind our number.
+    limit : float, optional
+        CPU seconds that the bar allows; those of a bar on a ratio, from the floor of the same run.
     """
 
     id: str
@@ -45,6 +60,7 @@ class Row:
     peer_seconds: float | None = None
     floor: float | None = None
     note: str = ""
+    limit: float | None = None
 
     @property
     def speedup(self) -> float | None:
@@ -55,6 +71,11 @@ class Row:
     def over_floor(self) -> float | None:
         """Our seconds over the floor's."""
         return self.ours / self.floor if self.floor else None
+
+    @property
+    def over_limit(self) -> float | None:
+        """Our seconds over those that the bar allows."""
+        return self.ours / self.limit if self.limit else None
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -69,6 +90,7 @@ class Row:
             f"{self.over_floor:.2f}" if self.over_floor else "-",
             self.bar,
             {True: "yes", False: "no", None: "-"}[self.met],
+            f"{self.over_limit:.2f}" if self.over_limit else "-",
         )
 
 

@@ -35,7 +35,7 @@ def command(package):
 def fake(package, measure, monkeypatch):
     """One registered benchmark that measures nothing."""
     rows = [
-        measure.Row("B0", "sum", 0.002, "ours / floor <= 2", True, "10 ms", 0.010, 0.001, "error 0"),
+        measure.Row("B0", "sum", 0.002, "ours / floor <= 2", True, "10 ms", 0.010, 0.001, "error 0", 0.0016),
         measure.Row("B0", "wait, wall", 2.5, "< 2 s", False, peer="1.5 s elsewhere"),
     ]
     module = types.ModuleType("fake_benchmark")
@@ -64,10 +64,10 @@ def test_table(fake, measure):
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     assert cells[0] == list(measure.HEADER)
     assert cells[2] == [
-        *("B0", "sum", "10 ms", "2 ms (error 0)", "5", "1 ms", "2.00", "ours / floor <= 2", "yes")
+        *("B0", "sum", "10 ms", "2 ms (error 0)", "5", "1 ms", "2.00", "ours / floor <= 2", "yes", "1.25")
     ]
     # A peer's number without the same work in the same unit gives no ratio.
-    assert cells[3] == ["B0", "wait, wall", "1.5 s elsewhere", "2.5 s", "-", "-", "-", "< 2 s", "no"]
+    assert cells[3] == ["B0", "wait, wall", "1.5 s elsewhere", "2.5 s", "-", "-", "-", "< 2 s", "no", "-"]
     assert len({len(line) for line in lines}) == 1
 
 
@@ -77,6 +77,22 @@ def test_command_prints_and_writes(fake, command, tmp_path, capsys):
     rows = json.loads((tmp_path / "rows.json").read_text())
     assert [row["over_floor"] for row in rows] == [2.0, None]
     assert [row["speedup"] for row in rows] == [5.0, None]
+    assert [row["over_limit"] for row in rows] == [pytest.approx(1.25), None]
+
+
+def test_the_command_fails_where_cpu_seconds_are_over_twice_a_bar(fake, command, measure, capsys):
+    assert command.main(["b0"]) == 0
+    fake.append(measure.Row("B0", "product", 0.0021, "< 1 ms", False, limit=0.001))
+    assert command.main(["b0"]) == 1
+    assert capsys.readouterr().err.endswith("benchmarks: B0, product: 2.1 times its bar\n")
+
+
+def test_b14_and_b17_do_what_they_say(package, monkeypatch):
+    clock = importlib.import_module(package.REGISTRY["B14"])
+    for scheme, _, _ in clock.CASES.values():
+        assert clock.run_clock(scheme, clock.ShiftedExponential(), (0,), 3).duration.shape == (1, 3)
+    sweep = importlib.import_module(package.REGISTRY["B17"])
+    assert len(sweep.points()) == 1000 and {scheme.code.n for scheme in sweep.points()} == {*sweep.GRID["n"]}
 
 
 def test_registry_is_in_order(package):
