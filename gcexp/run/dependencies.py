@@ -149,7 +149,7 @@ def learning(classes: Iterable[str], ran: bool = False) -> list[str]:
     own = own_files() if ran and any(map(outside, classes)) else {}
     if any(map(outside, classes)):
         said = set().union(*(_imports(file, r"gcexp\.tasks\.\w+") for file in own.values()))
-        names |= said | {f"{_LEARNING}.base"} if ran else {_module(file) for file in _tasks()}
+        names |= said | {f"{_LEARNING}.base"} if ran else {*_modules()}
     lines = [f"{name}={_verified_version(name)}" for name in sorted(closure(frozenset(names)))]
     return lines + [f"{name}={content(file)}" for name, file in sorted(own.items())]
 
@@ -157,7 +157,7 @@ def learning(classes: Iterable[str], ran: bool = False) -> list[str]:
 @cache
 def closure(names: frozenset[str]) -> set[str]:
     """Modules of the room that run with some of them."""
-    files = {_module(file): file for file in _tasks()}
+    files = _modules()
     found, waiting = set(), [name for name in names if name in files]
     while waiting:
         if (name := waiting.pop()) not in found:
@@ -166,12 +166,10 @@ def closure(names: frozenset[str]) -> set[str]:
     return found - {_STORING}
 
 
-def _tasks() -> list[Path]:
-    return [file for file in (_ROOT / "tasks").glob("*.py") if file.stem != "__init__"]
-
-
-def _module(file: Path) -> str:
-    return f"{_LEARNING}.{file.stem}"
+def _modules() -> dict[str, Path]:
+    """Files of the room by the names of their modules."""
+    files = (_ROOT / "tasks").glob("*.py")
+    return {f"{_LEARNING}.{file.stem}": file for file in files if file.stem != "__init__"}
 
 
 def _imports(file: Path | str, more: str = _IMPORT) -> set[str]:

@@ -20,8 +20,7 @@ import numpy as np
 from gcexp.errors import UserError
 from gcexp.files import written
 from gcexp.run import paths
-from gcexp.run.reads import observed, unchanged
-from gcexp.run.reads import version_of as version
+from gcexp.run.reads import observed, unchanged, version_of
 
 _WORTH_KEEPING = 0.1  # CPU seconds: what takes less is sooner made again than asked after
 
@@ -91,7 +90,7 @@ def digest_of(key: Any) -> str:
 
 def installed(*libraries: str) -> dict[str, str]:
     """Versions of libraries that decide bits."""
-    return {name: version(name) for name in libraries}
+    return {name: version_of(name) for name in libraries}
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -17,6 +17,7 @@ import importlib.metadata
 import importlib.util
 import json
 import os
+import re
 import sys
 import sysconfig
 import time
@@ -95,21 +96,22 @@ def resumed(output: Path | str) -> Iterator[str]:
     What it says first is ``new``; the block is told what is known of all that the blocks before it read.
     """
     file = _record(output)
-    record = _loaded(file) or {"said": "new", "reads": {}}
-    said = state(output) if file.is_file() else "new"
+    begun, record = file.is_file(), _loaded(file) or {"said": "new", "reads": {}}
+    said = state(output) if begun else "new"
     known = {path: content(path) for path in record["reads"]}
-    first = not file.is_file()
     _write(file, said, known, {})
     try:
         with observed() as reads:
             yield said
     except UserError:
-        if first:  # nothing was begun that could go on
+        if not begun:  # nothing that could go on
             file.unlink(missing_ok=True)
         raise
-    with unrecorded():  # what goes on from an unchanged state need not read what led to it
-        _write(file, said, (known if said == record["said"] else {}) | reads, {})
-    for path in known if said == record["said"] else ():
+    if said != record["said"]:  # what goes on from an unchanged state need not read what led to it
+        known = {}
+    with unrecorded():
+        _write(file, said, known | reads, {})
+    for path in known:
         note(path)
 
 
@@ -188,38 +190,21 @@ def _source(path: str) -> str:
 
 def _counts(path: str) -> bool:
     """Whether a path that was read is one that a person may edit: no library, nothing that we made, no system's."""
-    if path.endswith(".pyc") or (_inside(path, _PACKAGE) and (path.endswith(".py") or os.path.isdir(path))):
+    here, home = os.getcwd(), os.path.expanduser("~")
+    if (
+        path.endswith(".pyc")
+        or path == home
+        or any(_inside(path, os.path.join(here, made)) for made in paths.MADE)
+    ):
         return False
-    here = os.getcwd()
-    if any(_inside(path, os.path.join(here, made)) for made in paths.MADE):
-        return False
-    return _inside(path, _PACKAGE) or not _foreign(path, here)
-
-
-def _foreign(path: str, here: str) -> bool:
-    """Whether a path is an installed library's or the system's."""
-    parts = path.split(os.sep)
-    for folder in ("site-packages", "dist-packages"):
-        if folder in parts:
-            top = parts[parts.index(folder) + 1 :][:1]
-            return not top or top[0].removesuffix(".py") not in _plugged()
-    return any(_inside(path, place) and not _inside(here, place) for place in _foreign_places()) or _hidden(
-        path, here
-    )
-
-
-def _plugged() -> set[str]:
-    """Installed packages that count as one's own."""
-    return {"gcexp_papers", *(name.partition(".")[0] for name in plugins())}
-
-
-def _hidden(path: str, here: str) -> bool:
-    """Whether a path lies in a hidden folder of one's home, as settings and caches do."""
-    home = os.path.expanduser("~")
-    if not _inside(path, home):
-        return False
-    first = os.path.join(home, os.path.relpath(path, home).partition(os.sep)[0])
-    return os.path.basename(first).startswith(".") and not _inside(here, first) and first != home
+    if _inside(path, _PACKAGE):  # whose modules count by rooms
+        return not path.endswith(".py") and not os.path.isdir(path)
+    if installed := re.search(r"/(?:site|dist)-packages(?:/([^/]*)|$)", path):
+        plugged = {"gcexp_papers", *(name.partition(".")[0] for name in plugins())}
+        return (installed[1] or "").removesuffix(".py") in plugged
+    hidden = re.match(rf"{re.escape(home)}/\.[^/]*", path)  # settings and caches
+    places = (*_foreign_places(), *([hidden[0]] if hidden else ()))
+    return not any(_inside(path, place) and not _inside(here, place) for place in places)
 
 
 @cache
@@ -240,18 +225,7 @@ def plugins() -> tuple[str, ...]:
 
 def is_own(path: str) -> bool:
     """Whether a module's file is somebody's own: neither ours nor an installed library's, unless that is a plug-in."""
-    return path.endswith(".py") and not _inside(path, _PACKAGE) and _counts(path)
-
-
-def own_modules() -> dict[str, str | None]:
-    """Content of every module of one's own that is loaded, by name.
-
-    Examples
-    --------
-    >>> "gcexp.run.reads" in own_modules()
-    False
-    """
-    return {name: content(path) for name, path in sorted(own_files().items())}
+    return path.endswith(".py") and _counts(path)
 
 
 def own_files() -> dict[str, str]:

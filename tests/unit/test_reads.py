@@ -14,7 +14,7 @@ import pytest
 
 from gcexp.report import figure_view
 from gcexp.run import dependencies, reads
-from gcexp.run.reads import EDITED, content, observed, own_modules, recorded, state, unchanged, unrecorded
+from gcexp.run.reads import EDITED, content, observed, own_files, recorded, state, unchanged, unrecorded
 
 ROOT = Path(__file__).resolve().parents[2]
 OUTPUT = Path("results/a.txt")
@@ -377,7 +377,7 @@ def test_what_counts_by_its_values_is_not_recorded(tmp_path, monkeypatch):
 
 
 def test_modules_of_one_s_own(job):
-    names = own_modules()
+    names = own_files()
     assert {"mine.job", "helper.deep", "spaces.inner", "theirs.inside"} <= set(names)
     assert not {"foreign", "numpy", "gcexp.run.reads", "json"} & set(names)
 
