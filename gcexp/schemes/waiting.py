@@ -123,14 +123,17 @@ class Decodable:
             options = [_smallest(t, q) for _, t, q in at]
             met = np.minimum.reduce(options)  # (S, T, quorums)
             last = met.max(-1)
-            if responses is None:
+            first = responses is None
+            if first:
                 time, responses = last, np.zeros((*last.shape, code.n), np.int16)
             mine = some.of(responses)
             for (r, t, _), option in zip(
                 at[::-1], options[::-1], strict=True
             ):  # fewest messages written last
-                got = (t <= met[..., None]) & (option == met)[..., None]
-                mine = np.where(got, r, mine)
+                got = t <= met[..., None]
+                if len(at) > 1:
+                    got &= (option == met)[..., None]
+                mine = got * np.int16(r) if first and len(at) == 1 else np.where(got, r, mine)
             some.put(responses, mine)
             time = np.maximum(time, last)
         return time, responses

@@ -128,3 +128,27 @@ def test_clusters_decode_at_many_workers():
     found = run_clock(Scheme(code, Decodable()), ShiftedExponential(), (0,), 4)
     assert (found.coefficients == 1).all() and found.residual.max() < 1e-8
     assert (found.patterns.reshape(4, 20, -1).sum(1) >= 18).all()  # worker w is in cluster w mod P
+
+
+@pytest.mark.parametrize(
+    "quorums",
+    [
+        [Quorum([0, 1, 2], [(1, 2)]), Quorum([2, 3], [(1, 1)])],  # overlapping
+        [Quorum([0, 1], [(1, 2), (2, 1)]), Quorum([2, 3], [(1, 1)])],
+        Quorums([[0, 3], [1, 2]], [(1, 2), (2, 1)]),
+    ],
+)
+def test_decodable_is_its_definition(quorums):
+    """A quorum is met by the first of its pairs, at equal times by that of fewest messages; the last quorum stops."""
+    arrivals = np.random.default_rng(2).integers(1, 5, (2, 1, 300, 4)).cumsum(0).astype(float)
+    code = Code(np.eye(4).repeat(2, 0), np.arange(4).repeat(2), quorums=quorums)
+    time, responses = Decodable().stop(code, lambda r: arrivals[r - 1])
+    for t in range(300):
+        heard, stops = np.zeros(4, dtype=int), []
+        for quorum in quorums:
+            at = {r: arrivals[r - 1, 0, t, list(quorum.workers)] for r, _ in quorum.need}
+            met, r = min((np.sort(at[r])[q - 1], r) for r, q in quorum.need)
+            stops.append(met)
+            for w, arrived in zip(quorum.workers, at[r], strict=True):
+                heard[w] = r if arrived <= met else heard[w]
+        assert time[0, t] == max(stops) and responses[0, t].tolist() == heard.tolist()
