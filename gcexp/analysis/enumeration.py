@@ -18,7 +18,7 @@ from math import prod
 
 import numpy as np
 
-#: The field. Products of two entries are below 2^62, so each one fits and is reduced before it is added.
+#: The field. Products of two entries are below 2^62, so that the difference of two fits.
 PRIME = 2**31 - 1
 
 
@@ -80,7 +80,8 @@ def rank(matrices: np.ndarray) -> np.ndarray:
         later = (np.arange(shape[-2]) > to[:, None]) & there[:, None]
         factor = np.where(later, A[:, :, j], 0)
         scale = np.where(later, rows[:, None, j], 1)
-        A = (A * scale[:, :, None] % PRIME - factor[:, :, None] * rows[:, None] % PRIME) % PRIME
+        rest = A[:, :, j + 1 :]
+        A[:, :, j + 1 :] = (rest * scale[:, :, None] - factor[:, :, None] * rows[:, None, j + 1 :]) % PRIME
         found += there
     return found.reshape(shape[:-2])
 
