@@ -27,11 +27,11 @@ WITH_BIN := PATH="$(CURDIR)/$(BIN):$$PATH"
 alone = mkdir -p .snakemake; exec 9> .snakemake/$(1); $(PYTHON) -c 'import fcntl; fcntl.flock(9, 6)' 2> /dev/null || { \
 	echo "another make works in this folder: waiting for it"; $(PYTHON) -c 'import fcntl; fcntl.flock(9, 2)'; }
 
-.PHONY: help setup reproduce test test-browser check coverage verify lint format publish bench docs test-slurm lock clean distclean FORCE
+.PHONY: help setup reproduce test test-browser test-oldest check coverage verify lint format publish bench docs test-slurm lock clean distclean FORCE
 
 help: ## this list
 	@echo "make TARGET [PYTHON=python3.12] [TORCH_BACKEND=cpu] [TARGETS=figure] [PRESET=paper] [ARGS='more arguments']"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
 
 setup: $(STAMP) ## install everything into .venv (TORCH_BACKEND=cpu: torch without CUDA; PYTHON=: which Python)
 
@@ -45,7 +45,7 @@ $(STAMP): requirements.lock pyproject.toml
 	[ -x $(UV) ] || { $(PYTHON) -m venv .cache/uv && .cache/uv/bin/python -m pip install --quiet uv; }; \
 	$(UV) venv --quiet --clear --python "$(PYTHON)" .venv; \
 	$(UV) pip sync --quiet --python $(BIN)/python $(if $(TORCH_BACKEND),--torch-backend $(TORCH_BACKEND)) requirements.lock; \
-	$(UV) pip install --quiet --python $(BIN)/python --no-deps -e .; \
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps -e . pip; \
 	echo "$(CURDIR)" > $@; echo "Installed into .venv"
 
 # SIGTERM of make ends Snakemake and its jobs; where another Snakemake works in this folder, nothing is started.
@@ -70,6 +70,15 @@ $(COVERAGE)/.installed: $(STAMP)
 coverage: $(COVERAGE)/.installed ## lines that the fast tests do not reach (ARGS='tests/unit -k cyclic')
 	@$(WITH_BIN) PYTHONPATH="$(CURDIR)/$(COVERAGE)"; export PATH PYTHONPATH; \
 	python -m coverage run -m pytest -n0 -m 'not slow and not workflow' $(ARGS); python -m coverage report
+
+# Of what simulates and trains, beside .venv, whose torch is the only one that is allowed.
+OLDEST := .cache/oldest
+$(OLDEST)/.installed: $(STAMP) pyproject.toml
+	@rm -rf $(OLDEST) && $(UV) pip install --quiet --python $(BIN)/python --resolution lowest-direct --target $(OLDEST) \
+		-r pyproject.toml $$(sed -nE '/^learn = /,/^]/ { /torch/d; s/^ *"(.*)",$$/\1/p }' pyproject.toml) && touch $@
+
+test-oldest: $(OLDEST)/.installed ## all doctests and experiments from Python on the oldest versions that may be installed
+	@$(WITH_BIN) PYTHONPATH="$(CURDIR)/$(OLDEST)" python -m pytest -n $(TEST_JOBS) gcexp tests/unit/test_experiments.py $(ARGS)
 
 verify: $(STAMP) ## compare fresh tables with the published ones (ARGS='TARGET --preset paper')
 	@$(BIN)/gcexp verify $(ARGS)

@@ -3,14 +3,11 @@
 __version__ = "0.2.0"
 __all__ = ["benchmark", "plot", "show", "simulate", "sweep", "train"]
 
-TYPE_CHECKING = False  # as type checkers read it; importing `typing` would cost each job 8 ms
-if TYPE_CHECKING:
-    from gcexp.benchmarking import benchmark
-    from gcexp.experiments import plot, show, simulate, sweep, train
-
 
 def __getattr__(name: str):
-    if name in __all__:  # loaded when used: every job imports this package
+    if (
+        name in __all__
+    ):  # loaded when used: every job imports this package; editors and type checkers read __init__.pyi
         from gcexp import benchmarking, experiments
 
         return getattr(benchmarking if name == "benchmark" else experiments, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import os
 import re
 import runpy
@@ -193,6 +194,12 @@ def test_links_exist(page):
     assert not [place for place in places if not place.exists() and not any(one(place) for one in excused)]
 
 
+@pytest.mark.parametrize("file", sorted(PAPERS.glob("*/paper.yaml")), ids=lambda file: file.parent.name)
+def test_pages_of_papers_lead_to_the_papers(file):
+    address, page = yaml.safe_load(file.read_text()).get("url"), (file.parent / "README.md").read_text()
+    assert not address or (f"({address})" in page and "](https://arxiv.org/abs/" in page)
+
+
 def of_a_new_target(place):
     """What `make publish` will bring."""
     name = place.name.removesuffix(".gz").rpartition(".")[0]
@@ -226,8 +233,14 @@ def test_the_hooks_and_forms_are_whole():
         assert form.stem == "config" or {*found} == {"name", "description", "labels", "body"}, form
 
 
-def test_type_checkers_see_what_the_package_loads_when_it_is_used():
-    tree = ast.parse(Path(gcexp.__file__).read_text())
-    (guarded,) = (node for node in tree.body if isinstance(node, ast.If))
-    assert sorted(alias.name for node in guarded.body for alias in node.names) == sorted(gcexp.__all__)
-    assert Path(gcexp.__file__).with_name("py.typed").is_file()
+def test_editors_and_type_checkers_see_what_the_package_loads_when_it_is_used():
+    """Completion knew none of them: a branch for type checkers alone is none for an editor."""
+    stub = Path(gcexp.__file__).with_suffix(".pyi")
+    imports = [node for node in ast.parse(stub.read_text()).body if isinstance(node, ast.ImportFrom)]
+    named = {alias.asname: (node.module, alias.name) for node in imports for alias in node.names}
+    assert sorted(named) == sorted(gcexp.__all__)
+    for name, (module, original) in named.items():
+        function = getattr(gcexp, name)
+        assert (function.__module__, function.__name__) == (module, original)
+        assert inspect.getdoc(function).partition("\n")[0].endswith(".")
+    assert stub.with_name("py.typed").is_file()

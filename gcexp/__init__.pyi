@@ -1,0 +1,11 @@
+"""What editors and type checkers see: `gcexp.__init__` loads it when it is used."""
+
+from gcexp.benchmarking import benchmark as benchmark
+from gcexp.experiments import plot as plot
+from gcexp.experiments import show as show
+from gcexp.experiments import simulate as simulate
+from gcexp.experiments import sweep as sweep
+from gcexp.experiments import train as train
+
+__version__: str
+__all__: list[str]
