@@ -246,7 +246,16 @@ def test_seeds_mean_the_same_in_the_shell_and_in_python(capsys, given, meant):
 
 
 def test_iterations_are_swept_like_any_key(capsys):
-    words = ["scheme=cgc", "n=4", "s=1", "iterations=3,6", "seeds=2", "--format", "csv"]
+    words = [
+        "scheme=cgc",
+        "n=4",
+        "s=1",
+        "delay.persistence=1",
+        "iterations=3,6",
+        "seeds=2",
+        "--format",
+        "csv",
+    ]
     assert main(["run", "-m", *words]) == 0
     found = pd.read_csv(io.StringIO(capsys.readouterr().out))
     assert found["iterations"].tolist() == [3, 6] and found["mean_iteration_time_s"].nunique() == 2
