@@ -318,6 +318,8 @@ def summary(scorecard: list[dict]) -> str:
     --------
     >>> summary([])
     'No claim is made.'
+    >>> summary([{"paper": "mine", "target": "mine_a", "id": "a", "kind": "companion", "outcome": "holds"}])
+    '1 of 1 companions hold.'
     """
     stated, claims = parts(scorecard)
     if not scorecard:
@@ -328,7 +330,8 @@ def summary(scorecard: list[dict]) -> str:
     )
     kept = {kind: [c["outcome"] == HOLDS for c in claims if c["kind"] == kind] for kind in KINDS[1:]}
     rest = [f"{sum(held)} of {len(held)} {kind}s" for kind, held in kept.items() if held]
-    return " ".join([*sentences, *([f"Beside them {' and '.join(rest)} hold."] if rest else [])])
+    beside = "Beside them " if stated else ""
+    return " ".join([*sentences, *([f"{beside}{' and '.join(rest)} hold."] if rest else [])])
 
 
 def write_json(scorecard: list[dict], path: Path | str) -> None:

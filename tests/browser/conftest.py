@@ -24,7 +24,7 @@ class Tab:
         self.number += 1
         await self.socket.send_json({"id": self.number, "method": method, "params": parameters})
         while True:
-            said = await self.socket.receive_json(timeout=60)
+            said = await self.socket.receive_json(timeout=600)
             if said.get("id") == self.number:
                 assert "error" not in said, said
                 return said["result"]

@@ -110,7 +110,7 @@ def test_counts_and_markdown():
     assert "| all | 3 | 2 | 0 | 0 | 1 | 0 | 0 |\n" in text
     assert text.index("claims: numbers") < text.index("claims: companions")
     assert "\n## soft\\_bibd\n" in text and "b / a: 1.25, c / a: inf" in text
-    assert summary(claims) == "Beside them 2 of 3 numbers and 0 of 1 companions hold."
+    assert summary(claims) == "2 of 3 numbers and 0 of 1 companions hold."
     assert to_markdown([]).startswith("# Scorecard\n") and summary([]) == "No claim is made."
 
 
