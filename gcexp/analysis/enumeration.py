@@ -277,8 +277,9 @@ def spans(rows: np.ndarray, L: int) -> np.ndarray:
     ndarray of bool (...)
     """
     wanted = total(rows.shape[-1] // L, L)
-    both = np.concatenate([rows, np.broadcast_to(wanted, (*rows.shape[:-2], *wanted.shape))], axis=-2)
-    return rank(both) == rank(rows)
+    more = np.broadcast_to(wanted, (*rows.shape[:-2], *wanted.shape))
+    both, alone = (np.concatenate([rows, added], axis=-2) for added in (more, 0 * more))
+    return np.equal(*rank(np.stack([both, alone])))
 
 
 def decodes(B: np.ndarray, L: int, *responses: Sequence[int]) -> bool:
