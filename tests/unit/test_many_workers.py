@@ -8,10 +8,10 @@ import pytest
 from gcexp.codes import Clustered, CyclicRepetition, FractionalRepetition, Quorum, Quorums, Uncoded
 from gcexp.codes import cyclic as cyclic_module
 from gcexp.codes.base import Code
-from gcexp.delays import Pareto, ShiftedExponential, base
+from gcexp.delays import Pareto, ShiftedExponential, TwoStateMarkov, base
 from gcexp.delays.base import Exponentials
 from gcexp.errors import ParameterError
-from gcexp.schemes import Decodable, Fastest, Scheme
+from gcexp.schemes import Decodable, Fastest, Scheme, Spanned
 from gcexp.theory.order_statistics import harmonic, pareto, shifted_exponential
 from gcexp.timeline import run_clock
 
@@ -152,3 +152,17 @@ def test_decodable_is_its_definition(quorums):
             for w, arrived in zip(quorum.workers, at[r], strict=True):
                 heard[w] = r if arrived <= met else heard[w]
         assert time[0, t] == max(stops) and responses[0, t].tolist() == heard.tolist()
+
+
+def test_what_does_not_take_so_many_workers_says_so():
+    code = CyclicRepetition(20_000, 2)
+    heard = np.ones((1, code.n), dtype=int)
+    heard[0, :3] = 0
+    with pytest.raises(
+        ParameterError, match="pseudoinverse that would come closest is taken for up to 10000"
+    ):
+        code.decode(heard, partial=True)
+    with pytest.raises(ParameterError, match="up to 10000 with TwoStateMarkov, got 20000"):
+        run_clock(Scheme(code, Decodable()), TwoStateMarkov(), (0,), 2)
+    with pytest.raises(ParameterError, match="up to 10000 with Spanned, got 20000"):
+        Scheme(code, Spanned())
