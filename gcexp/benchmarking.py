@@ -169,7 +169,11 @@ class Replay:
         from gcexp.delays import Trace
         from gcexp.delays.trace_file import read_trace
 
+        require(n is None or n >= 1, f"n is a number of workers >= 1, got {n}")
         read = read_trace(file)
+        Trace(str(file), phi=phi, **trace).draw(
+            (0,), 1, 1
+        )  # says what is wrong with rows, column and pricing
         chosen = trace.get("rows")
         times = read.values["time"] if chosen is None else read.values["time"][list(chosen)]
         learns = read.flags.persistent and len(times) > 1

@@ -42,7 +42,7 @@ class Entry:
         """The composed run for n workers, with any delay model."""
         given = {"s": 1} | self.keys | dict.fromkeys(self.half, n // 2) | {"n": n}
         if late != "stop" and not self.is_bound:
-            given |= {"late": late} | ({"chunks": chunks} if chunks else {})
+            given |= {"late": late} | ({} if chunks is None else {"chunks": chunks})
         return compose([f"{key}={_spelled(value)}" for key, value in given.items()])
 
     @property

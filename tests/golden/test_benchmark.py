@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import gcexp
-from gcexp.benchmarking import CANNOT, COLUMNS, LOSES, WINS, Replay, break_even
+from gcexp.benchmarking import CANNOT, COLUMNS, LOSES, WINS, Replay, _last_change, break_even
 from gcexp.command.main import main
 from gcexp.errors import UserError
 from gcexp.figures import read_table
 from gcexp.run.benchmarked import decided_by, entries
+from gcexp.theory import bounds
 
 FILES = {
     name: f"data/traces/{file}.csv"
@@ -61,6 +64,46 @@ def test_below_what_no_code_of_load_2_can():  # B9: the closed form
     ):
         share = float(of(name, CYCLIC, "waiting")["bound"])
         assert share == pytest.approx(phi, abs=2e-6)
+
+
+def bound_over(name: str, against: str):
+    """Workers, and by how much the bound of load n / q exceeds the reference at a phi."""
+    whole = Replay.of(FILES[name])
+
+    @cache
+    def excess(q: int, phi: float) -> float:
+        here = whole.at(float(phi))
+        n, d = here.n, here.n / q
+        fixed, growing = (part[0] for part in here.delay.draw((0,), here.rows, n).parts())
+        reference = here.waiting(n) if against == "waiting" else here.rebalanced(n, d)
+        return bounds.capacity(fixed, growing, d).mean() / reference.mean() - 1
+
+    return whole.n, excess
+
+
+#: The phi below which no load n/q can win, and the q that binds.
+ANY_LOAD = {
+    "waiting": {  # B10
+        **{"job1": (0.572245, 9), "job2": (0.560072, 9), "job3": (0.7333, 8)},
+        **{"job4": (0, 5), "AR": (0, 3), "SE": (0, 31)},
+    },
+    "rebalancing": {  # B12
+        **{"job1": (0.918253, 9), "job2": (0.938525, 9), "job3": (0.905546, 7)},
+        **{"job4": (0.350607, 5), "AR": (0.431598, 3), "SE": (0, 27)},
+    },
+}
+
+
+@pytest.mark.parametrize("against", ANY_LOAD)
+def test_below_what_no_code_of_any_load_can(against):
+    """Of all real loads d = n/q the named one binds: it wins from there on, and just below none does."""
+    for name, (phi, binding) in ANY_LOAD[against].items():
+        n, excess = bound_over(name, against)
+        if phi == 0:
+            assert excess(binding, 0.0) < 0
+        else:
+            assert _last_change(partial(excess, binding)) == pytest.approx(phi, abs=2e-6)
+            assert min(excess(q, phi - 1e-5) for q in range(1, n)) > 0
 
 
 COLOURS = {  # B15 at phi 0, 0.5, 0.9, 1
@@ -235,6 +278,11 @@ def test_a_table_is_shown_again_and_its_page_has_every_row(tmp_path, capsys):
         ([FILES["AR"], "--phi", "2"], "phi is a share from 0 to 1, got 2.0"),
         ([FILES["AR"], "--late", "finnish"], "did you mean 'finish'"),
         ([FILES["AR"], "-n", "9"], "n=9 asks for more"),
+        ([FILES["AR"], "-n", "0"], "n is a number of workers >= 1, got 0"),
+        ([FILES["AR"], "--rows", "3", "999"], "rows [3, 999]: bytedance-AR-dp has rows 0 to 43"),
+        ([FILES["AR"], "--late", "chunk", "--chunks", "0"], "chunks is a number of pieces >= 1, got 0"),
+        ([FILES["AR"], "--pricing", "additive"], "has no column 'compute'"),
+        (["data/traces/faas-aws-256mb.csv", "--late", "finish"], "new workers in every row"),
     ],
 )
 def test_mistakes_of_the_command(given, sentence, capsys):
