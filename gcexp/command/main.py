@@ -7,18 +7,15 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy: parallelism comes from jobs
 
 import argparse
-import errno
 import importlib
-import shlex
 import sys
-import tempfile
-import time
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
 from gcexp import __version__
-from gcexp.errors import Defect, UserError, lacking, no_python, unknown
+from gcexp.command.failure import said
+from gcexp.errors import unknown
 from gcexp.files import refuse_special
 
 #: A module of this room each, with `add(parser)` and `run(arguments)`; only the one that is asked for is imported.
@@ -78,7 +75,7 @@ def main(argv: list[str] | None = None) -> int:
     except Exception as error:
         if "--debug" in given:
             traceback.print_exc()
-        sentence, code = _said(error, given)
+        sentence, code = said(error, given)
         print(f"gcexp: {sentence}", file=sys.stderr)
         return code
 
@@ -92,45 +89,6 @@ def _done(arguments: argparse.Namespace, recorded: bool) -> int | None:
     output = arguments.output
     with reads.recorded(output[0] if isinstance(output, list) else output):
         return arguments.do(arguments)
-
-
-def _said(error: Exception, given: list[str]) -> tuple[str, int]:
-    """What is said of an error, and the exit code."""
-    if isinstance(error, UserError):
-        return str(error), 2
-    if isinstance(error, SyntaxError) and not _ours(error.filename):
-        return no_python(error), 2
-    if sentence := lacking(error):
-        return sentence, 2
-    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
-        return f"{error.filename}: {error.strerror}", 2
-    if isinstance(error, MemoryError):
-        return f"the run does not fit into memory ({error or 'nothing left'})", 2
-    sentence = " ".join(str(error).split()) or type(error).__name__
-    if not isinstance(error, Defect):
-        sentence = f"{type(error).__name__}: {sentence}"
-    told = f"a defect of gcexp, not of what you gave: please report it with {_kept_trace(given)}"
-    return f"{sentence} ({told})", 1
-
-
-def _ours(file: str | None) -> bool:
-    """Whether a module is the package's own, and its fault ours."""
-    return file is None or Path(__file__).resolve().parents[1] in Path(file).resolve().parents
-
-
-def _kept_trace(given: list[str]) -> str:
-    """Where the trace of the exception being handled, and the command, were written."""
-    text = f"{shlex.join(['gcexp', *given])}\ngcexp {__version__}, Python {sys.version}\n\n{traceback.format_exc()}"
-    name = f"defect-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"
-    for folder in (Path("logs"), Path(tempfile.gettempdir())):
-        try:
-            folder.mkdir(exist_ok=True)
-            (folder / name).write_text(text)
-        except OSError:
-            continue
-        return str(folder / name)
-    traceback.print_exc()
-    return "the trace above"
 
 
 def parser(given: Sequence[str] = ()) -> argparse.ArgumentParser:

@@ -44,6 +44,14 @@ def test_its_options_and_figures_join_the_built_in_ones(mine, capsys):
     assert not list(Path().rglob("*.in")) and "mypaper" not in Path("README.md").read_text()
 
 
+def test_figures_of_the_former_layout_are_refused_in_one_sentence(mine, capsys):
+    (mine / "conf" / "figure").mkdir()
+    (mine / "conf" / "figure" / "old.yaml").write_text("title: old\n")
+    assert main(["list", "targets"]) == 2
+    (sentence,) = capsys.readouterr().err.splitlines()
+    assert "conf/figure: a paper is now a folder of its own" in sentence and "gcexp init" in sentence
+
+
 def test_the_clone_is_no_project(monkeypatch):
     monkeypatch.chdir(Path(__file__).parents[2])
     assert project() is None and Path(rules()).is_file()

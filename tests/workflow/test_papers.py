@@ -24,8 +24,8 @@ def clone(fresh, tmp_path):
     return type(fresh)(folder, folder).guarded()
 
 
-def test_papers_are_deleted_and_added_with_their_folders(clone):
-    """All but one, so that little is planned; then a copy of that one, which finds its own functions."""
+def test_papers_are_deleted_and_added_with_their_folders(clone, tmp_path):
+    """All but one, so that little is planned; then copies of it, one installed, which find their own functions."""
     papers = clone / "gcexp_papers"
     for place in papers.glob("*/paper.yaml"):
         if place.parent.name != STAYS:
@@ -49,5 +49,18 @@ def test_papers_are_deleted_and_added_with_their_folders(clone):
     code, output = clone.run(*command, "-k", looking, "tests", "gcexp_papers")
     assert code == 0, output[-4000:]
     shutil.copytree(papers / STAYS, papers / "sixth")
-    planned = clone.planned(STAYS, "sixth", "all")
-    assert planned[STAYS] == planned["sixth"] == 1 and planned["table"] == 2 * figures, planned
+    installed(papers / STAYS, tmp_path / "site", "elsewhere")
+    clone.variables["PYTHONPATH"] = f"{tmp_path / 'site'}:{clone.environment['PYTHONPATH']}"
+    code, output = clone.gcexp("list", "papers")
+    assert code == 0 and {STAYS, "sixth", "elsewhere"} <= set(output.split()), output
+    planned = clone.planned(STAYS, "sixth", "elsewhere", "all")
+    assert planned[STAYS] == planned["sixth"] == planned["elsewhere"] == 1, planned
+    assert planned["table"] == 3 * figures, planned
+
+
+def installed(paper, site, name):
+    """A copy of a paper as an installed distribution has it, which names it by an entry point."""
+    shutil.copytree(paper, site / name)
+    (site / f"{name}-1.0.dist-info").mkdir()
+    (site / f"{name}-1.0.dist-info" / "METADATA").write_text(f"Name: {name}\nVersion: 1.0\n")
+    (site / f"{name}-1.0.dist-info" / "entry_points.txt").write_text(f"[gcexp.plugins]\n{name} = {name}\n")
