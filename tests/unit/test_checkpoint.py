@@ -16,6 +16,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 import gcexp
+from gcexp.data.load import Dataset
 from gcexp.errors import UserError
 from gcexp.run.compose import compose
 from gcexp.run.stages import decided_by
@@ -32,20 +33,10 @@ COEFFICIENTS = np.array([[1.0, 1, 1], [0, 0.5, 2], [0, 0, 0]])
 PATTERN = np.random.default_rng(0).integers(3, size=(2, 12))
 
 
-@dataclass(frozen=True)
-class Data:
-    name: str
-    x_train: np.ndarray
-    y_train: np.ndarray
-    x_test: np.ndarray
-    y_test: np.ndarray
-    note: str = ""
-
-
-def digits() -> Data:
+def digits() -> Dataset:
     x, y = load_digits(return_X_y=True)
     x = np.ascontiguousarray(x / 16, dtype=np.float32)
-    return Data("digits", x[:300], y[:300], x[1500:], y[1500:])
+    return Dataset("digits", x[:300], y[:300], x[1500:], y[1500:], "")
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 from torch.nn.functional import cross_entropy, linear, relu
 
+from gcexp.data.load import Dataset
 from gcexp.errors import ParameterError, UserError
 from gcexp.tasks import GradientDescent, mlp, partition_edges
 from gcexp.tasks.base import spans
@@ -19,20 +20,10 @@ from gcexp.tasks.mlp import MultilayerPerceptron
 from gcexp.tasks.training import Trajectory, train
 
 
-@dataclass(frozen=True)
-class Data:
-    name: str
-    x_train: np.ndarray
-    y_train: np.ndarray
-    x_test: np.ndarray
-    y_test: np.ndarray
-    note: str = ""
-
-
-def digits(n_train: int) -> Data:
+def digits(n_train: int) -> Dataset:
     x, y = load_digits(return_X_y=True)
     x = np.ascontiguousarray(x / 16, dtype=np.float32)
-    return Data("digits", x[:n_train], y[:n_train], x[1500:], y[1500:])
+    return Dataset("digits", x[:n_train], y[:n_train], x[1500:], y[1500:], "")
 
 
 DATA = digits(400)

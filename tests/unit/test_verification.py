@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
 from gcexp.codes import Code, CyclicRepetition, FractionalRepetition, Uncoded
+from gcexp.data.load import Dataset
 from gcexp.delays import Pareto
 from gcexp.errors import ParameterError
 from gcexp.run import verification
@@ -25,19 +26,9 @@ TASK = MultilayerPerceptron("digits", evaluate_every=5, verify_every=3)
 SEEDS, T = (0, 1), 7
 
 
-@dataclass(frozen=True)
-class Data:
-    name: str
-    x_train: np.ndarray
-    y_train: np.ndarray
-    x_test: np.ndarray
-    y_test: np.ndarray
-    note: str = ""
-
-
 X, Y = load_digits(return_X_y=True)
 X = np.ascontiguousarray(X / 16, dtype=np.float32)
-DATA = Data("digits", X[:400], Y[:400], X[1500:], Y[1500:])
+DATA = Dataset("digits", X[:400], Y[:400], X[1500:], Y[1500:], "")
 
 
 class TwoBlocks(Code):
