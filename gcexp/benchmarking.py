@@ -258,7 +258,8 @@ class Replay:
         took, every = timeline.duration[0], self.waiting(n)[: len(timeline.duration[0]) * rounds]
         every = every.reshape(-1, rounds).mean(1)
         load = self.load(scheme)
-        known = getattr(scheme.wait, "begin", None) is not None or _learns(scheme.placement) or _learns(loads)
+        known = getattr(scheme.wait, "begin", None) is not None
+        known |= any(getattr(rule, "learned", False) for rule in (scheme.placement, loads))
         found: dict[str, Any] = {
             "trace": self.name,
             "phi": self.delay.phi,
@@ -268,7 +269,7 @@ class Replay:
             "group": entry.group,
             "workers": n,
             "load": None if getattr(loads, "cap", load) is None else load,
-            "learned": bool(known),
+            "learned": known,
             "hindsight": bool(
                 getattr(scheme.placement, "hindsight", False) or getattr(loads, "hindsight", False)
             ),
@@ -346,13 +347,6 @@ def _capacity():
     from gcexp.schemes import Capacity
 
     return Capacity()
-
-
-def _learns(rule: Any) -> bool:
-    """Whether a placement or loads go by what was seen."""
-    from gcexp.schemes import Pairs, Uneven, Zipper
-
-    return isinstance(rule, Pairs | Zipper) or (isinstance(rule, Uneven) and not rule.hindsight)
 
 
 def colour(ratio: float, bound: float, reference: float) -> str:

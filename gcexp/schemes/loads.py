@@ -150,6 +150,11 @@ class Uneven:
         """Whether the loads are chosen by times that nobody knows yet."""
         return self.know == "hindsight"
 
+    @property
+    def learned(self) -> bool:
+        """Whether the loads go by what was seen."""
+        return not self.hindsight
+
     def check(self, code):
         _check_shares("uneven", code)
         require(

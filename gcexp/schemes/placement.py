@@ -373,6 +373,7 @@ class Zipper:
     """
 
     stays: ClassVar[bool] = True
+    learned: ClassVar[bool] = True
 
     def check(self, code):
         pass
@@ -483,6 +484,7 @@ class Pairs:
     """
 
     stays: ClassVar[bool] = True
+    learned: ClassVar[bool] = True
 
     d: int
 
