@@ -20,7 +20,9 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_floors_are_those_of_the_design():
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     (layers,) = (one["layers"] for one in contracts if one["type"] == "layers")
-    floors = {name: floor for floor, names in enumerate(reversed(layers), 1) for name in names.split(" | ")}
+    floors = {
+        name: floor for floor, names in enumerate(reversed(layers), 1) for name in re.split(" [|:] ", names)
+    }
     rows = re.findall(r"^\| (\d) \| (.+?) \|", (ROOT / "docs" / "design.md").read_text(), re.M)
     assert floors == {name: int(floor) for floor, rooms in rows for name in re.findall(r"`(\w+)[/.]", rooms)}
 
