@@ -281,7 +281,7 @@ class Figure:
     def tracked_plot(self) -> list[str]:
         """What decides the drawing beside the table."""
         said = [*values(self.file.plot, "plot"), self.heading, self.footnote]
-        said += values(self.strip, "judged")
+        said += values(paired(self.file.claims), "judged") if self.file.kind == "curves" else []
         said += [] if self.look.inches is None else [f"width={self.look.inches:g}"]
         if self.is_table:
             return tracked("typeset") + said + [self.label]
@@ -290,11 +290,6 @@ class Figure:
         style = [path.read_text() for path in files]
         looks = [line for line in "\n".join(style).splitlines() if line and not line.startswith("#")]
         return tracked("draw") + said + looks
-
-    @property
-    def strip(self) -> list[dict]:
-        """What claims of curves compare seed by seed: a strip under them."""
-        return paired(self.file.claims) if self.file.kind == "curves" and not self.is_table else []
 
     @property
     def style(self) -> Path:

@@ -236,9 +236,9 @@ def _judged(claims: list[dict]) -> dict[str | None, tuple[float, ...]]:
                 limit = [one for one in bounds if one is not None]  # two are a value with its tolerance
                 judged = passed if passed else limit if "column" in predicate and len(limit) == 1 else []
                 column = predicate.get("y", LinesPlot.y) if passed else predicate.get("column")
-                found.setdefault(column, set()).update(
-                    float(one) for one in judged if one is not None and is_number(one)
-                )
+                given = {float(one) for one in judged if one is not None and is_number(one)}
+                if given:
+                    found.setdefault(column, set()).update(given)
     return {column: tuple(levels) for column, levels in found.items()}
 
 

@@ -6,6 +6,10 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from gcexp.figures.plots import CLOCK, LinesPlot
+from gcexp.figures.rows import time_to
 from gcexp.report import predicates
 from gcexp.schema import fill
 
@@ -18,6 +22,18 @@ PAIRED = ("paired_ratio", "ordering")
 def paired(claims: Iterable[Mapping]) -> list[dict]:
     """The claims about paired ratios: predicate and its keys."""
     return [{name: claim[name]} for claim in claims for name in PAIRED if name in claim]
+
+
+def strip(claims: Iterable[Mapping], plot: Mapping, frame: pd.DataFrame) -> pd.DataFrame | None:
+    """What stands under curves: what their claims compare, else when each line reaches the levels that are drawn."""
+    if paired(claims := list(claims)):
+        return ratios(claims, frame)
+    levels, y = plot.get("level", []), plot.get("y", LinesPlot.y)
+    curves = plot.get("kind") == "lines" and {CLOCK, "iteration", "seed", "label", y} <= {*frame}
+    if not curves or plot.get("x", CLOCK) != CLOCK or not levels:
+        return None
+    found = passages(frame, y, levels if isinstance(levels, list) else [levels])
+    return found if np.isfinite(found["median"]).any() else None
 
 
 def ratios(claims: Iterable[Mapping], frame: pd.DataFrame) -> pd.DataFrame:
@@ -33,7 +49,7 @@ def ratios(claims: Iterable[Mapping], frame: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``pair, of, low, median, high, above, below``: numerator and denominator, what is divided, the median over the
+        ``pair, of, low, median, high, above, below``: numerator and denominator, what they are, the median over the
         shared seeds with its interval, and what is claimed; see `gcexp.report.predicates.PairedRatio`.
     """
     import pandas as pd
@@ -55,5 +71,19 @@ def ratios(claims: Iterable[Mapping], frame: pd.DataFrame) -> pd.DataFrame:
 def _of(spec: predicates.PairedRatio | predicates.Ordering) -> str:
     words = spec.y.replace("_", " ")
     if spec.of == "value":
-        return words
-    return f"{'iterations' if spec.clock == 'iteration' else 'times'} to {words} {spec.level:g}"
+        return f"ratio of {words}"
+    return f"ratio of {'iterations' if spec.clock == 'iteration' else 'times'} to {words} {spec.level:g}"
+
+
+def passages(frame: pd.DataFrame, y: str, levels: Iterable[float]) -> pd.DataFrame:
+    """When each label first reaches some levels, medians over the seeds, in the columns of `ratios`; claims none."""
+    import pandas as pd
+
+    rows = []
+    for level in levels:
+        for label, part in frame.groupby("label", sort=False):
+            middle = np.median([time_to(run, y, level) for _, run in part.groupby("seed", sort=False)])
+            ends = dict.fromkeys(("low", "median", "high"), float(middle))
+            of = f"time to {y.replace('_', ' ')} {level:g} (s)"
+            rows.append({"pair": label, "of": of} | ends | {"above": -math.inf, "below": math.inf})
+    return pd.DataFrame(rows)

@@ -41,15 +41,15 @@ def make_drawing(figure: Figure, table: Path, outputs: list[Path]) -> None:
     """
     from gcexp.figures import draw, save
     from gcexp.figures.tables import read_table
-    from gcexp.report.judged import ratios
+    from gcexp.report.judged import strip
 
     check_unchanged(table)
 
     def make() -> None:
         frame = read_table(table)
-        judged = ratios(figure.file.claims, frame) if figure.strip else None
+        under = strip(figure.file.claims, figure.file.plot, frame) if figure.file.kind == "curves" else None
         said = figure.heading, figure.footnote, figure.style, figure.label, figure.look.inches
-        drawn = draw(frame, figure.file.plot, *said, judged)
+        drawn = draw(frame, figure.file.plot, *said, under)
         save(drawn, outputs, figure.style)
 
     if targets(figure.file.plot) or not table.is_file():  # which reading it will tell

@@ -843,5 +843,24 @@ def test_paired_ratios_stand_under_curves():
     assert shades == [pytest.approx((0.99, 1.02)), pytest.approx((1, high))]
     marks = [line.get_xdata()[0] for line in strip.lines if line.get_marker() == "o"]
     assert marks == pytest.approx(found["median"].tolist())
-    assert "ratio of times to test accuracy 0.8" in strip.get_xlabel()
+    assert strip.get_xlabel() == "ratio of times to test accuracy 0.8"
     assert len(draw(frame, LINES, ratios=found[:0]).axes) == 1
+
+
+def test_times_to_a_level_stand_under_curves_of_which_none_is_compared():
+    frame = curves(labels=("a", "b"), seeds=3, iterations=150)
+    found = judged.strip([], LINES | {"level": [0.8, 0.95]}, frame)
+    assert found["pair"].tolist() == ["a", "b", "a", "b"]
+    first = (
+        frame[(frame["label"] == "a") & (frame["test_accuracy"] >= 0.8)]
+        .groupby("seed")["simulated_time_s"]
+        .min()
+    )
+    assert found["median"][0] == first.median() and np.isinf(
+        found["median"][3]
+    )  # 0.9 is the end of the curves
+    (strip,) = draw(frame, LINES, ratios=found).axes[-1].child_axes
+    assert strip.get_xlabel() == "time (s)" and not strip.patches
+    assert judged.strip([], LINES, frame) is judged.strip([], LINES | {"level": 0.95}, frame) is None
+    alone = judged.strip([], LINES | {"level": 0.8}, frame[frame["label"] == "a"])
+    assert len(draw(frame, LINES, ratios=alone).axes[-1].child_axes) == 1
