@@ -6,14 +6,15 @@ Expected numbers are <target>.expected.csv beside the figure file, one claim per
 holds text), ``tolerance`` the largest absolute difference, ``kind``, ``source``, ``inputs``, ``answers``
 (ids, separated by spaces) and ``reason`` are those of a claim, as are, if there are such columns, ``grade`` and
 ``calibrated`` (``2026-11-22: tolerance``); ``statistic`` and ``rows`` are those of
-`gcexp.report.predicates.Selection`. Every other column is a key: the row of the table is the one whose column
+`gcexp.report.predicates.Selection`. ``own``, beside a number that was found independently, is ours: a companion that
+holds to 1e-3 of its size. Every other column is a key: the row of the table is the one whose column
 equals the cell; an empty cell puts no condition.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from gcexp.report.predicates import as_number
 from gcexp.report.statements import Statement
 
 REQUIRED = ("column", "expected", "tolerance", "kind", "source", "inputs", "answers", "reason")
-OPTIONAL = ("statistic", "rows", "grade", "calibrated")
+OPTIONAL = ("statistic", "rows", "grade", "calibrated", "own")
 
 
 def path_of(figure_file: Path) -> Path:
@@ -60,10 +61,10 @@ def expected_claims(path: Path) -> list[dict]:
             place = f"{path.name}: line {reader.line_num}"
             if None in row or None in row.values():
                 raise UserError(f"{place}: wants {len(names)} cells")
-            claim = _claim({name: cell.strip() for name, cell in row.items()}, place)
-            if claim["id"] in claims:
-                raise UserError(f"{place}: states {claim['id']!r} a second time")
-            claims[claim["id"]] = claim
+            for claim in _claims({name: cell.strip() for name, cell in row.items()}, place):
+                if claim["id"] in claims:
+                    raise UserError(f"{place}: states {claim['id']!r} a second time")
+                claims[claim["id"]] = claim
         return list(claims.values())
 
 
@@ -103,6 +104,23 @@ def claims_of_checks(declared: Iterable[Mapping[str, Any]], stated: Mapping[str,
         said = {"id": f"share: id = {one['id']}", "statement": f"{one['what']}; {one['over']}"}
         claims.append(said | about | {"value": value})
     return claims
+
+
+def _claims(row: dict[str, str], place: str) -> Iterator[dict]:
+    """The claim of a row, and the one about our own number where it has one."""
+    claim = _claim(row, place)
+    yield claim
+    if cell := row.get("own"):
+        if (own := as_number(cell)) is None:
+            raise UserError(f"{place}: own wants a number, got {cell!r}")
+        value = claim["value"] | {"expected": own, "tolerance": abs(own) / 1000}
+        about = {
+            "id": f"own {claim['id']}",
+            "kind": "companion",
+            "source": f"{claim['source']}: our own number",
+        }
+        said = {"statement": claim["statement"].replace(f"is {row['expected']}", f"is, of our own, {cell}")}
+        yield claim | about | said | {"answers": [], "value": value}
 
 
 def _claim(row: dict[str, str], place: str) -> dict:

@@ -402,6 +402,20 @@ def test_expected_numbers_are_claims(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("own", "outcome"), [("5.004", "holds"), ("4.996", "holds"), ("5.006", "does not hold")]
+)
+def test_our_own_number_stands_beside_an_independent_one(tmp_path, own, outcome):
+    header, first = COLUMNS.replace("\n", ",own\n"), NUMBERS.splitlines()[0].replace(",5,0,", ",5.2,0.3,")
+    claims = read_expected(tmp_path, f"{header}{first},{own}\n{NUMBERS.splitlines()[1]},\n")
+    independent, ours, _ = check(claims, TABLE, "paper", "fig")
+    assert (independent["outcome"], independent["kind"]) == ("holds", "number")
+    assert (ours["id"], ours["outcome"], ours["kind"]) == ("own mean load: label = a", outcome, "companion")
+    assert ours["statement"] == f"mean load is, of our own, {own} where label = a"
+    with pytest.raises(UserError, match="line 2: own wants a number, got 'x'"):
+        read_expected(tmp_path, f"{header}{first},x\n")
+
+
+@pytest.mark.parametrize(
     ("text", "sentence"),
     [
         ("column,expected\n", "lacks the columns tolerance, kind"),
