@@ -5,12 +5,15 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
 from gcexp.figures import read_table
 from gcexp.report.published import published
+from gcexp.schemes.placement import Best, Greedy
+from gcexp_papers.dynamic_clustering import enumerations
 
 pytestmark = pytest.mark.slow
 
@@ -93,6 +96,47 @@ def clustering():
     )
     *first, last = (f"{time:.2f}" for time in members)
     yield page, f"({', '.join(first)} and {last} with one to five of them)"
+
+
+def clustering_twice():
+    page, found, changed = "gcexp_papers/dynamic_clustering/README.md", [], []
+    for n, P, _, m in enumerations._SETTINGS:
+        slow, seeds = enumerations._states(n, 0.05, 40, 400), tuple(range(40))
+        even = -(-slow.sum(2) // P)
+
+        def most(rule, slow=slow, P=P, seeds=seeds):
+            seated = (
+                np.broadcast_to(np.arange(slow.shape[2]), slow.shape)
+                if rule is None
+                else rule.seat(slow, seeds)
+            )
+            return enumerations._per_cluster(seated, slow, P).max(2)
+
+        greedy, home = (most(rule) for rule in (Greedy(clusters=P, memberships=m, observe="perfect"), None))
+        best = most(Best(clusters=P, memberships=m, observe="perfect"), slow[:, :50]) - even[:, :50]
+        before = most(Greedy(clusters=P, memberships=m))
+        above = [(one - even).mean() for one in (greedy, home)]
+        found.append([before.mean(), home.mean(), (greedy == even).mean(), *above, best.mean()])
+    of = list(zip(*found, strict=True))
+    for number, what in ((0, "placed by the previous states"), (1, "the same, workers at home")):
+        yield page, f"{what} | {of[number][0]:.3f}, {of[number][1]:.3f} |"
+    yield page, f"placed by the present states | {of[2][0]:.0%}, {of[2][1]:.0%} |".replace("%", " %")
+    for number, what in ((3, "greedy"), (4, "at home"), (5, "most even placement (50 iterations)")):
+        yield page, f"{what} | {of[number][0]:.3f}, {of[number][1]:.3f} |"
+    for name, same in enumerations.sorted_columns():
+        changed += [not same] if name == "sorted_columns_result" else []
+    small, large = np.split(np.array(changed), 2)
+    yield page, f"under other names, n = 12 | {100 * small.mean():.1f} % |"
+    yield page, f"change the counts in {100 * large.mean():.0f} % of the sets with n = 20"
+    frozen = {
+        count: np.array([enumerations._frozen(mu, count)[:3] for mu in (0.1, 1.0, 5.0)]) for count in (2, 4)
+    }
+    for count, what in ((2, "μ_s = 0.1, 1, 5"), (4, "four slow workers spread")):
+        spread, packed = (
+            ", ".join(f"{x:.4f}" for x in frozen[count][:, i] / frozen[count][:, 0]) for i in (1, 2)
+        )
+        yield page, f"{what} | {spread} |"
+        yield page, f"| packed | {packed} |"
 
 
 def adaptive():
@@ -190,7 +234,7 @@ def soft_bibd():
     )
 
 
-PAGES = (clustering_map, clustering, adaptive, communication, partial_recovery, soft_bibd)
+PAGES = (clustering_map, clustering, clustering_twice, adaptive, communication, partial_recovery, soft_bibd)
 
 
 @pytest.mark.parametrize("said", PAGES)
