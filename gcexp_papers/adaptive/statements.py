@@ -1055,7 +1055,7 @@ def _blocks(n: int, d: int, L: int, s: int) -> list[int]:
         "gcexp.codes.adaptive:decode_rows",
         "gcexp.theory.adaptive:rounds",
     ),
-    reason="a slip of sign: the count is n - s + L - r_s (d-s); both agree where d - s divides L",
+    reason="the count is n - s + L - r_s (d-s), with the other sign; both agree where d - s divides L",
 )
 def app_last_block() -> Iterable[bool]:
     """The last block of the decoding matrix has n - s - L + r_s (d-s) rows."""

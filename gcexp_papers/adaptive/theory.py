@@ -60,7 +60,7 @@ def prices(scheme: str, timing: str = "formula") -> Prices:
 
     ``formula``, ``paper``: t_cp + c_s t_cm(i) + t_ed(s), with t_cm(0) = 13, t_cm(i) = 1 later, t_cp = 2.45 (uncoded
     0.82), (91) and (92). t_ed is Enc + Dec of Table IV for ``formula``; for ``paper`` the values that reproduce the
-    printed Table VI (fitted; they look like slips: for AGC 1.00, 0.47, 1.34). ``measured``: Total + Dec of Tables IV
+    printed Table VI (fitted: for AGC 1.00, 0.47, 1.34). ``measured``: Total + Dec of Tables IV
     and V, where AGC has one row for all later epochs.
 
     Parameters
