@@ -307,8 +307,10 @@ KEPT = {
     ("adaptive_table5", "communication_dominates", "swapped"): SAME,
     ("adaptive_table6", "deviation: scheme = G-CGC(2), p = 0.05, convention = measured", "swapped"): SAME,
     ("soft_bibd_fig2", "comparable", "swapped"): SAME,
+    ("soft_bibd_fig2", "comparable_07", "swapped"): SAME,
     ("soft_bibd_fig2", "equal_above", "swapped"): SAME,
     ("soft_bibd_fig3", "theorem5_close", "swapped"): SAME,
+    ("soft_bibd_fig3", "theorem5_close_02", "swapped"): SAME,
     ("codes_stability", "usable_to_200_single", "swapped"): SAME,
     ("adaptive_stability", "search_helps", "scaled"): "the two differ by more than a thousand",
 }
