@@ -187,8 +187,8 @@ CARRIERS = (
 )
 #: What reads and checks figure files, which count by their values.
 READERS = (
-    *(f"report/{name}.py" for name in ("columns", "claims", "entries", "expected", "figure", "figurefile")),
-    *(f"report/{name}.py" for name in ("predicates", "stages", "statements")),
+    *(f"report/{name}.py" for name in ("columns", "claims", "entries", "expected", "figure", "judged")),
+    *(f"report/{name}.py" for name in ("figurefile", "predicates", "stages", "statements")),
     *(f"run/{name}.py" for name in ("benchmarked", "checks", "measured", "named_codes", "scheme")),
     "figures/plots.py",
 )
