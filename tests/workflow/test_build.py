@@ -190,7 +190,7 @@ READERS = (
     *(f"report/{name}.py" for name in ("columns", "claims", "entries", "expected", "figure", "judged")),
     *(f"report/{name}.py" for name in ("figurefile", "predicates", "stages", "statements")),
     *(f"run/{name}.py" for name in ("benchmarked", "checks", "measured", "named_codes", "scheme")),
-    "figures/plots.py",
+    *("figures/plots.py", "figures/rows.py"),  # that rows decide tables is tried in tests/unit/test_reads.py
 )
 #: A training runs modules of `gcexp.tasks` that its stamp names, on data and coefficients that count by their content.
 TRAINS = (
