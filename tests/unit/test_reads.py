@@ -417,7 +417,7 @@ LIBRARY = {
     "figures/lines.py": {"draw", "typeset", "page"},
     "figures/rows.py": {"draw", "typeset", "page", "curves", "timings", "analysis", "tracking"},
     "figures/tables.py": set(dependencies.STAGES) - {"prepare", "timeline", "trajectory", "replay", "verify"},
-    "report/predicates.py": {"claims", "scorecard", "page", "draw"},
+    "report/predicates.py": {"claims", "scorecard", "page"},
     "report/page.py": {"scorecard", "page"},
     "report/table.py": {"curves", "timings", "analysis", "scorecard", "page"},
     "command/catalogue.py": set(),
