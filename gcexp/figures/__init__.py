@@ -64,9 +64,9 @@ def draw(
     from gcexp.figures import style as looks
 
     if isinstance(wanted, TablePlot):
-        return typeset.draw(frame, wanted, title, note, label, width)
+        return typeset.typeset(frame, wanted, title, note, label, width)
     with looks.applied(style):
-        return compose.draw(frame, wanted, title, note, width, ratios)
+        return compose.figure_of(frame, wanted, title, note, width, ratios)
 
 
 def save(figure: Figure | Typeset, paths: Iterable[Path | str], style: Path | str | None = None) -> None:

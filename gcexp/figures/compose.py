@@ -26,7 +26,7 @@ _NAMES = 0.3  # share of a figure's width that names of bars may take; with othe
 _NAMES_BESIDE = 0.2
 
 
-def draw(
+def figure_of(
     frame: pd.DataFrame,
     plot: LinesPlot | BarsPlot | ClustersPlot | FunctionPlot | PanelsPlot,
     title: str = "",

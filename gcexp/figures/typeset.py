@@ -115,7 +115,7 @@ class Typeset:
     sources: Mapping[str, str]
 
 
-def draw(
+def typeset(
     frame: pd.DataFrame,
     plot: TablePlot,
     title: str = "",
