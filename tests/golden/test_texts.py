@@ -13,7 +13,6 @@ from scipy import stats
 from gcexp.figures import read_table
 from gcexp.report.published import published
 from gcexp.schemes.placement import Best, Greedy
-from gcexp_papers.dynamic_clustering import enumerations
 
 pytestmark = pytest.mark.slow
 
@@ -99,6 +98,8 @@ def clustering():
 
 
 def clustering_twice():
+    from gcexp_papers.dynamic_clustering import enumerations
+
     page, found, changed = "gcexp_papers/dynamic_clustering/README.md", [], []
     for n, P, _, m in enumerations._SETTINGS:
         slow, seeds = enumerations._states(n, 0.05, 40, 400), tuple(range(40))
@@ -234,11 +235,17 @@ def soft_bibd():
     )
 
 
-PAGES = (clustering_map, clustering, clustering_twice, adaptive, communication, partial_recovery, soft_bibd)
+PAGES = [
+    *((said, "dynamic_clustering") for said in (clustering_map, clustering, clustering_twice)),
+    *((adaptive, "adaptive"), (communication, "comm_efficient")),
+    *((partial_recovery, "partial_recovery"), (soft_bibd, "soft_bibd")),
+]
 
 
-@pytest.mark.parametrize("said", PAGES)
-def test_texts_say_what_the_tables_say(said):
+@pytest.mark.parametrize(("said", "paper"), PAGES)
+def test_texts_say_what_the_tables_say(said, paper):
+    if not (ROOT / "gcexp_papers" / paper).is_dir():
+        pytest.skip("this paper is not here")
     lacking = [
         (page, text) for page, text in said() if text not in " ".join((ROOT / page).read_text().split())
     ]

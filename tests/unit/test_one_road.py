@@ -32,7 +32,6 @@ MAY = {
     "report/plan.py": {"simulated"},  # what a figure will cost
     # Whether models and rules keep their contracts is asked one by one.
     "testing.py": {"simulate", ".draw", ".arrival", ".stop"},
-    "figures/__init__.py": {".draw"},  # a figure
     "figures/compose.py": {".draw"},  # a panel
     "figures/style.py": {".draw"},  # a canvas
 }
