@@ -24,7 +24,7 @@ from gcexp.run.checks import check_scheme
 from gcexp.run.compose import compose
 from gcexp.run.datasets import prepared
 from gcexp.run.dependencies import tracked
-from gcexp.run.kept import arrays_kept, digest_of, installed
+from gcexp.run.kept import arrays_kept, digest_of, forget, installed
 from gcexp.run.options import look_again
 from gcexp.run.reads import resumed
 from gcexp.run.run import seed_range, spelled_seeds
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from gcexp.codes import Code
     from gcexp.run.result import Result
+    from gcexp.tasks.checkpoint import Checkpoint
     from gcexp.tasks.training import Trajectory
     from gcexp.timeline import Timeline
 
@@ -157,7 +158,7 @@ def sweep(
 
     Schemes share their draws, and all that are exact share one training per task, optimiser, seeds and iterations.
     A call that was interrupted goes on when it is repeated: what points took time for, and where trainings stood, is
-    kept in ``results/checkpoints/sweep``, which may be deleted. Points with objects built in Python are made again.
+    kept in ``results/checkpoints/sweep`` until a call has its table. Points with objects from Python are made again.
 
     Parameters
     ----------
@@ -241,23 +242,28 @@ def _swept(
     each = _Each(jobs, progress)
     if not trains:
         chosen_rows = _rows(rows)
-        table = _joined(points, each(_clocked, [(point, chosen_rows) for point in points], "timelines"))
+        clocked = each(_clocked, [(point, chosen_rows) for point in points], "timelines")
+        table = _joined(points, [columns for columns, _ in clocked])
+        places = [place for _, place in clocked]
     else:
         for point in points:
             refuse_bound(point.config)
         timelines = each(_timeline, [(point,) for point in points], "timelines")
         pairs = list(zip(points, timelines, strict=True))
-        places = [_training(*pair, i) for i, pair in enumerate(pairs)]
+        trainings = [_training(*pair, i) for i, pair in enumerate(pairs)]
         first: dict[str, tuple] = {}
-        for place, pair in zip(places, pairs, strict=True):
-            first.setdefault(place, pair)
-        trained = each(_trained, [(*pair, False, True) for pair in first.values()], "trainings")
-        shared = dict(zip(first, trained, strict=True))
-        frames = [_scored(*pair, shared[place]) for pair, place in zip(pairs, places, strict=True)]
+        for training, pair in zip(trainings, pairs, strict=True):
+            first.setdefault(training, pair)
+        trained = each(_resumed, list(first.values()), "trainings")
+        shared = {training: found for training, (found, _) in zip(first, trained, strict=True)}
+        places = [place for _, place in trained]
+        frames = [_scored(*pair, shared[training]) for pair, training in zip(pairs, trainings, strict=True)]
         table = pd.concat(frames, ignore_index=True)
         if verify:
-            replays = [(*pair, shared[place]) for pair, place in zip(pairs, places, strict=True)]
+            replays = [(*pair, shared[training]) for pair, training in zip(pairs, trainings, strict=True)]
             reports = dict(zip(told, each(_verified, replays, "replays"), strict=True))
+    for place in filter(None, places):  # nothing is left to go on with
+        forget(place)
     found = _result(table, points)
     if left_out:
         found.attrs["impossible"] = Kept(points=left_out)
@@ -491,10 +497,10 @@ def _timed(point: _Point, rows: str, progress: bool) -> dict[str, np.ndarray]:
         return summary_columns(summarised(point.config, length, at, moving.update), point.config, at)
 
 
-def _clocked(point: _Point, rows: str) -> dict[str, np.ndarray]:
-    """Columns of a point of a sweep, which an earlier call may have kept."""
+def _clocked(point: _Point, rows: str) -> tuple[dict[str, np.ndarray], Path | None]:
+    """Columns of a point of a sweep, and where they are kept until all points have theirs."""
     if not point.is_named:
-        return _timed(point, rows, False)
+        return _timed(point, rows, False), None
     length = length_of(point.config)
     said = [*tracked("timeline", point.config), *tracked("timings"), installed("numpy", "scipy")]
     return arrays_kept(
@@ -543,35 +549,47 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, str | int | float | dict | list)
 
 
-def _trained(point: _Point, timeline: Timeline, progress: bool, goes_on: bool = False) -> Trajectory:
-    """Train a point; `goes_on`: from where an earlier call was when it ended."""
-    from gcexp.tasks.checkpoint import Checkpoint
+def _trained(
+    point: _Point, timeline: Timeline, progress: bool = False, checkpoint: Checkpoint | None = None
+) -> Trajectory:
     from gcexp.tasks.training import train as run_training
 
     config = point.config
     task, optimizer = build(config, "task"), build(config, "optimizer")
     data, length = _data(task, config["data_dir"]), length_of(config)
     steps, coefficients, pattern = timeline.steps.tolist(), None, None
-    decides = []
-    if (timeline.coefficients == 1).all():  # no clock in it: what every exact scheme shares
+    if _is_exact(timeline):
         steps = [length.iterations] * len(length.seeds)
     else:
         coefficients, pattern = timeline.coefficients.astype(float), timeline.pattern
-        decides = tracked("timeline", config)
     given = (task, optimizer, data, length.seeds, steps, coefficients, pattern)
-    if not (goes_on and point.is_named and os.access(".", os.W_OK)):
-        return run_training(*given, progress=progress)
-    record = read_json(_prepared(task, config["data_dir"]).with_suffix(".json"))
+    return run_training(*given, checkpoint, progress)
+
+
+def _resumed(point: _Point, timeline: Timeline) -> tuple[Trajectory, Path | None]:
+    """Train a point of a sweep from where an earlier call was when it ended, and say where its state is kept."""
+    from gcexp.tasks.checkpoint import Checkpoint
+
+    if not (point.is_named and os.access(".", os.W_OK)):
+        return _trained(point, timeline), None
+    config, length = point.config, length_of(point.config)
+    record = read_json(_prepared(build(config, "task"), config["data_dir"]).with_suffix(".json"))
+    decides = [] if _is_exact(timeline) else tracked("timeline", config)
     key = [*decided_by(config, record), *decides, config["n"], length.iterations, length.horizon]
     place = Path(paths.SWEPT.format(point=digest_of(key)))
     with resumed(place) as said:
         checkpoint = Checkpoint(place, decided_by(config, record, said))  # type: ignore[arg-type]  # JSON of any kind
-        return run_training(*given, checkpoint, progress)
+        return _trained(point, timeline, checkpoint=checkpoint), place
+
+
+def _is_exact(timeline: Timeline) -> bool:
+    """Whether all that a training takes from it is how long it is: what every exact scheme shares."""
+    return bool((timeline.coefficients == 1).all())
 
 
 def _training(point: _Point, timeline: Timeline, place: int) -> str:
     """What decides a training: for an exact scheme neither scheme nor clock."""
-    if not (timeline.coefficients == 1).all():
+    if not _is_exact(timeline):
         return str(place)
     length = length_of(point.config)
     return repr([point.config["task"], point.config["optimizer"], length.iterations, length.seeds])

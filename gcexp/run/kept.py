@@ -20,7 +20,7 @@ import numpy as np
 from gcexp.errors import UserError
 from gcexp.files import written
 from gcexp.run import paths
-from gcexp.run.reads import observed, unchanged, version_of
+from gcexp.run.reads import observed, record_of, unchanged, version_of
 
 _WORTH_KEEPING = 0.1  # CPU seconds: what takes less is sooner made again than asked after
 
@@ -60,27 +60,46 @@ def kept(outputs: Sequence[Path], key: Any, make: Callable[[], object]) -> None:
         _copy(output, place)
 
 
-def arrays_kept(key: Any, make: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+def arrays_kept(
+    key: Any, make: Callable[[], dict[str, np.ndarray]]
+) -> tuple[dict[str, np.ndarray], Path | None]:
     """Arrays of one point of a sweep, from where an earlier call kept them under `key`; else made, and kept if slow.
 
     What was kept counts as long as all that `make` read is as it was. A folder that cannot be written keeps nothing.
 
+    Returns
+    -------
+    arrays : dict
+    place : Path or None
+        Where they are kept; the sweep that needs them no more calls `forget`.
+
     Examples
     --------
     >>> arrays_kept(["quick"], lambda: {"seed": np.arange(2)})
-    {'seed': array([0, 1])}
+    ({'seed': array([0, 1])}, None)
     """
     place = Path(paths.SWEPT.format(point=digest_of(key)))
     with suppress(OSError, ValueError, KeyError, EOFError, BadZipFile), np.load(place) as stored:
         if unchanged(json.loads(str(stored["reads"]))):
-            return {name: stored[name] for name in stored.files if name != "reads"}
+            return {name: stored[name] for name in stored.files if name != "reads"}, place
     began = time.process_time()
     with observed() as reads:
         made = make()
     if time.process_time() - began >= _WORTH_KEEPING:
         with suppress(UserError), written(place) as temporary, open(temporary, "wb") as file:
             np.savez(file, reads=np.array(json.dumps(reads)), **made)  # type: ignore[arg-type]
-    return made
+        return made, place
+    return made, None
+
+
+def forget(place: Path) -> None:
+    """Remove what a sweep kept to go on from, with its lock and its record.
+
+    Who waits for that lock then trains anew: to the same bits.
+    """
+    for file in (*place.parent.glob(f"{place.name}*"), record_of(place)):
+        with suppress(OSError):
+            file.unlink()
 
 
 def digest_of(key: Any) -> str:

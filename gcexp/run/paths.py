@@ -24,7 +24,7 @@ REPLAY_OF_TRAINING = (
 CHECKPOINTS = "results/checkpoints"
 #: The newest of a result that costs more to make than to recognise; see `gcexp.run.kept`.
 KEPT = f"{CHECKPOINTS}/kept/{{output}}"
-#: What a sweep from Python or from the shell goes on from: states of its trainings, clocks that took time.
+#: What a sweep that was interrupted goes on from: states of its trainings, clocks that took time. Deleted at its end.
 SWEPT = f"{CHECKPOINTS}/sweep/{{point}}.npz"
 #: What a job read, by its first file.
 RECORD = "results/records/{output}.json"

@@ -80,7 +80,7 @@ def recorded(output: Path | str, said: str | None = None) -> Iterator[str]:
         What the plan said of it; default ``$GCEXP_READS``, else `state` as it is now.
     """
     said = said or os.environ.get(SAID) or state(output)
-    file = _record(output)
+    file = record_of(output)
     with writable(output):
         file.unlink(missing_ok=True)
     with observed() as reads:
@@ -95,7 +95,7 @@ def resumed(output: Path | str) -> Iterator[str]:
 
     What it says first is ``new``; the block is told what is known of all that the blocks before it read.
     """
-    file = _record(output)
+    file = record_of(output)
     begun, record = file.is_file(), _loaded(file) or {"said": "new", "reads": {}}
     said = state(output) if begun else "new"
     known = {path: content(path) for path in record["reads"]}
@@ -372,7 +372,7 @@ def state(output: Path | str, remake: tuple[str, ...] = ()) -> str:
     remake : tuple of str
         Libraries of which another version than the job had counts as a change.
     """
-    if (record := _loaded(_record(output))) is None:
+    if (record := _loaded(record_of(output))) is None:
         return f"unknown {os.stat(output).st_mtime_ns}" if os.path.exists(output) else "new"
     changed = {path: now for path, was in record["reads"].items() if (now := content(path)) != was}
     other = {name: (was, now) for name, was in record["versions"].items() if (now := version_of(name)) != was}
@@ -413,5 +413,6 @@ def upgraded() -> list[str]:
     ]
 
 
-def _record(output: Path | str) -> Path:
+def record_of(output: Path | str) -> Path:
+    """Where the record of a job lies, by the first file that it makes."""
     return Path(paths.RECORD.format(output=_short(os.path.abspath(output)).lstrip(os.sep)))

@@ -2,6 +2,7 @@
 
 import importlib
 import io
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -192,7 +193,7 @@ def test_exact_schemes_of_a_sweep_share_one_training(monkeypatch):
     trained = []
     original = experiments._trained
     monkeypatch.setattr(
-        "gcexp.experiments._trained", lambda *a: trained.append(a[0].keys["scheme"]) or original(*a)
+        "gcexp.experiments._trained", lambda *a, **k: trained.append(a[0].keys["scheme"]) or original(*a, **k)
     )
     gcexp.sweep({"scheme": ["cgc", "frc", "forget"]}, task="digits_mlp", **SMALL | {"iterations": 3})
     assert trained == ["cgc", "forget"]
@@ -347,8 +348,12 @@ def test_a_sweep_that_was_killed_goes_on(monkeypatch, tmp_path, trained):
     last = 100
     pd.testing.assert_frame_equal(swept(tmp_path / "killed"), whole)
     assert len(began) == pieces - pieces // 2
-    swept(tmp_path / "killed")
-    assert not began
+    left = [path for path in Path("results").rglob("*") if path.is_file() and "data" not in path.parts]
+    assert left == [], "what it went on from is deleted"
+    last = pieces // 2
+    with pytest.raises(Killed):
+        swept(tmp_path / "killed")
     keys |= {"iterations": 5}
+    last = 100
     swept(tmp_path / "killed")
     assert len(began) == pieces, "another run is not taken for it"
