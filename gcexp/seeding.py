@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.random.bit_generator import ISeedSequence
 
 from gcexp.errors import ParameterError, require, unknown
 
@@ -51,6 +53,67 @@ def rng(seed: int, purpose: str, *unit: int) -> np.random.Generator:
     """
     require(seed >= 0, f"a seed is an integer >= 0, got {seed}")
     return np.random.default_rng(np.random.SeedSequence([seed, _stream(purpose), *unit]))
+
+
+def rngs(seed: int, purpose: str, units: Sequence[int]) -> list[np.random.Generator]:
+    """``[rng(seed, purpose, unit) for unit in units]``, the same bits for a tenth of the time.
+
+    Examples
+    --------
+    >>> bool(rngs(0, "delays", range(5))[3].random() == rng(0, "delays", 3).random())
+    True
+    """
+    if not (0 <= seed < 2**64 and len(units) and 0 <= min(units) <= max(units) < 2**32):
+        return [rng(seed, purpose, unit) for unit in units]
+    words = [seed & _WORD, *([seed >> 32] if seed > _WORD else []), _stream(purpose)]
+    entropy = np.zeros((4, len(units)), np.uint32)
+    entropy[: len(words)] = np.array(words)[:, None]
+    entropy[len(words)] = units
+    made = map(np.random.PCG64, map(_Known, _states(entropy)))  # type: ignore[arg-type]
+    return [np.random.Generator(stream) for stream in made]
+
+
+class _Known(ISeedSequence):
+    """What a `numpy.random.SeedSequence` would say, computed before."""
+
+    def __init__(self, state: np.ndarray):
+        self._state = state
+
+    def generate_state(self, n_words, dtype=np.uint32):
+        return self._state
+
+
+_WORD = 2**32 - 1
+
+
+def _constants(first: int, factor: int, count: int) -> np.ndarray:
+    """Multiply `first` again and again, modulo 2^32: (count, 1)."""
+    return np.array([[first * pow(factor, i, 2**32) & _WORD] for i in range(count)], dtype=np.uint32)
+
+
+_IN, _OUT = _constants(0x43B0D7E5, 0x931E8875, 17), _constants(0x8B51F9DD, 0x58F38DED, 9)
+_LEFT, _RIGHT = np.uint32(0xCA01F9DD), np.uint32(0x4973F715)
+
+
+def _hashed(words: np.ndarray, constants: np.ndarray) -> np.ndarray:
+    """Words (c or 1, U), each row with its own of the c + 1 constants and the one behind it."""
+    hashed = (words ^ constants[:-1]) * constants[1:]
+    hashed ^= hashed >> 16
+    return hashed
+
+
+def _states(entropy: np.ndarray) -> np.ndarray:
+    """What `numpy.random.SeedSequence` generates for PCG64 from each column of four 32-bit words, (U, 4) uint64.
+
+    M. E. O'Neill's hash (2015, randutils), whose bits numpy promises to keep: a pool of four words, each mixed into the
+    others.
+    """
+    pool = _hashed(entropy, _IN[:5])
+    for i, others in enumerate(([1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2])):
+        mixed: np.ndarray = _LEFT * pool[others] - _RIGHT * _hashed(pool[i], _IN[4 + 3 * i : 8 + 3 * i])
+        pool[others] = mixed ^ (mixed >> 16)
+    low, high = _hashed(np.concatenate([pool, pool]), _OUT).astype(np.uint64).reshape(4, 2, -1).swapaxes(0, 1)
+    return np.ascontiguousarray((low | high << 32).T)
 
 
 def _stream(purpose: str) -> int:

@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from gcexp.errors import require
-from gcexp.seeding import rng
+from gcexp.seeding import rngs
 
 # Rounds that a stream draws at once when it is asked again, and most numbers that then lie ready.
 _AHEAD, _READY = 2000, 2**22
@@ -175,8 +175,8 @@ class Exponentials:
         require(persistence >= 1, f"persistence is a number of iterations >= 1, got {persistence}")
         self.n, self.persistence = n, persistence
         alone = min(n, _ALONE)
-        self._streams = [[rng(seed, purpose, w) for w in range(alone)] for seed in seeds]
-        self._shared = [[rng(seed, purpose, w) for w in range(alone, n, _TOGETHER)] for seed in seeds]
+        self._streams = [rngs(seed, purpose, range(alone)) for seed in seeds]
+        self._shared = [rngs(seed, purpose, range(alone, n, _TOGETHER)) for seed in seeds]
         self._held = np.empty((len(self._streams), 0, n))  # the last draw, as often as it still holds
         self._ahead, self._taken = np.empty((len(self._streams), alone, 0)), 0  # a stream fills a row at once
         self._asked = False

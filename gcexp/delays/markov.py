@@ -9,7 +9,7 @@ import numpy as np
 
 from gcexp.delays.base import Draws, Exponentials, Streamed
 from gcexp.errors import require, require_known
-from gcexp.seeding import rng
+from gcexp.seeding import rngs
 
 LOAD_MODELS = ("scaled", "sum")
 SUBSETS = ("random", "first")
@@ -132,7 +132,7 @@ class TwoStateMarkov(Streamed):
         require(slow is None or slow <= n, f"initial_slow is at most n={n}, got initial_slow={slow}")
         exponentials = Exponentials(seeds, n)
         # Worker by worker: one number for the first state, one for each rate, then one per change.
-        streams = [[rng(seed, "states", w) for w in range(n)] for seed in seeds]
+        streams = [rngs(seed, "states", range(n)) for seed in seeds]
         first, scale_s, scale_f = np.moveaxis(_uniform(streams, 3), 1, 0)
         if slow is None:
             state = first < 0.5
