@@ -6,6 +6,7 @@ codes built and checked, clocks played. Floor: in the same process, the clock of
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
@@ -28,6 +29,16 @@ GRID = {
     "overhead": [i / 20 for i in range(20)],
 }
 ITERATIONS, LIMIT = 100, 2.5
+#: What a sweep loads when it is called.
+IMPORTED = (
+    "gcexp.experiments",
+    "gcexp.run.measured",
+    "gcexp.run.result",
+    "gcexp.summary",
+    "joblib",
+    "pandas",
+    "tqdm",
+)
 
 
 def points() -> list[Scheme]:
@@ -46,6 +57,8 @@ def points() -> list[Scheme]:
 
 def measured() -> list[float]:
     """CPU seconds of the sweep and of its clocks."""
+    for module in IMPORTED:
+        importlib.import_module(module)
     schemes, times = points(), [time.process_time()]
     given = {"delay": "shifted_exponential", "iterations": ITERATIONS, "seeds": 1, "progress": False}
     table = gcexp.sweep(GRID, **given)

@@ -501,12 +501,13 @@ def _clocked(point: _Point, rows: str) -> tuple[dict[str, np.ndarray], Path | No
     """Columns of a point of a sweep, and where they are kept until all points have theirs."""
     if not point.is_named:
         return _timed(point, rows, False), None
-    length = length_of(point.config)
-    said = [*tracked("timeline", point.config), *tracked("timings"), installed("numpy", "scipy")]
-    return arrays_kept(
-        [*said, point.config["n"], length.iterations, length.horizon, length.seeds, rows],
-        partial(_timed, point, rows, False),
-    )
+
+    def key() -> list:
+        length = length_of(point.config)
+        said = [*tracked("timeline", point.config), *tracked("timings"), installed("numpy", "scipy")]
+        return [*said, point.config["n"], length.iterations, length.horizon, length.seeds, rows]
+
+    return arrays_kept(key, partial(_timed, point, rows, False))
 
 
 def _joined(points: list[_Point], columns: list[dict[str, np.ndarray]]) -> pd.DataFrame:

@@ -7,7 +7,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from gcexp.errors import ExtraError, UserError, unknown
 from gcexp.run.build import GROUPS_BUILT, build, dotted, locate, named, with_makers
@@ -19,6 +20,9 @@ from gcexp.run.options import kept
 from gcexp.run.reads import observed, unchanged
 from gcexp.run.scheme import SCHEME_KEYS, build_scheme
 from gcexp.schema import arguments
+
+if TYPE_CHECKING:  # a plan loads no codes
+    from gcexp.codes import Code
 
 
 def check(configs: Iterable[dict]) -> None:
@@ -42,20 +46,25 @@ def _built(make: Callable, *given: Any) -> bool:
     return True
 
 
+_accurate: WeakSet[Code] = WeakSet()  # tried, or known as accurate, in this process
+
+
 def check_scheme(config: dict) -> None:
     """Build the scheme of a composed run, and refuse an exact code that rounding spoils at its size.
 
-    The code is tried once for the same values and sources, whatever waits for it (`gcexp.codes.accuracy`).
+    The code is tried once for the same values and sources, whatever waits for it (`gcexp.codes.accuracy`); one that is
+    kept for many points is not even asked for again.
     """
     from gcexp.codes.accuracy import is_tried, require_accurate
 
     code = build_scheme(config).code
-    if not is_tried(code):
+    if code in _accurate or not is_tried(code):
         return
     if not isinstance(config["code"], dict):  # built by a person in Python
         require_accurate(code)
     else:
-        once(["accurate", *tracked("timeline", {"code": config["code"]})], partial(require_accurate, code))
+        once(["accurate", *tracked("accuracy", {"code": config["code"]})], partial(require_accurate, code))
+        _accurate.add(code)
 
 
 def check_call(function: str, given: dict, key: str) -> list[str] | None:

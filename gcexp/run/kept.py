@@ -61,11 +61,12 @@ def kept(outputs: Sequence[Path], key: Any, make: Callable[[], object]) -> None:
 
 
 def arrays_kept(
-    key: Any, make: Callable[[], dict[str, np.ndarray]]
+    key: Callable[[], Any], make: Callable[[], dict[str, np.ndarray]]
 ) -> tuple[dict[str, np.ndarray], Path | None]:
     """Arrays of one point of a sweep, from where an earlier call kept them under `key`; else made, and kept if slow.
 
-    What was kept counts as long as all that `make` read is as it was. A folder that cannot be written keeps nothing.
+    What was kept counts as long as all that `make` read is as it was. A folder that cannot be written keeps nothing,
+    and where nothing is kept nobody asks for the key, for which the library's own texts are read.
 
     Returns
     -------
@@ -75,17 +76,20 @@ def arrays_kept(
 
     Examples
     --------
-    >>> arrays_kept(["quick"], lambda: {"seed": np.arange(2)})
+    >>> arrays_kept(lambda: ["quick"], lambda: {"seed": np.arange(2)})
     ({'seed': array([0, 1])}, None)
     """
-    place = Path(paths.SWEPT.format(point=digest_of(key)))
-    with suppress(OSError, ValueError, KeyError, EOFError, BadZipFile), np.load(place) as stored:
-        if unchanged(json.loads(str(stored["reads"]))):
-            return {name: stored[name] for name in stored.files if name != "reads"}, place
+    place = None
+    if Path(paths.SWEPT).parent.is_dir():
+        place = Path(paths.SWEPT.format(point=digest_of(key())))
+        with suppress(OSError, ValueError, KeyError, EOFError, BadZipFile), np.load(place) as stored:
+            if unchanged(json.loads(str(stored["reads"]))):
+                return {name: stored[name] for name in stored.files if name != "reads"}, place
     began = time.process_time()
     with observed() as reads:
         made = make()
     if time.process_time() - began >= _WORTH_KEEPING:
+        place = place or Path(paths.SWEPT.format(point=digest_of(key())))
         with suppress(UserError), written(place) as temporary, open(temporary, "wb") as file:
             np.savez(file, reads=np.array(json.dumps(reads)), **made)  # type: ignore[arg-type]
         return made, place

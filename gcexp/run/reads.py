@@ -230,10 +230,11 @@ def is_own(path: str) -> bool:
 
 def own_files() -> dict[str, str]:
     """Where every loaded module of one's own is, by name."""
-    now = ((os.getcwd(), plugins()), list(sys.modules.items()))
-    if now != _looked[0]:  # a thousand modules, and mostly the same ones as at the last look
+    # A thousand modules, and mostly the same ones as at the last look: lists of what is the same compare fastest.
+    now = ((os.getcwd(), plugins()), list(sys.modules), list(sys.modules.values()))
+    if now != _looked[0]:
         found = {}
-        for name, module in now[1]:
+        for name, module in zip(*now[1:], strict=True):
             file = getattr(module, "__dict__", {}).get("__file__")
             if isinstance(file, str) and is_own(place := os.path.abspath(file)):
                 found[name] = place

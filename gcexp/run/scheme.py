@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,21 +16,20 @@ from gcexp.schema import fitted
 #: What a scheme is built from.
 SCHEME_KEYS = ("code", "wait", "placement", "loads", "overhead", "late", "chunks", "exact", "bound", "n")
 
-#: Schemes by their values and classes, while `schemes_kept`.
-_kept: dict[tuple, Any] | None = None
-_MOST_KEPT = (
-    2**24
-)  # entries of all their matrices, about: one that is full has as many as its workers squared
+#: Codes and schemes by their values and classes, while `schemes_kept`.
+_kept: dict[str, dict[tuple, Any]] | None = None
+#: Entries of all their matrices, about: one that is full has as many as its workers squared.
+_MOST_KEPT = 2**24
 
 
 @contextmanager
 def schemes_kept() -> Iterator[None]:
-    """Keep schemes, for a sweep that checks, plays and counts each point: many small ones or the last few large ones.
+    """Keep codes and schemes, for a sweep that checks, plays and counts each point: many small or the last few large.
 
-    Not for jobs: what they read is recorded, and a scheme that is at hand reads nothing.
+    Not for jobs: what they read is recorded, and what is at hand reads nothing.
     """
     global _kept
-    _kept = {}
+    _kept = {"code": {}, "scheme": {}}
     try:
         yield
     finally:
@@ -39,16 +38,22 @@ def schemes_kept() -> Iterator[None]:
 
 def build_scheme(config: dict, seed: int | None = None):
     """Scheme of a composed run; `seed` replaces the code's own where the code is redrawn for every seed."""
-    kept, wanted = _kept, [config.get(key) for key in SCHEME_KEYS]
-    if kept is None or not all(
-        value is None or isinstance(value, dict | str | int | float) for value in wanted
+    seed = seed if seed is None or is_redrawn(config) else None
+    return _known("scheme", {key: config.get(key) for key in SCHEME_KEYS}, seed, lambda: _build(config, seed))
+
+
+def _known(what: str, wanted: dict, seed: int | None, make: Callable[[], Any]) -> Any:
+    """What is kept of a kind under its values; else, or where those are a person's objects, what `make` makes."""
+    if _kept is None or not all(
+        value is None or isinstance(value, dict | str | int | float) for value in wanted.values()
     ):
-        return _build(config, seed)
-    seed = seed if is_redrawn(config) else None
+        return make()
+    kept = _kept[what]
     key = (json.dumps(wanted), seed, *(locate(target, "_target_") for target in named(wanted, "_target_")))
     if key not in kept:
-        kept[key] = _build(config, seed)
-        while len(kept) > max(1, _MOST_KEPT // kept[key].code.n ** 2):
+        kept[key] = made = make()
+        n = getattr(made, "code", made).n
+        while len(kept) > max(1, _MOST_KEPT // n**2):
             del kept[next(iter(kept))]
     return kept[key]
 
@@ -64,7 +69,7 @@ def _build(config: dict, seed: int | None):
                 require_workers(of, n, key)
     drawn = config if seed is None else config | {"code": redrawn(config["code"], seed)}
     try:
-        code = build(drawn, "code")
+        code = _known("code", {"code": drawn["code"]}, None, lambda: build(drawn, "code"))
     except ParameterError as error:
         raise ParameterError(f"{error} (code: {config['code']['_target_'].rpartition('.')[2]})") from None
     overhead = fitted(float, config.get("overhead", 0.0), "overhead")

@@ -10,12 +10,12 @@ import pytest
 
 import gcexp
 from gcexp import experiments
-from gcexp.codes import CyclicRepetition
+from gcexp.codes import CyclicRepetition, cyclic
 from gcexp.command.main import main
 from gcexp.delays import Pareto
 from gcexp.errors import UserError
 from gcexp.figures.rows import time_to
-from gcexp.run import kept
+from gcexp.run import checks, kept
 from gcexp.run.compose import compose
 from gcexp.run.stages import run_timeline
 from gcexp.schemes import Fastest
@@ -318,6 +318,19 @@ def test_a_sweep_from_the_shell(capsys):
 
 class Killed(BaseException):
     """What nobody catches."""
+
+
+def test_a_sweep_builds_and_tries_a_code_once(monkeypatch, tmp_path):
+    """Whatever else differs; and as long as nothing is kept, nobody reads the library to name it."""
+    monkeypatch.chdir(tmp_path)
+    built, tried = [], []
+    rows, once = cyclic._rows, checks.once
+    monkeypatch.setattr(cyclic, "_rows", lambda H: built.append(H.shape) or rows(H))
+    monkeypatch.setattr(checks, "once", lambda *given: tried.append(given) or once(*given))
+    monkeypatch.setattr(experiments, "tracked", lambda *_: pytest.fail("a key that nothing is kept under"))
+    grid = {"s": [1, 2], "overhead": [0, 1, 2], "wait": ["fastest", "decodable"]}
+    assert len(gcexp.sweep(grid, scheme="cgc", n=6, delay="pareto", iterations=3, seeds=1)) == 12
+    assert built == [(1, 6), (2, 6)] and len(tried) == 2
 
 
 @pytest.mark.parametrize("trained", [False, True], ids=["clocks", "trainings"])
