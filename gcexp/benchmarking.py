@@ -128,18 +128,18 @@ def benchmark(
     pieces = list(chunks) if isinstance(chunks, Iterable) else [chunks]
     cases = [(v, c) for v in lates for c in (pieces if v == "chunk" else [None])]
     rows, left_out = [], {}
-    with bar(len(listed) * len(cases) * len(phi), "benchmark", "scheme", progress) as moving:
+    played = [(v, c, entry) for v, c in cases for entry in listed if (v, c) == cases[0] or not entry.is_bound]
+    with bar(len(played) * len(phi), "benchmark", "scheme", progress) as moving:
         for share in phi:
             replay = Replay.of(file, float(share), n, **trace)
-            for v, c in cases:
-                for entry in listed:
-                    try:
-                        rows.append(replay.row(entry, v, c))
-                    except ParameterError as error:
-                        if replay.refuses_all(v, c):
-                            raise
-                        left_out[entry.label] = str(error)
-                    moving.update()
+            for v, c, entry in played:
+                try:
+                    rows.append(replay.row(entry, v, c))
+                except ParameterError as error:
+                    if replay.refuses_all(v, c):
+                        raise
+                    left_out[entry.label] = str(error)
+                moving.update()
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     frame.attrs["left_out"] = left_out
     return frame

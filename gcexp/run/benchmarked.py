@@ -41,14 +41,15 @@ class Entry:
     def config(self, n: int, late: str = "stop", chunks: int | None = None) -> dict:
         """The composed run for n workers, with any delay model."""
         given = {"s": 1} | self.keys | dict.fromkeys(self.half, n // 2) | {"n": n}
-        if late != "stop" and not self.is_bound:
-            given |= {"late": late} | ({} if chunks is None else {"chunks": chunks})
-        return compose([f"{key}={_spelled(value)}" for key, value in given.items()])
+        config = compose([f"{key}={_spelled(value)}" for key, value in given.items()])
+        if late == "stop" or config["bound"]:
+            return config
+        return config | {"late": late} | ({} if chunks is None else {"chunks": chunks})
 
     @property
     def is_bound(self) -> bool:
-        """Whether it is a bound, which is played with workers that stop at once."""
-        return self.group == "bounds"
+        """Whether it is a bound, which is played once: with workers that stop at once, whatever late ones do."""
+        return self.config(1)["bound"]
 
 
 def _spelled(value: Any) -> str:

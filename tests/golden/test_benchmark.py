@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
+from multiprocessing import get_context
 
 import numpy as np
 import pandas as pd
@@ -161,6 +163,21 @@ def test_the_default_table_on_a_small_trace():
     hindsight = table.loc[table["hindsight"], "scheme"]
     assert set(hindsight) == {"bound: any loads", "bound: any loads up to 2", "uneven, hindsight"}
     assert not table.loc[table["scheme"].isin(hindsight), "learned"].any()
+
+
+def test_the_same_bytes_together_alone_and_on_two_cores():
+    """What schemes and lates keep for each other changes nothing, in whatever order they come; a bound stands once."""
+    schemes, keys = [entry.label for entry in entries()], ["late", "scheme"]
+    lates, alike = ["stop", "every"], {"phi": [0.3], "progress": False}
+    whole = gcexp.benchmark(FILES["AR"], schemes, late=lates, **alike).set_index(keys)
+    with ProcessPoolExecutor(2, get_context("fork")) as cores:
+        some = [
+            cores.submit(gcexp.benchmark, FILES["AR"], schemes[i::-2], late=lates[::-1], **alike)
+            for i in (-1, -2)
+        ]
+    parts = pd.concat([one.result() for one in some]).set_index(keys)
+    assert len(parts) == len(whole) == 2 * len(schemes) - 3 and whole.index.is_unique
+    pd.testing.assert_frame_equal(parts.loc[whole.index], whole, check_exact=True)
 
 
 def test_a_bound_does_not_depend_on_who_sits_where_or_is_late():

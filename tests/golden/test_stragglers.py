@@ -2,28 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
+from itertools import count
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from gcexp.codes import CyclicRepetition, FractionalRepetition, PartialWork, Uncoded, UnevenShards
+from gcexp.codes import (
+    CirculantMultiMessage,
+    Clustered,
+    CyclicRepetition,
+    FractionalRepetition,
+    PartialWork,
+    Uncoded,
+    UnevenShards,
+)
 from gcexp.delays import LocalSteps, Trace
 from gcexp.delays.trace_file import read_trace
+from gcexp.run.options import options
 from gcexp.schemes import (
     LATE,
     AdaptiveDeadline,
     Backup,
+    Best,
     Capacity,
     Covered,
+    Deadline,
     Decodable,
+    DecodableOrFastest,
     DropCompute,
     Fastest,
+    Given,
+    Greedy,
     Hindsight,
     Pairs,
     PrefixDeadline,
     QuorumGrace,
+    Recovered,
     Scheme,
+    Spanned,
     Uneven,
     Zipper,
 )
@@ -334,61 +353,116 @@ def test_equal_micro_batches_are_the_scaled_law():
 
 # --- No rule looks ahead ------------------------------------------------------------------------------------------
 
+SEVERAL, CLUSTERS = CirculantMultiMessage(10, (1, 1)), Clustered(n=10, clusters=2, d=3)
+GREEDY = {"clusters": 2, "memberships": 2}
+
+#: The rules that see nothing but what was: code, rule of stopping, placement, loads.
 HONEST = {
+    "decodable": (PAIRS, Decodable(), Given([3, 1, 4, 5, 9, 2, 6, 8, 7, 0]), None),
     "fastest": (CYCLIC, Fastest(s=1), None, None),
-    "learned pairs": (PAIRS, Decodable(), Pairs(2), None),
-    "partial work": (PARTIAL[8], Covered(), Zipper(), None),
-    "adaptive": (HOME, AdaptiveDeadline(), None, None),
-    "quorum": (HOME, QuorumGrace(), None, None),
-    "deadline": (HOME, PrefixDeadline(), None, None),
+    "decodable_or_fastest": (PAIRS, DecodableOrFastest(q=7), None, None),
+    "recovered": (SEVERAL, Recovered(0.8), None, None),
+    "spanned": (CYCLIC, Spanned(), None, None),
+    "deadline": (HOME, Deadline(400.0, early=True), None, None),
+    "covered": (PARTIAL[8], Covered(), Zipper(), None),
+    "adaptive_deadline": (HOME, AdaptiveDeadline(), None, None),
+    "quorum_grace": (HOME, QuorumGrace(), None, None),
+    "prefix_deadline": (HOME, PrefixDeadline(), None, None),
     "dropcompute": (PartialWork(10, 1, 8), DropCompute(), None, None),
-    "uneven last": (HOME, Decodable(), None, Uneven("last")),
-    "uneven prefix": (HOME, Decodable(), None, Uneven("prefix")),
+    "pairs": (PAIRS, Decodable(), Pairs(2), None),
+    "greedy, arrival": (CLUSTERS, Decodable(), Greedy(**GREEDY, observe="arrival"), None),
+    "greedy, threshold": (
+        CLUSTERS,
+        Decodable(),
+        Greedy(**GREEDY, observe="threshold", threshold=300.0),
+        None,
+    ),
+    "best, censored": (CLUSTERS, Decodable(), Best(**GREEDY, observe="censored", threshold=300.0), None),
+    "uneven, last": (HOME, Decodable(), None, Uneven("last")),
+    "uneven, prefix": (HOME, Decodable(), None, Uneven("prefix")),
     "backup": (HOME, Fastest(s=1), None, Backup(1)),
 }
 
 
+def attack(code, wait, placement, loads, folder) -> None:
+    """Alter the rows behind the eighth scored one, and the learned ones stay: whoever saw that is found."""
+    rows, prefix, cut = read_trace("data/traces/pai-job4.csv").values["time"][:40], 4, 12
+    altered = rows.copy()
+    altered[cut:] = 7 * np.random.default_rng(0).permuted(rows[cut:], axis=1)
+    delays = []
+    for name, x in (("as_it_was", rows), ("altered", altered)):
+        lines = [f"{t},{w},{float(time)!r}" for (t, w), time in np.ndenumerate(x)]
+        (folder / f"{name}.csv").write_text("\n".join(["iteration,worker,time", *lines]))
+        delays.append(Trace(str(folder / f"{name}.csv"), phi=0.2, skip="prefix"))
+    differ = False
+    for late in LATE:
+        scheme = Scheme(code, wait, 0.5, placement, late, loads=loads)
+        one, other = (run_clock(scheme, delay, (0,), len(rows) - prefix) for delay in delays)
+        same = slice(cut - prefix)
+        np.testing.assert_array_equal(one.duration[0, same], other.duration[0, same])
+        heard = [timeline.patterns[timeline.pattern[0, same]] for timeline in (one, other)]
+        np.testing.assert_array_equal(*heard)
+        differ |= (one.duration != other.duration).any() or (one.pattern != other.pattern).any()
+    assert differ  # behind the cut, or the attack would see nothing
+
+
 @pytest.mark.parametrize("name", HONEST)
 def test_later_rows_change_nothing_that_was(name, tmp_path):
+    attack(*HONEST[name], tmp_path)
+
+
+def test_every_waiting_rule_is_attacked():
+    """Bounds know no later rows but are no rules, restarts have draws of epochs."""
+    assert {name.split(",")[0] for name in HONEST} >= set(options("wait")) - {
+        "capacity",
+        "fewest",
+        "restart",
+        "phases",
+    }
+
+
+class Peeking(Decodable):
+    """Stops at what comes in the next iteration, where all are at hand."""
+
+    def stop(self, code, arrive):
+        time, responses = super().stop(code, arrive)
+        time[:, :-1] = time[:, 1:]
+        return time, responses
+
+
+@pytest.mark.parametrize(
+    "peeking", [(PAIRS, Decodable(), Hindsight(sampled=20), None), (HOME, Peeking(), None, None)]
+)
+def test_a_rule_that_looks_ahead_is_found(peeking, tmp_path):
+    with pytest.raises(AssertionError, match="not equal"):
+        attack(*peeking, tmp_path)
+
+
+class InPieces(SimpleNamespace):
+    """A trace whose rows are drawn when they are asked for, some at a time."""
+
+    def start(self, seeds, n):
+        first = count(step=3)
+        return lambda T: replace(self.trace, start=next(first)).draw(seeds, T, n)
+
+    def draw(self, *pieces, **n):  # where the placement sees all rows, they are one piece
+        return self.trace.draw(*pieces, **n)
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_the_same_bytes_for_any_stacking(name):
+    """Two seeds at once or one by one, all rows at once or three at a time: what is carried loses nothing."""
     code, wait, placement, loads = HONEST[name]
-    rows = read_trace("data/traces/pai-job4.csv").values["time"][:120]
-    durations = {}
-    for which, cut in (("as it was", 120), ("altered", 60)):
-        x = rows.copy()
-        x[cut:] = np.random.default_rng(0).permuted(x[cut:], axis=1) * 7
-        file = tmp_path / f"{which}.csv"
-        lines = [f"{t},{w},{x[t, w]!r}" for t in range(120) for w in range(10)]
-        file.write_text(
-            "\n".join(["iteration,worker,time", *lines]).replace("np.float64(", "").replace(")", "")
-        )
-        delay = Trace(str(file), phi=0.2, skip="prefix")
-        for late in LATE:
-            scheme = Scheme(code, wait, 0.5, placement, late, loads=loads)
-            durations[which, late] = run_clock(scheme, delay, (0,), 108).duration[0]
-    for late in LATE:
-        one, other = durations["as it was", late], durations["altered", late]
-        np.testing.assert_array_equal(one[: 60 - 12], other[: 60 - 12])
-        assert name == "deadline" or (one[48:] != other[48:]).any()
-
-
-def test_a_rule_that_looks_ahead_is_found():
-    """The attack tells hindsight from what is learned."""
-    x = np.array([[[1.0, 2.0], [5.0, 1.0]]])
-    from gcexp.delays import Draws
-
-    def first(know, later):
-        y = x.copy()
-        y[0, 0, 1] = later
-        draws = Draws((0,), y.shape, compute=2 * y)
-        return run_clock_of(draws, Uneven(know))
-
-    assert first("hindsight", 9.0) != first("hindsight", 2.0)
-
-
-def run_clock_of(draws, loads) -> float:
-    from gcexp.timeline import simulate
-
-    return float(simulate(Scheme(Uncoded(2), Decodable(), loads=loads), draws).duration[0, 0])
+    delay = Trace("data/traces/pai-job4.csv", phi=0.2, skip="prefix", workers="random")
+    scheme = Scheme(code, wait, 0.5, placement, "chunk", 3, loads=loads)
+    whole = run_clock(scheme, delay, (0, 1), 8)
+    for part, seeds in (
+        *((run_clock(scheme, delay, (seed,), 8), [seed]) for seed in (0, 1)),
+        (run_clock(scheme, InPieces(trace=delay), (0, 1), 8, chunk=3 * code.n), [0, 1]),
+    ):
+        np.testing.assert_array_equal(part.duration, whole.duration[seeds])
+        heard = part.patterns[part.pattern], whole.patterns[whole.pattern[seeds]]
+        np.testing.assert_array_equal(*heard)
 
 
 @pytest.mark.parametrize("late", LATE)
