@@ -28,7 +28,7 @@ from gcexp.run.kept import arrays_kept, digest_of, forget, installed
 from gcexp.run.options import look_again
 from gcexp.run.reads import resumed
 from gcexp.run.run import seed_range, spelled_seeds
-from gcexp.run.scheme import build_scheme, refuse_bound, schemes_kept
+from gcexp.run.scheme import build_scheme, require_trainable, schemes_kept
 from gcexp.run.stages import Length, decided_by, length_of, simulated, summarised
 from gcexp.schema import quoted
 
@@ -132,7 +132,7 @@ def train(*overrides: str, verify: bool = True, progress: bool = True, **keys: A
     look_again()
     point = _point(overrides, keys)
     point.check()
-    refuse_bound(point.config)
+    require_trainable(point.config)
     timeline = _timeline(point, progress)
     trajectory = _trained(point, timeline, progress)
     found = _result(_scored(point, timeline, trajectory), [point])
@@ -247,7 +247,7 @@ def _swept(
         places = [place for _, place in clocked]
     else:
         for point in points:
-            refuse_bound(point.config)
+            require_trainable(point.config)
         timelines = each(_timeline, [(point,) for point in points], "timelines")
         pairs = list(zip(points, timelines, strict=True))
         trainings = [_training(*pair, i) for i, pair in enumerate(pairs)]

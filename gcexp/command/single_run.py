@@ -12,7 +12,7 @@ from gcexp.run.build import build
 from gcexp.run.checks import check_scheme
 from gcexp.run.compose import compose
 from gcexp.run.datasets import prepared
-from gcexp.run.scheme import build_scheme, refuse_bound
+from gcexp.run.scheme import build_scheme, require_trainable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +41,7 @@ def run(overrides: list[str], folder: Path | None = None, level: float | None = 
 
     config = compose(overrides)
     stages.length_of(config)  # complain before any work
-    refuse_bound(config)
+    require_trainable(config)
     check_scheme(config)
     scheme = build_scheme(config)
     build(config, "delay"), build(config, "optimizer")

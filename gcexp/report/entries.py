@@ -12,7 +12,7 @@ from gcexp.errors import UserError, unknown
 from gcexp.run.compose import compose, of_a_group
 from gcexp.run.options import option_file, options, read_yaml, search_dirs
 from gcexp.run.run import PARTS, Run, check_count, check_horizon, seed_range
-from gcexp.run.scheme import refuse_bound
+from gcexp.run.scheme import require_trainable
 from gcexp.run.tokens import SHARED, token
 from gcexp.schema import fitted
 
@@ -101,7 +101,7 @@ def run_of_keys(keys: dict[str, Any]) -> Run:
         horizon=check_horizon(keys.get("horizon")),
     )
     if run.task:
-        refuse_bound(run.config)
+        require_trainable(run.config)
     for name, value in own.items():
         fitted(str | int | float | bool | None, value, f"columns.{name}")
     columns = tuple((name, filled(value, run.config, f"columns.{name}")) for name, value in own.items())

@@ -116,17 +116,24 @@ def loads(config: dict) -> dict[str, float]:
     }
 
 
-def refuse_bound(config: dict) -> None:
-    """Refuse to train with a scheme that declares itself a bound of durations, or on a delay that is a clock only."""
-    delay = config["delay"]
-    if isinstance(delay, dict):
-        clock_only = class_value(delay.get("_target_", ""), "clock_only", "draw")
-    else:
-        clock_only = getattr(delay, "clock_only", False)
-    if clock_only:
+def require_trainable(config: dict) -> None:
+    """Refuse to train with a bound of durations, on a delay that is a clock only, or seeds together if not exactly."""
+    if _of_class(config["delay"], "clock_only", "draw"):
         raise UserError("local_steps has a clock but no training curve")
     if config["bound"]:
         raise UserError(
             "the scheme declares bound: true, durations without a decode, so no task can be trained with it "
             "(allowed: gcexp job timeline, figures of kind timings)"
         )
+    if not config["exact"] and _of_class(config["task"], "exact_only", "together"):
+        raise UserError(
+            "the scheme declares exact: false, and the task trains all seeds at once with every coefficient 1 "
+            "(allowed: schemes with exact: true, or a task such as mnist_mlp)"
+        )
+
+
+def _of_class(part: Any, name: str, beside: str) -> Any:
+    """What the class of a part says, of one built in Python or one that its source tells."""
+    if isinstance(part, dict):
+        return class_value(part.get("_target_", ""), name, beside)
+    return getattr(part, name, None)

@@ -19,7 +19,7 @@ from gcexp.run.dependencies import learning, targets, tracked
 from gcexp.run.kept import installed, kept
 from gcexp.run.provenance import recorded
 from gcexp.run.run import check_count, check_horizon, seed_list, seed_range
-from gcexp.run.scheme import build_scheme, refuse_bound
+from gcexp.run.scheme import build_scheme, require_trainable
 
 if TYPE_CHECKING:  # codes, torch and pandas only where a stage uses them
     from gcexp.delays import DelayModel
@@ -103,7 +103,7 @@ def run_training(config: dict, output: Path, timeline: Path | None) -> Trajector
     from gcexp.tasks.training import train
     from gcexp.timeline import Timeline
 
-    refuse_bound(config)
+    require_trainable(config if timeline else config | {"exact": True})
     length = length_of(config)
     coefficients = pattern = None
     steps = np.full(len(length.seeds), length.iterations)

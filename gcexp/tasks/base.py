@@ -63,6 +63,9 @@ class Problem(Protocol):
     `rounding`, which bounds what float32 may do to a gradient (see `gcexp.tasks.rounding`); one that float64 would take
     too long has `precision` float32, the type of its partition gradients.
 
+    A task whose seeds exact training takes side by side has `together(data, seeds)`, which gives one problem for all:
+    parameters and gradients are (S, l), scores (S,); `exact_only` says that it trains nothing else.
+
     Attributes
     ----------
     n_samples : int

@@ -7,6 +7,7 @@ images within a few percent of plain torch needs the samples in order beforehand
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -84,11 +85,10 @@ class PerceptronProblem:
         # Copies that torch owns are aligned alike in every process; matrix products need that to give equal bits.
         self._x, self._y = torch.from_numpy(data.x_train)[order], torch.from_numpy(data.y_train)[order]
         self._test = torch.from_numpy(data.x_test).clone(), torch.from_numpy(data.y_test).clone()
-        features, classes = data.x_train.shape[1], int(max(data.y_train.max(), data.y_test.max())) + 1
-        self._shapes = [(task.hidden, features), (task.hidden,), (classes, task.hidden), (classes,)]
+        self._shapes = shapes(task, data)
         self._sizes = [int(np.prod(shape)) for shape in self._shapes]
         self._gap = -(-SLICE_COST // sum(self._sizes))
-        self._std, self._seed = task.initial_std, seed
+        self._initial = partial(initial, task, self._shapes, seed)
 
     @property
     def n_samples(self) -> int:
@@ -97,9 +97,7 @@ class PerceptronProblem:
 
     def initial(self) -> np.ndarray:
         """W ~ N(0, initial_std^2), b = 0."""
-        draw = rng(self._seed, "initial_weights")
-        parts = [self._std * draw.standard_normal(s) if len(s) == 2 else np.zeros(s) for s in self._shapes]
-        return np.concatenate([part.ravel() for part in parts]).astype(np.float32)
+        return self._initial()
 
     def gradient(self, parameters: np.ndarray, coefficients: np.ndarray, iteration: int) -> np.ndarray:
         """sum_i c_i g_i: with c = 1 exactly the plain pass over all samples."""
@@ -168,6 +166,19 @@ class PerceptronProblem:
         )
         parts = zip(flat.split(self._sizes), self._shapes, strict=True)
         return [part.view(shape).detach().requires_grad_() for part, shape in parts]
+
+
+def shapes(task: MultilayerPerceptron, data: Dataset) -> list[tuple[int, ...]]:
+    """Of W1, b1, W2 and b2."""
+    features, classes = data.x_train.shape[1], int(max(data.y_train.max(), data.y_test.max())) + 1
+    return [(task.hidden, features), (task.hidden,), (classes, task.hidden), (classes,)]
+
+
+def initial(task: MultilayerPerceptron, shapes: list[tuple[int, ...]], seed: int) -> np.ndarray:
+    """W ~ N(0, initial_std^2), b = 0, flat (l,)."""
+    draw = rng(seed, "initial_weights")
+    parts = [task.initial_std * draw.standard_normal(s) if len(s) == 2 else np.zeros(s) for s in shapes]
+    return np.concatenate([part.ravel() for part in parts]).astype(np.float32)
 
 
 def _forward(x: torch.Tensor, leaves: list[torch.Tensor]) -> torch.Tensor:

@@ -175,6 +175,12 @@ def train(
         len(pattern) == len(seeds) and pattern.shape[1] >= steps.max(),  # type: ignore[arg-type, union-attr]
         f"training {len(seeds)} seeds for {steps.max()} steps needs as large a pattern, got shape {pattern.shape}",  # type: ignore[union-attr]
     )
+    if hasattr(task, "together"):
+        require(
+            bool((coefficients == 1).all() and (steps == steps[0]).all()),
+            f"{type(task).__name__} trains its seeds together, where all coefficients are 1 and all seeds take as many "
+            "steps; these do not",
+        )
     ran = pattern[:, : steps.max()][np.arange(steps.max()) < steps[:, None]]  # type: ignore[index]
     optimizer.check(coefficients[np.unique(ran)])
 
@@ -183,6 +189,9 @@ def train(
 
 
 def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoint, progress) -> Trajectory:
+    together = hasattr(task, "together")
+    if together:
+        optimizer = _EachSeed(optimizer)
     grids = [np.union1d(np.arange(0, T, task.evaluate_every), T) for T in steps.tolist()]
     state = checkpoint.load() if checkpoint else None
     if state is None:
@@ -197,10 +206,13 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
         at |= {"at_statistics": statistics[0]} if statistics else {}
         checkpoint.save(trajectory.arrays() | at)  # type: ignore[union-attr]
 
+    passes = 1 if together else len(seeds)
     done = int(steps[:first].sum()) + start
-    with bar(int(steps.sum()), "training", "step", progress, done) as moving:
-        for row in range(first, len(seeds)):
-            problem = task.problem(data, int(seeds[row]))
+    with bar(int(steps[:passes].sum()), "training", "step", progress, done) as moving:
+        for row in range(first, passes):
+            # All that has a row per seed, parameters first, has them all in the one pass of seeds trained together.
+            rows: int | slice = slice(None) if together else row
+            problem = task.together(data, seeds.tolist()) if together else task.problem(data, int(seeds[row]))
             # Running statistics go with every call of a problem that gathers them, and with no other.
             statistics = (problem.statistics(),) if hasattr(problem, "statistics") else ()
             if start:
@@ -218,7 +230,7 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
                 rule = optimizer.init(parameters)
             if trajectory is None:
                 evaluated = np.unique(np.concatenate(grids))
-                trajectory = _blank(seeds, steps, evaluated, task.verify_every, len(parameters))
+                trajectory = _blank(seeds, steps, evaluated, task.verify_every, parameters.shape[-1])
             columns = dict(zip(grids[row], np.searchsorted(trajectory.evaluated, grids[row]), strict=True))
             score = None  # of the parameters as they are; None after an update
             for t in range(start, int(steps[row]) + 1):
@@ -226,11 +238,11 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
                     score = score or problem.score(parameters, *statistics)
                     for name, value in score.items():
                         blank = np.full((len(seeds), len(trajectory.evaluated)), np.nan)
-                        trajectory.scores.setdefault(name, blank)[row, columns[t]] = value
+                        trajectory.scores.setdefault(name, blank)[rows, columns[t]] = value
                 if t == steps[row]:
                     break
                 if t % task.verify_every == 0:
-                    trajectory.parameters[row, t // task.verify_every] = parameters
+                    trajectory.parameters[rows, t // task.verify_every] = parameters
                 c = coefficients[pattern[row, t]]
                 if c.any():
                     gradient = problem.gradient(parameters, c, t, *statistics)
@@ -238,9 +250,10 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
                     parameters, rule = optimizer.update(
                         gradient, rule, parameters, problem.n_samples, recovered
                     )
-                    if not np.isfinite(parameters).all():
+                    if not (finite := np.isfinite(parameters)).all():
+                        seed = seeds[row if finite.ndim == 1 else int(finite.all(1).argmin())]
                         raise ParameterError(
-                            f"training diverged: seed {seeds[row]} has parameters that are not finite after "
+                            f"training diverged: seed {seed} has parameters that are not finite after "
                             f"iteration {t}; a smaller optimizer.learning_rate may help"
                         )
                     score = None
@@ -253,6 +266,28 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
             if checkpoint:
                 save(row + 1, 0)
     return trajectory  # type: ignore[return-value]
+
+
+class _EachSeed:
+    """A rule for parameters with a row per seed: it may look at all of a vector, as where a gradient is clipped."""
+
+    def __init__(self, rule: Optimizer):
+        self._rule = rule
+
+    def init(self, parameters: np.ndarray) -> dict[str, np.ndarray]:
+        return _stacked([self._rule.init(each) for each in parameters])
+
+    def update(self, gradient, state, parameters, n_samples, recovered):
+        states = [{name: values[i] for name, values in state.items()} for i in range(len(parameters))]
+        found = [
+            self._rule.update(*each, n_samples, recovered)
+            for each in zip(gradient, states, parameters, strict=True)
+        ]
+        return np.stack([new for new, _ in found]), _stacked([new for _, new in found])
+
+
+def _stacked(states: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    return {name: np.stack([state[name] for state in states]) for name in states[0]}
 
 
 def _blank(seeds, steps, evaluated, verify_every: int, l: int) -> Trajectory:

@@ -15,6 +15,7 @@ from gcexp.tasks.training import train
 HERE = {
     "mnist_mlp": ["task.dataset=digits"],
     "mnist_sharded": ["task.dataset=digits"],
+    "mnist_together": ["task.dataset=digits"],
     "amazon_logistic": ["task.dataset=access_rows", "task.train_rows=2400", "task.pad_to=null"],
     "cifar_resnet18": ["task.batch=20", "task.device=cpu"],
 }

@@ -51,14 +51,17 @@ def test_prepare_and_trajectory_version(tmp_path):
         9,
         3,
     ]
-    config = compose(["task=digits_mlp"])
-    trajectory = train(
-        build(config, "task"), build(config, "optimizer"), data, (0, 1), (5, 5), progress=False
-    )
-    assert np.allclose(
-        trajectory.scores["test_loss"][:, -1], (2.219115972518921, 2.1401596069335938), rtol=1e-5
-    )
-    assert np.allclose(trajectory.scores["test_accuracy"][:, -1], (0.2966666666666667, 0.41), atol=1 / 300)
+    for task in ("digits_mlp", "digits_together"):
+        config = compose([f"task={task}"])
+        trajectory = train(
+            build(config, "task"), build(config, "optimizer"), data, (0, 1), (5, 5), progress=False
+        )
+        assert np.allclose(
+            trajectory.scores["test_loss"][:, -1], (2.219115972518921, 2.1401596069335938), rtol=1e-5
+        )
+        assert np.allclose(
+            trajectory.scores["test_accuracy"][:, -1], (0.2966666666666667, 0.41), atol=1 / 300
+        )
 
 
 def learning_modules():

@@ -23,6 +23,8 @@ from gcexp.run.stages import decided_by
 from gcexp.tasks import GradientDescent
 from gcexp.tasks.checkpoint import Checkpoint, stamp
 from gcexp.tasks.mlp import MultilayerPerceptron
+from gcexp.tasks.optimizers import Momentum
+from gcexp.tasks.together import TogetherPerceptron
 from gcexp.tasks.training import train
 
 TASK = MultilayerPerceptron("digits", evaluate_every=2, verify_every=3)
@@ -50,6 +52,19 @@ class Failing(GradientDescent):
         taken.append(1)
         if len(taken) == self.at:
             time.sleep(self.wait)
+            raise InterruptedError
+        return super().update(*arguments)
+
+
+@dataclass(frozen=True)
+class FailingMomentum(Momentum):
+    """The same of a rule with a state."""
+
+    at: int = 0
+
+    def update(self, *arguments):
+        taken.append(1)
+        if len(taken) == self.at:
             raise InterruptedError
         return super().update(*arguments)
 
@@ -87,6 +102,22 @@ def test_resuming_after_any_step_gives_equal_bits(tmp_path):
         taken.clear()
         assert_equal(run(checkpoint, Failing()), whole)
         assert len(taken) == updates - (at - 1)  # no step is repeated
+
+
+@pytest.mark.parametrize("at", [1, 4])
+def test_seeds_together_resume_with_equal_bits(tmp_path, at):
+    given = digits(), SEEDS, [6, 6]
+    task, rule = TogetherPerceptron("digits", evaluate_every=2, verify_every=3), Momentum(0.2)
+    whole = train(task, rule, *given)
+    checkpoint = Checkpoint(tmp_path / "run.npz", CONFIG, every=0)
+    with pytest.raises(InterruptedError):
+        train(task, FailingMomentum(0.2, at=2 * at), *given, checkpoint=checkpoint)
+    taken.clear()
+    assert_equal(train(task, FailingMomentum(0.2), *given, checkpoint=checkpoint), whole)
+    assert len(taken) == 2 * (6 - at + 1)  # a seed's update each; no step is repeated
+    taken.clear()
+    assert_equal(train(task, FailingMomentum(0.2, at=1), *given, checkpoint=checkpoint), whole)
+    assert not taken
 
 
 def test_resuming_from_an_old_checkpoint_repeats_the_steps_since(tmp_path):

@@ -214,6 +214,7 @@ def test_processes_side_by_side_change_nothing():
         (lambda: gcexp.simulate(scheme="cgcc"), "did you mean 'cgc'"),
         (lambda: gcexp.simulate(rows="second"), "did you mean 'seeds'"),
         (lambda: gcexp.train(scheme="lb", task="digits_mlp"), "bound"),
+        (lambda: gcexp.train(scheme="forget", task="digits_together"), "schemes with exact: true"),
         (lambda: gcexp.sweep({"s": []}), "swept over nothing"),
         (lambda: gcexp.sweep({"seeds": [2, 5]}), "seeds are the rows of every run and not swept"),
         (lambda: gcexp.sweep({"s": [1]}, s=2), "both in the grid"),
@@ -223,7 +224,21 @@ def test_processes_side_by_side_change_nothing():
         (lambda: gcexp.sweep(["cgc"]), "names keys and the values they take"),
         (lambda: gcexp.plot("table"), "plot takes a table"),
     ],
-    ids=["key", "option", "rows", "bound", "empty", "seeds", "twice", "jobs", "grid", "text", "list", "plot"],
+    ids=[
+        "key",
+        "option",
+        "rows",
+        "bound",
+        "together",
+        "empty",
+        "seeds",
+        "twice",
+        "jobs",
+        "grid",
+        "text",
+        "list",
+        "plot",
+    ],
 )
 def test_mistakes_are_sentences(call, words):
     with pytest.raises(UserError) as caught:

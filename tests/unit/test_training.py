@@ -14,9 +14,11 @@ from torch.nn.functional import cross_entropy, linear, relu
 
 from gcexp.data.load import Dataset
 from gcexp.errors import ParameterError, UserError
-from gcexp.tasks import GradientDescent, mlp, partition_edges
+from gcexp.tasks import GradientDescent, mlp, partition_edges, together
 from gcexp.tasks.base import spans
 from gcexp.tasks.mlp import MultilayerPerceptron
+from gcexp.tasks.optimizers import AcceleratedGradient, Adam, Momentum
+from gcexp.tasks.together import TogetherPerceptron
 from gcexp.tasks.training import Trajectory, train
 
 
@@ -321,3 +323,83 @@ def test_save_and_load(tmp_path):
         (tmp_path / "broken.npz").write_bytes(content)
         with pytest.raises(UserError, match="delete it and run again"):
             Trajectory.load(tmp_path / "broken.npz")
+
+
+# --- seeds together
+
+
+TOGETHER = TogetherPerceptron("digits", evaluate_every=2, verify_every=4)
+RULES = [GradientDescent(0.5), Momentum(0.1), AcceleratedGradient(0.5, l2=0.1), Adam(0.01)]
+
+
+@pytest.mark.parametrize("rows", [300, 400, 1000])
+def test_gradients_of_seeds_together_are_each_seeds_own(monkeypatch, rows):
+    """In float64, where neither a missed block nor a wrong derivative hides behind rounding."""
+    monkeypatch.setattr(together, "ROWS", rows)
+    both, alone = TOGETHER.together(DATA, [3, 8]), [TASK.problem(DATA, seed) for seed in (3, 8)]
+    parameters = both.initial()
+    np.testing.assert_array_equal(parameters, [problem.initial() for problem in alone])
+    parameters = parameters + np.random.default_rng(0).normal(0, 0.1, parameters.shape)  # biases too
+    assert both.n_samples == alone[0].n_samples == both.recovered_samples(np.ones(3))
+    for found, start, problem in zip(
+        both.gradient(parameters, np.ones(3), 0), parameters, alone, strict=True
+    ):
+        expected = problem.gradient(start, np.ones(3), 0)
+        assert relative(found, expected, expected) < 1e-12
+    scores = both.score(parameters.astype(np.float32))
+    for i, problem in enumerate(alone):
+        for name, value in problem.score(parameters[i].astype(np.float32)).items():
+            assert scores[name][i] == pytest.approx(value, rel=1e-6), name
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
+def test_seeds_together_learn_what_each_learns_alone(rule):
+    """Up to rounding: a step adds 400 terms of float32 in another order, some 1e-6 of the gradient."""
+    given = (rule, DATA, [5, 6, 7], [9] * 3)
+    found, expected = train(TOGETHER, *given), train(replace(TASK, evaluate_every=2), *given)
+    assert found.evaluated.tolist() == [0, 2, 4, 6, 8, 9] and found.verified.tolist() == [0, 4, 8]
+    moved = expected.parameters - expected.parameters[:, :1]
+    far = np.linalg.norm(found.parameters - expected.parameters) / np.linalg.norm(moved)
+    assert 0 < far < 1e-4
+    np.testing.assert_allclose(found.scores["test_loss"], expected.scores["test_loss"], rtol=1e-4)
+    one = 1 / len(DATA.y_test)
+    np.testing.assert_allclose(
+        found.scores["test_accuracy"], expected.scores["test_accuracy"], atol=1.01 * one
+    )
+
+
+def test_a_rule_sees_one_seed_at_a_time():
+    class Clipped(GradientDescent):
+        def update(self, gradient, *rest):
+            assert gradient.ndim == 1
+            return super().update(gradient / np.linalg.norm(gradient), *rest)
+
+    given = (Clipped(50.0), DATA, [0, 1], [3, 3])
+    found, expected = (train(task, *given).scores["test_loss"][:, -1] for task in (TOGETHER, TASK))
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"steps": [2, 3]},
+        {"steps": [2, 2], "coefficients": np.array([[1.0, 0.5]]), "pattern": np.zeros((2, 2), int)},
+    ],
+    ids=["steps", "coefficients"],
+)
+def test_seeds_that_differ_are_not_trained_together(arguments):
+    with pytest.raises(ParameterError, match="trains its seeds together"):
+        train(TOGETHER, GradientDescent(), DATA, [0, 1], **arguments)
+
+
+def test_divergence_of_one_of_the_seeds_together_names_it():
+    class Wild(TogetherPerceptron):
+        def together(self, data, seeds):
+            problem = super().together(data, seeds)
+            start = problem.initial()
+            start[1] *= 1e30
+            problem.initial = lambda: start
+            return problem
+
+    with pytest.raises(ParameterError, match="diverged: seed 9 has"), np.errstate(all="ignore"):
+        train(Wild("digits"), GradientDescent(1e30), DATA, [4, 9], [3, 3])
