@@ -60,6 +60,7 @@ def figure_view(figure: Figure, page: Path) -> FigureView:
     if (page.parent / provenance).is_file():
         files["provenance"] = provenance.as_posix()
     drawn = files.pop("PNG", "")
+    table, words = ((), ()) if drawn else grid(page.parent / files["MD"])
     return FigureView(
         figure.paper,
         figure.name,
@@ -71,7 +72,8 @@ def figure_view(figure: Figure, page: Path) -> FigureView:
         files=files,
         image=drawn,
         charts=charts(figure, page.parent / files["CSV"]),
-        table=() if drawn else grid(page.parent / files["MD"]),
+        table=table,
+        words=words,
         claims=tuple(read_json(page.parent / claims)),
         schemes=tuple(sorted({str(run.scheme).partition("+")[0] for run in figure.runs})),
     )
@@ -159,8 +161,8 @@ def ends(figure: Figure, table: Path) -> str:
     return f". At the end, the highest {score.replace('_', ' ')} first: {', '.join(shown[:_MOST_LABELS])}"
 
 
-def grid(path: Path) -> tuple[tuple[str, ...], ...]:
-    r"""Head and rows of the Markdown table that a figure was typeset as.
+def grid(path: Path) -> tuple[tuple[tuple[str, ...], ...], tuple[int, ...]]:
+    r"""Head and rows of the Markdown table that a figure was typeset as, and which columns are words.
 
     Examples
     --------
@@ -168,11 +170,11 @@ def grid(path: Path) -> tuple[tuple[str, ...], ...]:
     >>> place = Path(tempfile.mkdtemp()) / "a.md"
     >>> _ = place.write_text("| a | b |\n| --- | ---: |\n| 1 \\| 2 | x &lt; 1 |\n")
     >>> grid(place)
-    (('a', 'b'), ('1 | 2', 'x < 1'))
+    ((('a', 'b'), ('1 | 2', 'x < 1')), (0,))
     """
-    rows = []
-    for line in path.read_text("utf-8").splitlines():
-        if line.startswith("|") and not re.fullmatch(r"[|\s:-]+", line):
-            cells = re.split(r"(?<!\\)\|", line.strip()[1:-1])
-            rows.append(tuple(html.unescape(re.sub(r"\\(.)", r"\1", cell.strip())) for cell in cells))
-    return tuple(rows)
+    lines = [line for line in path.read_text("utf-8").splitlines() if line.startswith("|")]
+    cells = [re.split(r"(?<!\\)\|", line.strip()[1:-1]) for line in lines]
+    words = tuple(place for place, rule in enumerate(cells.pop(1)) if not rule.strip().endswith(":"))
+    return tuple(
+        tuple(html.unescape(re.sub(r"\\(.)", r"\1", cell.strip())) for cell in row) for row in cells
+    ), words

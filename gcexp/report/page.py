@@ -133,6 +133,8 @@ class FigureView:
         Its lines as `gcexp.figures.interactive.charts`.
     table : tuple of tuple of str
         Head and rows of a table, empty for a drawing.
+    words : tuple of int
+        Its columns that are words, not numbers.
     claims : tuple of dict
         Entries of the scorecard.
     schemes : tuple of str
@@ -150,6 +152,7 @@ class FigureView:
     image: str = ""
     charts: dict | None = None
     table: tuple[tuple[str, ...], ...] = ()
+    words: tuple[int, ...] = ()
     claims: tuple[dict, ...] = ()
     schemes: tuple[str, ...] = ()
 

@@ -21,6 +21,18 @@ BRIGHT = """{
 const style = getComputedStyle(document.body);
 [style.color, style.backgroundColor].map(colour => colour.match(/\\d+/)[0] > 128);
 }"""
+UNFOLD = "[...document.querySelectorAll('details')].forEach(e => { e.open = e.matches('.judged, .table, .about'); })"
+WIDE = (
+    "[...document.querySelectorAll('table')].filter(e => e.checkVisibility() && "
+    "e.getBoundingClientRect().right > document.documentElement.clientWidth + 1).map(e => e.innerText.slice(0, 80))"
+)
+#: Words and numbers of tables that stand on two lines.
+BROKEN = """[...document.querySelectorAll('td, th')].filter(e => {
+    const text = e.innerText.trim(), words = document.createRange();
+    words.selectNodeContents(e);
+    return e.checkVisibility() && text && text.length <= 14 && !/[\\s·-]/.test(text)
+        && new Set([...words.getClientRects()].map(box => Math.round(box.top))).size > 1;
+}).map(e => e.innerText)"""
 LINKS = "[...document.querySelectorAll('a[href]')].map(a => a.getAttribute('href'))"
 
 
@@ -68,6 +80,8 @@ def test_a_phone_needs_no_sideways_scrolling(browse, scheme):
         await tab.open(PAGE.as_uri(), width=390, height=844, scheme=scheme)
         assert await tab.value("document.documentElement.scrollWidth") <= 390
         assert await tab.value(BRIGHT) == ([True, False] if scheme == "dark" else [False, True])
+        await tab.value(UNFOLD)
+        assert await tab.value(BROKEN) == []
         return tab.wrong
 
     assert browse(visit) == []
@@ -138,6 +152,18 @@ def test_a_printed_page_opens_what_fails_and_shows_tables_whole(browse):
 
     printed, figures = browse(visit)
     assert len(re.findall(rb"/Type /Page\b", printed)) < 1.5 * figures
+
+
+def test_tables_fit_on_a_sheet_and_break_no_word(browse):
+    """Numbers and outcomes stood letter by letter below each other: 794 as 79 and 4."""
+
+    async def visit(tab):
+        await tab.open(PAGE.as_uri(), width=719)  # A4 within the browser's margins
+        await tab.ask("Emulation.setEmulatedMedia", media="print")
+        await tab.value(UNFOLD)
+        return await tab.value(WIDE), await tab.value(BROKEN)
+
+    assert browse(visit) == ([], [])
 
 
 def test_mlflow_opens_the_schemes_of_a_figure_the_fastest_first(browse, tmp_path):
