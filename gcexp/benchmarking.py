@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gcexp.analysis.declared import gives
-from gcexp.errors import ParameterError, require
+from gcexp.errors import ParameterError, UserError, require
 from gcexp.progress import bar
 from gcexp.run.benchmarked import Entry, entries
 from gcexp.run.scheme import build_scheme
@@ -139,7 +139,11 @@ def benchmark(
                     if replay.refuses_all(v, c):
                         raise
                     left_out[entry.label] = str(error)
+                except UserError as error:
+                    raise UserError(f"{entry.label}: {error}") from None
                 moving.update()
+    if left_out and not rows:
+        raise ParameterError("; ".join(f"{label}: {why}" for label, why in left_out.items()))
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     frame.attrs["left_out"] = left_out
     return frame

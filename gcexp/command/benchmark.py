@@ -151,7 +151,9 @@ def _cells(frame: pd.DataFrame) -> tuple[list[tuple[float, str]], dict[str, tupl
         case = (row.phi, f" {row.late}{pieces}" * several + f" {row.trace}" * traces)
         cases[case] = None
         mark = "~" if row.hindsight and row.group != "bounds" else MARKS.get(row.colour, " ")
-        cells.setdefault(row.scheme, (row.group, {}))[1][case] = f"{row.ratio:.3f}{mark}"
+        cells.setdefault(row.scheme, (row.group, {}))[1][case] = (
+            f"{row.ratio:{'.3f' if row.ratio < 1e4 else '.3g'}}{mark}"
+        )
     return list(cases), cells
 
 

@@ -20,6 +20,7 @@ from gcexp.schema import quoted
 
 NEEDED = ("iteration", "worker", "time")
 _DIGITS = 18  # of a whole number in a file
+_LEAST, _MOST = 1e-150, 1e150  # times whose sums, squares and quotients are numbers
 
 
 @dataclass(frozen=True)
@@ -139,8 +140,13 @@ def _read(path: Path, flags: Flags, *_when: int) -> TraceFile:
             told = ", ".join(f"{name} {value}" for name, value in zip(keys, key, strict=True))
             raise DataError(f"{place}: {told} stands twice")
         cells[key] = {name: _number(row[name]) for name in header if name not in keys}
-        if not (cells[key]["time"] > 0 and isfinite(cells[key]["time"])):
+        time = cells[key]["time"]
+        if not (time > 0 and isfinite(time)):
             raise DataError(f"{place}: time in line {number} is {row['time']!r}, wanted is a number > 0")
+        if not _LEAST <= time <= _MOST:
+            raise DataError(
+                f"{place}: time in line {number} is {row['time']!r}, wanted is a number from {_LEAST:g} to {_MOST:g}"
+            )
     if not cells:
         raise DataError(f"{place} has a header and no rows")
     iterations = sorted({key[0] for key in cells})

@@ -42,7 +42,7 @@ class Entry:
         """The composed run for n workers, with any delay model."""
         given = {"s": 1} | self.keys | dict.fromkeys(self.half, n // 2) | {"n": n}
         config = compose([f"{key}={_spelled(value)}" for key, value in given.items()])
-        if late == "stop" or config["bound"]:
+        if config["bound"]:
             return config
         return config | {"late": late} | ({} if chunks is None else {"chunks": chunks})
 
@@ -81,7 +81,9 @@ def entries(named: Iterable[str | dict] | None = None) -> list[Entry]:
         own = [
             name
             for name in options("scheme")
-            if read_yaml(option_file("scheme", name)).get("benchmark") is True
+            if fitted(
+                bool, read_yaml(option_file("scheme", name)).get("benchmark", False), f"{name}: benchmark"
+            )
         ]
         return [*known.values(), *(Entry(name, "own", {"scheme": name}) for name in own)]
     found = []

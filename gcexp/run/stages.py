@@ -58,10 +58,6 @@ def run_timeline(config: dict, output: Path) -> Timeline:
     length = length_of(config)
     with recorded(output, config) as facts:
         timeline = simulated(config, length)
-        if config["exact"] and not (timeline.coefficients == 1).all():
-            raise UserError(
-                "the scheme declares exact: true, but its timeline has a coefficient that is not 1"
-            )
         ran = timeline.ran
         facts["mean_iteration_time_s"] = float(timeline.duration[ran].mean())
         facts["distinct_patterns"] = len(timeline.patterns)
@@ -70,11 +66,19 @@ def run_timeline(config: dict, output: Path) -> Timeline:
 
 
 def simulated(config: dict, length: Length, tell: Callable[[int], object] | None = None) -> Timeline:
-    """Timeline of a composed run; `tell` as of `gcexp.timeline.run_clock`."""
+    """Timeline of a composed run; `tell` as of `gcexp.timeline.run_clock`.
+
+    Raises
+    ------
+    UserError
+        If the scheme declares itself exact and a coefficient is not 1.
+    """
     from gcexp.timeline import joined, run_clock
 
     parts = [run_clock(*part, length.iterations, tell=tell) for part in _parts(config, length)]
     timeline = joined(parts) if len(parts) > 1 else parts[0]
+    if config["exact"] and not (timeline.coefficients == 1).all():
+        raise UserError("the scheme declares exact: true, but its timeline has a coefficient that is not 1")
     return timeline if length.horizon is None else timeline.until(length.horizon)
 
 

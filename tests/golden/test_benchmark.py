@@ -238,6 +238,97 @@ wait:
     assert table["ratio"].nunique() == 1 and table["used_share"].tolist() == pytest.approx([0.8, 0.8])
 
 
+HEAD = "# @package _global_\n# Mine.\ndefaults:\n  - override /code: {}\n  - override /wait: {}\n"
+#: Own option files that cannot be played, as text behind their code and rule; and what is said.
+UNPLAYABLE = {
+    ("uncoded", "fastest", "wait: {s: 99}"): "needs 1 <= q <= n",
+    (
+        "uncoded",
+        "fastest",
+        "  - override /loads: backup\nloads: {b: 4}",
+    ): "backup b=4 leaves no worker of n=4",
+    ("uncoded", "fastest", "  - override /loads: uneven\nwait: {s: 1}"): "so the master waits for all",
+    (
+        "uncoded",
+        "decodable",
+        "  - override /loads: uneven\nloads: {cap: 0.5}",
+    ): "shares sum to n=4, so cap is >= 1",
+    ("uncoded", "decodable", "exact: true\noverhead: -1"): "overhead",
+    ("uncoded", "quorum_grace", "wait: {q: 12}"): "quorum q=12 is more than n=4",
+    ("uncoded", "deadline", "wait: {time: 0.001}"): "is ever heard",
+    ("uncoded", "restart", ""): "wait=restart",
+    ("uncoded", "fastest", "wait: {s: 1}\nexact: true"): "mine: the scheme declares exact: true, but",
+    ("uncoded", "fastest", "wait: {s: 1}\nchunks: 0"): "chunks is a number of pieces >= 1, got 0",
+    ("partial_work", "dropcompute", "code: {d: 1, q: 1}"): "dropcompute needs M >= 2 micro-batches, got 1",
+    (
+        "cyclic_repetition",
+        "covered",
+        "code: {s: 1}",
+    ): "wait=covered needs messages that are one partition each",
+    ("cyclic_repetition", "capacity", "code: {s: 1}"): "declares bound: false",
+    ("fractional_repetition", "decodable", "code: {dd: 2}"): "mine: code: unknown key 'dd'; did you mean 'd'",
+    ("partial_work", "covered", "code: {d: 9}"): "d=9",
+    (
+        "clustered",
+        "decodable",
+        "  - override /placement: greedy\ncode: {d: 2}",
+    ): "observe=state goes by worker states",
+    ("uncoded", "decodable", "benchmark: certainly"): "mine: benchmark wants",
+}
+
+
+@pytest.mark.parametrize("given", UNPLAYABLE)
+def test_a_scheme_of_ones_own_that_cannot_be_played(given, tmp_path, monkeypatch, capsys):
+    """A sentence and exit 2, also where it is the only one; beside others it is told, or refused where it lies."""
+    code, wait, more = given
+    (tmp_path / "scheme").mkdir()
+    (tmp_path / "scheme" / "mine.yaml").write_text(HEAD.format(code, wait) + more)
+    monkeypatch.setenv("GCEXP_SEARCHPATH", str(tmp_path))
+    named = [] if "benchmark:" in more else ["mine"]
+    assert main(["benchmark", FILES["AR"], *named, "--phi", "0.2"]) == 2
+    told = capsys.readouterr().err.strip()
+    assert told.startswith("gcexp: ") and "\n" not in told and UNPLAYABLE[given] in told
+
+
+ODD = {
+    "one worker": np.random.default_rng(0).uniform(1, 2, (9, 1)),
+    "one row": np.random.default_rng(1).uniform(1, 2, (1, 6)),
+    "ties": np.random.default_rng(2).integers(1, 3, (12, 6)),
+    "small and large": 10.0 ** np.random.default_rng(3).uniform(-150, 150, (12, 6)),
+    "a prime number": np.random.default_rng(4).exponential(1, (12, 7)) + 0.1,
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+@pytest.mark.filterwarnings("error")
+def test_own_schemes_on_odd_traces_are_never_below_their_bound(name, tmp_path, monkeypatch):
+    """Whatever late workers do: one row for each that can be played, finite, and each other one has its reason."""
+    (tmp_path / "scheme").mkdir()
+    for i, (code, wait, more) in enumerate(
+        (
+            ("cyclic_repetition", "fastest", "code: {s: 2}\nwait: {s: 2}"),
+            ("partial_work", "covered", "code: {d: 2, q: 3}\nwait: {fraction: 0.8}"),
+            ("circulant", "recovered", "wait: {fraction: 0.7}"),
+            ("uncoded", "adaptive_deadline", "  - override /placement: zipper\nwait: {kappa: 1.0}"),
+            ("uncoded", "decodable", "  - override /loads: uneven\nloads: {cap: 1.5}"),
+            ("cyclic_repetition", "capacity", "code: {s: 1}\nbound: true"),
+        )
+    ):
+        (tmp_path / "scheme" / f"mine{i}.yaml").write_text(HEAD.format(code, wait) + more)
+    monkeypatch.setenv("GCEXP_SEARCHPATH", str(tmp_path))
+    lines = [f"{t},{w},{float(time)!r}" for (t, w), time in np.ndenumerate(ODD[name])]
+    (tmp_path / "my.csv").write_text("\n".join(["iteration,worker,time", *lines]))
+    mine = [f"mine{i}" for i in range(6)]
+    lates = ["stop", "chunk", "finish", "every"]
+    table = gcexp.benchmark(
+        tmp_path / "my.csv", ["wait for all", *mine], phi=[0.0, 0.6], late=lates, progress=False
+    )
+    assert set(table["scheme"]) | set(table.attrs["left_out"]) == {"wait for all", *mine}
+    assert not table.duplicated(["phi", "late", "scheme"]).any()
+    assert np.isfinite(table[["mean_duration", "ratio"]].to_numpy(float)).all()
+    assert (table["gap"].dropna() >= -1e-9).all() and table["gap"].notna().sum() >= 8
+
+
 def test_what_clocks_depend_on_names_every_scheme():
     lines = decided_by([CYCLIC, {"scheme": "dropcompute", "wait.tau": 3.0}])
     assert f"{CYCLIC}: code._target_=gcexp.codes.cyclic.CyclicRepetition" in lines

@@ -296,7 +296,7 @@ BROKEN = [
     (HEAD + "1,0,1\n", "iterations go 1: 0 is missing"),
     *(
         (HEAD + f"0,0,1\n0,1,{bad}\n", f"time in line 3 is '{bad}'")
-        for bad in ("abc", "nan", "inf", "0", "-1", "")
+        for bad in ("abc", "nan", "inf", "0", "-1", "", "1e-151", "2e150")
     ),
     (HEAD + "0,0,1\n0,x,1\n", "worker in line 3 is 'x', wanted is a whole number"),
     (HEAD + f"0,0,1\n{'1' * 5000},0,1\n", "iteration in line 3 is '1111"),
