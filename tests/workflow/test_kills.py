@@ -15,7 +15,7 @@ from gcexp.run.run import run_of_path
 pytestmark = pytest.mark.workflow
 
 TRAININGS = [
-    f"results/trajectory/digits_mlp/gradient_descent/exact/T400/seeds{seeds}.npz" for seeds in ("0-2", "3-5")
+    f"results/trajectory/digits_mlp/gradient_descent/exact/T100/seeds{seeds}.npz" for seeds in ("0-2", "3-5")
 ]
 
 
@@ -129,10 +129,10 @@ def test_the_same_command_goes_on_where_a_killed_run_stopped(killed):
         assert reached(project, path) == (3, 0)
         assert (project / path).with_suffix(".provenance.json").is_file()
         with np.load(project / path) as trained:
-            assert trained["seeds"].tolist() == seeds and trained["steps"].tolist() == [400] * 3
+            assert trained["seeds"].tolist() == seeds and trained["steps"].tolist() == [100] * 3
     # The one that was resumed has the same bytes as without an interruption.
     (project / "results/checkpoints" / TRAININGS[1]).unlink()
-    parts = {"task": "digits_mlp", "optimizer": "gradient_descent", "iterations": "400", "seeds": "3-5"}
+    parts = {"task": "digits_mlp", "optimizer": "gradient_descent", "iterations": "100", "seeds": "3-5"}
     code, output = project.gcexp("job", "train", *run_of_path(parts).overrides, "-o", "whole.npz")
     assert code == 0, output
     with np.load(project / TRAININGS[1]) as resumed, np.load(project / "whole.npz") as whole:
