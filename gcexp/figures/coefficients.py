@@ -36,15 +36,20 @@ def draw(axes: Axes, frame: pd.DataFrame) -> None:
     partitions = int(cells["partition"].max()) + 1
     place = {message: y for y, message in enumerate(messages)}
     wide = partitions * blocks
+    left = (-2.6 if several else -1.6) * max(1.0, wide / 8)
+    inches = axes.figure.get_figwidth() / axes.get_subplotspec().get_gridspec().ncols - 0.2
+    widest = max(style.inches_of(written(text), _FONT) for text in cells["fraction"])
+    fits = 1.1 * widest < inches / (max(wide, 4) - left)
+    size, weight = (_FONT, "bold") if fits else (6, "normal")
+    left *= size / _FONT
     for _, cell in cells.iterrows():
         i, u = int(cell["partition"]), int(cell["coordinate"])
         x, y = i * blocks + u, place[int(cell["round"]), int(cell["worker"])]
         face = _HELD[i % 2]
         axes.add_patch(Rectangle((x, y), 1, 1, facecolor=face, edgecolor="white", linewidth=0.8))
-        look: dict[str, Any] = {"color": "0.6"} if cell["fraction"] == "0" else {"weight": "bold"}
-        axes.text(
-            x + 0.5, y + 0.5, written(cell["fraction"]), ha="center", va="center", fontsize=_FONT, **look
-        )
+        look: dict[str, Any] = {"color": "0.6"} if cell["fraction"] == "0" else {"weight": weight}
+        text = written(cell["fraction"])
+        axes.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize=size, **look)
     for i in range(partitions):
         axes.text(
             (i + 0.5) * blocks,
@@ -60,17 +65,14 @@ def draw(axes: Axes, frame: pd.DataFrame) -> None:
             )
     for (r, worker), y in place.items():
         name = f"worker {worker}, round {r}" if several else f"worker {worker}"
-        axes.text(-0.15, y + 0.5, name, ha="right", va="center", fontsize=_FONT)
+        axes.text(-0.15, y + 0.5, name, ha="right", va="center", fontsize=size)
         if r and not worker:
             axes.axhline(y, color="0.3", linewidth=0.8)
-    left = -2.6 if several else -1.6
-    left *= max(1.0, wide / 8)
-    inches = axes.figure.get_figwidth() / axes.get_subplotspec().get_gridspec().ncols - 0.2
     lines = [part for line in decoded(frame, several) for part in style.wrapped(line, inches, 6)]
     for number, line in enumerate(lines):
         place_of: dict[str, Any] = {"ha": "left", "va": "top", "fontsize": 6}
-        text = axes.text(left, len(messages) + 0.45 + 0.62 * number, style.plain(line), **place_of)
-        text.set_in_layout(False)  # else a long line would narrow the axes
+        drawn = axes.text(left, len(messages) + 0.45 + 0.62 * number, style.plain(line), **place_of)
+        drawn.set_in_layout(False)  # else a long line would narrow the axes
     bottom = len(messages) + 0.45 + 0.62 * len(lines)
     axes.set(xlim=(left, max(wide, 4)), ylim=(bottom, -1.6 if blocks > 1 else -0.9))
     axes.set_axis_off()

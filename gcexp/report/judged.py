@@ -25,12 +25,15 @@ def paired(claims: Iterable[Mapping]) -> list[dict]:
 
 
 def strip(claims: Iterable[Mapping], plot: Mapping, frame: pd.DataFrame) -> pd.DataFrame | None:
-    """What stands under curves: what their claims compare, else when each line reaches the levels that are drawn."""
+    """What stands under curves: what their claims compare, else when each line reaches the levels that are drawn.
+
+    Under panels the latter would have a row for each line of each, and stands under the figures of one.
+    """
     if paired(claims := list(claims)):
         return ratios(claims, frame)
     levels, y = plot.get("level", []), plot.get("y", LinesPlot.y)
     curves = plot.get("kind") == "lines" and {CLOCK, "iteration", "seed", "label", y} <= {*frame}
-    if not curves or plot.get("x", CLOCK) != CLOCK or not levels:
+    if not curves or plot.get("x", CLOCK) != CLOCK or plot.get("panel") or not levels:
         return None
     found = passages(frame, y, levels if isinstance(levels, list) else [levels])
     return found if np.isfinite(found["median"]).any() else None

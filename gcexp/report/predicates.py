@@ -392,7 +392,22 @@ def measured_ratios(
             middle, (low, high) = _medians(spec, frame, over, under)
         except (Undecided, AbsentRows):
             continue
-        yield f"{_name(over)} / {_name(under)}", bounds, low, middle[0], high
+        yield _pair(_name(over), _name(under)), bounds, low, middle[0], high
+
+
+def _pair(over: str, under: str) -> str:
+    """Names of a ratio; what both end in is said once.
+
+    Examples
+    --------
+    >>> _pair("wait for all, AR, at random", "ignore 1, AR, at random"), _pair("naive, 1", "naive, 2")
+    ('wait for all / ignore 1, AR, at random', 'naive, 1 / naive, 2')
+    """
+    first, second = over.split(", "), under.split(", ")
+    shared = 0
+    while shared < min(len(first), len(second)) - 1 and first[-1 - shared] == second[-1 - shared]:
+        shared += 1
+    return f"{', '.join(first[: len(first) - shared])} / {under}"
 
 
 def _outcome(bounds: _Bounded, found: dict) -> str:

@@ -30,9 +30,9 @@ def draw(axes: Axes, frame: pd.DataFrame) -> None:
     ----------
     axes : Axes
     frame : DataFrame
-        ``what, load, intersection, design_n, design_density``.
+        ``what, load, intersection, design_n``.
     """
-    rows.known(frame, "what", "load", "intersection", "design_n", "design_density")
+    rows.known(frame, "what", "load", "intersection", "design_n")
     lines = {
         what: frame[frame["what"] == what].sort_values("load")[["load", "intersection"]].to_numpy(float).T
         for what in ("edge", "top", "union")
@@ -52,23 +52,17 @@ def draw(axes: Axes, frame: pd.DataFrame) -> None:
         places = shown[["load", "intersection"]].to_numpy(float).T
         axes.plot(*places, linestyle="none", label=f"BIBD: {label}", **look)
         if what == "other design":
-            for _, row in cells.groupby("intersection"):
-                crowded = row["load"].nunique() > 3
-                for number, ((load, shared), same) in enumerate(row.groupby(["load", "intersection"])):
-                    under = shared < 0.95 * load * low[-1] / right
-                    _name(axes, load, shared, same, below=number % 2 == 0 if crowded else under)
+            for (load, shared), same in cells.groupby(["load", "intersection"]):
+                # beside the lower edge, on the side where no line is
+                _name(axes, load, shared, same, below=shared < 1.01 * load * low[-1] / right)
     axes.set(xlim=(0, right), ylim=(0, 0.5 * right))
     axes.legend(loc="lower right", fontsize=6, frameon=True, framealpha=0.9, borderaxespad=0.2)
 
 
 def _name(axes: Axes, load: float, shared: float, same: pd.DataFrame, below: bool) -> None:
-    """Workers and density of the designs at a place, in two lines so that neighbours do not meet."""
-    words = (
-        "; ".join(f"{n:.0f}" for n in same["design_n"]),
-        "; ".join(f"{density:.2f}".lstrip("0") for density in same["design_density"]),
-    )
+    """Workers of the designs at a place, one below the other so that neighbours do not meet."""
     axes.annotate(
-        "\n".join(words),
+        "\n".join(f"{n:.0f}" for n in same["design_n"]),
         (load, shared),
         xytext=(0, -3.5 if below else 3.5),
         textcoords="offset points",
@@ -77,5 +71,4 @@ def _name(axes: Axes, load: float, shared: float, same: pd.DataFrame, below: boo
         ha="center",
         va="top" if below else "bottom",
         color="#8A3C00",
-        bbox={"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.3},
     )
