@@ -2,7 +2,8 @@
 
 A benchmark is one module with ``run() -> list[Row]``, whose docstring says what exactly is measured, and one line in
 `REGISTRY`. Peer figures are those of other public implementations, quoted as measured on another machine; the floor is
-measured in the same run, so only ratios to the floor are stable. No ratio mixes a simulated clock with a wall clock.
+measured in the same run, so only ratios to the floor are stable; what has no floor of its own gets that of a fixed
+piece of work (`benchmarks.measure.calibration`). No ratio mixes a simulated clock with a wall clock.
 CPU seconds over twice what a bar allows end the command with 1.
 """
 

@@ -15,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks import REGISTRY, SLOW
-from benchmarks.measure import SHUT, table
+from benchmarks.measure import CALIBRATED, SHUT, floored, table
 from gcexp.errors import UserError, unknown
 from gcexp.files import written
 
@@ -48,8 +48,10 @@ def main(argv: list[str] | None = None) -> int:
         rows = []
         for id in chosen(arguments.ids, arguments.all):
             print(f"{id} ...", file=sys.stderr, flush=True)
-            rows += importlib.import_module(REGISTRY[id]).run()
+            rows += floored(importlib.import_module(REGISTRY[id]).run())
         print(table(rows))
+        if any(row.calibrated for row in rows):
+            print(f"\n{CALIBRATED}")
         if arguments.json:
             ratios = ("speedup", "over_floor", "over_limit")
             content = [asdict(row) | {name: getattr(row, name) for name in ratios} for row in rows]

@@ -45,6 +45,12 @@ def fake(package, measure, monkeypatch):
     return rows
 
 
+@pytest.fixture(autouse=True)
+def _no_work(measure, monkeypatch):
+    """The fixed piece of work takes half a second."""
+    monkeypatch.setattr(measure, "median_cpu", lambda *calls, repeats=7: [0.5] * len(calls))
+
+
 def test_every_benchmark_can_be_run(package):
     for module in package.REGISTRY.values():
         assert callable(importlib.import_module(module).run)
@@ -71,11 +77,15 @@ def test_table(fake, measure):
     assert len({len(line) for line in lines}) == 1
 
 
-def test_command_prints_and_writes(fake, command, tmp_path, capsys):
+def test_command_prints_and_writes(fake, command, measure, tmp_path, capsys):
     assert command.main(["b0", "--json", str(tmp_path / "rows.json")]) == 0
-    assert "| sum " in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert (
+        "| sum " in printed and "| 500 ms * |" in printed and printed.endswith(f"\n\n{measure.CALIBRATED}\n")
+    )
     rows = json.loads((tmp_path / "rows.json").read_text())
-    assert [row["over_floor"] for row in rows] == [2.0, None]
+    assert [row["over_floor"] for row in rows] == [2.0, 5.0]
+    assert [row["calibrated"] for row in rows] == [False, True]
     assert [row["speedup"] for row in rows] == [5.0, None]
     assert [row["over_limit"] for row in rows] == [pytest.approx(1.25), None]
 
@@ -146,7 +156,8 @@ def test_slow_ones_only_when_named(package, command):
     assert command.chosen([], everything=True) == list(package.REGISTRY)
 
 
-def test_median_interleaves_after_a_warm_up(measure):
+def test_median_interleaves_after_a_warm_up(measure, monkeypatch):
+    monkeypatch.undo()
     called = []
     assert len(measure.median_cpu(lambda: called.append("a"), lambda: called.append("b"), repeats=5)) == 2
     assert called == ["a", "b"] * 6
