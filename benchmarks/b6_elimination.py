@@ -5,7 +5,7 @@ gradients are in the span of what arrived. 120 rows over 40 partitions; a partit
 beforehand, and a message arrives when its last partition is done. 20 iterations, in two ways: all in one call, side by
 side, as a timeline does; and one call per iteration, as the peer does. The answer must be that of ranks from scratch at
 every arrival: the same stopping time, and messages kept that span everything. Peer: elimination from scratch. Floor:
-the products alone with which each row is twice freed of a basis that has grown by then, 40 rows, one iteration at a time.
+the products alone with which 40 rows are each freed twice of the basis that has grown by then, one iteration at a time.
 """
 
 from __future__ import annotations

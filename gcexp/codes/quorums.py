@@ -26,10 +26,16 @@ def _checked(size: int, need: Iterable[tuple[int, int]]) -> Need:
     return found
 
 
+_SMALL = 64  # workers of a group up to which whole columns are added, one to the other
+
+
 def _met(mine: np.ndarray, need: Need) -> np.ndarray:
     """Whether enough of the last axis sent enough, for responses (..., workers)."""
-    count = np.uint16 if mine.shape[-1] < 2**16 else np.int64  # a small one adds four times as fast
-    return np.logical_or.reduce([(mine >= r).view(np.uint8).sum(-1, dtype=count) >= q for r, q in need])
+    count: type = np.uint16 if mine.shape[-1] < 2**16 else np.int64  # a small one adds four times as fast
+    axis = -1
+    if mine.shape[-1] <= _SMALL and mine.shape[-2] > 1:
+        mine, axis, count = np.ascontiguousarray(np.moveaxis(mine, -1, 0)), 0, np.uint8
+    return np.logical_or.reduce([(mine >= r).view(np.uint8).sum(axis, dtype=count) >= q for r, q in need])
 
 
 @dataclass(frozen=True)
@@ -122,23 +128,33 @@ class Quorums(Sequence[Quorum]):
         return Quorum(self.groups[i].tolist(), self.need)
 
     @cached_property
-    def _follows(self) -> bool:
-        """Whether worker after worker is in group after group, so that values need no copy."""
-        return bool((self.groups.ravel() == np.arange(self.groups.size)).all())
+    def _order(self) -> str:
+        """Whether worker after worker is in group after group, or dealt out to them: then values need no copy."""
+        orders = {"filled": self.groups, "dealt": self.groups.T}
+        found = (name for name, one in orders.items() if (one.ravel() == np.arange(one.size)).all())
+        return next(found, "")
 
     def of(self, values: np.ndarray) -> np.ndarray:
         """What belongs to the workers of each group, (..., Q, size), of values (..., n)."""
-        if self._follows and values.shape[-1] == self.groups.size:
+        order = self._order if values.shape[-1] == self.groups.size else ""
+        if order == "filled":
             return values.reshape(*values.shape[:-1], *self.groups.shape)
+        if order == "dealt":
+            return values.reshape(*values.shape[:-1], *self.groups.T.shape).swapaxes(-1, -2)
         return np.take(values, self.groups, axis=-1)  # three times as fast as an index
 
     def put(self, values: np.ndarray, mine: np.ndarray) -> None:
         """Write in place into values (..., n) what belongs to the workers of each group."""
-        if self._follows and values.shape[-1] == self.groups.size:
-            values[...] = mine.reshape(values.shape)
+        order = self._order if values.shape[-1] == self.groups.size else ""
+        if order:
+            values[...] = (mine if order == "filled" else mine.swapaxes(-1, -2)).reshape(values.shape)
         else:
             values[..., self.groups] = mine
 
+    def each_met(self, responses: np.ndarray) -> np.ndarray:
+        """Which quorums are met, (..., Q), for responses (..., n)."""
+        return _met(self.of(responses), self.need)
+
     def met(self, responses: np.ndarray) -> np.ndarray:
         """Whether all quorums are met, for responses (..., n)."""
-        return np.logical_and.reduce(_met(self.of(responses), self.need), axis=-1)
+        return np.logical_and.reduce(self.each_met(responses), axis=-1)

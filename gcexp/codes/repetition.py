@@ -85,7 +85,7 @@ class FractionalRepetition(Code):
         )
 
     def trusted(self, responses):
-        heard = (responses > 0).reshape(len(responses), self.n // self.d, self.d).any(2)
+        heard = self.quorums.each_met(responses)
         return np.ones(len(responses), dtype=bool), heard.repeat(self.k // heard.shape[1], axis=1)
 
     def weights(self, responses):

@@ -25,10 +25,9 @@ def packed(rows: np.ndarray, most: int) -> np.ndarray:
     """Rows of counts (R, n), each at most `most`, as bits in 64-bit words, (R, W): an eighth of a byte per message."""
     bits = rows > 0 if most <= 1 else np.concatenate([rows > r for r in range(most)], axis=1)
     bytes_ = np.packbits(bits, axis=1)
-    padded = np.pad(
-        bytes_, ((0, 0), (0, -bytes_.shape[1] % 8))
-    )  # in the order of its rows, whatever that was
-    return np.ascontiguousarray(padded).view(np.uint64)
+    words = np.zeros((len(bytes_), -(-bytes_.shape[1] // 8)), dtype=np.uint64)
+    words.view(np.uint8)[:, : bytes_.shape[1]] = bytes_
+    return words
 
 
 def unpacked(words: np.ndarray, n: int, most: int) -> np.ndarray:
@@ -53,12 +52,16 @@ def distinct_words(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     The last word counts most, as in ``numpy.lexsort``; only rows that are equal so far are sorted by the next.
     """
-    order, new = np.arange(len(words)), np.arange(len(words)) == 0
+    order, new = np.argsort(words[:, -1], kind="stable"), np.arange(len(words)) == 0
     for column in words.T[::-1]:
         word = column[order]
         if (~new[1:] & (word[1:] != word[:-1])).any():
             tied = np.flatnonzero(~new | np.append(~new[1:], False))
-            order[tied] = order[tied][np.lexsort((word[tied], np.cumsum(new)[tied]))]
+            group = np.cumsum(new)[tied]
+            by = np.argsort(word[tied], kind="stable")
+            # Numbers of 16 bits are sorted in linear time.
+            group = group[by].astype(np.uint16 if group[-1] < 2**16 else np.int64)
+            order[tied] = order[tied][by[np.argsort(group, kind="stable")]]
             word = column[order]
         new[1:] |= word[1:] != word[:-1]
     which = np.empty(len(words), dtype=np.int64)

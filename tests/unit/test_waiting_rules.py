@@ -32,6 +32,7 @@ from gcexp.schemes import Decodable, Fastest, Scheme
 from gcexp.schemes.arrivals import Arrivals
 from gcexp.schemes.elimination import Span, Spanned
 from gcexp.schemes.stopping import Deadline, DecodableOrFastest, Recovered
+from gcexp.schemes.waiting import _SMALL, _smallest
 from gcexp.timeline import simulate
 
 
@@ -438,3 +439,16 @@ def stop(rule, code):
 def test_a_scheme_takes_every_rule():
     for rule in (Recovered(0.5), Deadline(1.0), DecodableOrFastest(s=1), Spanned()):
         assert Scheme(Uncoded(3), rule).wait is rule
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 8, _SMALL, _SMALL + 1])
+def test_smallest_of_small_groups_are_those_of_sorted_ones(size):
+    """Columns that are compared, and a partition: with ties and workers that never answer."""
+    draw = np.random.default_rng(size)
+    at = draw.integers(0, 6, (2, 7, 3, size)).astype(float)
+    at[draw.random(at.shape) < 0.1] = inf
+    before = at.copy()
+    for q in range(1, size + 1):
+        np.testing.assert_array_equal(_smallest(at, q), np.sort(at, axis=-1)[..., q - 1])
+        np.testing.assert_array_equal(_smallest(at[..., 0, :], q), np.sort(at, axis=-1)[..., 0, q - 1])
+    np.testing.assert_array_equal(at, before)
