@@ -63,6 +63,33 @@ def test_bursts_of_all_workers_are_found():
     )
 
 
+def bursts(slow):
+    return [sentence for sentence in said(np.where(slow, 5.0, 1.0)) if sentence.startswith("bursts")]
+
+
+@pytest.mark.parametrize(("pairs", "told"), [(40, True), (39, False)])
+def test_the_limit_of_bursts_of_a_worker_stands_where_it_is(pairs, told):
+    """Eight workers, each slow in 18 of 300 iterations: so many in a row by chance 5.3e-7 and 1.3e-6 of the time."""
+    draw, slow = np.random.default_rng(7), np.zeros((300, 8), dtype=bool)
+    for worker, own in enumerate([pairs - 7 * 5] + 7 * [5]):
+        places = 3 * draw.permutation(100)[: 18 - own]
+        slow[places, worker] = True
+        slow[places[:own] + 1, worker] = True
+    assert (slow.sum(0) == 18).all() and (slow[1:] & slow[:-1]).sum() == pairs
+    assert [sentence[:17] for sentence in bursts(slow)] == ["bursts: once slow"] * told
+
+
+@pytest.mark.parametrize(("others", "told"), [(75, True), (90, False)])
+def test_the_limit_of_bursts_of_all_workers_stands_where_it_is(others, told):
+    """Seven of ten workers at once, in 300 iterations with so many more slow times: by chance 3.8e-7 and 1.2e-6."""
+    draw, slow = np.random.default_rng(8), np.zeros((300, 10), dtype=bool)
+    slow[299, :7] = True
+    for place in draw.permutation(1000)[:others]:
+        slow[3 * (place // 10), place % 10] = True
+    assert slow.sum() == 7 + others and slow.sum(1).max() == 7 and not (slow[1:] & slow[:-1]).any()
+    assert [sentence[-5:] for sentence in bursts(slow)] == ["(299)"] * told
+
+
 @pytest.mark.parametrize("shape", ["slope", "step"])
 def test_drift_is_found(shape):
     draw, at = np.random.default_rng(5), np.linspace(0, 1, 300)
