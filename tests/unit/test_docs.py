@@ -163,6 +163,30 @@ def test_commands_of_help_and_pages_run(tmp_path, monkeypatch, capsys):
             assert answer == 0, (text, said)
 
 
+_TIMELINE = "-o out.npz scheme=cgc n=6 s=2 iterations=5 seeds=1"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("said", "typed", "made"),
+    [
+        ("init mypaper", "init mypaper", "mypaper/README.md"),
+        ("benchmark mine.csv -o answer", "benchmark mine.csv -o answer", "answer/benchmark.html"),
+        ("job timeline ...", f"job timeline {_TIMELINE}", "out.npz"),
+        ("verify", "", "gcexp: there is no fresh table in reports/quick or reports/paper; make some first: "),
+    ],
+)
+def test_commands_that_make_something_run(said, typed, made, tmp_path, monkeypatch, capsys):
+    """What they make; verify, in an empty folder, a sentence. `plan` and `publish` read all figures: in other tests."""
+    assert f"gcexp {said}" in commands()
+    monkeypatch.chdir(tmp_path)
+    rows = (ROOT / "data/traces/pai-job1.csv").read_text().splitlines()[:301]  # 30 iterations
+    Path("mine.csv").write_text("\n".join(rows))
+    answer, (out, wrong) = main((typed or said).split()), capsys.readouterr()
+    assert answer == (2 if made.startswith("gcexp") else 0), wrong
+    assert Path(made).is_file() or made in out + wrong
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("page", "blocks"), [("README.md", 2), ("docs/index.md", 1)])
 def test_python_of_the_first_pages_runs(page, blocks, tmp_path, monkeypatch):
