@@ -93,9 +93,10 @@ def simulate(*overrides: str, rows: str = "seeds", progress: bool = True, **keys
     """
     look_again()
     point = _point(overrides, keys)
-    point.check()
-    chosen = _rows(rows)
-    return _result(_joined([point], [_timed(point, chosen, progress)]), [point])
+    with schemes_kept():
+        point.check()
+        chosen = _rows(rows)
+        return _result(_joined([point], [_timed(point, chosen, progress)]), [point])
 
 
 def train(*overrides: str, verify: bool = True, progress: bool = True, **keys: Any) -> Result:

@@ -217,6 +217,8 @@ class Code:
 
     def work(self, r: int) -> np.ndarray:
         """Partitions a worker must compute before its first `r` messages are ready, (n,)."""
+        if r >= self.messages.max(initial=0):
+            return self.load
         worker, _, rank = self._first_uses
         return np.bincount(worker[rank < r], minlength=self.n)
 
@@ -239,7 +241,11 @@ class Code:
     @cached_property
     def load(self) -> np.ndarray:
         """Partitions each worker computes, (n,)."""
-        return self.work(int(self.messages.max(initial=0)))
+        if self.blocks == 1 and self.messages.max(initial=0) <= 1 and self.encoding.has_canonical_format:
+            entries = np.zeros(self.n, dtype=np.intp)  # of a single message each
+            entries[self.owner] = np.diff(self.encoding.indptr)
+            return entries
+        return np.bincount(self._first_uses[0], minlength=self.n)
 
     @cached_property
     def _decoding(self) -> sparse.csr_array:

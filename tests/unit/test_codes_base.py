@@ -411,3 +411,10 @@ def test_plain_sums_of_many_workers_make_no_dense_matrix():
     Uncoded(10_000), FractionalRepetition(10_000, 2)
     assert tracemalloc.get_traced_memory()[1] < 50e6
     tracemalloc.stop()
+
+
+def test_an_entry_that_stands_twice_is_one_partition():
+    entries = np.ones(3), np.array([0, 0, 1]), np.array([0, 2, 3])
+    code = Code(sparse.csr_array(entries, shape=(2, 2)))
+    np.testing.assert_array_equal(code.load, [1, 1])
+    np.testing.assert_array_equal(code.load, code.assignment.sum(1))

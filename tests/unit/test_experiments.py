@@ -335,6 +335,14 @@ class Killed(BaseException):
     """What nobody catches."""
 
 
+def test_a_run_builds_its_code_once(monkeypatch):
+    """It is checked, played and counted; at 100 000 workers the code costs more than the clock."""
+    built, rows = [], cyclic._rows
+    monkeypatch.setattr(cyclic, "_rows", lambda H: built.append(H.shape) or rows(H))
+    gcexp.simulate(scheme="cgc", **SMALL)
+    assert built == [(2, 6)]
+
+
 def test_a_sweep_builds_and_tries_a_code_once(monkeypatch, tmp_path):
     """Whatever else differs; and as long as nothing is kept, nobody reads the library to name it."""
     monkeypatch.chdir(tmp_path)
