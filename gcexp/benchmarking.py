@@ -14,14 +14,14 @@ from gcexp.analysis.declared import gives
 from gcexp.errors import ParameterError, UserError, require
 from gcexp.progress import bar
 from gcexp.run.benchmarked import Entry, entries
-from gcexp.run.scheme import build_scheme
+from gcexp.run.scheme import build_scheme, schemes_kept
 from gcexp.run.stages import Length, simulated
 from gcexp.theory import bounds
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gcexp.delays import Trace
+    from gcexp.delays import Draws, Trace
     from gcexp.schemes import Scheme
     from gcexp.timeline import Timeline
 
@@ -129,7 +129,7 @@ def benchmark(
     cases = [(v, c) for v in lates for c in (pieces if v == "chunk" else [None])]
     rows, left_out = [], {}
     played = [(v, c, entry) for v, c in cases for entry in listed if (v, c) == cases[0] or not entry.is_bound]
-    with bar(len(played) * len(phi), "benchmark", "scheme", progress) as moving:
+    with schemes_kept(), bar(len(played) * len(phi), "benchmark", "scheme", progress) as moving:
         for share in phi:
             replay = Replay.of(file, float(share), n, **trace)
             for v, c, entry in played:
@@ -147,6 +147,19 @@ def benchmark(
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     frame.attrs["left_out"] = left_out
     return frame
+
+
+class _Drawn:
+    """A delay model whose last draws are kept."""
+
+    def __init__(self, delay: Trace):
+        self.delay = delay
+        self._asked: tuple | None = None
+
+    def draw(self, seeds: tuple[int, ...], iterations: int, n: int) -> Draws:
+        if self._asked != (seeds, iterations, n):
+            self._asked, self._found = (seeds, iterations, n), self.delay.draw(seeds, iterations, n)
+        return self._found
 
 
 @dataclass(frozen=True)
@@ -200,12 +213,17 @@ class Replay:
         """The timeline of a composed run on these rows."""
         from gcexp.delays import LocalSteps
 
-        delay = self.delay if rounds == 1 else LocalSteps(self.delay, rounds)
+        delay = self.drawn if rounds == 1 else LocalSteps(self.delay, rounds)
         require(
             self.rows >= rounds,
             f"{self.name} has {self.rows} scored rows, a round of local steps takes {rounds}",
         )
         return simulated(config | {"delay": delay}, Length(self.rows // rounds, None, (0,)))
+
+    @cached_property
+    def drawn(self) -> _Drawn:
+        """The delay model, which keeps what was drawn last: schemes are played on the same rows."""
+        return _Drawn(self.delay)
 
     def at(self, phi: float) -> Replay:
         """The same rows at another phi, kept."""
@@ -324,7 +342,7 @@ class Replay:
         equal = bool((code.load == code.load[0]).all()) and (
             scheme.loads is None or load * (code.n - 1) <= code.n
         )
-        draws = self.delay.draw((0,), self.rows, code.n)
+        draws = self.drawn.draw((0,), self.rows, code.n)
         if self.delay.data_bound:
             whole = one and equal and exact and code.k == code.n and scheme.loads is None
             chunks = getattr(draws, "chunks", None)
@@ -422,6 +440,7 @@ def remedies(
 
 
 @gives("trace", "against", "scheme", "load", "wins_from", "bound_from", clocks=True)
+@schemes_kept()
 def break_evens(traces: list[dict], schemes: list | None = None) -> pd.DataFrame:
     """From which phi on schemes win on traces, against waiting for all and against rebalancing; see `break_even`.
 
@@ -510,10 +529,10 @@ def _last_change(excess: Callable[[float], float]) -> float | None:
     from scipy.optimize import brentq  # slow to import
 
     grid = np.linspace(0, 1, _GRID)
-    above = [phi for phi in grid if excess(phi) > _TIE]
-    if not above:
+    last = next((i for i in range(_GRID)[::-1] if excess(grid[i]) > _TIE), None)
+    if last is None:
         return 0.0
-    if above[-1] == grid[-1]:
+    if last == _GRID - 1:
         return None
-    low, high = above[-1], grid[np.searchsorted(grid, above[-1]) + 1]
+    low, high = grid[last], grid[last + 1]
     return float(high) if excess(high) > -_TIE else float(brentq(excess, low, high, xtol=_TIE))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -199,9 +200,17 @@ def _number(text: str) -> float:
         return nan
 
 
+@lru_cache(maxsize=8)
+def _index_of(path: Path, *_when: int) -> dict:
+    return json.loads(path.read_text("utf-8"))
+
+
 def _flags(path: Path) -> Flags:
+    index = path.parent / "index.json"
     try:
-        entry = json.loads((path.parent / "index.json").read_text("utf-8"))[path.stem]
+        with open(index) as file:  # what is looked for in vain is seen, too
+            stat = os.fstat(file.fileno())
+        entry = _index_of(index, stat.st_mtime_ns, stat.st_size)[path.stem]
         return Flags(**{name: entry[name] for name in Flags.__dataclass_fields__ if name in entry})
     except (OSError, KeyError):
         return Flags()

@@ -47,7 +47,8 @@ def map_of(axes: Axes, frame: pd.DataFrame) -> None:
                 Rectangle((x, y), 1, 1, fill=False, edgecolor="#c4c4c4", linewidth=0, hatch="////")
             )
         size = 5.2 if len(cases) <= 9 else 4.3
-        axes.text(x + 0.5, y + 0.52, _short(row.ratio), ha="center", va="center", fontsize=size)
+        text = axes.text(x + 0.5, y + 0.52, _short(row.ratio), ha="center", va="center", fontsize=size)
+        text.set_in_layout(False)  # within the axes, which are laid out: none of hundreds is measured
     for y in range(1, len(schemes)):
         if groups[schemes[y]] != groups[schemes[y - 1]]:
             axes.axhline(y, color="black", linewidth=0.6)

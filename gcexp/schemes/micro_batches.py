@@ -12,7 +12,6 @@ from scipy import sparse
 from gcexp.codes import Code
 from gcexp.errors import require, require_known
 from gcexp.schemes.deadlines import learned
-from gcexp.schemes.stopping import responses_by
 
 _CLOSE = 1e-9
 _TRIED = 200  # thresholds among which DropCompute chooses
@@ -52,7 +51,8 @@ class Covered:
         )  # (S, T, k), of each partition its first copy
         need = ceil(self.fraction * code.k - _CLOSE)
         time = np.partition(copies, need - 1, axis=-1)[..., need - 1]
-        return time, responses_by(code, arrive, time)
+        sent = np.arange(at.shape[-1]) < code.messages[:, None]
+        return time, ((at <= time[..., None, None]) & sent).sum(-1, dtype=np.int16)
 
 
 @lru_cache(maxsize=8)  # asked in each iteration where workers are late
