@@ -240,7 +240,7 @@ def embedded(path: Path, width: int = _WIDTH) -> str:
     )  # a tenth of the time of the others, but white becomes 254
     drawn.putpalette([255 if value > 250 else value for value in drawn.getpalette() or ()])
     kept = io.BytesIO()
-    drawn.save(kept, "PNG")
+    drawn.save(kept, "PNG", optimize=True)
     return f"data:image/png;base64,{base64.b64encode(kept.getvalue()).decode()}"
 
 

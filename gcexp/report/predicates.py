@@ -392,22 +392,23 @@ def measured_ratios(
             middle, (low, high) = _medians(spec, frame, over, under)
         except (Undecided, AbsentRows):
             continue
-        yield _pair(_name(over), _name(under)), bounds, low, middle[0], high
+        yield _pair(over, under), bounds, low, middle[0], high
 
 
-def _pair(over: str, under: str) -> str:
-    """Names of a ratio; what both end in is said once.
+def _pair(over: Side, under: Side) -> str:
+    """Names of a ratio; what both have in common beside their labels is said once.
 
     Examples
     --------
-    >>> _pair("wait for all, AR, at random", "ignore 1, AR, at random"), _pair("naive, 1", "naive, 2")
-    ('wait for all / ignore 1, AR, at random', 'naive, 1 / naive, 2')
+    >>> (
+    ...     _pair({"label": "wait for all", "panel": "AR"}, {"label": "ignore 1", "panel": "AR"}),
+    ...     _pair("a, 1", "b, 1"),
+    ... )
+    ('wait for all / ignore 1, AR', 'a, 1 / b, 1')
     """
-    first, second = over.split(", "), under.split(", ")
-    shared = 0
-    while shared < min(len(first), len(second)) - 1 and first[-1 - shared] == second[-1 - shared]:
-        shared += 1
-    return f"{', '.join(first[: len(first) - shared])} / {under}"
+    other = _where(under)
+    own = {key: value for key, value in _where(over).items() if key == "label" or other.get(key) != value}
+    return f"{_name(own)} / {_name(under)}"
 
 
 def _outcome(bounds: _Bounded, found: dict) -> str:
