@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from importlib.util import find_spec
 from typing import Any
 
@@ -29,13 +30,25 @@ def bar(total: int, what: str, unit: str, shown: bool = True, done: int = 0) -> 
     >>> with bar(2, "trainings", "point") as moving:
     ...     moving.update(2)
     """
+    if not shown:
+        return _Hidden()
     inside = _in_notebook()
-    if inside and shown and find_spec("ipywidgets"):
+    if inside and find_spec("ipywidgets"):
         from tqdm.notebook import tqdm
     else:
         from tqdm import tqdm
-    hidden = (False if inside else None) if shown else True  # None: where there is no terminal
+    hidden = False if inside else None  # None: where there is no terminal
     return tqdm(total=total, initial=done, desc=what, unit=unit, delay=AFTER, disable=hidden)
+
+
+class _Hidden(nullcontext):
+    """A bar that is shown nowhere: tqdm's takes longer to make than a short clock to play."""
+
+    def __init__(self) -> None:
+        super().__init__(self)
+
+    def update(self, count: int = 1) -> None:
+        """Nothing moves."""
 
 
 def _in_notebook() -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.random.bit_generator import ISeedSequence
@@ -66,10 +67,8 @@ def rngs(seed: int, purpose: str, units: Sequence[int]) -> list[np.random.Genera
     if not (0 <= seed < 2**64 and len(units) and 0 <= min(units) <= max(units) < 2**32):
         return [rng(seed, purpose, unit) for unit in units]
     words = [seed & _WORD, *([seed >> 32] if seed > _WORD else []), _stream(purpose)]
-    entropy = np.zeros((4, len(units)), np.uint32)
-    entropy[: len(words)] = np.array(words)[:, None]
-    entropy[len(words)] = units
-    made = map(np.random.PCG64, map(_Known, _states(entropy)))  # type: ignore[arg-type]
+    states = _states(tuple(words), units if isinstance(units, range) else tuple(units))
+    made = map(np.random.PCG64, map(_Known, states))  # type: ignore[arg-type]
     return [np.random.Generator(stream) for stream in made]
 
 
@@ -102,13 +101,17 @@ def _hashed(words: np.ndarray, constants: np.ndarray) -> np.ndarray:
     return hashed
 
 
-def _states(entropy: np.ndarray) -> np.ndarray:
-    """What `numpy.random.SeedSequence` generates for PCG64 from each column of four 32-bit words, (U, 4) uint64.
+@lru_cache(maxsize=16)  # many schemes ask for the same workers
+def _states(words: tuple[int, ...], units: Sequence[int]) -> np.ndarray:
+    """What `numpy.random.SeedSequence` generates for PCG64 from some 32-bit words and each unit, (U, 4) uint64.
 
     M. E. O'Neill's hash (2015, randutils), whose bits numpy promises to keep: a pool of four words, each mixed into the
     others.
     """
-    pool = _hashed(entropy, _IN[:5])
+    pool = np.zeros((4, len(units)), np.uint32)
+    pool[: len(words)] = np.array(words)[:, None]
+    pool[len(words)] = units
+    pool = _hashed(pool, _IN[:5])
     for i, others in enumerate(([1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2])):
         mixed: np.ndarray = _LEFT * pool[others] - _RIGHT * _hashed(pool[i], _IN[4 + 3 * i : 8 + 3 * i])
         pool[others] = mixed ^ (mixed >> 16)
