@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from gcexp.errors import UserError
 
 if TYPE_CHECKING:
     from gcexp.report.figure import Figure
@@ -13,6 +18,17 @@ if TYPE_CHECKING:
 def overrides(parser: ArgumentParser) -> None:
     """Hydra overrides, any number of them."""
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="Hydra overrides: scheme=cgc n=30")
+
+
+@contextmanager
+def one_run(given: list[str]) -> Iterator[None]:
+    """Where `given` stops what takes one run, and a key has several values, say what takes them."""
+    try:
+        yield
+    except UserError as error:
+        if any(re.match(r"[^=]+=[^\[{(\"']+,", text) for text in given):
+            raise UserError(f"{error}; several values of a key: gcexp run -m") from error
+        raise
 
 
 def output(parser: ArgumentParser, count: str | None = None) -> None:

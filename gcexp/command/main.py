@@ -12,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from gcexp import __version__
 from gcexp.command.failure import said
@@ -91,11 +92,16 @@ def _done(arguments: argparse.Namespace, recorded: bool) -> int | None:
         return arguments.do(arguments)
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one sentence, as all else does."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"gcexp: {message}; {self.prog} --help says what there is\n")
+
+
 def parser(given: Sequence[str] = ()) -> argparse.ArgumentParser:
     """What reads `given`: all commands with their phrases, and the arguments of the one that stands there."""
-    top = argparse.ArgumentParser(
-        prog="gcexp", description="Gradient coding experiments on one simulated clock."
-    )
+    top = _Parser(prog="gcexp", description="Gradient coding experiments on one simulated clock.")
     top.add_argument("--version", action="version", version=f"gcexp {__version__}")
     phrases = COMMANDS | {"job": f"what rules of the workflow call: {', '.join(JOBS)}"}
     commands = _added(top, "COMMAND", phrases, given, "gcexp.command")

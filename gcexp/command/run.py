@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gcexp.command.arguments import form, overrides
+from gcexp.command.arguments import form, one_run, overrides
 from gcexp.errors import UserError
 
 
@@ -41,4 +41,5 @@ def run(arguments) -> None:
         return
     from gcexp.command import single_run
 
-    single_run.run(arguments.overrides, arguments.folder, arguments.level)
+    with one_run(arguments.overrides):
+        single_run.run(arguments.overrides, arguments.folder, arguments.level)

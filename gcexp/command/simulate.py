@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gcexp.command.arguments import form, overrides
+from gcexp.command.arguments import form, one_run, overrides
 from gcexp.command.multirun import simulated
 
 
@@ -19,4 +19,5 @@ def add(parser) -> None:
 
 def run(arguments) -> None:
     """Print the clock."""
-    print(simulated(arguments.overrides, arguments.rows, arguments.format), end="")
+    with one_run(arguments.overrides):
+        print(simulated(arguments.overrides, arguments.rows, arguments.format), end="")

@@ -363,13 +363,49 @@ def test_a_folder_without_options(tmp_path, monkeypatch, capsys, forget):
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["timelin"], ["job"], ["job", "timeline", "scheme=cgc"], ["job", "replay", "-o", "x"]]
+    ("arguments", "sentence"),
+    [
+        ("", "gcexp: the following arguments are required: COMMAND; gcexp --help says"),
+        ("shwo", "gcexp: unknown command 'shwo'; did you mean 'show'? (allowed: "),
+        ("job", "gcexp: the following arguments are required: VERB; gcexp job --help says"),
+        (
+            "job timeline scheme=cgc",
+            "gcexp: the following arguments are required: -o/--output; gcexp job timeline ",
+        ),
+        ("job replay -o x", "gcexp: the following arguments are required: "),
+        (
+            "compare fig4 --level x",
+            "gcexp: argument --level: invalid float value: 'x'; gcexp compare --help says",
+        ),
+        (
+            "trace mine.csv",
+            "gcexp: argument what: invalid choice: 'mine.csv' (choose from 'check'); gcexp trace",
+        ),
+    ],
 )
-def test_wrong_arguments_are_argparse_errors(arguments, capsys):
+def test_wrong_arguments_are_one_sentence(arguments, sentence, capsys):
+    """The usage stood before it, eight lines of it."""
     with pytest.raises(SystemExit) as stopped:
-        main(arguments)
-    assert stopped.value.code == 2
-    assert "usage: gcexp" in capsys.readouterr().err
+        main(arguments.split())
+    said = capsys.readouterr().err
+    assert stopped.value.code == 2 and said.startswith(sentence) and said.count("\n") == 1
+
+
+@pytest.mark.parametrize("verb", ["run", "simulate"])
+@pytest.mark.parametrize(
+    ("keys", "sentence"),
+    [
+        ("scheme=cgc,frc n=6 s=2", "unknown scheme 'cgc,frc'.*; several values of a key: gcexp run -m$"),
+        (
+            "scheme=cgc n=6 s=1,2",
+            "code.s wants whole number, got '1,2'; several values of a key: gcexp run -m$",
+        ),
+        ("scheme=cgc n=6 s=7 seeds=[1,2]", "needs 0 <= s < n, got n=6, s=7 .code: CyclicRepetition.$"),
+    ],
+)
+def test_several_values_where_one_run_is_made(verb, keys, sentence, capsys):
+    assert main([verb, *keys.split()]) == 2
+    assert re.search(sentence, capsys.readouterr().err.strip())
 
 
 # --- The same through Snakemake
