@@ -31,13 +31,8 @@ GRID = {
 ITERATIONS, LIMIT = 100, 2.5
 #: What a sweep loads when it is called.
 IMPORTED = (
-    "gcexp.experiments",
-    "gcexp.run.measured",
-    "gcexp.run.result",
-    "gcexp.summary",
-    "joblib",
-    "pandas",
-    "tqdm",
+    *("gcexp.benchmarking", "gcexp.codes.accuracy", "gcexp.experiments", "gcexp.summary"),
+    *("gcexp.run.measured", "gcexp.run.result", "joblib", "pandas", "tqdm"),
 )
 
 
