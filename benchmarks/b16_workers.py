@@ -7,7 +7,7 @@ stream, some at a time. Mean iteration times must agree with theory within four 
 
 from __future__ import annotations
 
-import os
+import json
 import subprocess
 import sys
 from functools import partial
@@ -58,13 +58,22 @@ SCHEMES = {
 }
 
 
+#: A small process starts it: the memory of the one that starts it would count as its own.
+_ALONE = """
+import json, os, subprocess, sys
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+_, status, used = os.wait4(process.pid, 0)
+print(json.dumps([status, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024]))
+"""
+
+
 def command(overrides: tuple[str, ...]) -> tuple[float, float]:
     """CPU seconds and peak MiB of one ``gcexp simulate``."""
-    typed = [Path(sys.executable).with_name("gcexp"), "simulate", *overrides]
-    process = subprocess.Popen(typed, stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
+    typed = [str(Path(sys.executable).with_name("gcexp")), "simulate", *overrides]
+    done = subprocess.run([sys.executable, "-c", _ALONE, *typed], capture_output=True, check=True)
+    status, seconds, memory = json.loads(done.stdout)
     assert status == 0, typed
-    return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+    return seconds, memory
 
 
 def exponent(make) -> float:
