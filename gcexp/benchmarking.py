@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gcexp.analysis.declared import gives
-from gcexp.errors import ParameterError, UserError, require
+from gcexp.errors import ParameterError, UserError, require, unknown
 from gcexp.progress import bar
 from gcexp.run.benchmarked import Entry, entries
 from gcexp.run.scheme import build_scheme, schemes_kept
 from gcexp.run.stages import Length, simulated
+from gcexp.schema import arguments, fitted
 from gcexp.theory import bounds
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from gcexp.schemes import Scheme
     from gcexp.timeline import Timeline
 
+_OF_TRACE = ("pricing", "column", "rows", "data_bound")  # what a benchmark leaves to its caller
 COLUMNS = (
     *(
         "trace",
@@ -61,7 +63,7 @@ _GRID = 21
 
 def benchmark(
     file: str | Path,
-    schemes: Iterable[str | dict] | None = None,
+    schemes: str | dict | Iterable[str | dict] | None = None,
     phi: Sequence[float] = (0.0, 0.5, 1.0),
     *,
     late: str | Sequence[str] = "stop",
@@ -80,7 +82,7 @@ def benchmark(
     ----------
     file : path
         CSV with ``iteration,worker,time``, as `gcexp.delays.trace_file.read_trace` takes it.
-    schemes : iterable of str or dict, optional
+    schemes : str, dict or iterable of them, optional
         Labels of conf/benchmark.yaml, names of scheme options, or mappings of keys such as ``{"scheme": "cgc", "s":
         3}``. By default all of that file, and options that declare ``benchmark: true``.
     phi : sequence of float
@@ -123,7 +125,17 @@ def benchmark(
     """
     import pandas as pd
 
-    listed = entries(schemes)
+    from gcexp.delays import Trace
+
+    file, n = fitted(str | Path, file, "file"), fitted(int | None, n, "n")
+    phi = fitted(list[float], list(phi) if isinstance(phi, Iterable) else phi, "phi")
+    named = [schemes] if isinstance(schemes, str | dict) else schemes
+    named = fitted(list[str | dict] | None, list(named) if isinstance(named, Iterable) else named, "schemes")
+    for name in trace:
+        if name not in _OF_TRACE:
+            raise UserError(unknown("key", name, _OF_TRACE))
+    arguments(Trace, {"file": str(file)} | trace, "", joint="")
+    listed = entries(named)
     lates = [late] if isinstance(late, str) else list(late)
     pieces = list(chunks) if isinstance(chunks, Iterable) else [chunks]
     cases = [(v, c) for v in lates for c in (pieces if v == "chunk" else [None])]

@@ -30,7 +30,7 @@ from gcexp.run.reads import resumed
 from gcexp.run.run import seed_range, spelled_seeds
 from gcexp.run.scheme import build_scheme, require_trainable, schemes_kept
 from gcexp.run.stages import Length, decided_by, length_of, simulated, summarised
-from gcexp.schema import quoted
+from gcexp.schema import fitted, quoted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -371,7 +371,7 @@ def show(*overrides: str, seed: int = 0, **keys: Any) -> Figure:
     >>> [axes.get_title() for axes in figure.axes]
     ['who is heard', 'what is decoded with']
     """
-    return first_iteration_drawn(_point(overrides, keys).config, seed)
+    return first_iteration_drawn(_point(overrides, keys).config, fitted(int, seed, "seed"))
 
 
 def first_iteration_drawn(config: dict, seed: int = 0) -> Figure:

@@ -21,6 +21,7 @@ from gcexp.run.stages import run_timeline
 from gcexp.schemes import Fastest
 from gcexp.tasks.mlp import MultilayerPerceptron
 
+JOB = "data/traces/pai-job1.csv"
 TRACE = {"delay.file": "data/traces/pai-job1.csv"}
 SMALL = {"n": 6, "s": 2, "delay": "pareto", "iterations": 30, "seeds": 2}
 
@@ -64,8 +65,20 @@ def test_objects_in_place_of_names():
             lambda: gcexp.simulate(delay=Fastest(s=1)),
             "delay is an option's name or an object with the method draw",
         ),
+        (lambda: gcexp.show(scheme="cgc", seed="x"), "seed wants whole number, got 'x'"),
+        (lambda: gcexp.benchmark(pd.DataFrame()), "file wants text or Path, got Empty DataFrame"),
+        (lambda: gcexp.benchmark(JOB, ["wait for all"], phi=0.5), "phi wants a list of numbers, got 0.5"),
+        (lambda: gcexp.benchmark(JOB, ["wait for all"], phi=["x"]), "phi: number 1 wants number, got 'x'"),
+        (lambda: gcexp.benchmark(JOB, ["wait for all"], n="x"), "n wants whole number or nothing, got 'x'"),
+        (lambda: gcexp.benchmark(JOB, ["wait for all"], rows=3), "rows wants .*, got 3"),
+        (lambda: gcexp.benchmark(JOB, ["wait for all"], row=[3]), "unknown key 'row'; did you mean 'rows'?"),
+        (lambda: gcexp.benchmark(JOB, 5), "schemes wants a list of .*, got 5"),
+        (
+            lambda: gcexp.benchmark(JOB, "wait for al"),
+            "unknown scheme 'wait for al'; did you mean 'wait for all'",
+        ),
     ],
-    ids=range(5),
+    ids=range(14),
 )
 def test_arguments_of_another_kind_are_one_sentence(call, sentence):
     with pytest.raises(UserError, match=sentence):
