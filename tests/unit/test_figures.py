@@ -769,7 +769,7 @@ def words(figure):
     "target",
     [
         "comm_efficient_fig1",
-        "comm_efficient_fig3",
+        "comm_efficient_map",
         "dynamic_clustering_ablation",
         "partial_recovery_fig4_map",
     ],
