@@ -1,11 +1,14 @@
-"""Where does redundancy pay on given times, and where can it not? Remedies and bounds side by side, as a tidy table."""
+"""Where does redundancy pay on given times, and where can it not? What does a clock cost? As tidy tables."""
 
 from __future__ import annotations
 
+import gc
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
+from tracemalloc import get_traced_memory, start, stop
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -548,3 +551,103 @@ def _last_change(excess: Callable[[float], float]) -> float | None:
         return None
     low, high = grid[last], grid[last + 1]
     return float(high) if excess(high) > -_TIE else float(brentq(excess, low, high, xtol=_TIE))
+
+
+@gives("label", "n", "iterations", "quantity", "value", "exponent")
+def growth(
+    codes: list, n: list[int], iterations: int, repeats: int = 1, sizes: list[int] | None = None
+) -> pd.DataFrame:
+    """CPU time and memory of building schemes and playing their clocks, against the number of workers.
+
+    Times of workers are unit exponentials, `gcexp.delays.ShiftedExponential`. The library is loaded before; what is
+    measured is the code, the draws, waiting, and the 64 iterations that are decoded as a sample.
+
+    Parameters
+    ----------
+    codes : list of mapping
+        ``label``; ``of``, what makes the code at each n; ``s``, how many are not waited for at each n: left out, as
+        many as the code lets be missing in each iteration.
+    n : list of int
+        Workers.
+    iterations : int
+        Of one seed.
+    repeats : int
+        Times are the least of so many rounds over all codes and sizes.
+    sizes : list of int, optional
+        Those n that are measured; default all.
+
+    Returns
+    -------
+    DataFrame
+        ``label, n, iterations, quantity, value, exponent``: quantity is ``CPU seconds`` of this process, or ``memory
+        (MiB)``, the largest that is allocated at once, as `tracemalloc` counts it. ``exponent`` is the slope of a line
+        through the CPU seconds of all sizes in logarithms; memory, which small sizes fill in pieces, has none.
+
+    Raises
+    ------
+    ParameterError
+        Unless n rises and has at least two of the sizes, each with a code.
+
+    Examples
+    --------
+    >>> from functools import partial
+    >>> from gcexp.codes import Uncoded
+    >>> makers = [partial(Uncoded, 10), partial(Uncoded, 1000)]
+    >>> table = growth([{"label": "uncoded", "of": makers}], n=[10, 1000], iterations=20)
+    >>> memory = table[table["quantity"] == "memory (MiB)"]
+    >>> memory["n"].tolist(), bool(memory["value"].is_monotonic_increasing), bool((table["value"] > 0).all())
+    ([10, 1000], True, True)
+    """
+    import pandas as pd
+
+    sizes = [size for size in n if sizes is None or size in sizes]
+    require(n == sorted(set(n)) and len(sizes) > 1, f"two or more sizes of a rising n are needed, got n={n}")
+    require(repeats >= 1, f"repeats is a number of rounds >= 1, got {repeats}")
+    cases = {}
+    for given in codes:
+        lost = given.get("s", [None] * len(n))
+        fit = isinstance(given["of"], list) and len(given["of"]) == len(lost) == len(n)
+        require(fit, f"{given['label']}: one code and one s for each of {len(n)} n")
+        for size, make, s in zip(n, given["of"], lost, strict=True):
+            cases[given["label"], size] = partial(_played, make, s, iterations)
+    next(iter(cases.values()))()  # loads what is loaded when it is first used
+    rounds = [
+        {case: _seconds(play) for case, play in cases.items() if case[1] in sizes} for _ in range(repeats)
+    ]
+    rows = []
+    for label in dict.fromkeys(label for label, _ in cases):
+        spent = [min(one[label, size] for one in rounds) for size in sizes]
+        held = [_allocated(cases[label, size]) for size in sizes]
+        exponent = float(np.polyfit(np.log(sizes), np.log(spent), 1)[0])
+        for quantity, values, slope in (("CPU seconds", spent, exponent), ("memory (MiB)", held, np.nan)):
+            known = {"label": label, "iterations": iterations, "quantity": quantity, "exponent": slope}
+            rows += [known | {"n": size, "value": value} for size, value in zip(sizes, values, strict=True)]
+    return pd.DataFrame(rows)[["label", "n", "iterations", "quantity", "value", "exponent"]]
+
+
+def _played(make: Callable, s: int | None, iterations: int) -> None:
+    """One seed of a scheme, built and played."""
+    from gcexp.delays import ShiftedExponential
+    from gcexp.schemes import Decodable, Fastest, Scheme
+    from gcexp.summary import summarise
+
+    scheme = Scheme(make(), Decodable() if s is None else Fastest(s=s))
+    summarise(scheme, ShiftedExponential(), (0,), iterations)
+
+
+def _seconds(play: Callable[[], None]) -> float:
+    """CPU seconds of this process."""
+    gc.collect()
+    began = time.process_time()
+    play()
+    return time.process_time() - began
+
+
+def _allocated(play: Callable[[], None]) -> float:
+    """Largest number of MiB that Python and numpy hold for it at once."""
+    start()
+    try:
+        play()
+        return get_traced_memory()[1] / 2**20
+    finally:
+        stop()

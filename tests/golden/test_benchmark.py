@@ -11,9 +11,11 @@ import pandas as pd
 import pytest
 
 import gcexp
+from gcexp import benchmarking
 from gcexp.benchmarking import CANNOT, COLUMNS, LOSES, WINS, Replay, _last_change, break_even
+from gcexp.codes import Uncoded
 from gcexp.command.main import main
-from gcexp.errors import UserError
+from gcexp.errors import ParameterError, UserError
 from gcexp.figures import read_table
 from gcexp.run.benchmarked import decided_by, entries
 from gcexp.theory import bounds
@@ -443,3 +445,38 @@ def test_drawings_of_the_folder_show_every_scheme():
     assert "best (hindsight)" in legend_of(placed)
     cells = axes_of(remedies(traces, [0.0, 1.0], [LEARNED, "uneven, hindsight"]), "map_of")
     assert [text.get_text() for text in cells.texts] == ["0.89", "0.52", "0.44", "0.44"]
+
+
+def test_growth_fits_the_exponent_of_what_it_measures(monkeypatch):
+    """A clock that takes n^2 and holds 100 n bytes: times of every round, the least of them counts."""
+    spent = {10: [9.0, 1.0], 100: [100.0, 500.0], 1000: [1e4, 2e4]}
+
+    def made(n):
+        return lambda: n
+
+    monkeypatch.setattr(benchmarking, "_played", lambda make, s, T: bytearray(100_000 * make()) and None)
+    rounds = {n: iter(times) for n, times in spent.items()}
+    monkeypatch.setattr(benchmarking, "_seconds", lambda play: next(rounds[play.args[0]()]))
+    codes = [{"label": "mine", "of": [made(n) for n in spent]}]
+    frame = benchmarking.growth(codes, n=[*spent], iterations=5, repeats=2)
+    assert list(frame) == benchmarking.growth.columns(codes=codes, n=[], iterations=5)
+    values = frame.pivot(index="n", columns="quantity", values="value")
+    assert values["CPU seconds"].tolist() == [1, 100, 1e4]
+    np.testing.assert_allclose(values["memory (MiB)"], [n * 1e5 / 2**20 for n in spent], rtol=0.01)
+    times = frame["quantity"] == "CPU seconds"
+    np.testing.assert_allclose(frame.loc[times, "exponent"], 2)
+    assert frame.loc[~times, "exponent"].isna().all()
+
+
+@pytest.mark.parametrize(
+    "keys, words",
+    [
+        ({"n": [20, 10]}, "of a rising n"),
+        ({"n": [10, 20], "sizes": [20]}, "of a rising n"),
+        ({"n": [10, 20, 30]}, "x: one code and one s for each of 3 n"),
+        ({"n": [10, 20], "repeats": 0}, "repeats is a number of rounds"),
+    ],
+)
+def test_growth_refuses_what_it_cannot_fit(keys, words):
+    with pytest.raises(ParameterError, match=words):
+        benchmarking.growth([{"label": "x", "of": [Uncoded, Uncoded]}], iterations=1, **keys)
