@@ -312,6 +312,7 @@ KEPT = {
     ("soft_bibd_fig3", "theorem5_close", "swapped"): SAME,
     ("soft_bibd_fig3", "theorem5_close_02", "swapped"): SAME,
     ("codes_stability", "usable_to_200_single", "swapped"): SAME,
+    ("codes_scale", "memory_100000", "swapped"): SAME,
     ("adaptive_stability", "search_helps", "scaled"): "the two differ by more than a thousand",
 }
 
