@@ -250,6 +250,7 @@ _CHARGE = 1e4  # c, in units of the largest entry of G^+
 _ROUNDED = 1e-5  # relative, of bounds in single precision
 _TRIPLES = 2**16
 _DECODED = 32  # sets that are decoded anew at once
+_MOST_DECODED = 100_000  # sets, some 15 CPU-s; a search that needs more would take hours
 _MANY = 0.1  # of the pairs: trying all of them is as fast
 _GAIN = 1e-9  # an error times k above the best by less is no worse set
 
@@ -291,7 +292,7 @@ def search_worst(
     Raises
     ------
     numpy.linalg.LinAlgError
-        Where rounding leaves open which messages depend on each other.
+        Where rounding leaves open which messages depend on each other, or so many do that most sets would be decoded.
 
     Examples
     --------
@@ -371,6 +372,7 @@ class _Found:
 
     def __init__(self, rows: Rows, w: np.ndarray, lost: int):
         self.rows, self._lost, self._k = rows, lost, rows.k
+        self._tried = 0
         self._M, self._x = rows.G * np.outer(w, w), w * rows.h
 
     def raised(self, best: float, places: np.ndarray | None) -> None:
@@ -388,6 +390,11 @@ class _Found:
             some = some[e[some] > self.best]
             if not len(some):
                 return
+            self._tried += len(some)
+            if self._tried > _MOST_DECODED:
+                raise np.linalg.LinAlgError(
+                    "messages depend on each other, so that most sets must be decoded"
+                )
             lost = sets[some]  # a copy
             np.put_along_axis(lost, places[some], True, axis=1)
             exact = self._k * self.rows.decoded(~lost)
