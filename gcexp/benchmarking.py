@@ -141,6 +141,8 @@ def benchmark(
     listed = entries(named)
     lates = [late] if isinstance(late, str) else list(late)
     pieces = list(chunks) if isinstance(chunks, Iterable) else [chunks]
+    for name, values in (("schemes", listed), ("late", lates), ("chunks", pieces), ("phi", phi)):
+        require(bool(values), f"{name} names at least one, got none")
     cases = [(v, c) for v in lates for c in (pieces if v == "chunk" else [None])]
     rows, left_out = [], {}
     played = [(v, c, entry) for v, c in cases for entry in listed if (v, c) == cases[0] or not entry.is_bound]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from gcexp.delays.base import Draws
-from gcexp.delays.trace_file import TraceFile, read_trace
+from gcexp.delays.trace_file import LEAST, MOST, TraceFile, read_trace
 from gcexp.errors import require
 from gcexp.seeding import rng
 
@@ -99,9 +99,12 @@ class Trace:
         played = skip + (start[:, None] + np.arange(iterations)) % (len(rows) - skip)
         at = (rows[played][:, :, None], who[:, None])  # (S or 1, T, n)
         x = trace.column(self.column, f"column={self.column}")
+        if self.column != "time":
+            self._numbers(trace, self.column, LEAST)
         fixed, growing = self.phi * x, (1 - self.phi) * x
         if self.pricing == "additive":
             growing = trace.column("compute", "pricing=additive")
+            self._numbers(trace, "compute", 0.0)
             fixed = x - growing
             self._not_negative(trace, fixed)
         micro = None  # growing parts of the micro-batches
@@ -188,6 +191,18 @@ class Trace:
         require(set(asked) <= set(names), f"workers {asked}: {trace.name} has {span}")
         require(n <= len(asked), f"workers {asked} are {len(asked)}, n={n} asks for more")
         return np.array([[there[names.index(w)] for w in asked[:n]]])
+
+    def _numbers(self, trace: TraceFile, column: str, least: float) -> None:
+        """Refuse a column in which a worker that is there has no such number."""
+        values = trace.values[column]
+        wrong = ~((values >= least) & (values <= MOST)) & ~np.isnan(trace.values["time"])
+        if wrong.any():
+            row, i = np.argwhere(wrong)[0]
+            require(
+                False,
+                f"{trace.name}: {column} of worker {trace.workers[i]} in row {row} is {values[row, i]:.6g}, wanted is "
+                f"a number from {least:g} to {MOST:g}",
+            )
 
     def _not_negative(self, trace: TraceFile, fixed: np.ndarray) -> None:
         wrong = np.argwhere(fixed < 0)

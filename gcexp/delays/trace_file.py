@@ -21,7 +21,7 @@ from gcexp.schema import quoted
 
 NEEDED = ("iteration", "worker", "time")
 _DIGITS = 18  # of a whole number in a file
-_LEAST, _MOST = 1e-150, 1e150  # times whose sums, squares and quotients are numbers
+LEAST, MOST = 1e-150, 1e150  # times whose sums, squares and quotients are numbers
 
 
 @dataclass(frozen=True)
@@ -144,9 +144,9 @@ def _read(path: Path, flags: Flags, *_when: int) -> TraceFile:
         time = cells[key]["time"]
         if not (time > 0 and isfinite(time)):
             raise DataError(f"{place}: time in line {number} is {row['time']!r}, wanted is a number > 0")
-        if not _LEAST <= time <= _MOST:
+        if not LEAST <= time <= MOST:
             raise DataError(
-                f"{place}: time in line {number} is {row['time']!r}, wanted is a number from {_LEAST:g} to {_MOST:g}"
+                f"{place}: time in line {number} is {row['time']!r}, wanted is a number from {LEAST:g} to {MOST:g}"
             )
     if not cells:
         raise DataError(f"{place} has a header and no rows")

@@ -96,6 +96,9 @@ def entries(named: Iterable[str | dict] | None = None) -> list[Entry]:
             found.append(Entry(one, "own", {"scheme": one}))
         else:
             raise UserError(unknown("scheme", one, [*known, *options("scheme")]))
+    labels = [entry.label for entry in found]
+    if twice := [label for label in labels if labels.count(label) > 1]:
+        raise UserError(f"schemes: {twice[0]!r} stands twice; give one of them another label")
     return found
 
 

@@ -400,6 +400,31 @@ def test_mistakes_of_the_command(given, sentence, capsys):
     assert sentence in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"phi": []}, "phi names at least one, got none"),
+        ({"schemes": []}, "schemes names at least one"),
+        ({"schemes": "frk"}, "unknown scheme 'frk'; did you mean 'frc'"),
+        ({"schemes": ["frc", {"scheme": "cgc", "label": "frc"}]}, "schemes: 'frc' stands twice"),
+        ({"late": []}, "late names at least one"),
+        ({"late": "chunk", "chunks": 2.5}, "chunks wants whole number"),
+    ],
+)
+def test_mistakes_from_python(given, sentence):
+    with pytest.raises(UserError, match=sentence):
+        gcexp.benchmark(FILES["AR"], **{"schemes": "wait for all", "phi": [0.5], "progress": False} | given)
+
+
+@pytest.mark.parametrize("amount", ["-0.3", "nan", "inf", "text", "1e308"])
+@pytest.mark.parametrize("asked", [{"pricing": "additive"}, {"column": "compute"}])
+def test_measured_parts_that_are_no_times(amount, asked, tmp_path):
+    cells = [f"{t},{w},2,{amount if (t, w) == (0, 1) else 1}" for t in range(3) for w in range(2)]
+    (tmp_path / "my.csv").write_text("\n".join(["iteration,worker,time,compute", *cells]))
+    with pytest.raises(UserError, match="my: compute of worker 1 in row 0 is .*, wanted is a number from"):
+        gcexp.benchmark(tmp_path / "my.csv", phi=[0.0], progress=False, **asked)
+
+
 def test_mistakes_of_an_entry():
     for bad, sentence in (
         ({"s": 3}, "names a scheme"),
