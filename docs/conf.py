@@ -46,6 +46,7 @@ autodoc_member_order = "bysource"
 autodoc_default_options = {
     "members": True,
     "ignore-module-all": True,
+    "exclude-members": "set",  # which matplotlib writes into every class of drawings, with roles of its own
 }  # a name stands in the module that has it
 suppress_warnings = [
     "ref.python"
