@@ -11,6 +11,7 @@ iterations, nor for restarts.
 
 from __future__ import annotations
 
+from itertools import combinations
 from math import inf
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy as np
 from gcexp.errors import require
 
 _CLOSE = 1e-9
+_FEW = 4  # workers, whose 15 sets a program chooses among in a second
 
 
 Numbers = float | np.ndarray
@@ -159,6 +161,76 @@ def water_loads(fixed: np.ndarray, growing: np.ndarray, cap: float | None = None
         place = np.argsort(order, axis=-1, kind="stable")
         loads = np.where(still & (place < many), left / np.maximum(many, 1), loads)
     return loads
+
+
+def one_assignment(fixed: np.ndarray, growing: np.ndarray, load: float) -> float:
+    """Least mean duration of one message per worker and one assignment for all rows, for at most four workers.
+
+    Partitions are told apart by who holds them: s_A of them, in shares, are with exactly the workers A. If s_A > 0,
+    then somebody in A must be heard in every row t, so that D_t >= min over A of F + load C. A mixed-integer program
+    chooses the s_A: they sum to n, and no worker holds more than `load`.
+
+    Parameters
+    ----------
+    fixed, growing : ndarray (T, n)
+        F and C.
+    load : float
+        Relative, the largest of a worker; all are priced at it.
+
+    Returns
+    -------
+    float
+        No exact code of one message and this load has a smaller mean duration over these rows, unless its assignment
+        changes between them: at least the mean of `capacity`.
+
+    Raises
+    ------
+    ParameterError
+        For more than four workers, and a load below 1, which holds no exact code.
+
+    References
+    ----------
+    Theorem 4 of docs/bounds.md.
+
+    Examples
+    --------
+    >>> rows = np.array([[1.0, 1.0, 9.0, 9.0], [1.0, 9.0, 1.0, 9.0], [9.0, 1.0, 1.0, 9.0]])
+    >>> [round(float(np.mean(f(0 * rows, rows, 2))), 6) for f in (capacity, one_assignment)]
+    [2.0, 7.333333]
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp  # slow to import
+
+    at = np.asarray(fixed, float) + load * np.asarray(growing, float)
+    T, n = at.shape
+    require(n <= _FEW, f"one assignment for all rows is searched for n <= {_FEW} workers, got n={n}")
+    require(load >= 1, f"workers of relative load {load} cannot hold all data: an exact code has load >= 1")
+    holders = [list(A) for r in range(1, n + 1) for A in combinations(range(n), r)]
+    U, first = len(holders), np.stack([at[:, A].min(1) for A in holders], axis=1)
+    held = np.array([[w in A for A in holders] for w in range(n)], float)
+    # Variables: D_t, s_A, and whether A holds anything.
+    waited = np.hstack(
+        [
+            np.repeat(np.eye(T), U, axis=0),
+            np.zeros((T * U, U)),
+            -(first[..., None] * np.eye(U)).reshape(T * U, U),
+        ]
+    )
+    used = np.hstack([np.zeros((U, T)), np.eye(U), -n * np.eye(U)])
+    memory = np.hstack([np.zeros((n, T)), held, np.zeros((n, U))])
+    whole = np.concatenate([np.zeros(T), np.ones(U), np.zeros(U)])
+    found = milp(
+        np.concatenate([np.full(T, 1 / T), np.zeros(2 * U)]),
+        integrality=np.concatenate([np.zeros(T + U), np.ones(U)]),
+        bounds=Bounds(0, np.concatenate([np.full(T + U, inf), np.ones(U)])),
+        constraints=[
+            LinearConstraint(waited, lb=0),
+            LinearConstraint(used, ub=0),
+            LinearConstraint(memory, ub=load),
+            LinearConstraint(whole, n, n),
+        ],
+        options={"mip_rel_gap": 0.0},
+    )
+    return float(found.mip_dual_bound)
 
 
 def data_bound(fixed: np.ndarray, growing: np.ndarray, d: int) -> np.ndarray:

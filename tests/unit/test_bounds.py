@@ -15,7 +15,7 @@ from gcexp.errors import ParameterError, UserError
 from gcexp.run.compose import compose
 from gcexp.run.options import options
 from gcexp.run.scheme import build_scheme
-from gcexp.schemes import LATE, Best, Capacity, Decodable, Fewest, Greedy, Pairs, Scheme, Uneven
+from gcexp.schemes import LATE, Best, Capacity, Decodable, Fewest, Given, Greedy, Pairs, Scheme, Uneven
 from gcexp.schemes import capacity as rule
 from gcexp.theory import bounds
 from gcexp.timeline import run_clock, simulate
@@ -292,6 +292,25 @@ def test_nothing_is_bounded_at_a_share_of_zero():
     x = np.ones((3, 4))
     assert not bounds.capacity(x, x, 2, fraction=0).any() and not bounds.work_floor(x, x, fraction=0).any()
     assert np.isinf(bounds.capacity(x, x, 0.5)).all()
+
+
+def test_pairs_are_the_best_assignment_for_all_rows():
+    """On AR the pairs (0, 2) and (1, 3) reach the bound of one assignment, and learned ones nearly do."""
+    draws = Trace("data/traces/bytedance-AR-dp.csv", skip="prefix").draw((0,), 40, 4)
+    fixed, growing = (part[0] for part in draws.parts())
+    bound, every = bounds.one_assignment(fixed, growing, 2), (fixed + growing).max(1).mean()
+    assert bound / every == pytest.approx(0.886603, rel=2e-6)
+    assert bound >= bounds.capacity(fixed, growing, 2).mean()
+
+    def took(placement):
+        return simulate(
+            Scheme(FractionalRepetition(4, 2), Decodable(), placement=placement), draws
+        ).duration.mean()
+
+    assert took(Given([0, 2, 1, 3])) == pytest.approx(bound, rel=1e-9)
+    assert min(took(Given([0, 1, 2, 3])), took(Given([0, 3, 1, 2])), took(Pairs(2))) > bound
+    with pytest.raises(ParameterError, match="n <= 4 workers, got n=5"):
+        bounds.one_assignment(np.ones((1, 5)), np.ones((1, 5)), 2)
 
 
 # --- Refused ------------------------------------------------------------------------------------------------------
