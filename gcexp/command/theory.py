@@ -13,7 +13,6 @@ import math
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from functools import cache
 from types import ModuleType
 
 import numpy as np
@@ -27,7 +26,6 @@ from gcexp.run.options import papers
 from gcexp.schema import arguments, quoted, typed
 
 
-@cache
 def modules() -> list[tuple[str, ModuleType]]:
     """The modules of `gcexp.theory` by name, and ``theory.py`` of every paper that has one by the paper's name."""
     ours = [(one.name, f"gcexp.theory.{one.name}") for one in pkgutil.iter_modules(gcexp.theory.__path__)]
@@ -35,7 +33,6 @@ def modules() -> list[tuple[str, ModuleType]]:
     return [(name, importlib.import_module(module)) for name, module in ours + added]
 
 
-@cache
 def functions() -> dict[str, Callable]:
     """Public functions of the theory modules, as ``module.function``."""
     found = {}

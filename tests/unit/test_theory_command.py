@@ -115,6 +115,13 @@ def test_golden_calls(capsys, line, expected):
         assert found == expected
 
 
+def test_lists_the_papers_that_are_there_now(monkeypatch):
+    with monkeypatch.context() as without:
+        without.setattr(theory, "papers", dict)
+        ours = {*theory.functions()}
+    assert ours < {*theory.functions()}
+
+
 def test_shown_readably(capsys):
     assert (
         told(capsys, "partial_recovery.lower_bound", "n=15", "s=9", "alpha=2/3") == "89/648 = 0.137345679012"
