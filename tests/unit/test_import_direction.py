@@ -68,7 +68,8 @@ def test_a_timeline_job_loads_nothing_heavy(tmp_path):
 
 
 @pytest.mark.slow
-def test_reading_every_figure_file_loads_nothing_heavy(knowing):
-    """At once where what is found out is known, else when the first process has kept it."""
+def test_reading_every_figure_file_loads_nothing_heavy(tmp_path):
+    """Once the first process has kept what it found out; in a folder of its own, where no other test keeps anything."""
     code = "from gcexp.report.figurefile import figures\nassert figures('quick')"
-    assert not (loaded(code, knowing) and loaded(code, knowing))
+    loaded(code, tmp_path)
+    assert loaded(code, tmp_path) == set()
