@@ -283,13 +283,6 @@ def known():
     return ROOT / ".cache"
 
 
-@pytest.fixture
-def knowing(tmp_path, known):
-    """An empty folder; what was composed before is known there."""
-    (tmp_path / ".cache").symlink_to(known)
-    return tmp_path
-
-
 @pytest.fixture(scope="session")
 def published_figure():
     """A published figure by its target, read once."""
