@@ -118,7 +118,7 @@ def error(
     max_searched : int
         Most sets among which the worst is searched for by branch and bound instead: all of 60 million take about two
         seconds, the 390 million of seven of 60 workers 3 to 20. For optimal decoding, with three stragglers to half the
-        workers. It ends in a bracket where 100 000 sets had to be decoded, after some 15 seconds: so with far fewer
+        workers. It ends in a bracket where 100 000 sets had to be decoded, after some 20 seconds: so with far fewer
         partitions than workers, where most sets lose nothing.
     progress : bool
         Show a progress bar of that search on a terminal.

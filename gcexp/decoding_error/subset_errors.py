@@ -250,7 +250,7 @@ _CHARGE = 1e4  # c, in units of the largest entry of G^+
 _ROUNDED = 1e-5  # relative, of bounds in single precision
 _TRIPLES = 2**16
 _DECODED = 32  # sets that are decoded anew at once
-_MOST_DECODED = 100_000  # sets, some 15 CPU-s; a search that needs more would take hours
+_MOST_DECODED = 100_000  # sets, some 20 CPU-s; a search that needs more would take hours
 _MANY = 0.1  # of the pairs: trying all of them is as fast
 _GAIN = 1e-9  # an error times k above the best by less is no worse set
 

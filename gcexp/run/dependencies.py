@@ -58,9 +58,7 @@ STAGES = {
         ("code", "wait", "placement", "loads", "overhead", "late", "chunks", "exact", "bound", "delay"),
         version=2,
     ),
-    "accuracy": Stage(
-        ("codes", "designs", "theory", "schema.py", "seeding.py"), ("code",)
-    ),  # of a decode, tried
+    "accuracy": Stage(("codes", "designs", "theory", "schema.py", "seeding.py"), ("code",)),
     "trajectory": Stage((), ("task", "optimizer"), trained=True),
     "replay": Stage((*_CLOCK, *_LEARN, "run/verification.py"), ("code", "task")),
     "verify": Stage(("run/verification.py", "tasks", "seeding.py")),  # what is kept by what codes do
