@@ -20,7 +20,7 @@ from gcexp.files import read_json
 from gcexp.progress import bar
 from gcexp.run import paths
 from gcexp.run.build import build
-from gcexp.run.checks import check_scheme
+from gcexp.run.checks import check_scheme, together
 from gcexp.run.compose import compose
 from gcexp.run.datasets import prepared
 from gcexp.run.dependencies import tracked
@@ -228,17 +228,18 @@ def _swept(
 
     combined = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
     points, told, left_out = [], [], []
-    for chosen in combined:  # before anything runs
-        try:
-            point = _point(overrides, keys | chosen, lists)
-            point.check()
-        except ParameterError as error:
-            left_out.append(chosen | {"reason": str(error)})
-            if impossible == "raise" or len(left_out) == len(combined):
-                raise
-            continue
-        points.append(point)
-        told.append(_words(chosen))
+    with together():  # before anything runs
+        for chosen in combined:
+            try:
+                point = _point(overrides, keys | chosen, lists)
+                point.check()
+            except ParameterError as error:
+                left_out.append(chosen | {"reason": str(error)})
+                if impossible == "raise" or len(left_out) == len(combined):
+                    raise
+                continue
+            points.append(point)
+            told.append(_words(chosen))
     trains = "task" in keys or "task" in lists or any(text.startswith("task=") for text in overrides)
     each = _Each(jobs, progress)
     if not trains:
