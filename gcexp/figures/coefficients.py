@@ -36,12 +36,14 @@ def draw(axes: Axes, frame: pd.DataFrame) -> None:
     partitions = int(cells["partition"].max()) + 1
     place = {message: y for y, message in enumerate(messages)}
     wide = partitions * blocks
-    left = (-2.6 if several else -1.6) * max(1.0, wide / 8)
     inches = axes.figure.get_figwidth() / axes.get_subplotspec().get_gridspec().ncols - 0.2
     widest = max(style.inches_of(written(text), _FONT) for text in cells["fraction"])
-    fits = 1.1 * widest < inches / (max(wide, 4) - left)
-    size, weight = (_FONT, "bold") if fits else (6, "normal")
-    left *= size / _FONT
+    for named, size in ((True, _FONT), (True, 6), (False, 6)):
+        names = -1.6 if not several else -2.6 if named else -1.0
+        left = names * max(1.0, wide / 8) * size / _FONT
+        if 1.1 * widest * size / _FONT < inches / (max(wide, 4) - left):
+            break
+    weight = "bold" if size == _FONT else "normal"
     for _, cell in cells.iterrows():
         i, u = int(cell["partition"]), int(cell["coordinate"])
         x, y = i * blocks + u, place[int(cell["round"]), int(cell["worker"])]
@@ -64,7 +66,8 @@ def draw(axes: Axes, frame: pd.DataFrame) -> None:
                 i * blocks + u + 0.5, -0.12, f"({u})", ha="center", va="bottom", fontsize=6, color="0.25"
             )
     for (r, worker), y in place.items():
-        name = f"worker {worker}, round {r}" if several else f"worker {worker}"
+        short = several and not named
+        name = _message(worker, r, several) if short else f"worker {worker}" + f", round {r}" * several
         axes.text(-0.15, y + 0.5, name, ha="right", va="center", fontsize=size)
         if r and not worker:
             axes.axhline(y, color="0.3", linewidth=0.8)

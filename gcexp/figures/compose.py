@@ -70,7 +70,9 @@ def figure_of(
     drawings += [] if strip is None else [strip]
     handles = {name: handle for drawing in drawings for name, handle in drawing.handles.items()}
     legend = sorted(handles, key=lambda name: [*looks, name].index(name))  # lines, in their order, then marks
-    words = dict.fromkeys(drawing.words for drawing in drawings)
+    levels = sorted({level for drawing in drawings for level in drawing.levels})
+    dashed = f"dashed line{'s' * (len(levels) > 1)}: {', '.join(f'{level:g}' for level in levels)}"
+    words = dict.fromkeys([*(drawing.words for drawing in drawings), dashed * bool(levels)])
     beside = len(placed) == 1 and strip is None and width >= WIDTHS["wide"]
     style.arrange(
         figure, title, "; ".join(filter(None, [*words, note])), [handles[name] for name in legend], beside

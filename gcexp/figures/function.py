@@ -46,7 +46,7 @@ def drawing(frame: pd.DataFrame, plot: FunctionPlot, looks: dict[str, dict]) -> 
     panels = [
         Panel(partial(drawn, rows), title, plot.xlabel, plot.ylabel) for _, title, rows in titled(frame, plot)
     ]
-    least = WIDTHS[plot.width] / plot.columns
+    least = WIDTHS[plot.width] / plot.columns if plot.least is None else plot.least
     return Drawing(
         panels,
         lambda inches, names: plot.height,

@@ -126,11 +126,6 @@ def drawing(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict]) -> Dra
     left = each("ylabel", plot.ylabel, names, dict.fromkeys(names, style.axis_label(plot.y)))
     labels = rows.names(frame, plot.by)
     shown = {label: look for label, look in looks.items() if label in labels}
-    level = (
-        f"dashed line{'s' * (len(plot.levels) > 1)}: {', '.join(f'{level:g}' for level in plot.levels)}"
-        if plot.levels
-        else ""
-    )
     handles = {label: Line2D([], [], label=style.plain(label), **look) for label, look in shown.items()}
     if plot.threshold:
         text = style.plain(plot.threshold_label)
@@ -140,7 +135,8 @@ def drawing(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict]) -> Dra
         [Panel(partial(_draw, part, plot, shown), title, below[n], left[n]) for n, title, part in found],
         height=lambda inches, names: _HEIGHT if inches > 3 else _PANEL_HEIGHT,
         handles=handles if len(handles) > 1 or len(looks) > 1 else {},
-        words="; ".join(filter(None, [_seed_words(frame, plot), level, guide])),
+        words="; ".join(filter(None, [_seed_words(frame, plot), guide])),
+        levels=plot.levels,
         width=plot.width,
     )
 

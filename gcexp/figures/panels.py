@@ -67,6 +67,8 @@ class Drawing:
         Name to artist, for the legend.
     words : str
         What the note says of means, medians and bands.
+    levels : tuple of float
+        Heights of dashed lines, which the note names.
     columns : int
         Most panels side by side.
     least : float
@@ -79,6 +81,7 @@ class Drawing:
     height: Callable[[float, float], float]
     handles: Mapping[str, Artist] = field(default_factory=dict)
     words: str = ""
+    levels: tuple[float, ...] = ()
     columns: int = 3
     least: float = 1.6
     width: str = "wide"

@@ -332,6 +332,9 @@ class FunctionPlot:
         Inches of a panel, title included.
     columns : int
         Most panels side by side.
+    least : float, optional
+        Inches below which a panel is no longer read: a narrower figure has fewer side by side. By default what they
+        have at the figure's own width.
     width : {"wide", "single", "double"}
         1.5 columns, one or two.
     """
@@ -345,6 +348,7 @@ class FunctionPlot:
     ylabel: str = ""
     height: float = 2.0
     columns: int = 1
+    least: float | None = None
     width: Width = "wide"
 
     def __post_init__(self):
@@ -353,6 +357,7 @@ class FunctionPlot:
         require(bool(module and name), f"function wants a dotted name, got {self.function!r}")
         require(self.height > 0, f"height is in inches, > 0, got {self.height:g}")
         require(self.columns >= 1, f"columns wants at least 1, got {self.columns}")
+        require(self.least is None or self.least > 0, f"least is in inches, > 0, got {self.least}")
 
     @property
     def keys(self) -> tuple[str, ...]:

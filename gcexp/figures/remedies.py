@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gcexp.figures import rows
+from gcexp.figures import rows, style
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
 #: Faces of a code's cell: it wins, loses, or cannot win, which is proven for all codes of its loads and messages.
-FACES = {"wins": "#8fd3a0", "loses": "#f6d98a", "cannot win": "#e39a92"}
+#: Three greys in grey print.
+FACES = {"wins": "#93d6a4", "loses": "#fbeab8", "cannot win": "#cf7568"}
 _BOUND, _PLAIN = "#e2e2e6", "#ffffff"
+_FONT = 6  # points: the least that is read in print
 _COLUMNS = ("trace", "phi", "late", "chunks")
 
 
@@ -22,7 +24,7 @@ def map_of(axes: Axes, frame: pd.DataFrame) -> None:
     """Ratios to waiting for all: a row for each scheme, a column for each trace, phi and value of `late` that varies.
 
     Exact codes have the face of their `colour`, against rebalancing with the same largest load; bounds are grey,
-    hindsight is hatched.
+    hindsight is hatched. A ratio has three digits, two where its column is narrow, and none where these do not fit.
 
     Parameters
     ----------
@@ -37,7 +39,9 @@ def map_of(axes: Axes, frame: pd.DataFrame) -> None:
     varied = [name for name in _COLUMNS if frame[name].astype(str).nunique() > 1] or ["trace"]
     cases = list(dict.fromkeys(frame[varied].astype(object).itertuples(index=False, name=None)))
     groups = frame.drop_duplicates("scheme").set_index("scheme")["group"]
-    for row in frame.itertuples():
+    room = _room(axes, 0.15 + max(style.inches_of(name, _FONT) for name in schemes), len(cases))
+    texts = _fitting(frame["ratio"].tolist(), room)
+    for row, text in zip(frame.itertuples(), texts, strict=True):
         x = cases.index(tuple(getattr(row, name) for name in varied)) if len(cases) > 1 else 0
         y = schemes.index(row.scheme)
         face = _BOUND if row.group == "bounds" else FACES.get(row.colour, _PLAIN)
@@ -46,27 +50,46 @@ def map_of(axes: Axes, frame: pd.DataFrame) -> None:
             axes.add_patch(
                 Rectangle((x, y), 1, 1, fill=False, edgecolor="#c4c4c4", linewidth=0, hatch="////")
             )
-        size = 5.2 if len(cases) <= 9 else 4.3
-        text = axes.text(x + 0.5, y + 0.52, _short(row.ratio), ha="center", va="center", fontsize=size)
-        text.set_in_layout(False)  # within the axes, which are laid out: none of hundreds is measured
+        cell = axes.text(x + 0.5, y + 0.52, text, ha="center", va="center", fontsize=_FONT)
+        cell.set_in_layout(False)  # within the axes, which are laid out: none of hundreds is measured
     for y in range(1, len(schemes)):
         if groups[schemes[y]] != groups[schemes[y - 1]]:
             axes.axhline(y, color="black", linewidth=0.6)
     axes.set_xlim(0, len(cases))
     axes.set_ylim(len(schemes), 0)
-    axes.set_xticks(np.arange(len(cases)) + 0.5, [_named(varied, case) for case in cases], fontsize=5.2)
-    if max(len(_named(varied, case)) for case in cases) > 7:
-        axes.tick_params(axis="x", rotation=35)
-        for label in axes.get_xticklabels():
-            label.set_ha("right")
-    axes.set_yticks(np.arange(len(schemes)) + 0.5, schemes, fontsize=5.2)
+    _name_columns(axes, np.arange(len(cases)) + 0.5, [_named(varied, case) for case in cases], room)
+    axes.set_yticks(np.arange(len(schemes)) + 0.5, schemes, fontsize=_FONT)
     axes.tick_params(length=0)
     axes.grid(visible=False)
 
 
-def _short(ratio: float) -> str:
-    """Three digits at most, as there is room for."""
-    return f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"
+def _room(axes: Axes, left: float, columns: int) -> float:
+    """Inches of a column of axes that have so many beside what stands at their left."""
+    return (axes.figure.get_figwidth() / axes.get_subplotspec().get_gridspec().ncols - left) / columns
+
+
+def _name_columns(axes: Axes, places: np.ndarray, names: list[str], room: float) -> None:
+    """Names under columns of that many inches, upright where they would run into each other."""
+    axes.set_xticks(places, names, fontsize=_FONT)
+    if max(style.inches_of(name, _FONT) for name in names) > 0.9 * room:
+        axes.tick_params(axis="x", rotation=90)
+
+
+def _fitting(ratios: list[float], inches: float) -> list[str]:
+    """Ratios as texts of that width, all in the same way.
+
+    Examples
+    --------
+    >>> [_fitting([0.947, 1.004, 12.6], inches) for inches in (0.3, 0.2, 0.1)]
+    [['0.95', '1.00', '13'], ['.95', '1.0', '13'], ['', '', '']]
+    """
+    three = [f"{ratio:.2f}" if ratio < 9.995 else f"{ratio:.0f}" for ratio in ratios]
+    tenths = [f"{ratio:.1f}" if ratio < 9.95 else f"{ratio:.0f}" for ratio in ratios]
+    two = [text[1:] if text[0] == "0" else tenth for text, tenth in zip(three, tenths, strict=True)]
+    for texts in (three, two):
+        if max(style.inches_of(text, _FONT) for text in texts) < 0.9 * inches:
+            return texts
+    return [""] * len(ratios)
 
 
 def _named(varied: list[str], case: tuple) -> str:
@@ -81,22 +104,19 @@ def _named(varied: list[str], case: tuple) -> str:
     return " ".join(told).replace("bytedance-", "").replace("-dp", "")
 
 
-_LOOKS = (
-    *(
-        ("#0072B2", "o"),
-        ("#D55E00", "s"),
-        ("#009E73", "^"),
-        ("#CC79A7", "D"),
-        ("#E69F00", "v"),
-        ("#56B4E9", "P"),
-    ),
-    *(("#000000", "X"), ("#7f7f7f", "<"), ("#8c564b", ">"), ("#bcbd22", "h"), ("#17becf", "p")),
-)
+def _looks(frame: pd.DataFrame, size: float) -> dict[str, dict]:
+    """Look of every scheme, as where it is a line of another figure; an open marker says something else here."""
+    names = dict.fromkeys(frame["scheme"])
+    kept = ("color", "linestyle", "marker")
+    return {
+        name: {key: look[key] for key in kept} | {"markersize": size, "markeredgewidth": 1}
+        for name, look in style.looks([*names]).items()
+    }
 
 
-def _look(frame: pd.DataFrame) -> dict[str, tuple[str, str]]:
-    """Colour and marker of every scheme, by its place in the table."""
-    return dict(zip(dict.fromkeys(frame["scheme"]), _LOOKS * 3, strict=False))
+def _marks(frame: pd.DataFrame, size: float) -> dict[str, dict]:
+    """The same without lines."""
+    return {name: look | {"linestyle": "none"} for name, look in _looks(frame, size).items()}
 
 
 def fair(axes: Axes, frame: pd.DataFrame) -> None:
@@ -114,19 +134,12 @@ def fair(axes: Axes, frame: pd.DataFrame) -> None:
     for floor in frame.loc[frame["group"] == "bounds", "ratio"]:
         axes.axhline(floor, color="black", linewidth=0.8, linestyle="--")
     points = frame[frame["group"] != "bounds"]
-    for scheme, (colour, marker) in _look(points).items():
+    for scheme, look in _marks(points, 4.5).items():
         (row,) = points[points["scheme"] == scheme].itertuples()
         fair_enough = row.error == 0 or row.bias < row.error / 2
-        axes.plot(
-            [row.error],
-            [row.ratio_per_used],
-            marker,
-            color=colour,
-            markersize=4.5,
-            markerfacecolor=colour if fair_enough else "white",
-            clip_on=False,
-        )
-        axes.plot([], [], marker, color=colour, markersize=4.5, label=scheme)  # filled in the legend
+        face = look["color"] if fair_enough else "white"
+        axes.plot([row.error], [row.ratio_per_used], **look, markerfacecolor=face, clip_on=False)
+        axes.plot([], [], **look, label=scheme)  # filled in the legend
     axes.set_ylim(bottom=0)
     axes.set_xlim(left=-0.04 * points["error"].max())
 
@@ -143,8 +156,8 @@ def late_lines(axes: Axes, frame: pd.DataFrame) -> None:
     rows.known(frame, "scheme", "ratio", "late", "chunks")
     pieces = sorted(frame.loc[frame["late"] == "chunk", "chunks"].unique(), reverse=True)
     cases = [("stop", None), *(("chunk", c) for c in pieces), ("finish", None), ("every", None)]
-    names = [late if c is None else f"chunk\n1/{c:g}" for late, c in cases]
-    for scheme, (colour, marker) in _look(frame).items():
+    names = [late if c is None else f"1/{c:g}" for late, c in cases]
+    for scheme, look in _looks(frame, 3).items():
         mine = frame[frame["scheme"] == scheme]
         heights = []
         for late, c in cases:
@@ -152,10 +165,9 @@ def late_lines(axes: Axes, frame: pd.DataFrame) -> None:
                 (mine["late"] == late) & (mine["chunks"].isna() if c is None else mine["chunks"] == c)
             ]
             heights.append(float(found["ratio"].iloc[0]))
-        axes.plot(
-            range(len(cases)), heights, marker=marker, color=colour, markersize=3, linewidth=0.9, label=scheme
-        )
-    axes.set_xticks(range(len(cases)), names, fontsize=6)
+        above = 3 - 0.01 * len(axes.lines)  # the first on top, so that dashes are seen over what is solid
+        axes.plot(range(len(cases)), heights, **look, linewidth=0.9, zorder=above, label=scheme)
+    _name_columns(axes, np.arange(len(cases)), names, _room(axes, 0.5, len(cases)))
     axes.set_ylim(0, 1.05 * float(frame["ratio"].max()))
 
 
@@ -172,31 +184,24 @@ def break_even_bars(axes: Axes, frame: pd.DataFrame) -> None:
         Of `gcexp.benchmarking.break_evens`, against one reference.
     """
     rows.known(frame, "trace", "scheme", "wins_from", "bound_from")
-    traces, looks = list(dict.fromkeys(frame["trace"])), _look(frame)
+    traces, looks = list(dict.fromkeys(frame["trace"])), _marks(frame, 3.4)
     height = 0.8 / len(looks)
     for i, trace in enumerate(traces):
-        for j, (scheme, (colour, marker)) in enumerate(looks.items()):
+        for j, (scheme, look) in enumerate(looks.items()):
             (row,) = frame[(frame["trace"] == trace) & (frame["scheme"] == scheme)].itertuples()
             y = i + 0.1 + (j + 0.5) * height
             end = 1.0 if row.bound_from != row.bound_from else row.bound_from
             axes.barh(y, end, height=0.9 * height, color=FACES["cannot win"], linewidth=0)
             never = row.wins_from != row.wins_from
-            axes.plot(
-                [_NEVER if never else row.wins_from],
-                [y],
-                marker,
-                color=colour,
-                markerfacecolor="white" if never else colour,
-                markersize=3.4,
-                clip_on=False,
-            )
+            face = "white" if never else look["color"]
+            axes.plot([_NEVER if never else row.wins_from], [y], **look, markerfacecolor=face, clip_on=False)
             if i == 0:
-                axes.plot([], [], marker, color=colour, markersize=3.4, label=scheme)
+                axes.plot([], [], **look, label=scheme)
     axes.axvline(1.0, color="black", linewidth=0.5)
     axes.set_xlim(0, 1.2)
     axes.set_ylim(len(traces), 0)
-    axes.set_yticks([i + 0.5 for i in range(len(traces))], traces, fontsize=6)
-    axes.set_xticks([0, 0.25, 0.5, 0.75, 1.0, _NEVER], ["0", "", "0.5", "", "1", "never"], fontsize=6)
+    axes.set_yticks([i + 0.5 for i in range(len(traces))], traces, fontsize=_FONT)
+    axes.set_xticks([0, 0.25, 0.5, 0.75, 1.0, _NEVER], ["0", "", "0.5", "", "1", "never"], fontsize=_FONT)
     axes.tick_params(length=0)
     axes.grid(visible=False, axis="y")
 
@@ -244,4 +249,4 @@ def placements(axes: Axes, frame: pd.DataFrame) -> None:
                 )
     axes.set_ylim(len(codes) - 0.4, -0.6)
     axes.set_yticks(range(len(codes)), codes, fontsize=6.5)
-    axes.set_xlim(left=0.97)
+    axes.set_xlim(left=1 - 0.04 * (axes.get_xlim()[1] - 1))  # marks on the bound are seen whole

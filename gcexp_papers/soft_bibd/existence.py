@@ -56,7 +56,6 @@ def draw(axes: Axes, frame: pd.DataFrame) -> None:
                 # beside the lower edge, on the side where no line is
                 _name(axes, load, shared, same, below=shared < 1.01 * load * low[-1] / right)
     axes.set(xlim=(0, right), ylim=(0, 0.5 * right))
-    axes.legend(loc="lower right", fontsize=6, frameon=True, framealpha=0.9, borderaxespad=0.2)
 
 
 def _name(axes: Axes, load: float, shared: float, same: pd.DataFrame, below: bool) -> None:

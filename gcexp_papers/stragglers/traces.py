@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 #: Times over the mean of their trace at both ends of the scale; beyond, the colour stays.
 SCALE = (0.5, 2.0)
-_COLUMNS, _BAR = 4, 0.05  # strips side by side; the share of the height that the bar takes with its name
+_WIDE, _HIGH, _BAR, _FONT = 1.15, 1.15, 0.4, 6  # inches of a strip and of the bar with their words; points
 
 
 def strips(axes: Axes, frame: pd.DataFrame) -> None:
@@ -35,16 +35,20 @@ def strips(axes: Axes, frame: pd.DataFrame) -> None:
     rows.known(frame, "trace", "what", "iteration", "worker", "value", "note")
     axes.set_axis_off()
     names = list(dict.fromkeys(frame["trace"]))
-    high = (1 - _BAR) / -(-len(names) // _COLUMNS)
+    figure = axes.figure
+    width = figure.get_figwidth()
+    columns = max(1, int(width // _WIDE))
+    height = _HIGH * -(-len(names) // columns) + _BAR
+    figure.set_figheight(height)  # a strip is as large in one column as in two: the figure is higher
     for i, name in enumerate(names):
-        row, column = divmod(i, _COLUMNS)
-        place = (column / _COLUMNS + 0.055, 1 - (row + 0.72) * high, 1 / _COLUMNS - 0.07, 0.5 * high)
+        row, column = divmod(i, columns)
+        bottom = 1 - (_HIGH * row + 0.7) / height
+        place = (column / columns + 0.28 / width, bottom, 1 / columns - 0.36 / width, 0.55 / height)
         drawn = _strip(axes.inset_axes(place), name, frame[frame["trace"] == name], LogNorm(*SCALE))
-    bar = axes.figure.colorbar(
-        drawn, cax=axes.inset_axes((0.25, 0.01, 0.5, 0.012)), orientation="horizontal", extend="both"
-    )
-    bar.set_label("time / mean of the trace", fontsize=6.5, labelpad=1)
-    bar.set_ticks([0.5, 0.7, 1, 1.4, 2], labels=["0.5", "0.7", "1", "1.4", "2"], fontsize=6)
+    scale = axes.inset_axes((0.25, 0.28 / height, 0.5, 0.06 / height))
+    bar = figure.colorbar(drawn, cax=scale, orientation="horizontal", extend="both")
+    bar.set_label("time / mean of the trace", fontsize=_FONT, labelpad=1)
+    bar.set_ticks([0.5, 0.7, 1, 1.4, 2], labels=["0.5", "0.7", "1", "1.4", "2"], fontsize=_FONT)
     bar.ax.minorticks_off()
 
 
@@ -59,12 +63,12 @@ def _strip(axes: Axes, name: str, frame: pd.DataFrame, norm):
     extent = (0, across, 0, up)
     shown = {"cmap": "viridis_r", "norm": norm, "interpolation": "none", "origin": "lower", "extent": extent}
     drawn = axes.imshow(table.to_numpy(float), aspect="auto", **shown)
-    axes.set_title(name.removesuffix("-dp"), fontsize=6, pad=2)
-    axes.set_xlabel(f"{words[0]}\n{_told(value)}", fontsize=6, labelpad=1)
-    axes.set_ylabel(words[1], fontsize=6, labelpad=1)
+    axes.set_title(name.removesuffix("-dp"), fontsize=_FONT, pad=4)
+    axes.set_xlabel(f"{words[0]}\n{_told(value)}", fontsize=_FONT, labelpad=1)
+    axes.set_ylabel(words[1], fontsize=_FONT, labelpad=1)
     axes.set_xticks([0, across])
     axes.set_yticks([0, up])
-    axes.tick_params(labelsize=6, length=2, pad=1)
+    axes.tick_params(labelsize=_FONT, length=2, pad=1)
     axes.grid(visible=False)
     return drawn
 

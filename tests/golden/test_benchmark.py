@@ -438,7 +438,7 @@ def test_mistakes_of_an_entry():
 def test_drawings_of_the_folder_show_every_scheme():
     """Each drawing of the figures on a small trace: what it names, and what its markers say."""
     from gcexp.benchmarking import break_evens, remedies
-    from gcexp.figures import draw
+    from gcexp.figures import draw, style
 
     traces = [{"file": FILES["AR"], "name": "AR"}]
 
@@ -454,6 +454,9 @@ def test_drawings_of_the_folder_show_every_scheme():
     assert legend_of(fair) == schemes[1:]
     points = [line for line in fair.lines if line.get_marker() != "None" and len(line.get_xdata())]
     assert [line.get_markerfacecolor() == "white" for line in points] == [False, True, True]
+    with style.applied():
+        looks = style.looks(schemes[1:])  # those of the lines in other figures
+    assert [line.get_color() for line in points] == [look["color"] for look in looks.values()]
     late = remedies(traces, [0.0], ["wait for all", HOME], ["stop", "chunk", "finish", "every"], [2, 8])
     lines = axes_of(late, "late_lines").lines
     assert [len(line.get_ydata()) for line in lines] == [5, 5] and set(lines[0].get_ydata()) == {1.0}
