@@ -31,6 +31,7 @@ from gcexp.run.reads import unrecorded
 from gcexp.schema import quoted
 
 _RESOLVER = re.compile(r"\$\{[^}]*:")
+_REFERRED = re.compile(r"\$\{(\w+)")
 _REFERENCE = re.compile(r"\$\{([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\}")
 
 
@@ -73,8 +74,22 @@ def _of_options(chosen: tuple[tuple[str, str], ...], kept: str) -> dict:
         found = _read(choices)
     except _MoreThanValues:
         found = _hydra([f"{group}={option}" for group, option in chosen])
+    _require_meaning(found, choices)
     remember(key, found, kept)
     return found
+
+
+def _require_meaning(found: dict, choices: dict[str, str]) -> None:
+    """Refuse a key that is none of a run's and that no value refers to: it would change nothing."""
+    known = {*read_yaml(conf_dir() / "run.yaml"), *GROUPS} - {"defaults", "hydra", "scheme"}
+    for key in found.keys() - known - {*_REFERRED.findall(str(found))}:
+        files = [option_file(group, option) for group, option in choices.items()]
+        place = next((file for file in files if key in read_yaml(file)), conf_dir() / "run.yaml")
+        if key == "scheme":  # where Hydra puts what a file says that names no package
+            raise UserError(
+                f"{option_file('scheme', choices[key])}: its first line must be '# @package _global_'"
+            )
+        raise UserError(f"{place}: {unknown('key', key, known)}")
 
 
 class _MoreThanValues(Exception):

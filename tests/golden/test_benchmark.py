@@ -276,6 +276,7 @@ UNPLAYABLE = {
         "  - override /placement: greedy\ncode: {d: 2}",
     ): "observe=state goes by worker states",
     ("uncoded", "decodable", "benchmark: certainly"): "mine: benchmark wants",
+    ("uncoded", "decodable", "exat: true"): "mine.yaml: unknown key 'exat'; did you mean 'exact'",
 }
 
 

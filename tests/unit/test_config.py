@@ -263,6 +263,30 @@ def test_an_interpolation_inside_text_is_resolved_or_refused(own_conf):
         assert composed == through_hydra(["delay=mine"])
 
 
+@pytest.mark.parametrize(
+    "text, sentence",
+    [
+        ("# @package _global_\nlat: finish\n", "unknown key 'lat'; did you mean 'late'?"),
+        (
+            "# @package _global_\ndefaults:\n  - override /code: uncoded\noverhed: 1.0\n",
+            "unknown key 'overhed'; did you",
+        ),
+        ("exact: true\n", "its first line must be '# @package _global_'"),
+    ],
+)
+def test_a_key_of_a_scheme_that_would_change_nothing_is_a_sentence(text, sentence, own_conf):
+    (own_conf / "scheme" / "mine.yaml").write_text(text)
+    with pytest.raises(UserError) as caught:
+        compose(["scheme=mine"])
+    assert str(caught.value).startswith(f"{own_conf / 'scheme' / 'mine.yaml'}: {sentence}")
+
+
+def test_a_scheme_has_keys_of_its_own_that_its_values_refer_to(own_conf):
+    text = "# @package _global_\ndefaults:\n  - override /wait: fastest\nlost: 3\nwait:\n  s: ${lost}\n"
+    (own_conf / "scheme" / "mine.yaml").write_text(text)
+    assert compose(["scheme=mine", "lost=2"])["wait"]["s"] == 2
+
+
 def test_a_missing_default_is_a_sentence(own_conf):
     (own_conf / "scheme" / "mine.yaml").write_text(
         "# @package _global_\ndefaults:\n  - override /code: nope\n"
