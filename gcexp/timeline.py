@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
@@ -407,7 +407,8 @@ def _play(
     if late == "stop" and not learns:
         return *wait.stop(code, arrive), None, carried
     S, T, n = draws.shape
-    arrive = cache(arrive)
+    most = int(code.messages.max(initial=0))
+    early: list[np.ndarray] = []  # arrivals of all messages but the last, (T, R - 1, S, n), once a rule asks
     borders = _borders(scheme, draws, rho) if late == "chunk" else None
     time, responses, end = np.empty((S, T)), np.empty((S, T, n), np.int16), arrive()
     done = None if seats is None else np.empty((S, T, n))
@@ -415,10 +416,17 @@ def _play(
     every = np.arange(S)[:, None]
     for t in range(T):
         who = slice(None) if seats is None else (every, seats[:, t])
-        begin = np.maximum(free[who], 0.0)
+        begin, of_t = np.maximum(free[who], 0.0), list[np.ndarray]()
 
-        def at(r: int | None = None, t: int = t, begin: np.ndarray = begin) -> np.ndarray:
-            return arrive(r)[:, t : t + 1] + begin[:, None]
+        def at(r: int | None = None, t=t, begin=begin, of_t=of_t) -> np.ndarray:
+            if r is None or r >= most:
+                return end[:, t : t + 1] + begin[:, None]
+            if not early:
+                early.append(np.stack([arrive(one).swapaxes(0, 1) for one in range(1, most)], axis=1))
+            if not of_t:
+                of_t.append(early[0][t] + begin)
+                of_t[0].flags.writeable = False
+            return of_t[0][r - 1][:, None]
 
         if learns:
             stop, now, memory = wait.stop(code, at, memory)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import ceil
 
 import numpy as np
@@ -44,20 +44,23 @@ class Covered:
         require(0 < self.fraction <= 1, f"wait=covered needs 0 < fraction <= 1, got {self.fraction}")
 
     def stop(self, code, arrive):
-        held = _alone(code)
-        at = np.stack([arrive(r + 1) for r in range(int(code.messages.max()))], axis=-1)
-        copies = at[..., code.owner[held], code.rank[held]].min(
-            -1
-        )  # (S, T, k), of each partition its first copy
+        copies, sent = _alone(code)
+        ranks = [arrive(r + 1) for r in range(len(sent))]
+        at = np.concatenate([one.reshape(-1, code.n) for one in ranks], axis=1)  # (S T, R n)
+        first = reduce(np.minimum, (at.take(copy, axis=1) for copy in copies))
         need = ceil(self.fraction * code.k - _CLOSE)
-        time = np.partition(copies, need - 1, axis=-1)[..., need - 1]
-        sent = np.arange(at.shape[-1]) < code.messages[:, None]
-        return time, ((at <= time[..., None, None]) & sent).sum(-1, dtype=np.int16)
+        time = first.max(1) if need == code.k else np.partition(first, need - 1, axis=1)[:, need - 1]
+        heard = (at.reshape(-1, *sent.shape) <= time[:, None, None]) & sent
+        responses = np.add.reduce(heard, axis=1, dtype=np.int16)
+        return time.reshape(ranks[0].shape[:2]), responses.reshape(ranks[0].shape)
 
 
 @lru_cache(maxsize=8)  # asked in each iteration where workers are late
-def _alone(code: Code) -> np.ndarray:
-    """The messages that are each partition, (k, copies); the first of them again where there are fewer."""
+def _alone(code: Code) -> tuple[np.ndarray, np.ndarray]:
+    """Messages that are each partition, (copies, k) as rank * n + worker; who has an r-th message, (R, n).
+
+    Of a partition with fewer copies the last stands again.
+    """
     B = sparse.csc_array(code.encoding)
     single = (np.diff(sparse.csr_array(B).indptr) == 1).all() and code.blocks == 1 and (B.data == 1).all()
     copies = np.diff(B.indptr)
@@ -65,8 +68,10 @@ def _alone(code: Code) -> np.ndarray:
         bool(single and copies.min() >= 1),
         f"wait=covered needs messages that are one partition each, of every one; {code!r} has others",
     )
-    place = np.minimum(np.arange(copies.max()), copies[:, None] - 1)
-    return B.indices[B.indptr[:-1, None] + place]
+    place = np.minimum(np.arange(copies.max())[:, None], copies - 1)
+    held = B.indices[B.indptr[:-1] + place]
+    sent = np.arange(code.messages.max())[:, None] < code.messages
+    return code.rank[held] * code.n + code.owner[held], sent
 
 
 @dataclass(frozen=True)
@@ -122,30 +127,34 @@ class DropCompute:
     def _learned(self, lead) -> np.ndarray:
         """The threshold of each seed, (S,), from ends of micro-batches before the run."""
         most = _micro_batches(lead.code)
-        ends = np.stack([lead(r + 1) for r in range(most)], axis=-1)  # (S, P, n, M)
-        full, found = ends[..., -1].max(-1), []
-        for of_seed, whole in zip(ends, full, strict=True):
-            tried = np.linspace(of_seed[..., (most - 1) // 2].min(), of_seed.max(), _TRIED)
+        ends = np.stack([lead(r + 1) for r in range(most)])  # (M, S, P, n)
+        full, found = ends[-1].max(-1), list[float]()
+        for i, whole in enumerate(full):
+            of_seed = ends[:, i]
+            if i and (of_seed == ends[:, i - 1]).all():  # as where rows are replayed
+                found.append(found[-1])
+                continue
+            tried = np.linspace(of_seed[(most - 1) // 2].min(), of_seed.max(), _TRIED)
             gain = []
             for tau in tried:
-                count, took = self._ended(of_seed, np.full(of_seed.shape[0], tau))
+                count, took = self._ended(of_seed, np.full(of_seed.shape[1], tau))
                 gain.append((count.mean(-1) / most * whole / took).mean())
             best = np.array(gain) >= max(gain) - 1e-12
             found.append(tried[np.flatnonzero(best)[-1]])
         return np.array(found)
 
     def _ended(self, ends: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Micro-batches that each worker computes (..., n), and how long that takes (...); ends are (..., n, M)."""
-        limit = tau[..., None, None] * (1 + _CLOSE)
+        """Micro-batches that each worker computes (..., n), and how long that takes (...); ends are (M, ..., n)."""
+        limit = tau[..., None] * (1 + _CLOSE)
         if self.check == "cut":
-            return (ends <= limit).sum(-1), np.minimum(ends[..., -1].max(-1), tau)
-        count = 1 + (ends[..., :-1] <= limit).sum(-1)
-        return count, np.take_along_axis(ends, count[..., None] - 1, -1)[..., 0].max(-1)
+            return (ends <= limit).sum(0), np.minimum(ends[-1].max(-1), tau)
+        count = 1 + (ends[:-1] <= limit).sum(0)
+        return count, np.take_along_axis(ends, count[None] - 1, 0)[0].max(-1)
 
     def stop(self, code, arrive, state):
         most = _micro_batches(code)
-        ends = np.stack([arrive(r + 1) for r in range(most)], axis=-1)
-        tau = np.broadcast_to(self.tau if state is None else state[:, None], ends.shape[:2])
+        ends = np.stack([arrive(r + 1) for r in range(most)])
+        tau = np.broadcast_to(self.tau if state is None else state[:, None], ends.shape[1:3])
         count, time = self._ended(ends, tau)
         return time, count.astype(np.int16), state
 

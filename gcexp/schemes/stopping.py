@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil
 from typing import ClassVar
 
@@ -16,6 +17,7 @@ from gcexp.schemes.survivors import distinct
 from gcexp.schemes.waiting import Decodable, Fastest
 
 _CLOSE = 1e-9  # a coefficient this close to 0 or 1 is 0 or 1
+_FEW, _KEPT = 64, 2**24  # iterations whose patterns are remembered; bytes of those patterns, about
 
 
 @dataclass(frozen=True)
@@ -75,13 +77,15 @@ class Recovered:
                 high[open_[enough]] = middle[enough]
                 count[open_[~enough]] = middle[~enough] + 1
             return count
-        open_ = np.arange(len(count))
-        for p in range(int(count.min(initial=most)), most):  # patterns of p messages occur at this step only
-            now = open_[count[open_] == p]
-            if len(now):
-                missed = now[~_recovers(code, arrivals.responses(count[now], now), need)]
-                count[missed] += 1
-                open_ = open_[count[open_] > p]
+        waiting = count < most
+        while waiting.any():
+            # Of many iterations those with the fewest messages: their patterns occur at this step only.
+            now = waiting if len(count) <= _FEW else waiting & (count == count[waiting].min())
+            now = np.flatnonzero(now)
+            missed = now[~_recovers(code, arrivals.responses(count[now], now), need)]
+            count[missed] += 1
+            waiting[now] = False
+            waiting[missed] = count[missed] < most
         return count
 
 
@@ -180,20 +184,47 @@ class DecodableOrFastest:
 
 def _holding(code: Code, place: np.ndarray, need: int) -> np.ndarray:
     """How many messages must arrive until `need` partitions occur in them, (I,); one too many where they never do."""
-    B = code.encoding.tocsc()
-    first = np.full((len(place), B.shape[1]), place.shape[1])
-    held = np.flatnonzero(np.diff(B.indptr))
-    first[:, held] = np.minimum.reduceat(place[:, B.indices], B.indptr[held], axis=1)
+    messages, begin, held = _messages_with(code)
+    first = np.full((len(place), code.encoding.shape[1]), place.shape[1])
+    first[:, held] = np.minimum.reduceat(place[:, messages], begin, axis=1)
     first = first.reshape(len(place), code.k, code.blocks).max(2)
     return np.partition(first, need - 1, axis=1)[:, need - 1] + 1
 
 
+@lru_cache(maxsize=8)  # asked in each iteration where workers are late
+def _messages_with(code: Code) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Messages with each column of the encoding, one after the other; where those of a column begin; which columns."""
+    B = code.encoding.tocsc()
+    held = np.flatnonzero(np.diff(B.indptr))
+    return B.indices, B.indptr[held], held
+
+
 def _recovers(code: Code, responses: np.ndarray, need: int) -> np.ndarray:
     """Whether each pattern decodes to coefficients 0 and 1, at least `need` of them 1."""
-    patterns, which = distinct(responses)
+    if len(responses) > _FEW:
+        patterns, which = distinct(responses)
+        return _enough(code, patterns, need)[which]
+    known, keys = _tried(code, need), [pattern.tobytes() for pattern in responses]
+    if len(known) * code.n > _KEPT:
+        known.clear()
+    if new := {key: i for i, key in enumerate(keys) if key not in known}:
+        known.update(zip(new, _enough(code, responses[[*new.values()]], need).tolist(), strict=True))
+    return np.array([known[key] for key in keys])
+
+
+@lru_cache(maxsize=8)  # where workers are late, the same few patterns are asked for again and again
+def _tried(code: Code, need: int) -> dict[bytes, bool]:
+    """Answers of `_enough` so far, by pattern."""
+    return {}
+
+
+def _enough(code: Code, patterns: np.ndarray, need: int) -> np.ndarray:
+    """`_recovers` of distinct patterns."""
     enough = code.met(patterns) if code.recovers >= need else np.zeros(len(patterns), dtype=bool)
+    if enough.all():
+        return enough
     c = code.decode(patterns[~enough], partial=True).coefficients
     nearest = np.rint(c)
     clean = (np.abs(c - nearest) < _CLOSE).all(1) & ((nearest == 0) | (nearest == 1)).all(1)
     enough[~enough] = clean & (nearest.sum(1) >= need)
-    return enough[which]
+    return enough

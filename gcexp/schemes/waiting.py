@@ -41,7 +41,8 @@ class WaitingRule(Protocol):
     def stop(self, code: Code, arrive: Callable) -> tuple[np.ndarray, np.ndarray]:
         """When the master stops, (S, T), and the messages the decode uses of each worker, (S, T, n) int16.
 
-        ``arrive(r)`` gives the arrival (S, T, n) of every worker's r-th message, ``arrive()`` that of its last.
+        ``arrive(r)`` gives the arrival (S, T, n) of every worker's r-th message, ``arrive()`` that of its last;
+        neither is to be written to.
         """
 
 
@@ -138,8 +139,10 @@ class Decodable:
             f"wait=decodable: {code!r} has no quorum, so it is never known to be decodable",
         )
         time = responses = None
-        arrive = cache(arrive)  # quorums ask for the same few numbers of messages
-        for some in code.together:
+        together = code.together
+        if len(together) > 1:
+            arrive = cache(arrive)  # quorums ask for the same few numbers of messages
+        for some in together:
             at = [(r, some.of(arrive(r)), q) for r, q in some.need]
             options = [_smallest(t, q) for _, t, q in at]
             met = reduce(np.minimum, options)  # (S, T, quorums)

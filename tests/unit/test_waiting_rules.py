@@ -16,6 +16,7 @@ from gcexp.codes import (
     CyclicRepetition,
     CyclicTwoMessage,
     FractionalRepetition,
+    PartialWork,
     Quorum,
     Uncoded,
 )
@@ -31,8 +32,9 @@ from gcexp.run.scheme import build_scheme
 from gcexp.schemes import Decodable, Fastest, Scheme
 from gcexp.schemes.arrivals import Arrivals
 from gcexp.schemes.elimination import Span, Spanned
+from gcexp.schemes.micro_batches import DropCompute
 from gcexp.schemes.stopping import Deadline, DecodableOrFastest, Recovered
-from gcexp.schemes.waiting import _SMALL, _smallest
+from gcexp.schemes.waiting import _SMALL, Lead, _smallest
 from gcexp.timeline import simulate
 
 
@@ -159,6 +161,10 @@ def test_recovered_decodes_little():
     assert len(decoded) <= 500 * 4
     decoded.clear()
     assert Recovered(1.0).stop(code, arrivals_of(code, 1, 20)) and not decoded  # the quorum promises it
+    arrive = arrivals_of(code := Counting(8, 2), 1, 100)
+    for t in range(100):  # as where workers are late: what was decoded is remembered
+        Recovered(0.5).stop(code, lambda r=None, t=t: arrive(r)[:, t : t + 1])
+    assert len(decoded) == len(set(decoded)) < 100
 
 
 def test_recovered_waits_for_all_where_all_do_not_suffice():
@@ -452,3 +458,13 @@ def test_smallest_of_small_groups_are_those_of_sorted_ones(size):
         np.testing.assert_array_equal(_smallest(at, q), np.sort(at, axis=-1)[..., q - 1])
         np.testing.assert_array_equal(_smallest(at[..., 0, :], q), np.sort(at, axis=-1)[..., 0, q - 1])
     np.testing.assert_array_equal(at, before)
+
+
+def test_dropcompute_learns_for_each_seed_alone():
+    code, step = PartialWork(3, 1, 4), np.random.default_rng(0).exponential(1, (2, 5, 3))[[0, 0, 1]]
+
+    def learned(seeds):
+        return DropCompute().begin(Lead(code, lambda r=None: step[seeds] * (r or 4)))
+
+    found = learned([0, 1, 2])
+    assert found.tolist() == [learned([i])[0] for i in range(3)] and found[1] != found[2]
