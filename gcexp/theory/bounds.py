@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from itertools import combinations
 from math import inf
+from typing import TypeAlias
 
 import numpy as np
 
@@ -22,7 +23,7 @@ _CLOSE = 1e-9
 _FEW = 4  # workers, whose 15 sets a program chooses among in a second
 
 
-Numbers = float | np.ndarray
+Numbers: TypeAlias = float | np.ndarray
 
 
 def needed(n: int, load: float, fraction: Numbers = 1.0):
