@@ -67,7 +67,7 @@ def figure_files() -> list[Path]:
         For a name that cannot be a target of Snakemake, or that another file, a folder or a rule has already; for
         a paper that is no package, and figure files in conf/.
     """
-    found: list[Path] = []
+    found: dict[Path, str] = {}
     for package, folder in papers().items():
         if not _PACKAGE.fullmatch(folder.name) or not (folder / "__init__.py").is_file():
             raise UserError(
@@ -75,7 +75,7 @@ def figure_files() -> list[Path]:
                 " an __init__.py, which may be empty"
             )
         with unrecorded():  # a figure counts by its values
-            found += (folder / "figures").glob("*.yaml")
+            found |= dict.fromkeys((folder / "figures").glob("*.yaml"), package)
     for folder in search_dirs():
         for group in ("figure", "paper", "statements"):
             if (folder / group).is_dir() and any(path.is_file() for path in (folder / group).rglob("*")):
@@ -86,7 +86,8 @@ def figure_files() -> list[Path]:
     paths = sorted(found, key=lambda path: (paper_of(path), path.name))
     taken: dict[str, object] = dict.fromkeys(RULES, "a rule of the workflow")
     for path in paths:
-        paper, place = _place(package_of(path)), _place(package_of(path)) / "figures" / path.name
+        paper = _place(found[path])
+        place = paper / "figures" / path.name
         if not _NAME.fullmatch(path.stem):
             raise UserError(
                 f"{place}: {path.stem!r} cannot name a target (allowed: letters, digits and _ . -)"
