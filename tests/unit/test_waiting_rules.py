@@ -468,3 +468,15 @@ def test_dropcompute_learns_for_each_seed_alone():
 
     found = learned([0, 1, 2])
     assert found.tolist() == [learned([i])[0] for i in range(3)] and found[1] != found[2]
+
+
+@pytest.mark.parametrize("size", [250, 251, 503, 1000, 70_001])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_smallest_of_many_are_those_of_sorted_ones(size, sign):
+    """Blocks, of which few next to an end are kept, with ties, times below zero and what is no number."""
+    at = sign * np.random.default_rng(size).exponential(1, (4, size))
+    at[1], at[2, : size // 3], at[3, 5] = at[1].round(1), inf, np.nan
+    at[0, :9] = 0.0
+    expected = np.sort(at, axis=-1)  # what is no number comes last
+    for q in {1, 2, 7, size // 9, size // 2, size // 2 + 1, size - size // 9, size - 6, size - 1}:
+        np.testing.assert_array_equal(_smallest(at, q), expected[:, q - 1])
