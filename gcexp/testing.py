@@ -553,7 +553,7 @@ class DelayContract:
         seats = np.random.default_rng(0).permuted(np.tile(np.arange(self.n), (*draws.shape[:2], 1)), axis=-1)
         expected = np.take_along_axis(_prices(draws), np.broadcast_to(seats, (4, *seats.shape)), axis=-1)
         np.testing.assert_array_equal(_prices(draws.seated(seats)), expected)
-        np.testing.assert_array_equal(_prices(draws.at(3)), _prices(draws)[:, :, 3:4])
+        np.testing.assert_array_equal(_prices(draws.between(3, 4)), _prices(draws)[:, :, 3:4])
 
     def check_is_a_value(self) -> None:
         copy = pickle.loads(pickle.dumps(self.delay))

@@ -205,8 +205,11 @@ def simulate(scheme: Scheme, draws: Draws) -> Timeline:
     >>> timeline.duration.shape, bool((timeline.coefficients == 1).all())
     ((2, 5), True)
     """
-    played = _Kept(scheme, draws.seeds, draws.shape[1])
-    played.add(0, 0, draws)
+    S, T, n = draws.shape
+    step = T if scheme.placement is not None else max(1, _CHUNK // (S * n))
+    played, carried = _Kept(scheme, draws.seeds, T), None
+    for t in range(0, T, step):
+        carried = played.add(0, t, draws if step >= T else draws.between(t, t + step), carried=carried)
     played.check()
     return played.timeline()
 
@@ -515,7 +518,7 @@ class Game:
 
         What was cut short for good, because a late worker takes the newest model, arrives just behind the stop.
         """
-        scheme, draws = self._scheme, self._draws.at(t).seated(seats[:, None])
+        scheme, draws = self._scheme, self._draws.between(t, t + 1).seated(seats[:, None])
         time, _, done, self._carried = _play(scheme, draws, seats[:, None], self._carried)
         arrived, done = np.empty(seats.shape), _arrive(scheme, draws) if done is None else done
         np.put_along_axis(arrived, seats.astype(np.intp), done[:, 0], axis=1)

@@ -31,10 +31,9 @@ _SMALL = 64  # workers of a group up to which whole columns are added, one to th
 
 def _met(mine: np.ndarray, need: Need) -> np.ndarray:
     """Whether enough of the last axis sent enough, for responses (..., workers)."""
-    count: type = np.uint16 if mine.shape[-1] < 2**16 else np.int64  # a small one adds four times as fast
-    axis = -1
+    count, axis = np.min_scalar_type(mine.shape[-1]), -1  # a small one adds four times as fast
     if mine.shape[-1] <= _SMALL and mine.shape[-2] > 1:
-        mine, axis, count = np.ascontiguousarray(np.moveaxis(mine, -1, 0)), 0, np.uint8
+        mine, axis = np.ascontiguousarray(np.moveaxis(mine, -1, 0)), 0
     return np.logical_or.reduce([(mine >= r).view(np.uint8).sum(axis, dtype=count) >= q for r, q in need])
 
 

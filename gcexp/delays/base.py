@@ -106,11 +106,11 @@ class Draws:
         seats = np.asarray(seats, dtype=np.intp)
         return self._each(lambda part: np.take_along_axis(np.broadcast_to(part, self.shape), seats, axis=2))
 
-    def at(self, t: int) -> Draws:
-        """The draws of iteration t alone, of shape (S, 1, n)."""
-        S, _, n = self.shape
-        one = self._each(lambda part: np.broadcast_to(part, self.shape)[:, t : t + 1])
-        return replace(one, shape=(S, 1, n))
+    def between(self, first: int, last: int) -> Draws:
+        """The draws of some iterations alone, `last` not among them."""
+        S, T, n = self.shape
+        some = self._each(lambda part: np.broadcast_to(part, self.shape)[:, first:last])
+        return replace(some, shape=(S, min(last, T) - first, n))
 
     def _each(self, change) -> Draws:
         """Draws with every random part changed."""

@@ -292,9 +292,9 @@ class TraceDraws(Draws):
             found, chunks=np.take_along_axis(chunks, np.asarray(seats, np.intp)[..., None], axis=2)
         )
 
-    def at(self, t):
-        found = super().at(t)
-        return found if self.chunks is None else replace(found, chunks=self.chunks[:, t : t + 1])
+    def between(self, first, last):
+        found = super().between(first, last)
+        return found if self.chunks is None else replace(found, chunks=self.chunks[:, first:last])
 
 
 def _interpolated(done: np.ndarray, part: np.ndarray) -> np.ndarray:

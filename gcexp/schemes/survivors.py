@@ -23,11 +23,11 @@ def distinct(responses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def packed(rows: np.ndarray, most: int) -> np.ndarray:
     """Rows of counts (R, n), each at most `most`, as bits in 64-bit words, (R, W): an eighth of a byte per message."""
-    bits = rows > 0 if most <= 1 else np.concatenate([rows > r for r in range(most)], axis=1)
-    bytes_ = np.packbits(bits, axis=1)
-    words = np.zeros((len(bytes_), -(-bytes_.shape[1] // 8)), dtype=np.uint64)
-    words.view(np.uint8)[:, : bytes_.shape[1]] = bytes_
-    return words
+    R, n = rows.shape
+    bits = np.zeros((R, -(-n * max(most, 1) // 64) * 64), dtype=bool)
+    for r in range(max(most, 1)):
+        np.greater(rows, r, out=bits[:, r * n : (r + 1) * n])
+    return np.packbits(bits).view(np.uint64).reshape(R, -1)
 
 
 def unpacked(words: np.ndarray, n: int, most: int) -> np.ndarray:
@@ -52,18 +52,26 @@ def distinct_words(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     The last word counts most, as in ``numpy.lexsort``; only rows that are equal so far are sorted by the next.
     """
-    order, new = np.argsort(words[:, -1], kind="stable"), np.arange(len(words)) == 0
-    for column in words.T[::-1]:
+    order, new = _order(words[:, -1]), np.ones(len(words), dtype=bool)
+    word = words[order, -1]
+    new[1:] = word[1:] != word[:-1]
+    for column in words.T[-2::-1]:
         word = column[order]
         if (~new[1:] & (word[1:] != word[:-1])).any():
             tied = np.flatnonzero(~new | np.append(~new[1:], False))
-            group = np.cumsum(new)[tied]
-            by = np.argsort(word[tied], kind="stable")
-            # Numbers of 16 bits are sorted in linear time.
-            group = group[by].astype(np.uint16 if group[-1] < 2**16 else np.int64)
-            order[tied] = order[tied][by[np.argsort(group, kind="stable")]]
+            by = _order(word[tied])
+            group = np.cumsum(new[tied])[by]
+            order[tied] = order[tied][by[_order(group)]]
             word = column[order]
-        new[1:] |= word[1:] != word[:-1]
+            new[1:] |= word[1:] != word[:-1]
     which = np.empty(len(words), dtype=np.int64)
     which[order] = np.cumsum(new) - 1
     return order[new], which
+
+
+def _order(numbers: np.ndarray) -> np.ndarray:
+    """Stable order of whole numbers >= 0, by 16 bits after 16 bits: numpy sorts those in linear time."""
+    order = np.argsort(numbers.astype(np.uint16), kind="stable")
+    while (numbers := numbers >> 16).any():
+        order = order[np.argsort(numbers[order].astype(np.uint16), kind="stable")]
+    return order

@@ -187,7 +187,7 @@ def test_messages_and_micro_batches(small):
     np.testing.assert_allclose(
         draws.arrival(0.375, 1)[0], x * (0.5 + 0.5 * 4 / 3)
     )  # and half of the list again
-    one, seats = draws.at(1), np.array([[[3, 2, 1, 0]]])
+    one, seats = draws.between(1, 2), np.array([[[3, 2, 1, 0]]])
     np.testing.assert_allclose(one.seated(seats).arrival(0.375, 1)[0, 0], (x * (0.5 + 2 / 3))[1, ::-1])
     plain = Trace(file, phi=0.5).draw((0,), 3, 4)
     np.testing.assert_allclose(plain.arrival(code.work(1) / 4, 1)[0], x * (0.5 + 0.5 * code.work(1)))
