@@ -67,12 +67,13 @@ def figure_of(
         columns = max(1, min(columns, int(width // max(drawing.least for drawing in drawings))))
     strip = None if judged is None or judged.empty else ratios.drawing(judged)
     figure = _figure(placed, width, columns, (_NAMES_BESIDE if several else _NAMES) * width, strip)
-    drawings += [] if strip is None else [strip]
-    handles = {name: handle for drawing in drawings for name, handle in drawing.handles.items()}
+    under = [] if strip is None else [strip]
+    handles = {name: handle for drawing in (*drawings, *under) for name, handle in drawing.handles.items()}
     legend = sorted(handles, key=lambda name: [*looks, name].index(name))  # lines, in their order, then marks
     levels = sorted({level for drawing in drawings for level in drawing.levels})
     dashed = f"dashed line{'s' * (len(levels) > 1)}: {', '.join(f'{level:g}' for level in levels)}"
-    words = dict.fromkeys([*(drawing.words for drawing in drawings), dashed * bool(levels)])
+    told = [drawing.words for drawing in drawings] + [dashed] * bool(levels)
+    words = dict.fromkeys(told + [drawing.words for drawing in under])
     beside = len(placed) == 1 and strip is None and width >= WIDTHS["wide"]
     style.arrange(
         figure, title, "; ".join(filter(None, [*words, note])), [handles[name] for name in legend], beside
