@@ -335,10 +335,10 @@ def summary(scorecard: list[dict]) -> str:
 
 
 def write_json(scorecard: list[dict], path: Path | str) -> None:
-    """Write entries as one JSON list."""
-    text = json.dumps(scorecard, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    """Write entries as one JSON list, a line for each."""
+    lines = [json.dumps(entry, ensure_ascii=False, allow_nan=False) for entry in scorecard]
     with written(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
+        temporary.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8", newline="\n")
 
 
 def write_markdown(scorecard: list[dict], path: Path | str) -> None:
