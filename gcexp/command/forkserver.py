@@ -48,12 +48,12 @@ _PRELOADED = (
     "gcexp.tasks.training",
     "gcexp.run.verification",
 )
-#: What every command asks once, and a fork of ours need not: plug-ins, versions, the package whose modules were loaded
-#: here.
+#: What every command asks once, and a fork of ours need not: plug-ins, versions, whose modules were loaded here.
 _KNOWN = (
     "gcexp.run.options.plugins",
     "gcexp.run.provenance.versions",
     "gcexp.run.provenance.packages",
+    "gcexp.run.reads.library_versions",
 )
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 #: Beginnings of the environment variables that Python, numpy, torch and matplotlib read when they start.

@@ -86,7 +86,7 @@ def recorded(output: Path | str, said: str | None = None) -> Iterator[str]:
     with observed() as reads:
         yield said
     with unrecorded():
-        _write(file, said, reads, _versions())
+        _write(file, said, reads, library_versions())
 
 
 @contextmanager
@@ -191,11 +191,8 @@ def _source(path: str) -> str:
 def _counts(path: str) -> bool:
     """Whether a path that was read is one that a person may edit: no library, nothing that we made, no system's."""
     here, home = os.getcwd(), os.path.expanduser("~")
-    if (
-        path.endswith(".pyc")
-        or path == home
-        or any(_inside(path, os.path.join(here, made)) for made in paths.MADE)
-    ):
+    (made, foreign), folder = _places(here), path + os.sep
+    if path.endswith(".pyc") or path == home or folder.startswith(made):
         return False
     if _inside(path, _PACKAGE):  # whose modules count by rooms
         return not path.endswith(".py") and not os.path.isdir(path)
@@ -203,14 +200,16 @@ def _counts(path: str) -> bool:
         plugged = {"gcexp_papers", *(name.partition(".")[0] for name in plugins())}
         return (installed[1] or "").removesuffix(".py") in plugged
     hidden = re.match(rf"{re.escape(home)}/\.[^/]*", path)  # settings and caches
-    places = (*_foreign_places(), *([hidden[0]] if hidden else ()))
-    return not any(_inside(path, place) and not _inside(here, place) for place in places)
+    return not folder.startswith(foreign) and (hidden is None or _inside(here, hidden[0]))
 
 
-@cache
-def _foreign_places() -> tuple[str, ...]:
+@cache  # a job asks for two thousand modules
+def _places(here: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Folders, each with a separator behind it, that we make and that are the system's or Python's."""
     library = sysconfig.get_paths()
-    return (*_SYSTEM, sys.prefix, sys.base_prefix, *(library[name] for name in ("stdlib", "platstdlib")))
+    foreign = (*_SYSTEM, sys.prefix, sys.base_prefix, *(library[name] for name in ("stdlib", "platstdlib")))
+    made = tuple(os.path.join(here, name) + os.sep for name in paths.MADE)
+    return made, tuple(place.rstrip(os.sep) + os.sep for place in foreign if not _inside(here, place))
 
 
 def _inside(path: str, folder: str) -> bool:
@@ -230,22 +229,26 @@ def is_own(path: str) -> bool:
 
 def own_files() -> dict[str, str]:
     """Where every loaded module of one's own is, by name."""
-    # A thousand modules, and mostly the same ones as at the last look: lists of what is the same compare fastest.
-    now = ((os.getcwd(), plugins()), list(sys.modules), list(sys.modules.values()))
-    if now != _looked[0]:
-        found = {}
-        for name, module in zip(*now[1:], strict=True):
+    where = os.getcwd(), plugins()
+    if where != _looked[0]:
+        _looked[:] = where, {}
+    known: dict[str, tuple[object, str | None]] = _looked[1]
+    found = {}
+    for name, module in list(sys.modules.items()):  # two thousand, of which a job has loaded few itself
+        if name not in known or known[name][0] is not module:
             file = getattr(module, "__dict__", {}).get("__file__")
-            if isinstance(file, str) and is_own(place := os.path.abspath(file)):
-                found[name] = place
-        _looked[:] = now, found
-    return dict(_looked[1])
+            place = os.path.abspath(file) if isinstance(file, str) else ""
+            known[name] = module, place if is_own(place) else None
+        if (place := known[name][1]) is not None:
+            found[name] = place
+    return found
 
 
+#: From where `own_files` looked, and every module that it saw with the file that is one's own.
 _looked: list = [None, {}]
 
 
-def _versions() -> dict[str, str]:
+def library_versions() -> dict[str, str]:
     """Versions of the loaded libraries that decide numbers, and of those that modules of one's own use."""
     used = {*_LIBRARIES} & {*sys.modules}
     for name in own_files():

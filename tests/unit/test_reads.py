@@ -8,6 +8,7 @@ import shutil
 import sys
 import textwrap
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -380,6 +381,15 @@ def test_modules_of_one_s_own(job):
     names = own_files()
     assert {"mine.job", "helper.deep", "spaces.inner", "theirs.inside"} <= set(names)
     assert not {"foreign", "numpy", "gcexp.run.reads", "json"} & set(names)
+
+
+def test_a_module_in_the_place_of_another_is_seen(job, tmp_path, monkeypatch):
+    before, other = own_files(), ModuleType("mine.job")
+    other.__file__ = str(tmp_path / "other.py")
+    monkeypatch.setitem(sys.modules, "mine.job", other)
+    assert own_files() == before | {"mine.job": other.__file__} != before
+    monkeypatch.delitem(sys.modules, "mine.job")
+    assert own_files().keys() == before.keys() - {"mine.job"}
 
 
 def test_the_page_says_of_papers_what_their_files_and_the_bibliography_say(tmp_path, monkeypatch):
