@@ -678,7 +678,7 @@ def _equal(cells: pd.Series, value: object) -> np.ndarray:
             return np.isclose(cells.to_numpy(dtype=np.float64), number, rtol=_ROUNDING, atol=0)
     if cells.dtype.name != "str":
         cells = cells.astype(str)
-    return (cells == str(value)).to_numpy(dtype=bool, na_value=False)
+    return np.asarray(cells.array == str(value), dtype=bool)
 
 
 def _listed(value: object) -> tuple:
