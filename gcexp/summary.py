@@ -163,7 +163,7 @@ class _Summed(Played):
         self._recovered, self._least = [RunningMean(iterations) for _ in seeds], np.full(len(seeds), np.inf)
         self._known: dict[bytes, float] = {}
         self._draw = rng(seeds[0], CERTIFIED)
-        self._drawn, self._sample = np.empty(0), np.empty((0, scheme.code.n), np.int16)
+        self._drawn, self._sample = np.empty(0), list[np.ndarray]()
 
     def keep(self, s, t, time, responses):
         shares = self._shares(responses.reshape(-1, responses.shape[2])).reshape(time.shape)
@@ -206,17 +206,14 @@ class _Summed(Played):
         most = self._drawn.max() if len(self._drawn) == SAMPLE else np.inf
         mine = np.flatnonzero(known & (drawn < most))
         if len(mine):
-            drawn = np.concatenate([self._drawn, drawn[mine]])
+            drawn, rows = np.concatenate([self._drawn, drawn[mine]]), [*self._sample, *rows[mine]]
             first = np.argsort(drawn, kind="stable")[:SAMPLE]
-            before, behind = first[first < len(self._drawn)], first[first >= len(self._drawn)]
-            chosen = rows[mine[behind - len(self._drawn)]]
-            self._sample = np.concatenate([self._sample[before], chosen])
-            self._drawn = np.concatenate([drawn[before], drawn[behind]])
+            self._drawn, self._sample = drawn[first], [rows[i] for i in first]
 
     def summary(self) -> Summary:
         """What came of it."""
-        if len(self._sample):
-            decoded(self.scheme.code, distinct(self._sample)[0], lambda known: known)
+        if self._sample:
+            decoded(self.scheme.code, distinct(np.array(self._sample))[0], lambda known: known)
         means = np.array([[mean.value for mean in of_seed] for of_seed in self._duration])
         return Summary(
             np.array(self.seeds),

@@ -484,14 +484,15 @@ def _last_two(nodes: _Lost, t: int, found: _Found) -> None:
     for part in (nodes.some(slice(u, u + step)) for u in range(0, len(nodes.e), step)):
         pivot = np.einsum("uii->ui", part.P)
         ratio = part.P / pivot[:, :, None]  # of the first of the two
-        rest = pivot[:, None] - ratio * part.P
         e = part.w[:, None] - ratio * part.w[:, :, None]
         e *= e
-        e /= np.where(later, rest, 1)
+        ratio *= part.P
+        rest = np.subtract(pivot[:, None], ratio, out=ratio)
+        np.einsum("uii->ui", rest)[...] = np.inf  # nobody is lost twice; of a pair and its mirror image either will do
+        e /= rest
         e += (part.e[:, None] + part.w**2 / pivot)[:, :, None]
-        e[:, ~later] = -np.inf
         if e.max() > found.best:
-            u, i, j = np.nonzero(e > found.best)
+            u, i, j = np.nonzero((e > found.best) & later)
             found.decoded(e[u, i, j], part.sets[u], t + np.stack([i, j], axis=1))
 
 
