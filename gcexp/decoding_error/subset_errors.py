@@ -488,7 +488,7 @@ def _last_two(nodes: _Lost, t: int, found: _Found) -> None:
         e *= e
         ratio *= part.P
         rest = np.subtract(pivot[:, None], ratio, out=ratio)
-        np.einsum("uii->ui", rest)[...] = np.inf  # nobody is lost twice; of a pair and its mirror image either will do
+        np.einsum("uii->ui", rest)[...] = np.inf  # nobody is lost twice
         e /= rest
         e += (part.e[:, None] + part.w**2 / pivot)[:, :, None]
         if e.max() > found.best:

@@ -92,8 +92,8 @@ class Spanned:
 
     It makes no sense for a code with fixed decode weights (promise: linear), or with a decoder that gets less than the
     messages span (batch raptor, two cyclic messages: refused), nor for one whose messages all together do not span what
-    is wanted. A step costs rows times rank, so that an iteration of `scheme=coded_partial` takes about n^2.5: some 1.4, 7,
-    36 and 230 CPU-ms with n = 50, 100, 200 and 400 workers.
+    is wanted. A step costs rows times rank, so that an iteration of `scheme=coded_partial` takes about n^2.5: some 1.4,
+    7, 36 and 230 CPU-ms with n = 50, 100, 200 and 400 workers.
 
     Parameters
     ----------
