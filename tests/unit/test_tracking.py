@@ -10,9 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gcexp.command.init import init
+from gcexp.command.main import main
 from gcexp.errors import UserError
 from gcexp.report import mlflow_page
 from gcexp.report.figure import Figure, FigureFile
+from gcexp.report.figurefile import named_figures
 from gcexp.report.stages import make_table
 from gcexp.report.tracking import DIGEST, params_of, track
 from gcexp.run.provenance import provenance_file
@@ -320,6 +323,25 @@ def test_what_is_not_finished_is_listed_and_imported_later(project):
 
 def test_figures_without_runs_leave_an_empty_list(project):
     assert project(figure())["imported"] == []
+
+
+def test_the_command_imports_what_is_there(project, monkeypatch, capsys, forget):
+    """As `gcexp job track` is typed in a project of one's own."""
+    init("mine", Path.cwd().parent)
+    shutil.copytree("results", "../mine/results")
+    monkeypatch.chdir("../mine")
+    common = "task: digits_mlp, optimizer: gradient_descent, delay: pareto, n: 6, iterations: 12, seeds: 2"
+    runs = "[{label: CGC, scheme: cgc, s: 2}]"
+    drawn = "plot: {kind: lines, x: simulated_time_s, y: test_accuracy}"
+    text = f"title: Mine\nsource: Fig. 1\nkind: curves\ncommon: {{{common}}}\nruns: {runs}\n{drawn}\n"
+    Path("mine/figures/one.yaml").write_text(text)
+    forget()
+    (one,) = named_figures(["mine_one"], "quick")
+    make_table(one, Path(one.table))
+    store = f"sqlite:///{Path.cwd()}/results/mlflow/mlflow.db"
+    assert main(["job", "track", "mine_one", "--uri", store, "-o", "results/mlflow/mine.imported"]) == 0
+    assert "1 runs imported" in capsys.readouterr().out
+    assert set(stored("mine")[1]) == {("one", "CGC", None), ("one", "CGC", 0), ("one", "CGC", 1)}
 
 
 def test_the_environment_names_the_store_and_nothing_is_noisy(project, tmp_path, monkeypatch, capfd):
