@@ -32,11 +32,11 @@ main(sys.argv[1:])
 
 
 def planned(folder: Path, *command: str) -> tuple[float, str]:
-    """CPU seconds of a process in a folder, whose modules are the ones that count, and what it printed."""
+    """CPU seconds of what a person types in a folder, whose modules are the ones that count, and what it printed."""
     keep = {
         k: v
         for k, v in os.environ.items()
-        if k not in ("GCEXP_CONF", "GCEXP_SEARCHPATH", "PYTHONDONTWRITEBYTECODE")
+        if k not in ("GCEXP_CONF", "GCEXP_SEARCHPATH", "PYTHONDONTWRITEBYTECODE") and "NUM_THREADS" not in k
     }
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(

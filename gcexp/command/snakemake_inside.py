@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 #: Version that it was tried with; `tests/workflow/test_plans.py` asks every function of this module.
 TRIED = "9.27"
 
@@ -45,6 +47,14 @@ def collect_later() -> None:
     if Path(sys.argv[0]).name == "snakemake":
         gc.disable()
         atexit.register(gc.freeze)
+
+
+def one_thread() -> None:
+    """Plan on one thread: small systems of equations on several cost a first plan 2 to 12 CPU-s.
+
+    Snakemake has loaded numpy before, so that no variable of the environment is read any more.
+    """
+    threadpool_limits(1)
 
 
 def asked(workflow: Any) -> Asked:

@@ -12,7 +12,6 @@ from math import expm1, inf, isinf, log1p
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import betainc
 
 from gcexp.errors import ParameterError, require
@@ -295,6 +294,8 @@ def best_share(shift: float) -> float:
     >>> round(best_share(0.6), 5)
     0.60428
     """
+    from scipy.optimize import brentq  # slow to import
+
     require(0 < shift < inf, f"best_share needs 0 < lambda2 t2 < inf, got {shift}")
     # With alpha = 1 - e^{-v}: e^v - 1 - v, which rises from 0.
     v = brentq(lambda v: expm1(v) - v - shift, 0.0, log1p(shift) + 2.0, xtol=1e-14)

@@ -13,7 +13,6 @@ from math import comb
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import linprog
 
 from gcexp.analysis.checks import COLUMNS, Check, check, checks, tabulated
 from gcexp.analysis.declared import gives
@@ -681,6 +680,8 @@ def rows_iid_joint_law(draws: int, seed: int) -> Iterable[bool]:
 
 
 def _feasible(M, right):
+    from scipy.optimize import linprog  # slow to import
+
     return linprog(np.zeros(M.shape[1]), A_eq=M, b_eq=right, method="highs").success
 
 
@@ -716,6 +717,8 @@ def lemma2_farkas(seed: int) -> Iterable[bool]:
 
     def separated(n, rho, mu):
         """Whether y with M^T y >= 0 and b^T y = -1 exists."""
+        from scipy.optimize import linprog
+
         M, right = full_system(n), _right(n, rho, mu)
         found = linprog(
             np.zeros(len(M)),

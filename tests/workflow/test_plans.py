@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from gcexp.command import snakemake_inside
 from gcexp.report import figurefile
@@ -242,6 +243,15 @@ def test_snakemakes_inside_is_asked_in_one_module_and_was_tried_with_this_versio
     assert found.startswith(f"{snakemake_inside.TRIED}."), f"run tests/workflow with {found}, then set TRIED"
     rules = "".join(path.read_text() for path in (ROOT / "workflow").rglob("*.smk"))
     assert not re.search(r"workflow\.(?!yaml)\w|snakemake\.cli", rules)
+
+
+def test_a_plan_takes_one_thread():
+    rules = (ROOT / "workflow/rules/common.smk").read_text()
+    assert rules.index("snakemake_inside.one_thread()") < rules.index("from gcexp.report")
+    with threadpool_limits(2):
+        assert {library["num_threads"] for library in threadpool_info()} == {2}
+        snakemake_inside.one_thread()
+        assert {library["num_threads"] for library in threadpool_info()} == {1}
 
 
 def test_another_spelling_of_a_command_plans_nothing(project):

@@ -11,6 +11,7 @@ from gcexp.command import bytecode, snakemake_inside
 
 bytecode.mend()  # before more of our modules are read
 snakemake_inside.collect_later()
+snakemake_inside.one_thread()
 
 from gcexp.command import forkserver, progress, unlock
 from gcexp.errors import UserError, no_python, unknown
