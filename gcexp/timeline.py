@@ -437,7 +437,7 @@ def _play(
             stop, now = wait.stop(code, at)
         time[:, t], responses[:, t] = stop[:, 0], now[:, 0]
         last = begin + end[:, t]
-        ends = None if borders is None else begin[..., None] + borders[:, t]
+        ends = None if borders is None else begin + borders[t]
         again = free_after(late, begin, stop[:, 0], last, ends)
         if done is not None:
             kept = (again == last) | (late == "stop")
@@ -447,17 +447,18 @@ def _play(
 
 
 def _borders(scheme: Scheme, draws: Draws, rho: np.ndarray | None) -> np.ndarray:
-    """Ends of the pieces of every load but the last, (S, T, n, C - 1), from the worker's start on; inf behind it."""
+    """Ends of the pieces of every load but the last, (T, C - 1, S, n), from the worker's start on; inf behind it."""
     require(
         not getattr(draws, "data_bound", False),
         "late=chunk has borders by load, but the times follow the data (data_bound): take stop, finish or every",
     )
     rho = draws.shape[2] * scheme.code.load / scheme.code.k if rho is None else rho
     count = pieces(rho, scheme.chunks or draws.micro_batches or PIECES)
-    found = np.full((*draws.shape, int(count.max()) - 1), np.inf)
+    S, T, n = draws.shape
+    found = np.full((T, int(count.max()) - 1, S, n), np.inf)
     for j in range(1, int(count.max())):
-        share = np.minimum(j / count, 1.0) * rho / draws.shape[2]
-        found[..., j - 1] = np.where(j < count, draws.arrival(share, 0.0), np.inf)
+        share = np.minimum(j / count, 1.0) * rho / n
+        found[:, j - 1] = np.where(j < count, draws.arrival(share, 0.0), np.inf).swapaxes(0, 1)
     return found
 
 

@@ -46,12 +46,12 @@ def free_after(
         When each worker starts, and when it would have sent its last message.
     stop : ndarray (S,)
         When the master stopped.
-    borders : ndarray (S, n, C), optional
+    borders : ndarray (C, S, n), optional
         Ends of a worker's pieces but its last, for ``chunk``; inf where it has fewer.
 
     Examples
     --------
-    >>> begin, end, borders = np.array([[0.0, 0.0]]), np.array([[1.0, 3.0]]), np.array([[[0.5], [1.5]]])
+    >>> begin, end, borders = np.array([[0.0, 0.0]]), np.array([[1.0, 3.0]]), np.array([[[0.5, 1.5]]])
     >>> [free_after(late, begin, np.array([1.0]), end, borders).tolist() for late in LATE]
     [[[1.0, 1.0]], [[1.0, 1.5]], [[1.0, 3.0]], [[1.0, 3.0]]]
     """
@@ -61,11 +61,12 @@ def free_after(
     if late == "every":
         return end
     early = stop * (1 - CLOSE)
-    free = np.where(begin < early, end, begin)
+    begun = begin < early
+    free = np.where(begun, end, begin)
     if late == "finish":
         return free
-    cut = (begin < early) & (end > stop * (1 + CLOSE))
+    cut = begun & (end > stop * (1 + CLOSE))
     if borders is None or not cut.any():
         return free
-    ahead = np.where(borders >= early[..., None], borders, np.inf).min(-1, initial=np.inf)
+    ahead = np.where(borders >= early, borders, np.inf).min(0, initial=np.inf)
     return np.where(cut, np.minimum(ahead, end), free)

@@ -408,7 +408,7 @@ def test_pieces_are_rounded_half_to_even():
 
 
 def test_ties_are_decided_by_a_tolerance():
-    begin, end, borders = np.zeros((1, 2)), np.array([[1 + 1e-13, 3.0]]), np.array([[[0.5], [1 - 1e-13]]])
+    begin, end, borders = np.zeros((1, 2)), np.array([[1 + 1e-13, 3.0]]), np.array([[[0.5, 1 - 1e-13]]])
     assert free_after("chunk", begin, np.ones(1), end, borders) == pytest.approx(1, abs=1e-9)
 
 
