@@ -4,7 +4,7 @@ A benchmark is one module with ``run() -> list[Row]``, whose docstring says what
 `REGISTRY`. Peer figures are those of other public implementations, quoted as measured on another machine; the floor is
 measured in the same run, so only ratios to the floor are stable; what has no floor of its own gets that of a fixed
 piece of work (`benchmarks.measure.calibration`). No ratio mixes a simulated clock with a wall clock.
-CPU seconds over twice what a bar allows end the command with 1.
+CPU seconds over twice what a bar allows, and memory over what it allows, end the command with 1.
 """
 
 #: Id: module with ``run``.

@@ -74,4 +74,4 @@ def run() -> list[Row]:
     limit = max(N * ITERATIONS / 30e6, base * 93 / 30)
     met = bool(ours <= limit and memory < 1024)
     bar = ">= 30 M/s or ours / floor <= 3.1; < 1 GiB"
-    return [Row("B13", work, ours, bar, met, PEER, floor=base, limit=limit)]
+    return [Row("B13", work, ours, bar, met, PEER, floor=base, limit=limit, memory=(memory, 1024))]

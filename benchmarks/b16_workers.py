@@ -113,6 +113,7 @@ def run() -> list[Row]:
                 met=seconds <= LIMIT and memory <= MEMORY and slope <= EXPONENT,
                 floor=floor,
                 limit=LIMIT,
+                memory=(memory, MEMORY),
                 note=f"{memory:.0f} MiB, n^{slope:.2f}",
             )
         )

@@ -22,6 +22,7 @@ HEADER = (
     "bar",
     "met",
     "ours / limit",
+    "MiB / limit",
 )
 #: What stands under the table for what `floored` adds.
 CALIBRATED = (
@@ -57,6 +58,8 @@ class Row:
         Stands behind our number.
     limit : float, optional
         CPU seconds that the bar allows; those of a bar on a ratio, from the floor of the same run.
+    memory : (float, float), optional
+        Peak memory in MiB, and what the bar allows.
     """
 
     id: str
@@ -69,6 +72,7 @@ class Row:
     floor: float | None = None
     note: str = ""
     limit: float | None = None
+    memory: tuple[float, float] | None = None
     calibrated: bool = False
 
     @property
@@ -87,6 +91,18 @@ class Row:
         return self.ours / self.limit if self.limit else None
 
     @property
+    def over_memory(self) -> float | None:
+        """Our memory over that which the bar allows."""
+        return self.memory[0] / self.memory[1] if self.memory else None
+
+    @property
+    def shut(self) -> str:
+        """What shuts the gate: CPU seconds over `SHUT` times their bar, or memory, which no other process moves."""
+        if self.over_limit and self.over_limit > SHUT:
+            return f"{self.over_limit:.1f} times its bar"
+        return f"{self.over_memory:.2f} times its memory" if self.over_memory and self.over_memory > 1 else ""
+
+    @property
     def cells(self) -> tuple[str, ...]:
         """What the table shows."""
         return (
@@ -100,6 +116,7 @@ class Row:
             self.bar,
             {True: "yes", False: "no", None: "-"}[self.met],
             f"{self.over_limit:.2f}" if self.over_limit else "-",
+            f"{self.over_memory:.2f}" if self.over_memory else "-",
         )
 
 

@@ -69,11 +69,9 @@ def test_table(fake, measure):
     lines = measure.table(fake).splitlines()
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     assert cells[0] == list(measure.HEADER)
-    assert cells[2] == [
-        *("B0", "sum", "10 ms", "2 ms (error 0)", "5", "1 ms", "2.00", "ours / floor <= 2", "yes", "1.25")
-    ]
+    assert cells[2] == "B0,sum,10 ms,2 ms (error 0),5,1 ms,2.00,ours / floor <= 2,yes,1.25,-".split(",")
     # A peer's number without the same work in the same unit gives no ratio.
-    assert cells[3] == ["B0", "wait, wall", "1.5 s elsewhere", "2.5 s", "-", "-", "-", "< 2 s", "no", "-"]
+    assert cells[3] == "B0;wait, wall;1.5 s elsewhere;2.5 s;-;-;-;< 2 s;no;-;-".split(";")
     assert len({len(line) for line in lines}) == 1
 
 
@@ -95,6 +93,15 @@ def test_the_command_fails_where_cpu_seconds_are_over_twice_a_bar(fake, command,
     fake.append(measure.Row("B0", "product", 0.0021, "< 1 ms", False, limit=0.001))
     assert command.main(["b0"]) == 1
     assert capsys.readouterr().err.endswith("benchmarks: B0, product: 2.1 times its bar\n")
+
+
+@pytest.mark.parametrize("mebibytes", [199, 201])
+def test_the_command_fails_where_memory_is_over_its_bar(fake, command, measure, capsys, mebibytes):
+    fake.append(measure.Row("B0", "keep", 0.0015, "<= 200 MiB", limit=0.001, memory=(mebibytes, 200)))
+    assert command.main(["b0"]) == (mebibytes > 200)
+    said = capsys.readouterr()
+    assert f"| {mebibytes / 200:.2f} " in said.out
+    assert said.err.endswith("benchmarks: B0, keep: 1.00 times its memory\n") == (mebibytes > 200)
 
 
 def test_b14_and_b17_do_what_they_say(package, monkeypatch):
