@@ -419,7 +419,8 @@ def _play(
     every = np.arange(S)[:, None]
     for t in range(T):
         who = slice(None) if seats is None else (every, seats[:, t])
-        begin, of_t = np.maximum(free[who], 0.0), list[np.ndarray]()
+        begin = np.maximum(free[who], 0.0)
+        of_t: list[np.ndarray] = []
 
         def at(r: int | None = None, t=t, begin=begin, of_t=of_t) -> np.ndarray:
             if r is None or r >= most:

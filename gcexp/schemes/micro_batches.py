@@ -44,22 +44,24 @@ class Covered:
         require(0 < self.fraction <= 1, f"wait=covered needs 0 < fraction <= 1, got {self.fraction}")
 
     def stop(self, code, arrive):
-        copies, sent = _alone(code)
-        ranks = [arrive(r + 1) for r in range(len(sent))]
+        copies, most, sent = _alone(code)
+        ranks = [arrive(r + 1) for r in range(most)]
         at = np.concatenate([one.reshape(-1, code.n) for one in ranks], axis=1)  # (S T, R n)
         first = reduce(np.minimum, (at.take(copy, axis=1) for copy in copies))
         need = ceil(self.fraction * code.k - _CLOSE)
         time = first.max(1) if need == code.k else np.partition(first, need - 1, axis=1)[:, need - 1]
-        heard = (at.reshape(-1, *sent.shape) <= time[:, None, None]) & sent
+        heard = at.reshape(-1, most, code.n) <= time[:, None, None]
+        if sent is not None:
+            heard &= sent
         responses = np.add.reduce(heard, axis=1, dtype=np.int16)
         return time.reshape(ranks[0].shape[:2]), responses.reshape(ranks[0].shape)
 
 
 @lru_cache(maxsize=8)  # asked in each iteration where workers are late
-def _alone(code: Code) -> tuple[np.ndarray, np.ndarray]:
-    """Messages that are each partition, (copies, k) as rank * n + worker; who has an r-th message, (R, n).
+def _alone(code: Code) -> tuple[np.ndarray, int, np.ndarray | None]:
+    """Messages that are each partition, (copies, k) as rank * n + worker; R; who has an r-th message, (R, n).
 
-    Of a partition with fewer copies the last stands again.
+    Of a partition with fewer copies the last stands again; None where everybody sends R.
     """
     B = sparse.csc_array(code.encoding)
     single = (np.diff(sparse.csr_array(B).indptr) == 1).all() and code.blocks == 1 and (B.data == 1).all()
@@ -70,8 +72,9 @@ def _alone(code: Code) -> tuple[np.ndarray, np.ndarray]:
     )
     place = np.minimum(np.arange(copies.max())[:, None], copies - 1)
     held = B.indices[B.indptr[:-1] + place]
-    sent = np.arange(code.messages.max())[:, None] < code.messages
-    return code.rank[held] * code.n + code.owner[held], sent
+    most = int(code.messages.max())
+    sent = np.arange(most)[:, None] < code.messages
+    return code.rank[held] * code.n + code.owner[held], most, None if sent.all() else sent
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from gcexp.run.scheme import build_scheme
 from gcexp.schemes import Decodable, Fastest, Scheme
 from gcexp.schemes.arrivals import Arrivals
 from gcexp.schemes.elimination import Span, Spanned
-from gcexp.schemes.micro_batches import DropCompute
+from gcexp.schemes.micro_batches import Covered, DropCompute
 from gcexp.schemes.stopping import Deadline, DecodableOrFastest, Recovered
 from gcexp.schemes.waiting import _SMALL, Lead, _smallest
 from gcexp.timeline import simulate
@@ -480,3 +480,10 @@ def test_smallest_of_many_are_those_of_sorted_ones(size, sign):
     expected = np.sort(at, axis=-1)  # what is no number comes last
     for q in {1, 2, 7, size // 9, size // 2, size // 2 + 1, size - size // 9, size - 6, size - 1}:
         np.testing.assert_array_equal(_smallest(at, q), expected[:, q - 1])
+
+
+def test_covered_counts_no_further_than_a_worker_sends():
+    code = Code(np.eye(3), [0, 0, 1])
+    at = {1: np.array([[[1.0, 2.0]]]), 2: np.array([[[3.0, 2.0]]])}  # who has sent its last repeats it
+    time, responses = Covered().stop(code, at.get)
+    assert time.tolist() == [[3]] and responses.tolist() == [[[2, 1]]]
