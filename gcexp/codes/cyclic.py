@@ -66,8 +66,8 @@ class CyclicRepetition(Code):
     any z. Then a_i = d_i . q_i / B_ii solves a B = 1. For let e_ij(q) be the coordinate of q along h_j in the basis
     h_i, ..., h_{i+s-1}, and 0 where j is none of these: row i of B exchanges h_i for h_{i+s}, so that
     e_ij(q) - e_{i+1,j}(q) = B_ij d_i . q / B_ii. Summed over i at q = q_i, which closes because H 1 = 0, column j of
-    a B is sum_i e_ij(q_i - q_{i-1}) = sum_i e_ij(h_i) = e_jj(h_j) = 1. O(n s^3), and no matrix n x n: with
-    n = 10^5 and s = 50 some 7 CPU-s, most of what 1000 iterations take.
+    a B is sum_i e_ij(q_i - q_{i-1}) = sum_i e_ij(h_i) = e_jj(h_j) = 1. O(n s^3), and no matrix n x n: most
+    of the 8 CPU-s that 1000 iterations take with n = 10^5 and s = 50.
 
     Parameters
     ----------
