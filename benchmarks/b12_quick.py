@@ -3,23 +3,31 @@
 B11: the first figure file alone. B12: all targets, in another clone. A clone holds what is committed, so commit first:
 no results, no prepared data, no cache of compositions. The current environment is used and the jobs import gcexp from
 the clone. Installing is not measured, so B11, whose bar includes it, has no verdict unless it is missed without. One
-run each, no warm-up; CPU seconds of all processes stand in the note: other work on the machine moves the wall time.
+run each, no warm-up. CPU seconds are those of the whole machine: nobody waits for the server that forks the jobs, so
+that their seconds are added up nowhere else. Other work on the machine moves both numbers.
 """
 
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import psutil
+
 from benchmarks.measure import ROOT, Row
 from gcexp.errors import UserError
 
 CORES = 2
+
+
+def busy() -> float:
+    """CPU seconds that the machine has worked since it started."""
+    times = psutil.cpu_times()
+    return times.user + times.nice + times.system
 
 
 def reproduce(name: str | None = None) -> tuple[float, float, str]:
@@ -34,13 +42,13 @@ def reproduce(name: str | None = None) -> tuple[float, float, str]:
         target = name or f"{first.parent.parent.name}_{first.stem}"
         snakemake = str(Path(sys.executable).with_name("snakemake"))
         command = [sys.executable, snakemake, target, "--cores", str(CORES)]
-        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+        before, start = busy(), time.perf_counter()
         done = subprocess.run(command, cwd=clone, env=environment, capture_output=True, text=True)
-        wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+        wall, cpu = time.perf_counter() - start, busy() - before
     if done.returncode:
         lines = (done.stdout + done.stderr).strip().splitlines()
         raise UserError(f"snakemake {target} fails in a clean clone: {' '.join(lines[-3:])}")
-    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, target
+    return wall, cpu, target
 
 
 def run() -> list[Row]:
@@ -59,5 +67,5 @@ def run() -> list[Row]:
             note=notes[0],
         ),
         Row("B12", work + "all targets", wall, "< 150 s", wall < 150, note=notes[1]),
-        Row("B12", "the same, CPU seconds of all processes", cpu, "< 150 s", cpu < 150, limit=150),
+        Row("B12", "the same, CPU seconds of the machine", cpu, "< 150 s", cpu < 150, limit=150),
     ]
