@@ -22,6 +22,7 @@ from benchmarks.measure import ROOT, Row
 from gcexp.errors import UserError
 
 CORES = 2
+GOAL = 250  # CPU seconds: 150, and 100 of the companions that came later
 
 
 def busy() -> float:
@@ -67,5 +68,5 @@ def run() -> list[Row]:
             note=notes[0],
         ),
         Row("B12", work + "all targets", wall, "< 150 s", wall < 150, note=notes[1]),
-        Row("B12", "the same, CPU seconds of the machine", cpu, "< 150 s", cpu < 150, limit=150),
+        Row("B12", "the same, CPU seconds of the machine", cpu, f"< {GOAL} s", cpu < GOAL, limit=GOAL),
     ]
