@@ -59,6 +59,13 @@ def test_a_second_dry_run_has_nothing_to_do(built):
     assert built.planned() == {}
 
 
+def test_snakemake_reports_a_title_with_braces(project):
+    project.edit(project.figure, "title: Three runs", 'title: "Three runs of {0,1}"')
+    code, output = project.snakemake("--report", "report.html")
+    assert code == 0, output
+    assert "Three runs of {\\u20600,1}" in (project / "report.html").read_text()
+
+
 def test_exact_runs_share_a_trajectory(built):
     made = built.files("results/trajectory")
     assert sum("/exact/" in path for path in made if path.endswith(".npz")) == 1

@@ -136,6 +136,11 @@ def figure_of(wildcards):
     return by_target(wildcards.preset)[wildcards.target]
 
 
+def labels_of(wildcards):
+    # Snakemake's report takes {0,1} for a wildcard and knows no escape: a word joiner, which is not seen, parts them.
+    return {"figure": figure_of(wildcards).file.title.replace("{", "{\u2060")}
+
+
 def run_of(wildcards):
     # The path is the overrides: what a person would type for this job.
     return run_of_path(dict(wildcards.items()))

@@ -31,7 +31,7 @@ rule draw:
             paths.DRAWN[1],
             category=lambda w: figure_of(w).paper,
             caption="../report/figure.rst",
-            labels=lambda w: {"figure": figure_of(w).file.title},
+            labels=labels_of,
         ),
         claims=paths.CLAIMS,
     log:
@@ -62,7 +62,7 @@ use rule draw as typeset with:
             paths.TYPESET[0],
             category=lambda w: figure_of(w).paper,
             caption="../report/figure.rst",
-            labels=lambda w: {"figure": figure_of(w).file.title},
+            labels=labels_of,
         ),
         tex=paths.TYPESET[1],
         claims=paths.CLAIMS,
