@@ -27,7 +27,7 @@ WITH_BIN := PATH="$(CURDIR)/$(BIN):$$PATH"
 alone = mkdir -p .snakemake; exec 9> .snakemake/$(1); $(PYTHON) -c 'import fcntl; fcntl.flock(9, 6)' 2> /dev/null || { \
 	echo "another make works in this folder: waiting for it"; $(PYTHON) -c 'import fcntl; fcntl.flock(9, 2)'; }
 
-.PHONY: help setup reproduce test test-browser test-oldest check coverage verify lint format publish bench docs test-slurm lock clean distclean FORCE
+.PHONY: help setup reproduce test test-browser test-oldest check coverage audit verify lint format publish bench docs test-slurm lock clean distclean FORCE
 
 help: ## this list
 	@echo "make TARGET [PYTHON=python3.12] [TORCH_BACKEND=cpu] [TARGETS=figure] [PRESET=paper] [ARGS='more arguments']"
@@ -79,6 +79,9 @@ $(OLDEST)/.installed: $(STAMP) pyproject.toml
 
 test-oldest: $(OLDEST)/.installed ## all doctests and experiments from Python on the oldest versions that may be installed
 	@$(WITH_BIN) PYTHONPATH="$(CURDIR)/$(OLDEST)" python -m pytest -n $(TEST_JOBS) gcexp tests/unit/test_experiments.py $(ARGS)
+
+audit: $(STAMP) ## judge what the papers state on the published tables (ARGS=PAPER; exit code 1 if an outcome changed)
+	@$(BIN)/gcexp audit $(ARGS)
 
 verify: $(STAMP) ## compare fresh tables with the published ones (ARGS='TARGET --preset paper')
 	@$(BIN)/gcexp verify $(ARGS)

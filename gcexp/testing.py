@@ -125,7 +125,7 @@ def parametrize_with_checks(**subjects: Iterable):
 
 
 def outcomes(target: str, preset: str = "quick") -> dict[str, str]:
-    """What becomes of every claim of a figure that needs no training, compared with its table, made anew.
+    """What becomes of every claim about a figure that needs no training, judged on its table, made anew.
 
     Parameters
     ----------
@@ -136,7 +136,8 @@ def outcomes(target: str, preset: str = "quick") -> dict[str, str]:
     Returns
     -------
     dict of str
-        By id of the claim: ``holds``, ``does not hold`` or ``undecided``.
+        By name of the claim function, and by the text of a printed number: ``reproduced``, ``not reproduced``,
+        ``partly`` or ``undecided``.
 
     Raises
     ------
@@ -149,16 +150,25 @@ def outcomes(target: str, preset: str = "quick") -> dict[str, str]:
     Traceback (most recent call last):
     gcexp.errors.UserError: unknown figure 'mypaper_fig1'...
     """
+    from gcexp.analysis.claims import claims_of, judge
     from gcexp.figures import read_table, write_table
-    from gcexp.report.claims import check
-    from gcexp.report.figurefile import figure
+    from gcexp.report.figurefile import figure, package_of, target_files
+    from gcexp.report.printed import file_of, printed
 
     found = figure(target, preset)
+    path = target_files()[target]
     with TemporaryDirectory() as folder:
         write_table(table(target, preset), Path(folder, "table.csv"))
         frame = read_table(Path(folder, "table.csv"))  # as it is written: claims are judged by that
-    entries = check(found.file.claims, frame, found.paper, found.name, found.seeds)
-    return {entry["id"]: entry["outcome"] for entry in entries}
+    judged = {
+        function.__name__: judge(function, {found.name: frame})
+        for function in claims_of(package_of(path))
+        if function.claim.figures == (found.name,)
+    }
+    told = {
+        name: next(iter({one.outcome for one in verdicts.values()}), "") for name, verdicts in judged.items()
+    }
+    return told | {str(one): one.judge(frame).outcome for one in printed(file_of(path))}
 
 
 @cache

@@ -29,7 +29,7 @@ COMMANDS = {
     "error": "error of a code, at worst, random or given stragglers: code=cyclic_repetition n=10 s=0..4 kind=worst",
     "theory": "a closed form of the literature; NAME alone explains it; a module, or none, lists what there is",
     "compare": "the schemes of a figure, the fastest first, from its table",
-    "claims": "check a figure's claims against its table",
+    "audit": "judge what the papers state on the published tables; exit code 1 if an outcome changed",
     "verify": "compare fresh tables with the published ones; exit code 1 if one differs",
     "plan": "jobs, CPU hours, memory and disk of what is still to be made: preset=paper [TARGET]",
     "init": "a folder for a project of your own: options, figures, code, Snakefile",
@@ -46,7 +46,6 @@ JOBS = {
     "replay": "replay encode, drop, decode on saved parameters",
     "table": "make a figure's table",
     "plot": "draw a figure from its table, or typeset it",
-    "scorecard": "collect checked claims",
     "page": "write the static report page",
     "track": "import finished runs into MLflow",
 }

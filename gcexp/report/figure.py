@@ -13,7 +13,6 @@ from gcexp.errors import UserError
 from gcexp.figures.plots import inches
 from gcexp.report.columns import Passages, Timings, key_columns
 from gcexp.report.entries import filled
-from gcexp.report.judged import paired
 from gcexp.run import paths
 from gcexp.run.benchmarked import decided_by
 from gcexp.run.checks import check_call, declared_clocks, declared_scores
@@ -53,16 +52,10 @@ class FigureFile:
         figure, and fields of its ``plot``.
     plot : dict
         ``kind`` and options of the drawing.
-    claims : list of dict
-        What is claimed about the table; those of ``<target>.expected.csv`` follow. ``each``, a list of mappings, says
-        one claim several times: `gcexp.report.entries.claims_of`.
-    claim : dict
-        Keys of every claim that does not give them, such as ``grade``.
     note : str
         Line under the figure; ``{key}`` in it is the value of a key that all runs share.
     level : float, optional
-        Score whose first passage the claims compare. It is a line in the plot, as every level is that a claim of
-        curves compares with.
+        Score that `gcexp compare` compares first passages of; a line in the plot.
     tolerances : dict of str to float
         Column to the share of its numbers by which a fresh table may differ from the published one: rounding errors
         have no digits in common. See `gcexp.report.agreement`.
@@ -78,8 +71,6 @@ class FigureFile:
     analysis: dict = field(default_factory=dict)
     quick: dict = field(default_factory=dict)
     plot: dict = field(default_factory=dict)
-    claims: list = field(default_factory=list)
-    claim: dict = field(default_factory=dict)
     note: str = ""
     level: float | None = None
     tolerances: dict[str, float] = field(default_factory=dict)
@@ -260,11 +251,6 @@ class Figure:
         return fill(Passages, self.file.passages, "passages") if self.file.passages else None
 
     @property
-    def claims(self) -> str:
-        """The checked claims."""
-        return self._file(paths.CLAIMS)
-
-    @property
     def tracked_table(self) -> list[str]:
         """What decides the table beside its input files."""
         runs = [
@@ -281,7 +267,6 @@ class Figure:
     def tracked_plot(self) -> list[str]:
         """What decides the drawing beside the table."""
         said = [*values(self.file.plot, "plot"), self.heading, self.footnote]
-        said += values(paired(self.file.claims), "judged") if self.file.kind == "curves" else []
         said += [] if self.look.inches is None else [f"width={self.look.inches:g}"]
         if self.is_table:
             return tracked("typeset") + said + [self.label]
@@ -297,11 +282,6 @@ class Figure:
         return conf_dir() / "style" / "paper.mplstyle"
 
     @property
-    def tracked_claims(self) -> list[str]:
-        """What decides the claims beside the table."""
-        return tracked("claims") + values(self.file.claims, "claims")
-
-    @property
     def tracked_page(self) -> list[str]:
         """What the page says about the figure, beside its files."""
         return [
@@ -315,4 +295,4 @@ class Figure:
     @property
     def products(self) -> list[str]:
         """Everything a reader gets: a deleted file is rebuilt only if it is listed."""
-        return [self.table, *self.drawings, self.claims]
+        return [self.table, *self.drawings]

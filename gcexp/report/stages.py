@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gcexp.errors import UserError
-from gcexp.files import read_json, written
+from gcexp.files import read_json
 from gcexp.run.dependencies import targets
 from gcexp.run.kept import installed, kept
 from gcexp.run.provenance import check_unchanged, packages, recorded, spent
@@ -70,19 +69,6 @@ def make_drawing(figure: Figure, table: Path, outputs: list[Path]) -> None:
             hashlib.sha256(table.read_bytes()).hexdigest(),
         ]
         kept(outputs, [*key, installed("matplotlib", "numpy", "pandas")], make)
-
-
-def check_claims(figure: Figure, table: Path, output: Path) -> list[dict]:
-    """Hold the table against the paper's statements."""
-    from gcexp.figures.tables import read_table
-    from gcexp.report.claims import check
-
-    check_unchanged(table)
-    reduced = figure.preset != "paper"
-    entries = check(figure.file.claims, read_table(table), figure.paper, figure.name, figure.seeds, reduced)
-    with written(output) as temporary:
-        temporary.write_text(json.dumps(entries, indent=1) + "\n")
-    return entries
 
 
 def write_page(preset: str, figures: Iterable[Figure], scorecard: Path, output: Path) -> None:

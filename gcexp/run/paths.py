@@ -35,8 +35,6 @@ REPORT = "reports/{preset}"
 TABLE = f"{REPORT}/data/{{target}}.csv"
 DRAWN = (f"{REPORT}/figures/{{target}}.pdf", f"{REPORT}/figures/{{target}}.png")
 TYPESET = (f"{REPORT}/tables/{{target}}.md", f"{REPORT}/tables/{{target}}.tex")
-CLAIMS = f"{REPORT}/claims/{{target}}.json"
-SCORECARD = (f"{REPORT}/scorecard.json", f"{REPORT}/scorecard.md")
 PAGE = f"{REPORT}/index.html"
 #: What was committed of the paper preset: the same folders.
 PUBLISHED = REPORT.format(preset="published")

@@ -15,7 +15,7 @@ snakemake_inside.one_thread()
 
 from gcexp.command import forkserver, progress, unlock
 from gcexp.errors import UserError, no_python, unknown
-from gcexp.report import end_message, figure_view, figurefile
+from gcexp.report import audit, end_message, figure_view, figurefile
 from gcexp.report.figure import Look
 from gcexp.run import datasets, dependencies, paths, reads
 from gcexp.run.options import conf_dir, read_yaml
@@ -47,7 +47,7 @@ def by_target(preset):
 def figures_to_plan(preset):
     # A job that another Snakemake started needs the figures that it makes; all were checked before it was submitted.
     jobs = snakemake_inside.handed_jobs(workflow)
-    if jobs and not any(name in ("scorecard", "page", "tracking") for name, _ in jobs):
+    if jobs and not any(name in ("page", "tracking") for name, _ in jobs):
         made = {wildcards["target"] for _, wildcards in jobs if "target" in wildcards}
         return [figurefile.figure(target, preset) for target in sorted(made)]
     if (asked := asked_by_name()) is not None:

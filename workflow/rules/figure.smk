@@ -22,7 +22,7 @@ rule table:
 
 
 rule draw:
-    # The drawing of a table, and what the paper says compared with it; a change of either repeats no run.
+    # The drawing of a table; an edit of how it looks repeats no run.
     input:
         paths.TABLE,
     output:
@@ -33,7 +33,6 @@ rule draw:
             caption="../report/figure.rst",
             labels=labels_of,
         ),
-        claims=paths.CLAIMS,
     log:
         paths.log(paths.DRAWN[0]),
     benchmark:
@@ -45,14 +44,13 @@ rule draw:
         runtime=10,
     params:
         reads=lambda w: reads.state(figure_of(w).drawings[0], REMAKE),
-        drawn=lambda w, output: output[:-1],
         look=LOOK.arguments,
-        tracked=lambda w: figure_of(w).tracked_plot + figure_of(w).tracked_claims,
+        tracked=lambda w: figure_of(w).tracked_plot,
     message:
         "drawing {wildcards.target}"
     shell:
-        "GCEXP_READS={params.reads:q} gcexp job plot {wildcards.target:q} --preset {wildcards.preset:q} -i {input:q} -o {params.drawn:q}"
-        " --claims {output.claims:q} {params.look:q} 2> {log:q}"
+        "GCEXP_READS={params.reads:q} gcexp job plot {wildcards.target:q} --preset {wildcards.preset:q} -i {input:q} -o {output:q}"
+        " {params.look:q} 2> {log:q}"
 
 
 use rule draw as typeset with:
@@ -65,7 +63,6 @@ use rule draw as typeset with:
             labels=labels_of,
         ),
         tex=paths.TYPESET[1],
-        claims=paths.CLAIMS,
     log:
         paths.log(paths.TYPESET[0]),
     benchmark:
