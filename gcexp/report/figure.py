@@ -170,8 +170,8 @@ class Figure:
     def note(self) -> str:
         """Line under the figure: the file's own, and which data stand in for a paper's."""
         datasets = sorted({run.config["task"]["dataset"] for run in self.runs if run.task})
-        stand_in = f"{self.preset} preset, data: {', '.join(datasets)}" if datasets else ""
-        return "; ".join(part for part in (self._filled_note, stand_in) if part)
+        stand_in = f"Data: {', '.join(datasets)} ({self.preset} preset)." if datasets else ""
+        return " ".join(part for part in (self._filled_note, stand_in) if part)
 
     @property
     def footnote(self) -> str:
