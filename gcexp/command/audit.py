@@ -1,4 +1,4 @@
-"""``gcexp audit``: which statements of the papers are reproduced?"""
+"""``gcexp audit``: the statements of the papers, judged on tables that are there."""
 
 from __future__ import annotations
 

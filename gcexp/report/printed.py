@@ -3,8 +3,8 @@
 ``column`` names the column of the figure's table, ``expected`` the printed number (``3/8`` is allowed; text where the
 column holds text), ``tolerance`` the largest difference, ``source`` the place in the paper. ``answers`` names the
 statements that the number is evidence for, ``assumed`` is ``yes`` where parameters were assumed or restored,
-``post_hoc`` says what was chosen after the numbers had been seen, and ``reason`` why a number differs. ``statistic`` and
-``rows`` make one number of several rows. Every other column is a key: the row of the table is the one whose column
+``post_hoc`` says what was chosen after the numbers had been seen, and ``reason`` why a number differs. ``statistic``
+and ``rows`` make one number of several rows. Every other column is a key: the row of the table is the one whose column
 equals the cell; an empty cell puts no condition.
 """
 
