@@ -30,7 +30,8 @@ _BAND_WORDS = {
     "range": "bands the smallest and the largest value",
     "interval": "bands its 95 % interval",
 }
-_STRETCHED = 4  # times that the slowest line takes longer than the fastest, from which on the clock's axis is logarithmic
+# The clock's axis is logarithmic where the slowest line takes this many times longer than the fastest.
+_STRETCHED = 4
 _EQUAL = 0.002  # of the panel's height, up to which lines lie on each other
 _WIDER = 1.4  # points by which a line is wider than a line of another colour that hides it
 _THRESHOLD: dict[str, Any] = {"color": "#A00000", "linewidth": 1.2, "linestyle": (0, (1, 1))}

@@ -288,11 +288,11 @@ def write(rows: Sequence[Outcome], path: Path) -> None:
         writer.writerows(map(astuple, rows))
 
 
-_ABOUT = """*reproduced*: every check of the statement came out as the paper says; *partly*: some did and some did not; *not
-reproduced*: none did; *undecided*: the seeds or the printed digits cannot separate the two sides; *not testable here*:
-the statement is true by definition, is about other work, or needs what is lost, and the reason says which. *assumed*:
-the check uses parameters that the paper does not give, or that were restored from a damaged text. *post hoc*: a level,
-tolerance or constant was chosen after the numbers had been seen.
+_ABOUT = """*reproduced*: every check of the statement came out as the paper says. *partly*: some did and some did not.
+*not reproduced*: none did. *undecided*: the seeds or the printed digits cannot separate the two sides. *not testable
+here*: the statement is true by definition, is about other work, or needs what is lost, and the reason says which.
+*assumed*: the check uses parameters that the paper does not give, or that were restored from a damaged text. *post
+hoc*: a level, tolerance or constant was chosen after the numbers had been seen.
 """
 
 

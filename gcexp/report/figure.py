@@ -55,7 +55,7 @@ class FigureFile:
     note : str
         Line under the figure; ``{key}`` in it is the value of a key that all runs share.
     level : float, optional
-        Score that `gcexp compare` compares first passages of; a line in the plot.
+        Score that `gcexp compare` compares first passages of.
     tolerances : dict of str to float
         Column to the share of its numbers by which a fresh table may differ from the published one: rounding errors
         have no digits in common. See `gcexp.report.agreement`.

@@ -10,7 +10,6 @@ from typing import Any
 
 from gcexp.errors import UserError, unknown
 from gcexp.figures.plots import parse as parse_plot
-from gcexp.figures.plots import with_levels
 from gcexp.report.entries import runs_of, substitutes
 from gcexp.report.figure import Figure, FigureFile
 from gcexp.run.checks import check, check_named, declared_scores, together
@@ -185,7 +184,7 @@ def _absolute(node: Any, package: str, key: str = "") -> Any:
 
 
 def _under(file: FigureFile, preset: str) -> FigureFile:
-    """The file under a preset, with its level as a line of the plot."""
+    """The file under a preset, with what the quick preset sets instead."""
     quick = dict(file.quick)
     own = {name: quick.pop(name) for name in ("level", "note", "plot") if name in quick}
     if preset == "quick":
@@ -193,8 +192,7 @@ def _under(file: FigureFile, preset: str) -> FigureFile:
         if "plot" in own:
             own["plot"] = file.plot | own["plot"]
         file = replace(file, **own)
-    levels = {None: () if file.level is None else (file.level,)}
-    return replace(file, quick=quick, plot=with_levels(file.plot, levels))
+    return replace(file, quick=quick)
 
 
 #: What the quick preset may set instead, beside keys of a run or of the analysis.
