@@ -29,7 +29,6 @@ def draw(
     style: Path | str | None = None,
     label: str = "",
     width: float | None = None,
-    ratios: pd.DataFrame | None = None,
 ) -> Figure | Typeset:
     """Draw a table, or set it as text where the plot's kind is table.
 
@@ -43,7 +42,7 @@ def draw(
     title : str
         Above the plot.
     note : str
-        Below the plot: simulated clock, stand-in data.
+        Sentences below the plot: what is assumed, which data stand in for the paper's.
     style : path, optional
         A style file other than ``conf/style/paper.mplstyle``.
     label : str
@@ -51,8 +50,6 @@ def draw(
     width : float, optional
         Inches in print; by default what the plot says, and for a table the line of the class article. Letters keep
         their size.
-    ratios : DataFrame, optional
-        What stands in a strip under the panels: see `gcexp.figures.ratios.drawing`.
 
     Raises
     ------
@@ -66,7 +63,7 @@ def draw(
     if isinstance(wanted, TablePlot):
         return typeset.typeset(frame, wanted, title, note, label, width)
     with looks.applied(style):
-        return compose.figure_of(frame, wanted, title, note, width, ratios)
+        return compose.figure_of(frame, wanted, title, note, width)
 
 
 def save(figure: Figure | Typeset, paths: Iterable[Path | str], style: Path | str | None = None) -> None:

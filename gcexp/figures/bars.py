@@ -57,9 +57,6 @@ def drawing(frame: pd.DataFrame, plot: BarsPlot, looks: dict[str, dict]) -> Draw
     # Panels with the same bars stand side by side and share their names; others stand below each other.
     shared = all(some == bars[0] for some in bars)
     wide = len(found) > 1 and shared
-    seeds = rows.several(frame, plot.by)
-    alone = seeds in ("", "1 seed")
-    mean = "Dot" if plot.yscale == "log" else "Bar"
     families = _families(frame, plot)
     drawn = partial(_draw, plot=plot, looks=looks, families=families, shared=shared, ticks=3 if wide else 5)
     mark: dict[str, Any] = {
@@ -75,10 +72,20 @@ def drawing(frame: pd.DataFrame, plot: BarsPlot, looks: dict[str, dict]) -> Draw
         height=lambda inches, names: 0.5 + _row(labels, names) * max(map(len, bars)),
         handles={name: Patch(label=style.plain(name), **look) for name, look in families.items()}
         | ({plot.reference_label: handle} if plot.reference else {}),
-        words=seeds if alone else f"{mean}: mean over {seeds}, whisker: 95 % interval of the mean",
+        words=_seed_sentence(frame, plot),
         columns=3 if shared else 1,
         width="wide" if wide else plot.width,
     )
+
+
+def _seed_sentence(frame: pd.DataFrame, plot: BarsPlot) -> str:
+    counts = rows.seeds_of(frame, plot.by)
+    if not counts:
+        return ""
+    if set(counts.values()) == {1}:
+        return "One seed."
+    mean = "Dots" if plot.yscale == "log" else "Bars"
+    return f"{mean} show the mean over {rows.seed_words(counts)}, whiskers its 95 % interval."
 
 
 def _families(frame: pd.DataFrame, plot: BarsPlot) -> dict[str, dict]:

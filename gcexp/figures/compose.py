@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import matplotlib
 from matplotlib.figure import Figure
 
-from gcexp.figures import bars, clusters, function, lines, ratios, rows, style
+from gcexp.figures import bars, clusters, function, lines, rows, style
 from gcexp.figures.panels import Drawing, Panel, Place
 from gcexp.figures.plots import WIDTHS, BarsPlot, ClustersPlot, FunctionPlot, LinesPlot, PanelsPlot
 
@@ -32,7 +32,6 @@ def figure_of(
     title: str = "",
     note: str = "",
     width: float | None = None,
-    judged: pd.DataFrame | None = None,
 ) -> Figure:
     """Figure of one plot, or of several as panels: a plot alone is a figure with one part.
 
@@ -46,8 +45,6 @@ def figure_of(
         Above and below the panels.
     width : float, optional
         Inches; by default what the plot says.
-    judged : DataFrame, optional
-        Ratios in a strip under the panels.
     """
     panels = plot if isinstance(plot, PanelsPlot) else None
     plots = plot.plots if isinstance(plot, PanelsPlot) else (plot,)
@@ -65,20 +62,24 @@ def figure_of(
     width = own if width is None else width
     if width < own:
         columns = max(1, min(columns, int(width // max(drawing.least for drawing in drawings))))
-    strip = None if judged is None or judged.empty else ratios.drawing(judged)
-    figure = _figure(placed, width, columns, (_NAMES_BESIDE if several else _NAMES) * width, strip)
-    under = [] if strip is None else [strip]
-    handles = {name: handle for drawing in (*drawings, *under) for name, handle in drawing.handles.items()}
+    figure = _figure(placed, width, columns, (_NAMES_BESIDE if several else _NAMES) * width)
+    handles = {name: handle for drawing in drawings for name, handle in drawing.handles.items()}
     legend = sorted(handles, key=lambda name: [*looks, name].index(name))  # lines, in their order, then marks
-    levels = sorted({level for drawing in drawings for level in drawing.levels})
-    dashed = f"dashed line{'s' * (len(levels) > 1)}: {', '.join(f'{level:g}' for level in levels)}"
-    told = [drawing.words for drawing in drawings] + [dashed] * bool(levels)
-    words = dict.fromkeys(told + [drawing.words for drawing in under])
-    beside = len(placed) == 1 and strip is None and width >= WIDTHS["wide"]
-    style.arrange(
-        figure, title, "; ".join(filter(None, [*words, note])), [handles[name] for name in legend], beside
-    )
+    sentences = [*dict.fromkeys(drawing.words for drawing in drawings), _levels(drawings), note]
+    beside = len(placed) == 1 and width >= WIDTHS["wide"]
+    handles_shown = [handles[name] for name in legend]
+    style.arrange(figure, title, " ".join(filter(None, sentences)), handles_shown, beside)
     return figure
+
+
+def _levels(drawings: list[Drawing]) -> str:
+    """The sentence about dashed lines across the panels."""
+    levels = [f"{level:g}" for level in sorted({level for drawing in drawings for level in drawing.levels})]
+    if not levels:
+        return ""
+    if len(levels) == 1:
+        return f"The dashed line marks {levels[0]}."
+    return f"The dashed lines mark {', '.join(levels[:-1])} and {levels[-1]}."
 
 
 def _bars(frame: pd.DataFrame, plot: BarsPlot) -> list[str]:
@@ -90,14 +91,11 @@ def _side_by_side(count: int, most: int) -> int:
     return min(count, most, 2 if count == 4 else 3)
 
 
-def _figure(
-    placed: list[tuple[Drawing, Panel]], width: float, columns: int, names: float, strip: Drawing | None
-) -> Figure:
-    """Figure of that width with all panels drawn, each row as high as its highest one, and a strip below them."""
+def _figure(placed: list[tuple[Drawing, Panel]], width: float, columns: int, names: float) -> Figure:
+    """Figure of that width with all panels drawn, each row as high as its highest one."""
     inches = width / columns
     by_row = [placed[start : start + columns] for start in range(0, len(placed), columns)]
     heights = [max(drawing.height(inches, names) for drawing, _ in row) for row in by_row]
-    heights += [] if strip is None else [strip.height(width, names)]
     figure = style.blank(width, sum(heights))
     grid = figure.add_gridspec(len(heights), columns, height_ratios=heights)
     axes_of = {}
@@ -107,8 +105,6 @@ def _figure(
             axes = figure.add_subplot(grid[number, column])
             panel.draw(axes, Place(inches, names, first))
             axes_of[number, column] = axes, panel, first
-    if strip is not None:
-        strip.panels[0].draw(figure.add_subplot(grid[-1, :]), Place(width, names, True))
     _write_words(figure, axes_of)
     return figure
 

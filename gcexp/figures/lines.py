@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from matplotlib.lines import Line2D
 from gcexp.errors import UserError, require, unknown
 from gcexp.figures import rows, style
 from gcexp.figures.panels import Drawing, Panel, Place, each, titled
-from gcexp.figures.plots import LinesPlot
+from gcexp.figures.plots import LinesPlot, Scale
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,10 +26,13 @@ _HEIGHT = 2.5  # inches
 _PANEL_HEIGHT = 2.0
 _BANDS = {"quartiles": (25, 75), "range": (0, 100)}
 _BAND_WORDS = {
-    "quartiles": "quartiles",
-    "range": "smallest to largest",
-    "interval": "95 % interval of the mean",
+    "quartiles": "bands the quartiles",
+    "range": "bands the smallest and the largest value",
+    "interval": "bands its 95 % interval",
 }
+_STRETCHED = 4  # times that the slowest line takes longer than the fastest, from which on the clock's axis is logarithmic
+_EQUAL = 0.002  # of the panel's height, up to which lines lie on each other
+_WIDER = 1.4  # points by which a line is wider than a line of another colour that hides it
 _THRESHOLD: dict[str, Any] = {"color": "#A00000", "linewidth": 1.2, "linestyle": (0, (1, 1))}
 _DASHES = ((0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 
@@ -120,6 +124,7 @@ def drawing(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict]) -> Dra
         Look of each line, in the order of the legend.
     """
     rows.known(frame, plot.x, plot.y, plot.by, plot.panel, plot.threshold)
+    plot = replace(plot, xscale=plot.xscale or scale_of(frame, plot))
     found = titled(frame, plot)
     names = [name for name, _, _ in found]
     below = each("xlabel", plot.xlabel, names, dict.fromkeys(names, style.axis_label(plot.x)))
@@ -130,22 +135,34 @@ def drawing(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict]) -> Dra
     if plot.threshold:
         text = style.plain(plot.threshold_label)
         handles[plot.threshold_label] = Line2D([], [], label=text, **_THRESHOLD)
-    guide = f"dotted: slope {plot.slope:g}" if plot.slope is not None else ""
+    guide = f"The dotted line has slope {plot.slope:g}." if plot.slope is not None else ""
     return Drawing(
         [Panel(partial(_draw, part, plot, shown), title, below[n], left[n]) for n, title, part in found],
         height=lambda inches, names: _HEIGHT if inches > 3 else _PANEL_HEIGHT,
         handles=handles if len(handles) > 1 or len(looks) > 1 else {},
-        words="; ".join(filter(None, [_seed_words(frame, plot), guide])),
+        words=" ".join(filter(None, [_seed_sentence(frame, plot), guide])),
         levels=plot.levels,
         width=plot.width,
     )
 
 
-def _seed_words(frame: pd.DataFrame, plot: LinesPlot) -> str:
-    if not (seeds := rows.several(frame, plot.by)) or seeds == "1 seed":
-        return seeds
-    band = f", band: {_BAND_WORDS[plot.band]}" if plot.band != "none" else ""
-    return f"Line: {'mean' if plot.band == 'interval' else 'median'} over {seeds}{band}"
+def scale_of(frame: pd.DataFrame, plot: LinesPlot) -> Scale:
+    """Scale of the horizontal axis where the figure file names none."""
+    if not plot.curves or plot.xlim is not None:
+        return "linear"
+    ends = _ends(frame, plot)
+    return "log" if max(ends) > _STRETCHED * min(ends) > 0 else "linear"
+
+
+def _seed_sentence(frame: pd.DataFrame, plot: LinesPlot) -> str:
+    counts = rows.seeds_of(frame, plot.by)
+    if not counts:
+        return ""
+    if set(counts.values()) == {1}:
+        return "One seed."
+    middle = "mean" if plot.band == "interval" else "median"
+    band = f", {_BAND_WORDS[plot.band]}" if plot.band != "none" else ""
+    return f"Lines show the {middle} over {rows.seed_words(counts)}{band}."
 
 
 def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Axes, place: Place) -> None:
@@ -157,24 +174,26 @@ def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Ax
         for x in at[np.isfinite(at)]:
             axes.axvline(x, zorder=1, **_THRESHOLD)
     parts = {str(label): part for label, part in rows.parts(frame, plot.by)}
-    for number, label in enumerate(name for name in looks if name in parts):
-        part, look = parts[label], looks[label]
-        x, values = points(part, plot, grid, label)
-        centre, low, high = middle(values, plot.band)
-        seen = np.isfinite(centre)
-        every: tuple[int, int] | None = None
-        if plot.curves and seen.any():
-            # Markers staggered from curve to curve, so that they do not hide each other.
-            gap = GRID // _MARKS
-            every = (int(np.argmax(seen)) + (number * gap) // max(1, len(looks)), gap)
-        elif len(x) > 3 * _MARKS:
-            gap = len(x) // _MARKS
-            every = ((number * gap) // max(1, len(looks)), gap)
+    shown = [name for name in looks if name in parts]
+    found = {label: points(parts[label], plot, grid, label) for label in shown}
+    bands = {label: middle(values, plot.band) for label, (_, values) in found.items()}
+    centres = {label: (found[label][0], bands[label][0]) for label in shown}
+    groups = equal_lines(centres, plot.yscale)
+    for number, label in enumerate(shown):
+        look = looks[label]
+        x, values = found[label]
+        centre, low, high = bands[label]
+        rank, size = groups[label].index(label), len(groups[label])
+        above = {looks[name]["color"] for name in groups[label][rank + 1 :]} - {look["color"]}
+        if above:
+            width = look.get("linewidth", matplotlib.rcParams["lines.linewidth"])
+            look = look | {"linewidth": width + _WIDER * len(above)}
+        every = _marked(np.isfinite(centre), plot.curves, number, len(looks), rank, size)
         if len(values) > 1 and plot.band != "none":
             axes.fill_between(x, low, high, color=look["color"], alpha=0.14, linewidth=0, zorder=1.5)
         if plot.yscale == "log" and plot.ylim and plot.ylim[0] and (lost := centre <= plot.ylim[0]).any():
             # What a log axis cannot show, an exact zero, is a mark at its lower end that no line leads to.
-            at = {"clip_on": False, "zorder": 3, **look, "linestyle": "none"}
+            at = {**look, "clip_on": False, "zorder": 3, "linestyle": "none"}
             axes.plot(x[lost], np.full(int(lost.sum()), plot.ylim[0]), **at)
             centre = np.where(lost, np.nan, centre)
         axes.plot(x, centre, markevery=every, **look)
@@ -192,6 +211,54 @@ def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Ax
             axes.set_xticks([], minor=True)
     if not plot.curves and plot.xscale == "linear" and _whole(rows.numbers(frame, plot.x)):
         axes.xaxis.get_major_locator().set_params(integer=True)
+
+
+def equal_lines(
+    lines: dict[str, tuple[np.ndarray, np.ndarray]], yscale: Scale = "linear"
+) -> dict[str, list[str]]:
+    """The lines that lie on each line, itself included, in the order in which they are drawn.
+
+    Parameters
+    ----------
+    lines : mapping
+        Name to x and y.
+    yscale : {"linear", "log"}
+        Scale on which heights are compared.
+
+    Examples
+    --------
+    >>> x = np.array([0.0, 1.0])
+    >>> equal_lines({"a": (x, x), "b": (x, 2 * x), "c": (x, x)})
+    {'a': ['a', 'c'], 'b': ['b'], 'c': ['a', 'c']}
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        heights = {name: np.log(y) if yscale == "log" else y for name, (_, y) in lines.items()}
+    every = np.concatenate([*heights.values(), np.empty(0)])
+    every = every[np.isfinite(every)]
+    tolerance = _EQUAL * np.ptp(every) if len(every) else 0.0
+
+    def equal(one: str, other: str) -> bool:
+        same = np.array_equal(lines[one][0], lines[other][0])
+        return same and np.allclose(heights[one], heights[other], rtol=0, atol=tolerance, equal_nan=True)
+
+    groups: dict[str, list[str]] = {}
+    for name in lines:
+        groups[name] = next((group for first, group in groups.items() if equal(first, name)), [])
+        groups[name].append(name)
+    return groups
+
+
+def _marked(
+    seen: np.ndarray, curves: bool, number: int, count: int, rank: int, size: int
+) -> tuple[int, int] | None:
+    """Which points of a line have markers: the first, and the step; staggered, so that no line hides another's."""
+    if curves and seen.any():
+        gap = GRID // _MARKS
+        return int(np.argmax(seen)) + (number * gap) // max(1, count), gap
+    if len(seen) > 2 * _MARKS:
+        gap = -(-len(seen) // _MARKS)
+        return (number * gap) // max(1, count), gap
+    return (rank, size) if 1 < size <= len(seen) else None
 
 
 def _fit(values: np.ndarray, inches: float) -> bool:
@@ -212,17 +279,16 @@ def clock_grid(frame: pd.DataFrame, plot: LinesPlot) -> np.ndarray:
     x = x[np.isfinite(x)]
     low, high = plot.xlim or (None, None)
     low = (x[x > 0].min() if plot.xscale == "log" else 0.0) if low is None else low
-    high = _end(frame, plot) if high is None else high
+    high = max(_ends(frame, plot)) if high is None else high
     return np.geomspace(low, high, GRID) if plot.xscale == "log" else np.linspace(low, high, GRID)
 
 
-def _end(frame: pd.DataFrame, plot: LinesPlot) -> float:
-    """Where the slowest line ends in the median seed: what lies beyond is the tail of a few seeds."""
-    ends = [
-        np.median([np.nanmax(rows.numbers(run, plot.x)) for _, run in rows.parts(part, _seed(part))])
+def _ends(frame: pd.DataFrame, plot: LinesPlot) -> list[float]:
+    """Where each line ends in its median seed: what lies beyond is the tail of a few seeds."""
+    return [
+        float(np.median([np.nanmax(rows.numbers(run, plot.x)) for _, run in rows.parts(part, _seed(part))]))
         for _, part in rows.parts(frame, plot.by)
     ]
-    return float(max(ends))
 
 
 def _seed(part: pd.DataFrame) -> str | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gcexp.errors import UserError, require, unknown
-from gcexp.schema import fill, is_number
+from gcexp.schema import fill
 
 Scale = Literal["linear", "log"]
 Width = Literal["single", "wide", "double"]
@@ -76,8 +76,11 @@ class LinesPlot:
         What they are.
     xlabel, ylabel : str or mapping, optional
         Axis labels, the same for all panels or one for each; by default the column's name, with its unit.
-    xscale, yscale : {"linear", "log"}
-        Scales.
+    xscale : {"linear", "log"}, optional
+        By default linear; where curves over the clock end at very different times, and no `xlim` is given, logarithmic,
+        so that the slowest line does not push all others to the left edge.
+    yscale : {"linear", "log"}
+        Scale.
     steps : bool, optional
         Whether y holds from one x to the next, and seeds have x of their own: curves over a clock. Else all seeds have
         the same x. By default true where x is the simulated clock.
@@ -107,7 +110,7 @@ class LinesPlot:
     threshold_label: str = "threshold"
     xlabel: Words = None
     ylabel: Words = None
-    xscale: Scale = "linear"
+    xscale: Scale | None = None
     yscale: Scale = "linear"
     steps: bool | None = None
     band: Literal["quartiles", "range", "interval", "none"] = "quartiles"
@@ -474,34 +477,3 @@ def parse(plot: dict, where: str = "plot"):
     if plot["kind"] not in tuple(KINDS):  # a list, say, has no hash
         raise UserError(f"{where}: {unknown('kind of plot', plot['kind'], KINDS)}")
     return fill(KINDS[plot["kind"]], rest, where)
-
-
-def with_levels(plot: dict, levels: Mapping[str | None, tuple[float, ...]]) -> dict:
-    """The mapping with the levels of its column, and those under None, in every plot of lines.
-
-    Levels beyond the ends of its axis are left out, and a wrong mapping is left for `parse`.
-
-    Examples
-    --------
-    >>> plot = {"kind": "panels", "parts": [{"kind": "lines", "y": "loss"}, {"kind": "bars"}]}
-    >>> with_levels(plot, {None: (0.9,), "loss": (0.5,)})
-    {'kind': 'panels', 'parts': [{'kind': 'lines', 'y': 'loss', 'level': [0.5, 0.9]}, {'kind': 'bars'}]}
-    """
-    if not isinstance(plot, Mapping):
-        return plot
-    if plot.get("kind") == "panels" and isinstance(plot.get("parts"), list):
-        return plot | {"parts": [with_levels(part, levels) for part in plot["parts"]]}
-    if plot.get("kind") != "lines":
-        return plot
-    own = plot.get("level", [])
-    given = own if isinstance(own, list) else [own]
-    if not all(is_number(one) for one in given):
-        return plot
-    low, high = (plot.get("ylim") or (None, None)) if _is_pair(plot.get("ylim")) else (None, None)
-    found = {*given, *levels.get(None, ()), *levels.get(plot.get("y", LinesPlot.y), ())}
-    inside = [one for one in sorted(found) if (low is None or one >= low) and (high is None or one <= high)]
-    return plot | {"level": inside} if inside else plot
-
-
-def _is_pair(value: object) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(one is None or is_number(one) for one in value)

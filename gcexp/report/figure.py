@@ -13,7 +13,6 @@ from gcexp.errors import UserError
 from gcexp.figures.plots import inches
 from gcexp.report.columns import Passages, Timings, key_columns
 from gcexp.report.entries import filled
-from gcexp.report.judged import paired
 from gcexp.run import paths
 from gcexp.run.benchmarked import decided_by
 from gcexp.run.checks import check_call, declared_clocks, declared_scores
@@ -179,8 +178,8 @@ class Figure:
     def note(self) -> str:
         """Line under the figure: the file's own, and which data stand in for a paper's."""
         datasets = sorted({run.config["task"]["dataset"] for run in self.runs if run.task})
-        stand_in = f"{self.preset} preset, data: {', '.join(datasets)}" if datasets else ""
-        return "; ".join(part for part in (self._filled_note, stand_in) if part)
+        stand_in = f"Data: {', '.join(datasets)} ({self.preset} preset)." if datasets else ""
+        return " ".join(part for part in (self._filled_note, stand_in) if part)
 
     @property
     def footnote(self) -> str:
@@ -281,7 +280,6 @@ class Figure:
     def tracked_plot(self) -> list[str]:
         """What decides the drawing beside the table."""
         said = [*values(self.file.plot, "plot"), self.heading, self.footnote]
-        said += values(paired(self.file.claims), "judged") if self.file.kind == "curves" else []
         said += [] if self.look.inches is None else [f"width={self.look.inches:g}"]
         if self.is_table:
             return tracked("typeset") + said + [self.label]

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from gcexp.errors import UserError, unknown
-from gcexp.figures.plots import LinesPlot, with_levels
 from gcexp.figures.plots import parse as parse_plot
 from gcexp.report import claims as claim_rules
 from gcexp.report.entries import claims_of, runs_of, substitutes
@@ -23,7 +22,7 @@ from gcexp.run.dependencies import targets, tracked
 from gcexp.run.measured import CURVE
 from gcexp.run.options import papers, project, read_yaml, search_dirs
 from gcexp.run.reads import note, unrecorded
-from gcexp.schema import fill, fitted, is_number
+from gcexp.schema import fill, fitted
 
 PRESETS = ("quick", "paper")
 #: Names of rules: no folder or target can be called so.
@@ -197,7 +196,7 @@ def _absolute(node: Any, package: str, key: str = "") -> Any:
 
 
 def _under(file: FigureFile, preset: str) -> FigureFile:
-    """The file under a preset: its level in claims that name none, and what is judged as lines of the plot."""
+    """The file under a preset: its level in claims that name none."""
     quick = dict(file.quick)
     own = {name: quick.pop(name) for name in ("level", "note", "plot") if name in quick}
     if preset == "quick":
@@ -216,31 +215,11 @@ def _under(file: FigureFile, preset: str) -> FigureFile:
             for claim in file.claims
         ]
         file = replace(file, claims=claims)
-    levels = {None: () if level is None else (level,)} | (
-        _judged(file.claims) if file.kind == "curves" else {}
-    )
-    return replace(file, quick=quick, plot=with_levels(file.plot, levels))
+    return replace(file, quick=quick)
 
 
 #: What the quick preset may set instead, beside keys of a run or of the analysis.
 _OWN: dict = {"level": float, "note": str, "plot": dict}
-
-
-def _judged(claims: list[dict]) -> dict[str | None, tuple[float, ...]]:
-    """Levels of a score that claims compare with, by its column."""
-    found: dict[str | None, set[float]] = {}
-    for claim in claims:
-        for predicate in claim.values() if isinstance(claim, dict) else ():
-            if isinstance(predicate, dict):
-                passed = [predicate.get("level")] if predicate.get("of") == "time_to" else []
-                bounds = [predicate.get(name) for name in ("above", "at_least", "at_most", "below")]
-                limit = [one for one in bounds if one is not None]  # two are a value with its tolerance
-                judged = passed if passed else limit if "column" in predicate and len(limit) == 1 else []
-                column = predicate.get("y", LinesPlot.y) if passed else predicate.get("column")
-                given = {float(one) for one in judged if one is not None and is_number(one)}
-                if given:
-                    found.setdefault(column, set()).update(given)
-    return {column: tuple(levels) for column, levels in found.items()}
 
 
 def _check_kind(figure: Figure) -> None:

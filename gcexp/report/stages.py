@@ -16,8 +16,6 @@ from gcexp.run.provenance import check_unchanged, packages, recorded, spent
 from gcexp.run.reads import unrecorded
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from gcexp.report.figure import Figure
 
 
@@ -43,32 +41,17 @@ def make_drawing(figure: Figure, table: Path, outputs: list[Path]) -> None:
     """
     from gcexp.figures import draw, save
     from gcexp.figures.tables import read_table
-    from gcexp.report.judged import strip
 
     check_unchanged(table)
 
-    def under_curves() -> pd.DataFrame | None:
-        return (
-            strip(figure.file.claims, figure.file.plot, read_table(table))
-            if figure.file.kind == "curves"
-            else None
-        )
-
     def make() -> None:
-        frame, under = read_table(table), under_curves()
         said = figure.heading, figure.footnote, figure.style, figure.label, figure.look.inches
-        drawn = draw(frame, figure.file.plot, *said, under)
-        save(drawn, outputs, figure.style)
+        save(draw(read_table(table), figure.file.plot, *said), outputs, figure.style)
 
     if targets(figure.file.plot) or not table.is_file():  # which reading it will tell
         return make()
     with unrecorded():
-        under = under_curves()  # its numbers count, not how predicates come by them
-        key = [
-            figure.tracked_plot,
-            under if under is None else under.to_dict("list"),
-            hashlib.sha256(table.read_bytes()).hexdigest(),
-        ]
+        key = [figure.tracked_plot, hashlib.sha256(table.read_bytes()).hexdigest()]
         kept(outputs, [*key, installed("matplotlib", "numpy", "pandas")], make)
 
 

@@ -65,7 +65,7 @@ STAGES = {
     "curves": Stage((*_CLOCK, *_TABLE, "tasks")),
     "timings": Stage((*_CLOCK, *_TABLE)),
     "analysis": Stage((*_CLOCK, *_TABLE, *_LEARN, "analysis", "benchmarking.py", "run/benchmarked.py")),
-    "draw": Stage(("figures", "report/stages.py", "report/judged.py")),
+    "draw": Stage(("figures", "report/stages.py")),
     "typeset": Stage(("figures", "report/stages.py")),
     "claims": Stage(("report/claims.py", "report/predicates.py", "figures/tables.py", "schema.py")),
     "scorecard": Stage(("report", "figures/tables.py", "figures/markdown.py")),
