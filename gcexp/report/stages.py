@@ -1,15 +1,13 @@
-"""The stages of a report: table, drawing, claims, page."""
+"""The stages of a report: table, drawing, claims."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gcexp.errors import UserError
-from gcexp.files import read_json, written
+from gcexp.files import written
 from gcexp.run.dependencies import targets
 from gcexp.run.kept import installed, kept
 from gcexp.run.provenance import check_unchanged, packages, recorded, spent
@@ -66,22 +64,3 @@ def check_claims(figure: Figure, table: Path, output: Path) -> list[dict]:
     with written(output) as temporary:
         temporary.write_text(json.dumps(entries, indent=1) + "\n")
     return entries
-
-
-def write_page(preset: str, figures: Iterable[Figure], scorecard: Path, output: Path) -> None:
-    """The static page of figures and claims, which lie in the folder of the page."""
-    from gcexp.report.figure_view import figure_view, papers
-    from gcexp.report.page import write_report
-
-    entries = _entries(scorecard)  # first: what was asked for by name, before what the page needs besides
-    write_report(output, preset, papers(), [figure_view(figure, output) for figure in figures], entries)
-
-
-def _entries(path: Path) -> list[dict]:
-    """Claims, and statements, that an earlier job wrote."""
-    found = read_json(path)
-    if not isinstance(found, list) or not all(
-        isinstance(e, dict) and {"paper", "outcome"} <= set(e) for e in found
-    ):
-        raise UserError(f"{path} is no list of claims; delete it and make it again")
-    return found
