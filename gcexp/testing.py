@@ -357,7 +357,7 @@ class CodeContract:
         # Where only the entries of an exact code are drawn, all draws decode alike and one will do.
         exact = self.code.promise == "indicator" and np.array_equal(one.assignment, other.assignment)
         assert self.code.redrawn or exact, (
-            "the seed decides who holds what, but all seeds of a run would share one draw: set redrawn = True in the class"
+            "the seed decides who holds what, but all seeds of a run share one draw: set redrawn = True in the class"
         )
 
     def check_survives_pickling(self) -> None:

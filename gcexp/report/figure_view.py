@@ -1,4 +1,4 @@
-"""What the page says of papers and figures, taken from their files; nothing is drawn and no table of numbers is read."""
+"""What the page says of papers and figures, taken from their files; nothing is drawn, no table is read."""
 
 from __future__ import annotations
 
