@@ -441,7 +441,7 @@ def error(
 
     code = build(_point(overrides, keys).config, "code")
     wanted = ([] if kind == "set" else list(range(code.n + 1))) if s is None else s
-    options = {"stragglers": stragglers, "trials": trials, "seed": seed, "steps": steps}
+    options: dict[str, Any] = {"stragglers": stragglers, "trials": trials, "seed": seed, "steps": steps}
     found = errors_of(code, wanted, kind, decoding, max_searched=MAX_SEARCHED, **options)
     return pd.DataFrame([dataclasses.asdict(one) for one in (found if isinstance(found, list) else [found])])
 

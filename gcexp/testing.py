@@ -163,7 +163,7 @@ def outcomes(target: str, preset: str = "quick") -> dict[str, str]:
     judged = {
         function.__name__: judge(function, {found.name: frame})
         for function in claims_of(package_of(path))
-        if function.claim.figures == (found.name,)
+        if function.claim.figures == (found.name,)  # type: ignore[attr-defined]
     }
     told = {
         name: next(iter({one.outcome for one in verdicts.values()}), "") for name, verdicts in judged.items()

@@ -32,6 +32,7 @@ def ending(preset: str, part: Sequence[Figure] | None = None) -> str:
         [
             f"Made {len(drawings)} figures and tables in {page.parent}.",
             f"Open {page} to look at them.",
-            "Next: `make verify` compares the numbers with the published ones; `make audit` judges the papers' statements.",
+            "Next: `make verify` compares the numbers with the published ones,",
+            "`make audit` judges the statements of the papers.",
         ]
     )
