@@ -10,15 +10,11 @@ import pytest
 from gcexp.command.main import main
 from gcexp.figures.tables import read_table
 from gcexp.report import plan as plans
-from gcexp.report.figure import Figure, FigureFile
 from gcexp.report.figurefile import figure
 from gcexp.report.plan import ESTIMATED, MEASURED, UNKNOWN, Rate, costs, plan
 from gcexp.report.published import published_table
-from gcexp.report.stages import make_table
 from gcexp.run.provenance import provenance_file, spent
 from gcexp.run.resumed import Resumed
-from gcexp.run.run import run_of_path
-from gcexp.run.stages import run_timeline
 from gcexp.tasks.checkpoint import Checkpoint
 
 pytestmark = pytest.mark.paper("comm_efficient", "dynamic_clustering", "partial_recovery")
@@ -133,18 +129,6 @@ def test_a_training_that_was_interrupted_costs_what_all_its_processes_did(tmp_pa
     ):
         provenance_file(output).write_text(json.dumps(record))
         assert spent(output) == total
-
-
-def test_a_table_keeps_the_cost_of_what_it_is_made_of(here):
-    """So that it is known wherever the table goes without its timelines."""
-    run = run_of_path({"scheme": "uncoded+.n@4", "delay": "pareto", "length": "T9", "seeds": "3"}, "uncoded")
-    one = Figure("p", "clocks", "quick", FigureFile("Clocks", "test", "timings"), (run,))
-    run_timeline(run.config, Path(run.timeline))
-    make_table(one, Path(one.table))
-    before = artifact.cost(one, one.table)
-    assert before is not None and not before.computed
-    provenance_file(run.timeline).unlink()
-    assert artifact.cost(one, one.table) == before
 
 
 def test_a_resumed_training_counts_the_time_before(tmp_path):
