@@ -1,4 +1,4 @@
-"""The last lines of a build: what was made, where to look, and which command may come next."""
+"""The last lines of a build: what was made, where to look, and which command to type next."""
 
 from __future__ import annotations
 
@@ -10,29 +10,50 @@ from gcexp.run import paths
 
 _MOST_TOLD = 6  # figures that are named one by one
 
+_MOST = 6  # figures that are named one by one
+
 
 def ending(preset: str, part: Sequence[Figure] | None = None) -> str:
-    """What a person reads at the end of a build, in at most ten lines; nothing is computed.
+    """At most ten lines for the end of a build; nothing is computed.
 
     Parameters
     ----------
     preset : str
         Name of the preset.
     part : sequence of Figure, optional
-        The figures that were asked for; by default everything, which the page shows.
+        The figures that were asked for; by default everything that the page shows.
     """
     page = Path(paths.PAGE.format(preset=preset))
-    if part is not None:
-        made = [figure for figure in part if Path(figure.drawings[0]).is_file()]
-        told = [f"{figure.target}: {figure.drawings[0]}" for figure in made[:_MOST_TOLD]]
-        more = [f"and {len(made) - len(told)} more in {page.parent}"] if len(made) > len(told) else []
-        return "\n".join([*told, *more, "Next: `snakemake` makes all figures and a page that shows them."])
-    drawings = [*page.parent.glob("figures/*.pdf"), *page.parent.glob("tables/*.md")]
-    return "\n".join(
-        [
-            f"Made {len(drawings)} figures and tables in {page.parent}.",
-            f"Open {page} to look at them.",
-            "Next: `make verify` compares the numbers with the published ones,",
-            "`make audit` judges the statements of the papers.",
-        ]
-    )
+    if part is None and page.is_file():
+        return "\n".join([*_made(page, preset), "", *_next(preset)])
+    drawn = [figure for figure in part or () if _picture(figure).is_file()]  # `--until` stops before
+    lines = [f"{figure.target}: {_picture(figure)}" for figure in drawn[:_MOST]]
+    if len(drawn) > _MOST:
+        folders = sorted({str(_picture(figure).parent) for figure in drawn})
+        lines.append(f"and {len(drawn) - _MOST} more in {' and '.join(folders)}")
+    return "\n".join([*lines, "", f"Next: `snakemake` makes all figures and the page {page}."])
+
+
+def _made(page: Path, preset: str) -> list[str]:
+    drawn = [*page.parent.glob("figures/*.png"), *page.parent.glob("tables/*.md")]
+    stand_in = ", with small stand-in data" if preset == "quick" else ""
+    return [
+        f"Made {len(drawn)} figures and tables ({preset} preset{stand_in}).",
+        f"Open {page}: it leads to one page for each paper.",
+    ]
+
+
+def _next(preset: str) -> list[str]:
+    chosen = "" if preset == "quick" else f" --config preset={preset}"
+    if project():
+        return [f"Next: `snakemake TARGET{chosen}` makes one figure; `gcexp list targets` names them."]
+    return [
+        "Next: `make verify` compares the tables with the published ones,",
+        "      `make audit` judges the statements of the papers,",
+        f"      `snakemake everything{chosen}` also makes our own studies.",
+    ]
+
+
+def _picture(figure: Figure) -> Path:
+    """The file that a person opens: the PNG, or a table's Markdown."""
+    return next(path for path in map(Path, figure.drawings) if path.suffix in (".png", ".md"))

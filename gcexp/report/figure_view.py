@@ -1,4 +1,4 @@
-"""What the page says of papers and figures, taken from their files; nothing is drawn, no table is read."""
+"""What the page says of papers and figures, from their files; nothing is drawn and no table of numbers is read."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def figure_view(figure: Figure, page: Path, stated: list[dict[str, str]] | None 
         figure.target,
         figure.file.title,
         number(figure.file.source),
-        getattr(figure.file, "shows", "") or seen(figure),
+        figure.file.shows or seen(figure),
         figure.note,
         {name: value for name, value in about(figure).items() if value},
         files,
