@@ -7,50 +7,45 @@ from pathlib import Path
 
 from gcexp.report.figure import Figure
 from gcexp.run import paths
+from gcexp.run.options import project
 
-_MOST_TOLD = 6  # figures that are named one by one
-
-_MOST = 6  # figures that are named one by one
+_MOST_NAMED = 6  # figures that are named one by one
 
 
 def ending(preset: str, part: Sequence[Figure] | None = None) -> str:
-    """At most ten lines for the end of a build; nothing is computed.
+    """What a person reads at the end of a build, in at most ten lines; nothing is computed.
 
     Parameters
     ----------
     preset : str
         Name of the preset.
     part : sequence of Figure, optional
-        The figures that were asked for; by default everything that the page shows.
+        The figures that were asked for; by default everything, which the page shows.
     """
     page = Path(paths.PAGE.format(preset=preset))
-    if part is None and page.is_file():
-        return "\n".join([*_made(page, preset), "", *_next(preset)])
-    drawn = [figure for figure in part or () if _picture(figure).is_file()]  # `--until` stops before
-    lines = [f"{figure.target}: {_picture(figure)}" for figure in drawn[:_MOST]]
-    if len(drawn) > _MOST:
-        folders = sorted({str(_picture(figure).parent) for figure in drawn})
-        lines.append(f"and {len(drawn) - _MOST} more in {' and '.join(folders)}")
-    return "\n".join([*lines, "", f"Next: `snakemake` makes all figures and the page {page}."])
+    if part is not None:
+        made = [picture for figure in part if (picture := _picture(figure)).is_file()]
+        named = [f"{path.stem}: {path}" for path in made[:_MOST_NAMED]]
+        more = [f"and {len(made) - len(named)} more in {page.parent}"] if len(made) > len(named) else []
+        return "\n".join([*named, *more, "Next: `snakemake` makes all figures and a page that shows them."])
+    drawings = [*page.parent.glob("figures/*.png"), *page.parent.glob("tables/*.md")]
+    stand_in = "; small data stand in for the papers' data sets" if preset == "quick" else ""
+    return "\n".join(
+        [
+            f"Made {len(drawings)} figures and tables in {page.parent} ({preset} preset{stand_in}).",
+            f"Open {page}: it leads to one page for each paper.",
+            *_next("" if preset == "quick" else f" --config preset={preset}"),
+        ]
+    )
 
 
-def _made(page: Path, preset: str) -> list[str]:
-    drawn = [*page.parent.glob("figures/*.png"), *page.parent.glob("tables/*.md")]
-    stand_in = ", with small stand-in data" if preset == "quick" else ""
-    return [
-        f"Made {len(drawn)} figures and tables ({preset} preset{stand_in}).",
-        f"Open {page}: it leads to one page for each paper.",
-    ]
-
-
-def _next(preset: str) -> list[str]:
-    chosen = "" if preset == "quick" else f" --config preset={preset}"
+def _next(chosen: str) -> list[str]:
     if project():
         return [f"Next: `snakemake TARGET{chosen}` makes one figure; `gcexp list targets` names them."]
     return [
-        "Next: `make verify` compares the tables with the published ones,",
-        "      `make audit` judges the statements of the papers,",
-        f"      `snakemake everything{chosen}` also makes our own studies.",
+        "Next: `make verify` compares the numbers with the published ones,",
+        "`make audit` judges the statements of the papers,",
+        f"`snakemake everything{chosen}` also makes our own studies.",
     ]
 
 
