@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ import pytest
 from gcexp.command.init import init
 from gcexp.command.main import main
 from gcexp.errors import UserError
-from gcexp.report import mlflow_page
 from gcexp.report.figure import Figure, FigureFile
 from gcexp.report.figurefile import named_figures
 from gcexp.report.stages import make_table
@@ -195,25 +193,6 @@ def test_a_parent_answers_which_scheme_is_fastest(project):
     assert "partial_recovery_fig1.csv" in artifacts
 
 
-def test_a_link_opens_the_schemes_of_a_figure_the_fastest_first(project):
-    client, _ = stored()
-    found = marker()["views"]
-    experiment = client.get_experiment_by_name("partial_recovery")
-    start = f"#/experiments/{experiment.experiment_id}/runs?viewStateShareKey="
-    assert found["partial_recovery_fig1"] == start + "partial_recovery_fig1-quick"
-    view = json.loads(experiment.tags["mlflow.sharedViewState.partial_recovery_fig1-quick"])
-    assert view["orderByKey"] == "metrics.`time_to_0.75`" and view["orderByAsc"] is True
-    runs = client.search_runs([experiment.experiment_id], view["searchFilter"])
-    assert [run.data.tags["label"] for run in runs] == ["CGC"] and runs[0].data.tags["kind"] == "scheme"
-    shown = {name.removeprefix("metrics.").strip("`") for name in view["selectedColumns"]}
-    assert shown >= set(runs[0].data.metrics) >= {"time_to_0.75", "time_to_0.8"}
-    curves = json.loads(experiment.tags["mlflow.sharedViewState.partial_recovery_fig1-quick-curves"])
-    seeds = client.search_runs([experiment.experiment_id], curves["searchFilter"])
-    assert {run.data.tags["seed"] for run in seeds} == {"0", "1"}
-    assert curves["globalLineChartConfig"]["xAxisKey"] == "time-relative"
-    assert [chart["metricKey"] for chart in curves["compareRunCharts"]] == ["test_accuracy", "test_loss"]
-
-
 def test_relative_time_is_the_simulated_clock(project):
     client, runs = stored()
     run = runs[FAMILY[2]]
@@ -384,8 +363,3 @@ def test_a_useless_uri_is_one_sentence(project, monkeypatch, uri, words):
     assert words in sentence and "\n" not in sentence and "secret" not in sentence and len(sentence) < 500
     assert not Path("results/new.imported").exists()
     assert {key: os.environ.get(key) for key in before} == before
-
-
-def test_the_pages_of_this_mlflow_were_looked_at():
-    found = version("mlflow")
-    assert found.startswith(f"{mlflow_page.TRIED}."), f"run make test-browser with {found}, then set TRIED"
