@@ -29,7 +29,7 @@ PRESETS = ("quick", "paper")
 #: Names of rules: no folder or target can be called so.
 RULES = (
     *("all", "quick", "mlflow", "tracking", "scorecard", "page", "data", "table", "draw", "typeset"),
-    *("timeline", "trajectory_exact", "trajectory_approximate", "replay"),
+    *("trajectory_exact", "trajectory_approximate"),
 )
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _PACKAGE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
