@@ -200,6 +200,11 @@ class Figure:
         """Files the table is made of."""
         return list(dict.fromkeys(itertools.chain.from_iterable(run.inputs for run in self.runs)))
 
+    @property
+    def data(self) -> list[str]:
+        """Prepared data on which the table replays exact schemes."""
+        return list(dict.fromkeys(itertools.chain.from_iterable(run.replayed_on for run in self.runs)))
+
     def _file(self, pattern: str) -> str:
         return pattern.format(preset=self.preset, target=self.target)
 
