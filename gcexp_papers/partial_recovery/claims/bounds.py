@@ -56,7 +56,7 @@ def bound_of_full_recovery():
     return all_instances(theory.lower_bound(n, s, 1) == Fraction(s + 1, n) for n, s in pairs(12))
 
 
-# --- Theorem 1 -----------------------------------------------------------------------------------------------------
+# --- Theorem 1 ----------------------------------------------------------------------------------------------
 
 
 @lru_cache
@@ -181,7 +181,7 @@ def even_copies_hide_least():
     return all_instances(instances())
 
 
-# --- Which loads reach the bound, and how far the naive scheme is ----------------------------------------------------
+# --- Which loads reach the bound, and how far the naive scheme is -------------------------------------------
 
 
 @claim("thm2_tight", "abstract_two_optimal_schemes", assumed=True)
@@ -239,9 +239,9 @@ def _least_y(n: int, s: int, beta: int) -> int:
     "cyclic_slightly_higher_load",
     assumed=True,
     post_hoc="'slightly' read as a quarter (2026-11-24)",
-    reason="The cyclic load is never below the combinatorial one, but often it is more than slightly higher: for n <= 24 "
-    "and whole alpha n the median ratio is 1.5, and 44 % of the cases have a ratio of at most 1.25. The paper gives no "
-    "number for 'slightly'.",
+    reason="The cyclic load is never below the combinatorial one, but often it is more than slightly higher: for "
+    "n <= 24 and whole alpha n the median ratio is 1.5, and 44 % of the cases have a ratio of at most 1.25. The paper "
+    "gives no number for 'slightly'.",
 )
 def cyclic_load_is_at_most_a_quarter_higher_in_half_of_the_cases():
     """For n <= 24, 1 <= s < n and beta >= n - s the median of cyclic over combinatorial load is at most 1.25."""
@@ -269,9 +269,9 @@ def naive_load_is_at_least_twice_as_high_in_half_of_the_cases():
 @claim(
     "far_lower_than_naive",
     assumed=True,
-    reason="With whole alpha n the combinatorial load is never above the naive one, and below it by a factor of at least 2 in more than "
-    "half of the cases. Where alpha n is not whole y is rounded up, and the naive load can be the lower one, as at "
-    "n = 5, s = 1, alpha = 9/10.",
+    reason="With whole alpha n the combinatorial load is never above the naive one, and in more than half of the cases "
+    "the naive one is at least twice as high. Where alpha n is not whole y is rounded up, and the naive load can be "
+    "the lower one, as at n = 5, s = 1, alpha = 9/10.",
 )
 def combinatorial_load_is_never_above_the_naive_one_where_alpha_n_is_not_whole():
     """For n <= 12, 1 <= s < n and alpha n halfway between whole numbers the combinatorial load is at most the naive."""
@@ -297,7 +297,7 @@ def naive_scheme_recovers_the_kept_share():
     return all_instances(feasible(n, s, Fraction(beta, n)) for n, s, beta in triples(7))
 
 
-# --- Linear schemes, and one that was made for another purpose --------------------------------------------------------
+# --- Linear schemes, and one that was made for another purpose ----------------------------------------------
 
 
 def _schemes(up_to: int) -> Iterator[tuple[Code, int, int]]:

@@ -41,7 +41,7 @@ def _sums(n: int, length: int) -> np.ndarray:
     return ((np.arange(n) - np.arange(n)[:, None]) % n < length).astype(float)
 
 
-# --- Theorems 5 to 7 -------------------------------------------------------------------------------------------------
+# --- Theorems 5 to 7 ----------------------------------------------------------------------------------------
 
 
 @claim("theorem5", figure="all_parameters", assumed=True)
@@ -64,7 +64,7 @@ def one_message_is_excluded_elsewhere(table):
 
 @claim("contribution_table1", "discussion_tradeoff_k_n", figure="table1", assumed=True)
 def two_messages_compute_less_than_one(table):
-    """Table 1 at n = 12, s = 5, beta = 10: the row of Theorem 7 has a lower load than that of Theorem 6."""
+    """In Table 1 at n = 12, s = 5, beta = 10 the row of Theorem 7 has a lower load than that of Theorem 6."""
     one, two = (number(table, "load_partitions", {"theorem": f"Theorem {t}"}) for t in (6, 7))
     return less(two, one)
 
@@ -123,7 +123,7 @@ def full_sums_and_a_short_one_are_found_for_every_set():
 
 @claim("theorem6_smaller_load", "theorem6_equal_coefficients", assumed=True)
 def a_shorter_arc_shows_too_little_and_coefficients_are_forced():
-    """For n <= 9, s and beta: with p - 1 partitions each, n - s workers in a row see fewer than beta.
+    """For n <= 9, s and beta, n - s workers in a row with p - 1 partitions each see fewer than beta.
 
     With p that does not divide beta < n the coefficients of a worker must all be equal.
     """
@@ -142,7 +142,7 @@ def a_shorter_arc_shows_too_little_and_coefficients_are_forced():
 
 @claim("theorem7_scheme", "cyclic_at_most_two_messages", assumed=True)
 def messages_of_the_cyclic_codes_are_plain_sums():
-    """Built codes with n <= 10: one sum of p partitions each, or that and the sum of the first beta mod p of them."""
+    """Workers of the codes with n <= 10 send one sum of p partitions, or also that of the first beta mod p of them."""
 
     def instances() -> Instances:
         for n, s, beta, p in _one_message(10):
@@ -160,10 +160,10 @@ def messages_of_the_cyclic_codes_are_plain_sums():
 
 @claim("example5", "example6", assumed=True)
 def algorithm_1_goes_through_the_examples_as_printed():
-    """n = 18, s = 7, beta = 15 and every choice of the lost stragglers: the printed search, and 15 gradients.
+    """At n = 18, s = 7, beta = 15 the decoder makes the printed choices, whatever the lost stragglers are.
 
-    Example 5: stragglers 15, 13, 12; worker 14 beside members of the group of 12. Example 6: 14, 13, 8 (its printed 9
-    is read as 4), and three workers are used.
+    It recovers 15 gradients. Example 5, stragglers 15, 13, 12: worker 14 is used beside members of the group of 12.
+    Example 6, stragglers 14, 13, 8 (the printed 9 is read as 4): three workers are used.
     """
     code = CyclicPartialRecovery(n=18, s=7, beta=15, decoder="appendix")
 
@@ -182,7 +182,7 @@ def algorithm_1_goes_through_the_examples_as_printed():
     return tally(instances())
 
 
-# --- Section VI: one message, k = n ----------------------------------------------------------------------------------
+# --- Section VI: one message, k = n -------------------------------------------------------------------------
 
 
 @claim("lemma2_scheme")
@@ -198,19 +198,19 @@ def one_partition_each_recovers_all_but_s():
 
 @claim("theorem8_odd", "contribution_low_load_bound", figure="all_parameters", assumed=True)
 def load_two_is_excluded_for_three_partitions(table):
-    """beta = 3, n - s = 2, n = 4 and 5: every assignment with load 2/n and one message leads to a contradiction."""
+    """Every assignment with load 2/n and one message is contradictory for beta = 3, s = n - 2, n = 4 and 5."""
     return in_every_case(table, "Theorem 8: β = 3, s = n - 2, load 2/n excluded")
 
 
 @claim("theorem8_odd", assumed=True)
 def load_two_is_excluded_for_six_workers():
-    """The same for each of the 230230 assignments with n = 6 and s = 4."""
+    """So is each of the 230230 assignments with n = 6 and s = 4."""
     return all_instances(~searches.not_contradicted(searches.multigraphs(6)))
 
 
 @claim("theorem8_odd", assumed=True)
 def no_coefficients_of_a_grid_recover_three_partitions():
-    """The same by search for n = 4: no multigraph with ratios of coefficients in -2, -1, -1/2, 1/2, 1, 2 works.
+    """A search for n = 4 finds no multigraph with ratios of coefficients in -2, -1, -1/2, 1/2, 1, 2 that works.
 
     For n = 3, s = 1, where the theorem does not apply, one does.
     """
@@ -246,7 +246,7 @@ def load_two_shows_too_little(table):
 
 @claim("claim2", assumed=True)
 def coefficients_of_a_union_of_cycles_are_equal():
-    """Unions of cycles on n = 3, ..., 8 workers, s >= 2, beta = n - s + 1: both coefficients of a worker are equal."""
+    """Both coefficients of a worker are equal in every union of cycles on n <= 8 workers, s >= 2, beta = n - s + 1."""
     return all_instances(
         searches.forced_equal(held, s, n - s + 1, worker) == [set(np.flatnonzero(held[worker]).tolist())]
         for n in range(3, 9)
@@ -257,7 +257,7 @@ def coefficients_of_a_union_of_cycles_are_equal():
 
 @claim("appendix_e_paths")
 def plain_sums_along_a_path():
-    """Paths of 1 to 10 edges: their sums recover all nodes if the number of edges is odd, one less if it is even."""
+    """Sums along paths of 1 to 10 edges recover all nodes if the number of edges is odd, one less if it is even."""
     return all_instances(
         searches.most_recovered(np.eye(edges, edges + 1) + np.eye(edges, edges + 1, 1)) == edges + edges % 2
         for edges in range(1, 11)
@@ -266,7 +266,7 @@ def plain_sums_along_a_path():
 
 @claim("appendix_e_removal_order", assumed=True)
 def edges_are_removed_until_a_cycle_is_left():
-    """Connected graphs with n = 3, 4, 5 nodes and n edges: leaves come off one by one until all degrees are 2."""
+    """Leaves of every connected graph with n = 3, 4, 5 nodes and n edges come off until all degrees are 2."""
 
     def left_is_a_cycle(n: int, chosen: tuple[tuple[int, int], ...]) -> bool:
         edges, steps = set(chosen), 0

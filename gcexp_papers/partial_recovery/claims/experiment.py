@@ -47,7 +47,7 @@ _LEVEL = "the level of 92 % (2026-11-22)"
 
 @claim("table4_combinatorial_least_load", "table4_cyclic_below_naive", figure="table4", assumed=True)
 def loads_of_table_4_are_in_order(table):
-    """At (n, s, alpha) = (7, 4, 5/7) and (9, 5, 6/9): combinatorial below cyclic, cyclic below naive."""
+    """At (n, s, alpha) = (7, 4, 5/7) and (9, 5, 6/9) the loads rise from combinatorial over cyclic to naive."""
 
     def below(scheme: str, other: str) -> Verdict:
         loads = [[number(table, "load", {"n": n, "scheme": one}) for one in (scheme, other)] for n in (7, 9)]
@@ -59,14 +59,14 @@ def loads_of_table_4_are_in_order(table):
     }
 
 
-# --- The set-up of Section IX ------------------------------------------------------------------------------------------
+# --- The set-up of Section IX -------------------------------------------------------------------------------
 
 _HIDDEN, _PIXELS, _DIGITS, _ROWS = 25, 784, 10, 40
 
 
 @claim("ix_network")
 def network_loss_and_step_are_those_of_the_paper():
-    """Size of the trained network, its gradient against 12 slopes of a cross-entropy, and three steps of the optimiser.
+    """The trained network has 19885 weights, the gradient of a cross-entropy (12 slopes), and constant steps (three).
 
     The loss is written out here with numpy: two layers, 25 hidden nodes; the images are random, of the size of MNIST's.
     """
@@ -106,7 +106,7 @@ def network_loss_and_step_are_those_of_the_paper():
 
 @claim("ix_forget_is_alpha", "ix_cgc_is_full", assumed=True)
 def forgetting_and_full_recovery_are_special_cases():
-    """For s < n <= 8 and every set: beta = n - s recovers what the uncoded scheme does, with load 1/n.
+    """For s < n <= 8 and every set beta = n - s recovers what the uncoded scheme does, with load 1/n.
 
     Cyclic repetition recovers everything with one message, as beta = n asks.
     """
@@ -124,7 +124,7 @@ def forgetting_and_full_recovery_are_special_cases():
 
 @claim("ix_a_same_stragglers", figure="fig4_fixed_s_timing", assumed=True)
 def every_scheme_of_panel_1_waits_for_11_of_30(table):
-    """Mean iteration time of six schemes, 5 seeds: work plus the mean of the 11th of 30 Pareto times, to 10 us."""
+    """The mean iteration time of six schemes is their work plus the mean 11th of 30 Pareto times, to 10 us."""
     waited = order_statistics.pareto(11, 30, scale=1e-3, shape=1.2)
     verdicts = []
     for label in ("Forget-19", *CYCLIC_S, "ε-FRC, ε = 0.1", "CGC, β = 30"):
@@ -136,7 +136,7 @@ def every_scheme_of_panel_1_waits_for_11_of_30(table):
     return every(*verdicts)
 
 
-# --- Panel 1: fixed s ------------------------------------------------------------------------------------------------
+# --- Panel 1: fixed s ---------------------------------------------------------------------------------------
 
 
 @claim(
@@ -145,12 +145,12 @@ def every_scheme_of_panel_1_waits_for_11_of_30(table):
     assumed=True,
     post_hoc=_LEVEL,
     reason="At 92 % test accuracy, a level chosen after the curves had been seen, the cyclic scheme with beta = 15 is "
-    "ahead of all the others. At 88 %, the level fixed before, five seeds separate it from CGC, Forget-19 and beta = 20, "
-    "but not from beta = 12 (median ratio of times between 0.92 and 1.29), nor do ten seeds from epsilon-BRC (0.99 to "
-    "1.45); at 90 % only beta = 12 is undecided (0.99 to 1.26).",
+    "ahead of all the others. At 88 %, the level fixed before, five seeds separate it from CGC, Forget-19 and "
+    "beta = 20, but not from beta = 12 (median ratio of times between 0.92 and 1.29), and ten seeds do not separate "
+    "it from epsilon-BRC (0.99 to 1.45). At 90 % only beta = 12 is undecided (0.99 to 1.26).",
 )
 def cyclic_scheme_with_beta_15_is_ahead(table):
-    """First passage of 92, 90 and 88 %: beta = 15 before beta = 12, 20, CGC, Forget-19 (5 seeds), epsilon-BRC (10)."""
+    """It reaches 92, 90 and 88 % before beta = 12, 20, CGC and Forget-19 (5 seeds) and before epsilon-BRC (10 seeds)."""
     others = ["cyclic, β = 12", "cyclic, β = 20", "CGC, β = 30", "Forget-19"]
     best = "cyclic, β = 15"
     return every(
@@ -165,18 +165,18 @@ def cyclic_scheme_with_beta_15_is_ahead(table):
     assumed=True,
     post_hoc=_LEVEL,
     reason="At 92 % test accuracy (chosen after the curves had been seen) and at 90 % epsilon-FRC is ahead of the best "
-    "cyclic scheme, whose median time is 10 to 34 % longer. At 88 %, the level fixed before, five seeds cannot separate "
-    "the two (median ratio between 0.89 and 1.52).",
+    "cyclic scheme, whose median time is 10 to 34 % longer. At 88 %, the level fixed before, five seeds cannot "
+    "separate the two (median ratio between 0.89 and 1.52).",
 )
 def frc_is_slightly_ahead_of_the_best_cyclic_scheme(table):
-    """First passage of 92, 90 and 88 %: time of beta = 15 over that of epsilon-FRC above 1 and at most 1.4, 5 seeds."""
+    """To 92, 90 and 88 % the cyclic scheme with beta = 15 takes longer than epsilon-FRC, by at most 40 %; 5 seeds."""
     sides = "cyclic, β = 15", "ε-FRC, ε = 0.1"
     return every(*(ratio_within(table, *sides, level=level, above=1.0, at_most=1.4) for level in LEVELS))
 
 
 @claim("ix_a_frc_better_random", figure="adversarial", assumed=True)
 def frc_recovers_more_on_average(table):
-    """n = 30, s = 19, random sets: FRC with groups of 5 recovers more than the cyclic scheme of load 5."""
+    """At n = 30, s = 19 and random sets FRC with groups of 5 recovers more than the cyclic scheme of load 5."""
     cyclic, repetition = (
         number(table, "random_mean", {"scheme": one, "stragglers": "any set"})
         for one in ("cyclic, p = 5", "FRC, d = 5")
@@ -186,14 +186,14 @@ def frc_recovers_more_on_average(table):
 
 @claim("ix_a_frc_consecutive", figure="adversarial", assumed=True)
 def consecutive_stragglers_hurt_frc(table):
-    """n = 30, s = 19: the worst run of stragglers leaves FRC with groups of 5 less than three quarters of its mean."""
+    """At n = 30, s = 19 the worst run of stragglers leaves FRC with groups of 5 less than 3/4 of its mean."""
     run = {"scheme": "FRC, d = 5", "stragglers": "run, worst"}
     return less(number(table, "recovered_fraction", run), 0.75 * number(table, "random_mean", run))
 
 
 @claim("ix_a_cyclic_any_pattern", figure=["adversarial", "fig4_fixed_s_timing"], assumed=True)
 def cyclic_scheme_keeps_its_guarantee(adversarial, timing):
-    """n = 30, s = 19, beta = 12, 15, 20: no set of stragglers and none of 20000 iterations leaves fewer."""
+    """At n = 30, s = 19 no set of stragglers and none of 20000 iterations leaves fewer than beta = 12, 15, 20."""
     verdicts = []
     for beta in (12, 15, 20):
         worst = {"scheme": f"cyclic, p = {beta - 10}", "stragglers": "any set"}
@@ -203,12 +203,12 @@ def cyclic_scheme_keeps_its_guarantee(adversarial, timing):
     return every(*verdicts)
 
 
-# --- Panel 2: fixed alpha --------------------------------------------------------------------------------------------
+# --- Panel 2: fixed alpha -----------------------------------------------------------------------------------
 
 
 @claim("ix_b_combinatorial_least_load", figure="fig4_costs", assumed=True)
 def combinatorial_scheme_sends_most_and_computes_less_than_the_cyclic_one(table):
-    """Panel 2: more messages than every other curve, and a lower load than the cyclic scheme with the same s = 9."""
+    """It sends more than every other curve of panel 2, and has a lower load than the cyclic scheme with s = 9."""
     sent = number(table, "messages", {"scheme": COMBINATORIAL})
     most = number(table, "messages", {"scheme": [INTERMEDIATE, *CYCLIC_ALPHA]}, "max", rows=5)
     loads = [number(table, "load", {"scheme": one}) for one in (COMBINATORIAL, "cyclic, s = 9, p = 5")]
@@ -223,7 +223,7 @@ def combinatorial_scheme_sends_most_and_computes_less_than_the_cyclic_one(table)
     "workers has a load of 131/950 = 0.138; the bound of Theorem 1 is 89/648 = 0.137.",
 )
 def load_of_the_combinatorial_scheme_is_the_least():
-    """n = 15, s = 9, alpha = 2/3: no mixture of 59 copies of every pair and one of every triple has a lower load."""
+    """At n = 15, s = 9, alpha = 2/3 it is compared with a mixture of 59 copies of every pair and one of every triple."""
     n, s, alpha = 15, 9, Fraction(2, 3)
     count, lost = (59 * comb(w, 2) + comb(w, 3) for w in (n, s))
     loads = [Fraction(fewest_copies(n, s, alpha), n)]
@@ -234,7 +234,7 @@ def load_of_the_combinatorial_scheme_is_the_least():
 
 @claim("ix_b_intermediate_in_between", figure="fig4_costs", assumed=True)
 def messages_of_the_intermediate_scheme_lie_between(table):
-    """Panel 2: more messages than every cyclic scheme, and less than half of those of the combinatorial one."""
+    """In panel 2 it sends more than every cyclic scheme, and less than half of what the combinatorial one does."""
     messages = number(table, "messages", {"scheme": INTERMEDIATE})
     return every(
         less(number(table, "messages", {"scheme": CYCLIC_ALPHA}, "max", rows=4), messages),
@@ -252,7 +252,7 @@ def messages_of_the_intermediate_scheme_lie_between(table):
     "not separate their curves at 92, 90 or 88 % test accuracy.",
 )
 def combinatorial_scheme_is_ahead_of_all_others(costs, table):
-    """Panel 2: most recovered per second (ties within 0.01), and first before the intermediate scheme at three levels."""
+    """In panel 2 it recovers most per second (to 0.01) and reaches 92, 90 and 88 % before the intermediate one."""
     rates = [
         number(costs, "recovered_fraction_per_s", {"scheme": scheme}, "max", rows=None)
         for scheme in ([INTERMEDIATE, *CYCLIC_ALPHA], COMBINATORIAL)
@@ -268,11 +268,11 @@ def combinatorial_scheme_is_ahead_of_all_others(costs, table):
     figure="fig4_fixed_alpha",
     assumed=True,
     post_hoc=_LEVEL,
-    reason="At 92 % test accuracy (chosen after the curves had been seen) and at 90 % the median ratio of the two times "
-    "lies within 10 % of one. At 88 %, the level fixed before, five seeds leave it between 0.75 and 1.02.",
+    reason="At 92 % test accuracy (chosen after the curves had been seen) and at 90 % the median ratio of the two "
+    "times lies within 10 % of one. At 88 %, the level fixed before, five seeds leave it between 0.75 and 1.02.",
 )
 def intermediate_scheme_is_within_a_tenth_of_the_combinatorial_one(table):
-    """First passage of 92, 90 and 88 %: ratio of the two times between 0.9 and 1.1, 5 seeds."""
+    """The ratio of the two times to 92, 90 and 88 % lies between 0.9 and 1.1; 5 seeds."""
     sides = INTERMEDIATE, COMBINATORIAL
     return every(*(ratio_within(table, *sides, level=level, at_least=0.9, at_most=1.1) for level in LEVELS))
 
@@ -284,22 +284,22 @@ def intermediate_scheme_is_within_a_tenth_of_the_combinatorial_one(table):
     assumed=True,
     post_hoc=_LEVEL,
     reason="At 92 % test accuracy (chosen after the curves had been seen) and at 90 % both schemes that send more are "
-    "ahead of all four cyclic ones. At 88 %, the level fixed before, five seeds cannot separate the combinatorial scheme "
-    "from the cyclic one with s = 6 (median ratio between 0.85 and 1.28).",
+    "ahead of all four cyclic ones. At 88 %, the level fixed before, five seeds cannot separate the combinatorial "
+    "scheme from the cyclic one with s = 6 (median ratio between 0.85 and 1.28).",
 )
 def schemes_that_send_more_are_ahead_of_the_cyclic_ones(table):
-    """First passage of 92, 90 and 88 %: combinatorial and intermediate scheme before each of four cyclic ones."""
+    """Combinatorial and intermediate scheme reach 92, 90 and 88 % before each of four cyclic ones; 5 seeds."""
     return every(
         *(before(table, [COMBINATORIAL, INTERMEDIATE], CYCLIC_ALPHA, level=level) for level in LEVELS)
     )
 
 
-# --- Section X -------------------------------------------------------------------------------------------------------
+# --- Section X ----------------------------------------------------------------------------------------------
 
 
 @claim("discussion_between_extremes", figure="fig4_costs", assumed=True)
 def cyclic_schemes_lie_between_forgetting_and_full_recovery(table):
-    """Panel 1, beta = 12, 15, 20: load and mean recovered share above those of Forget-19 and below those of CGC."""
+    """For beta = 12, 15, 20 load and mean recovered share lie above those of Forget-19 and below those of CGC."""
     verdicts = []
     for column, scheme in product(("load", "mean_recovered_fraction"), CYCLIC_S):
         low, here, high = (

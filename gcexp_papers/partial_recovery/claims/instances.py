@@ -16,6 +16,11 @@ def pairs(up_to: int, least: int = 1) -> Iterator[tuple[int, int]]:
     return ((n, s) for n in range(least, up_to + 1) for s in range(n))
 
 
+def sizes(up_to: int) -> Iterator[tuple[int, int]]:
+    """(n, y) with 1 <= y <= n <= up_to."""
+    return ((n, y) for n in range(1, up_to + 1) for y in range(1, n + 1))
+
+
 def triples(up_to: int) -> Iterator[tuple[int, int, int]]:
     """(n, s, beta) with n - s <= beta <= n <= up_to."""
     return ((n, s, beta) for n, s in pairs(up_to) for beta in range(n - s, n + 1))

@@ -24,12 +24,12 @@ from gcexp.codes.subset_designs import (
 from gcexp.theory import partial_recovery as theory
 
 from ..numerics import recovered_partitions
-from .instances import fewest_copies, in_every_case, pairs, triples
+from .instances import fewest_copies, in_every_case, pairs, sizes, triples
 
 Instances = Iterator[tuple[str, bool]]
 
 
-# --- Theorems 2 and 3 ------------------------------------------------------------------------------------------------
+# --- Theorems 2 and 3 ---------------------------------------------------------------------------------------
 
 
 @claim("theorem2", "theorem2_hidden_count", figure="all_parameters", assumed=True)
@@ -43,7 +43,7 @@ def parameters_of_theorems_2_and_3():
     """The built codes with n <= 6 have k = C(n, y), l = y/n and m = C(n-1, y-1), or C(n, y)/n - 1 messages fewer."""
 
     def instances() -> Instances:
-        for n, y in ((n, y) for n in range(1, 7) for y in range(1, n + 1)):
+        for n, y in sizes(6):
             code, cost = Combinatorial(n, 0, y), theory.combinatorial(n, y)
             right = (code.k, set(code.messages), set(code.load)) == (comb(n, y), {cost.m}, {cost.m})
             yield "theorem2", right and cost.m == comb(n - 1, y - 1)
@@ -110,18 +110,18 @@ def example_1_computes_less_than_the_naive_scheme(table):
     return less(number(table, "load", {"worker": 0}), number(table, "naive_load", {"worker": 0}))
 
 
-# --- Designs -----------------------------------------------------------------------------------------------------------
+# --- Designs ------------------------------------------------------------------------------------------------
 
 
 @claim("theorem4", "abstract_two_optimal_schemes", figure="all_parameters", assumed=True)
 def designs_meet_the_bound(table):
-    """Four designs with n - s <= t: every set of stragglers leaves as much, and the load is that of the bound."""
+    """With four designs and n - s <= t every set of stragglers leaves as much, and the load is that of the bound."""
     return in_every_case(table, "Theorem 4: design meets Theorem 1, n - s ≤ t")
 
 
 @claim("designs_same_load_lower_communication", figure="all_parameters")
 def designs_send_no_more_than_the_combinatorial_scheme(table):
-    """All parameters that a simple t-design on n <= 10 points may have: at most the messages of Theorem 2."""
+    """Simple t-designs on n <= 10 points, whatever their parameters, need at most the messages of Theorem 2."""
     return in_every_case(table, "messages: simple t-design ≤ combinatorial")
 
 
@@ -138,7 +138,7 @@ def _index(blocks: Iterable[Collection[int]], n: int, t: int) -> set[int]:
     assumed=True,
 )
 def four_designs_have_the_textbook_properties():
-    """Number of blocks, index for every i <= t, complements, and messages of the Fano plane and three Hadamard designs.
+    """The Fano plane and three Hadamard designs have the stated blocks, lower indices, complements and messages.
 
     The built code has the load of the combinatorial scheme of the same block size and fewer messages.
     """
@@ -162,9 +162,9 @@ def four_designs_have_the_textbook_properties():
 
 @claim("designs_exist_for_some_parameters")
 def designs_need_divisibility_and_enough_blocks():
-    """2-designs with n <= 12 points and index 1: some parameters pass divisibility and Fisher's inequality, some do not.
+    """Of the 2-designs with n <= 12 points and index 1 some fail divisibility or Fisher's inequality, not all.
 
-    The four designs of the library pass both. Fisher: a 2-design with blocks smaller than n has at least n blocks.
+    The four designs that are built here pass both. Fisher: with blocks smaller than n there are at least n blocks.
     """
 
     def possible(n: int, size: int, index: int) -> bool:
@@ -187,7 +187,7 @@ def hadamard_design_sends_less_than_half(table):
     return less(messages, most / 2)
 
 
-# --- Section VII: between the two classes ------------------------------------------------------------------------------
+# --- Section VII: between the two classes -------------------------------------------------------------------
 
 
 @claim("theorem10", "theorem10_worst_case", figure="all_parameters", assumed=True)
@@ -204,7 +204,7 @@ def intermediate_codes_are_made_of_lists():
     """
 
     def instances() -> Instances:
-        for n, y in ((n, y) for n in range(1, 7) for y in range(1, n + 1)):
+        for n, y in sizes(6):
             for x in range(1, y + 1):
                 code, g, lists = Intermediate(n, 0, x, y), gcd(x, y), _lists(n, x, y)
                 size = {len(set(block)) for block in code.holders} == {y}
@@ -245,7 +245,7 @@ def _lists(n: int, x: int, y: int) -> list[tuple[int, ...]]:
     assumed=True,
 )
 def load_falls_from_the_cyclic_to_the_combinatorial_one(table):
-    """Sweeps over x for 4 <= n <= 20: the load never rises with x, and its ends are the cyclic and combinatorial ones."""
+    """For 4 <= n <= 20 the load never rises with x, and its ends are the cyclic and the combinatorial load."""
     return in_every_case(
         table,
         "sweep: load never rises with x",
@@ -278,7 +278,7 @@ def combinatorial_end_of_figure_2_sends_more(table):
 
 @claim("remark11_communication_typically_between", figure="all_parameters", assumed=True)
 def messages_are_between_the_ends_for_most_points(table):
-    """Sweeps for n <= 20: more than half of the intermediate points send a number of messages between the ends'."""
+    """For n <= 20 more than half of the intermediate points send a number of messages between those of the ends."""
     return within(
         number(table, "share", {"statement": "sweep: points with messages between the ends"}), above=0.5
     )
@@ -342,7 +342,7 @@ def ends_of_the_family_are_the_other_schemes():
     """For y <= n <= 7 the assignment at x = y is all y-subsets, and at x = 1 all runs of y workers."""
 
     def instances() -> Instances:
-        for n, y in ((n, y) for n in range(1, 8) for y in range(1, n + 1)):
+        for n, y in sizes(7):
             subsets = sorted(intermediate_holders(n, y, y)) == sorted(combinations(range(n), y))
             yield "remark11_x_equals_y", subsets
             runs = {frozenset((w + i) % n for i in range(y)) for w in range(n)}
@@ -353,7 +353,7 @@ def ends_of_the_family_are_the_other_schemes():
 
 @claim("abstract_cyclic_lower_communication", "optimal_schemes_high_communication", assumed=True)
 def cyclic_codes_send_fewer_messages():
-    """Built codes with n <= 8 of Theorems 7 and 2: the cyclic sends fewer in all, the combinatorial n - 1 or more each.
+    """For n <= 8 the code of Theorem 7 sends fewer messages than that of Theorem 2, which sends n - 1 or more each.
 
     Both leave the share beta/n for every set of stragglers; pairs or larger subsets of workers are needed.
     """

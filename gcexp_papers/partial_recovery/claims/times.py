@@ -1,7 +1,7 @@
 """Section VIII: expected times of the uncoded scheme and of all pairs of workers in four delay models.
 
-The formulas of the paper are lost; those of `gcexp.theory.partial_recovery` are restored from its order statistics. Here
-they meet simulation, integrals and products that are written out on their own.
+The formulas of the paper are lost; those of `gcexp.theory.partial_recovery` are restored from its order statistics.
+Here they meet simulation, integrals and products that are written out on their own.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ from gcexp.theory import order_statistics
 from gcexp.theory import partial_recovery as theory
 
 from ..numerics import recovered_partitions
-from .instances import in_every_case
+from .instances import in_every_case, sizes
 
 _EULER = 0.5772156649015329
 PAIRS = "combinatorial, y = 2"
 
 
-# --- The two schemes -------------------------------------------------------------------------------------------------
+# --- The two schemes ----------------------------------------------------------------------------------------
 
 
 @claim("scheme1_parameters", "scheme2_parameters", assumed=True)
 def schemes_wait_for_as_many_as_stated():
-    """For n <= 12 and alpha = i/n: n - s2 workers hold the share alpha of all pairs, and one worker fewer does not.
+    """For n <= 12 and alpha = i/n, n - s2 workers hold the share alpha of all pairs, and one worker fewer does not.
 
     For n <= 8 the fastest i workers of the uncoded scheme have recovered the share i/n.
     """
 
     def instances() -> Iterator[tuple[str, bool]]:
-        for n, i in ((n, i) for n in range(1, 13) for i in range(1, n + 1)):
+        for n, i in sizes(12):
             if n <= 8:
                 code = Uncoded(n)
                 yield "scheme1_parameters", code.k == n and (recovered_partitions(code, n - i) >= i).all()
@@ -81,7 +81,7 @@ def harmonic_numbers_are_close_to_the_logarithm():
     )
 
 
-# --- Expected times ----------------------------------------------------------------------------------------------------
+# --- Expected times -----------------------------------------------------------------------------------------
 
 
 def _simulated(table: pd.DataFrame, model: str) -> Verdict:
@@ -98,25 +98,25 @@ def _simulated(table: pd.DataFrame, model: str) -> Verdict:
 
 @claim("viii_a_times", figure="section8_simulated", assumed=True)
 def simulated_times_of_model_a(table):
-    """n = 20, alpha = 3/4, Pareto times beside the work, three settings: simulation agrees with the formula."""
+    """Simulation and formula agree at n = 20, alpha = 3/4: Pareto times beside the work, three settings."""
     return _simulated(table, "A")
 
 
 @claim("viii_b_times", figure="section8_simulated", assumed=True)
 def simulated_times_of_model_b(table):
-    """n = 20, alpha = 3/4, shifted exponential times beside the work, two settings: simulation and formula agree."""
+    """Simulation and formula agree at n = 20, alpha = 3/4: exponential times beside the work, two settings."""
     return _simulated(table, "B")
 
 
 @claim("viii_c_times", figure="section8_simulated", assumed=True)
 def simulated_times_of_model_c(table):
-    """n = 20, alpha = 3/4, Pareto times that multiply the work, two settings: simulation agrees with the formula."""
+    """Simulation and formula agree at n = 20, alpha = 3/4: Pareto times that multiply the work, two settings."""
     return _simulated(table, "C")
 
 
 @claim("viii_d_times", figure="section8_simulated", assumed=True)
 def simulated_times_of_model_d(table):
-    """n = 20, alpha = 3/4, shifted exponential times that multiply the work: simulation agrees with the formula."""
+    """Simulation and formula agree at n = 20, alpha = 3/4: exponential times that multiply the work."""
     return _simulated(table, "D")
 
 
@@ -138,15 +138,22 @@ def _by_integral(model: str, k: int, n: int, first: float, second: float) -> flo
 
 @claim("viii_b_times", "viii_c_times", assumed=True)
 def times_by_integration():
-    """n = 20, alpha = 3/4 and three laws each: an integral over the law of the k-th worker gives the formula, to 1e-6.
+    """An integral over the law of the k-th worker gives the formula, to 1e-6, at n = 20, alpha = 3/4 for three laws each.
 
     Model B adds a shifted exponential time to the work, model C multiplies the work by a Pareto time.
     """
     n, alpha, samples, sample_time = 20, Fraction(3, 4), 2000, 0.01
-    laws = {"B": [(0.5, 2.0), (0.1, 0.5), (1.0, 5.0)], "C": [(1.0, 1.5), (0.2, 1.2), (2.0, 3.0)]}
+    laws = [
+        ("B", 0.5, 2.0),
+        ("B", 0.1, 0.5),
+        ("B", 1.0, 5.0),
+        ("C", 1.0, 1.5),
+        ("C", 0.2, 1.2),
+        ("C", 2.0, 3.0),
+    ]
 
     def instances() -> Iterator[tuple[str, bool]]:
-        for model, (first, second) in ((model, law) for model in laws for law in laws[model]):
+        for model, first, second in laws:
             if model == "B":
                 found = theory.expected_times("B", n, alpha, samples, sample_time, shift=first, mean=second)
             else:
@@ -159,7 +166,7 @@ def times_by_integration():
     return tally(instances())
 
 
-# --- Who is faster -------------------------------------------------------------------------------------------------------
+# --- Who is faster ------------------------------------------------------------------------------------------
 
 #: Tail indices and work (seconds) of model A, work of model B (unit mean), tail indices of model C.
 _A = [(shape, work) for shape in (1.2, 1.5, 2.0, 3.0) for work in (0.1, 0.5, 2.0)]
@@ -191,9 +198,9 @@ def _cases(model: str) -> list[tuple[float, dict[str, float]]]:
 
 @claim("viii_a_condition", "viii_b_condition", "viii_c_threshold", assumed=True)
 def threshold_for_many_workers_says_who_is_faster():
-    """n = 1000, 19 values of alpha and 12, 4 and 3 settings of models A, B and C: the restored threshold decides.
+    """The restored threshold says who is faster at n = 1000, in 12, 4 and 3 settings of models A, B and C.
 
-    Values of alpha within 0.01 of the threshold are left out.
+    Of 19 values of alpha those within 0.01 of the threshold are left out.
     """
 
     def instances() -> Iterator[tuple[str, bool]]:
@@ -223,7 +230,7 @@ def _pairs_win(model: str, n: int) -> tuple[dict[tuple[float, float, Fraction], 
 
 @claim("viii_a_when", assumed=True)
 def redundancy_pays_for_high_alpha_heavy_tails_and_little_work():
-    """n = 100, model A, 12 settings: once faster, pairs stay so as alpha rises, the tail index falls or the work does."""
+    """At n = 100 in 12 settings of model A pairs, once faster, stay so as alpha rises, or index or work falls."""
     won, same = _pairs_win("A", 100)
     shapes, works = sorted({a for a, _ in _A}), sorted({b for _, b in _A})
     lines = [[won[a, b, c] for c in _ALPHAS] for a, b in product(shapes, works)]
@@ -234,7 +241,7 @@ def redundancy_pays_for_high_alpha_heavy_tails_and_little_work():
 
 @claim("viii_broad_regimes", assumed=True)
 def redundancy_pays_on_a_tenth_of_each_grid():
-    """n = 20, models A, B and C: pairs are faster on a tenth or more of the settings and alphas of each model.
+    """At n = 20 pairs are faster on a tenth or more of the settings and alphas of each of the models A, B and C.
 
     The paper gives no number for 'broad'.
     """
@@ -253,7 +260,7 @@ def _faster(table: pd.DataFrame, quick: str, slow: str, **where: object) -> Verd
 
 @claim("viii_a_when", "viii_b_when", "viii_c_when", figure="section8", assumed=True)
 def pairs_are_faster_for_high_alpha(table):
-    """n = 20, alpha = 0.95: all pairs of workers are faster than the uncoded scheme in models A, B and C."""
+    """At n = 20, alpha = 0.95 all pairs of workers are faster than the uncoded scheme in models A, B and C."""
     models = {"a": "A, data, Pareto", "b": "B, data, exponential", "c": "C, server, Pareto"}
     return {
         f"viii_{letter}_when": _faster(table, PAIRS, "uncoded", model=model, alpha=0.95)
@@ -263,7 +270,7 @@ def pairs_are_faster_for_high_alpha(table):
 
 @claim("viii_a_when", "viii_b_when", "viii_c_when", figure="section8_instances", assumed=True)
 def tail_and_work_decide_who_is_faster(table):
-    """n = 20, alpha = 3/4: pairs win with little work (A, B) or heavy tails (A, C), and lose without."""
+    """At n = 20, alpha = 3/4 pairs win with little work (A, B) or heavy tails (A, C), and lose without."""
 
     def verdict(wins: list[str], loses: list[str]) -> Verdict:
         return every(
@@ -280,7 +287,7 @@ def tail_and_work_decide_who_is_faster(table):
 
 @claim("viii_d_uncoded_wins", figure=["section8", "section8_instances", "all_parameters"], assumed=True)
 def uncoded_scheme_wins_in_model_d(section8, instances, counted):
-    """n = 20 and every alpha at a shift of a quarter of the mean; all 1769 (n, beta) with n < 60 at half the mean.
+    """It wins at n = 20 (shift a quarter of the mean) and for all 1769 (n, beta) with n < 60 (shift half the mean).
 
     The paper derives it for many workers; at shift 0 there are 200 exceptions with n < 60.
     """
