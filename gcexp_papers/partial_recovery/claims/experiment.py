@@ -146,11 +146,11 @@ def every_scheme_of_panel_1_waits_for_11_of_30(table):
     post_hoc=_LEVEL,
     reason="At 92 % test accuracy, a level chosen after the curves had been seen, the cyclic scheme with beta = 15 is "
     "ahead of all the others. At 88 %, the level fixed before, five seeds separate it from CGC, Forget-19 and "
-    "beta = 20, but not from beta = 12 (median ratio of times between 0.92 and 1.29), and ten seeds do not separate "
+    "beta = 20, but not from beta = 12 (median ratio of times between 0.92 and 1.29); ten seeds do not separate "
     "it from epsilon-BRC (0.99 to 1.45). At 90 % only beta = 12 is undecided (0.99 to 1.26).",
 )
 def cyclic_scheme_with_beta_15_is_ahead(table):
-    """It reaches 92, 90 and 88 % before beta = 12, 20, CGC and Forget-19 (5 seeds) and before epsilon-BRC (10 seeds)."""
+    """It reaches 92, 90 and 88 % before beta = 12, 20, CGC, Forget-19 (5 seeds) and before epsilon-BRC (10 seeds)."""
     others = ["cyclic, β = 12", "cyclic, β = 20", "CGC, β = 30", "Forget-19"]
     best = "cyclic, β = 15"
     return every(
@@ -223,7 +223,7 @@ def combinatorial_scheme_sends_most_and_computes_less_than_the_cyclic_one(table)
     "workers has a load of 131/950 = 0.138; the bound of Theorem 1 is 89/648 = 0.137.",
 )
 def load_of_the_combinatorial_scheme_is_the_least():
-    """At n = 15, s = 9, alpha = 2/3 it is compared with a mixture of 59 copies of every pair and one of every triple."""
+    """At n = 15, s = 9, alpha = 2/3 it is at most that of 59 copies of every pair and one of every triple."""
     n, s, alpha = 15, 9, Fraction(2, 3)
     count, lost = (59 * comb(w, 2) + comb(w, 3) for w in (n, s))
     loads = [Fraction(fewest_copies(n, s, alpha), n)]

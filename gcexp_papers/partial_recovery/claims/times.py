@@ -138,7 +138,7 @@ def _by_integral(model: str, k: int, n: int, first: float, second: float) -> flo
 
 @claim("viii_b_times", "viii_c_times", assumed=True)
 def times_by_integration():
-    """An integral over the law of the k-th worker gives the formula, to 1e-6, at n = 20, alpha = 3/4 for three laws each.
+    """An integral over the law of the k-th worker gives the formula at n = 20, alpha = 3/4 and three laws each.
 
     Model B adds a shifted exponential time to the work, model C multiplies the work by a Pareto time.
     """
