@@ -147,7 +147,7 @@ def four_designs_have_the_textbook_properties():
         for name, build in DESIGNS.items():
             blocks, t = build(), 2 if name == "fano" else 3
             n, size = max(map(max, blocks)) + 1, len(blocks[0])
-            (top,) = _index(blocks, n, t)
+            top = min(_index(blocks, n, t))
             yield "design_parameters", Fraction(top * comb(n, t), comb(size, t)) == len(blocks)
             for i in range(t + 1):
                 yield "design_lower_t", _index(blocks, n, i) == {theory.lower_index(n, t, size, top, i)}
