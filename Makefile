@@ -27,7 +27,7 @@ WITH_BIN := PATH="$(CURDIR)/$(BIN):$$PATH"
 alone = mkdir -p .snakemake; exec 9> .snakemake/$(1); $(PYTHON) -c 'import fcntl; fcntl.flock(9, 6)' 2> /dev/null || { \
 	echo "another make works in this folder: waiting for it"; $(PYTHON) -c 'import fcntl; fcntl.flock(9, 2)'; }
 
-.PHONY: help setup reproduce test test-browser test-oldest check coverage audit verify lint format publish bench docs test-slurm lock clean distclean FORCE
+.PHONY: help setup reproduce test test-browser test-oldest check coverage audit verify lint format publish bench dist docs test-slurm lock clean distclean FORCE
 
 help: ## this list
 	@echo "make TARGET [PYTHON=python3.12] [TORCH_BACKEND=cpu] [TARGETS=figure] [PRESET=paper] [ARGS='more arguments']"
@@ -88,6 +88,12 @@ verify: $(STAMP) ## compare fresh tables with the published ones (ARGS='TARGET -
 
 test-browser: $(STAMP) ## the report page and MLflow in a headless Chromium, which must be installed
 	@$(WITH_BIN) GCEXP_TEST_BROWSER=1 python -m pytest -n0 -rs tests/browser $(ARGS)
+
+# Two builds of one commit give the same bytes.
+dist: $(STAMP) ## build wheel and sdist into dist/ and check what a package index would show
+	@rm -rf dist && SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m hatchling build -d dist
+	@[ -x .cache/twine/bin/twine ] || { $(PYTHON) -m venv .cache/twine && .cache/twine/bin/python -m pip install --quiet 'twine>=6'; }
+	@.cache/twine/bin/twine check --strict dist/*
 
 publish: $(STAMP) ## copy reports/paper to reports/published, to be committed
 	@$(BIN)/gcexp publish $(ARGS)

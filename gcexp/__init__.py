@@ -1,7 +1,7 @@
 """Gradient coding experiments: codes, waiting rules, delay models and learning tasks on one simulated clock."""
 
-__version__ = "0.2.0"
-__all__ = ["benchmark", "plot", "show", "simulate", "sweep", "train"]
+__version__ = "1.0.0"
+__all__ = ["benchmark", "compare", "error", "plot", "show", "simulate", "sweep", "train"]
 
 
 def __getattr__(name: str):

@@ -1,6 +1,8 @@
 """What editors and type checkers see: `gcexp.__init__` loads it when it is used."""
 
 from gcexp.benchmarking import benchmark as benchmark
+from gcexp.experiments import compare as compare
+from gcexp.experiments import error as error
 from gcexp.experiments import plot as plot
 from gcexp.experiments import show as show
 from gcexp.experiments import simulate as simulate

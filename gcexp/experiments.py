@@ -343,6 +343,109 @@ def plot(
         raise
 
 
+def compare(of: str | Result, level: float | None = None, preset: str = "paper") -> pd.DataFrame:
+    """Rank schemes by their medians over the seeds that all of them have, the fastest first.
+
+    Parameters
+    ----------
+    of : str or Result
+        Target of a figure, whose table must be there (made here, or published); or a table of `train` or `sweep`.
+    level : float, optional
+        Score whose first passage is compared, in simulated seconds; by default the figure's own. Without a level, and
+        where nothing was trained, mean iteration times are compared.
+    preset : str
+        Of the figure.
+
+    Returns
+    -------
+    DataFrame
+        One row per scheme or point, with the ends ``low`` and ``high`` of the median's interval by the sign test.
+
+    Raises
+    ------
+    UserError
+        For an unknown target, a figure without runs, and where there is no table.
+
+    Examples
+    --------
+    >>> import gcexp
+    >>> table = gcexp.sweep(
+    ...     {"scheme": ["uncoded", "forget"]}, n=6, s=2, delay="pareto", iterations=20, seeds=5
+    ... )
+    >>> gcexp.compare(table)["scheme"].tolist()
+    ['forget', 'uncoded']
+    """
+    from gcexp.figures import read_table
+    from gcexp.report.comparison import comparison, identifying_columns
+    from gcexp.report.figurefile import figure
+    from gcexp.report.published import table_of
+    from gcexp.run.result import Result
+
+    if isinstance(of, Result):
+        found = of.mean_time() if level is None else of.time_to(level)
+        return found.sort_values(
+            "mean_iteration_time_s" if level is None else f"time_to_{level:g}", ignore_index=True
+        )
+    if not isinstance(of, str):
+        raise UserError(f"compare takes a figure's target or a table of train or sweep, got {quoted(of)}")
+    shown = figure(of, preset)
+    return identifying_columns(comparison(shown, read_table(table_of(shown)), level), shown)
+
+
+def error(
+    *overrides: str,
+    s: int | Sequence[int] | None = None,
+    kind: str = "worst",
+    decoding: str = "optimal",
+    stragglers: Iterable[int] | None = None,
+    trials: int = 2000,
+    seed: int = 0,
+    steps: int = 10,
+    **keys: Any,
+) -> pd.DataFrame:
+    """Measure how far from the gradient a code decodes without some of its workers.
+
+    Parameters
+    ----------
+    *overrides, **keys
+        The code, as in `simulate`: ``code="cyclic_repetition", n=10``, with ``**{"code.s": 3}`` for what it is built
+        for; or an object, ``code=CyclicRepetition(n=10, s=3)``.
+    s : int or sequence of int, optional
+        Stragglers; by default 0 to n.
+    kind, decoding, stragglers, trials, seed, steps
+        See `gcexp.decoding_error.error.error`.
+
+    Returns
+    -------
+    DataFrame
+        One row for each s: ``lower`` and ``upper`` of the worst error ||c - 1||^2 / k, which are equal where it is
+        known exactly; ``mean``, ``stderr`` and ``largest`` over random sets; or ``error`` of the given set.
+
+    Raises
+    ------
+    UserError
+        For an unknown key or option, and whatever the code refuses.
+
+    Examples
+    --------
+    >>> import gcexp
+    >>> gcexp.error(code="fractional_repetition", n=6, s=[1, 2], **{"code.d": 2})["upper"].round(4).tolist()
+    [0.0, 0.3333]
+    """
+    import dataclasses
+
+    import pandas as pd
+
+    from gcexp.decoding_error.error import MAX_SEARCHED
+    from gcexp.decoding_error.error import error as errors_of
+
+    code = build(_point(overrides, keys).config, "code")
+    wanted = ([] if kind == "set" else list(range(code.n + 1))) if s is None else s
+    options: dict[str, Any] = {"stragglers": stragglers, "trials": trials, "seed": seed, "steps": steps}
+    found = errors_of(code, wanted, kind, decoding, max_searched=MAX_SEARCHED, **options)
+    return pd.DataFrame([dataclasses.asdict(one) for one in (found if isinstance(found, list) else [found])])
+
+
 def show(*overrides: str, seed: int = 0, **keys: Any) -> Figure:
     """Draw the first iteration of a seed: a strip per worker, the stop, and the messages that are decoded with.
 
@@ -467,8 +570,12 @@ def _point(overrides: Iterable[str], keys: Mapping[str, Any], swept: Iterable[st
 
 
 def _spelled(value: Any) -> str:
-    """A value as an override spells it."""
-    return value if isinstance(value, str) else json.dumps(value)
+    """A value as an override spells it; an object by its repr."""
+    if isinstance(value, str):
+        return value
+    return (
+        json.dumps(value) if value is None or isinstance(value, int | float | list | tuple) else repr(value)
+    )
 
 
 def _rows(rows: str) -> str:

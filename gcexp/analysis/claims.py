@@ -19,12 +19,12 @@ import math
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from gcexp.errors import Defect, UserError, require, unknown
+from gcexp.figures.intervals import sign_interval
 from gcexp.schema import typed
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ REPRODUCED, PARTLY, NOT_REPRODUCED, UNDECIDED, NOT_TESTABLE = OUTCOMES = (
     "not testable here",
 )
 _ROUNDING = 5e-9  # a table keeps nine digits: equality cannot be asked for more closely
-_ODDS = 32  # to one against, on each side of an interval: five seeds that agree decide, four do not
 _STATISTICS: dict[str, Callable[..., Any]] = {
     "mean": np.mean,
     "median": np.median,
@@ -458,40 +457,6 @@ def before(
         except Undecided as why:
             verdicts.append(Verdict(UNDECIDED, str(why)))
     return every(*verdicts)
-
-
-def sign_interval(low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
-    """Interval of a median from numbers that are known to lie between `low` and `high` each.
-
-    Parameters
-    ----------
-    low, high : ndarray, shape (S,)
-        Ends; equal where the number is known.
-
-    Returns
-    -------
-    tuple of float
-        k-th smallest of `low` and k-th largest of `high`, with the largest k for which ``P(Bin(S, 1/2) < k)
-        <= 1/32``; without end in both directions below five numbers.
-
-    Examples
-    --------
-    >>> five = np.array([1.2, 1.1, 1.4, 1.3, 1.25])
-    >>> [float(end) for end in sign_interval(five, five)], sign_interval(five[:4], five[:4])
-    ([1.1, 1.4], (-inf, inf))
-    """
-    k = _trimmed(len(low))
-    return (float(np.sort(low)[k - 1]), float(np.sort(high)[-k])) if k else (-math.inf, math.inf)
-
-
-@cache
-def _trimmed(count: int) -> int:
-    """Largest k with P(Bin(count, 1/2) < k) <= 1/32."""
-    below, k = 1, 0  # sum of C(count, j) for j <= k
-    while _ODDS * below <= 2**count:
-        k += 1
-        below += math.comb(count, k)
-    return k
 
 
 def _ratios(

@@ -56,9 +56,7 @@ def add(parser) -> None:
         "--rows", type=int, nargs="+", help="only these rows, for traces with new workers in each"
     )
     parser.add_argument("--data-bound", action="store_true", help="times follow the data, not the worker")
-    parser.add_argument(
-        "-o", dest="folder", type=Path, help="folder for the map as CSV, Markdown, PNG and page"
-    )
+    parser.add_argument("-o", dest="folder", type=Path, help="folder for the map as CSV, Markdown and PNG")
 
 
 def run(arguments) -> None:
@@ -162,12 +160,11 @@ def _left_out(frame: pd.DataFrame) -> list[str]:
 
 
 def write(frame: pd.DataFrame, head: str, folder: Path) -> list[Path]:
-    """The table, the map in Markdown and as a drawing, and a page that sorts and filters the table, under a folder."""
+    """The table, and the map in Markdown and as a drawing, under a folder."""
     from gcexp.figures import draw, save, write_table
-    from gcexp.report.leaderboard import write_leaderboard
 
     folder.mkdir(parents=True, exist_ok=True)
-    table, page, drawing, board = (folder / f"benchmark.{suffix}" for suffix in ("csv", "md", "png", "html"))
+    table, page, drawing = (folder / f"benchmark.{suffix}" for suffix in ("csv", "md", "png"))
     write_table(frame, table)
     with written(page) as temporary:
         temporary.write_text(as_markdown(frame, head), "utf-8")
@@ -182,5 +179,4 @@ def write(frame: pd.DataFrame, head: str, folder: Path) -> list[Path]:
         "against rebalancing with the same largest load; hatched: hindsight"
     )
     save(draw(frame, plot, head, note), [drawing])
-    write_leaderboard(frame, board, head, [LEGEND, SAID, *_left_out(frame)])
-    return [table, page, drawing, board]
+    return [table, page, drawing]

@@ -48,8 +48,7 @@ def draw(
     label : str
         What LaTeX refers to a typeset table by.
     width : float, optional
-        Inches in print; by default what the plot says, and for a table the line of the class article. Letters keep
-        their size.
+        Inches of a drawing in print; by default what the plot says. Letters keep their size.
 
     Raises
     ------
@@ -61,7 +60,7 @@ def draw(
     from gcexp.figures import style as looks
 
     if isinstance(wanted, TablePlot):
-        return typeset.typeset(frame, wanted, title, note, label, width)
+        return typeset.typeset(frame, wanted, title, note, label)
     with looks.applied(style):
         return compose.figure_of(frame, wanted, title, note, width)
 

@@ -252,13 +252,25 @@ def equal_lines(
 def _marked(
     seen: np.ndarray, curves: bool, number: int, count: int, rank: int, size: int
 ) -> tuple[int, int] | None:
-    """Which points of a line have markers: the first, and the step; staggered, so that no line hides another's."""
+    """Which points of a line have markers, the first one and the step, so that no line hides another one's.
+
+    Parameters
+    ----------
+    seen : ndarray of bool
+        Which points are drawn.
+    curves : bool
+        Whether the points are those of the grid.
+    number, count : int
+        Place of the line among all lines.
+    rank, size : int
+        Place of the line among those that lie on it.
+    """
     if curves and seen.any():
         gap = GRID // _MARKS
-        return int(np.argmax(seen)) + (number * gap) // max(1, count), gap
+        return int(np.argmax(seen)) + (number * gap) // count, gap
     if len(seen) > 2 * _MARKS:
-        gap = -(-len(seen) // _MARKS)
-        return (number * gap) // max(1, count), gap
+        gap = max(-(-len(seen) // _MARKS), size)
+        return ((number * gap) // count + rank) % gap, gap
     return (rank, size) if 1 < size <= len(seen) else None
 
 

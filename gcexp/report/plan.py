@@ -95,7 +95,7 @@ def plan(preset: str, targets: Sequence[str] = ()) -> list[Cost]:
         if not Path(path).exists()
     ]
     found += [_of_table(one) for one in chosen if not Path(one.table).exists()]
-    found += [_rated("drawing", "*", 1) for one in chosen if not Path(one.claims).exists()]
+    found += [_rated("drawing", "*", 1) for one in chosen if not Path(one.drawings[0]).exists()]
     if not targets and not Path(paths.PAGE.format(preset=preset)).exists():
         found.append(_rated("page", "*", 1))
     return found

@@ -1,14 +1,11 @@
-"""The stages of a report: table, drawing, claims, page."""
+"""The stages of a report: table, drawing, claims."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gcexp.errors import UserError
-from gcexp.files import read_json
 from gcexp.run.dependencies import targets
 from gcexp.run.kept import installed, kept
 from gcexp.run.provenance import check_unchanged, packages, recorded, spent
@@ -52,22 +49,3 @@ def make_drawing(figure: Figure, table: Path, outputs: list[Path]) -> None:
     with unrecorded():
         key = [figure.tracked_plot, hashlib.sha256(table.read_bytes()).hexdigest()]
         kept(outputs, [*key, installed("matplotlib", "numpy", "pandas")], make)
-
-
-def write_page(preset: str, figures: Iterable[Figure], scorecard: Path, output: Path) -> None:
-    """The static page of figures and claims, which lie in the folder of the page."""
-    from gcexp.report.figure_view import figure_view, papers
-    from gcexp.report.page import write_report
-
-    entries = _entries(scorecard)  # first: what was asked for by name, before what the page needs besides
-    write_report(output, preset, papers(), [figure_view(figure, output) for figure in figures], entries)
-
-
-def _entries(path: Path) -> list[dict]:
-    """Claims, and statements, that an earlier job wrote."""
-    found = read_json(path)
-    if not isinstance(found, list) or not all(
-        isinstance(e, dict) and {"paper", "outcome"} <= set(e) for e in found
-    ):
-        raise UserError(f"{path} is no list of claims; delete it and make it again")
-    return found

@@ -26,7 +26,6 @@ import numpy as np
 from gcexp.errors import UserError
 from gcexp.figures.tables import read_table, scores_of
 from gcexp.files import read_json, writable, written
-from gcexp.report import mlflow_page
 from gcexp.report.comparison import comparison
 from gcexp.report.figure import Figure
 from gcexp.run import paths
@@ -109,7 +108,7 @@ def track(figures: list[Figure], output: Path, uri: str | None) -> None:
     if every and not finished:
         missing = next(path for path in every[0].inputs if not Path(path).is_file())
         raise UserError(f"no run is finished: {missing} does not exist; make the figures first")
-    found: dict[str, Any] = {"uri": _shown(uri), "imported": [], "already_there": [], "views": {}}
+    found: dict[str, Any] = {"uri": _shown(uri), "imported": [], "already_there": []}
     with _only_writer(output), _sentences(uri):
         client = connect(uri)
         papers = sorted({use.figure.paper for use in every})  # finished or not: their numbers stand in links
@@ -157,12 +156,8 @@ def _bring(
     if new := [use for use in mine if kept[use.key] is None]:
         frame = read_table(mine[0].figure.table)
         compared = comparison(mine[0].figure, frame, more=_LEVELS)
-        for tag, view in mlflow_page.views_of(mine[0].figure, compared, scores_of(frame)).items():
-            client.set_experiment_tag(experiment, tag, json.dumps(view))
         for use in new:
             _create(client, experiment, use, digests[use.key], frame, compared)
-    if mine:
-        found["views"][mine[0].figure.target] = mlflow_page.link(mine[0].figure, experiment)
     for use in mine:
         old = kept[use.key]
         family = old.info.run_id if old else ""
@@ -406,8 +401,9 @@ def _experiment(client: MlflowClient, paper: str, uri: str) -> str:
     """Id of a paper's experiment; a local database keeps its artifacts beside itself, not in ./mlruns."""
     found = client.get_experiment_by_name(paper)
     if found is None:
+        kind = {"mlflow.experimentKind": "custom_model_development"}  # else MLflow shows prompts and traces
         place = (_folder(uri) / "artifacts" / paper).resolve().as_uri() if uri.startswith(_SQLITE) else None
-        return client.create_experiment(paper, artifact_location=place, tags=mlflow_page.KIND)
+        return client.create_experiment(paper, artifact_location=place, tags=kind)
     if found.lifecycle_stage != "active":
         raise UserError(
             f"experiment {paper!r} was deleted in MLflow: bring it back with `mlflow experiments restore -x "

@@ -72,7 +72,7 @@ STAGES = {
     "page": Stage(("report", "figures")),
     "tracking": Stage(
         (
-            *("report/tracking.py", "report/comparison.py", "report/mlflow_page.py"),
+            *("report/tracking.py", "report/comparison.py"),
             *("figures/tables.py", "figures/rows.py"),
         )
     ),

@@ -41,7 +41,7 @@ for line in sys.argv[1:]:
 def test_adding_a_scheme(tmp_path):
     page = (ROOT / "docs" / "adding-a-scheme.md").read_text()
     files = re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", page, flags=re.DOTALL)
-    assert len(files) == 3
+    assert len(files) == 6
     for name, content in files:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -78,6 +78,9 @@ def test_adding_a_scheme(tmp_path):
     command = contract.replace("pytest", f"{sys.executable} -m pytest", 1)
     ran = subprocess.run(command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert ran.returncode == 0 and "[100%]" in ran.stdout, ran.stdout + ran.stderr
+    plain = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--doctest-modules", "."]
+    own = subprocess.run(plain, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert own.returncode == 0, own.stdout + own.stderr
 
 
 @pytest.mark.slow
@@ -99,7 +102,7 @@ def test_blocks_of_the_page_on_python_run(tmp_path, monkeypatch):
     monkeypatch.setenv("GCEXP_CONF", str(ROOT / "conf"))
     page = (ROOT / "docs" / "python.md").read_text()
     blocks = re.findall(r"^```python\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 6
+    assert len(blocks) == 8
     known: dict = {}
     for block in blocks:
         exec(block, known)

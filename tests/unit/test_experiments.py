@@ -48,6 +48,33 @@ def test_objects_in_place_of_names():
     assert built["code"].iloc[0].startswith("CyclicRepetition(n=6, s=2")
 
 
+def test_objects_are_swept_and_compared():
+    grid = {"code": [CyclicRepetition(6, 1), CyclicRepetition(6, 2)]}
+    keys = {"wait": "decodable", "delay": "pareto", "iterations": 30, "seeds": 5}
+    trained = gcexp.sweep(grid, task="digits_mlp", **keys)
+    assert (
+        all(report["passed"] for report in trained.verification.values()) and len(trained.verification) == 2
+    )
+    ranked = gcexp.compare(trained, 0.2)
+    assert ranked["time_to_0.2"].is_monotonic_increasing and (ranked["seeds"] == 5).all()
+    assert (ranked["low"] <= ranked["time_to_0.2"]).all() and (ranked["time_to_0.2"] <= ranked["high"]).all()
+    each = trained.time_to(0.2, per_seed=True)
+    assert len(each) == 10 and each["time_to_0.2"][
+        each["code"] == ranked["code"][0]
+    ].median() == pytest.approx(ranked["time_to_0.2"][0])
+    clocks = gcexp.compare(gcexp.sweep(grid, **keys))
+    assert clocks["mean_iteration_time_s"].is_monotonic_increasing
+    with pytest.raises(UserError, match="compare"):
+        gcexp.compare(3)
+
+
+def test_errors_of_a_code_by_name_and_as_an_object():
+    named = gcexp.error(code="cyclic_repetition", n=6, s=[1, 2], **{"code.s": 2})
+    built = gcexp.error(code=CyclicRepetition(6, 2), s=[1, 2])
+    assert (named["upper"] < 1e-12).all() and named.equals(built)
+    assert gcexp.error(code=CyclicRepetition(6, 1), kind="set", stragglers=[0, 1])["error"][0] > 0
+
+
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [

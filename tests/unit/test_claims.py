@@ -1,0 +1,202 @@
+"""Claims: verdicts from numbers and from paired curves, and the outcome of a statement."""
+
+import types
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gcexp.analysis.claims import (
+    Undecided,
+    Verdict,
+    all_instances,
+    before,
+    claim,
+    every,
+    judge,
+    less,
+    number,
+    ratio_within,
+    selected,
+    within,
+)
+from gcexp.errors import Defect, ParameterError, UserError
+from gcexp.report.audit import Evidence, changed, outcomes
+from gcexp.report.printed import printed
+from gcexp.report.statements import Statement, read_statements
+
+TABLE = pd.DataFrame({"scheme": ["a", "b", "b"], "n": [1, 2, 3], "time": [1.0, 2.0, np.nan]})
+
+
+def curves(times: dict[str, list[float]], last: float = 10.0) -> pd.DataFrame:
+    """Each label's seeds reach 0.9 at the given times, and are evaluated at 0, then, and at the end."""
+    rows = [
+        {"label": label, "seed": seed, "iteration": i, "simulated_time_s": t, "test_accuracy": score}
+        for label, reached in times.items()
+        for seed, time in enumerate(reached)
+        for i, (t, score) in enumerate([(0.0, 0.1), (min(time, last - 1), 0.9 if time < last else 0.5)])
+    ]
+    return pd.DataFrame(rows)
+
+
+@pytest.mark.parametrize(
+    ("slow", "outcome"),
+    [
+        ([2, 2, 2, 2, 2], "reproduced"),
+        ([2, 2, 2, 2, 0.5], "undecided"),
+        ([0.5, 0.5, 0.5, 0.5, 0.5], "not reproduced"),
+        ([99, 99, 99, 99, 99], "reproduced"),  # the slow scheme never reaches the level in the winner's time
+    ],
+)
+def test_five_seeds_that_agree_decide(slow, outcome):
+    table = curves({"fast": [1.0] * 5, "slow": slow})
+    assert before(table, "fast", "slow", level=0.9).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        curves({"a": [1] * 4, "b": [2] * 4}),
+        curves({"a": [99] * 5, "b": [99] * 5}),
+        curves({"a": [1] * 5, "b": [2] * 5}).assign(test_accuracy=np.nan),
+    ],
+    ids=["four seeds", "nobody reaches the level", "a missing score"],
+)
+def test_what_the_curves_cannot_say_is_undecided(table):
+    assert before(table, "a", "b", level=0.9).outcome == "undecided"
+    with pytest.raises(Undecided):
+        ratio_within(table, "b", "a", level=0.9, above=1)
+
+
+def test_a_ratio_lies_within_bounds_with_its_whole_interval():
+    table = curves({"a": [1.0] * 5, "b": [1.1, 1.2, 1.3, 1.2, 1.2]})
+    assert ratio_within(table, "b", "a", level=0.9, above=1, at_most=1.3).outcome == "reproduced"
+    assert ratio_within(table, "b", "a", level=0.9, at_most=1.2).outcome == "undecided"
+    assert ratio_within(table, "b", "a", level=0.9, above=1.5).outcome == "not reproduced"
+    with pytest.raises(ParameterError, match="bound"):
+        ratio_within(table, "b", "a", level=0.9)
+
+
+def test_values_of_one_row_a_seed_are_compared_without_a_level():
+    table = pd.DataFrame(
+        {"label": ["a"] * 5 + ["b"] * 5, "seed": [*range(5)] * 2, "t": [1.0] * 5 + [2.0] * 5}
+    )
+    assert before(table, "a", {"label": "b"}, y="t").outcome == "reproduced"
+    with pytest.raises(UserError, match="b"):
+        before(pd.concat([table, table]), "a", "b", y="t")
+
+
+def test_a_number_is_asked_for_exactly():
+    assert number(TABLE, "n", {"scheme": "b"}, "max", rows=2) == 3
+    for wrong in ({"scheme": "b"}, {"n": 3}):
+        with pytest.raises(Undecided):
+            number(TABLE, "time", wrong)
+    for table, column, where in (
+        (TABLE, "tme", {}),
+        (TABLE, "n", {"scheme": "c"}),
+        (TABLE, "scheme", {"n": 1}),
+    ):
+        with pytest.raises(UserError):
+            number(table, column, where)
+    with pytest.raises(UserError, match="no row"):
+        selected(TABLE, {"scheme": "a", "n": 2})
+
+
+def test_ends_of_bounds_ties_and_several_verdicts():
+    assert [within(1, above=1).outcome, within(1, at_least=1).outcome] == ["not reproduced", "reproduced"]
+    assert [less(1, 1).outcome, less(1, 1, or_equal=True).outcome] == ["not reproduced", "reproduced"]
+    assert less(1, 1.001, resolution=0.01).outcome == "undecided"
+    verdicts = [Verdict(word) for word in ("reproduced", "undecided", "not reproduced")]
+    assert [every(*verdicts[:count]).outcome for count in (1, 2, 3)] == [one.outcome for one in verdicts]
+
+
+def test_a_claim_without_instances_or_about_another_statement_is_a_defect():
+    with pytest.raises(Defect):
+        all_instances([])
+
+    @claim("a", "b")
+    def about_one():
+        return {"a": Verdict("reproduced")}
+
+    with pytest.raises(Defect, match="about_one"):
+        judge(about_one, {})
+
+
+def statement(**more) -> Statement:
+    about = {"where": "I", "kind": "theorem", "statement": "x", "conditions": "", "target": "", "main": ""}
+    return Statement(**{"id": "a", "checkable": "no: by definition"} | about | more)
+
+
+@pytest.mark.parametrize(
+    ("found", "outcome"),
+    [
+        ([], "not testable here"),
+        (["reproduced"], "reproduced"),
+        (["reproduced", "undecided"], "undecided"),
+        (["reproduced", "not reproduced"], "partly"),
+        (["undecided", "not reproduced"], "not reproduced"),
+    ],
+)
+def test_a_statement_is_judged_by_all_that_answers_it(found, outcome):
+    answers = [
+        Evidence(f"f{i}", {"a": Verdict(one, "0.3")}, (), i == 0, "", "") for i, one in enumerate(found)
+    ]
+    (row,) = outcomes(types.SimpleNamespace(name="p"), answers, stated={"a": statement()})
+    assert (row.outcome, row.assumed) == (outcome, "yes" if found else "")
+    assert bool(row.reason) == (outcome != "reproduced")
+    assert bool(changed([row], [])) and not changed([row], [row])
+
+
+def test_a_statement_that_is_not_reproduced_wants_a_reason():
+    with pytest.raises(UserError, match="a is not testable here"):
+        outcomes(types.SimpleNamespace(name="p"), [], stated={"a": statement(checkable="no")})
+
+
+def test_printed_numbers_are_read_and_compared(tmp_path):
+    file = tmp_path / "fig1.expected.csv"
+    header = "scheme,column,expected,tolerance,source,assumed,answers,reason\n"
+    file.write_text(header + "a,time,1,,Table 1,,a b,\n,n,2,0.5,Table 1,yes,,\nb,scheme,b,,Table 1,,,\n")
+    one, two, three = printed(file)
+    assert (one.where, one.answers, two.assumed) == ({"scheme": "a"}, ("a", "b"), True)
+    assert [each.judge(TABLE).outcome for each in (one, two, three)] == [
+        "reproduced",
+        "undecided",
+        "undecided",
+    ]
+    assert printed(tmp_path / "none.csv") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("column,expected\n", "tolerance"),
+        ("{}a,,1,,,,,\n", "column is empty"),
+        ("{}a,n,1,x,,,,\n", "tolerance"),
+        ("{}a,n,1,,,maybe,,\n", "assumed"),
+        ("{}a,n,1,,,,,\na,n,1,,,,,\n", "twice"),
+        ("{}a,n\n", "cells"),
+    ],
+)
+def test_a_file_of_printed_numbers_is_refused_with_its_line(tmp_path, text, named):
+    file = tmp_path / "fig1.expected.csv"
+    file.write_text(text.format("scheme,column,expected,tolerance,source,assumed,answers,reason\n"))
+    with pytest.raises(UserError, match=named):
+        printed(file)
+
+
+def test_a_damaged_list_of_statements_is_refused(tmp_path):
+    from gcexp.errors import DataError
+
+    file = tmp_path / "statements.csv"
+    header = "id,where,kind,statement,conditions,target,checkable,main\n"
+    file.write_text(f"{header}a,I,theorem,x,,,yes,\n")
+    assert read_statements(file)["a"].where == "I"
+    for damaged in (
+        "id,where\n",
+        f"{header}a,I,theorem,x,,,perhaps,\n",
+        f"{header}a,I,theorem,x,,,yes,no\n",
+        f"{header}a,I,t,x,,,yes,\na,I,t,x,,,yes,\n",
+    ):
+        file.write_text(damaged)
+        with pytest.raises(DataError):
+            read_statements(file)
