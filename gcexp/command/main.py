@@ -82,10 +82,10 @@ def _done(arguments: argparse.Namespace, recorded: bool) -> int | None:
     """Run a command; one that a rule calls writes down what it reads."""
     if not recorded:
         return arguments.do(arguments)
-    from gcexp.run import reads
+    from gcexp.run.records import recorded as writing
 
     output = arguments.output
-    with reads.recorded(output[0] if isinstance(output, list) else output):
+    with writing(output[0] if isinstance(output, list) else output):
         return arguments.do(arguments)
 
 

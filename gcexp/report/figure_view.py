@@ -16,7 +16,7 @@ from gcexp.errors import DataError, UserError
 from gcexp.files import bundled
 from gcexp.run import options, paths
 from gcexp.run.options import read_yaml
-from gcexp.run.reads import unrecorded
+from gcexp.run.records import unrecorded
 from gcexp.schema import fill
 
 if TYPE_CHECKING:

@@ -14,12 +14,11 @@ from functools import cache
 from typing import Any, cast
 
 from gcexp.errors import UserError, unknown
-from gcexp.run.cache import remember, remembered
 from gcexp.run.options import (
     GROUPS,
     conf_dir,
     extra_searchpath,
-    kept,
+    generation,
     listed_searchpath,
     option_file,
     options,
@@ -27,7 +26,7 @@ from gcexp.run.options import (
     read_yaml,
     yaml_sentence,
 )
-from gcexp.run.reads import unrecorded
+from gcexp.run.records import unrecorded
 from gcexp.schema import quoted
 
 _RESOLVER = re.compile(r"\$\{[^}]*:")
@@ -58,16 +57,13 @@ def compose(overrides: list[str]) -> dict:
             choices[key] = text
         else:
             values[key] = read_value(override)
-    return _resolved(_of_options(tuple(choices.items()), kept()), values)
+    return _resolved(_of_options(tuple(choices.items()), generation()), values)
 
 
 @cache  # a plan asks for few choices of options thousands of times
-def _of_options(chosen: tuple[tuple[str, str], ...], kept: str) -> dict:
+def _of_options(chosen: tuple[tuple[str, str], ...], _generation: object) -> dict:
     """What some options set, unresolved and not to be changed."""
     choices = dict(chosen)
-    key = f"options {' '.join(f'{group}={option}' for group, option in chosen)}"
-    if (known := remembered(key, kept)) is not None:
-        return known
     for group, option in choices.items():
         read_yaml(option_file(group, option))  # a mistake in it is told in our words
     try:
@@ -75,7 +71,6 @@ def _of_options(chosen: tuple[tuple[str, str], ...], kept: str) -> dict:
     except _MoreThanValues:
         found = _hydra([f"{group}={option}" for group, option in chosen])
     _require_meaning(found, choices)
-    remember(key, found, kept)
     return found
 
 
