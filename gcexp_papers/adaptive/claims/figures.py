@@ -72,8 +72,8 @@ def search_helps(condition: pd.DataFrame, stability: pd.DataFrame) -> Verdict:
 _IN_BOTH_PRECISIONS = (
     "The paper states no precision. In single precision, the default of PyTorch, which it used, the median error of a "
     "decoded gradient is 0.03, 0.07, 0.15, 0.18, 0.83, 2.2, 0.11 and 10.4 for n = 8, 12, 16, 20, 24, 28, 32 and 40: "
-    "decoding fails around the size that the authors name, without a sharp step at 24. In double precision it is 2e-6 to "
-    "1.4e-4 for n = 28 to 40, and 0.1 in the worst draw."
+    "decoding fails around the size that the authors name, without a sharp step at 24. In double precision it is 2e-6 "
+    "to 1.4e-4 for n = 28 to 40, and 0.1 in the worst draw."
 )
 
 
