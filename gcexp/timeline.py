@@ -54,7 +54,7 @@ class Timeline:
         Distinct patterns: messages used of each worker.
     coefficients : ndarray (U, k)
         The decoded vector is sum_i coefficients[u, i] * g_i; a row of zeros skips the update. Truth values where all of
-        them are 0 or 1, so that they take an eighth.
+        them are 0 or 1, so that they take an eighth. All are 0 for a bound, which decodes nothing.
     residual : ndarray (U,)
         Certificate of the decode; NaN where the coefficients are what the code promises and no decode was asked for.
     """
@@ -299,9 +299,12 @@ class _Kept(Played):
         words = self.responses.reshape(-1, self.responses.shape[2])
         first, which = distinct_words(words)
         patterns = unpacked(words[first], code.n, self.most)
-        coefficients, residual = decoded(
-            code, patterns, lambda known: rng(self.seeds[0], CERTIFIED).permutation(known)[:SAMPLE]
-        )
+        if self.scheme.bound:  # it says how long an iteration takes at least: nothing is decoded
+            coefficients, residual = np.zeros((len(patterns), code.k), bool), np.full(len(patterns), np.nan)
+        else:
+            coefficients, residual = decoded(
+                code, patterns, lambda known: rng(self.seeds[0], CERTIFIED).permutation(known)[:SAMPLE]
+            )
         return Timeline(
             seeds=np.array(self.seeds),
             steps=np.full(len(self.seeds), self.duration.shape[1]),

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from gcexp.delays.trace_structure import LEAST_ROWS, structure
-from gcexp.errors import DataError, require
+from gcexp.errors import DataError, require, unknown
 from gcexp.files import bundled
 from gcexp.schema import quoted
 
@@ -83,17 +83,28 @@ class TraceFile:
 
 
 def located(file: str | Path) -> Path:
-    """The file as named from here, or among those that come with the project.
+    """The file as named from here, or among those that come with the project, where a trace's name is enough.
 
     Raises
     ------
     DataError
         If there is neither.
+
+    Examples
+    --------
+    >>> located("pai-job1").name, located("data/traces/pai-job1.csv").name
+    ('pai-job1.csv', 'pai-job1.csv')
     """
-    for path in (Path(file), bundled(file)):
+    paths = [Path(file), bundled(file)]
+    if Path(file).name == str(file):
+        paths.append(bundled(f"data/traces/{file}.csv"))
+    for path in paths:
         with suppress(OSError), open(path):  # what is looked for in vain is seen, too
             return path
-    raise DataError(f"there is no trace {file}, neither from this folder nor from the project's")
+    names = [path.stem for path in bundled("data/traces").glob("*.csv")]
+    raise DataError(
+        f"there is no trace {file}, neither from this folder nor from the project's; {unknown('trace', file, names)}"
+    )
 
 
 def read_trace(file: str | Path) -> TraceFile:
