@@ -206,7 +206,10 @@ def simulate(scheme: Scheme, draws: Draws) -> Timeline:
     ((2, 5), True)
     """
     S, T, n = draws.shape
-    step = T if scheme.placement is not None else max(1, _CHUNK // (S * n))
+    seats = scheme.placement
+    # Seats that stay and were not chosen in hindsight are the same in every piece.
+    alike = seats is None or (getattr(seats, "stays", False) and not getattr(seats, "hindsight", False))
+    step = max(1, _CHUNK // (S * n)) if alike else T
     played, carried = _Kept(scheme, draws.seeds, T), None
     for t in range(0, T, step):
         carried = played.add(0, t, draws if step >= T else draws.between(t, t + step), carried=carried)
