@@ -353,7 +353,7 @@ UNPLAYABLE = {
         "covered",
         "code: {s: 1}",
     ): "wait=covered needs messages that are one partition each",
-    ("cyclic_repetition", "capacity", "code: {s: 1}"): "declares bound: false",
+    ("cyclic_repetition", "capacity", "code: {s: 1}"): "add bound=true",
     ("fractional_repetition", "decodable", "code: {dd: 2}"): "mine: code: unknown key 'dd'; did you mean 'd'",
     ("partial_work", "covered", "code: {d: 9}"): "d=9",
     (
