@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable
 #: Packages that an extra of this one brings, by the name under which they are imported.
 EXTRAS = {
     "learn": ("pooch", "sklearn", "torch"),
-    "workflow": ("altair", "jinja2", "matplotlib", "mlflow", "pydantic", "snakemake", "vl_convert"),
+    "workflow": ("jinja2", "matplotlib", "mlflow", "pydantic", "snakemake"),
 }
 _MOST_LETTERS = 400  # a longer list helps nobody
 

@@ -41,9 +41,7 @@ COMMANDS = {
 #: The same of ``gcexp job``.
 JOBS = {
     "data": "prepare a data set",
-    "timeline": "simulate the clock of one scheme",
-    "train": "train with a timeline's coefficients, or exactly",
-    "replay": "replay encode, drop, decode on saved parameters",
+    "train": "train with the coefficients that a scheme decodes, or exactly",
     "table": "make a figure's table",
     "plot": "draw a figure from its table, or typeset it",
     "page": "write the static report page",

@@ -51,8 +51,7 @@ def run(overrides: list[str], folder: Path | None = None, level: float | None = 
 
     prepared(task.dataset, config["data_dir"])
     timeline = stages.run_timeline(config, folder / "timeline.npz")
-    needed = None if config["exact"] else folder / "timeline.npz"
-    trajectory = stages.run_training(config, folder / "trajectory.npz", needed)
+    trajectory = stages.run_training(config, folder / "trajectory.npz", None if config["exact"] else timeline)
     table = folder / "curve.csv"
     frame = _table(config, timeline, trajectory, table)
     last = frame.groupby("seed").last()
@@ -72,9 +71,7 @@ def run(overrides: list[str], folder: Path | None = None, level: float | None = 
         print(f"  {name + ':':26} {value}")
     _plot(frame, metrics[0], overrides, folder)
     # The curve stands when this fails: whoever looks for the reason needs it.
-    found = stages.run_verification(
-        config, folder / "timeline.npz", folder / "trajectory.npz", folder / "verification.json"
-    )
+    found = stages.run_verification(config, timeline, trajectory, folder / "verification.json")
     errors = f"decoded {found['decoded_error']:.1e}, weighted pass {found['weighted_error']:.1e}"
     print(f"  {'verification errors:':26} {errors}")
     print(f"  results in {folder}: {', '.join(sorted(p.name for p in folder.iterdir()))}")

@@ -32,7 +32,7 @@ _VALUE: dict[str, Any] = {"fontsize": 6, "ha": "left", "va": "center", "color": 
 _WHISKER: dict[str, Any] = {"ecolor": "black", "capsize": 2, "elinewidth": 0.9, "capthick": 0.9}
 
 
-def drawing(frame: pd.DataFrame, plot: BarsPlot, looks: dict[str, dict]) -> Drawing:
+def drawing(frame: pd.DataFrame, plot: BarsPlot) -> Drawing:
     """Bars, lying, so that long labels stay readable; the first label is on top.
 
     Parameters
@@ -41,8 +41,6 @@ def drawing(frame: pd.DataFrame, plot: BarsPlot, looks: dict[str, dict]) -> Draw
         One row per label and seed, or per label.
     plot : BarsPlot
         What the figure file says.
-    looks : mapping
-        Look of lines beside the bars, and of bars that have one of their own.
     """
     column = plot.reference if isinstance(plot.reference, str) else None
     rows.known(frame, plot.y, plot.by, plot.panel, plot.colour, column)
@@ -58,6 +56,7 @@ def drawing(frame: pd.DataFrame, plot: BarsPlot, looks: dict[str, dict]) -> Draw
     shared = all(some == bars[0] for some in bars)
     wide = len(found) > 1 and shared
     families = _families(frame, plot)
+    looks = style.looks([label for label in labels if style.has_look(label)])
     drawn = partial(_draw, plot=plot, looks=looks, families=families, shared=shared, ticks=3 if wide else 5)
     mark: dict[str, Any] = {
         "color": _MARK["color"],
@@ -109,7 +108,7 @@ def _draw(
     ticks: int,
 ) -> None:
     names = rows.names(frame, plot.by)
-    # A colour is a name: beside lines, or bars that have a look of their own, any other bar is grey.
+    # A colour is a name: beside bars that have a look of their own any other bar is grey.
     other = {"color": "0.6"} if looks else next(iter(matplotlib.rcParams["axes.prop_cycle"]))
     for height, (label, part) in enumerate(rows.parts(frame, plot.by)):
         if len(part) > 1 and "seed" not in part.columns:

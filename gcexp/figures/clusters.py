@@ -27,7 +27,7 @@ _MARKED: dict[str, Any] = {"facecolor": "#B22222", "edgecolor": "black"}
 _PLAIN: dict[str, Any] = {"facecolor": "#E8EEF4", "edgecolor": "black"}
 
 
-def drawing(frame: pd.DataFrame, plot: ClustersPlot, looks: dict[str, dict]) -> Drawing:
+def drawing(frame: pd.DataFrame, plot: ClustersPlot) -> Drawing:
     """Bins, each with its balls; a ball without a bin lies at the right.
 
     Parameters
@@ -36,10 +36,8 @@ def drawing(frame: pd.DataFrame, plot: ClustersPlot, looks: dict[str, dict]) -> 
         One row per panel and ball.
     plot : ClustersPlot
         What the figure file says.
-    looks : mapping
-        Looks of lines: balls have none of them.
     """
-    rows.known(frame, plot.bin, plot.ball, plot.marked, plot.panel, plot.moved, plot.caption)
+    rows.known(frame, plot.bin, plot.ball, plot.marked, plot.panel, plot.moved)
     parts = [(str(name), part) for name, part in rows.parts(frame, plot.panel)]
     bins = rows.numbers(frame, plot.bin)
     if not np.isfinite(bins).any():
@@ -52,7 +50,6 @@ def drawing(frame: pd.DataFrame, plot: ClustersPlot, looks: dict[str, dict]) -> 
             int(part[plot.bin].value_counts().max()) for _, part in parts if part[plot.bin].notna().any()
         ),
         titled=bool(plot.panel),
-        captions=tuple(str(part[plot.caption].iloc[0]) for _, part in parts) if plot.caption else (),
     )
     return Drawing(
         [Panel(partial(_draw, name, part, plot, room)) for name, part in parts],
@@ -71,7 +68,6 @@ class _Room:
     beside: bool
     tallest: int
     titled: bool
-    captions: tuple[str, ...]
 
     @property
     def places(self) -> int:
@@ -85,15 +81,11 @@ class _Room:
         """Inches of a bin."""
         return (inches - _SIDES) / (self.places + 0.1)
 
-    def lines(self, caption: str, inches: float) -> list[str]:
-        return style.wrapped(caption, inches - _SIDES - 0.15, 6)
-
     def above(self, inches: float) -> float:
         return _LINE / self.unit(inches) * (self.titled + 0.3)
 
     def below(self, inches: float) -> float:
-        most = max((len(self.lines(caption, inches)) for caption in self.captions), default=0)
-        return _LINE / self.unit(inches) * (most + 1.3)
+        return _LINE / self.unit(inches) * 1.3
 
     def height(self, inches: float, names: float) -> float:
         """Inches of a panel."""
@@ -117,10 +109,6 @@ def _draw(name: str, part: pd.DataFrame, plot: ClustersPlot, room: _Room, axes: 
     axes.set_axis_off()
     ends = {"xlim": (-0.55, room.places - 0.45), "ylim": (-room.below(inches), room.top + room.above(inches))}
     axes.set(aspect="equal", **ends)
-    words: dict[str, Any] = {"ha": "left", "va": "top", "fontsize": 6}
-    caption = room.lines(str(part[plot.caption].iloc[0]), inches) if plot.caption else []
-    for number, line in enumerate(caption):
-        axes.text(-0.45, -0.06 - (number + 1.1) * _LINE / room.unit(inches), style.plain(line), **words)
     if plot.panel:
         axes.text(-0.45, room.top, style.plain(name), ha="left", va="bottom", fontsize=7)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -88,9 +87,6 @@ class LinesPlot:
         What the shade over seeds spans; the line is their mean with the 95 % ``interval`` of the mean, else the median.
     dashed : list of str
         Lines that are bounds or references: thin, dashed, without markers.
-    points : list of str, or mapping
-        Lines drawn as markers only. A mapping, for simulated points beside a formula: each name to that of the line
-        that gives it its colour and its marker, and keeps none itself.
     width : {"wide", "single", "double"}
         1.5 or two columns with the legend at the right, or one column with the legend below.
     """
@@ -115,7 +111,6 @@ class LinesPlot:
     steps: bool | None = None
     band: Literal["quartiles", "range", "interval", "none"] = "quartiles"
     dashed: tuple[str, ...] = ()
-    points: tuple[str, ...] | dict = ()
     width: Width = "wide"
 
     @property
@@ -140,11 +135,6 @@ class LinesPlot:
 
     def __post_init__(self):
         _checked_panels(self)
-        if isinstance(self.points, dict):
-            chained = [name for name in self.points.values() if name in self.points]
-            require(
-                not chained, f"points take the look of lines, and {''.join(map(repr, chained[:1]))} is points"
-            )
         both = self.xscale == self.yscale == "log"
         require(self.slope is None or both, f"slope is a guide on two log axes, got slope {self.slope}")
         _rising("xlim", self.xlim)
@@ -291,8 +281,6 @@ class ClustersPlot:
         Column to the value, or list of values, of the rows that are drawn.
     panel : str, optional
         Column whose values become panels, two side by side.
-    caption : str, optional
-        Column whose text, of a panel's first row, stands under the panel.
     marked_label, plain_label, moved_label : str
         The legend.
     """
@@ -303,7 +291,6 @@ class ClustersPlot:
     moved: str | None = None
     where: dict = field(default_factory=dict)
     panel: str | None = None
-    caption: str | None = None
     marked_label: str = "slow"
     plain_label: str = "fast"
     moved_label: str = "moved"
@@ -311,7 +298,7 @@ class ClustersPlot:
     @property
     def keys(self) -> tuple[str, ...]:
         """Columns that tell rows apart."""
-        return _given(self.bin, self.ball, self.marked, self.moved, self.panel, self.caption, *self.where)
+        return _given(self.bin, self.ball, self.marked, self.moved, self.panel, *self.where)
 
     @property
     def columns_drawn(self) -> tuple[str, ...]:
@@ -373,47 +360,6 @@ class FunctionPlot:
         return self.keys
 
 
-@dataclass(frozen=True)
-class PanelsPlot:
-    """Plots of several kinds as panels of one figure; equal names have equal colours in all of them.
-
-    Parameters
-    ----------
-    parts : list of mapping
-        Plots of kind lines, bars, clusters or function, each with its own rows by `where`.
-    columns : int, optional
-        Panels side by side; by default two or three.
-    width : {"wide", "single", "double"}
-        Of the whole figure.
-    """
-
-    parts: tuple[dict, ...]
-    columns: int | None = None
-    width: Width = "wide"
-
-    @property
-    def plots(self) -> tuple[LinesPlot | BarsPlot | ClustersPlot | FunctionPlot, ...]:
-        """The parts, filled."""
-        return tuple(parse(part, f"parts: number {place}") for place, part in enumerate(self.parts))
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """Columns that tell rows apart."""
-        return tuple(itertools.chain.from_iterable(plot.keys for plot in self.plots))
-
-    @property
-    def columns_drawn(self) -> tuple[str, ...]:
-        """Columns that the table must have."""
-        return tuple(itertools.chain.from_iterable(plot.columns_drawn for plot in self.plots))
-
-    def __post_init__(self):
-        require(bool(self.parts), "parts wants at least one plot, got none")
-        require(self.columns is None or self.columns >= 1, f"columns wants at least 1, got {self.columns}")
-        for plot in self.plots:
-            inside = [kind for kind, cls in KINDS.items() if type(plot) is cls]
-            require(inside[0] in PARTS, f"parts: {unknown('kind of panel', inside[0], PARTS)}")
-
-
 def inches(width: str | float) -> float:
     """Print width by its name or in inches.
 
@@ -443,18 +389,17 @@ KINDS = {
     "table": TablePlot,
     "clusters": ClustersPlot,
     "function": FunctionPlot,
-    "panels": PanelsPlot,
 }
-PARTS = ("lines", "bars", "clusters", "function")
+Plot = LinesPlot | BarsPlot | TablePlot | ClustersPlot | FunctionPlot
 
 
-def parse(plot: dict, where: str = "plot"):
+def parse(plot: dict, where: str = "plot") -> Plot:
     """The dataclass of the plot's ``kind``, filled from a figure file's mapping.
 
     Parameters
     ----------
     plot : mapping
-        ``kind`` (lines, bars, table, clusters, function or panels) and the fields of `KINDS[kind]`.
+        ``kind`` (lines, bars, table, clusters or function) and the fields of `KINDS[kind]`.
     where : str
         Where it was written, for the sentence.
 

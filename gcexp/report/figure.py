@@ -52,10 +52,12 @@ class FigureFile:
         figure, and fields of its ``plot``.
     plot : dict
         ``kind`` and options of the drawing.
+    shows : str
+        One sentence on what is seen, for the page.
     note : str
-        Line under the figure; ``{key}`` in it is the value of a key that all runs share.
+        Sentences under the figure on what is assumed; ``{key}`` in it is the value of a key that all runs share.
     level : float, optional
-        Score that `gcexp compare` compares first passages of.
+        Score whose first passage `gcexp compare` and MLflow compare.
     tolerances : dict of str to float
         Column to the share of its numbers by which a fresh table may differ from the published one: rounding errors
         have no digits in common. See `gcexp.report.agreement`.
@@ -72,6 +74,7 @@ class FigureFile:
     quick: dict = field(default_factory=dict)
     plot: dict = field(default_factory=dict)
     note: str = ""
+    shows: str = ""
     level: float | None = None
     tolerances: dict[str, float] = field(default_factory=dict)
 
@@ -196,6 +199,11 @@ class Figure:
     def inputs(self) -> list[str]:
         """Files the table is made of."""
         return list(dict.fromkeys(itertools.chain.from_iterable(run.inputs for run in self.runs)))
+
+    @property
+    def data(self) -> list[str]:
+        """Prepared data on which the table replays exact schemes."""
+        return list(dict.fromkeys(itertools.chain.from_iterable(run.replayed_on for run in self.runs)))
 
     def _file(self, pattern: str) -> str:
         return pattern.format(preset=self.preset, target=self.target)

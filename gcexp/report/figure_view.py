@@ -1,4 +1,4 @@
-"""What the page says of papers and figures, taken from their files; nothing is drawn, no table is read."""
+"""What the page says of papers and figures, from their files; nothing is drawn and no table of numbers is read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import hashlib
 import html
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,6 +67,10 @@ class Paper:
     def __post_init__(self):
         if self.url and not re.match(r"https?://[^\s/]", self.url):  # a browser would run javascript:
             raise UserError(f"url begins with https:// or http:// and a host, got {self.url!r}")
+
+    def owns(self, name: str, source: str) -> bool:
+        """Whether a figure stands in the paper, or shows a part of it and is named among its headlines."""
+        return bool(number(source)) or (name in self.headline and not self.study)
 
     def place(self, name: str, source: str) -> tuple:
         """Where a figure stands: figures of the paper by their numbers, then tables, then headlines, then by name.
@@ -164,8 +168,10 @@ class FigureView:
 
     Attributes
     ----------
-    target, title, number : str
-        Name, heading, and what the paper calls it: empty for a study of ours.
+    target, title : str
+        Name and heading.
+    own : bool
+        Whether it stands in the paper, or shows a part of it; else it is a study of ours.
     shows : str
         One sentence on what is seen.
     note : str
@@ -188,7 +194,7 @@ class FigureView:
 
     target: str
     title: str
-    number: str
+    own: bool
     shows: str
     note: str
     about: Mapping[str, str]
@@ -200,7 +206,9 @@ class FigureView:
     statements: tuple[Mapping[str, str], ...] = ()
 
 
-def figure_view(figure: Figure, page: Path, stated: list[dict[str, str]] | None = None) -> FigureView | None:
+def figure_view(
+    figure: Figure, paper: Paper, page: Path, stated: Sequence[Mapping[str, str]] = ()
+) -> FigureView | None:
     """A figure as the page in `page` shows it; None where its drawing does not lie in the folder of the page."""
     root = Path(paths.REPORT.format(preset=figure.preset))
     products = [Path(path).relative_to(root) for path in (*figure.drawings, figure.table)]
@@ -222,8 +230,8 @@ def figure_view(figure: Figure, page: Path, stated: list[dict[str, str]] | None 
     return FigureView(
         figure.target,
         figure.file.title,
-        number(figure.file.source),
-        getattr(figure.file, "shows", "") or seen(figure),
+        paper.owns(figure.name, figure.file.source),
+        figure.file.shows or seen(figure),
         figure.note,
         {name: value for name, value in about(figure).items() if value},
         files,
@@ -231,7 +239,7 @@ def figure_view(figure: Figure, page: Path, stated: list[dict[str, str]] | None 
         "" if figure.is_table else shown,
         table,
         words,
-        tuple(one for one in stated or () if figure.target in one["target"].split()),
+        tuple(one for one in stated if figure.target in one["target"].split()),
     )
 
 

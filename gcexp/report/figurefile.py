@@ -35,7 +35,7 @@ RULES = (
         "draw",
         "typeset",
     ),
-    *("timeline", "trajectory_exact", "trajectory_approximate", "replay"),
+    *("trajectory_exact", "trajectory_approximate"),
 )
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _PACKAGE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

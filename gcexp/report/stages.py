@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gcexp.run.dependencies import targets
 from gcexp.run.kept import installed, kept
-from gcexp.run.provenance import check_unchanged, packages, recorded, spent
+from gcexp.run.provenance import check_unchanged, packages, recorded
 from gcexp.run.reads import unrecorded
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def make_table(figure: Figure, output: Path) -> None:
-    """The tidy CSV of a figure from its runs' files or its analysis function."""
+    """The tidy CSV of a figure; its provenance names the largest errors that replays found for each run and seed."""
     from gcexp.figures.tables import write_table
     from gcexp.report.table import assemble
 
@@ -24,9 +24,10 @@ def make_table(figure: Figure, output: Path) -> None:
     if figure.file.analysis:
         about |= {"analysis": figure.file.analysis | figure.arguments}
     used = packages(targets([about, *(run.config for run in figure.runs)]))
-    costs = {path: spent(path) for path in figure.inputs}
-    with recorded(output, about, inputs=figure.inputs, inputs_cpu_s=costs, packages=used):
-        write_table(assemble(figure), output)
+    with recorded(output, about, inputs=figure.inputs, packages=used) as facts:
+        table, replays = assemble(figure)
+        facts["replays"] = replays
+        write_table(table, output)
 
 
 def make_drawing(figure: Figure, table: Path, outputs: list[Path]) -> None:

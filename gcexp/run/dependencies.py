@@ -61,8 +61,7 @@ STAGES = {
     "accuracy": Stage(("codes", "designs", "theory", "schema.py", "seeding.py"), ("code",)),
     "trajectory": Stage((), ("task", "optimizer"), trained=True),
     "replay": Stage((*_CLOCK, *_LEARN, "run/verification.py"), ("code", "task")),
-    "verify": Stage(("run/verification.py", "tasks", "seeding.py")),  # what is kept by what codes do
-    "curves": Stage((*_CLOCK, *_TABLE, "tasks")),
+    "curves": Stage((*_CLOCK, *_TABLE, *_LEARN, "run/verification.py")),
     "timings": Stage((*_CLOCK, *_TABLE)),
     "analysis": Stage((*_CLOCK, *_TABLE, *_LEARN, "analysis", "benchmarking.py", "run/benchmarked.py")),
     "draw": Stage(("figures", "report/stages.py")),

@@ -2,7 +2,6 @@
 
 import importlib
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,16 +9,13 @@ import pandas as pd
 import pytest
 
 from gcexp import figures
-from gcexp.codes import CyclicRepetition
 from gcexp.figures.tables import write_table
 from gcexp.report.figure import Figure, FigureFile
 from gcexp.report.stages import make_drawing
-from gcexp.run import stages, verification
+from gcexp.run import stages
 from gcexp.run.compose import compose
 from gcexp.run.datasets import prepared
 from gcexp.tasks import checkpoint
-from gcexp.tasks.training import Trajectory
-from gcexp.timeline import Timeline
 
 RUN = ["scheme=cgc", "n=6", "s=2", "delay=pareto", "task=digits_mlp", "iterations=3", "seeds=1"]
 
@@ -29,40 +25,8 @@ def trained(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     prepared("digits")
     config = compose(RUN)
-    stages.run_timeline(config, Path("clock.npz"))
     stages.run_training(config, Path("t.npz"), None)
     return config
-
-
-def test_a_replay_is_recognised_by_what_the_code_does(trained, monkeypatch):
-    files = Path("clock.npz"), Path("t.npz"), Path("v.json")
-    found = stages.run_verification(trained, *files)
-    before = files[2].read_bytes()
-    files[2].unlink()  # as Snakemake does before a job
-
-    def again(*_):
-        raise AssertionError("replayed again")
-
-    monkeypatch.setattr(CyclicRepetition, "limit", "an edited text", raising=False)
-    with monkeypatch.context() as patch:
-        patch.setattr(verification, "verify_decoding", again)
-        assert stages.run_verification(trained, *files) == found and files[2].read_bytes() == before
-        encode = CyclicRepetition.encode
-        patch.setattr(CyclicRepetition, "encode", lambda self, g: encode(self, g) * (1 + 1e-12))
-        with pytest.raises(AssertionError, match="replayed again"):
-            stages.run_verification(trained, *files)
-
-
-def test_behaviour_sees_every_part(trained):
-    def told(code=None, more=0.0):
-        trajectory = Trajectory.load("t.npz")
-        trajectory = replace(trajectory, parameters=trajectory.parameters + more)
-        return verification.behaviour(
-            lambda seed: code or CyclicRepetition(6, 2), Timeline.load("clock.npz"), trajectory
-        )
-
-    assert told() == told()
-    assert told(more=1e-6) != told() != told(CyclicRepetition(6, 2, seed=1))
 
 
 def test_a_drawing_is_recognised_by_its_table_and_plot(tmp_path, monkeypatch):

@@ -78,15 +78,12 @@ def test_the_path_is_the_overrides():
         *("iterations=30", "seeds=0-1"),
     ]
     place = "cyclic_partial+.n@6+.s@2+beta@4/pareto/T30/seeds0-1"
-    assert first.timeline == f"results/timeline/{place}.npz"
     assert first.trajectory == f"results/trajectory/digits_mlp/gradient_descent/{place}.npz"
     assert first.verification == f"results/trajectory/digits_mlp/gradient_descent/{place}.verified.json"
-    assert (
-        exact.verification
-        == "results/replay/digits_mlp/gradient_descent/cgc+.n@6+.s@2/pareto/T30/seeds0-1.json"
-    )
+    assert exact.verification is None
+    assert exact.replayed_on == ["data/prepared/digits.npz"] and first.replayed_on == []
     assert first.id == f"digits_mlp/gradient_descent/{place}"
-    assert first.inputs == [first.timeline, first.trajectory, first.verification]
+    assert first.inputs == [first.trajectory, first.verification] and exact.inputs == [exact.trajectory]
     assert first.config["code"]["beta"] == 4 and first.config["n"] == first.config["code"]["n"] == 6
 
 
@@ -95,17 +92,17 @@ def test_exact_runs_share_a_trajectory_without_scheme_delay_or_horizon():
     figure = read(text.replace("iterations: 30", "horizon: 0.2, iterations: 30"))
     first, second = figure.runs[:2]
     assert first.exact and second.exact and not figure.runs[2].exact
-    assert first.timeline != second.timeline
+    assert first.id != second.id
     assert first.trajectory == second.trajectory
     assert first.trajectory == "results/trajectory/digits_mlp/gradient_descent/exact/T30/seeds0-1.npz"
     assert figure.inputs.count(first.trajectory) == 1
-    assert len(figure.inputs) == len(set(figure.inputs)) == 4 + 3 + 4
+    assert len(figure.inputs) == len(set(figure.inputs)) == 1 + 2 * 2
 
 
-def test_a_run_without_a_task_has_only_a_timeline():
+def test_a_run_without_a_task_needs_no_file():
     text = edited("kind: curves", "kind: timings").replace("task: digits_mlp, ", "")
     figure = read(edited("{kind: lines}", "{kind: bars}", text))
-    assert figure.runs[0].inputs == [figure.runs[0].timeline]
+    assert figure.inputs == figure.data == []
     assert "digits" not in figure.note
     assert figure.runs[0].id == "cgc+.n@6+.s@2/pareto/T30/seeds0-1"
 
@@ -165,11 +162,9 @@ def patterns():
     parts_of_runs = dict.fromkeys(("scheme", "delay", "task", "optimizer"), run_paths.NAME)
     constraints |= parts_of_runs
     found = [
-        run_paths.TIMELINE,
         run_paths.EXACT,
         run_paths.APPROXIMATE,
-        run_paths.REPLAY,
-        run_paths.REPLAY_OF_TRAINING,
+        run_paths.VERIFIED,
     ]
 
     def regex(pattern):
@@ -199,7 +194,7 @@ def check_paths(runs):
             assert (again.iterations, again.seeds) == (run.iterations, run.seeds)
             if "length" in spelled:
                 assert again.horizon == run.horizon
-                assert path in (again.timeline, again.trajectory, again.verification)
+                assert path in (again.trajectory, again.verification)
             for key in (
                 ("task", "optimizer")
                 if "task" in spelled
@@ -252,9 +247,9 @@ def test_different_values_have_different_paths():
         return read("\n".join(line for line in text.splitlines() if "cyclic_partial" not in line)).runs[0]
 
     close = [paths(horizon=0.1234561), paths(horizon=0.1234562)]
-    assert close[0].timeline != close[1].timeline
+    assert close[0].id != close[1].id
     assert [run.config["horizon"] for run in close] == [0.1234561, 0.1234562]
-    assert paths(overhead=0.5).timeline != paths(overhead=0.25).timeline
+    assert paths(overhead=0.5).id != paths(overhead=0.25).id
     assert paths(overhead=0.5).trajectory == paths(overhead=0.25).trajectory
 
 
@@ -284,9 +279,9 @@ def test_lists_and_paths_are_values_of_runs():
     """They could not stand in a file name."""
     asked = {"file": "data/traces/pai-job1.csv", "workers": [5, 4, 3, 2, 1, 0]}
     text = f"delay: trace, delay.file: {asked['file']}, delay.workers: [{asked['workers']}]"
-    pattern = re.sub(r"\{(\w+)\}", rf"(?P<\1>{run_paths.NAME})", run_paths.TIMELINE)
+    pattern = re.sub(r"\{(\w+)\}", rf"(?P<\1>{run_paths.NAME})", run_paths.APPROXIMATE)
     for run in read(edited("delay: pareto", text)).runs:
-        parts = re.fullmatch(pattern, run.timeline).groupdict()
+        parts = re.fullmatch(pattern, run._file(run_paths.APPROXIMATE)).groupdict()
         assert parts["delay"] == "trace+file@data@traces@pai-job1.csv+workers@5,4,3,2,1,0"
         delay = run_of_path(parts).config["delay"]
         assert delay == run.config["delay"] and delay | asked == delay

@@ -2,6 +2,7 @@ rule table:
     # The tidy CSV of the plotted numbers.
     input:
         lambda w: figure_of(w).inputs,
+        lambda w: ancient(figure_of(w).data),
     output:
         paths.TABLE,
     log:

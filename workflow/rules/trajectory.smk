@@ -22,13 +22,12 @@ rule trajectory_exact:
 
 
 rule trajectory_approximate:
-    # Training with the partition coefficients of a timeline, then the replay of the true path.
+    # Training with the coefficients that a scheme decodes, then the replay of encode, drop and decode.
     input:
         data=described_data,
-        timeline=paths.TIMELINE,
     output:
         trajectory=paths.APPROXIMATE,
-        verified=paths.REPLAY_OF_TRAINING,
+        verified=paths.VERIFIED,
     log:
         paths.log(paths.APPROXIMATE),
     benchmark:
@@ -39,35 +38,9 @@ rule trajectory_approximate:
     params:
         reads=reads_of(paths.APPROXIMATE),
         run=overrides,
-        tracked=lambda w: tracked(w, "trajectory") + tracked(w, "replay"),
+        tracked=lambda w: tracked(w, "timeline") + tracked(w, "trajectory") + tracked(w, "replay"),
     message:
         "training {wildcards.task} with {wildcards.scheme}"
     shell:
-        "GCEXP_READS={params.reads:q} gcexp job train {params.run:q} --timeline {input.timeline:q}"
+        "GCEXP_READS={params.reads:q} gcexp job train {params.run:q}"
         " -o {output.trajectory:q} --verified {output.verified:q} 2> {log:q}"
-
-
-rule replay:
-    # Replay of the true encode, drop, decode path of an exact scheme on the parameters that the shared training saved.
-    input:
-        data=lambda w: [ancient(file) for file in prepared_files(w)],
-        timeline=paths.TIMELINE,
-        trajectory=lambda w: run_of(w).trajectory,
-    output:
-        paths.REPLAY,
-    log:
-        paths.log(paths.REPLAY),
-    benchmark:
-        paths.benchmark(paths.REPLAY)
-    resources:
-        mem_mb=3000,
-        runtime=60,
-    params:
-        reads=reads_of(paths.REPLAY),
-        run=overrides,
-        tracked=lambda w: tracked(w, "replay"),
-    message:
-        "replaying {wildcards.scheme} on {wildcards.task}"
-    shell:
-        "GCEXP_READS={params.reads:q} gcexp job replay {params.run:q} --timeline {input.timeline:q} --trajectory {input.trajectory:q}"
-        " -o {output:q} 2> {log:q}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,7 +16,6 @@ from gcexp.report.claims import check
 from gcexp.report.figurefile import figure
 from gcexp.report.table import assemble
 from gcexp.run.options import conf_dir
-from gcexp.run.stages import run_timeline
 from gcexp.schemes.placement import cluster_matrix, greedy_clusters, membership
 from gcexp.theory.dynamic_clustering import slow_threshold
 
@@ -61,10 +59,7 @@ def table(target) -> pd.DataFrame:
         of = [dict(run.columns) for run in found.runs]
         runs = [run for run, own in zip(found.runs, of, strict=True) if own["value"] in asked[own["swept"]]]
         found = replace(found, runs=tuple(runs))
-    for run in found.runs:
-        if not Path(run.timeline).exists():
-            run_timeline(run.config, Path(run.timeline))
-    return assemble(found)
+    return assemble(found)[0]
 
 
 def last(target) -> pd.DataFrame:

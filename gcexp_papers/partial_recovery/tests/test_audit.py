@@ -20,7 +20,7 @@ from gcexp.codes.repetition import FractionalRepetition
 from gcexp.data import prepare
 from gcexp.delays import Pareto
 from gcexp.report import figurefile
-from gcexp.run.stages import run_timeline, run_training, run_verification
+from gcexp.run.stages import length_of, run_training, run_verification, simulated
 from gcexp.schemes import Fastest, Scheme
 from gcexp.theory import order_statistics
 from gcexp.theory import partial_recovery as theory
@@ -248,10 +248,8 @@ def test_the_true_path_gives_the_masked_gradient(label, digits, tmp_path, monkey
     config = run.config | {"iterations": 2, "horizon": None, "seeds": "0-1"}
     config["task"] = config["task"] | {"verify_every": 1}
     monkeypatch.chdir(digits)
-    run_timeline(config, tmp_path / "timeline.npz")
-    run_training(config, tmp_path / "trajectory.npz", tmp_path / "timeline.npz")
-    found = run_verification(
-        config, tmp_path / "timeline.npz", tmp_path / "trajectory.npz", tmp_path / "v.json"
-    )
+    timeline = simulated(config, length_of(config))
+    trajectory = run_training(config, tmp_path / "trajectory.npz", timeline)
+    found = run_verification(config, timeline, trajectory, tmp_path / "v.json")
     assert found["passed"] and len(found["checks"]) == 4
     assert found["decoded_error"] < 1e-9 and found["weighted_error"] < 1e-5

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from gcexp.data import prepare
 from gcexp.report import figurefile
 from gcexp.report.claims import check
 from gcexp.report.table import assemble
-from gcexp.run.stages import run_timeline, run_training, run_verification
+from gcexp.run.stages import length_of, run_training, run_verification, simulated
 
 
 @pytest.mark.slow
@@ -19,9 +17,7 @@ def test_mean_times_and_fractions_are_the_expected_ones(tmp_path, monkeypatch):
     assert all(run.config["delay"]["persistence"] == 1 for run in figure.runs)
     assert min(run.iterations * len(run.seed_list) for run in figure.runs) >= 4000
     monkeypatch.chdir(tmp_path)
-    for run in figure.runs:
-        run_timeline(run.config, Path(run.timeline))
-    entries = check(figure.file.claims, assemble(figure), figure.paper, figure.name)
+    entries = check(figure.file.claims, assemble(figure)[0], figure.paper, figure.name)
     assert len(entries) == 35
     assert [entry["id"] for entry in entries if entry["outcome"] != "holds"] == []
 
@@ -44,11 +40,8 @@ def test_the_true_path_gives_the_masked_gradient(label, digits, tmp_path, monkey
     config = run.config | {"iterations": 3, "horizon": None, "seeds": "0-1"}
     config["task"] = config["task"] | {"verify_every": 1}
     monkeypatch.chdir(digits)
-    run_timeline(config, tmp_path / "timeline.npz")
-    exact = config["exact"]
-    run_training(config, tmp_path / "trajectory.npz", None if exact else tmp_path / "timeline.npz")
-    found = run_verification(
-        config, tmp_path / "timeline.npz", tmp_path / "trajectory.npz", tmp_path / "v.json"
-    )
+    timeline = simulated(config, length_of(config))
+    trajectory = run_training(config, tmp_path / "trajectory.npz", None if config["exact"] else timeline)
+    found = run_verification(config, timeline, trajectory, tmp_path / "v.json")
     assert found["passed"] and len(found["checks"]) == 6
     assert found["decoded_error"] < 1e-9 and found["weighted_error"] < 1e-5
