@@ -247,9 +247,8 @@ def about(figure: Figure) -> dict[str, str]:
     runs = figure.runs
     if not runs:
         return {key: _words(value) for key, value in figure.written.items()}
-    common = {
-        key: value for key, value in figure.file.common.items() if key not in ("label", "seeds", "task")
-    }
+    common = figure.file.common | (figure.file.quick if figure.preset == "quick" else {})
+    common = {key: value for key, value in common.items() if key not in ("label", "seeds", "task")}
     return {
         "data": ", ".join(sorted({run.config["task"]["dataset"] for run in runs if run.task})),
         "schemes": ", ".join(dict.fromkeys(str(run.scheme).partition("+")[0] for run in runs)),
