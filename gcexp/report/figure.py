@@ -34,6 +34,8 @@ class FigureFile:
         Heading, and the figure or section of the paper.
     kind : {"curves", "timings", "analysis"}
         How the table comes about: scores against the clock, statistics of timelines, or a named function.
+    study : bool
+        Whether it is a study of ours and does not stand in the paper: ``snakemake everything`` makes it.
     common : dict
         Keys of every run.
     runs : list of dict
@@ -66,6 +68,7 @@ class FigureFile:
     title: str
     source: str
     kind: Literal["curves", "timings", "analysis"]
+    study: bool = False
     common: dict = field(default_factory=dict)
     runs: list = field(default_factory=list)
     timings: dict = field(default_factory=dict)
