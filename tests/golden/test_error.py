@@ -282,6 +282,8 @@ def test_command():
         (["s=1", "trials=many"], "trials wants whole numbers, got 'many'"),
         (["kind=worst", "stragglers=1"], "stragglers are for kind=set, got kind=worst"),
         (["code=cyclic_repitition"], "did you mean 'cyclic_repetition'"),
+        (["s=0..1000000000"], r"s=0..1000000000 are 1000000001 numbers \(allowed: up to 100000\)"),
+        (["delay._target_='`'"], "delay._target_: cannot import '`'"),
     ],
 )
 def test_command_refuses(given, message):
