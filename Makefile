@@ -46,10 +46,10 @@ $(STAMP): requirements.lock pyproject.toml
 	$(UV) venv --quiet --clear --python "$(PYTHON)" .venv; \
 	$(UV) pip sync --quiet --python $(BIN)/python $(if $(TORCH_BACKEND),--torch-backend $(TORCH_BACKEND)) requirements.lock; \
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps -e . pip; \
-	echo "$(CURDIR)" > $@; echo "Installed into .venv"
+	echo "$(CURDIR)" > $@; echo "Installed into .venv. Activate it with: source .venv/bin/activate"
 
 # SIGTERM of make ends Snakemake and its jobs; where another Snakemake works in this folder, nothing is started.
-reproduce: $(STAMP) ## figures, scorecard and report (TARGETS=figure or paper; PRESET=paper; ARGS=-n shows what would run)
+reproduce: $(STAMP) ## the figures and tables of the papers, and their pages (TARGETS=figure or paper; PRESET=paper; ARGS=-n shows what would run)
 	@$(call alone,make.lock); $(WITH_BIN); export PATH; \
 	exec python -m gcexp.command.unlock $(TARGETS) $(ARGS) $(if $(PRESET),--config preset=$(PRESET))
 

@@ -333,7 +333,7 @@ def plot(
         [line] if line else [key for key in varied if key != x] or [key for key in given if key == "scheme"]
     )
     names = table[others].astype(str).agg(", ".join, axis=1) if others else "all"
-    title, note = options.pop("title", ""), options.pop("note", "simulated clock")
+    title, note = options.pop("title", ""), options.pop("note", "The clock is simulated.")
     wanted = {"kind": "lines", "x": x, "y": y, "by": "line"} if x else {"kind": "bars", "y": y, "by": "line"}
     try:
         return draw(table.assign(line=names), wanted | options, title, note)
@@ -493,7 +493,7 @@ def first_iteration_drawn(config: dict, seed: int = 0) -> Figure:
         decoded = f"{int((c == 1).sum())} of {code.k} partitions decoded"
     heard = f"{int((seen.responses > 0).sum())} of {code.n} workers heard"
     title = f"{type(code).__name__}, n = {code.n}: stop at {seen.stop:.3g} s, {heard}, {decoded}"
-    note = f"simulated clock, first iteration of seed {seed}; an upright mark is a message that has arrived"
+    note = f"First iteration of seed {seed} on the simulated clock. Upright marks are messages that have arrived."
     with style.applied():
         return gantt.strips(
             seen.computed, seen.arrived, seen.stop, seen.responses, _supports(code), code.k, title, note

@@ -17,7 +17,7 @@ from typing import NoReturn
 from gcexp import __version__
 from gcexp.command.failure import said
 from gcexp.errors import unknown
-from gcexp.files import refuse_special
+from gcexp.files import refuse_no_folder, refuse_special
 
 #: A module of this room each, with `add(parser)` and `run(arguments)`; only the one that is asked for is imported.
 COMMANDS = {
@@ -58,11 +58,13 @@ def main(argv: list[str] | None = None) -> int:
     if Path("conf/workflow.yaml").is_file() and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))  # a project of one's own: its package lies beside its conf/
     try:
-        arguments = parser(given).parse_args(given)
+        arguments = _read(given)
         for name in ("output", "verified"):  # a place where no file can stand is refused before any work
             value = getattr(arguments, name, None)
             for path in value if isinstance(value, list) else [value] if value is not None else []:
                 refuse_special(path)
+        if folder := getattr(arguments, "folder", None):
+            refuse_no_folder(folder)
         return _done(arguments, given[:1] == ["job"]) or 0
     except KeyboardInterrupt:
         print("gcexp: interrupted", file=sys.stderr)
@@ -76,6 +78,18 @@ def main(argv: list[str] | None = None) -> int:
         sentence, code = said(error, given)
         print(f"gcexp: {sentence}", file=sys.stderr)
         return code
+
+
+def _read(given: Sequence[str]) -> argparse.Namespace:
+    """The arguments of a command; those of a list may stand before and behind its options."""
+    reader = parser(given)
+    arguments, more = reader.parse_known_args(given)
+    rest = getattr(arguments, "rest", None)
+    if more and (rest is None or any(word.startswith("-") for word in more)):
+        reader.error(f"unrecognized arguments: {' '.join(more)}")
+    if more:
+        setattr(arguments, rest, [*getattr(arguments, rest), *more])
+    return arguments
 
 
 def _done(arguments: argparse.Namespace, recorded: bool) -> int | None:

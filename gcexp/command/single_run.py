@@ -145,7 +145,7 @@ def _plot(frame, metric: str, overrides: list[str], folder: Path) -> None:
     plot = {"kind": "lines", "x": "simulated_time_s", "y": metric}
     if metric.endswith("loss"):  # it falls by orders of magnitude
         plot["yscale"] = "log"
-    drawn = draw(frame, plot, " ".join(overrides) or "default run", "simulated clock")
+    drawn = draw(frame, plot, " ".join(overrides) or "default run", "The clock is simulated.")
     save(drawn, [folder / "curve.pdf", folder / "curve.png"])
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import matplotlib
 from matplotlib.figure import Figure
 
-from gcexp.figures import bars, clusters, function, lines, rows, style
+from gcexp.figures import bars, function, lines, rows, style
 from gcexp.figures.panels import Drawing, Place
-from gcexp.figures.plots import WIDTHS, BarsPlot, ClustersPlot, FunctionPlot, LinesPlot
+from gcexp.figures.plots import WIDTHS, BarsPlot, FunctionPlot, LinesPlot
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 _KINDS: dict[type, Callable[..., Drawing]] = {
     LinesPlot: lines.drawing,
     BarsPlot: bars.drawing,
-    ClustersPlot: clusters.drawing,
     FunctionPlot: function.drawing,
 }
 _NAMES = 0.3  # share of a figure's width that names of bars may take
@@ -26,7 +25,7 @@ _NAMES = 0.3  # share of a figure's width that names of bars may take
 
 def figure_of(
     frame: pd.DataFrame,
-    plot: LinesPlot | BarsPlot | ClustersPlot | FunctionPlot,
+    plot: LinesPlot | BarsPlot | FunctionPlot,
     title: str = "",
     note: str = "",
     width: float | None = None,
@@ -37,7 +36,7 @@ def figure_of(
     ----------
     frame : DataFrame
         The figure's table.
-    plot : LinesPlot, BarsPlot, ClustersPlot or FunctionPlot
+    plot : LinesPlot, BarsPlot or FunctionPlot
         What the figure file says.
     title, note : str
         Above and below the panels.

@@ -161,14 +161,10 @@ class BarsPlot:
         Ends of the value axis.
     ylabel : str or mapping, optional
         Label of the value axis, the same for all panels or one for each.
-    yscale : {"linear", "log"}
-        Scale of the value axis.
     reference : str or mapping, optional
         Column, or value per label, marked on the bars.
     reference_label : str
         What the marks are.
-    colour : str, optional
-        Column whose values colour the bars and stand in the legend, such as a family of schemes.
     width : {"single", "wide", "double"}
         One, 1.5 or two columns.
     """
@@ -181,10 +177,8 @@ class BarsPlot:
     panel_titles: Words = None
     ylim: Ends | None = None
     ylabel: Words = None
-    yscale: Scale = "linear"
     reference: str | dict | None = None
     reference_label: str = "paper"
-    colour: str | None = None
     width: Width = "single"
 
     @property
@@ -196,12 +190,11 @@ class BarsPlot:
     def columns_drawn(self) -> tuple[str, ...]:
         """Columns that the table must have."""
         own = self.reference if isinstance(self.reference, str) else None
-        return (*self.keys, self.y, *_given(own, self.colour))
+        return (*self.keys, self.y, *_given(own))
 
     def __post_init__(self):
         _checked_panels(self)
         _rising("ylim", self.ylim)
-        _positive("ylim", self.ylim if self.yscale == "log" else None)
 
 
 @dataclass(frozen=True)
@@ -261,49 +254,6 @@ class TablePlot:
                 format(1.0, spec)
             except (TypeError, ValueError):
                 raise UserError(f"formats: {column}: {spec!r} is not a number format such as '.3f'") from None
-
-
-@dataclass(frozen=True)
-class ClustersPlot:
-    """Balls in bins: workers in clusters, some of them marked; a ball without a bin lies beside them.
-
-    Parameters
-    ----------
-    bin : str
-        Column with the number of a ball's bin, from 0; empty: in none.
-    ball : str
-        Column that names the balls.
-    marked : str
-        Column of truth values: which balls are red.
-    moved : str, optional
-        Column of truth values: which balls have a thick rim.
-    where : mapping
-        Column to the value, or list of values, of the rows that are drawn.
-    panel : str, optional
-        Column whose values become panels, two side by side.
-    marked_label, plain_label, moved_label : str
-        The legend.
-    """
-
-    bin: str = "cluster"
-    ball: str = "worker"
-    marked: str = "slow"
-    moved: str | None = None
-    where: dict = field(default_factory=dict)
-    panel: str | None = None
-    marked_label: str = "slow"
-    plain_label: str = "fast"
-    moved_label: str = "moved"
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """Columns that tell rows apart."""
-        return _given(self.bin, self.ball, self.marked, self.moved, self.panel, *self.where)
-
-    @property
-    def columns_drawn(self) -> tuple[str, ...]:
-        """Columns that the table must have."""
-        return self.keys
 
 
 @dataclass(frozen=True)
@@ -387,10 +337,9 @@ KINDS = {
     "lines": LinesPlot,
     "bars": BarsPlot,
     "table": TablePlot,
-    "clusters": ClustersPlot,
     "function": FunctionPlot,
 }
-Plot = LinesPlot | BarsPlot | TablePlot | ClustersPlot | FunctionPlot
+Plot = LinesPlot | BarsPlot | TablePlot | FunctionPlot
 
 
 def parse(plot: dict, where: str = "plot") -> Plot:
@@ -399,7 +348,7 @@ def parse(plot: dict, where: str = "plot") -> Plot:
     Parameters
     ----------
     plot : mapping
-        ``kind`` (lines, bars, table, clusters or function) and the fields of `KINDS[kind]`.
+        ``kind`` (lines, bars, table or function) and the fields of `KINDS[kind]`.
     where : str
         Where it was written, for the sentence.
 

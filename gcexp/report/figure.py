@@ -296,6 +296,7 @@ class Figure:
             self.target,
             self.file.title,
             self.note,
+            self.file.shows,
             self.file.source,
             *values(self.file.common, "common"),
         ]

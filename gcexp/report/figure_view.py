@@ -127,9 +127,8 @@ def papers() -> dict[str, Paper]:
 
 def tracked_papers() -> list[str]:
     """What the page says of the papers."""
-    return [
-        f"{name}={hashlib.sha256(repr(paper).encode()).hexdigest()[:16]}" for name, paper in papers().items()
-    ]
+    said = {**papers(), "statements": statements()}
+    return [f"{name}={hashlib.sha256(repr(one).encode()).hexdigest()[:16]}" for name, one in said.items()]
 
 
 def bibtex(text: str, key: str) -> str:

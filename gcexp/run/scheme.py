@@ -89,7 +89,7 @@ def _build(config: dict, seed: int | None):
     if s is not None and not 0 <= s < code.n:
         raise ParameterError(f"the waiting rule needs 1 <= q <= n (0 <= s < n), got s={s} with n={code.n}")
     if durations_only(scheme.wait) and not bound:
-        raise UserError(f"the scheme declares bound: false, which {scheme.wait!r} is not")
+        raise UserError(f"{scheme.wait!r} is a bound, and the scheme declares bound: false; add bound=true")
     return scheme
 
 

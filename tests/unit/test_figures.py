@@ -58,7 +58,6 @@ def running(iterations=(1, 10, 100), seeds=4):
     return pd.DataFrame(rows)
 
 
-BALLS = pd.DataFrame({"cluster": [0, 0, 1, np.nan], "worker": list("abcd"), "slow": [1, 0, 0, 1]})
 LINES = {"kind": "lines"}
 BARS_PART = {"kind": "bars", "y": "time", "where": {"iteration": 100}, "title": "all"}
 LINES_PART = {
@@ -73,7 +72,6 @@ PLOTS = {
     "lines": (curves(), {"xlim": [0, 0.8], "level": 0.5}),
     "bars": (timings(), {"reference": {"a": 0.001}}),
     "table": (timings(), {"formats": {"mean_iteration_time_s": ".4f"}}),
-    "clusters": (BALLS, {}),
 }
 
 
@@ -149,7 +147,7 @@ def test_layout_does_not_depend_on_addresses():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["lines", "clusters"])
+@pytest.mark.parametrize("kind", ["lines", "bars"])
 def test_pdf_is_vectors_with_truetype_and_no_date(kind, once):
     pdf = (once(kind)[1] / f"{kind}.pdf").read_bytes()
     assert b"/Subtype /CIDFontType2" in pdf or b"/Subtype /TrueType" in pdf
@@ -474,14 +472,6 @@ def test_bars_are_means_with_intervals_and_marks():
     assert "mean over 2 seeds" in figure.texts[-1].get_text()
 
 
-def test_bars_have_the_colour_and_hatching_of_their_family():
-    frame = timings().assign(family=lambda table: table["label"].map({"a": "one"}).fillna("two"))
-    figure = draw(frame, {"kind": "bars", "colour": "family"})
-    looks = {bar.get_facecolor()[:3]: bar.get_hatch() for bar in figure.axes[0].patches}
-    assert len(looks) == len(set(looks.values())) == 2  # told apart in grey too
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["one", "two"]
-
-
 def test_bars_reference_column_and_panels():
     frame = pd.concat([timings().assign(n=n, paper=0.002) for n in (10, 15)])
     figure = draw(frame, {"kind": "bars", "reference": "paper", "panel": "n", "reference_label": "Table VI"})
@@ -534,7 +524,6 @@ def test_groups_of_rows():
         ({"kind": "lines", "xlim": [1, 0]}, ("xlim",)),
         ({"kind": "lines", "xlim": [0, 1, 2]}, ("xlim", "[0, 1, 2]")),
         ({"kind": "lines", "ylim": [0, 1], "yscale": "log"}, ("ylim", "log")),
-        ({"kind": "bars", "ylim": [0, 1], "yscale": "log"}, ("ylim", "log")),
         ({"kind": "lines", "level": "0.88 "}, ("level", "'0.88 '")),
         ({"kind": "lines", "level": True}, ("level", "True")),
         ({"kind": "lines", "band": "quartile"}, ("'quartile'", "'quartiles'")),

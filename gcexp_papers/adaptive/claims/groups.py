@@ -103,7 +103,8 @@ def vandermonde_rows_are_independent() -> Verdict:
 def grouped_cgc_for_any_load() -> Verdict:
     """G-CGC is built and decodes for every n <= 8, d <= n and m <= d, with the most stragglers in every group."""
     return all_instances(
-        code.decode([[int(w not in silent) for w in range(n)]], partial=True).exact
+        [len(q.workers) for q in code.quorums] == _groups(n, d)
+        and code.decode([[int(w not in silent) for w in range(n)]], partial=True).exact
         for n in range(1, 9)
         for d in range(1, n + 1)
         for m in range(1, d + 1)

@@ -15,6 +15,7 @@ from gcexp.theory import adaptive as theory
 from .. import theory as experiment
 
 RESOLUTION = 0.01  # seconds: to how much Table VI is printed
+T_CP, T_CM = 3, 13  # seconds of Fig. 3 to compute, and to send a gradient
 
 
 # --- The chain, against all outcomes ---------------------------------------------------------------------------
@@ -148,7 +149,7 @@ def other_numbers_of_stragglers_cost_more() -> Verdict:
         """Mean time when s workers straggle in the first epoch: they begin anew until s_max are left."""
         chances = theory.first_epoch(s, p, s_max).sum(1) if s > s_max else np.ones(1)
         restarts = float(chances @ np.arange(len(chances))) + (s > s_max)
-        return 3 + 13 / (3 - s_max) + 16 * restarts
+        return T_CP + T_CM / (3 - s_max) + (T_CP + T_CM) * restarts
 
     return all_instances(
         given(s, built, p) > given(s, s, p)

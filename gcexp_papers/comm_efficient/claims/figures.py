@@ -146,8 +146,10 @@ def _pairs(table: pd.DataFrame) -> set[tuple[float, ...]]:
 def _sides(table: pd.DataFrame, n: int) -> tuple[list[dict], list[dict]]:
     """Schemes with m > 1, and the two others."""
     rows = table[table["n"] == n].drop_duplicates("label")
-    short = rows["code.m"] > 1
-    return tuple([{"n": n, "label": label} for label in rows["label"][one]] for one in (short, ~short))
+    short, others = rows[rows["code.m"] > 1], rows[~(rows["code.m"] > 1)]
+    return [{"n": n, "label": one} for one in short["label"]], [
+        {"n": n, "label": one} for one in others["label"]
+    ]
 
 
 @claim("fig4_curves", figure=("fig3", "fig4"), assumed=True, post_hoc=CONSTANTS)
