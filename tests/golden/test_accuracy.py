@@ -27,8 +27,6 @@ from gcexp.codes.base import Code
 from gcexp.codes.linear import pinv, svd
 from gcexp.command import catalogue, main
 from gcexp.errors import DecodingError, ParameterError
-from gcexp.run import checks
-from gcexp.run.compose import compose
 
 PAGE = Path(__file__).parents[2] / "docs" / "codes-accuracy.md"
 
@@ -124,19 +122,6 @@ def test_the_hardest_sets_are_among_those_tried():
         drawn = guard.silent_sets(n, n // 2, "random")
         assert (drawn == guard.silent_sets(n, n // 2, "random")).all() and len(drawn) >= 8
     assert guard.silent_sets(5, 0, "alternating").shape == (1, 0)
-
-
-def test_a_code_is_tried_once_whatever_waits_for_it(monkeypatch):
-    tried, passed = [], {}
-    monkeypatch.setattr(checks, "remembered", lambda key, kept: passed.get(key))
-    monkeypatch.setattr(checks, "remember", lambda key, value, kept: passed.update({key: value}))
-    monkeypatch.setattr("gcexp.codes.accuracy.require_accurate", lambda code: tried.append(repr(code)))
-    for wait in ("fastest", "decodable"):
-        for _ in range(2):
-            checks.check_scheme(compose(["scheme=cgc", f"wait={wait}", "n=12", "s=3"]))
-    assert len(tried) == 1
-    checks.check_scheme(compose(["scheme=cgc", "n=12", "s=4"]))
-    assert len(tried) == 2 == len(passed)
 
 
 def test_a_run_is_refused_before_it_starts(tmp_path, monkeypatch, capsys):
