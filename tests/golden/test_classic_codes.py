@@ -81,7 +81,9 @@ def test_all_small_parameters_are_exact(n):
         if (n - s) % 2 or s == 0:
             codes.append(CyclicMDS(n, s, "real"))
         for code in codes:
-            assert code.decode(survivors(n, s)).residual.max() < 1e-10
+            decoding = code.decode(survivors(n, s))
+            assert decoding.residual.max() < 1e-10 and (decoding.coefficients == 1).all()
+            assert (code.assignment.sum(0) == s + 1).all()  # every partition on exactly s+1 workers
 
 
 def test_cyclic_mds_rows_are_shifts_of_one_polynomial():
@@ -173,7 +175,7 @@ def test_paley_graphs_are_strongly_regular(q):
     assert second_eigenvalue(A) == pytest.approx((1 + np.sqrt(q)) / 2)
 
 
-@pytest.mark.parametrize("m", range(2, 12))
+@pytest.mark.parametrize("m", range(2, 8))
 def test_margulis_graphs_expand(m):
     A = margulis(m * m)
     assert (A == A.T).all() and (A.sum(0) == 8).all()
@@ -419,45 +421,42 @@ def test_circulant_sends_disjoint_runs():
 
 
 @pytest.mark.parametrize(
-    ("make", "sentence"),
+    ("make", "named"),
     [
-        (lambda: CyclicMDS(5, 5), "0 <= s < n, got n=5, s=5"),
-        (lambda: CyclicMDS(8, 4, "real"), "opposite parity, got n=8, s=4; take s=5"),
-        (lambda: CyclicMDS(8, 4, "reel"), "unknown field 'reel'; did you mean 'real'"),
-        (lambda: ReedSolomon(5, -1), "0 <= s < n, got n=5, s=-1"),
-        (lambda: ReedSolomon(5, 1, k=0), "k >= 1, got k=0"),
-        (lambda: ReedSolomon(5, 1, mask="spred"), "did you mean 'spread'"),
-        (lambda: ExpanderCode(9, graph="pally"), "did you mean 'paley'"),
-        (lambda: ExpanderCode(9, graph="paley", decoder="best"), "unknown decoder 'best'"),
-        (lambda: ExpanderCode(9), "needs offsets, such as"),
-        (lambda: ExpanderCode(9, offsets=(1, 1)), r"distinct offsets between 1 and n/2, got \[1, 1\]"),
-        (lambda: ExpanderCode(9, offsets=(5,)), r"n=9 .* got \[5\]"),
-        (lambda: ExpanderCode(11, graph="paley"), "prime power n with n mod 4 = 1.* got n=11"),
-        (lambda: ExpanderCode(10, graph="margulis"), "a square n >= 4, got n=10"),
-        (lambda: RandomRegularCode(5, 3), "n d even, got n=5, d=3"),
-        (lambda: RandomRegularCode(5, 5), "1 <= d < n, got n=5, d=5"),
-        (lambda: RegularBipartiteCode(5, 6), "1 <= d <= n, got n=5, d=6"),
-        (lambda: BernoulliCode(5, 6), "0 < d <= k, got n=5, d=6, k=5"),
-        (lambda: StochasticGradientCode(5, 6, 0.1), "1 <= d <= n .* got n=5, k=5, d=6"),
+        (lambda: CyclicMDS(5, 5), "n=5, s=5"),
+        (lambda: CyclicMDS(8, 4, "real"), "n=8, s=4.*s=5"),
+        (lambda: CyclicMDS(8, 4, "reel"), "'reel'.*'real'"),
+        (lambda: ReedSolomon(5, -1), "n=5, s=-1"),
+        (lambda: ReedSolomon(5, 1, k=0), "k=0"),
+        (lambda: ReedSolomon(5, 1, mask="spred"), "'spred'.*'spread'"),
+        (lambda: ExpanderCode(9, graph="pally"), "'pally'.*'paley'"),
+        (lambda: ExpanderCode(9, graph="paley", decoder="best"), "decoder.*'best'"),
+        (lambda: ExpanderCode(9), "offsets"),
+        (lambda: ExpanderCode(9, offsets=(1, 1)), r"offsets.*\[1, 1\]"),
+        (lambda: ExpanderCode(9, offsets=(5,)), r"n=9 .*\[5\]"),
+        (lambda: ExpanderCode(11, graph="paley"), "n=11"),
+        (lambda: ExpanderCode(10, graph="margulis"), "n=10"),
+        (lambda: RandomRegularCode(5, 3), "n=5, d=3"),
+        (lambda: RandomRegularCode(5, 5), "n=5, d=5"),
+        (lambda: RegularBipartiteCode(5, 6), "n=5, d=6"),
+        (lambda: BernoulliCode(5, 6), "n=5, d=6, k=5"),
+        (lambda: StochasticGradientCode(5, 6, 0.1), "n=5, k=5, d=6"),
         (lambda: StochasticGradientCode(5, (1, 2), 0.1), r"d=\(1, 2\)"),
-        (lambda: StochasticGradientCode(5, 2, 1.0), "0 <= p < 1, got p=1.0"),
-        (lambda: StochasticGradientCode(5, 2, 0.1, layout="cycle"), "did you mean 'cyclic'"),
-        (lambda: GraphCode(10, 3), "k = 2n/d vertices, an integer above d, got n=10, d=3"),
-        (lambda: GraphCode(6, 4), "got n=6, d=4"),
-        (
-            lambda: GraphCode(10, 4, graph="circulant", offsets=(1,)),
-            r"degree d, got d=4, offsets=\(1,\) on k=5",
-        ),
-        (lambda: GraphCode(10, 4, graph="circular"), "did you mean 'circulant'"),
-        (lambda: CirculantMultiMessage(5, (1, 2, 3)), r"at most n, got n=5, sizes=\(1, 2, 3\)"),
-        (lambda: iterate(ExpanderCode(9, graph="paley"), [9 * [1]], -1), "steps >= 0, got -1"),
-        (lambda: expander_bound(5, 6, 3, 1), "0 <= s <= n, got n=5, s=6"),
-        (lambda: expander_bound(5, 1, 3, 4), "0 <= eigenvalue <= d"),
-        (lambda: bernoulli_error(0, 3), "0 < p <= 1"),
-        (lambda: stochastic_error(1, 3), "0 <= p < 1"),
-        (lambda: graph_error(2, [(0, 2)]), r"0 to k-1 = 1, got \[\(0, 2\)\]"),
+        (lambda: StochasticGradientCode(5, 2, 1.0), "p=1.0"),
+        (lambda: StochasticGradientCode(5, 2, 0.1, layout="cycle"), "'cycle'.*'cyclic'"),
+        (lambda: GraphCode(10, 3), "n=10, d=3"),
+        (lambda: GraphCode(6, 4), "n=6, d=4"),
+        (lambda: GraphCode(10, 4, graph="circulant", offsets=(1,)), r"d=4, offsets=\(1,\)"),
+        (lambda: GraphCode(10, 4, graph="circular"), "'circular'.*'circulant'"),
+        (lambda: CirculantMultiMessage(5, (1, 2, 3)), r"n=5, sizes=\(1, 2, 3\)"),
+        (lambda: iterate(ExpanderCode(9, graph="paley"), [9 * [1]], -1), "steps.* -1"),
+        (lambda: expander_bound(5, 6, 3, 1), "n=5, s=6"),
+        (lambda: expander_bound(5, 1, 3, 4), "eigenvalue"),
+        (lambda: bernoulli_error(0, 3), "p"),
+        (lambda: stochastic_error(1, 3), "p"),
+        (lambda: graph_error(2, [(0, 2)]), r"\(0, 2\)"),
     ],
 )
-def test_refusals(make, sentence):
-    with pytest.raises(ParameterError, match=sentence):
+def test_refusals(make, named):
+    with pytest.raises(ParameterError, match=named):
         make()
