@@ -15,7 +15,7 @@ import pytest
 
 from gcexp import timeline as timeline_module
 from gcexp.codes.base import RESIDUAL_BOUND
-from gcexp.delays import Draws, LocalSteps, Trace
+from gcexp.delays import Draws, Trace
 from gcexp.delays.trace_file import read_trace
 from gcexp.errors import UserError
 from gcexp.run import stages
@@ -206,17 +206,6 @@ def test_the_job_checks_the_declaration(preset, tmp_path):
             stages.run_timeline(config, tmp_path / "timeline.npz")
 
 
-@pytest.mark.parametrize("preset", ["agc", "g_agc", "cgc", "g_cgc", "uncoded"])
-def test_presets_of_the_restart_model(preset):
-    """The adaptive paper's schemes restart their stragglers; a table of that paper prices the epochs."""
-    more = {"cgc": ["s=2"], "g_cgc": ["s=2"]}.get(preset, [])
-    found = run(f"scheme={preset}", "wait=restart", *more)
-    prices = found.parts[0][0].wait
-    assert (found.timeline.coefficients == 1).all()
-    assert set(found.timeline.duration.ravel()) > {prices.first[0]} or len(found.timeline.patterns) == 1
-    assert found.timeline.duration.min() >= min(prices.first)
-
-
 # --- waiting rules ----------------------------------------------------------------------------------------------
 
 
@@ -288,19 +277,6 @@ def test_delay_keeps_the_contract(model, more):
     n = min(10, len(read_trace(delay.file).workers)) if isinstance(delay, Trace) else 10
     for check in checks(delays=[(delay, n)]):
         check()
-
-
-@each_model
-def test_seeds_differ(model, more):
-    delay = built(model, more)
-    if (
-        isinstance(delay, LocalSteps)
-        or isinstance(delay, Trace)
-        and "random" not in (delay.start, delay.workers)
-    ):
-        pytest.skip("the rows of the file, in order")
-    times = delay.draw((0, 1), 200, 10).arrival(0.3, 1.0)
-    assert not times.any() or (times[0] != times[1]).any()
 
 
 def same_draws(one: Draws, other: Draws) -> None:

@@ -45,12 +45,6 @@ def test_quorum_is_met_by_any_alternative():
     np.testing.assert_array_equal(quorum.met(responses.reshape(2, 2, 4)), [[True, True], [False, False]])
 
 
-def test_quorum_index_is_a_slice_where_possible():
-    assert Quorum(range(2, 5), [(1, 1)]).index == slice(2, 5)
-    np.testing.assert_array_equal(Quorum([0, 2], [(1, 1)]).index, [0, 2])
-    np.testing.assert_array_equal(Quorum([1, 0], [(1, 1)]).index, [1, 0])
-
-
 def test_quorum_holds_plain_integers_and_compares_by_value():
     quorum = Quorum(np.arange(3), np.array([[1, 2]]))
     assert quorum == Quorum((0, 1, 2), [(1, 2)]) and hash(quorum) == hash(Quorum(range(3), [(1, 2)]))
@@ -222,23 +216,6 @@ def test_scaled_weights_are_caught():
         Doubled(5, 2).decode([[1, 1, 1, 0, 0]])
 
 
-@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
-def test_infinite_weights_are_caught():
-    class Overflowing(FractionalRepetition):
-        def weights(self, responses):
-            return np.inf * super().weights(responses)
-
-    with pytest.raises(DecodingError):
-        Overflowing(4, 1).decode([[1, 1, 1, 1]])
-
-
-def test_exact_codes_have_equal_bits():
-    responses = np.array([[1, 1, 1, 0, 1]])
-    np.testing.assert_array_equal(
-        CyclicRepetition(5, 2, seed=1).decode(responses).coefficients, np.ones((1, 5))
-    )
-
-
 # --- what is refused ----------------------------------------------------------------------------------------
 
 
@@ -279,12 +256,6 @@ def test_decode_of_no_pattern_is_empty(halves):
 def test_decode_refuses(responses, message):
     with pytest.raises(ParameterError, match=message):
         Code(np.eye(3)).decode(responses)
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_encode_refuses_what_is_not_finite(bad):
-    with pytest.raises(ParameterError, match="NaN"):
-        Code(np.eye(2)).encode([[1.0], [bad]])
 
 
 @pytest.mark.parametrize(
