@@ -578,7 +578,7 @@ def _spelled(value: Any) -> str:
 
 
 def _rows(rows: str) -> str:
-    if rows not in ROWS:
+    if fitted(str, rows, "rows") not in ROWS:
         raise UserError(unknown("rows", rows, ROWS))
     return rows
 

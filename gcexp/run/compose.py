@@ -280,8 +280,11 @@ def swept(overrides: list[str]) -> tuple[list[str], dict[str, list[str]]]:
     --------
     >>> swept(["scheme=cgc,frc", "n=12", "s=range(1,4)"])
     (['n=12'], {'scheme': ['cgc', 'frc'], 's': ['1', '2', '3']})
+    >>> swept(["scheme=glob(c*_p*)"])
+    ([], {'scheme': ['circulant_partial', 'cyclic_partial']})
     """
     from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.core.override_parser.types import Glob
     from hydra.errors import HydraException
 
     try:
@@ -290,8 +293,20 @@ def swept(overrides: list[str]) -> tuple[list[str], dict[str, list[str]]]:
         raise UserError(f"not an override: {' '.join(str(error).split())}") from None
     single, several = [], {}
     for override, text in zip(parsed, overrides, strict=True):
-        if override.is_sweep_override():
-            several[override.key_or_group] = list(override.sweep_string_iterator())
-        else:
+        key = override.key_or_group
+        if not override.is_sweep_override():
             single.append(text)
+        elif isinstance(glob := override.value(), Glob):
+            if key not in GROUPS:
+                raise UserError(f"{text}: glob chooses among the options of a group ({', '.join(GROUPS)})")
+            several[key] = glob.filter(options(key))
+            if not several[key]:
+                raise UserError(f"{text}: {unknown(key, glob.include[0], options(key))}")
+        else:
+            try:
+                several[key] = list(override.sweep_string_iterator())
+            except HydraException:
+                raise UserError(
+                    f"{text} names no values that can be listed; take s=1,2,3 or s=range(1,4)"
+                ) from None
     return single, several
