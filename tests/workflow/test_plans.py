@@ -131,11 +131,6 @@ def remarks(project):
     for path in project.files("data", "workflow", "profiles").values():
         os.utime(path)
     os.utime(project / "Snakefile")
-    with_code(project)
-    project.edit(
-        "gcexp/codes/partial_recovery.py", "class CyclicPartialRecovery", "# why\nclass CyclicPartialRecovery"
-    )
-    project.edit("gcexp/tasks/mlp.py", "class MultilayerPerceptron", "\n\nclass MultilayerPerceptron")
 
 
 def with_code(project):
