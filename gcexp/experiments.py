@@ -20,13 +20,13 @@ from gcexp.files import read_json
 from gcexp.progress import bar
 from gcexp.run import paths
 from gcexp.run.build import build
-from gcexp.run.checks import check_scheme, together
+from gcexp.run.checks import check_scheme
 from gcexp.run.compose import compose
 from gcexp.run.datasets import prepared
-from gcexp.run.dependencies import tracked
-from gcexp.run.kept import arrays_kept, digest_of, forget, installed
+from gcexp.run.dependencies import digest_of, tracked
+from gcexp.run.kept import arrays_kept, forget
 from gcexp.run.options import look_again
-from gcexp.run.reads import resumed
+from gcexp.run.records import observed
 from gcexp.run.run import seed_range, spelled_seeds
 from gcexp.run.scheme import build_scheme, require_trainable, schemes_kept
 from gcexp.run.stages import Length, decided_by, length_of, simulated, summarised
@@ -228,18 +228,17 @@ def _swept(
 
     combined = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
     points, told, left_out = [], [], []
-    with together():  # before anything runs
-        for chosen in combined:
-            try:
-                point = _point(overrides, keys | chosen, lists)
-                point.check()
-            except ParameterError as error:
-                left_out.append(chosen | {"reason": str(error)})
-                if impossible == "raise" or len(left_out) == len(combined):
-                    raise
-                continue
-            points.append(point)
-            told.append(_words(chosen))
+    for chosen in combined:  # before anything runs
+        try:
+            point = _point(overrides, keys | chosen, lists)
+            point.check()
+        except ParameterError as error:
+            left_out.append(chosen | {"reason": str(error)})
+            if impossible == "raise" or len(left_out) == len(combined):
+                raise
+            continue
+        points.append(point)
+        told.append(_words(chosen))
     trains = "task" in keys or "task" in lists or any(text.startswith("task=") for text in overrides)
     each = _Each(jobs, progress)
     if not trains:
@@ -579,7 +578,7 @@ def _spelled(value: Any) -> str:
 
 
 def _rows(rows: str) -> str:
-    if rows not in ROWS:
+    if fitted(str, rows, "rows") not in ROWS:
         raise UserError(unknown("rows", rows, ROWS))
     return rows
 
@@ -613,7 +612,7 @@ def _clocked(point: _Point, rows: str) -> tuple[dict[str, np.ndarray], Path | No
 
     def key() -> list:
         length = length_of(point.config)
-        said = [*tracked("timeline", point.config), *tracked("timings"), installed("numpy", "scipy")]
+        said = [*tracked("timeline", point.config), *tracked("timings")]
         return [*said, point.config["n"], length.iterations, length.horizon, length.seeds, rows]
 
     return arrays_kept(key, partial(_timed, point, rows, False))
@@ -678,7 +677,7 @@ def _trained(
 
 def _resumed(point: _Point, timeline: Timeline) -> tuple[Trajectory, Path | None]:
     """Train a point of a sweep from where an earlier call was when it ended, and say where its state is kept."""
-    from gcexp.tasks.checkpoint import Checkpoint
+    from gcexp.run.own_checkpoint import OwnCheckpoint
 
     if not (point.is_named and os.access(".", os.W_OK)):
         return _trained(point, timeline), None
@@ -687,8 +686,8 @@ def _resumed(point: _Point, timeline: Timeline) -> tuple[Trajectory, Path | None
     decides = [] if _is_exact(timeline) else tracked("timeline", config)
     key = [*decided_by(config, record), *decides, config["n"], length.iterations, length.horizon]
     place = Path(paths.SWEPT.format(point=digest_of(key)))
-    with resumed(place) as said:
-        checkpoint = Checkpoint(place, decided_by(config, record, said))  # type: ignore[arg-type]  # JSON of any kind
+    with observed() as seen:
+        checkpoint = OwnCheckpoint(place, decided_by(config, record), seen)
         return _trained(point, timeline, checkpoint=checkpoint), place
 
 

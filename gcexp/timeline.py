@@ -244,8 +244,9 @@ class Played:
             draw = begin(some, n) if begin else partial(delay.draw, some, n=n)
             seat, carried = settle(some, n) if settle else None, None
             for t in range(0, iterations, step):
-                draws = draw(min(step, iterations - t))
-                carried = self.add(first, t, draws, seat, carried)
+                with np.errstate(over="ignore", invalid="ignore"):  # `add` refuses times that are not finite
+                    draws = draw(min(step, iterations - t))
+                    carried = self.add(first, t, draws, seat, carried)
                 if tell:
                     tell(len(some) * draws.shape[1])
         self.check()
@@ -343,7 +344,7 @@ def decoded(
         c, residual[u] = decoding.coefficients, decoding.residual
         if (broken := known[u] & (c != coefficients[u]).any(1)).any():
             workers = quoted(np.flatnonzero(patterns[u[broken.argmax()]]).tolist())
-            raise DecodingError(f"{code!r} does not give what it promises from workers {workers}")
+            raise DecodingError(f"{code!r} does not give what it promises from workers {workers}", code)
         if coefficients.dtype == bool and not decoding.binary:
             coefficients = coefficients.astype(np.float64)
         coefficients[u] = c != 0 if coefficients.dtype == bool else c

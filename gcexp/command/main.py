@@ -55,9 +55,9 @@ def main(argv: list[str] | None = None) -> int:
     The trace of a defect is kept in logs/; ``--debug`` shows every trace, that of a user's mistake too.
     """
     given = sys.argv[1:] if argv is None else argv
-    if Path("conf/workflow.yaml").is_file() and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))  # a project of one's own: its package lies beside its conf/
     try:
+        if Path("conf/workflow.yaml").is_file():
+            _enter_project()
         arguments = _read(given)
         for name in ("output", "verified"):  # a place where no file can stand is refused before any work
             value = getattr(arguments, name, None)
@@ -80,6 +80,15 @@ def main(argv: list[str] | None = None) -> int:
         return code
 
 
+def _enter_project() -> None:
+    """Let modules of a project of one's own be imported: its package lies beside its conf/."""
+    from gcexp.command.init import refuse_shadows
+
+    refuse_shadows()
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+
+
 def _read(given: Sequence[str]) -> argparse.Namespace:
     """The arguments of a command; those of a list may stand before and behind its options."""
     reader = parser(given)
@@ -96,10 +105,10 @@ def _done(arguments: argparse.Namespace, recorded: bool) -> int | None:
     """Run a command; one that a rule calls writes down what it reads."""
     if not recorded:
         return arguments.do(arguments)
-    from gcexp.run import reads
+    from gcexp.run.records import recorded as writing
 
     output = arguments.output
-    with reads.recorded(output[0] if isinstance(output, list) else output):
+    with writing(output[0] if isinstance(output, list) else output):
         return arguments.do(arguments)
 
 

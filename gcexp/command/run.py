@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 from gcexp.command.arguments import form, maybe_folder, one_run, overrides
+from gcexp.errors import UserError
 
 
 def add(parser) -> None:
@@ -23,6 +26,8 @@ def add(parser) -> None:
 
 def run(arguments) -> None:
     """Run."""
+    if arguments.level is not None and not isfinite(arguments.level):
+        raise UserError(f"--level is a score, got {arguments.level}")
     if arguments.multirun:
         from gcexp.command.multirun import multirun
 

@@ -36,7 +36,6 @@ def _checked_panels(plot: LinesPlot | BarsPlot | FunctionPlot) -> None:
     titles = plot.panel_titles
     one = isinstance(titles, str) and titles.count("{}") != 1
     require(not one, f"panel_titles wants a mapping, or a text with one {{}} for the value, got {titles!r}")
-    require(not (plot.title and plot.panel), f"panels have titles of their own, got title {plot.title!r}")
 
 
 def _positive(name: str, pair: Ends | None) -> None:
@@ -56,8 +55,6 @@ class LinesPlot:
         Column that names the lines.
     where : mapping
         Column to the value, or list of values, of the rows that are drawn.
-    title : str, optional
-        Over the axes.
     panel : str, optional
         Column whose values become panels side by side.
     panel_titles : str or mapping, optional
@@ -95,7 +92,6 @@ class LinesPlot:
     y: str = "test_accuracy"
     by: str = "label"
     where: dict = field(default_factory=dict)
-    title: str = ""
     panel: str | None = None
     panel_titles: Words = None
     xlim: Ends | None = None
@@ -155,7 +151,7 @@ class BarsPlot:
         Column that is drawn.
     by : str
         Column that names the bars.
-    where, title, panel, panel_titles
+    where, panel, panel_titles
         As in `LinesPlot`.
     ylim : (float, float), optional
         Ends of the value axis.
@@ -172,7 +168,6 @@ class BarsPlot:
     y: str = "mean_iteration_time_s"
     by: str = "label"
     where: dict = field(default_factory=dict)
-    title: str = ""
     panel: str | None = None
     panel_titles: Words = None
     ylim: Ends | None = None
@@ -264,7 +259,7 @@ class FunctionPlot:
     ----------
     function : str
         Dotted name of a function of axes and rows (a DataFrame).
-    where, title, panel, panel_titles
+    where, panel, panel_titles
         As in `LinesPlot`.
     xlabel, ylabel : str
         Axis labels of every panel.
@@ -281,7 +276,6 @@ class FunctionPlot:
 
     function: str
     where: dict = field(default_factory=dict)
-    title: str = ""
     panel: str | None = None
     panel_titles: Words = None
     xlabel: str = ""

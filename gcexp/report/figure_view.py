@@ -16,7 +16,7 @@ from gcexp.errors import DataError, UserError
 from gcexp.files import bundled
 from gcexp.run import options, paths
 from gcexp.run.options import read_yaml
-from gcexp.run.reads import unrecorded
+from gcexp.run.records import unrecorded
 from gcexp.schema import fill
 
 if TYPE_CHECKING:
@@ -68,10 +68,6 @@ class Paper:
         if self.url and not re.match(r"https?://[^\s/]", self.url):  # a browser would run javascript:
             raise UserError(f"url begins with https:// or http:// and a host, got {self.url!r}")
 
-    def owns(self, name: str, source: str) -> bool:
-        """Whether a figure stands in the paper, or shows a part of it and is named among its headlines."""
-        return bool(number(source)) or (name in self.headline and not self.study)
-
     def place(self, name: str, source: str) -> tuple:
         """Where a figure stands: figures of the paper by their numbers, then tables, then headlines, then by name.
 
@@ -82,22 +78,11 @@ class Paper:
         >>> sorted(sources, key=lambda name: paper.place(name, sources[name]))
         ['f2', 'f10', 't', 'extra', 'b']
         """
-        if found := _NUMBERED.match(number(source)):
+        if found := _NUMBERED.match(source):
             place = int(found[2]) if found[2].isdigit() else _roman(found[2])
             return (found[1] != "Fig.", place, found[3], name)
         names = list(self.headline)
         return (2, names.index(name) if name in names else len(names), "", name)
-
-
-def number(source: str) -> str:
-    """What the paper itself calls a figure, empty for one that does not stand in the paper.
-
-    Examples
-    --------
-    >>> number("Fig. 6(a)"), number("Fig. 4, panel 1 (ablation, not in the paper)"), number("Sec. VIII")
-    ('Fig. 6(a)', '', '')
-    """
-    return source if _NUMBERED.match(source) and "not in the paper" not in source else ""
 
 
 def _roman(text: str) -> int:
@@ -170,7 +155,7 @@ class FigureView:
     target, title : str
         Name and heading.
     own : bool
-        Whether it stands in the paper, or shows a part of it; else it is a study of ours.
+        Whether it stands in the paper; else it is a study of ours.
     shows : str
         One sentence on what is seen.
     note : str
@@ -229,7 +214,7 @@ def figure_view(
     return FigureView(
         figure.target,
         figure.file.title,
-        paper.owns(figure.name, figure.file.source),
+        not (figure.file.study or paper.study),
         figure.file.shows or seen(figure),
         figure.note,
         {name: value for name, value in about(figure).items() if value},
@@ -247,9 +232,8 @@ def about(figure: Figure) -> dict[str, str]:
     runs = figure.runs
     if not runs:
         return {key: _words(value) for key, value in figure.written.items()}
-    common = {
-        key: value for key, value in figure.file.common.items() if key not in ("label", "seeds", "task")
-    }
+    common = figure.file.common | (figure.file.quick if figure.preset == "quick" else {})
+    common = {key: value for key, value in common.items() if key not in ("label", "seeds", "task")}
     return {
         "data": ", ".join(sorted({run.config["task"]["dataset"] for run in runs if run.task})),
         "schemes": ", ".join(dict.fromkeys(str(run.scheme).partition("+")[0] for run in runs)),

@@ -1,4 +1,4 @@
-"""What every task's class declares of its scores, told from its source, is what a training is scored by."""
+"""What every task keeps: each option of the group `task`, on data that are here."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,9 @@ from gcexp.run.checks import declared_scores
 from gcexp.run.compose import compose
 from gcexp.run.options import options
 from gcexp.tasks.optimizers import GradientDescent
+from gcexp.tasks.torch_task import TorchTask
 from gcexp.tasks.training import train
+from gcexp.testing import checks
 
 #: Where a task's own data must be fetched: the same class on data that are here.
 HERE = {
@@ -34,6 +36,16 @@ def data(tmp_path_factory):
         return load(place)
 
     return of
+
+
+@pytest.mark.parametrize(
+    "option", sorted(set(options("task")) - {"cifar_resnet18"})
+)  # its gradients take long
+def test_contract(option, data, hold):
+    task = build(compose(["scheme=uncoded", f"task={option}", *HERE.get(option, [])]), "task")
+    found = checks(tasks=[(task, data(task.dataset), 7)])  # 7 divides no number of samples
+    # Copies of a torch loss are not equal to it, and so those of a task that holds one are not either.
+    hold(check for check in found if not (isinstance(task, TorchTask) and "is_a_value" in str(check)))
 
 
 @pytest.mark.parametrize("option", options("task"))

@@ -11,7 +11,7 @@ import pytest
 from gcexp.data import load, prepare
 from gcexp.run.build import build
 from gcexp.run.compose import compose
-from gcexp.run.dependencies import STAGES, closure, known_texts, text_hash
+from gcexp.run.dependencies import STAGES
 from gcexp.run.stages import length_of, simulated
 from gcexp.tasks.training import train
 
@@ -62,26 +62,3 @@ def test_prepare_and_trajectory_version(tmp_path):
         assert np.allclose(
             trajectory.scores["test_accuracy"][:, -1], (0.2966666666666667, 0.41), atol=1 / 300
         )
-
-
-def learning_modules():
-    """Modules that decide what is learned with those that are verified for, themselves among them.
-
-    A module that none of them reaches, as that of a new task, stands by its hash, and nothing that was trained is
-    trained again because of it.
-    """
-    return sorted(closure(frozenset({"gcexp.tasks.training", *known_texts()})))
-
-
-def test_texts_that_learn_are_known():
-    """An unknown text is trained anew everywhere, hours for CIFAR-10: compare its bits, then say so."""
-    assert {"gcexp.tasks.cifar", "gcexp.tasks.training"} <= {*learning_modules()}
-    unknown = {
-        name: text_hash(name)
-        for name in learning_modules()
-        if text_hash(name) not in known_texts().get(name, {"texts": []})["texts"]
-    }
-    assert not unknown, (
-        f"these texts are new: {unknown}. If every golden test of training passes, add them to `texts` in "
-        "gcexp/run/learning.json; if results differ, raise `version` there and let the new text stand alone"
-    )

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
+from torch import nn
 
 import gcexp
 from gcexp.data.load import Dataset
@@ -22,9 +23,12 @@ from gcexp.run.compose import compose
 from gcexp.run.stages import decided_by
 from gcexp.tasks import GradientDescent
 from gcexp.tasks.checkpoint import Checkpoint, stamp
+from gcexp.tasks.linear_regression import LinearRegression
+from gcexp.tasks.logistic_regression import LogisticRegression
 from gcexp.tasks.mlp import MultilayerPerceptron
-from gcexp.tasks.optimizers import Momentum
+from gcexp.tasks.optimizers import AcceleratedGradient, Momentum
 from gcexp.tasks.together import TogetherPerceptron
+from gcexp.tasks.torch_task import TorchTask
 from gcexp.tasks.training import train
 
 TASK = MultilayerPerceptron("digits", evaluate_every=2, verify_every=3)
@@ -52,19 +56,6 @@ class Failing(GradientDescent):
         taken.append(1)
         if len(taken) == self.at:
             time.sleep(self.wait)
-            raise InterruptedError
-        return super().update(*arguments)
-
-
-@dataclass(frozen=True)
-class FailingMomentum(Momentum):
-    """The same of a rule with a state."""
-
-    at: int = 0
-
-    def update(self, *arguments):
-        taken.append(1)
-        if len(taken) == self.at:
             raise InterruptedError
         return super().update(*arguments)
 
@@ -104,6 +95,66 @@ def test_resuming_after_any_step_gives_equal_bits(tmp_path):
         assert len(taken) == updates - (at - 1)  # no step is repeated
 
 
+def stopping(rule, at):
+    """The rule, which fails at its n-th update."""
+    taken = []
+
+    class Stopping(type(rule)):
+        def update(self, *arguments):
+            taken.append(1)
+            if len(taken) == at:
+                raise InterruptedError
+            return super().update(*arguments)
+
+    return Stopping(**vars(rule))
+
+
+def categories() -> Dataset:
+    draw = np.random.default_rng(0)
+    rows, labels = draw.integers(0, 5, (60, 9)).astype(np.int32), draw.integers(0, 2, 60)
+    return Dataset("small", rows, labels, rows[:0], labels[:0], "")
+
+
+def targets() -> Dataset:
+    draw = np.random.default_rng(0)
+    x, y = draw.standard_normal((60, 11)).astype(np.float32), draw.standard_normal(60)
+    return Dataset("made", x, y, x, y, "")
+
+
+def images() -> Dataset:
+    draw = np.random.default_rng(0)
+    x, y = draw.integers(0, 256, (60, 3, 8, 8)).astype(np.uint8), draw.integers(0, 3, 60)
+    return Dataset("noise", x, y, x, y, "")
+
+
+NORMALISED = TorchTask(
+    "noise",
+    lambda: nn.Sequential(nn.BatchNorm2d(3), nn.Flatten(), nn.Linear(192, 3)),
+    nn.CrossEntropyLoss(reduction="none"),
+    batch=20,
+    partitions=3,
+    device="cpu",
+    verify_every=3,
+)
+
+
+@pytest.mark.parametrize(
+    ("task", "rule", "data"),
+    [
+        (LinearRegression("made", verify_every=3), GradientDescent(0.1), targets),  # in float64
+        (LogisticRegression("small", 44), AcceleratedGradient(1.0), categories),  # a rule with a state
+        (NORMALISED, GradientDescent(0.1), images),  # a problem with statistics, and batches
+    ],
+    ids=["float64", "state", "statistics"],
+)
+def test_a_resumed_training_has_equal_bits(tmp_path, task, rule, data):
+    given = data(), (0, 1), (8, 5)
+    whole = train(task, rule, *given, progress=False)
+    with pytest.raises(InterruptedError):
+        train(task, stopping(rule, 11), *given, checkpoint=Checkpoint(tmp_path / "c.npz", {}, every=0))
+    assert_equal(train(task, rule, *given, checkpoint=Checkpoint(tmp_path / "c.npz", {})), whole)
+
+
 @pytest.mark.parametrize("at", [1, 4])
 def test_seeds_together_resume_with_equal_bits(tmp_path, at):
     given = digits(), SEEDS, [6, 6]
@@ -111,13 +162,8 @@ def test_seeds_together_resume_with_equal_bits(tmp_path, at):
     whole = train(task, rule, *given)
     checkpoint = Checkpoint(tmp_path / "run.npz", CONFIG, every=0)
     with pytest.raises(InterruptedError):
-        train(task, FailingMomentum(0.2, at=2 * at), *given, checkpoint=checkpoint)
-    taken.clear()
-    assert_equal(train(task, FailingMomentum(0.2), *given, checkpoint=checkpoint), whole)
-    assert len(taken) == 2 * (6 - at + 1)  # a seed's update each; no step is repeated
-    taken.clear()
-    assert_equal(train(task, FailingMomentum(0.2, at=1), *given, checkpoint=checkpoint), whole)
-    assert not taken
+        train(task, stopping(rule, 2 * at), *given, checkpoint=checkpoint)
+    assert_equal(train(task, stopping(rule, 2 * (6 - at + 1) + 1), *given, checkpoint=checkpoint), whole)
 
 
 def test_resuming_from_an_old_checkpoint_repeats_the_steps_since(tmp_path):

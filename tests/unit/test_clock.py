@@ -29,15 +29,6 @@ SEEDS = (0, 1)
 # --- Draws
 
 
-@pytest.mark.parametrize(
-    "model", [Pareto(1e-3, 1.2, persistence=3), ShiftedExponential(0.5, 2.0, scaling="server")]
-)
-def test_more_workers_iterations_or_seeds_change_no_earlier_draw(model):
-    small = model.draw((1,), 5, 3).arrival(load=0.5, length=1)
-    large = model.draw((0, 1), 11, 7).arrival(load=0.5, length=1)
-    assert (large[1:, :5, :3] == small).all()
-
-
 def test_laws():
     pareto = Pareto(2.0, 3.0).draw(SEEDS, 4000, 3).arrival(0, 1).ravel()
     assert stats.kstest(pareto, stats.pareto(3.0, scale=2.0).cdf).pvalue > 1e-3
@@ -122,17 +113,6 @@ def test_decodable_stops_at_the_first_moment_every_group_has_answered(order):
     time, responses = Decodable().stop(code, lambda r=1: at)
     assert time[0, 0] == max(min(order[w] for w in (g, g + 1)) for g in (0, 2, 4))
     assert code.met(responses[0])[0] and not code.met(np.where(at[0] < time[0, 0], responses[0], 0))[0]
-
-
-def test_waiting_rules_refuse_what_makes_no_sense():
-    with pytest.raises(ParameterError, match="either q or s"):
-        Fastest()
-    with pytest.raises(ParameterError, match="1 <= q <= n"):
-        Fastest(s=4).stop(Uncoded(4), lambda: np.zeros((1, 1, 4)))
-    from gcexp.codes import BatchRaptor
-
-    with pytest.raises(ParameterError, match="has no quorum"):
-        Decodable().stop(BatchRaptor(6, 2, 0.1), lambda r=1: np.zeros((1, 1, 6)))
 
 
 # --- Timelines

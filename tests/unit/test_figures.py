@@ -59,7 +59,7 @@ def running(iterations=(1, 10, 100), seeds=4):
 
 
 LINES = {"kind": "lines"}
-BARS_PART = {"kind": "bars", "y": "time", "where": {"iteration": 100}, "title": "all"}
+BARS_PART = {"kind": "bars", "y": "time", "where": {"iteration": 100}}
 LINES_PART = {
     "kind": "lines",
     "x": "iteration",
@@ -275,8 +275,8 @@ LONG = "a title of a panel that must be wrapped, with n = 20 and P = 5"
         ),
         (curves(("Forget-19", "a label that is rather long for a legend", "CGC"), 2), LINES, 5.0),
         (curves(("Forget-19", "CGC"), 2), LINES, 5.0),
-        (running(), BARS_PART | {"title": LONG}, 3.5),
-        (running(), LINES_PART | {"title": LONG, "xlabel": LONG}, 5.0),
+        (running(), BARS_PART | {"ylabel": LONG}, 3.5),
+        (running(), LINES_PART | {"xlabel": LONG}, 5.0),
         (
             timings().assign(part=lambda frame: frame["label"] + LONG),
             {"kind": "bars", "panel": "seed", "by": "part", "panel_titles": LONG + " {}"},
@@ -533,7 +533,6 @@ def test_groups_of_rows():
         ({"kind": "bars", "panel_titles": {"a": "A"}}, ("panel_titles", "panel")),
         ({"kind": "lines", "xlabel": {"a": "A"}}, ("xlabel", "panel")),
         ({"kind": "bars", "panel": "n", "panel_titles": "n"}, ("panel_titles", "{}")),
-        ({"kind": "bars", "panel": "n", "title": "N"}, ("title", "'N'")),
         ({"kind": "function", "function": "a.b", "columns": 0}, ("columns", "0")),
     ],
 )

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from gcexp.codes import Clustered, CyclicRepetition, FractionalRepetition, Quorum, Quorums, Uncoded
-from gcexp.codes import cyclic as cyclic_module
 from gcexp.codes.base import Code
 from gcexp.delays import Pareto, ShiftedExponential, TwoStateMarkov, base
 from gcexp.delays.base import Exponentials
@@ -16,13 +15,6 @@ from gcexp.theory.order_statistics import harmonic, pareto, shifted_exponential
 from gcexp.timeline import run_clock
 
 MANY = 100_000
-
-
-@pytest.fixture
-def few_alone(monkeypatch):
-    """Three workers with a stream of their own, and pairs behind them."""
-    monkeypatch.setattr(base, "_ALONE", 3)
-    monkeypatch.setattr(base, "_TOGETHER", 2)
 
 
 @pytest.mark.parametrize("persistence", [1, 3])
@@ -42,14 +34,6 @@ def test_first_workers_keep_the_streams_of_their_own(monkeypatch):
     shared = Exponentials((0,), 5)(7)
     np.testing.assert_array_equal(shared[..., :3], alone[..., :3])
     assert (shared[..., 4:] != alone[..., 4:]).all()
-
-
-def test_what_lies_ready_is_bounded(monkeypatch):
-    monkeypatch.setattr(base, "_READY", 50)
-    streams = Exponentials((0,), 10)
-    pieces = [streams(2) for _ in range(10)]
-    assert streams._ahead.size <= 50
-    np.testing.assert_array_equal(np.concatenate(pieces, axis=1), Exponentials((0,), 10)(20))
 
 
 @pytest.mark.parametrize(
@@ -74,31 +58,6 @@ def test_quorums_are_disjoint():
         Quorums([[0, 1], [1, 2]], [(1, 1)])
     with pytest.raises(ParameterError, match="quorum of 2"):
         Quorums([[0, 1], [3, 2]], [(1, 3)])
-
-
-@pytest.mark.parametrize(("n", "s"), [(2, 1), (5, 0), (9, 8), (30, 7), (64, 32), (200, 5), (200, 20)])
-def test_closed_form_of_cyclic_weights_is_the_singular_values_one(monkeypatch, n, s):
-    dense = CyclicRepetition(n, s)
-    monkeypatch.setattr(cyclic_module, "_DENSE", 0)
-    closed = CyclicRepetition(n, s)
-    draw = np.random.default_rng(n)
-    responses = np.ones((20, n), dtype=int)
-    for row in responses:
-        row[draw.permutation(n)[:s]] = 0
-    for mine, theirs in zip(closed._solutions, dense._solutions, strict=True):
-        assert mine.shape == theirs.shape
-    a, b = closed.decode(responses), dense.decode(responses)
-    np.testing.assert_array_equal(a.coefficients, b.coefficients)
-    scale = abs(b.weights).max((1, 2), keepdims=True)
-    assert (abs(a.weights - b.weights) <= 1e-9 * scale).all()
-    assert a.residual.max() < 1e-9
-
-
-def test_one_null_space_of_cyclic_codes_is_asked_for_by_no_clock(monkeypatch):
-    monkeypatch.setattr(
-        cyclic_module, "svd", lambda *_: pytest.fail("a decomposition for a code that decodes nothing")
-    )
-    assert CyclicRepetition(50, 3).load.tolist() == [4] * 50
 
 
 def mean_within_errors(durations: np.ndarray, expected: float) -> None:

@@ -31,10 +31,9 @@ plot: {kind: lines}
 
 
 @pytest.fixture(scope="module")
-def options(tmp_path_factory, known):
+def options(tmp_path_factory):
     """A copy of conf/ without figures for all tests of this file."""
     folder = tmp_path_factory.mktemp("options")
-    (folder / ".cache").symlink_to(known)
     shutil.copytree(ROOT / "conf", folder / "conf")
     return folder
 

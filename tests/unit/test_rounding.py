@@ -23,7 +23,7 @@ from gcexp.tasks.networks import SmallCNN
 from gcexp.tasks.rounding import UNIT
 from gcexp.tasks.torch_problem import TorchProblem
 from gcexp.tasks.torch_task import TorchTask
-from gcexp.tasks.training import Trajectory, train
+from gcexp.tasks.training import train
 from gcexp.timeline import simulate
 
 TASK = MultilayerPerceptron("digits", evaluate_every=10**6, verify_every=100)
@@ -320,15 +320,6 @@ def test_a_task_in_float32_is_replayed_in_float32(data):
     spoilt = partial(PerceptronProblem.gradient, problem)
     problem.gradient = lambda w, c, t: spoilt(w, c * np.array([1, 1, 1, 1.002, 1]) if c.all() else c, t)
     assert not verify_decoding(lambda seed: code, timeline, trajectory, wrapped, data)["passed"]
-
-
-def test_a_trajectory_is_read_as_it_is_used(data, tmp_path):
-    trajectory = train(replace(TASK, verify_every=1), GradientDescent(), data, (0, 1), (3, 2), progress=False)
-    trajectory.save(tmp_path / "t.npz", more=np.ones(3))
-    found = Trajectory.load(tmp_path / "t.npz")
-    assert isinstance(found.parameters, np.memmap)
-    for name, values in trajectory.arrays().items():
-        assert values.tobytes() == found.arrays()[name].tobytes(), name
 
 
 def test_every_seed_that_failed_is_named():

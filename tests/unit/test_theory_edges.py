@@ -14,7 +14,6 @@ from gcexp.theory import (
     adaptive,
     comm_efficient,
     dynamic_clustering,
-    errors,
     order_statistics,
     partial_recovery,
 )
@@ -38,14 +37,6 @@ def test_time_of_many_groups_is_the_largest_of_as_many_workers():
     assert mean == pytest.approx(
         dynamic_clustering.order_statistic(1000, 499, load=2, alpha=0.01, mu=10.0), rel=2e-9
     )
-
-
-def test_the_steps_must_agree(monkeypatch):
-    monkeypatch.setattr(dynamic_clustering, "_HALVINGS", 1)
-    with pytest.raises(
-        ParameterError, match="whose steps do not agree within 1e-09 here; take fewer workers"
-    ):
-        dynamic_clustering.expected_time(np.zeros((1, 200)), 100, **LAW)
 
 
 @pytest.mark.parametrize("n", [10**3, 10**4, 10**6, 10**10, 10**15])
@@ -122,8 +113,3 @@ def test_refused_in_one_sentence(call, capsys):
     assert main.main(["theory", *call.split()]) == 2
     told = capsys.readouterr().err
     assert REFUSED[call] in told and "cannot be evaluated" not in told and told.count("\n") == 1
-
-
-def test_no_error_of_no_block():
-    with pytest.raises(ParameterError, match="one block or more"):
-        errors.direct_sum_errors([], [])

@@ -12,11 +12,8 @@ from torch.nn.functional import cross_entropy
 from gcexp.data import Dataset
 from gcexp.errors import ParameterError
 from gcexp.seeding import rng
-from gcexp.tasks import GradientDescent
-from gcexp.tasks.checkpoint import Checkpoint
 from gcexp.tasks.cifar import PARAMETERS, BasicBlock, CifarResNet18, ResNet18, cropped
 from gcexp.tasks.torch_problem import TorchProblem
-from gcexp.tasks.training import train
 
 K, BATCH = 5, 22  # partitions of 5, 5, 4, 4, 4 samples
 
@@ -118,15 +115,6 @@ def test_batches_drop_no_sample_and_cross_epochs():
     assert (Task().problem(images(), 2).rows(0) != problem.rows(0)).any()
 
 
-def test_a_sample_is_augmented_in_the_same_way_whoever_holds_it():
-    problem = Task().problem(images(), 0)
-    rows = problem.rows(0)
-    together = problem._augmented(rows, 0)
-    alone = np.concatenate([problem._augmented(rows[j : j + 1], 0) for j in range(len(rows))])
-    np.testing.assert_array_equal(together, alone)
-    assert (problem._augmented(rows, 1) != together).any()
-
-
 def test_crops_shift_by_up_to_four_pixels_and_mirror():
     image = np.arange(1, 65, dtype=np.uint8).reshape(1, 8, 8)
     seen = {cropped(image, np.random.default_rng(s)).tobytes() for s in range(3000)}
@@ -138,34 +126,6 @@ def test_crops_shift_by_up_to_four_pixels_and_mirror():
         for step in (1, -1)
     }
     assert seen <= every and len(seen) == len(every) == 162
-
-
-def test_a_resumed_training_has_equal_bits(tmp_path):
-    taken = []
-
-    class Stopping(GradientDescent):
-        def update(self, *arguments):
-            taken.append(1)
-            if len(taken) == 11:
-                raise InterruptedError
-            return super().update(*arguments)
-
-    given = (images(), (0, 1), (8, 5))
-    whole = train(Task(), GradientDescent(0.1), *given, progress=False)
-    assert np.isfinite(whole.scores["test_loss"][0, 0])
-    with pytest.raises(InterruptedError):
-        train(
-            Task(),
-            Stopping(0.1),
-            *given,
-            checkpoint=Checkpoint(tmp_path / "c.npz", {}, every=0),
-            progress=False,
-        )
-    resumed = train(
-        Task(), GradientDescent(0.1), *given, checkpoint=Checkpoint(tmp_path / "c.npz", {}), progress=False
-    )
-    for name, values in whole.arrays().items():
-        assert values.tobytes() == resumed.arrays()[name].tobytes(), name
 
 
 def test_scores_use_the_running_statistics():
