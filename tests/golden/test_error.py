@@ -356,6 +356,13 @@ def test_searched_and_enumerated_errors_agree(code):
         assert mine == pytest.approx(one.lower, abs=1e-9) and len(one.stragglers) == one.s
 
 
+def test_no_search_where_rounding_decides():
+    B = np.eye(9)
+    B[8] = B[7] + 1e-5 * B[8]  # almost a copy
+    with pytest.raises(np.linalg.LinAlgError):
+        search_worst(Rows(B), 3, 0.0)
+
+
 def test_a_search_with_a_pinned_worker():
     """A circulant: worker 0 may always be among the stragglers."""
     mine = Rows(np.array([np.roll([1.0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0], i) for i in range(11)]))
