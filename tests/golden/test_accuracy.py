@@ -103,17 +103,6 @@ def test_codes_that_solve_nothing_and_large_ones_are_not_tried(monkeypatch):
         guard.require_accurate(code)
 
 
-def test_the_hardest_sets_are_among_those_tried():
-    for n in (10, 70, 400):
-        runs = guard.silent_sets(n, n // 2, "consecutive")
-        assert len(runs) == min(n, max(8, 5000 // n)) and (np.diff(runs[0]) == 1).all()
-        spread = guard.silent_sets(n, n // 2, "alternating")
-        assert {tuple(row) for row in spread} == {tuple(range(i, n, 2)) for i in (0, 1)}
-        drawn = guard.silent_sets(n, n // 2, "random")
-        assert (drawn == guard.silent_sets(n, n // 2, "random")).all() and len(drawn) >= 8
-    assert guard.silent_sets(5, 0, "alternating").shape == (1, 0)
-
-
 def test_a_run_is_refused_before_it_starts(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     length = {"delay": "pareto", "iterations": 3, "seeds": 1}

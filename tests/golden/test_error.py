@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from math import comb
 
 import numpy as np
@@ -173,12 +172,6 @@ def test_other_decodings(decoding):
     assert (value.lower == pytest.approx(error(code, 5).lower, abs=1e-9)) == closest
 
 
-def test_iterates_reach_the_optimum():
-    code = SoftBIBD(9, 9, 3)
-    few, many = (error(code, 3, decoding="iterative", steps=steps).lower for steps in (2, 400))
-    assert few > many == pytest.approx(error(code, 3).lower, abs=1e-6)
-
-
 def test_weights_in_closed_form():
     product = Kronecker(BlockDesign(7, "pg-2-2"), BlockDesign(13, "pg-2-3"))
     m = np.array([1, 46, 91])
@@ -242,14 +235,6 @@ def test_refuses(call, named):
 
 
 # --- Speed, as promised --------------------------------------------------------------------------------------------
-
-
-def test_twenty_workers_are_fast():
-    code = SoftBIBD(20, 20, 7.5)
-    assert comb(20, 10) == 184756
-    before = time.process_time()
-    assert error(code, 10).how == "enumeration"
-    assert time.process_time() - before < 2
 
 
 # --- The command ---------------------------------------------------------------------------------------------------

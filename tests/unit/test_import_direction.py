@@ -3,7 +3,6 @@
 Who may import whom is said by the contracts of import-linter in pyproject.toml, which `make lint` holds.
 """
 
-import ast
 import json
 import os
 import re
@@ -27,21 +26,6 @@ def test_floors_are_those_of_the_design():
     assert floors == {name: int(floor) for floor, rooms in rows for name in re.findall(r"`(\w+)[/.]", rooms)}
 
 
-def imported_at_once(module: str) -> set[str]:
-    """First names of what a module imports at its top."""
-    tree = ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text())
-    found = {name for node in tree.body if isinstance(node, ast.ImportFrom) for name in [node.module or ""]}
-    found |= {alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names}
-    return {name.partition(".")[0] for name in found} - {"__future__"}
-
-
-def test_handing_a_command_over_imports_little():
-    """A job may be shorter than more."""
-    found = [imported_at_once(f"gcexp.command.{name}") for name in ("entry", "bytecode", "forkserver")]
-    light = {"contextlib", "importlib", "os", "select", "signal", "socket", "struct", "sys", "time", "types"}
-    assert set().union(*found) - {"gcexp"} == light
-
-
 HEAVY = ("torch", "hydra", "omegaconf", "mlflow", "pandas", "matplotlib", "sklearn", "snakemake", "networkx")
 
 
@@ -58,13 +42,6 @@ def loaded(code: str, folder: Path) -> set[str]:
 
 def test_importing_the_command_loads_nothing_heavy(tmp_path):
     assert loaded("import gcexp.command.main", tmp_path) == set()
-
-
-@pytest.mark.slow
-def test_a_timeline_job_loads_nothing_heavy(tmp_path):
-    run = "import gcexp.command.main\nassert gcexp.command.main.main({}) == 0"
-    arguments = ["job", "timeline", "scheme=cgc", "n=6", "s=2", "iterations=5", "-o", "clock.npz"]
-    assert loaded(run.format(arguments), tmp_path) == set()  # nothing was composed before
 
 
 @pytest.mark.slow

@@ -83,10 +83,6 @@ def test_the_last_partition_and_every_sample_take_part():
     assert [PROBLEM.recovered_samples(c) for c in (last, np.ones(7), -0.5 * np.eye(7)[0])] == [57, 400, 58]
 
 
-def test_nothing_recovered_is_a_zero_gradient():
-    assert not PROBLEM.gradient(START, np.zeros(5), 0).any() and PROBLEM.recovered_samples(np.zeros(5)) == 0
-
-
 def plain_descent(steps: int) -> np.ndarray:
     """Full-batch gradient descent as anyone would write it in torch."""
     features, hidden, classes = 64, 25, 10
@@ -304,17 +300,6 @@ def test_seeds_together_learn_what_each_learns_alone(rule):
     np.testing.assert_allclose(
         found.scores["test_accuracy"], expected.scores["test_accuracy"], atol=1.01 * one
     )
-
-
-def test_a_rule_sees_one_seed_at_a_time():
-    class Clipped(GradientDescent):
-        def update(self, gradient, *rest):
-            assert gradient.ndim == 1
-            return super().update(gradient / np.linalg.norm(gradient), *rest)
-
-    given = (Clipped(50.0), DATA, [0, 1], [3, 3])
-    found, expected = (train(task, *given).scores["test_loss"][:, -1] for task in (TOGETHER, TASK))
-    np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
 @pytest.mark.parametrize(
