@@ -511,6 +511,7 @@ def _supports(code: Code) -> list[list[np.ndarray]]:
 
 # --- One point ---------------------------------------------------------------------------------------------------
 
+_ERROR = "mean_decoding_error"  # in a table's attrs: tables of clocks keep the columns that they always had
 _MEASURED = ("seed", "iteration", "iterations", "simulated_time_s", "mean_iteration_time_s")
 
 
@@ -595,14 +596,22 @@ def _moving(length: Length, progress: bool):
 
 
 def _timed(point: _Point, rows: str, progress: bool) -> dict[str, np.ndarray]:
+    """Columns of a clock; one row per seed has its decoding error beside them, under `_ERROR`."""
     from gcexp.run.measured import marks, summary_columns, timing_columns
+    from gcexp.summary import summary_of
 
     length = length_of(point.config)
-    if rows == "iterations" or length.horizon is not None:  # what needs them has all durations in memory
+    if rows == "iterations":  # what needs them has all durations in memory
         return timing_columns(_timeline(point, progress), point.config, rows)
     at = marks(length.iterations, rows)
-    with _moving(length, progress) as moving:
-        return summary_columns(summarised(point.config, length, at, moving.update), point.config, at)
+    if length.horizon is not None:
+        timeline = _timeline(point, progress)
+        found = summary_of(timeline, point.config["bound"], marks(timeline.duration.shape[1], rows))
+        at = marks(timeline.duration.shape[1], rows)
+    else:
+        with _moving(length, progress) as moving:
+            found = summarised(point.config, length, at, moving.update)
+    return summary_columns(found, point.config, at) | ({} if at else {_ERROR: found.error})
 
 
 def _clocked(point: _Point, rows: str) -> tuple[dict[str, np.ndarray], Path | None]:
@@ -629,7 +638,12 @@ def _joined(points: list[_Point], columns: list[dict[str, np.ndarray]]) -> pd.Da
     ]
     given = {key: pd.Series([_told(point.keys.get(key)) for point in points], dtype=object) for key in keys}
     found = {key: values.infer_objects().repeat(lengths).array for key, values in given.items()}
-    return pd.DataFrame(found | {name: np.concatenate([one[name] for one in columns]) for name in columns[0]})
+    table = pd.DataFrame(
+        found | {name: np.concatenate([one[name] for one in columns]) for name in columns[0]}
+    )
+    if _ERROR in table:
+        table.attrs[_ERROR] = table.pop(_ERROR).tolist()
+    return table
 
 
 def _told(value: Any) -> Any:
@@ -648,6 +662,7 @@ def _result(table: pd.DataFrame, points: list[_Point]) -> Result:
     from gcexp.run.result import Kept, Result
 
     found = Result(table)
+    found.attrs |= table.attrs
     configs = [{k: v if _is_plain(v) else repr(v) for k, v in point.config.items()} for point in points]
     found.attrs["keys"] = list(dict.fromkeys(key for point in points for key in point.keys))
     found.attrs["provenance"] = Kept(points=configs, versions=dict(versions()), packages=packages())

@@ -78,7 +78,9 @@ def simulated(config: dict, length: Length, tell: Callable[[int], object] | None
     parts = [run_clock(*part, length.iterations, tell=tell) for part in _parts(config, length)]
     timeline = joined(parts) if len(parts) > 1 else parts[0]
     if config["exact"] and not (timeline.coefficients == 1).all():
-        raise UserError("the scheme declares exact: true, but its timeline has a coefficient that is not 1")
+        raise UserError(
+            "the scheme declares exact: true, but its timeline has a coefficient that is not 1; add exact=false"
+        )
     return timeline if length.horizon is None else timeline.until(length.horizon)
 
 

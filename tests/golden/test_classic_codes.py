@@ -21,12 +21,10 @@ from gcexp.codes.graph_code import GraphCode, edge_weights
 from gcexp.codes.iterative import iterate
 from gcexp.codes.reed_solomon import ReedSolomon
 from gcexp.codes.regular_bipartite import RegularBipartiteCode, random_biregular
-from gcexp.codes.repetition import FractionalRepetition
 from gcexp.codes.stochastic import StochasticGradientCode
 from gcexp.designs.graphs import circulant, margulis, paley, random_regular, second_eigenvalue
 from gcexp.errors import ParameterError
 from gcexp.theory.classic_codes import bernoulli_error, expander_bound, graph_error, stochastic_error
-from gcexp.theory.errors import frc_mean_error
 
 
 def survivors(n: int, s: int) -> np.ndarray:
@@ -61,12 +59,6 @@ EXACT = [
     ReedSolomon(7, 2, k=5),
     ReedSolomon(6, 2, k=11, mask="cyclic"),
 ]
-
-
-@pytest.mark.parametrize("code", EXACT, ids=repr)
-def test_best_effort_below_the_quorum(code):
-    responses = random_survivors(code.n, code.s + 1, 20)
-    assert (code.decode(responses, partial=True).error <= least_squares_error(code, responses) + 1e-9).all()
 
 
 def test_one_straggler_more_is_not_always_exact():
@@ -315,12 +307,6 @@ def test_stochastic_holders_are_balanced_in_pairs():
 
 
 # --- repetition and ErasureHead ------------------------------------------------------------------------------
-
-
-def test_repetition_mean_error():
-    responses = survivors(12, 5)
-    mean = FractionalRepetition(12, 3).decode(responses, partial=True).error.mean()
-    assert mean == pytest.approx(0.0454545, abs=5e-8) == frc_mean_error(12, 3, 5)
 
 
 # --- graph codes ---------------------------------------------------------------------------------------------

@@ -237,22 +237,19 @@ def drawn(file, n=None, iterations=3, **more):
 
 
 REFUSED = [
-    (drawn(JOB4, 12), "pai-job4 has 10 workers, n=12 asks for more; take n <= 10"),
-    (drawn(JOB4, 2, workers=[3, 12]), r"workers \[3, 12\]: pai-job4 has workers 0 to 9"),
-    (drawn(JOB4, 2, workers=[3, 3]), r"workers \[3, 3\] names a worker twice"),
-    (drawn(JOB4, 3, workers=[3, 4]), r"workers \[3, 4\] are 2, n=3 asks for more"),
-    (drawn(FAAS, rows=[5]), r"rows \[5\]: faas-aws-2048mb has rows 0 to 2"),
-    (drawn(JOB4, phi=1.2), "phi is a share from 0 to 1, got 1.2"),
-    (
-        drawn(JOB1, pricing="additive"),
-        "pai-job1 has no column 'compute' for pricing=additive; it has iteration, wor",
-    ),
-    (drawn(FAAS, pricing="additive", phi=0.5), "so phi is 0, got 0.5"),
-    (drawn(JOB1, pricing="scald"), "pricing is one of scaled, additive, got 'scald'"),
-    (drawn(JOB1, skip=300), "skip=300 leaves no row of 300"),
-    (drawn(JOB1, start=300), "start=300: rows are 0 to 299"),
-    (drawn(JOB1, rows=[0], skip="prefix"), "trace has 1 row: nothing to learn from and to score"),
-    (drawn(FAAS, skip=1), r"new workers in every row \(persistent: false\)"),
+    (drawn(JOB4, 12), "pai-job4 .*10.*n=12"),
+    (drawn(JOB4, 2, workers=[3, 12]), r"workers \[3, 12\].*0 to 9"),
+    (drawn(JOB4, 2, workers=[3, 3]), r"workers \[3, 3\]"),
+    (drawn(JOB4, 3, workers=[3, 4]), r"workers \[3, 4\].*n=3"),
+    (drawn(FAAS, rows=[5]), r"rows \[5\].*0 to 2"),
+    (drawn(JOB4, phi=1.2), "phi .*1.2"),
+    (drawn(JOB1, pricing="additive"), "pai-job1 .*'compute'.*iteration, worker"),
+    (drawn(FAAS, pricing="additive", phi=0.5), "phi .*0.5"),
+    (drawn(JOB1, pricing="scald"), "scaled, additive, .*'scald'"),
+    (drawn(JOB1, skip=300), "skip=300"),
+    (drawn(JOB1, start=300), "start=300.*299"),
+    (drawn(JOB1, rows=[0], skip="prefix"), "1 row"),
+    (drawn(FAAS, skip=1), "persistent: false"),
     (
         lambda: run_clock(
             Scheme(FractionalRepetition(4, 2), Decodable(), placement=Pairs(2)),
@@ -260,11 +257,11 @@ REFUSED = [
             (0,),
             3,
         ),
-        "placement=pairs learns from times before the run",
+        "placement=pairs",
     ),
-    (lambda: Pairs(3).check(Uncoded(10)), "placement=pairs needs d that divides n, got n=10, d=3"),
-    (lambda: Given([0, 2]), r"names each worker from 0 to n-1 once, got \[0, 2\]"),
-    (lambda: Given([1, 0]).check(Uncoded(3)), r"names 2 workers, Uncoded\(n=3\) has n=3"),
+    (lambda: Pairs(3).check(Uncoded(10)), "placement=pairs .*n=10, d=3"),
+    (lambda: Given([0, 2]), r"\[0, 2\]"),
+    (lambda: Given([1, 0]).check(Uncoded(3)), "2 workers, .*n=3"),
     (
         lambda: run_clock(
             Scheme(Clustered(4, 2, 2), Decodable(), placement=Greedy(clusters=2, memberships=1)),
@@ -272,9 +269,9 @@ REFUSED = [
             (0,),
             3,
         ),
-        "goes by worker states, but the delay model has none .*arrival",
+        "states.*arrival",
     ),
-    (drawn("nowhere.csv"), "there is no trace nowhere.csv"),
+    (drawn("nowhere.csv"), "nowhere.csv"),
 ]
 
 

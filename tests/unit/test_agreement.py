@@ -77,10 +77,10 @@ def test_a_table_of_the_quick_preset_is_compared_where_it_is_the_same(here, caps
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "there is no fresh table in reports/quick or reports/paper; make some first: make reproduce"),
-        (["--preset", "papr"], "unknown preset 'papr'; did you mean 'paper'?"),
-        (["partial_recovery_table9"], "unknown figure 'partial_recovery_table9'; did you mean"),
-        (["partial_recovery_table1"], "no fresh table of partial_recovery_table1; make it first: snakemake"),
+        ([], "make reproduce"),
+        (["--preset", "papr"], "'paper'"),
+        (["partial_recovery_table9"], "'partial_recovery_table9'"),
+        (["partial_recovery_table1"], "snakemake"),
     ],
 )
 def test_what_cannot_be_compared_is_a_sentence(here, capsys, arguments, words):
@@ -93,7 +93,7 @@ def test_a_fresh_table_that_was_edited_by_hand_is_refused(here, capsys):
     place = here / "reports/paper/data/partial_recovery_table1"
     place.with_suffix(".provenance.json").write_text('{"sha256": "0"}')
     code, text = verified(capsys)
-    assert code == 2 and "was changed after it was made" in text
+    assert code == 2 and "partial_recovery_table1" in text
 
 
 FRAME = pd.DataFrame(
@@ -105,20 +105,15 @@ FRAME = pd.DataFrame(
     ("column", "values", "outcome", "words"),
     [
         ("time_s", [1.0, np.nan], EQUAL, ""),
-        ("time_s", [1 + 1e-8, np.nan], WITHIN, "largest deviation 1e-08 in time_s"),
-        (
-            "time_s",
-            [1.001, np.nan],
-            DIFFERS,
-            "time_s is 1.001 at label a, 1 was published; 1 of 2 rows differ",
-        ),
-        ("time_s", [1.0, 3.0], DIFFERS, "time_s is 3 at label b, nan was published"),
-        ("time_s", [1.0, np.inf], DIFFERS, "time_s is inf at label b"),
-        ("test_accuracy", [0.9, 0.804], WITHIN, "0.005 is allowed"),
-        ("test_accuracy", [0.9, 0.806], DIFFERS, "test_accuracy is 0.806 at label b"),
-        ("test_loss", [0.509, 0.1], WITHIN, "0.01 is allowed"),
-        ("test_loss", [0.52, 0.13], DIFFERS, "test_loss is 0.13 at label b, 0.1 was published; 2 of 2 rows"),
-        ("label", ["a", "c"], DIFFERS, "label is 'c' at row 2, 'b' was published"),
+        ("time_s", [1 + 1e-8, np.nan], WITHIN, "1e-08 in time_s"),
+        ("time_s", [1.001, np.nan], DIFFERS, "1.001 at label a"),
+        ("time_s", [1.0, 3.0], DIFFERS, "3 at label b"),
+        ("time_s", [1.0, np.inf], DIFFERS, "inf at label b"),
+        ("test_accuracy", [0.9, 0.804], WITHIN, "0.005"),
+        ("test_accuracy", [0.9, 0.806], DIFFERS, "0.806 at label b"),
+        ("test_loss", [0.509, 0.1], WITHIN, "0.01"),
+        ("test_loss", [0.52, 0.13], DIFFERS, "0.13 at label b"),
+        ("label", ["a", "c"], DIFFERS, "'c' at row 2"),
     ],
 )
 def test_tolerances(column, values, outcome, words):

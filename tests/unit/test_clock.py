@@ -62,32 +62,22 @@ def test_scalings_price_the_load():
 
 
 def test_bad_delay_parameters():
-    for build in (
-        lambda: Pareto(scale=0),
-        lambda: Pareto(shape=-1),
-        lambda: Pareto(data_time=-1),
-        lambda: Pareto(persistence=0),
-        lambda: ShiftedExponential(shift=-1),
-        lambda: ShiftedExponential(mean=0),
-        lambda: Pareto().draw((0,), 0, 3),
-        lambda: Pareto().draw((-1,), 1, 3),
+    for build, named in (
+        (lambda: Pareto(scale=0), "scale"),
+        (lambda: Pareto(shape=-1), "shape"),
+        (lambda: Pareto(data_time=-1), "data_time"),
+        (lambda: Pareto(persistence=0), "persistence"),
+        (lambda: Pareto(scaling="serve"), "'server'"),
+        (lambda: ShiftedExponential(shift=-1), "shift"),
+        (lambda: ShiftedExponential(mean=0), "mean"),
+        (lambda: Pareto().draw((0,), 0, 3), "iteration"),
+        (lambda: Pareto().draw((-1,), 1, 3), "-1"),
     ):
-        with pytest.raises(ParameterError):
+        with pytest.raises(ParameterError, match=named):
             build()
-    with pytest.raises(ParameterError, match="did you mean 'server'"):
-        Pareto(scaling="serve")
 
 
 # --- Waiting
-
-
-def test_the_order_statistic_and_not_the_maximum():
-    draws = ShiftedExponential(shift=1.0).draw(SEEDS, 50, 7)
-    timeline = simulate(Scheme(CyclicRepetition(7, 3), Fastest(s=3)), draws)
-    arrival = draws.arrival(4 / 7, 1)
-    assert (timeline.duration == np.sort(arrival, axis=-1)[..., 3]).all()
-    responses = timeline.patterns[timeline.pattern]
-    assert (responses == (arrival <= timeline.duration[..., None])).all() and (responses.sum(-1) == 4).all()
 
 
 @settings(max_examples=50, deadline=None)

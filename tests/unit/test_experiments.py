@@ -68,6 +68,18 @@ def test_objects_are_swept_and_compared():
         gcexp.compare(3)
 
 
+def test_a_sweep_from_the_shell_shows_the_decoding_error(capsys):
+    """An approximate code recovers no partition exactly, and its share of recovered ones said 0."""
+    command = "run -m scheme=cgc,bgc,forget n=8 s=2 delay=pareto iterations=50 seeds=2 --format csv"
+    assert main(command.split()) == 0
+    found = pd.read_csv(io.StringIO(capsys.readouterr().out)).set_index("scheme")
+    assert found.loc["cgc", ["mean_decoding_error", "mean_recovered_fraction"]].tolist() == [0, 1]
+    assert found.loc["forget", ["mean_decoding_error", "mean_recovered_fraction"]].tolist() == [0.25, 0.75]
+    assert 0 < found.loc["bgc", "mean_decoding_error"] < 1 and pd.isna(
+        found.loc["bgc", "mean_recovered_fraction"]
+    )
+
+
 def test_errors_of_a_code_by_name_and_as_an_object():
     named = gcexp.error(code="cyclic_repetition", n=6, s=[1, 2], **{"code.s": 2})
     built = gcexp.error(code=CyclicRepetition(6, 2), s=[1, 2])

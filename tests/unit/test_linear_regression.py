@@ -78,13 +78,6 @@ def test_with_every_coefficient_one_it_is_the_plain_pass_bit_by_bit():
     assert all(PROBLEM.gradient(THETA, np.ones(k), 0).tobytes() == plain for k in (2, 12, 20, N))
 
 
-def test_parameters_in_single_precision_are_computed_with_in_double():
-    """Verification asks so: what is saved is float32."""
-    single_precision = THETA.astype(np.float32)
-    found = PROBLEM.gradient(single_precision, np.ones(3), 0)
-    assert found.tobytes() == PROBLEM.gradient(single_precision.astype(np.float64), np.ones(3), 0).tobytes()
-
-
 # --- scores and training
 
 
@@ -107,15 +100,6 @@ def test_training_reaches_least_squares():
     assert (np.diff(found.scores["train_loss"][0][~np.isnan(found.scores["train_loss"][0])]) < 1e-12).all()
     assert np.isnan(found.scores["test_loss"][1, found.evaluated > 13]).all()
     np.testing.assert_allclose(found.parameters[0, -1], best, rtol=1e-5, atol=1e-6)
-
-
-def test_a_step_is_on_the_mean_loss():
-    x, y = shuffled()
-    found = train(TASK, GradientDescent(0.1), DATA, (0,), (5,), progress=False)
-    theta = np.zeros(D)
-    for _ in range(4):
-        theta -= 0.1 / N * x.T @ (x @ theta - y)
-    np.testing.assert_allclose(found.parameters[0, 1], theta, rtol=1e-6)
 
 
 @pytest.fixture(scope="module")

@@ -633,8 +633,9 @@ def test_the_level_is_compared_and_not_drawn(preset, level):
     assert all(run.config["iterations"] == 30 for run in figure.runs)
 
 
-def test_what_a_figure_shows_remakes_neither_table_nor_drawing():
+def test_what_a_figure_shows_is_drawn_and_computed_by_no_job():
     before, after = read(), read(SMALL + "shows: Two lines.\n")
+    assert after.file.shows == "Two lines."
     assert (before.tracked_plot, before.tracked_table) == (after.tracked_plot, after.tracked_table)
 
 

@@ -93,16 +93,6 @@ def test_running_statistics_move_towards_the_average_over_partitions():
     np.testing.assert_allclose(statistics[8:16], 0.9 + 0.1 * torch.stack(variances).mean(0), rtol=1e-5)
 
 
-def test_statistics_of_the_whole_batch_would_be_another_gradient():
-    """What is guarded against: one pass with the statistics of the batch is not the sum of what workers compute."""
-    whole = TorchProblem(
-        network, partial(cross_entropy, reduction="none"), images(), 3, 1, BATCH, as_floats, cropped
-    )
-    each, w = Task().problem(images(), 3), whole.initial()
-    a, b = whole.gradient(w, np.ones(1), 0), each.gradient(w, np.ones(K), 0)
-    assert np.linalg.norm(a - b) > 0.1 * np.linalg.norm(b)
-
-
 def test_batches_drop_no_sample_and_cross_epochs():
     problem = Task().problem(images(), 1)
     seen = np.concatenate([problem.rows(t) for t in range(10)])  # 220 samples: two epochs and 20 of the third

@@ -6,8 +6,6 @@ from math import inf
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from gcexp.codes import (
     BatchRaptor,
@@ -214,26 +212,6 @@ def test_erasure_head_loses_something_as_it_stands():
 
 
 # --- incremental elimination ---------------------------------------------------------------------------------
-
-
-@settings(max_examples=60, deadline=None)
-@given(seed=st.integers(0, 10**6), complex_=st.booleans())
-def test_span_agrees_with_ranks(seed, complex_):
-    random = np.random.default_rng(seed)
-    columns, count = random.integers(1, 7, 2)
-    rows = random.integers(-1, 2, (3, count, columns)).astype(complex if complex_ else float)
-    if complex_:
-        rows += 1j * random.integers(-1, 2, rows.shape)
-    targets = np.concatenate([np.eye(columns), np.ones((1, columns))])
-    span = Span(3, columns, targets, dtype=rows.dtype)
-    for p in range(count):
-        new = span.insert(rows[:, p])
-        for u in range(3):
-            rank = np.linalg.matrix_rank(rows[u, : p + 1])
-            assert span.rank[u] == rank and new[u] == (
-                rank > (np.linalg.matrix_rank(rows[u, :p]) if p else 0)
-            )
-            assert span.inside[u].tolist() == [spans(rows[u, : p + 1], target) for target in targets]
 
 
 def test_span_is_relative_to_the_length_of_a_row():
