@@ -44,7 +44,7 @@ JOBS = {
     "train": "train with the coefficients that a scheme decodes, or exactly",
     "table": "make a figure's table",
     "plot": "draw a figure from its table, or typeset it",
-    "page": "write the static report page",
+    "page": "write the pages of papers and figures",
     "track": "import finished runs into MLflow",
 }
 
