@@ -248,7 +248,7 @@ REFUSED = [
         "pai-job1 has no column 'compute' for pricing=additive; it has iteration, wor",
     ),
     (drawn(FAAS, pricing="additive", phi=0.5), "so phi is 0, got 0.5"),
-    (drawn(JOB1, pricing="scald"), "pricing is one of scaled, additive, got 'scald'"),
+    (drawn(JOB1, pricing="scald"), "pricing: unknown choice 'scald'; did you mean 'scaled'"),
     (drawn(JOB1, skip=300), "skip=300 leaves no row of 300"),
     (drawn(JOB1, start=300), "start=300: rows are 0 to 299"),
     (drawn(JOB1, rows=[0], skip="prefix"), "trace has 1 row: nothing to learn from and to score"),
