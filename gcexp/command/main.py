@@ -94,10 +94,10 @@ def _read(given: Sequence[str]) -> argparse.Namespace:
     reader = parser(given)
     arguments, more = reader.parse_known_args(given)
     rest = getattr(arguments, "rest", None)
-    if more and (rest is None or any(word.startswith("-") for word in more)):
-        reader.error(f"unrecognized arguments: {' '.join(more)}")
-    if more:
+    if more and rest and not any(word.startswith("-") for word in more):
         setattr(arguments, rest, [*getattr(arguments, rest), *more])
+    elif more:
+        reader.error(f"unrecognized arguments: {' '.join(more)}")
     return arguments
 
 
