@@ -203,8 +203,9 @@ def _spelling(options: tuple, value: Any) -> str:
 def checked(build: Callable) -> Callable:
     """The constructor `build`, in which what is no number, or does not fit into memory, is one sentence.
 
-    Parameters that are annotated as numbers (or none) are checked and become plain Python numbers; what else a
-    constructor takes it checks itself.
+    Parameters that are annotated as numbers (or none) become plain Python numbers. All others are checked where a
+    number, a text, nothing or a list was given; what is in other objects, such as arrays, a constructor checks itself.
+    A number `n` of workers is at most the `most_workers` of the class.
 
     Examples
     --------
@@ -221,31 +222,35 @@ def checked(build: Callable) -> Callable:
 
     @wraps(build)
     def init(self, *args, **kwargs):
-        signature, numbers = _numbers_of(build)
-        given = signature.bind(self, *args, **kwargs)
+        (signature, hints), name = _signed(build), type(self).__name__
         try:
-            for name, value in given.arguments.items():
-                if name in numbers:
-                    given.arguments[name] = fitted(numbers[name], value, f"{type(self).__name__}: {name}")
+            given = signature.bind(self, *args, **kwargs)
+        except TypeError as error:
+            raise ParameterError(f"{name}: {error}") from None
+        try:
+            for key, value in given.arguments.items():
+                hint = hints.get(key, Any)
+                number = {*_options(hint)} <= {int, float, types.NoneType}
+                if number or value is None or isinstance(value, int | float | complex | str | list | tuple):
+                    found = fitted(hint, value, f"{name}: {key}")
+                    given.arguments[key] = found if number else value
         except UserError as error:
             raise ParameterError(str(error)) from None
+        n, most = given.arguments.get("n"), getattr(type(self), "most_workers", math.inf)
+        if is_number(n) and n > most:
+            raise ParameterError(f"{name}: n is a number of workers up to {most}, got {quoted(n)}")
         try:
             build(*given.args, **given.kwargs)
         except MemoryError as error:
-            raise ParameterError(f"{type(self).__name__} does not fit into memory: {error}") from None
+            raise ParameterError(f"{name} does not fit into memory: {error}") from None
 
     return init
 
 
 @cache
-def _numbers_of(build: Callable) -> tuple[inspect.Signature, dict[str, Any]]:
-    """Signature, and the annotations that are numbers."""
-    numbers = {
-        name: hint
-        for name, hint in _hints(build).items()
-        if {*_options(hint)} <= {int, float, types.NoneType}
-    }
-    return inspect.signature(build), numbers
+def _signed(build: Callable) -> tuple[inspect.Signature, dict[str, Any]]:
+    """Signature, and the annotations."""
+    return inspect.signature(build), _hints(build)
 
 
 def fits(cls: type, kind: type) -> bool:

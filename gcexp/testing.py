@@ -28,7 +28,6 @@ from __future__ import annotations
 import inspect
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import chdir, contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from itertools import combinations
@@ -188,31 +187,13 @@ def table(target: str, preset: str = "quick") -> pd.DataFrame:
     """
     from gcexp.report.figurefile import figure
     from gcexp.report.table import assemble
-    from gcexp.run.stages import run_timeline
 
     found = figure(target, preset)
     if found.file.kind == "curves":
         raise UserError(
             f"{target} is trained: snakemake {target} makes its table and says what its claims are"
         )
-    with _without_results():
-        for run in found.runs:
-            run_timeline(run.config, Path(run.timeline))
-        return assemble(found)
-
-
-@contextmanager
-def _without_results() -> Iterator[None]:
-    """A working folder that has all of this one but its results."""
-    from gcexp.run.paths import TIMELINE
-
-    here = Path.cwd()
-    with TemporaryDirectory() as folder:
-        for path in here.iterdir():
-            if path.name != Path(TIMELINE).parts[0]:
-                Path(folder, path.name).symlink_to(path)
-        with chdir(folder):
-            yield
+    return assemble(found)[0]
 
 
 def _named(build: Callable) -> str:

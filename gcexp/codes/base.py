@@ -354,8 +354,8 @@ class Code:
             raise DecodingError(
                 f"{self!r} did not decode from workers {quoted(np.flatnonzero(responses[u]).tolist())}: "
                 f"residual {residual[u]:.1e} (at most {RESIDUAL_BOUND:.0e}), "
-                f"{int((c[u] == 1).sum())} partitions (at least {self.recovers})"
-                f"{f'; take {self.instead}' * bool(self.instead)}"
+                f"{int((c[u] == 1).sum())} partitions (at least {self.recovers}){self._promised()}",
+                self,
             )
         c[residual > RESIDUAL_BOUND] = (
             0  # mixed blocks are the gradient of no weighted loss: the update is skipped
@@ -364,6 +364,17 @@ class Code:
         if not partial and not met.all():
             self._refuse_approximation(responses, met, found)
         return found
+
+    def _promised(self) -> str:
+        """What a decode that failed should have given, and what to do, for a sentence."""
+        if self.instead:
+            return f"; take {self.instead}"
+        if self.promise != "indicator":
+            return f"; it promises promise={self.promise!r}"
+        return (
+            f"; it promises that at least {self.recovers} of {self.k} partitions have the coefficient 1 and the others "
+            "0 (promise='indicator'); a code that approximates says promise='least_squares'"
+        )
 
     def _refuse_approximation(self, responses: np.ndarray, met: np.ndarray, found: Decoding) -> None:
         """Raise for the first pattern from which nothing is promised and not the whole sum decoded."""

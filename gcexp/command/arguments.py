@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 def overrides(parser: ArgumentParser) -> None:
     """Hydra overrides, any number of them."""
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="Hydra overrides: scheme=cgc n=30")
+    parser.set_defaults(rest="overrides")
 
 
 @contextmanager
@@ -41,6 +42,19 @@ def maybe_output(parser: ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=Path, help="file to write (default: standard output)")
 
 
+def maybe_folder(parser: ArgumentParser, purpose: str) -> None:
+    """``-o``, a folder for results, which `main` refuses before any work where none can stand."""
+    parser.add_argument(
+        *("-o", "--output"), dest="folder", metavar="FOLDER", type=_folder, help=f"folder {purpose}"
+    )
+
+
+def _folder(text: str) -> Path:
+    if not text:
+        raise ArgumentTypeError("a folder has a name, this one is empty")
+    return Path(text)
+
+
 def inputs(parser: ArgumentParser, count: str | None = None) -> None:
     """``-i``, one file, or as many as `count` says."""
     parser.add_argument("-i", "--input", type=Path, nargs=count, required=True)
@@ -56,6 +70,7 @@ def targets(parser: ArgumentParser) -> None:
     parser.add_argument(
         "targets", nargs="*", metavar="TARGET", help="figures (default: all, in a project its own)"
     )
+    parser.set_defaults(rest="targets")
 
 
 def figures_of(arguments) -> list[Figure]:

@@ -17,7 +17,7 @@ from typing import NoReturn
 from gcexp import __version__
 from gcexp.command.failure import said
 from gcexp.errors import unknown
-from gcexp.files import refuse_special
+from gcexp.files import refuse_no_folder, refuse_special
 
 #: A module of this room each, with `add(parser)` and `run(arguments)`; only the one that is asked for is imported.
 COMMANDS = {
@@ -41,9 +41,7 @@ COMMANDS = {
 #: The same of ``gcexp job``.
 JOBS = {
     "data": "prepare a data set",
-    "timeline": "simulate the clock of one scheme",
-    "train": "train with a timeline's coefficients, or exactly",
-    "replay": "replay encode, drop, decode on saved parameters",
+    "train": "train with the coefficients that a scheme decodes, or exactly",
     "table": "make a figure's table",
     "plot": "draw a figure from its table, or typeset it",
     "page": "write the static report page",
@@ -57,14 +55,16 @@ def main(argv: list[str] | None = None) -> int:
     The trace of a defect is kept in logs/; ``--debug`` shows every trace, that of a user's mistake too.
     """
     given = sys.argv[1:] if argv is None else argv
-    if Path("conf/workflow.yaml").is_file() and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))  # a project of one's own: its package lies beside its conf/
     try:
-        arguments = parser(given).parse_args(given)
+        if Path("conf/workflow.yaml").is_file():
+            _enter_project()
+        arguments = _read(given)
         for name in ("output", "verified"):  # a place where no file can stand is refused before any work
             value = getattr(arguments, name, None)
             for path in value if isinstance(value, list) else [value] if value is not None else []:
                 refuse_special(path)
+        if folder := getattr(arguments, "folder", None):
+            refuse_no_folder(folder)
         return _done(arguments, given[:1] == ["job"]) or 0
     except KeyboardInterrupt:
         print("gcexp: interrupted", file=sys.stderr)
@@ -80,14 +80,35 @@ def main(argv: list[str] | None = None) -> int:
         return code
 
 
+def _enter_project() -> None:
+    """Let modules of a project of one's own be imported: its package lies beside its conf/."""
+    from gcexp.command.init import refuse_shadows
+
+    refuse_shadows()
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+
+
+def _read(given: Sequence[str]) -> argparse.Namespace:
+    """The arguments of a command; those of a list may stand before and behind its options."""
+    reader = parser(given)
+    arguments, more = reader.parse_known_args(given)
+    rest = getattr(arguments, "rest", None)
+    if more and (rest is None or any(word.startswith("-") for word in more)):
+        reader.error(f"unrecognized arguments: {' '.join(more)}")
+    if more:
+        setattr(arguments, rest, [*getattr(arguments, rest), *more])
+    return arguments
+
+
 def _done(arguments: argparse.Namespace, recorded: bool) -> int | None:
     """Run a command; one that a rule calls writes down what it reads."""
     if not recorded:
         return arguments.do(arguments)
-    from gcexp.run import reads
+    from gcexp.run.records import recorded as writing
 
     output = arguments.output
-    with reads.recorded(output[0] if isinstance(output, list) else output):
+    with writing(output[0] if isinstance(output, list) else output):
         return arguments.do(arguments)
 
 

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from math import isfinite
 
-from gcexp.command.arguments import form, one_run, overrides
+from gcexp.command.arguments import form, maybe_folder, one_run, overrides
 from gcexp.errors import UserError
 
 
 def add(parser) -> None:
     """Its arguments."""
     overrides(parser)
-    parser.add_argument(
-        *("-o", "--output"),
-        dest="folder",
-        metavar="OUTPUT",
-        type=Path,
-        help="folder for the results (default: results/run/<run id>)",
-    )
+    maybe_folder(parser, "for the results (default: results/run/<run id>)")
     parser.add_argument(
         "-m", "--multirun", action="store_true", help="every combination of scheme=cgc,frc s=1,4; one table"
     )
@@ -32,8 +26,8 @@ def add(parser) -> None:
 
 def run(arguments) -> None:
     """Run."""
-    if arguments.folder and arguments.folder.exists() and not arguments.folder.is_dir():
-        raise UserError(f"{arguments.folder}: the results of a run need a folder, and this is none")
+    if arguments.level is not None and not isfinite(arguments.level):
+        raise UserError(f"--level is a score, got {arguments.level}")
     if arguments.multirun:
         from gcexp.command.multirun import multirun
 

@@ -175,8 +175,8 @@ class Trace:
         """Columns of the n workers, (S or 1, n)."""
         there = np.flatnonzero(~np.isnan(trace.values["time"][rows]).any(0))
         names = [trace.workers[i] for i in there]
-        span = f"workers {names[0]} to {names[-1]}"
-        if names != list(range(names[0], names[-1] + 1)):
+        span = f"workers {names[0]} to {names[-1]}" if names else "no worker in all of these rows"
+        if names and names[-1] - names[0] >= len(names):
             span = f"workers {', '.join(map(str, names))}"
         require(
             n <= len(names),

@@ -5,22 +5,25 @@ from __future__ import annotations
 import csv
 import json
 import os
+from array import array
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
-from math import isfinite, nan
+from math import inf, nan, prod
 from pathlib import Path
 
 import numpy as np
 
 from gcexp.delays.trace_structure import LEAST_ROWS, structure
-from gcexp.errors import DataError, require
+from gcexp.errors import DataError, require, unknown
 from gcexp.files import bundled
 from gcexp.schema import quoted
 
 NEEDED = ("iteration", "worker", "time")
 _DIGITS = 18  # of a whole number in a file
+_MOST_CELLS = 2**25  # iterations times workers, and times chunks
+_SHOWN = 10  # numbers in a sentence
 LEAST, MOST = 1e-150, 1e150  # times whose sums, squares and quotients are numbers
 
 
@@ -83,17 +86,28 @@ class TraceFile:
 
 
 def located(file: str | Path) -> Path:
-    """The file as named from here, or among those that come with the project.
+    """The file as named from here, or among those that come with the project, where a trace's name is enough.
 
     Raises
     ------
     DataError
         If there is neither.
+
+    Examples
+    --------
+    >>> located("pai-job1").name, located("data/traces/pai-job1.csv").name
+    ('pai-job1.csv', 'pai-job1.csv')
     """
-    for path in (Path(file), bundled(file)):
+    paths = [Path(file), bundled(file)]
+    if Path(file).name == str(file):
+        paths.append(bundled(f"data/traces/{file}.csv"))
+    for path in paths:
         with suppress(OSError), open(path):  # what is looked for in vain is seen, too
             return path
-    raise DataError(f"there is no trace {file}, neither from this folder nor from the project's")
+    names = [path.stem for path in bundled("data/traces").glob("*.csv")]
+    raise DataError(
+        f"there is no trace {file}, neither from this folder nor from the project's; {unknown('trace', file, names)}"
+    )
 
 
 def read_trace(file: str | Path) -> TraceFile:
@@ -116,11 +130,32 @@ def read_trace(file: str | Path) -> TraceFile:
 @lru_cache(maxsize=8)
 def _read(path: Path, flags: Flags, *_when: int) -> TraceFile:
     place = f"trace {path.name}"
+    index, numbers = array("q"), array("d")  # whole numbers and other cells, line by line
     try:
-        lines = list(csv.reader(path.read_text("utf-8-sig").splitlines()))
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            lines = csv.reader(file)
+            header = tuple(name.strip() for name in next(lines, ()))
+            _check_header(header, place)
+            keys = [(header.index(name), name) for name in ("iteration", "worker", "chunk") if name in header]
+            columns = [pair for pair in enumerate(header) if pair not in keys]
+            for line in lines:
+                if not line:
+                    continue
+                number = lines.line_num
+                if len(line) != len(header):
+                    raise DataError(f"{place}: line {number} has {len(line)} cells, the header {len(header)}")
+                index.extend([_index(line[i], name, number, place) for i, name in keys])
+                numbers.extend([_number(line[i], name, number, place) for i, name in columns])
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{place}: cannot be read ({error})") from None
-    header = tuple(name.strip() for name in lines[0]) if lines else ()
+    if not index:
+        raise DataError(f"{place} has a header and no rows")
+    cells = np.frombuffer(numbers).reshape(-1, len(columns))
+    values = {name: cells[:, i] for i, (_, name) in enumerate(columns)}
+    return _arranged(path, header, np.frombuffer(index, np.int64).reshape(-1, len(keys)), values, flags)
+
+
+def _check_header(header: tuple[str, ...], place: str) -> None:
     for name in NEEDED:
         if name not in header:
             raise DataError(f"{place} has no column {name!r}; it has {', '.join(header) or 'nothing'}")
@@ -128,63 +163,55 @@ def _read(path: Path, flags: Flags, *_when: int) -> TraceFile:
         raise DataError(
             f"{place} has {header.count(twice[0])} columns {twice[0]!r}; it has {', '.join(header)}"
         )
-    keys = [name for name in ("iteration", "worker", "chunk") if name in header]
-    cells: dict[tuple[int, ...], dict[str, float]] = {}
-    for number, line in enumerate(lines[1:], start=2):
-        if not line:
-            continue
-        if len(line) != len(header):
-            raise DataError(f"{place}: line {number} has {len(line)} cells, the header {len(header)}")
-        row = dict(zip(header, line, strict=True))
-        key = tuple(_index(row[name], name, number, place) for name in keys)
-        if key in cells:
-            told = ", ".join(f"{name} {value}" for name, value in zip(keys, key, strict=True))
-            raise DataError(f"{place}: {told} stands twice")
-        cells[key] = {name: _number(row[name]) for name in header if name not in keys}
-        time = cells[key]["time"]
-        if not (time > 0 and isfinite(time)):
-            raise DataError(f"{place}: time in line {number} is {row['time']!r}, wanted is a number > 0")
-        if not LEAST <= time <= MOST:
-            raise DataError(
-                f"{place}: time in line {number} is {row['time']!r}, wanted is a number from {LEAST:g} to {MOST:g}"
-            )
-    if not cells:
-        raise DataError(f"{place} has a header and no rows")
-    iterations = sorted({key[0] for key in cells})
-    if iterations != list(range(len(iterations))):
-        missing = next(t for t in range(len(iterations) + 1) if t not in set(iterations))
-        shown = ", ".join(map(str, iterations[: max(3, missing + 1)]))
-        raise DataError(f"{place}: iterations go {shown}: {missing} is missing")
-    workers = tuple(sorted({key[1] for key in cells}))
-    return _arranged(path, header, workers, len(iterations), cells, flags)
 
 
-def _arranged(path: Path, header, workers, rows: int, cells, flags: Flags) -> TraceFile:
-    place, column = f"trace {path.name}", {w: i for i, w in enumerate(workers)}
-    shape = (rows, len(workers))
-    there = np.zeros(shape, dtype=bool)
-    for t, w, *_ in cells:
-        there[t, column[w]] = True
-    whole = there if flags.persistent else there | (np.arange(len(workers)) >= there.sum(1)[:, None])
-    if not whole.all():
-        t, i = np.argwhere(~whole)[0]
-        raise DataError(f"{place}: iteration {t} lacks worker {workers[i]}")
-    chunks = None
+def _arranged(
+    path: Path, header: tuple[str, ...], index: np.ndarray, values: dict[str, np.ndarray], flags: Flags
+) -> TraceFile:
+    """The trace whose lines have these whole numbers (L, 2 or 3) and these values (L,) of the other columns."""
+    place, names = f"trace {path.name}", [name for name in ("iteration", "worker", "chunk") if name in header]
+    found = [np.unique(numbers, return_inverse=True) for numbers in index.T]
+    _check_gaps(found[0][0], "iterations", place)
     if "chunk" in header:
-        M = 1 + max(key[2] for key in cells)
-        chunks = np.full((*shape, M), nan)
-        for (t, w, m), cell in cells.items():
-            chunks[t, column[w], m] = cell["time"]
-        if np.isnan(chunks[there]).any():
-            t, i, m = np.argwhere(np.isnan(chunks) & there[..., None])[0]
-            raise DataError(f"{place}: iteration {t}, worker {workers[i]} lacks chunk {m}")
-        values = {"time": chunks.sum(2)}
-    else:
-        values = {name: np.full(shape, nan) for name in header if name not in ("iteration", "worker")}
-        for (t, w), cell in cells.items():
-            for name, value in cell.items():
-                values[name][t, column[w]] = value
-    return TraceFile(path.stem, header, workers, values, chunks, flags)
+        _check_gaps(found[2][0], "chunks", place)
+    shape = tuple(len(known) for known, _ in found)
+    if prod(shape) > _MOST_CELLS:
+        raise DataError(
+            f"{place} has {shape[0]} iterations and {shape[1]} workers in {len(index)} lines; a matrix of more than "
+            f"{_MOST_CELLS} cells is not read"
+        )
+    cell = np.ravel_multi_index([where for _, where in found], shape)
+    if len(twice := np.flatnonzero(np.bincount(cell) > 1)):
+        at = [known[i] for (known, _), i in zip(found, np.unravel_index(twice[0], shape), strict=True)]
+        told = ", ".join(f"{name} {value}" for name, value in zip(names, at, strict=True))
+        raise DataError(f"{place}: {told} stands twice")
+    whole = np.zeros(shape, dtype=bool)
+    whole.ravel()[cell] = True
+    whole = whole.reshape(*shape[:2], -1)
+    there, workers = whole.any(2), tuple(found[1][0].tolist())
+    wanted = np.arange(shape[1]) < (shape[1] if flags.persistent else there.sum(1)[:, None])
+    if not (there | ~wanted).all():
+        t, i = np.argwhere(wanted & ~there)[0]
+        raise DataError(f"{place}: iteration {t} lacks worker {workers[i]}")
+    if not (whole | ~there[..., None]).all():
+        t, i, m = np.argwhere(there[..., None] & ~whole)[0]
+        raise DataError(f"{place}: iteration {t}, worker {workers[i]} lacks chunk {m}")
+    matrices = {}
+    for name in values if "chunk" not in header else ("time",):
+        matrices[name] = np.full(shape, nan)
+        matrices[name].ravel()[cell] = values[name]
+    if "chunk" not in header:
+        return TraceFile(path.stem, header, workers, matrices, None, flags)
+    chunks = matrices["time"]
+    return TraceFile(path.stem, header, workers, {"time": chunks.sum(2)}, chunks, flags)
+
+
+def _check_gaps(numbers: np.ndarray, kind: str, place: str) -> None:
+    """Refuse numbers that rise but are not 0, 1, ..."""
+    missing = np.flatnonzero(numbers != np.arange(len(numbers)))
+    if len(missing):
+        shown = ", ".join(map(str, numbers[: max(3, missing[0] + 1)][:_SHOWN]))
+        raise DataError(f"{place}: {kind} go {shown}: {missing[0]} is missing")
 
 
 def _index(text: str, name: str, number: int, place: str) -> int:
@@ -193,11 +220,15 @@ def _index(text: str, name: str, number: int, place: str) -> int:
     return int(text)
 
 
-def _number(text: str) -> float:
+def _number(text: str, name: str, number: int, place: str) -> float:
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
-        return nan
+        value = nan
+    if name == "time" and not LEAST <= value <= MOST:
+        wanted = "a number > 0" if not 0 < value < inf else f"a number from {LEAST:g} to {MOST:g}"
+        raise DataError(f"{place}: time in line {number} is {quoted(text)}, wanted is {wanted}")
+    return value
 
 
 @lru_cache(maxsize=8)

@@ -37,7 +37,7 @@ def draw(
     frame : DataFrame
         The figure's table.
     plot : mapping
-        What the figure file says about the plot: ``kind`` (lines, bars, table, clusters, function or panels), and the
+        What the figure file says about the plot: ``kind`` (lines, bars, table or function), and the
         fields of `gcexp.figures.plots.KINDS[kind]`.
     title : str
         Above the plot.

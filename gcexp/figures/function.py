@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def drawing(frame: pd.DataFrame, plot: FunctionPlot, looks: dict[str, dict]) -> Drawing:
+def drawing(frame: pd.DataFrame, plot: FunctionPlot) -> Drawing:
     """Panels drawn by the function that the plot names.
 
     Parameters
@@ -26,8 +26,6 @@ def drawing(frame: pd.DataFrame, plot: FunctionPlot, looks: dict[str, dict]) -> 
         The rows that are drawn.
     plot : FunctionPlot
         What the figure file says.
-    looks : mapping
-        Looks of lines: such a drawing has none of them.
 
     Raises
     ------

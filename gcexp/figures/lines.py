@@ -10,10 +10,10 @@ import matplotlib
 import numpy as np
 from matplotlib.lines import Line2D
 
-from gcexp.errors import UserError, require, unknown
+from gcexp.errors import UserError, unknown
 from gcexp.figures import rows, style
 from gcexp.figures.panels import Drawing, Panel, Place, each, titled
-from gcexp.figures.plots import LinesPlot, Scale
+from gcexp.figures.plots import Ends, LinesPlot, Scale
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,9 +30,10 @@ _BAND_WORDS = {
     "range": "bands the smallest and the largest value",
     "interval": "bands its 95 % interval",
 }
-# The clock's axis is logarithmic where the slowest line takes this many times longer than the fastest.
+#: How many times longer the slowest line takes than the fastest where the clock's axis becomes logarithmic.
 _STRETCHED = 4
-_EQUAL = 0.002  # of the panel's height, up to which lines lie on each other
+#: Lines hide each other that are so near, as a share of the panel's height, at this share of their points.
+_NEAR, _MOSTLY = 0.01, 0.9
 _WIDER = 1.4  # points by which a line is wider than a line of another colour that hides it
 _THRESHOLD: dict[str, Any] = {"color": "#A00000", "linewidth": 1.2, "linestyle": (0, (1, 1))}
 _DASHES = ((0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
@@ -70,49 +71,24 @@ def middle(values: np.ndarray, band: str) -> tuple[np.ndarray, np.ndarray, np.nd
     return tuple(np.percentile(values, q, axis=0) for q in (50, low, high))
 
 
-def looks(parts: list[tuple[pd.DataFrame, LinesPlot]], bars: list[str]) -> dict[str, dict]:
-    """Look of every line in the parts of a figure, and of bars that have one: equal names look alike.
+def looks(labels: list[str], dashed: tuple[str, ...] = ()) -> dict[str, dict]:
+    """Look of every line, in the order of the legend: bounds and references, which are `dashed`, come last.
 
     Raises
     ------
     UserError
-        For `dashed` and `points` that name no line.
+        For `dashed` that names no line.
     """
-    drawn: dict[str, None] = {}
-    dashed: dict[str, None] = {}
-    points: dict[str, str | None] = {}
-    for frame, plot in parts:
-        rows.known(frame, plot.by)
-        labels = rows.names(frame, plot.by)
-        own = plot.points if isinstance(plot.points, dict) else dict.fromkeys(plot.points)
-        for label in (*plot.dashed, *own, *filter(None, own.values())):
-            if label not in labels:
-                raise UserError(unknown("label", label, labels))
-        drawn |= dict.fromkeys(labels)
-        dashed |= dict.fromkeys(plot.dashed)
-        points |= own
-    borrowed = {label: line for label, line in points.items() if line is not None}
-    for label, line in borrowed.items():
-        require(line not in dashed, f"points: {label!r} wants a line with a marker, and {line!r} is dashed")
-    solid = [label for label in drawn if label not in dashed and label not in borrowed]
-    alone = [label for label in bars if label not in drawn and style.has_look(label)]
-    found = style.looks([*solid, *alone])
+    for label in dashed:
+        if label not in labels:
+            raise UserError(unknown("label", label, labels))
+    found = style.looks([label for label in labels if label not in dashed])
     for place, label in enumerate(dashed):
         found[label] = {"color": "0.35", "linewidth": 0.8, "linestyle": _DASHES[place % 3], "marker": "none"}
-    for label in points:
-        found[label] = found[borrowed.get(label, label)] | {"linestyle": "none"}
-    for line in borrowed.values():
-        found[line] = found[line] | {"marker": "none"}
-    # In the legend points follow their line, and bounds come last.
-    order = [label for line in (*solid, *dashed) for label in (line, *_followers(borrowed, line))]
-    return {label: found[label] for label in (*order, *alone)}
+    return found
 
 
-def _followers(borrowed: dict[str, str], line: str) -> list[str]:
-    return [label for label, lender in borrowed.items() if lender == line]
-
-
-def drawing(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict]) -> Drawing:
+def drawing(frame: pd.DataFrame, plot: LinesPlot) -> Drawing:
     """Lines over x: step functions of a clock, or values at the same x for all seeds.
 
     Parameters
@@ -121,8 +97,6 @@ def drawing(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict]) -> Dra
         One row per line, seed and x; without a column `seed`, one row per line and x.
     plot : LinesPlot
         What the figure file says.
-    looks : mapping
-        Look of each line, in the order of the legend.
     """
     rows.known(frame, plot.x, plot.y, plot.by, plot.panel, plot.threshold)
     plot = replace(plot, xscale=plot.xscale or scale_of(frame, plot))
@@ -130,8 +104,7 @@ def drawing(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict]) -> Dra
     names = [name for name, _, _ in found]
     below = each("xlabel", plot.xlabel, names, dict.fromkeys(names, style.axis_label(plot.x)))
     left = each("ylabel", plot.ylabel, names, dict.fromkeys(names, style.axis_label(plot.y)))
-    labels = rows.names(frame, plot.by)
-    shown = {label: look for label, look in looks.items() if label in labels}
+    shown = looks(rows.names(frame, plot.by), plot.dashed)
     handles = {label: Line2D([], [], label=style.plain(label), **look) for label, look in shown.items()}
     if plot.threshold:
         text = style.plain(plot.threshold_label)
@@ -140,9 +113,10 @@ def drawing(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict]) -> Dra
     return Drawing(
         [Panel(partial(_draw, part, plot, shown), title, below[n], left[n]) for n, title, part in found],
         height=lambda inches, names: _HEIGHT if inches > 3 else _PANEL_HEIGHT,
-        handles=handles if len(handles) > 1 or len(looks) > 1 else {},
+        handles=handles if len(handles) > 1 else {},
         words=" ".join(filter(None, [_seed_sentence(frame, plot), guide])),
         levels=plot.levels,
+        columns=4 if plot.width == "double" and len(found) > 6 else 3,
         width=plot.width,
     )
 
@@ -179,7 +153,7 @@ def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Ax
     found = {label: points(parts[label], plot, grid, label) for label in shown}
     bands = {label: middle(values, plot.band) for label, (_, values) in found.items()}
     centres = {label: (found[label][0], bands[label][0]) for label in shown}
-    groups = equal_lines(centres, plot.yscale)
+    groups = equal_lines(centres, plot.yscale, plot.ylim)
     for number, label in enumerate(shown):
         look = looks[label]
         x, values = found[label]
@@ -215,9 +189,9 @@ def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Ax
 
 
 def equal_lines(
-    lines: dict[str, tuple[np.ndarray, np.ndarray]], yscale: Scale = "linear"
+    lines: dict[str, tuple[np.ndarray, np.ndarray]], yscale: Scale = "linear", ylim: Ends | None = None
 ) -> dict[str, list[str]]:
-    """The lines that lie on each line, itself included, in the order in which they are drawn.
+    """The lines that lie on each line, or so near that they hide it, itself included, in the order of drawing.
 
     Parameters
     ----------
@@ -225,6 +199,8 @@ def equal_lines(
         Name to x and y.
     yscale : {"linear", "log"}
         Scale on which heights are compared.
+    ylim : (float, float), optional
+        Ends of the axis: only what is seen counts.
 
     Examples
     --------
@@ -233,14 +209,17 @@ def equal_lines(
     {'a': ['a', 'c'], 'b': ['b'], 'c': ['a', 'c']}
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        heights = {name: np.log(y) if yscale == "log" else y for name, (_, y) in lines.items()}
+        seen = {name: np.clip(y, *(ylim or (None, None))) for name, (_, y) in lines.items()}
+        heights = {name: np.log(y) if yscale == "log" else y for name, y in seen.items()}
     every = np.concatenate([*heights.values(), np.empty(0)])
     every = every[np.isfinite(every)]
-    tolerance = _EQUAL * np.ptp(every) if len(every) else 0.0
+    tolerance = _NEAR * np.ptp(every) if len(every) else 0.0
 
     def equal(one: str, other: str) -> bool:
-        same = np.array_equal(lines[one][0], lines[other][0])
-        return same and np.allclose(heights[one], heights[other], rtol=0, atol=tolerance, equal_nan=True)
+        if not np.array_equal(lines[one][0], lines[other][0]):
+            return False
+        near = np.isclose(heights[one], heights[other], rtol=0, atol=tolerance, equal_nan=True)
+        return bool(near.mean() >= _MOSTLY)
 
     groups: dict[str, list[str]] = {}
     for name in lines:

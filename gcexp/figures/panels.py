@@ -99,7 +99,7 @@ def titled(
     """
     parts = list(rows.parts(frame, plot.panel))
     if plot.panel is None:
-        return [("", plot.title, frame)]
+        return [("", "", frame)]
     own, names = plot.panel_titles, [str(value) for value, _ in parts]
     text = frame[plot.panel].dtype.kind == "O"
     pattern = own if isinstance(own, str) else "{}" if text else f"{plot.panel} = {{}}"

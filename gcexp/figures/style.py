@@ -21,7 +21,6 @@ from matplotlib.legend import Legend
 from matplotlib.textpath import TextToPath
 from matplotlib.ticker import LogFormatter
 from PIL import Image
-from PIL.PngImagePlugin import PngInfo
 
 from gcexp.errors import UserError, require, unknown
 from gcexp.figures.signs import minus
@@ -306,24 +305,8 @@ def _save_png(figure: Figure, path: Path) -> None:
     canvas.draw()
     drawn = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
     few = drawn.quantize(256, dither=Image.Dither.NONE)
-    told = _told(figure, drawn.height)
-    few.save(path, format="PNG", optimize=True, dpi=(figure.dpi, figure.dpi), pnginfo=told)
+    few.save(path, format="PNG", optimize=True, dpi=(figure.dpi, figure.dpi))
     figure.set_dpi(own)
-
-
-def _told(figure: Figure, height: int) -> PngInfo:
-    """Title and note, as text, and between which rows of pixels the drawing without them stands.
-
-    So a page can show the drawing, and say the words itself.
-    """
-    told, rows = PngInfo(), [0, height]
-    for text in figure.texts:
-        box, above = text.get_window_extent(), text.get_va() == "top"
-        words = " ".join(text.get_text().split()).replace(r"\$", "$")
-        told.add_itxt("Title" if above else "Description", words)
-        rows[0 if above else 1] = height - round(box.y0 if above else box.y1)
-    told.add_text("Drawing", f"{rows[0]} {rows[1]}")
-    return told
 
 
 def _settle(figure: Figure) -> None:

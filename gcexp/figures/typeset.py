@@ -79,15 +79,9 @@ def _across(frame: pd.DataFrame, keys: list[str], column: str, values: str) -> t
         cell_of = ", ".join(f"{key} = {frame.loc[double, key].iloc[0]}" for key in (*keys, column))
         raise UserError(f"across: two rows have {cell_of}; name another column or choose rows by where")
     names = frame[column].drop_duplicates()
-    groups = frame.groupby(keys, sort=False, dropna=False)
-    wide = groups.first().index.to_frame(index=False)
-    place = groups.ngroup().to_numpy()
-    for name in names:
-        mine = (frame[column] == name).to_numpy()
-        cells_of = frame[values].iloc[:0].reindex(range(len(wide)))
-        cells_of.iloc[place[mine]] = frame.loc[mine, values].to_numpy()
-        whole = len(set(place[mine])) == len(wide)  # no cell is empty: whole numbers stay whole
-        wide[str(name)] = cells_of.astype(frame[values].dtype) if whole else cells_of
+    order = frame[keys].drop_duplicates()
+    wide = frame.pivot(index=keys, columns=column, values=values)[names.tolist()].reset_index()
+    wide = order.merge(wide, how="left").rename(columns=dict(zip(names, map(str, names), strict=True)))
     return wide, [*keys, *map(str, names)]
 
 

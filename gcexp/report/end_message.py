@@ -1,4 +1,4 @@
-"""The last lines of a build: what was made, where to look, and which command may come next."""
+"""The last lines of a build: what was made, where to look, and which command to type next."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 
 from gcexp.report.figure import Figure
 from gcexp.run import paths
+from gcexp.run.options import project
 
-_MOST_TOLD = 6  # figures that are named one by one
+_MOST_NAMED = 6  # figures that are named one by one
 
 
 def ending(preset: str, part: Sequence[Figure] | None = None) -> str:
@@ -23,16 +24,31 @@ def ending(preset: str, part: Sequence[Figure] | None = None) -> str:
     """
     page = Path(paths.PAGE.format(preset=preset))
     if part is not None:
-        made = [figure for figure in part if Path(figure.drawings[0]).is_file()]
-        told = [f"{figure.target}: {figure.drawings[0]}" for figure in made[:_MOST_TOLD]]
-        more = [f"and {len(made) - len(told)} more in {page.parent}"] if len(made) > len(told) else []
-        return "\n".join([*told, *more, "Next: `snakemake` makes all figures and a page that shows them."])
-    drawings = [*page.parent.glob("figures/*.pdf"), *page.parent.glob("tables/*.md")]
+        made = [picture for figure in part if (picture := _picture(figure)).is_file()]
+        named = [f"{path.stem}: {path}" for path in made[:_MOST_NAMED]]
+        more = [f"and {len(made) - len(named)} more in {page.parent}"] if len(made) > len(named) else []
+        return "\n".join([*named, *more, "Next: `snakemake` makes all figures and a page that shows them."])
+    drawings = [*page.parent.glob("figures/*.png"), *page.parent.glob("tables/*.md")]
+    stand_in = "; small data stand in for the papers' data sets" if preset == "quick" else ""
     return "\n".join(
         [
-            f"Made {len(drawings)} figures and tables in {page.parent}.",
-            f"Open {page} to look at them.",
-            "Next: `make verify` compares the numbers with the published ones,",
-            "`make audit` judges the statements of the papers.",
+            f"Made {len(drawings)} figures and tables in {page.parent} ({preset} preset{stand_in}).",
+            f"Open {page}: it leads to one page for each paper.",
+            *_next("" if preset == "quick" else f" --config preset={preset}"),
         ]
     )
+
+
+def _next(chosen: str) -> list[str]:
+    if project():
+        return [f"Next: `snakemake TARGET{chosen}` makes one figure; `gcexp list targets` names them."]
+    return [
+        "Next: `make verify` compares the numbers with the published ones,",
+        "`make audit` judges the statements of the papers,",
+        f"`snakemake everything{chosen}` also makes our own studies.",
+    ]
+
+
+def _picture(figure: Figure) -> Path:
+    """The file that a person opens: the PNG, or a table's Markdown."""
+    return next(path for path in map(Path, figure.drawings) if path.suffix in (".png", ".md"))

@@ -16,7 +16,7 @@ from gcexp.report.entries import filled
 from gcexp.run import paths
 from gcexp.run.benchmarked import decided_by
 from gcexp.run.checks import check_call, declared_clocks, declared_scores
-from gcexp.run.dependencies import tracked, values
+from gcexp.run.dependencies import digest_of, tracked, values
 from gcexp.run.measured import CURVE
 from gcexp.run.named_codes import composed_codes
 from gcexp.run.options import conf_dir
@@ -34,6 +34,8 @@ class FigureFile:
         Heading, and the figure or section of the paper.
     kind : {"curves", "timings", "analysis"}
         How the table comes about: scores against the clock, statistics of timelines, or a named function.
+    study : bool
+        Whether it is a study of ours and does not stand in the paper: ``snakemake everything`` makes it.
     common : dict
         Keys of every run.
     runs : list of dict
@@ -52,10 +54,12 @@ class FigureFile:
         figure, and fields of its ``plot``.
     plot : dict
         ``kind`` and options of the drawing.
+    shows : str
+        One sentence on what is seen, for the page.
     note : str
-        Line under the figure; ``{key}`` in it is the value of a key that all runs share.
+        Sentences under the figure on what is assumed; ``{key}`` in it is the value of a key that all runs share.
     level : float, optional
-        Score that `gcexp compare` compares first passages of.
+        Score whose first passage `gcexp compare` and MLflow compare.
     tolerances : dict of str to float
         Column to the share of its numbers by which a fresh table may differ from the published one: rounding errors
         have no digits in common. See `gcexp.report.agreement`.
@@ -64,6 +68,7 @@ class FigureFile:
     title: str
     source: str
     kind: Literal["curves", "timings", "analysis"]
+    study: bool = False
     common: dict = field(default_factory=dict)
     runs: list = field(default_factory=list)
     timings: dict = field(default_factory=dict)
@@ -72,6 +77,7 @@ class FigureFile:
     quick: dict = field(default_factory=dict)
     plot: dict = field(default_factory=dict)
     note: str = ""
+    shows: str = ""
     level: float | None = None
     tolerances: dict[str, float] = field(default_factory=dict)
 
@@ -197,6 +203,11 @@ class Figure:
         """Files the table is made of."""
         return list(dict.fromkeys(itertools.chain.from_iterable(run.inputs for run in self.runs)))
 
+    @property
+    def data(self) -> list[str]:
+        """Prepared data on which the table replays exact schemes."""
+        return list(dict.fromkeys(itertools.chain.from_iterable(run.replayed_on for run in self.runs)))
+
     def _file(self, pattern: str) -> str:
         return pattern.format(preset=self.preset, target=self.target)
 
@@ -254,7 +265,10 @@ class Figure:
     def tracked_table(self) -> list[str]:
         """What decides the table beside its input files."""
         runs = [
-            "; ".join([f"{run.label} = {run.id}", *(f"{k}={v}" for k, v in run.columns)]) for run in self.runs
+            "; ".join(
+                [f"{run.label} = {run.id}", *(f"{k}={v}" for k, v in run.columns), digest_of(run.config)]
+            )
+            for run in self.runs
         ]
         function = [f"function={self.file.analysis.get('function')}"] if self.file.analysis else []
         given = values(self.file.timings, "timings") + values(self.file.passages, "passages")
@@ -280,17 +294,6 @@ class Figure:
     def style(self) -> Path:
         """The style file it is drawn with, which counts by its lines, as the looks beside it do."""
         return conf_dir() / "style" / "paper.mplstyle"
-
-    @property
-    def tracked_page(self) -> list[str]:
-        """What the page says about the figure, beside its files."""
-        return [
-            self.target,
-            self.file.title,
-            self.note,
-            self.file.source,
-            *values(self.file.common, "common"),
-        ]
 
     @property
     def products(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the page says of papers and figures, taken from their files; nothing is drawn, no table is read."""
+"""What the page says of papers and figures, from their files; nothing is drawn and no table of numbers is read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import hashlib
 import html
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from gcexp.errors import DataError, UserError
 from gcexp.files import bundled
 from gcexp.run import options, paths
 from gcexp.run.options import read_yaml
-from gcexp.run.reads import unrecorded
+from gcexp.run.records import unrecorded
 from gcexp.schema import fill
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ COLUMNS = (
     *("paper", "id", "where", "statement", "target", "outcome"),
     *("main", "assumed", "post_hoc", "evidence", "reason"),
 )
-_MOST_LABELS = 12
 _NUMBERED = re.compile(r"(Fig\.|Table) (\d+|[IVX]+)\b(.*)")
 
 
@@ -78,22 +77,11 @@ class Paper:
         >>> sorted(sources, key=lambda name: paper.place(name, sources[name]))
         ['f2', 'f10', 't', 'extra', 'b']
         """
-        if found := _NUMBERED.match(number(source)):
+        if found := _NUMBERED.match(source):
             place = int(found[2]) if found[2].isdigit() else _roman(found[2])
             return (found[1] != "Fig.", place, found[3], name)
         names = list(self.headline)
         return (2, names.index(name) if name in names else len(names), "", name)
-
-
-def number(source: str) -> str:
-    """What the paper itself calls a figure, empty for one that does not stand in the paper.
-
-    Examples
-    --------
-    >>> number("Fig. 6(a)"), number("Fig. 4, panel 1 (ablation, not in the paper)"), number("Sec. VIII")
-    ('Fig. 6(a)', '', '')
-    """
-    return source if _NUMBERED.match(source) and "not in the paper" not in source else ""
 
 
 def _roman(text: str) -> int:
@@ -123,9 +111,8 @@ def papers() -> dict[str, Paper]:
 
 def tracked_papers() -> list[str]:
     """What the page says of the papers."""
-    return [
-        f"{name}={hashlib.sha256(repr(paper).encode()).hexdigest()[:16]}" for name, paper in papers().items()
-    ]
+    said = {**papers(), "statements": statements()}
+    return [f"{name}={hashlib.sha256(repr(one).encode()).hexdigest()[:16]}" for name, one in said.items()]
 
 
 def bibtex(text: str, key: str) -> str:
@@ -164,10 +151,12 @@ class FigureView:
 
     Attributes
     ----------
-    target, title, number : str
-        Name, heading, and what the paper calls it: empty for a study of ours.
+    target, title : str
+        Name and heading.
+    own : bool
+        Whether it stands in the paper; else it is a study of ours.
     shows : str
-        One sentence on what is seen.
+        One sentence on what is seen, empty where its file says none.
     note : str
         What is assumed.
     about : mapping
@@ -188,7 +177,7 @@ class FigureView:
 
     target: str
     title: str
-    number: str
+    own: bool
     shows: str
     note: str
     about: Mapping[str, str]
@@ -200,7 +189,9 @@ class FigureView:
     statements: tuple[Mapping[str, str], ...] = ()
 
 
-def figure_view(figure: Figure, page: Path, stated: list[dict[str, str]] | None = None) -> FigureView | None:
+def figure_view(
+    figure: Figure, paper: Paper, page: Path, stated: Sequence[Mapping[str, str]] = ()
+) -> FigureView | None:
     """A figure as the page in `page` shows it; None where its drawing does not lie in the folder of the page."""
     root = Path(paths.REPORT.format(preset=figure.preset))
     products = [Path(path).relative_to(root) for path in (*figure.drawings, figure.table)]
@@ -222,8 +213,8 @@ def figure_view(figure: Figure, page: Path, stated: list[dict[str, str]] | None 
     return FigureView(
         figure.target,
         figure.file.title,
-        number(figure.file.source),
-        getattr(figure.file, "shows", "") or seen(figure),
+        not (figure.file.study or paper.study),
+        figure.file.shows,
         figure.note,
         {name: value for name, value in about(figure).items() if value},
         files,
@@ -231,7 +222,7 @@ def figure_view(figure: Figure, page: Path, stated: list[dict[str, str]] | None 
         "" if figure.is_table else shown,
         table,
         words,
-        tuple(one for one in stated or () if figure.target in one["target"].split()),
+        tuple(one for one in stated if figure.target in one["target"].split()),
     )
 
 
@@ -240,9 +231,8 @@ def about(figure: Figure) -> dict[str, str]:
     runs = figure.runs
     if not runs:
         return {key: _words(value) for key, value in figure.written.items()}
-    common = {
-        key: value for key, value in figure.file.common.items() if key not in ("label", "seeds", "task")
-    }
+    common = figure.file.common | (figure.file.quick if figure.preset == "quick" else {})
+    common = {key: value for key, value in common.items() if key not in ("label", "seeds", "task")}
     return {
         "data": ", ".join(sorted({run.config["task"]["dataset"] for run in runs if run.task})),
         "schemes": ", ".join(dict.fromkeys(str(run.scheme).partition("+")[0] for run in runs)),
@@ -270,25 +260,6 @@ def _words(value: object, inside: str = "") -> str:
     if value is None or isinstance(value, bool):
         return "none" if value is None else "yes" if value else "no"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def seen(figure: Figure) -> str:
-    """What is seen, in a sentence, from what the figure file says about its plot."""
-    plot = figure.file.plot
-    kind = plot.get("kind", "lines")
-    labels = figure.labels[:_MOST_LABELS]
-    more = f" and {len(figure.labels) - len(labels)} more" if len(figure.labels) > len(labels) else ""
-    names = f" of {', '.join(labels)}{more}" if labels else ""
-    if kind == "lines":
-        x, y = plot.get("x", "simulated_time_s"), plot.get("y", "test_accuracy")
-        return f"Lines show the {_column(y)} against the {_column(x)}{names}."
-    if kind == "bars":
-        return f"Bars show the {_column(plot.get('y', 'mean_iteration_time_s'))}{names}."
-    return "A table." if kind == "table" else "A drawing."
-
-
-def _column(name: object) -> str:
-    return str(name).removesuffix("_s").replace("_", " ")
 
 
 def grid(path: Path) -> tuple[tuple[tuple[str, ...], ...], tuple[int, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gcexp.figures.plots import KINDS, PARTS
+from gcexp.figures.plots import KINDS
 from gcexp.report.columns import Passages, Timings
 from gcexp.report.entries import RUN_KEYS
 from gcexp.report.figure import FigureFile
@@ -26,7 +26,6 @@ def figure_schema() -> dict:
     """
     schema = _of(FigureFile)
     plots = {kind: _of(cls, kind={"const": kind}) for kind, cls in KINDS.items()}
-    plots["panels"]["properties"]["parts"] = {"type": "array", "items": {"anyOf": [_plot(k) for k in PARTS]}}
     run: dict[str, Any] = {
         "type": "object",
         "properties": dict.fromkeys((*RUN_KEYS, *_GROUPS, *SHARED), {}) | {"each": {"type": "array"}},

@@ -45,12 +45,12 @@ class PaperView:
     @property
     def own(self) -> tuple[FigureView, ...]:
         """Figures and tables that stand in the paper."""
-        return tuple(figure for figure in self.figures if figure.number)
+        return tuple(figure for figure in self.figures if figure.own)
 
     @property
     def studies(self) -> tuple[FigureView, ...]:
         """Figures of ours."""
-        return tuple(figure for figure in self.figures if not figure.number)
+        return tuple(figure for figure in self.figures if not figure.own)
 
     @property
     def picture(self) -> str:
@@ -120,7 +120,7 @@ def paper_views(figures: Iterable[Figure], output: Path) -> list[PaperView]:
     for name, paper in known.items():
         ordered = sorted(grouped.get(name, []), key=lambda one: paper.place(one.name, one.file.source))
         mine = [one for one in stated if one["paper"] == name]
-        views = [view for one in ordered if (view := figure_view(one, output, mine))]
+        views = [view for one in ordered if (view := figure_view(one, paper, output, mine))]
         main = tuple(one for one in mine if one["main"] == "yes")
         if views:
             found.append(PaperView(name, paper, tuple(views), main))

@@ -34,7 +34,7 @@ class Rate:
     Attributes
     ----------
     start_s, unit_s, score_s : float
-        CPU seconds. A unit of a timeline is a worker in an iteration of a seed, of a training a gradient over all data,
+        CPU seconds. A unit of a clock is a worker in an iteration of a seed, of a training a gradient over all data,
         of a replay a kept parameter of a seed; a training is scored besides.
     memory_mib : float
     unit_bytes : float
@@ -110,15 +110,12 @@ def rated(figure: Figure, files: Iterable[str]) -> float | None:
 
 def _jobs_of(runs: Iterable[Run]) -> list[tuple[str, Cost]]:
     """What makes every file of some runs, in the order in which they are made, and its cost by the rates."""
-    several = list({(run.id, run.task): run for run in runs}.values())
-    trained = [run for run in several if run.task]
-    kinds: list[tuple[Callable[[Run], str], Callable[[Run], Cost], list[Run]]] = [
-        (_data, _of_data, trained),
-        (lambda run: run.timeline, _of_timeline, several),
-        (lambda run: run.trajectory, _of_training, trained),
-        (lambda run: run.verification, _of_replay, [run for run in trained if run.exact]),
+    trained = [run for run in {(run.id, run.task): run for run in runs}.values() if run.task]
+    kinds: list[tuple[Callable[[Run], str], Callable[[Run], Cost]]] = [
+        (_data, _of_data),
+        (lambda run: run.trajectory, _of_training),
     ]
-    unique = [({path(run): run for run in mine}, cost) for path, cost, mine in kinds]
+    unique = [({path(run): run for run in trained}, cost) for path, cost in kinds]
     return [(path, cost(run)) for made, cost in unique for path, run in made.items()]
 
 
@@ -141,9 +138,9 @@ def _of_data(run: Run) -> Cost:
     return _rated("data", run.config["task"]["dataset"], 1)
 
 
-def _of_timeline(run: Run) -> Cost:
+def _of_clock(run: Run) -> Cost:
     workers = run.config["n"] or 1
-    return _rated("timeline", _option(run.scheme), run.iterations * len(run.seed_list) * workers)
+    return _rated("clock", _option(run.scheme), run.iterations * len(run.seed_list) * workers)
 
 
 def _of_training(run: Run) -> Cost:
@@ -184,13 +181,20 @@ def _sampled(overrides: tuple[str, ...]) -> tuple[float, float]:
 
 
 def _of_table(one: Figure) -> Cost:
-    """Measured where the table is published, with its cost beside it."""
+    """Of runs its clocks and the replays of exact schemes; of an analysis what the published table took."""
+    if one.runs:
+        rows = _rated("table", "*", 1)
+        parts = [_of_clock(run) for run in one.runs]
+        parts += [_of_replay(run) for run in one.runs if run.task and run.exact]
+        memory = max(part.memory_mib for part in (rows, *parts))
+        known = UNKNOWN if any(part.known == UNKNOWN for part in parts) else ESTIMATED
+        return replace(rows, cpu_s=sum(part.cpu_s for part in (rows, *parts)), memory_mib=memory, known=known)
     with suppress(UserError, OSError, ValueError, KeyError, TypeError):
         table = table_of(one)
         record = json.loads(provenance_file(table).read_text("utf-8"))
         size = table.stat().st_size
         return Cost("table", "*", float(record["cpu_s"]), float(record["peak_memory_mib"]), size, MEASURED)
-    return _rated("table", "*" if one.runs else "analysis", 1)
+    return _rated("table", "analysis", 1)
 
 
 def _option(token: str | None) -> str:
@@ -233,14 +237,14 @@ def format_plan(found: Sequence[Cost], preset: str) -> str:
     >>> print(
     ...     format_plan(
     ...         [
-    ...             Cost("timeline", "cgc", 1800, 100, 2**20, ESTIMATED),
+    ...             Cost("training", "mnist_mlp", 1800, 100, 2**20, ESTIMATED),
     ...             Cost("table", "*", 600, 50, 0, MEASURED),
     ...         ],
     ...         "paper",
     ...     )
     ... )
     job           jobs  CPU hours  longest job   memory      disk
-    timeline         1      0.500     30.0 min  100 MiB     1 MiB  estimated
+    training         1      0.500     30.0 min  100 MiB     1 MiB  estimated
     table            1      0.167     10.0 min   50 MiB     0 MiB  measured
     all              2      0.667     30.0 min  100 MiB     1 MiB
     25 % of the CPU time is measured on these jobs, 75 % is estimated from rates of costs.csv

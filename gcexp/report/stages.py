@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gcexp.run.dependencies import targets
-from gcexp.run.kept import installed, kept
-from gcexp.run.provenance import check_unchanged, packages, recorded, spent
-from gcexp.run.reads import unrecorded
+from gcexp.run.provenance import check_unchanged, packages, recorded
 
 if TYPE_CHECKING:
     from gcexp.report.figure import Figure
 
 
 def make_table(figure: Figure, output: Path) -> None:
-    """The tidy CSV of a figure from its runs' files or its analysis function."""
+    """The tidy CSV of a figure; its provenance names the largest errors that replays found for each run and seed."""
     from gcexp.figures.tables import write_table
     from gcexp.report.table import assemble
 
@@ -24,28 +21,17 @@ def make_table(figure: Figure, output: Path) -> None:
     if figure.file.analysis:
         about |= {"analysis": figure.file.analysis | figure.arguments}
     used = packages(targets([about, *(run.config for run in figure.runs)]))
-    costs = {path: spent(path) for path in figure.inputs}
-    with recorded(output, about, inputs=figure.inputs, inputs_cpu_s=costs, packages=used):
-        write_table(assemble(figure), output)
+    with recorded(output, about, inputs=figure.inputs, packages=used) as facts:
+        table, replays = assemble(figure)
+        facts["replays"] = replays
+        write_table(table, output)
 
 
 def make_drawing(figure: Figure, table: Path, outputs: list[Path]) -> None:
-    """Draw a table, or write it as Markdown and LaTeX where the figure is a table.
-
-    A drawing that was made before of the same table in the same way is not made again; one with a function of
-    somebody's is.
-    """
+    """Draw a table, or write it as Markdown and LaTeX where the figure is a table."""
     from gcexp.figures import draw, save
     from gcexp.figures.tables import read_table
 
     check_unchanged(table)
-
-    def make() -> None:
-        said = figure.heading, figure.footnote, figure.style, figure.label, figure.look.inches
-        save(draw(read_table(table), figure.file.plot, *said), outputs, figure.style)
-
-    if targets(figure.file.plot) or not table.is_file():  # which reading it will tell
-        return make()
-    with unrecorded():
-        key = [figure.tracked_plot, hashlib.sha256(table.read_bytes()).hexdigest()]
-        kept(outputs, [*key, installed("matplotlib", "numpy", "pandas")], make)
+    said = figure.heading, figure.footnote, figure.style, figure.label, figure.look.inches
+    save(draw(read_table(table), figure.file.plot, *said), outputs, figure.style)

@@ -25,18 +25,20 @@ import numpy as np
 
 from gcexp.errors import UserError
 from gcexp.figures.tables import read_table, scores_of
-from gcexp.files import read_json, writable, written
+from gcexp.files import writable, written
+from gcexp.report import table
 from gcexp.report.comparison import comparison
 from gcexp.report.figure import Figure
 from gcexp.run import paths
 from gcexp.run.provenance import finished_provenance
 from gcexp.run.run import Run
-from gcexp.timeline import Timeline
 
 if TYPE_CHECKING:  # MLflow and pandas take seconds to import
     from mlflow import MlflowClient
     from mlflow.entities import Run as Stored
     from pandas import DataFrame
+
+    from gcexp.timeline import Timeline
 
 DEFAULT_URI = f"sqlite:///{paths.TRACKED}"
 #: Tag that is set last: an MLflow run with it is complete, and holds the result that has this digest.
@@ -173,18 +175,21 @@ def _create(
     client: MlflowClient, experiment: str, use: Use, digest: str, frame: DataFrame, compared: DataFrame
 ) -> None:
     mine = frame[(frame["run"] == use.run.id) & (frame["label"] == use.run.label)]
-    start, end = _times(use.run)
+    start, end = _times(use)
     which = (compared["run"] == use.run.id) & (compared["label"] == use.run.label)
     row = compared[which].iloc[0].drop(["label", "run"])
     summary = {name: (float(value), start, 0) for name, value in row.items() if math.isfinite(value)}
     parent = _run(client, experiment, use, use.run.label, {"kind": "scheme"}, summary, (start, end))
     if use.run.task:
-        clock = Timeline.load(use.run.timeline)
+        clock, replays = table.clock(use.run), finished_provenance(use.figure.table).get("replays", {})
         for place, seed in enumerate(use.run.seed_list):
             tags = {"kind": "seed", "seed": str(seed), "mlflow.parentRunId": parent}
             curves = _curves(clock, place, mine[mine["seed"] == seed], scores_of(frame))
             points = {name: _stamped(curve, start) for name, curve in curves.items()}
-            checks = {name: (value, start, 0) for name, value in _verification(use.run, seed).items()}
+            checks = {
+                name: (value, start, 0)
+                for name, value in replays.get(use.run.id, {}).get(str(seed), {}).items()
+            }
             _run(
                 client, experiment, use, f"{use.run.label}, seed {seed}", tags, points | checks, (start, end)
             )
@@ -229,7 +234,7 @@ def _artifacts(client: MlflowClient, parent: str, use: Use, rows: DataFrame) -> 
 def tags_of(use: Use) -> dict[str, str]:
     """What runs are grouped and filtered by."""
     run, figure = use.run, use.figure
-    facts = [finished_provenance(path) for path in run.inputs]
+    facts = [finished_provenance(path) for path in use.inputs]
     commits = sorted({fact["commit"] for fact in facts if fact.get("commit")})
     options = {part: getattr(run, part).partition("+")[0] for part in _PARTS if getattr(run, part)}
     return {
@@ -306,18 +311,10 @@ def _stamped(curve: list[tuple], start: int) -> list[tuple[float, int, int]]:
     return [(value, start + round(1000 * time), step) for step, time, value in curve]
 
 
-def _verification(run: Run, seed: int) -> dict[str, float]:
-    """Largest errors of one seed where the true path was replayed."""
-    checks = read_json(run.verification)["checks"]
-    mine = [check for check in checks if check["seed"] == seed and not check["skipped"]]
-    names = ("decoded_error", "weighted_error")
-    return {name: max(check[name] for check in mine) for name in names if mine}
-
-
-def _times(run: Run) -> tuple[int, int]:
+def _times(use: Use) -> tuple[int, int]:
     """Start and end in ms: when the last file was written, and as long before as its jobs took (all seeds)."""
-    end = max(Path(path).stat().st_mtime for path in run.inputs)
-    took = sum(finished_provenance(path).get("wall_s", 0.0) for path in run.inputs)
+    end = max(Path(path).stat().st_mtime for path in use.inputs)
+    took = sum(finished_provenance(path).get("wall_s", 0.0) for path in use.inputs)
     return int((end - took) * 1000), int(end * 1000)
 
 

@@ -263,6 +263,8 @@ def test_command():
         (["s=1", "trials=many"], "trials .*'many'"),
         (["kind=worst", "stragglers=1"], "stragglers.*kind=set.*kind=worst"),
         (["code=cyclic_repitition"], "'cyclic_repetition'"),
+        (["s=0..1000000000"], "s=0..1000000000 .*100000"),
+        (["delay._target_='`'"], "delay._target_.*'`'"),
     ],
 )
 def test_command_refuses(given, named):

@@ -299,8 +299,21 @@ BROKEN = [
     (HEAD + f"0,0,1\n{'1' * 5000},0,1\n", "iteration in line 3 is '1111"),
     ("iteration,worker,time,time\n0,0,1,2\n", "has 2 columns 'time'; it has iteration, worker, time, time"),
     (HEAD + "0,0,1\n0,1\n", "line 3 has 2 cells, the header 3"),
+    ("iteration,worker,chunk,time\n0,0,0,1\n0,0,1000000000,1\n", "chunks go 0, 1000000000: 1 is missing"),
     ("iteration,worker,chunk,time\n0,0,0,1\n0,0,1,1\n0,1,1,1\n", "iteration 0, worker 1 lacks chunk 0"),
 ]
+
+
+def test_a_number_of_a_worker_is_a_name(tmp_path, capsys):
+    """One of 10^9 took gigabytes, as did a matrix of many short rows."""
+    (tmp_path / "t.csv").write_text(HEAD + "0,0,1\n0,1000000000,2\n1,0,3\n1,1000000000,4\n")
+    assert Trace(str(tmp_path / "t.csv")).draw((0,), 2, 2).start.shape == (1, 2, 2)
+    with pytest.raises(ParameterError, match="has workers 0, 1000000000"):
+        Trace(str(tmp_path / "t.csv"), workers=[1]).draw((0,), 1, 1)
+    many = "".join(f"0,{w},1\n" for w in range(6000)) + "".join(f"{t},0,1\n" for t in range(1, 6000))
+    (tmp_path / "many.csv").write_text(HEAD + many)
+    with pytest.raises(DataError, match="6000 iterations and 6000 workers"):
+        read_trace(tmp_path / "many.csv")
 
 
 def test_a_byte_order_mark_is_read(tmp_path):

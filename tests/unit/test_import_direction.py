@@ -3,6 +3,7 @@
 Who may import whom is said by the contracts of import-linter in pyproject.toml, which `make lint` holds.
 """
 
+import ast
 import json
 import os
 import re
@@ -26,6 +27,21 @@ def test_floors_are_those_of_the_design():
     assert floors == {name: int(floor) for floor, rooms in rows for name in re.findall(r"`(\w+)[/.]", rooms)}
 
 
+def imported_at_once(module: str) -> set[str]:
+    """First names of what a module imports at its top."""
+    tree = ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text())
+    found = {name for node in tree.body if isinstance(node, ast.ImportFrom) for name in [node.module or ""]}
+    found |= {alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names}
+    return {name.partition(".")[0] for name in found} - {"__future__"}
+
+
+def test_handing_a_command_over_imports_little():
+    """A job may be shorter than more."""
+    found = [imported_at_once(f"gcexp.command.{name}") for name in ("entry", "forkserver")]
+    light = {"contextlib", "os", "socket", "struct", "sys"}
+    assert set().union(*found) - {"gcexp"} == light
+
+
 HEAVY = ("torch", "hydra", "omegaconf", "mlflow", "pandas", "matplotlib", "sklearn", "snakemake", "networkx")
 
 
@@ -45,8 +61,15 @@ def test_importing_the_command_loads_nothing_heavy(tmp_path):
 
 
 @pytest.mark.slow
-def test_reading_every_figure_file_loads_nothing_heavy(tmp_path):
-    """Once the first process has kept what it found out; in a folder of its own, where no other test keeps anything."""
-    code = "from gcexp.report.figurefile import figures\nassert figures('quick')"
-    loaded(code, tmp_path)
+def test_a_clock_loads_nothing_heavy(tmp_path):
+    code = "from gcexp.run.compose import compose\nfrom gcexp.run.stages import length_of, simulated\n"
+    code += (
+        "config = compose(['scheme=cgc', 'n=6', 's=2', 'iterations=5'])\nsimulated(config, length_of(config))"
+    )
     assert loaded(code, tmp_path) == set()
+
+
+@pytest.mark.slow
+def test_reading_every_figure_file_loads_neither_torch_nor_drawings(tmp_path):
+    code = "from gcexp.report.figurefile import figures\nassert figures('quick')"
+    assert loaded(code, tmp_path) <= {"pandas", "networkx"}  # of analyses, which say what their columns are

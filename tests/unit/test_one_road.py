@@ -29,7 +29,7 @@ MAY = {
         ".stop",
     },  # from Python; a first iteration as a picture
     # And as a table; what a clock costs; bounds in closed form look at draws.
-    "benchmarking.py": {"simulated", "summarise", ".draw"},
+    "benchmarking.py": {"simulate", "summarise", ".draw"},
     "report/plan.py": {"simulated"},  # what a figure will cost
     # Whether models and rules keep their contracts is asked one by one.
     "testing.py": {"simulate", ".draw", ".arrival", ".stop"},

@@ -179,14 +179,13 @@ def figure_text(number: int) -> str:
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch, composed, forget, add_paper):
+def here(tmp_path, monkeypatch, forget, add_paper):
     """A project without figures as working folder."""
     monkeypatch.chdir(tmp_path)
     for name in ("GCEXP_CONF", "GCEXP_SEARCHPATH", "GCEXP_DATA"):
         monkeypatch.delenv(name, raising=False)
     shutil.copytree(ROOT / "conf", "conf")
     add_paper(Path("paper"))
-    Path(".cache").symlink_to(composed)
     return tmp_path
 
 

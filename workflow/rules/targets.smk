@@ -1,4 +1,4 @@
-# Names a person types: one per figure, one per paper, one per preset, and `mlflow`.
+# Names a person types: one per figure, one per paper, `everything`, one per preset, and `mlflow`.
 for figure in FIGURES.values():
 
     rule:
@@ -8,13 +8,24 @@ for figure in FIGURES.values():
             figure.products,
 
 
+def own_figures(paper):
+    # Figures and tables that stand in the paper; of a collection of studies all of them.
+    mine = [figure for figure in FIGURES.values() if figure.paper == paper]
+    return [figure for figure in mine if not figure.file.study] or mine
+
+
 for paper in PAPERS:
 
     rule:
         name:
             paper
         input:
-            [product for figure in FIGURES.values() if figure.paper == paper for product in figure.products],
+            [product for figure in own_figures(paper) for product in figure.products],
+
+
+rule everything:
+    input:
+        index_and_lost(config["preset"]),
 
 
 rule quick:
