@@ -42,7 +42,8 @@ def test_the_same_bits_in_chunks_of_any_size(overrides):
         pieces = run_clock(scheme, delay, SEEDS, ITERATIONS, chunk)
         for field in dataclasses.fields(Timeline):
             ours, theirs = getattr(pieces, field.name), getattr(whole, field.name)
-            assert ours.dtype == theirs.dtype and np.array_equal(ours, theirs), (chunk, field.name)
+            assert ours.dtype == theirs.dtype
+            np.testing.assert_array_equal(ours, theirs, err_msg=f"{field.name} at {chunk}")
 
 
 @pytest.mark.parametrize(
