@@ -32,6 +32,7 @@ COMMANDS = {
     "audit": "judge what the papers state on the published tables; exit code 1 if an outcome changed",
     "verify": "compare fresh tables with the published ones; exit code 1 if one differs",
     "plan": "jobs, CPU hours, memory and disk of what is still to be made: preset=paper [TARGET]",
+    "data": "fetch the raw files of data sets before jobs run without a network: fetch mnist cifar10 amazon",
     "init": "a folder for a project of your own: options, figures, code, Snakefile",
     "trace": "check a CSV of workers' times for delay=trace, and say what it holds",
     "catalogue": "the table of all codes (docs/codes.md)",
