@@ -110,7 +110,7 @@ class Quorums(Sequence[Quorum]):
     def __init__(self, groups: Any, need: Iterable[tuple[int, int]]):
         groups = np.asarray(groups)
         require(
-            groups.ndim == 2 and len(np.unique(groups)) == groups.size,
+            groups.ndim == 2 and len({*groups.flat}) == groups.size,
             f"quorums are of disjoint groups, an array (groups, workers of each), got shape {groups.shape}",
         )
         object.__setattr__(self, "groups", groups)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from gcexp.errors import UserError, unknown
 from gcexp.report.figure import Figure
-from gcexp.report.figurefile import PRESETS, figures
+from gcexp.report.figurefile import PRESETS, page_files, paper_of, read_figures
 from gcexp.report.published import table_of
 from gcexp.run import paths
 from gcexp.run.options import search_dirs
@@ -82,11 +82,12 @@ def plan(preset: str, targets: Sequence[str] = ()) -> list[Cost]:
     """
     if preset not in PRESETS:
         raise UserError(unknown("preset", preset, PRESETS))
-    all_figures = figures(preset, published=bool(targets))
-    known = {name for one in all_figures for name in (one.target, one.paper)}
+    files = page_files(published=bool(targets))
+    known = {*files, *map(paper_of, files.values())}
     for target in targets:
-        if target not in known:
+        if target not in known:  # told before any figure is read
             raise UserError(unknown("target", target, known))
+    all_figures = read_figures(files.values(), preset)
     chosen = [one for one in all_figures if not targets or {one.target, one.paper} & set(targets)]
     faster = _corrections(_jobs_of(run for one in all_figures for run in one.runs))
     found = [
