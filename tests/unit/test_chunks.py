@@ -42,7 +42,25 @@ def test_the_same_bits_in_chunks_of_any_size(overrides):
         pieces = run_clock(scheme, delay, SEEDS, ITERATIONS, chunk)
         for field in dataclasses.fields(Timeline):
             ours, theirs = getattr(pieces, field.name), getattr(whole, field.name)
-            assert ours.dtype == theirs.dtype and np.array_equal(ours, theirs), (chunk, field.name)
+            assert ours.dtype == theirs.dtype
+            np.testing.assert_array_equal(ours, theirs, err_msg=f"{field.name} at {chunk}")
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        "scheme=forget n=200 s=20 delay=pareto delay.persistence=3",
+        "scheme=cgc n=200 s=2 delay=shifted_exponential late=finish",
+    ],
+)
+def test_draws_at_hand_are_played_some_at_a_time(overrides):
+    """More of them than are played at once."""
+    config = compose(overrides.split())
+    scheme, delay = build_scheme(config, 0), build(config, "delay")
+    pieces = simulate(scheme, delay.draw(SEEDS, 600, 200))
+    whole = run_clock(scheme, delay, SEEDS, 600, 10**9)
+    for field in dataclasses.fields(Timeline):
+        np.testing.assert_array_equal(getattr(pieces, field.name), getattr(whole, field.name))
 
 
 def test_memory_does_not_grow_with_the_length():

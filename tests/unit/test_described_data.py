@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from gcexp import figures
 from gcexp.command.main import main
 from gcexp.data import load, prepare
 from gcexp.data.described import Description
@@ -147,6 +148,8 @@ KEYS = {"scheme": "uncoded", "n": 4, "task": "digits_mlp", "iterations": 2, "see
 def test_edited_data_and_options_are_seen(tmp_path, monkeypatch, table):
     """From Python and by `gcexp run`, which learns the same from the same data."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    for name in ("draw", "save"):  # a drawing takes longer than all the rest
+        monkeypatch.setattr(figures, name, lambda *_: None)
     monkeypatch.chdir(tmp_path)
     described(tmp_path, monkeypatch, path=str(table[0]), target="animal")
 
