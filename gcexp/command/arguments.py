@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Iterator
@@ -16,9 +17,23 @@ if TYPE_CHECKING:
 
 
 def overrides(parser: ArgumentParser) -> None:
-    """Hydra overrides, any number of them."""
+    """Hydra overrides, any number of them, and a folder of further options."""
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="Hydra overrides: scheme=cgc n=30")
+    parser.add_argument(
+        "--config-dir",
+        metavar="FOLDER",
+        type=Path,
+        help="further options, in folders such as scheme/ and code/",
+    )
     parser.set_defaults(rest="overrides")
+
+
+def add_options(folder: Path) -> None:
+    """Let this process, and those that it starts, find the options in a folder, as Hydra's ``--config-dir`` does."""
+    if not folder.is_dir():
+        raise UserError(f"--config-dir names {folder}, which is not a folder")
+    known = os.environ.get("GCEXP_SEARCHPATH")
+    os.environ["GCEXP_SEARCHPATH"] = os.pathsep.join([str(folder.resolve()), *([known] if known else [])])
 
 
 @contextmanager

@@ -132,10 +132,14 @@ def is_asked(path: Path, asked: Collection[str]) -> bool:
     return not is_study(path) or all(map(is_study, mine))
 
 
-def is_drawn(target: str, preset: str) -> bool:
-    """Whether the drawing of a figure, or its typeset table, lies where the workflow puts it."""
-    patterns = (paths.DRAWN[1], paths.TYPESET[0])
-    return any(Path(pattern.format(preset=preset, target=target)).is_file() for pattern in patterns)
+def made_files(target: str, preset: str) -> list[str]:
+    """What is there of a figure that was drawn, or typeset, before: nothing of one that was not."""
+    table, *drawn = (
+        pattern.format(preset=preset, target=target)
+        for pattern in (paths.TABLE, *paths.DRAWN, *paths.TYPESET)
+    )
+    found = [path for path in drawn if Path(path).is_file()]
+    return [*found, *([table] if Path(table).is_file() else [])] if found else []
 
 
 def figures(preset: str, published: bool = False) -> list[Figure]:

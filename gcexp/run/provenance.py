@@ -152,11 +152,6 @@ def _sha256(path: str | Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def spent(path: str | Path) -> float | None:
-    """CPU seconds of the process that finished a file; None where that was not written down."""
-    return finished_provenance(path).get("cpu_s")
-
-
 def finished_provenance(path: str | Path) -> dict:
     """Provenance of a finished file, empty where it has none."""
     file = provenance_file(path)

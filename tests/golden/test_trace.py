@@ -245,7 +245,7 @@ REFUSED = [
     (drawn(JOB4, phi=1.2), "phi .*1.2"),
     (drawn(JOB1, pricing="additive"), "pai-job1 .*'compute'.*iteration, worker"),
     (drawn(FAAS, pricing="additive", phi=0.5), "phi .*0.5"),
-    (drawn(JOB1, pricing="scald"), "scaled, additive, .*'scald'"),
+    (drawn(JOB1, pricing="scald"), "pricing.*'scald'.*'scaled'"),
     (drawn(JOB1, skip=300), "skip=300"),
     (drawn(JOB1, start=300), "start=300.*299"),
     (drawn(JOB1, rows=[0], skip="prefix"), "1 row"),

@@ -45,6 +45,7 @@ def no_surroundings(monkeypatch):
     """Neither the user's data folder nor a proxy takes part in a test."""
     monkeypatch.delenv("GCEXP_DATA", raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr("gcexp.data.fetch.WAITS", ())  # test_data_fetch.py tries the waits
 
 
 def idx(array, magic):
