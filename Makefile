@@ -46,12 +46,15 @@ $(STAMP): requirements.lock pyproject.toml
 	$(UV) venv --quiet --clear --python "$(PYTHON)" .venv; \
 	$(UV) pip sync --quiet --python $(BIN)/python $(if $(TORCH_BACKEND),--torch-backend $(TORCH_BACKEND)) requirements.lock; \
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps -e . pip; \
+	printf '%s\n' '#!/bin/sh' 'bin=$$(dirname "$$(realpath "$$0")"); here=$$(dirname "$$(dirname "$$bin")")' \
+		'[ "$$(cat "$$bin/../.installed" 2> /dev/null)" = "$$here" ] || { echo "gcexp: this folder was moved or copied: run make setup in $$here" >&2; exit 2; }' \
+		'exec "$$bin/python" -P -m gcexp.command.entry "$$@"' > $(BIN)/gcexp; \
 	echo "$(CURDIR)" > $@; echo "Installed into .venv. Activate it with: source .venv/bin/activate"
 
-# SIGTERM of make ends Snakemake and its jobs; where another Snakemake works in this folder, nothing is started.
+# After a kill -9 Snakemake says what is to be done: make reproduce ARGS=--unlock.
 reproduce: $(STAMP) ## the figures and tables of the papers, and their pages (TARGETS=figure or paper; PRESET=paper; ARGS=-n shows what would run)
 	@$(call alone,make.lock); $(WITH_BIN); export PATH; \
-	exec python -m gcexp.command.unlock $(TARGETS) $(ARGS) $(if $(PRESET),--config preset=$(PRESET))
+	exec snakemake $(TARGETS) $(ARGS) $(if $(PRESET),--config preset=$(PRESET))
 
 # Lint works beside the tests: it has one core only, and ends first.
 test: $(STAMP) ## lint and all tests (ARGS='tests/unit -k cyclic')
@@ -86,7 +89,7 @@ audit: $(STAMP) ## judge what the papers state on the published tables (ARGS=PAP
 verify: $(STAMP) ## compare fresh tables with the published ones (ARGS='TARGET --preset paper')
 	@$(BIN)/gcexp verify $(ARGS)
 
-test-browser: $(STAMP) ## the report page and MLflow in a headless Chromium, which must be installed
+test-browser: $(STAMP) ## the pages in a headless Chromium, which must be installed
 	@$(WITH_BIN) GCEXP_TEST_BROWSER=1 python -m pytest -n0 -rs tests/browser $(ARGS)
 
 # Two builds of one commit give the same bytes.

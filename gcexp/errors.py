@@ -35,7 +35,18 @@ class Defect(Exception):
 
 
 class DecodingError(Defect, ArithmeticError):
-    """A decoder could not keep the promise its code makes for what was heard."""
+    """A decoder could not keep the promise its code makes for what was heard.
+
+    Parameters
+    ----------
+    sentence : str
+    code : Code, optional
+        The code, whose class may be a project's own.
+    """
+
+    def __init__(self, sentence: str, code: object = None):
+        super().__init__(sentence)
+        self.code = code
 
 
 class VerificationError(Defect):

@@ -20,13 +20,13 @@ from gcexp.files import read_json
 from gcexp.progress import bar
 from gcexp.run import paths
 from gcexp.run.build import build
-from gcexp.run.checks import check_scheme, together
+from gcexp.run.checks import check_scheme
 from gcexp.run.compose import compose
 from gcexp.run.datasets import prepared
-from gcexp.run.dependencies import tracked
-from gcexp.run.kept import arrays_kept, digest_of, forget, installed
+from gcexp.run.dependencies import digest_of, tracked
+from gcexp.run.kept import arrays_kept, forget
 from gcexp.run.options import look_again
-from gcexp.run.reads import resumed
+from gcexp.run.records import observed
 from gcexp.run.run import seed_range, spelled_seeds
 from gcexp.run.scheme import build_scheme, require_trainable, schemes_kept
 from gcexp.run.stages import Length, decided_by, length_of, simulated, summarised
@@ -224,19 +224,18 @@ def _swept(
 ) -> Result:
     combined = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
     points, told, left_out = [], [], []
-    with together():  # before anything runs
-        for chosen in combined:
-            try:
-                point = _point(overrides, keys | chosen, lists)
-                point.check()
-            except ParameterError as error:
-                left_out.append(chosen | {"reason": str(error)})
-                if impossible == "raise" or len(left_out) == len(combined):
-                    raise
-                continue
-            points.append(point)
-            told.append(_words(chosen))
-    import pandas as pd  # as slow to import as all else: not before a mistake is told
+    for chosen in combined:  # before anything runs
+        try:
+            point = _point(overrides, keys | chosen, lists)
+            point.check()
+        except ParameterError as error:
+            left_out.append(chosen | {"reason": str(error)})
+            if impossible == "raise" or len(left_out) == len(combined):
+                raise
+            continue
+        points.append(point)
+        told.append(_words(chosen))
+    import pandas as pd  # slow to import: not before a mistake is told
 
     from gcexp.run.result import Kept
 
@@ -512,6 +511,7 @@ def _supports(code: Code) -> list[list[np.ndarray]]:
 
 # --- One point ---------------------------------------------------------------------------------------------------
 
+_ERROR = "mean_decoding_error"  # in a table's attrs: tables of clocks keep the columns that they always had
 _MEASURED = ("seed", "iteration", "iterations", "simulated_time_s", "mean_iteration_time_s")
 
 
@@ -579,7 +579,7 @@ def _spelled(value: Any) -> str:
 
 
 def _rows(rows: str) -> str:
-    if rows not in ROWS:
+    if fitted(str, rows, "rows") not in ROWS:
         raise UserError(unknown("rows", rows, ROWS))
     return rows
 
@@ -596,14 +596,22 @@ def _moving(length: Length, progress: bool):
 
 
 def _timed(point: _Point, rows: str, progress: bool) -> dict[str, np.ndarray]:
+    """Columns of a clock; one row per seed has its decoding error beside them, under `_ERROR`."""
     from gcexp.run.measured import marks, summary_columns, timing_columns
+    from gcexp.summary import summary_of
 
     length = length_of(point.config)
-    if rows == "iterations" or length.horizon is not None:  # what needs them has all durations in memory
+    if rows == "iterations":  # what needs them has all durations in memory
         return timing_columns(_timeline(point, progress), point.config, rows)
     at = marks(length.iterations, rows)
-    with _moving(length, progress) as moving:
-        return summary_columns(summarised(point.config, length, at, moving.update), point.config, at)
+    if length.horizon is not None:
+        timeline = _timeline(point, progress)
+        found = summary_of(timeline, point.config["bound"], marks(timeline.duration.shape[1], rows))
+        at = marks(timeline.duration.shape[1], rows)
+    else:
+        with _moving(length, progress) as moving:
+            found = summarised(point.config, length, at, moving.update)
+    return summary_columns(found, point.config, at) | ({} if at else {_ERROR: found.error})
 
 
 def _clocked(point: _Point, rows: str) -> tuple[dict[str, np.ndarray], Path | None]:
@@ -613,7 +621,7 @@ def _clocked(point: _Point, rows: str) -> tuple[dict[str, np.ndarray], Path | No
 
     def key() -> list:
         length = length_of(point.config)
-        said = [*tracked("timeline", point.config), *tracked("timings"), installed("numpy", "scipy")]
+        said = [*tracked("timeline", point.config), *tracked("timings")]
         return [*said, point.config["n"], length.iterations, length.horizon, length.seeds, rows]
 
     return arrays_kept(key, partial(_timed, point, rows, False))
@@ -630,7 +638,12 @@ def _joined(points: list[_Point], columns: list[dict[str, np.ndarray]]) -> pd.Da
     ]
     given = {key: pd.Series([_told(point.keys.get(key)) for point in points], dtype=object) for key in keys}
     found = {key: values.infer_objects().repeat(lengths).array for key, values in given.items()}
-    return pd.DataFrame(found | {name: np.concatenate([one[name] for one in columns]) for name in columns[0]})
+    table = pd.DataFrame(
+        found | {name: np.concatenate([one[name] for one in columns]) for name in columns[0]}
+    )
+    if _ERROR in table:
+        table.attrs[_ERROR] = table.pop(_ERROR).tolist()
+    return table
 
 
 def _told(value: Any) -> Any:
@@ -649,6 +662,7 @@ def _result(table: pd.DataFrame, points: list[_Point]) -> Result:
     from gcexp.run.result import Kept, Result
 
     found = Result(table)
+    found.attrs |= table.attrs
     configs = [{k: v if _is_plain(v) else repr(v) for k, v in point.config.items()} for point in points]
     found.attrs["keys"] = list(dict.fromkeys(key for point in points for key in point.keys))
     found.attrs["provenance"] = Kept(points=configs, versions=dict(versions()), packages=packages())
@@ -678,7 +692,7 @@ def _trained(
 
 def _resumed(point: _Point, timeline: Timeline) -> tuple[Trajectory, Path | None]:
     """Train a point of a sweep from where an earlier call was when it ended, and say where its state is kept."""
-    from gcexp.tasks.checkpoint import Checkpoint
+    from gcexp.run.own_checkpoint import OwnCheckpoint
 
     if not (point.is_named and os.access(".", os.W_OK)):
         return _trained(point, timeline), None
@@ -687,8 +701,8 @@ def _resumed(point: _Point, timeline: Timeline) -> tuple[Trajectory, Path | None
     decides = [] if _is_exact(timeline) else tracked("timeline", config)
     key = [*decided_by(config, record), *decides, config["n"], length.iterations, length.horizon]
     place = Path(paths.SWEPT.format(point=digest_of(key)))
-    with resumed(place) as said:
-        checkpoint = Checkpoint(place, decided_by(config, record, said))  # type: ignore[arg-type]  # JSON of any kind
+    with observed() as seen:
+        checkpoint = OwnCheckpoint(place, decided_by(config, record), seen)
         return _trained(point, timeline, checkpoint=checkpoint), place
 
 

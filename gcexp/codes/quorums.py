@@ -10,6 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from gcexp.errors import require
+from gcexp.schema import checked
 
 Need = tuple[tuple[int, int], ...]
 
@@ -57,7 +58,8 @@ class Quorum:
     workers: tuple[int, ...]
     need: tuple[tuple[int, int], ...]
 
-    def __init__(self, workers: Iterable[int], need: Iterable[tuple[int, int]]):
+    @checked
+    def __init__(self, workers: Iterable[int], need: Iterable[Iterable[int]]):
         object.__setattr__(self, "workers", tuple(int(w) for w in workers))
         object.__setattr__(self, "need", _checked(len(self.workers), need))
 

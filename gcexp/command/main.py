@@ -47,7 +47,7 @@ JOBS = {
     "train": "train with the coefficients that a scheme decodes, or exactly",
     "table": "make a figure's table",
     "plot": "draw a figure from its table, or typeset it",
-    "page": "write the static report page",
+    "page": "write the pages of papers and figures",
     "track": "import finished runs into MLflow",
 }
 
@@ -58,9 +58,9 @@ def main(argv: list[str] | None = None) -> int:
     The trace of a defect is kept in logs/; ``--debug`` shows every trace, that of a user's mistake too.
     """
     given = sys.argv[1:] if argv is None else argv
-    if Path("conf/workflow.yaml").is_file() and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))  # a project of one's own: its package lies beside its conf/
     try:
+        if Path("conf/workflow.yaml").is_file():
+            _enter_project()
         arguments = _read(given)
         if folder := getattr(arguments, "config_dir", None):
             add_options(folder)
@@ -85,15 +85,24 @@ def main(argv: list[str] | None = None) -> int:
         return code
 
 
+def _enter_project() -> None:
+    """Let modules of a project of one's own be imported: its package lies beside its conf/."""
+    from gcexp.command.init import refuse_shadows
+
+    refuse_shadows()
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+
+
 def _read(given: Sequence[str]) -> argparse.Namespace:
     """The arguments of a command; those of a list may stand before and behind its options."""
     reader = parser(given)
     arguments, more = reader.parse_known_args(given)
     rest = getattr(arguments, "rest", None)
-    if more and (rest is None or any(word.startswith("-") for word in more)):
-        reader.error(f"unrecognized arguments: {' '.join(more)}")
-    if more:
+    if more and rest and not any(word.startswith("-") for word in more):
         setattr(arguments, rest, [*getattr(arguments, rest), *more])
+    elif more:
+        reader.error(f"unrecognized arguments: {' '.join(more)}")
     return arguments
 
 
@@ -101,10 +110,10 @@ def _done(arguments: argparse.Namespace, recorded: bool) -> int | None:
     """Run a command; one that a rule calls writes down what it reads."""
     if not recorded:
         return arguments.do(arguments)
-    from gcexp.run import reads
+    from gcexp.run.records import recorded as writing
 
     output = arguments.output
-    with reads.recorded(output[0] if isinstance(output, list) else output):
+    with writing(output[0] if isinstance(output, list) else output):
         return arguments.do(arguments)
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 import yaml
 
 from gcexp.command.arguments import form, maybe_folder, one_run, overrides
+from gcexp.errors import UserError
 from gcexp.run.compose import compose
 
 
@@ -29,6 +32,8 @@ def add(parser) -> None:
 
 def run(arguments) -> None:
     """Run."""
+    if arguments.level is not None and not isfinite(arguments.level):
+        raise UserError(f"--level is a score, got {arguments.level}")
     if arguments.cfg:
         with one_run(arguments.overrides):
             config = compose(arguments.overrides)

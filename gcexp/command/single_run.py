@@ -13,6 +13,7 @@ from gcexp.run.checks import check_scheme
 from gcexp.run.compose import compose
 from gcexp.run.datasets import prepared
 from gcexp.run.scheme import build_scheme, require_trainable
+from gcexp.schema import fitted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +42,7 @@ def run(overrides: list[str], folder: Path | None = None, level: float | None = 
 
     config = compose(overrides)
     stages.length_of(config)  # complain before any work
+    fitted(str | None, config["data_dir"], "data_dir")
     require_trainable(config)
     check_scheme(config)
     scheme = build_scheme(config)

@@ -13,7 +13,6 @@ from gcexp.delays.trace_file import LEAST, MOST, TraceFile, read_trace
 from gcexp.errors import require
 from gcexp.seeding import rng
 
-PRICINGS = ("scaled", "additive")
 _WHOLE = 1e-9  # a load this close to a whole number of shares is that number
 
 
@@ -84,7 +83,6 @@ class Trace:
             if isinstance(getattr(self, name), list):
                 object.__setattr__(self, name, tuple(getattr(self, name)))
         require(0 <= self.phi <= 1, f"phi is a share from 0 to 1, got {self.phi}")
-        require(self.pricing in PRICINGS, f"pricing is one of {', '.join(PRICINGS)}, got {self.pricing!r}")
         require(
             self.pricing == "scaled" or self.phi == 0,
             f"pricing=additive takes the fixed part from the trace, so phi is 0, got {self.phi}",

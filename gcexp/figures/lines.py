@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from gcexp.errors import UserError, unknown
 from gcexp.figures import rows, style
 from gcexp.figures.panels import Drawing, Panel, Place, each, titled
-from gcexp.figures.plots import LinesPlot, Scale
+from gcexp.figures.plots import Ends, LinesPlot, Scale
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -153,7 +153,7 @@ def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Ax
     found = {label: points(parts[label], plot, grid, label) for label in shown}
     bands = {label: middle(values, plot.band) for label, (_, values) in found.items()}
     centres = {label: (found[label][0], bands[label][0]) for label in shown}
-    groups = equal_lines(centres, plot.yscale)
+    groups = equal_lines(centres, plot.yscale, plot.ylim)
     for number, label in enumerate(shown):
         look = looks[label]
         x, values = found[label]
@@ -189,7 +189,7 @@ def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Ax
 
 
 def equal_lines(
-    lines: dict[str, tuple[np.ndarray, np.ndarray]], yscale: Scale = "linear"
+    lines: dict[str, tuple[np.ndarray, np.ndarray]], yscale: Scale = "linear", ylim: Ends | None = None
 ) -> dict[str, list[str]]:
     """The lines that lie on each line, or so near that they hide it, itself included, in the order of drawing.
 
@@ -199,6 +199,8 @@ def equal_lines(
         Name to x and y.
     yscale : {"linear", "log"}
         Scale on which heights are compared.
+    ylim : (float, float), optional
+        Ends of the axis: only what is seen counts.
 
     Examples
     --------
@@ -207,7 +209,8 @@ def equal_lines(
     {'a': ['a', 'c'], 'b': ['b'], 'c': ['a', 'c']}
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        heights = {name: np.log(y) if yscale == "log" else y for name, (_, y) in lines.items()}
+        seen = {name: np.clip(y, *(ylim or (None, None))) for name, (_, y) in lines.items()}
+        heights = {name: np.log(y) if yscale == "log" else y for name, y in seen.items()}
     every = np.concatenate([*heights.values(), np.empty(0)])
     every = every[np.isfinite(every)]
     tolerance = _NEAR * np.ptp(every) if len(every) else 0.0

@@ -1,4 +1,4 @@
-"""How does a figure look? The style file, print sizes, and where title, legend and note stand."""
+"""The look of figures: the style file, print sizes, and the places of title, legend and note."""
 
 from __future__ import annotations
 
@@ -104,8 +104,8 @@ def axis_label(column: str) -> str:
 def looks(names: list[str]) -> dict[str, dict]:
     """Colour, line style and marker of each name: one look per scheme, the same in every figure.
 
-    A name that stands in ``conf/style/looks.toml``, of the library or of the folder one works in, has the look written
-    there; any other has one by a hash of its text, the next free one where that is taken.
+    Names in ``conf/style/looks.toml`` (of the library, and of the current folder) have the look that is given there.
+    Any other name gets one by a hash of its text, or the next free one if that is taken.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def looks(names: list[str]) -> dict[str, dict]:
 
 
 def has_look(name: str) -> bool:
-    """Whether the table of looks knows a name."""
+    """Whether ``looks.toml`` gives a look to a name."""
     return name in _table()
 
 

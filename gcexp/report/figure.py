@@ -16,7 +16,7 @@ from gcexp.report.entries import filled
 from gcexp.run import paths
 from gcexp.run.benchmarked import decided_by
 from gcexp.run.checks import check_call, declared_clocks, declared_scores
-from gcexp.run.dependencies import tracked, values
+from gcexp.run.dependencies import digest_of, tracked, values
 from gcexp.run.measured import CURVE
 from gcexp.run.named_codes import composed_codes
 from gcexp.run.options import conf_dir
@@ -265,7 +265,10 @@ class Figure:
     def tracked_table(self) -> list[str]:
         """What decides the table beside its input files."""
         runs = [
-            "; ".join([f"{run.label} = {run.id}", *(f"{k}={v}" for k, v in run.columns)]) for run in self.runs
+            "; ".join(
+                [f"{run.label} = {run.id}", *(f"{k}={v}" for k, v in run.columns), digest_of(run.config)]
+            )
+            for run in self.runs
         ]
         function = [f"function={self.file.analysis.get('function')}"] if self.file.analysis else []
         given = values(self.file.timings, "timings") + values(self.file.passages, "passages")
@@ -291,18 +294,6 @@ class Figure:
     def style(self) -> Path:
         """The style file it is drawn with, which counts by its lines, as the looks beside it do."""
         return conf_dir() / "style" / "paper.mplstyle"
-
-    @property
-    def tracked_page(self) -> list[str]:
-        """What the page says about the figure, beside its files."""
-        return [
-            self.target,
-            self.file.title,
-            self.note,
-            self.file.shows,
-            self.file.source,
-            *values(self.file.common, "common"),
-        ]
 
     @property
     def products(self) -> list[str]:

@@ -16,7 +16,7 @@ from gcexp.errors import DataError, UserError
 from gcexp.files import bundled
 from gcexp.run import options, paths
 from gcexp.run.options import read_yaml
-from gcexp.run.reads import unrecorded
+from gcexp.run.records import unrecorded
 from gcexp.schema import fill
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ COLUMNS = (
     *("paper", "id", "where", "statement", "target", "outcome"),
     *("main", "assumed", "post_hoc", "evidence", "reason"),
 )
-_MOST_LABELS = 12
 _NUMBERED = re.compile(r"(Fig\.|Table) (\d+|[IVX]+)\b(.*)")
 
 
@@ -157,7 +156,7 @@ class FigureView:
     own : bool
         Whether it stands in the paper; else it is a study of ours.
     shows : str
-        One sentence on what is seen.
+        One sentence on what is seen, empty where its file says none.
     note : str
         What is assumed.
     about : mapping
@@ -215,7 +214,7 @@ def figure_view(
         figure.target,
         figure.file.title,
         not (figure.file.study or paper.study),
-        figure.file.shows or seen(figure),
+        figure.file.shows,
         figure.note,
         {name: value for name, value in about(figure).items() if value},
         files,
@@ -261,25 +260,6 @@ def _words(value: object, inside: str = "") -> str:
     if value is None or isinstance(value, bool):
         return "none" if value is None else "yes" if value else "no"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def seen(figure: Figure) -> str:
-    """What is seen, in a sentence, from what the figure file says about its plot."""
-    plot = figure.file.plot
-    kind = plot.get("kind", "lines")
-    labels = figure.labels[:_MOST_LABELS]
-    more = f" and {len(figure.labels) - len(labels)} more" if len(figure.labels) > len(labels) else ""
-    names = f" of {', '.join(labels)}{more}" if labels else ""
-    if kind == "lines":
-        x, y = plot.get("x", "simulated_time_s"), plot.get("y", "test_accuracy")
-        return f"Lines show the {_column(y)} against the {_column(x)}{names}."
-    if kind == "bars":
-        return f"Bars show the {_column(plot.get('y', 'mean_iteration_time_s'))}{names}."
-    return "A table." if kind == "table" else "A drawing."
-
-
-def _column(name: object) -> str:
-    return str(name).removesuffix("_s").replace("_", " ")
 
 
 def grid(path: Path) -> tuple[tuple[tuple[str, ...], ...], tuple[int, ...]]:

@@ -12,11 +12,12 @@ from gcexp.errors import UserError, unknown
 from gcexp.figures.plots import parse as parse_plot
 from gcexp.report.entries import runs_of, substitutes
 from gcexp.report.figure import Figure, FigureFile
-from gcexp.run.checks import check, check_named, declared_scores, together
+from gcexp.run import paths
+from gcexp.run.checks import check, check_named, declared_scores
 from gcexp.run.dependencies import targets
 from gcexp.run.measured import CURVE
 from gcexp.run.options import papers, project, read_yaml, search_dirs
-from gcexp.run.reads import unrecorded
+from gcexp.run.records import unrecorded
 from gcexp.schema import fill, fitted
 
 PRESETS = ("quick", "paper")
@@ -24,18 +25,18 @@ PRESETS = ("quick", "paper")
 RULES = (
     *(
         "all",
+        "everything",
         "quick",
         "mlflow",
         "tracking",
+        "page",
         "audit",
         "audit_paper",
-        "page",
         "data",
         "table",
         "draw",
-        "typeset",
     ),
-    *("trajectory_exact", "trajectory_approximate"),
+    *("typeset", "train", "train_exact"),
 )
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _PACKAGE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -102,11 +103,43 @@ def target_files() -> dict[str, Path]:
     return {f"{paper_of(path)}_{path.stem}": path for path in figure_files()}
 
 
-def page_files(published: bool = False) -> dict[str, Path]:
-    """Figure files that a plain call is about: all, but of a project that has figures its own, unless `published`."""
+def page_files(published: bool = False, studies: bool = True) -> dict[str, Path]:
+    """Figure files that a call without names is about: all, but of a project that has figures its own.
+
+    Parameters
+    ----------
+    published : bool
+        In a project, those that come with gcexp as well.
+    studies : bool
+        Whether studies of ours count, or only figures and tables that stand in a paper.
+    """
     files, here = target_files(), project()
     own = {target: path for target, path in files.items() if here and path.is_relative_to(here)}
-    return files if published else own or files
+    found = files if published else own or files
+    return {target: path for target, path in found.items() if studies or not is_study(path)}
+
+
+def is_study(path: Path) -> bool:
+    """Whether a figure file says ``study: true``, or its paper does: then it does not stand in the paper."""
+    return any(read_yaml(file).get("study") is True for file in (path, path.parent.parent / "paper.yaml"))
+
+
+def is_asked(path: Path, asked: Collection[str]) -> bool:
+    """Whether a paper that is asked for by its name has this figure as its own."""
+    if (paper := paper_of(path)) not in asked:
+        return False
+    mine = [other for other in target_files().values() if paper_of(other) == paper]
+    return not is_study(path) or all(map(is_study, mine))
+
+
+def made_files(target: str, preset: str) -> list[str]:
+    """What is there of a figure that was drawn, or typeset, before: nothing of one that was not."""
+    table, *drawn = (
+        pattern.format(preset=preset, target=target)
+        for pattern in (paths.TABLE, *paths.DRAWN, *paths.TYPESET)
+    )
+    found = [path for path in drawn if Path(path).is_file()]
+    return [*found, *([table] if Path(table).is_file() else [])] if found else []
 
 
 def figures(preset: str, published: bool = False) -> list[Figure]:
@@ -116,8 +149,7 @@ def figures(preset: str, published: bool = False) -> list[Figure]:
 
 def read_figures(files: Iterable[Path], preset: str) -> list[Figure]:
     """The figures of some files, see `read_figure`."""
-    with together():
-        return [read_figure(path, preset) for path in files]
+    return [read_figure(path, preset) for path in files]
 
 
 def named_figures(targets: Collection[str], preset: str) -> list[Figure]:

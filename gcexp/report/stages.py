@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gcexp.run.dependencies import targets
-from gcexp.run.kept import installed, kept
 from gcexp.run.provenance import check_unchanged, packages, recorded
-from gcexp.run.reads import unrecorded
 
 if TYPE_CHECKING:
     from gcexp.report.figure import Figure
@@ -31,22 +28,10 @@ def make_table(figure: Figure, output: Path) -> None:
 
 
 def make_drawing(figure: Figure, table: Path, outputs: list[Path]) -> None:
-    """Draw a table, or write it as Markdown and LaTeX where the figure is a table.
-
-    A drawing that was made before of the same table in the same way is not made again; one with a function of
-    somebody's is.
-    """
+    """Draw a table, or write it as Markdown and LaTeX where the figure is a table."""
     from gcexp.figures import draw, save
     from gcexp.figures.tables import read_table
 
     check_unchanged(table)
-
-    def make() -> None:
-        said = figure.heading, figure.footnote, figure.style, figure.label, figure.look.inches
-        save(draw(read_table(table), figure.file.plot, *said), outputs, figure.style)
-
-    if targets(figure.file.plot) or not table.is_file():  # which reading it will tell
-        return make()
-    with unrecorded():
-        key = [figure.tracked_plot, hashlib.sha256(table.read_bytes()).hexdigest()]
-        kept(outputs, [*key, installed("matplotlib", "numpy", "pandas")], make)
+    said = figure.heading, figure.footnote, figure.style, figure.label, figure.look.inches
+    save(draw(read_table(table), figure.file.plot, *said), outputs, figure.style)

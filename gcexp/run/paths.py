@@ -18,8 +18,6 @@ VERIFIED = "results/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/seed
 
 #: States of trainings that are not finished, and gradients that replays share.
 CHECKPOINTS = "results/checkpoints"
-#: The newest of a result that costs more to make than to recognise; see `gcexp.run.kept`.
-KEPT = f"{CHECKPOINTS}/kept/{{output}}"
 #: What a sweep that was interrupted goes on from: states of its trainings, clocks that took time. Deleted at its end.
 SWEPT = f"{CHECKPOINTS}/sweep/{{point}}.npz"
 #: What a job read, by its first file.

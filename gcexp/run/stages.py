@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from gcexp.errors import UserError, VerificationError
 from gcexp.files import written
-from gcexp.run import paths, reads
+from gcexp.run import paths
 from gcexp.run.build import build, is_redrawn
 from gcexp.run.declared import outside
 from gcexp.run.dependencies import learning, targets, tracked
 from gcexp.run.provenance import recorded
+from gcexp.run.records import observed
 from gcexp.run.run import check_count, check_horizon, seed_list, seed_range
 from gcexp.run.scheme import build_scheme, require_trainable
 
@@ -77,7 +78,9 @@ def simulated(config: dict, length: Length, tell: Callable[[int], object] | None
     parts = [run_clock(*part, length.iterations, tell=tell) for part in _parts(config, length)]
     timeline = joined(parts) if len(parts) > 1 else parts[0]
     if config["exact"] and not (timeline.coefficients == 1).all():
-        raise UserError("the scheme declares exact: true, but its timeline has a coefficient that is not 1")
+        raise UserError(
+            "the scheme declares exact: true, but its timeline has a coefficient that is not 1; add exact=false"
+        )
     return timeline if length.horizon is None else timeline.until(length.horizon)
 
 
@@ -102,7 +105,7 @@ def run_training(config: dict, output: Path, timeline: Timeline | None) -> Traje
     import numpy as np
 
     from gcexp.data import load
-    from gcexp.run.resumed import Resumed
+    from gcexp.run.own_checkpoint import OwnCheckpoint
     from gcexp.tasks.training import train
 
     require_trainable(config if timeline else config | {"exact": True})
@@ -113,23 +116,22 @@ def run_training(config: dict, output: Path, timeline: Timeline | None) -> Traje
         coefficients, pattern = timeline.coefficients.astype(np.float64), timeline.pattern
         steps = timeline.steps
     place = checkpoint_file(output)
-    with recorded(output, config) as facts, reads.resumed(place) as said:
+    with recorded(output, config) as facts, observed() as seen:
         task, optimizer = build(config, "task"), build(config, "optimizer")
         source = Path(paths.DATA.format(dataset=task.dataset))
         data = load(source)
         facts["data"] = json.loads(source.with_suffix(".json").read_text())
-        checkpoint = Resumed(place, decided_by(config, facts["data"], said))  # type: ignore[arg-type]  # JSON of any kind
+        checkpoint = OwnCheckpoint(place, decided_by(config, facts["data"]), seen)
         trajectory = train(
             task, optimizer, data, length.seeds, steps.tolist(), coefficients, pattern, checkpoint
         )
         facts["iterations_run"] = trajectory.steps.tolist()
         facts["updates_skipped"] = trajectory.skipped.tolist()
-        facts["cpu_s_before"] = checkpoint.before
         trajectory.save(output)
     return trajectory
 
 
-def decided_by(config: dict, data: dict, said: str = "") -> list[str]:
+def decided_by(config: dict, data: dict) -> list[str]:
     """What a training depends on beside its steps and coefficients: its checkpoint belongs to it.
 
     Parameters
@@ -138,19 +140,15 @@ def decided_by(config: dict, data: dict, said: str = "") -> list[str]:
         Composed run; what is from outside in it is loaded.
     data : dict
         Record of the prepared data, what they are: a scale decides too.
-    said : str
-        What is known of the files that the training reads; it decides where a class is from outside.
     """
     record = json.dumps({key: value for key, value in data.items() if key != "key"}, sort_keys=True)
-    return [*_learned(config, said), f"seeds={seed_range(config['seeds'])}", record]
+    return [*_learned(config), f"seeds={seed_range(config['seeds'])}", record]
 
 
-def _learned(config: dict, said: str = "") -> list[str]:
+def _learned(config: dict) -> list[str]:
     """The same without data and seeds."""
     lines, classes = tracked("trajectory", config), targets([config.get("task"), config.get("optimizer")])
-    if any(map(outside, classes)):
-        lines += [*learning(classes, ran=True), *([f"reads={said}"] if said else [])]
-    return lines
+    return lines + (learning(classes, ran=True) if any(map(outside, classes)) else [])
 
 
 def checkpoint_file(output: Path) -> Path:
@@ -213,4 +211,8 @@ def _gradients_of(config: dict, data: Path) -> str:
 
     record = json.loads(data.with_suffix(".json").read_text("utf-8"))
     device = config["task"].get("device", "cpu") if isinstance(config["task"], dict) else "cpu"
+    if device == "auto":
+        import torch
+
+        device = "cuda" if torch.cuda.is_available() else "cpu"
     return stamp([*_learned({"task": config["task"]}), record, device])[:16]  # type: ignore[arg-type]  # JSON of any kind

@@ -38,13 +38,6 @@ def rows(page: str) -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.slow
-def test_the_command_writes_the_page(here, tmp_path, capsys):
-    made = tmp_path / "new" / "codes.md"
-    assert main.main(["catalogue", "-o", str(made)]) == 0
-    assert made.read_text() == catalogue.document()
-
-
 def test_every_option_is_listed_with_a_phrase(here, capsys):
     assert main.main(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -1,15 +1,13 @@
-"""The preview of costs: which jobs, what is measured, what is estimated, what is there already."""
+"""The preview of costs: which jobs, what they are estimated to cost, what is there already."""
 
 from pathlib import Path
 
 import pytest
 
 from gcexp.command.main import main
-from gcexp.figures.tables import read_table
 from gcexp.report import plan as plans
 from gcexp.report.figurefile import figure
-from gcexp.report.plan import ESTIMATED, UNKNOWN, Rate, costs, plan
-from gcexp.report.published import published_table
+from gcexp.report.plan import costs, plan
 
 pytestmark = pytest.mark.paper("comm_efficient", "dynamic_clustering", "partial_recovery")
 
@@ -34,11 +32,7 @@ def test_every_job_of_a_figure_is_counted_once(here):
     count = {job: sum(cost.job == job for cost in found) for job in dict.fromkeys(c.job for c in found)}
     assert count["training"] == len({run.trajectory for run in runs}) < len(runs) + 1
     assert count["table"] == count["drawing"] == count["data"] == 1 and "page" not in count
-    (table,) = [cost for cost in found if cost.job == "table"]
-    clocks = sum(plans._of_clock(run).cpu_s for run in runs)
-    replays = sum(plans._of_replay(run).cpu_s for run in runs if run.exact)
-    assert table.known == ESTIMATED and table.cpu_s == pytest.approx(1 + clocks + replays)
-    assert {cost.known for cost in found if cost.job == "training"} == {ESTIMATED}
+    assert all(cost.known and cost.cpu_s > 0 and cost.memory_mib > 0 for cost in found)
 
 
 def test_what_is_there_costs_nothing(here):
@@ -50,18 +44,19 @@ def test_what_is_there_costs_nothing(here):
     assert len(plan("paper")) > len(before)
 
 
-def test_a_training_costs_its_iterations_and_seeds(here, monkeypatch):
-    monkeypatch.setattr(plans, "costs", lambda: {("training", "mnist_mlp"): Rate(5, 2, 700, 10)})
+def test_a_training_costs_its_iterations_and_seeds(here):
+    found = [cost.cpu_s for cost in plan("paper", [TARGET]) if cost.job == "training"]
     exact = next(run for run in figure(TARGET, "paper").runs if run.exact)
-    cost = plans._of_training(exact)
-    assert (cost.cpu_s, cost.memory_mib, cost.disk) == (5 + 2 * 400 * 5, 700, 10 * 400 * 5)
-    assert plans._of_clock(exact).known == UNKNOWN
+    gradients = exact.iterations * len(exact.seed_list)
+    wanted = pytest.approx(costs()["training", "mnist_mlp"].unit_s * gradients, rel=0.1)
+    assert any(cost == wanted for cost in found)
+    assert min(found) < max(found)  # other runs end at their horizon, or visit a share of the data
 
 
 def test_the_command(here, capsys):
     assert main(["plan", "preset=paper", "partial_recovery"]) == 0
     text = capsys.readouterr().out
-    assert text.splitlines()[0].split()[:2] == ["job", "jobs"] and "is measured on these jobs" in text
+    assert text.splitlines()[0].split()[:2] == ["job", "jobs"] and "costs.csv" in text
     for arguments, words in (
         (["preset=papr"], "did you mean 'paper'?"),
         (["partial_recovry"], "unknown target 'partial_recovry'; did you mean 'partial_recovery'?"),
@@ -76,18 +71,3 @@ def test_rates_are_positive_and_of_known_jobs():
     jobs = {"data", "clock", "training", "replay", "table", "drawing", "page"}
     for (job, _), rate in costs().items():
         assert job in jobs and rate.start_s >= 0 and rate.unit_s >= 0 and rate.memory_mib > 0
-
-
-def test_a_run_that_ends_at_its_horizon_learns_less(here):
-    """Iterations and shares of the data are those of the published run, which was played to its end."""
-    published = read_table(published_table(figure(TARGET, "paper")))
-    steps = published.groupby(["run", "seed"])["iteration"].max().groupby("run").sum()
-    for run in figure(TARGET, "paper").runs:
-        found, share = plans._learned(run)
-        if run.exact:
-            assert (found, share) == (run.iterations * 5, 1)
-        else:
-            assert found == pytest.approx(steps[run.id], rel=0.1)
-            assert found < run.iterations * len(run.seed_list)
-        if run.label == "Forget-19":
-            assert share == pytest.approx(11 / 30)

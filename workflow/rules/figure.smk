@@ -14,12 +14,12 @@ rule table:
         mem_mb=2000,
         runtime=60,
     params:
-        reads=reads_of(paths.TABLE),
-        tracked=lambda w: figure_of(w).tracked_table,
+        fingerprint=lambda w: figure_of(w).tracked_table,
+        record=record_of(paths.TABLE),
     message:
         "table of {wildcards.target}"
     shell:
-        "GCEXP_READS={params.reads:q} gcexp job table {wildcards.target:q} --preset {wildcards.preset:q} -o {output:q} 2> {log:q}"
+        "GCEXP_PLANNED={params.record:q} gcexp job table {wildcards.target:q} --preset {wildcards.preset:q} -o {output:q} 2> {log:q}"
 
 
 rule draw:
@@ -44,13 +44,13 @@ rule draw:
         mem_mb=1000,
         runtime=10,
     params:
-        reads=lambda w: reads.state(figure_of(w).drawings[0], REMAKE),
+        fingerprint=lambda w: figure_of(w).tracked_plot,
+        record=lambda w: records.state(figure_of(w).drawings[0]),
         look=LOOK.arguments,
-        tracked=lambda w: figure_of(w).tracked_plot,
     message:
         "drawing {wildcards.target}"
     shell:
-        "GCEXP_READS={params.reads:q} gcexp job plot {wildcards.target:q} --preset {wildcards.preset:q} -i {input:q} -o {output:q}"
+        "GCEXP_PLANNED={params.record:q} gcexp job plot {wildcards.target:q} --preset {wildcards.preset:q} -i {input:q} -o {output:q}"
         " {params.look:q} 2> {log:q}"
 
 

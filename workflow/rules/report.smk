@@ -1,7 +1,7 @@
 rule page:
     # The page of every figure: the index of all that is made.
     input:
-        products=lambda w: [product for figure in figures_of(w.preset) for product in figure.products],
+        products=lambda w: shown_products(w.preset),
     output:
         paths.PAGE,
     log:
@@ -12,12 +12,12 @@ rule page:
         mem_mb=1000,
         runtime=10,
     params:
-        targets=lambda w: [figure.target for figure in figures_of(w.preset)],
-        reads=reads_of(paths.PAGE),
-        tracked=lambda w: dependencies.tracked("page")
-        + [figure.tracked_page for figure in figures_of(w.preset)]
+        fingerprint=lambda w: dependencies.tracked("page")
+        + [dependencies.digest_of(read_yaml(path)) for path in shown_files(w.preset).values()]
         + figure_view.tracked_papers(),
+        record=record_of(paths.PAGE),
+        targets=lambda w: list(shown_files(w.preset)),
     message:
         "report page of the {wildcards.preset} preset"
     shell:
-        "GCEXP_READS={params.reads:q} gcexp job page {params.targets} --preset {wildcards.preset:q} -o {output:q} 2> {log:q}"
+        "GCEXP_PLANNED={params.record:q} gcexp job page {params.targets} --preset {wildcards.preset:q} -o {output:q} 2> {log:q}"

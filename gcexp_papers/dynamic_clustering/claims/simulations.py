@@ -18,7 +18,7 @@ def workers_change_state_with_probability_p():
 
     def near(p: float) -> bool:
         slow = TwoStateMarkov(p=p).draw(tuple(range(200)), 200, 20).is_slow
-        changes = slow[:, 1:] != slow[:, :-1]
+        changes = np.diff(np.asarray(slow), axis=1)
         return abs(changes.mean() - p) <= 4 * np.sqrt(p * (1 - p) / changes.size)
 
     return all_instances(near(p) for p in (0.05, 0.2, 0.5))

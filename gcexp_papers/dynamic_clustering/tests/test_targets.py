@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 from functools import cache
 
@@ -10,8 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gcexp.errors import UserError
-from gcexp.figures import draw, read_table, save, write_table
+from gcexp.figures import draw, read_table, write_table
 from gcexp.report.figurefile import figure
 from gcexp.report.table import assemble
 from gcexp.run.options import conf_dir
@@ -216,57 +214,3 @@ def test_phase_one_is_what_the_rule_starts_with():
     for slow in rng.random((100, 12)) < rng.random((100, 1)):
         dealt, placed = (greedy_clusters(allowed[None], slow[None], phases=p)[0] for p in (1, 2))
         assert (dealt != placed).sum() <= 2 * (dealt < 0).sum()
-
-
-# --- The plot of kind clusters --------------------------------------------------------------------------------------
-
-BALLS = pd.DataFrame({"cluster": [0, 0, 1, np.nan], "worker": ["a", "b$", 2, 3], "slow": [1, 0, 0, 1]})
-
-
-def rendered(frame, **options) -> tuple[bytes, list[str]]:
-    drawn = draw(frame, {"kind": "clusters"} | options, "A title", "a note")
-    words = [text.get_text() for axes in drawn.axes for text in axes.texts]
-    return drawn, words
-
-
-def test_balls_in_bins():
-    drawn, words = rendered(BALLS)
-    assert [len(axes.patches) for axes in drawn.axes] == [4]
-    assert {"cluster 0", "cluster 1", "left over", "a", r"b\$", "2", "3"} <= set(words)
-    red = [patch.get_facecolor()[0] > 2 * patch.get_facecolor()[1] for patch in drawn.axes[0].patches]
-    assert red == [True, False, False, True]
-    frames = pd.concat([BALLS.assign(p=p, moved=p == "y") for p in "xy"])
-    drawn, words = rendered(frames, panel="p", moved="moved")
-    assert len(drawn.axes) == 2 and {"x", "y"} <= set(words)
-    thick = [patch.get_linewidth() > 1 for axes in drawn.axes for patch in axes.patches]
-    assert thick == [False] * 4 + [True] * 4
-
-
-def test_equal_balls_give_equal_bytes(tmp_path):
-    for suffix in (".pdf", ".png"):
-        paths = [tmp_path / f"{i}{suffix}" for i in (1, 2)]
-        for path in paths:
-            save(rendered(BALLS)[0], [path])
-        assert paths[0].read_bytes() == paths[1].read_bytes()
-
-
-def test_truth_values_survive_a_table():
-    text = "cluster,worker,slow\n0,1,True\n0,2,False\n"
-    drawn, _ = rendered(pd.read_csv(io.StringIO(text)))
-    dark = [patch.get_facecolor()[1] < 0.5 for patch in drawn.axes[0].patches]
-    assert dark == [True, False]
-
-
-@pytest.mark.parametrize(
-    ("frame", "options", "named"),
-    [
-        (BALLS, {"ball": "workers"}, "'workers'.*'worker'"),
-        (BALLS, {"panels": "p"}, "'panels'.*'panel'"),
-        (BALLS[3:], {}, "'cluster'"),
-        (BALLS[:0], {}, "no rows"),
-        (BALLS, {"bin": "worker"}, "'worker'"),
-    ],
-)
-def test_refuses(frame, options, named):
-    with pytest.raises(UserError, match=named):
-        draw(frame, {"kind": "clusters"} | options)

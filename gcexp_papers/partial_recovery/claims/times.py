@@ -1,7 +1,7 @@
 """Section VIII: expected times of the uncoded scheme and of all pairs of workers in four delay models.
 
 The formulas of the paper are lost; those of `gcexp.theory.partial_recovery` are restored from its order statistics.
-Here they meet simulation, integrals and products that are written out on their own.
+Here they meet simulation, and products over the workers that are written out on their own.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
-from math import comb, log, sqrt
+from math import log, sqrt
 
 import numpy as np
 import pandas as pd
@@ -125,46 +125,6 @@ def _waits(n: int, alpha: Fraction) -> tuple[int, int]:
     """Workers that the uncoded scheme and all pairs of workers wait for."""
     silent = max(s for s in range(n) if s * (s - 1) <= (1 - alpha) * n * (n - 1))
     return -(-alpha.numerator * n // alpha.denominator), n - silent
-
-
-def _by_integral(model: str, k: int, n: int, first: float, second: float) -> float:
-    """E[X_{k:n}]: integral of P(fewer than k of n are done), a sum over how many are, by the trapezoidal rule."""
-    # in u = log(x - first): smooth at the start, and far enough for tails of index 1 over n - k + 1
-    u = np.linspace(-25, 60 if model == "C" else 12, 6001)
-    x = np.exp(u)
-    late = np.minimum(1, (first / (first + x)) ** second) if model == "C" else np.exp(-x / second)
-    done = sum(comb(n, i) * (1 - late) ** i * late ** (n - i) for i in range(k))
-    return first + float((done * x).sum() * (u[1] - u[0]))
-
-
-@claim("viii_b_times", "viii_c_times", assumed=True)
-def times_by_integration():
-    """An integral over the law of the k-th worker gives the formula at n = 20, alpha = 3/4 and three laws each.
-
-    Model B adds a shifted exponential time to the work, model C multiplies the work by a Pareto time.
-    """
-    n, alpha, samples, sample_time = 20, Fraction(3, 4), 2000, 0.01
-    laws = [
-        ("B", 0.5, 2.0),
-        ("B", 0.1, 0.5),
-        ("B", 1.0, 5.0),
-        ("C", 1.0, 1.5),
-        ("C", 0.2, 1.2),
-        ("C", 2.0, 3.0),
-    ]
-
-    def instances() -> Iterator[tuple[str, bool]]:
-        for model, first, second in laws:
-            if model == "B":
-                found = theory.expected_times("B", n, alpha, samples, sample_time, shift=first, mean=second)
-            else:
-                found = theory.expected_times("C", n, alpha, samples, scale=first, shape=second)
-            for times, k, time in zip((1, 2), _waits(n, alpha), found, strict=True):
-                waited, work = _by_integral(model, k, n, first, second), times * samples / n
-                own = work * sample_time + waited if model == "B" else work * waited
-                yield f"viii_{model.lower()}_times", abs(own / time - 1) < 1e-6
-
-    return tally(instances())
 
 
 # --- Who is faster ------------------------------------------------------------------------------------------

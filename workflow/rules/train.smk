@@ -1,4 +1,4 @@
-rule trajectory_exact:
+rule train_exact:
     # Training with every coefficient 1: no scheme, no delay model and no clock in it.
     input:
         data=described_data,
@@ -12,16 +12,16 @@ rule trajectory_exact:
         mem_mb=3000,
         runtime=600,
     params:
-        reads=reads_of(paths.EXACT),
+        fingerprint=lambda w: fingerprint_of_run(w, "trajectory"),
+        record=record_of(paths.EXACT),
         run=overrides,
-        tracked=lambda w: tracked(w, "trajectory"),
     message:
         "training {wildcards.task}, exact"
     shell:
-        "GCEXP_READS={params.reads:q} gcexp job train {params.run:q} -o {output:q} 2> {log:q}"
+        "GCEXP_PLANNED={params.record:q} gcexp job train {params.run:q} -o {output:q} 2> {log:q}"
 
 
-rule trajectory_approximate:
+rule train:
     # Training with the coefficients that a scheme decodes, then the replay of encode, drop and decode.
     input:
         data=described_data,
@@ -36,11 +36,11 @@ rule trajectory_approximate:
         mem_mb=3000,
         runtime=600,
     params:
-        reads=reads_of(paths.APPROXIMATE),
+        fingerprint=lambda w: fingerprint_of_run(w, "timeline", "trajectory", "replay"),
+        record=record_of(paths.APPROXIMATE),
         run=overrides,
-        tracked=lambda w: tracked(w, "timeline") + tracked(w, "trajectory") + tracked(w, "replay"),
     message:
         "training {wildcards.task} with {wildcards.scheme}"
     shell:
-        "GCEXP_READS={params.reads:q} gcexp job train {params.run:q}"
-        " -o {output.trajectory:q} --verified {output.verified:q} 2> {log:q}"
+        "GCEXP_PLANNED={params.record:q} gcexp job train {params.run:q} -o {output.trajectory:q}"
+        " --verified {output.verified:q} 2> {log:q}"
