@@ -78,7 +78,7 @@ def settings(x: np.ndarray, phi: tuple[float, ...]) -> list[Setting]:
     --------
     >>> x = np.array([[1.0, 1.0, 1.0, 5.0], [1.0, 1.0, 2.0, 1.0], [1.0, 1.0, 1.0, 3.0], [1.0, 2.0, 1.0, 1.0]])
     >>> [round(one.time, 3) for one in settings(x, (0.0,)) if one.setting != "timeout"]
-    [0.4, 0.533, 0.4, 0.8]
+    [0.4, 0.4, 0.533, 0.8]
     """
     half = len(x) // 2
     first, second = np.sort(x[:half], axis=None), x[half:]

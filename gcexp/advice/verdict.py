@@ -131,7 +131,7 @@ class Comparison:
     >>> slow = np.exp(0.05 * np.sin(np.arange(600.0)).reshape(100, 6)) * np.array([1, 1, 1, 1, 1, 3.0])
     >>> answer = Comparison(slow, Terms()).answer(0.0)
     >>> answer.verdict, answer.pick.remedy.kind, round(answer.pick.ratio, 2)
-    ('rebalance', 'exclude', 0.42)
+    ('rebalance', 'rebalance', 0.4)
     """
 
     def __init__(self, x: np.ndarray, terms: Terms):
@@ -258,15 +258,24 @@ class Comparison:
         )
         if pick.remedy.kind == "wait" or 1 - pick.ratio < terms.least:
             if short and better_half <= 1 - terms.least:
-                return {"verdict": UNKNOWN, "reason": f"{because}, and some remedy gains in one of its halves"}
+                return {
+                    "verdict": UNKNOWN,
+                    "reason": f"{because}, and some remedy gains in one of its halves",
+                }
             return {"verdict": NOTHING}
         if short:
             faster = pick.times < self.waiting
             often = min(faster[: self.half].mean(), faster[self.half :].mean()) >= _OFTEN
             if not (often and max(pick.halves) <= _CLEARLY):
-                return {"verdict": UNKNOWN, "reason": f"{because}, too few for a gain that is not clear in each half"}
+                return {
+                    "verdict": UNKNOWN,
+                    "reason": f"{because}, too few for a gain that is not clear in each half",
+                }
         if found.high >= 1 or max(pick.halves) >= 1:
-            return {"verdict": UNKNOWN, "reason": "the gain may be chance: its interval, or one half of the rows, reaches 1"}
+            return {
+                "verdict": UNKNOWN,
+                "reason": "the gain may be chance: its interval or one half reaches 1",
+            }
         return {"verdict": REBALANCE if pick.remedy.kind in ("exclude", "rebalance") else CODE}
 
     # --- What would change its mind ---------------------------------------------------------------------------
@@ -293,7 +302,9 @@ class Comparison:
         now = self.terms.per_message
         kind = chosen(now).kind
         before = {True: now, False: now}
-        for cost in sorted(np.linspace(0, _MOST_PER_MESSAGE, _GRID).tolist(), key=lambda cost: abs(cost - now)):
+        for cost in sorted(
+            np.linspace(0, _MOST_PER_MESSAGE, _GRID).tolist(), key=lambda cost: abs(cost - now)
+        ):
             if chosen(cost).kind != kind:
                 return _bisected(chosen, before[cost > now], cost)
             before[cost > now] = cost

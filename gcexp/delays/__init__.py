@@ -1,6 +1,7 @@
 """Delay models: when each worker finishes, drawn without knowing code, load or data."""
 
 from gcexp.delays.base import DelayModel, Draws, Exponentials, Streamed, held_exponentials
+from gcexp.delays.composed import Composed
 from gcexp.delays.compute_transmit import ComputeTransmit
 from gcexp.delays.distributions import Pareto, ShiftedExponential
 from gcexp.delays.epochs import Epochs, Restarts
@@ -9,6 +10,7 @@ from gcexp.delays.markov import SummedDraws, TwoStateMarkov
 from gcexp.delays.trace import Trace, TraceDraws
 
 __all__ = [
+    "Composed",
     "ComputeTransmit",
     "DelayModel",
     "Draws",

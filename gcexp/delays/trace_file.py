@@ -5,21 +5,25 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import isfinite, nan
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 import numpy as np
 
-from gcexp.delays.trace_structure import LEAST_ROWS, structure
+from gcexp.delays.trace_structure import LEAST_ROWS, barrier, structure
 from gcexp.errors import DataError, require
 from gcexp.files import bundled
 from gcexp.schema import quoted
 
 NEEDED = ("iteration", "worker", "time")
+Absent: TypeAlias = Literal["refuse", "skip"]
+_SKIP = "absent=skip of gcexp trace check, fit and advise leaves such iterations out"
 _DIGITS = 18  # of a whole number in a file
 LEAST, MOST = 1e-150, 1e150  # times whose sums, squares and quotients are numbers
 
@@ -64,6 +68,10 @@ class TraceFile:
     chunks : ndarray (R, N, M), optional
         Times of the micro-batches that add up to `time`, in order.
     flags : Flags
+    names : tuple of str
+        Of the workers, where the file names hosts; else empty.
+    left_out : int
+        Iterations in which workers were missing.
     """
 
     name: str
@@ -72,6 +80,13 @@ class TraceFile:
     values: Mapping[str, np.ndarray]
     chunks: np.ndarray | None = None
     flags: Flags = field(default_factory=Flags)
+    names: tuple[str, ...] = ()
+    left_out: int = 0
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What workers are called, by their numbers or by their names."""
+        return self.names or tuple(map(str, self.workers))
 
     def column(self, name: str, purpose: str) -> np.ndarray:
         """Values (R, N) of a column, or a sentence."""
@@ -83,52 +98,120 @@ class TraceFile:
 
 
 def located(file: str | Path) -> Path:
-    """The file as named from here, or among those that come with the project.
+    """The file as named from here, among those that come with the project, or a bundled trace by its name.
 
     Raises
     ------
     DataError
-        If there is neither.
+        If there is none of them.
     """
-    for path in (Path(file), bundled(file)):
-        with suppress(OSError), open(path):  # what is looked for in vain is seen, too
+    for path in (Path(file), bundled(file), bundled(f"data/traces/{file}.csv")):
+        with suppress(OSError), open(path) as opened:  # what is looked for in vain is seen, too
+            opened.read(1)  # not a folder
             return path
     raise DataError(f"there is no trace {file}, neither from this folder nor from the project's")
 
 
-def read_trace(file: str | Path) -> TraceFile:
+def read_trace(file: str | Path | TraceFile, absent: Absent = "refuse") -> TraceFile:
     """Read a trace and check that it is whole.
 
     The file has a header and the columns ``iteration`` (0, 1, ... without gaps), ``worker`` and ``time`` (> 0), and may
-    have more; with ``chunk`` (0, 1, ...) a row is one micro-batch. In a persistent trace every iteration has the same
-    workers; else iteration t has workers 0, ..., n_t - 1.
+    have more; with ``chunk`` (0, 1, ...) a row is one micro-batch. Workers are numbers or names of hosts. In a
+    persistent trace every iteration has the same workers; else iteration t has workers 0, ..., n_t - 1.
+
+    Parameters
+    ----------
+    file : path or TraceFile
+        What has been read already is given back.
+    absent : {"refuse", "skip"}
+        What happens where workers are missing: a `DataError`, or these iterations are left out and counted, as is a
+        last line that was cut off.
 
     Raises
     ------
     DataError
         The first fault, in a sentence with its place.
     """
+    if isinstance(file, TraceFile):
+        return file
     path = located(file)
     stat = path.stat()
-    return _read(path, _flags(path), stat.st_mtime_ns, stat.st_size)
+    return _read(path, _flags(path), absent, stat.st_mtime_ns, stat.st_size)
+
+
+def trace_of(source: object, absent: Absent = "refuse") -> TraceFile:
+    """A trace from whatever holds one: a path, the name of a bundled trace, a pandas frame or an array.
+
+    Parameters
+    ----------
+    source : path, TraceFile, DataFrame or array
+        A frame has the columns of a file; an array has shape (iterations, workers).
+    absent : {"refuse", "skip"}
+        As in `read_trace`.
+
+    Raises
+    ------
+    DataError
+
+    Examples
+    --------
+    >>> trace_of([[1.0, 2.0], [1.5, 1.0]]).values["time"].shape, trace_of("pai-job4").name
+    ((2, 2), 'pai-job4')
+    """
+    if isinstance(source, str | Path | TraceFile):
+        return read_trace(source, absent)
+    if hasattr(source, "to_csv") and hasattr(source, "columns"):
+        return _parsed(source.to_csv(index=False).splitlines(), "frame", Flags(), absent)
+    try:
+        times = np.asarray(source, float)
+    except (TypeError, ValueError):
+        times = np.empty(0)
+    if times.ndim != 2 or not times.size:
+        raise DataError(
+            "a trace is a CSV file, a bundled trace's name, a frame with the columns iteration, worker and time, or an "
+            f"array of shape (iterations, workers), got {quoted(source)}"
+        )
+    there = ~np.isnan(times)
+    lines = [
+        f"{t},{w},{times[t, w].item()!r}"
+        for t, w in np.argwhere(there)
+        if absent == "skip" or there.any(1).all()
+    ]
+    return _parsed([",".join(NEEDED), *lines], "array", Flags(), absent)
 
 
 @lru_cache(maxsize=8)
-def _read(path: Path, flags: Flags, *_when: int) -> TraceFile:
-    place = f"trace {path.name}"
+def _read(path: Path, flags: Flags, absent: Absent, *_when: int) -> TraceFile:
     try:
-        lines = list(csv.reader(path.read_text("utf-8-sig").splitlines()))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        lines = path.read_text("utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"trace {path.name}: cannot be read ({error})") from None
+    return _parsed(lines, path.name, flags, absent)
+
+
+def _parsed(text: list[str], name: str, flags: Flags, absent: Absent) -> TraceFile:
+    place = f"trace {name}"
+    try:
+        lines = list(csv.reader(text))
+    except csv.Error as error:
         raise DataError(f"{place}: cannot be read ({error})") from None
-    header = tuple(name.strip() for name in lines[0]) if lines else ()
-    for name in NEEDED:
-        if name not in header:
-            raise DataError(f"{place} has no column {name!r}; it has {', '.join(header) or 'nothing'}")
-    if twice := [name for name in header if header.count(name) > 1]:
+    header = tuple(cell.strip() for cell in lines[0]) if lines else ()
+    for column in NEEDED:
+        if column not in header:
+            raise DataError(f"{place} has no column {column!r}; it has {', '.join(header) or 'nothing'}")
+    if twice := [column for column in header if header.count(column) > 1]:
         raise DataError(
             f"{place} has {header.count(twice[0])} columns {twice[0]!r}; it has {', '.join(header)}"
         )
-    keys = [name for name in ("iteration", "worker", "chunk") if name in header]
+    if len(lines) > 2 and 0 < len(lines[-1]) < len(header):
+        if absent == "refuse":
+            raise DataError(
+                f"{place}: line {len(lines)} has {len(lines[-1])} cells, the header {len(header)}; it is the last one, "
+                f"so the log may have been cut off: {_SKIP}"
+            )
+        lines.pop()
+    hosts = _hosts(lines[1:], header)
+    keys = [column for column in ("iteration", "worker", "chunk") if column in header]
     cells: dict[tuple[int, ...], dict[str, float]] = {}
     for number, line in enumerate(lines[1:], start=2):
         if not line:
@@ -136,11 +219,13 @@ def _read(path: Path, flags: Flags, *_when: int) -> TraceFile:
         if len(line) != len(header):
             raise DataError(f"{place}: line {number} has {len(line)} cells, the header {len(header)}")
         row = dict(zip(header, line, strict=True))
-        key = tuple(_index(row[name], name, number, place) for name in keys)
+        if hosts:
+            row["worker"] = str(hosts[row["worker"].strip()])
+        key = tuple(_index(row[column], column, number, place) for column in keys)
         if key in cells:
-            told = ", ".join(f"{name} {value}" for name, value in zip(keys, key, strict=True))
+            told = ", ".join(f"{column} {value}" for column, value in zip(keys, key, strict=True))
             raise DataError(f"{place}: {told} stands twice")
-        cells[key] = {name: _number(row[name]) for name in header if name not in keys}
+        cells[key] = {column: _number(row[column]) for column in header if column not in keys}
         time = cells[key]["time"]
         if not (time > 0 and isfinite(time)):
             raise DataError(f"{place}: time in line {number} is {row['time']!r}, wanted is a number > 0")
@@ -151,16 +236,49 @@ def _read(path: Path, flags: Flags, *_when: int) -> TraceFile:
     if not cells:
         raise DataError(f"{place} has a header and no rows")
     iterations = sorted({key[0] for key in cells})
-    if iterations != list(range(len(iterations))):
+    if iterations != list(range(len(iterations))) and absent == "refuse":
         missing = next(t for t in range(len(iterations) + 1) if t not in set(iterations))
         shown = ", ".join(map(str, iterations[: max(3, missing + 1)]))
         raise DataError(f"{place}: iterations go {shown}: {missing} is missing")
+    left_out = 0
+    if absent == "skip" and flags.persistent:
+        cells, left_out = _whole(cells, place)
     workers = tuple(sorted({key[1] for key in cells}))
-    return _arranged(path, header, workers, len(iterations), cells, flags)
+    rows = len({key[0] for key in cells})
+    found = _arranged(name, header, workers, rows, cells, flags)
+    return replace(found, names=tuple(hosts), left_out=left_out)
 
 
-def _arranged(path: Path, header, workers, rows: int, cells, flags: Flags) -> TraceFile:
-    place, column = f"trace {path.name}", {w: i for i, w in enumerate(workers)}
+def _hosts(lines: list[list[str]], header: tuple[str, ...]) -> dict[str, int]:
+    """Numbers of workers that are named by hosts, ``node2`` before ``node10``; none where any is a number."""
+    at = header.index("worker")
+    named = {line[at].strip() for line in lines if len(line) == len(header)}
+    if "" in named or any(name.isdecimal() for name in named):
+        return {}
+    by_number = sorted(
+        named,
+        key=lambda name: [
+            (int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)
+        ],
+    )
+    return {name: place for place, name in enumerate(by_number)}
+
+
+def _whole(cells: dict, place: str) -> tuple[dict, int]:
+    """Cells of the iterations that have everything, numbered anew, and how many iterations had not."""
+    there: dict[int, set] = {}
+    for key in cells:
+        there.setdefault(key[0], set()).add(key[1:])
+    everything = set().union(*there.values())
+    whole = {t: row for row, t in enumerate(sorted(t for t in there if there[t] == everything))}
+    if not whole:
+        raise DataError(f"{place}: in every one of its {len(there)} iterations some worker is missing")
+    kept = {(whole[key[0]], *key[1:]): cell for key, cell in cells.items() if key[0] in whole}
+    return kept, len(there) - len(whole)
+
+
+def _arranged(name: str, header, workers, rows: int, cells, flags: Flags) -> TraceFile:
+    place, column = f"trace {name}", {w: i for i, w in enumerate(workers)}
     shape = (rows, len(workers))
     there = np.zeros(shape, dtype=bool)
     for t, w, *_ in cells:
@@ -168,7 +286,9 @@ def _arranged(path: Path, header, workers, rows: int, cells, flags: Flags) -> Tr
     whole = there if flags.persistent else there | (np.arange(len(workers)) >= there.sum(1)[:, None])
     if not whole.all():
         t, i = np.argwhere(~whole)[0]
-        raise DataError(f"{place}: iteration {t} lacks worker {workers[i]}")
+        many = int((~whole).sum())
+        more = f" ({many} such pairs in all): {_SKIP}" if flags.persistent else ""
+        raise DataError(f"{place}: iteration {t} lacks worker {workers[i]}{more}")
     chunks = None
     if "chunk" in header:
         M = 1 + max(key[2] for key in cells)
@@ -180,11 +300,11 @@ def _arranged(path: Path, header, workers, rows: int, cells, flags: Flags) -> Tr
             raise DataError(f"{place}: iteration {t}, worker {workers[i]} lacks chunk {m}")
         values = {"time": chunks.sum(2)}
     else:
-        values = {name: np.full(shape, nan) for name in header if name not in ("iteration", "worker")}
+        values = {key: np.full(shape, nan) for key in header if key not in ("iteration", "worker")}
         for (t, w), cell in cells.items():
-            for name, value in cell.items():
-                values[name][t, column[w]] = value
-    return TraceFile(path.stem, header, workers, values, chunks, flags)
+            for key, value in cell.items():
+                values[key][t, column[w]] = value
+    return TraceFile(Path(name).stem, header, workers, values, chunks, flags)
 
 
 def _index(text: str, name: str, number: int, place: str) -> int:
@@ -262,7 +382,27 @@ def statistics(times: np.ndarray) -> dict[str, float]:
     return found
 
 
-def report(file: str | Path) -> str:
+#: What is said of times that look as if all workers had been timed together.
+BARRIER = {
+    "equalised": "the times of all workers agree to {within:.1%} within an iteration while iterations differ by "
+    "{across:.1%}: they look as if they were stamped after the barrier, where everybody has waited for the slowest; "
+    "stamp them before the all-reduce",
+    "doubtful": "the times of all workers are nearly equal within each iteration: they may have been stamped after the "
+    "barrier",
+}
+
+
+def barrier_said(times: np.ndarray) -> tuple[str, str]:
+    """Verdict of the barrier test, and a sentence; both empty where nothing is wrong."""
+    verdict = barrier(times)
+    if not verdict:
+        return "", ""
+    logs = np.log(times)
+    within, across = np.median(logs.std(axis=1, ddof=1)), np.median(logs, axis=1).std()
+    return verdict, BARRIER[verdict].format(within=within, across=across)
+
+
+def report(file: str | Path | TraceFile) -> str:
     """What a trace holds and what can be seen in it, as lines; the first fault of a broken one is a `DataError`."""
     trace = read_trace(file)
     times = trace.values["time"]
@@ -270,11 +410,16 @@ def report(file: str | Path) -> str:
     wide = times[:, : sizes.min()]
     found, flags = statistics(wide), trace.flags
     ragged = "" if sizes.min() == sizes.max() else f" (rows have {sizes.min()} to {sizes.max()} of them)"
+    gaps = f"{trace.left_out} iterations with missing workers left out" if trace.left_out else "no gaps"
     lines = [
-        f"{trace.name}: {len(times)} iterations, {len(trace.workers)} workers{ragged}, no gaps",
+        f"{trace.name}: {len(times)} iterations, {len(trace.workers)} workers{ragged}, {gaps}",
         f"columns: {', '.join(trace.columns)}",
-        f"workers: {trace.workers[0]} to {trace.workers[-1]}"
-        + ("" if trace.workers == tuple(range(len(trace.workers))) else ", not all numbers between"),
+        f"workers: {trace.labels[0]} to {trace.labels[-1]}"
+        + (
+            ""
+            if trace.names or trace.workers == tuple(range(len(trace.workers)))
+            else ", not all numbers between"
+        ),
         f"time: mean {found['mean']:.6g} {flags.unit}".rstrip() + f", CoV {found['cov']:.3f}",
         f"max/median of a row: {found['max_over_median']:.2f} (95 %: {found['max_over_median_95']:.2f})",
     ]
@@ -286,12 +431,15 @@ def report(file: str | Path) -> str:
         ]
     if trace.chunks is not None:
         lines.append(f"micro-batches: {trace.chunks.shape[2]} for each worker and iteration")
+    if flags.persistent and (said := barrier_said(times)[1]):
+        lines.append(f"warning: {said}")
     if len(times) >= LEAST_ROWS and flags.persistent:
-        lines += structure(times, trace.workers) or ["racks, bursts, drift: none beyond chance"]
-    said = [
+        seen = structure(times, trace.workers, trace.labels)
+        lines += seen or ["racks, bursts, drift: none beyond chance"]
+    told = [
         f"{name}: {str(getattr(flags, name)).lower()}" for name in ("persistent", "data_bound", "sampled")
     ]
-    lines.append(f"flags: {', '.join(said)}")
+    lines.append(f"flags: {', '.join(told)}")
     lines.append(_priced(trace))
     lines.append(f"licence: {flags.licence or 'none stated: usable here, not to be published'}")
     if len(times) < 10 or not flags.persistent:
