@@ -444,7 +444,7 @@ def share_of_loads(times: np.ndarray, loads: np.ndarray, seed: int = 0) -> tuple
     blocks = [block_length(len(m), autocorrelation_time(m)) for m in means]
     drawn = np.stack(
         [
-            m[resampled_rows(len(m), block, seed + place, "advice.fit")].mean(1)
+            m[resampled_rows(len(m), block, seed + place, "advice.mechanisms")].mean(1)
             for place, (m, block) in enumerate(zip(means, blocks, strict=True))
         ],
         axis=1,

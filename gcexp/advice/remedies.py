@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -76,6 +77,8 @@ class Remedy:
                 groups = _searched(x, groups, self.size - self.s, seed)
             workers = groups.ravel()
         shares = n / mean / (1 / mean).sum() if self.kind == "rebalance" else np.ones(n)
+        if self.kind == "exclude":
+            shares = np.where(np.isin(np.arange(n), workers), n / len(workers), 0.0)
         return Plan(self, workers, shares)
 
 
@@ -89,12 +92,51 @@ class Plan:
     workers : ndarray
         Columns of the trace in the order of their seats: groups one after the other, or around the ring.
     shares : ndarray (n,)
-        Load of every worker, where they differ.
+        Load of every worker, where they differ; 1 for codes.
     """
 
     remedy: Remedy
     workers: np.ndarray
     shares: np.ndarray = field(repr=False)
+
+    @property
+    def load(self) -> float:
+        """Largest load of a worker."""
+        return max(self.remedy.load(len(self.shares)), float(self.shares.max()))
+
+    def options(self) -> dict[str, str] | None:
+        """Options of a run that plays the plan; None where the loads change from iteration to iteration."""
+        kind, n = self.remedy.kind, len(self.shares)
+        if self.remedy.order == "recent":
+            return None
+        if kind in ("grouped", "chunks"):
+            code = "partial_work" if kind == "chunks" else self._code(n)[0]
+            return {
+                "code": code,
+                "wait": "covered" if kind == "chunks" else "decodable",
+                "placement": "given",
+            }
+        chosen = {"code": "uncoded", "wait": "decodable"}
+        return chosen if kind == "wait" else chosen | {"loads": "given"}
+
+    def values(self) -> dict[str, dict[str, Any]]:
+        """What is set of these options."""
+        kind, n = self.remedy.kind, len(self.shares)
+        seats = {"placement": {"workers": self.workers.tolist()}}
+        if kind == "grouped":
+            return {"code": self._code(n)[1]} | seats
+        if kind == "chunks":
+            return {"code": {"d": self.remedy.size, "q": 1}} | seats
+        return {} if kind == "wait" else {"loads": {"shares": self.shares.tolist()}}
+
+    def _code(self, n: int) -> tuple[str, dict[str, Any]]:
+        """The code of groups, by the name of its option, and its parameters."""
+        size, s = self.remedy.size, self.remedy.s
+        if s == size - 1:
+            return "fractional_repetition", {"d": size}
+        if size == n:
+            return "cyclic_repetition", {"s": s}
+        return "clustered", {"clusters": n // size, "d": s + 1, "layout": "column"}
 
     def on(self, x: np.ndarray, data_bound: bool = False) -> Played:
         """The plan on the rows `x`; data-bound: a share of the data takes its time wherever it is computed."""

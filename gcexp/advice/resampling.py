@@ -57,7 +57,7 @@ def interval(
     statistic: Callable[[np.ndarray], float | np.ndarray], T: int, block: int, seed: int = 0
 ) -> np.ndarray:
     """The 95 % percentile interval of a statistic of rows, (2, ...); `statistic` is given numbers of rows."""
-    rows = resampled_rows(T, block, seed, "advice.fit")
+    rows = resampled_rows(T, block, seed, "advice.mechanisms")
     return np.percentile(np.array([statistic(some) for some in rows]), _LEVELS, axis=0)
 
 

@@ -250,6 +250,9 @@ class Comparison:
 
     def _decided(self, found: Answer, others: list[Judged], blocks: float, better_half: float) -> dict:
         pick, terms = found.pick, self.terms
+        if len(self.x) < LEAST_ROWS:
+            few = f"the trace has {len(self.x)} iterations, and {LEAST_ROWS} are the least for any advice"
+            return {"verdict": UNKNOWN, "reason": few}
         short = len(self.x) < _SHORT or ceil(blocks) < _BLOCKS
         because = (
             f"the trace has {len(self.x)} iterations, fewer than {_SHORT}"
