@@ -227,7 +227,7 @@ class Comparison:
         }
         plan = pick.remedy.learned(self.x, terms.seed)
         low = high = 1.0
-        blocks = float("inf")
+        blocks = float(len(self.x))
         if pick.remedy.kind != "wait":
             low, high, blocks = ratio_interval(pick.times, self.waiting, terms.seed)
         found = Answer(
@@ -279,7 +279,12 @@ class Comparison:
                 "verdict": UNKNOWN,
                 "reason": "the gain may be chance: its interval or one half reaches 1",
             }
-        return {"verdict": REBALANCE if pick.remedy.kind in ("exclude", "rebalance") else CODE}
+        if pick.remedy.kind not in ("exclude", "rebalance"):
+            return {"verdict": CODE}
+        last = self.x[-max(len(self.x) // 10, 1) :]  # who was slow may have recovered
+        if found.plan.on(last).time(found.phi).mean() > (1 + terms.least) * last.max(1).mean():
+            return {"verdict": UNKNOWN, "reason": "in the last tenth of the trace the remedy would be slower than waiting"}
+        return {"verdict": REBALANCE}
 
     # --- What would change its mind ---------------------------------------------------------------------------
 
