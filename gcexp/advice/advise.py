@@ -162,8 +162,10 @@ class Advice:
                 tells = f"the best other remedy, {_KINDS[best.remedy.kind]}, takes {percent(best.ratio, 1)}"
             else:
                 tells = f"the best remedy, {_KINDS[main.pick.remedy.kind]}, still takes {percent(main.pick.ratio, 1)}"
-            least = percent(self.terms.least)
-            return f"Do nothing: keep waiting for all workers of {name}; {tells} of that, and a gain below {least} is not worth it."
+            return (
+                f"Do nothing: keep waiting for all workers of {name}; {tells} of that, and a gain below "
+                f"{percent(self.terms.least)} is not worth it."
+            )
         verb = "Use redundancy" if self.verdict == CODE else ""
         said = self._described(main.plan)
         return f"{verb + ': ' if verb else ''}{said if verb else said[0].upper() + said[1:]}. {took}"
@@ -246,14 +248,14 @@ class Advice:
         main, terms = self.main, self.terms
         sentences = [self.sentence]
         if main.advised and len({answer.verdict for answer in self.answers}) == 1:
-            limits = f"No exact scheme whose workers store at most {terms.d_max:g} shares can be faster than {percent(main.floor)}"
+            limits, least = f"No exact scheme whose workers store at most {terms.d_max:g} shares", main.floor
             if main.capacity is not None:
                 load = main.pick.remedy.load(self.comparison.n)
-                limits = f"No exact code of one message with load {load:g} can be faster than {percent(main.capacity)}"
+                limits, least = f"No exact code of one message with load {load:g}", main.capacity
             runner = main.runner_up
             sentences.append(
-                f"{limits}; the runner-up, {_KINDS[runner.remedy.kind]}, reaches {percent(runner.ratio)} and is "
-                f"slower in {percent(main.wins)} of the iterations."
+                f"{limits} can be faster than {percent(least, 1)}; the runner-up, {_KINDS[runner.remedy.kind]}, "
+                f"reaches {percent(runner.ratio, 1)} and is slower in {percent(main.wins)} of the iterations."
             )
         best = self._setting()
         if best:
@@ -288,9 +290,9 @@ class Advice:
         T, n = self.recorded.x.shape
         terms, x = self.terms, self.comparison.x
         said = [
-            f"This rests on {T} iterations of {n} workers; each remedy was learned on one half and priced on the other. "
-            f"A message costs {terms.per_message:g} of a mean iteration, overhead is {terms.overhead:g}{self.recorded.unit}, "
-            f"and a worker can store {terms.d_max:g} shares.",
+            f"This rests on {T} iterations of {n} workers; each remedy was learned on one half and priced on the "
+            f"other. A message costs {terms.per_message:g} of a mean iteration, overhead is {terms.overhead:g}, and a "
+            f"worker can store {terms.d_max:g} shares.",
             *self.recorded.notes,
         ]
         if self.pauses:
@@ -301,15 +303,15 @@ class Advice:
             if abs(change) > _CHANGED:
                 word = "longer" if change > 0 else "shorter"
                 said.append(
-                    f"The cluster changed: waiting for all takes {percent(abs(change))} {word} in the second half of the "
-                    "trace than in the first, so that nothing that was learned early may be trusted for long."
+                    f"The cluster changed: waiting for all takes {percent(abs(change))} {word} in the second half of "
+                    "the trace than in the first, so that nothing that was learned early may be trusted for long."
                 )
         broken = [one for one in self.settings if not one.kept_on_second_half]
         if broken:
             worst = max(broken, key=lambda one: 1 - one.used - (one.limit or 0))
             said.append(
-                f"A timeout that drops {percent(worst.limit or 0, 1)} of the first half drops {percent(1 - worst.used, 1)} of "
-                "the second: the promise is not kept."
+                f"A timeout that drops {percent(worst.limit or 0, 1)} of the first half drops "
+                f"{percent(1 - worst.used, 1)} of the second: the promise is not kept."
             )
         for one in self.settings:
             if one.setting == "quorum" and one.never_used:
@@ -321,8 +323,8 @@ class Advice:
             said.append(early)
         if self.terms.slowness == "worker":
             said.append(
-                "A slow time is taken to belong to the worker; where it belongs to the data (slowness=data), a copy is as "
-                "slow, and redundancy is flattered."
+                "A slow time is taken to belong to the worker; where it belongs to the data (slowness=data), a copy is "
+                "as slow, and redundancy is flattered."
             )
         said.append(
             "Not modelled: contention of the network, and time of the master beyond overhead and messages."
@@ -355,9 +357,9 @@ class Advice:
             else f"{best.value:g} workers"
         )
         return (
-            f"If gradients may be dropped: a {best.setting} of {value} takes {percent(best.time)} of waiting for all, uses "
-            f"{percent(best.used, 1)} of the gradient and {percent(best.least_used_worker, 1)} of the data of the worker "
-            "that is heard least."
+            f"If gradients may be dropped: a {best.setting} of {value} takes {percent(best.time)} of waiting for all, "
+            f"uses {percent(best.used, 1)} of the gradient and {percent(best.least_used_worker, 1)} of the data of the "
+            "worker that is heard least."
         )
 
     def _settings_table(self) -> Table:
@@ -463,7 +465,8 @@ class Advice:
         lines = [
             "# @package _global_",
             f"# {self._described(self.plan)}.",
-            f"# Advised by gcexp advise {self.recorded.source} phi={self.main.phi:g}, times of sha256 {self.recorded.digest}.",
+            f"# Advised by: gcexp advise {self.recorded.source} phi={self.main.phi:g}",
+            f"# Times of sha256 {self.recorded.digest}",
             "defaults:",
             *(f"  - override /{group}: {name}" for group, name in chosen.items()),
             "exact: true",
@@ -500,7 +503,7 @@ def advise(
     least: float = 0.02,
     seed: int = 0,
 ) -> Advice:
-    """What should I set, and what does it cost: code, rebalance, exclude a worker, or do nothing?
+    """Advise on a cluster whose times were recorded: code, rebalance, exclude a worker, or do nothing.
 
     Every remedy is learned on one half of the trace and priced on the other, and the other way. The verdict is *do
     nothing* unless the gain is at least `least` with its interval clear of 1.

@@ -205,11 +205,9 @@ class Fit:
     @property
     def _of_phi(self) -> str:
         what = "phi, the share of the time that does not grow with the load"
-        return (
-            f"{what}, is not known: {self.recorded.phi_unknown}."
-            if self.phi is None
-            else f"{what}: {_interval(self.phi)}."
-        )
+        if self.phi is None:
+            return f"{what}, is not known: {self.recorded.phi_unknown}."
+        return f"{what}: {_interval(self.phi)}."
 
     def _repr_html_(self) -> str:
         return self.page().html()
@@ -272,7 +270,7 @@ def fit(
     drift: bool = False,
     seed: int = 0,
 ) -> Fit:
-    """What makes my workers slow, and how sure is that?
+    """Find what makes workers slow, how sure that is, and a delay model that replays their times.
 
     Parameters
     ----------

@@ -19,8 +19,8 @@ from gcexp.advice.slow_states import SlowStates, fitted, split
 
 LEAST_ROWS = 30
 _FEW_SPELLS = 10
+_SHORT = 40
 _SIGNIFICANT = 0.01
-_LEAST_BLOCKS = 8
 _ROWS_OF_A_LOAD = 20
 
 
@@ -251,7 +251,7 @@ def _drift(y: np.ndarray) -> tuple[list[Mechanism], float]:
 
 def _common_shock(y: np.ndarray, block: int, seed: int) -> tuple[list[Mechanism], np.ndarray]:
     T, n = y.shape
-    none = [], np.zeros(T)
+    none: tuple[list[Mechanism], np.ndarray] = [], np.zeros(T)
     if n < 4:
         return none
     parts = variance(y)
@@ -301,7 +301,11 @@ def _slow_state(y: np.ndarray, block: int, seed: int) -> tuple[list[Mechanism], 
         "spells": Number(float(spells)),
     }
     unsure = ""
-    if spells < _FEW_SPELLS:
+    if n < 4:
+        unsure = f"with {n} workers a slow state of one cannot be told from a common one"
+    elif T < _SHORT:
+        unsure = f"{T} iterations are too few to know its rates; {_SHORT} are the least"
+    elif spells < _FEW_SPELLS:
         rows = ceil(T * 12 / spells / 10) * 10
         unsure = (
             f"{spells} slow spells are too few for its rates; 12 of them would take about {rows} iterations"

@@ -56,7 +56,7 @@ class Page:
             lines.append(f"{table.heading}:")
             for row in cells:
                 padded = (
-                    cell.rjust(width) if place else cell.ljust(width)
+                    cell.ljust(width) if place in (0, len(row) - 1) else cell.rjust(width)
                     for place, (cell, width) in enumerate(zip(row, widths, strict=True))
                 )
                 lines.append("  " + "  ".join(padded).rstrip())

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
+from typing import Any
 
 import numpy as np
 
@@ -50,8 +50,9 @@ class Recorded:
 
     @property
     def unit(self) -> str:
-        """Of the times, with a blank before it; empty where it is not known."""
-        return f" {self.trace.flags.unit}" if self.trace.flags.unit else ""
+        """Of the times, with a blank before it; empty where it is not known or has no short name."""
+        unit = self.trace.flags.unit
+        return f" {unit}" if 0 < len(unit) <= 3 else ""
 
     @property
     def digest(self) -> str:
@@ -144,7 +145,7 @@ def _loads(trace: TraceFile) -> np.ndarray | None:
     return load[:, 0]
 
 
-def share(value: object, name: str = "phi") -> tuple[float, ...]:
+def share(value: Any, name: str = "phi") -> tuple[float, ...]:
     """A share, or its range, as a person gives it: a number, ``low,high`` or a pair.
 
     Examples
@@ -167,10 +168,5 @@ def share(value: object, name: str = "phi") -> tuple[float, ...]:
     return found
 
 
-def _shown(value: object) -> str:
+def _shown(value: Any) -> str:
     return value if isinstance(value, str) else repr(value)
-
-
-def told(names: Mapping[str, object]) -> str:
-    """Names and values in one line."""
-    return ", ".join(f"{name} {value}" for name, value in names.items())

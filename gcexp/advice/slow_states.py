@@ -145,7 +145,9 @@ def _first(y: np.ndarray, slow: np.ndarray) -> Chain:
     p10 = (before & ~after).sum() / max(before.sum(), 1)
     above = y - base
     spread = [float(part.std()) if part.size else 0.0 for part in (above[fast], above[inside])]
-    return Chain(*np.clip([p01, p10], 1e-4, 0.9), gap, *np.maximum(spread, _LEAST_SD), base)
+    p01, p10 = np.clip([p01, p10], 1e-4, 0.9)
+    fast_sd, slow_sd = np.maximum(spread, _LEAST_SD)
+    return Chain(float(p01), float(p10), gap, float(fast_sd), float(slow_sd), base)
 
 
 def _log_normal(y: np.ndarray, mean: np.ndarray, sd: float) -> np.ndarray:

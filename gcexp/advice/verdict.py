@@ -283,7 +283,10 @@ class Comparison:
             return {"verdict": CODE}
         last = self.x[-max(len(self.x) // 10, 1) :]  # who was slow may have recovered
         if found.plan.on(last).time(found.phi).mean() > (1 + terms.least) * last.max(1).mean():
-            return {"verdict": UNKNOWN, "reason": "in the last tenth of the trace the remedy would be slower than waiting"}
+            return {
+                "verdict": UNKNOWN,
+                "reason": "in the last tenth of the trace the remedy would be slower than waiting",
+            }
         return {"verdict": REBALANCE}
 
     # --- What would change its mind ---------------------------------------------------------------------------

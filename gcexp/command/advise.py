@@ -12,7 +12,7 @@ def add(parser) -> None:
     """Its arguments."""
     trace(
         parser,
-        "phi=0.5 (or low,high) d_max=4 per_message=0.001 overhead=0 task=digits_mlp level=0.9 absent=skip ...",
+        "phi=0.5 or low,high; d_max=4 per_message=0.001 overhead=0 task=digits_mlp level=0.9 absent=skip",
     )
     parser.add_argument(
         "-o", dest="folder", type=Path, help="folder for advice.json, advice.md and advice.png"

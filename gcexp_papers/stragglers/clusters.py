@@ -26,7 +26,9 @@ KINDS = (
 UNKNOWN = ("maintenance", "slow start", "degrading worker", "alternating workers", "heavy shocks")
 
 
-def times(parts: tuple[str, ...], rows: int, n: int, draw: np.random.Generator, noise: float | None = None) -> np.ndarray:
+def times(
+    parts: tuple[str, ...], rows: int, n: int, draw: np.random.Generator, noise: float | None = None
+) -> np.ndarray:
     """Times (rows, n) of a cluster made of mechanisms, with parameters drawn at random."""
     y = (draw.uniform(0.03, 0.3) if noise is None else noise) * draw.standard_normal((rows, n))
     if "bad" in parts:
@@ -58,7 +60,7 @@ def chain(p01: float, p10: float, rows: int, n: int, draw: np.random.Generator) 
 def unknown_times(kind: str, rows: int, n: int, draw: np.random.Generator) -> np.ndarray:
     """Times of a cluster with a mechanism that the adviser has no estimator for."""
     x = np.exp(draw.uniform(0.03, 0.2) * draw.standard_normal((rows, n)))
-    t, one, other = np.arange(rows), *draw.permutation(n)[:2]
+    t, (one, other) = np.arange(rows), draw.permutation(n)[:2]
     factor = draw.uniform(1.5, 4)
     if kind == "maintenance":
         period = int(draw.integers(20, 120))
@@ -81,7 +83,8 @@ def priced(answer: Answer, comparison: Comparison, later: np.ndarray) -> tuple[f
     """Mean time on later rows of what is advised, of waiting for all, and of the best candidate in hindsight."""
     terms, phi = comparison.terms, answer.phi
     took = {
-        one: float(one.learned(comparison.x, terms.seed).on(later).time(phi).mean()) + comparison.extra(one, terms)
+        one: float(one.learned(comparison.x, terms.seed).on(later).time(phi).mean())
+        + comparison.extra(one, terms)
         for one in comparison.offered
     }
     waiting = took[comparison.offered[0]]
