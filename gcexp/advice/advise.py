@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gcexp.advice.page import Page, Table, listed, percent, versions, write
 from gcexp.advice.recorded import Recorded, recorded, share
-from gcexp.advice.remedies import Plan, Remedy
+from gcexp.advice.remedies import Plan, Remedy, spelled
 from gcexp.advice.settings import Setting, settings
 from gcexp.advice.verdict import (
     CODE,
@@ -115,30 +115,15 @@ class Advice:
     @property
     def scheme(self) -> list[str] | None:
         """Overrides with which `gcexp run` plays the advice on this trace."""
-        chosen = self.plan.options() if self.plan else None
-        if self.plan is None or chosen is None:
+        if self.plan is None or self.plan.options() is None:
             return None
-        values = [
-            f"{group}.{key}={_spelled(value)}"
-            for group, given in self.plan.values().items()
-            for key, value in given.items()
-        ]
-        return [
-            *(f"{group}={name}" for group, name in chosen.items()),
-            *values,
-            "exact=true",
-            *self._replayed,
-        ]
+        return [*self.plan.overrides(), *self.replayed]
 
     @property
-    def _replayed(self) -> list[str]:
-        n = self.recorded.x.shape[1]
-        return [
-            f"n={n}",
-            "delay=trace",
-            f"delay.file={self.recorded.source}",
-            f"delay.phi={self.main.phi:.12g}",
-        ]
+    def replayed(self) -> list[str]:
+        """Overrides that replay the trace."""
+        size = [f"n={self.recorded.x.shape[1]}", "delay=trace"]
+        return [*size, f"delay.file={self.recorded.source}", f"delay.phi={self.main.phi:.12g}"]
 
     @property
     def sentence(self) -> str:
@@ -472,10 +457,10 @@ class Advice:
             "exact: true",
         ]
         for group, given in self.plan.values().items():
-            lines += [f"{group}:", *(f"  {key}: {_spelled(value, ', ')}" for key, value in given.items())]
+            lines += [f"{group}:", *(f"  {key}: {spelled(value, ', ')}" for key, value in given.items())]
         with written(path) as temporary:
             temporary.write_text("\n".join(lines) + "\n", "utf-8")
-        return " ".join(["gcexp run", f"scheme={path.stem}", *self._replayed])
+        return " ".join(["gcexp run", f"scheme={path.stem}", *self.replayed])
 
     def drawing(self) -> Figure:
         """Remedies over phi, and what the settings save and drop."""
@@ -596,7 +581,3 @@ def _phis(times: Recorded, phi: object) -> tuple[tuple[float, ...], bool]:
 
 def _between(answer: Answer) -> str:
     return f"{percent(answer.pick.ratio, 1)} ({percent(answer.low)[:-2]} to {percent(answer.high)})"
-
-
-def _spelled(value: Any, joint: str = ",") -> str:
-    return f"[{joint.join(map(repr, value))}]" if isinstance(value, list) else str(value)

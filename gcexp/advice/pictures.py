@@ -67,6 +67,8 @@ def of_fit(fit: Fit) -> Figure:
         places = (np.arange(200) + 0.5) / 200
         rest.plot(norm.ppf(places), np.quantile(found.rest, places), ".", color="C0", markersize=3)
         rest.set(title="the rest against a normal law", xlabel="normal quantile", ylabel="log of the rest")
+        for image in (times, states):
+            image.grid(False)
         style.arrange(figure, fit.page().title, " ".join(fit.sentences[:2]), [], beside=False)
     return figure
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,8 @@ class Recorded:
     notes : tuple of str
         What was left out, and what is doubtful.
     source : str
-        What was given, as a person would name it.
+        The file as it was named, or the name of the trace; what is in memory cannot be replayed by a command.
+    is_file : bool
     """
 
     trace: TraceFile
@@ -42,6 +44,7 @@ class Recorded:
     phi_unknown: str
     notes: tuple[str, ...]
     source: str
+    is_file: bool
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -118,8 +121,8 @@ def recorded(source: object, absent: Absent = "refuse", barrier: str = "check", 
         x, chunks = x[own], None if chunks is None else chunks[own]
     elif "compute" in trace.values:
         phi, why = share_of_compute(x, trace.values["compute"], seed)
-    name = source if isinstance(source, str) else trace.name
-    return Recorded(trace, x, chunks, phi, why, tuple(notes), str(name))
+    is_file = isinstance(source, str | Path)
+    return Recorded(trace, x, chunks, phi, why, tuple(notes), str(source) if is_file else trace.name, is_file)
 
 
 def _hint(trace: TraceFile) -> str:

@@ -129,6 +129,16 @@ class Plan:
             return {"code": {"d": self.remedy.size, "q": 1}} | seats
         return {} if kind == "wait" else {"loads": {"shares": self.shares.tolist()}}
 
+    def overrides(self) -> list[str]:
+        """The options and their values as `gcexp run` takes them; the loads must last."""
+        chosen = [f"{group}={name}" for group, name in (self.options() or {}).items()]
+        given = [
+            f"{group}.{key}={spelled(value)}"
+            for group, some in self.values().items()
+            for key, value in some.items()
+        ]
+        return [*chosen, *given, "exact=true"]
+
     def _code(self, n: int) -> tuple[str, dict[str, Any]]:
         """The code of groups, by the name of its option, and its parameters."""
         size, s = self.remedy.size, self.remedy.s
@@ -267,3 +277,8 @@ def remedies(n: int, d_max: float, moves: bool = False) -> Iterator[Remedy]:
     for chunks in range(2, min(int(d_max), n) + 1):
         for order in ("home", "alternate"):
             yield Remedy("chunks", order, chunks)
+
+
+def spelled(value: Any, joint: str = ",") -> str:
+    """A value as an override or an option file spells it."""
+    return f"[{joint.join(map(repr, value))}]" if isinstance(value, list) else str(value)
