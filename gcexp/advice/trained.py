@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gcexp.advice.remedies import Plan
 from gcexp.errors import UserError
+from gcexp.run.build import build
+from gcexp.run.compose import compose
+from gcexp.run.datasets import prepared
+from gcexp.run.stages import length_of, simulated
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from gcexp.advice.advise import Advice
+    from gcexp.timeline import Timeline
 
 ITERATIONS = 200
 _TRAINED, _BEST = 6, 5
@@ -29,25 +32,17 @@ class Run:
     Attributes
     ----------
     label : str
-    overrides : list of str
-    mean : float
-        Iteration of all seeds.
     least : float
         Mean coefficient of the partition that is recovered least.
     screen : float
         Time of all iterations over the mean coefficient: what the level may take.
-    exact : bool
     reached : ndarray (seeds,)
         Time at which each seed reaches the level, inf where it never does; empty where it was not trained.
     """
 
     label: str
-    overrides: list[str] = field(repr=False)
-    mean: float
     least: float
     screen: float
-    exact: bool
-    clock: np.ndarray = field(repr=False)
     reached: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False)
 
     @property
@@ -125,7 +120,6 @@ class Trained:
         runs = [
             {
                 "scheme": one.label,
-                "overrides": one.overrides,
                 "screen": one.screen,
                 "least_recovered": one.least,
                 "reached": one.reached.tolist(),
@@ -150,24 +144,47 @@ def fastest_to(advice: Advice, task: str, level: float, seeds: int, allow_bias: 
     """
     if not advice.recorded.is_file:
         raise UserError("task and level replay a file: write the times as CSV and name it")
-    runs = [
-        _screened(label, [*scheme, *advice.replayed, "delay.skip=prefix", "delay.start=random"], seeds)
-        for label, scheme in _candidates(advice)
-    ]
+    replayed = [*advice.replayed, "delay.skip=prefix", "delay.start=random", f"task={task}"]
+    length = [f"iterations={ITERATIONS}", f"seeds={seeds}"]
+    configs = {label: compose([*scheme, *replayed, *length]) for label, scheme in _candidates(advice)}
+    timelines = {label: simulated(config, length_of(config)) for label, config in configs.items()}
+    runs = [_screened(label, timeline) for label, timeline in timelines.items()]
     able = [one for one in runs if allow_bias or one.least >= _BIASED]
-    chosen = sorted(able, key=lambda one: one.screen)[:_TRAINED]
-    labels = {one.label for one in chosen} | {runs[0].label}
-    exact: np.ndarray | None = None
-    found = []
-    for one in runs:
-        if one.label in labels:
-            steps = exact if one.exact and exact is not None else _steps(one, task, level, seeds)
-            exact = steps if one.exact else exact
-            clock = np.hstack([np.zeros((seeds, 1)), one.clock, np.full((seeds, 1), np.inf)])
-            reached = np.take_along_axis(clock, steps[:, None], axis=1)[:, 0]
-            one = Run(**{**vars(one), "reached": reached})
-        found.append(one)
-    return Trained(task, level, found, allow_bias)
+    chosen = {one.label for one in sorted(able, key=lambda one: one.screen)[:_TRAINED]} | {runs[0].label}
+    exact: np.ndarray | None = None  # all exact schemes share one trajectory
+    for place, one in enumerate(runs):
+        if one.label not in chosen:
+            continue
+        timeline = timelines[one.label]
+        shared = bool((timeline.coefficients == 1).all())
+        steps = exact if shared and exact is not None else _steps(configs[one.label], timeline, level)
+        exact = steps if shared else exact
+        clock = np.hstack([np.zeros((seeds, 1)), timeline.clock, np.full((seeds, 1), np.inf)])
+        runs[place] = replace(one, reached=np.take_along_axis(clock, steps[:, None], axis=1)[:, 0])
+    return Trained(task, level, runs, allow_bias)
+
+
+def _screened(label: str, timeline: Timeline) -> Run:
+    c = timeline.coefficients.astype(float)
+    used = np.bincount(timeline.pattern.ravel(), minlength=len(c)) / timeline.pattern.size @ c
+    screen = float(timeline.duration.mean()) * ITERATIONS / max(float(used.mean()), 1e-12)
+    return Run(label, float(used.min()), screen)
+
+
+def _steps(config: dict, timeline: Timeline, level: float) -> np.ndarray:
+    """Iteration at which each seed reaches the level; one more than there are where it never does."""
+    from gcexp.data import load
+    from gcexp.tasks.training import train
+
+    task, optimizer = build(config, "task"), build(config, "optimizer")
+    data = load(prepared(task.dataset, config["data_dir"], home=True))
+    coefficients = timeline.coefficients.astype(float)
+    seeds, steps = length_of(config).seeds, timeline.steps.tolist()
+    learned = train(task, optimizer, data, seeds, steps, coefficients, timeline.pattern, progress=False)
+    score = next(iter(learned.scores.values()))
+    arrived = score >= level
+    first = learned.evaluated[arrived.argmax(1)]
+    return np.where(arrived.any(1), first, ITERATIONS + 1)
 
 
 def _candidates(advice: Advice) -> Iterator[tuple[str, list[str]]]:
@@ -185,45 +202,10 @@ def _candidates(advice: Advice) -> Iterator[tuple[str, list[str]]]:
             best[key] = ratio, one
     for _, one in sorted(best.values(), key=lambda pair: pair[0])[:_BEST]:
         plan: Plan = one.learned(prefix, advice.terms.seed)
-        name = {"grouped": f"groups of {one.size}, s = {one.s}", "chunks": f"chunks, load {one.size}"}.get(one.kind)
+        name = {"grouped": f"groups of {one.size}, s = {one.s}", "chunks": f"chunks, load {one.size}"}.get(
+            one.kind
+        )
         yield f"{name or one.kind} ({one.order})", plan.overrides()
     for d in (d for d in range(2, int(advice.terms.d_max) + 1) if n % d == 0 and d < n):
         for s in sorted({d, n // 2}):
             yield f"FRC, d = {d}, fastest {n - s}", ["scheme=frc", f"code.d={d}", f"s={s}"]
-
-
-def _screened(label: str, overrides: list[str], seeds: int) -> Run:
-    from gcexp.run.compose import compose
-    from gcexp.run.stages import length_of, simulated
-
-    config = compose([*overrides, f"iterations={ITERATIONS}", f"seeds={seeds}"])
-    timeline = simulated(config, length_of(config))
-    c = timeline.coefficients.astype(float)
-    weight = np.bincount(timeline.pattern.ravel(), minlength=len(c)) / timeline.pattern.size
-    used, mean = weight @ c, float(timeline.duration.mean())
-    screen = mean * ITERATIONS / max(float(used.mean()), 1e-12)
-    exact = bool((timeline.coefficients == 1).all())
-    return Run(label, overrides, mean, float(used.min()), screen, exact, timeline.clock)
-
-
-def _steps(run: Run, task: str, level: float, seeds: int) -> np.ndarray:
-    """Iteration at which each seed reaches the level; one more than there are where it never does."""
-    from gcexp.experiments import train
-
-    table = train(
-        *run.overrides,
-        f"task={task}",
-        f"iterations={ITERATIONS}",
-        f"seeds={seeds}",
-        verify=False,
-        progress=False,
-    )
-    scores: pd.Series = table[_score(table)]
-    arrived = table[scores >= level].groupby("seed")["iteration"].min()
-    return np.array([int(arrived.get(seed, ITERATIONS + 1)) for seed in range(seeds)])
-
-
-def _score(table: pd.DataFrame) -> str:
-    """The first score behind the clock."""
-    columns = list(table)
-    return columns[columns.index("simulated_time_s") + 1]
