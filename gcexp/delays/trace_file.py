@@ -171,13 +171,21 @@ def trace_of(source: object, absent: Absent = "refuse") -> TraceFile:
             "a trace is a CSV file, a bundled trace's name, a frame with the columns iteration, worker and time, or an "
             f"array of shape (iterations, workers), got {quoted(source)}"
         )
-    there = ~np.isnan(times)
-    lines = [
-        f"{t},{w},{times[t, w].item()!r}"
-        for t, w in np.argwhere(there)
-        if absent == "skip" or there.any(1).all()
-    ]
-    return _parsed([",".join(NEEDED), *lines], "array", Flags(), absent)
+    whole = ~np.isnan(times).any(1)
+    if not whole.all() and (absent == "refuse" or not whole.any()):
+        t, w = np.argwhere(np.isnan(times))[0]
+        raise DataError(
+            f"array: iteration {t} lacks worker {w} ({np.isnan(times).sum()} such pairs in all): {_SKIP}"
+        )
+    times = times[whole]
+    wrong = np.argwhere(~((times >= LEAST) & (times <= MOST)))
+    if len(wrong):
+        t, w = wrong[0]
+        raise DataError(
+            f"array: the time of worker {w} in row {t} is {times[t, w]:g}, wanted is {LEAST:g} to {MOST:g}"
+        )
+    n = times.shape[1]
+    return TraceFile("array", NEEDED, tuple(range(n)), {"time": times}, left_out=int((~whole).sum()))
 
 
 @lru_cache(maxsize=8)
