@@ -10,7 +10,9 @@ def __getattr__(name: str):
     if (
         name in __all__
     ):  # loaded when used: every job imports this package; editors and type checkers read __init__.pyi
-        module = {"advise": "advice.advise", "benchmark": "benchmarking", "fit": "advice.fit"}.get(name, "experiments")
+        module = {"advise": "advice.advise", "benchmark": "benchmarking", "fit": "advice.fit"}.get(
+            name, "experiments"
+        )
         return getattr(import_module(f"gcexp.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -18,13 +18,14 @@ def model_of(found: Decomposition, phi: float = 0.0, drift: bool = False) -> Com
     if len(rest) > _MOST_VALUES:
         rest = np.quantile(rest, (np.arange(_MOST_VALUES) + 0.5) / _MOST_VALUES)
     level = found.worker_effect.mean()
+    begins = level - found.slope / 2 if drift else level  # the effects are those of the middle of the trace
     shock, states = found.get("common_shock"), found.states
     shared = shock is not None and bool(shock.numbers)
     p01, p10 = (states.chain.p01, states.chain.p10) if states else (0.0, 0.5)
     lasting = max(p01 + p10, 1.0)
     T = len(found.rest)
     return Composed(
-        level=float(np.exp(level)),
+        level=float(np.exp(begins)),
         workers=[float(round(factor, 6)) for factor in np.exp(found.worker_effect - level)],
         common_sd=shock.numbers["sd"].value if shock and shared else 0.0,
         common_lag=float(np.clip(shock.numbers["lag1"].value, -0.99, 0.99)) if shock and shared else 0.0,
