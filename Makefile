@@ -27,7 +27,7 @@ WITH_BIN := PATH="$(CURDIR)/$(BIN):$$PATH"
 alone = mkdir -p .snakemake; exec 9> .snakemake/$(1); $(PYTHON) -c 'import fcntl; fcntl.flock(9, 6)' 2> /dev/null || { \
 	echo "another make works in this folder: waiting for it"; $(PYTHON) -c 'import fcntl; fcntl.flock(9, 2)'; }
 
-.PHONY: help setup reproduce test test-browser test-oldest check coverage verify lint format publish bench docs test-slurm lock clean distclean FORCE
+.PHONY: help setup reproduce test test-browser test-oldest check coverage audit verify lint format publish bench dist docs test-slurm lock clean distclean FORCE
 
 help: ## this list
 	@echo "make TARGET [PYTHON=python3.12] [TORCH_BACKEND=cpu] [TARGETS=figure] [PRESET=paper] [ARGS='more arguments']"
@@ -46,12 +46,15 @@ $(STAMP): requirements.lock pyproject.toml
 	$(UV) venv --quiet --clear --python "$(PYTHON)" .venv; \
 	$(UV) pip sync --quiet --python $(BIN)/python $(if $(TORCH_BACKEND),--torch-backend $(TORCH_BACKEND)) requirements.lock; \
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps -e . pip; \
-	echo "$(CURDIR)" > $@; echo "Installed into .venv"
+	printf '%s\n' '#!/bin/sh' 'bin=$$(dirname "$$(realpath "$$0")"); here=$$(dirname "$$(dirname "$$bin")")' \
+		'[ "$$(cat "$$bin/../.installed" 2> /dev/null)" = "$$here" ] || { echo "gcexp: this folder was moved or copied: run make setup in $$here" >&2; exit 2; }' \
+		'exec "$$bin/python" -P -m gcexp.command.entry "$$@"' > $(BIN)/gcexp; \
+	echo "$(CURDIR)" > $@; echo "Installed into .venv. Activate it with: source .venv/bin/activate"
 
-# SIGTERM of make ends Snakemake and its jobs; where another Snakemake works in this folder, nothing is started.
-reproduce: $(STAMP) ## figures, scorecard and report (TARGETS=figure or paper; PRESET=paper; ARGS=-n shows what would run)
+# After a kill -9 Snakemake says what is to be done: make reproduce ARGS=--unlock.
+reproduce: $(STAMP) ## the figures and tables of the papers, and their pages (TARGETS=figure or paper; PRESET=paper; ARGS=-n shows what would run)
 	@$(call alone,make.lock); $(WITH_BIN); export PATH; \
-	exec python -m gcexp.command.unlock $(TARGETS) $(ARGS) $(if $(PRESET),--config preset=$(PRESET))
+	exec snakemake $(TARGETS) $(ARGS) $(if $(PRESET),--config preset=$(PRESET))
 
 # Lint works beside the tests: it has one core only, and ends first.
 test: $(STAMP) ## lint and all tests (ARGS='tests/unit -k cyclic')
@@ -80,11 +83,20 @@ $(OLDEST)/.installed: $(STAMP) pyproject.toml
 test-oldest: $(OLDEST)/.installed ## all doctests and experiments from Python on the oldest versions that may be installed
 	@$(WITH_BIN) PYTHONPATH="$(CURDIR)/$(OLDEST)" python -m pytest -n $(TEST_JOBS) gcexp tests/unit/test_experiments.py $(ARGS)
 
+audit: $(STAMP) ## judge what the papers state on the published tables (ARGS=PAPER; exit code 1 if an outcome changed)
+	@$(BIN)/gcexp audit $(ARGS)
+
 verify: $(STAMP) ## compare fresh tables with the published ones (ARGS='TARGET --preset paper')
 	@$(BIN)/gcexp verify $(ARGS)
 
-test-browser: $(STAMP) ## the report page and MLflow in a headless Chromium, which must be installed
+test-browser: $(STAMP) ## the pages in a headless Chromium, which must be installed
 	@$(WITH_BIN) GCEXP_TEST_BROWSER=1 python -m pytest -n0 -rs tests/browser $(ARGS)
+
+# Two builds of one commit give the same bytes.
+dist: $(STAMP) ## build wheel and sdist into dist/ and check what a package index would show
+	@rm -rf dist && SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m hatchling build -d dist
+	@[ -x .cache/twine/bin/twine ] || { $(PYTHON) -m venv .cache/twine && .cache/twine/bin/python -m pip install --quiet 'twine>=6'; }
+	@.cache/twine/bin/twine check --strict dist/*
 
 publish: $(STAMP) ## copy reports/paper to reports/published, to be committed
 	@$(BIN)/gcexp publish $(ARGS)

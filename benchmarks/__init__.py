@@ -1,30 +1,35 @@
 """Benchmarks of gcexp: ``python -m benchmarks [ids...]`` prints one table.
 
-A benchmark is one module with ``run() -> list[Row]``, whose docstring says what exactly is measured, and one line in
-`REGISTRY`. Peer figures are those of other public implementations, quoted as measured on another machine; the floor is
-measured in the same run, so only ratios to the floor are stable; what has no floor of its own gets that of a fixed
-piece of work (`benchmarks.measure.calibration`). No ratio mixes a simulated clock with a wall clock.
-CPU seconds over twice what a bar allows, and memory over what it allows, end the command with 1.
+A benchmark is one function without arguments that returns a list of `benchmarks.measure.Row`. Its docstring says what
+is measured, and `REGISTRY` names it. Peer figures are those of other public implementations, quoted as measured on
+another machine; a floor is measured in the same run, so only ratios to a floor are stable. No ratio mixes a simulated
+clock with a wall clock. The command ends with exit code 1 where CPU seconds are over twice what a bar allows, or memory
+over what it allows.
 """
 
-#: Id: module with ``run``.
+#: Id: module and function.
 REGISTRY = {
-    "B1": "benchmarks.b1_cyclic",
-    "B2": "benchmarks.b2_regular",
-    "B3": "benchmarks.b3_amazon",  # and B4
-    "B5": "benchmarks.b5_timeline",
-    "B6": "benchmarks.b6_elimination",
-    "B7": "benchmarks.b7_comm_efficient",
-    "B8": "benchmarks.b8_training",
-    "B9": "benchmarks.b9_shared",
-    "B10": "benchmarks.b10_dryrun",
-    "B12": "benchmarks.b12_quick",
-    "B13": "benchmarks.b13_scale",
-    "B14": "benchmarks.b14_clock",
-    "B15": "benchmarks.b15_worst_case",
-    "B16": "benchmarks.b16_workers",
-    "B17": "benchmarks.b17_sweep",
-    "B18": "benchmarks.b18_length",
+    "B1": "benchmarks.peers:cyclic_repetition",
+    "B2": "benchmarks.peers:random_regular",
+    "B3": "benchmarks.peers:amazon",
+    "B4": "benchmarks.peers:amazon_with_delays",
+    "B5": "benchmarks.peers:waiting_rule",
+    "B6": "benchmarks.peers:elimination",
+    "B7": "benchmarks.peers:polynomial_code",
+    "B8": "benchmarks.training:one_step",
+    "B9": "benchmarks.training:shared_training",
+    "B10": "benchmarks.workflow:plan",
+    "B11": "benchmarks.workflow:first_figure",
+    "B12": "benchmarks.workflow:everything",
+    "B13": "benchmarks.scale:long_run",
+    "B14": "benchmarks.scale:clock",
+    "B15": "benchmarks.scale:worst_case",
+    "B16": "benchmarks.scale:many_workers",
+    "B17": "benchmarks.scale:sweep",
+    "B18": "benchmarks.scale:many_iterations",
+    "B19": "benchmarks.workflow:start",
+    "B20": "benchmarks.scale:map_of_a_trace",
+    "B21": "benchmarks.workflow:functions_of_a_drawing",
 }
 #: Take minutes: only when named, or with --all.
-SLOW = ("B12",)
+SLOW = ("B11", "B12", "B20")

@@ -1,35 +1,27 @@
-"""Timing, and the rows of the table."""
+"""Timing in this process and in others, and the rows of the table."""
 
 from __future__ import annotations
 
+import json
+import os
+import signal
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from gcexp.errors import UserError
+
 ROOT = Path(__file__).resolve().parent.parent
-HEADER = (
-    "id",
-    "work",
-    "peer's number",
-    "ours",
-    "peer / ours",
-    "floor",
-    "ours / floor",
-    "bar",
-    "met",
-    "ours / limit",
-    "MiB / limit",
-)
-#: What stands under the table for what `floored` adds.
-CALIBRATED = (
-    "* no floor of its own: numpy sorts a million numbers and Python adds up a million, in the same run"
-)
-#: Times a limit at which the gate is shut: a busy machine stays below.
-SHUT = 2
+HEADER = ("id", "work", "peer", "ours", "peer / ours", "floor", "ours / floor", "bar", "met", "ours / limit")
+#: Times a limit from which on the command fails: a busy machine stays below.
+FAR = 2
 
 
 @dataclass(frozen=True)
@@ -43,107 +35,75 @@ class Row:
     ours : float
         Seconds, median; CPU seconds unless `work` says wall.
     bar : str
-        What gcexp should reach.
-    met : bool, optional
-        Whether it did; None where the bar says nothing about this line.
-    peer : str
-        The peer's number as it was given.
-    peer_seconds : float, optional
-        The same in seconds, where it is the same work in the same unit; the ratio to the peer is only shown then.
-    floor : float, optional
-        Seconds of the floor, measured in the same run.
-    calibrated : bool
-        The floor is that of `floored`.
-    note : str
-        Stands behind our number.
+        What gcexp should reach; "-" where the bar says nothing about this line.
     limit : float, optional
         CPU seconds that the bar allows; those of a bar on a ratio, from the floor of the same run.
     memory : (float, float), optional
         Peak memory in MiB, and what the bar allows.
+    holds : bool
+        Whether the rest of the bar is met: an error, a number of jobs.
+    floor : float, optional
+        Seconds of the floor, measured in the same run.
+    peer : str
+        The peer's number as it was given.
+    peer_seconds : float, optional
+        The same in seconds, where it is the same work in the same unit; the ratio to the peer is only shown then.
+    note : str
+        Stands behind our number.
     """
 
     id: str
     work: str
     ours: float
-    bar: str
-    met: bool | None = None
-    peer: str = "-"
-    peer_seconds: float | None = None
-    floor: float | None = None
-    note: str = ""
+    bar: str = "-"
     limit: float | None = None
     memory: tuple[float, float] | None = None
-    calibrated: bool = False
+    holds: bool = True
+    floor: float | None = None
+    peer: str = "-"
+    peer_seconds: float | None = None
+    note: str = ""
 
     @property
-    def speedup(self) -> float | None:
-        """Peer's seconds over ours."""
-        return self.peer_seconds / self.ours if self.peer_seconds else None
+    def met(self) -> bool | None:
+        """Whether the bar is met; None where there is none."""
+        if self.bar == "-":
+            return None
+        in_time = self.limit is None or self.ours <= self.limit
+        return bool(self.holds and in_time and (self.memory is None or self.memory[0] <= self.memory[1]))
 
     @property
-    def over_floor(self) -> float | None:
-        """Our seconds over the floor's."""
-        return self.ours / self.floor if self.floor else None
-
-    @property
-    def over_limit(self) -> float | None:
-        """Our seconds over those that the bar allows."""
-        return self.ours / self.limit if self.limit else None
-
-    @property
-    def over_memory(self) -> float | None:
-        """Our memory over that which the bar allows."""
-        return self.memory[0] / self.memory[1] if self.memory else None
-
-    @property
-    def shut(self) -> str:
-        """What shuts the gate: CPU seconds over `SHUT` times their bar, or memory, which no other process moves."""
-        if self.over_limit and self.over_limit > SHUT:
-            return f"{self.over_limit:.1f} times its bar"
-        return f"{self.over_memory:.2f} times its memory" if self.over_memory and self.over_memory > 1 else ""
+    def excess(self) -> str:
+        """Why the command fails: CPU seconds over `FAR` times their bar, or memory, which no other process moves."""
+        if self.limit and self.ours > FAR * self.limit:
+            return f"{self.ours / self.limit:.1f} times its bar"
+        if self.memory and self.memory[0] > self.memory[1]:
+            return f"{self.memory[0]:.0f} MiB, and its bar is {self.memory[1]:.0f} MiB"
+        return ""
 
     @property
     def cells(self) -> tuple[str, ...]:
         """What the table shows."""
+        notes = [self.note] if self.note else []
+        if self.memory:
+            notes.append(f"{self.memory[0]:.0f} MiB")
         return (
             self.id,
             self.work,
             self.peer,
-            duration(self.ours) + (f" ({self.note})" if self.note else ""),
-            f"{self.speedup:.3g}" if self.speedup else "-",
-            duration(self.floor) + " *" * self.calibrated if self.floor else "-",
-            f"{self.over_floor:.2f}" if self.over_floor else "-",
+            duration(self.ours) + (f" ({', '.join(notes)})" if notes else ""),
+            ratio(self.peer_seconds, self.ours),
+            duration(self.floor) if self.floor else "-",
+            ratio(self.ours, self.floor),
             self.bar,
             {True: "yes", False: "no", None: "-"}[self.met],
-            f"{self.over_limit:.2f}" if self.over_limit else "-",
-            f"{self.over_memory:.2f}" if self.over_memory else "-",
+            ratio(self.ours, self.limit),
         )
 
 
-def median_cpu(*functions: Callable[[], object], repeats: int = 7) -> list[float]:
-    """Median CPU seconds of each function, called in turn (A, B, A, B, ...) after one warm-up round."""
-    times: list[list[float]] = [[] for _ in functions]
-    for turn in range(repeats + 1):
-        for mine, function in zip(times, functions, strict=True):
-            start = time.process_time()
-            function()
-            if turn:
-                mine.append(time.process_time() - start)
-    return [statistics.median(mine) for mine in times]
-
-
-def calibration() -> None:
-    """Work that is no part of gcexp: how fast this machine is now."""
-    np.sort(np.random.default_rng(0).random(10**6))
-    sum(i & 1 for i in range(10**6))
-
-
-def floored(rows: list[Row]) -> list[Row]:
-    """The rows, with the seconds of `calibration` as the floor of those that have none."""
-    if all(row.floor for row in rows):
-        return rows
-    (seconds,) = median_cpu(calibration, repeats=3)
-    return [row if row.floor else replace(row, floor=seconds, calibrated=True) for row in rows]
+def ratio(one: float | None, other: float | None) -> str:
+    """A ratio as the table shows it, or "-" where one side is unknown."""
+    return f"{one / other:.3g}" if one is not None and other else "-"
 
 
 def duration(seconds: float) -> str:
@@ -164,3 +124,100 @@ def table(rows: Iterable[Row]) -> str:
     text = ["| " + " | ".join(map(str.ljust, line, widths)) + " |" for line in lines]
     text.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
     return "\n".join(text)
+
+
+def median_cpu(*functions: Callable[[], object], repeats: int = 7) -> list[float]:
+    """Median CPU seconds of each function, called in turn (A, B, A, B, ...) after one warm-up round."""
+    times: list[list[float]] = [[] for _ in functions]
+    for turn in range(repeats + 1):
+        for mine, function in zip(times, functions, strict=True):
+            start = time.process_time()
+            function()
+            if turn:
+                mine.append(time.process_time() - start)
+    return [statistics.median(mine) for mine in times]
+
+
+def calibration() -> None:
+    """Work that is no part of gcexp: how fast this machine is now."""
+    np.sort(np.random.default_rng(0).random(10**6))
+    sum(i & 1 for i in range(10**6))
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a process and everything that it started and waited for took.
+
+    Attributes
+    ----------
+    cpu, wall : float
+        Seconds.
+    memory : float
+        Peak of the largest of these processes, MiB.
+    output : str
+        What it printed.
+    """
+
+    cpu: float
+    wall: float
+    memory: float
+    output: str
+
+
+#: A small process starts the one that is measured: the memory of whoever starts it would count as its own.
+_STARTER = """
+import json, os, subprocess, sys
+process = subprocess.Popen(sys.argv[1:])
+_, status, used = os.wait4(process.pid, 0)
+code = os.waitstatus_to_exitcode(status)
+print(json.dumps([code, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024]), file=sys.stderr)
+"""
+
+
+def process(*command: str, folder: Path = ROOT, code: int = 0, timeout: float | None = None) -> Spent:
+    """Run a command, whose gcexp is that of the folder where it has one, and measure it.
+
+    Raises
+    ------
+    UserError
+        If it ends with another exit code, or not in time.
+    """
+    place = folder if (folder / "gcexp").is_dir() else ROOT
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("GCEXP_")}
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    start = time.perf_counter()
+    started = subprocess.Popen(
+        [sys.executable, "-c", _STARTER, *command],
+        cwd=folder,
+        env=kept | {"PYTHONPATH": str(place), "PATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        printed, messages = started.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(started.pid, signal.SIGKILL)
+        started.communicate()
+        raise UserError(f"{' '.join(command)} takes more than {timeout:.0f} s") from None
+    *said, usage = messages.strip().splitlines()
+    ended, cpu, memory = json.loads(usage)
+    output = "\n".join([printed, *said])
+    if ended != code:
+        raise UserError(f"{' '.join(command)} ends with {ended}: {' '.join(output.splitlines()[-3:])}")
+    return Spent(cpu, time.perf_counter() - start, memory, output)
+
+
+def alone(function: Callable, *arguments: Any, folder: Path = ROOT) -> tuple[Spent, Any]:
+    """Call a function of a module of benchmarks in a process of its own; its answer is what JSON keeps of it."""
+    module, name = function.__module__, function.__name__
+    call = f"import json; from {module} import {name}; print(json.dumps({name}(*{arguments!r})))"
+    spent = process(sys.executable, "-c", call, folder=folder)
+    return spent, json.loads(spent.output.splitlines()[0])
+
+
+def clone(place: Path) -> Path:
+    """What is committed, in a folder of its own: neither results nor prepared data nor compiled modules."""
+    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(place)], check=True)
+    return place

@@ -2,8 +2,8 @@
 
 from importlib import import_module
 
-__version__ = "0.2.0"
-__all__ = ["advise", "benchmark", "fit", "plot", "show", "simulate", "sweep", "train"]
+__version__ = "1.0.0"
+__all__ = ["advise", "benchmark", "compare", "error", "fit", "plot", "show", "simulate", "sweep", "train"]
 
 
 def __getattr__(name: str):

@@ -3,6 +3,8 @@
 from gcexp.advice.advise import advise as advise
 from gcexp.advice.fit import fit as fit
 from gcexp.benchmarking import benchmark as benchmark
+from gcexp.experiments import compare as compare
+from gcexp.experiments import error as error
 from gcexp.experiments import plot as plot
 from gcexp.experiments import show as show
 from gcexp.experiments import simulate as simulate

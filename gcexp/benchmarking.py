@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
 from tracemalloc import get_traced_memory, start, stop
@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gcexp.analysis.declared import gives
-from gcexp.errors import ParameterError, UserError, require, unknown
+from gcexp.errors import ParameterError, UserError, require, require_known, unknown
 from gcexp.progress import bar
 from gcexp.run.benchmarked import Entry, entries
 from gcexp.run.scheme import build_scheme, schemes_kept
-from gcexp.run.stages import Length, simulated
 from gcexp.schema import arguments, fitted
 from gcexp.theory import bounds
 
@@ -31,37 +30,17 @@ if TYPE_CHECKING:
 
 _OF_TRACE = ("pricing", "column", "rows", "data_bound")  # what a benchmark leaves to its caller
 COLUMNS = (
-    *(
-        "trace",
-        "phi",
-        "late",
-        "chunks",
-        "scheme",
-        "group",
-        "workers",
-        "load",
-        "learned",
-        "hindsight",
-        "placement",
-    ),
-    *(
-        "mean_duration",
-        "ratio",
-        "ratio_low",
-        "ratio_high",
-        "exact",
-        "used_share",
-        "error",
-        "bias",
-        "never_used",
-        "ratio_per_used",
-    ),
-    *("bound", "gap", "colour", "reference", "colour_waiting"),
+    *("trace", "phi", "late", "chunks", "scheme", "group", "workers", "load", "learned", "hindsight"),
+    *("placement", "mean_duration", "ratio", "ratio_low", "ratio_high", "exact", "used_share", "error"),
+    *("bias", "never_used", "ratio_per_used", "bound", "gap", "colour", "reference", "against"),
 )
 WINS, LOSES, CANNOT = "wins", "loses", "cannot win"
+REBALANCING, WAITING = "rebalancing", "waiting for all"
+#: The reference where workers are new in every row, or where times follow the data.
+ALONE = "waiting for all (rebalancing does not apply)"
 _TIE = 1e-9
 _QUARTERS = 4
-_GRID = 21
+_GRID, _STEP = 101, 2e-8  # values of phi that are tried together, and how close two of them get
 
 
 def benchmark(
@@ -77,14 +56,15 @@ def benchmark(
 ) -> pd.DataFrame:
     """Remedies for stragglers, and what no code can beat, on the replayed times of a trace.
 
-    All are scored on the rows behind the prefix, a tenth of a trace whose columns are workers, in which rules that
-    learn do so; there is no communication, and how times grow with the load is assumed. Nothing is drawn at random
-    but what a scheme draws.
+    All schemes are scored on the same rows. Where a column of the trace is one worker throughout, the first tenth of
+    the rows is a prefix: rules that learn do so there, and it is not scored. There is no communication, and how times
+    grow with the load is assumed. Nothing is drawn at random but what a scheme draws.
 
     Parameters
     ----------
     file : path
-        CSV with ``iteration,worker,time``, as `gcexp.delays.trace_file.read_trace` takes it.
+        CSV with ``iteration,worker,time``, as `gcexp.delays.trace_file.read_trace` takes it, or the name of a bundled
+        trace, such as ``pai-job1``.
     schemes : str, dict or iterable of them, optional
         Labels of conf/benchmark.yaml, names of scheme options, or mappings of keys such as ``{"scheme": "cgc", "s":
         3}``. By default all of that file, and options that declare ``benchmark: true``.
@@ -109,10 +89,13 @@ def benchmark(
         of (sum c)^2 / (k sum c^2), ``error`` that of ||c - 1||^2 / k, ``bias`` the same of the mean coefficients,
         ``never_used`` the share of partitions that never count. ``bound`` is what no scheme of these loads and
         messages can beat at this ``exact``-ness, row by row, as a ratio, ``gap`` the ratio over it, minus one.
-        ``colour`` compares an exact code with ``reference``, the ratio of rebalancing with the same largest load
-        (loads by the row before): wins, loses, or cannot win, which is proven for all codes of these loads and
-        messages; ``colour_waiting`` with waiting for all. Empty where a thing does not exist. What a trace does not
-        allow is left out, and told in ``table.attrs["left_out"]``.
+
+        ``colour`` compares an exact code with the best that needs no code: wins, loses, or cannot win, which is proven
+        for all codes of these loads and messages. ``reference`` is the ratio of that best, and ``against`` says what
+        it is: waiting for all, or rebalancing with the same largest load, by the times that were seen last.
+
+        A value is empty where a thing does not exist. ``table.attrs`` has the number of scored ``rows`` and of the
+        ``prefix``, what a trace does not allow and why (``left_out``), and remarks on how it was priced (``notes``).
 
     Raises
     ------
@@ -122,33 +105,34 @@ def benchmark(
     Examples
     --------
     >>> import gcexp
-    >>> table = gcexp.benchmark("data/traces/pai-job4.csv", ["FRC, d = 2, learned pairs"], phi=[0.0])
-    >>> table[["ratio", "bound", "colour"]].round(4).to_numpy().tolist()
-    [[0.3586, 0.3585, 'cannot win']]
+    >>> table = gcexp.benchmark("pai-job4", ["FRC, d = 2, learned pairs"], phi=[0.0])
+    >>> table[["ratio", "bound", "reference", "colour"]].round(4).to_numpy().tolist()
+    [[0.3586, 0.3585, 0.2957, 'cannot win']]
     """
     import pandas as pd
 
     from gcexp.delays import Trace
+    from gcexp.schemes import LATE
 
     file, n = fitted(str | Path, file, "file"), fitted(int | None, n, "n")
-    phi = fitted(list[float], list(phi) if isinstance(phi, Iterable) else phi, "phi")
-    named = [schemes] if isinstance(schemes, str | dict) else schemes
-    named = fitted(list[str | dict] | None, list(named) if isinstance(named, Iterable) else named, "schemes")
+    progress = fitted(bool, progress, "progress")
+    shares, lates = _listed(phi, float, "phi"), _listed(late, str, "late")
+    pieces = [None] if chunks is None else _listed(chunks, int, "chunks")
+    for name in lates:
+        require_known("late", name, LATE)
+    for count in pieces:
+        require(count is None or count >= 1, f"chunks is a number of pieces >= 1, got {count}")
     for name in trace:
         if name not in _OF_TRACE:
             raise UserError(unknown("key", name, _OF_TRACE))
     arguments(Trace, {"file": str(file)} | trace, "", joint="")
-    listed = entries(named)
-    lates = [late] if isinstance(late, str) else list(late)
-    pieces = list(chunks) if isinstance(chunks, Iterable) else [chunks]
-    for name, values in (("schemes", listed), ("late", lates), ("chunks", pieces), ("phi", phi)):
-        require(bool(values), f"{name} names at least one, got none")
+    listed = entries(None if schemes is None else _listed(schemes, str | dict, "schemes"))
     cases = [(v, c) for v in lates for c in (pieces if v == "chunk" else [None])]
     rows, left_out = [], {}
     played = [(v, c, entry) for v, c in cases for entry in listed if (v, c) == cases[0] or not entry.is_bound]
-    with schemes_kept(), bar(len(played) * len(phi), "benchmark", "scheme", progress) as moving:
-        for share in phi:
-            replay = Replay.of(file, float(share), n, **trace)
+    with schemes_kept(), bar(len(played) * len(shares), "benchmark", "scheme", progress) as moving:
+        for share in shares:
+            replay = Replay.of(file, share, n, **trace)
             for v, c, entry in played:
                 try:
                     rows.append(replay.row(entry, v, c))
@@ -162,21 +146,16 @@ def benchmark(
     if left_out and not rows:
         raise ParameterError("; ".join(f"{label}: {why}" for label, why in left_out.items()))
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
-    frame.attrs["left_out"] = left_out
+    frame.attrs |= {"rows": replay.rows, "prefix": replay.prefix, "left_out": left_out, "notes": replay.notes}
     return frame
 
 
-class _Drawn:
-    """A delay model whose last draws are kept."""
-
-    def __init__(self, delay: Trace):
-        self.delay = delay
-        self._asked: tuple | None = None
-
-    def draw(self, seeds: tuple[int, ...], iterations: int, n: int) -> Draws:
-        if self._asked != (seeds, iterations, n):
-            self._asked, self._found = (seeds, iterations, n), self.delay.draw(seeds, iterations, n)
-        return self._found
+def _listed(given: Any, kind: Any, name: str) -> list:
+    """One value or several as a list of that kind, which is not empty."""
+    several = isinstance(given, Iterable) and not isinstance(given, str | dict)
+    found = fitted(list[kind], list(given) if several else [given], name)
+    require(bool(found), f"{name} names at least one, got none")
+    return found
 
 
 @dataclass(frozen=True)
@@ -189,6 +168,8 @@ class Replay:
     delay : Trace
     n, rows, prefix : int
         Workers, scored rows, and rows that are known before.
+    notes : tuple of str
+        What a reader of the numbers should know about this trace.
     """
 
     name: str
@@ -196,6 +177,7 @@ class Replay:
     n: int
     rows: int
     prefix: int
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, file: str | Path, phi: float = 0.0, n: int | None = None, **trace: Any) -> Replay:
@@ -205,78 +187,82 @@ class Replay:
 
         require(n is None or n >= 1, f"n is a number of workers >= 1, got {n}")
         read = read_trace(file)
-        Trace(str(file), phi=phi, **trace).draw(
-            (0,), 1, 1
-        )  # says what is wrong with rows, column and pricing
+        # Says what is wrong with rows, column, pricing and n.
+        Trace(str(file), phi=phi, **trace).draw((0,), 1, n or 1)
         chosen = trace.get("rows")
         times = read.values["time"] if chosen is None else read.values["time"][list(chosen)]
         learns = read.flags.persistent and len(times) > 1
         prefix = max(1, len(times) // 10) if learns else 0
         wide = int((~np.isnan(times)).all(0).sum())
         delay = Trace(str(file), phi=phi, skip="prefix" if learns else 0, **trace)
-        return cls(read.name, delay, wide if n is None else n, len(times) - prefix, prefix)
+        notes = ()
+        if read.flags.data_bound and not delay.data_bound:
+            notes = (
+                f"{read.name}: who is slow changes with the data (data_bound: true in its index), but here times "
+                "follow the worker, which flatters redundancy; data_bound (--data-bound) lets them follow the data",
+            )
+        return cls(read.name, delay, wide if n is None else n, len(times) - prefix, prefix, notes)
 
     def refuses_all(self, late: str, chunks: int | None) -> bool:
         """Whether not even waiting for all can be played, so that the fault is not a scheme's."""
         try:
-            self.played(
-                Entry("wait for all", "rebalance", {"scheme": "uncoded"}).config(self.n, late, chunks)
-            )
+            self.played(build_scheme(_UNCODED.config(self.n, late, chunks), 0))
         except ParameterError:
             return True
         return False
 
-    def played(self, config: dict, rounds: int = 1) -> Timeline:
-        """The timeline of a composed run on these rows."""
-        from gcexp.delays import LocalSteps
+    def draws(self, n: int, phi: tuple[float, ...] | None = None) -> Draws:
+        """The rows for n workers; for several phi one below the other, as if each were a seed. The last are kept."""
+        if self._kept.get("asked") != (n, phi):
+            each = [self.delay] if phi is None else [replace(self.delay, phi=share) for share in phi]
+            found = [delay.draw((0,), self.rows, n) for delay in each]
+            names = [f.name for f in fields(found[0]) if isinstance(getattr(found[0], f.name), np.ndarray)]
+            more = {name: np.concatenate([getattr(one, name) for one in found]) for name in names if phi}
+            whole = replace(found[0], seeds=(0,) * len(found), shape=(len(found), self.rows, n), **more)
+            self._kept.update({"asked": (n, phi), "draws": whole})
+        return self._kept["draws"]
 
-        delay = self.drawn if rounds == 1 else LocalSteps(self.delay, rounds)
+    def played(self, scheme: Scheme, rounds: int = 1, phi: tuple[float, ...] | None = None) -> Timeline:
+        """The timeline of a scheme on these rows, at several phi where they are named."""
+        from gcexp.delays import LocalSteps
+        from gcexp.timeline import simulate
+
+        n = scheme.code.n
+        if rounds == 1:
+            return simulate(scheme, self.draws(n, phi))
         require(
             self.rows >= rounds,
             f"{self.name} has {self.rows} scored rows, a round of local steps takes {rounds}",
         )
-        return simulated(config | {"delay": delay}, Length(self.rows // rounds, None, (0,)))
+        return simulate(scheme, LocalSteps(self.delay, rounds).draw((0,), self.rows // rounds, n))
 
-    @cached_property
-    def drawn(self) -> _Drawn:
-        """The delay model, which keeps what was drawn last: schemes are played on the same rows."""
-        return _Drawn(self.delay)
+    def waiting(self, n: int, phi: tuple[float, ...] | None = None) -> np.ndarray:
+        """Durations (S, T) of waiting for all."""
+        return self._took(_UNCODED, n, phi)
 
-    def at(self, phi: float) -> Replay:
-        """The same rows at another phi, kept."""
-        if phi not in self._kept:
-            self._kept[phi] = replace(self, delay=replace(self.delay, phi=phi))
-        return self._kept[phi]
+    def reference(self, n: int, cap: float, phi: tuple[float, ...] | None = None) -> tuple[np.ndarray, str]:
+        """The best that needs no code, as ratios (S,) to waiting for all, and what it is at the first of them.
 
-    def taken(self, entry: Entry, config: dict, scheme: Scheme) -> tuple[float, float]:
-        """Mean duration of an exact scheme, and that of its bound, inf where there is none; kept."""
-        if entry.label not in self._kept:
-            timeline = self.played(config)
-            exact = _quality(timeline, getattr(scheme.loads, "fresh", False))["exact"]
-            bound = self.bound(config, scheme, timeline, exact)
-            least = np.inf if bound is None else bound.mean()
-            self._kept[entry.label] = timeline.duration[0].mean(), least
-        return self._kept[entry.label]
+        It is rebalancing with no load above `cap`, where the trace allows that and it is faster than waiting.
+        """
+        draws = self.draws(n, phi)
+        if draws.renewed or self.delay.data_bound:
+            return np.ones(draws.shape[0]), ALONE
+        entry = Entry("uneven", "rebalance", {"scheme": "uneven", "loads.cap": float(cap)})
+        ratios = self._took(entry, n, phi).mean(1) / self.waiting(n, phi).mean(1)
+        return np.minimum(ratios, 1.0), REBALANCING if ratios[0] < 1 - _TIE else WAITING
 
-    def waiting(self, n: int) -> np.ndarray:
-        """Durations (T,) of waiting for all."""
-        return self._took(Entry("wait for all", "rebalance", {"scheme": "uncoded"}), n)
-
-    def rebalanced(self, n: int, cap: float) -> np.ndarray:
-        """Durations (T,) of loads by the row before, none above `cap`."""
-        return self._took(Entry("uneven", "rebalance", {"scheme": "uneven", "loads.cap": float(cap)}), n)
-
-    def _took(self, entry: Entry, n: int) -> np.ndarray:
-        key = entry.label, n, entry.keys.get("loads.cap")
+    def _took(self, entry: Entry, n: int, phi: tuple[float, ...] | None) -> np.ndarray:
+        key = entry.label, n, entry.keys.get("loads.cap"), phi
         if key not in self._kept:
-            self._kept[key] = self.played(entry.config(n)).duration[0]
+            self._kept[key] = self.played(build_scheme(entry.config(n), 0), phi=phi).duration
         return self._kept[key]
 
     @cached_property
     def _kept(self) -> dict:
         return {}
 
-    def allowed(self, entry: Entry, late: str, chunks: int | None) -> tuple[dict, Any]:
+    def allowed(self, entry: Entry, late: str = "stop", chunks: int | None = None) -> tuple[dict, Scheme]:
         """Config and scheme of an entry at the largest number of workers that it allows, at most an eighth fewer."""
         first: ParameterError | None = None
         for n in range(self.n, self.n - max(1, self.n // 8) - 1, -1):
@@ -292,13 +278,17 @@ class Replay:
         """What a scheme does here, as a row of `benchmark`."""
         config, scheme = self.allowed(entry, late, chunks)
         code, loads, rounds = scheme.code, scheme.loads, max(1, entry.local_steps)
-        n = code.n
-        timeline = self.played(config, rounds)
-        took, every = timeline.duration[0], self.waiting(n)[: len(timeline.duration[0]) * rounds]
-        every = every.reshape(-1, rounds).mean(1)
-        load = self.load(scheme)
-        known = getattr(scheme.wait, "begin", None) is not None
-        known |= any(getattr(rule, "learned", False) for rule in (scheme.placement, loads))
+        n, load = code.n, load_of(scheme)
+        if scheme.bound and self.delay.data_bound:
+            timeline, least = None, bound_of(scheme, self.draws(n), 1.0)
+            if least is None:
+                raise ParameterError("no theorem bounds times that follow the data for this scheme")
+            took = least[0]
+        else:
+            timeline = self.played(scheme, rounds)
+            took = timeline.duration[0]
+        every = self.waiting(n)[0, : len(took) * rounds].reshape(-1, rounds).mean(1)
+        seats = scheme.placement
         found: dict[str, Any] = {
             "trace": self.name,
             "phi": self.delay.phi,
@@ -308,84 +298,93 @@ class Replay:
             "group": entry.group,
             "workers": n,
             "load": None if getattr(loads, "cap", load) is None else load,
-            "learned": known,
-            "hindsight": bool(
-                getattr(scheme.placement, "hindsight", False) or getattr(loads, "hindsight", False)
-            ),
-            "placement": type(scheme.placement).__name__.lower() if scheme.placement else "home",
+            "learned": getattr(scheme.wait, "begin", None) is not None
+            or any(getattr(rule, "learned", False) for rule in (seats, loads)),
+            "hindsight": any(getattr(rule, "hindsight", False) for rule in (seats, loads)),
+            "placement": type(seats).__name__.lower() if seats else "home",
             "mean_duration": took.mean(),
             "ratio": took.mean() / every.mean(),
         }
-        parts = [
-            slice(len(took) * i // _QUARTERS, len(took) * (i + 1) // _QUARTERS) for i in range(_QUARTERS)
-        ]
         if len(took) >= _QUARTERS:
-            quarters = [took[part].mean() / every[part].mean() for part in parts]
+            edges = [len(took) * i // _QUARTERS for i in range(_QUARTERS + 1)]
+            quarters = [took[a:b].mean() / every[a:b].mean() for a, b in zip(edges, edges[1:], strict=False)]
             found |= {"ratio_low": min(quarters), "ratio_high": max(quarters)}
-        if scheme.bound or rounds > 1:
+        if timeline is None or scheme.bound or rounds > 1:
             return found
-        quality = _quality(timeline, getattr(loads, "fresh", False))
-        found |= quality | {
-            "ratio_per_used": found["ratio"] / quality["used_share"] if quality["used_share"] else None
-        }
-        bound = self.bound(config, scheme, timeline, quality["exact"])
-        if bound is not None:
-            found |= {"bound": bound.mean() / every.mean(), "gap": took.mean() / bound.mean() - 1}
-        if quality["exact"] and loads is None and load > 1 + _TIE and bound is not None:
-            found["colour_waiting"] = colour(found["ratio"], found["bound"], 1.0)
-            if not self.delay.data_bound:
-                reference = self.rebalanced(n, load).mean() / every.mean()
-                found |= {"reference": reference, "colour": colour(found["ratio"], found["bound"], reference)}
+        quality = _quality(timeline, _is_fresh(scheme))
+        if config["exact"] and not quality["exact"]:
+            raise UserError(
+                "the scheme declares exact: true, but its timeline has a coefficient that is not 1"
+            )
+        used = quality["used_share"]
+        found |= quality | {"ratio_per_used": found["ratio"] / used if used else None}
+        least = bound_of(scheme, self.draws(n), _share(timeline, scheme))
+        if least is not None:
+            found |= {"bound": least.mean() / every.mean(), "gap": took.mean() / least.mean() - 1}
+        if quality["exact"] and loads is None and load > 1 + _TIE:
+            (reference,), against = self.reference(n, load)
+            judged = colour(found["ratio"], found.get("bound", 0.0), reference)  # no bound: nothing is proven
+            found |= {"colour": judged, "reference": reference, "against": against}
         return found
 
-    def load(self, scheme: Scheme) -> float:
-        """Largest relative load: a cap where loads differ, that of a backup worker, else the code's."""
-        from gcexp.schemes import Backup, Uneven
 
-        n = scheme.code.n
-        if isinstance(scheme.loads, Uneven):
-            return float(n if scheme.loads.cap is None else scheme.loads.cap)
-        if isinstance(scheme.loads, Backup):
-            return n / (n - scheme.loads.b)
-        return float(n * scheme.code.load.max() / scheme.code.k)
-
-    def bound(self, config: dict, scheme: Scheme, timeline: Timeline, exact: bool) -> np.ndarray | None:
-        """What no scheme of these loads and messages can beat, by row (T,); None where no theorem speaks of it.
-
-        For what drops gradients, at the share of each iteration that it used. The theorem with unequal loads, or with
-        several messages of which some were dropped, is that of the work floor, with the largest load as its cap.
-        """
-        code, load, one = scheme.code, self.load(scheme), bool((scheme.code.messages == 1).all())
-        equal = bool((code.load == code.load[0]).all()) and (
-            scheme.loads is None or load * (code.n - 1) <= code.n
-        )
-        draws = self.drawn.draw((0,), self.rows, code.n)
-        if self.delay.data_bound:
-            whole = one and equal and exact and code.k == code.n and scheme.loads is None
-            chunks = getattr(draws, "chunks", None)
-            if not whole or chunks is None:
-                return None
-            fixed = np.broadcast_to(draws.start, draws.shape)[0]
-            return bounds.data_bound(fixed, chunks[0].sum(-1), int(code.load[0]))
-        share: Any = (
-            1.0 if exact or getattr(scheme.loads, "fresh", False) else _used(timeline)[timeline.pattern[0]]
-        )
-        if scheme.loads is None and exact and not (one and equal and draws.linear):
-            same = config | {"wait": _capacity(), "bound": True, "exact": False, "late": "stop"}
-            same = {key: value for key, value in same.items() if key != "placement" or not equal}
-            return self.played(same).duration[0]
-        if not draws.linear:
-            return None
-        fixed, growing = (part[0] for part in draws.parts())
-        if one and (scheme.loads is None and equal or getattr(scheme.loads, "fresh", False)):
-            return bounds.capacity(fixed, growing, load, share)
-        return bounds.work_floor(fixed, growing, max(load, 1.0), share)
+#: Waiting for all, which every duration is divided by.
+_UNCODED = Entry("wait for all", "rebalance", {"scheme": "uncoded"})
 
 
-def _capacity():
+def _is_fresh(scheme: Scheme) -> bool:
+    """Whether the data of each batch are drawn anew, so that what is heard makes up a whole one."""
+    return getattr(scheme.loads, "fresh", False)
+
+
+def load_of(scheme: Scheme) -> float:
+    """Largest relative load: a cap where loads differ, that of a backup worker, else the code's."""
+    from gcexp.schemes import Backup, Uneven
+
+    n = scheme.code.n
+    if isinstance(scheme.loads, Uneven):
+        return float(n if scheme.loads.cap is None else scheme.loads.cap)
+    if isinstance(scheme.loads, Backup):
+        return n / (n - scheme.loads.b)
+    return float(n * scheme.code.load.max() / scheme.code.k)
+
+
+def bound_of(scheme: Scheme, draws: Draws, share: float | np.ndarray) -> np.ndarray | None:
+    """What no scheme of these loads and messages can beat, (S, T); None where no theorem speaks of it.
+
+    The theorem with unequal loads, or with several messages of which some were dropped, is that of the work floor, with
+    the largest load as its cap.
+
+    Parameters
+    ----------
+    scheme : Scheme
+    draws : Draws
+    share : float or ndarray (S, T)
+        Share of the gradient that each iteration used: 1 for exact schemes.
+    """
     from gcexp.schemes import Capacity
+    from gcexp.timeline import simulate
 
-    return Capacity()
+    code, load, one = scheme.code, load_of(scheme), bool((scheme.code.messages == 1).all())
+    equal = bool((code.load == code.load[0]).all()) and (
+        scheme.loads is None or load * (code.n - 1) <= code.n
+    )
+    exact = np.ndim(share) == 0 and share == 1
+    if getattr(draws, "data_bound", False):
+        fixed, growing = np.broadcast_to(draws.start, draws.shape), draws.chunks.sum(-1)  # type: ignore[attr-defined]  # data-bound draws have them
+        if scheme.bound and scheme.loads is not None:
+            return bounds.shared_work(fixed, growing)
+        whole = one and equal and exact and code.k == code.n and scheme.loads is None
+        return bounds.data_bound(fixed, growing, int(code.load[0])) if whole else None
+    if scheme.loads is None and exact and not (one and equal and draws.linear):
+        rule = replace(scheme, wait=Capacity(), bound=True, late="stop", overhead=0.0)
+        return simulate(replace(rule, placement=None) if equal else rule, draws).duration
+    if not draws.linear:
+        return None
+    fixed, growing = draws.parts()
+    if one and (scheme.loads is None and equal or _is_fresh(scheme)):
+        return bounds.capacity(fixed, growing, load, share)
+    return bounds.work_floor(fixed, growing, max(load, 1.0), share)
 
 
 def colour(ratio: float, bound: float, reference: float) -> str:
@@ -408,24 +407,78 @@ def _used(timeline: Timeline) -> np.ndarray:
     return np.divide(c.sum(1) ** 2, c.shape[1] * square, out=np.zeros(len(c)), where=square > 0)
 
 
+def _share(timeline: Timeline, scheme: Scheme) -> float | np.ndarray:
+    """Share of the gradient that each iteration used, (S, T), or 1 for exact schemes."""
+    exact = _is_fresh(scheme) or (timeline.coefficients == 1).all()
+    return 1.0 if exact else _used(timeline)[timeline.pattern]
+
+
 def _quality(timeline: Timeline, fresh: bool) -> dict[str, Any]:
     """How good the decoded gradients are; all heard shares of a fresh batch are that batch."""
-    if (timeline.coefficients == 1).all() and not fresh:
-        return {"exact": True, "used_share": 1.0, "error": 0.0, "bias": 0.0, "never_used": 0.0}
-    c = np.ones((1, 1)) if fresh else timeline.coefficients.astype(float)
-    weight = (
-        np.ones(1)
-        if fresh
-        else np.bincount(timeline.pattern[0], minlength=len(c)) / timeline.pattern.shape[1]
-    )
-    mean = weight @ c
+    if fresh or (timeline.coefficients == 1).all():
+        return {"exact": not fresh, "used_share": 1.0, "error": 0.0, "bias": 0.0, "never_used": 0.0}
+    c = timeline.coefficients.astype(float)
+    weight = np.bincount(timeline.pattern[0], minlength=len(c)) / timeline.pattern.shape[1]
     return {
         "exact": False,
-        "used_share": 1.0 if fresh else float(weight @ _used(timeline)),
+        "used_share": float(weight @ _used(timeline)),
         "error": float(weight @ ((c - 1) ** 2).mean(1)),
-        "bias": float(((mean - 1) ** 2).mean()),
+        "bias": float(((weight @ c - 1) ** 2).mean()),
         "never_used": float((c == 0)[weight > 0].all(0).mean()),
     }
+
+
+def verdicts(table: pd.DataFrame) -> list[str]:
+    """Whether to code, in a sentence for each trace, phi and value of `late` of a table of `benchmark`.
+
+    Codes that know the times beforehand are not considered.
+
+    Examples
+    --------
+    >>> import gcexp
+    >>> for part in verdicts(gcexp.benchmark("pai-job1", ["cyclic, s = 1"], phi=[0.0]))[0].split(";"):
+    ...     print(part)
+    phi 0: do not code. Rebalancing takes 94.6 % of the waiting time
+     no exact code with load 2 and the same messages can be faster.
+    """
+    found = []
+    told = [name for name in ("trace", "late", "chunks") if table[name].nunique(dropna=False) > 1]
+    for case, rows in table.groupby(["phi", "trace", "late", "chunks"], sort=False, dropna=False):
+        codes = rows[rows["colour"].notna() & rows["reference"].notna() & (rows["hindsight"] == False)]  # noqa: E712
+        if len(codes):
+            named = dict(zip(("phi", "trace", "late", "chunks"), case, strict=True))
+            place = [f"{named[name]:g} pieces" if name == "chunks" else named[name] for name in told]
+            place = [text for text in place if text != "nan pieces"]
+            found.append(f"{', '.join([f'phi {case[0]:g}', *place])}: {_verdict(codes)}")
+    return found
+
+
+def _verdict(codes: pd.DataFrame) -> str:
+    """Whether one of these codes, or any other of their loads and messages, is worth it."""
+    winning = codes[codes["colour"] == WINS]
+    best = (codes if winning.empty else winning).sort_values("ratio", kind="stable").iloc[0]
+    reference = best["reference"]
+    if len(winning):
+        advice = "code" if best["ratio"] < reference * (1 - _TIE) else "coding changes nothing"
+        beside = f", rebalancing {_percent(reference)}" if best["against"] == REBALANCING else ""
+        return f"{advice}. {best['scheme']} takes {_percent(best['ratio'])} of the waiting time{beside}."
+    faster = {
+        REBALANCING: f"Rebalancing takes {_percent(reference)} of the waiting time",
+        WAITING: "Waiting for everybody is faster than rebalancing",
+        ALONE: "Rebalancing does not apply here",
+    }[best["against"]]
+    open_ = codes[codes["colour"] == LOSES].sort_values("bound", na_position="first", kind="stable")
+    if open_.empty:
+        loads = " or ".join(f"{load:.3g}" for load in sorted(set(codes["load"])))
+        return f"do not code. {faster}; no exact code with load {loads} and the same messages can be faster."
+    least = open_.iloc[0]
+    could = f" Another code with load {least['load']:.3g} could reach {_percent(least['bound'])} at best."
+    known = could if least["bound"] == least["bound"] else ""
+    return f"use none of these codes. {faster}; the fastest code takes {_percent(best['ratio'])}.{known}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
 
 
 @gives(*COLUMNS, clocks=True)
@@ -482,8 +535,8 @@ def break_evens(traces: list[dict], schemes: list | None = None) -> pd.DataFrame
         file, name = more.pop("file"), more.pop("name", None)
         replay = Replay.of(file, 0.0, **more)
         for entry in entries(schemes):
-            load = replay.load(replay.allowed(entry, "stop", None)[1])
-            for against in ("waiting", "rebalancing"):
+            load = load_of(replay.allowed(entry)[1])
+            for against in _AGAINST:
                 found = _break_even(replay, entry, against)
                 said = {"against": against, "scheme": entry.label, "load": load}
                 ends = {"wins_from": found["scheme"], "bound_from": found["bound"]}
@@ -491,13 +544,18 @@ def break_evens(traces: list[dict], schemes: list | None = None) -> pd.DataFrame
     return pd.DataFrame(rows)
 
 
+_AGAINST = ("waiting", "rebalancing")
+
+
 def break_even(
     file: str | Path, entry: Entry, against: str = "rebalancing", n: int | None = None, **trace: Any
 ) -> dict[str, float | None]:
     """From which phi on a scheme wins, and below which no code of its loads and messages can.
 
-    Both are the smallest phi from which on, up to 1, the ratio (of the scheme, or of its bound) is at most the
-    reference's: on a grid of 21 values, then by bisection.
+    A scheme wins from the smallest phi from which on, up to 1, its ratio is at most the reference's. No code can win
+    below the smallest phi at which the bound is at most the reference's ratio. Both are looked for among 101 values of
+    phi, and between two of these to 1e-8. Between other values of the 101 nothing is proven, because rebalancing is no
+    continuous function of phi: a worker that is given nothing is not measured any more.
 
     Parameters
     ----------
@@ -506,7 +564,7 @@ def break_even(
     entry : Entry
         An exact scheme.
     against : {"rebalancing", "waiting"}
-        Loads by the row before, up to the largest load of the scheme; or waiting for all.
+        Rebalancing with the largest load of the scheme, or waiting for all where that is faster; or always waiting.
 
     Returns
     -------
@@ -516,43 +574,61 @@ def break_even(
     Examples
     --------
     >>> from gcexp.run.benchmarked import entries
-    >>> found = break_even("data/traces/pai-job1.csv", entries(["cyclic, s = 1"])[0], "waiting")
+    >>> found = break_even("pai-job1", entries(["cyclic, s = 1"])[0], "waiting")
     >>> {name: round(phi, 4) for name, phi in found.items()}
     {'scheme': 0.9525, 'bound': 0.8672}
     """
+    require_known("against", against, _AGAINST)
     return _break_even(Replay.of(file, 0.0, n, **trace), entry, against)
 
 
 def _break_even(replay: Replay, entry: Entry, against: str) -> dict[str, float | None]:
-    """`break_even` on a replay at phi = 0, which keeps what schemes share."""
-    config, scheme = replay.allowed(entry, "stop", None)
-    n, load = scheme.code.n, replay.load(scheme)
+    """`break_even` on a replay, which keeps what schemes share."""
+    _, scheme = replay.allowed(entry)
+    n, load = scheme.code.n, load_of(scheme)
 
     @cache
-    def excess(phi: float) -> tuple[float, float]:
-        here = replay.at(phi)
-        took, bound = here.taken(entry, config, scheme)
-        reference = (here.waiting(n) if against == "waiting" else here.rebalanced(n, load)).mean()
-        return took / reference - 1, bound / reference - 1
+    def excess(phi: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
+        timeline, every = replay.played(scheme, phi=phi), replay.waiting(n, phi).mean(1)
+        reference = 1.0 if against == "waiting" else replay.reference(n, load, phi)[0]
+        bound = bound_of(scheme, replay.draws(n, phi), _share(timeline, scheme))
+        least = np.full(len(phi), np.inf) if bound is None else bound.mean(1)
+        return timeline.duration.mean(1) / every / reference - 1, least / every / reference - 1
 
     return {
-        "scheme": _last_change(lambda phi: excess(float(phi))[0]),
-        "bound": _last_change(lambda phi: excess(float(phi))[1]),
+        "scheme": _crossing(lambda phi: excess(phi)[0], last=True),
+        "bound": _crossing(lambda phi: excess(phi)[1], last=False),
     }
 
 
-def _last_change(excess: Callable[[float], float]) -> float | None:
-    """The smallest phi from which on `excess` is not above 0 up to 1, to 1e-9; None: not even at 1."""
-    from scipy.optimize import brentq  # slow to import
+def _crossing(excess: Callable[[tuple[float, ...]], np.ndarray], last: bool) -> float | None:
+    """Where `excess` is not above 0, to 1e-8 in phi: the first such phi, or the first of the last of such stretches.
 
-    grid = np.linspace(0, 1, _GRID)
-    last = next((i for i in range(_GRID)[::-1] if excess(grid[i]) > _TIE), None)
-    if last is None:
-        return 0.0
-    if last == _GRID - 1:
-        return None
-    low, high = grid[last], grid[last + 1]
-    return float(high) if excess(high) > -_TIE else float(brentq(excess, low, high, xtol=_TIE))
+    Parameters
+    ----------
+    excess : callable
+        Is given values of phi.
+    last : bool
+        Whether it has to stay so up to 1.
+
+    Returns
+    -------
+    float or None
+        None where there is no such phi.
+    """
+    ends = 0.0, 1.0
+    while ends[1] - ends[0] > _STEP:
+        phi = tuple(np.linspace(*ends, _GRID).tolist())
+        reached = excess(phi) <= _TIE
+        first = (
+            len(phi) - int(reached[::-1].argmin()) if last and not reached.all() else int(reached.argmax())
+        )
+        if first == len(phi) or not reached[first]:
+            return None
+        if first == 0:
+            return ends[0]
+        ends = phi[first - 1], phi[first]
+    return ends[1]
 
 
 @gives("label", "n", "iterations", "quantity", "value", "exponent")

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable
 #: Packages that an extra of this one brings, by the name under which they are imported.
 EXTRAS = {
     "learn": ("pooch", "sklearn", "torch"),
-    "workflow": ("altair", "jinja2", "matplotlib", "mlflow", "pydantic", "snakemake", "vl_convert"),
+    "workflow": ("jinja2", "matplotlib", "mlflow", "pydantic", "snakemake"),
 }
 _MOST_LETTERS = 400  # a longer list helps nobody
 
@@ -35,7 +35,18 @@ class Defect(Exception):
 
 
 class DecodingError(Defect, ArithmeticError):
-    """A decoder could not keep the promise its code makes for what was heard."""
+    """A decoder could not keep the promise its code makes for what was heard.
+
+    Parameters
+    ----------
+    sentence : str
+    code : Code, optional
+        The code, whose class may be a project's own.
+    """
+
+    def __init__(self, sentence: str, code: object = None):
+        super().__init__(sentence)
+        self.code = code
 
 
 class VerificationError(Defect):

@@ -20,13 +20,13 @@ from gcexp.files import read_json
 from gcexp.progress import bar
 from gcexp.run import paths
 from gcexp.run.build import build
-from gcexp.run.checks import check_scheme, together
+from gcexp.run.checks import check_scheme
 from gcexp.run.compose import compose
 from gcexp.run.datasets import prepared
-from gcexp.run.dependencies import tracked
-from gcexp.run.kept import arrays_kept, digest_of, forget, installed
+from gcexp.run.dependencies import digest_of, tracked
+from gcexp.run.kept import arrays_kept, forget
 from gcexp.run.options import look_again
-from gcexp.run.reads import resumed
+from gcexp.run.records import observed
 from gcexp.run.run import seed_range, spelled_seeds
 from gcexp.run.scheme import build_scheme, require_trainable, schemes_kept
 from gcexp.run.stages import Length, decided_by, length_of, simulated, summarised
@@ -222,24 +222,23 @@ def sweep(
 def _swept(
     lists, overrides, keys, jobs: int, rows: str, verify: bool, impossible: str, progress: bool
 ) -> Result:
-    import pandas as pd
+    combined = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
+    points, told, left_out = [], [], []
+    for chosen in combined:  # before anything runs
+        try:
+            point = _point(overrides, keys | chosen, lists)
+            point.check()
+        except ParameterError as error:
+            left_out.append(chosen | {"reason": str(error)})
+            if impossible == "raise" or len(left_out) == len(combined):
+                raise
+            continue
+        points.append(point)
+        told.append(_words(chosen))
+    import pandas as pd  # slow to import: not before a mistake is told
 
     from gcexp.run.result import Kept
 
-    combined = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
-    points, told, left_out = [], [], []
-    with together():  # before anything runs
-        for chosen in combined:
-            try:
-                point = _point(overrides, keys | chosen, lists)
-                point.check()
-            except ParameterError as error:
-                left_out.append(chosen | {"reason": str(error)})
-                if impossible == "raise" or len(left_out) == len(combined):
-                    raise
-                continue
-            points.append(point)
-            told.append(_words(chosen))
     trains = "task" in keys or "task" in lists or any(text.startswith("task=") for text in overrides)
     each = _Each(jobs, progress)
     if not trains:
@@ -333,7 +332,7 @@ def plot(
         [line] if line else [key for key in varied if key != x] or [key for key in given if key == "scheme"]
     )
     names = table[others].astype(str).agg(", ".join, axis=1) if others else "all"
-    title, note = options.pop("title", ""), options.pop("note", "simulated clock")
+    title, note = options.pop("title", ""), options.pop("note", "The clock is simulated.")
     wanted = {"kind": "lines", "x": x, "y": y, "by": "line"} if x else {"kind": "bars", "y": y, "by": "line"}
     try:
         return draw(table.assign(line=names), wanted | options, title, note)
@@ -341,6 +340,109 @@ def plot(
         if sentence := lacking(error):
             raise ExtraError(sentence) from None
         raise
+
+
+def compare(of: str | Result, level: float | None = None, preset: str = "paper") -> pd.DataFrame:
+    """Rank schemes by their medians over the seeds that all of them have, the fastest first.
+
+    Parameters
+    ----------
+    of : str or Result
+        Target of a figure, whose table must be there (made here, or published); or a table of `train` or `sweep`.
+    level : float, optional
+        Score whose first passage is compared, in simulated seconds; by default the figure's own. Without a level, and
+        where nothing was trained, mean iteration times are compared.
+    preset : str
+        Of the figure.
+
+    Returns
+    -------
+    DataFrame
+        One row per scheme or point, with the ends ``low`` and ``high`` of the median's interval by the sign test.
+
+    Raises
+    ------
+    UserError
+        For an unknown target, a figure without runs, and where there is no table.
+
+    Examples
+    --------
+    >>> import gcexp
+    >>> table = gcexp.sweep(
+    ...     {"scheme": ["uncoded", "forget"]}, n=6, s=2, delay="pareto", iterations=20, seeds=5
+    ... )
+    >>> gcexp.compare(table)["scheme"].tolist()
+    ['forget', 'uncoded']
+    """
+    from gcexp.figures import read_table
+    from gcexp.report.comparison import comparison, identifying_columns
+    from gcexp.report.figurefile import figure
+    from gcexp.report.published import table_of
+    from gcexp.run.result import Result
+
+    if isinstance(of, Result):
+        found = of.mean_time() if level is None else of.time_to(level)
+        return found.sort_values(
+            "mean_iteration_time_s" if level is None else f"time_to_{level:g}", ignore_index=True
+        )
+    if not isinstance(of, str):
+        raise UserError(f"compare takes a figure's target or a table of train or sweep, got {quoted(of)}")
+    shown = figure(of, preset)
+    return identifying_columns(comparison(shown, read_table(table_of(shown)), level), shown)
+
+
+def error(
+    *overrides: str,
+    s: int | Sequence[int] | None = None,
+    kind: str = "worst",
+    decoding: str = "optimal",
+    stragglers: Iterable[int] | None = None,
+    trials: int = 2000,
+    seed: int = 0,
+    steps: int = 10,
+    **keys: Any,
+) -> pd.DataFrame:
+    """Measure how far from the gradient a code decodes without some of its workers.
+
+    Parameters
+    ----------
+    *overrides, **keys
+        The code, as in `simulate`: ``code="cyclic_repetition", n=10``, with ``**{"code.s": 3}`` for what it is built
+        for; or an object, ``code=CyclicRepetition(n=10, s=3)``.
+    s : int or sequence of int, optional
+        Stragglers; by default 0 to n.
+    kind, decoding, stragglers, trials, seed, steps
+        See `gcexp.decoding_error.error.error`.
+
+    Returns
+    -------
+    DataFrame
+        One row for each s: ``lower`` and ``upper`` of the worst error ||c - 1||^2 / k, which are equal where it is
+        known exactly; ``mean``, ``stderr`` and ``largest`` over random sets; or ``error`` of the given set.
+
+    Raises
+    ------
+    UserError
+        For an unknown key or option, and whatever the code refuses.
+
+    Examples
+    --------
+    >>> import gcexp
+    >>> gcexp.error(code="fractional_repetition", n=6, s=[1, 2], **{"code.d": 2})["upper"].round(4).tolist()
+    [0.0, 0.3333]
+    """
+    import dataclasses
+
+    import pandas as pd
+
+    from gcexp.decoding_error.error import MAX_SEARCHED
+    from gcexp.decoding_error.error import error as errors_of
+
+    code = build(_point(overrides, keys).config, "code")
+    wanted = ([] if kind == "set" else list(range(code.n + 1))) if s is None else s
+    options: dict[str, Any] = {"stragglers": stragglers, "trials": trials, "seed": seed, "steps": steps}
+    found = errors_of(code, wanted, kind, decoding, max_searched=MAX_SEARCHED, **options)
+    return pd.DataFrame([dataclasses.asdict(one) for one in (found if isinstance(found, list) else [found])])
 
 
 def show(*overrides: str, seed: int = 0, **keys: Any) -> Figure:
@@ -390,7 +492,7 @@ def first_iteration_drawn(config: dict, seed: int = 0) -> Figure:
         decoded = f"{int((c == 1).sum())} of {code.k} partitions decoded"
     heard = f"{int((seen.responses > 0).sum())} of {code.n} workers heard"
     title = f"{type(code).__name__}, n = {code.n}: stop at {seen.stop:.3g} s, {heard}, {decoded}"
-    note = f"simulated clock, first iteration of seed {seed}; an upright mark is a message that has arrived"
+    note = f"First iteration of seed {seed} on the simulated clock. Upright marks are messages that have arrived."
     with style.applied():
         return gantt.strips(
             seen.computed, seen.arrived, seen.stop, seen.responses, _supports(code), code.k, title, note
@@ -409,6 +511,7 @@ def _supports(code: Code) -> list[list[np.ndarray]]:
 
 # --- One point ---------------------------------------------------------------------------------------------------
 
+_ERROR = "mean_decoding_error"  # in a table's attrs: tables of clocks keep the columns that they always had
 _MEASURED = ("seed", "iteration", "iterations", "simulated_time_s", "mean_iteration_time_s")
 
 
@@ -467,12 +570,16 @@ def _point(overrides: Iterable[str], keys: Mapping[str, Any], swept: Iterable[st
 
 
 def _spelled(value: Any) -> str:
-    """A value as an override spells it."""
-    return value if isinstance(value, str) else json.dumps(value)
+    """A value as an override spells it; an object by its repr."""
+    if isinstance(value, str):
+        return value
+    return (
+        json.dumps(value) if value is None or isinstance(value, int | float | list | tuple) else repr(value)
+    )
 
 
 def _rows(rows: str) -> str:
-    if rows not in ROWS:
+    if fitted(str, rows, "rows") not in ROWS:
         raise UserError(unknown("rows", rows, ROWS))
     return rows
 
@@ -489,14 +596,22 @@ def _moving(length: Length, progress: bool):
 
 
 def _timed(point: _Point, rows: str, progress: bool) -> dict[str, np.ndarray]:
+    """Columns of a clock; one row per seed has its decoding error beside them, under `_ERROR`."""
     from gcexp.run.measured import marks, summary_columns, timing_columns
+    from gcexp.summary import summary_of
 
     length = length_of(point.config)
-    if rows == "iterations" or length.horizon is not None:  # what needs them has all durations in memory
+    if rows == "iterations":  # what needs them has all durations in memory
         return timing_columns(_timeline(point, progress), point.config, rows)
     at = marks(length.iterations, rows)
-    with _moving(length, progress) as moving:
-        return summary_columns(summarised(point.config, length, at, moving.update), point.config, at)
+    if length.horizon is not None:
+        timeline = _timeline(point, progress)
+        found = summary_of(timeline, point.config["bound"], marks(timeline.duration.shape[1], rows))
+        at = marks(timeline.duration.shape[1], rows)
+    else:
+        with _moving(length, progress) as moving:
+            found = summarised(point.config, length, at, moving.update)
+    return summary_columns(found, point.config, at) | ({} if at else {_ERROR: found.error})
 
 
 def _clocked(point: _Point, rows: str) -> tuple[dict[str, np.ndarray], Path | None]:
@@ -506,7 +621,7 @@ def _clocked(point: _Point, rows: str) -> tuple[dict[str, np.ndarray], Path | No
 
     def key() -> list:
         length = length_of(point.config)
-        said = [*tracked("timeline", point.config), *tracked("timings"), installed("numpy", "scipy")]
+        said = [*tracked("timeline", point.config), *tracked("timings")]
         return [*said, point.config["n"], length.iterations, length.horizon, length.seeds, rows]
 
     return arrays_kept(key, partial(_timed, point, rows, False))
@@ -523,7 +638,12 @@ def _joined(points: list[_Point], columns: list[dict[str, np.ndarray]]) -> pd.Da
     ]
     given = {key: pd.Series([_told(point.keys.get(key)) for point in points], dtype=object) for key in keys}
     found = {key: values.infer_objects().repeat(lengths).array for key, values in given.items()}
-    return pd.DataFrame(found | {name: np.concatenate([one[name] for one in columns]) for name in columns[0]})
+    table = pd.DataFrame(
+        found | {name: np.concatenate([one[name] for one in columns]) for name in columns[0]}
+    )
+    if _ERROR in table:
+        table.attrs[_ERROR] = table.pop(_ERROR).tolist()
+    return table
 
 
 def _told(value: Any) -> Any:
@@ -542,6 +662,7 @@ def _result(table: pd.DataFrame, points: list[_Point]) -> Result:
     from gcexp.run.result import Kept, Result
 
     found = Result(table)
+    found.attrs |= table.attrs
     configs = [{k: v if _is_plain(v) else repr(v) for k, v in point.config.items()} for point in points]
     found.attrs["keys"] = list(dict.fromkeys(key for point in points for key in point.keys))
     found.attrs["provenance"] = Kept(points=configs, versions=dict(versions()), packages=packages())
@@ -571,7 +692,7 @@ def _trained(
 
 def _resumed(point: _Point, timeline: Timeline) -> tuple[Trajectory, Path | None]:
     """Train a point of a sweep from where an earlier call was when it ended, and say where its state is kept."""
-    from gcexp.tasks.checkpoint import Checkpoint
+    from gcexp.run.own_checkpoint import OwnCheckpoint
 
     if not (point.is_named and os.access(".", os.W_OK)):
         return _trained(point, timeline), None
@@ -580,8 +701,8 @@ def _resumed(point: _Point, timeline: Timeline) -> tuple[Trajectory, Path | None
     decides = [] if _is_exact(timeline) else tracked("timeline", config)
     key = [*decided_by(config, record), *decides, config["n"], length.iterations, length.horizon]
     place = Path(paths.SWEPT.format(point=digest_of(key)))
-    with resumed(place) as said:
-        checkpoint = Checkpoint(place, decided_by(config, record, said))  # type: ignore[arg-type]  # JSON of any kind
+    with observed() as seen:
+        checkpoint = OwnCheckpoint(place, decided_by(config, record), seen)
         return _trained(point, timeline, checkpoint=checkpoint), place
 
 

@@ -86,6 +86,27 @@ def refuse_special(path: Path | str) -> None:
         raise UserError(f"{path}: cannot be written (it is no regular file)")
 
 
+def refuse_no_folder(path: Path | str) -> None:
+    """Refuse a place where no folder of ours can stand: a file, a place below one, a folder that cannot be written.
+
+    Raises
+    ------
+    UserError
+
+    Examples
+    --------
+    >>> refuse_no_folder("/dev/null/results")
+    Traceback (most recent call last):
+    gcexp.errors.UserError: /dev/null/results: cannot be a folder (/dev/null is none)
+    """
+    with writable(path):
+        there = next(place for place in (Path(path), *Path(path).absolute().parents) if place.exists())
+        if not there.is_dir():
+            raise UserError(f"{path}: cannot be a folder ({there} is none)")
+        if not os.access(there, os.W_OK):
+            raise UserError(f"{path}: cannot be written (no permission in {there})")
+
+
 @contextmanager
 def written(path: Path | str) -> Iterator[Path]:
     """Temporary path beside `path`, renamed to it when the block ends well and removed otherwise.

@@ -200,11 +200,21 @@ def _spelling(options: tuple, value: Any) -> str:
     return ""
 
 
-def checked(build: Callable) -> Callable:
-    """The constructor `build`, in which what is no number, or does not fit into memory, is one sentence.
+_LOOKED_INTO = (str, bytes, list, tuple, dict)
 
-    Parameters that are annotated as numbers (or none) are checked and become plain Python numbers; what else a
-    constructor takes it checks itself.
+
+def checked_fields(*classes: Any) -> None:
+    """Let dataclasses check what they are made of, as `checked` has it, but keep numbers as they are written."""
+    for cls in classes:
+        if dataclasses.is_dataclass(cls):
+            cls.__init__ = checked(cls.__init__, plain=False)  # type: ignore[misc]
+
+
+def checked(build: Callable, plain: bool = True) -> Callable:
+    """The constructor `build`, in which what does not fit its annotations, or into memory, is one sentence.
+
+    Parameters that are annotated as numbers (or none) become `plain` Python numbers. What can be gone through once
+    only, such as a generator, is not looked into. A number `n` of workers is at most the `most_workers` of the class.
 
     Examples
     --------
@@ -221,31 +231,36 @@ def checked(build: Callable) -> Callable:
 
     @wraps(build)
     def init(self, *args, **kwargs):
-        signature, numbers = _numbers_of(build)
-        given = signature.bind(self, *args, **kwargs)
+        (signature, hints), name = _signed(build), type(self).__name__
         try:
-            for name, value in given.arguments.items():
-                if name in numbers:
-                    given.arguments[name] = fitted(numbers[name], value, f"{type(self).__name__}: {name}")
+            given = signature.bind(self, *args, **kwargs)
+        except TypeError as error:
+            raise ParameterError(f"{name}: {error}") from None
+        try:
+            for key, value in given.arguments.items():
+                hint = hints.get(key, Any)
+                number = {*_options(hint)} <= {int, float, types.NoneType}
+                kept = isinstance(value, _LOOKED_INTO) or _is_array(type(value))
+                if number or kept or not isinstance(value, collections.abc.Iterable):
+                    found = fitted(hint, value, f"{name}: {key}")
+                    given.arguments[key] = found if number and plain else value
         except UserError as error:
             raise ParameterError(str(error)) from None
+        n, most = given.arguments.get("n"), getattr(type(self), "most_workers", math.inf)
+        if is_number(n) and n > most:
+            raise ParameterError(f"{name}: n is a number of workers up to {most}, got {quoted(n)}")
         try:
             build(*given.args, **given.kwargs)
         except MemoryError as error:
-            raise ParameterError(f"{type(self).__name__} does not fit into memory: {error}") from None
+            raise ParameterError(f"{name} does not fit into memory: {error}") from None
 
     return init
 
 
 @cache
-def _numbers_of(build: Callable) -> tuple[inspect.Signature, dict[str, Any]]:
-    """Signature, and the annotations that are numbers."""
-    numbers = {
-        name: hint
-        for name, hint in _hints(build).items()
-        if {*_options(hint)} <= {int, float, types.NoneType}
-    }
-    return inspect.signature(build), numbers
+def _signed(build: Callable) -> tuple[inspect.Signature, dict[str, Any]]:
+    """Signature, and the annotations."""
+    return inspect.signature(build), _hints(build)
 
 
 def fits(cls: type, kind: type) -> bool:

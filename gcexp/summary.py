@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gcexp.timeline import Timeline
 
 _LEAF = 2**13  # values that are added at once
-_KNOWN = 2**24  # bytes of patterns whose decodes are remembered
+KNOWN = 2**24  # bytes of patterns whose decodes are remembered
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,8 @@ class Summary:
         The same over the first iterations, as many as each of M marks says; NaN where a seed ended before.
     recovered, least : ndarray (S,)
         Share of the partitions with coefficient one, its mean and the smallest; NaN for a bound, which decodes nothing.
+    error : ndarray (S,)
+        Mean decoding error ||c - 1||^2 / k; NaN for a bound.
     """
 
     seeds: np.ndarray
@@ -43,11 +45,12 @@ class Summary:
     running: np.ndarray
     recovered: np.ndarray
     least: np.ndarray
+    error: np.ndarray
 
 
 def summary_of(timeline: Timeline, bound: bool, marks: Sequence[int] = ()) -> Summary:
     """Statistics of a timeline that is at hand."""
-    shares = np.full(len(timeline.patterns), np.nan) if bound else (timeline.coefficients == 1).mean(1)
+    shares, errors = _measured(timeline.coefficients.astype(float), bound)
     rows = list(zip(timeline.duration, shares[timeline.pattern], timeline.steps, strict=True))
     running = [[time[:mark].mean() if mark <= steps else np.nan for mark in marks] for time, _, steps in rows]
     return Summary(
@@ -57,7 +60,17 @@ def summary_of(timeline: Timeline, bound: bool, marks: Sequence[int] = ()) -> Su
         running=np.array(running).reshape(len(rows), len(marks)),
         recovered=np.array([share[:steps].mean() for _, share, steps in rows]),
         least=np.array([share[:steps].min() for _, share, steps in rows]),
+        error=np.array(
+            [of[:steps].mean() for of, steps in zip(errors[timeline.pattern], timeline.steps, strict=True)]
+        ),
     )
+
+
+def _measured(coefficients: np.ndarray, bound: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Share of the partitions with coefficient one, and the decoding error, of each row; NaN for a bound."""
+    if bound:
+        return np.full(len(coefficients), np.nan), np.full(len(coefficients), np.nan)
+    return (coefficients == 1).mean(1), ((coefficients - 1) ** 2).mean(1)
 
 
 def summarise(
@@ -161,43 +174,47 @@ class _Summed(Played):
         self._most = max(1, int(scheme.code.messages.max(initial=1)))
         self._duration = [[RunningMean(count) for count in (iterations, *marks)] for _ in seeds]
         self._recovered, self._least = [RunningMean(iterations) for _ in seeds], np.full(len(seeds), np.inf)
-        self._known: dict[bytes, float] = {}
+        self._error = [RunningMean(iterations) for _ in seeds]
+        self._known: dict[bytes, tuple[float, float]] = {}
         self._draw = rng(seeds[0], CERTIFIED)
         self._drawn, self._sample = np.empty(0), list[np.ndarray]()
 
     def keep(self, s, t, time, responses):
-        shares = self._shares(responses.reshape(-1, responses.shape[2])).reshape(time.shape)
-        for i, (lengths, share) in enumerate(zip(time, shares, strict=True), s):
+        found = self._recovery(responses.reshape(-1, responses.shape[2]))
+        shares, errors = (found[:, column].reshape(time.shape) for column in (0, 1))
+        for i, (lengths, share, error) in enumerate(zip(time, shares, errors, strict=True), s):
             for mean in self._duration[i]:
                 mean.add(lengths)
             self._recovered[i].add(share)
+            self._error[i].add(error)
             self._least[i] = np.minimum(self._least[i], share.min())
 
-    def _shares(self, rows: np.ndarray) -> np.ndarray:
-        """Share of the partitions with coefficient one, of responses (R, n)."""
+    def _recovery(self, rows: np.ndarray) -> np.ndarray:
+        """Share of the partitions with coefficient one, and the decoding error, of responses (R, n): (R, 2)."""
         code = self.scheme.code
         if self.scheme.bound:
-            return np.full(len(rows), np.nan)
+            return np.full((len(rows), 2), np.nan)
         known, told = code.trusted(rows)
         self._choose(rows, known)
-        found = np.empty(len(rows))
-        found[known] = np.count_nonzero(told, axis=1) / code.k
+        found = np.empty((len(rows), 2))
+        found[known, 0] = np.count_nonzero(told, axis=1) / code.k
+        found[known, 1] = 1 - found[known, 0]
         if not known.all():
             words = packed(rows[~known], self._most)
             first, which = distinct_words(words)
-            found[~known] = self._decoded_shares(words[first])[which]
+            found[~known] = self._decoded_recovery(words[first])[which]
         return found
 
-    def _decoded_shares(self, words: np.ndarray) -> np.ndarray:
+    def _decoded_recovery(self, words: np.ndarray) -> np.ndarray:
         """The same of distinct packed patterns (U, W), each decoded once as long as it is remembered."""
         code, names = self.scheme.code, [word.tobytes() for word in words]
-        if (len(self._known) + len(names)) * words[0].nbytes > _KNOWN:
+        if (len(self._known) + len(names)) * words[0].nbytes > KNOWN:
             self._known = {}
         new = np.array([name not in self._known for name in names])
         if new.any():
             c, _ = decoded(code, unpacked(words[new], code.n, self._most), lambda known: known[:0])
-            shares = iter((c == 1).mean(1))
-            self._known |= {name: next(shares) for name, fresh in zip(names, new, strict=True) if fresh}
+            each = iter(zip(*_measured(c), strict=True))
+            self._known |= {name: next(each) for name, fresh in zip(names, new, strict=True) if fresh}
         return np.array([self._known[name] for name in names])
 
     def _choose(self, rows: np.ndarray, known: np.ndarray) -> None:
@@ -222,4 +239,5 @@ class _Summed(Played):
             running=means[:, 1:],
             recovered=np.array([mean.value for mean in self._recovered]),
             least=self._least,
+            error=np.array([mean.value for mean in self._error]),
         )

@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # a job that only reads a timeline loads no codes
 
 # Workers times iterations in memory at once: what stays near the cache, and with a placement, whose rules go from
 # iteration to iteration for all seeds together, as many seeds as fit.
-_CHUNK, _CHUNK_SEATED = 2**18, 2**23
+CHUNK, CHUNK_SEATED = 2**18, 2**23
 _BITS = {"patterns": np.int8, "coefficients": bool}  # tables that mostly hold 0 and 1; their type in memory
 # Workers times patterns decoded at once, patterns all the same, but for so many workers that they fill the memory.
 _DECODED, _LEAST_DECODED, _MOST_DECODED = 2**17, 128, 2**21
@@ -54,7 +54,7 @@ class Timeline:
         Distinct patterns: messages used of each worker.
     coefficients : ndarray (U, k)
         The decoded vector is sum_i coefficients[u, i] * g_i; a row of zeros skips the update. Truth values where all of
-        them are 0 or 1, so that they take an eighth.
+        them are 0 or 1, so that they take an eighth. All are 0 for a bound, which decodes nothing.
     residual : ndarray (U,)
         Certificate of the decode; NaN where the coefficients are what the code promises and no decode was asked for.
     """
@@ -206,7 +206,10 @@ def simulate(scheme: Scheme, draws: Draws) -> Timeline:
     ((2, 5), True)
     """
     S, T, n = draws.shape
-    step = T if scheme.placement is not None else max(1, _CHUNK // (S * n))
+    seats = scheme.placement
+    # Seats that stay and were not chosen in hindsight are the same in every piece.
+    alike = seats is None or (getattr(seats, "stays", False) and not getattr(seats, "hindsight", False))
+    step = max(1, CHUNK // (S * n)) if alike else T
     played, carried = _Kept(scheme, draws.seeds, T), None
     for t in range(0, T, step):
         carried = played.add(0, t, draws if step >= T else draws.between(t, t + step), carried=carried)
@@ -230,7 +233,7 @@ class Played:
         scheme, seeds, iterations = self.scheme, self.seeds, self.iterations
         n, placement = scheme.code.n, scheme.placement
         require_workers(delay, n)
-        chunk = chunk or (_CHUNK_SEATED if placement is not None else _CHUNK)
+        chunk = chunk or (CHUNK_SEATED if placement is not None else CHUNK)
         together = max(1, chunk // (n * iterations))
         begin, settle = getattr(delay, "start", None), getattr(placement, "start", None)
         if not callable(begin) or (placement is not None and settle is None):
@@ -241,8 +244,9 @@ class Played:
             draw = begin(some, n) if begin else partial(delay.draw, some, n=n)
             seat, carried = settle(some, n) if settle else None, None
             for t in range(0, iterations, step):
-                draws = draw(min(step, iterations - t))
-                carried = self.add(first, t, draws, seat, carried)
+                with np.errstate(over="ignore", invalid="ignore"):  # `add` refuses times that are not finite
+                    draws = draw(min(step, iterations - t))
+                    carried = self.add(first, t, draws, seat, carried)
                 if tell:
                     tell(len(some) * draws.shape[1])
         self.check()
@@ -299,9 +303,12 @@ class _Kept(Played):
         words = self.responses.reshape(-1, self.responses.shape[2])
         first, which = distinct_words(words)
         patterns = unpacked(words[first], code.n, self.most)
-        coefficients, residual = decoded(
-            code, patterns, lambda known: rng(self.seeds[0], CERTIFIED).permutation(known)[:SAMPLE]
-        )
+        if self.scheme.bound:  # it says how long an iteration takes at least: nothing is decoded
+            coefficients, residual = np.zeros((len(patterns), code.k), bool), np.full(len(patterns), np.nan)
+        else:
+            coefficients, residual = decoded(
+                code, patterns, lambda known: rng(self.seeds[0], CERTIFIED).permutation(known)[:SAMPLE]
+            )
         return Timeline(
             seeds=np.array(self.seeds),
             steps=np.full(len(self.seeds), self.duration.shape[1]),
@@ -337,7 +344,7 @@ def decoded(
         c, residual[u] = decoding.coefficients, decoding.residual
         if (broken := known[u] & (c != coefficients[u]).any(1)).any():
             workers = quoted(np.flatnonzero(patterns[u[broken.argmax()]]).tolist())
-            raise DecodingError(f"{code!r} does not give what it promises from workers {workers}")
+            raise DecodingError(f"{code!r} does not give what it promises from workers {workers}", code)
         if coefficients.dtype == bool and not decoding.binary:
             coefficients = coefficients.astype(np.float64)
         coefficients[u] = c != 0 if coefficients.dtype == bool else c

@@ -33,13 +33,6 @@ runs:
   - {label: "cyclic, β = {code.beta}", scheme: cyclic_partial, code.beta: 4}
   - {label: "Forget-{s}", scheme: forget}
 plot: {kind: lines, x: simulated_time_s, y: test_accuracy}
-claims:
-  - id: forget_first
-    kind: companion
-    source: Sec. 1
-    statement: Forget reaches 20 % before CGC
-    ordering: {of: time_to, level: 0.2, first: Forget-2, then: CGC, seeds: 5}
-    inputs: assumed
 """
 
 INSTALLED = ("plugins", "versions")  # what is known of installed packages: no test installs one
@@ -270,20 +263,6 @@ def shared(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def composed(shared):
-    """A folder to be linked as .cache: what one test composed serves the others, since it is named by its options."""
-    (shared / "cache").mkdir(exist_ok=True)
-    return shared / "cache"
-
-
-@pytest.fixture(scope="session")
-def known():
-    """The same for options as they are: tests that work in the root of the repository keep theirs there."""
-    (ROOT / ".cache").mkdir(exist_ok=True)
-    return ROOT / ".cache"
-
-
-@pytest.fixture(scope="session")
 def published_figure():
     """A published figure by its target, read once."""
     from gcexp.report import figurefile
@@ -320,15 +299,9 @@ def project(built, tmp_path):
 
 
 @pytest.fixture(scope="session")
-def small(composed):
-    """Make the small project in a folder, nothing built; what was composed before is known."""
-
-    def made(folder):
-        project = small_project(folder)
-        (project / ".cache").symlink_to(composed)
-        return project
-
-    return made
+def small():
+    """Make the small project in a folder, nothing built."""
+    return small_project
 
 
 @pytest.fixture
@@ -338,11 +311,9 @@ def fresh(tmp_path, small):
 
 
 @pytest.fixture
-def real(tmp_path, known):
-    """The real figure files, nothing built; what was composed before is known."""
-    project = real_project(tmp_path / "project")
-    (project / ".cache").symlink_to(known)
-    return project
+def real(tmp_path):
+    """The real figure files, nothing built."""
+    return real_project(tmp_path / "project")
 
 
 def pytest_configure():

@@ -32,7 +32,7 @@ for s, found in clock.groupby("s")["mean_iteration_time_s"]:
     assert abs(deviation) < 5
 
 # %%
-# The same as a figure: the clock as markers, the formula as the line of its colour.
+# The same as a figure: the clock with markers, the formula as a dashed line.
 formula = clock.assign(mean_iteration_time_s=clock["s"].map(expected))
 both = pd.concat([clock.assign(which="clock"), formula.assign(which="formula")], ignore_index=True)
-figure = gcexp.plot(both, x="s", line="which", points={"clock": "formula"}, ylabel="mean time (s)")
+figure = gcexp.plot(both, x="s", line="which", dashed=["formula"], ylabel="mean time (s)")

@@ -6,20 +6,17 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from gcexp.analysis.checks import declarations
-
 Analysis = TypeVar("Analysis", bound=Callable)
 
 
 def gives(
     *columns: str,
     more: Callable[..., Iterable[str]] | None = None,
-    checks: tuple[str, ...] = (),
     clocks: bool = False,
 ) -> Callable[[Analysis], Analysis]:
     """Declare the columns of the table that a function returns.
 
-    A figure that draws or claims another column is then refused before the first job, and a table with other columns
+    A figure that draws another column is then refused before the first job, and a table with other columns
     when it is made. Without a declaration only the job finds out.
 
     Parameters
@@ -28,8 +25,6 @@ def gives(
         Names, in any order.
     more : callable, optional
         Further names from the arguments of the function, where they depend on them.
-    checks : tuple of str
-        Modules whose checks are the rows, see `gcexp.analysis.checks`: each is a claim of the figure.
     clocks : bool
         The function plays the schemes that its argument `schemes` names (`gcexp.run.benchmarked`): what they depend on
         decides the table.
@@ -50,8 +45,6 @@ def gives(
 
         function.columns = of  # type: ignore[attr-defined]  # what gcexp.run.checks asks
         function.clocks = clocks  # type: ignore[attr-defined]
-        if checks:
-            function.declared_checks = lambda: declarations(*checks)  # type: ignore[attr-defined]
         return function
 
     return declared

@@ -114,25 +114,6 @@ def solve(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return both[:, size:]
 
 
-def multiplications(size: int, generator: np.random.Generator) -> int:
-    """Multiplications of an elimination of a drawn square matrix down to a triangle, right side included, counted.
-
-    Examples
-    --------
-    >>> multiplications(60, np.random.default_rng(0))
-    71980
-    """
-    A, done = drawn(generator, (size, size + 1)), 0
-    for j in range(size):
-        if not A[j, j]:
-            raise ZeroDivisionError(f"singular in column {j}")
-        A[j, j + 1 :] = A[j, j + 1 :] * pow(int(A[j, j]), -1, PRIME) % PRIME
-        changed = A[j + 1 :, j, None] * A[j, j + 1 :] % PRIME
-        A[j + 1 :, j + 1 :] = (A[j + 1 :, j + 1 :] - changed) % PRIME
-        done += changed.size
-    return done
-
-
 # --- storages ---------------------------------------------------------------------------------------------------
 
 

@@ -167,7 +167,11 @@ class Code:
     def __init__(
         self, encoding, owner=None, *, blocks=1, quorums=(), promise="indicator", recovers=None, n=None
     ):
-        B = sparse.csr_array(encoding)
+        try:
+            B = sparse.csr_array(encoding)
+        except (TypeError, ValueError):
+            raise ParameterError(f"encoding is a matrix of numbers, got {quoted(encoding)}") from None
+        require(B.ndim == 2, f"encoding is a matrix, got an array of shape {B.shape}")
         self.encoding = B.astype(np.complex128 if np.iscomplexobj(B) else np.float64)
         M, columns = B.shape
         self.owner = np.arange(M) if owner is None else np.asarray(owner, dtype=np.intp)
@@ -354,8 +358,8 @@ class Code:
             raise DecodingError(
                 f"{self!r} did not decode from workers {quoted(np.flatnonzero(responses[u]).tolist())}: "
                 f"residual {residual[u]:.1e} (at most {RESIDUAL_BOUND:.0e}), "
-                f"{int((c[u] == 1).sum())} partitions (at least {self.recovers})"
-                f"{f'; take {self.instead}' * bool(self.instead)}"
+                f"{int((c[u] == 1).sum())} partitions (at least {self.recovers}){self._promised()}",
+                self,
             )
         c[residual > RESIDUAL_BOUND] = (
             0  # mixed blocks are the gradient of no weighted loss: the update is skipped
@@ -364,6 +368,17 @@ class Code:
         if not partial and not met.all():
             self._refuse_approximation(responses, met, found)
         return found
+
+    def _promised(self) -> str:
+        """What a decode that failed should have given, and what to do, for a sentence."""
+        if self.instead:
+            return f"; take {self.instead}"
+        if self.promise != "indicator":
+            return f"; it promises promise={self.promise!r}"
+        return (
+            f"; it promises that at least {self.recovers} of {self.k} partitions have the coefficient 1 and the others "
+            "0 (promise='indicator'); a code that approximates says promise='least_squares'"
+        )
 
     def _refuse_approximation(self, responses: np.ndarray, met: np.ndarray, found: Decoding) -> None:
         """Raise for the first pattern from which nothing is promised and not the whole sum decoded."""

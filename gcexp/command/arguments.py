@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,8 +18,23 @@ if TYPE_CHECKING:
 
 
 def overrides(parser: ArgumentParser) -> None:
-    """Hydra overrides, any number of them."""
+    """Hydra overrides, any number of them, and a folder of further options."""
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="Hydra overrides: scheme=cgc n=30")
+    parser.add_argument(
+        "--config-dir",
+        metavar="FOLDER",
+        type=Path,
+        help="further options, in folders such as scheme/ and code/",
+    )
+    parser.set_defaults(rest="overrides")
+
+
+def add_options(folder: Path) -> None:
+    """Let this process, and those that it starts, find the options in a folder, as Hydra's ``--config-dir`` does."""
+    if not folder.is_dir():
+        raise UserError(f"--config-dir names {folder}, which is not a folder")
+    known = os.environ.get("GCEXP_SEARCHPATH")
+    os.environ["GCEXP_SEARCHPATH"] = os.pathsep.join([str(folder.resolve()), *([known] if known else [])])
 
 
 @contextmanager
@@ -42,6 +58,19 @@ def maybe_output(parser: ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=Path, help="file to write (default: standard output)")
 
 
+def maybe_folder(parser: ArgumentParser, purpose: str) -> None:
+    """``-o``, a folder for results, which `main` refuses before any work where none can stand."""
+    parser.add_argument(
+        *("-o", "--output"), dest="folder", metavar="FOLDER", type=_folder, help=f"folder {purpose}"
+    )
+
+
+def _folder(text: str) -> Path:
+    if not text:
+        raise ArgumentTypeError("a folder has a name, this one is empty")
+    return Path(text)
+
+
 def inputs(parser: ArgumentParser, count: str | None = None) -> None:
     """``-i``, one file, or as many as `count` says."""
     parser.add_argument("-i", "--input", type=Path, nargs=count, required=True)
@@ -57,6 +86,7 @@ def targets(parser: ArgumentParser) -> None:
     parser.add_argument(
         "targets", nargs="*", metavar="TARGET", help="figures (default: all, in a project its own)"
     )
+    parser.set_defaults(rest="targets")
 
 
 def figures_of(arguments) -> list[Figure]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gcexp.benchmarking import Replay, benchmark
+from gcexp.benchmarking import COLUMNS, benchmark, verdicts
+from gcexp.command.arguments import maybe_folder
+from gcexp.errors import UserError
 from gcexp.figures.markdown import escape, grid
 from gcexp.files import written
 
@@ -14,14 +16,18 @@ if TYPE_CHECKING:
 
 MARKS = {"wins": "+", "loses": "-", "cannot win": "x"}
 LEGEND = (
-    "mean duration over that of waiting for all; exact codes against rebalancing with the same largest load (loads by "
-    "the row before): + wins, - loses, x cannot win: proven, for every exact code of these loads and messages "
-    "(docs/bounds.md); ~ hindsight"
+    "mean duration over that of waiting for all; exact codes against the faster of waiting for all and of rebalancing "
+    "with the same largest load (loads by the times seen last): + wins, - loses, x cannot win: proven, for every exact "
+    "code of these loads and messages (docs/bounds.md); ~ hindsight; a percentage is the share of the gradient that a "
+    "scheme uses which drops some of it"
 )
 SAID = (
     "compute times of real workers, replayed; no communication; load law assumed (share phi of the time does not grow "
-    "with the load), not measured"
+    "with the load), not measured; rebalancing moves data, which costs nothing here"
 )
+_MOST_ABOVE = 6  # verdicts above a picture
+#: Options of a new benchmark, by the name of their argument; None where they are not given.
+OPTIONS = ("schemes", "phi", "late", "chunks", "workers", "pricing", "rows", "data_bound")
 
 
 def add(parser) -> None:
@@ -29,7 +35,8 @@ def add(parser) -> None:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="CSV with the columns iteration, worker, time; or a table of a benchmark, to be shown again",
+        help="CSV with the columns iteration, worker, time; the name of a bundled trace, such as pai-job1; or a table "
+        "of a benchmark, to be shown again",
     )
     parser.add_argument(
         "schemes",
@@ -37,48 +44,42 @@ def add(parser) -> None:
         metavar="SCHEME",
         help="names of scheme options, or labels (default: conf/benchmark.yaml)",
     )
+    parser.set_defaults(rest="schemes")
     parser.add_argument(
         "--phi",
         type=float,
         nargs="+",
-        default=[0.0, 0.5, 1.0],
         help="shares of the time that do not grow with the load (default: 0 0.5 1)",
     )
-    parser.add_argument(
-        "--late", nargs="+", default=["stop"], help="stop, chunk, finish, every (default: stop)"
-    )
+    parser.add_argument("--late", nargs="+", help="stop, chunk, finish, every (default: stop)")
     parser.add_argument(
         "--chunks", type=int, nargs="+", help="pieces of a share, for --late chunk (default: 8)"
     )
     parser.add_argument("-n", "--workers", type=int, help="only the first ones (default: all)")
-    parser.add_argument("--pricing", default="scaled", help="additive: fixed part from the column compute")
+    parser.add_argument("--pricing", help="scaled (default), or additive: fixed part from the column compute")
     parser.add_argument(
         "--rows", type=int, nargs="+", help="only these rows, for traces with new workers in each"
     )
-    parser.add_argument("--data-bound", action="store_true", help="times follow the data, not the worker")
     parser.add_argument(
-        "-o", dest="folder", type=Path, help="folder for the map as CSV, Markdown, PNG and page"
+        "--data-bound", action="store_true", default=None, help="times follow the data, not the worker"
     )
+    maybe_folder(parser, "for the map as CSV, Markdown and PNG")
 
 
 def run(arguments) -> None:
     """The map on the terminal, and in a folder where one is named."""
+    given = {name: value for name in OPTIONS if (value := getattr(arguments, name)) not in (None, [])}
     if (frame := _table(arguments.file)) is not None:
+        if given:
+            named = ["SCHEME" if name == "schemes" else f"--{name.replace('_', '-')}" for name in given]
+            raise UserError(
+                f"{arguments.file} is the table of a finished benchmark and is shown as it is; it takes no "
+                f"{', '.join(named)}, which are options of a benchmark of a trace"
+            )
         _give(frame, f"{arguments.file}: {', '.join(dict.fromkeys(frame['trace']))}", arguments.folder)
         return
-    options = {"pricing": arguments.pricing, "rows": arguments.rows, "data_bound": arguments.data_bound}
-    trace = {key: value for key, value in options.items() if value}
-    replay = Replay.of(arguments.file, 0.0, arguments.workers, **trace)
-    frame = benchmark(
-        arguments.file,
-        arguments.schemes or None,
-        arguments.phi,
-        late=arguments.late,
-        chunks=arguments.chunks,
-        n=arguments.workers,
-        **trace,
-    )
-    _give(frame, summary(frame, replay.rows, replay.prefix), arguments.folder)
+    frame = benchmark(arguments.file, n=given.pop("workers", None), **given)
+    _give(frame, summary(frame), arguments.folder)
 
 
 def _table(file: str) -> pd.DataFrame | None:
@@ -90,7 +91,10 @@ def _table(file: str) -> pd.DataFrame | None:
         return None
     with path.open(encoding="utf-8", errors="replace") as lines:
         columns = lines.readline().strip().split(",")
-    return read_table(path) if {"scheme", "ratio", "late", "phi"} <= set(columns) else None
+    if not {"scheme", "ratio", "late", "phi"} <= set(columns):
+        return None
+    # One of an earlier version may lack columns: they are empty.
+    return read_table(path).reindex(columns=list(dict.fromkeys([*columns, *COLUMNS])))
 
 
 def _give(frame: pd.DataFrame, head: str, folder: Path | None) -> None:
@@ -100,30 +104,29 @@ def _give(frame: pd.DataFrame, head: str, folder: Path | None) -> None:
             print(f"wrote {path}")
 
 
-def summary(frame: pd.DataFrame, rows: int, prefix: int) -> str:
+def summary(frame: pd.DataFrame) -> str:
     """What was played, in a line."""
-    first = frame.iloc[0]
+    prefix = frame.attrs["prefix"]
     known = f", {prefix} before them are learned from" if prefix else ", nothing is learned"
-    return f"{first['trace']}: {frame['workers'].max()} workers, {rows} scored rows{known}"
+    name, workers = frame["trace"].iloc[0], frame["workers"].max()
+    return f"{name}: {workers} workers, {frame.attrs['rows']} scored rows{known}"
 
 
 def format_map(frame: pd.DataFrame, head: str) -> str:
-    """The map: a row for each scheme, a column for each phi and value of late."""
+    """The verdicts, and the map: a row for each scheme, a column for each phi and value of late."""
     cases, cells = _cells(frame)
-    width = max(map(len, cells)) if cells else 0
+    width = max(map(len, cells), default=0)
     columns = [f"phi {phi:g}{late}" for phi, late in cases]
-    lines = [head, "", " " * (width + 11) + "".join(f"{name:>{max(9, len(name) + 2)}}" for name in columns)]
+    wide = max([9, *(len(name) + 2 for name in columns)])
+    if any("%" in cell for _, found in cells.values() for cell in found.values()):
+        wide = max(wide, 13)
+    lines = [head, "", *_verdicts(frame), " " * (width + 11) + "".join(f"{name:>{wide}}" for name in columns)]
     before = None
     for scheme, (group, found) in cells.items():
-        shown = group if group != before else ""
+        texts = (f"{found.get(case, ''):>{wide}}" for case in cases)
+        lines.append(f"{group if group != before else '':9}  {scheme:{width}}{''.join(texts)}".rstrip())
         before = group
-        texts = (
-            f"{found.get(case, ''):>{max(9, len(name) + 2)}}"
-            for case, name in zip(cases, columns, strict=True)
-        )
-        lines.append(f"{shown:9}  {scheme:{width}}{''.join(texts)}".rstrip())
-    lines += ["", LEGEND, SAID, *_left_out(frame)]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", *_notes(frame)]) + "\n"
 
 
 def as_markdown(frame: pd.DataFrame, head: str) -> str:
@@ -131,13 +134,13 @@ def as_markdown(frame: pd.DataFrame, head: str) -> str:
     cases, cells = _cells(frame)
     header = ["", "scheme", *(f"φ = {phi:g}{late}" for phi, late in cases)]
     table = [
-        [group, scheme, *(found.get(case, "") for case in cases)] for scheme, (group, found) in cells.items()
+        [group, scheme, *(" ".join(found.get(case, "").split()) for case in cases)]
+        for scheme, (group, found) in cells.items()
     ]
-    left_out = "".join(f"\n* {escape(line)}" for line in _left_out(frame))
-    return (
-        f"# {escape(head)}\n\n{escape(LEGEND)}.\n\n{grid(header, table, right=range(2, len(header)))}\n"
-        f"{escape(SAID)}.\n{left_out}\n"
+    first, notes = (
+        "".join(f"* {escape(line)}\n" for line in lines) for lines in (verdicts(frame), _notes(frame))
     )
+    return f"# {escape(head)}\n\n{first}\n{grid(header, table, right=range(2, len(header)))}\n{notes}"
 
 
 def _cells(frame: pd.DataFrame) -> tuple[list[tuple[float, str]], dict[str, tuple[str, dict]]]:
@@ -151,23 +154,36 @@ def _cells(frame: pd.DataFrame) -> tuple[list[tuple[float, str]], dict[str, tupl
         case = (row.phi, f" {row.late}{pieces}" * several + f" {row.trace}" * traces)
         cases[case] = None
         mark = "~" if row.hindsight and row.group != "bounds" else MARKS.get(row.colour, " ")
-        cells.setdefault(row.scheme, (row.group, {}))[1][case] = (
-            f"{row.ratio:{'.3f' if row.ratio < 1e4 else '.3g'}}{mark}"
-        )
+        ratio = f"{row.ratio:{'.3f' if row.ratio < 1e4 else '.3g'}}{mark}"
+        used = f" {row.used_share:4.0%}" if row.exact == False else ""  # noqa: E712  # it may be empty
+        cells.setdefault(row.scheme, (row.group, {}))[1][case] = ratio + used
     return list(cases), cells
 
 
-def _left_out(frame: pd.DataFrame) -> list[str]:
-    return [f"left out: {scheme}: {why}" for scheme, why in frame.attrs.get("left_out", {}).items()]
+def _verdicts(frame: pd.DataFrame) -> list[str]:
+    found = verdicts(frame)
+    return [*found, ""] if found else []
+
+
+def _notes(frame: pd.DataFrame) -> list[str]:
+    """What is said below: how to read it, on what it rests, what the codes are compared with, what is left out."""
+    reasons: dict[str, list[str]] = {}
+    for scheme, why in frame.attrs.get("left_out", {}).items():
+        reasons.setdefault(why, []).append(scheme)
+    left_out = [f"left out: {'; '.join(schemes)}: {why}" for why, schemes in reasons.items()]
+    against = []
+    for reference, rows in frame.dropna(subset="against").groupby("against", sort=False):
+        names = dict.fromkeys(f"phi {row.phi:g}" for row in rows.itertuples())
+        against.append(f"codes are compared with {reference}: {', '.join(names)}")
+    return [LEGEND, SAID, *against, *frame.attrs.get("notes", ()), *left_out]
 
 
 def write(frame: pd.DataFrame, head: str, folder: Path) -> list[Path]:
-    """The table, the map in Markdown and as a drawing, and a page that sorts and filters the table, under a folder."""
+    """The table, and the map in Markdown and as a drawing, under a folder."""
     from gcexp.figures import draw, save, write_table
-    from gcexp.report.leaderboard import write_leaderboard
 
     folder.mkdir(parents=True, exist_ok=True)
-    table, page, drawing, board = (folder / f"benchmark.{suffix}" for suffix in ("csv", "md", "png", "html"))
+    table, page, drawing = (folder / f"benchmark.{suffix}" for suffix in ("csv", "md", "png"))
     write_table(frame, table)
     with written(page) as temporary:
         temporary.write_text(as_markdown(frame, head), "utf-8")
@@ -179,8 +195,9 @@ def write(frame: pd.DataFrame, head: str, folder: Path) -> list[Path]:
     }
     note = (
         f"{SAID}. Green wins, yellow loses, red cannot win (proven for every exact code of these loads and messages) "
-        "against rebalancing with the same largest load; hatched: hindsight"
+        "against the faster of waiting for all and of rebalancing with the same largest load; hatched: hindsight"
     )
-    save(draw(frame, plot, head, note), [drawing])
-    write_leaderboard(frame, board, head, [LEGEND, SAID, *_left_out(frame)])
-    return [table, page, drawing, board]
+    said = verdicts(frame)
+    above = [head, *(said if len(said) <= _MOST_ABOVE else [])]
+    save(draw(frame, plot, "\n".join(above), note), [drawing])
+    return [table, page, drawing]

@@ -6,13 +6,10 @@ Next to nothing is imported before that: many jobs of the quick preset are short
 import os
 import sys
 
-from gcexp.command import bytecode
-
 
 def main() -> int:
     """Exit code of the command on the command line: see `gcexp.command.main.main`."""
-    bytecode.mend()
-    if "GCEXP_WARM" in os.environ:
+    if os.environ.get("GCEXP_WARM"):
         from gcexp.command.forkserver import forwarded
 
         try:
@@ -22,8 +19,10 @@ def main() -> int:
             return 130
         if code is not None:
             return code
+    from gcexp.command import lazy
     from gcexp.command.main import main
 
+    lazy.install()
     return main()
 
 

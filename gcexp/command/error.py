@@ -11,11 +11,12 @@ from typing import Any
 from gcexp.command.arguments import as_json, overrides
 from gcexp.decoding_error.error import DECODINGS, KINDS, MAX_SEARCHED, WorstError, error
 from gcexp.errors import UserError
-from gcexp.run.build import build
+from gcexp.run.build import GROUPS_BUILT, build, dotted, named
 from gcexp.run.compose import compose
 from gcexp.schema import is_whole, typed
 
 _NUMBERS = ("trials", "seed", "steps", "max_sets", "max_searched")
+_MOST = 100_000  # numbers of a range
 OWN = ("s", "kind", "decoding", "stragglers", *_NUMBERS)
 
 
@@ -51,7 +52,11 @@ def errors(given: Iterable[str]) -> dict:
     kind = mine.get("kind", "set" if "stragglers" in mine else "worst")
     if "stragglers" in mine and kind != "set":
         raise UserError(f"stragglers are for kind=set, got kind={kind} (kinds: {', '.join(KINDS)})")
-    code = build(compose(overrides), "code")
+    config = compose(overrides)
+    for group in GROUPS_BUILT:  # only the code is built, but what cannot be meant is refused
+        for target in named(config.get(group), "_target_"):
+            dotted(target, f"{group}._target_")
+    code = build(config, "code")
     if "s" in mine:
         s = _numbers("s", mine["s"])
     else:
@@ -81,7 +86,10 @@ def _numbers(key: str, text: str) -> list[int]:
     """Whole numbers, written ``4``, ``0..8``, ``[0, 4, 8]`` or ``0,4,8``."""
     first, dots, last = text.partition("..")
     if dots:
-        return list(range(_number(key, first), _number(key, last) + 1))
+        ends = _number(key, first), _number(key, last)
+        if ends[1] - ends[0] >= _MOST:
+            raise UserError(f"{key}={text} are {ends[1] - ends[0] + 1} numbers (allowed: up to {_MOST})")
+        return list(range(ends[0], ends[1] + 1))
     return [_number(key, one) for one in text.strip("[]").split(",") if one.strip()]
 
 

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import errno
+import inspect
 import os
 import shlex
 import sys
+import sysconfig
 import tempfile
 import time
 import traceback
 from pathlib import Path
 
 from gcexp import __version__
-from gcexp.errors import Defect, UserError, lacking, no_python
+from gcexp.errors import DecodingError, Defect, UserError, lacking, no_python
+
+_SHOWN = 4  # calls of a trace
 
 
 def said(error: Exception, given: list[str]) -> tuple[str, int]:
     """What is said of an error, and the exit code."""
     if isinstance(error, UserError):
         return str(error), 2
-    if isinstance(error, SyntaxError) and not _ours(error.filename):
+    if isinstance(error, SyntaxError) and _of_a_project(error.filename):
         return no_python(error), 2
     if sentence := lacking(error):
         return sentence, 2
@@ -27,6 +31,10 @@ def said(error: Exception, given: list[str]) -> tuple[str, int]:
         return f"{error.filename}: {error.strerror}", 2
     if isinstance(error, MemoryError):
         return f"the run does not fit into memory ({error or 'nothing left'})", 2
+    if isinstance(error, DecodingError) and (place := _place_of(error.code)):
+        return f"{error} (a code of your project, {place}, not of gcexp)", 2
+    if found := _in_a_project(error):
+        return found, 2
     sentence = " ".join(str(error).split()) or type(error).__name__
     if not isinstance(error, Defect):
         sentence = f"{type(error).__name__}: {sentence}"
@@ -34,9 +42,37 @@ def said(error: Exception, given: list[str]) -> tuple[str, int]:
     return f"{sentence} ({told})", 1
 
 
-def _ours(file: str | None) -> bool:
-    """Whether a module is the package's own, and its fault ours."""
-    return file is None or Path(__file__).resolve().parents[1] in Path(file).resolve().parents
+def _of_a_project(file: str | None) -> bool:
+    """Whether a module is a project's own: neither ours nor Python's nor that of an installed library."""
+    if file is None or not file.endswith(".py"):
+        return False
+    package = Path(__file__).resolve().parents[1]
+    others = [package, package.parent / "gcexp_papers", *map(Path, sysconfig.get_paths().values())]
+    return not any(place.resolve() in Path(file).resolve().parents for place in others)
+
+
+def _place_of(code: object) -> str | None:
+    """Where the class of a code stands, if that is a project."""
+    try:
+        file, (_, line) = inspect.getsourcefile(type(code)), inspect.getsourcelines(type(code))
+    except (OSError, TypeError):
+        return None
+    return f"{file}, line {line}" if _of_a_project(file) else None
+
+
+def _in_a_project(error: Exception) -> str | None:
+    """What is said of an exception that a project's own code raised, or called for; None where it took no part."""
+    calls = traceback.extract_tb(error.__traceback__)
+    own = [i for i, call in enumerate(calls) if _of_a_project(call.filename)]
+    if not own:
+        return None
+    last = calls[own[-1]]
+    sentence = " ".join(str(error).split())
+    shown = "".join(traceback.format_list(calls[own[0] :][-_SHOWN:])).rstrip()
+    return (
+        f"{last.filename}, line {last.lineno}, in {last.name}: {type(error).__name__}: {sentence} (the code of your "
+        f"project, not of gcexp)\n{shown}"
+    )
 
 
 def _kept_trace(given: list[str]) -> str:

@@ -10,7 +10,6 @@ from gcexp.figures.markdown import grid
 from gcexp.figures.plots import KINDS
 from gcexp.report.columns import Passages, Timings
 from gcexp.report.figure import FigureFile
-from gcexp.report.predicates import known
 from gcexp.schema import wanted
 
 HEADER = ("key", "default", "wants", "meaning")
@@ -22,15 +21,6 @@ the nearest name before the first job. [An editor](../figure-file.md) completes 
 the file by [figure.schema.json](../figure.schema.json).
 
 """
-_CLAIMS = """\
-## Claims
-
-Beside `id`, `kind`, `source`, `statement`, `inputs`, and perhaps `answers`, `grade`, `contradicts`, `calibrated`,
-`rests_on` and `reason` (what they mean: `gcexp.report.claims`), a claim has exactly one of these. With `each`, a list
-of mappings, it is said once for each of them, and with a mapping of lists once for each combination of their entries:
-`{name}` in a text is the value under that name.
-
-"""
 
 
 def document() -> str:
@@ -39,8 +29,8 @@ def document() -> str:
     Examples
     --------
     >>> text = document()
-    >>> "### Drawing: bars" in text, "### paired_ratio" in text
-    (True, True)
+    >>> "### Drawing: bars" in text
+    True
     """
     parts = [
         _TOP,
@@ -54,9 +44,6 @@ def document() -> str:
     ]
     for kind, drawn in KINDS.items():
         parts.append(f"### Drawing: {kind}\n\n{_about(drawn)}")
-    parts.append(_CLAIMS)
-    for name, predicate in known().items():
-        parts.append(f"### {name}\n\n{_about(predicate)}")
     return "".join(parts).rstrip("\n") + "\n"
 
 

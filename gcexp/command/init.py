@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+from importlib.machinery import PathFinder
+from keyword import iskeyword
 from pathlib import Path
 
 from gcexp.errors import UserError
 from gcexp.files import bundled, writable
-from gcexp.run.options import PAPERS, conf_dir, papers
+from gcexp.run.options import PAPERS, conf_dir, papers, project
 
 TEMPLATE = Path(__file__).parent / "template"
 _NAME = "mypaper"  # in the template's files and in their paths; .in keeps our own tools away from some
@@ -33,12 +35,14 @@ def init(name: str, folder: Path | None = None) -> str:
     Raises
     ------
     UserError
-        If the name is no name of a Python package, is taken by one, or if there is such a folder.
+        If the name is no name of a Python package, is taken by an installed one, or if there is such a folder.
     """
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise UserError(f"a project is named like a package, [a-z][a-z0-9_]*, got {name!r}")
-    if name in sys.stdlib_module_names or name in ("gcexp", PAPERS, "conf", "profiles"):
+    if name in ("gcexp", PAPERS, "conf", "profiles"):
         raise UserError(f"{name!r} is the name of another package; choose one of your own")
+    if kind := _taken(name, Path.cwd()):
+        raise UserError(f"{name!r} is {kind}; choose a name of your own")
     if name in {folder.name for folder in papers().values()}:
         raise UserError(f"{name!r} is a paper of gcexp; choose a name of your own")
     place = (folder or Path()) / name
@@ -57,14 +61,51 @@ def init(name: str, folder: Path | None = None) -> str:
     return f"{place} is ready: cd {place}, then snakemake {name}_first (its README.md says what is where)"
 
 
+def _taken(name: str, folder: Path, installed: bool = True) -> str | None:
+    """What a name already means to Python; of installed modules those outside of `folder` count."""
+    if iskeyword(name):
+        return "a keyword of Python"
+    if name in sys.stdlib_module_names:
+        return "a module of Python's standard library"
+    elsewhere = [place for place in sys.path if Path(place or ".").resolve() != folder.resolve()]
+    found = PathFinder.find_spec(name, elsewhere) if installed else None
+    return "an installed module" if found and found.origin else None  # a folder alone shadows nothing
+
+
+def refuse_shadows() -> None:
+    """Refuse modules of a project that stand in the place of others, because the project comes first on the path.
+
+    Raises
+    ------
+    UserError
+        With the file, and what its name already means.
+    """
+    if not (folder := project()):
+        return
+    packages = {path.parent: (path.parent / "paper.yaml").exists() for path in folder.glob("*/__init__.py")}
+    for path, own in sorted((packages | dict.fromkeys(folder.glob("*.py"), False)).items()):
+        # A paper's own package may be installed, too; and pytest alone reads the other two.
+        if path.stem not in ("tests", "conftest") and (kind := _taken(path.stem, folder, installed=not own)):
+            raise UserError(
+                f"{path.relative_to(folder)}: {path.stem!r} is {kind}, in whose place it would be imported; give it "
+                "another name"
+            )
+
+
 def rules() -> str:
     """The Snakefile with the rules: that of the wheel, or of the clone.
+
+    Raises
+    ------
+    UserError
+        If a module of the project stands in the place of another.
 
     Examples
     --------
     >>> Path(rules()).name
     'Snakefile'
     """
+    refuse_shadows()
     return str(bundled("workflow/Snakefile"))
 
 

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from gcexp import __version__
+from gcexp.command.arguments import add_options
 from gcexp.command.failure import said
 from gcexp.errors import unknown
-from gcexp.files import refuse_special
+from gcexp.files import refuse_no_folder, refuse_special
 
 #: A module of this room each, with `add(parser)` and `run(arguments)`; only the one that is asked for is imported.
 COMMANDS = {
@@ -31,11 +32,13 @@ COMMANDS = {
     "error": "error of a code, at worst, random or given stragglers: code=cyclic_repetition n=10 s=0..4 kind=worst",
     "theory": "a closed form of the literature; NAME alone explains it; a module, or none, lists what there is",
     "compare": "the schemes of a figure, the fastest first, from its table",
-    "claims": "check a figure's claims against its table",
+    "audit": "judge what the papers state on the published tables; exit code 1 if an outcome changed",
     "verify": "compare fresh tables with the published ones; exit code 1 if one differs",
     "plan": "jobs, CPU hours, memory and disk of what is still to be made: preset=paper [TARGET]",
+    "data": "fetch the raw files of data sets before jobs run without a network: fetch mnist cifar10 amazon",
     "init": "a folder for a project of your own: options, figures, code, Snakefile",
     "trace": "check a CSV of workers' times for delay=trace, and say what it holds",
+    "completion": "a script that completes words in a shell: bash, zsh or fish",
     "catalogue": "the table of all codes (docs/codes.md)",
     "schema": "JSON Schema of the figure file, for editors (docs/figure.schema.json)",
     "publish": "copy reports/paper to reports/published, to be committed",
@@ -43,13 +46,10 @@ COMMANDS = {
 #: The same of ``gcexp job``.
 JOBS = {
     "data": "prepare a data set",
-    "timeline": "simulate the clock of one scheme",
-    "train": "train with a timeline's coefficients, or exactly",
-    "replay": "replay encode, drop, decode on saved parameters",
+    "train": "train with the coefficients that a scheme decodes, or exactly",
     "table": "make a figure's table",
     "plot": "draw a figure from its table, or typeset it",
-    "scorecard": "collect checked claims",
-    "page": "write the static report page",
+    "page": "write the pages of papers and figures",
     "track": "import finished runs into MLflow",
 }
 
@@ -60,14 +60,18 @@ def main(argv: list[str] | None = None) -> int:
     The trace of a defect is kept in logs/; ``--debug`` shows every trace, that of a user's mistake too.
     """
     given = sys.argv[1:] if argv is None else argv
-    if Path("conf/workflow.yaml").is_file() and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))  # a project of one's own: its package lies beside its conf/
     try:
-        arguments = parser(given).parse_args(given)
+        if Path("conf/workflow.yaml").is_file():
+            _enter_project()
+        arguments = _read(given)
+        if folder := getattr(arguments, "config_dir", None):
+            add_options(folder)
         for name in ("output", "verified"):  # a place where no file can stand is refused before any work
             value = getattr(arguments, name, None)
             for path in value if isinstance(value, list) else [value] if value is not None else []:
                 refuse_special(path)
+        if folder := getattr(arguments, "folder", None):
+            refuse_no_folder(folder)
         return _done(arguments, given[:1] == ["job"]) or 0
     except KeyboardInterrupt:
         print("gcexp: interrupted", file=sys.stderr)
@@ -83,14 +87,35 @@ def main(argv: list[str] | None = None) -> int:
         return code
 
 
+def _enter_project() -> None:
+    """Let modules of a project of one's own be imported: its package lies beside its conf/."""
+    from gcexp.command.init import refuse_shadows
+
+    refuse_shadows()
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+
+
+def _read(given: Sequence[str]) -> argparse.Namespace:
+    """The arguments of a command; those of a list may stand before and behind its options."""
+    reader = parser(given)
+    arguments, more = reader.parse_known_args(given)
+    rest = getattr(arguments, "rest", None)
+    if more and rest and not any(word.startswith("-") for word in more):
+        setattr(arguments, rest, [*getattr(arguments, rest), *more])
+    elif more:
+        reader.error(f"unrecognized arguments: {' '.join(more)}")
+    return arguments
+
+
 def _done(arguments: argparse.Namespace, recorded: bool) -> int | None:
     """Run a command; one that a rule calls writes down what it reads."""
     if not recorded:
         return arguments.do(arguments)
-    from gcexp.run import reads
+    from gcexp.run.records import recorded as writing
 
     output = arguments.output
-    with reads.recorded(output[0] if isinstance(output, list) else output):
+    with writing(output[0] if isinstance(output, list) else output):
         return arguments.do(arguments)
 
 

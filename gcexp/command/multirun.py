@@ -38,7 +38,12 @@ def summary(result: Result, level: float | None = None) -> pd.DataFrame:
     table, keys = pd.DataFrame(result), result.attrs["keys"]
     groups = table.groupby(keys, sort=False, dropna=False)
     if "simulated_time_s" not in table:
-        means = groups[["mean_iteration_time_s", "mean_recovered_fraction"]].mean()
+        columns = ["mean_iteration_time_s", "mean_decoding_error", "mean_recovered_fraction"]
+        table = table.assign(mean_decoding_error=result.attrs["mean_decoding_error"])
+        means = table.groupby(keys, sort=False, dropna=False)[columns].mean()
+        # Where the gradient is near and still no partition has coefficient 1, the share recovered means nothing.
+        partial = (means["mean_recovered_fraction"] + means["mean_decoding_error"] - 1).abs() < 1e-9
+        means["mean_recovered_fraction"] = means["mean_recovered_fraction"].where(partial)
         return means.assign(seeds=groups["seed"].nunique()).reset_index()
     last = table.loc[table.groupby([*keys, "seed"], sort=False, dropna=False)["iteration"].idxmax()]
     last = last.assign(mean_iteration_time_s=last["simulated_time_s"] / last["iteration"].clip(lower=1))

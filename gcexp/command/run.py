@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from math import isfinite
 
-from gcexp.command.arguments import form, one_run, overrides
+import yaml
+
+from gcexp.command.arguments import form, maybe_folder, one_run, overrides
 from gcexp.errors import UserError
+from gcexp.run.compose import compose
 
 
 def add(parser) -> None:
     """Its arguments."""
     overrides(parser)
-    parser.add_argument(
-        *("-o", "--output"),
-        dest="folder",
-        metavar="OUTPUT",
-        type=Path,
-        help="folder for the results (default: results/run/<run id>)",
-    )
+    maybe_folder(parser, "for the results (default: results/run/<run id>)")
     parser.add_argument(
         "-m", "--multirun", action="store_true", help="every combination of scheme=cgc,frc s=1,4; one table"
     )
@@ -27,13 +24,21 @@ def add(parser) -> None:
     parser.add_argument(
         "--level", type=float, help="score whose first passage is told (default: halfway to a perfect one)"
     )
+    parser.add_argument(
+        "--cfg", choices=["job"], help="print the configuration of the run as YAML, and run nothing"
+    )
     form(parser)
 
 
 def run(arguments) -> None:
     """Run."""
-    if arguments.folder and arguments.folder.exists() and not arguments.folder.is_dir():
-        raise UserError(f"{arguments.folder}: the results of a run need a folder, and this is none")
+    if arguments.level is not None and not isfinite(arguments.level):
+        raise UserError(f"--level is a score, got {arguments.level}")
+    if arguments.cfg:
+        with one_run(arguments.overrides):
+            config = compose(arguments.overrides)
+        print(yaml.safe_dump(config, sort_keys=False, allow_unicode=True), end="")
+        return
     if arguments.multirun:
         from gcexp.command.multirun import multirun
 

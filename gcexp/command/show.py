@@ -11,6 +11,8 @@ from gcexp.command.arguments import as_json, overrides
 from gcexp.run.build import build, is_redrawn
 from gcexp.run.compose import compose
 from gcexp.run.scheme import build_scheme, loads
+from gcexp.run.stages import length_of
+from gcexp.schema import fitted
 
 _SMALL = 12  # matrices up to this many rows and columns are shown
 
@@ -99,6 +101,8 @@ def add(parser) -> None:
 def run(arguments) -> None:
     """Describe a scheme, and draw its first iteration where a figure is asked for."""
     config = compose(arguments.overrides)
+    length_of(config)
+    fitted(str | None, config["data_dir"], "data_dir")
     found = description(config)
     if arguments.figure:
         from gcexp.experiments import first_iteration_drawn

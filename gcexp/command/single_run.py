@@ -13,6 +13,7 @@ from gcexp.run.checks import check_scheme
 from gcexp.run.compose import compose
 from gcexp.run.datasets import prepared
 from gcexp.run.scheme import build_scheme, require_trainable
+from gcexp.schema import fitted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +42,7 @@ def run(overrides: list[str], folder: Path | None = None, level: float | None = 
 
     config = compose(overrides)
     stages.length_of(config)  # complain before any work
+    fitted(str | None, config["data_dir"], "data_dir")
     require_trainable(config)
     check_scheme(config)
     scheme = build_scheme(config)
@@ -51,8 +53,7 @@ def run(overrides: list[str], folder: Path | None = None, level: float | None = 
 
     prepared(task.dataset, config["data_dir"])
     timeline = stages.run_timeline(config, folder / "timeline.npz")
-    needed = None if config["exact"] else folder / "timeline.npz"
-    trajectory = stages.run_training(config, folder / "trajectory.npz", needed)
+    trajectory = stages.run_training(config, folder / "trajectory.npz", None if config["exact"] else timeline)
     table = folder / "curve.csv"
     frame = _table(config, timeline, trajectory, table)
     last = frame.groupby("seed").last()
@@ -72,9 +73,7 @@ def run(overrides: list[str], folder: Path | None = None, level: float | None = 
         print(f"  {name + ':':26} {value}")
     _plot(frame, metrics[0], overrides, folder)
     # The curve stands when this fails: whoever looks for the reason needs it.
-    found = stages.run_verification(
-        config, folder / "timeline.npz", folder / "trajectory.npz", folder / "verification.json"
-    )
+    found = stages.run_verification(config, timeline, trajectory, folder / "verification.json")
     errors = f"decoded {found['decoded_error']:.1e}, weighted pass {found['weighted_error']:.1e}"
     print(f"  {'verification errors:':26} {errors}")
     print(f"  results in {folder}: {', '.join(sorted(p.name for p in folder.iterdir()))}")
@@ -148,7 +147,7 @@ def _plot(frame, metric: str, overrides: list[str], folder: Path) -> None:
     plot = {"kind": "lines", "x": "simulated_time_s", "y": metric}
     if metric.endswith("loss"):  # it falls by orders of magnitude
         plot["yscale"] = "log"
-    drawn = draw(frame, plot, " ".join(overrides) or "default run", "simulated clock")
+    drawn = draw(frame, plot, " ".join(overrides) or "default run", "The clock is simulated.")
     save(drawn, [folder / "curve.pdf", folder / "curve.png"])
 
 

@@ -5,14 +5,11 @@ Rules hand over their `workflow` and get plain values back.
 
 from __future__ import annotations
 
-import atexit
-import gc
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from threadpoolctl import threadpool_limits
 
 #: Version that it was tried with; `tests/workflow/test_plans.py` asks every function of this module.
 TRIED = "9.27"
@@ -27,46 +24,24 @@ class Asked:
     targets, mentioned : list of str
         Targets, and names behind options such as ``--forcerun``; nothing where another program or a `module` brings
         these rules.
-    here : bool
-        Whether jobs, if any, will run on this machine.
-    first : bool
-        Whether no other Snakemake started this one for its jobs.
     """
 
     targets: list[str]
     mentioned: list[str]
-    here: bool
-    first: bool
 
 
-def collect_later() -> None:
-    """Look for no cycles in memory while Snakemake plans, nor when it ends: that is 1 CPU-s of 4, and finds 5 MB.
-
-    Rules that start jobs call `gc.enable`. Nothing changes where another program brings these rules.
-    """
-    if Path(sys.argv[0]).name == "snakemake":
-        gc.disable()
-        atexit.register(gc.freeze)
-
-
-def one_thread() -> None:
-    """Plan on one thread: small systems of equations on several cost a first plan 2 to 12 CPU-s.
-
-    Snakemake has loaded numpy before, so that no variable of the environment is read any more.
-    """
-    threadpool_limits(1)
+def use_this_interpreter() -> None:
+    """Let jobs start with the interpreter that plans, whether or not its environment was activated."""
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 
 
 def asked(workflow: Any) -> Asked:
     """What stands on the command line."""
     if Path(sys.argv[0]).name != "snakemake" or workflow.modifier.namespace is not None:
-        return Asked([], [], False, workflow.is_main_process)
+        return Asked([], [])
     given = _given()
     others = (given.forcerun, given.prioritize, given.until, given.omit_from)
-    other = given.dryrun, given.touch, given.executor, given.profile, given.workflow_profile
-    mentioned = [name for names in others for name in names or ()]
-    first = workflow.is_main_process
-    return Asked(list(given.targets or ()), mentioned, first and not any(other), first)
+    return Asked(list(given.targets or ()), [name for names in others for name in names or ()])
 
 
 def handed_jobs(workflow: Any) -> list[tuple[str, dict[str, str]]]:
@@ -80,13 +55,16 @@ def planned_jobs(workflow: Any) -> int:
     return sum(1 for _ in workflow.dag.needrun_jobs())
 
 
-def start_jobs_at_once(workflow: Any) -> bool:
-    """Drop the limit of starts per second where jobs run on this machine, and say whether they do.
+def measure_nothing(workflow: Any) -> None:
+    """Write no benchmark files: of a job in the fork server Snakemake would measure the command that waits for it."""
+    for rule in workflow.rules:
+        rule._benchmark = None
+    for job in workflow.dag.needrun_jobs():
+        job._benchmark = None
 
-    It is meant for clusters. Here every job that ends would leave one more timer that wakes the scheduler each second.
-    """
-    if workflow.local_exec:
-        workflow.scheduler.job_rate_limiter = None
+
+def runs_here(workflow: Any) -> bool:
+    """Whether jobs run on this machine."""
     return bool(workflow.local_exec)
 
 

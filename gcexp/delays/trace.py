@@ -13,7 +13,6 @@ from gcexp.delays.trace_file import LEAST, MOST, TraceFile, read_trace
 from gcexp.errors import require
 from gcexp.seeding import rng
 
-PRICINGS = ("scaled", "additive")
 _WHOLE = 1e-9  # a load this close to a whole number of shares is that number
 
 
@@ -85,7 +84,6 @@ class Trace:
             if isinstance(getattr(self, name), list):
                 object.__setattr__(self, name, tuple(getattr(self, name)))
         require(0 <= self.phi <= 1, f"phi is a share from 0 to 1, got {self.phi}")
-        require(self.pricing in PRICINGS, f"pricing is one of {', '.join(PRICINGS)}, got {self.pricing!r}")
         require(
             self.pricing == "scaled" or self.phi == 0,
             f"pricing=additive takes the fixed part from the trace, so phi is 0, got {self.phi}",
@@ -176,8 +174,8 @@ class Trace:
         """Columns of the n workers, (S or 1, n)."""
         there = np.flatnonzero(~np.isnan(trace.values["time"][rows]).any(0))
         names = [trace.workers[i] for i in there]
-        span = f"workers {names[0]} to {names[-1]}"
-        if names != list(range(names[0], names[-1] + 1)):
+        span = f"workers {names[0]} to {names[-1]}" if names else "no worker in all of these rows"
+        if names and names[-1] - names[0] >= len(names):
             span = f"workers {', '.join(map(str, names))}"
         require(
             n <= len(names),

@@ -6,18 +6,19 @@ import csv
 import json
 import os
 import re
-from collections.abc import Mapping
+from array import array
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from math import isfinite, nan
+from math import inf, nan, prod
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from gcexp.delays.trace_structure import LEAST_ROWS, barrier, structure
-from gcexp.errors import DataError, require
+from gcexp.errors import DataError, require, unknown
 from gcexp.files import bundled
 from gcexp.schema import quoted
 
@@ -25,6 +26,8 @@ NEEDED = ("iteration", "worker", "time")
 Absent: TypeAlias = Literal["refuse", "skip"]
 _SKIP = "absent=skip of gcexp trace check, fit and advise leaves such iterations out"
 _DIGITS = 18  # of a whole number in a file
+_MOST_CELLS = 2**25  # iterations times workers, and times chunks
+_SHOWN = 10  # numbers in a sentence
 LEAST, MOST = 1e-150, 1e150  # times whose sums, squares and quotients are numbers
 
 
@@ -98,18 +101,28 @@ class TraceFile:
 
 
 def located(file: str | Path) -> Path:
-    """The file as named from here, among those that come with the project, or a bundled trace by its name.
+    """The file as named from here, or among those that come with the project, where a trace's name is enough.
 
     Raises
     ------
     DataError
-        If there is none of them.
+        If there is neither.
+
+    Examples
+    --------
+    >>> located("pai-job1").name, located("data/traces/pai-job1.csv").name
+    ('pai-job1.csv', 'pai-job1.csv')
     """
-    for path in (Path(file), bundled(file), bundled(f"data/traces/{file}.csv")):
-        with suppress(OSError), open(path) as opened:  # what is looked for in vain is seen, too
-            opened.read(1)  # not a folder
+    paths = [Path(file), bundled(file)]
+    if Path(file).name == str(file):
+        paths.append(bundled(f"data/traces/{file}.csv"))
+    for path in paths:
+        with suppress(OSError), open(path):  # what is looked for in vain is seen, too
             return path
-    raise DataError(f"there is no trace {file}, neither from this folder nor from the project's")
+    names = [path.stem for path in bundled("data/traces").glob("*.csv")]
+    raise DataError(
+        f"there is no trace {file}, neither from this folder nor from the project's; {unknown('trace', file, names)}"
+    )
 
 
 def read_trace(file: str | Path | TraceFile, absent: Absent = "refuse") -> TraceFile:
@@ -191,128 +204,137 @@ def trace_of(source: object, absent: Absent = "refuse") -> TraceFile:
 @lru_cache(maxsize=8)
 def _read(path: Path, flags: Flags, absent: Absent, *_when: int) -> TraceFile:
     try:
-        lines = path.read_text("utf-8-sig").splitlines()
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            return _parsed(file, path.name, flags, absent)
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"trace {path.name}: cannot be read ({error})") from None
-    return _parsed(lines, path.name, flags, absent)
 
 
-def _parsed(text: list[str], name: str, flags: Flags, absent: Absent) -> TraceFile:
+def _parsed(text: Iterable[str], name: str, flags: Flags, absent: Absent) -> TraceFile:
+    """The trace in the lines of a CSV."""
     place = f"trace {name}"
+    index, numbers = array("q"), array("d")  # whole numbers and other cells, line by line
+    hosts: dict[str, int] = {}  # in the order in which they appear
+    first_host, numbered = 0, False
+    lines = csv.reader(text)
     try:
-        lines = list(csv.reader(text))
+        header = tuple(cell.strip() for cell in next(lines, ()))
+        _check_header(header, place)
+        keys = [(header.index(key), key) for key in ("iteration", "worker", "chunk") if key in header]
+        columns = [pair for pair in enumerate(header) if pair not in keys]
+        for line in lines:
+            if not line:
+                continue
+            number = lines.line_num
+            if len(line) != len(header):
+                cut = index and len(line) < len(header) and not any(lines)
+                if cut and absent == "skip":
+                    break
+                more = f"; it is the last one, so the log may have been cut off: {_SKIP}" if cut else ""
+                raise DataError(
+                    f"{place}: line {number} has {len(line)} cells, the header {len(header)}{more}"
+                )
+            for i, key in keys:
+                if key == "worker" and not line[i].strip().isdecimal() and line[i].strip():
+                    first_host = first_host or number
+                    index.append(hosts.setdefault(line[i].strip(), len(hosts)))
+                else:
+                    numbered |= key == "worker"
+                    index.append(_index(line[i], key, number, place))
+            numbers.extend([_number(line[i], key, number, place) for i, key in columns])
     except csv.Error as error:
         raise DataError(f"{place}: cannot be read ({error})") from None
-    header = tuple(cell.strip() for cell in lines[0]) if lines else ()
-    for column in NEEDED:
-        if column not in header:
-            raise DataError(f"{place} has no column {column!r}; it has {', '.join(header) or 'nothing'}")
-    if twice := [column for column in header if header.count(column) > 1]:
+    if not index:
+        raise DataError(f"{place} has a header and no rows")
+    found = np.frombuffer(index, np.int64).reshape(-1, len(keys))
+    names = tuple(sorted(hosts, key=_by_number))
+    if hosts and numbered:
+        _index(next(iter(hosts)), "worker", first_host, place)
+    if hosts:
+        found = found.copy()
+        found[:, 1] = np.argsort([list(hosts).index(host) for host in names])[found[:, 1]]
+    cells = np.frombuffer(numbers).reshape(-1, len(columns))
+    values = {key: cells[:, i] for i, (_, key) in enumerate(columns)}
+    return replace(_arranged(name, header, found, values, flags, absent), names=names)
+
+
+def _by_number(name: str) -> list[tuple[int, str]]:
+    """What names of hosts are sorted by: ``node2`` comes before ``node10``."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+
+def _check_header(header: tuple[str, ...], place: str) -> None:
+    for name in NEEDED:
+        if name not in header:
+            raise DataError(f"{place} has no column {name!r}; it has {', '.join(header) or 'nothing'}")
+    if twice := [name for name in header if header.count(name) > 1]:
         raise DataError(
             f"{place} has {header.count(twice[0])} columns {twice[0]!r}; it has {', '.join(header)}"
         )
-    if len(lines) > 2 and 0 < len(lines[-1]) < len(header):
-        if absent == "refuse":
-            raise DataError(
-                f"{place}: line {len(lines)} has {len(lines[-1])} cells, the header {len(header)}; it is the last one, "
-                f"so the log may have been cut off: {_SKIP}"
-            )
-        lines.pop()
-    hosts = _hosts(lines[1:], header)
-    keys = [column for column in ("iteration", "worker", "chunk") if column in header]
-    cells: dict[tuple[int, ...], dict[str, float]] = {}
-    for number, line in enumerate(lines[1:], start=2):
-        if not line:
-            continue
-        if len(line) != len(header):
-            raise DataError(f"{place}: line {number} has {len(line)} cells, the header {len(header)}")
-        row = dict(zip(header, line, strict=True))
-        if hosts:
-            row["worker"] = str(hosts[row["worker"].strip()])
-        key = tuple(_index(row[column], column, number, place) for column in keys)
-        if key in cells:
-            told = ", ".join(f"{column} {value}" for column, value in zip(keys, key, strict=True))
-            raise DataError(f"{place}: {told} stands twice")
-        cells[key] = {column: _number(row[column]) for column in header if column not in keys}
-        time = cells[key]["time"]
-        if not (time > 0 and isfinite(time)):
-            raise DataError(f"{place}: time in line {number} is {row['time']!r}, wanted is a number > 0")
-        if not LEAST <= time <= MOST:
-            raise DataError(
-                f"{place}: time in line {number} is {row['time']!r}, wanted is a number from {LEAST:g} to {MOST:g}"
-            )
-    if not cells:
-        raise DataError(f"{place} has a header and no rows")
-    iterations = sorted({key[0] for key in cells})
-    if iterations != list(range(len(iterations))) and absent == "refuse":
-        missing = next(t for t in range(len(iterations) + 1) if t not in set(iterations))
-        shown = ", ".join(map(str, iterations[: max(3, missing + 1)]))
-        raise DataError(f"{place}: iterations go {shown}: {missing} is missing")
-    left_out = 0
-    if absent == "skip" and flags.persistent:
-        cells, left_out = _whole(cells, place)
-    workers = tuple(sorted({key[1] for key in cells}))
-    rows = len({key[0] for key in cells})
-    found = _arranged(name, header, workers, rows, cells, flags)
-    return replace(found, names=tuple(hosts), left_out=left_out)
 
 
-def _hosts(lines: list[list[str]], header: tuple[str, ...]) -> dict[str, int]:
-    """Numbers of workers that are named by hosts, ``node2`` before ``node10``; none where any is a number."""
-    at = header.index("worker")
-    named = {line[at].strip() for line in lines if len(line) == len(header)}
-    if "" in named or any(name.isdecimal() for name in named):
-        return {}
-    by_number = sorted(
-        named,
-        key=lambda name: [
-            (int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)
-        ],
-    )
-    return {name: place for place, name in enumerate(by_number)}
-
-
-def _whole(cells: dict, place: str) -> tuple[dict, int]:
-    """Cells of the iterations that have everything, numbered anew, and how many iterations had not."""
-    there: dict[int, set] = {}
-    for key in cells:
-        there.setdefault(key[0], set()).add(key[1:])
-    everything = set().union(*there.values())
-    whole = {t: row for row, t in enumerate(sorted(t for t in there if there[t] == everything))}
-    if not whole:
-        raise DataError(f"{place}: in every one of its {len(there)} iterations some worker is missing")
-    kept = {(whole[key[0]], *key[1:]): cell for key, cell in cells.items() if key[0] in whole}
-    return kept, len(there) - len(whole)
-
-
-def _arranged(name: str, header, workers, rows: int, cells, flags: Flags) -> TraceFile:
-    place, column = f"trace {name}", {w: i for i, w in enumerate(workers)}
-    shape = (rows, len(workers))
-    there = np.zeros(shape, dtype=bool)
-    for t, w, *_ in cells:
-        there[t, column[w]] = True
-    whole = there if flags.persistent else there | (np.arange(len(workers)) >= there.sum(1)[:, None])
-    if not whole.all():
-        t, i = np.argwhere(~whole)[0]
-        many = int((~whole).sum())
-        more = f" ({many} such pairs in all): {_SKIP}" if flags.persistent else ""
-        raise DataError(f"{place}: iteration {t} lacks worker {workers[i]}{more}")
-    chunks = None
+def _arranged(
+    name: str,
+    header: tuple[str, ...],
+    index: np.ndarray,
+    values: dict[str, np.ndarray],
+    flags: Flags,
+    absent: Absent,
+) -> TraceFile:
+    """The trace whose lines have these whole numbers (L, 2 or 3) and these values (L,) of the other columns."""
+    place, names = f"trace {name}", [key for key in ("iteration", "worker", "chunk") if key in header]
+    found = [np.unique(numbers, return_inverse=True) for numbers in index.T]
+    if absent == "refuse":
+        _check_gaps(found[0][0], "iterations", place)
     if "chunk" in header:
-        M = 1 + max(key[2] for key in cells)
-        chunks = np.full((*shape, M), nan)
-        for (t, w, m), cell in cells.items():
-            chunks[t, column[w], m] = cell["time"]
-        if np.isnan(chunks[there]).any():
-            t, i, m = np.argwhere(np.isnan(chunks) & there[..., None])[0]
-            raise DataError(f"{place}: iteration {t}, worker {workers[i]} lacks chunk {m}")
-        values = {"time": chunks.sum(2)}
-    else:
-        values = {key: np.full(shape, nan) for key in header if key not in ("iteration", "worker")}
-        for (t, w), cell in cells.items():
-            for key, value in cell.items():
-                values[key][t, column[w]] = value
-    return TraceFile(Path(name).stem, header, workers, values, chunks, flags)
+        _check_gaps(found[2][0], "chunks", place)
+    shape = tuple(len(known) for known, _ in found)
+    if prod(shape) > _MOST_CELLS:
+        raise DataError(
+            f"{place} has {shape[0]} iterations and {shape[1]} workers in {len(index)} lines; a matrix of more than "
+            f"{_MOST_CELLS} cells is not read"
+        )
+    cell = np.ravel_multi_index([where for _, where in found], shape)
+    if len(twice := np.flatnonzero(np.bincount(cell) > 1)):
+        at = [known[i] for (known, _), i in zip(found, np.unravel_index(twice[0], shape), strict=True)]
+        told = ", ".join(f"{key} {value}" for key, value in zip(names, at, strict=True))
+        raise DataError(f"{place}: {told} stands twice")
+    whole = np.zeros(shape, dtype=bool)
+    whole.ravel()[cell] = True
+    whole = whole.reshape(*shape[:2], -1)
+    there, workers = whole.any(2), tuple(found[1][0].tolist())
+    wanted = np.arange(shape[1]) < (shape[1] if flags.persistent else there.sum(1)[:, None])
+    rows = np.ones(len(whole), dtype=bool)
+    if absent == "skip" and flags.persistent:
+        rows = whole.all((1, 2))
+        if not rows.any():
+            raise DataError(f"{place}: in every one of its {len(rows)} iterations some worker is missing")
+        whole, there = whole[rows], there[rows]
+    if not (there | ~wanted).all():
+        t, i = np.argwhere(wanted & ~there)[0]
+        more = f" ({(wanted & ~there).sum()} such pairs in all): {_SKIP}" if flags.persistent else ""
+        raise DataError(f"{place}: iteration {t} lacks worker {workers[i]}{more}")
+    if not (whole | ~there[..., None]).all():
+        t, i, m = np.argwhere(there[..., None] & ~whole)[0]
+        raise DataError(f"{place}: iteration {t}, worker {workers[i]} lacks chunk {m}")
+    matrices = {}
+    for key in values if "chunk" not in header else ("time",):
+        matrix = np.full(shape, nan)
+        matrix.ravel()[cell] = values[key]
+        matrices[key] = matrix if rows.all() else matrix[rows]
+    chunks = matrices["time"] if "chunk" in header else None
+    if chunks is not None:
+        matrices = {"time": chunks.sum(2)}
+    stem, left_out = Path(name).stem, int((~rows).sum())
+    return TraceFile(stem, header, workers, matrices, chunks, flags, left_out=left_out)
+
+
+def _check_gaps(numbers: np.ndarray, kind: str, place: str) -> None:
+    """Refuse numbers that rise but are not 0, 1, ..."""
+    missing = np.flatnonzero(numbers != np.arange(len(numbers)))
+    if len(missing):
+        shown = ", ".join(map(str, numbers[: max(3, missing[0] + 1)][:_SHOWN]))
+        raise DataError(f"{place}: {kind} go {shown}: {missing[0]} is missing")
 
 
 def _index(text: str, name: str, number: int, place: str) -> int:
@@ -321,11 +343,15 @@ def _index(text: str, name: str, number: int, place: str) -> int:
     return int(text)
 
 
-def _number(text: str) -> float:
+def _number(text: str, name: str, number: int, place: str) -> float:
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
-        return nan
+        value = nan
+    if name == "time" and not LEAST <= value <= MOST:
+        wanted = "a number > 0" if not 0 < value < inf else f"a number from {LEAST:g} to {MOST:g}"
+        raise DataError(f"{place}: time in line {number} is {quoted(text)}, wanted is {wanted}")
+    return value
 
 
 @lru_cache(maxsize=8)

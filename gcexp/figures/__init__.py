@@ -29,7 +29,6 @@ def draw(
     style: Path | str | None = None,
     label: str = "",
     width: float | None = None,
-    ratios: pd.DataFrame | None = None,
 ) -> Figure | Typeset:
     """Draw a table, or set it as text where the plot's kind is table.
 
@@ -38,21 +37,18 @@ def draw(
     frame : DataFrame
         The figure's table.
     plot : mapping
-        What the figure file says about the plot: ``kind`` (lines, bars, table, clusters, function or panels), and the
+        What the figure file says about the plot: ``kind`` (lines, bars, table or function), and the
         fields of `gcexp.figures.plots.KINDS[kind]`.
     title : str
         Above the plot.
     note : str
-        Below the plot: simulated clock, stand-in data.
+        Sentences below the plot: what is assumed, which data stand in for the paper's.
     style : path, optional
         A style file other than ``conf/style/paper.mplstyle``.
     label : str
         What LaTeX refers to a typeset table by.
     width : float, optional
-        Inches in print; by default what the plot says, and for a table the line of the class article. Letters keep
-        their size.
-    ratios : DataFrame, optional
-        What stands in a strip under the panels: see `gcexp.figures.ratios.drawing`.
+        Inches of a drawing in print; by default what the plot says. Letters keep their size.
 
     Raises
     ------
@@ -64,9 +60,9 @@ def draw(
     from gcexp.figures import style as looks
 
     if isinstance(wanted, TablePlot):
-        return typeset.typeset(frame, wanted, title, note, label, width)
+        return typeset.typeset(frame, wanted, title, note, label)
     with looks.applied(style):
-        return compose.figure_of(frame, wanted, title, note, width, ratios)
+        return compose.figure_of(frame, wanted, title, note, width)
 
 
 def save(figure: Figure | Typeset, paths: Iterable[Path | str], style: Path | str | None = None) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import matplotlib
 import numpy as np
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from gcexp.errors import UserError, unknown
@@ -32,7 +31,7 @@ _VALUE: dict[str, Any] = {"fontsize": 6, "ha": "left", "va": "center", "color": 
 _WHISKER: dict[str, Any] = {"ecolor": "black", "capsize": 2, "elinewidth": 0.9, "capthick": 0.9}
 
 
-def drawing(frame: pd.DataFrame, plot: BarsPlot, looks: dict[str, dict]) -> Drawing:
+def drawing(frame: pd.DataFrame, plot: BarsPlot) -> Drawing:
     """Bars, lying, so that long labels stay readable; the first label is on top.
 
     Parameters
@@ -41,11 +40,9 @@ def drawing(frame: pd.DataFrame, plot: BarsPlot, looks: dict[str, dict]) -> Draw
         One row per label and seed, or per label.
     plot : BarsPlot
         What the figure file says.
-    looks : mapping
-        Look of lines beside the bars, and of bars that have one of their own.
     """
     column = plot.reference if isinstance(plot.reference, str) else None
-    rows.known(frame, plot.y, plot.by, plot.panel, plot.colour, column)
+    rows.known(frame, plot.y, plot.by, plot.panel, column)
     labels = rows.names(frame, plot.by)
     for label in plot.reference if isinstance(plot.reference, dict) else ():
         if str(label) not in labels:
@@ -57,11 +54,9 @@ def drawing(frame: pd.DataFrame, plot: BarsPlot, looks: dict[str, dict]) -> Draw
     # Panels with the same bars stand side by side and share their names; others stand below each other.
     shared = all(some == bars[0] for some in bars)
     wide = len(found) > 1 and shared
-    seeds = rows.several(frame, plot.by)
-    alone = seeds in ("", "1 seed")
-    mean = "Dot" if plot.yscale == "log" else "Bar"
-    families = _families(frame, plot)
-    drawn = partial(_draw, plot=plot, looks=looks, families=families, shared=shared, ticks=3 if wide else 5)
+    named = [label for label in labels if style.has_look(label)]
+    looks = style.looks(named) if 2 * len(named) > len(labels) else {}
+    drawn = partial(_draw, plot=plot, looks=looks, shared=shared, ticks=3 if wide else 5)
     mark: dict[str, Any] = {
         "color": _MARK["color"],
         "linestyle": "none",
@@ -73,21 +68,20 @@ def drawing(frame: pd.DataFrame, plot: BarsPlot, looks: dict[str, dict]) -> Draw
     return Drawing(
         [Panel(partial(drawn, part), title, below[name]) for name, title, part in found],
         height=lambda inches, names: 0.5 + _row(labels, names) * max(map(len, bars)),
-        handles={name: Patch(label=style.plain(name), **look) for name, look in families.items()}
-        | ({plot.reference_label: handle} if plot.reference else {}),
-        words=seeds if alone else f"{mean}: mean over {seeds}, whisker: 95 % interval of the mean",
+        handles={plot.reference_label: handle} if plot.reference else {},
+        words=_seed_sentence(frame, plot),
         columns=3 if shared else 1,
         width="wide" if wide else plot.width,
     )
 
 
-def _families(frame: pd.DataFrame, plot: BarsPlot) -> dict[str, dict]:
-    """Colour and, for grey print, hatching of each value of the column that colours."""
-    names = rows.names(frame, plot.colour) if plot.colour else []
-    return {
-        name: _BAR | {"facecolor": (look["color"], 0.55), "hatch": (None, "///", "...", "xxx")[place % 4]}
-        for place, (name, look) in enumerate(style.looks(names).items())
-    }
+def _seed_sentence(frame: pd.DataFrame, plot: BarsPlot) -> str:
+    counts = rows.seeds_of(frame, plot.by)
+    if not counts:
+        return ""
+    if set(counts.values()) == {1}:
+        return "One seed."
+    return f"Bars show the mean over {rows.seed_words(counts)}, whiskers its 95 % interval."
 
 
 def _draw(
@@ -97,26 +91,18 @@ def _draw(
     *,
     plot: BarsPlot,
     looks: dict[str, dict],
-    families: dict[str, dict],
     shared: bool,
     ticks: int,
 ) -> None:
     names = rows.names(frame, plot.by)
-    # A colour is a name: beside lines, or bars that have a look of their own, any other bar is grey.
+    # A colour is a name: beside bars that have a look of their own any other bar is grey.
     other = {"color": "0.6"} if looks else next(iter(matplotlib.rcParams["axes.prop_cycle"]))
     for height, (label, part) in enumerate(rows.parts(frame, plot.by)):
         if len(part) > 1 and "seed" not in part.columns:
             raise UserError(f"{str(label)!r} has {len(part)} rows and no seeds; tell them apart by panel")
         mean, half = rows.interval(rows.numbers(part, plot.y))
         look = _BAR | {"facecolor": (looks.get(str(label), other)["color"], 0.55)}
-        if plot.colour:
-            look = families[rows.names(part, plot.colour)[0]]
-        if plot.yscale == "log":  # a bar's length means nothing where the axis has no zero
-            axes.plot(
-                mean, height, marker="o", markersize=6, color=look["facecolor"][0], markeredgecolor="black"
-            )
-        else:
-            axes.barh(height, mean, height=0.68, **look)
+        axes.barh(height, mean, height=0.68, **look)
         if half > 0:
             axes.errorbar(mean, height, xerr=half, fmt="none", zorder=4, **_WHISKER)  # above the marks
         beside = axes.get_yaxis_transform()
@@ -133,12 +119,10 @@ def _draw(
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0, labelleft=place.first or not shared)
     axes.grid(visible=False, axis="y")
-    axes.set(xscale=plot.yscale, xlim=plot.ylim)
-    style.plain_decades(axes)
-    if plot.yscale == "linear":
-        axes.xaxis.set_major_locator(MaxNLocator(ticks))
-        # A common power of ten would hide under the label.
-        axes.xaxis.set_major_formatter(lambda value, _: style.number(value))
+    axes.set_xlim(plot.ylim)
+    axes.xaxis.set_major_locator(MaxNLocator(ticks))
+    # A common power of ten would hide under the label.
+    axes.xaxis.set_major_formatter(lambda value, _: style.number(value))
 
 
 def _row(labels: list[str], names: float) -> float:

@@ -1,17 +1,16 @@
-"""From a plot, or several of different kinds, to one figure."""
+"""From a plot to a figure: panels side by side, each row as high as it must be, words and legend around them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import matplotlib
 from matplotlib.figure import Figure
 
-from gcexp.figures import bars, clusters, function, lines, ratios, rows, style
-from gcexp.figures.panels import Drawing, Panel, Place
-from gcexp.figures.plots import WIDTHS, BarsPlot, ClustersPlot, FunctionPlot, LinesPlot, PanelsPlot
+from gcexp.figures import bars, function, lines, rows, style
+from gcexp.figures.panels import Drawing, Place
+from gcexp.figures.plots import WIDTHS, BarsPlot, FunctionPlot, LinesPlot
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,96 +18,68 @@ if TYPE_CHECKING:
 _KINDS: dict[type, Callable[..., Drawing]] = {
     LinesPlot: lines.drawing,
     BarsPlot: bars.drawing,
-    ClustersPlot: clusters.drawing,
     FunctionPlot: function.drawing,
 }
-_NAMES = 0.3  # share of a figure's width that names of bars may take; with other kinds beside them less
-_NAMES_BESIDE = 0.2
+_NAMES = 0.3  # share of a figure's width that names of bars may take
 
 
 def figure_of(
     frame: pd.DataFrame,
-    plot: LinesPlot | BarsPlot | ClustersPlot | FunctionPlot | PanelsPlot,
+    plot: LinesPlot | BarsPlot | FunctionPlot,
     title: str = "",
     note: str = "",
     width: float | None = None,
-    judged: pd.DataFrame | None = None,
 ) -> Figure:
-    """Figure of one plot, or of several as panels: a plot alone is a figure with one part.
+    """Figure of a plot.
 
     Parameters
     ----------
     frame : DataFrame
         The figure's table.
-    plot : LinesPlot, BarsPlot, ClustersPlot, FunctionPlot or PanelsPlot
+    plot : LinesPlot, BarsPlot or FunctionPlot
         What the figure file says.
     title, note : str
         Above and below the panels.
     width : float, optional
         Inches; by default what the plot says.
-    judged : DataFrame, optional
-        Ratios in a strip under the panels.
     """
-    panels = plot if isinstance(plot, PanelsPlot) else None
-    plots = plot.plots if isinstance(plot, PanelsPlot) else (plot,)
-    several = panels is not None
-    parts = [(rows.chosen(frame, part.where), part) for part in plots]
-    lined = [(part, wanted) for part, wanted in parts if isinstance(wanted, LinesPlot)]
-    barred = [name for part, wanted in parts if isinstance(wanted, BarsPlot) for name in _bars(part, wanted)]
-    looks = lines.looks(lined, barred)
-    drawings = [_KINDS[type(wanted)](part, wanted, looks) for part, wanted in parts]
-    placed = [(drawing, panel) for drawing in drawings for panel in drawing.panels]
-    columns = _side_by_side(len(placed), 3 if several else drawings[0].columns)
-    if panels:
-        columns = min(len(placed), panels.columns or columns)
-    own = WIDTHS[panels.width if panels else drawings[0].width]
+    drawing = _KINDS[type(plot)](rows.chosen(frame, plot.where), plot)
+    own = WIDTHS[drawing.width]
     width = own if width is None else width
+    count = len(drawing.panels)
+    columns = min(drawing.columns, 2 if count == 4 else count)
     if width < own:
-        columns = max(1, min(columns, int(width // max(drawing.least for drawing in drawings))))
-    strip = None if judged is None or judged.empty else ratios.drawing(judged)
-    figure = _figure(placed, width, columns, (_NAMES_BESIDE if several else _NAMES) * width, strip)
-    under = [] if strip is None else [strip]
-    handles = {name: handle for drawing in (*drawings, *under) for name, handle in drawing.handles.items()}
-    legend = sorted(handles, key=lambda name: [*looks, name].index(name))  # lines, in their order, then marks
-    levels = sorted({level for drawing in drawings for level in drawing.levels})
-    dashed = f"dashed line{'s' * (len(levels) > 1)}: {', '.join(f'{level:g}' for level in levels)}"
-    told = [drawing.words for drawing in drawings] + [dashed] * bool(levels)
-    words = dict.fromkeys(told + [drawing.words for drawing in under])
-    beside = len(placed) == 1 and strip is None and width >= WIDTHS["wide"]
-    style.arrange(
-        figure, title, "; ".join(filter(None, [*words, note])), [handles[name] for name in legend], beside
-    )
+        columns = max(1, min(columns, int(width // drawing.least)))
+    figure = _figure(drawing, width, columns)
+    sentences = [drawing.words, _level_sentence(drawing.levels), note]
+    beside = count == 1 and width >= WIDTHS["wide"]
+    style.arrange(figure, title, " ".join(filter(None, sentences)), [*drawing.handles.values()], beside)
     return figure
 
 
-def _bars(frame: pd.DataFrame, plot: BarsPlot) -> list[str]:
-    rows.known(frame, plot.by)
-    return rows.names(frame, plot.by)
+def _level_sentence(levels: tuple[float, ...]) -> str:
+    """What dashed lines across the panels are."""
+    texts = [f"{level:g}" for level in sorted(levels)]
+    if not texts:
+        return ""
+    if len(texts) == 1:
+        return f"The dashed line marks {texts[0]}."
+    return f"The dashed lines mark {', '.join(texts[:-1])} and {texts[-1]}."
 
 
-def _side_by_side(count: int, most: int) -> int:
-    return min(count, most, 2 if count == 4 else 3)
-
-
-def _figure(
-    placed: list[tuple[Drawing, Panel]], width: float, columns: int, names: float, strip: Drawing | None
-) -> Figure:
-    """Figure of that width with all panels drawn, each row as high as its highest one, and a strip below them."""
-    inches = width / columns
-    by_row = [placed[start : start + columns] for start in range(0, len(placed), columns)]
-    heights = [max(drawing.height(inches, names) for drawing, _ in row) for row in by_row]
-    heights += [] if strip is None else [strip.height(width, names)]
-    figure = style.blank(width, sum(heights))
-    grid = figure.add_gridspec(len(heights), columns, height_ratios=heights)
+def _figure(drawing: Drawing, width: float, columns: int) -> Figure:
+    """Figure of that width with all panels drawn."""
+    inches, names = width / columns, _NAMES * width
+    count = -(-len(drawing.panels) // columns)
+    height = drawing.height(inches, names)
+    figure = style.blank(width, count * height)
+    grid = figure.add_gridspec(count, columns)
     axes_of = {}
-    for number, row in enumerate(by_row):
-        left = [True, *(one is not two for (one, _), (two, _) in pairwise(row))]
-        for column, ((_, panel), first) in enumerate(zip(row, left, strict=True)):
-            axes = figure.add_subplot(grid[number, column])
-            panel.draw(axes, Place(inches, names, first))
-            axes_of[number, column] = axes, panel, first
-    if strip is not None:
-        strip.panels[0].draw(figure.add_subplot(grid[-1, :]), Place(width, names, True))
+    for number, panel in enumerate(drawing.panels):
+        row, column = divmod(number, columns)
+        axes = figure.add_subplot(grid[row, column])
+        panel.draw(axes, Place(inches, names, column == 0))
+        axes_of[row, column] = axes, panel, column == 0
     _write_words(figure, axes_of)
     return figure
 

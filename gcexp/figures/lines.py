@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -9,10 +10,10 @@ import matplotlib
 import numpy as np
 from matplotlib.lines import Line2D
 
-from gcexp.errors import UserError, require, unknown
+from gcexp.errors import UserError, unknown
 from gcexp.figures import rows, style
 from gcexp.figures.panels import Drawing, Panel, Place, each, titled
-from gcexp.figures.plots import LinesPlot
+from gcexp.figures.plots import Ends, LinesPlot, Scale
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,10 +26,15 @@ _HEIGHT = 2.5  # inches
 _PANEL_HEIGHT = 2.0
 _BANDS = {"quartiles": (25, 75), "range": (0, 100)}
 _BAND_WORDS = {
-    "quartiles": "quartiles",
-    "range": "smallest to largest",
-    "interval": "95 % interval of the mean",
+    "quartiles": "bands the quartiles",
+    "range": "bands the smallest and the largest value",
+    "interval": "bands its 95 % interval",
 }
+#: How many times longer the slowest line takes than the fastest where the clock's axis becomes logarithmic.
+_STRETCHED = 4
+#: Lines hide each other that are so near, as a share of the panel's height, at this share of their points.
+_NEAR, _MOSTLY = 0.01, 0.9
+_WIDER = 1.4  # points by which a line is wider than a line of another colour that hides it
 _THRESHOLD: dict[str, Any] = {"color": "#A00000", "linewidth": 1.2, "linestyle": (0, (1, 1))}
 _DASHES = ((0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 
@@ -65,49 +71,24 @@ def middle(values: np.ndarray, band: str) -> tuple[np.ndarray, np.ndarray, np.nd
     return tuple(np.percentile(values, q, axis=0) for q in (50, low, high))
 
 
-def looks(parts: list[tuple[pd.DataFrame, LinesPlot]], bars: list[str]) -> dict[str, dict]:
-    """Look of every line in the parts of a figure, and of bars that have one: equal names look alike.
+def looks(labels: list[str], dashed: tuple[str, ...] = ()) -> dict[str, dict]:
+    """Look of every line, in the order of the legend: bounds and references, which are `dashed`, come last.
 
     Raises
     ------
     UserError
-        For `dashed` and `points` that name no line.
+        For `dashed` that names no line.
     """
-    drawn: dict[str, None] = {}
-    dashed: dict[str, None] = {}
-    points: dict[str, str | None] = {}
-    for frame, plot in parts:
-        rows.known(frame, plot.by)
-        labels = rows.names(frame, plot.by)
-        own = plot.points if isinstance(plot.points, dict) else dict.fromkeys(plot.points)
-        for label in (*plot.dashed, *own, *filter(None, own.values())):
-            if label not in labels:
-                raise UserError(unknown("label", label, labels))
-        drawn |= dict.fromkeys(labels)
-        dashed |= dict.fromkeys(plot.dashed)
-        points |= own
-    borrowed = {label: line for label, line in points.items() if line is not None}
-    for label, line in borrowed.items():
-        require(line not in dashed, f"points: {label!r} wants a line with a marker, and {line!r} is dashed")
-    solid = [label for label in drawn if label not in dashed and label not in borrowed]
-    alone = [label for label in bars if label not in drawn and style.has_look(label)]
-    found = style.looks([*solid, *alone])
+    for label in dashed:
+        if label not in labels:
+            raise UserError(unknown("label", label, labels))
+    found = style.looks([label for label in labels if label not in dashed], apart=True)
     for place, label in enumerate(dashed):
         found[label] = {"color": "0.35", "linewidth": 0.8, "linestyle": _DASHES[place % 3], "marker": "none"}
-    for label in points:
-        found[label] = found[borrowed.get(label, label)] | {"linestyle": "none"}
-    for line in borrowed.values():
-        found[line] = found[line] | {"marker": "none"}
-    # In the legend points follow their line, and bounds come last.
-    order = [label for line in (*solid, *dashed) for label in (line, *_followers(borrowed, line))]
-    return {label: found[label] for label in (*order, *alone)}
+    return found
 
 
-def _followers(borrowed: dict[str, str], line: str) -> list[str]:
-    return [label for label, lender in borrowed.items() if lender == line]
-
-
-def drawing(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict]) -> Drawing:
+def drawing(frame: pd.DataFrame, plot: LinesPlot) -> Drawing:
     """Lines over x: step functions of a clock, or values at the same x for all seeds.
 
     Parameters
@@ -116,36 +97,47 @@ def drawing(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict]) -> Dra
         One row per line, seed and x; without a column `seed`, one row per line and x.
     plot : LinesPlot
         What the figure file says.
-    looks : mapping
-        Look of each line, in the order of the legend.
     """
     rows.known(frame, plot.x, plot.y, plot.by, plot.panel, plot.threshold)
+    plot = replace(plot, xscale=plot.xscale or scale_of(frame, plot))
     found = titled(frame, plot)
     names = [name for name, _, _ in found]
     below = each("xlabel", plot.xlabel, names, dict.fromkeys(names, style.axis_label(plot.x)))
     left = each("ylabel", plot.ylabel, names, dict.fromkeys(names, style.axis_label(plot.y)))
-    labels = rows.names(frame, plot.by)
-    shown = {label: look for label, look in looks.items() if label in labels}
+    shown = looks(rows.names(frame, plot.by), plot.dashed)
     handles = {label: Line2D([], [], label=style.plain(label), **look) for label, look in shown.items()}
     if plot.threshold:
         text = style.plain(plot.threshold_label)
         handles[plot.threshold_label] = Line2D([], [], label=text, **_THRESHOLD)
-    guide = f"dotted: slope {plot.slope:g}" if plot.slope is not None else ""
+    guide = f"The dotted line has slope {plot.slope:g}." if plot.slope is not None else ""
     return Drawing(
         [Panel(partial(_draw, part, plot, shown), title, below[n], left[n]) for n, title, part in found],
         height=lambda inches, names: _HEIGHT if inches > 3 else _PANEL_HEIGHT,
-        handles=handles if len(handles) > 1 or len(looks) > 1 else {},
-        words="; ".join(filter(None, [_seed_words(frame, plot), guide])),
+        handles=handles if len(handles) > 1 else {},
+        words=" ".join(filter(None, [_seed_sentence(frame, plot), guide])),
         levels=plot.levels,
+        columns=4 if plot.width == "double" and len(found) > 6 else 3,
         width=plot.width,
     )
 
 
-def _seed_words(frame: pd.DataFrame, plot: LinesPlot) -> str:
-    if not (seeds := rows.several(frame, plot.by)) or seeds == "1 seed":
-        return seeds
-    band = f", band: {_BAND_WORDS[plot.band]}" if plot.band != "none" else ""
-    return f"Line: {'mean' if plot.band == 'interval' else 'median'} over {seeds}{band}"
+def scale_of(frame: pd.DataFrame, plot: LinesPlot) -> Scale:
+    """Scale of the horizontal axis where the figure file names none."""
+    if not plot.curves or plot.xlim is not None:
+        return "linear"
+    ends = _ends(frame, plot)
+    return "log" if max(ends) > _STRETCHED * min(ends) > 0 else "linear"
+
+
+def _seed_sentence(frame: pd.DataFrame, plot: LinesPlot) -> str:
+    counts = rows.seeds_of(frame, plot.by)
+    if not counts:
+        return ""
+    if set(counts.values()) == {1}:
+        return "One seed."
+    middle = "mean" if plot.band == "interval" else "median"
+    band = f", {_BAND_WORDS[plot.band]}" if plot.band != "none" else ""
+    return f"Lines show the {middle} over {rows.seed_words(counts)}{band}."
 
 
 def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Axes, place: Place) -> None:
@@ -157,24 +149,26 @@ def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Ax
         for x in at[np.isfinite(at)]:
             axes.axvline(x, zorder=1, **_THRESHOLD)
     parts = {str(label): part for label, part in rows.parts(frame, plot.by)}
-    for number, label in enumerate(name for name in looks if name in parts):
-        part, look = parts[label], looks[label]
-        x, values = points(part, plot, grid, label)
-        centre, low, high = middle(values, plot.band)
-        seen = np.isfinite(centre)
-        every: tuple[int, int] | None = None
-        if plot.curves and seen.any():
-            # Markers staggered from curve to curve, so that they do not hide each other.
-            gap = GRID // _MARKS
-            every = (int(np.argmax(seen)) + (number * gap) // max(1, len(looks)), gap)
-        elif len(x) > 3 * _MARKS:
-            gap = len(x) // _MARKS
-            every = ((number * gap) // max(1, len(looks)), gap)
+    shown = [name for name in looks if name in parts]
+    found = {label: points(parts[label], plot, grid, label) for label in shown}
+    bands = {label: middle(values, plot.band) for label, (_, values) in found.items()}
+    centres = {label: (found[label][0], bands[label][0]) for label in shown}
+    groups = equal_lines(centres, plot.yscale, plot.ylim)
+    for number, label in enumerate(shown):
+        look = looks[label]
+        x, values = found[label]
+        centre, low, high = bands[label]
+        rank, size = groups[label].index(label), len(groups[label])
+        above = {looks[name]["color"] for name in groups[label][rank + 1 :]} - {look["color"]}
+        if above:
+            width = look.get("linewidth", matplotlib.rcParams["lines.linewidth"])
+            look = look | {"linewidth": width + _WIDER * len(above)}
+        every = _marked(np.isfinite(centre), plot.curves, number, len(looks), rank, size)
         if len(values) > 1 and plot.band != "none":
             axes.fill_between(x, low, high, color=look["color"], alpha=0.14, linewidth=0, zorder=1.5)
         if plot.yscale == "log" and plot.ylim and plot.ylim[0] and (lost := centre <= plot.ylim[0]).any():
             # What a log axis cannot show, an exact zero, is a mark at its lower end that no line leads to.
-            at = {"clip_on": False, "zorder": 3, **look, "linestyle": "none"}
+            at = {**look, "clip_on": False, "zorder": 3, "linestyle": "none"}
             axes.plot(x[lost], np.full(int(lost.sum()), plot.ylim[0]), **at)
             centre = np.where(lost, np.nan, centre)
         axes.plot(x, centre, markevery=every, **look)
@@ -192,6 +186,71 @@ def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Ax
             axes.set_xticks([], minor=True)
     if not plot.curves and plot.xscale == "linear" and _whole(rows.numbers(frame, plot.x)):
         axes.xaxis.get_major_locator().set_params(integer=True)
+
+
+def equal_lines(
+    lines: dict[str, tuple[np.ndarray, np.ndarray]], yscale: Scale = "linear", ylim: Ends | None = None
+) -> dict[str, list[str]]:
+    """The lines that lie on each line, or so near that they hide it, itself included, in the order of drawing.
+
+    Parameters
+    ----------
+    lines : mapping
+        Name to x and y.
+    yscale : {"linear", "log"}
+        Scale on which heights are compared.
+    ylim : (float, float), optional
+        Ends of the axis: only what is seen counts.
+
+    Examples
+    --------
+    >>> x = np.array([0.0, 1.0])
+    >>> equal_lines({"a": (x, x), "b": (x, 2 * x), "c": (x, x)})
+    {'a': ['a', 'c'], 'b': ['b'], 'c': ['a', 'c']}
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        seen = {name: np.clip(y, *(ylim or (None, None))) for name, (_, y) in lines.items()}
+        heights = {name: np.log(y) if yscale == "log" else y for name, y in seen.items()}
+    every = np.concatenate([*heights.values(), np.empty(0)])
+    every = every[np.isfinite(every)]
+    tolerance = _NEAR * np.ptp(every) if len(every) else 0.0
+
+    def equal(one: str, other: str) -> bool:
+        if not np.array_equal(lines[one][0], lines[other][0]):
+            return False
+        near = np.isclose(heights[one], heights[other], rtol=0, atol=tolerance, equal_nan=True)
+        return bool(near.mean() >= _MOSTLY)
+
+    groups: dict[str, list[str]] = {}
+    for name in lines:
+        groups[name] = next((group for first, group in groups.items() if equal(first, name)), [])
+        groups[name].append(name)
+    return groups
+
+
+def _marked(
+    seen: np.ndarray, curves: bool, number: int, count: int, rank: int, size: int
+) -> tuple[int, int] | None:
+    """Which points of a line have markers, the first one and the step, so that no line hides another one's.
+
+    Parameters
+    ----------
+    seen : ndarray of bool
+        Which points are drawn.
+    curves : bool
+        Whether the points are those of the grid.
+    number, count : int
+        Place of the line among all lines.
+    rank, size : int
+        Place of the line among those that lie on it.
+    """
+    if curves and seen.any():
+        gap = GRID // _MARKS
+        return int(np.argmax(seen)) + (number * gap) // count, gap
+    if len(seen) > 2 * _MARKS:
+        gap = max(-(-len(seen) // _MARKS), size)
+        return ((number * gap) // count + rank) % gap, gap
+    return (rank, size) if 1 < size <= len(seen) else None
 
 
 def _fit(values: np.ndarray, inches: float) -> bool:
@@ -212,17 +271,16 @@ def clock_grid(frame: pd.DataFrame, plot: LinesPlot) -> np.ndarray:
     x = x[np.isfinite(x)]
     low, high = plot.xlim or (None, None)
     low = (x[x > 0].min() if plot.xscale == "log" else 0.0) if low is None else low
-    high = _end(frame, plot) if high is None else high
+    high = max(_ends(frame, plot)) if high is None else high
     return np.geomspace(low, high, GRID) if plot.xscale == "log" else np.linspace(low, high, GRID)
 
 
-def _end(frame: pd.DataFrame, plot: LinesPlot) -> float:
-    """Where the slowest line ends in the median seed: what lies beyond is the tail of a few seeds."""
-    ends = [
-        np.median([np.nanmax(rows.numbers(run, plot.x)) for _, run in rows.parts(part, _seed(part))])
+def _ends(frame: pd.DataFrame, plot: LinesPlot) -> list[float]:
+    """Where each line ends in its median seed: what lies beyond is the tail of a few seeds."""
+    return [
+        float(np.median([np.nanmax(rows.numbers(run, plot.x)) for _, run in rows.parts(part, _seed(part))]))
         for _, part in rows.parts(frame, plot.by)
     ]
-    return float(max(ends))
 
 
 def _seed(part: pd.DataFrame) -> str | None:

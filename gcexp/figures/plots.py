@@ -1,14 +1,13 @@
-"""What may a figure file say about its plot? One frozen dataclass per kind; matplotlib is not needed to check."""
+"""The keys of ``plot`` in a figure file: one frozen dataclass per kind. Checking them needs no matplotlib."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from gcexp.errors import UserError, require, unknown
-from gcexp.schema import fill, is_number
+from gcexp.schema import fill
 
 Scale = Literal["linear", "log"]
 Width = Literal["single", "wide", "double"]
@@ -37,7 +36,6 @@ def _checked_panels(plot: LinesPlot | BarsPlot | FunctionPlot) -> None:
     titles = plot.panel_titles
     one = isinstance(titles, str) and titles.count("{}") != 1
     require(not one, f"panel_titles wants a mapping, or a text with one {{}} for the value, got {titles!r}")
-    require(not (plot.title and plot.panel), f"panels have titles of their own, got title {plot.title!r}")
 
 
 def _positive(name: str, pair: Ends | None) -> None:
@@ -57,8 +55,6 @@ class LinesPlot:
         Column that names the lines.
     where : mapping
         Column to the value, or list of values, of the rows that are drawn.
-    title : str, optional
-        Over the axes.
     panel : str, optional
         Column whose values become panels side by side.
     panel_titles : str or mapping, optional
@@ -76,8 +72,11 @@ class LinesPlot:
         What they are.
     xlabel, ylabel : str or mapping, optional
         Axis labels, the same for all panels or one for each; by default the column's name, with its unit.
-    xscale, yscale : {"linear", "log"}
-        Scales.
+    xscale : {"linear", "log"}, optional
+        By default linear; where curves over the clock end at very different times, and no `xlim` is given, logarithmic,
+        so that the slowest line does not push all others to the left edge.
+    yscale : {"linear", "log"}
+        Scale.
     steps : bool, optional
         Whether y holds from one x to the next, and seeds have x of their own: curves over a clock. Else all seeds have
         the same x. By default true where x is the simulated clock.
@@ -85,9 +84,6 @@ class LinesPlot:
         What the shade over seeds spans; the line is their mean with the 95 % ``interval`` of the mean, else the median.
     dashed : list of str
         Lines that are bounds or references: thin, dashed, without markers.
-    points : list of str, or mapping
-        Lines drawn as markers only. A mapping, for simulated points beside a formula: each name to that of the line
-        that gives it its colour and its marker, and keeps none itself.
     width : {"wide", "single", "double"}
         1.5 or two columns with the legend at the right, or one column with the legend below.
     """
@@ -96,7 +92,6 @@ class LinesPlot:
     y: str = "test_accuracy"
     by: str = "label"
     where: dict = field(default_factory=dict)
-    title: str = ""
     panel: str | None = None
     panel_titles: Words = None
     xlim: Ends | None = None
@@ -107,12 +102,11 @@ class LinesPlot:
     threshold_label: str = "threshold"
     xlabel: Words = None
     ylabel: Words = None
-    xscale: Scale = "linear"
+    xscale: Scale | None = None
     yscale: Scale = "linear"
     steps: bool | None = None
     band: Literal["quartiles", "range", "interval", "none"] = "quartiles"
     dashed: tuple[str, ...] = ()
-    points: tuple[str, ...] | dict = ()
     width: Width = "wide"
 
     @property
@@ -137,11 +131,6 @@ class LinesPlot:
 
     def __post_init__(self):
         _checked_panels(self)
-        if isinstance(self.points, dict):
-            chained = [name for name in self.points.values() if name in self.points]
-            require(
-                not chained, f"points take the look of lines, and {''.join(map(repr, chained[:1]))} is points"
-            )
         both = self.xscale == self.yscale == "log"
         require(self.slope is None or both, f"slope is a guide on two log axes, got slope {self.slope}")
         _rising("xlim", self.xlim)
@@ -162,20 +151,16 @@ class BarsPlot:
         Column that is drawn.
     by : str
         Column that names the bars.
-    where, title, panel, panel_titles
+    where, panel, panel_titles
         As in `LinesPlot`.
     ylim : (float, float), optional
         Ends of the value axis.
     ylabel : str or mapping, optional
         Label of the value axis, the same for all panels or one for each.
-    yscale : {"linear", "log"}
-        Scale of the value axis.
     reference : str or mapping, optional
         Column, or value per label, marked on the bars.
     reference_label : str
         What the marks are.
-    colour : str, optional
-        Column whose values colour the bars and stand in the legend, such as a family of schemes.
     width : {"single", "wide", "double"}
         One, 1.5 or two columns.
     """
@@ -183,15 +168,12 @@ class BarsPlot:
     y: str = "mean_iteration_time_s"
     by: str = "label"
     where: dict = field(default_factory=dict)
-    title: str = ""
     panel: str | None = None
     panel_titles: Words = None
     ylim: Ends | None = None
     ylabel: Words = None
-    yscale: Scale = "linear"
     reference: str | dict | None = None
     reference_label: str = "paper"
-    colour: str | None = None
     width: Width = "single"
 
     @property
@@ -203,12 +185,11 @@ class BarsPlot:
     def columns_drawn(self) -> tuple[str, ...]:
         """Columns that the table must have."""
         own = self.reference if isinstance(self.reference, str) else None
-        return (*self.keys, self.y, *_given(own, self.colour))
+        return (*self.keys, self.y, *_given(own))
 
     def __post_init__(self):
         _checked_panels(self)
         _rising("ylim", self.ylim)
-        _positive("ylim", self.ylim if self.yscale == "log" else None)
 
 
 @dataclass(frozen=True)
@@ -271,52 +252,6 @@ class TablePlot:
 
 
 @dataclass(frozen=True)
-class ClustersPlot:
-    """Balls in bins: workers in clusters, some of them marked; a ball without a bin lies beside them.
-
-    Parameters
-    ----------
-    bin : str
-        Column with the number of a ball's bin, from 0; empty: in none.
-    ball : str
-        Column that names the balls.
-    marked : str
-        Column of truth values: which balls are red.
-    moved : str, optional
-        Column of truth values: which balls have a thick rim.
-    where : mapping
-        Column to the value, or list of values, of the rows that are drawn.
-    panel : str, optional
-        Column whose values become panels, two side by side.
-    caption : str, optional
-        Column whose text, of a panel's first row, stands under the panel.
-    marked_label, plain_label, moved_label : str
-        The legend.
-    """
-
-    bin: str = "cluster"
-    ball: str = "worker"
-    marked: str = "slow"
-    moved: str | None = None
-    where: dict = field(default_factory=dict)
-    panel: str | None = None
-    caption: str | None = None
-    marked_label: str = "slow"
-    plain_label: str = "fast"
-    moved_label: str = "moved"
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """Columns that tell rows apart."""
-        return _given(self.bin, self.ball, self.marked, self.moved, self.panel, self.caption, *self.where)
-
-    @property
-    def columns_drawn(self) -> tuple[str, ...]:
-        """Columns that the table must have."""
-        return self.keys
-
-
-@dataclass(frozen=True)
 class FunctionPlot:
     """A drawing of its own: a named function draws each panel's rows onto its axes.
 
@@ -324,7 +259,7 @@ class FunctionPlot:
     ----------
     function : str
         Dotted name of a function of axes and rows (a DataFrame).
-    where, title, panel, panel_titles
+    where, panel, panel_titles
         As in `LinesPlot`.
     xlabel, ylabel : str
         Axis labels of every panel.
@@ -341,7 +276,6 @@ class FunctionPlot:
 
     function: str
     where: dict = field(default_factory=dict)
-    title: str = ""
     panel: str | None = None
     panel_titles: Words = None
     xlabel: str = ""
@@ -368,47 +302,6 @@ class FunctionPlot:
     def columns_drawn(self) -> tuple[str, ...]:
         """Columns that the table must have."""
         return self.keys
-
-
-@dataclass(frozen=True)
-class PanelsPlot:
-    """Plots of several kinds as panels of one figure; equal names have equal colours in all of them.
-
-    Parameters
-    ----------
-    parts : list of mapping
-        Plots of kind lines, bars, clusters or function, each with its own rows by `where`.
-    columns : int, optional
-        Panels side by side; by default two or three.
-    width : {"wide", "single", "double"}
-        Of the whole figure.
-    """
-
-    parts: tuple[dict, ...]
-    columns: int | None = None
-    width: Width = "wide"
-
-    @property
-    def plots(self) -> tuple[LinesPlot | BarsPlot | ClustersPlot | FunctionPlot, ...]:
-        """The parts, filled."""
-        return tuple(parse(part, f"parts: number {place}") for place, part in enumerate(self.parts))
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """Columns that tell rows apart."""
-        return tuple(itertools.chain.from_iterable(plot.keys for plot in self.plots))
-
-    @property
-    def columns_drawn(self) -> tuple[str, ...]:
-        """Columns that the table must have."""
-        return tuple(itertools.chain.from_iterable(plot.columns_drawn for plot in self.plots))
-
-    def __post_init__(self):
-        require(bool(self.parts), "parts wants at least one plot, got none")
-        require(self.columns is None or self.columns >= 1, f"columns wants at least 1, got {self.columns}")
-        for plot in self.plots:
-            inside = [kind for kind, cls in KINDS.items() if type(plot) is cls]
-            require(inside[0] in PARTS, f"parts: {unknown('kind of panel', inside[0], PARTS)}")
 
 
 def inches(width: str | float) -> float:
@@ -438,20 +331,18 @@ KINDS = {
     "lines": LinesPlot,
     "bars": BarsPlot,
     "table": TablePlot,
-    "clusters": ClustersPlot,
     "function": FunctionPlot,
-    "panels": PanelsPlot,
 }
-PARTS = ("lines", "bars", "clusters", "function")
+Plot = LinesPlot | BarsPlot | TablePlot | FunctionPlot
 
 
-def parse(plot: dict, where: str = "plot"):
+def parse(plot: dict, where: str = "plot") -> Plot:
     """The dataclass of the plot's ``kind``, filled from a figure file's mapping.
 
     Parameters
     ----------
     plot : mapping
-        ``kind`` (lines, bars, table, clusters, function or panels) and the fields of `KINDS[kind]`.
+        ``kind`` (lines, bars, table or function) and the fields of `KINDS[kind]`.
     where : str
         Where it was written, for the sentence.
 
@@ -474,34 +365,3 @@ def parse(plot: dict, where: str = "plot"):
     if plot["kind"] not in tuple(KINDS):  # a list, say, has no hash
         raise UserError(f"{where}: {unknown('kind of plot', plot['kind'], KINDS)}")
     return fill(KINDS[plot["kind"]], rest, where)
-
-
-def with_levels(plot: dict, levels: Mapping[str | None, tuple[float, ...]]) -> dict:
-    """The mapping with the levels of its column, and those under None, in every plot of lines.
-
-    Levels beyond the ends of its axis are left out, and a wrong mapping is left for `parse`.
-
-    Examples
-    --------
-    >>> plot = {"kind": "panels", "parts": [{"kind": "lines", "y": "loss"}, {"kind": "bars"}]}
-    >>> with_levels(plot, {None: (0.9,), "loss": (0.5,)})
-    {'kind': 'panels', 'parts': [{'kind': 'lines', 'y': 'loss', 'level': [0.5, 0.9]}, {'kind': 'bars'}]}
-    """
-    if not isinstance(plot, Mapping):
-        return plot
-    if plot.get("kind") == "panels" and isinstance(plot.get("parts"), list):
-        return plot | {"parts": [with_levels(part, levels) for part in plot["parts"]]}
-    if plot.get("kind") != "lines":
-        return plot
-    own = plot.get("level", [])
-    given = own if isinstance(own, list) else [own]
-    if not all(is_number(one) for one in given):
-        return plot
-    low, high = (plot.get("ylim") or (None, None)) if _is_pair(plot.get("ylim")) else (None, None)
-    found = {*given, *levels.get(None, ()), *levels.get(plot.get("y", LinesPlot.y), ())}
-    inside = [one for one in sorted(found) if (low is None or one >= low) and (high is None or one <= high)]
-    return plot | {"level": inside} if inside else plot
-
-
-def _is_pair(value: object) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(one is None or is_number(one) for one in value)

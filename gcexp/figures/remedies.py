@@ -23,8 +23,10 @@ _COLUMNS = ("trace", "phi", "late", "chunks")
 def map_of(axes: Axes, frame: pd.DataFrame) -> None:
     """Ratios to waiting for all: a row for each scheme, a column for each trace, phi and value of `late` that varies.
 
-    Exact codes have the face of their `colour`, against rebalancing with the same largest load; bounds are grey,
-    hindsight is hatched. A ratio has three digits, two where its column is narrow, and none where these do not fit.
+    Exact codes have the face of their `colour`, against the faster of waiting for all and of rebalancing with the same
+    largest load; bounds are grey, hindsight is hatched. A ratio has three digits, two where its column is narrow, and
+    none where these do not fit. The share of the gradient that is used stands behind the ratio of a scheme that drops
+    some of it; where columns are too narrow, its range stands behind the scheme's name.
 
     Parameters
     ----------
@@ -39,8 +41,7 @@ def map_of(axes: Axes, frame: pd.DataFrame) -> None:
     varied = [name for name in _COLUMNS if frame[name].astype(str).nunique() > 1] or ["trace"]
     cases = list(dict.fromkeys(frame[varied].astype(object).itertuples(index=False, name=None)))
     groups = frame.drop_duplicates("scheme").set_index("scheme")["group"]
-    room = _room(axes, 0.15 + max(style.inches_of(name, _FONT) for name in schemes), len(cases))
-    texts = _fitting(frame["ratio"].tolist(), room)
+    names, room, texts = _texts(axes, frame, schemes, len(cases))
     for row, text in zip(frame.itertuples(), texts, strict=True):
         x = cases.index(tuple(getattr(row, name) for name in varied)) if len(cases) > 1 else 0
         y = schemes.index(row.scheme)
@@ -58,9 +59,33 @@ def map_of(axes: Axes, frame: pd.DataFrame) -> None:
     axes.set_xlim(0, len(cases))
     axes.set_ylim(len(schemes), 0)
     _name_columns(axes, np.arange(len(cases)) + 0.5, [_named(varied, case) for case in cases], room)
-    axes.set_yticks(np.arange(len(schemes)) + 0.5, schemes, fontsize=_FONT)
+    axes.set_yticks(np.arange(len(schemes)) + 0.5, names, fontsize=_FONT)
     axes.tick_params(length=0)
     axes.grid(visible=False)
+
+
+def _texts(
+    axes: Axes, frame: pd.DataFrame, schemes: list[str], columns: int
+) -> tuple[list[str], float, list[str]]:
+    """Names of the schemes, inches of a column, and the text of each row's cell."""
+    room = _room(axes, 0.15 + max(style.inches_of(name, _FONT) for name in schemes), columns)
+    texts = _fitting(frame["ratio"].tolist(), room)
+    used = frame["used_share"].where(frame["exact"] == False) if "used_share" in frame else None  # noqa: E712
+    if used is None or used.isna().all():
+        return schemes, room, texts
+    told = [
+        text if share != share else f"{text} {share:.0%}" for text, share in zip(texts, used, strict=True)
+    ]
+    if all(texts) and max(style.inches_of(text, _FONT) for text in told) < 0.9 * room:
+        return schemes, room, told
+    ends = {
+        name: " to ".join(dict.fromkeys(f"{share:.0%}" for share in (found.min(), found.max())))
+        for name, found in used.groupby(frame["scheme"])
+        if found.notna().any()
+    }
+    names = [f"{name}, uses {ends[name]}" if name in ends else name for name in schemes]
+    room = _room(axes, 0.15 + max(style.inches_of(name, _FONT) for name in names), columns)
+    return names, room, _fitting(frame["ratio"].tolist(), room)
 
 
 def _room(axes: Axes, left: float, columns: int) -> float:
@@ -122,7 +147,9 @@ def _marks(frame: pd.DataFrame, size: float) -> dict[str, dict]:
 def fair(axes: Axes, frame: pd.DataFrame) -> None:
     """Time for each unit of progress against the error of the decoded gradients; filled markers are nearly unbiased.
 
-    The dashed line is the work floor: what no scheme can beat that uses any share of the data, with any loads.
+    The dashed line is the work floor: no scheme is below it that uses the same share of the gradient in every
+    iteration, with any loads. One that gives up slow iterations may be: with a row in which everybody takes 1 and a row
+    in which everybody takes 100, dropping the second leaves half of the progress at a hundredth of the time.
 
     Parameters
     ----------
@@ -175,7 +202,7 @@ _NEVER = 1.12  # where what never wins is drawn
 
 
 def break_even_bars(axes: Axes, frame: pd.DataFrame) -> None:
-    """Shares phi from which schemes win, behind bars of those in which no code of their loads and messages can.
+    """Shares phi from which schemes win, and bars up to the first phi at which a code of the same loads might.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which rows of a table belong to a line, bar or panel? Unknown columns become one sentence."""
+"""Rows of a table: those of a line, bar or panel, and what they say of seeds, means and first passages."""
 
 from __future__ import annotations
 
@@ -75,13 +75,34 @@ def names(frame: pd.DataFrame, column: str) -> list[str]:
     return [str(value) for value in frame[column].drop_duplicates()]
 
 
-def several(frame: pd.DataFrame, by: str) -> str:
-    """In how many seeds a figure's medians or means stand on, in words; empty without seeds."""
+def seeds_of(frame: pd.DataFrame, by: str) -> dict[str, int]:
+    """Number of seeds of each line or bar, in order of appearance; empty for a table without seeds."""
     if "seed" not in frame.columns:
-        return ""
+        return {}
     counts = frame.groupby(by, sort=False)["seed"].nunique()
-    low, high = int(counts.min()), int(counts.max())
-    return f"{low} seed{'s' * (low > 1)}" if low == high else f"{low} to {high} seeds"
+    return {str(name): int(count) for name, count in counts.items()}
+
+
+def seed_words(counts: Mapping[str, int]) -> str:
+    """How many seeds each line or bar has, in words: the usual number, then those that have another one.
+
+    Examples
+    --------
+    >>> seed_words({"cgc": 5, "frc": 5}), seed_words({"cgc": 1})
+    ('5 seeds', '1 seed')
+    >>> seed_words({"cgc": 5, "cyclic": 10, "frc": 5, "brc": 10, "forget": 5})
+    '5 seeds (10 of cyclic and brc)'
+    """
+    usual = max(counts.values(), key=[*counts.values()].count)
+    others: dict[int, list[str]] = {}
+    for name, count in counts.items():
+        if count != usual:
+            others.setdefault(count, []).append(name)
+    named = "; ".join(
+        f"{count} of {' and '.join(filter(None, [', '.join(names[:-1]), names[-1]]))}"
+        for count, names in others.items()
+    )
+    return f"{usual} seed{'s' * (usual > 1)}" + (f" ({named})" if named else "")
 
 
 def interval(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

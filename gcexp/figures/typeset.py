@@ -79,15 +79,9 @@ def _across(frame: pd.DataFrame, keys: list[str], column: str, values: str) -> t
         cell_of = ", ".join(f"{key} = {frame.loc[double, key].iloc[0]}" for key in (*keys, column))
         raise UserError(f"across: two rows have {cell_of}; name another column or choose rows by where")
     names = frame[column].drop_duplicates()
-    groups = frame.groupby(keys, sort=False, dropna=False)
-    wide = groups.first().index.to_frame(index=False)
-    place = groups.ngroup().to_numpy()
-    for name in names:
-        mine = (frame[column] == name).to_numpy()
-        cells_of = frame[values].iloc[:0].reindex(range(len(wide)))
-        cells_of.iloc[place[mine]] = frame.loc[mine, values].to_numpy()
-        whole = len(set(place[mine])) == len(wide)  # no cell is empty: whole numbers stay whole
-        wide[str(name)] = cells_of.astype(frame[values].dtype) if whole else cells_of
+    order = frame[keys].drop_duplicates()
+    wide = frame.pivot(index=keys, columns=column, values=values)[names.tolist()].reset_index()
+    wide = order.merge(wide, how="left").rename(columns=dict(zip(names, map(str, names), strict=True)))
     return wide, [*keys, *map(str, names)]
 
 
@@ -116,14 +110,9 @@ class Typeset:
 
 
 def typeset(
-    frame: pd.DataFrame,
-    plot: TablePlot,
-    title: str = "",
-    note: str = "",
-    label: str = "",
-    width: float | None = None,
+    frame: pd.DataFrame, plot: TablePlot, title: str = "", note: str = "", label: str = ""
 ) -> Typeset:
-    """The table in its text forms.
+    """The table in Markdown and in LaTeX.
 
     Parameters
     ----------
@@ -135,14 +124,16 @@ def typeset(
         Above and below the table.
     label : str
         What LaTeX refers to it by.
-    width : float, optional
-        Inches of a line in LaTeX; by default that of the class article.
     """
-    text = {
-        ".md": to_markdown(frame, plot, title, note),
-        ".tex": to_latex(frame, plot, title, note, label, width),
-    }
-    return Typeset(text)
+    header, body, right = cells(frame, plot)
+    before = f"**{markdown.escape(title)}**\n\n" if title else ""
+    after = f"\n{markdown.escape(note)}\n" if note else ""
+    return Typeset(
+        {
+            ".md": before + markdown.grid(header, body, right) + after,
+            ".tex": latex.grid(header, body, right, title, note, label),
+        }
+    )
 
 
 def save(table: Typeset, paths: Iterable[Path | str]) -> None:
@@ -152,25 +143,3 @@ def save(table: Typeset, paths: Iterable[Path | str]) -> None:
             raise UserError(f"{path}: {unknown('format of a table', path.suffix, table.sources)}")
         with written(path) as temporary:
             temporary.write_text(table.sources[path.suffix], encoding="utf-8", newline="\n")
-
-
-def to_markdown(frame: pd.DataFrame, plot: TablePlot, title: str = "", note: str = "") -> str:
-    """The whole table in Markdown."""
-    header, body, right = cells(frame, plot)
-    before = f"**{markdown.escape(title)}**\n\n" if title else ""
-    after = f"\n{markdown.escape(note)}\n" if note else ""
-    return before + markdown.grid(header, body, right) + after
-
-
-def to_latex(
-    frame: pd.DataFrame,
-    plot: TablePlot,
-    title: str = "",
-    note: str = "",
-    label: str = "",
-    width: float | None = None,
-) -> str:
-    """The whole table in LaTeX, no wider than a line; see `gcexp.figures.latex.grid`."""
-    header, body, right = cells(frame, plot)
-    line = latex.LINE if width is None else width * latex.INCH
-    return latex.grid(header, body, right, title, note, label, line)

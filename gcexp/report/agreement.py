@@ -17,7 +17,6 @@ from gcexp.report.figure import Figure
 from gcexp.report.figurefile import PRESETS, figure, target_files
 from gcexp.report.published import published_table
 from gcexp.run import paths
-from gcexp.run.measured import COSTS, CURVE, TIMED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,21 +29,8 @@ TOLERANCES = (
     ("*loss", 0.0, 0.02),
     ("*", 1e-9, 1e-6),
 )
-_NAMED = (
-    "label",
-    "what",
-    "id",
-    "method",
-    "n",
-    "s",
-    "seed",
-    "iteration",
-)  # columns that say which row is meant
-_ALL, _CLOCK = (
-    slice(None, -2),
-    slice(-4, -2),
-)  # of a run's id: all but its length and seeds; scheme and delay model
-_OF_LENGTH = {*TIMED["seeds"], "exact"} - {"seed", *COSTS}  # measured over all iterations of a run
+#: Columns that say which row is meant.
+_NAMED = ("label", "what", "id", "method", "n", "s", "seed", "iteration")
 EQUAL, WITHIN, DIFFERS, NOT = "equal", "within tolerance", "differs", "not comparable"
 
 
@@ -121,73 +107,47 @@ def agreement(fresh: Figure, table: pd.DataFrame, paper: Figure, published: pd.D
     """Compare a fresh table with the published one, which is always of the paper preset.
 
     Of another preset only what both make is compared: an analysis with the same arguments; of runs with the same
-    options seeds and iterations that both have, and where tasks differ, their clock.
+    options the rows of seeds and iterations that both tables have.
     """
-    parts: list[str] = []
+    about = ""
     if fresh.preset != "paper" and not fresh.runs and fresh.arguments != paper.arguments:
-        other = sorted(key for key, value in fresh.arguments.items() if paper.arguments.get(key) != value)
-        why = f"{fresh.preset} has other arguments: {', '.join(other)}"
-        return Agreement(fresh.target, fresh.preset, NOT, why)
-    if (
-        fresh.preset != "paper"
-        and fresh.runs
-        and {run.id for run in fresh.runs} != {r.id for r in paper.runs}
-    ):
-        rows = len(published)
-        for same in (_ALL, _CLOCK):
-            mine, theirs = _runs(fresh, same), _runs(paper, same)
-            if shared := mine.keys() & theirs.keys():
-                break
-        else:
+        return Agreement(fresh.target, fresh.preset, NOT, f"{fresh.preset} has other arguments")
+    if fresh.preset != "paper" and {run.id for run in fresh.runs} != {run.id for run in paper.runs}:
+        mine, theirs = _lengths(fresh), _lengths(paper)
+        running = "iteration" in table  # else a row sums up all iterations of a run
+        shared = {run for run in mine.keys() & theirs.keys() if running or mine[run] == theirs[run]}
+        rows, columns = len(published), [name for name in table if name not in (*SAVED, "run")]
+        table, published = _of_runs(table, shared), _of_runs(published, shared)
+        there = table.index.intersection(published.index)
+        if not len(there):
             return Agreement(fresh.target, fresh.preset, NOT, f"{fresh.preset} has other runs")
-        shorter = any(mine[run] != theirs[run] for run in shared)
-        columns = [name for name in table if name in published and name not in (*SAVED, "run")]
-        words = ""
-        if same is _CLOCK:
-            columns = [name for name in columns if name in ("label", *CURVE)]
-            words = "the clock alone"
-        if shorter and "iteration" not in columns:
-            columns = [name for name in columns if name not in _OF_LENGTH]
-            words = "only what does not depend on the number of iterations"
-        table, published = (_of_runs(one, shared, same) for one in (table, published))
         table, published = (
-            _of_rows(one, other)[columns] for one, other in ((table, published), (published, table))
+            one[one.index.isin(there)].reset_index(drop=True)[columns] for one in (table, published)
         )
-        if not len(table) or not {*columns} - {"seed", "iteration", *fresh.identifying_columns}:
-            return Agreement(fresh.target, fresh.preset, NOT, f"{fresh.preset} has other iterations")
-        if shared != theirs.keys():
-            parts.append(f"{len(shared)} of {len(theirs)} runs")
-        elif len(published) < rows:
-            parts.append(f"{len(published)} of {rows} rows")
-        parts += [words] if words else []
-    outcome, about = compared(table, published, fresh.file.tolerances)
-    said = ": ".join(filter(None, [", ".join(parts), about]))
-    return Agreement(fresh.target, fresh.preset, outcome, said)
+        about = f"{len(published)} of {rows} rows"
+    outcome, said = compared(table, published, fresh.file.tolerances)
+    return Agreement(fresh.target, fresh.preset, outcome, ": ".join(filter(None, [about, said])))
 
 
-def _runs(one: Figure, same: slice) -> dict[tuple[str, str], str]:
-    """Length of each run, by its label and the part of its id that shall be the same."""
-    return {(run.label, _part(run.id, same)): run.length for run in one.runs}
+def _lengths(one: Figure) -> dict[tuple[str, str], str]:
+    """Length of each run, by its label and its options."""
+    return {(run.label, _options(run.id)): run.length for run in one.runs}
 
 
-def _part(run: str, same: slice) -> str:
-    return "/".join(run.split("/")[same])
+def _options(run: str) -> str:
+    """The id of a run without its length and its seeds, which stand last."""
+    return run.rsplit("/", 2)[0]
 
 
-def _of_runs(table: pd.DataFrame, runs: Set[tuple[str, str]], same: slice) -> pd.DataFrame:
+def _of_runs(table: pd.DataFrame, runs: Set[tuple[str, str]]) -> pd.DataFrame:
     """Rows of some runs, named by run, seed and iteration, in one order.
 
     More seeds or iterations change no earlier draw: a row of a seed and an iteration is the same in every preset.
     """
-    keys = [table["label"], table["run"].map(lambda run: _part(run, same))]
+    keys = [table["label"], table["run"].map(_options)]
     mine = [pair in runs for pair in zip(*keys, strict=True)]
     by = [*keys, *(table[name] for name in ("seed", "iteration") if name in table)]
     return table.set_index(by)[mine].sort_index(kind="stable")
-
-
-def _of_rows(table: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
-    """Rows that another table has, too."""
-    return table[table.index.isin(other.index)].reset_index(drop=True)
 
 
 def compared(
@@ -270,9 +230,7 @@ def _place(table: pd.DataFrame, row: int, name: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    return (
-        f"{value:.9g}" if isinstance(value, float) else repr(value) if isinstance(value, str) else str(value)
-    )
+    return f"{value:.9g}" if isinstance(value, float) else repr(value)
 
 
 def format_agreement(found: Sequence[Agreement]) -> str:
@@ -284,10 +242,4 @@ def format_agreement(found: Sequence[Agreement]) -> str:
     ]
     counts = Counter(one.outcome for one in found)
     said = [f"{counts[outcome]} {outcome}" for outcome in (EQUAL, WITHIN, DIFFERS, NOT) if counts[outcome]]
-    if counts[NOT]:
-        why = Counter(one.about.partition(":")[0] for one in found if one.outcome == NOT)
-        reasons = [f"{count} because {reason}" for reason, count in why.most_common()]
-        if any(one.outcome == NOT and one.preset != "paper" for one in found):
-            reasons.append("make reproduce PRESET=paper makes what was published")
-        said[-1] += f" ({'; '.join(reasons)})"
     return "\n".join([*lines, "", ", ".join(said)])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gcexp.errors import UserError
+from gcexp.figures.intervals import sign_interval
 from gcexp.figures.rows import time_to
 from gcexp.figures.tables import scores_of
 from gcexp.report.columns import key_columns
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 def comparison(
     figure: Figure, frame: pd.DataFrame, level: float | None = None, more: Sequence[float] = ()
 ) -> pd.DataFrame:
-    """Medians over the seeds of each run of a figure, the fastest first.
+    """Medians over the seeds that all runs of a figure have, the fastest first.
 
     Parameters
     ----------
@@ -40,7 +41,8 @@ def comparison(
     -------
     DataFrame
         ``label, run, seeds``; where the figure trains ``time_to_<level>`` (simulated seconds at the first evaluated
-        iteration with that score, infinite where fewer than half of the seeds reach it), ``seeds_reached`` and
+        iteration with that score, infinite where fewer than half of the seeds reach it), ``low`` and ``high`` (the
+        interval of that median by the sign test, without end below five seeds), ``seeds_reached`` and
         ``final_<score>``; ``mean_iteration_time_s``; ``computation_load`` (largest share of the data that a worker
         computes), ``computation_load_largest`` and ``communication_load`` (gradients that a worker sends at most), see
         `gcexp.run.scheme.loads`.
@@ -55,6 +57,11 @@ def comparison(
     refuse_without_runs(figure)
     level = figure.file.level if level is None else level
     rows = []
+    every = [
+        {*frame["seed"][(frame["run"] == run.id) & (frame["label"] == run.label)]} for run in figure.runs
+    ]
+    shared = set.intersection(*every)
+    frame = frame[frame["seed"].isin(shared)]
     for run in figure.runs:
         mine = frame[(frame["run"] == run.id) & (frame["label"] == run.label)]
         seeds = [rows for _, rows in mine.groupby("seed")]
@@ -112,6 +119,7 @@ def _numbers(
         times = [time_to(rows, scores[0], one, falling=falling) for rows in seeds]
         found[f"time_to_{one:g}"] = float(np.median(times))
         if one == level:
+            found["low"], found["high"] = sign_interval(np.array(times), np.array(times))
             found["seeds_reached"] = sum(math.isfinite(time) for time in times)
     found |= {f"final_{name}": float(np.median([end[name] for end in last])) for name in scores}
     spent = [end["simulated_time_s"] / max(end["iteration"], 1) for end in last]

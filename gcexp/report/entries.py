@@ -1,4 +1,4 @@
-"""Which runs and claims do the entries of a figure file stand for? Swept values, stand-ins, texts filled in."""
+"""Which runs do the entries of a figure file stand for? Swept values, stand-ins, texts filled in."""
 
 from __future__ import annotations
 
@@ -122,86 +122,6 @@ def substitutes(preset: str) -> dict[str, dict]:
         for option in replaced.values():
             option_file(part, option)
     return found
-
-
-#: Keys of a claim that a mapping under `each` replaces, beside those that it fills in.
-_REPLACED = (
-    "kind",
-    "source",
-    "answers",
-    "contradicts",
-    "calibrated",
-    "grade",
-    "inputs",
-    "rests_on",
-    "reason",
-)
-
-
-def claims_of(file: FigureFile) -> list[dict]:
-    """The claims of a figure file: what all have in common added, and one with ``each`` said once for each mapping.
-
-    ``{name}`` in a text is the value under that name; a text that is nothing else becomes the value itself, and a key
-    whose value is null goes. Under the names of a claim's own keys, such as ``answers``, a mapping replaces them. An
-    `each` that is itself a mapping, of lists, stands for all combinations: of values under that name, or of mappings.
-
-    Raises
-    ------
-    UserError
-        For an `each` that is neither, and a name that a mapping does not have.
-
-    Examples
-    --------
-    >>> from gcexp.report.figure import FigureFile
-    >>> claim = {
-    ...     "id": "{when}_first",
-    ...     "each": [{"when": "late", "level": 0.9}, {"when": "early", "level": None}],
-    ... }
-    >>> file = FigureFile(
-    ...     "", "", "curves", claims=[claim | {"ordering": {"level": "{level}", "then": ["b"]}}]
-    ... )
-    >>> for one in claims_of(file):
-    ...     print(one)
-    {'id': 'late_first', 'ordering': {'level': 0.9, 'then': ['b']}}
-    {'id': 'early_first', 'ordering': {'then': ['b']}}
-    >>> each = {"n": [10, 20], "side": [{"of": "a", "source": "Fig. 1"}, {"of": "b", "source": "Fig. 2"}]}
-    >>> file = FigureFile("", "", "curves", claims=[{"id": "{of}_{n}", "each": each}])
-    >>> [f"{one['id']}: {one['source']}" for one in claims_of(file)]
-    ['a_10: Fig. 1', 'b_10: Fig. 2', 'a_20: Fig. 1', 'b_20: Fig. 2']
-    """
-    found = []
-    for number, claim in enumerate(file.claims, 1):
-        if not isinstance(claim, dict):
-            raise UserError(f"claims: number {number}: wants keys and values, got {claim!r}")
-        several = _combined(claim.get("each", [{}]))
-        if not isinstance(several, list) or not all(isinstance(one, dict) for one in several):
-            raise UserError(
-                f"claims: number {number}: each is a list of mappings, one for each claim, or a mapping of lists, of "
-                f"which all combinations are claims, got {several!r}"
-            )
-        whole = file.claim | {k: v for k, v in claim.items() if k != "each"}
-        for one in several:
-            merged = whole | {k: v for k, v in one.items() if k in _REPLACED}
-            found.append(_said(merged, one if "each" in claim else None, f"claims: number {number}:"))
-    return found
-
-
-def _combined(each: Any) -> Any:
-    """What stands under `each`, with every combination of the lists of a mapping written out."""
-    if not isinstance(each, dict) or not all(isinstance(values, list) for values in each.values()):
-        return each
-    axes = ([v if isinstance(v, dict) else {name: v} for v in values] for name, values in each.items())
-    return [dict(itertools.chain.from_iterable(map(dict.items, one))) for one in itertools.product(*axes)]
-
-
-def _said(node: Any, values: dict | None, place: str) -> Any:
-    """A claim with the texts filled in and without keys that are null."""
-    if isinstance(node, dict):
-        said = {k: _said(v, values, place) for k, v in node.items()}
-        return {k: v for k, v in said.items() if v is not None}
-    if isinstance(node, list):
-        return [_said(part, values, place) for part in node]
-    return node if values is None else filled(node, values, place)
 
 
 _KEY = re.compile(r"\{([\w.]+)\}")

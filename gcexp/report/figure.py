@@ -13,11 +13,10 @@ from gcexp.errors import UserError
 from gcexp.figures.plots import inches
 from gcexp.report.columns import Passages, Timings, key_columns
 from gcexp.report.entries import filled
-from gcexp.report.judged import paired
 from gcexp.run import paths
 from gcexp.run.benchmarked import decided_by
 from gcexp.run.checks import check_call, declared_clocks, declared_scores
-from gcexp.run.dependencies import tracked, values
+from gcexp.run.dependencies import digest_of, tracked, values
 from gcexp.run.measured import CURVE
 from gcexp.run.named_codes import composed_codes
 from gcexp.run.options import conf_dir
@@ -35,6 +34,8 @@ class FigureFile:
         Heading, and the figure or section of the paper.
     kind : {"curves", "timings", "analysis"}
         How the table comes about: scores against the clock, statistics of timelines, or a named function.
+    study : bool
+        Whether it is a study of ours and does not stand in the paper: ``snakemake everything`` makes it.
     common : dict
         Keys of every run.
     runs : list of dict
@@ -53,16 +54,12 @@ class FigureFile:
         figure, and fields of its ``plot``.
     plot : dict
         ``kind`` and options of the drawing.
-    claims : list of dict
-        What is claimed about the table; those of ``<target>.expected.csv`` follow. ``each``, a list of mappings, says
-        one claim several times: `gcexp.report.entries.claims_of`.
-    claim : dict
-        Keys of every claim that does not give them, such as ``grade``.
+    shows : str
+        One sentence on what is seen, for the page.
     note : str
-        Line under the figure; ``{key}`` in it is the value of a key that all runs share.
+        Sentences under the figure on what is assumed; ``{key}`` in it is the value of a key that all runs share.
     level : float, optional
-        Score whose first passage the claims compare. It is a line in the plot, as every level is that a claim of
-        curves compares with.
+        Score whose first passage `gcexp compare` and MLflow compare.
     tolerances : dict of str to float
         Column to the share of its numbers by which a fresh table may differ from the published one: rounding errors
         have no digits in common. See `gcexp.report.agreement`.
@@ -71,6 +68,7 @@ class FigureFile:
     title: str
     source: str
     kind: Literal["curves", "timings", "analysis"]
+    study: bool = False
     common: dict = field(default_factory=dict)
     runs: list = field(default_factory=list)
     timings: dict = field(default_factory=dict)
@@ -78,9 +76,8 @@ class FigureFile:
     analysis: dict = field(default_factory=dict)
     quick: dict = field(default_factory=dict)
     plot: dict = field(default_factory=dict)
-    claims: list = field(default_factory=list)
-    claim: dict = field(default_factory=dict)
     note: str = ""
+    shows: str = ""
     level: float | None = None
     tolerances: dict[str, float] = field(default_factory=dict)
 
@@ -179,8 +176,8 @@ class Figure:
     def note(self) -> str:
         """Line under the figure: the file's own, and which data stand in for a paper's."""
         datasets = sorted({run.config["task"]["dataset"] for run in self.runs if run.task})
-        stand_in = f"{self.preset} preset, data: {', '.join(datasets)}" if datasets else ""
-        return "; ".join(part for part in (self._filled_note, stand_in) if part)
+        stand_in = f"Data: {', '.join(datasets)} ({self.preset} preset)." if datasets else ""
+        return " ".join(part for part in (self._filled_note, stand_in) if part)
 
     @property
     def footnote(self) -> str:
@@ -205,6 +202,11 @@ class Figure:
     def inputs(self) -> list[str]:
         """Files the table is made of."""
         return list(dict.fromkeys(itertools.chain.from_iterable(run.inputs for run in self.runs)))
+
+    @property
+    def data(self) -> list[str]:
+        """Prepared data on which the table replays exact schemes."""
+        return list(dict.fromkeys(itertools.chain.from_iterable(run.replayed_on for run in self.runs)))
 
     def _file(self, pattern: str) -> str:
         return pattern.format(preset=self.preset, target=self.target)
@@ -260,15 +262,13 @@ class Figure:
         return fill(Passages, self.file.passages, "passages") if self.file.passages else None
 
     @property
-    def claims(self) -> str:
-        """The checked claims."""
-        return self._file(paths.CLAIMS)
-
-    @property
     def tracked_table(self) -> list[str]:
         """What decides the table beside its input files."""
         runs = [
-            "; ".join([f"{run.label} = {run.id}", *(f"{k}={v}" for k, v in run.columns)]) for run in self.runs
+            "; ".join(
+                [f"{run.label} = {run.id}", *(f"{k}={v}" for k, v in run.columns), digest_of(run.config)]
+            )
+            for run in self.runs
         ]
         function = [f"function={self.file.analysis.get('function')}"] if self.file.analysis else []
         given = values(self.file.timings, "timings") + values(self.file.passages, "passages")
@@ -281,7 +281,6 @@ class Figure:
     def tracked_plot(self) -> list[str]:
         """What decides the drawing beside the table."""
         said = [*values(self.file.plot, "plot"), self.heading, self.footnote]
-        said += values(paired(self.file.claims), "judged") if self.file.kind == "curves" else []
         said += [] if self.look.inches is None else [f"width={self.look.inches:g}"]
         if self.is_table:
             return tracked("typeset") + said + [self.label]
@@ -297,22 +296,6 @@ class Figure:
         return conf_dir() / "style" / "paper.mplstyle"
 
     @property
-    def tracked_claims(self) -> list[str]:
-        """What decides the claims beside the table."""
-        return tracked("claims") + values(self.file.claims, "claims")
-
-    @property
-    def tracked_page(self) -> list[str]:
-        """What the page says about the figure, beside its files."""
-        return [
-            self.target,
-            self.file.title,
-            self.note,
-            self.file.source,
-            *values(self.file.common, "common"),
-        ]
-
-    @property
     def products(self) -> list[str]:
         """Everything a reader gets: a deleted file is rebuilt only if it is listed."""
-        return [self.table, *self.drawings, self.claims]
+        return [self.table, *self.drawings]

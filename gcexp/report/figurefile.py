@@ -5,46 +5,41 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from gcexp.errors import UserError, unknown
-from gcexp.figures.plots import LinesPlot, with_levels
 from gcexp.figures.plots import parse as parse_plot
-from gcexp.report import claims as claim_rules
-from gcexp.report.entries import claims_of, runs_of, substitutes
-from gcexp.report.expected import claims_of_checks, expected_claims
-from gcexp.report.expected import path_of as expected_file
+from gcexp.report.entries import runs_of, substitutes
 from gcexp.report.figure import Figure, FigureFile
-from gcexp.report.statements import Statement, read_statements
-from gcexp.run.checks import check, check_named, declared_checks, declared_scores, once, together
-from gcexp.run.dependencies import targets, tracked
+from gcexp.run import paths
+from gcexp.run.checks import check, check_named, declared_scores
+from gcexp.run.dependencies import targets
 from gcexp.run.measured import CURVE
 from gcexp.run.options import papers, project, read_yaml, search_dirs
-from gcexp.run.reads import note, unrecorded
-from gcexp.schema import fill, fitted, is_number
+from gcexp.run.records import unrecorded
+from gcexp.schema import fill, fitted
 
 PRESETS = ("quick", "paper")
 #: Names of rules: no folder or target can be called so.
 RULES = (
-    *("all", "quick", "mlflow", "tracking", "scorecard", "page", "data", "table", "draw", "typeset"),
-    *("timeline", "trajectory_exact", "trajectory_approximate", "replay"),
+    *(
+        "all",
+        "everything",
+        "quick",
+        "mlflow",
+        "tracking",
+        "page",
+        "audit",
+        "audit_paper",
+        "data",
+        "table",
+        "draw",
+    ),
+    *("typeset", "train", "train_exact"),
 )
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _PACKAGE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-
-def statement_file(paper: str) -> Path:
-    """``statements.csv`` of a paper, whether or not it exists."""
-    folders = [folder for folder in papers().values() if folder.name == paper]
-    return (folders[0] if folders else Path(paper)) / "statements.csv"
-
-
-def statements(paper: str) -> dict[str, Statement]:
-    """What a paper itself states, by id; nothing for a collection that is no paper."""
-    note(file := statement_file(paper))  # also where there is none yet
-    return read_statements(file)
 
 
 def paper_of(path: Path) -> str:
@@ -108,11 +103,43 @@ def target_files() -> dict[str, Path]:
     return {f"{paper_of(path)}_{path.stem}": path for path in figure_files()}
 
 
-def page_files(published: bool = False) -> dict[str, Path]:
-    """Figure files that a plain call is about: all, but of a project that has figures its own, unless `published`."""
+def page_files(published: bool = False, studies: bool = True) -> dict[str, Path]:
+    """Figure files that a call without names is about: all, but of a project that has figures its own.
+
+    Parameters
+    ----------
+    published : bool
+        In a project, those that come with gcexp as well.
+    studies : bool
+        Whether studies of ours count, or only figures and tables that stand in a paper.
+    """
     files, here = target_files(), project()
     own = {target: path for target, path in files.items() if here and path.is_relative_to(here)}
-    return files if published else own or files
+    found = files if published else own or files
+    return {target: path for target, path in found.items() if studies or not is_study(path)}
+
+
+def is_study(path: Path) -> bool:
+    """Whether a figure file says ``study: true``, or its paper does: then it does not stand in the paper."""
+    return any(read_yaml(file).get("study") is True for file in (path, path.parent.parent / "paper.yaml"))
+
+
+def is_asked(path: Path, asked: Collection[str]) -> bool:
+    """Whether a paper that is asked for by its name has this figure as its own."""
+    if (paper := paper_of(path)) not in asked:
+        return False
+    mine = [other for other in target_files().values() if paper_of(other) == paper]
+    return not is_study(path) or all(map(is_study, mine))
+
+
+def made_files(target: str, preset: str) -> list[str]:
+    """What is there of a figure that was drawn, or typeset, before: nothing of one that was not."""
+    table, *drawn = (
+        pattern.format(preset=preset, target=target)
+        for pattern in (paths.TABLE, *paths.DRAWN, *paths.TYPESET)
+    )
+    found = [path for path in drawn if Path(path).is_file()]
+    return [*found, *([table] if Path(table).is_file() else [])] if found else []
 
 
 def figures(preset: str, published: bool = False) -> list[Figure]:
@@ -122,8 +149,7 @@ def figures(preset: str, published: bool = False) -> list[Figure]:
 
 def read_figures(files: Iterable[Path], preset: str) -> list[Figure]:
     """The figures of some files, see `read_figure`."""
-    with together():
-        return [read_figure(path, preset) for path in files]
+    return [read_figure(path, preset) for path in files]
 
 
 def named_figures(targets: Collection[str], preset: str) -> list[Figure]:
@@ -146,8 +172,8 @@ def read_figure(path: Path, preset: str) -> Figure:
     Raises
     ------
     UserError
-        For unknown or missing keys, wrong types, unknown options, values outside a code's region, double labels,
-        claims about labels that do not exist: one sentence with the file.
+        For unknown or missing keys, wrong types, unknown options, values outside a code's region, and double
+        labels: one sentence with the file.
     """
     if preset not in PRESETS:
         raise UserError(unknown("preset", preset, PRESETS))
@@ -155,25 +181,18 @@ def read_figure(path: Path, preset: str) -> Figure:
     shown = _place(package) / "figures" / path.name
     instead = substitutes(preset)  # a mistake there is none of this figure
     try:
-        with unrecorded():  # values and checks, no numbers
-            expected, stated = expected_claims(expected_file(path)), statements(paper_of(path))
         content = _absolute(read_yaml(path), package)
-        file = fill(FigureFile, content, "figure file")
-        claims = [*claims_of(file), *({**file.claim, **one} for one in expected)]
-        file = _under(replace(file, claims=claims), preset)
+        if old := [key for key in ("claims", "claim") if key in content]:
+            raise UserError(
+                f"{old[0]}: what a paper says about a figure is a function in {_place(package) / 'claims.py'},"
+                f" decorated with gcexp.analysis.claims.claim; move it there and remove {old[0]}"
+            )
+        file = _under(fill(FigureFile, content, "figure file"), preset)
         parse_plot(file.plot)
         runs = tuple(runs_of(file, preset, instead))
         check(run.config for run in runs)
         found = Figure(paper_of(path), path.stem, preset, file, runs)
         _check_kind(found)
-        if file.kind == "analysis":
-            declared = declared_checks(file.analysis["function"], found.arguments)
-            file = replace(file, claims=[*file.claims, *claims_of_checks(declared, stated)])
-            found = replace(found, file=file)
-        labels = found.labels if found.runs else None
-        ids = [name for one in stated.values() for name in one.answerable]
-        given = file.claims, labels, "claims", ids, found.columns, file.kind == "analysis"
-        once([*tracked("claims"), repr(given)], partial(claim_rules.validate, *given))
         return found
     except UserError as error:
         sentence = str(error)
@@ -197,7 +216,7 @@ def _absolute(node: Any, package: str, key: str = "") -> Any:
 
 
 def _under(file: FigureFile, preset: str) -> FigureFile:
-    """The file under a preset: its level in claims that name none, and what is judged as lines of the plot."""
+    """The file under a preset, with what the quick preset sets instead."""
     quick = dict(file.quick)
     own = {name: quick.pop(name) for name in ("level", "note", "plot") if name in quick}
     if preset == "quick":
@@ -205,42 +224,11 @@ def _under(file: FigureFile, preset: str) -> FigureFile:
         if "plot" in own:
             own["plot"] = file.plot | own["plot"]
         file = replace(file, **own)
-    if (level := file.level) is not None:
-        claims = [
-            {
-                k: {"level": level} | v if isinstance(v, dict) and v.get("of") == "time_to" else v
-                for k, v in claim.items()
-            }
-            if isinstance(claim, dict)
-            else claim
-            for claim in file.claims
-        ]
-        file = replace(file, claims=claims)
-    levels = {None: () if level is None else (level,)} | (
-        _judged(file.claims) if file.kind == "curves" else {}
-    )
-    return replace(file, quick=quick, plot=with_levels(file.plot, levels))
+    return replace(file, quick=quick)
 
 
 #: What the quick preset may set instead, beside keys of a run or of the analysis.
 _OWN: dict = {"level": float, "note": str, "plot": dict}
-
-
-def _judged(claims: list[dict]) -> dict[str | None, tuple[float, ...]]:
-    """Levels of a score that claims compare with, by its column."""
-    found: dict[str | None, set[float]] = {}
-    for claim in claims:
-        for predicate in claim.values() if isinstance(claim, dict) else ():
-            if isinstance(predicate, dict):
-                passed = [predicate.get("level")] if predicate.get("of") == "time_to" else []
-                bounds = [predicate.get(name) for name in ("above", "at_least", "at_most", "below")]
-                limit = [one for one in bounds if one is not None]  # two are a value with its tolerance
-                judged = passed if passed else limit if "column" in predicate and len(limit) == 1 else []
-                column = predicate.get("y", LinesPlot.y) if passed else predicate.get("column")
-                given = {float(one) for one in judged if one is not None and is_number(one)}
-                if given:
-                    found.setdefault(column, set()).update(given)
-    return {column: tuple(levels) for column, levels in found.items()}
 
 
 def _check_kind(figure: Figure) -> None:

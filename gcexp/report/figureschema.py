@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gcexp.figures.plots import KINDS, PARTS
-from gcexp.report import claims, predicates
+from gcexp.figures.plots import KINDS
 from gcexp.report.columns import Passages, Timings
 from gcexp.report.entries import RUN_KEYS
 from gcexp.report.figure import FigureFile
@@ -27,7 +26,6 @@ def figure_schema() -> dict:
     """
     schema = _of(FigureFile)
     plots = {kind: _of(cls, kind={"const": kind}) for kind, cls in KINDS.items()}
-    plots["panels"]["properties"]["parts"] = {"type": "array", "items": {"anyOf": [_plot(k) for k in PARTS]}}
     run: dict[str, Any] = {
         "type": "object",
         "properties": dict.fromkeys((*RUN_KEYS, *_GROUPS, *SHARED), {}) | {"each": {"type": "array"}},
@@ -45,8 +43,6 @@ def figure_schema() -> dict:
             "required": ["function"],
         },
         "plot": {"anyOf": [_plot(kind) for kind in plots]},
-        "claims": {"type": "array", "items": _claim()},
-        "claim": {"type": "object", "properties": _about_claim(), "additionalProperties": False},
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -63,34 +59,6 @@ def document() -> str:
 
 def _plot(kind: str) -> dict:
     return {"$ref": f"#/$defs/plot_{kind}"}
-
-
-def _claim() -> dict:
-    """A claim: what it is about, and one predicate; under `each` texts stand for values of any kind."""
-    known = {name: _of(spec) for name, spec in predicates.known().items()}
-    told = {
-        "type": "object",
-        "properties": _about_claim() | known,
-        "required": ["id", "statement"],
-        "oneOf": [{"required": [name]} for name in known],
-        "additionalProperties": False,
-    }
-    names = {name: {"propertyNames": {"enum": list(spec["properties"])}} for name, spec in known.items()}
-    lists = {"type": "object", "additionalProperties": {"type": "array"}}
-    each = {"each": {"anyOf": [{"type": "array", "items": {"type": "object"}}, lists]}}
-    filled = told | {"properties": _about_claim() | names | each, "required": ["id", "statement", "each"]}
-    return {"anyOf": [told, filled]}
-
-
-def _about_claim() -> dict:
-    """What a claim has beside its predicate; `claim` of the file gives it to all."""
-    about: dict[str, Any] = {name: {"type": "string", "minLength": 1} for name in (*claims.TEXTS, "reason")}
-    about |= {"inputs": {"enum": list(claims.INPUTS)}, "kind": {"enum": list(claims.KINDS)}}
-    about["grade"] = {"enum": list(claims.GRADES)}
-    for name in ("answers", "contradicts", "rests_on"):
-        about[name] = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
-    about["calibrated"] = {"anyOf": [_of(claims.Calibrated), {"type": "null"}]}
-    return about
 
 
 def _of(cls: type, **more: dict) -> dict:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -14,16 +13,14 @@ from pathlib import Path
 
 from gcexp.errors import UserError, unknown
 from gcexp.report.figure import Figure
-from gcexp.report.figurefile import PRESETS, figures
+from gcexp.report.figurefile import PRESETS, page_files, paper_of, read_figures
 from gcexp.report.published import table_of
 from gcexp.run import paths
 from gcexp.run.options import search_dirs
-from gcexp.run.provenance import provenance_file, spent
+from gcexp.run.provenance import provenance_file
 from gcexp.run.run import Run, composed, seed_list
 from gcexp.run.stages import Length, simulated
 
-#: Where a number comes from: the same job's provenance, a rate of ``costs.csv`` times its size, or nowhere.
-MEASURED, ESTIMATED, UNKNOWN = "measured", "estimated", "unknown"
 _SAMPLED = 100  # iterations from which the length of a run is foretold
 
 
@@ -34,7 +31,7 @@ class Rate:
     Attributes
     ----------
     start_s, unit_s, score_s : float
-        CPU seconds. A unit of a timeline is a worker in an iteration of a seed, of a training a gradient over all data,
+        CPU seconds. A unit of a clock is a worker in an iteration of a seed, of a training a gradient over all data,
         of a replay a kept parameter of a seed; a training is scored besides.
     memory_mib : float
     unit_bytes : float
@@ -50,14 +47,13 @@ class Rate:
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost of one job: CPU seconds, peak memory in MiB, bytes on disk, and how they are known."""
+    """Estimated cost of one job: CPU seconds, peak memory in MiB, bytes on disk, and whether a rate is known."""
 
     job: str
-    option: str
     cpu_s: float
     memory_mib: float
     disk: float
-    known: str
+    known: bool = True
 
 
 def plan(preset: str, targets: Sequence[str] = ()) -> list[Cost]:
@@ -82,68 +78,28 @@ def plan(preset: str, targets: Sequence[str] = ()) -> list[Cost]:
     """
     if preset not in PRESETS:
         raise UserError(unknown("preset", preset, PRESETS))
-    all_figures = figures(preset, published=bool(targets))
-    known = {name for one in all_figures for name in (one.target, one.paper)}
+    files = page_files(published=bool(targets))
+    known = {*files, *map(paper_of, files.values())}
     for target in targets:
-        if target not in known:
+        if target not in known:  # told before any figure is read
             raise UserError(unknown("target", target, known))
+    all_figures = read_figures(files.values(), preset)
     chosen = [one for one in all_figures if not targets or {one.target, one.paper} & set(targets)]
-    faster = _corrections(_jobs_of(run for one in all_figures for run in one.runs))
-    found = [
-        replace(cost, cpu_s=cost.cpu_s * faster.get((cost.job, cost.option), 1.0))
-        for path, cost in _jobs_of(run for one in chosen for run in one.runs)
-        if not Path(path).exists()
-    ]
+    trained = [run for one in chosen for run in one.runs if run.task]
+    data = dict.fromkeys(run.config["task"]["dataset"] for run in trained)
+    trainings = {run.trajectory: run for run in trained}
+    found = [_rated("data", name, 1) for name in data if not Path(paths.DATA.format(dataset=name)).exists()]
+    found += [_of_training(run) for path, run in trainings.items() if not Path(path).exists()]
     found += [_of_table(one) for one in chosen if not Path(one.table).exists()]
-    found += [_rated("drawing", "*", 1) for one in chosen if not Path(one.claims).exists()]
+    found += [_rated("drawing", "*", 1) for one in chosen if not Path(one.drawings[0]).exists()]
     if not targets and not Path(paths.PAGE.format(preset=preset)).exists():
         found.append(_rated("page", "*", 1))
     return found
 
 
-def rated(figure: Figure, files: Iterable[str]) -> float | None:
-    """CPU seconds of some files that a table is made of, by the rates alone; None where a job has no rate."""
-    costs = dict(_jobs_of(figure.runs))
-    wanted = [costs[path] for path in files if path in costs]  # an approximate training replays itself
-    return None if any(cost.known == UNKNOWN for cost in wanted) else sum(cost.cpu_s for cost in wanted)
-
-
-def _jobs_of(runs: Iterable[Run]) -> list[tuple[str, Cost]]:
-    """What makes every file of some runs, in the order in which they are made, and its cost by the rates."""
-    several = list({(run.id, run.task): run for run in runs}.values())
-    trained = [run for run in several if run.task]
-    kinds: list[tuple[Callable[[Run], str], Callable[[Run], Cost], list[Run]]] = [
-        (_data, _of_data, trained),
-        (lambda run: run.timeline, _of_timeline, several),
-        (lambda run: run.trajectory, _of_training, trained),
-        (lambda run: run.verification, _of_replay, [run for run in trained if run.exact]),
-    ]
-    unique = [({path(run): run for run in mine}, cost) for path, cost, mine in kinds]
-    return [(path, cost(run)) for made, cost in unique for path, run in made.items()]
-
-
-def _corrections(jobs: Iterable[tuple[str, Cost]]) -> Mapping[tuple[str, str], float]:
-    """How much longer than their rates jobs took whose results are here, by kind and option."""
-    sums: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for path, cost in jobs:
-        with suppress(UserError, TypeError):
-            if Path(path).exists() and cost.cpu_s and (took := spent(path)) is not None:
-                mine = sums[cost.job, cost.option]
-                mine[0], mine[1] = mine[0] + took, mine[1] + cost.cpu_s
-    return {kind: took / expected for kind, (took, expected) in sums.items()}
-
-
-def _data(run: Run) -> str:
-    return paths.DATA.format(dataset=run.config["task"]["dataset"])
-
-
-def _of_data(run: Run) -> Cost:
-    return _rated("data", run.config["task"]["dataset"], 1)
-
-
-def _of_timeline(run: Run) -> Cost:
+def _of_clock(run: Run) -> Cost:
     workers = run.config["n"] or 1
-    return _rated("timeline", _option(run.scheme), run.iterations * len(run.seed_list) * workers)
+    return _rated("clock", _option(run.scheme), run.iterations * len(run.seed_list) * workers)
 
 
 def _of_training(run: Run) -> Cost:
@@ -184,13 +140,16 @@ def _sampled(overrides: tuple[str, ...]) -> tuple[float, float]:
 
 
 def _of_table(one: Figure) -> Cost:
-    """Measured where the table is published, with its cost beside it."""
+    """Of runs its clocks and the replays of exact schemes; of an analysis what the published table took."""
+    rows = _rated("table", "*", 1)
     with suppress(UserError, OSError, ValueError, KeyError, TypeError):
-        table = table_of(one)
-        record = json.loads(provenance_file(table).read_text("utf-8"))
-        size = table.stat().st_size
-        return Cost("table", "*", float(record["cpu_s"]), float(record["peak_memory_mib"]), size, MEASURED)
-    return _rated("table", "*" if one.runs else "analysis", 1)
+        if not one.runs:
+            record = json.loads(provenance_file(table := table_of(one)).read_text("utf-8"))
+            return Cost("table", record["cpu_s"], record["peak_memory_mib"], table.stat().st_size)
+    parts = [rows, *map(_of_clock, one.runs)]
+    parts += [_of_replay(run) for run in one.runs if run.task and run.exact]
+    memory, known = max(part.memory_mib for part in parts), all(part.known for part in parts)
+    return replace(rows, cpu_s=sum(part.cpu_s for part in parts), memory_mib=memory, known=known)
 
 
 def _option(token: str | None) -> str:
@@ -200,9 +159,9 @@ def _option(token: str | None) -> str:
 def _rated(job: str, option: str, size: float, share: float = 1.0, scores: float = 0.0) -> Cost:
     rate = costs().get((job, option)) or costs().get((job, "*"))
     if rate is None:
-        return Cost(job, option, 0.0, 0.0, 0.0, UNKNOWN)
+        return Cost(job, 0.0, 0.0, 0.0, known=False)
     cpu = rate.start_s + rate.unit_s * size * share + rate.score_s * scores
-    return Cost(job, option, cpu, rate.memory_mib, rate.unit_bytes * size, ESTIMATED)
+    return Cost(job, cpu, rate.memory_mib, rate.unit_bytes * size)
 
 
 @cache
@@ -226,39 +185,24 @@ def costs() -> dict[tuple[str, str], Rate]:
 
 
 def format_plan(found: Sequence[Cost], preset: str) -> str:
-    """A line for every kind of job, their sum, and how much of it is measured.
+    """A line for every kind of job, and their sum.
 
     Examples
     --------
-    >>> print(
-    ...     format_plan(
-    ...         [
-    ...             Cost("timeline", "cgc", 1800, 100, 2**20, ESTIMATED),
-    ...             Cost("table", "*", 600, 50, 0, MEASURED),
-    ...         ],
-    ...         "paper",
-    ...     )
-    ... )
+    >>> print(format_plan([Cost("training", 1800, 100, 2**20), Cost("table", 600, 50, 0)], "paper"))
     job           jobs  CPU hours  longest job   memory      disk
-    timeline         1      0.500     30.0 min  100 MiB     1 MiB  estimated
-    table            1      0.167     10.0 min   50 MiB     0 MiB  measured
+    training         1      0.500     30.0 min  100 MiB     1 MiB
+    table            1      0.167     10.0 min   50 MiB     0 MiB
     all              2      0.667     30.0 min  100 MiB     1 MiB
-    25 % of the CPU time is measured on these jobs, 75 % is estimated from rates of costs.csv
+    Estimated from the rates of costs.csv.
     """
     if not found:
         return f"nothing to be made: every result of the {preset} preset that was asked for is there"
-    kinds = {job: list(jobs) for job, jobs in groupby(found, key=lambda cost: cost.job)}
     lines = [f"{'job':12}{'jobs':>6}{'CPU hours':>11}{'longest job':>13}{'memory':>9}{'disk':>10}"]
-    lines += [f"{_line(job, jobs)}  {_known(jobs)}" for job, jobs in kinds.items()]
-    lines.append(_line("all", found))
-    total = sum(cost.cpu_s for cost in found)
-    share = sum(cost.cpu_s for cost in found if cost.known == MEASURED) / total if total else 0.0
-    told = f"{share:.0%}".replace("%", " %"), f"{1 - share:.0%}".replace("%", " %")
-    lines.append(
-        f"{told[0]} of the CPU time is measured on these jobs, {told[1]} is estimated from rates of costs.csv"
-    )
-    if nameless := sum(cost.known == UNKNOWN for cost in found):
-        lines.append(f"{nameless} jobs have no rate in costs.csv and count as nothing")
+    lines += [_line(job, list(jobs)) for job, jobs in groupby(found, key=lambda cost: cost.job)]
+    lines += [_line("all", found), "Estimated from the rates of costs.csv."]
+    if nameless := sum(not cost.known for cost in found):
+        lines.append(f"{nameless} jobs have no rate in costs.csv and count as nothing.")
     return "\n".join(lines)
 
 
@@ -266,13 +210,3 @@ def _line(job: str, jobs: Sequence[Cost]) -> str:
     hours, longest = sum(cost.cpu_s for cost in jobs) / 3600, max(cost.cpu_s for cost in jobs) / 60
     memory, disk = max(cost.memory_mib for cost in jobs), sum(cost.disk for cost in jobs) / 2**20
     return f"{job:12}{len(jobs):6}{hours:11.3f}{longest:9.1f} min{memory:5.0f} MiB{disk:6.0f} MiB"
-
-
-def _known(jobs: Sequence[Cost]) -> str:
-    counts = {known: sum(cost.known == known for cost in jobs) for known in (MEASURED, ESTIMATED, UNKNOWN)}
-    there = {known: count for known, count in counts.items() if count}
-    return (
-        next(iter(there))
-        if len(there) == 1
-        else ", ".join(f"{count} {known}" for known, count in there.items())
-    )

@@ -53,6 +53,6 @@ def published_table(figure: Figure) -> Path | None:
 
 
 def published_targets() -> list[str]:
-    """The targets that stand in the published scorecard; no figure file is read."""
-    there = {path.stem for path in (PUBLISHED / "claims").glob("*.json")}
+    """The targets that have a published table; no figure file is read."""
+    there = {path.name.partition(".")[0] for path in (PUBLISHED / "data").glob("*.csv*")}
     return [target for target in target_files() if target in there]

@@ -1,15 +1,14 @@
-"""What a paper itself states: one row per statement of its statements.csv."""
+"""What a paper itself states: one row per statement of its ``statements.csv``."""
 
 from __future__ import annotations
 
 import csv
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from gcexp.errors import DataError
 
-COLUMNS = ("id", "where", "kind", "statement", "conditions", "target", "checkable", "parts")
+COLUMNS = ("id", "where", "kind", "statement", "conditions", "target", "checkable", "main")
 CHECKABLE = ("yes", "partly", "no")
 
 
@@ -20,7 +19,7 @@ class Statement:
     Attributes
     ----------
     id : str
-        Name, unique in its paper; a claim gives it under ``answers``.
+        Name, unique in its paper; claims name it.
     where : str
         Place in the paper.
     kind : str
@@ -31,10 +30,8 @@ class Statement:
         Figures that were expected to show it.
     checkable : str
         ``yes``, ``partly`` or ``no``, and why.
-    parts : str
-        Names of its separate assertions or printed cells, separated by spaces; empty where it is one. A claim answers
-        ``id``, which is every part, or ``id/part``. Where ``or`` stands between them they are readings of a text that
-        can be understood in several ways. The column may be missing.
+    main : str
+        ``yes`` for the statements that the paper's page shows, at most 15.
     """
 
     id: str
@@ -44,32 +41,13 @@ class Statement:
     conditions: str
     target: str
     checkable: str
-    parts: str = ""
-
-    @property
-    def named(self) -> tuple[str, ...]:
-        """Names of its parts; one without a name where it is one."""
-        return tuple(name for name in self.parts.split() if name != "or") or ("",)
-
-    @property
-    def ambiguous(self) -> bool:
-        """Whether its parts are readings, of which the paper means one."""
-        return "or" in self.parts.split()
-
-    @property
-    def answerable(self) -> list[str]:
-        """What a claim may name: the statement, and each of its parts."""
-        return [self.id, *(f"{self.id}/{part}" for part in self.named if part)]
-
-    @property
-    def verdict(self) -> str:
-        """``yes``, ``partly`` or ``no``."""
-        return next((word for word in CHECKABLE if self.checkable.startswith(word)), "")
+    main: str
 
     @property
     def remark(self) -> str:
         """Why it can be checked in part only or not at all."""
-        return self.checkable.removeprefix(self.verdict).lstrip(" :;,") or self.conditions
+        word = next(word for word in CHECKABLE if self.checkable.startswith(word))
+        return self.checkable.removeprefix(word).lstrip(" :;,") or self.conditions
 
 
 def read_statements(path: Path) -> dict[str, Statement]:
@@ -83,30 +61,28 @@ def read_statements(path: Path) -> dict[str, Statement]:
     Raises
     ------
     DataError
-        If the file is damaged: other columns, a cell too many, an id twice or empty, another word under ``checkable``.
+        If the file is damaged: other columns, a cell too many, an id twice or empty, another word under ``checkable``
+        or ``main``.
     """
-    return _read(path, path.stat().st_mtime_ns) if path.is_file() else {}
-
-
-@cache
-def _read(path: Path, _changed: int) -> dict[str, Statement]:
+    if not path.is_file():
+        return {}
     found: dict[str, Statement] = {}
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file, strict=True)
-        if tuple(reader.fieldnames or ()) not in (COLUMNS, COLUMNS[:-1]):
+        if tuple(reader.fieldnames or ()) != COLUMNS:
             raise DataError(f"{path}: wants the columns {', '.join(COLUMNS)}, got {reader.fieldnames}")
         for row in reader:
             place = f"{path}: line {reader.line_num}"
             if None in row or None in row.values():
-                raise DataError(f"{place}: wants {len(reader.fieldnames or ())} cells")
+                raise DataError(f"{place}: wants {len(COLUMNS)} cells")
             statement = Statement(**row)
             if not statement.id or statement.id in found:
                 raise DataError(f"{place}: id {statement.id!r} is empty or stands twice")
-            if len(set(statement.named)) < len(statement.named):
-                raise DataError(f"{place}: a part of {statement.id} stands twice")
-            if not statement.verdict:
+            if not statement.checkable.startswith(CHECKABLE):
                 raise DataError(
                     f"{place}: checkable begins with yes, partly or no, got {statement.checkable!r}"
                 )
+            if statement.main not in ("", "yes"):
+                raise DataError(f"{place}: main is yes or empty, got {statement.main!r}")
             found[statement.id] = statement
     return found

@@ -3,30 +3,43 @@
 from __future__ import annotations
 
 from pkgutil import resolve_name
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from gcexp.errors import UserError
 from gcexp.figures.rows import time_to
+from gcexp.files import read_json
+from gcexp.progress import bar
 from gcexp.report.columns import Passages, Timings, key_columns
 from gcexp.report.figure import Figure
 from gcexp.run.build import build, locate, with_makers
 from gcexp.run.measured import scored, timing_rows
 from gcexp.run.run import Run
 from gcexp.run.scheme import build_scheme
+from gcexp.run.stages import length_of, replayed, simulated
 from gcexp.timeline import Timeline
 
+if TYPE_CHECKING:
+    from gcexp.tasks.training import Trajectory
 
-def assemble(figure: Figure) -> pd.DataFrame:
-    """Table of a figure.
+
+def assemble(figure: Figure) -> tuple[pd.DataFrame, dict[str, dict]]:
+    """Table of a figure, and the largest errors that the replays of its trained runs found, by the runs' names.
+
+    The clock of every run is simulated here. Trajectories are read: `Figure.inputs` must be there.
 
     Raises
     ------
     UserError
         If a curve ends before its horizon, or an analysis function fails on its arguments.
+    VerificationError
+        If the replay of an exact scheme fails.
     """
-    return {"curves": learned, "timings": timed, "analysis": analysed}[figure.file.kind](figure)
+    if figure.file.kind == "curves":
+        return learned(figure)
+    return (timed if figure.file.kind == "timings" else analysed)(figure), {}
 
 
 def analysed(figure: Figure) -> pd.DataFrame:
@@ -50,12 +63,31 @@ def analysed(figure: Figure) -> pd.DataFrame:
     return frame
 
 
-def learned(figure: Figure) -> pd.DataFrame:
-    """Curves of all runs, or their first passages alone."""
-    kept = figure.passages
-    return _joined(
-        figure, [curve(run) if kept is None else passages(curve(run), kept) for run in figure.runs]
-    )
+def learned(figure: Figure) -> tuple[pd.DataFrame, dict[str, dict]]:
+    """Curves of all runs, or their first passages alone, and the largest errors that replays found."""
+    from gcexp.run.verification import largest_errors
+    from gcexp.tasks.training import Trajectory
+
+    kept, frames, replays = figure.passages, [], dict[str, dict]()
+    with bar(len(figure.runs), "runs", "run") as moving:
+        for run in figure.runs:
+            timeline, trajectory = clock(run), Trajectory.load(run.trajectory)
+            rows = curve(run, timeline, trajectory)
+            frames.append(rows if kept is None else passages(rows, kept))
+            if run.id not in replays:  # a run may stand under several labels
+                replays[run.id] = largest_errors(verification(run, timeline, trajectory))
+            moving.update()
+    return _joined(figure, frames), replays
+
+
+def clock(run: Run) -> Timeline:
+    """The timeline of a run."""
+    return simulated(run.config, length_of(run.config))
+
+
+def verification(run: Run, timeline: Timeline, trajectory: Trajectory) -> dict:
+    """What the replay of a run found: of an exact scheme made here, of any other by the job that trained it."""
+    return replayed(run.config, timeline, trajectory) if run.exact else read_json(str(run.verification))
 
 
 def passages(curves: pd.DataFrame, kept: Passages) -> pd.DataFrame:
@@ -70,7 +102,12 @@ def passages(curves: pd.DataFrame, kept: Passages) -> pd.DataFrame:
 
 def timed(figure: Figure) -> pd.DataFrame:
     """Rows of all timelines."""
-    frame = _joined(figure, [timing(run, figure.timings) for run in figure.runs])
+    frames = []
+    with bar(len(figure.runs), "clocks", "run") as moving:
+        for run in figure.runs:
+            frames.append(timing(run, figure.timings))
+            moving.update()
+    frame = _joined(figure, frames)
     return saved(frame, figure) if figure.file.timings.get("against") else frame
 
 
@@ -129,24 +166,21 @@ def _is_draw(key: str) -> bool:
     return key in ("n", "delay") or key.startswith("delay.")
 
 
-def curve(run: Run) -> pd.DataFrame:
+def curve(run: Run, timeline: Timeline, trajectory: Trajectory) -> pd.DataFrame:
     """Scores of a run on its clock; every seed must reach the horizon."""
-    from gcexp.tasks.training import Trajectory
-
-    timeline = Timeline.load(run.timeline)
     ends = timeline.duration.sum(1, where=timeline.ran)
     if run.horizon and (early := ends < run.horizon).any():
         raise UserError(
             f"{run.label}: seed {timeline.seeds[early][0]} ends at {ends[early][0]:.3g}, before the horizon "
             f"{run.horizon:g}; raise iterations above {run.iterations}"
         )
-    return scored(timeline, Trajectory.load(run.trajectory), run.label, run.id)
+    return scored(timeline, trajectory, run.label, run.id)
 
 
 def timing(run: Run, spec: Timings | None = None) -> pd.DataFrame:
     """Rows of a run's timeline, by default one per seed; see `gcexp.report.columns.Timings`."""
     spec = spec or Timings()
-    timeline, config = Timeline.load(run.timeline), run.config
+    timeline, config = clock(run), run.config
     frame = timing_rows(timeline, config, spec.rows)
     if spec.exact:
         expected, plan = locate(spec.exact, "timings.exact"), (build_scheme(config), build(config, "delay"))

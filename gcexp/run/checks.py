@@ -1,23 +1,19 @@
-"""Whether composed runs can be built, told before the first job; what passed once is not tried again."""
+"""Whether composed runs can be built, told before the first job; each check runs once in a process."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from functools import partial
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from gcexp.errors import ExtraError, UserError, unknown
 from gcexp.run.build import GROUPS_BUILT, build, dotted, locate, named, with_makers
-from gcexp.run.cache import remember, remembered
 from gcexp.run.datasets import has_labels
 from gcexp.run.declared import class_value, is_there, names_in
-from gcexp.run.dependencies import tracked, values
-from gcexp.run.options import kept
-from gcexp.run.reads import observed, unchanged
+from gcexp.run.options import generation
 from gcexp.run.scheme import SCHEME_KEYS, build_scheme
 from gcexp.schema import arguments
 
@@ -26,24 +22,15 @@ if TYPE_CHECKING:  # a plan loads no codes
 
 
 def check(configs: Iterable[dict]) -> None:
-    """Build scheme, delay model and optimiser of composed runs, so that a mistake is told before the first job.
-
-    What was built before, with the same values and sources, is not built again.
-    """
+    """Build scheme, delay model and optimiser of composed runs, so that a mistake is told before the first job."""
     for config in configs:
         for group in GROUPS_BUILT:
             for target in named(config.get(group), "_target_"):
                 dotted(target, f"{group}._target_")
         scheme = {key: config.get(key) for key in SCHEME_KEYS}
-        once([*tracked("timeline", scheme), f"n={scheme['n']}"], partial(check_scheme, scheme))
-        for key, stage in (("delay", "timeline"), ("optimizer", "trajectory")):
-            once(tracked(stage, {key: config.get(key)}), partial(_built, build, config, key))
-
-
-def _built(make: Callable, *given: Any) -> bool:
-    """Whether something could be built; what it is is nobody's to keep."""
-    make(*given)
-    return True
+        once(["scheme", scheme], partial(check_scheme, scheme))
+        for key in ("delay", "optimizer"):
+            once([key, config.get(key)], partial(build, config, key))
 
 
 _accurate: WeakSet[Code] = WeakSet()  # tried, or known as accurate, in this process
@@ -52,8 +39,7 @@ _accurate: WeakSet[Code] = WeakSet()  # tried, or known as accurate, in this pro
 def check_scheme(config: dict) -> None:
     """Build the scheme of a composed run, and refuse an exact code that rounding spoils at its size.
 
-    The code is tried once for the same values and sources, whatever waits for it (`gcexp.codes.accuracy`); one that is
-    kept for many points is not even asked for again.
+    The code is tried once for the same values, whatever waits for it (`gcexp.codes.accuracy`).
     """
     from gcexp.codes.accuracy import is_tried, require_accurate
 
@@ -63,14 +49,14 @@ def check_scheme(config: dict) -> None:
     if not isinstance(config["code"], dict):  # built by a person in Python
         require_accurate(code)
     else:
-        once(["accurate", *tracked("accuracy", {"code": config["code"]})], partial(require_accurate, code))
+        once(["accuracy", config["code"]], partial(require_accurate, code))
         _accurate.add(code)
 
 
 def check_call(function: str, given: dict, key: str) -> list[str] | None:
     """Check the arguments of an analysis, and give the columns that it declares for them; None where it declares none.
 
-    Once for the same arguments and source.
+    Once for the same arguments.
     """
     return _declared(function, given, key)["columns"]
 
@@ -97,11 +83,9 @@ def _declared(function: str, given: dict, key: str) -> dict:
         rows = getattr(found, "declared_checks", list)
         columns = declared(**fit) if callable(declared) else None
         declared = {"columns": columns, "checks": rows(), "clocks": getattr(found, "clocks", False)}
-        return json.loads(
-            json.dumps(declared)
-        )  # as it is kept: nothing but lists, or it would be asked again
+        return json.loads(json.dumps(declared))  # plain lists, whatever the function declares
 
-    return once([function, *tracked("analysis"), *values(given, key)], called) or empty
+    return once(["analysis", function, key, given], called) or empty
 
 
 def declared_scores(task: dict) -> list[str] | None:
@@ -143,41 +127,20 @@ def check_named(function: str, place: str) -> None:
         raise UserError(f"{place}: {unknown(f'name in {module}', name, public)}")
 
 
-def once(description: list[str], check: Callable[[], Any]) -> Any:
-    """What a check returns, unless it passed before under the same description and all that it read is as it was.
+@cache
+def _passed() -> dict[tuple, Any]:
+    """What checks returned, by what they were made of."""
+    return {}
 
-    Of one that lacks the package of an extra nothing is kept and nothing returned: the job that needs it tells.
+
+def once(description: list, check: Callable[[], Any]) -> Any:
+    """What a check returns; in this process it runs once for each description, which consists of plain values.
+
+    Of one that lacks the package of an extra nothing is returned: the job that needs it tells.
     """
-    digest = f"checked {hashlib.sha256(repr(description).encode()).hexdigest()[:16]}"
-    known = remembered(digest, kept())
-    if known is not None and (known["reads"] in _same or unchanged(known["reads"])):
-        if _passed is not None and known["reads"] not in _same:
-            _same.append(known["reads"])
-        return known["value"]
-    with suppress(ExtraError), together() as passed:
-        if digest not in passed:
-            passed[digest] = check()
-        return passed[digest]
+    key = (repr(description), *generation())
+    with suppress(ExtraError):
+        if key not in _passed():
+            _passed()[key] = check()
+        return _passed()[key]
     return None
-
-
-_passed: dict[str, Any] | None = None  # what checks of an open `together` returned
-_same: list[dict] = []  # what earlier checks read, found as it was in an open `together`
-
-
-@contextmanager
-def together() -> Iterator[dict[str, Any]]:
-    """Watch what all checks of a block read as one: to look at every loaded module for each of 400 takes 9 CPU-s."""
-    global _passed
-    if _passed is not None:
-        yield _passed
-        return
-    _passed = {}
-    try:
-        with observed() as reads:
-            yield _passed
-    finally:
-        passed, _passed = _passed, None
-        _same.clear()
-        for digest, value in passed.items():
-            remember(digest, {"value": value, "reads": reads}, kept())

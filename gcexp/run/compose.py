@@ -14,12 +14,11 @@ from functools import cache
 from typing import Any, cast
 
 from gcexp.errors import UserError, unknown
-from gcexp.run.cache import remember, remembered
 from gcexp.run.options import (
     GROUPS,
     conf_dir,
     extra_searchpath,
-    kept,
+    generation,
     listed_searchpath,
     option_file,
     options,
@@ -27,7 +26,7 @@ from gcexp.run.options import (
     read_yaml,
     yaml_sentence,
 )
-from gcexp.run.reads import unrecorded
+from gcexp.run.records import unrecorded
 from gcexp.schema import quoted
 
 _RESOLVER = re.compile(r"\$\{[^}]*:")
@@ -58,16 +57,13 @@ def compose(overrides: list[str]) -> dict:
             choices[key] = text
         else:
             values[key] = read_value(override)
-    return _resolved(_of_options(tuple(choices.items()), kept()), values)
+    return _resolved(_of_options(tuple(choices.items()), generation()), values)
 
 
 @cache  # a plan asks for few choices of options thousands of times
-def _of_options(chosen: tuple[tuple[str, str], ...], kept: str) -> dict:
+def _of_options(chosen: tuple[tuple[str, str], ...], _generation: object) -> dict:
     """What some options set, unresolved and not to be changed."""
     choices = dict(chosen)
-    key = f"options {' '.join(f'{group}={option}' for group, option in chosen)}"
-    if (known := remembered(key, kept)) is not None:
-        return known
     for group, option in choices.items():
         read_yaml(option_file(group, option))  # a mistake in it is told in our words
     try:
@@ -75,7 +71,6 @@ def _of_options(chosen: tuple[tuple[str, str], ...], kept: str) -> dict:
     except _MoreThanValues:
         found = _hydra([f"{group}={option}" for group, option in chosen])
     _require_meaning(found, choices)
-    remember(key, found, kept)
     return found
 
 
@@ -285,8 +280,11 @@ def swept(overrides: list[str]) -> tuple[list[str], dict[str, list[str]]]:
     --------
     >>> swept(["scheme=cgc,frc", "n=12", "s=range(1,4)"])
     (['n=12'], {'scheme': ['cgc', 'frc'], 's': ['1', '2', '3']})
+    >>> swept(["scheme=glob(c*_p*)"])
+    ([], {'scheme': ['circulant_partial', 'cyclic_partial']})
     """
     from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.core.override_parser.types import Glob
     from hydra.errors import HydraException
 
     try:
@@ -295,8 +293,20 @@ def swept(overrides: list[str]) -> tuple[list[str], dict[str, list[str]]]:
         raise UserError(f"not an override: {' '.join(str(error).split())}") from None
     single, several = [], {}
     for override, text in zip(parsed, overrides, strict=True):
-        if override.is_sweep_override():
-            several[override.key_or_group] = list(override.sweep_string_iterator())
-        else:
+        key = override.key_or_group
+        if not override.is_sweep_override():
             single.append(text)
+        elif isinstance(glob := override.value(), Glob):
+            if key not in GROUPS:
+                raise UserError(f"{text}: glob chooses among the options of a group ({', '.join(GROUPS)})")
+            several[key] = glob.filter(options(key))
+            if not several[key]:
+                raise UserError(f"{text}: {unknown(key, glob.include[0], options(key))}")
+        else:
+            try:
+                several[key] = list(override.sweep_string_iterator())
+            except HydraException:
+                raise UserError(
+                    f"{text} names no values that can be listed; take s=1,2,3 or s=range(1,4)"
+                ) from None
     return single, several

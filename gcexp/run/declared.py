@@ -10,12 +10,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
-from importlib.machinery import ModuleSpec, PathFinder
-from pathlib import Path
 from typing import Any
 
 from gcexp.errors import EXTRAS, UserError, no_python
-from gcexp.run.reads import is_own
+from gcexp.run.modules import is_own, source, spec_of
+from gcexp.run.records import unrecorded
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -23,7 +22,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 def is_there(module: str) -> bool:
     """Whether a module can be found, or is one of a library that an extra of ours brings."""
     top = module.partition(".")[0]
-    return _spec(module) is not None or any(top in packages for packages in EXTRAS.values())
+    return spec_of(module) is not None or any(top in packages for packages in EXTRAS.values())
 
 
 def outside(target: str) -> bool:
@@ -35,16 +34,10 @@ def outside(target: str) -> bool:
     (False, False)
     """
     top = target.partition(".")[0]
-    if top in sys.stdlib_module_names or (spec := _spec(top)) is None:
+    if top in sys.stdlib_module_names or (spec := spec_of(top)) is None:
         return False
     places = [spec.origin or "", *(f"{place}/__init__.py" for place in spec.submodule_search_locations or ())]
     return any(map(is_own, places))
-
-
-def source(module: str) -> Path | None:
-    """Where the text of a module is; None where it has none or is not there."""
-    origin = (spec.origin if (spec := _spec(module)) else None) or ""
-    return Path(origin) if origin.endswith(".py") else None
 
 
 def names_in(module: str) -> frozenset[str] | None:
@@ -121,27 +114,12 @@ def _text(module: str) -> str | None:
     if file is None or not (module.partition(".")[0] == "gcexp" or is_own(str(file))):
         return None
     try:
-        _tree(text := file.read_text("utf-8"))
+        with unrecorded():  # what a module says here decides what a plan refuses, and no number
+            text = file.read_text("utf-8")
+        _tree(text)
     except SyntaxError as error:
         error.filename = str(file)
         raise UserError(no_python(error)) from None
     except (OSError, ValueError) as error:  # ValueError: not UTF-8
         raise UserError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from None
     return text
-
-
-@cache
-def _spec(module: str) -> ModuleSpec | None:
-    """Where a module is, found without importing its packages; None where it is not."""
-    where, spec = None, None
-    for i, _ in enumerate(parts := module.split(".")):
-        try:
-            spec = PathFinder.find_spec(".".join(parts[: i + 1]), where)
-        except (ImportError, ValueError, KeyError):  # KeyError: inside a namespace package
-            return None
-        if spec is None:
-            return None
-        where = spec.submodule_search_locations
-        if where is None and i + 1 < len(parts):
-            return None
-    return spec

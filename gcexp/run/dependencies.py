@@ -1,7 +1,8 @@
-"""What a result depends on beside what its job reads: one table of the stages.
+"""What a result depends on beside the files that its job reads: one table of the stages.
 
-Rules, jobs, checkpoints and provenance read it. The library counts by its rooms, options by their values; all else a
-job tells itself (`gcexp.run.reads`).
+Rules, checkpoints and the keys of prepared data ask for the same list: the sources of the library's rooms whose code
+runs in a stage, the values of the options, and the versions of the libraries that compute. A person's own modules and
+files are told by the job itself (`gcexp.run.records`).
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ from typing import Any
 
 from gcexp.run.build import named
 from gcexp.run.declared import outside
-from gcexp.run.reads import content, own_files, unrecorded
+from gcexp.run.modules import own_modules
+from gcexp.run.records import content, unrecorded, version_of
 
 
 @dataclass(frozen=True)
 class Stage:
-    """What decides the result of a stage beside its input files and what its job reads.
+    """What decides the result of a stage beside its input files.
 
     Attributes
     ----------
@@ -30,14 +32,17 @@ class Stage:
         Folders and files of the package whose code runs in it: an edit of any module there makes the result again.
     keys : tuple of str
         Keys of a run's config whose values decide.
+    libraries : tuple of str
+        Installed distributions whose versions decide.
     version : int
         Raised when the result changes and nothing else here shows it.
     trained : bool
-        The result costs hours, so that an edit that leaves its bits alone must not repeat it: see `learning`.
+        The result may take hours: of ``gcexp.tasks`` only the modules that the task's classes import count.
     """
 
     rooms: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
     version: int = 1
     trained: bool = False
 
@@ -49,30 +54,33 @@ _TABLE = (
     *("run/measured.py", "run/tokens.py", "run/named_codes.py", "summary.py"),
 )
 _LEARN = ("tasks", "data")
+_NUMBERS, _FRAMES = ("numpy", "scipy"), ("numpy", "scipy", "pandas")
+_LEARNED = ("numpy", "scipy", "torch")
 
-#: Every stage by its name. What figure files and options say is tracked as values, not the code that reads them.
+#: Every stage by its name. What figure files and options say counts by its values, not the code that reads them.
 STAGES = {
-    "prepare": Stage(("data", "seeding.py"), ("dataset",)),
+    "prepare": Stage(("data", "seeding.py"), ("dataset",), ("numpy", "scikit-learn")),
     "timeline": Stage(
         _CLOCK,
         ("code", "wait", "placement", "loads", "overhead", "late", "chunks", "exact", "bound", "delay"),
+        _NUMBERS,
         version=2,
     ),
-    "accuracy": Stage(("codes", "designs", "theory", "schema.py", "seeding.py"), ("code",)),
-    "trajectory": Stage((), ("task", "optimizer"), trained=True),
-    "replay": Stage((*_CLOCK, *_LEARN, "run/verification.py"), ("code", "task")),
-    "verify": Stage(("run/verification.py", "tasks", "seeding.py")),  # what is kept by what codes do
-    "curves": Stage((*_CLOCK, *_TABLE, "tasks")),
-    "timings": Stage((*_CLOCK, *_TABLE)),
-    "analysis": Stage((*_CLOCK, *_TABLE, *_LEARN, "analysis", "benchmarking.py", "run/benchmarked.py")),
-    "draw": Stage(("figures", "report/stages.py", "report/judged.py")),
-    "typeset": Stage(("figures", "report/stages.py")),
-    "claims": Stage(("report/claims.py", "report/predicates.py", "figures/tables.py", "schema.py")),
-    "scorecard": Stage(("report", "figures/tables.py", "figures/markdown.py")),
+    "trajectory": Stage((), ("task", "optimizer"), _LEARNED, trained=True),
+    "replay": Stage((*_CLOCK, *_LEARN, "run/verification.py"), ("code", "task"), _LEARNED),
+    "curves": Stage((*_CLOCK, *_TABLE, *_LEARN, "run/verification.py"), (), _FRAMES),
+    "timings": Stage((*_CLOCK, *_TABLE), (), _FRAMES),
+    "analysis": Stage(
+        (*_CLOCK, *_TABLE, *_LEARN, "analysis", "benchmarking.py", "run/benchmarked.py"),
+        (),
+        (*_FRAMES, "torch", "networkx", "galois"),
+    ),
+    "draw": Stage(("figures", "report/stages.py"), (), ("numpy", "pandas", "matplotlib")),
+    "typeset": Stage(("figures", "report/stages.py"), (), ("numpy", "pandas")),
     "page": Stage(("report", "figures")),
     "tracking": Stage(
         (
-            *("report/tracking.py", "report/comparison.py", "report/mlflow_page.py"),
+            *("report/tracking.py", "report/comparison.py"),
             *("figures/tables.py", "figures/rows.py"),
         )
     ),
@@ -81,12 +89,11 @@ STAGES = {
 #: The room whose modules decide what is learned, and the module in it that only stores it.
 _LEARNING, _STORING = "gcexp.tasks", "gcexp.tasks.checkpoint"
 _IMPORT = r"^\s*(?:from|import)\s+gcexp\.tasks\b(?:[^\n(]*\([^)]*\)|[^\n]*)"
-_KNOWN = Path(__file__).with_name("learning.json")
 _ROOT = Path(__file__).parents[1]
 
 
 def tracked(stage: str, config: dict | None = None) -> list[str]:
-    """Short flat list of all that decides the result of a stage beside its input files and what its job reads.
+    """All that decides the result of a stage beside its input files and what its job reads, as a short flat list.
 
     Parameters
     ----------
@@ -97,31 +104,48 @@ def tracked(stage: str, config: dict | None = None) -> list[str]:
     """
     found = STAGES[stage]
     keys, config = (found.keys, config) if config is not None else ((), {})
-    flat = [f"version={found.version}"]
+    flat = [f"version={found.version}", *versions(found.libraries)]
     for key in keys:
         flat += values(config.get(key), key)
     if found.trained:
-        classes = [target for key in keys for target in targets(config.get(key))]
-        return [*flat, f"prepare={STAGES['prepare'].version}", *learning(classes)]
+        flat += learning(target for key in keys for target in targets(config.get(key)))
     return flat + [f"{room}={_room(room)}" for room in found.rooms]
+
+
+def versions(libraries: Iterable[str]) -> list[str]:
+    """Versions of those of some distributions that are installed.
+
+    Examples
+    --------
+    >>> [line.partition("==")[0] for line in versions(["numpy", "no-such-distribution"])]
+    ['numpy']
+    """
+    return [f"{name}=={installed}" for name in libraries if (installed := version_of(name))]
 
 
 @cache
 def _room(name: str) -> str:
-    """Hash of what runs in a folder or a file of the package."""
-    place = _ROOT / name
-    files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
-    lines = [f"{file.relative_to(_ROOT).as_posix()} {content(file)}" for file in files]
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
+    """Hash of the modules in a folder or a file of the package, remarks included: to leave them out takes 0.4 CPU-s."""
+    place, digest = _ROOT / name, hashlib.sha256()
+    with unrecorded():
+        for file in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            text = file.read_bytes()
+            digest.update(f"{file.relative_to(_ROOT).as_posix()} {len(text)}\n".encode() + text)
+    return digest.hexdigest()[:12]
 
 
 def values(node: Any, prefix: str) -> list[str]:
-    """Every value of a node with its key."""
+    """Every value of a node with its key, in the order of the keys' names."""
     if isinstance(node, dict):
-        return [line for key, value in node.items() for line in values(value, f"{prefix}.{key}")]
+        return [line for key in sorted(node, key=str) for line in values(node[key], f"{prefix}.{key}")]
     if isinstance(node, list) and any(isinstance(value, dict) for value in node):
         return [line for i, value in enumerate(node) for line in values(value, f"{prefix}.{i}")]
     return [f"{prefix}={node}"]
+
+
+def digest_of(key: Any) -> str:
+    """A name for plain values."""
+    return hashlib.sha256(json.dumps(key, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def targets(node: Any) -> list[str]:
@@ -130,13 +154,10 @@ def targets(node: Any) -> list[str]:
 
 
 def learning(classes: Iterable[str], ran: bool = False) -> list[str]:
-    """The modules that decide what is learned: by a version where golden bits vouch for their text, else by their hash.
+    """The modules that decide what is learned, each with a hash of its text.
 
-    Those are the modules of `gcexp.tasks` that `classes` and training import; nothing else of ours retrains.
-    ``learning.json`` beside this module holds, for each of them, its version and the hashes of the texts that give the
-    bits of that version (`tests/golden/test_versions.py` compares the bits and prints new hashes). So an edit retrains
-    until the bits were compared, and a text that is known to give the same bits does not. A new module needs no entry:
-    it stands by its hash, as long as no module with an entry reaches it.
+    Those are the modules of `gcexp.tasks` that `classes` and training import, directly or through others, and the one
+    that seeds random streams: an edit of any other module of ours repeats no training, nor does a remark in these.
 
     Parameters
     ----------
@@ -146,12 +167,15 @@ def learning(classes: Iterable[str], ran: bool = False) -> list[str]:
         Whether those are loaded. With a class from outside every module of ours counts where they are not, else those
         that the loaded modules from outside import, and these themselves.
     """
+    classes = list(classes)
     names = {f"{_LEARNING}.training", *(name.rpartition(".")[0] for name in classes)}
-    own = own_files() if ran and any(map(outside, classes)) else {}
-    if any(map(outside, classes)):
+    is_outside = any(map(outside, classes))
+    own = own_modules() if ran and is_outside else {}
+    if is_outside:
         said = set().union(*(_imports(file, r"gcexp\.tasks\.\w+") for file in own.values()))
         names |= said | {f"{_LEARNING}.base"} if ran else {*_modules()}
-    lines = [f"{name}={_verified_version(name)}" for name in sorted(closure(frozenset(names)))]
+    lines = [f"gcexp.seeding={content(_ROOT / 'seeding.py')}"]
+    lines += [f"{name}={content(_modules()[name])}" for name in sorted(closure(frozenset(names)))]
     return lines + [f"{name}={content(file)}" for name, file in sorted(own.items())]
 
 
@@ -167,6 +191,7 @@ def closure(names: frozenset[str]) -> set[str]:
     return found - {_STORING}
 
 
+@cache
 def _modules() -> dict[str, Path]:
     """Files of the room by the names of their modules."""
     files = (_ROOT / "tasks").glob("*.py")
@@ -179,21 +204,3 @@ def _imports(file: Path | str, more: str = _IMPORT) -> set[str]:
         text = Path(file).read_text("utf-8", errors="replace")
     found = re.findall(f"{_IMPORT}|{more}", text, re.MULTILINE)
     return {f"{_LEARNING}.{word}" for word in re.findall(r"\w+", " ".join(found))}
-
-
-@cache
-def _verified_version(name: str) -> str | int:
-    digest, known = text_hash(name), known_texts().get(name, {"version": 1, "texts": []})
-    return known["version"] if digest in known["texts"] else digest
-
-
-def text_hash(name: str) -> str:
-    """Hash of what runs in a module of the room."""
-    return (content(_ROOT / "tasks" / f"{name.rpartition('.')[2]}.py") or "")[:12]
-
-
-@cache
-def known_texts() -> dict[str, dict]:
-    """Content of learning.json, which counts by its values."""
-    with unrecorded():
-        return json.loads(_KNOWN.read_text("utf-8"))

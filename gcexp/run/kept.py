@@ -1,15 +1,10 @@
-"""Results that are kept by what decided them: a job whose result cannot be another one does not make it again.
-
-Snakemake removes the outputs of a job before it starts. What costs more than to look is therefore kept elsewhere too.
-"""
+"""What a sweep goes on from when it was interrupted: columns of clocks that took time, and states of trainings."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,44 +15,10 @@ import numpy as np
 from gcexp.errors import UserError
 from gcexp.files import written
 from gcexp.run import paths
-from gcexp.run.reads import observed, record_of, unchanged, version_of
+from gcexp.run.dependencies import digest_of
+from gcexp.run.records import changes, observed
 
 _WORTH_KEEPING = 0.1  # CPU seconds: what takes less is sooner made again than asked after
-
-
-def kept(outputs: Sequence[Path], key: Any, make: Callable[[], object]) -> None:
-    """Bring `outputs` from where they were kept under `key`, or make them and keep them there: the newest alone.
-
-    Parameters
-    ----------
-    outputs : sequence of Path
-        Files that `make` writes.
-    key : plain values
-        All that decides them.
-    make : callable
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     place = Path(folder, "drawing.txt")
-    ...     kept([place], ["table", 1], lambda: place.write_text("drawn"))
-    ...     place.unlink()
-    ...     kept([place], ["table", 1], lambda: place.write_text("drawn again"))
-    ...     place.read_text()
-    'drawn'
-    """
-    digest = digest_of(key)
-    names = [Path(paths.KEPT.format(output=output.as_posix().lstrip("/"))) for output in outputs]
-    places = [name / f"{digest}{output.suffix}" for name, output in zip(names, outputs, strict=True)]
-    if all(place.is_file() for place in places):
-        for place, output in zip(places, outputs, strict=True):
-            _copy(place, output)
-        return
-    make()
-    for name, place, output in zip(names, places, outputs, strict=True):
-        shutil.rmtree(name, ignore_errors=True)
-        _copy(output, place)
 
 
 def arrays_kept(
@@ -83,39 +44,24 @@ def arrays_kept(
     if Path(paths.SWEPT).parent.is_dir():
         place = Path(paths.SWEPT.format(point=digest_of(key())))
         with suppress(OSError, ValueError, KeyError, EOFError, BadZipFile), np.load(place) as stored:
-            if unchanged(json.loads(str(stored["reads"]))):
-                return {name: stored[name] for name in stored.files if name != "reads"}, place
+            if not changes(json.loads(str(stored["record"]))):
+                return {name: stored[name] for name in stored.files if name != "record"}, place
     began = time.process_time()
-    with observed() as reads:
+    with observed() as seen:
         made = make()
     if time.process_time() - began >= _WORTH_KEEPING:
         place = place or Path(paths.SWEPT.format(point=digest_of(key())))
         with suppress(UserError), written(place) as temporary, open(temporary, "wb") as file:
-            np.savez(file, reads=np.array(json.dumps(reads)), **made)  # type: ignore[arg-type]
+            np.savez(file, record=np.array(json.dumps(seen.record())), **made)  # type: ignore[arg-type]
         return made, place
     return made, None
 
 
 def forget(place: Path) -> None:
-    """Remove what a sweep kept to go on from, with its lock and its record.
+    """Remove what a sweep kept to go on from, with its lock.
 
     Who waits for that lock then trains anew: to the same bits.
     """
-    for file in (*place.parent.glob(f"{place.name}*"), record_of(place)):
+    for file in place.parent.glob(f"{place.name}*"):
         with suppress(OSError):
             file.unlink()
-
-
-def digest_of(key: Any) -> str:
-    """Name of what is kept under a key of plain values."""
-    return hashlib.sha256(json.dumps(key, sort_keys=True, default=str).encode()).hexdigest()[:16]
-
-
-def installed(*libraries: str) -> dict[str, str]:
-    """Versions of libraries that decide bits."""
-    return {name: version_of(name) for name in libraries}
-
-
-def _copy(source: Path, target: Path) -> None:
-    with written(target) as temporary:
-        shutil.copyfile(source, temporary)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import importlib
 import importlib.util
 import itertools
@@ -18,7 +17,8 @@ import yaml
 
 from gcexp.errors import UserError, unknown
 from gcexp.files import bundled
-from gcexp.run.reads import plugins, unrecorded
+from gcexp.run.modules import plugins
+from gcexp.run.records import unrecorded
 from gcexp.schema import quoted, typed
 
 _MOST_VALUES = 100_000  # in one YAML file
@@ -26,7 +26,6 @@ _MOST_VALUES = 100_000  # in one YAML file
 GROUPS = ("scheme", "code", "wait", "placement", "loads", "delay", "task", "optimizer")
 #: Package beside conf/ whose subpackages are papers.
 PAPERS = "gcexp_papers"
-_MODULES = ("build.py", "cache.py", "checks.py", "compose.py", "options.py", "../schema.py")
 
 
 def conf_dir() -> Path:
@@ -56,7 +55,9 @@ def _search_dirs(conf: Path, _extra: str | None, _cwd: str) -> tuple[Path, ...]:
     dirs = [conf]
     for entry in [*listed_searchpath(), *extra_searchpath()]:
         kind, _, place = str(entry).rpartition("://")
-        if kind == "pkg":
+        if (kind, place) == ("pkg", "gcexp.conf"):
+            places = [str(bundled("conf"))]  # a package where gcexp is installed; beside it in a clone
+        elif kind == "pkg":
             try:
                 spec = importlib.util.find_spec(place)
             except ModuleNotFoundError:
@@ -151,49 +152,30 @@ def _names(folder: Path, _changed: int) -> tuple[str, ...]:
     return tuple(path.stem for path in folder.glob("*.yaml"))
 
 
-def kept() -> str:
-    """Name of the file where is kept what depends on option files and on the modules that read them."""
-    return _kept(conf_dir(), os.environ.get("GCEXP_SEARCHPATH"), os.getcwd())
-
-
-@cache  # a job does not outlive an edit of its options; who does calls `look_again`
-def _kept(*_where) -> str:
-    return conf_fingerprint()
+def generation() -> tuple:
+    """Where options are looked for, and how often `look_again` found one edited."""
+    return conf_dir(), os.environ.get("GCEXP_SEARCHPATH"), os.getcwd(), _edits[0]
 
 
 def look_again() -> None:
-    """See options that were edited since: for a process that lives long."""
-    now = [(path, os.stat(path).st_mtime_ns, os.stat(path).st_size) for _, path in _option_files()]
+    """See options that were edited since: for a process that lives long, as a notebook does."""
+    now = [(path, os.stat(path).st_mtime_ns, os.stat(path).st_size) for path in _option_files()]
     if now != _looked:
         _looked[:] = now
-        for known in (_kept, _search_dirs, _names):
+        _edits[0] += 1
+        for known in (_search_dirs, _names):
             known.cache_clear()
 
 
 _looked: list[tuple] = []
+_edits = [0]
 
 
-def conf_fingerprint() -> str:
-    """Hash of every option file (figures and presets excepted) and of the modules that read them."""
-    digest = hashlib.sha256()
-    for name in _MODULES:
-        digest.update((Path(__file__).parent / name).read_bytes())
-    with unrecorded():
-        for inside, path in _option_files():
-            with open(path, "rb") as file:
-                digest.update(inside.encode() + file.read())
-    return digest.hexdigest()[:16]
-
-
-def _option_files() -> Iterator[tuple[str, str]]:
-    """Every option file: its path inside conf/, and where it is."""
+def _option_files() -> Iterator[str]:
+    """Every option file."""
     for folder in search_dirs():
-        for where, _, names in sorted(os.walk(folder)):  # every job does it: half the time of pathlib
-            inside = os.path.relpath(where, folder)
-            if inside.partition(os.sep)[0] == "preset":
-                continue
-            for name in sorted(name for name in names if name.endswith(".yaml")):
-                yield f"{inside}/{name}", os.path.join(where, name)
+        for where, _, names in sorted(os.walk(folder)):  # half the time of pathlib
+            yield from (os.path.join(where, name) for name in sorted(names) if name.endswith(".yaml"))
 
 
 def read_yaml(path: Path) -> dict:

@@ -10,20 +10,14 @@ NAME = r"[A-Za-z0-9_.@+,-]+"
 
 DATA = "data/prepared/{dataset}.npz"
 DATA_RECORD = "data/prepared/{dataset}.json"
-TIMELINE = "results/timeline/{scheme}/{delay}/{length}/seeds{seeds}.npz"
 #: Every coefficient is 1: no scheme, delay model or horizon is in it.
 EXACT = "results/trajectory/{task}/{optimizer}/exact/T{iterations}/seeds{seeds}.npz"
 APPROXIMATE = "results/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.npz"
-#: The replay of an exact scheme, and of an approximate one by the job that trained it.
-REPLAY = "results/replay/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.json"
-REPLAY_OF_TRAINING = (
-    "results/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.verified.json"
-)
+#: The replay of an approximate scheme, by the job that trained it.
+VERIFIED = "results/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.verified.json"
 
 #: States of trainings that are not finished, and gradients that replays share.
 CHECKPOINTS = "results/checkpoints"
-#: The newest of a result that costs more to make than to recognise; see `gcexp.run.kept`.
-KEPT = f"{CHECKPOINTS}/kept/{{output}}"
 #: What a sweep that was interrupted goes on from: states of its trainings, clocks that took time. Deleted at its end.
 SWEPT = f"{CHECKPOINTS}/sweep/{{point}}.npz"
 #: What a job read, by its first file.
@@ -35,8 +29,6 @@ REPORT = "reports/{preset}"
 TABLE = f"{REPORT}/data/{{target}}.csv"
 DRAWN = (f"{REPORT}/figures/{{target}}.pdf", f"{REPORT}/figures/{{target}}.png")
 TYPESET = (f"{REPORT}/tables/{{target}}.md", f"{REPORT}/tables/{{target}}.tex")
-CLAIMS = f"{REPORT}/claims/{{target}}.json"
-SCORECARD = (f"{REPORT}/scorecard.json", f"{REPORT}/scorecard.md")
 PAGE = f"{REPORT}/index.html"
 #: What was committed of the paper preset: the same folders.
 PUBLISHED = REPORT.format(preset="published")

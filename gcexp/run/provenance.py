@@ -22,7 +22,7 @@ from gcexp.errors import DataError, UserError
 from gcexp.files import read_json, written
 from gcexp.run.declared import outside
 from gcexp.run.dependencies import targets
-from gcexp.run.reads import unrecorded
+from gcexp.run.records import unrecorded
 
 _PACKAGES = (
     "gcexp",
@@ -47,8 +47,7 @@ def provenance_file(output: Path | str) -> Path:
 def recorded(output: Path | str, config: dict, **more) -> Iterator[dict]:
     """Write the provenance of `output` when the block ends well; the yielded dict takes further facts.
 
-    The peak memory is that of the process: where the fork server ran the command,
-    with all that it had imported.
+    The peak memory is that of the process: where the fork server ran the command, with all that it had imported.
     """
     wall, cpu, facts = time.time(), time.process_time(), dict(more)
     yield facts
@@ -153,17 +152,12 @@ def _sha256(path: str | Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def spent(path: str | Path) -> float | None:
-    """CPU seconds that a finished file took, in all processes that worked on it; None where that was not kept."""
-    record = finished_provenance(path)
-    own, before = record.get("cpu_s"), record.get("cpu_s_before", 0.0)
-    return None if own is None or before is None else own + before
-
-
 def finished_provenance(path: str | Path) -> dict:
     """Provenance of a finished file, empty where it has none."""
     file = provenance_file(path)
     record = read_json(file) if file.is_file() else {}
     if not isinstance(record, dict):
-        raise UserError(f"{file} is no provenance of ours; delete it and make {path} again")
+        raise UserError(
+            f"{file} is not a valid provenance file; delete it and rerun the job that creates {path}"
+        )
     return record

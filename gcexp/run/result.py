@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from gcexp.errors import UserError, unknown
+from gcexp.figures.intervals import sign_interval
 from gcexp.figures.rows import time_to
 from gcexp.run.measured import COSTS
 
@@ -76,20 +77,23 @@ class Result(pd.DataFrame):
             raise UserError("this table has no loads: ask for rows=seeds")
         return self._points(lambda part: part.groupby("seed")[names].first().mean().to_dict())
 
-    def time_to(self, level: float, score: str | None = None) -> pd.DataFrame:
-        """Simulated time until a score reaches a level, one row per point.
+    def time_to(self, level: float, score: str | None = None, *, per_seed: bool = False) -> pd.DataFrame:
+        """Simulated time until a score reaches a level, one row per point or per point and seed.
 
         Parameters
         ----------
         level : float
         score : str, optional
             Column; default the main score. A loss reaches a level from above.
+        per_seed : bool
+            One row for each seed, with its own time.
 
         Returns
         -------
         DataFrame
-            The keys, ``time_to_<level>`` (median over the seeds, infinite where fewer than half of them reach it) and
-            ``seeds_reached``.
+            The keys and ``time_to_<level>`` in simulated seconds, infinite where the level is not reached. Per point it
+            is the median over the seeds, with ``low`` and ``high``, the ends of its interval (the sign test, see
+            `gcexp.figures.intervals.sign_interval`; without end below five seeds), ``seeds`` and ``seeds_reached``.
 
         Raises
         ------
@@ -102,12 +106,44 @@ class Result(pd.DataFrame):
         if name not in self.scores:
             raise UserError(unknown("score", name, self.scores))
 
-        def one(part: pd.DataFrame) -> dict[str, float]:
-            falling = name.endswith("loss")
-            times = np.array([time_to(rows, name, level, falling) for _, rows in part.groupby("seed")])
+        falling, column = name.endswith("loss"), f"time_to_{level:g}"
+
+        def one(part: pd.DataFrame) -> dict[str, Any]:
+            seeds = {seed: time_to(rows, name, level, falling) for seed, rows in part.groupby("seed")}
+            times = np.array([*seeds.values()])
+            if per_seed:
+                return {"seed": [*seeds], column: times}
+            low, high = sign_interval(times, times)
+            found = {column: float(np.median(times)), "low": low, "high": high, "seeds": len(times)}
+            return found | {"seeds_reached": int(np.isfinite(times).sum())}
+
+        found = self._points(one)
+        return found.explode(["seed", column], ignore_index=True).infer_objects() if per_seed else found
+
+    def mean_time(self) -> pd.DataFrame:
+        """Mean simulated time of an iteration, one row per point.
+
+        Returns
+        -------
+        DataFrame
+            The keys, ``mean_iteration_time_s`` (median over the seeds, simulated seconds), ``low`` and ``high`` of its
+            interval as in `time_to`, and ``seeds``.
+        """
+
+        def of_seed(rows: pd.DataFrame) -> float:
+            if "mean_iteration_time_s" in rows:
+                return float(rows["mean_iteration_time_s"].iloc[-1])
+            last = rows.loc[rows["iteration"].idxmax()]
+            return float(last["simulated_time_s"] / max(last["iteration"], 1))
+
+        def one(part: pd.DataFrame) -> dict[str, Any]:
+            times = np.array([of_seed(rows) for _, rows in part.groupby("seed")])
+            low, high = sign_interval(times, times)
             return {
-                f"time_to_{level:g}": float(np.median(times)),
-                "seeds_reached": int(np.isfinite(times).sum()),
+                "mean_iteration_time_s": float(np.median(times)),
+                "low": low,
+                "high": high,
+                "seeds": len(times),
             }
 
         return self._points(one)

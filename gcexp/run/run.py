@@ -49,19 +49,14 @@ class Run:
         return "/".join(p for p in parts if p)
 
     @property
-    def timeline(self) -> str:
-        """File of the timeline."""
-        return self._file(paths.TIMELINE)
-
-    @property
     def trajectory(self) -> str:
         """File of the trajectory; an exact one names no scheme, delay or horizon."""
         return self._file(paths.EXACT if self.exact else paths.APPROXIMATE)
 
     @property
-    def verification(self) -> str:
-        """File of the replay of the true encode, drop, decode path; an approximate training writes it itself."""
-        return self._file(paths.REPLAY if self.exact else paths.REPLAY_OF_TRAINING)
+    def verification(self) -> str | None:
+        """File with the replay of an approximate training; None for an exact scheme, which tables replay."""
+        return None if self.exact else self._file(paths.VERIFIED)
 
     def _file(self, pattern: str) -> str:
         parts = {part: getattr(self, part) for part in PARTS}
@@ -74,8 +69,15 @@ class Run:
 
     @property
     def inputs(self) -> list[str]:
-        """Files that must exist before the run can stand in a table."""
-        return [self.timeline, *([self.trajectory, self.verification] if self.task else [])]
+        """Files that must exist before the run can stand in a table: none where nothing is trained."""
+        if not self.task:
+            return []
+        return [self.trajectory, *([self.verification] if self.verification else [])]
+
+    @property
+    def replayed_on(self) -> list[str]:
+        """Prepared data on which a table replays an exact scheme; none for any other run."""
+        return [paths.DATA.format(dataset=self.config["task"]["dataset"])] if self.task and self.exact else []
 
     @property
     def overrides(self) -> list[str]:

@@ -89,27 +89,30 @@ def _build(config: dict, seed: int | None):
     if s is not None and not 0 <= s < code.n:
         raise ParameterError(f"the waiting rule needs 1 <= q <= n (0 <= s < n), got s={s} with n={code.n}")
     if durations_only(scheme.wait) and not bound:
-        raise UserError(f"the scheme declares bound: false, which {scheme.wait!r} is not")
+        raise UserError(f"{scheme.wait!r} is a bound, and the scheme declares bound: false; add bound=true")
     return scheme
 
 
 def loads(config: dict) -> dict[str, float]:
-    """What the busiest worker of a run computes and sends.
+    """What the workers of a run compute, and the busiest one computes and sends.
 
     Of a code that is drawn per seed, over the seeds of the run.
 
     Returns
     -------
     dict
+        ``computation_load_mean``: share of the data that a worker computes, its mean over workers and seeds;
         ``computation_load``: largest share of the data that a worker computes, its mean over the seeds;
         ``computation_load_largest``, the largest of them; ``communication_load``: gradients that a worker sends at
         most, the mean over the seeds.
     """
     seeds = seed_list(config["seeds"]) if is_redrawn(config) else (None,)
     codes = [build_scheme(config, seed).code for seed in seeds]
+    means = [float(code.load.mean() / code.k) for code in codes]
     computed = [float(code.load.max() / code.k) for code in codes]
     sent = [float(code.messages.max() * code.length) for code in codes]
     return {
+        "computation_load_mean": sum(means) / len(codes),
         "computation_load": sum(computed) / len(codes),
         "computation_load_largest": max(computed),
         "communication_load": sum(sent) / len(codes),

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gcexp.errors import UserError, VerificationError
-from gcexp.files import read_json, written
-from gcexp.run import paths, reads
+from gcexp.files import written
+from gcexp.run import paths
 from gcexp.run.build import build, is_redrawn
 from gcexp.run.declared import outside
 from gcexp.run.dependencies import learning, targets, tracked
-from gcexp.run.kept import installed, kept
 from gcexp.run.provenance import recorded
+from gcexp.run.records import observed
 from gcexp.run.run import check_count, check_horizon, seed_list, seed_range
 from gcexp.run.scheme import build_scheme, require_trainable
 
@@ -78,7 +78,9 @@ def simulated(config: dict, length: Length, tell: Callable[[int], object] | None
     parts = [run_clock(*part, length.iterations, tell=tell) for part in _parts(config, length)]
     timeline = joined(parts) if len(parts) > 1 else parts[0]
     if config["exact"] and not (timeline.coefficients == 1).all():
-        raise UserError("the scheme declares exact: true, but its timeline has a coefficient that is not 1")
+        raise UserError(
+            "the scheme declares exact: true, but its timeline has a coefficient that is not 1; add exact=false"
+        )
     return timeline if length.horizon is None else timeline.until(length.horizon)
 
 
@@ -98,42 +100,38 @@ def _parts(config: dict, length: Length) -> Iterator[tuple[Scheme, DelayModel, t
         yield build_scheme(config, seeds[0]), delay, seeds
 
 
-def run_training(config: dict, output: Path, timeline: Path | None) -> Trajectory:
+def run_training(config: dict, output: Path, timeline: Timeline | None) -> Trajectory:
     """Train all seeds from a timeline's coefficients, or exactly (every coefficient 1) without one."""
     import numpy as np
 
     from gcexp.data import load
-    from gcexp.run.resumed import Resumed
+    from gcexp.run.own_checkpoint import OwnCheckpoint
     from gcexp.tasks.training import train
-    from gcexp.timeline import Timeline
 
     require_trainable(config if timeline else config | {"exact": True})
     length = length_of(config)
     coefficients = pattern = None
     steps = np.full(len(length.seeds), length.iterations)
     if timeline is not None:
-        clock = Timeline.load(timeline)
-        if tuple(clock.seeds) != length.seeds:
-            raise UserError(f"{timeline} has seeds {clock.seeds.tolist()}, the run {list(length.seeds)}")
-        coefficients, pattern, steps = clock.coefficients.astype(np.float64), clock.pattern, clock.steps
+        coefficients, pattern = timeline.coefficients.astype(np.float64), timeline.pattern
+        steps = timeline.steps
     place = checkpoint_file(output)
-    with recorded(output, config) as facts, reads.resumed(place) as said:
+    with recorded(output, config) as facts, observed() as seen:
         task, optimizer = build(config, "task"), build(config, "optimizer")
         source = Path(paths.DATA.format(dataset=task.dataset))
         data = load(source)
         facts["data"] = json.loads(source.with_suffix(".json").read_text())
-        checkpoint = Resumed(place, decided_by(config, facts["data"], said))  # type: ignore[arg-type]  # JSON of any kind
+        checkpoint = OwnCheckpoint(place, decided_by(config, facts["data"]), seen)
         trajectory = train(
             task, optimizer, data, length.seeds, steps.tolist(), coefficients, pattern, checkpoint
         )
         facts["iterations_run"] = trajectory.steps.tolist()
         facts["updates_skipped"] = trajectory.skipped.tolist()
-        facts["cpu_s_before"] = checkpoint.before
         trajectory.save(output)
     return trajectory
 
 
-def decided_by(config: dict, data: dict, said: str = "") -> list[str]:
+def decided_by(config: dict, data: dict) -> list[str]:
     """What a training depends on beside its steps and coefficients: its checkpoint belongs to it.
 
     Parameters
@@ -142,19 +140,15 @@ def decided_by(config: dict, data: dict, said: str = "") -> list[str]:
         Composed run; what is from outside in it is loaded.
     data : dict
         Record of the prepared data, what they are: a scale decides too.
-    said : str
-        What is known of the files that the training reads; it decides where a class is from outside.
     """
     record = json.dumps({key: value for key, value in data.items() if key != "key"}, sort_keys=True)
-    return [*_learned(config, said), f"seeds={seed_range(config['seeds'])}", record]
+    return [*_learned(config), f"seeds={seed_range(config['seeds'])}", record]
 
 
-def _learned(config: dict, said: str = "") -> list[str]:
+def _learned(config: dict) -> list[str]:
     """The same without data and seeds."""
     lines, classes = tracked("trajectory", config), targets([config.get("task"), config.get("optimizer")])
-    if any(map(outside, classes)):
-        lines += [*learning(classes, ran=True), *([f"reads={said}"] if said else [])]
-    return lines
+    return lines + (learning(classes, ran=True) if any(map(outside, classes)) else [])
 
 
 def checkpoint_file(output: Path) -> Path:
@@ -172,37 +166,53 @@ def checkpoint_file(output: Path) -> Path:
     )
 
 
-def run_verification(config: dict, timeline: Path, trajectory: Path, output: Path) -> dict:
-    """Replay encode, drop, decode on the saved parameters; too large an error is an error, not a number."""
+def run_verification(config: dict, timeline: Timeline, trajectory: Trajectory, output: Path) -> dict:
+    """Write what `replayed` finds."""
+    with recorded(output, config):
+        found = replayed(config, timeline, trajectory)
+        with written(output) as temporary:
+            temporary.write_text(json.dumps(found, indent=1) + "\n")
+    return found
+
+
+def replayed(config: dict, timeline: Timeline, trajectory: Trajectory) -> dict:
+    """Replay encode, drop and decode on the parameters that a training saved.
+
+    Returns
+    -------
+    dict
+        What `gcexp.run.verification.verify_decoding` finds.
+
+    Raises
+    ------
+    VerificationError
+        If an error is too large.
+    """
     from gcexp.data import load
-    from gcexp.run.verification import behaviour, failure, verify_decoding
-    from gcexp.tasks.checkpoint import stamp
-    from gcexp.tasks.training import Trajectory
-    from gcexp.timeline import Timeline
+    from gcexp.run.verification import failure, verify_decoding
 
     task = build(config, "task")
-    with recorded(output, config):
-        learned = _learned({"task": config["task"]})  # gradients are the task's, not the code's
-        belongs = stamp(learned)  # type: ignore[arg-type]  # JSON of any kind
-        place = Path(paths.DATA.format(dataset=task.dataset))
-        clock, trained = Timeline.load(timeline), Trajectory.load(trajectory)
+    place = Path(paths.DATA.format(dataset=task.dataset))
+    gradients = CHECKPOINTS / "gradients" / _gradients_of(config, place)
 
-        @cache  # a code drawn per seed is replayed and recognised
-        def code_of(seed: int):
-            return build_scheme(config, seed).code
+    @cache  # a code that is drawn for each seed is asked for once for each iteration
+    def code_of(seed: int):
+        return build_scheme(config, seed).code
 
-        def replay() -> None:
-            gradients = CHECKPOINTS / "gradients" / belongs[:16]
-            found = verify_decoding(code_of, clock, trained, task, load(place), gradients)
-            if not found["passed"]:
-                raise VerificationError(f"verification failed: {failure(found['failures'])}")
-            with written(output) as temporary:
-                temporary.write_text(json.dumps(found, indent=1) + "\n")
+    found = verify_decoding(code_of, timeline, trajectory, task, load(place), gradients)
+    if not found["passed"]:
+        raise VerificationError(f"verification failed: {failure(found['failures'])}")
+    return found
 
-        key = [
-            learned,
-            json.loads(place.with_suffix(".json").read_text()),
-            behaviour(code_of, clock, trained),
-        ]
-        kept([output], [*key, tracked("verify"), installed("numpy", "scipy", "torch")], replay)
-    return read_json(output)
+
+def _gradients_of(config: dict, data: Path) -> str:
+    """Name of the gradients that replays of one training share: all that decides them but the code."""
+    from gcexp.tasks.checkpoint import stamp
+
+    record = json.loads(data.with_suffix(".json").read_text("utf-8"))
+    device = config["task"].get("device", "cpu") if isinstance(config["task"], dict) else "cpu"
+    if device == "auto":
+        import torch
+
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    return stamp([*_learned({"task": config["task"]}), record, device])[:16]  # type: ignore[arg-type]  # JSON of any kind

@@ -15,7 +15,6 @@ import numpy as np
 from gcexp.codes import Code
 from gcexp.errors import require
 from gcexp.files import written
-from gcexp.seeding import rng
 from gcexp.tasks import Problem, Task
 from gcexp.tasks.training import Trajectory
 from gcexp.timeline import Timeline
@@ -36,7 +35,7 @@ ROUNDINGS, MOVES = 32, 16
 _FLIP = 1.1
 _CHUNK_COLUMNS, _CHUNK_NUMBERS = 2**16, 2**24
 #: Partition gradients of more bytes are kept in files, mapped, and shared by all schemes of a trajectory.
-_LARGE = 2**28
+LARGE = 2**28
 
 
 def verify_decoding(
@@ -118,41 +117,22 @@ def verify_decoding(
     }
 
 
-def behaviour(
-    code_of: Callable[[int], Code], timeline: Timeline, trajectory: Trajectory, blocks: int = 4
-) -> str:
-    """Hash of all that `verify_decoding` is given of code, timeline, trajectory: equal where what is found is.
+def largest_errors(found: dict) -> dict[str, dict[str, float]]:
+    """Largest errors of every seed that was compared, of what `verify_decoding` found.
 
-    A code stands by what it does in the iterations that are replayed: what it receives, its weights, and what it
-    decodes of partition gradients (k, 4 blocks) that are drawn once.
+    Examples
+    --------
+    >>> check = {"seed": 3, "iteration": 0, "skipped": False, "decoded_error": 1e-16, "weighted_error": 2e-16}
+    >>> largest_errors({"checks": [check, check | {"iteration": 100, "decoded_error": 3e-16}]})
+    {'3': {'decoded_error': 3e-16, 'weighted_error': 2e-16}}
     """
-    digest = hashlib.sha256()
-    for row, (seed, steps) in enumerate(zip(timeline.seeds.tolist(), timeline.steps.tolist(), strict=True)):
-        digest.update(f"seed {seed} {steps}".encode())
-        kept = trajectory.seeds.tolist().index(seed) if seed in trajectory.seeds else None
-        if kept is None or trajectory.steps[kept] < steps:  # refused, in a sentence
-            continue
-        code = code_of(seed)
-        probe = rng(0, "gcexp.probe").standard_normal((code.k, blocks * code.blocks))
-        digest.update(f"{code.k} {code.blocks} {code.promise} {code.recovers}".encode())
-        for v in np.flatnonzero(trajectory.verified < steps):
-            t = int(trajectory.verified[v])
-            u = timeline.pattern[row, t]
-            responses = timeline.patterns[u][None]
-            found, received = code.decode(responses, partial=True), code.received(responses)
-            decoded = decoded_vector(code, probe, received[0], found.weights[0])
-            parts = (
-                responses,
-                timeline.coefficients[u],
-                received,
-                code.met(responses),
-                found.weights,
-                found.coefficients,
-            )
-            for array in (*parts, found.noise_gain, decoded, trajectory.parameters[kept, v]):
-                array = np.ascontiguousarray(array)
-                digest.update(f"{t} {array.dtype.str} {array.shape}".encode() + array.tobytes())
-    return digest.hexdigest()
+    largest: dict[str, dict[str, float]] = {}
+    for check in found["checks"]:
+        if not check["skipped"]:
+            mine = largest.setdefault(str(check["seed"]), dict.fromkeys(BOUNDS, 0.0))
+            for name in BOUNDS:
+                mine[name] = max(mine[name], check[name])
+    return largest
 
 
 def failure(sentences: list[str]) -> str:
@@ -210,7 +190,7 @@ class _Replay:
         return tell(self.parameters, coefficients, self._t) if tell else None
 
     def _kept(self, name: str, compute: Callable[[], np.ndarray], k: int) -> np.ndarray:
-        if self._name is None or k * self.parameters.nbytes < _LARGE:
+        if self._name is None or k * self.parameters.nbytes < LARGE:
             return compute()
         path = Path(f"{self._name}-{name}.npy")
         if not path.exists():

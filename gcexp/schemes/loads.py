@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -111,15 +112,17 @@ class Uneven:
     Parameters
     ----------
     know : {"last", "prefix", "hindsight"}
-        Times of the iteration before, of which the first has even loads; mean times before the run; or the times of
-        this iteration itself, which nobody has: the best that any loads could do.
+        ``last``: each worker's time in the last iteration in which it had something to do; the first iteration has
+        even loads, so that every worker is measured once. ``prefix``: mean times before the run. ``hindsight``: the
+        times of this iteration itself, which nobody knows beforehand: the best that any loads could do.
     cap : float, optional
         Largest relative load; default none. Memory, mostly.
 
     Raises
     ------
     ParameterError
-        For a cap below 1, times before the run that nobody knows, and times that follow the data.
+        For a cap below 1, times before the run that nobody knows, times that follow the data, and learning from
+        workers that are new in every iteration.
 
     References
     ----------
@@ -172,17 +175,25 @@ class Uneven:
             fixed, growing = (part.mean(1, keepdims=True) for part in known)
             shares = water_loads(fixed, growing, self.cap)
             return lambda draws: np.broadcast_to(shares, draws.shape)
-        before = None  # parts of the last iteration so far
+        seen: tuple[np.ndarray, np.ndarray] | None = None  # each worker's parts when it was last measured
 
         def loads(draws):
-            nonlocal before
+            nonlocal seen
             fixed, growing = draws.parts()
-            found = water_loads(fixed, growing, self.cap)
             if self.know == "hindsight":
-                return found
-            first = np.ones((draws.shape[0], 1, n)) if before is None else before
-            before = found[:, -1:]
-            return np.concatenate([first, found[:, :-1]], axis=1)
+                return water_loads(fixed, growing, self.cap)
+            require(
+                not draws.renewed,
+                f"know=last learns from the iteration before, but {draws.renewed} has new workers in every row "
+                "(persistent: false)",
+            )
+            found = np.empty(draws.shape)
+            for t in range(draws.shape[1]):
+                found[:, t] = 1.0 if seen is None else water_loads(*seen, self.cap)
+                now = fixed[:, t], growing[:, t]
+                measured = found[:, t] > 0
+                seen = now if seen is None else tuple(map(partial(np.where, measured), now, seen))
+            return found
 
         return loads
 

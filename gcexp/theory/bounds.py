@@ -17,7 +17,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from gcexp.errors import require
+from gcexp.errors import ParameterError, require
+from gcexp.schema import fitted, quoted
 
 _CLOSE = 1e-9
 _FEW = 4  # workers, whose 15 sets a program chooses among in a second
@@ -34,8 +35,13 @@ def needed(n: int, load: float, fraction: Numbers = 1.0):
     >>> [int(needed(10, *given)) for given in ((2,), (3,), (2, 0.9), (10 / 9,))]
     [5, 4, 5, 9]
     """
-    require(load > 0, f"a load is a number > 0, got {load}")
-    return np.maximum(0, np.ceil(np.asarray(fraction) * n / load - _CLOSE)).astype(int)
+    require(0 < fitted(float, load, "load") < inf, f"a load is a number > 0, got {load}")
+    share = _numbers(fraction, "fraction")
+    require(
+        not (share > 1 + _CLOSE).any(),
+        f"a fraction of the partitions is at most 1, got {share.max(initial=0):g}",
+    )
+    return np.maximum(0, np.ceil(np.maximum(share, 0) * n / load - _CLOSE)).astype(int)
 
 
 def capacity(fixed: np.ndarray, growing: np.ndarray, load: float, fraction: Numbers = 1.0) -> np.ndarray:
@@ -60,6 +66,11 @@ def capacity(fixed: np.ndarray, growing: np.ndarray, load: float, fraction: Numb
         No exact code of one message and this load is decodable sooner, wherever its workers sit; inf where even all of
         them cannot hold that many partitions.
 
+    Raises
+    ------
+    ParameterError
+        For times that are negative or not finite.
+
     References
     ----------
     Theorem 1 of docs/bounds.md.
@@ -69,7 +80,8 @@ def capacity(fixed: np.ndarray, growing: np.ndarray, load: float, fraction: Numb
     >>> float(capacity(np.zeros(4), np.array([1.0, 2.0, 3.0, 4.0]), load=2))
     4.0
     """
-    at = np.sort(np.asarray(fixed, float) + load * np.asarray(growing, float), axis=-1)
+    F, C = _times(fixed, growing)
+    at = np.sort(F + load * C, axis=-1)
     n = at.shape[-1]
     q = np.broadcast_to(needed(n, load, fraction), at.shape[:-1])
     found = np.take_along_axis(at, np.clip(q - 1, 0, n - 1)[..., None], axis=-1)[..., 0]
@@ -96,7 +108,7 @@ def work_floor(
     Raises
     ------
     ParameterError
-        If all workers together cannot hold that many shares.
+        If all workers together cannot hold that many shares, and for times that are negative or not finite.
 
     References
     ----------
@@ -109,20 +121,23 @@ def work_floor(
     >>> round(float(work_floor(np.zeros(3), np.array([1.0, 2.0, 2.0]), cap=1.2)), 9)
     1.8
     """
-    F, C = np.broadcast_arrays(np.asarray(fixed, float), np.asarray(growing, float))
+    F, C = _times(fixed, growing)
     n = F.shape[-1]
-    cap = float(n) if cap is None else cap
+    cap, fraction = float(n) if cap is None else fitted(float, cap, "cap"), _numbers(fraction, "fraction")
     require(
-        bool(np.all(cap >= np.asarray(fraction) - _CLOSE)),
+        cap < inf and bool(np.all(cap >= fraction - _CLOSE)),
         f"cap={cap:g}: shares sum to n={n}, so cap is >= 1",
     )
     total = np.broadcast_to(np.asarray(fraction, float) * n, F.shape[:-1])[..., None]
     edges = np.sort(np.concatenate([F, F + cap * C], axis=-1), axis=-1)
-    done = np.stack([_done(edge, F, C, cap) for edge in np.moveaxis(edges, -1, 0)], axis=-1)
-    first = (done >= total * (1 - 1e-14)).argmax(-1)[..., None]  # the last edge has cap n
-    high = np.take_along_axis(edges, first, -1)
-    before = np.maximum(first - 1, 0)
-    low, had = np.take_along_axis(edges, before, -1), np.take_along_axis(done, before, -1)
+    # The first edge by which enough can be done, between two that are halved; at the last one it is cap n.
+    first, last = np.zeros(total.shape, int), np.full(total.shape, 2 * n - 1)
+    while (first < last).any():
+        middle = (first + last) // 2
+        enough = _done(np.take_along_axis(edges, middle, -1), F, C, cap) >= total * (1 - 1e-14)
+        first, last = np.where(enough, first, middle + 1), np.where(enough, middle, last)
+    high, low = (np.take_along_axis(edges, i, -1) for i in (first, np.maximum(first - 1, 0)))
+    had = _done(low, F, C, cap)
     # Between two edges work grows linearly, and it jumps at the second where somebody has C = 0.
     at_work = (low >= F) & (low < F + cap * C)
     speed = np.divide(1.0, C, out=np.zeros_like(C), where=at_work).sum(-1, keepdims=True)
@@ -131,10 +146,32 @@ def work_floor(
 
 
 def _done(at: np.ndarray, F: np.ndarray, C: np.ndarray, cap: float) -> np.ndarray:
-    """Work (...) that all workers together can have done by the times `at` (...)."""
-    late = at[..., None] - F
+    """Work (..., 1) that all workers together can have done by the times `at` (..., 1)."""
+    late = at - F
     share = np.divide(late, C, out=np.where(late >= 0, inf, 0.0), where=C > 0)
-    return np.clip(share, 0, cap).sum(-1)
+    return np.clip(share, 0, cap).sum(-1, keepdims=True)
+
+
+def _numbers(given: object, name: str) -> np.ndarray:
+    """An array of real numbers."""
+    try:
+        return np.asarray(given, float)
+    except (TypeError, ValueError):
+        raise ParameterError(f"{name} wants numbers, got {quoted(given)}") from None
+
+
+def _times(fixed: np.ndarray, growing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Both parts as arrays of one shape, which are times."""
+    F, C = _numbers(fixed, "fixed"), _numbers(growing, "growing")
+    try:
+        F, C = np.broadcast_arrays(F, C)
+    except ValueError:
+        raise ParameterError(f"fixed and growing times have the shapes {F.shape} and {C.shape}") from None
+    require(F.ndim > 0 and F.shape[-1] > 0, f"times are arrays (..., n) of n >= 1 workers, got {F.shape}")
+    for name, part in (("fixed", F), ("growing", C)):
+        wrong = part[~((part >= 0) & (part < inf))]
+        require(not wrong.size, f"{name} times are finite numbers >= 0, got {wrong.min(initial=inf):g}")
+    return F, C
 
 
 def water_loads(fixed: np.ndarray, growing: np.ndarray, cap: float | None = None) -> np.ndarray:
@@ -149,7 +186,7 @@ def water_loads(fixed: np.ndarray, growing: np.ndarray, cap: float | None = None
     >>> water_loads(np.array([1.0, 2.0, 3.0, 4.0]), np.zeros(4), cap=2)
     array([2., 2., 0., 0.])
     """
-    F, C = np.broadcast_arrays(np.asarray(fixed, float), np.asarray(growing, float))
+    F, C = _times(fixed, growing)
     n = F.shape[-1]
     top = float(n) if cap is None else cap
     tau = work_floor(F, C, cap)[..., None]
@@ -256,9 +293,9 @@ def data_bound(fixed: np.ndarray, growing: np.ndarray, d: int) -> np.ndarray:
     >>> float(data_bound(np.zeros(4), np.array([1.0, 1.0, 1.0, 5.0]), d=2))
     6.0
     """
-    F, C = np.sort(fixed, axis=-1), np.sort(growing, axis=-1)
+    F, C = (np.sort(part, axis=-1) for part in _times(fixed, growing))
     n = F.shape[-1]
-    require(1 <= d <= n, f"data_bound needs 1 <= d <= n={n}, got d={d}")
+    require(1 <= fitted(int, d, "d") <= n, f"data_bound needs 1 <= d <= n={n}, got d={d}")
     several = F[..., needed(n, d) - 1] + C[..., :d].sum(-1)
     slowest = F[..., 0] + C[..., -1] + C[..., : d - 1].sum(-1)
     return np.maximum.reduce([several, slowest, shared_work(F, C)])

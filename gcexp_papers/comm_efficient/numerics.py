@@ -5,7 +5,6 @@ Every function returns a tidy table. Codes are decoded in exact fractions, unles
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
@@ -17,7 +16,6 @@ import pandas as pd
 from gcexp.analysis.declared import gives
 from gcexp.codes.comm_efficient import (
     CommunicationEfficient,
-    ShortMessageCode,
     evaluation_points,
 )
 from gcexp.delays.compute_transmit import ComputeTransmit
@@ -180,8 +178,12 @@ def stability(methods: list, length: int, sets: int, seed: int = 0) -> pd.DataFr
         If the codes of one method are not those of another.
     """
     rows = []
-    for codes in _same_codes(methods):
-        n, d, m, s = _shape(codes[0][1])
+    labels = [given["label"] for given in methods]
+    for makers in zip(*(given["of"] for given in methods), strict=True):
+        codes = [make() for make in makers]
+        shapes = {(code.n, code.d, code.m, code.s) for code in codes}
+        require(len(shapes) == 1, f"every method has the same codes, got {', '.join(map(repr, codes))}")
+        [(n, d, m, s)] = shapes
         generator = rng(seed, "monte_carlo", n, d, m)
         g = generator.standard_normal((n, length))
         size = np.sqrt((g**2).sum())
@@ -189,7 +191,7 @@ def stability(methods: list, length: int, sets: int, seed: int = 0) -> pd.DataFr
         responses = np.ones((len(silent), n), dtype=np.int64)
         np.put_along_axis(responses, silent, 0, axis=1)
         condition = max(_condition(n, tuple(who)) for who in silent.tolist())
-        for method, code in codes:
+        for method, code in zip(labels, codes, strict=True):
             # `decode` would refuse what this table is about.
             found = (code.weights(responses) @ code.encode(g)).reshape(len(responses), -1)[:, :length]
             rows.append(
@@ -204,33 +206,6 @@ def stability(methods: list, length: int, sets: int, seed: int = 0) -> pd.DataFr
                 }
             )
     return pd.DataFrame(rows)
-
-
-def _same_codes(methods: list) -> Iterator[list[tuple[str, ShortMessageCode]]]:
-    """The first code of every method with its label, then the second ones, and so on."""
-    labels = [given["label"] for given in methods]
-    makers = [given["of"] if isinstance(given["of"], list) else [given["of"]] for given in methods]
-    for label, of in zip(labels, makers, strict=True):
-        require(
-            len(of) == len(makers[0]),
-            f"every method has the same codes, got {len(makers[0])} of {labels[0]} and {len(of)} of {label}",
-        )
-    for makes in zip(*makers, strict=True):
-        codes = [(label, make()) for label, make in zip(labels, makes, strict=True)]
-        for label, code in codes:
-            require(
-                isinstance(code, ShortMessageCode),
-                f"{label}: a communication-efficient code is wanted, got {code!r}",
-            )
-            require(
-                _shape(code) == _shape(codes[0][1]),
-                f"every method has the same codes, got {codes[0][1]!r} of {labels[0]} and {code!r} of {label}",
-            )
-        yield codes
-
-
-def _shape(code: ShortMessageCode) -> tuple[int, int, int, int]:
-    return code.n, code.d, code.m, code.s
 
 
 @lru_cache(maxsize=1024)

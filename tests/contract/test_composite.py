@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import pickle
 from functools import partial
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -46,38 +44,24 @@ PRODUCTS = [
 ]
 
 
-class Family:
-    """A class of codes as the contract sees it: something with examples that builds codes."""
-
-    def __init__(self, cls: type[Code], examples: list[dict]):
-        self.cls, self.examples, self.__name__ = cls, examples, cls.__name__
-
-    def __call__(self, *args, **kwargs) -> Code:
-        return self.cls(*args, **kwargs)
+CASES = [
+    *(partial(DirectSum, **example) for example in DirectSum.examples),
+    *(partial(DirectSum, parts) for parts in SUMS),
+    *(partial(Kronecker, **example) for example in Kronecker.examples),
+    *(partial(Kronecker, a, b) for a, b in PRODUCTS),
+]
 
 
-SUM = Family(DirectSum, [*DirectSum.examples, *({"parts": parts} for parts in SUMS)])
-PRODUCT = Family(Kronecker, [*Kronecker.examples, *({"a": a, "b": b} for a, b in PRODUCTS)])
-CASES = [(family, i) for family in (SUM, PRODUCT) for i in range(len(family.examples))]
-IDS = [f"{family.__name__}-{i}" for family, i in CASES]
+@pytest.mark.parametrize("build", CASES)
+def test_contract(build, hold):
+    hold(checks(codes=[build]))
 
 
-@pytest.mark.parametrize(("family", "example"), CASES, ids=IDS)
-def test_contract(family, example, hold):
-    hold(checks(codes=[partial(family.cls, **family.examples[example])]))
-
-
-@pytest.mark.parametrize(("family", "example"), CASES, ids=IDS)
-def test_repr_is_the_constructor_call(family, example):
-    code = family(**family.examples[example])
+@pytest.mark.parametrize("build", CASES)
+def test_repr_is_the_constructor_call(build):
+    code = build()
     again = eval(repr(code), {**globals(), "array": np.array})
-    assert type(again) is family.cls and (again.encoding != code.encoding).nnz == 0
-
-
-@pytest.mark.parametrize("family", [SUM, PRODUCT], ids=["DirectSum", "Kronecker"])
-def test_is_documented(family):
-    text = inspect.getdoc(family.cls)
-    assert all(f"{section}\n---" in text for section in ("Parameters", "Raises", "References", "Examples"))
+    assert type(again) is type(code) and (again.encoding != code.encoding).nnz == 0
 
 
 def every(code: Code) -> np.ndarray:
@@ -116,16 +100,6 @@ def test_a_direct_sum_is_its_parts_side_by_side():
 )
 def test_promise_of_a_direct_sum(parts, promise):
     assert DirectSum(parts).promise == promise
-
-
-def test_lemma_8():
-    parts = [PAIR, BlockDesign(4, "complete-4-2")]
-    code, responses = DirectSum(parts), every(DirectSum(parts))
-    errors = [
-        part.decode(mine).error
-        for part, mine in zip(parts, (responses[:, :3], responses[:, 3:]), strict=True)
-    ]
-    np.testing.assert_allclose(code.decode(responses).error * 9, 3 * errors[0] + 6 * errors[1], atol=1e-12)
 
 
 def test_composites_are_redrawn_where_a_part_is():
@@ -175,15 +149,10 @@ def test_products_of_exact_codes_are_exact(a, b, stragglers):
     """(s1 + 1)(s2 + 1) - 1 stragglers, and no more."""
     code = Kronecker(a, b)
     assert code.promise == "indicator" and code.quorums
-    for s in range(stragglers + 1):
-        responses = np.ones((1, code.n), dtype=int)
-        sets = list(combinations(range(code.n), s))
-        responses = np.tile(responses, (len(sets), 1))
-        for row, silent in zip(responses, sets, strict=True):
-            row[list(silent)] = 0
-        assert code.met(responses).all() and (code.decode(responses).coefficients == 1).all()
-    more = every(code)
-    more = more[more.sum(1) == code.n - stragglers - 1]
+    responses = every(code)
+    enough = responses[responses.sum(1) >= code.n - stragglers]
+    assert code.met(enough).all() and (code.decode(enough).coefficients == 1).all()
+    more = responses[responses.sum(1) == code.n - stragglers - 1]
     assert Code(code.encoding, promise="least_squares").decode(more).error.max() > 1e-3
 
 
@@ -193,12 +162,6 @@ def test_quorums_of_a_product_of_sums():
     assert code.quorums[0] == Quorum([0, 2, 4], [(1, 2)]) and code.quorums[3] == Quorum([7, 9], [(1, 1)])
     met = every(code)[code.met(every(code))]
     assert (code.decode(met).coefficients == 1).all()
-
-
-def test_three_factors():
-    code = Kronecker(Kronecker(FRC, PAIR), FractionalRepetition(2, 2))
-    assert (code.n, code.k) == (24, 24) and set(code.load) == {8}
-    assert code.decode(np.ones(24, int)).error[0] == pytest.approx(0, abs=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import pytest
 
 from gcexp import timeline as timeline_module
 from gcexp.codes.base import RESIDUAL_BOUND
-from gcexp.delays import Draws, LocalSteps, Trace
+from gcexp.delays import Draws, Trace
 from gcexp.delays.trace_file import read_trace
 from gcexp.errors import UserError
 from gcexp.run import stages
@@ -106,7 +106,7 @@ def test_preset_runs(preset):
     assert set(timeline.pattern.ravel()) == set(range(U))  # each pattern occurs
     for scheme, _ in found.parts:
         assert scheme.code.n == n and scheme.code.k == k
-    assert timeline.coefficients.any()  # not every update is skipped
+    assert timeline.coefficients.any() != found.config["bound"]  # a bound decodes nothing
 
 
 @each_scheme
@@ -144,6 +144,8 @@ def test_patterns_are_messages_that_arrived(preset):
 def test_decoded_is_what_the_coefficients_say(preset):
     """Encode, drop, decode real gradients with every pattern that occurs; a skipped update is a row of zeros."""
     found = run(f"scheme={preset}")
+    if found.config["bound"]:  # nothing is decoded
+        return
     if len(found.parts) > 1:  # one code per seed: the first one's iterations
         used = np.unique(found.timeline.pattern[0])
     else:
@@ -204,17 +206,6 @@ def test_the_job_checks_the_declaration(preset, tmp_path):
             stages.run_timeline(config, tmp_path / "timeline.npz")
 
 
-@pytest.mark.parametrize("preset", ["agc", "g_agc", "cgc", "g_cgc", "uncoded"])
-def test_presets_of_the_restart_model(preset):
-    """The adaptive paper's schemes restart their stragglers; a table of that paper prices the epochs."""
-    more = {"cgc": ["s=2"], "g_cgc": ["s=2"]}.get(preset, [])
-    found = run(f"scheme={preset}", "wait=restart", *more)
-    prices = found.parts[0][0].wait
-    assert (found.timeline.coefficients == 1).all()
-    assert set(found.timeline.duration.ravel()) > {prices.first[0]} or len(found.timeline.patterns) == 1
-    assert found.timeline.duration.min() >= min(prices.first)
-
-
 # --- waiting rules ----------------------------------------------------------------------------------------------
 
 
@@ -231,7 +222,7 @@ def test_wait_runs(rule):
     found = waiting(rule)
     timeline = found.timeline
     assert np.isfinite(timeline.duration).all() and (timeline.duration > 0).all()
-    assert timeline.patterns.any() and timeline.coefficients.any()
+    assert timeline.patterns.any() and timeline.coefficients.any() != found.parts[0][0].bound
     wait = found.parts[0][0].wait
     assert wait == pickle.loads(pickle.dumps(wait)) == build(found.config, "wait")
 
@@ -286,19 +277,6 @@ def test_delay_keeps_the_contract(model, more):
     n = min(10, len(read_trace(delay.file).workers)) if isinstance(delay, Trace) else 10
     for check in checks(delays=[(delay, n)]):
         check()
-
-
-@each_model
-def test_seeds_differ(model, more):
-    delay = built(model, more)
-    if (
-        isinstance(delay, LocalSteps)
-        or isinstance(delay, Trace)
-        and "random" not in (delay.start, delay.workers)
-    ):
-        pytest.skip("the rows of the file, in order")
-    times = delay.draw((0, 1), 200, 10).arrival(0.3, 1.0)
-    assert not times.any() or (times[0] != times[1]).any()
 
 
 def same_draws(one: Draws, other: Draws) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from functools import cache
 from itertools import combinations, product
 from math import comb, lcm, log
@@ -63,22 +62,6 @@ def relative_error(code, responses: np.ndarray, length: int) -> float:
     return float((np.linalg.norm(found - wanted, axis=1) / np.linalg.norm(wanted)).max())
 
 
-def determinant(rows) -> Fraction:
-    """Exact determinant, by elimination in fractions."""
-    A, value = [[Fraction(x) for x in row] for row in rows], Fraction(1)
-    for k in range(len(A)):
-        pivot = next((r for r in range(k, len(A)) if A[r][k]), None)
-        if pivot is None:
-            return Fraction(0)
-        if pivot != k:
-            A[k], A[pivot], value = A[pivot], A[k], -value
-        value *= A[k][k]
-        for r in range(k + 1, len(A)):
-            factor = A[r][k] / A[k][k]
-            A[r] = [x - factor * y for x, y in zip(A[r], A[k], strict=True)]
-    return value
-
-
 # --- section 2: example 3 -------------------------------------------------------------------------------------
 
 
@@ -96,10 +79,6 @@ def test_example_3():
             [3, 0, 6, -1, 0, 4],
         ],
     )
-    M = np.linalg.lstsq(np.array(E3, dtype=float), B, rcond=None)[0]
-    lower = [[-3, -1 / 2, -3, -1, -3 / 2, -2], [4 / 3, -1 / 2, 7 / 3, -1 / 3, 1 / 6, 5 / 3]]
-    expected = [[1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1], *lower]
-    np.testing.assert_allclose(M, expected, atol=1e-12)
     responses = np.array([[1, 1, 1], [2, 2, 0], [2, 0, 2], [0, 2, 2]])
     decoding = code.decode(responses)
     assert (decoding.coefficients == 1).all() and decoding.residual.max() < 1e-14
@@ -126,12 +105,8 @@ def test_structured_codes_decode_for_load_2_only():
         code.decode(responses_without(code, 1))
 
 
-def test_remark_3_fails_for_mixed_signs():
+def test_singular_points_are_refused():
     E = np.array(vandermonde(3, 2, 2, [4, -4, 1, 5, 2, -2]))
-    rows = decode_rows(3, 2, 2, [0])
-    A = E[rows, :4]
-    np.testing.assert_array_equal(A, [[1, -4, 16, 0], [1, 1, 1, 0], [1, 2, 4, 8], [1, -2, 4, -8]])
-    assert determinant(A) == 0
     with pytest.raises(
         ParameterError, match=r"does not decode without workers \[0\]: the determinant .* is 0"
     ):
@@ -365,14 +340,6 @@ def test_epochs_are_geometric_and_shared_by_all_p():
     np.testing.assert_array_equal(draws[0.5][1, :, 3], np.floor(np.log(uniform) / log(0.5)))
     longer = Epochs(0.5).draw((0, 1), 5000, 6).start
     np.testing.assert_array_equal(longer[:, :4000, :5], draws[0.5])
-
-
-@pytest.mark.parametrize("scheme", ["cgc0", "cgc1", "cgc2", "agc", "g_cgc1", "g_cgc2", "g_agc"])
-def test_simulated_means_are_those_of_the_formula(scheme):
-    for p in (0.05, 0.3):
-        mean = times(scheme, nominal(scheme), p, 40000).mean()
-        s_max = None if scheme.endswith("agc") else int(scheme[-1])
-        assert mean == pytest.approx(theory.average_time(20, 3, p, s_max, scheme.startswith("g_")), rel=0.015)
 
 
 @pytest.mark.parametrize(("n", "d"), [(20, 3), (9, 2), (8, 4)])

@@ -10,7 +10,6 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from gcexp.codes.accuracy import require_accurate
 from gcexp.codes.approximate import ApproximateCode
 from gcexp.codes.base import Code
 from gcexp.codes.bernoulli import BernoulliCode, RegularizedBernoulliCode
@@ -22,12 +21,10 @@ from gcexp.codes.graph_code import GraphCode, edge_weights
 from gcexp.codes.iterative import iterate
 from gcexp.codes.reed_solomon import ReedSolomon
 from gcexp.codes.regular_bipartite import RegularBipartiteCode, random_biregular
-from gcexp.codes.repetition import FractionalRepetition
 from gcexp.codes.stochastic import StochasticGradientCode
 from gcexp.designs.graphs import circulant, margulis, paley, random_regular, second_eigenvalue
 from gcexp.errors import ParameterError
 from gcexp.theory.classic_codes import bernoulli_error, expander_bound, graph_error, stochastic_error
-from gcexp.theory.errors import frc_mean_error
 
 
 def survivors(n: int, s: int) -> np.ndarray:
@@ -64,21 +61,6 @@ EXACT = [
 ]
 
 
-@pytest.mark.parametrize("code", EXACT, ids=repr)
-def test_exact_for_every_straggler_set(code):
-    for s in range(code.s + 1):
-        decoding = code.decode(survivors(code.n, s))
-        assert decoding.residual.max() < 1e-11 and (decoding.coefficients == 1).all()
-    assert (code.assignment.sum(0) == code.s + 1).all()  # every partition on exactly s+1 workers
-    assert code.load.max() - code.load.min() <= 1 and code.load.sum() == code.k * (code.s + 1)
-
-
-@pytest.mark.parametrize("code", EXACT, ids=repr)
-def test_best_effort_below_the_quorum(code):
-    responses = random_survivors(code.n, code.s + 1, 20)
-    assert (code.decode(responses, partial=True).error <= least_squares_error(code, responses) + 1e-9).all()
-
-
 def test_one_straggler_more_is_not_always_exact():
     for code in EXACT:
         assert code.decode(survivors(code.n, code.s + 1), partial=True).error.max() > 0.01
@@ -91,7 +73,9 @@ def test_all_small_parameters_are_exact(n):
         if (n - s) % 2 or s == 0:
             codes.append(CyclicMDS(n, s, "real"))
         for code in codes:
-            assert code.decode(survivors(n, s)).residual.max() < 1e-10
+            decoding = code.decode(survivors(n, s))
+            assert decoding.residual.max() < 1e-10 and (decoding.coefficients == 1).all()
+            assert (code.assignment.sum(0) == s + 1).all()  # every partition on exactly s+1 workers
 
 
 def test_cyclic_mds_rows_are_shifts_of_one_polynomial():
@@ -104,23 +88,6 @@ def test_cyclic_mds_rows_are_shifts_of_one_polynomial():
             spectrum[0] > 0.1 and (spectrum < 1e-12).sum() == code.s
         )  # 1 is a codeword of the dual, s roots
         assert code.length == (2 if code.field == "complex" else 1)
-
-
-def test_reed_solomon_weights_are_lagrange_at_zero():
-    n, s = 9, 3
-    code, a = ReedSolomon(n, s, mask="cyclic"), np.exp(2j * np.pi * np.arange(9) / 9)
-    t_0 = [np.prod([1 - x / a[j] for j in range(n) if j not in (0, 8, 7, 6)]) for x in a]  # of partition 0
-    assert np.flatnonzero(np.abs(t_0) > 1e-9).tolist() == [0, 6, 7, 8]
-    scale = np.abs(t_0).max()
-    np.testing.assert_allclose(code.encoding.toarray()[:, 0] * scale, t_0, atol=1e-9)
-    for F in (np.array([0, 2, 3, 5, 6, 8]), np.arange(1, 9)):
-        responses = np.isin(np.arange(n), F)
-        used = np.flatnonzero(code.decode([responses]).weights[0, 0])
-        assert len(used) >= n - s and np.isin(used, F).all()
-        lagrange = [np.prod([a[j] / (a[j] - a[i]) for j in used if j != i]) for i in used]
-        np.testing.assert_allclose(
-            code.decode([responses]).weights[0, 0, used], np.array(lagrange) * scale, rtol=1e-10
-        )
 
 
 def test_reed_solomon_balances_loads_for_any_k():
@@ -172,67 +139,12 @@ def test_cyclic_repetition_is_accurate(n, s):
     assert (decoding.coefficients == 1).all() and decoding.residual.max() < 1e-10
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("n", "s"), [(20, 9), (30, 15), (30, 19)])
-def test_rare_sets_of_cyclic_repetition_and_a_better_conditioned_code(n, s):
-    responses = random_survivors(n, s, 20_000).astype(int)
-    worst = CyclicRepetition(n, s).decode(responses).residual.max()
-    assert 1e-11 < worst < 1e-8
-    assert ReedSolomon(n, s).decode(responses).residual.max() < 1e-11
-
-
 @pytest.mark.parametrize("n", [44, 60, 101])
 def test_one_worker_decodes_alone_to_the_last_digits(n):
     """s = n - 1: multiplying out the roots one by one was off by 2e-6 at n = 45, by 4e-3 at n = 60."""
     codes = [CyclicMDS(n, n - 1), CyclicMDS(n, n - 1, "real"), ReedSolomon(n, n - 1, mask="cyclic")]
     for code in codes:
         assert code.decode(np.eye(n, dtype=int)).residual.max() < 1e-13
-
-
-@pytest.mark.parametrize(("n", "s", "field"), [(12, 5, "complex"), (12, 5, "real"), (60, 10, "complex")])
-def test_cyclic_mds_polynomial_has_its_roots(n, s, field):
-    """In 64-bit mantissas b vanishes on s consecutive powers of z, and nowhere else."""
-    b = CyclicMDS(n, s, field).encoding.toarray()[0, : s + 1].astype(np.clongdouble)
-    first = (n - s + 1) // 2 if field == "real" else 1
-    turns = np.exp(2j * np.pi * np.arange(n).astype(np.longdouble) / n)
-    small = np.abs(np.polyval(b[::-1], turns)) < 1e-15 * n
-    assert np.flatnonzero(small).tolist() == list(range(first, first + s))
-
-
-def hard_patterns(n: int, s: int) -> np.ndarray:
-    """Who is heard without s neighbours from four places, without two runs, and without random workers."""
-    runs = [np.roll(np.arange(n) >= s, i) for i in range(0, n, max(1, n // 4))]
-    two = np.ones(n, dtype=bool)
-    two[: s // 2] = two[n // 2 : n // 2 + s - s // 2] = False
-    return np.concatenate([runs, [two], random_survivors(n, s, 6)]).astype(int)
-
-
-@pytest.mark.parametrize(("n", "most", "least"), [(40, 39, 0), (60, 9, 50), (100, 6, 93)])
-def test_limits_of_cyclic_supports(n, most, least):
-    """What docs/codes-accuracy.md allows decodes; beyond it the guard refuses."""
-    kinds = [lambda s: CyclicMDS(n, s), lambda s: ReedSolomon(n, s, mask="cyclic")]
-    for kind in kinds:
-        for s in sorted({1, most, most // 2, least, n - 1} - {0}):
-            require_accurate(kind(s))
-            assert kind(s).decode(hard_patterns(n, s)).residual.max() < 1e-6
-        for s in [most + 3, least - 3] * (least > 0):
-            with pytest.raises(ParameterError, match=rf"s={s}.* loses its accuracy: .* are consecutive"):
-                require_accurate(kind(s))
-
-
-@pytest.mark.parametrize(
-    "build",
-    [
-        lambda: CyclicMDS(101, 20, "real"),
-        lambda: CyclicMDS(60, 30),
-        lambda: ReedSolomon(52, 29, mask="cyclic"),
-        lambda: ReedSolomon(100, 10, mask="cyclic"),
-    ],
-    ids=["real", "complex", "half", "cyclic"],
-)
-def test_where_rounding_wins_the_code_is_refused(build):
-    with pytest.raises(ParameterError, match=r"loses its accuracy.*take CyclicRepetition"):
-        require_accurate(build())
 
 
 # --- graphs and expander codes (check 12) --------------------------------------------------------------------
@@ -255,7 +167,7 @@ def test_paley_graphs_are_strongly_regular(q):
     assert second_eigenvalue(A) == pytest.approx((1 + np.sqrt(q)) / 2)
 
 
-@pytest.mark.parametrize("m", range(2, 12))
+@pytest.mark.parametrize("m", range(2, 8))
 def test_margulis_graphs_expand(m):
     A = margulis(m * m)
     assert (A == A.T).all() and (A.sum(0) == 8).all()
@@ -397,12 +309,6 @@ def test_stochastic_holders_are_balanced_in_pairs():
 # --- repetition and ErasureHead ------------------------------------------------------------------------------
 
 
-def test_repetition_mean_error():
-    responses = survivors(12, 5)
-    mean = FractionalRepetition(12, 3).decode(responses, partial=True).error.mean()
-    assert mean == pytest.approx(0.0454545, abs=5e-8) == frc_mean_error(12, 3, 5)
-
-
 # --- graph codes ---------------------------------------------------------------------------------------------
 
 GRAPH_CODES = [
@@ -425,25 +331,6 @@ def test_component_decoder_is_the_pseudoinverse(code):
     formula = [graph_error(code.k, ends[row > 0]) for row in responses]
     np.testing.assert_allclose(decoding.error, formula, atol=1e-12)
     assert (code.load == 2).all() and (code.assignment.sum(0) == code.d).all()
-
-
-@pytest.mark.parametrize(
-    ("edges", "error"),
-    [
-        ([], 1),
-        ([(0, 1)], 4 / 6),
-        ([(0, 1), (1, 2)], (1 / 3 + 3) / 6),
-        ([(0, 1), (0, 2), (0, 3), (0, 4)], (9 / 5 + 1) / 6),
-        ([(0, 1), (1, 2), (2, 0)], 3 / 6),
-        ([(0, 1), (1, 2), (2, 3), (3, 0), (4, 5)], 0),
-        ([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5)], 0),
-    ],
-)
-def test_components_one_by_one(edges, error):
-    assert graph_error(6, edges) == pytest.approx(error)
-    ends = np.array(edges, dtype=int).reshape(-1, 2)
-    c = np.bincount(ends.ravel(), np.repeat(edge_weights(6, ends), 2), minlength=6)
-    assert ((c - 1) ** 2).mean() == pytest.approx(error)
 
 
 @pytest.mark.slow
@@ -520,45 +407,42 @@ def test_circulant_sends_disjoint_runs():
 
 
 @pytest.mark.parametrize(
-    ("make", "sentence"),
+    ("make", "named"),
     [
-        (lambda: CyclicMDS(5, 5), "0 <= s < n, got n=5, s=5"),
-        (lambda: CyclicMDS(8, 4, "real"), "opposite parity, got n=8, s=4; take s=5"),
-        (lambda: CyclicMDS(8, 4, "reel"), "unknown field 'reel'; did you mean 'real'"),
-        (lambda: ReedSolomon(5, -1), "0 <= s < n, got n=5, s=-1"),
-        (lambda: ReedSolomon(5, 1, k=0), "k >= 1, got k=0"),
-        (lambda: ReedSolomon(5, 1, mask="spred"), "did you mean 'spread'"),
-        (lambda: ExpanderCode(9, graph="pally"), "did you mean 'paley'"),
-        (lambda: ExpanderCode(9, graph="paley", decoder="best"), "unknown decoder 'best'"),
-        (lambda: ExpanderCode(9), "needs offsets, such as"),
-        (lambda: ExpanderCode(9, offsets=(1, 1)), r"distinct offsets between 1 and n/2, got \[1, 1\]"),
-        (lambda: ExpanderCode(9, offsets=(5,)), r"n=9 .* got \[5\]"),
-        (lambda: ExpanderCode(11, graph="paley"), "prime power n with n mod 4 = 1.* got n=11"),
-        (lambda: ExpanderCode(10, graph="margulis"), "a square n >= 4, got n=10"),
-        (lambda: RandomRegularCode(5, 3), "n d even, got n=5, d=3"),
-        (lambda: RandomRegularCode(5, 5), "1 <= d < n, got n=5, d=5"),
-        (lambda: RegularBipartiteCode(5, 6), "1 <= d <= n, got n=5, d=6"),
-        (lambda: BernoulliCode(5, 6), "0 < d <= k, got n=5, d=6, k=5"),
-        (lambda: StochasticGradientCode(5, 6, 0.1), "1 <= d <= n .* got n=5, k=5, d=6"),
+        (lambda: CyclicMDS(5, 5), "n=5, s=5"),
+        (lambda: CyclicMDS(8, 4, "real"), "n=8, s=4.*s=5"),
+        (lambda: CyclicMDS(8, 4, "reel"), "'reel'.*'real'"),
+        (lambda: ReedSolomon(5, -1), "n=5, s=-1"),
+        (lambda: ReedSolomon(5, 1, k=0), "k=0"),
+        (lambda: ReedSolomon(5, 1, mask="spred"), "'spred'.*'spread'"),
+        (lambda: ExpanderCode(9, graph="pally"), "'pally'.*'paley'"),
+        (lambda: ExpanderCode(9, graph="paley", decoder="best"), "decoder.*'best'"),
+        (lambda: ExpanderCode(9), "offsets"),
+        (lambda: ExpanderCode(9, offsets=(1, 1)), r"offsets.*\[1, 1\]"),
+        (lambda: ExpanderCode(9, offsets=(5,)), r"n=9 .*\[5\]"),
+        (lambda: ExpanderCode(11, graph="paley"), "n=11"),
+        (lambda: ExpanderCode(10, graph="margulis"), "n=10"),
+        (lambda: RandomRegularCode(5, 3), "n=5, d=3"),
+        (lambda: RandomRegularCode(5, 5), "n=5, d=5"),
+        (lambda: RegularBipartiteCode(5, 6), "n=5, d=6"),
+        (lambda: BernoulliCode(5, 6), "n=5, d=6, k=5"),
+        (lambda: StochasticGradientCode(5, 6, 0.1), "n=5, k=5, d=6"),
         (lambda: StochasticGradientCode(5, (1, 2), 0.1), r"d=\(1, 2\)"),
-        (lambda: StochasticGradientCode(5, 2, 1.0), "0 <= p < 1, got p=1.0"),
-        (lambda: StochasticGradientCode(5, 2, 0.1, layout="cycle"), "did you mean 'cyclic'"),
-        (lambda: GraphCode(10, 3), "k = 2n/d vertices, an integer above d, got n=10, d=3"),
-        (lambda: GraphCode(6, 4), "got n=6, d=4"),
-        (
-            lambda: GraphCode(10, 4, graph="circulant", offsets=(1,)),
-            r"degree d, got d=4, offsets=\(1,\) on k=5",
-        ),
-        (lambda: GraphCode(10, 4, graph="circular"), "did you mean 'circulant'"),
-        (lambda: CirculantMultiMessage(5, (1, 2, 3)), r"at most n, got n=5, sizes=\(1, 2, 3\)"),
-        (lambda: iterate(ExpanderCode(9, graph="paley"), [9 * [1]], -1), "steps >= 0, got -1"),
-        (lambda: expander_bound(5, 6, 3, 1), "0 <= s <= n, got n=5, s=6"),
-        (lambda: expander_bound(5, 1, 3, 4), "0 <= eigenvalue <= d"),
-        (lambda: bernoulli_error(0, 3), "0 < p <= 1"),
-        (lambda: stochastic_error(1, 3), "0 <= p < 1"),
-        (lambda: graph_error(2, [(0, 2)]), r"0 to k-1 = 1, got \[\(0, 2\)\]"),
+        (lambda: StochasticGradientCode(5, 2, 1.0), "p=1.0"),
+        (lambda: StochasticGradientCode(5, 2, 0.1, layout="cycle"), "'cycle'.*'cyclic'"),
+        (lambda: GraphCode(10, 3), "n=10, d=3"),
+        (lambda: GraphCode(6, 4), "n=6, d=4"),
+        (lambda: GraphCode(10, 4, graph="circulant", offsets=(1,)), r"d=4, offsets=\(1,\)"),
+        (lambda: GraphCode(10, 4, graph="circular"), "'circular'.*'circulant'"),
+        (lambda: CirculantMultiMessage(5, (1, 2, 3)), r"n=5, sizes=\(1, 2, 3\)"),
+        (lambda: iterate(ExpanderCode(9, graph="paley"), [9 * [1]], -1), "steps.* -1"),
+        (lambda: expander_bound(5, 6, 3, 1), "n=5, s=6"),
+        (lambda: expander_bound(5, 1, 3, 4), "eigenvalue"),
+        (lambda: bernoulli_error(0, 3), "p"),
+        (lambda: stochastic_error(1, 3), "p"),
+        (lambda: graph_error(2, [(0, 2)]), r"\(0, 2\)"),
     ],
 )
-def test_refusals(make, sentence):
-    with pytest.raises(ParameterError, match=sentence):
+def test_refusals(make, named):
+    with pytest.raises(ParameterError, match=named):
         make()

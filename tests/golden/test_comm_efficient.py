@@ -80,25 +80,6 @@ def not_held(n: int, d: int) -> np.ndarray:
     return (i - w) % n >= d
 
 
-@pytest.mark.parametrize("n", range(1, 8))
-def test_polynomial_code_is_exact(n):
-    """Stacked identities, the assignment, and the decode identity in fractions, for all m <= d <= n."""
-    points = evaluation_points(n)
-    for d, m in [(a, b) for a in range(1, n + 1) for b in range(1, a + 1)]:
-        rows = polynomial_rows(points, d, m)
-        np.testing.assert_array_equal(rows[:, n - d :], np.tile(np.eye(m, dtype=int), (n, 1)))
-        code = CommunicationEfficient(n, d, m)
-        C = code.exact_encoding()
-        V = np.array([[x**r for x in points] for r in range(n - d + m)])
-        everywhere = (rows @ V).T.reshape(n, n, m)
-        assert not everywhere[not_held(n, d)].any()  # zero by itself where it is left out
-        assert everywhere[~not_held(n, d), 0].all()
-        np.testing.assert_array_equal(code.assignment, ~not_held(n, d))
-        assert (abs(C).max(1) == 1).all()
-        weights = code.exact_weights(survivors(n, n - d + m, most=6))
-        np.testing.assert_array_equal(weights @ C, [np.tile(np.eye(m, dtype=int), n)] * len(weights))
-
-
 @pytest.mark.parametrize(("n", "d", "m"), [(1, 1, 1), (5, 3, 2), (6, 6, 4), (7, 4, 1), (7, 5, 5), (8, 5, 3)])
 def test_polynomial_code_is_the_general_one(n, d, m):
     """V[r, w] = theta_w^r in the general construction: the same rows, encoding and weights, exactly."""
@@ -366,14 +347,6 @@ def test_exact_values_need_rational_arithmetic():
 # --- section 4: expected times ------------------------------------------------------------------------------
 
 RATES = {"n": 8, "t1": 1.6, "lambda1": 0.8, "t2": 6.0, "lambda2": 0.1}  # of Table 3
-
-
-def test_most_stragglers_are_fastest():
-    times = [theory.expected_time(d=4, m=3, s=s, **RATES) for s in (0, 1)]
-    np.testing.assert_allclose(times, [26.7938, 21.3697], atol=5e-5)
-    for d, m in [(a, b) for a in range(1, 9) for b in range(1, a + 1)]:
-        by_s = [theory.expected_time(d=d, m=m, s=s, **RATES) for s in range(d - m + 1)]
-        assert (np.diff(by_s) < 0).all()
 
 
 def draws(iterations: int, seed: int, n, t1, lambda1, t2, lambda2) -> Draws:

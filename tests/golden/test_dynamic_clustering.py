@@ -267,18 +267,13 @@ def held_by_order(row: Clustered, column: Clustered) -> np.ndarray:
     return row.encoding.toarray()[order]
 
 
-def test_static_clusters_decode_exactly_where_every_cluster_does():
-    """D2, D3: all 4096 patterns. GC-SC needs 2 of 3 per cluster; 256 straggler sets against 13 of GC."""
+def test_a_pattern_is_decoded_exactly_where_every_cluster_met_its_quorum():
+    """All 4096 patterns of the running example; which ones these are is a claim of the paper."""
     responses = np.array(list(product((0, 1), repeat=12)))
-    for P, sets in ((4, 256), (1, 13)):
+    for P in (4, 1):
         code = clustered(12, P, 2)
         exact = (code.decode(responses, partial=True).coefficients == 1).all(1)
         np.testing.assert_array_equal(exact, code.met(responses))
-        stragglers = np.bincount(12 - responses[exact].sum(1), minlength=13)
-        np.testing.assert_array_equal(stragglers, recoverable_sets(12, P, 2))
-        assert exact.sum() == sets
-    assert stragglers[:2].tolist() == [1, 12]  # GC: any single straggler, nothing more
-    np.testing.assert_array_equal(recoverable_sets(12, 4, 2)[:6], [1, 12, 54, 108, 81, 0])
 
 
 def test_stored_partitions_are_those_of_the_codewords():
@@ -409,25 +404,6 @@ def test_seats_are_the_placed_clusters(layout):
             assert player[stay].tolist() == stay
             rest = [player[j] for j in quorum.workers if j not in stay]
             assert rest == sorted(rest)
-
-
-def test_threshold_stays_n_minus_r_plus_one():
-    """D6: whatever the placement, r slow workers in one cluster block decoding, and any r-1 slow workers do not."""
-    code = clustered(12, 4, 2)
-    for slow in slow_sets(12, 4)[::50]:
-        cluster = greedy_clusters(ALLOWED[None], slow[None])
-        played = seats(cluster, 4)[0]
-        by_worker = code.encoding.toarray()[np.argsort(played)]  # row of each worker in this iteration
-        responses = 1 - slow_sets(12, 2)
-        exact = np.array([residual(by_worker[row > 0]) for row in responses]) < 1e-6
-        pairs = np.array([np.flatnonzero(row == 0) for row in responses])
-        np.testing.assert_array_equal(~exact, cluster[0][pairs[:, 0]] == cluster[0][pairs[:, 1]])
-        assert all(residual(np.delete(by_worker, w, axis=0)) < 1e-6 for w in range(12))
-
-
-def residual(rows: np.ndarray) -> float:
-    a = np.linalg.lstsq(rows.T, np.ones(rows.shape[1]), rcond=None)[0]
-    return float(np.abs(a @ rows - 1).max())
 
 
 # --- (f) 5: counts of recoverable sets -----------------------------------------------------------------------------

@@ -47,7 +47,6 @@ def test_a_timings_figure_has_its_times_alone(tmp_path, monkeypatch):
     monkeypatch.setenv("GCEXP_CONF", str(conf_dir()))
     monkeypatch.chdir(tmp_path)
     planned = run_of_keys(KEYS | {"scheme": "lb", "iterations": 60, "seeds": 4})
-    stages.run_timeline(planned.config, tmp_path / planned.timeline)
     table = timing(planned)
     assert table["mean_iteration_time_s"].gt(0).all() and len(table) == 4
     assert table.filter(like="recovered").isna().all().all()

@@ -1,6 +1,6 @@
 """Sarmasarkar, Lalitha, Karamchandani (arXiv 2102.10163): the schemes on subsets and designs, and what they refuse.
 
-That they keep the theorems for every straggler set of small n is tried by the paper's statements.
+That they keep the theorems for every straggler set of small n is tried by the paper's claims.
 """
 
 from __future__ import annotations

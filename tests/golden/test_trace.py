@@ -202,7 +202,7 @@ def test_data_bound_is_a_sum_over_partitions(small):
         expected = 0.25 * x[:, who] + 0.75 * (code.assignment.astype(float) @ x.T).T
         found = run_clock(Scheme(code, Fastest(q=4), placement=placement), delay, (0,), 3)
         np.testing.assert_allclose(found.duration[0], expected.max(1))
-    with pytest.raises(ParameterError, match="data_bound needs n to divide k, got n=4, k=6"):
+    with pytest.raises(ParameterError, match="data_bound.*n=4, k=6"):
         run_clock(Scheme(FractionalRepetition(4, 2, k=6), Decodable()), delay, (0,), 3)
 
 
@@ -237,22 +237,19 @@ def drawn(file, n=None, iterations=3, **more):
 
 
 REFUSED = [
-    (drawn(JOB4, 12), "pai-job4 has 10 workers, n=12 asks for more; take n <= 10"),
-    (drawn(JOB4, 2, workers=[3, 12]), r"workers \[3, 12\]: pai-job4 has workers 0 to 9"),
-    (drawn(JOB4, 2, workers=[3, 3]), r"workers \[3, 3\] names a worker twice"),
-    (drawn(JOB4, 3, workers=[3, 4]), r"workers \[3, 4\] are 2, n=3 asks for more"),
-    (drawn(FAAS, rows=[5]), r"rows \[5\]: faas-aws-2048mb has rows 0 to 2"),
-    (drawn(JOB4, phi=1.2), "phi is a share from 0 to 1, got 1.2"),
-    (
-        drawn(JOB1, pricing="additive"),
-        "pai-job1 has no column 'compute' for pricing=additive; it has iteration, wor",
-    ),
-    (drawn(FAAS, pricing="additive", phi=0.5), "so phi is 0, got 0.5"),
-    (drawn(JOB1, pricing="scald"), "pricing is one of scaled, additive, got 'scald'"),
-    (drawn(JOB1, skip=300), "skip=300 leaves no row of 300"),
-    (drawn(JOB1, start=300), "start=300: rows are 0 to 299"),
-    (drawn(JOB1, rows=[0], skip="prefix"), "trace has 1 row: nothing to learn from and to score"),
-    (drawn(FAAS, skip=1), r"new workers in every row \(persistent: false\)"),
+    (drawn(JOB4, 12), "pai-job4 .*10.*n=12"),
+    (drawn(JOB4, 2, workers=[3, 12]), r"workers \[3, 12\].*0 to 9"),
+    (drawn(JOB4, 2, workers=[3, 3]), r"workers \[3, 3\]"),
+    (drawn(JOB4, 3, workers=[3, 4]), r"workers \[3, 4\].*n=3"),
+    (drawn(FAAS, rows=[5]), r"rows \[5\].*0 to 2"),
+    (drawn(JOB4, phi=1.2), "phi .*1.2"),
+    (drawn(JOB1, pricing="additive"), "pai-job1 .*'compute'.*iteration, worker"),
+    (drawn(FAAS, pricing="additive", phi=0.5), "phi .*0.5"),
+    (drawn(JOB1, pricing="scald"), "pricing.*'scald'.*'scaled'"),
+    (drawn(JOB1, skip=300), "skip=300"),
+    (drawn(JOB1, start=300), "start=300.*299"),
+    (drawn(JOB1, rows=[0], skip="prefix"), "1 row"),
+    (drawn(FAAS, skip=1), "persistent: false"),
     (
         lambda: run_clock(
             Scheme(FractionalRepetition(4, 2), Decodable(), placement=Pairs(2)),
@@ -260,11 +257,11 @@ REFUSED = [
             (0,),
             3,
         ),
-        "placement=pairs learns from times before the run",
+        "placement=pairs",
     ),
-    (lambda: Pairs(3).check(Uncoded(10)), "placement=pairs needs d that divides n, got n=10, d=3"),
-    (lambda: Given([0, 2]), r"names each worker from 0 to n-1 once, got \[0, 2\]"),
-    (lambda: Given([1, 0]).check(Uncoded(3)), r"names 2 workers, Uncoded\(n=3\) has n=3"),
+    (lambda: Pairs(3).check(Uncoded(10)), "placement=pairs .*n=10, d=3"),
+    (lambda: Given([0, 2]), r"\[0, 2\]"),
+    (lambda: Given([1, 0]).check(Uncoded(3)), "2 workers, .*n=3"),
     (
         lambda: run_clock(
             Scheme(Clustered(4, 2, 2), Decodable(), placement=Greedy(clusters=2, memberships=1)),
@@ -272,9 +269,9 @@ REFUSED = [
             (0,),
             3,
         ),
-        "goes by worker states, but the delay model has none .*arrival",
+        "states.*arrival",
     ),
-    (drawn("nowhere.csv"), "there is no trace nowhere.csv"),
+    (drawn("nowhere.csv"), "nowhere.csv"),
 ]
 
 
@@ -302,8 +299,21 @@ BROKEN = [
     (HEAD + f"0,0,1\n{'1' * 5000},0,1\n", "iteration in line 3 is '1111"),
     ("iteration,worker,time,time\n0,0,1,2\n", "has 2 columns 'time'; it has iteration, worker, time, time"),
     (HEAD + "0,0,1\n0,1\n", "line 3 has 2 cells, the header 3"),
+    ("iteration,worker,chunk,time\n0,0,0,1\n0,0,1000000000,1\n", "chunks go 0, 1000000000: 1 is missing"),
     ("iteration,worker,chunk,time\n0,0,0,1\n0,0,1,1\n0,1,1,1\n", "iteration 0, worker 1 lacks chunk 0"),
 ]
+
+
+def test_a_number_of_a_worker_is_a_name(tmp_path, capsys):
+    """One of 10^9 took gigabytes, as did a matrix of many short rows."""
+    (tmp_path / "t.csv").write_text(HEAD + "0,0,1\n0,1000000000,2\n1,0,3\n1,1000000000,4\n")
+    assert Trace(str(tmp_path / "t.csv")).draw((0,), 2, 2).start.shape == (1, 2, 2)
+    with pytest.raises(ParameterError, match="has workers 0, 1000000000"):
+        Trace(str(tmp_path / "t.csv"), workers=[1]).draw((0,), 1, 1)
+    many = "".join(f"0,{w},1\n" for w in range(6000)) + "".join(f"{t},0,1\n" for t in range(1, 6000))
+    (tmp_path / "many.csv").write_text(HEAD + many)
+    with pytest.raises(DataError, match="6000 iterations and 6000 workers"):
+        read_trace(tmp_path / "many.csv")
 
 
 def test_a_byte_order_mark_is_read(tmp_path):
@@ -324,9 +334,7 @@ def test_broken_files(text, sentence, tmp_path, monkeypatch, capsys):
 
 def test_a_negative_fixed_part(tmp_path):
     (tmp_path / "mine.csv").write_text("iteration,worker,time,compute\n0,0,1,0.5\n0,1,1,1.25\n")
-    with pytest.raises(
-        ParameterError, match=r"fixed part of worker 1 in row 0 is negative \(-0.25\): time < compute"
-    ):
+    with pytest.raises(ParameterError, match=r"worker 1 in row 0.*-0.25"):
         Trace(str(tmp_path / "mine.csv"), pricing="additive").draw((0,), 1, 2)
 
 

@@ -294,6 +294,27 @@ def test_nothing_is_bounded_at_a_share_of_zero():
     assert np.isinf(bounds.capacity(x, x, 0.5)).all()
 
 
+def test_the_floor_speaks_of_the_same_share_in_every_row():
+    """Who gives up the slow row has half of the progress at a hundredth of the time."""
+    x = np.array([[1.0, 1.0], [100.0, 100.0]])
+    floor = bounds.work_floor(0 * x, x).mean()
+    assert floor == 50.5 and bounds.work_floor(0 * x, x, fraction=np.array([1.0, 0.0])).mean() / 0.5 == 1
+    for share in (0.2, 0.5, 1.0):
+        assert bounds.work_floor(0.3 * x, 0.7 * x, fraction=share).mean() / share >= floor * (1 - CLOSE)
+
+
+def test_a_bound_decodes_nothing(monkeypatch):
+    """Most of the time would go into patterns whose coefficients nobody asks for."""
+    monkeypatch.setattr("gcexp.timeline.decoded", lambda *args: pytest.fail("decoded"))
+    draws = draws_of(6, 5)
+    for scheme in (
+        Scheme(CyclicRepetition(6, 2), Capacity()),
+        Scheme(Uncoded(6), Decodable(), loads=Uneven("hindsight"), bound=True),
+    ):
+        played = simulate(scheme, draws)
+        assert played.duration.all() and not played.coefficients.any()
+
+
 def test_pairs_are_the_best_assignment_for_all_rows():
     """On AR the pairs (0, 2) and (1, 3) reach the bound of one assignment, and learned ones nearly do."""
     draws = Trace("data/traces/bytedance-AR-dp.csv", skip="prefix").draw((0,), 40, 4)
@@ -354,6 +375,21 @@ SE = Trace("data/traces/bytedance-SE-dp.csv", data_bound=True)
         (
             lambda: bounds.work_floor(np.ones(10), np.ones(10), cap=0.5),
             "cap=0.5: shares sum to n=10, so cap is >= 1",
+        ),
+        (lambda: bounds.work_floor(np.array([1.0, np.nan]), np.ones(2)), "fixed times .* got nan"),
+        (lambda: bounds.work_floor(np.ones(2), np.array([1.0, -2.0])), "growing times .* got -2"),
+        (lambda: bounds.capacity(np.ones(2), np.array([np.nan, 1.0]), 2), "growing times .* got nan"),
+        (lambda: bounds.capacity(np.array([np.inf, 1.0]), np.ones(2), 2), "fixed times .* got inf"),
+        (lambda: bounds.water_loads(np.array([-1.0, 1.0]), np.ones(2)), "fixed times .* got -1"),
+        (lambda: bounds.data_bound(np.ones(2), np.array([np.nan, 1.0]), 1), "growing times .* got nan"),
+        (
+            lambda: run_clock(
+                Scheme(Uncoded(50), Decodable(), loads=Uneven()),
+                Trace("data/traces/faas-aws-256mb.csv", rows=[0]),
+                (0,),
+                1,
+            ),
+            "know=last learns from the iteration before, but faas-aws-256mb has new workers",
         ),
         (lambda: Scheme(Uncoded(10), Decodable(), loads=Uneven(cap=0.5)), "cap=0.5: shares sum to n=10"),
         (lambda: Capacity(0.0), "0 < fraction <= 1"),

@@ -1,7 +1,5 @@
 """What the Snakemake workflow catalog asks of a repository before it lists it, without a network."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import yaml
@@ -27,9 +25,3 @@ def test_its_settings_say_how_it_is_used():
     assert all(
         isinstance(value, bool) for value in [*usage["software-stack-deployment"].values(), usage["report"]]
     )
-
-
-def test_it_is_formatted():
-    command = [sys.executable, "-m", "snakefmt", "--check", "Snakefile", "workflow"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr

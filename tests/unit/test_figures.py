@@ -18,8 +18,7 @@ from gcexp.command.job import plot as plot_job
 from gcexp.errors import DataError, UserError
 from gcexp.figures import draw, parse, plots, read_table, save, style, typeset, write_table
 from gcexp.figures.lines import GRID, middle, step
-from gcexp.figures.plots import with_levels
-from gcexp.report import figurefile, judged, predicates
+from gcexp.report import figurefile
 from gcexp.report.figure import Look
 from gcexp.report.published import published_table, published_targets
 
@@ -59,9 +58,8 @@ def running(iterations=(1, 10, 100), seeds=4):
     return pd.DataFrame(rows)
 
 
-BALLS = pd.DataFrame({"cluster": [0, 0, 1, np.nan], "worker": list("abcd"), "slow": [1, 0, 0, 1]})
 LINES = {"kind": "lines"}
-BARS_PART = {"kind": "bars", "y": "time", "where": {"iteration": 100}, "title": "all"}
+BARS_PART = {"kind": "bars", "y": "time", "where": {"iteration": 100}}
 LINES_PART = {
     "kind": "lines",
     "x": "iteration",
@@ -70,13 +68,10 @@ LINES_PART = {
     "dashed": ["bound"],
     "xscale": "log",
 }
-PANELS = {"kind": "panels", "parts": [BARS_PART, LINES_PART]}
 PLOTS = {
     "lines": (curves(), {"xlim": [0, 0.8], "level": 0.5}),
     "bars": (timings(), {"reference": {"a": 0.001}}),
     "table": (timings(), {"formats": {"mean_iteration_time_s": ".4f"}}),
-    "clusters": (BALLS, {}),
-    "panels": (running(), {"parts": [BARS_PART, LINES_PART]}),
 }
 
 
@@ -117,7 +112,7 @@ def test_equal_bytes_in_another_process(once, tmp_path):
         "import sys, importlib.util; from pathlib import Path\n"
         "spec = importlib.util.spec_from_file_location('t', sys.argv[1]); t = importlib.util.module_from_spec(spec)\n"
         "spec.loader.exec_module(t)\n"
-        "[t.drawn(kind, Path(sys.argv[2])) for kind in ('table', 'panels')]\n"
+        "[t.drawn(kind, Path(sys.argv[2])) for kind in ('table', 'bars')]\n"
         "t.write_table(t.curves(), Path(sys.argv[2]) / 't.csv')\n"
         "print(hash('label'))"
     )
@@ -152,7 +147,7 @@ def test_layout_does_not_depend_on_addresses():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["panels", "clusters"])
+@pytest.mark.parametrize("kind", ["lines", "bars"])
 def test_pdf_is_vectors_with_truetype_and_no_date(kind, once):
     pdf = (once(kind)[1] / f"{kind}.pdf").read_bytes()
     assert b"/Subtype /CIDFontType2" in pdf or b"/Subtype /TrueType" in pdf
@@ -254,6 +249,14 @@ def test_a_scheme_looks_the_same_beside_any_other(tmp_path, monkeypatch):
             style.looks(["mine"])
 
 
+def test_lines_that_share_a_look_in_the_table_are_told_apart():
+    names = ["fractional repetition", "uncoded"]  # both are black
+    with style.applied():
+        assert len({look["color"] for look in style.looks(names).values()}) == 1
+    lines = curve_lines(draw(curves(names), LINES))
+    assert len({line.get_color() for line in lines}) == len({line.get_marker() for line in lines}) == 2
+
+
 def inside_and_apart(figure):
     """Axes with their labels, legends and words lie inside the figure, and none on another one."""
     figure.canvas.draw()
@@ -280,12 +283,8 @@ LONG = "a title of a panel that must be wrapped, with n = 20 and P = 5"
         ),
         (curves(("Forget-19", "a label that is rather long for a legend", "CGC"), 2), LINES, 5.0),
         (curves(("Forget-19", "CGC"), 2), LINES, 5.0),
-        (
-            running(),
-            PANELS | {"parts": [BARS_PART | {"title": LONG}, LINES_PART | {"title": LONG, "xlabel": LONG}]},
-            5.0,
-        ),
-        (running(), PANELS | {"columns": 1, "width": "single"}, 3.5),
+        (running(), BARS_PART | {"ylabel": LONG}, 3.5),
+        (running(), LINES_PART | {"xlabel": LONG}, 5.0),
         (
             timings().assign(part=lambda frame: frame["label"] + LONG),
             {"kind": "bars", "panel": "seed", "by": "part", "panel_titles": LONG + " {}"},
@@ -344,13 +343,39 @@ def test_analysis_lines_panels_bounds_and_log_axes():
     assert figure.axes[0].get_yscale() == "log" and figure.axes[0].get_xlabel() == "x"
 
 
-def test_note_says_what_line_and_band_are():
-    words = {
-        band: draw(curves(), LINES | {"band": band}, note="digits").texts[-1].get_text()
-        for band in ("range", "none")
-    }
-    assert words["range"] == "Line: median over 3 seeds, band: smallest to largest; digits"
-    assert words["none"] == "Line: median over 3 seeds; digits"
+def test_the_note_says_how_many_seeds_each_line_has():
+    frame = curves(("a", "b", "c"))
+    frame = frame[(frame["label"] != "c") | (frame["seed"] == 0)]
+
+    def note(**plot):
+        return " ".join(draw(frame, LINES | plot, note="Digits.").texts[-1].get_text().split())
+
+    for band, word in (("range", "smallest"), ("quartiles", "quartiles"), ("none", "median")):
+        assert "3 seeds (1 of c)" in note(band=band) and word in note(band=band)
+        assert note(band=band).endswith("Digits.")
+    assert "0.3" in note(level=[0.3, 0.5]) and "0.5" in note(level=[0.3, 0.5])
+
+
+def test_equal_lines_are_told_apart():
+    rows = [
+        {"label": l, "x": x, "y": y * x}
+        for l, y in (("a", 1), ("b", 1.0001), ("c", 2), ("d", 1))
+        for x in range(1, 6)
+    ]
+    lines = draw(pd.DataFrame(rows), LINES | {"x": "x", "y": "y"}).axes[0].lines
+    widths = [line.get_linewidth() for line in lines]
+    assert widths[0] > widths[1] > widths[3] == widths[2]  # those drawn first are seen beside the others
+    assert [line.get_markevery() for line in lines] == [(0, 3), (1, 3), None, (2, 3)]
+
+
+def test_a_slow_line_does_not_push_the_others_to_the_edge():
+    frame = curves()
+    slow = frame["label"] == "b"
+    frame.loc[slow, "simulated_time_s"] *= 20
+    assert draw(frame, LINES).axes[0].get_xscale() == "log"
+    assert draw(frame, LINES | {"xscale": "linear"}).axes[0].get_xscale() == "linear"
+    assert draw(frame, LINES | {"xlim": [0, 2]}).axes[0].get_xscale() == "linear"
+    assert draw(curves(), LINES).axes[0].get_xscale() == "linear"
 
 
 def test_grey_tells_the_first_curves_apart():
@@ -387,23 +412,10 @@ def test_mean_with_its_interval():
     at_10 = band[band[:, 0] == 10, 1]
     half = 4.30265 / np.sqrt(3)  # t(2) and a standard deviation of 1
     assert (at_10.min(), at_10.max()) == pytest.approx((12 - half, 12 + half), rel=1e-5)
-    words = "Line: mean over 3 seeds, band: 95 % interval of the mean; digits"
-    assert figure.texts[-1].get_text().replace("\n", " ") == words
+    words = figure.texts[-1].get_text()
+    assert "mean over 3 seeds" in words and "95 %" in words and words.endswith("digits")
     middle_one = middle(np.array([[1.0]]), "interval")
     assert middle_one[0] == 1 and np.isnan(middle_one[1:]).all()
-
-
-def test_simulated_points_look_like_their_line():
-    labels = ["f", "g", "g, simulated", "f, simulated", "bound"]
-    frame = pd.DataFrame([{"label": l, "x": x, "y": x} for l in labels for x in (1, 2)])
-    plot = {"x": "x", "y": "y", "points": {"f, simulated": "f", "g, simulated": "g"}, "dashed": ["bound"]}
-    figure = draw(frame, LINES | plot)
-    line, simulated, other, others, _ = figure.axes[0].lines
-    assert line.get_color() == simulated.get_color() != other.get_color() == others.get_color()
-    assert [each.get_linestyle() == "None" for each in (line, simulated)] == [False, True]
-    assert [each.get_marker() == "none" for each in (line, simulated)] == [True, False]
-    legend = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert legend == ["f", "f, simulated", "g", "g, simulated", "bound"]  # pairs, then bounds
 
 
 def test_a_threshold_stands_in_every_panel():
@@ -451,65 +463,6 @@ def test_formulas_are_not_broken():
             assert not any(line.split()[0] in {"=", "-", "≤", "%", "units)"} for line in lines)
 
 
-# Panels of several kinds
-
-
-def test_a_part_is_drawn_as_it_is_alone():
-    frame = running()
-    figure = draw(frame, PANELS, note="digits")
-    bars, lines = figure.axes
-    alone = draw(frame, BARS_PART).axes[0]
-    assert [bar.get_width() for bar in bars.patches] == [bar.get_width() for bar in alone.patches]
-    assert [bar.get_width() for bar in bars.patches] == pytest.approx(
-        [13.5, 23.5, 33.5]
-    )  # iteration 100 only
-    alone = draw(frame, LINES_PART).axes[0]
-    assert [line.get_ydata().tolist() for line in lines.lines] == [
-        line.get_ydata().tolist() for line in alone.lines
-    ]
-    assert bars.get_title() == "all" and lines.get_xscale() == "log"
-    assert bars.get_xlabel() == lines.get_ylabel() == "time"
-    note = figure.texts[-1].get_text().replace("\n", " ")
-    assert (
-        note.startswith("Bar: mean over 4 seeds")
-        and "; Line: mean over 4 seeds" in note
-        and note.endswith("digits")
-    )
-
-
-@pytest.mark.slow
-def test_equal_names_have_equal_colours_in_all_panels():
-    figure = draw(running(), PANELS | {"parts": [BARS_PART | {"reference": {"GC": 13}}, LINES_PART]})
-    bars, lines = figure.axes
-    colours = [to_rgb(line.get_color()) for line in lines.lines]
-    assert [bar.get_facecolor()[:3] for bar in bars.patches] == colours
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["GC", "GC-SC", "bound", "paper"]
-    some = LINES_PART | {"where": {"label": ["GC-SC", "bound"]}}
-    bars, _ = draw(running(), {"kind": "panels", "parts": [BARS_PART, some]}).axes
-    assert bars.patches[0].get_facecolor()[:3] == colours[0]  # a scheme of the table, as elsewhere
-    two = draw(running(), {"kind": "panels", "parts": [some, LINES_PART]})
-    one, all_ = ({line.get_color() for line in axes.lines} for axes in two.axes)
-    assert one < all_ and [text.get_text() for text in two.legends[0].get_texts()] == ["GC-SC", "GC", "bound"]
-
-
-def test_levels_reach_the_lines_of_every_panel_of_their_column():
-    parts = [BARS_PART, LINES_PART, LINES_PART | {"level": 2, "y": "other"}, LINES_PART | {"ylim": [None, 5]}]
-    levels = {None: (9,), LINES_PART["y"]: (3,)}
-    leveled = with_levels({"kind": "panels", "parts": parts}, levels)["parts"]
-    assert [part.get("level") for part in leveled] == [None, [3, 9], [2, 9], [3]]
-    for wrong in (
-        {"kind": "panels"},
-        {"kind": "panels", "parts": 3},
-        {"kind": "panels", "parts": [3]},
-        {"kind": "lines", "level": "x"},
-        {},
-        [],
-    ):
-        assert with_levels(wrong, levels) == wrong
-    figure = draw(running(), {"kind": "panels", "parts": leveled[:2]})
-    assert figure.texts[-1].get_text().replace("\n", " ").endswith("dashed lines: 3, 9")
-
-
 # Bars
 
 
@@ -524,17 +477,7 @@ def test_bars_are_means_with_intervals_and_marks():
     )  # t(1) = 12.7062, s / sqrt 2 = 0.05e-3
     (mark,) = [line for line in axes.lines if line.get_linewidth() > 1.5]
     assert list(mark.get_xdata()) == [0.003] * 2 and mark.get_ydata() == pytest.approx([1 - 0.42, 1 + 0.42])
-    assert (
-        figure.texts[-1].get_text().startswith("Bar: mean over 2 seeds, whisker: 95 % interval of the mean")
-    )
-
-
-def test_bars_have_the_colour_and_hatching_of_their_family():
-    frame = timings().assign(family=lambda table: table["label"].map({"a": "one"}).fillna("two"))
-    figure = draw(frame, {"kind": "bars", "colour": "family"})
-    looks = {bar.get_facecolor()[:3]: bar.get_hatch() for bar in figure.axes[0].patches}
-    assert len(looks) == len(set(looks.values())) == 2  # told apart in grey too
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["one", "two"]
+    assert "mean over 2 seeds" in figure.texts[-1].get_text()
 
 
 def test_bars_reference_column_and_panels():
@@ -561,7 +504,7 @@ def test_table_in_two_forms():
         "| a\\|b &amp; &lt;i&gt; | yes | 0.333 |\n| c\\_1 | no | – |\n\nassumed\n"
     )
     tex = figure.sources[".tex"]
-    assert r"\item assumed" in tex and r"\toprule" in tex and r"\begin{tabular}{llr}" in tex
+    assert "assumed" in tex and r"\toprule" in tex and r"\begin{tabular}{llr}" in tex
     assert r"a\ensuremath{|}b \& \ensuremath{<}i\ensuremath{>} & yes & 0.333 \\" in tex
     assert r"load \$l\$" in tex and r"\caption{Table\_\allowbreak{}1}" in tex
 
@@ -574,116 +517,63 @@ def test_groups_of_rows():
     assert cells == [["x", "1", "5"], ["", "", "6"], ["", "2", "7"], ["y", "2", "8"]]
 
 
-# Sentences
+# Mistakes
 
 
 @pytest.mark.parametrize(
-    ("plot", "sentence"),
+    ("plot", "named"),
     [
-        ({}, r"^plot: wants a kind \(lines, bars, table, clusters, function, panels\), got \{\}$"),
-        (["lines"], "wants a kind"),
-        ({"kind": "line"}, r"unknown kind of plot 'line'; did you mean 'lines'\?"),
-        (
-            {"kind": "lines", "xlims": [0, 1]},
-            r"^plot: unknown key 'xlims'; did you mean 'xlim'\? \(allowed: band",
-        ),
-        ({"kind": "bars", "references": "a"}, r"unknown key 'references'; did you mean 'reference'\?"),
-        ({"kind": "table", "format": {}}, r"unknown key 'format'; did you mean 'formats'\?"),
-        ({"kind": "lines", "xlim": [1, 0]}, "xlim wants two rising numbers"),
-        ({"kind": "lines", "xlim": [0, 1, 2]}, r"^plot: xlim wants 2 numbers or nothing, got \[0, 1, 2\]$"),
-        ({"kind": "lines", "ylim": [0, 1], "yscale": "log"}, "ylim of a log axis wants positive numbers"),
-        ({"kind": "bars", "ylim": [0, 1], "yscale": "log"}, "ylim of a log axis wants positive numbers"),
-        (
-            {"kind": "lines", "level": "0.88 "},
-            "level wants number or a list of numbers or nothing, got '0.88 '",
-        ),
-        ({"kind": "lines", "level": True}, "level wants number or a list of numbers or nothing, got True"),
-        ({"kind": "lines", "band": "quartile"}, r"unknown choice 'quartile'; did you mean 'quartiles'\?"),
-        ({"kind": "lines", "dashed": "bound"}, "dashed wants a list of texts, got 'bound'"),
-        ({"kind": "table", "formats": {"x": ".3q"}}, r"formats: x: '\.3q' is not a number format"),
-        (
-            {"kind": "lines", "points": {"a": "b", "b": "c"}},
-            r"points take the look of lines, and 'b' is points",
-        ),
-        ({"kind": "bars", "panel_titles": {"a": "A"}}, "panel_titles wants a panel, got"),
-        ({"kind": "lines", "xlabel": {"a": "A"}}, "xlabel wants a panel, got"),
-        ({"kind": "bars", "panel": "n", "panel_titles": "n"}, r"a text with one \{\} for the value, got 'n'"),
-        ({"kind": "bars", "panel": "n", "title": "N"}, "panels have titles of their own, got title 'N'"),
-        ({"kind": "panels"}, r"^plot: 'parts' is missing \(it takes parts, "),
-        ({"kind": "panels", "parts": []}, "^plot: parts wants at least one plot, got none$"),
-        ({"kind": "panels", "parts": [3]}, "^plot: parts: number 1 wants mapping, got 3$"),
-        (
-            {"kind": "panels", "parts": [{"kind": "line"}]},
-            "^plot: parts: number 0: unknown kind of plot 'line'",
-        ),
-        ({"kind": "panels", "parts": [{"kind": "bars", "z": 1}]}, "^plot: parts: number 0: unknown key 'z'"),
-        ({"kind": "panels", "parts": [{"kind": "table"}]}, r"^plot: parts: unknown kind of panel 'table' \("),
-        (PANELS | {"columns": 0}, "^plot: columns wants at least 1, got 0$"),
-        (
-            {"kind": "function", "function": "a.b", "columns": 0},
-            "^plot: columns wants at least 1, got 0$",
-        ),
+        ({}, ("kind", "lines", "function")),
+        (["lines"], ("kind",)),
+        ({"kind": "line"}, ("'line'", "'lines'")),
+        ({"kind": "lines", "xlims": [0, 1]}, ("'xlims'", "'xlim'")),
+        ({"kind": "bars", "references": "a"}, ("'references'", "'reference'")),
+        ({"kind": "table", "format": {}}, ("'format'", "'formats'")),
+        ({"kind": "lines", "xlim": [1, 0]}, ("xlim",)),
+        ({"kind": "lines", "xlim": [0, 1, 2]}, ("xlim", "[0, 1, 2]")),
+        ({"kind": "lines", "ylim": [0, 1], "yscale": "log"}, ("ylim", "log")),
+        ({"kind": "lines", "level": "0.88 "}, ("level", "'0.88 '")),
+        ({"kind": "lines", "level": True}, ("level", "True")),
+        ({"kind": "lines", "band": "quartile"}, ("'quartile'", "'quartiles'")),
+        ({"kind": "lines", "dashed": "bound"}, ("dashed", "'bound'")),
+        ({"kind": "lines", "slope": 1}, ("slope", "log")),
+        ({"kind": "table", "formats": {"x": ".3q"}}, ("formats", "x", ".3q")),
+        ({"kind": "bars", "panel_titles": {"a": "A"}}, ("panel_titles", "panel")),
+        ({"kind": "lines", "xlabel": {"a": "A"}}, ("xlabel", "panel")),
+        ({"kind": "bars", "panel": "n", "panel_titles": "n"}, ("panel_titles", "{}")),
+        ({"kind": "function", "function": "a.b", "columns": 0}, ("columns", "0")),
     ],
 )
-def test_plot_sentences(plot, sentence):
-    with pytest.raises(UserError, match=sentence) as caught:
+def test_a_mistake_in_a_plot_names_the_key_and_what_is_allowed(plot, named):
+    with pytest.raises(UserError) as caught:
         parse(plot)
-    assert "\n" not in str(caught.value)
+    assert all(name in str(caught.value) for name in named) and "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("frame", "plot", "sentence"),
+    ("frame", "plot", "named"),
     [
-        (
-            curves(),
-            LINES | {"y": "test_acuracy"},
-            r"unknown column 'test_acuracy'; did you mean 'test_accuracy'\?",
-        ),
-        (curves(), LINES | {"y": "run"}, "column 'run' holds text"),
-        (curves(), LINES | {"dashed": ["c"]}, r"unknown label 'c' \(allowed: a, b\)"),
-        (curves().iloc[:0], LINES, "the table has no rows"),
-        (
-            pd.DataFrame({"label": "a", "x": [1, 1], "y": [1, 2]}),
-            LINES | {"x": "x", "y": "y"},
-            "several rows at one x",
-        ),
-        (
-            pd.DataFrame({"label": "a", "y": [1, 2]}),
-            {"kind": "bars", "y": "y"},
-            "'a' has 2 rows and no seeds",
-        ),
-        (timings(), {"kind": "bars", "reference": {"d": 1}}, "reference: unknown label 'd'"),
-        (timings(), {"kind": "bars", "reference": "papers"}, "unknown column 'papers'"),
-        (timings(), {"kind": "table", "columns": ["sed"]}, r"unknown column 'sed'; did you mean 'seed'\?"),
-        (timings(), {"kind": "table", "headers": {"x": "y"}}, "unknown column 'x'"),
-        (timings(), {"kind": "table", "once": ["x"]}, "unknown column 'x'"),
-        (timings(), {"kind": "table", "where": {"seed": 9}}, r"where: unknown seed '9' \(allowed: 0, 1\)"),
-        (
-            running(),
-            BARS_PART | {"where": {"iteration": 99}},
-            r"where: unknown iteration '99' \(allowed: 1, 10, 100\)",
-        ),
-        (
-            running(),
-            BARS_PART | {"where": {"iterations": 1}},
-            "unknown column 'iterations'; did you mean 'iteration'",
-        ),
-        (running(), PANELS | {"parts": [LINES_PART | {"points": {"GC": "g"}}]}, "unknown label 'g'"),
-        (
-            running(),
-            LINES_PART | {"points": {"GC": "bound"}},
-            "'GC' wants a line with a marker, and 'bound' is dashed",
-        ),
-        (
-            timings(),
-            {"kind": "bars", "panel": "seed", "panel_titles": {2: "x"}},
-            r"panel_titles: unknown panel '2' \(allowed: 0, 1\)",
-        ),
+        (curves(), LINES | {"y": "test_acuracy"}, ("'test_acuracy'", "'test_accuracy'")),
+        (curves(), LINES | {"y": "run"}, ("'run'",)),
+        (curves(), LINES | {"dashed": ["c"]}, ("'c'", "a, b")),
+        (curves().iloc[:0], LINES, ("rows",)),
+        (pd.DataFrame({"label": "a", "x": [1, 1], "y": [1, 2]}), LINES | {"x": "x", "y": "y"}, ("'a'", "x")),
+        (pd.DataFrame({"label": "a", "y": [1, 2]}), {"kind": "bars", "y": "y"}, ("'a'", "seeds")),
+        (timings(), {"kind": "bars", "reference": {"d": 1}}, ("reference", "'d'")),
+        (timings(), {"kind": "bars", "reference": "papers"}, ("'papers'",)),
+        (timings(), {"kind": "table", "columns": ["sed"]}, ("'sed'", "'seed'")),
+        (timings(), {"kind": "table", "headers": {"x": "y"}}, ("'x'",)),
+        (timings(), {"kind": "table", "once": ["x"]}, ("'x'",)),
+        (timings(), {"kind": "table", "where": {"seed": 9}}, ("where", "'9'", "0, 1")),
+        (running(), BARS_PART | {"where": {"iteration": 99}}, ("where", "'99'", "1, 10, 100")),
+        (running(), BARS_PART | {"where": {"iterations": 1}}, ("'iterations'", "'iteration'")),
+        (timings(), {"kind": "bars", "panel": "seed", "panel_titles": {2: "x"}}, ("panel_titles", "0, 1")),
     ],
 )
-def test_table_sentences(frame, plot, sentence):
-    with pytest.raises(UserError, match=sentence):
+def test_a_plot_that_does_not_fit_its_table_names_what_does_not(frame, plot, named):
+    with pytest.raises(UserError) as caught:
         draw(frame, plot)
+    assert all(name in str(caught.value) for name in named)
 
 
 @pytest.mark.slow
@@ -706,9 +596,7 @@ def test_a_figure_can_be_saved_again(tmp_path):
 
 
 def test_checking_a_plot_needs_no_matplotlib():
-    code = (
-        "import sys, gcexp.figures, gcexp.report.claims; print({'matplotlib', 'pandas'} & set(sys.modules))"
-    )
+    code = "import sys, gcexp.figures, gcexp.report.figurefile; print({'matplotlib', 'pandas'} & set(sys.modules))"
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
         == "set()\n"
@@ -769,8 +657,7 @@ def as_published(target, width):
     """A published figure as its job draws it."""
     one = figurefile.figure(target, "paper")
     frame, plot = read_table(published_table(one)), one.file.plot
-    ratios = judged.strip(one.file.claims, plot, frame) if one.file.kind == "curves" else None
-    return draw(frame, plot, one.heading, one.footnote, width=width, ratios=ratios)
+    return draw(frame, plot, one.heading, one.footnote, width=width)
 
 
 @pytest.mark.parametrize(
@@ -820,58 +707,3 @@ def test_a_look_is_told_to_the_job_that_draws():
     look = Look.of({"plot_note": False, "plot_width": 3.5}, "plot_")
     told = parser.parse_args(["fig", "-i", "table", "-o", "drawing", *look.arguments])
     assert Look.of(vars(told)) == look and look.inches == 3.5
-
-
-# --- What claims judge
-
-
-def test_paired_ratios_stand_under_curves():
-    of = {"of": "time_to", "level": 0.8, "seeds": 5}
-    claims = [
-        {
-            "id": "slower",
-            "paired_ratio": of | {"numerator": "b", "denominator": "a"} | {"at_least": 0.99, "at_most": 1.02},
-        },
-        {"id": "again", "ordering": of | {"first": "a", "then": ["b", "c"]}},
-        {"id": "alone", "ordering": of | {"seeds": 9, "first": "b", "then": "c"}},  # too few seeds: undecided
-        {"id": "other", "value": {"where": {"label": "a"}, "column": "test_accuracy", "expected": 1}},
-    ]
-    frame = curves(labels=("a", "b", "c"), seeds=5, iterations=150)
-    found = judged.ratios(claims, frame)
-    assert found["pair"].tolist() == ["b / a", "c / a"]
-    assert found[["above", "below"]].to_numpy().tolist() == [[0.99, 1.02], [1, np.inf]]
-    for pair, row in found.set_index("pair").iterrows():
-        spec = predicates.Ordering(**of, first="a", then=pair[0])
-        told = predicates.judge("ordering", spec, frame).measured[pair]
-        ends = [row[name] for name in ("low", "median", "high")]
-        assert ends == pytest.approx([told[name] for name in ("low", "median", "high")], rel=1e-8)
-        assert row["low"] < row["median"] < row["high"]
-    figure = draw(frame, LINES, ratios=found)
-    (strip,) = figure.axes[-1].child_axes
-    assert [text.get_text() for text in strip.texts] == ["b / a", "c / a"]
-    shades = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in strip.patches]
-    high = strip.get_xlim()[1]
-    assert shades == [pytest.approx((0.99, 1.02)), pytest.approx((1, high))]
-    marks = [line.get_xdata()[0] for line in strip.lines if line.get_marker() == "o"]
-    assert marks == pytest.approx(found["median"].tolist())
-    assert strip.get_xlabel() == "ratio of times to test accuracy 0.8"
-    assert len(draw(frame, LINES, ratios=found[:0]).axes) == 1
-
-
-def test_times_to_a_level_stand_under_curves_of_which_none_is_compared():
-    frame = curves(labels=("a", "b"), seeds=3, iterations=150)
-    found = judged.strip([], LINES | {"level": [0.8, 0.95]}, frame)
-    assert found["pair"].tolist() == ["a", "b", "a", "b"]
-    first = (
-        frame[(frame["label"] == "a") & (frame["test_accuracy"] >= 0.8)]
-        .groupby("seed")["simulated_time_s"]
-        .min()
-    )
-    assert found["median"][0] == first.median() and np.isinf(
-        found["median"][3]
-    )  # 0.9 is the end of the curves
-    (strip,) = draw(frame, LINES, ratios=found).axes[-1].child_axes
-    assert strip.get_xlabel() == "time (s)" and not strip.patches
-    assert judged.strip([], LINES, frame) is judged.strip([], LINES | {"level": 0.95}, frame) is None
-    alone = judged.strip([], LINES | {"level": 0.8}, frame[frame["label"] == "a"])
-    assert len(draw(frame, LINES, ratios=alone).axes[-1].child_axes) == 1

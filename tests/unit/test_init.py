@@ -62,7 +62,9 @@ def test_the_clone_is_no_project(monkeypatch):
     [
         ("My-Paper", "named like a package"),
         ("../x", "named like a package"),
-        ("json", "another package"),
+        ("json", "standard library"),
+        ("class", "keyword of Python"),
+        ("numpy", "an installed module"),
         ("gcexp", "another package"),
         ("adaptive", "a paper of gcexp"),
         ("conf", "another package"),
@@ -75,6 +77,63 @@ def test_a_name_that_cannot_be_used_is_a_sentence(tmp_path, monkeypatch, name, w
     with pytest.raises(UserError, match=words):
         init(name)
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
+
+
+@pytest.mark.parametrize(
+    "file, words",
+    [
+        ("random.py", "random.py: 'random' is a module of Python's standard library"),
+        ("yaml/__init__.py", "yaml: 'yaml' is an installed module"),
+        ("class.py", "class.py: 'class' is a keyword"),
+        ("pandas/notes.txt", ""),  # a folder without modules shadows nothing
+        ("helpers.py", ""),
+        ("tests/__init__.py", ""),
+    ],
+)
+def test_a_module_of_the_project_in_the_place_of_another(mine, file, words, capsys):
+    Path(file).parent.mkdir(exist_ok=True)
+    Path(file).write_text("")
+    assert main(["list", "waits"]) == (2 if words else 0)
+    assert words in capsys.readouterr().err
+    if words:
+        with pytest.raises(UserError, match=words):
+            rules()
+
+
+WRONG = """
+from gcexp.codes import Code
+from gcexp.schema import checked
+
+
+class Bad(Code):
+    @checked
+    def __init__(self, n: int):
+        super().__init__([[float(i == j) for j in range(n)] for i in range(n)])
+
+
+class Worse(Code):
+    @checked
+    def __init__(self, n: int):
+        helped(n)
+
+
+def helped(n):
+    return lost + n
+"""
+
+
+def test_a_mistake_in_the_projects_code_is_the_projects(mine, capsys):
+    """With its file and line; a broken promise says which stragglers and how an approximate code says so."""
+    Path("mine/wrong.py").write_text(WRONG)
+    run = ["simulate", "scheme=uncoded", "wait=fastest", "n=4", "iterations=3", "seeds=1"]
+    assert main([*run, "code._target_=mine.wrong.Worse"]) == 2
+    said = capsys.readouterr().err
+    assert "mine/wrong.py, line 19, in helped: NameError" in said and "return lost + n" in said
+    assert "defect" not in said and "not of gcexp" in said
+    assert main([*run, "wait.s=1", "code._target_=mine.wrong.Bad"]) == 2
+    said = capsys.readouterr().err
+    assert "Bad(n=4) did not decode from workers [" in said and "at least 4 of 4 partitions" in said
+    assert "promise='least_squares'" in said and "mine/wrong.py, line 6" in said and "defect" not in said
 
 
 def test_its_own_tests_pass(mine, monkeypatch):

@@ -14,8 +14,6 @@ from sklearn.preprocessing import OneHotEncoder
 from gcexp.data import Dataset, load, prepare
 from gcexp.data.categories import LEFT_OUT, one_hot_pairs
 from gcexp.errors import DataError, ParameterError
-from gcexp.tasks import GradientDescent
-from gcexp.tasks.checkpoint import Checkpoint
 from gcexp.tasks.logistic_regression import LogisticRegression, area_under_roc
 from gcexp.tasks.optimizers import AcceleratedGradient
 from gcexp.tasks.training import train
@@ -60,33 +58,22 @@ def test_area_under_roc_as_scikit_learn_has_it():
         np.testing.assert_allclose(area_under_roc(scores, labels), roc_auc_score(labels, scores), rtol=1e-12)
 
 
-def test_gradients_sum_over_partitions_and_are_derivatives():
-    problem = LogisticRegression("small", 44, pad_to=2000).problem(small(), 1)
-    draw = np.random.default_rng(1)
-    w, c = draw.standard_normal(2000) / 10, np.array([1.0, -2, 0, 0.5, 3])
-    parts = problem.partition_gradients(w, 5, 0)
-    np.testing.assert_allclose(problem.gradient(w, c, 0), c @ parts, atol=1e-12)
-    np.testing.assert_allclose(problem.gradient(w, np.ones(5), 0), parts.sum(0), atol=1e-12)
-    x, y = problem._x.toarray(), problem._y
+@pytest.mark.parametrize(("seed", "split_seed", "order"), [(3, None, 3), (3, 7, 7)])
+def test_gradients_are_derivatives_of_the_loss_on_the_split_of_the_seed(seed, split_seed, order):
+    data = small()
+    kept = np.random.default_rng(order).permutation(60)[:44]
+    ones, _ = one_hot_pairs(data.x_train)
+    x, y = np.zeros((44, 2000)), 2 * data.y_train[kept] - 1
+    np.put_along_axis(x, ones[kept].astype(np.int64), 1, axis=1)
+    problem = LogisticRegression("small", 44, split_seed, pad_to=2000).problem(data, seed)
+    w, c = np.random.default_rng(1).standard_normal(2000) / 10, np.array([1.0, -2, 0, 0.5, 3])
+    weights = np.repeat(c, [9, 9, 9, 9, 8])
 
     def loss(v):
-        return np.logaddexp(0, -y * (x @ v)).sum()
+        return weights @ np.logaddexp(0, -y * (x @ v))
 
-    assert check_grad(loss, lambda v: problem.gradient(v, np.ones(1), 0), w) < 1e-4
+    assert check_grad(loss, lambda v: problem.gradient(v, c, 0), w) < 1e-4
     assert problem.recovered_samples(c) == 44 - 9 and problem.n_samples == 44
-    np.testing.assert_array_equal(np.asarray(x.sum(1)).ravel(), 44)
-
-
-def test_the_split_is_that_of_the_seed():
-    data = small()
-    for task, seed, split in (
-        (LogisticRegression("small", 44), 3, 3),
-        (LogisticRegression("small", 44, 7), 3, 7),
-    ):
-        order = np.random.default_rng(split).permutation(60)
-        problem = task.problem(data, seed)
-        np.testing.assert_array_equal(problem._y, 2 * data.y_train[order[:44]] - 1)
-        np.testing.assert_array_equal(problem._test[1], 2 * data.y_train[order[44:]] - 1)
 
 
 def test_padding_changes_no_score():
@@ -106,40 +93,19 @@ def test_padding_changes_no_score():
     assert found[1].parameters.shape[-1] == 1500
 
 
-def test_a_resumed_accelerated_training_has_equal_bits(tmp_path):
-    taken = []
-
-    class Stopping(AcceleratedGradient):
-        def update(self, *arguments):
-            taken.append(1)
-            if len(taken) == 13:
-                raise InterruptedError
-            return super().update(*arguments)
-
-    def run(rule, **more):
-        return train(LogisticRegression("small", 44), rule, small(), (0, 1), (10, 10), progress=False, **more)
-
-    whole = run(AcceleratedGradient(1.0))
-    with pytest.raises(InterruptedError):
-        run(Stopping(1.0), checkpoint=Checkpoint(tmp_path / "c.npz", {}, every=0))
-    resumed = run(AcceleratedGradient(1.0), checkpoint=Checkpoint(tmp_path / "c.npz", {}))
-    for name, values in whole.arrays().items():
-        assert values.tobytes() == resumed.arrays()[name].tobytes(), name
-
-
 @pytest.mark.parametrize(
-    ("task", "sentence"),
+    ("task", "named"),
     [
-        (LogisticRegression("small", 60), "at most 59, got 60"),
-        (LogisticRegression("small", 44, pad_to=9), "pad_to is null or at least the"),
-        (LogisticRegression("other", 44), "task.dataset is 'other'"),
+        (LogisticRegression("small", 60), "59.*60"),
+        (LogisticRegression("small", 44, pad_to=9), "pad_to"),
+        (LogisticRegression("other", 44), "'other'"),
     ],
     ids=["rows", "pad", "data"],
 )
-def test_what_does_not_fit_is_refused(task, sentence):
-    with pytest.raises(ParameterError, match=sentence):
+def test_what_does_not_fit_is_refused(task, named):
+    with pytest.raises(ParameterError, match=named):
         task.problem(small(), 0)
-    with pytest.raises(ParameterError, match="categorical rows with labels 0 and 1"):
+    with pytest.raises(ParameterError, match="categorical"):
         bad = Dataset("small", np.zeros((4, 9), np.float32), np.array([0, 1, 0, 1]), None, None, "")
         LogisticRegression("small", 2).problem(bad, 0)
 
@@ -189,14 +155,6 @@ def test_auc_table_of_the_specification(tmp_path_factory):
     assert found.parameters.shape == (2, 5, 343474)
 
 
-@real
-def test_gradient_descent_knows_the_same_rows(tmp_path_factory):
-    data = amazon(tmp_path_factory.mktemp("amazon"))
-    task = LogisticRegression("amazon_access", 26220, split_seed=0, verify_every=5)
-    found = train(task, GradientDescent(10.0), data, [5], [5], progress=False)
-    assert found.scores["test_loss"][0, -1] < found.scores["test_loss"][0, 0] == pytest.approx(np.log(2))
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -243,6 +201,6 @@ def test_openml_rows_become_the_published_file(tmp_path, monkeypatch):
             path = module.fetch(source, raw_dir=tmp_path / "a")[0]
             assert path.read_text() == text
         else:
-            with pytest.raises(DataError, match="could not be downloaded from openml:4135"):
+            with pytest.raises(DataError, match="openml:4135"):
                 module.fetch(source, raw_dir=tmp_path / "b")
             assert not list((tmp_path / "b").rglob("*.csv"))

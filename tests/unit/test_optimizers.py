@@ -1,5 +1,7 @@
 """Update rules against torch's, against formulas written out, and resumed bit by bit."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -47,31 +49,21 @@ def torch_path(make, schedule=None):
 
 
 @pytest.mark.parametrize(
-    ("rule", "make"),
+    ("rule", "theirs", "given"),
     [
-        (GradientDescent(0.2), lambda p: torch.optim.SGD(p, lr=0.2)),
-        (Momentum(0.1, 0.0), lambda p: torch.optim.SGD(p, lr=0.1)),
-        (
-            Momentum(0.1, 0.9, weight_decay=0.3),
-            lambda p: torch.optim.SGD(p, 0.1, momentum=0.9, weight_decay=0.3),
-        ),
-        (
-            Momentum(0.1, 0.8, True, 0.1),
-            lambda p: torch.optim.SGD(p, 0.1, 0.8, weight_decay=0.1, nesterov=True),
-        ),
-        (Adam(0.05), lambda p: torch.optim.Adam(p, lr=0.05)),
-        (
-            Adam(0.05, 0.8, 0.99, 1e-3, 0.2),
-            lambda p: torch.optim.Adam(p, 0.05, (0.8, 0.99), 1e-3, weight_decay=0.2),
-        ),
-        (
-            Adam(0.05, weight_decay=0.2, decoupled=True),
-            lambda p: torch.optim.AdamW(p, 0.05, weight_decay=0.2),
-        ),
+        (GradientDescent(0.2), "SGD", {"lr": 0.2}),
+        (Momentum(0.1, 0.0), "SGD", {"lr": 0.1}),
+        (Momentum(0.1, 0.9, weight_decay=0.3), "SGD", {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.3}),
+        (Momentum(0.1, 0.8, True), "SGD", {"lr": 0.1, "momentum": 0.8, "nesterov": True}),
+        (Adam(0.05), "Adam", {"lr": 0.05}),
+        (Adam(0.05, 0.8, 0.99, 1e-3), "Adam", {"lr": 0.05, "betas": (0.8, 0.99), "eps": 1e-3}),
+        (Adam(0.05, weight_decay=0.2), "Adam", {"lr": 0.05, "weight_decay": 0.2}),
+        (Adam(0.05, weight_decay=0.2, decoupled=True), "AdamW", {"lr": 0.05, "weight_decay": 0.2}),
     ],
-    ids=["sgd", "momentum-0", "momentum", "nesterov", "adam", "adam-l2", "adamw"],
+    ids=["sgd", "momentum-0", "momentum", "nesterov", "adam", "adam-betas", "adam-l2", "adamw"],
 )
-def test_as_torch_updates(rule, make):
+def test_as_torch_updates(rule, theirs, given):
+    make = partial(getattr(torch.optim, theirs), **given)
     np.testing.assert_allclose(followed(rule), torch_path(make), rtol=1e-12)
 
 

@@ -31,10 +31,9 @@ plot: {kind: lines}
 
 
 @pytest.fixture(scope="module")
-def options(tmp_path_factory, known):
+def options(tmp_path_factory):
     """A copy of conf/ without figures for all tests of this file."""
     folder = tmp_path_factory.mktemp("options")
-    (folder / ".cache").symlink_to(known)
     shutil.copytree(ROOT / "conf", folder / "conf")
     return folder
 
@@ -78,15 +77,12 @@ def test_the_path_is_the_overrides():
         *("iterations=30", "seeds=0-1"),
     ]
     place = "cyclic_partial+.n@6+.s@2+beta@4/pareto/T30/seeds0-1"
-    assert first.timeline == f"results/timeline/{place}.npz"
     assert first.trajectory == f"results/trajectory/digits_mlp/gradient_descent/{place}.npz"
     assert first.verification == f"results/trajectory/digits_mlp/gradient_descent/{place}.verified.json"
-    assert (
-        exact.verification
-        == "results/replay/digits_mlp/gradient_descent/cgc+.n@6+.s@2/pareto/T30/seeds0-1.json"
-    )
+    assert exact.verification is None
+    assert exact.replayed_on == ["data/prepared/digits.npz"] and first.replayed_on == []
     assert first.id == f"digits_mlp/gradient_descent/{place}"
-    assert first.inputs == [first.timeline, first.trajectory, first.verification]
+    assert first.inputs == [first.trajectory, first.verification] and exact.inputs == [exact.trajectory]
     assert first.config["code"]["beta"] == 4 and first.config["n"] == first.config["code"]["n"] == 6
 
 
@@ -95,17 +91,17 @@ def test_exact_runs_share_a_trajectory_without_scheme_delay_or_horizon():
     figure = read(text.replace("iterations: 30", "horizon: 0.2, iterations: 30"))
     first, second = figure.runs[:2]
     assert first.exact and second.exact and not figure.runs[2].exact
-    assert first.timeline != second.timeline
+    assert first.id != second.id
     assert first.trajectory == second.trajectory
     assert first.trajectory == "results/trajectory/digits_mlp/gradient_descent/exact/T30/seeds0-1.npz"
     assert figure.inputs.count(first.trajectory) == 1
-    assert len(figure.inputs) == len(set(figure.inputs)) == 4 + 3 + 4
+    assert len(figure.inputs) == len(set(figure.inputs)) == 1 + 2 * 2
 
 
-def test_a_run_without_a_task_has_only_a_timeline():
+def test_a_run_without_a_task_needs_no_file():
     text = edited("kind: curves", "kind: timings").replace("task: digits_mlp, ", "")
     figure = read(edited("{kind: lines}", "{kind: bars}", text))
-    assert figure.runs[0].inputs == [figure.runs[0].timeline]
+    assert figure.inputs == figure.data == []
     assert "digits" not in figure.note
     assert figure.runs[0].id == "cgc+.n@6+.s@2/pareto/T30/seeds0-1"
 
@@ -114,8 +110,8 @@ def test_products_of_a_figure():
     figure = read()
     assert (figure.target, figure.paper, figure.name) == ("paper_target", "paper", "target")
     assert figure.table == "reports/paper/data/paper_target.csv"
-    assert figure.products == [figure.table, *figure.drawings, figure.claims]
-    assert {Path(p).suffix for p in figure.products} == {".csv", ".pdf", ".png", ".json"}
+    assert figure.products == [figure.table, *figure.drawings]
+    assert {Path(p).suffix for p in figure.products} == {".csv", ".pdf", ".png"}
     table = read(edited("kind: lines", "kind: table"), "quick")
     assert {Path(p).suffix for p in table.drawings} == {".md", ".tex"}
     assert all(p.startswith("reports/quick/tables/paper_target") for p in table.drawings)
@@ -165,11 +161,9 @@ def patterns():
     parts_of_runs = dict.fromkeys(("scheme", "delay", "task", "optimizer"), run_paths.NAME)
     constraints |= parts_of_runs
     found = [
-        run_paths.TIMELINE,
         run_paths.EXACT,
         run_paths.APPROXIMATE,
-        run_paths.REPLAY,
-        run_paths.REPLAY_OF_TRAINING,
+        run_paths.VERIFIED,
     ]
 
     def regex(pattern):
@@ -199,7 +193,7 @@ def check_paths(runs):
             assert (again.iterations, again.seeds) == (run.iterations, run.seeds)
             if "length" in spelled:
                 assert again.horizon == run.horizon
-                assert path in (again.timeline, again.trajectory, again.verification)
+                assert path in (again.trajectory, again.verification)
             for key in (
                 ("task", "optimizer")
                 if "task" in spelled
@@ -252,9 +246,9 @@ def test_different_values_have_different_paths():
         return read("\n".join(line for line in text.splitlines() if "cyclic_partial" not in line)).runs[0]
 
     close = [paths(horizon=0.1234561), paths(horizon=0.1234562)]
-    assert close[0].timeline != close[1].timeline
+    assert close[0].id != close[1].id
     assert [run.config["horizon"] for run in close] == [0.1234561, 0.1234562]
-    assert paths(overhead=0.5).timeline != paths(overhead=0.25).timeline
+    assert paths(overhead=0.5).id != paths(overhead=0.25).id
     assert paths(overhead=0.5).trajectory == paths(overhead=0.25).trajectory
 
 
@@ -284,9 +278,9 @@ def test_lists_and_paths_are_values_of_runs():
     """They could not stand in a file name."""
     asked = {"file": "data/traces/pai-job1.csv", "workers": [5, 4, 3, 2, 1, 0]}
     text = f"delay: trace, delay.file: {asked['file']}, delay.workers: [{asked['workers']}]"
-    pattern = re.sub(r"\{(\w+)\}", rf"(?P<\1>{run_paths.NAME})", run_paths.TIMELINE)
+    pattern = re.sub(r"\{(\w+)\}", rf"(?P<\1>{run_paths.NAME})", run_paths.APPROXIMATE)
     for run in read(edited("delay: pareto", text)).runs:
-        parts = re.fullmatch(pattern, run.timeline).groupdict()
+        parts = re.fullmatch(pattern, run._file(run_paths.APPROXIMATE)).groupdict()
         assert parts["delay"] == "trace+file@data@traces@pai-job1.csv+workers@5,4,3,2,1,0"
         delay = run_of_path(parts).config["delay"]
         assert delay == run.config["delay"] and delay | asked == delay
@@ -390,7 +384,7 @@ def test_labels_use_composed_values():
         ("plot: {kind: lines}", "plot: {kind: lines}\nlevel: high", "level wants"),
         ("plot: {kind: lines}", "plot: {kind: lines}\nlevel: 0.5\nclaims: [one]", "claims"),
         ("plot: {kind: lines}", "plot: {kind: lines}\nclaims: [one]", "claims"),
-        ("plot: {kind: lines}", "plot: {kind: lines}\nclaims: {id: one}", "claims wants list"),
+        ("plot: {kind: lines}", "plot: {kind: lines}\nclaims: {id: one}", "claims.py"),
         ("runs:", "runs:\n  - CGC", "runs: expected keys and values, got 'CGC'"),
     ],
 )
@@ -400,11 +394,6 @@ def test_mistakes_in_figure_files_name_the_file(old, new, sentence):
     assert re.match(r"(.*/)?paper/figures/target\.yaml: ", str(caught.value))
     assert sentence in str(caught.value)
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 500
-
-
-CLAIM = "\nclaims: [{id: a, kind: companion, source: b, statement: c, inputs: assumed, %s}]"
-PAIR = "seeds: 5, numerator: CGC, denominator: β = 4, below: 1"
-WITHIN = "within: {where: {%s: 1}, column: %s, below: 1, rows: 1}"
 
 
 @pytest.mark.parametrize(
@@ -425,18 +414,8 @@ WITHIN = "within: {where: {%s: 1}, column: %s, below: 1, rows: 1}"
             "{kind: function, function: nowhere.draw}",
             "plot.function: cannot import 'nowhere.draw' (there is no",
         ),
-        ("{kind: panels, parts: [{kind: bars, y: mean}]}", "plot: unknown column 'mean'"),
+        ("{kind: bars, y: mean}", "plot: unknown column 'mean'"),
         ("{kind: lines}\ntolerances: {test_lss: 0.1}", "tolerances: unknown column 'test_lss'; did you mean"),
-        ("{kind: lines}" + CLAIM % f"paired_ratio: {{y: train_los, level: 1, {PAIR}}}", "column 'train_los'"),
-        (
-            "{kind: lines}" + CLAIM % "ordering: {y: accuracy, level: 1, seeds: 5, first: CGC, then: β = 4}",
-            "claims: 'a': ordering: unknown column 'accuracy'",
-        ),
-        (
-            "{kind: lines}" + CLAIM % (WITHIN % ("sed", "test_loss")),
-            "claims: 'a': within: unknown column 'sed'; did you mean 'seed'?",
-        ),
-        ("{kind: lines}" + CLAIM % (WITHIN % ("seed", "test_los")), "'test_los'; did you mean 'test_loss'?"),
     ],
 )
 def test_columns_that_curves_will_not_have(plot, sentence):
@@ -447,7 +426,7 @@ def test_columns_that_curves_will_not_have(plot, sentence):
 
 def test_a_task_that_declares_no_scores_is_asked_for_its_keys_alone(monkeypatch):
     monkeypatch.setattr("gcexp.report.figure.declared_scores", lambda task: None)
-    drawn = "plot: {kind: lines, y: reward}" + CLAIM % f"paired_ratio: {{y: reward, level: 1, {PAIR}}}"
+    drawn = "plot: {kind: lines, y: reward}"
     assert read(edited("plot: {kind: lines}", drawn)).columns is None
     with pytest.raises(UserError, match="unknown column 'panl'"):
         read(edited("plot: {kind: lines}", "plot: {kind: lines, y: reward, panel: panl}"))
@@ -507,8 +486,6 @@ plot: {kind: bars, y: test_loss, by: draw}
         ("{kind: bars, y: test_los, by: draw}", "plot: unknown column 'test_los'; did you mean 'test_loss'?"),
         ("{kind: table, columns: [drawn]}", "plot: unknown column 'drawn'; did you mean 'draw'?"),
         ("{kind: table, columns: [draw], across: {iteration: los}}", "plot: unknown column 'los'"),
-        ("{kind: table}" + CLAIM % (WITHIN % ("drw", "test_loss")), "column 'drw'; did you mean 'draw'?"),
-        ("{kind: table}" + CLAIM % (WITHIN % ("draw", "loss")), "claims: 'a': within: unknown column 'loss'"),
     ],
 )
 def test_columns_that_an_analysis_does_not_give(plot, sentence):
@@ -561,7 +538,7 @@ def test_mistakes_in_analysis_files(function, sentence):
         ("paper/-n", "'-n' cannot name a target"),
         ("data/target", "data: data is already the name of a rule of the workflow"),
         ("all/target", "all is already the name of a rule"),
-        ("trajectory/exact", "trajectory_exact is already the name of a rule"),
+        ("train/exact", "train_exact is already the name of a rule"),
         ("paper_a/b", "paper_a_b is already the name of paper/figures/a_b.yaml"),
         ("paper_a_b/c", "paper_a_b is already the name of paper/figures/a_b.yaml"),
     ],
@@ -616,10 +593,6 @@ def test_unknown_figures_and_presets():
         figurefile.figure("paper_targt", "quick")
     with pytest.raises(UserError, match="unknown preset 'papr'; did you mean 'paper'"):
         figurefile.figures("papr")
-    with pytest.raises(UserError, match="label 'x' of a claim|unknown label 'x'"):
-        claim = "claims: [{id: a, kind: companion, source: b, statement: c, inputs: paper, "
-        claim += "ordering: {of: value, seeds: 5, first: x, then: CGC}}]"
-        read(SMALL + claim)
 
 
 # --- Presets
@@ -639,8 +612,8 @@ def test_stand_ins_of_the_quick_preset(project):
     text = edited("digits_mlp", "mnist_mlp")
     assert {run.task for run in read(text, "paper").runs} == {"mnist_mlp"}
     assert {run.task for run in read(text, "quick").runs} == {"digits_mlp"}
-    assert "quick preset, data: digits" in read(text, "quick").note
-    assert "paper preset, data: mnist" in read(text, "paper").note
+    assert "digits (quick preset)" in read(text, "quick").note
+    assert "mnist (paper preset)" in read(text, "paper").note
     chosen = text + "quick: {task: mnist_mlp}\n"
     assert {run.task for run in read(chosen, "quick").runs} == {"digits_mlp"}
 
@@ -653,36 +626,17 @@ def test_quick_runs_need_no_download(monkeypatch, forget):
             assert run.task is None or not find_source(run.config["task"]["dataset"]).files, figure.target
 
 
-LEVEL = """level: 0.5
-claims:
-  - {id: a, source: x, kind: companion, statement: x, inputs: paper,
-     ordering: {of: time_to, seeds: 5, first: CGC, then: "β = 4"}}
-  - {id: b, source: x, kind: companion, statement: x, inputs: paper,
-     ordering: {of: time_to, seeds: 5, level: 0.1, first: CGC, then: "β = 4"}}
-  - {id: c, source: x, kind: companion, statement: x, inputs: paper,
-     ordering: {of: value, seeds: 5, first: CGC, then: "β = 4"}}
-quick: {level: 0.4}
-"""
-
-
 @pytest.mark.parametrize("preset, level", [("paper", 0.5), ("quick", 0.4)])
-def test_the_level_goes_to_plot_and_claims(preset, level):
-    figure = read(SMALL + LEVEL, preset)
-    assert figure.file.level == level
-    assert figure.file.plot["level"] == [0.1, level]  # what is judged is drawn
-    assert [claim["ordering"].get("level") for claim in figure.file.claims] == [level, 0.1, None]
+def test_the_level_is_compared_and_not_drawn(preset, level):
+    figure = read(SMALL + "level: 0.5\nquick: {level: 0.4}\n", preset)
+    assert figure.file.level == level and "level" not in figure.file.plot
     assert all(run.config["iterations"] == 30 for run in figure.runs)
-    own = read(edited("kind: lines}", "kind: lines, level: 0.9}") + LEVEL, preset)
-    assert own.file.plot["level"] == [0.1, level, 0.9]
-    assert "level" not in read(edited("kind: lines", "kind: table") + LEVEL, preset).file.plot
 
 
-def test_a_level_changes_what_plot_and_claims_track_but_no_run():
-    text = SMALL + LEVEL
-    before, after = read(text), read(edited("level: 0.5", "level: 0.6", text))
-    assert before.tracked_plot != after.tracked_plot
-    assert before.tracked_claims != after.tracked_claims
-    assert (before.tracked_table, before.inputs) == (after.tracked_table, after.inputs)
+def test_what_a_figure_shows_is_drawn_and_computed_by_no_job():
+    before, after = read(), read(SMALL + "shows: Two lines.\n")
+    assert after.file.shows == "Two lines."
+    assert (before.tracked_plot, before.tracked_table) == (after.tracked_plot, after.tracked_table)
 
 
 def test_comments_in_a_style_are_not_tracked(project):
@@ -753,4 +707,4 @@ def test_a_copy_for_a_paper_has_no_title_and_is_drawn_anew():
     assert (one.footnote, replace(one, look=Look(note=False)).footnote) == (one.note, "")
     looks = (one.look, bare.look, Look(note=False), Look(width="single"), Look(width="3.6"))
     assert len({tuple(replace(one, look=look).tracked_plot) for look in looks}) == len(looks)
-    assert one.tracked_table == bare.tracked_table and one.tracked_claims == bare.tracked_claims
+    assert one.tracked_table == bare.tracked_table

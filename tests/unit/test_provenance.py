@@ -1,22 +1,16 @@
 """What a result says about its origin, and that nobody changed it since."""
 
-import fcntl
-import marshal
 import os
 import re
 import subprocess
 import sys
 import textwrap
-from importlib.util import cache_from_source, find_spec
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
-from gcexp.command import unlock
 from gcexp.command.main import main
 from gcexp.errors import DataError, UserError
-from gcexp.files import written
 from gcexp.run import declared, provenance
 from gcexp.run.build import locate
 from gcexp.run.provenance import check_unchanged, packages, provenance_file, recorded
@@ -86,69 +80,6 @@ def test_a_table_that_was_edited_by_hand_is_refused(tmp_path):
         check_unchanged(table)
     provenance_file(table).unlink()  # a table of somebody's own
     check_unchanged(table)
-
-
-def test_only_a_lock_that_nobody_holds_is_removed(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    unlock.refuse_beside_another()  # no lock at all
-    lock = tmp_path / ".snakemake" / "locks" / "0.input.lock"
-    living = unlock.hold()
-    lock.parent.mkdir(parents=True)
-    lock.write_text("")
-    with pytest.raises(UserError, match="a Snakemake works in this folder"):
-        unlock.refuse_beside_another()
-    unlock.hold().close()  # a second one
-    assert lock.is_file()
-    living.close()  # as the system does when the process ends
-    unlock.refuse_beside_another()
-    living = unlock.hold()
-    assert not lock.exists()
-    with open(tmp_path / ".snakemake" / "alive", "a") as file, pytest.raises(BlockingIOError):
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    living.close()
-
-
-def test_what_killed_processes_left_goes(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    left = [
-        tmp_path / folder / f".fig1.{uuid4().hex}{suffix}"
-        for folder, suffix in (("reports/quick/figures", ".pdf"), ("results/a", ".npz"), ("results", ""))
-    ]
-    old, new, mine = (tmp_path / ".cache" / name for name in ("gcexp-0a.txt", "gcexp-1b.txt", "mine.txt"))
-    for path in (*left, old, new, mine):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("")
-    os.utime(old, (1e9, 1e9))
-    with written(tmp_path / "results/living.npz") as living:
-        unlock.tidy()
-        assert living.exists() and not any(path.exists() for path in (*left, old))
-    assert new.exists() and mine.exists()
-
-
-@pytest.mark.slow
-def test_a_compiled_module_that_a_full_disk_cut_short_is_made_anew(tmp_path):
-    (tmp_path / "own.py").write_text("from gcexp.codes import Uncoded as Own\nLONG = " + repr("x" * 9000))
-    (tmp_path / "options" / "code").mkdir(parents=True)
-    (tmp_path / "options" / "code" / "own.yaml").write_text("_target_: own.Own\nn: ${n}\n")
-    variables = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}", "GCEXP_SEARCHPATH": "options"}
-    variables.pop("PYTHONDONTWRITEBYTECODE", None)
-    command = [sys.executable, "-m", "gcexp.command.entry", "show", "code=own", "n=4", "s=1"]
-    compiled = Path(cache_from_source(tmp_path / "own.py"))
-    said = []
-    for size in (None, 4096, None):
-        if size:
-            compiled.write_bytes(compiled.read_bytes()[:size])
-        done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        said.append(done.stderr)
-    assert said == ["", f"gcexp: {compiled} was damaged (marshal data too short) and is made anew\n", ""]
-
-
-def test_what_mends_compiled_modules_is_itself_too_small_to_be_cut_short():
-    """A full disk cuts at its blocks, and what it cut to nothing Python makes anew."""
-    for module in ("gcexp", "gcexp.command", "gcexp.command.entry", "gcexp.command.bytecode"):
-        spec = find_spec(module)
-        assert len(marshal.dumps(spec.loader.get_code(module))) + 16 < 4096, module
 
 
 @pytest.mark.parametrize("broken", ["own", "helper"])

@@ -132,6 +132,10 @@ class Moody(Code):
         super().__init__(np.eye(3) * np.random.default_rng().random(3), promise="linear")
 
 
+class DrawnOnce(Halves):
+    redrawn = False
+
+
 class Batched(Triangle):
     def weights(self, responses):
         return super().weights(responses) * (len(responses) > 1)
@@ -198,6 +202,7 @@ CODE = CyclicRepetition(n=5, s=2)
         ({"codes": [Deaf]}, "uses_only_what_was_received"),
         ({"codes": [Overpromising]}, "keeps_its_promise"),
         ({"codes": [Moody]}, "equal_parameters_give_equal_codes"),
+        ({"codes": [partial(DrawnOnce, pairs=3)]}, "is_drawn_by_its_seed"),
         ({"codes": [Batched]}, "decodes_each_pattern_alone"),
         ({"codes": [Unpicklable]}, "survives_pickling"),
         ({"waits": [Scheme(CODE, Eager())]}, "hears_only_what_arrived"),

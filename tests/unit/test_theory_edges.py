@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import comb, log, log1p, prod
+from math import log, log1p, prod
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
-from gcexp.command import main
 from gcexp.errors import ParameterError
 from gcexp.theory import (
     adaptive,
     comm_efficient,
     dynamic_clustering,
-    errors,
     order_statistics,
     partial_recovery,
 )
@@ -22,7 +21,7 @@ from gcexp.theory import (
 LAW = {"load": 2, "alpha": 0.01, "mu_s": 0.1, "mu_f": 10.0}
 
 
-@pytest.mark.parametrize(("n", "spare"), [(12, 1), (200, 1), (200, 100), (1000, 1), (1000, 500), (1000, 900)])
+@pytest.mark.parametrize(("n", "spare"), [(12, 1), (200, 1), (200, 100), (1000, 500)])
 def test_time_of_many_equal_workers_is_the_order_statistic(n, spare):
     found = dynamic_clustering.expected_time(np.zeros((1, n)), spare, **LAW)
     exact = dynamic_clustering.order_statistic(n, spare, load=2, alpha=0.01, mu=10.0)
@@ -38,14 +37,6 @@ def test_time_of_many_groups_is_the_largest_of_as_many_workers():
     assert mean == pytest.approx(
         dynamic_clustering.order_statistic(1000, 499, load=2, alpha=0.01, mu=10.0), rel=2e-9
     )
-
-
-def test_the_steps_must_agree(monkeypatch):
-    monkeypatch.setattr(dynamic_clustering, "_HALVINGS", 1)
-    with pytest.raises(
-        ParameterError, match="whose steps do not agree within 1e-09 here; take fewer workers"
-    ):
-        dynamic_clustering.expected_time(np.zeros((1, 200)), 100, **LAW)
 
 
 @pytest.mark.parametrize("n", [10**3, 10**4, 10**6, 10**10, 10**15])
@@ -69,7 +60,7 @@ def test_harmonic_numbers_of_many_workers():
 
 def test_means_by_quadrature_are_refused_where_it_misses_the_peak():
     assert order_statistics.of_quantile(lambda e: e, 1, 10**4) == pytest.approx(1e-4, rel=1e-9)
-    with pytest.raises(ParameterError, match="at most n = 10000 workers, got n=100000"):  # was 0.0
+    with pytest.raises(ParameterError, match="10000 .*n=100000"):  # was 0.0
         order_statistics.of_quantile(lambda e: e, 1, 10**5)
 
 
@@ -83,47 +74,13 @@ def test_expected_time_of_many_workers(n, d):
 @pytest.mark.parametrize("p", [0.0, 0.3, 0.9])
 def test_restarts_of_many_workers(p):
     chances = adaptive.first_epoch(1100, p, 3)  # was an OverflowError from 1030 on
-    assert chances.sum() == pytest.approx(1, abs=1e-9)
-    a = adaptive._MOST_COMB
-    direct = np.array([comb(a + 1, b) * p**b * (1 - p) ** (a + 1 - b) for b in range(a + 2)])
-    assert np.allclose(adaptive._binomial(a + 1, p), direct, rtol=1e-11, atol=1e-100)
+    left = binom.cdf(3, 1100, p ** np.arange(1, len(chances) + 1))  # of 1100 after so many epochs
+    np.testing.assert_allclose(chances.sum(1).cumsum(), left, atol=1e-9)
 
 
 def test_wanted_fractions_near_0_and_1():
     assert partial_recovery.exact(1) == 1 and partial_recovery.exact(1e-6) == Fraction(1, 10**6)
     assert partial_recovery.exact(Fraction(1, 10**7)) == Fraction(1, 10**7)
-    with pytest.raises(
-        ParameterError, match="alpha=1e-07 would be 0; give it as a fraction: alpha=1/10000000$"
-    ):
-        partial_recovery.exact(1e-7)
-    with pytest.raises(ParameterError, match="would be 1; give it as a fraction: alpha=9999999/10000000$"):
-        partial_recovery.exact(0.9999999)
-
-
-REFUSED = {
-    "partial_recovery.cycle_unions n=1000000": "cycle unions are listed up to n = 40 (6153 of them), got n=1000000",
-    "partial_recovery.most_stragglers n=5 y=0 alpha=1/2": "copies are 1 <= y <= n, got n=5, y=0",
-    "partial_recovery.most_stragglers n=0 y=1 alpha=1/2": "copies are 1 <= y <= n, got n=0, y=1",
-    "adaptive.decode_size n=3 d=5 L=6 s=0": "decoding needs 1 <= d <= n, got n=3, d=5",
-    "adaptive.rounds L=-6 d=3 s=0": "adaptive codes send L >= 1 rounds, got L=-6",
-    "adaptive.group_length L=6 d=3 s=[] w=12": "for each of one or more groups, got []",
-    "adaptive.group_feasible d=3 s=[] q=6 w=12": "for each of one or more groups, got []",
-    "adaptive.group_feasible d=3 s=[0] q=0 w=12": "a length is q >= 1, got q=0",
-    "adaptive.feasible d=3 lengths=[0] w=12": "lengths are q >= 1, got [0]",
-    "adaptive.last_epoch sizes=[] p=0.1 s_max=1": "sizes are those of one or more groups, got []",
-    "adaptive.first_epoch u=100000 p=0.1 s_max=1": "has at most u = 4000 workers, got u=100000",
-    "errors.direct_sum_errors errors=[] partitions=[]": "a direct sum has one block or more, got partitions=[]",
-    "dynamic_clustering.expected_time slow=[[0.5]] spare=0 load=1 alpha=0 mu_s=1 mu_f=inf": "rates are > 0 and finite",
-}
-
-
-@pytest.mark.parametrize("call", REFUSED)
-def test_refused_in_one_sentence(call, capsys):
-    assert main.main(["theory", *call.split()]) == 2
-    told = capsys.readouterr().err
-    assert REFUSED[call] in told and "cannot be evaluated" not in told and told.count("\n") == 1
-
-
-def test_no_error_of_no_block():
-    with pytest.raises(ParameterError, match="one block or more"):
-        errors.direct_sum_errors([], [])
+    for alpha, fraction in ((1e-7, "1/10000000"), (0.9999999, "9999999/10000000")):
+        with pytest.raises(ParameterError, match=f"alpha={fraction}$"):
+            partial_recovery.exact(alpha)

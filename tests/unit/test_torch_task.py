@@ -35,13 +35,10 @@ def linear(outputs=3, **more):
 def test_the_small_network_by_its_option_file(tmp_path):
     prepare("digits", tmp_path / "digits.npz")
     task = build(compose(["task=small_cnn", "scheme=uncoded"]), "task")
-    problem = task.problem(load(tmp_path / "digits.npz"), 0)
-    w, c = problem.initial(), np.arange(-2.0, 3)
-    assert w.shape == (9930,)
-    parts = problem.partition_gradients(w, 5, 3)
-    np.testing.assert_allclose(problem.gradient(w.astype(float), c, 3), c @ parts, atol=1e-11)
-    assert (problem.initial() == task.problem(problem._data, 0).initial()).all()
-    assert (problem.initial() != task.problem(problem._data, 1).initial()).any()
+    data = load(tmp_path / "digits.npz")
+    problem = task.problem(data, 0)
+    w = problem.initial()
+    assert w.shape == (9930,) and (w != task.problem(data, 1).initial()).any()
     ones = [problem.gradient(w, np.ones(k), 0) for k in (1, 20)]
     np.testing.assert_array_equal(*ones)  # one exact trajectory serves every k
 
@@ -69,16 +66,6 @@ def test_real_targets_with_one_output():
     assert found.scores["test_loss"][0, -1] < 1e-3 * found.scores["test_loss"][0, 0]
 
 
-def test_one_output_against_labels_is_refused():
-    """The squares of all pairs were summed."""
-    task = replace(linear(1), loss=nn.MSELoss(reduction="none"))
-    with pytest.raises(
-        ParameterError, match=r"\(N, 1\), and labels are \(N,\), which this loss spreads to \(N, N\)"
-    ):
-        problem = task.problem(noise(), 0)
-        problem.gradient(problem.initial(), np.ones(4), 0)
-
-
 def test_a_batch_normalised_module_is_normalised_by_partition():
     task = TorchTask(
         "noise",
@@ -95,18 +82,27 @@ def test_a_batch_normalised_module_is_normalised_by_partition():
     assert np.isfinite(found.scores["test_loss"]).all()
 
 
+CROSS = nn.CrossEntropyLoss(reduction="none")
+
+
 @pytest.mark.parametrize(
-    ("task", "sentence"),
+    ("task", "named"),
     [
         (TorchTask("noise", partial(nn.Linear, 6, 3), nn.CrossEntropyLoss()), "reduction='none'"),
-        (TorchTask("noise", lambda: nn.Sequential(nn.Linear(6, 3), nn.Dropout(0.1)), None), "dropout .1."),
-        (linear(shape=(2, 4)), "task.shape has 8 numbers, a sample of 'noise' 6"),
-        (TorchTask("other", None, None), "task.dataset is 'other'"),
+        (TorchTask("noise", lambda: nn.Sequential(nn.Linear(6, 3), nn.Dropout(0.1)), None), "dropout"),
+        (TorchTask("other", None, None), "'other'"),
+        (linear(shape=(2, 4)), "task.shape .*8 .*6"),
+        (linear(shape=(2, 3)), r"\(2, 3\)"),
+        (linear(2), "targets 0 to 2"),
+        # One output against labels: the squares of all pairs were summed.
+        (replace(linear(1), loss=nn.MSELoss(reduction="none")), r"\(N, 1\)"),
+        (TorchTask("noise", partial(nn.Linear, 5, 3), CROSS), r"\(6,\)"),
+        (TorchTask("noise", partial(nn.LSTM, 6, 3), nn.MSELoss()), "tuple"),
     ],
-    ids=["loss", "dropout", "shape", "dataset"],
+    ids=["loss", "dropout", "data", "size", "shape", "classes", "spread", "inputs", "tuple"],
 )
-def test_what_cannot_be_trained_is_refused(task, sentence):
-    with pytest.raises(ParameterError, match=sentence):
+def test_what_cannot_be_trained_is_refused(task, named):
+    with pytest.raises(ParameterError, match=named):
         problem = task.problem(noise(), 0)
         problem.gradient(problem.initial(), np.ones(1), 0)
 
@@ -115,39 +111,13 @@ def test_a_module_is_spelled_in_the_option_file():
     config = compose(["task=torch", "scheme=uncoded"])
     assert isinstance(build(config, "task").module(), nn.Linear)
     config["task"]["module"] = {"_target_": "torch.nn.Linear", "_partial_": True, "in_feature": 3}
-    with pytest.raises(UserError, match="task.module: unknown key 'in_feature'; did you mean 'in_features'"):
+    with pytest.raises(UserError, match="task.module.*'in_feature'.*'in_features'"):
         build(config, "task")
     config["task"]["module"] = {"_target_": "torch.nn.Linear", "_partial_": True, "in_features": 3}
-    with pytest.raises(UserError, match="task.module: 'out_features' is missing"):
+    with pytest.raises(UserError, match="task.module.*'out_features'"):
         build(config, "task")
 
 
 def test_small_network_counts():
     assert sum(p.numel() for p in SmallCNN(3, 32, 10).parameters()) == 448 + 4640 + 32 * 256 * 10 + 10
     assert SmallCNN(3, 6, 4)(torch.zeros(2, 3, 6, 6)).shape == (2, 4)
-
-
-@pytest.mark.parametrize(
-    ("task", "words"),
-    [
-        (
-            TorchTask("noise", partial(nn.Linear, 5, 3), nn.CrossEntropyLoss(reduction="none")),
-            r"module does not take samples of shape \(6,\) of 'noise' \(mat1 and mat2 .* \(2x6 and 5x3\)\)",
-        ),
-        (
-            linear(shape=(2, 3)),
-            r"samples of shape \(2, 3\) of 'noise' \(mat1 and mat2 .* \(4x3 and 6x3\)\)",
-        ),
-        (
-            linear(2),
-            r"outputs of shape \(2,\) per sample for the targets 0 to 2 of 'noise' \(Target 2 is out",
-        ),
-        (
-            TorchTask("noise", partial(nn.LSTM, 6, 3), nn.MSELoss()),
-            "the module returns a tuple, not a tensor",
-        ),
-    ],
-)
-def test_a_module_that_does_not_fit_the_data_is_the_users_mistake(task, words):
-    with pytest.raises(ParameterError, match=words):
-        task.problem(noise(), 0)

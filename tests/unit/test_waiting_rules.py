@@ -6,8 +6,6 @@ from math import inf
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from gcexp.codes import (
     BatchRaptor,
@@ -30,11 +28,10 @@ from gcexp.errors import ParameterError
 from gcexp.run.compose import compose
 from gcexp.run.scheme import build_scheme
 from gcexp.schemes import Decodable, Fastest, Scheme
-from gcexp.schemes.arrivals import Arrivals
 from gcexp.schemes.elimination import Span, Spanned
 from gcexp.schemes.micro_batches import Covered, DropCompute
 from gcexp.schemes.stopping import Deadline, DecodableOrFastest, Recovered
-from gcexp.schemes.waiting import _SMALL, Lead, _smallest
+from gcexp.schemes.waiting import Lead
 from gcexp.timeline import simulate
 
 
@@ -79,25 +76,6 @@ def spans(rows: np.ndarray, target: np.ndarray) -> bool:
 # --- the order of messages -----------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
-@given(seed=st.integers(0, 10**6), ties=st.booleans())
-def test_messages_are_in_order(seed, ties):
-    code = Code(
-        np.eye(6), owner=[1, 0, 1, 2, 0, 1]
-    )  # rows not sorted by worker, different numbers of messages
-    arrive = arrivals_of(code, 2, 3, seed, ties)
-    ((rows, arrivals),) = Arrivals.chunks(code, arrive)
-    assert rows.start == 0 and arrivals.time.shape == (6, 6)
-    for ((i, t), steps), time, u in zip(one_by_one(code, arrive), arrivals.time, range(6), strict=True):
-        assert (i * 3 + t) == u and time.tolist() == [at for at, _ in steps]
-        for p, (_, responses) in enumerate(steps):
-            np.testing.assert_array_equal(arrivals.responses(np.array([p + 1]), [u])[0], responses)
-    place = arrivals.place
-    np.testing.assert_array_equal(
-        np.take_along_axis(place, arrivals.message, 1), np.tile(np.arange(6), (6, 1))
-    )
-
-
 # --- recovered -----------------------------------------------------------------------------------------------
 
 INDICATORS = [
@@ -138,15 +116,8 @@ def test_bisection_gives_the_same_where_recovery_is_monotone(code):
         np.testing.assert_array_equal(scan[1], bisected[1])
 
 
-def test_all_of_an_exact_code_is_its_quorum():
-    code = CyclicRepetition(7, 3)
-    arrive = arrivals_of(code, 2, 30)
-    for mine, known in zip(Recovered(1.0).stop(code, arrive), Decodable().stop(code, arrive), strict=True):
-        np.testing.assert_array_equal(mine, known)
-
-
 def test_recovered_decodes_little():
-    """FRC: a pattern that holds enough partitions recovers them, so one decode per distinct pattern."""
+    """A pattern that was decoded is remembered, also where workers are late and each iteration is asked for alone."""
     decoded = []
 
     class Counting(FractionalRepetition):
@@ -154,17 +125,10 @@ def test_recovered_decodes_little():
             decoded.extend(map(tuple, responses))
             return super().weights(responses)
 
-    Recovered(0.5).stop(code := Counting(8, 2), arrivals_of(code, 1, 500))
-    assert len(decoded) == len(set(decoded)) <= 500
-    decoded.clear()
-    Recovered(0.5, monotone=True).stop(code, arrivals_of(code, 1, 500))
-    assert len(decoded) <= 500 * 4
-    decoded.clear()
-    assert Recovered(1.0).stop(code, arrivals_of(code, 1, 20)) and not decoded  # the quorum promises it
     arrive = arrivals_of(code := Counting(8, 2), 1, 100)
-    for t in range(100):  # as where workers are late: what was decoded is remembered
+    for t in range(100):
         Recovered(0.5).stop(code, lambda r=None, t=t: arrive(r)[:, t : t + 1])
-    assert len(decoded) == len(set(decoded)) < 100
+    assert 0 < len(decoded) == len(set(decoded)) < 100
 
 
 def test_recovered_waits_for_all_where_all_do_not_suffice():
@@ -206,9 +170,7 @@ def test_deadline_counts_a_worker_no_further_than_it_sends():
 
 def test_deadline_before_the_first_message_of_a_run_is_an_error():
     scheme, draws = Scheme(Uncoded(2), Deadline(0.5)), Draws((0,), (1, 1, 2), start=np.array([1.0, 2.0]))
-    with pytest.raises(
-        ParameterError, match=r"Deadline\(time=0.5, early=False\): no message of Uncoded\(n=2\) is ever heard"
-    ):
+    with pytest.raises(ParameterError, match=r"Deadline\(time=0.5.*Uncoded\(n=2\)"):
         simulate(scheme, draws)
     draws = Draws((0,), (1, 2, 2), start=np.array([[[1.0, 2.0], [0.4, 1.0]]]))
     assert simulate(scheme, draws).coefficients.tolist() == [[0, 0], [1, 0]]
@@ -239,13 +201,6 @@ def test_whichever_comes_first(q):
         assert (responses[i, t] <= now).all()
 
 
-def test_erasure_head_composes():
-    scheme = build_scheme(compose(["scheme=erasure_head", "code.d=2", "wait.s=null", "wait.q=6"]))
-    timeline = simulate(scheme, ShiftedExponential(shift=1.0).draw(seeds=(0,), iterations=200, n=10))
-    recovered = timeline.coefficients.mean(1)[timeline.pattern]
-    assert np.isin(timeline.coefficients, (0, 1)).all() and recovered.min() >= 0.6 and recovered.max() == 1
-
-
 def test_erasure_head_loses_something_as_it_stands():
     """Not with groups larger than s: they all answer before n-s workers do, and the preset would be exact."""
     scheme = build_scheme(compose(["scheme=erasure_head"]))
@@ -255,26 +210,6 @@ def test_erasure_head_loses_something_as_it_stands():
 
 
 # --- incremental elimination ---------------------------------------------------------------------------------
-
-
-@settings(max_examples=60, deadline=None)
-@given(seed=st.integers(0, 10**6), complex_=st.booleans())
-def test_span_agrees_with_ranks(seed, complex_):
-    random = np.random.default_rng(seed)
-    columns, count = random.integers(1, 7, 2)
-    rows = random.integers(-1, 2, (3, count, columns)).astype(complex if complex_ else float)
-    if complex_:
-        rows += 1j * random.integers(-1, 2, rows.shape)
-    targets = np.concatenate([np.eye(columns), np.ones((1, columns))])
-    span = Span(3, columns, targets, dtype=rows.dtype)
-    for p in range(count):
-        new = span.insert(rows[:, p])
-        for u in range(3):
-            rank = np.linalg.matrix_rank(rows[u, : p + 1])
-            assert span.rank[u] == rank and new[u] == (
-                rank > (np.linalg.matrix_rank(rows[u, :p]) if p else 0)
-            )
-            assert span.inside[u].tolist() == [spans(rows[u, : p + 1], target) for target in targets]
 
 
 def test_span_is_relative_to_the_length_of_a_row():
@@ -318,14 +253,12 @@ def test_spanned_is_the_first_time_that_the_target_is_in_the_span(code, ties, ta
     which = np.eye(code.k)[list(range(code.k) if wanted is None else wanted)]
     targets = np.kron(which.sum(0)[None] if target == "sum" else which, np.eye(code.blocks))
     if not all(spans(code.encoding.toarray(), v) for v in targets):
-        with pytest.raises(ParameterError, match=f"do not span the wanted {target}"):
+        with pytest.raises(ParameterError, match=target):
             Spanned(target, wanted).stop(code, arrivals_of(code))
         return
     arrive = arrivals_of(code, 2, 4, seed=3, ties=ties)
     if isinstance(code, CyclicPartialRecovery) and wanted is None:
-        with pytest.raises(
-            ParameterError, match="the decoder of CyclicPartialRecovery.* is weaker than the span"
-        ):
+        with pytest.raises(ParameterError, match="CyclicPartialRecovery"):
             Spanned(target, wanted).stop(code, arrive)
         code = Code(code.encoding, promise="least_squares")
     time, responses = Spanned(target, wanted).stop(code, arrive)
@@ -336,69 +269,7 @@ def test_spanned_is_the_first_time_that_the_target_is_in_the_span(code, ties, ta
         assert all(spans(rows_of(code, responses[i, t].astype(int)), v) for v in targets)
 
 
-def test_spanned_on_the_benchmark():
-    """N = 40 workers, messages of 1, 2 and 3 partitions: the same answer as ranks from scratch at every arrival."""
-    code, random = CirculantMultiMessage(40, (1, 2, 3)), np.random.default_rng(0)
-    at = (0.01 + random.exponential(0.1, (1, 20, 40, 6))).cumsum(-1)[..., [0, 2, 5]]
-    time, responses = Spanned("partitions").stop(code, lambda r=3: at[..., r - 1])
-    B, order = code.encoding.toarray(), np.argsort(at[0].reshape(20, 120), axis=1)
-    for t in range(20):
-        p = next(p for p in range(40, 121) if np.linalg.matrix_rank(B[order[t, :p]]) == 40)
-        assert time[0, t] == at[0, t].ravel()[order[t, p - 1]]
-    assert (code.decode(responses[0]).coefficients == 1).all()
-
-
-@pytest.mark.parametrize("code", [CyclicTwoMessage(10, 4, 7), BatchRaptor(10, 3, 0.1)], ids=repr)
-def test_spanned_refuses_a_decoder_that_is_weaker_than_the_span(code):
-    """It waited for all and recovered 70 % or nothing."""
-    with pytest.raises(
-        ParameterError, match=r"weaker than the span of what was heard.*recovers \d+%; use wait="
-    ):
-        Spanned().stop(code, arrivals_of(code, 2, 20))
-
-
-def test_spanned_sees_more_than_the_quorum():
-    code = FractionalRepetition(6, 3)
-    arrive = arrivals_of(code, 1, 30)
-    np.testing.assert_array_equal(Spanned().stop(code, arrive)[0], Decodable().stop(code, arrive)[0])
-    arcs = CyclicPartialRecovery(6, 3, 4)  # two messages of three partitions may do
-    promised = Fastest(s=3).stop(arcs, arrivals_of(arcs, 1, 200))[0]
-    assert np.mean(Spanned().stop(arcs, arrivals_of(arcs, 1, 200))[0] == promised) < 1
-
-
-def test_chunks_change_nothing(monkeypatch):
-    import gcexp.schemes.arrivals as module
-
-    code = CirculantMultiMessage(6, (1, 2))
-    arrive = arrivals_of(code, 3, 7)
-    rules = (Spanned(), Spanned("partitions"), Recovered(0.5))
-    whole = [rule.stop(code, arrive) for rule in rules]
-    monkeypatch.setattr(module, "_CHUNK", 100)
-    for rule, (time, responses) in zip(rules, whole, strict=True):
-        again = rule.stop(code, arrive)
-        np.testing.assert_array_equal(again[0], time)
-        np.testing.assert_array_equal(again[1], responses)
-
-
 # --- in schemes, and what is refused -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("wait", ["recovered", "deadline", "decodable_or_fastest", "spanned"])
-def test_rules_compose_with_a_delay_model(wait):
-    scheme = build_scheme(compose(["scheme=frc", f"wait={wait}"]))
-    draws = ShiftedExponential(shift=0.5, mean=0.5).draw(seeds=(0, 1), iterations=50, n=10)
-    timeline = simulate(scheme, draws)
-    assert np.isfinite(timeline.duration).all() and timeline.coefficients[timeline.pattern].sum() > 0
-    assert hash(scheme.wait) == hash(eval(repr(scheme.wait)))
-
-
-def test_exact_schemes_are_exact():
-    for name in ("coded_partial", "cyclic_mds", "reed_solomon"):
-        config = compose([f"scheme={name}"])
-        timeline = simulate(
-            build_scheme(config), ShiftedExponential(shift=1.0).draw(seeds=(0,), iterations=50, n=10)
-        )
-        assert config["exact"] and (timeline.coefficients == 1).all()
 
 
 def test_a_promise_met_by_one_alternative_is_enough():
@@ -412,52 +283,48 @@ def test_a_promise_met_by_one_alternative_is_enough():
 
 
 @pytest.mark.parametrize(
-    ("act", "sentence"),
+    ("act", "named"),
     [
-        (lambda: Recovered(0.0), "0 < fraction <= 1, got 0.0"),
-        (lambda: Recovered(1.5), "0 < fraction <= 1, got 1.5"),
-        (lambda: Deadline(0), "time > 0, got 0"),
-        (lambda: DecodableOrFastest(), "either q or s, got q=None, s=None"),
-        (lambda: Spanned("summ"), "unknown target 'summ'; did you mean 'sum'"),
-        (lambda: Spanned(tolerance=0), "0 < tolerance < 1, got 0"),
-        (lambda: Spanned(wanted=[]), "names no partition"),
-        (
-            lambda: stop(Recovered(0.5), ExpanderCode(7, offsets=(1,))),
-            "promises no coefficients 0 and 1 .promise: linear",
-        ),
-        (lambda: stop(Recovered(0.5), GraphCode(6, 3)), "promise: least_squares"),
-        (lambda: stop(DecodableOrFastest(q=2), GraphCode(6, 3)), "has no quorum"),
-        (lambda: stop(DecodableOrFastest(q=9), Uncoded(6)), "got q=9 with n=6"),
-        (lambda: stop(Spanned(), StochasticGradientCode(5, 2, 0.1)), "decodes with fixed weights"),
-        (lambda: stop(Spanned(wanted=(1, 6)), Uncoded(6)), r"0 to k-1 = 5, got \[1, 6\]"),
-        (lambda: stop(Spanned("partitions"), CyclicRepetition(5, 2)), "do not span the wanted partitions"),
+        (lambda: Fastest(), "q=None, s=None"),
+        (lambda: stop(Fastest(s=4), Uncoded(4)), "n=4"),
+        (lambda: stop(Decodable(), BatchRaptor(6, 2, 0.1)), "BatchRaptor"),
+        (lambda: Recovered(0.0), "fraction.* 0.0"),
+        (lambda: Recovered(1.5), "fraction.* 1.5"),
+        (lambda: Deadline(0), "time.* 0"),
+        (lambda: DecodableOrFastest(), "q=None, s=None"),
+        (lambda: Spanned("summ"), "'summ'.*'sum'"),
+        (lambda: Spanned(tolerance=0), "tolerance.* 0"),
+        (lambda: Spanned(wanted=[]), "wanted|partition"),
+        (lambda: stop(Recovered(0.5), ExpanderCode(7, offsets=(1,))), "linear"),
+        (lambda: stop(Recovered(0.5), GraphCode(6, 3)), "least_squares"),
+        (lambda: stop(DecodableOrFastest(q=2), GraphCode(6, 3)), "GraphCode"),
+        (lambda: stop(DecodableOrFastest(q=9), Uncoded(6)), "q=9.*n=6"),
+        (lambda: stop(Spanned(), StochasticGradientCode(5, 2, 0.1)), "StochasticGradientCode"),
+        (lambda: stop(Spanned(wanted=(1, 6)), Uncoded(6)), r"5.*\[1, 6\]"),
+        (lambda: stop(Spanned("partitions"), CyclicRepetition(5, 2)), "partitions"),
+        (lambda: stop(Spanned(), CyclicTwoMessage(10, 4, 7)), r"CyclicTwoMessage.*wait="),
+        (lambda: stop(Spanned(), BatchRaptor(10, 3, 0.1)), r"BatchRaptor.*wait="),
     ],
 )
-def test_refusals(act, sentence):
-    with pytest.raises(ParameterError, match=sentence):
+def test_refusals(act, named):
+    with pytest.raises(ParameterError, match=named):
         act()
+
+
+@pytest.mark.parametrize("size", [1, 2, 9, 251, 1000, 70_001])
+def test_the_fastest_are_those_of_sorted_times(size):
+    """Few workers, blocks of many and all between, with ties and workers that never answer."""
+    at = np.random.default_rng(size).exponential(1, (1, 3, size))
+    at[0, 1] = at[0, 1].round(1)
+    at[0, 2, : size // 3] = inf
+    for q in {1, 2, 7, size // 9, size // 2, size - 6, size} & set(range(1, size + 1)):
+        time, responses = Fastest(q=q).stop(Uncoded(size), lambda r=1: at)
+        np.testing.assert_array_equal(time, np.sort(at, axis=-1)[..., q - 1])
+        assert (responses.sum(-1) == q).all() and (at[responses > 0] <= time.repeat(q)).all()
 
 
 def stop(rule, code):
     return rule.stop(code, arrivals_of(code))
-
-
-def test_a_scheme_takes_every_rule():
-    for rule in (Recovered(0.5), Deadline(1.0), DecodableOrFastest(s=1), Spanned()):
-        assert Scheme(Uncoded(3), rule).wait is rule
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 8, _SMALL, _SMALL + 1])
-def test_smallest_of_small_groups_are_those_of_sorted_ones(size):
-    """Columns that are compared, and a partition: with ties and workers that never answer."""
-    draw = np.random.default_rng(size)
-    at = draw.integers(0, 6, (2, 7, 3, size)).astype(float)
-    at[draw.random(at.shape) < 0.1] = inf
-    before = at.copy()
-    for q in range(1, size + 1):
-        np.testing.assert_array_equal(_smallest(at, q), np.sort(at, axis=-1)[..., q - 1])
-        np.testing.assert_array_equal(_smallest(at[..., 0, :], q), np.sort(at, axis=-1)[..., 0, q - 1])
-    np.testing.assert_array_equal(at, before)
 
 
 def test_dropcompute_learns_for_each_seed_alone():
@@ -468,18 +335,6 @@ def test_dropcompute_learns_for_each_seed_alone():
 
     found = learned([0, 1, 2])
     assert found.tolist() == [learned([i])[0] for i in range(3)] and found[1] != found[2]
-
-
-@pytest.mark.parametrize("size", [250, 251, 503, 1000, 70_001])
-@pytest.mark.parametrize("sign", [1, -1])
-def test_smallest_of_many_are_those_of_sorted_ones(size, sign):
-    """Blocks, of which few next to an end are kept, with ties, times below zero and what is no number."""
-    at = sign * np.random.default_rng(size).exponential(1, (4, size))
-    at[1], at[2, : size // 3], at[3, 5] = at[1].round(1), inf, np.nan
-    at[0, :9] = 0.0
-    expected = np.sort(at, axis=-1)  # what is no number comes last
-    for q in {1, 2, 7, size // 9, size // 2, size // 2 + 1, size - size // 9, size - 6, size - 1}:
-        np.testing.assert_array_equal(_smallest(at, q), expected[:, q - 1])
 
 
 def test_covered_counts_no_further_than_a_worker_sends():

@@ -104,19 +104,7 @@ def test_the_same_bytes_as_in_a_process_of_its_own(server, prepared, tmp_path):
         folder.mkdir()
         prepared(folder)
         stages = (
-            ("job", "timeline", *RUN, "iterations=40", "-o", "clock.npz"),
-            (
-                "job",
-                "train",
-                *RUN,
-                "iterations=40",
-                "--timeline",
-                "clock.npz",
-                "-o",
-                "t.npz",
-                "--verified",
-                "v.json",
-            ),
+            ("job", "train", *RUN, "iterations=40", "-o", "t.npz", "--verified", "v.json"),
             ("job", "table", "dynamic_clustering_fig1", "-o", "table.csv"),
             ("job", "plot", "dynamic_clustering_fig1", "-i", "table.csv", "-o", "table.pdf", "table.png"),
         )
@@ -124,9 +112,7 @@ def test_the_same_bytes_as_in_a_process_of_its_own(server, prepared, tmp_path):
             done = gcexp(folder, *stage, **more)
             assert (done.returncode, done.stderr) == (0, ""), stage
         made[name] = {p.name: p for p in folder.iterdir() if p.is_file() and "provenance" not in p.name}
-        assert (
-            '"command": "gcexp job timeline scheme=forget' in (folder / "clock.provenance.json").read_text()
-        )
+        assert '"command": "gcexp job train scheme=forget' in (folder / "t.provenance.json").read_text()
     assert set(made["cold"]) == set(made["warm"]) >= {"t.npz", "v.json", "table.csv", "table.png"}
     for name, path in made["cold"].items():
         if path.suffix == ".npz":
@@ -151,51 +137,6 @@ def test_commands_run_in_forks_of_the_server(server, tmp_path):
     for variables, expected in ((server[1], server[0].pid), ({}, os.getpid())):
         gcexp(tmp_path, "show", "code=scripted", **variables, **more)
         assert int((tmp_path / "parent").read_text()) == expected
-
-
-def test_nothing_is_forked_for_a_connection_that_is_closed(monkeypatch):
-    """A probe, or a command that ended, while the server was still importing."""
-    name, parent, forked = f"gcexp-test-{uuid4().hex}", os.getppid(), []
-    clients = [socket.socket(socket.AF_UNIX) for _ in range(4)]
-
-    def come_early():
-        for client in clients:
-            client.connect(b"\0" + name.encode())
-        clients[1].sendall(b"the beginning of a command")
-        for client in clients[:3]:
-            client.close()
-
-    rounds = iter([parent] * len(clients))
-    monkeypatch.setattr(forkserver, "_PRELOADED", ())
-    monkeypatch.setattr(forkserver, "_KNOWN", ())
-    monkeypatch.setattr(forkserver, "_draw_once", come_early)
-    monkeypatch.setattr(forkserver.signal, "signal", lambda *_: None)
-    monkeypatch.setattr(forkserver.os, "getppid", lambda: next(rounds, -1))
-    monkeypatch.setattr(forkserver.os, "fork", lambda: forked.append(1) or 1)
-    forkserver.serve(name, parent)
-    clients[3].close()
-    assert forked == [1]
-
-
-def test_a_server_that_is_older_than_the_package_is_told_nothing(tmp_path):
-    """A command then runs by itself, with the module as it is now."""
-    shutil.copytree(ROOT / "gcexp", tmp_path / "gcexp", ignore=shutil.ignore_patterns("__pycache__"))
-    variables = environment(PYTHONPATH=str(tmp_path), **{forkserver.VARIABLE: f"gcexp-test-{uuid4().hex}"})
-    code = "import os; from gcexp.command import forkserver; forkserver._PRELOADED = forkserver._KNOWN = ()\n"
-    code += "forkserver._draw_once = lambda: None; forkserver.serve(os.environ[forkserver.VARIABLE], os.getppid())"
-    server = subprocess.Popen([sys.executable, "-c", code], env=variables, cwd=tmp_path)
-    wait(lambda: listens(variables[forkserver.VARIABLE]), "server")
-    client = f"import sys; from gcexp.command.forkserver import forwarded; sys.exit(forwarded({['--version']}) is None)"
-    alone = []
-    for _ in range(2):
-        done = subprocess.run(
-            [sys.executable, "-c", client], env=variables, cwd=tmp_path, stdout=-1, timeout=LONG
-        )
-        alone.append(done.returncode)
-        (tmp_path / "gcexp/seeding.py").touch()
-    server.kill()
-    server.wait()
-    assert alone == [0, 1]
 
 
 @pytest.mark.parametrize("arguments", [("show", "scheme=cyclc"), ("timelin",), ("--version",)])
@@ -274,29 +215,6 @@ def test_a_command_that_dies_is_told(server, training):
     assert training.returncode == 1 and said.endswith("seeds=1 -o t.npz' died\n")
 
 
-def test_a_command_whose_imports_differ_runs_by_itself(server, tmp_path):
-    options = tmp_path / "options" / "code"
-    options.mkdir(parents=True)
-    (options / "own.yaml").write_text("_target_: own.Own\nn: ${n}\n")
-    (tmp_path / "own.py").write_text("from gcexp.codes import Uncoded as Own\n")
-    more = {"GCEXP_SEARCHPATH": str(tmp_path / "options")}
-    shown = ("show", "code=own", "n=4", "s=1")
-    assert gcexp(ROOT, *shown, **server[1], **more).returncode == 2
-    path = os.pathsep.join([str(tmp_path), str(ROOT)])
-    done = gcexp(ROOT, *shown, **server[1] | more | {"PYTHONPATH": path})
-    assert done.returncode == 0, done.stderr
-
-
-def test_what_imports_depend_on(monkeypatch):
-    before = forkserver._kind()
-    monkeypatch.setenv("GCEXP_DATA", "/elsewhere")
-    assert forkserver._kind() == before
-    for name in ("OMP_NUM_THREADS", "MPLBACKEND", "PYTHONWARNINGS", "LC_ALL"):
-        with monkeypatch.context() as patch:
-            patch.setenv(name, "7")
-            assert forkserver._kind() != before, name
-
-
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams(server, closed):
     shell = ["bash", "-c", f'exec "$@" {closed}', "bash", *COMMAND, "list", "tasks"]
@@ -317,18 +235,8 @@ def test_lost_output_is_no_success(server, arguments):
 def test_a_server_has_one_thread_and_no_terminal(server):
     """Whatever the user has set; that it ends with its parent is seen when the last of these tests has ended."""
     assert server[0].environ().items() >= ONE_THREAD.items()
-    assert {os.readlink(f"/proc/{server[0].pid}/fd/{file}") for file in (0, 1, 2)} == {"/dev/null"}
-
-
-def test_a_server_whose_parent_is_gone_does_not_go_on_importing():
-    done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "gcexp.command.forkserver", "never", "1"],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=LONG,
-    )
-    assert done.returncode == 0 and "pandas" not in done.stderr
+    places = [os.readlink(f"/proc/{server[0].pid}/fd/{file}") for file in (0, 1, 2)]
+    assert places[0].startswith("pipe:") and places[1:] == ["/dev/null"] * 2
 
 
 @pytest.fixture
@@ -378,5 +286,18 @@ def test_no_server_for_few_jobs_or_where_the_user_says_so(monkeypatch, jobs, giv
     if given is not None:
         monkeypatch.setenv(forkserver.VARIABLE, given)
     monkeypatch.setattr(subprocess, "Popen", lambda *command, **more: pytest.fail("started a server"))
-    forkserver.start(jobs)
-    assert os.environ.get(forkserver.VARIABLE) == given
+    assert not forkserver.start(jobs) and os.environ.get(forkserver.VARIABLE) == given
+
+
+def test_a_build_has_waited_for_the_cpu_seconds_of_its_jobs(tmp_path):
+    """What the shell's `time` says of Snakemake is what its jobs took."""
+    code = (
+        "import os, resource, subprocess, sys\nfrom gcexp.command import forkserver\n"
+        "import atexit\natexit.register(lambda: print(sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])))\n"
+        "assert forkserver.start(99)\n"
+        "subprocess.run([*sys.argv[1:]], check=True)\n"
+    )
+    more = scripted(tmp_path, "import time\nwhile time.process_time() < 6:\n    pass\n")
+    command = [sys.executable, "-c", code, *COMMAND, "show", "code=scripted"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment(**more), capture_output=True, text=True)
+    assert float(done.stdout.split()[-1]) > 6, done.stderr

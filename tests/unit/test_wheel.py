@@ -20,7 +20,6 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 GIVEN = {"base": PROJECT["dependencies"], **PROJECT["optional-dependencies"]}
 DISTRIBUTION = {
     "sklearn": "scikit-learn",
-    "vl_convert": "vl-convert-python",
 }  # imported under another name than installed
 
 

@@ -7,36 +7,29 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from gcexp.command import bytecode, snakemake_inside
+from threadpoolctl import threadpool_limits
 
-bytecode.mend()  # before more of our modules are read
-snakemake_inside.collect_later()
-snakemake_inside.one_thread()
+gc.disable()  # a plan leaves 5 MB of cycles; to look for them takes 1 CPU-s of 4
+threadpool_limits(1)  # small systems of equations on several threads cost a plan 2 to 12 CPU-s
 
-from gcexp.command import forkserver, progress, unlock
+from gcexp.command import forkserver, progress, snakemake_inside
 from gcexp.errors import UserError, no_python, unknown
-from gcexp.report import end_message, figure_view, figurefile
+from gcexp.files import remove_half_written
+from gcexp.report import audit, end_message, figure_view, figurefile
 from gcexp.report.figure import Look
-from gcexp.run import datasets, dependencies, paths, reads
+from gcexp.run import datasets, dependencies, paths, records
 from gcexp.run.options import conf_dir, read_yaml
 from gcexp.run.run import run_of_path
+
+snakemake_inside.use_this_interpreter()
+ASKED = snakemake_inside.asked(workflow)
+TARGETS = ASKED.targets
 
 
 def stop(error):
     # After sys.exit Snakemake shows the sentence alone: no trace, no lock, exit code 2.
     print(f"gcexp: {error}", file=sys.stderr)
     sys.exit(2)
-
-
-ALIVE = unlock.hold()  # where nobody else does, the lock of a Snakemake that was killed goes
-ASKED = snakemake_inside.asked(workflow)
-TARGETS = ASKED.targets
-
-
-def warm_up(jobs):
-    # Jobs of the quick preset are shorter than their imports. Elsewhere `benchmark` shall see the job itself.
-    if config["preset"] == "quick":
-        forkserver.start(jobs)
 
 
 @functools.cache
@@ -47,34 +40,18 @@ def by_target(preset):
 def figures_to_plan(preset):
     # A job that another Snakemake started needs the figures that it makes; all were checked before it was submitted.
     jobs = snakemake_inside.handed_jobs(workflow)
-    if jobs and not any(name in ("scorecard", "page", "tracking") for name, _ in jobs):
+    if jobs and not any(name in ("page", "tracking") for name, _ in jobs):
         made = {wildcards["target"] for _, wildcards in jobs if "target" in wildcards}
         return [figurefile.figure(target, preset) for target in sorted(made)]
-    if (asked := asked_by_name()) is not None:
-        return figurefile.read_figures(asked.values(), preset)
-    stems = (Path(target).stem for target in TARGETS)  # a file is named by its figure
-    asked = {*TARGETS, *ASKED.mentioned, *stems}
-    files = figurefile.page_files(PUBLISHED) | {
-        target: path
-        for target, path in figurefile.target_files().items()
-        if asked & {target, figurefile.paper_of(path)}
-    }
-    return figurefile.read_figures(files.values(), preset)
-
-
-def asked_by_name():
-    # Figures and papers asked for by name are all that is read; None: everything is.
+    # A figure or a paper is asked for by its name, and a file is named by its figure.
+    asked = {*TARGETS, *ASKED.mentioned, *(Path(target).stem for target in TARGETS)}
     files = figurefile.target_files()
+    named = {
+        target: path for target, path in files.items() if target in asked or figurefile.is_asked(path, asked)
+    }
     if not TARGETS or not {*TARGETS} <= {*files, *map(figurefile.paper_of, files.values())}:
-        return None
-    asked = {*TARGETS, *ASKED.mentioned}
-    return {target: path for target, path in files.items() if asked & {target, figurefile.paper_of(path)}}
-
-
-def missing_tables(preset):
-    # Of the figures that are asked for by name, or of all where nothing is named.
-    asked = asked_by_name() if TARGETS else figurefile.page_files(PUBLISHED)
-    return sum(not Path(paths.TABLE.format(preset=preset, target=target)).exists() for target in asked or ())
+        named |= figurefile.page_files(PUBLISHED, studies="everything" in TARGETS)
+    return figurefile.read_figures((path for target, path in files.items() if target in named), preset)
 
 
 # What `--config key=value` may set, with its defaults.
@@ -88,15 +65,10 @@ try:
     PUBLISHED = {"true": True, "false": False}.get(str(config["published"]).lower())
     if PUBLISHED is None:
         raise UserError(f"--config published wants true or false, got {config['published']!r}")
-    REMAKE = tuple(str(config["remake"]).replace(",", " ").split())
-    if ASKED.here:
-        unlock.tidy()
-        # While Snakemake plans, which takes one core; each figure that has no table yet is two jobs or more.
-        warm_up(2 * missing_tables(config["preset"]))
     FIGURES = by_target(config["preset"])
 except UserError as error:
     stop(error)
-except SyntaxError as error:  # in a module of one's own
+except SyntaxError as error:  # in a module of a person's own
     stop(no_python(error))
 
 PAPERS = sorted({figure.paper for figure in FIGURES.values()})
@@ -126,10 +98,12 @@ if TARGETS and not {*TARGETS} & {*figurefile.RULES, paths.PAGE.format(preset=con
 
 onstart:
     gc.enable()
+    remove_half_written(*paths.WRITTEN)  # of jobs that were killed
     jobs = snakemake_inside.planned_jobs(workflow)
     progress.watch(logger, jobs)
-    if snakemake_inside.start_jobs_at_once(workflow):
-        warm_up(jobs)
+    # Jobs of the quick preset are shorter than their imports.
+    if config["preset"] == "quick" and snakemake_inside.runs_here(workflow) and forkserver.start(jobs):
+        snakemake_inside.measure_nothing(workflow)
 
 
 def figure_of(wildcards):
@@ -150,28 +124,47 @@ def overrides(wildcards):
     return run_of(wildcards).overrides
 
 
-def tracked(wildcards, stage):
-    return dependencies.tracked(stage, run_of(wildcards).config)
+def fingerprint_of_run(wildcards, *stages):
+    return [line for stage in stages for line in dependencies.tracked(stage, run_of(wildcards).config)]
 
 
-def prepared_files(wildcards):
-    dataset = run_of(wildcards).config["task"]["dataset"]
-    return [pattern.format(dataset=dataset) for pattern in (paths.DATA, paths.DATA_RECORD)]
-
-
-def reads_of(pattern):
-    # What its job read, as it is now: told to the job, and where it changes the job runs again.
-    return lambda wildcards: reads.state(pattern.format(**wildcards), REMAKE)
+def record_of(pattern):
+    # What the job read of a person's own files, as it is now: where it changes, the job runs again.
+    return lambda wildcards: records.state(pattern.format(**wildcards))
 
 
 def described_data(wildcards):
     # Arrays are identified by their record: Snakemake compares the content of so small a file, not its time.
-    arrays, record = prepared_files(wildcards)
-    return [ancient(arrays), record]
+    dataset = run_of(wildcards).config["task"]["dataset"]
+    return [ancient(paths.DATA.format(dataset=dataset)), paths.DATA_RECORD.format(dataset=dataset)]
 
 
 def figures_of(preset):
     return by_target(preset).values()
+
+
+def shown_files(preset):
+    # The page shows what this plan makes, and the studies that were made before.
+    files = figurefile.page_files(PUBLISHED, studies=True)
+    planned = by_target(preset)
+    return {
+        target: path
+        for target, path in files.items()
+        if target in planned or figurefile.made_files(target, preset)
+    }
+
+
+def shown_products(preset):
+    # Everything of figures in this plan; of studies that were made before what is there.
+    made = (file for target in shown_files(preset) for file in figurefile.made_files(target, preset))
+    planned = (product for figure in figures_of(preset) for product in figure.products)
+    return list(dict.fromkeys([*planned, *made]))
+
+
+def own_figures(paper):
+    # Figures and tables that stand in the paper; of a collection of studies all of them.
+    mine = [figure for figure in FIGURES.values() if figure.paper == paper]
+    return [figure for figure in mine if not figure.file.study] or mine
 
 
 def index_and_lost(preset):

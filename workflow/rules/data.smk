@@ -11,10 +11,10 @@ rule data:
         mem_mb=2000,
         runtime=30,
     params:
-        reads=reads_of(paths.DATA),
+        fingerprint=lambda w: dependencies.tracked("prepare", datasets.depends(w.dataset)),
+        record=record_of(paths.DATA),
         folder=lambda w: ["--data-dir", config["data_dir"]] if config["data_dir"] else [],
-        tracked=lambda w: dependencies.tracked("prepare", datasets.depends(w.dataset)),
     message:
         "preparing {wildcards.dataset}"
     shell:
-        "GCEXP_READS={params.reads:q} gcexp job data {wildcards.dataset:q} {params.folder:q} -o {output.arrays:q} 2> {log:q}"
+        "GCEXP_PLANNED={params.record:q} gcexp job data {wildcards.dataset:q} {params.folder:q} -o {output.arrays:q} 2> {log:q}"

@@ -5,8 +5,3 @@ onsuccess:
 
 onerror:
     atexit.register(print, progress.failures(), file=sys.stderr)
-
-
-# Results of older libraries stand: they are named after the plan, whatever it does.
-if ASKED.first:
-    atexit.register(lambda: [print(f"gcexp: {line}", file=sys.stderr) for line in reads.upgraded()])

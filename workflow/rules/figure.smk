@@ -2,6 +2,7 @@ rule table:
     # The tidy CSV of the plotted numbers.
     input:
         lambda w: figure_of(w).inputs,
+        lambda w: ancient(figure_of(w).data),
     output:
         paths.TABLE,
     log:
@@ -13,16 +14,16 @@ rule table:
         mem_mb=2000,
         runtime=60,
     params:
-        reads=reads_of(paths.TABLE),
-        tracked=lambda w: figure_of(w).tracked_table,
+        fingerprint=lambda w: figure_of(w).tracked_table,
+        record=record_of(paths.TABLE),
     message:
         "table of {wildcards.target}"
     shell:
-        "GCEXP_READS={params.reads:q} gcexp job table {wildcards.target:q} --preset {wildcards.preset:q} -o {output:q} 2> {log:q}"
+        "GCEXP_PLANNED={params.record:q} gcexp job table {wildcards.target:q} --preset {wildcards.preset:q} -o {output:q} 2> {log:q}"
 
 
 rule draw:
-    # The drawing of a table, and what the paper says compared with it; a change of either repeats no run.
+    # The drawing of a table; an edit of how it looks repeats no run.
     input:
         paths.TABLE,
     output:
@@ -33,7 +34,6 @@ rule draw:
             caption="../report/figure.rst",
             labels=labels_of,
         ),
-        claims=paths.CLAIMS,
     log:
         paths.log(paths.DRAWN[0]),
     benchmark:
@@ -44,15 +44,14 @@ rule draw:
         mem_mb=1000,
         runtime=10,
     params:
-        reads=lambda w: reads.state(figure_of(w).drawings[0], REMAKE),
-        drawn=lambda w, output: output[:-1],
+        fingerprint=lambda w: figure_of(w).tracked_plot,
+        record=lambda w: records.state(figure_of(w).drawings[0]),
         look=LOOK.arguments,
-        tracked=lambda w: figure_of(w).tracked_plot + figure_of(w).tracked_claims,
     message:
         "drawing {wildcards.target}"
     shell:
-        "GCEXP_READS={params.reads:q} gcexp job plot {wildcards.target:q} --preset {wildcards.preset:q} -i {input:q} -o {params.drawn:q}"
-        " --claims {output.claims:q} {params.look:q} 2> {log:q}"
+        "GCEXP_PLANNED={params.record:q} gcexp job plot {wildcards.target:q} --preset {wildcards.preset:q} -i {input:q} -o {output:q}"
+        " {params.look:q} 2> {log:q}"
 
 
 use rule draw as typeset with:
@@ -65,7 +64,6 @@ use rule draw as typeset with:
             labels=labels_of,
         ),
         tex=paths.TYPESET[1],
-        claims=paths.CLAIMS,
     log:
         paths.log(paths.TYPESET[0]),
     benchmark:

@@ -1,31 +1,7 @@
-rule scorecard:
-    # The papers' statements and every claim of every figure, as one list and as a page.
-    input:
-        claims=lambda w: [figure.claims for figure in figures_of(w.preset)],
-    output:
-        paths.SCORECARD[0],
-        report(paths.SCORECARD[1], category="scorecard", caption="../report/scorecard.rst"),
-    log:
-        paths.log(paths.SCORECARD[0]),
-    benchmark:
-        paths.benchmark(paths.SCORECARD[0])
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    params:
-        reads=reads_of(paths.SCORECARD[0]),
-        tracked=lambda w: dependencies.tracked("scorecard"),
-    message:
-        "scorecard of the {wildcards.preset} preset"
-    shell:
-        "GCEXP_READS={params.reads:q} gcexp job scorecard -i {input.claims:q} -o {output:q} 2> {log:q}"
-
-
 rule page:
-    # One static page with every figure and its claims: the index of all that is made.
+    # The page of every figure: the index of all that is made.
     input:
-        scorecard=paths.SCORECARD,
-        products=lambda w: [product for figure in figures_of(w.preset) for product in figure.products],
+        products=lambda w: shown_products(w.preset),
     output:
         paths.PAGE,
     log:
@@ -36,12 +12,12 @@ rule page:
         mem_mb=1000,
         runtime=10,
     params:
-        targets=lambda w: [figure.target for figure in figures_of(w.preset)],
-        reads=reads_of(paths.PAGE),
-        tracked=lambda w: dependencies.tracked("page")
-        + [figure.tracked_page for figure in figures_of(w.preset)]
+        fingerprint=lambda w: dependencies.tracked("page")
+        + [dependencies.digest_of(read_yaml(path)) for path in shown_files(w.preset).values()]
         + figure_view.tracked_papers(),
+        record=record_of(paths.PAGE),
+        targets=lambda w: list(shown_files(w.preset)),
     message:
         "report page of the {wildcards.preset} preset"
     shell:
-        "GCEXP_READS={params.reads:q} gcexp job page {params.targets} --preset {wildcards.preset:q} -i {input.scorecard[0]:q} -o {output:q} 2> {log:q}"
+        "GCEXP_PLANNED={params.record:q} gcexp job page {params.targets} --preset {wildcards.preset:q} -o {output:q} 2> {log:q}"

@@ -1,4 +1,4 @@
-# Names a person types: one per figure, one per paper, one per preset, and `mlflow`.
+# Names a person types: one per figure, one per paper, `everything`, one per preset, and `mlflow`.
 for figure in FIGURES.values():
 
     rule:
@@ -14,7 +14,12 @@ for paper in PAPERS:
         name:
             paper
         input:
-            [product for figure in FIGURES.values() if figure.paper == paper for product in figure.products],
+            [product for figure in own_figures(paper) for product in figure.products],
+
+
+rule everything:
+    input:
+        index_and_lost(config["preset"]),
 
 
 rule quick:

@@ -13,11 +13,11 @@ rule tracking:
         mem_mb=2000,
         runtime=60,
     params:
+        fingerprint=lambda w: dependencies.tracked("tracking"),
+        record=record_of(paths.IMPORTED),
         targets=lambda w: [figure.target for figure in figures_of(w.preset)],
-        reads=reads_of(paths.IMPORTED),
         uri=lambda w: ["--uri", config["tracking_uri"]] if config["tracking_uri"] else [],
-        tracked=lambda w: dependencies.tracked("tracking"),
     message:
         "importing finished runs into MLflow"
     shell:
-        "GCEXP_READS={params.reads:q} gcexp job track {params.targets} --preset {wildcards.preset:q} {params.uri:q} -o {output:q} 2> {log:q}"
+        "GCEXP_PLANNED={params.record:q} gcexp job track {params.targets} --preset {wildcards.preset:q} {params.uri:q} -o {output:q} 2> {log:q}"

@@ -1,19 +1,18 @@
-"""The static report page."""
+"""The pages of papers and figures."""
 
 from __future__ import annotations
 
-from gcexp.command.arguments import figures_of, inputs, output, preset, targets
-from gcexp.report.stages import write_page
+from gcexp.command.arguments import figures_of, output, preset, targets
+from gcexp.report.page import write_pages
 
 
 def add(parser) -> None:
     """Its arguments."""
     targets(parser)
     preset(parser)
-    inputs(parser)
     output(parser)
 
 
 def run(arguments) -> None:
-    """Write it."""
-    write_page(arguments.preset, figures_of(arguments), arguments.input, arguments.output)
+    """Write them."""
+    write_pages(arguments.preset, figures_of(arguments), arguments.output)

@@ -12,7 +12,6 @@ from gcexp.codes import FractionalRepetition
 from gcexp.errors import ParameterError, UserError
 from gcexp.report.figurefile import figure
 from gcexp.run.build import with_makers
-from gcexp.testing import outcomes
 from gcexp_papers.codes import numerics
 
 pytestmark = pytest.mark.slow
@@ -41,8 +40,15 @@ def test_comparison_of_sixteen_workers():
         numerics.comparison(wrong, trials=2, draws=1, points=2)
 
 
-def test_parameters_and_their_claims():
-    assert set(outcomes("codes_parameters").values()) == {"holds"}
+def test_parameters_of_known_codes():
+    """(n - r) / (r (n - 1)) for a design, that of the worse factor for a product, 1 for blocks that share nothing."""
+    groups = with_makers(figure("codes_parameters", "quick").arguments)["groups"]
+    found = numerics.parameters(groups[:1]).set_index("label")
+    gamma = found["gamma"]
+    assert gamma["block design"] == pytest.approx(1 / 5) and gamma.idxmin() == "block design"
+    assert gamma["product of designs"] == pytest.approx(1 / 3)
+    assert gamma["fractional repetition"] == pytest.approx(1)
+    np.testing.assert_allclose(found["spectral_gap"], 1 - np.sqrt(gamma), atol=1e-9)
 
 
 def test_stability_sees_rounding_and_refusals():

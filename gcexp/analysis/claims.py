@@ -1,0 +1,594 @@
+"""What a paper says, as functions of its tables: each claim answers with a verdict.
+
+A claim is a function in the paper's ``claims.py`` (or in a module of its package ``claims``). It takes the table of the
+figure that it is about, or nothing, and it names the statements of ``statements.csv`` that it answers::
+
+    @claim("fig4_order", figure="fig4", assumed=True)
+    def the_cyclic_scheme_is_ahead(table):
+        return before(table, "cyclic", ["CGC", "Forget"], level=0.9)
+
+The helpers below hold the sign test, the intervals and the rule for "undecided". A claim may also return a verdict for
+each statement, as a dictionary by the statement's id; `tally` makes one from an enumeration.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import math
+import pkgutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from gcexp.errors import Defect, UserError, require, unknown
+from gcexp.figures.intervals import sign_interval
+from gcexp.schema import typed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+REPRODUCED, PARTLY, NOT_REPRODUCED, UNDECIDED, NOT_TESTABLE = OUTCOMES = (
+    "reproduced",
+    "partly",
+    "not reproduced",
+    "undecided",
+    "not testable here",
+)
+_ROUNDING = 5e-9  # a table keeps nine digits: equality cannot be asked for more closely
+_STATISTICS: dict[str, Callable[..., Any]] = {
+    "mean": np.mean,
+    "median": np.median,
+    "max": np.max,
+    "min": np.min,
+}
+
+Function = TypeVar("Function", bound=Callable)
+Side = str | Mapping[str, Any]
+
+
+class Undecided(Exception):
+    """The table cannot answer; the message says why."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a claim found.
+
+    Attributes
+    ----------
+    outcome : str
+        One of `OUTCOMES` but the last.
+    found : str
+        The numbers that decided it, in words.
+    """
+
+    outcome: str
+    found: str = ""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What stands at a claim function, as its attribute ``claim``.
+
+    Attributes
+    ----------
+    statements : tuple of str
+        Ids of the statements that it answers.
+    figures : tuple of str
+        Figures of the paper whose tables the function takes, in this order.
+    assumed : bool
+        Parameters that the paper does not give were assumed by us, or restored from a damaged text.
+    post_hoc : str
+        What was chosen after the numbers had been seen, and when; empty where nothing was.
+    reason : str
+        Why it is not reproduced, where known.
+    """
+
+    statements: tuple[str, ...]
+    figures: tuple[str, ...] = ()
+    assumed: bool = False
+    post_hoc: str = ""
+    reason: str = ""
+
+
+def claim(
+    *statements: str,
+    figure: str | Sequence[str] = (),
+    assumed: bool = False,
+    post_hoc: str = "",
+    reason: str = "",
+) -> Callable[[Function], Function]:
+    """Declare a function as a claim about some statements of its paper; see `Claim`.
+
+    Examples
+    --------
+    >>> @claim("even_squares")
+    ... def squares_of_even_numbers_are_even():
+    ...     return all_instances(n * n % 2 == 0 for n in range(0, 20, 2))
+    >>> judge(squares_of_even_numbers_are_even, {})
+    {'even_squares': Verdict(outcome='reproduced', found='10 of 10 instances')}
+    """
+    figures = (figure,) if isinstance(figure, str) else tuple(figure)
+
+    def declared(function: Function) -> Function:
+        function.claim = Claim(statements, figures, assumed, post_hoc, reason)  # type: ignore[attr-defined]
+        return function
+
+    return declared
+
+
+def claims_of(package: str) -> list[Callable]:
+    """The claim functions of a paper, in the order of its modules; none where it has no ``claims``.
+
+    Parameters
+    ----------
+    package : str
+        Dotted name of the paper's package.
+    """
+    try:
+        root = importlib.import_module(f"{package}.claims")
+    except ModuleNotFoundError as error:
+        if error.name != f"{package}.claims":
+            raise
+        return []
+    names = [f"{root.__name__}.{found.name}" for found in pkgutil.iter_modules(getattr(root, "__path__", ()))]
+    modules = [root, *map(importlib.import_module, sorted(names))]
+    return [
+        one
+        for module in modules
+        for one in vars(module).values()
+        if isinstance(getattr(one, "claim", None), Claim) and one.__module__ == module.__name__
+    ]
+
+
+def judge(function: Callable, tables: Mapping[str, pd.DataFrame]) -> dict[str, Verdict]:
+    """The verdict of a claim on each statement that it answers.
+
+    Parameters
+    ----------
+    function : callable
+        Decorated with `claim`.
+    tables : mapping
+        Figure to its table; those that the claim names must be there.
+
+    Raises
+    ------
+    Defect
+        If the function answers with something else than a verdict, or on a statement that it does not name.
+    """
+    about: Claim = function.claim  # type: ignore[attr-defined]
+    try:
+        found = function(*(tables[name] for name in about.figures))
+    except Undecided as why:
+        found = Verdict(UNDECIDED, str(why))
+    verdicts = found if isinstance(found, dict) else dict.fromkeys(about.statements, found)
+    if set(verdicts) != set(about.statements) or any(
+        not isinstance(one, Verdict) for one in verdicts.values()
+    ):
+        raise Defect(
+            f"claim {function.__name__} wants a verdict for {', '.join(about.statements)}, got {found!r}"
+        )
+    return verdicts
+
+
+# Verdicts from numbers
+
+
+def number(
+    table: pd.DataFrame,
+    column: str,
+    where: Mapping[str, Any] | None = None,
+    statistic: str | None = None,
+    rows: int | None = 1,
+) -> float:
+    """A number of a table.
+
+    Parameters
+    ----------
+    table : DataFrame
+    column : str
+        Its column.
+    where : mapping, optional
+        Column to the value that the rows must have, or to a list of values.
+    statistic : {"mean", "median", "max", "min"}, optional
+        How several rows become one number.
+    rows : int, optional
+        How many rows there must be, neither more nor fewer; None: any number.
+
+    Raises
+    ------
+    Undecided
+        For another number of rows, and for a cell that is empty or not finite.
+    UserError
+        For a column or a value that the table does not have, and for text.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"scheme": ["a", "b", "b"], "load": [1, 2, 4]})
+    >>> number(table, "load", {"scheme": "a"}), number(table, "load", {"scheme": "b"}, "max", rows=2)
+    (1.0, 4.0)
+    """
+    cells = selected(table, where or {}, column)[column]
+    if rows is not None and len(cells) != rows:
+        raise Undecided(f"{len(cells)} rows have {_said(where or {})}, not {rows}")
+    require(len(cells) == 1 or statistic is not None, f"{len(cells)} rows want a statistic")
+    found = cells if cells.dtype.kind in "iufb" else cells.map(as_number)
+    if any(one is None for one in found):
+        raise UserError(f"column {column!r} holds text there, as {cells.iloc[0]!r}, not numbers")
+    values = found.to_numpy(dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise Undecided(f"{column} is missing or not finite in {(~np.isfinite(values)).sum()} rows")
+    return float(_STATISTICS[statistic or "mean"](values))
+
+
+def text(table: pd.DataFrame, column: str, where: Mapping[str, Any]) -> str:
+    """The cell of the one row that has some values, as text."""
+    cells = selected(table, where, column)[column]
+    if len(cells) != 1:
+        raise Undecided(f"{len(cells)} rows have {_said(where)}, not 1")
+    return str(cells.iloc[0])
+
+
+def selected(table: pd.DataFrame, where: Mapping[str, Any], *columns: str) -> pd.DataFrame:
+    """Rows whose columns have the wanted values; a list of values admits each of them.
+
+    Raises
+    ------
+    UserError
+        For a column or a value that the table does not have, and if no row is left.
+    """
+    for column in (*where, *columns):
+        if column not in table.columns:
+            raise UserError(unknown("column", column, table.columns))
+    keep = np.ones(len(table), dtype=bool)
+    for column, wanted in where.items():
+        one = np.zeros(len(table), dtype=bool)
+        for value in _listed(wanted):
+            one |= _equal(table[column], value)
+        if not one.any():
+            raise UserError(unknown(f"{column} in the table", wanted, table[column].drop_duplicates()))
+        keep &= one
+    if not keep.any():
+        raise UserError(f"no row has {_said(where)}")
+    return table[keep]
+
+
+def equals(found: float | str, expected: float | str, tolerance: float = 0.0) -> Verdict:
+    """Whether a number is the expected one, within the tolerance (ends included); text is compared as text.
+
+    Examples
+    --------
+    >>> equals(0.2501, 0.25, tolerance=1e-3).outcome, equals("cyclic", "naive").outcome
+    ('reproduced', 'not reproduced')
+    """
+    if isinstance(expected, str) or isinstance(found, str):
+        return _verdict(found == expected, f"{found}, expected {expected}")
+    near = math.isfinite(expected) and abs(found - expected) <= tolerance + _ROUNDING * abs(expected)
+    return _verdict(
+        near, f"{found:.6g}, expected {expected:.6g}" + (f" ± {tolerance:g}" if tolerance else "")
+    )
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """An interval of numbers; an end that belongs to it is met within the nine digits of a table."""
+
+    above: float | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+    below: float | None = None
+
+    def __post_init__(self) -> None:
+        given = [self.above, self.at_least, self.at_most, self.below]
+        require(any(one is not None for one in given), "no bound is given (above, at_least, at_most, below)")
+
+    def admits(self, value: float) -> bool:
+        """Whether a number lies within the bounds."""
+        return (
+            (self.above is None or value > self.above)
+            and (self.at_least is None or value >= self.at_least - _ROUNDING * abs(self.at_least))
+            and (self.at_most is None or value <= self.at_most + _ROUNDING * abs(self.at_most))
+            and (self.below is None or value < self.below)
+        )
+
+    def excludes(self, low: float, high: float) -> bool:
+        """Whether no number between two lies within the bounds."""
+        under = Bounds(self.above, self.at_least) if (self.above, self.at_least) != (None, None) else None
+        over = (
+            Bounds(at_most=self.at_most, below=self.below)
+            if (self.at_most, self.below) != (None, None)
+            else None
+        )
+        return (under is not None and not under.admits(high)) or (over is not None and not over.admits(low))
+
+    def __str__(self) -> str:
+        given = {">": self.above, ">=": self.at_least, "<=": self.at_most, "<": self.below}
+        return " and ".join(f"{sign} {limit:g}" for sign, limit in given.items() if limit is not None)
+
+
+def within(found: float, **bounds: float) -> Verdict:
+    """Whether a number lies within bounds: ``above``, ``at_least``, ``at_most``, ``below``.
+
+    Examples
+    --------
+    >>> within(0.3, above=0).outcome, within(0.3, at_least=0.1, below=0.3).outcome
+    ('reproduced', 'not reproduced')
+    """
+    limits = Bounds(**bounds)
+    return _verdict(limits.admits(found), f"{found:.6g}, wanted {limits}")
+
+
+def less(left: float, right: float, *, or_equal: bool = False, resolution: float = 0.0) -> Verdict:
+    """Whether one number is below another; sides that differ by less than `resolution` are a tie.
+
+    Parameters
+    ----------
+    left, right : float
+    or_equal : bool
+        Equal numbers will do.
+    resolution : float
+        To how much the paper prints the two.
+
+    Examples
+    --------
+    >>> less(1, 2).outcome, less(2, 1).outcome, less(1.2, 1.201, resolution=0.01).outcome
+    ('reproduced', 'not reproduced', 'undecided')
+    """
+    if abs(left - right) < resolution:
+        return Verdict(UNDECIDED, f"{left:.6g} and {right:.6g} differ by less than {resolution:g}")
+    return _verdict(left <= right if or_equal else left < right, f"{left:.6g} against {right:.6g}")
+
+
+def all_instances(holds: Iterable[Any]) -> Verdict:
+    """Whether a statement holds in every instance that is tried.
+
+    Raises
+    ------
+    Defect
+        Without instances, which would make any statement true.
+
+    Examples
+    --------
+    >>> all_instances(n < 3 for n in range(4))
+    Verdict(outcome='not reproduced', found='3 of 4 instances')
+    """
+    tried = [bool(one) for one in holds]
+    if not tried:
+        raise Defect("there is no instance to try")
+    return _verdict(all(tried), f"{sum(tried)} of {len(tried)} instances")
+
+
+def tally(instances: Iterable[tuple[str, Any]]) -> dict[str, Verdict]:
+    """`all_instances` of several statements that one enumeration tries in turn, as pairs of id and whether it holds.
+
+    Examples
+    --------
+    >>> tally((name, n < 3) for n in range(3) for name in ("a", "b"))["b"]
+    Verdict(outcome='reproduced', found='3 of 3 instances')
+    """
+    tried: dict[str, list[bool]] = {}
+    for name, holds in instances:
+        tried.setdefault(name, []).append(bool(holds))
+    return {name: all_instances(found) for name, found in tried.items()}
+
+
+def every(*verdicts: Verdict) -> Verdict:
+    """Several verdicts as one: reproduced if all are, not reproduced if one is not, else undecided.
+
+    Examples
+    --------
+    >>> every(within(1, above=0), within(1, above=2)).outcome
+    'not reproduced'
+    """
+    outcomes = [one.outcome for one in verdicts]
+    outcome = next(one for one in (NOT_REPRODUCED, UNDECIDED, REPRODUCED) if one in outcomes)
+    return Verdict(outcome, "; ".join(dict.fromkeys(one.found for one in verdicts if one.found)))
+
+
+# Verdicts from paired comparisons: ratios between two sides, seed by seed
+
+
+def ratio_within(
+    table: pd.DataFrame,
+    numerator: Side,
+    denominator: Side,
+    *,
+    level: float | None = None,
+    y: str = "test_accuracy",
+    falling: bool = False,
+    clock: str = "simulated_time_s",
+    seeds: int = 5,
+    **bounds: float,
+) -> Verdict:
+    """Whether the median over the shared seeds of numerator / denominator lies within bounds.
+
+    Decided by the distribution-free interval of the median, `sign_interval`: *reproduced* if the whole interval lies
+    within the bounds, *not reproduced* if all of it lies outside, else *undecided*.
+
+    Parameters
+    ----------
+    table : DataFrame
+    numerator, denominator : str or mapping
+        A label, or columns with the value that the rows must have.
+    level : float, optional
+        What is compared is the first passage: the time on `clock` at the first evaluated iteration with ``y >= level``
+        (``y <= level`` where the score is `falling`). Without a level it is `y` in the one row of a seed.
+    y, falling, clock
+        See `level`.
+    seeds : int
+        Fewest shared seeds, at least 5.
+    **bounds
+        ``above``, ``at_least``, ``at_most``, ``below``.
+
+    Notes
+    -----
+    A curve that never reaches the level counts with every time after its last one: a slower scheme whose run covers
+    the winner's time is slower, a run that was cut off before says nothing. Neither does a curve with a missing score.
+    """
+    limits = Bounds(**bounds)
+    middle, (low, high) = _ratios(table, numerator, denominator, level, y, falling, clock, seeds)
+    found = f"{_pair(numerator, denominator)}: {middle} ({low:.4g} to {high:.4g}), wanted {limits}"
+    if limits.admits(low) and limits.admits(high):
+        return Verdict(REPRODUCED, found)
+    return Verdict(NOT_REPRODUCED if limits.excludes(low, high) else UNDECIDED, found)
+
+
+def before(
+    table: pd.DataFrame, first: Side | Sequence[Side], then: Side | Sequence[Side], **compared: Any
+) -> Verdict:
+    """Whether every side of `first` comes before every side of `then`: the median ratio then / first is above one.
+
+    Parameters
+    ----------
+    table : DataFrame
+    first, then : str or mapping, or a list of them
+        Labels, or columns with the value that the rows must have.
+    **compared
+        ``level``, ``y``, ``falling``, ``clock`` and ``seeds`` of `ratio_within`.
+    """
+    verdicts = []
+    for one, other in itertools.product(_listed(first), _listed(then)):
+        try:
+            verdicts.append(ratio_within(table, other, one, above=1, **compared))
+        except Undecided as why:
+            verdicts.append(Verdict(UNDECIDED, str(why)))
+    return every(*verdicts)
+
+
+def _ratios(
+    table: pd.DataFrame,
+    numerator: Side,
+    denominator: Side,
+    level: float | None,
+    y: str,
+    falling: bool,
+    clock: str,
+    seeds: int,
+) -> tuple[str, tuple[float, float]]:
+    """The median paired ratio over the shared seeds in words, and the interval that it lies in."""
+    require(seeds >= 5, f"seeds wants at least 5, the fewest that decide, got {seeds}")
+    over, under = _name(numerator), _name(denominator)
+
+    def measured(side: Side) -> dict[int, tuple[float, float]]:
+        rows = selected(table, _where(side), "seed", y)
+        if level is None:
+            return _values(rows, y, _name(side))
+        return _passages(rows, y, level, falling, clock, _name(side))
+
+    top, bottom = measured(numerator), measured(denominator)
+    shared = sorted(top.keys() & bottom.keys())
+    if len(shared) < seeds:
+        raise Undecided(f"{over} and {under} share {len(shared)} seeds, fewer than {seeds}")
+    (low_top, high_top), (low_bottom, high_bottom) = (
+        np.array([found[seed] for seed in shared]).T for found in (top, bottom)
+    )
+    neither = np.isinf(high_top) & np.isinf(high_bottom)
+    if neither.any():
+        raise Undecided(
+            f"in {neither.sum()} of {len(shared)} seeds neither {over} nor {under} reaches {y} {level:g}"
+        )
+    if (low_bottom <= 0).any() or (low_top < 0).any():
+        raise Undecided(f"{y} of {over} or {under} is not positive, so that there is no ratio")
+    low, high = low_top / high_bottom, high_top / low_bottom
+    least, most = float(np.median(low)), float(np.median(high))
+    return f"{least:.4g}" + (" or more" if least != most else ""), sign_interval(low, high)
+
+
+def _passages(
+    rows: pd.DataFrame, y: str, level: float, falling: bool, clock: str, name: str
+) -> dict[int, tuple[float, float]]:
+    """For each seed, between which times the level is first reached: equal ends where it was."""
+    rows = rows.sort_values(["seed", "iteration"], kind="stable")
+    seed, at, time, score = (rows[column].to_numpy() for column in ("seed", "iteration", clock, y))
+    if not (np.isfinite(time).all() and np.isfinite(score.astype(np.float64)).all()):
+        raise Undecided(f"a score or a time of {name} is missing or not finite")
+    starts = np.flatnonzero(np.r_[True, seed[1:] != seed[:-1]])
+    ends = np.r_[starts[1:], len(rows)] - 1
+    inside = np.ones(len(rows), dtype=bool)
+    inside[starts] = False
+    steps = np.diff(at, prepend=at[0])
+    # Scores are taken at one distance, but for the last iteration, which may come earlier.
+    regular = inside.copy()
+    regular[ends] = False
+    even = steps[regular]
+    short = steps[ends[ends > starts]]
+    if at[starts].any() or len(even) and (even.min() != even.max() or short.max(initial=0) > even.max()):
+        raise Undecided(f"a curve of {name} has a hole")
+    reached = score <= level if falling else score >= level
+    order = np.where(reached, np.arange(len(rows)), len(rows))
+    first = np.minimum.reduceat(order, starts)
+    there = first <= ends
+    low = time[np.where(there, first, ends)]
+    high = np.where(there, low, math.inf)
+    return {int(s): (float(a), float(b)) for s, a, b in zip(seed[starts], low, high, strict=True)}
+
+
+def _values(rows: pd.DataFrame, y: str, name: str) -> dict[int, tuple[float, float]]:
+    """For each seed the number in its one row."""
+    if rows["seed"].duplicated().any():
+        raise UserError(f"several rows of {name} have one seed; without a level each seed wants one row")
+    values = rows[y].to_numpy(dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise Undecided(f"{y} of {name} is missing or not finite")
+    return {int(seed): (float(v), float(v)) for seed, v in zip(rows["seed"], values, strict=True)}
+
+
+# Cells and names
+
+
+def as_number(cell: Any) -> float | None:
+    """A cell as a number; text is one where `gcexp.schema.typed` reads a number or a fraction.
+
+    Examples
+    --------
+    >>> as_number("3/8"), as_number("1e-3"), as_number("cyclic"), as_number(2)
+    (0.375, 0.001, None, 2.0)
+    """
+    try:
+        if not isinstance(cell, str):
+            return float(cell)
+        found = typed(cell.strip(), fractions=True)
+        return None if isinstance(found, bool | str) else float(found)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _verdict(holds: Any, found: str) -> Verdict:
+    return Verdict(REPRODUCED if holds else NOT_REPRODUCED, found)
+
+
+def _equal(cells: pd.Series, value: object) -> np.ndarray:
+    if cells.dtype.kind in "iuf" and not isinstance(value, bool):
+        wanted = as_number(value)
+        if wanted is not None:
+            return np.isclose(cells.to_numpy(dtype=np.float64), wanted, rtol=_ROUNDING, atol=0)
+    if cells.dtype.name != "str":
+        cells = cells.astype(str)
+    return np.asarray(cells.array == str(value), dtype=bool)
+
+
+def _listed(value: Any) -> tuple:
+    return tuple(value) if isinstance(value, list | tuple) else (value,)
+
+
+def _where(side: Side) -> Mapping[str, Any]:
+    return side if isinstance(side, Mapping) else {"label": side}
+
+
+def _name(side: Side) -> str:
+    return ", ".join(map(str, side.values())) if isinstance(side, Mapping) else side
+
+
+def _pair(over: Side, under: Side) -> str:
+    """Names of a ratio; what both have in common beside their labels is said once."""
+    other = _where(under)
+    own = {key: value for key, value in _where(over).items() if key == "label" or other.get(key) != value}
+    return f"{_name(own)} / {_name(under)}"
+
+
+def _said(where: Mapping[str, Any]) -> str:
+    return ", ".join(f"{column} = {value}" for column, value in where.items()) or "the whole table"

@@ -1,0 +1,45 @@
+"""``gcexp audit``: the statements of the papers, judged on tables that are there."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+from gcexp.analysis.claims import OUTCOMES
+from gcexp.report import audit
+
+
+def add(parser) -> None:
+    """Its arguments."""
+    parser.add_argument("papers", nargs="*", metavar="PAPER", help="folders of papers (default: all)")
+    parser.add_argument(
+        "--preset", help="judge the tables that this preset made here (default: published ones)"
+    )
+    parser.add_argument("-o", "--output", type=Path, help="write the outcomes here, as CSV")
+    parser.add_argument(
+        "--write", action="store_true", help="write the outcomes of all papers into reports/published"
+    )
+
+
+def run(arguments) -> int:
+    """Judge, print a line per paper, and end with exit code 1 where an outcome differs from the committed one."""
+    if arguments.write:
+        audit.publish(arguments.preset)
+        return 0
+    rows, complaints = [], []
+    for package, folder in audit.papers(arguments.papers).items():
+        found = audit.evidence(package, folder, arguments.preset)
+        mine = audit.outcomes(folder, found)
+        count = Counter(one.outcome for one in mine)
+        numbers = sum(one.printed for one in found)
+        shown = ", ".join(f"{count[outcome]} {outcome}" for outcome in OUTCOMES if count[outcome])
+        print(f"{folder.name}: {len(mine)} statements: {shown}; {numbers} printed numbers compared")
+        complaints += audit.changed(mine, audit.committed())
+        complaints += [f"{folder.name}: {one}" for one in audit.numbers_that_differ(found)]
+        rows += mine
+    if arguments.output:
+        audit.write(rows, arguments.output)
+    for one in complaints:
+        print(f"gcexp: {one}", file=sys.stderr)
+    return int(bool(complaints))

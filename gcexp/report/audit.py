@@ -1,0 +1,356 @@
+"""What of a paper is reproduced? Its claims and printed numbers, judged on tables that are there."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gcexp.analysis.claims import (
+    NOT_REPRODUCED,
+    NOT_TESTABLE,
+    PARTLY,
+    REPRODUCED,
+    UNDECIDED,
+    Verdict,
+    claims_of,
+    judge,
+)
+from gcexp.errors import DataError, UserError, unknown
+from gcexp.figures import markdown
+from gcexp.figures.tables import read_table
+from gcexp.files import bundled, written
+from gcexp.report.figurefile import target_files
+from gcexp.report.printed import file_of, printed
+from gcexp.report.published import packed
+from gcexp.report.statements import Statement, read_statements
+from gcexp.run import options, paths
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Where the committed outcomes stand.
+COMMITTED = Path(paths.PUBLISHED) / "statements.csv"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One statement of a paper with what was found: a row of the table of outcomes.
+
+    Attributes
+    ----------
+    paper, id, where, statement : str
+        Folder of the paper, and the statement as ``statements.csv`` has it.
+    target : str
+        Figures whose tables were judged.
+    outcome : str
+        One of `gcexp.analysis.claims.OUTCOMES`.
+    main, assumed, post_hoc : str
+        ``yes`` or empty: shown on the paper's page; rests on parameters that were assumed or restored; something was
+        chosen after the numbers had been seen.
+    evidence : str
+        Names of claim functions, and the figures whose printed numbers were compared.
+    reason : str
+        Why it is not simply reproduced.
+    """
+
+    paper: str
+    id: str
+    where: str
+    statement: str
+    target: str
+    outcome: str
+    main: str
+    assumed: str
+    post_hoc: str
+    evidence: str
+    reason: str
+
+
+COLUMNS = tuple(field.name for field in fields(Outcome))
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The verdict of one claim, or of one printed number, on the statements that it answers."""
+
+    name: str
+    verdicts: dict[str, Verdict]
+    targets: tuple[str, ...]
+    assumed: bool
+    post_hoc: str
+    reason: str
+    printed: bool = False
+
+
+def papers(asked: Collection[str] = ()) -> dict[str, Path]:
+    """Packages of the papers that state something, by name and folder; those that are asked for, by folder name.
+
+    Raises
+    ------
+    UserError
+        For a paper that there is not.
+    """
+    found = {
+        package: folder
+        for package, folder in options.papers().items()
+        if (folder / "statements.csv").is_file()
+    }
+    names = {folder.name: package for package, folder in found.items()}
+    for name in asked:
+        if name not in names:
+            raise UserError(unknown("paper", name, names))
+    return {package: folder for package, folder in found.items() if not asked or folder.name in asked}
+
+
+def evidence(package: str, folder: Path, preset: str | None = None) -> list[Evidence]:
+    """Every claim and printed number of a paper with its verdict.
+
+    Parameters
+    ----------
+    package, folder
+        Of the paper.
+    preset : str, optional
+        Judge the tables that this preset made here; by default the published ones.
+
+    Raises
+    ------
+    UserError
+        For a claim about a statement or a figure that the paper does not have, and where a table is missing.
+    """
+    paper = folder.name
+    files = {path.stem: path for path in target_files().values() if path.parent.parent == folder}
+    stated = read_statements(folder / "statements.csv")
+    tables: dict[str, pd.DataFrame] = {}
+
+    def table(figure: str) -> pd.DataFrame:
+        if figure not in tables:
+            tables[figure] = read_table(table_of(f"{paper}_{figure}", preset))
+        return tables[figure]
+
+    found = []
+    for function in claims_of(package):
+        about = function.claim  # type: ignore[attr-defined]
+        _refuse_unknown(f"claim {function.__name__}", about.statements, stated, about.figures, files)
+        verdicts = judge(function, {figure: table(figure) for figure in about.figures})
+        targets = tuple(f"{paper}_{figure}" for figure in about.figures)
+        found.append(
+            Evidence(function.__name__, verdicts, targets, about.assumed, about.post_hoc, about.reason)
+        )
+    for figure, path in files.items():
+        for one in printed(file_of(path)):
+            _refuse_unknown(file_of(path).name, one.answers, stated)
+            verdict = one.judge(table(figure))
+            name = f"numbers of {figure}"
+            about = (f"{paper}_{figure}",), one.assumed, one.post_hoc, one.reason
+            # A number that answers nothing counts under its own text.
+            found.append(
+                Evidence(
+                    name, dict.fromkeys(one.answers or (f"{one} ({one.source})",), verdict), *about, True
+                )
+            )
+    return found
+
+
+def _refuse_unknown(
+    place: str,
+    statements: Iterable[str],
+    stated: Collection[str],
+    figures: Iterable[str] = (),
+    known: Collection[str] = (),
+) -> None:
+    for kind, names, there in (("statement", statements, stated), ("figure", figures, known)):
+        for name in names:
+            if name not in there:
+                raise UserError(f"{place}: {unknown(kind, name, there)}")
+
+
+def table_of(target: str, preset: str | None) -> Path:
+    """The table of a target: the published one, packed or not, or the one that a preset made here."""
+    if preset is not None:
+        places = [Path(paths.TABLE.format(preset=preset, target=target))]
+    else:
+        here = Path(paths.PUBLISHED) / "data" / f"{target}.csv"
+        places = [here, packed(here), bundled(here), bundled(packed(here))]
+    if found := next((place for place in places if place.is_file()), None):
+        return found
+    raise UserError(f"there is no table {places[0]}; make it first: snakemake {target}")
+
+
+def outcomes(
+    folder: Path, found: Sequence[Evidence], *, stated: dict[str, Statement] | None = None
+) -> list[Outcome]:
+    """The outcome of every statement of a paper, in the paper's order.
+
+    A statement is *reproduced* if all that answers it is, *not reproduced* if nothing is and something failed,
+    *partly* if some is and some failed, *undecided* if nothing failed and something is undecided, and *not testable
+    here* if nothing answers it.
+
+    Raises
+    ------
+    UserError
+        For a statement that is not reproduced without a reason.
+    """
+    stated = read_statements(folder / "statements.csv") if stated is None else stated
+    rows = []
+    for statement in stated.values():
+        mine = [one for one in found if statement.id in one.verdicts]
+        verdicts = [one.verdicts[statement.id].outcome for one in mine]
+        outcome = _whole(verdicts)
+        reasons = [
+            one.reason or one.verdicts[statement.id].found
+            for one in mine
+            if one.verdicts[statement.id].outcome != REPRODUCED
+        ]
+        reason = "; ".join(dict.fromkeys(filter(None, reasons))) if mine else statement.remark
+        if outcome != REPRODUCED and not reason:
+            raise UserError(f"{folder.name}: statement {statement.id} is {outcome} and wants a reason")
+        rows.append(
+            Outcome(
+                paper=folder.name,
+                id=statement.id,
+                where=statement.where,
+                statement=statement.statement,
+                target=" ".join(dict.fromkeys(target for one in mine for target in one.targets)),
+                outcome=outcome,
+                main=statement.main,
+                assumed="yes" if any(one.assumed for one in mine) else "",
+                post_hoc="yes" if any(one.post_hoc for one in mine) else "",
+                evidence="; ".join(dict.fromkeys(one.name for one in mine)),
+                reason=reason,
+            )
+        )
+    return rows
+
+
+def _whole(verdicts: Sequence[str]) -> str:
+    """The outcome of a statement from those of what answers it.
+
+    Examples
+    --------
+    >>> _whole(["reproduced", "not reproduced"]), _whole(["reproduced", "undecided"]), _whole([])
+    ('partly', 'undecided', 'not testable here')
+    """
+    if not verdicts:
+        return NOT_TESTABLE
+    if PARTLY in verdicts or {REPRODUCED, NOT_REPRODUCED} <= {*verdicts}:
+        return PARTLY
+    return next(one for one in (NOT_REPRODUCED, UNDECIDED, REPRODUCED) if one in verdicts)
+
+
+def numbers_that_differ(found: Iterable[Evidence]) -> list[str]:
+    """Printed numbers that the tables do not have, in words; those that answer a statement count there."""
+    return [
+        f"{said}: {verdict.found}"
+        for one in found
+        if one.printed
+        for said, verdict in one.verdicts.items()
+        if " " in said and verdict.outcome != REPRODUCED
+    ]
+
+
+def committed(path: Path = COMMITTED) -> list[Outcome]:
+    """The committed outcomes; none where there is no such file.
+
+    Raises
+    ------
+    DataError
+        If the file has other columns.
+    """
+    place = next((one for one in (path, bundled(path)) if one.is_file()), None)
+    if place is None:
+        return []
+    with place.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file, strict=True)
+        if tuple(reader.fieldnames or ()) != COLUMNS:
+            raise DataError(f"{place}: wants the columns {', '.join(COLUMNS)}, got {reader.fieldnames}")
+        return [Outcome(**row) for row in reader]
+
+
+def changed(fresh: Iterable[Outcome], known: Iterable[Outcome]) -> list[str]:
+    """Statements whose outcome is another one than the committed one, a sentence each."""
+    before = {(one.paper, one.id): one.outcome for one in known}
+    return [
+        f"{one.paper}, {one.id}: {one.outcome}, committed as {before.get((one.paper, one.id), 'nothing')}"
+        for one in fresh
+        if before.get((one.paper, one.id)) != one.outcome
+    ]
+
+
+def write(rows: Sequence[Outcome], path: Path) -> None:
+    """Write outcomes as CSV."""
+    with written(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(map(astuple, rows))
+
+
+_ABOUT = """*reproduced*: every check of the statement came out as the paper says. *partly*: some did and some did not.
+*not reproduced*: none did. *undecided*: the seeds or the printed digits cannot separate the two sides. *not testable
+here*: the statement is true by definition, is about other work, or needs what is lost, and the reason says which.
+*assumed*: the check uses parameters that the paper does not give, or that were restored from a damaged text. *post
+hoc*: a level, tolerance or constant was chosen after the numbers had been seen.
+"""
+
+
+def page(rows: Sequence[Outcome], found: Sequence[Evidence], title: str) -> str:
+    """Every statement of a paper with its outcome, as Markdown."""
+    numbers = [one for one in found if one.printed]
+    differing = numbers_that_differ(found)
+    text = f"# Every statement of *{title}*, with its outcome\n\n{_ABOUT}\n"
+    header = ["statement", "where", "what the paper says", "outcome", "evidence", "reason"]
+    cells = [[one.id, one.where, one.statement, said(one), one.evidence, one.reason] for one in rows]
+    text += markdown.grid(header, cells)
+    if numbers:
+        text += f"\n{len(numbers)} numbers that the paper prints were compared"
+        text += f"; {len(differing)} of them differ:\n\n" if differing else "; all of them agree.\n"
+        text += "".join(f"* {markdown.escape(one)}\n" for one in differing)
+    return text
+
+
+def said(one: Outcome) -> str:
+    """Outcome and marks in words.
+
+    Examples
+    --------
+    >>> said(Outcome("p", "a", "I", "x", "", "reproduced", "yes", "yes", "", "f", ""))
+    'reproduced (assumed)'
+    """
+    marks = [name.replace("_", " ") for name in ("assumed", "post_hoc") if getattr(one, name)]
+    return one.outcome + (f" ({', '.join(marks)})" if marks else "")
+
+
+def main_statements(rows: Iterable[Outcome]) -> str:
+    """The main statements of a paper, for its README, as a Markdown table."""
+    cells = [[one.where, one.statement, said(one), one.reason] for one in rows if one.main]
+    return markdown.grid(["where", "what the paper says", "outcome", "why not"], cells)
+
+
+def publish(preset: str | None = None, say: Callable[[str], object] = print) -> None:
+    """Judge every paper, and write the table of outcomes, a Markdown file per paper and the READMEs of the papers."""
+    every: list[Outcome] = []
+    for package, folder in papers().items():
+        found = evidence(package, folder, preset)
+        rows = outcomes(folder, found)
+        every += rows
+        text = page(rows, found, options.read_yaml(folder / "paper.yaml")["title"])
+        with written(COMMITTED.with_name("statements") / f"{folder.name}.md") as temporary:
+            temporary.write_text(text, encoding="utf-8", newline="\n")
+        fill(folder / "README.md", "statements", main_statements(rows))
+        say(f"{folder.name}: {len(rows)} statements judged")
+    write(sorted(every, key=lambda one: one.paper), COMMITTED)
+
+
+def fill(path: Path, name: str, text: str) -> None:
+    """Replace what stands between ``<!-- name -->`` and ``<!-- end of name -->`` in a file that has the two."""
+    if not path.is_file():
+        return
+    old = path.read_text(encoding="utf-8")
+    pattern = rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)"
+    new = re.sub(pattern, lambda match: f"{match[1]}{text}{match[2]}", old, flags=re.DOTALL)
+    if new != old:
+        with written(path) as temporary:
+            temporary.write_text(new, encoding="utf-8", newline="\n")

@@ -1,0 +1,48 @@
+"""A checkpoint that is used only while the modules and files that its training read are as they were."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from gcexp.run.records import Seen, changes
+from gcexp.tasks.checkpoint import Checkpoint
+
+_RECORD = "record"
+
+
+class OwnCheckpoint(Checkpoint):
+    """A checkpoint with a record of what its training read of a person's own files.
+
+    Parameters
+    ----------
+    path, config, every
+        As of `Checkpoint`.
+    seen : Seen
+        What the running training reads; what earlier processes read for it is added when it goes on.
+    """
+
+    def __init__(self, path: Path | str, config: list[str], seen: Seen, every: float = 15.0):
+        super().__init__(path, config, every)  # type: ignore[arg-type]  # JSON of any kind
+        self._seen = seen
+
+    def load(self) -> dict[str, np.ndarray] | None:
+        """As of any checkpoint; None where something that the training read has changed."""
+        if (state := super().load()) is None:
+            return None
+        record = json.loads(str(state.pop(_RECORD, "{}")))
+        if changed := changes(record):
+            print(
+                f"checkpoint {self.path} is not used: {', '.join(changed)} changed; training starts over",
+                file=sys.stderr,
+            )
+            return None
+        self._seen.earlier = record
+        return state
+
+    def save(self, state: dict[str, np.ndarray]) -> None:
+        """As of any checkpoint."""
+        super().save(state | {_RECORD: np.array(json.dumps(self._seen.record()))})

@@ -1,0 +1,325 @@
+"""What a job read of a person's own files, written down beside its result, and whether any of it has changed.
+
+A job writes ``results/records/<output>.json`` with the content of every module of a person's own that it loaded, of
+every file that it opened or looked for, of every folder that it listed, and with the versions of the libraries that
+those modules use. A plan hands `state` to Snakemake among the ``params`` of the job's rule.
+
+Not followed: the environment, the network, other processes, `os.path.exists`, files that compiled code opens, and
+optional modules that were not there. The library's own modules count by the rooms of `gcexp.run.dependencies`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import io
+import json
+import os
+import sys
+import time
+import tokenize
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from gcexp.files import writable, written
+from gcexp.run import paths
+from gcexp.run.modules import is_edited, own_modules, source
+
+#: Environment variable by which a rule hands a job the `state` that was planned.
+PLANNED = "GCEXP_PLANNED"
+EDITED = "edited while it was read"  # no content is equal to it
+_FINDERS = ("<frozen importlib", os.path.dirname(importlib.metadata.__file__))
+
+_watching: list[Seen] = []
+_silent = 0
+
+
+class Seen:
+    """What a block reads.
+
+    Attributes
+    ----------
+    read : dict
+        Absolute paths that were opened, listed or looked for, as keys.
+    earlier : dict
+        A record of what earlier processes read for the same result, part of this one.
+    """
+
+    def __init__(self) -> None:
+        self.read: dict[str, None] = {}
+        self.earlier: dict[str, Any] = {}
+        self._made: set[str] = set()
+        self._began = time.time_ns()
+
+    def note(self, path: str, made: bool) -> None:
+        """Take down a path that is read, or that the block itself makes."""
+        if made and path not in self.read:
+            self._made.add(path)
+        elif not made and not _silent and path not in self._made:
+            self.read[path] = None
+
+    def record(self) -> dict[str, Any]:
+        """Modules by name, files by path, versions of libraries: what each of them is now."""
+        with unrecorded():
+            modules = own_modules()
+            named = {name for name, path in modules.items() if str(source(name)) == path}
+            spaces = {name.rpartition(".")[0] for name in named if "." in name} - {
+                *modules
+            }  # without __init__
+            files = [path for path in map(_module_of, self.read) if is_edited(path)]
+            files += [path for name, path in modules.items() if name not in named]  # run by path
+            found = {
+                "modules": {name: self._now(str(source(name))) for name in sorted(named | spaces)},
+                "files": {_short(path): self._now(path) for path in sorted({*files} - {*modules.values()})},
+                "versions": _versions(modules),
+            }
+        return {kind: self.earlier.get(kind, {}) | entries for kind, entries in found.items()}
+
+    def _now(self, path: str) -> str | None:
+        with suppress(OSError, ValueError):
+            if os.stat(path).st_ctime_ns > self._began and not os.path.isdir(path):
+                return EDITED
+        return content(path)
+
+
+@contextmanager
+def observed() -> Iterator[Seen]:
+    """Watch what a block reads."""
+    _hook()
+    _watching.append(seen := Seen())
+    try:
+        yield seen
+    finally:
+        _watching.remove(seen)
+
+
+@contextmanager
+def recorded(output: Path | str) -> Iterator[None]:
+    """Write the record of a job when the block ends well; the old one is removed first.
+
+    Parameters
+    ----------
+    output : path
+        First file that the job makes.
+    """
+    planned = os.environ.get(PLANNED) or state(output)
+    file = record_of(output)
+    with writable(output):
+        file.unlink(missing_ok=True)
+    with observed() as seen:
+        yield
+    with unrecorded(), written(file) as temporary:
+        temporary.write_text(json.dumps({"planned": planned, **seen.record()}, indent=0) + "\n")
+
+
+@contextmanager
+def unrecorded() -> Iterator[None]:
+    """A block that reads what counts by its values, as options and figure files do."""
+    global _silent
+    _silent += 1
+    try:
+        yield
+    finally:
+        _silent -= 1
+
+
+def note(path: Path | str) -> None:
+    """Say that a file is read, where compiled code opens it."""
+    for seen in _watching:
+        seen.note(os.path.abspath(path), made=False)
+
+
+@cache
+def _hook() -> None:
+    sys.addaudithook(_heard)  # for good: no hook can be taken away
+    opened = os.open
+
+    def opening(path, flags, mode=0o777, *, dir_fd=None):
+        """As `os.open`, whose audit event does not tell relative to which folder a path is."""
+        if dir_fd is None or not _watching:
+            return opened(path, flags, mode, dir_fd=dir_fd)
+        with suppress(OSError, TypeError, ValueError):
+            place = os.path.join(os.readlink(f"/proc/self/fd/{dir_fd}"), os.fsdecode(path))
+            for seen in _watching:
+                seen.note(os.path.abspath(place), made=bool(flags & (os.O_TRUNC | os.O_EXCL)))
+        with unrecorded():
+            return opened(path, flags, mode, dir_fd=dir_fd)
+
+    os.open = opening
+
+
+def _heard(event: str, given: tuple) -> None:
+    if not _watching or event not in ("open", "os.rename", "os.listdir", "os.scandir"):
+        return
+    path, made = given[event == "os.rename"], event == "os.rename"
+    if event == "open":
+        made = given[2] & os.O_ACCMODE == os.O_WRONLY or bool(given[2] & (os.O_TRUNC | os.O_EXCL))
+    elif not made and sys._getframe(1).f_code.co_filename.startswith(_FINDERS):
+        return  # looking for modules: those that it finds are known anyway
+    with suppress(TypeError, ValueError, OSError):
+        if isinstance(path, int):
+            if event == "open":
+                return
+            path = os.readlink(f"/proc/self/fd/{path}")
+        for seen in _watching:
+            seen.note(os.path.abspath(os.fsdecode("." if path is None else path)), made)
+
+
+def _module_of(path: str) -> str:
+    """The module whose bytecode was opened."""
+    if path.endswith(".pyc"):
+        with suppress(ValueError):
+            return importlib.util.source_from_cache(path)
+    return path
+
+
+def _versions(modules: Iterable[str]) -> dict[str, str]:
+    """Versions of the installed libraries that some modules use."""
+    origins = (
+        getattr(value, "__package__", None) or getattr(value, "__module__", None)
+        for name in modules
+        for value in vars(sys.modules[name]).values()
+    )
+    used = {origin.partition(".")[0] for origin in origins if isinstance(origin, str)}
+    known = sorted(used - sys.stdlib_module_names - {"gcexp"} - {name.partition(".")[0] for name in modules})
+    return {name: installed for name in known if (installed := version_of(name))}
+
+
+@cache
+def version_of(distribution: str) -> str:
+    """Version of what is installed; empty where nothing of that name is."""
+    try:
+        return importlib.metadata.version(distribution)
+    except (importlib.metadata.PackageNotFoundError, ValueError):
+        return ""
+
+
+# --- What a path holds
+
+
+def content(path: Path | str | None) -> str | None:
+    """What stands at a path, in 16 hex digits; None where nothing does.
+
+    Of a module its text without comments and docstrings, of a folder the names in it, of a style its lines without
+    remarks, of any other file its bytes.
+
+    Examples
+    --------
+    >>> content("no such file"), len(content(__file__))
+    (None, 16)
+    """
+    try:
+        stat = os.stat(place := os.path.abspath(str(path)))
+        if os.path.isdir(place):
+            return _hash("\n".join(sorted(os.listdir(place))).encode())
+        return _content(place, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size)
+    except (OSError, ValueError):  # ValueError: a text with a zero byte
+        return None
+
+
+@cache
+def _content(path: str, *_when: int) -> str:
+    if path.endswith(".py"):
+        return _hash(
+            code_of(Path(path).read_text("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+        )
+    if path.endswith(".mplstyle"):  # a remark in a style draws nothing
+        lines = Path(path).read_bytes().splitlines()
+        return _hash(b"\n".join(line for line in lines if not line.startswith(b"#")))
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+
+
+def code_of(text: str) -> str:
+    r"""A Python text without comments, docstrings and empty lines: the same under every version of Python.
+
+    Examples
+    --------
+    >>> code_of("a = 1  # one\n") == code_of("'''What it is.'''\na = 1\n") != code_of("a = 2\n")
+    True
+    """
+    lines = text.splitlines()
+    try:
+        dropped = sorted(_remarks(text))
+    except (tokenize.TokenError, SyntaxError):  # no Python: any edit counts
+        return text
+    for (first, begin), (last, end) in reversed(dropped):
+        lines[first - 1 : last] = [lines[first - 1][:begin] + lines[last - 1][end:], *[""] * (last - first)]
+    return "\n".join(line.rstrip() for line in lines if line.strip())
+
+
+def _remarks(text: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """Where comments and docstrings stand: strings that are a statement of their own."""
+    begins = (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING)
+    before, string = tokenize.NEWLINE, None
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start, token.end
+        elif token.type != tokenize.NL:
+            if string is not None and token.type == tokenize.NEWLINE:
+                yield string.start, string.end
+            string = token if token.type == tokenize.STRING and before in begins else None
+            before = token.type
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def _short(path: str) -> str:
+    """From here, where that is possible: a folder that moves as a whole keeps its records."""
+    return os.path.relpath(path) if path.startswith(os.getcwd() + os.sep) else path
+
+
+# --- What a plan says
+
+
+def state(output: Path | str) -> str:
+    """What a plan says of a result: what its job was told as long as all that it read is as it was.
+
+    Parameters
+    ----------
+    output : path
+        First file of the job.
+    """
+    record = _loaded(record_of(output))
+    if record is None:
+        return f"unknown {os.stat(output).st_mtime_ns}" if os.path.exists(output) else "new"
+    changed = changes(record)
+    if not changed:
+        return record["planned"]
+    return f"{_hash(json.dumps([record['planned'], changed]).encode())} {', '.join(changed)}"
+
+
+def changes(record: dict[str, Any]) -> dict[str, str | None]:
+    """What is another thing than a record says, and what it is now."""
+    now: dict[str, Callable[[str], str | None]] = {
+        "modules": lambda name: content(source(name)),
+        "files": content,
+        "versions": version_of,
+    }
+    return {
+        name: found
+        for kind, read in now.items()
+        for name, was in record.get(kind, {}).items()
+        if (found := read(name)) != was
+    }
+
+
+def _loaded(file: Path) -> dict | None:
+    """A record; None where there is none, or a damaged one."""
+    try:
+        found = json.loads(file.read_text("utf-8"))
+        kinds = {"planned": str, "modules": dict, "files": dict, "versions": dict}
+        return found if all(isinstance(found[key], kind) for key, kind in kinds.items()) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def record_of(output: Path | str) -> Path:
+    """Where the record of a job lies, by the first file that it makes."""
+    return Path(paths.RECORD.format(output=_short(os.path.abspath(output)).lstrip(os.sep)))

@@ -1,0 +1,204 @@
+"""The proof of Theorem 2 in the appendix, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import lcm
+
+import numpy as np
+
+from gcexp.analysis.claims import Verdict, all_instances, claim, tally
+from gcexp.codes.adaptive import decode_rows, random_matrix
+from gcexp.seeding import rng
+from gcexp.theory import adaptive as theory
+
+from .instances import DRAWS, signals_needed
+
+_SIZES = [(n, d, L, s) for n in (6, 9, 12) for d in (2, 3, 4) for L in range(1, 13) for s in range(d)]
+
+
+def _blocks(n: int, d: int, L: int, s: int) -> list[int]:
+    """Rows of each round in the decoding matrix."""
+    return np.bincount(decode_rows(n, d, L, tuple(range(s))) // n).tolist()
+
+
+@claim(
+    "app_last_block",
+    reason="The number of workers is n - s + L - r_s (d-s), with the other sign, as the limit after (106) has it; both "
+    "agree where d - s divides L.",
+)
+def workers_in_the_last_block() -> Verdict:
+    """The last block has n - s - L + r_s (d-s) rows: n = 6, 9, 12, d = 2, 3, 4, L <= 12, every s."""
+    return all_instances(
+        _blocks(n, d, L, s)[-1] == n - s - L + theory.rounds(L, d, s) * (d - s) for n, d, L, s in _SIZES
+    )
+
+
+@claim("app_y_limit")
+def shape_of_the_last_block() -> Verdict:
+    """Rows over columns of the last block are within 1 % of 1 / r_s at n = 5000: d = 2, 3, 4, L <= 12, every s."""
+    return all_instances(
+        abs(rows[-1] / sum(rows) * len(rows) - 1) < 0.01
+        for d in (2, 3, 4)
+        for L in range(1, 13)
+        for s in range(d)
+        for rows in [_blocks(5000, d, L, s)]
+    )
+
+
+@claim("app_uc_ur")
+def blocks_are_not_taller_than_wide() -> Verdict:
+    """Every block has at least as many columns as rows: n = 6, 9, 12, d = 2, 3, 4, L <= 12, every s."""
+    return all_instances(
+        L + (r + 1) * (n - d) >= rows for n, d, L, s in _SIZES for r, rows in enumerate(_blocks(n, d, L, s))
+    )
+
+
+def _staircases() -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
+    """Drawn decoding matrices of two rounds or more, and their blocks: standard normal to the left of the stairs."""
+    generator = rng(0, "assignment", 5)
+    for n, d, L, s in ((8, 3, 6, 0), (8, 3, 6, 1), (8, 3, 6, 2), (8, 2, 2, 1), (10, 3, 6, 2)):
+        received = (np.arange(L)[:, None] * n + np.arange(s, n)).ravel()
+        rows = received[: signals_needed(n, d, L, s)]
+        filled = L + (rows // n + 1) * (n - d)
+        for _ in range(90):
+            A = generator.standard_normal((len(rows), len(rows))) * (np.arange(len(rows)) < filled[:, None])
+            yield A, [A[rows // n == r] for r in range(rows.max() // n + 1)]
+
+
+@claim("app_lmax_101", "app_lmin_102")
+def eigenvalues_of_the_gram_matrix() -> dict[str, Verdict]:
+    """(101) and (102) hold for 450 drawn matrices of five shapes, all of two rounds or more.
+
+    The largest eigenvalue is also not below any of the blocks'. The last block's Gram matrix is singular, so that (102)
+    bounds the smallest eigenvalue by 0.
+    """
+
+    def tried() -> Iterator[tuple[str, bool]]:
+        for A, blocks in _staircases():
+            found, last = np.linalg.svd(A, compute_uv=False), np.linalg.eigvalsh(blocks[-1].T @ blocks[-1])
+            largest = [np.linalg.norm(block, 2) ** 2 for block in blocks]
+            most = found[0] ** 2
+            yield "app_lmax_101", max(largest) * (1 - 1e-12) <= most <= sum(largest) * (1 + 1e-12)
+            yield "app_lmin_102", found[-1] > 0 and found[-1] ** 2 >= last[0] - 1e-9
+            yield "app_lmin_102", abs(last[0]) <= 1e-9 * last[-1]
+
+    return tally(tried())
+
+
+@claim("app_markov_103")
+def probability_of_a_condition_number() -> Verdict:
+    """The bound (103) holds for 100 drawn decoding matrices with r_s = 1: n = 6, 10, 20, d = 2, 3, every s, six x."""
+
+    def eigenvalues(n: int, d: int, s: int) -> tuple[np.ndarray, np.ndarray]:
+        """Largest and smallest eigenvalue of the Gram matrices."""
+        rows = decode_rows(n, d, 1, tuple(range(s)))
+        drawn = [
+            random_matrix(n, d, 1, rng(t, "assignment", n, d, 1, s))[rows, : len(rows)]
+            for t in range(25 * DRAWS)
+        ]
+        values = np.linalg.svd(drawn, compute_uv=False) ** 2
+        return values[:, 0], values[:, -1]
+
+    laws = [eigenvalues(n, d, s) for n in (6, 10, 20) for d in (2, 3) for s in range(d)]
+    return all_instances(
+        np.mean(largest / smallest <= x**2)
+        >= 1 - (np.log(largest.mean()) - np.log(smallest).mean()) / (2 * np.log(x)) - 1e-12
+        for largest, smallest in laws
+        for x in (1.5, 5, 20, 100, 1000, 1e5)
+    )
+
+
+# --- Lemmas 1 and 2, (105) to (108) ----------------------------------------------------------------------------
+
+_SHIFT = -1.2065  # mean of the scaled largest eigenvalue
+
+
+def _gaussian(u: int, *more: int) -> Iterator[np.ndarray]:
+    return (rng(t, "monte_carlo", u, *more).standard_normal((u, 2 * u)) for t in range(DRAWS))
+
+
+def _mu(u_r: int, u_c: int) -> float:
+    return (np.sqrt(u_r - 0.5) + np.sqrt(u_c - 0.5)) ** 2
+
+
+def _sigma(u_r: int, u_c: int) -> float:
+    return np.sqrt(_mu(u_r, u_c)) * (1 / np.sqrt(u_r - 0.5) + 1 / np.sqrt(u_c - 0.5)) ** (1 / 3)
+
+
+def _mean_largest(u: int) -> float:
+    """Mean largest eigenvalue of drawn Gaussian u x 2u matrices times their transposes."""
+    return float(np.mean([np.linalg.norm(drawn, 2) ** 2 for drawn in _gaussian(u, 1)]))
+
+
+@claim("app_lemma1")
+def lemma_1() -> Verdict:
+    """The mean of log lambda_min of Gaussian u x 2u matrices is log(2u) + log(1 - sqrt(1/2))^2 to 0.2: u = 100, 200."""
+    return all_instances(
+        abs(
+            np.mean([2 * np.log(np.linalg.svd(drawn, compute_uv=False)[-1]) for drawn in _gaussian(u)])
+            - np.log(2 * u)
+            - 2 * np.log(1 - np.sqrt(0.5))
+        )
+        < 0.2
+        for u in (100, 200)
+    )
+
+
+@claim("app_lemma2")
+def lemma_2() -> Verdict:
+    """The mean largest eigenvalue of drawn u x 2u matrices is sigma x (-1.2065) + mu to 5 %: u = 50 and 100."""
+    return all_instances(
+        abs(_mean_largest(u) / (_sigma(u, 2 * u) * _SHIFT + _mu(u, 2 * u)) - 1) < 0.05 for u in (50, 100)
+    )
+
+
+@claim("app_gamma_numbers")
+def numbers_of_lemma_2() -> Verdict:
+    """46.446 x 0.186054 is 8.6415, and 8.6415 - 9.848 is -1.2065."""
+    return all_instances(
+        [abs(46.446 * 0.186054 - 8.6415) < 1e-4, abs(46.446 * 0.186054 - 9.848 - _SHIFT) < 1e-4]
+    )
+
+
+@claim(
+    "app_sigma_105",
+    reason="The two sides grow alike but are not equal: for 20 x 40 they are 7.79 and 4.86.",
+)
+def equality_105() -> Verdict:
+    """Sigma equals mu^(1/3): matrices of 20 x 40, 50 x 50 and 100 x 300."""
+    return all_instances(
+        abs(_sigma(a, b) - _mu(a, b) ** (1 / 3)) < 1e-6 for a, b in ((20, 40), (50, 50), (100, 300))
+    )
+
+
+@claim(
+    "app_mean_106c",
+    reason="By Lemma 2 the mean is sigma times that of the scaled variable, plus mu. With the factor sigma on mu of "
+    "(106)(c) it is several times as large.",
+)
+def mean_106c() -> Verdict:
+    """The mean largest eigenvalue of drawn u x 2u matrices is sigma (mu - 1.2065) to 20 %: u = 50 and 100."""
+    return all_instances(
+        abs(_mean_largest(u) / (_sigma(u, 2 * u) * (_SHIFT + _mu(u, 2 * u))) - 1) < 0.2 for u in (50, 100)
+    )
+
+
+@claim("app_final_108")
+def algebra_of_108() -> Verdict:
+    """The ratio of the two means is at most 4^(4/3) r_s^2 / (sqrt(r_s) - 1)^2 (L + r_s (n-d))^(1/3), for r_s >= 2.
+
+    This is the algebra alone, from Lemma 1, (105) and (106)(c): n = 20 to 2,000,000, d = 2, 3, 4, L = lcm(1..d).
+    """
+    return all_instances(
+        sum(m ** (1 / 3) * (m + _SHIFT) for m in means) * r / ((np.sqrt(r) - 1) ** 2 * N)
+        <= 4 ** (4 / 3) * r**2 / (np.sqrt(r) - 1) ** 2 * N ** (1 / 3)
+        for n in (20, 200, 2000, 20_000, 200_000, 2_000_000)
+        for d in (2, 3, 4)
+        for L in [lcm(*range(1, d + 1))]
+        for s in range(d)
+        for r in [theory.rounds(L, d, s)]
+        if r >= 2
+        for N in [L + r * (n - d)]
+        for means in [[_mu(min(n - s, L + i * (n - d)), L + i * (n - d)) for i in range(1, r + 1)]]
+    )

@@ -1,0 +1,300 @@
+"""Sections V and VI with appendices C to F: cyclic schemes, and what one message and a low load cannot do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations, product
+
+import numpy as np
+
+from gcexp.analysis.claims import all_instances, claim, less, number, tally
+from gcexp.codes.partial_recovery import CyclicPartialRecovery, CyclicTwoMessage
+from gcexp.codes.uncoded import Uncoded
+from gcexp.decoding_error.straggler_sets import all_sets
+from gcexp.theory import partial_recovery as theory
+
+from .. import theory as searches
+from ..numerics import recovered_partitions
+from .instances import in_every_case, pairs, triples
+
+Instances = Iterator[tuple[str, bool]]
+
+
+def _one_message(up_to: int) -> Iterator[tuple[int, int, int, int]]:
+    """(n, s, beta, p) of Theorem 5: p divides beta."""
+    for n, s, beta in triples(up_to):
+        p = theory.cyclic_load(n, s, beta)
+        if beta % p == 0:
+            yield n, s, beta, p
+
+
+def _two_messages(up_to: int) -> Iterator[tuple[int, int, int, int]]:
+    """(n, s, beta, p) of Theorem 7: p does not divide beta, and p ceil(beta / p) <= n."""
+    for n, s, beta in triples(up_to):
+        p = theory.cyclic_load(n, s, beta)
+        if beta % p and p * -(-beta // p) <= n:
+            yield n, s, beta, p
+
+
+def _sums(n: int, length: int) -> np.ndarray:
+    """Row w sums the partitions w, ..., w + length - 1 (mod n)."""
+    return ((np.arange(n) - np.arange(n)[:, None]) % n < length).astype(float)
+
+
+# --- Theorems 5 to 7 ----------------------------------------------------------------------------------------
+
+
+@claim("theorem5", figure="all_parameters", assumed=True)
+def one_message_suffices_where_the_load_divides_beta(table):
+    """For n <= 12, s and beta that p divides, every set of stragglers leaves at least beta partitions."""
+    return in_every_case(table, "Theorem 5: one message where p divides β")
+
+
+@claim("theorem7", figure="all_parameters", assumed=True)
+def two_messages_suffice_where_the_arcs_fit(table):
+    """For n <= 12 and p ceil(beta/p) <= n, every set of stragglers leaves beta partitions with two messages."""
+    return in_every_case(table, "Theorem 7: two messages where p ⌈β/p⌉ ≤ n")
+
+
+@claim("theorem6", figure="all_parameters", assumed=True)
+def one_message_is_excluded_elsewhere(table):
+    """For n <= 9 and beta < n that p does not divide, forced coefficients exclude a scheme with one message."""
+    return in_every_case(table, "Theorem 6: one message excluded elsewhere, β < n")
+
+
+@claim("contribution_table1", "discussion_tradeoff_k_n", figure="table1", assumed=True)
+def two_messages_compute_less_than_one(table):
+    """In Table 1 at n = 12, s = 5, beta = 10 the row of Theorem 7 has a lower load than that of Theorem 6."""
+    one, two = (number(table, "load_partitions", {"theorem": f"Theorem {t}"}) for t in (6, 7))
+    return less(two, one)
+
+
+@claim("theorem5_disjoint_workers", "theorem8_even_cyclic", "appendix_c_disjoint_choice", assumed=True)
+def disjoint_workers_are_found_for_every_set():
+    """For n <= 9 and all s, beta of Theorem 5 both decoders find beta/p survivors whose partitions are disjoint.
+
+    Where beta = n - s + 1 is even the load is 2/n with one message.
+    """
+
+    def exactly(beta: int, found) -> bool:
+        return (found.coefficients.sum(1) == beta).all() and (found.coefficients <= 1).all()
+
+    def instances() -> Instances:
+        for n, s, beta, p in _one_message(9):
+            code, right = CyclicPartialRecovery(n, s, beta, "exact"), True
+            longer, full = CyclicPartialRecovery(n, s, beta, "appendix"), True
+            for responses in all_sets(n, s):
+                found = code.decode(responses)
+                used = np.asarray(found.weights).reshape(len(responses), -1)
+                right &= bool(np.isin(used, (0, 1)).all() and (used.sum(1) == beta // p).all())
+                right &= exactly(beta, found)
+                full &= exactly(beta, longer.decode(responses))
+            yield "theorem5_disjoint_workers", right
+            yield "appendix_c_disjoint_choice", full
+            if beta == n - s + 1 and beta % 2 == 0:
+                yield "theorem8_even_cyclic", right and code.load.max() == 2 and code.messages.max() == 1
+
+    return tally(instances())
+
+
+@claim("appendix_d_recovery", "section6_tradeoff", "tradeoff_unlike_full_recovery", assumed=True)
+def full_sums_and_a_short_one_are_found_for_every_set():
+    """For n <= 9 and all s, beta of Theorem 7 the decoder finds floor(beta/p) full sums and a short one, disjoint.
+
+    Where beta = n - s + 1 is odd the load is 2/n with two messages; for beta < n one message is excluded at that load.
+    """
+
+    def instances() -> Instances:
+        for n, s, beta, p in _two_messages(9):
+            code, right = CyclicTwoMessage(n, s, beta), True
+            for responses in all_sets(n, s):
+                found = code.decode(2 * responses)
+                used = np.asarray(found.weights).reshape(len(responses), n, 2).sum(1)
+                right &= bool((used == [beta // p, 1]).all() and (found.coefficients.max(1) == 1).all())
+                right &= bool((found.coefficients.sum(1) == beta).all())
+            yield "appendix_d_recovery", right
+            if beta == n - s + 1:
+                yield "section6_tradeoff", right and code.load.max() == code.messages.max() == 2
+            if beta < n:
+                yield "tradeoff_unlike_full_recovery", right and searches.cyclic_impossible(n, s, beta)
+
+    return tally(instances())
+
+
+@claim("theorem6_smaller_load", "theorem6_equal_coefficients", assumed=True)
+def a_shorter_arc_shows_too_little_and_coefficients_are_forced():
+    """For n <= 9, s and beta, n - s workers in a row with p - 1 partitions each see fewer than beta.
+
+    With p that does not divide beta < n the coefficients of a worker must all be equal.
+    """
+
+    def instances() -> Instances:
+        for n, s, beta in triples(9):
+            p = theory.cyclic_load(n, s, beta)
+            if p > 1:
+                yield "theorem6_smaller_load", _sums(n, p - 1)[: n - s].any(0).sum() < beta
+            if beta % p and beta < n:
+                forced = searches.forced_equal(_sums(n, p), s, beta, worker=0)
+                yield "theorem6_equal_coefficients", forced == [set(range(p))]
+
+    return tally(instances())
+
+
+@claim("theorem7_scheme", "cyclic_at_most_two_messages", assumed=True)
+def messages_of_the_cyclic_codes_are_plain_sums():
+    """Workers of the codes with n <= 10 send one sum of p partitions, or also that of the first beta mod p of them."""
+
+    def instances() -> Instances:
+        for n, s, beta, p in _one_message(10):
+            one = CyclicPartialRecovery(n, s, beta).encoding.toarray()
+            yield "cyclic_at_most_two_messages", np.array_equal(one, _sums(n, p))
+        for n, s, beta, p in _two_messages(10):
+            code = CyclicTwoMessage(n, s, beta)
+            sums = np.stack([_sums(n, p), _sums(n, beta % p)], axis=1).reshape(2 * n, n)
+            right = np.array_equal(code.encoding.toarray(), sums)
+            yield "theorem7_scheme", right and np.array_equal(code.owner, np.arange(2 * n) // 2)
+            yield "cyclic_at_most_two_messages", (np.bincount(code.owner, minlength=n) == 2).all()
+
+    return tally(instances())
+
+
+@claim("example5", "example6", assumed=True)
+def algorithm_1_goes_through_the_examples_as_printed():
+    """At n = 18, s = 7, beta = 15 the decoder makes the printed choices, whatever the lost stragglers are.
+
+    It recovers 15 gradients. Example 5, stragglers 15, 13, 12: worker 14 is used beside members of the group of 12.
+    Example 6, stragglers 14, 13, 8 (the printed 9 is read as 4): three workers are used.
+    """
+    code = CyclicPartialRecovery(n=18, s=7, beta=15, decoder="appendix")
+
+    def used(*stragglers: int) -> list[int]:
+        found = code.decode(~np.isin(np.arange(1, 19), stragglers)[None], partial=True)
+        workers = np.flatnonzero(np.asarray(found.weights).reshape(-1)) + 1
+        return workers.tolist() if found.coefficients.sum() == 15 else []
+
+    def instances() -> Instances:
+        for others in product((5, 10), (3, 8), (1, 6, 11), (4, 9)):
+            mine = used(15, 13, 12, *others)
+            yield "example5", 14 in mine and all((w - 12) % 5 == 0 for w in mine if w != 14)
+        for others in product((1, 6), (2, 7)):
+            yield "example6", len(used(14, 13, 8, 4, 5, *others)) == 3
+
+    return tally(instances())
+
+
+# --- Section VI: one message, k = n -------------------------------------------------------------------------
+
+
+@claim("lemma2_scheme")
+def one_partition_each_recovers_all_but_s():
+    """For s < n <= 5 the uncoded scheme recovers n - s partitions from every set, with one message and load 1/n."""
+
+    def right(n: int, s: int) -> bool:
+        code = Uncoded(n)
+        return (recovered_partitions(code, s) == n - s).all() and code.messages.max() == code.load.max() == 1
+
+    return all_instances(right(n, s) for n, s in pairs(5))
+
+
+@claim("theorem8_odd", "contribution_low_load_bound", figure="all_parameters", assumed=True)
+def load_two_is_excluded_for_three_partitions(table):
+    """Every assignment with load 2/n and one message is contradictory for beta = 3, s = n - 2, n = 4 and 5."""
+    return in_every_case(table, "Theorem 8: β = 3, s = n - 2, load 2/n excluded")
+
+
+@claim("theorem8_odd", assumed=True)
+def load_two_is_excluded_for_six_workers():
+    """So is each of the 230230 assignments with n = 6 and s = 4."""
+    return all_instances(~searches.not_contradicted(searches.multigraphs(6)))
+
+
+@claim("theorem8_odd", assumed=True)
+def no_coefficients_of_a_grid_recover_three_partitions():
+    """A search for n = 4 finds no multigraph with ratios of coefficients in -2, -1, -1/2, 1/2, 1, 2 that works.
+
+    For n = 3, s = 1, where the theorem does not apply, one does.
+    """
+
+    def feasible(n: int) -> bool:
+        messages = list(np.eye(n))
+        for (u, v), ratio in product(combinations(range(n), 2), (-2, -1, -0.5, 0.5, 1, 2)):
+            messages.append(np.eye(n)[u] + ratio * np.eye(n)[v])
+        good = np.zeros((len(messages), len(messages)), dtype=bool)
+        for i, j in combinations(range(len(messages)), 2):
+            good[i, j] = good[j, i] = searches.most_recovered([messages[i], messages[j]]) >= 3
+        return _clique(good, n)
+
+    return all_instances([feasible(3), not feasible(4)])
+
+
+def _clique(good: np.ndarray, size: int) -> bool:
+    """Whether there are so many nodes with an edge between any two."""
+    if size == 0:
+        return True
+    for i in range(len(good)):
+        near = np.flatnonzero(good[i, i + 1 :]) + i + 1
+        if len(near) >= size - 1 and _clique(good[np.ix_(near, near)], size - 1):
+            return True
+    return False
+
+
+@claim("theorem9", "contribution_low_load_bound", figure="all_parameters", assumed=True)
+def load_two_shows_too_little(table):
+    """For n = 3, 4, 5 and s >= 2 every assignment with load 2/n shows at most n - s + 1 partitions for some set."""
+    return in_every_case(table, "Theorem 9: load 2/n sees ≤ n - s + 1, s ≥ 2")
+
+
+@claim("claim2", assumed=True)
+def coefficients_of_a_union_of_cycles_are_equal():
+    """Both coefficients of a worker are equal in every union of cycles on n <= 8 workers, s >= 2, beta = n - s + 1."""
+    return all_instances(
+        searches.forced_equal(held, s, n - s + 1, worker) == [set(np.flatnonzero(held[worker]).tolist())]
+        for n in range(3, 9)
+        for held in searches.cycle_unions(n)
+        for s, worker in product(range(2, n), range(n))
+    )
+
+
+@claim("appendix_e_paths")
+def plain_sums_along_a_path():
+    """Sums along paths of 1 to 10 edges recover all nodes if the number of edges is odd, one less if it is even."""
+    return all_instances(
+        searches.most_recovered(np.eye(edges, edges + 1) + np.eye(edges, edges + 1, 1)) == edges + edges % 2
+        for edges in range(1, 11)
+    )
+
+
+@claim("appendix_e_removal_order", assumed=True)
+def edges_are_removed_until_a_cycle_is_left():
+    """Leaves of every connected graph with n = 3, 4, 5 nodes and n edges come off until all degrees are 2."""
+
+    def left_is_a_cycle(n: int, chosen: tuple[tuple[int, int], ...]) -> bool:
+        edges, steps = set(chosen), 0
+        while leaves := [v for v in range(n) if sum(v in e for e in edges) == 1]:
+            edges = {e for e in edges if leaves[0] not in e}
+            steps += 1
+        degrees = [sum(v in e for e in edges) for v in range(n)]
+        return set(degrees) <= {0, 2} and len(edges) == n - steps == sum(map(bool, degrees))
+
+    return all_instances(
+        left_is_a_cycle(n, chosen)
+        for n in (3, 4, 5)
+        for chosen in combinations(list(combinations(range(n), 2)), n)
+        if _connected(n, chosen)
+    )
+
+
+def _connected(n: int, edges: tuple[tuple[int, int], ...]) -> bool:
+    found, waiting = {0}, [0]
+    while waiting:
+        v = waiting.pop()
+        near = {w for e in edges if v in e for w in e} - found
+        found |= near
+        waiting += near
+    return len(found) == n
+
+
+@claim("appendix_f_removal", figure="all_parameters", assumed=True)
+def some_edges_leave_few_nodes(table):
+    """Every multigraph with n = 3, 4, 5 nodes and n edges has, for s >= 2, s edges without which n - s + 1 are seen."""
+    return in_every_case(table, "Theorem 9: load 2/n sees ≤ n - s + 1, s ≥ 2")

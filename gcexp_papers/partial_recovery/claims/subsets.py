@@ -1,0 +1,369 @@
+"""Sections IV and VII: schemes on all subsets of workers, on designs, and between the cyclic and these."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from fractions import Fraction
+from itertools import combinations, product
+from math import comb, gcd
+
+import numpy as np
+
+from gcexp.analysis.claims import all_instances, claim, every, less, number, tally, within
+from gcexp.codes.base import Code
+from gcexp.codes.partial_recovery import CyclicTwoMessage
+from gcexp.codes.subset_designs import (
+    DESIGNS,
+    Combinatorial,
+    CoPrime,
+    Intermediate,
+    TDesign,
+    co_prime_classes,
+    intermediate_holders,
+)
+from gcexp.theory import partial_recovery as theory
+
+from ..numerics import recovered_partitions
+from .instances import fewest_copies, in_every_case, pairs, sizes, triples
+
+Instances = Iterator[tuple[str, bool]]
+
+
+# --- Theorems 2 and 3 ---------------------------------------------------------------------------------------
+
+
+@claim("theorem2", "theorem2_hidden_count", figure="all_parameters", assumed=True)
+def combinatorial_scheme_recovers_all_but_the_hidden_subsets(table):
+    """For n <= 7, s and y every set of stragglers leaves exactly C(n, y) - C(s, y) partitions."""
+    return in_every_case(table, "Theorem 2: recovered fraction 1 - ρ_y, every set")
+
+
+@claim("theorem2", "theorem3", "theorem3_slightly_fewer_messages", assumed=True)
+def parameters_of_theorems_2_and_3():
+    """The built codes with n <= 6 have k = C(n, y), l = y/n and m = C(n-1, y-1), or C(n, y)/n - 1 messages fewer."""
+
+    def instances() -> Instances:
+        for n, y in sizes(6):
+            code, cost = Combinatorial(n, 0, y), theory.combinatorial(n, y)
+            right = (code.k, set(code.messages), set(code.load)) == (comb(n, y), {cost.m}, {cost.m})
+            yield "theorem2", right and cost.m == comb(n - 1, y - 1)
+            if gcd(n, y) == 1:
+                fewer = CoPrime(n, 0, y)
+                same = (fewer.k, set(fewer.load)) == (code.k, set(code.load))
+                yield "theorem3", same and set(fewer.messages) == {cost.m - comb(n, y) // n + 1}
+                yield "theorem3_slightly_fewer_messages", same and fewer.messages.max() <= cost.m
+
+    return tally(instances())
+
+
+@claim("theorem3", "theorem3_recovers_all_visible", figure="all_parameters", assumed=True)
+def co_prime_scheme_recovers_all_that_is_visible(table):
+    """For n <= 7, s and co-prime y every set of stragglers leaves as much as with the combinatorial scheme."""
+    return in_every_case(table, "Theorem 3: co-prime scheme recovers the same")
+
+
+@claim("theorem3_balanced_choice", "appendix_b_disjoint_sets")
+def every_worker_is_chosen_equally_often():
+    """For n <= 11 and co-prime y the n shifted families are disjoint, equally large and make all y-subsets.
+
+    Each worker is chosen for subsets that it belongs to.
+    """
+
+    def balanced(n: int, y: int) -> bool:
+        families = [{tuple(sorted((w + i) % n for w in T)) for T in co_prime_classes(n, y)} for i in range(n)]
+        together = set().union(*families)
+        disjoint = sum(map(len, families)) == len(together) == comb(n, y)
+        return (
+            disjoint
+            and len(set(map(len, families))) == 1
+            and all(i in T for i, one in enumerate(families) for T in one)
+        )
+
+    return all_instances(balanced(n, y) for n in range(2, 12) for y in range(1, n) if gcd(n, y) == 1)
+
+
+@claim("theorem3_slightly_fewer_messages", figure="all_parameters")
+def co_prime_scheme_sends_fewer_messages(table):
+    """For n <= 24 and co-prime y it sends fewer messages where C(n, y) > n, else as many."""
+    return in_every_case(table, "messages: co-prime ≤ combinatorial, < where C(n,y) > n")
+
+
+@claim("example1_y", assumed=True, post_hoc="s and the range of alpha are chosen so that y is 2 (2026-11-22)")
+def least_y_of_example_1_is_2():
+    """At n = 5, s = 3 the least y is 2 for every alpha from 0.401 to 0.7 in steps of 0.001."""
+    return all_instances(theory.minimal_y(5, 3, Fraction(i, 1000)) == 2 for i in range(401, 701))
+
+
+@claim("example1_below_naive", figure="table2", assumed=True)
+def example_1_computes_less_than_the_naive_scheme(table):
+    """At n = 5, s = 3, alpha = 7/10 the co-prime scheme has a lower load than the naive one."""
+    return less(number(table, "load", {"worker": 0}), number(table, "naive_load", {"worker": 0}))
+
+
+# --- Designs ------------------------------------------------------------------------------------------------
+
+
+@claim("theorem4", "abstract_two_optimal_schemes", figure="all_parameters", assumed=True)
+def designs_meet_the_bound(table):
+    """With four designs and n - s <= t every set of stragglers leaves as much, and the load is that of the bound."""
+    return in_every_case(table, "Theorem 4: design meets Theorem 1, n - s ≤ t")
+
+
+@claim("designs_same_load_lower_communication", figure="all_parameters")
+def designs_send_no_more_than_the_combinatorial_scheme(table):
+    """Simple t-designs on n <= 10 points, whatever their parameters, need at most the messages of Theorem 2."""
+    return in_every_case(table, "messages: simple t-design ≤ combinatorial")
+
+
+def _index(blocks: Iterable[Collection[int]], n: int, t: int) -> set[int]:
+    """In how many blocks the t-subsets of n points lie."""
+    return {sum(set(T) <= set(block) for block in blocks) for T in combinations(range(n), t)}
+
+
+@claim(
+    "design_parameters",
+    "design_lower_t",
+    "design_complement",
+    "designs_same_load_lower_communication",
+    assumed=True,
+)
+def four_designs_have_the_textbook_properties():
+    """The Fano plane and three Hadamard designs have the stated blocks, lower indices, complements and messages.
+
+    The built code has the load of the combinatorial scheme of the same block size and fewer messages.
+    """
+
+    def instances() -> Instances:
+        for name, build in DESIGNS.items():
+            blocks, t = build(), 2 if name == "fano" else 3
+            n, size = max(map(max, blocks)) + 1, len(blocks[0])
+            top = min(_index(blocks, n, t))
+            yield "design_parameters", Fraction(top * comb(n, t), comb(size, t)) == len(blocks)
+            for i in range(t + 1):
+                yield "design_lower_t", _index(blocks, n, i) == {theory.lower_index(n, t, size, top, i)}
+            others = [set(range(n)) - set(block) for block in blocks]
+            yield "design_complement", _index(others, n, t) == {theory.complement_index(n, t, size, top)}
+            code = TDesign(name, t, n - t)
+            fewer = code.messages.max() < theory.combinatorial(n, size).m
+            yield "designs_same_load_lower_communication", fewer and set(map(len, code.holders)) == {size}
+
+    return tally(instances())
+
+
+@claim("designs_exist_for_some_parameters")
+def designs_need_divisibility_and_enough_blocks():
+    """Of the 2-designs with n <= 12 points and index 1 some fail divisibility or Fisher's inequality, not all.
+
+    The four designs that are built here pass both. Fisher: with blocks smaller than n there are at least n blocks.
+    """
+
+    def possible(n: int, size: int, index: int) -> bool:
+        whole = all(theory.lower_index(n, 2, size, index, i).denominator == 1 for i in (0, 1))
+        return whole and (size == n or theory.lower_index(n, 2, size, index, 0) >= n)
+
+    tried = [possible(n, size, 1) for n in range(3, 13) for size in range(2, n)]
+    built = []
+    for make in DESIGNS.values():
+        blocks = make()
+        n = max(map(max, blocks)) + 1
+        built.append(possible(n, len(blocks[0]), *_index(blocks, n, 2)))
+    return every(within(float(np.mean(tried)), above=0, below=1), all_instances(built))
+
+
+@claim("example2_much_less_than_combinatorial", figure="table3")
+def hadamard_design_sends_less_than_half(table):
+    """The 3-(8,4,1) design sends less than half of the messages of the combinatorial scheme of the same load."""
+    messages, most = (number(table, one, {"worker": 0}) for one in ("messages", "combinatorial_messages"))
+    return less(messages, most / 2)
+
+
+# --- Section VII: between the two classes -------------------------------------------------------------------
+
+
+@claim("theorem10", "theorem10_worst_case", figure="all_parameters", assumed=True)
+def intermediate_schemes_hide_as_many_as_stated(table):
+    """For n <= 7, x <= y and s the worst set of stragglers hides (x/g) C(s-y+x, x) partitions, g = gcd(x, y)."""
+    return in_every_case(table, "Theorem 10: worst loss (x/g) C(s-y+x, x)")
+
+
+@claim("theorem10", "theorem10_number_of_lists", "theorem10_merging", "theorem10_worst_case", assumed=True)
+def intermediate_codes_are_made_of_lists():
+    """The built codes with x <= y <= n <= 6 have the stated k and load, and consecutive stragglers hide most.
+
+    Every admissible list is a partition; where x and y share a divisor g, g lists are one and loads stay equal.
+    """
+
+    def instances() -> Instances:
+        for n, y in sizes(6):
+            for x in range(1, y + 1):
+                code, g, lists = Intermediate(n, 0, x, y), gcd(x, y), _lists(n, x, y)
+                size = {len(set(block)) for block in code.holders} == {y}
+                yield "theorem10", code.k == theory.intermediate(n, x, y).k and size
+                if g == 1:
+                    first = np.bincount([starts[0] for starts in lists], minlength=n)
+                    formula = n * comb(n - y + x - 1, x - 1) == code.k
+                    yield "theorem10_number_of_lists", formula and set(first) == {len(lists) // n}
+                else:
+                    yield "theorem10_merging", len(lists) == g * code.k and len(set(code.load)) == 1
+                for s in range(n):
+                    hidden = [
+                        sum(set(block) <= set(gone) for block in code.holders)
+                        for gone in combinations(range(n), s)
+                    ]
+                    yield "theorem10_worst_case", max(hidden) == hidden[0]  # the first are 0, ..., s-1
+
+    return tally(instances())
+
+
+def _lists(n: int, x: int, y: int) -> list[tuple[int, ...]]:
+    """All lists of first workers of x runs of the given lengths that fit around the circle, before any merging."""
+    g = gcd(x, y)
+    period, total = x // g, y // g
+    lengths = [(j + 1) * total // period - j * total // period for j in range(period)] * g
+    found = []
+    for first in range(n):
+        for rest in combinations(range(1, n), x - 1):
+            if (np.diff([0, *rest, n]) >= lengths).all():
+                found.append(tuple((first + d) % n for d in (0, *rest)))
+    return found
+
+
+@claim(
+    "remark11_load_decreases",
+    "remark11_load_between",
+    "contribution_intermediate",
+    figure="all_parameters",
+    assumed=True,
+)
+def load_falls_from_the_cyclic_to_the_combinatorial_one(table):
+    """For 4 <= n <= 20 the load never rises with x, and its ends are the cyclic and the combinatorial load."""
+    return in_every_case(
+        table,
+        "sweep: load never rises with x",
+        "sweep: ends are the cyclic and the combinatorial load",
+    )
+
+
+@claim("remark11_load_decreases", "two_classes", figure="fig2_computation", assumed=True)
+def loads_of_figure_2_fall(table):
+    """At n = 12 and 15 the load never rises with x, and the combinatorial end computes less than the cyclic end."""
+    verdicts = []
+    for n in (12, 15):
+        sweep = {"n": n, "scheme": "intermediate"}
+        verdicts += [
+            within(number(table, "rise", sweep, "max", rows=5), at_most=0),
+            less(number(table, "load", sweep | {"x": 5}), number(table, "load", sweep | {"x": 1})),
+        ]
+    return every(*verdicts)
+
+
+@claim("two_classes", "optimal_schemes_high_communication", figure="fig2_communication", assumed=True)
+def combinatorial_end_of_figure_2_sends_more(table):
+    """At n = 12 and 15 the combinatorial end of the sweep sends more messages than the cyclic end."""
+    sent = {
+        (n, x): number(table, "messages", {"n": n, "scheme": "intermediate", "x": x})
+        for n, x in product((12, 15), (1, 5))
+    }
+    return every(*(less(sent[n, 1], sent[n, 5]) for n in (12, 15)))
+
+
+@claim("remark11_communication_typically_between", figure="all_parameters", assumed=True)
+def messages_are_between_the_ends_for_most_points(table):
+    """For n <= 20 more than half of the intermediate points send a number of messages between those of the ends."""
+    return within(
+        number(table, "share", {"statement": "sweep: points with messages between the ends"}), above=0.5
+    )
+
+
+@claim("remark11_not_monotone", assumed=True)
+def messages_rise_and_fall_as_the_load_falls():
+    """At n = 7, s = 5, beta = 6 two points of the sweep with falling load have more messages, and two have fewer.
+
+    The built codes have the messages and loads of the formulas.
+    """
+    rows = theory.sweep(7, 5, Fraction(6, 7))
+    codes = [Intermediate(7, 5, row["x"], row["y"]) for row in rows]
+    built = [
+        (code.messages == row["m"]).all() and (code.load == row["load"] * code.k).all()
+        for code, row in zip(codes, rows, strict=True)
+    ]
+    steps = [(a["m"], b["m"]) for a, b in product(rows, rows) if a["load"] > b["load"]]
+    return all_instances([*built, any(a > b for a, b in steps), any(a < b for a, b in steps)])
+
+
+@claim("two_classes", assumed=True)
+def combinatorial_scheme_computes_no_more_and_sends_no_less():
+    """For n <= 12 and n - s < beta < n it has at most the load and at least the messages of the cyclic scheme."""
+
+    def apart(n: int, s: int, beta: int) -> bool:
+        near, far = (
+            theory.cyclic(n, s, beta),
+            theory.combinatorial(n, theory.minimal_y(n, s, Fraction(beta, n))),
+        )
+        return far.load <= near.load and far.m >= near.m
+
+    return all_instances(
+        apart(n, s, beta)
+        for n, s, beta in triples(12)
+        if n - s < beta < n and (p := theory.cyclic_load(n, s, beta)) * -(-beta // p) <= n
+    )
+
+
+@claim("lemma3_ratio", assumed=True)
+def left_side_of_inequality_3_falls_with_x():
+    """For n <= 12, 1 <= x < y <= s < n the left side at x + 1 over that at x is (s-y+x+1)/(n-y+x), at most one."""
+
+    def falls(n: int, s: int, y: int, x: int) -> bool:
+        here, there = (
+            Fraction(theory.intermediate_misses(n, s, v, y), theory.intermediate(n, v, y).k)
+            for v in (x, x + 1)
+        )
+        return here * (s - y + x + 1) == there * (n - y + x) and there <= here
+
+    return all_instances(
+        falls(n, s, y, x) for n, s in pairs(12) for y in range(2, s + 1) for x in range(1, y)
+    )
+
+
+@claim("remark11_x_equals_y", "remark11_x_1")
+def ends_of_the_family_are_the_other_schemes():
+    """For y <= n <= 7 the assignment at x = y is all y-subsets, and at x = 1 all runs of y workers."""
+
+    def instances() -> Instances:
+        for n, y in sizes(7):
+            subsets = sorted(intermediate_holders(n, y, y)) == sorted(combinations(range(n), y))
+            yield "remark11_x_equals_y", subsets
+            runs = {frozenset((w + i) % n for i in range(y)) for w in range(n)}
+            yield "remark11_x_1", set(map(frozenset, intermediate_holders(n, 1, y))) == runs
+
+    return tally(instances())
+
+
+@claim("abstract_cyclic_lower_communication", "optimal_schemes_high_communication", assumed=True)
+def cyclic_codes_send_fewer_messages():
+    """For n <= 8 the code of Theorem 7 sends fewer messages than that of Theorem 2, which sends n - 1 or more each.
+
+    Both leave the share beta/n for every set of stragglers; pairs or larger subsets of workers are needed.
+    """
+
+    def fewer(n: int, s: int, beta: int, y: int) -> bool:
+        near, far = CyclicTwoMessage(n, s, beta), Combinatorial(n, s, y)
+        enough = all(
+            recovered_partitions(code, s).min() >= Fraction(beta, n) * code.k for code in (near, far)
+        )
+        sent = [_messages(code) for code in (near, far)]
+        return enough and sent[1].min() >= n - 1 and sent[0].sum() < sent[1].sum()
+
+    return all_instances(
+        fewer(n, s, beta, y)
+        for n, s, beta in triples(8)
+        if beta < n
+        and beta % (p := theory.cyclic_load(n, s, beta))
+        and p * -(-beta // p) <= n
+        and (y := fewest_copies(n, s, Fraction(beta, n))) >= 2
+    )
+
+
+def _messages(code: Code) -> np.ndarray:
+    """Messages of each worker that say something, (n,)."""
+    return np.bincount(code.owner[(code.encoding.toarray() != 0).any(1)], minlength=code.n)

@@ -1,0 +1,122 @@
+"""Sarmasarkar, Lalitha, Karamchandani (arXiv 2102.10163): the runs of Fig. 4 and what their costs rest on."""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+import pytest
+
+from gcexp.codes.cyclic import CyclicRepetition
+from gcexp.codes.partial_recovery import CyclicPartialRecovery
+from gcexp.codes.raptor import BatchRaptor, degree_law
+from gcexp.codes.repetition import FractionalRepetition
+from gcexp.data import prepare
+from gcexp.delays import Pareto
+from gcexp.report import figurefile
+from gcexp.run.stages import length_of, run_training, run_verification, simulated
+from gcexp.schemes import Fastest, Scheme
+from gcexp.theory import order_statistics
+from gcexp.timeline import simulate
+from gcexp_papers.partial_recovery import numerics as tables
+
+PANELS = {"fixed_s": "partial_recovery_fig4_fixed_s", "fixed_alpha": "partial_recovery_fig4_fixed_alpha"}
+
+
+@pytest.mark.parametrize("target", PANELS.values(), ids=PANELS)
+def test_settings_of_the_experiment(target):
+    figure = figurefile.figure(target, "paper")
+    for run in figure.runs:
+        task, delay, optimizer = (run.config[group] for group in ("task", "delay", "optimizer"))
+        of_task = (task["dataset"], task["hidden"], task["initial_std"], task["evaluate_every"])
+        assert of_task == ("mnist", 25, 0.1, 1)
+        assert (delay["scale"], delay["shape"], delay["data_time"]) == (1e-3, 1.2, 3e-3)
+        assert (delay["scaling"], delay["persistence"]) == ("data", 10)
+        assert (optimizer["learning_rate"], optimizer["normalize"]) == (0.5, "total")
+        assert run.config["code"].get("decoder", "max_disjoint") == "max_disjoint"
+        wanted = 10 if run.label in ("cyclic, β = 15", "ε-BRC, ε = 0.1") else 5
+        assert (run.horizon, len(run.seed_list)) == (0.8, wanted)
+    if target == PANELS["fixed_s"]:
+        assert {(run.config["n"], run.config["s"]) for run in figure.runs} == {(30, 19)}
+        betas = {run.config["code"].get("beta") for run in figure.runs} - {None}
+        assert betas == {12, 15, 20}
+
+
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("digits")
+    prepare("digits", folder / "data/prepared/digits.npz")
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "run",
+    [run for target in PANELS.values() for run in figurefile.figure(target, "quick").runs],
+    ids=lambda run: run.label,
+)
+def test_the_true_path_gives_the_masked_gradient(run, digits, tmp_path, monkeypatch):
+    """Encode, drop, decode in float64 against the weighted pass, for every scheme of both panels."""
+    config = run.config | {"iterations": 2, "horizon": None, "seeds": "0-1"}
+    config["task"] = config["task"] | {"verify_every": 1}
+    monkeypatch.chdir(digits)
+    timeline = simulated(config, length_of(config))
+    trajectory = run_training(config, tmp_path / "trajectory.npz", None if config["exact"] else timeline)
+    found = run_verification(config, timeline, trajectory, tmp_path / "v.json")
+    assert found["passed"] and len(found["checks"]) == 4
+    assert found["decoded_error"] < 1e-9 and found["weighted_error"] < 1e-5
+
+
+def test_a_decoder_that_stops_at_beta_favours_no_intermediate_load():
+    """((p + n - s - 1) / n) / (p t0 + E[X]) rises with p, from Forget-19 to full recovery."""
+    wait = order_statistics.pareto(11, 30, scale=1e-3, shape=1.2)
+    rates = [(p + 10) / 30 / (1e-4 * p + wait) for p in range(1, 21)]
+    assert rates == sorted(rates)
+    for p in (2, 5, 10):
+        code = CyclicPartialRecovery(30, 19, 10 + p, decoder="exact")
+        responses = tables.random_sets(30, 19, 50, seed=0)
+        assert (code.decode(responses).coefficients.sum(1) == 10 + p).all()
+
+
+@pytest.mark.parametrize(
+    ("code", "mean", "deviation"),
+    [  # mean and deviation over all C(30,19) straggler sets, enumerated outside this suite
+        (CyclicPartialRecovery(30, 19, 12), 0.542859962, 0.058030),
+        (CyclicPartialRecovery(30, 19, 15), 0.754733805, 0.088447),
+        (CyclicPartialRecovery(30, 19, 20), 0.790617329, 0.161100),
+        (FractionalRepetition(30, 5), 0.918403436, 0.097487),
+    ],
+)
+def test_means_of_fixed_s_are_known_exactly(code, mean, deviation):
+    analysis = figurefile.figure("partial_recovery_fig4_costs", "paper").file.analysis
+    responses = tables.random_sets(30, 19, analysis["trials"], analysis["seed"])
+    fractions = code.decode(responses, partial=True).coefficients.mean(1)
+    assert abs(fractions.mean() - mean) <= 4.5 * deviation / np.sqrt(analysis["trials"])
+    assert fractions.std() == pytest.approx(deviation, rel=0.03)
+
+
+def test_mean_of_repetition_over_random_sets():
+    frame = tables.chosen_stragglers(30, 19, [2, 3, 5, 6, 10], [], trials=20000, seed=0)
+    for d in (2, 3, 5, 6, 10):
+        lost = comb(30 - d, 19 - d) / comb(30, 19)  # one group
+        both = comb(30 - 2 * d, 19 - 2 * d) / comb(30, 19) if 2 * d <= 19 else 0.0
+        groups = 30 // d
+        variance = (lost + (groups - 1) * both) / groups - lost**2
+        found = frame.loc[frame["scheme"] == f"FRC, d = {d}", "random_mean"].iloc[0]
+        assert abs(found - (1 - lost)) <= 4.5 * np.sqrt(variance / 20000)
+
+
+@pytest.mark.slow
+def test_mean_load_of_raptor_codes():
+    """About 13 of 30 partitions: 5 E[min(degree, 6)]."""
+    mean = 5 * degree_law(0.1) @ np.minimum(np.arange(1, 12), 6)
+    assert mean == pytest.approx(12.904, abs=5e-4)
+    loads = np.array([BatchRaptor(30, 19, 0.1, seed=seed).load for seed in range(200)])
+    assert abs(loads.mean() - mean) <= 4.5 * loads.std() / np.sqrt(loads.size)
+
+
+def test_delays_are_kept_for_ten_iterations():
+    draws = Pareto(scale=1e-3, shape=1.2, data_time=3e-3, persistence=10).draw((3,), 40, 30)
+    for code in (BatchRaptor(30, 19, 0.1, seed=3), CyclicRepetition(30, 19)):
+        duration = simulate(Scheme(code, Fastest(s=19)), draws).duration[0]
+        assert (np.flatnonzero(np.diff(duration)) + 1).tolist() == [10, 20, 30]

@@ -1,0 +1,75 @@
+"""The small codes that the claims try, every set of survivors of them, and their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+
+from gcexp.codes.base import Code
+from gcexp.decoding_error.error import errors_of
+from gcexp.designs.block_designs import named_design
+from gcexp.seeding import rng
+
+DESIGNS = (
+    "complete-3-2",
+    "complete-4-2",
+    "complete-4-3",
+    "complete-5-3",
+    "pg-2-2",
+    "complement-pg-2-2",
+    "ag_dual-2-3",
+    "paley2-9",
+    "stack-complete-4-3-2",
+    "sts-9",
+)
+REPETITIONS = ((4, 4, 1), (4, 4, 2), (6, 3, 2), (6, 6, 3), (9, 12, 3), (8, 4, 4), (5, 5, 1))  # n, k, r
+ROUNDING = 1e-9
+
+
+@cache
+def survivor_sets(n: int) -> np.ndarray:
+    """All sets of survivors, (2^n, n); bit j of the number is worker j."""
+    return (np.arange(2**n)[:, None] >> np.arange(n) & 1).astype(bool)
+
+
+def code(A: np.ndarray) -> Code:
+    """Code of a matrix (partitions x workers)."""
+    return Code(np.transpose(A).astype(float), promise="least_squares", n=np.shape(A)[1])
+
+
+def errors(A: np.ndarray, responses: np.ndarray | None = None) -> np.ndarray:
+    """Error of each set of survivors, by default of all of them."""
+    return errors_of(code(A), survivor_sets(np.shape(A)[1]) if responses is None else responses)
+
+
+def worst(A: np.ndarray) -> np.ndarray:
+    """Largest error over all sets, for s = 0, ..., n."""
+    n = np.shape(A)[1]
+    lost, found = n - survivor_sets(n).sum(1), errors(A)
+    return np.array([found[lost == s].max() for s in range(n + 1)])
+
+
+@cache
+def incidence(name: str) -> np.ndarray:
+    """Matrix of a design, partitions x workers."""
+    return named_design(name).incidence.astype(float)
+
+
+def repetition(n: int, k: int, r: int) -> np.ndarray:
+    """The FRC as the paper writes it: n/r all-one blocks on the diagonal."""
+    return np.kron(np.eye(n // r), np.ones((k * r // n, r)))
+
+
+def random_matrices(count: int, seed: int) -> Iterator[np.ndarray]:
+    """Binary matrices of small random sizes."""
+    random = rng(seed, "monte_carlo", 11)
+    for _ in range(count):
+        k, n = random.integers(2, 6, 2)
+        yield random.integers(0, 2, (k, n)).astype(float)
+
+
+def close(a, b, tolerance: float = ROUNDING) -> bool:
+    """Whether all numbers agree."""
+    return bool(np.abs(np.asarray(a) - np.asarray(b)).max(initial=0) <= tolerance)

@@ -1,0 +1,23 @@
+"""The committed outcomes of the papers' statements are those that the claims give on the published tables."""
+
+import pytest
+
+from gcexp.report import audit
+
+PAPERS = audit.papers()
+
+
+@pytest.mark.parametrize("package", PAPERS, ids=[folder.name for folder in PAPERS.values()])
+def test_committed_outcomes_are_those_of_the_claims(package):
+    folder = PAPERS[package]
+    found = audit.evidence(package, folder)
+    rows = audit.outcomes(folder, found)
+    assert rows == [one for one in audit.committed() if one.paper == folder.name]
+    assert not audit.numbers_that_differ(found)
+    assert 8 <= sum(one.main == "yes" for one in rows) <= 15
+
+
+def test_a_code_host_displays_the_list_of_statements():
+    for folder in PAPERS.values():
+        page = audit.COMMITTED.with_name("statements") / f"{folder.name}.md"
+        assert page.stat().st_size <= 100_000

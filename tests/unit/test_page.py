@@ -1,0 +1,180 @@
+"""The pages of papers and figures: their parts and order, equal bytes, and nothing that people write becomes markup."""
+
+import html.parser
+import shutil
+from pathlib import Path
+
+import pytest
+
+from gcexp.errors import DataError, UserError
+from gcexp.report import end_message, figure_view
+from gcexp.report.figure_view import COLUMNS, Paper, papers
+from gcexp.report.figurefile import named_figures, target_files
+from gcexp.report.page import write_pages
+from gcexp.schema import fill
+
+PUBLISHED = Path(__file__).parents[2] / "reports" / "published"
+NASTY = "a | b\n<script>alert('x')</script> & *c*"
+TARGETS = ("adaptive_table1", "adaptive_fig3", "adaptive_constant", "soft_bibd_fig3")
+
+
+class Page(html.parser.HTMLParser):
+    """What a browser would see."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.links, self.open, self.text = [], [], [], text
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.links += [value for name, value in attributes if name in ("href", "src")]
+        if tag not in ("meta", "img", "br", "link"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def row(**more):
+    return dict.fromkeys(COLUMNS, "") | {"paper": "adaptive", "id": "a", "outcome": "reproduced"} | more
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """A folder with drawings, and a function that writes the pages about them and reads them."""
+    monkeypatch.setattr(figure_view, "statements", list)
+    for folder in ("figures", "tables", "data"):
+        (tmp_path / folder).mkdir()
+    for target in TARGETS:
+        kind = "tables/{}.md" if target.endswith("table1") else "figures/{}.png"
+        place = tmp_path / kind.format(target)
+        place.write_text("| s | a |\n| --- | ---: |\n| 1 | 2 &lt; 3 |\n")
+        (tmp_path / "data" / f"{target}.csv").write_text("a\n1\n")
+
+    def written(stated=(), targets=TARGETS):
+        monkeypatch.setattr("gcexp.report.page.statements", lambda: list(stated))
+        write_pages("paper", named_figures(targets, "paper"), tmp_path / "index.html")
+        return {path.stem: Page(path.read_text("utf-8")) for path in tmp_path.glob("*.html")}
+
+    return written
+
+
+@pytest.mark.paper("adaptive")
+def test_a_card_for_each_paper_and_its_figures_in_the_papers_order(site, tmp_path):
+    pages = site()
+    assert set(pages) == {"index", "adaptive", "soft_bibd"}
+    index, page = pages["index"], pages["adaptive"]
+    assert {"adaptive.html", "soft_bibd.html", "figures/adaptive_fig3.png"} <= set(index.links)
+    assert "figures and tables: 2, studies of our own: 1<" in index.text
+    order = [page.text.index(f'id="{target}"') for target in ("adaptive_fig3", "adaptive_table1")]
+    assert order == sorted(order) and page.text.index("Our own studies") < page.text.index(
+        'id="adaptive_constant"'
+    )
+    assert "<td>2 &lt; 3</td>" in page.text and "snakemake adaptive_fig3 --config preset=paper" in page.text
+    assert "Main statements" not in page.text
+    assert {"figures/adaptive_fig3.png", "data/adaptive_fig3.csv", "index.html"} <= set(page.links)
+    anchors = {link[1:] for link in page.links if link.startswith("#")}
+    assert all(f'id="{anchor}"' in page.text for anchor in anchors)
+    first = {path.name: path.read_bytes() for path in tmp_path.glob("*.html")}
+    site()
+    assert first == {path.name: path.read_bytes() for path in tmp_path.glob("*.html")}
+
+
+@pytest.mark.paper("adaptive")
+def test_statements_stand_on_their_paper_and_in_their_figure(site):
+    stated = [
+        row(statement="main says", main="yes", outcome="partly", assumed="yes", reason="the reason"),
+        row(id="b", statement="shown says", target="adaptive_fig3", post_hoc="yes"),
+        row(id="c", statement="elsewhere says", paper="soft_bibd", main="yes"),
+    ]
+    pages = site(stated)
+    page = pages["adaptive"].text
+    table = page[page.index('<h2 id="statements"') :]
+    assert "1 partly" in table and "main says" in table and "the reason" in table
+    assert "parameters assumed by us" in table and "shown says" not in table
+    article = page[page.index('id="adaptive_fig3"') : page.index('id="adaptive_table1"')]
+    assert "shown says" in article and "chosen after the numbers had been seen" in article
+    assert "elsewhere says" not in page and "elsewhere says" in pages["soft_bibd"].text
+
+
+@pytest.mark.paper("adaptive")
+def test_what_people_write_is_no_markup(site, monkeypatch):
+    known = {"adaptive": Paper(NASTY, NASTY, NASTY, "https://example.org/", bibtex=NASTY, summary=NASTY)}
+    monkeypatch.setattr("gcexp.report.page.papers", lambda: known)
+    pages = site([row(statement=NASTY, main="yes", reason=NASTY)], TARGETS[:1])
+    for page in pages.values():
+        assert "script" not in page.tags and "&lt;script&gt;" in page.text
+    external = [link for page in pages.values() for link in page.links if link.startswith(("/", "http"))]
+    assert external == ["https://example.org/"]  # the paper's own address: nothing is loaded from it
+
+
+@pytest.mark.paper("adaptive")
+def test_a_figure_that_is_not_drawn_is_left_out(site, tmp_path):
+    (tmp_path / "figures" / "adaptive_constant.png").unlink()
+    assert "adaptive_constant" not in site()["adaptive"].text
+
+
+def test_statements_are_none_before_they_are_judged_and_refused_with_other_columns(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(figure_view, "bundled", lambda name: tmp_path / "nowhere")
+    assert figure_view.statements() == []
+    place = tmp_path / figure_view.STATEMENTS
+    place.parent.mkdir(parents=True)
+    place.write_text("paper,id\nadaptive,a\n")
+    with pytest.raises(DataError, match="outcome"):
+        figure_view.statements()
+    place.write_text(f"{','.join(COLUMNS)}\n{','.join(row().values())}\n")
+    assert figure_view.statements() == [row()]
+
+
+@pytest.mark.slow
+def test_the_published_pages_are_small_and_their_links_lead_somewhere(tmp_path):
+    for folder in ("figures", "tables", "data"):
+        if (PUBLISHED / folder).is_dir():
+            shutil.copytree(PUBLISHED / folder, tmp_path / folder)
+    made = write_pages("paper", named_figures([*target_files()], "paper"), tmp_path / "index.html")
+    for path in made:
+        page = Page(path.read_text("utf-8"))
+        local = {link for link in page.links if not link.startswith(("#", "http", "data:"))}
+        inside = {link for link in local if not link.startswith("..")}
+        assert inside and not [link for link in inside if not (tmp_path / link).exists()]
+        assert path.stat().st_size < (300_000 if path.stem == "index" else 1_000_000)
+
+
+@pytest.mark.slow
+def test_every_paper_says_what_it_is_about():
+    known = papers()
+    for name, paper in known.items():
+        assert paper.summary and (paper.study or (paper.authors and paper.url and paper.bibtex))
+        drawn = {target.removeprefix(f"{name}_") for target in target_files() if target.startswith(name)}
+        assert {paper.picture, *paper.headline} <= drawn
+    assert [paper.study for paper in known.values()] == sorted(paper.study for paper in known.values())
+
+
+@pytest.mark.parametrize(
+    "url", ["javascript:alert(1)", "JavaScript://x", "data:text/html,x", "https:///x", "ieee.org"]
+)
+def test_a_link_that_is_no_address_is_refused(url):
+    with pytest.raises(UserError, match="url.*https://"):
+        fill(Paper, {"title": "A", "url": url}, "a/paper.yaml")
+    assert Paper("A", url="https://doi.org/10.1/x").url
+
+
+@pytest.mark.paper("adaptive")
+def test_a_build_ends_with_what_was_made_and_what_comes_next(tmp_path, monkeypatch):
+    figures = named_figures([target for target in target_files() if target.startswith("adaptive_")], "quick")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(end_message, "project", lambda: None)
+    for figure in figures:
+        for path in map(Path, figure.drawings):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+    Path("reports/quick/index.html").touch()
+    whole = end_message.ending("quick").splitlines()
+    assert len(whole) <= 10 and f"{len(figures)} figures" in whole[0]
+    assert "reports/quick/index.html" in "\n".join(whole) and "make verify" in "\n".join(whole)
+    one = end_message.ending("quick", figures[:1])
+    assert f"{figures[0].target}: reports/quick/figures/{figures[0].target}.png" in one
+    assert len(end_message.ending("quick", figures).splitlines()) <= 10

@@ -1,0 +1,533 @@
+"""What a job read, and which edits a plan sees: one table, all in this process."""
+
+import importlib
+import json
+import os
+import runpy
+import shutil
+import sys
+import textwrap
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from gcexp.report import figure_view
+from gcexp.run import dependencies, modules, records
+from gcexp.run.modules import own_modules
+from gcexp.run.records import (
+    EDITED,
+    PLANNED,
+    changes,
+    code_of,
+    content,
+    observed,
+    recorded,
+    state,
+    unrecorded,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+OUTPUT = Path("results/a.txt")
+TRACE = "iteration,worker,time\n0,0,1.5\n0,1,2.5\n"
+
+#: A package of one's own beside others, whose job reads in every way that we know of.
+FILES = {
+    "mine/__init__.py": "from . import effects\n",
+    "mine/effects.py": '"""Old."""\nSETTINGS = open("effects.cfg").read()\n',
+    "mine/job.py": """
+        import importlib, importlib.resources, json, os, pkgutil, runpy
+        from typing import TYPE_CHECKING
+        from pathlib import Path
+        import numpy as np
+        import mine.aliased as other
+        import spaces.inner
+        from helper.deep import value
+        from . import relative
+        from .sub import *
+        from .parts.one import One
+        if TYPE_CHECKING:
+            from mine import types_only
+        computed = __import__("mine.computed", fromlist=["x"])
+        formatted = importlib.import_module(f"mine.{'format'}ted")
+
+        def run():
+            from .late import later
+            exec(open("script.txt").read())
+            runpy.run_path("alone.py")
+            (importlib.resources.files("mine") / "resource.txt").read_text()
+            pkgutil.get_data("mine", "packed.bin")
+            json.loads(Path("values.json").read_text())
+            np.load("arrays.npz")["x"]
+            np.loadtxt("table.csv")
+            open(Path("~/far.csv").expanduser()).close()
+            os.listdir("folder")
+            list(Path("globbed").glob("*.txt"))
+            for name in ("absent.txt", "absent/deep.txt"):
+                try:
+                    open(name)
+                except OSError:
+                    pass
+            from gcexp.delays.trace_file import read_trace
+            read_trace("times")
+            read_trace("traces/more.csv")
+            open("large.bin", "rb").read()
+            folder = os.open("folder", os.O_RDONLY)
+            os.close(os.open("handled.txt", os.O_RDONLY, dir_fd=folder))
+            os.close(folder)
+            with open("made.txt", "w+") as file:
+                file.write("ours")
+            open("made.txt").read()
+        """,
+    "mine/aliased.py": "x = 1\n",
+    "mine/relative.py": "x = 1\n",
+    "mine/sub.py": "x = 1\n",
+    "mine/parts/__init__.py": "from .two import Two\n",
+    "mine/parts/one.py": "class One:\n    def f(self):\n        return 1\n",
+    "mine/parts/two.py": "class Two: pass\n",
+    "mine/computed.py": "x = 1\n",
+    "mine/formatted.py": "x = 1\n",
+    "mine/late.py": "def later(): ...\n",
+    "mine/types_only.py": "x = 1\n",
+    "mine/unread.py": "x = 1\n",
+    "mine/resource.txt": "a\n",
+    "mine/packed.bin": "a\n",
+    "mine/README.md": "a\n",
+    "helper/__init__.py": "from helper import again\n",
+    "helper/again.py": "x = 1\n",
+    "helper/deep.py": "from .again import x\nvalue = x\n",
+    "spaces/inner.py": "x = 1\n",
+    "plugged/site-packages/theirs/__init__.py": "from theirs import inside\n",
+    "plugged/site-packages/theirs/inside.py": "x = 1\n",
+    "plugged/site-packages/gcexp_papers/paper/numbers.py": "x = 1\n",
+    "plugged/site-packages/foreign/__init__.py": "x = 1\n",
+    "effects.cfg": "a\n",
+    "script.txt": "1 + 1\n",
+    "alone.py": "x = 1\n",
+    "values.json": "{}",
+    "table.csv": "1 2\n",
+    "folder/a.txt": "a\n",
+    "folder/handled.txt": "a\n",
+    "globbed/a.txt": "a\n",
+    "times": TRACE,
+    "traces/more.csv": TRACE,
+    "traces/index.json": '{"more": {"unit": "s"}}',
+    "home/far.csv": "1\n",
+    "home/.cache/font.json": "1\n",
+    "results/earlier.txt": "1\n",
+}
+
+
+def replace(path, old, new):
+    return path, lambda text: text.replace(old, new)
+
+
+def line(path, text="y = 2\n"):
+    return path, lambda old: old + text
+
+
+def gone(path):
+    return path, lambda old: None
+
+
+#: Path and what its text becomes: every one of these makes the result again.
+MUST = {
+    "relative import": line("mine/relative.py"),
+    "import as": line("mine/aliased.py"),
+    "import *": line("mine/sub.py"),
+    "__import__": line("mine/computed.py"),
+    "import by f-string": line("mine/formatted.py"),
+    "import inside a function": line("mine/late.py"),
+    "namespace package": line("spaces/inner.py"),
+    "helper in another package": line("helper/deep.py"),
+    "what the helper's package imports": line("helper/again.py"),
+    "__init__ of the helper": line("helper/__init__.py"),
+    "__init__": line("mine/__init__.py"),
+    "__init__ of a package inside": line("mine/parts/__init__.py"),
+    "what that __init__ imports": line("mine/parts/two.py"),
+    "class": replace("mine/parts/one.py", "return 1", "return 2"),
+    "effect of an import": line("mine/effects.py"),
+    "what an import reads": line("effects.cfg"),
+    "module that is run": line("alone.py"),
+    "text that is run": line("script.txt"),
+    "importlib.resources": line("mine/resource.txt"),
+    "pkgutil.get_data": line("mine/packed.bin"),
+    "json": replace("values.json", "{}", "[]"),
+    "npz": gone("arrays.npz"),
+    "table": replace("table.csv", "1 2", "1 3"),
+    "path with ~": replace("home/far.csv", "1", "2"),
+    "bare name": replace("times", "1.5", "1.6"),
+    "trace": replace("traces/more.csv", "1.5", "1.6"),
+    "index of traces": replace("traces/index.json", '"s"', '"ms"'),
+    "index of traces that was not there": ("index.json", lambda _: "{}"),
+    "absent file": ("absent.txt", lambda _: ""),
+    "absent folder": ("absent/deep.txt", lambda _: ""),
+    "folder gains a file": ("folder/b.txt", lambda _: ""),
+    "folder loses a file": gone("folder/a.txt"),
+    "globbed folder gains a file": ("globbed/b.txt", lambda _: ""),
+    "deleted module": gone("mine/relative.py"),
+    "deleted file": gone("table.csv"),
+    "file opened by a handle of its folder": line("folder/handled.txt"),
+    "package in the place of a module": ("mine/relative/__init__.py", lambda _: "x = 2\n"),
+    "package in the place of a helper": ("helper/again/__init__.py", lambda _: "x = 2\n"),
+    "__init__ of a namespace package": ("spaces/__init__.py", lambda _: "x = 2\n"),
+    "syntax error": line("mine/relative.py", "def\n"),
+    "large file": ("large.bin", lambda old: old[:-1] + "b"),
+    "installed plug-in": line("plugged/site-packages/theirs/inside.py"),
+    "installed paper": line("plugged/site-packages/gcexp_papers/paper/numbers.py"),
+}
+
+#: And these do not.
+NOT = {
+    "new docstring": replace("mine/relative.py", "x = 1", '"""New."""\nx = 1'),
+    "other docstring": replace("mine/effects.py", "Old.", "New."),
+    "docstring of a method": replace("mine/parts/one.py", "return 1", '"""One."""\n        return 1'),
+    "comment": replace("mine/relative.py", "x = 1", "# why\nx = 1  # one"),
+    "blank lines": replace("mine/relative.py", "x = 1", "\n\nx = 1  "),
+    "module that is not read": line("mine/unread.py"),
+    "module for types alone": line("mine/types_only.py"),
+    "new module": ("mine/new.py", lambda _: "x = 1\n"),
+    "new package": ("more/__init__.py", lambda _: ""),
+    "README": line("mine/README.md"),
+    "file in the working folder": ("notes.txt", lambda _: "a"),
+    "content of a listed file": line("folder/a.txt"),
+    "only touched": ("table.csv", lambda text: text),
+    "what the job made": line("made.txt"),
+    "what we made": line("results/earlier.txt"),
+    "cache in one's home": line("home/.cache/font.json"),
+    "installed library": line("plugged/site-packages/foreign/__init__.py"),
+}
+
+
+def write(path, text):
+    path = Path(path)
+    if text is None:
+        path.unlink()
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def forget_modules():
+    for name in list(sys.modules):
+        if name.partition(".")[0] in ("mine", "helper", "spaces", "theirs", "foreign"):
+            del sys.modules[name]
+    importlib.invalidate_caches()
+
+
+def recorded_as(patch, said):
+    """The record of a job that was told what the plan said."""
+    patch.setenv(PLANNED, said)
+    return recorded(OUTPUT)
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory):
+    """A folder with a finished job, which may be run again."""
+    folder = tmp_path_factory.mktemp("job")
+    before = Path.cwd()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("HOME", str(folder / "home"))
+        for name, text in FILES.items():
+            write(name, textwrap.dedent(text))
+        np.savez("arrays.npz", x=np.ones(2))
+        write("large.bin", "a" * 2**20)
+        for place in ("plugged/site-packages", ""):
+            patch.syspath_prepend(folder / place)
+        patch.setattr(modules, "plugins", lambda: ("theirs.conf",))
+        for path in Path().rglob("*"):
+            os.utime(path, ns=(0, 0))
+
+        def run(said="new"):
+            forget_modules()
+            with pytest.MonkeyPatch.context() as told, recorded_as(told, said):
+                open("home/.cache/font.json").close()
+                open("results/earlier.txt").close()
+                for name in ("theirs", "foreign"):
+                    importlib.import_module(name)
+                runpy.run_path("plugged/site-packages/gcexp_papers/paper/numbers.py")
+                importlib.import_module("mine.job").run()
+                OUTPUT.write_text("done")
+
+        run()
+        yield run
+        forget_modules()
+    os.chdir(before)
+
+
+@pytest.fixture(scope="module")
+def first(job):
+    return state(OUTPUT)
+
+
+@pytest.fixture
+def edited(job, first):
+    """Make an edit, undone after the test; its time is an old one."""
+    made = []
+
+    def edit(path, change):
+        path = Path(path)
+        old = path.read_text() if path.is_file() and path.suffix != ".npz" else None
+        kept = path.read_bytes() if path.is_file() else None
+        made.append((path, kept, path.parent if not path.parent.exists() else None))
+        write(path, change(old))
+        if path.is_file():
+            os.utime(path, ns=(0, 0))
+        modules_found()
+
+    assert first == state(OUTPUT) == "new"
+    yield edit
+    for path, kept, parent in made:
+        if kept is None:
+            path.unlink()
+        else:
+            path.write_bytes(kept)
+        if parent:
+            shutil.rmtree(parent)
+    modules_found()
+    assert state(OUTPUT) == first
+
+
+@pytest.mark.parametrize("name", MUST)
+def test_an_edit_is_seen(name, edited):
+    edited(*MUST[name])
+    assert state(OUTPUT) != "new"
+    place = Path(MUST[name][0])
+    assert place.stem in state(OUTPUT) or place.parent.name in state(OUTPUT)
+
+
+@pytest.mark.parametrize("name", NOT)
+def test_an_edit_that_changes_nothing_is_not_seen(name, edited):
+    edited(*NOT[name])
+    assert state(OUTPUT) == "new"
+
+
+def test_the_table_is_long_enough():
+    assert len(MUST) + len(NOT) + len(LIBRARY) >= 60
+
+
+def test_everything_that_was_read_counts(job, first):
+    """Each file and module of the record, altered and taken away."""
+    record = json.loads(Path("results/records/results/a.txt.json").read_text())
+    assert (
+        len(record["modules"]) + len(record["files"]) > 35 and record["versions"]["numpy"] == np.__version__
+    )
+    named = [modules.source(name) for name in record["modules"]]
+    for path in [*map(Path, record["files"]), *filter(None, named)]:
+        path = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+        if path.is_absolute():  # of this test's own
+            continue
+        for make in (lambda path: path.write_text("y = 3\n"), lambda path: None):
+            aside = Path("aside")
+            there = path.exists()
+            if there:
+                path.rename(aside)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            make(path)
+            modules_found()
+            assert there + path.exists() == 0 or state(OUTPUT) != first, path
+            path.unlink(missing_ok=True)
+            if there:
+                aside.rename(path)
+            modules_found()
+    shutil.rmtree("absent", ignore_errors=True)
+    assert state(OUTPUT) == first
+
+
+def modules_found():
+    """Forget where Python looked for modules: each plan is a process of its own."""
+    importlib.invalidate_caches()
+
+
+def test_a_job_is_made_again_once(job, edited):
+    edited(*MUST["table"])
+    said = state(OUTPUT)
+    job(said)
+    assert state(OUTPUT) == said  # what it was told stays true
+    Path("table.csv").write_text(FILES["table.csv"])
+    assert state(OUTPUT) not in ("new", said)  # back again is a change too
+    job("new")
+
+
+def test_what_is_edited_under_a_job_is_read_again(job):
+    with recorded("results/b.txt"):
+        Path("table.csv").read_text()
+        Path("table.csv").write_text(FILES["table.csv"])
+    record = json.loads(Path("results/records/results/b.txt.json").read_text())
+    assert record["files"]["table.csv"] == EDITED
+    assert state("results/b.txt").endswith(" table.csv")
+
+
+def test_without_a_record_a_result_is_made_once_more(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert state("results/c.txt") == "new"
+    write("results/c.txt", "1")
+    unknown = state("results/c.txt")
+    assert unknown.startswith("unknown ")
+    for damaged in ("", "{", "[]", '{"planned": 1, "modules": {}, "files": {}, "versions": {}}'):
+        write("results/records/results/c.txt.json", damaged)
+        assert state("results/c.txt") == unknown
+    with recorded("results/c.txt"):
+        pass
+    assert state("results/c.txt") == unknown
+    with pytest.raises(OSError), recorded("results/c.txt"):
+        raise OSError("a job that fails has no record")
+    assert state("results/c.txt") == unknown != "new"
+    assert not list(tmp_path.glob("results/records/**/*.json"))
+
+
+def test_a_job_is_told_by_its_environment(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(PLANNED, "what the plan said")
+    with recorded("results/d.txt"):
+        pass
+    assert state("results/d.txt") == "what the plan said"
+
+
+def test_only_libraries_that_own_modules_use_stand_in_a_record(job, first, monkeypatch):
+    """What else the process has imported decides nothing: a fork server imports everything."""
+    import matplotlib  # noqa: F401
+
+    record = json.loads(Path("results/records/results/a.txt.json").read_text())
+    assert "numpy" in record["versions"] and "matplotlib" not in record["versions"]
+    installed = records.version_of
+    monkeypatch.setattr(records, "version_of", lambda name: "99.0" if name == "numpy" else installed(name))
+    assert state(OUTPUT).endswith(" numpy")
+
+
+def test_what_counts_by_its_values_is_not_recorded(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write("options.yaml", "a: 1\n")
+    with observed() as seen, unrecorded():
+        Path("options.yaml").read_text()
+    assert "options.yaml" not in seen.record()["files"] and not changes(seen.record())
+    with observed() as seen:
+        records.note("options.yaml")
+    assert seen.record()["files"]["options.yaml"] == content("options.yaml")
+
+
+def test_modules_of_one_s_own(job):
+    names = own_modules()
+    assert {"mine.job", "helper.deep", "spaces.inner", "theirs.inside"} <= set(names)
+    assert not {"foreign", "numpy", "gcexp.run.records", "json"} & set(names)
+
+
+def test_a_module_in_the_place_of_another_is_seen(job, tmp_path, monkeypatch):
+    before, other = own_modules(), ModuleType("mine.job")
+    other.__file__ = str(tmp_path / "other.py")
+    monkeypatch.setitem(sys.modules, "mine.job", other)
+    assert own_modules() == before | {"mine.job": other.__file__} != before
+    monkeypatch.delitem(sys.modules, "mine.job")
+    assert own_modules().keys() == before.keys() - {"mine.job"}
+
+
+def test_the_page_says_of_papers_what_their_files_and_the_bibliography_say(tmp_path, monkeypatch):
+    before = figure_view.tracked_papers()
+    bibliography = (ROOT / "docs/references.bib").read_text()
+    there = figure_view.bundled
+    monkeypatch.setattr(
+        figure_view, "bundled", lambda name: tmp_path / Path(name).name if "bib" in name else there(name)
+    )
+    for text, seen in (
+        (bibliography + "\n@misc{uncited,\n}\n", False),
+        (bibliography.replace("year", "date"), True),
+    ):
+        (tmp_path / "references.bib").write_text(text)
+        assert (figure_view.tracked_papers() != before) == seen
+
+
+# --- The library
+
+
+#: An edit of a module of ours, and the stages that it makes again.
+CLOCK = {"timeline", "replay", "curves", "timings", "analysis"}
+LIBRARY = {
+    "codes/cyclic.py": CLOCK,
+    "delays/markov.py": CLOCK,
+    "schemes/placement.py": CLOCK,
+    "theory/errors.py": CLOCK,
+    "timeline.py": CLOCK,
+    "seeding.py": CLOCK | {"prepare", "trajectory"},
+    "run/build.py": CLOCK,
+    "run/verification.py": {"replay", "curves"},
+    "run/provenance.py": set(),
+    "data/readers.py": {"prepare", "replay", "curves", "analysis"},
+    "tasks/linear_regression.py": {"replay", "curves", "analysis"},
+    "tasks/mlp.py": {"replay", "curves", "analysis", "trajectory"},
+    "analysis/counting.py": {"analysis"},
+    "figures/lines.py": {"draw", "typeset", "page"},
+    "figures/rows.py": {"draw", "typeset", "page", "curves", "timings", "analysis", "tracking"},
+    "report/page.py": {"page"},
+    "report/table.py": {"curves", "timings", "analysis", "page"},
+    "command/catalogue.py": set(),
+}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("library") / "gcexp"
+    shutil.copytree(ROOT / "gcexp", folder, ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+def lines(folder):
+    """What every stage tracks with the library in a folder."""
+    config = {"task": {"_target_": "gcexp.tasks.mlp.MultilayerPerceptron"}}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dependencies, "_ROOT", folder)
+        for known in (dependencies._room, dependencies.closure, dependencies._modules):
+            known.cache_clear()
+        found = {stage: dependencies.tracked(stage, config) for stage in dependencies.STAGES}
+    for known in (dependencies._room, dependencies.closure, dependencies._modules):
+        known.cache_clear()
+    return found
+
+
+@pytest.mark.parametrize("name", LIBRARY)
+def test_an_edit_of_the_library_reaches_its_stages(name, library):
+    file = library / name
+    before, text = lines(library), file.read_text()
+    file.write_text(text + "\n# a remark\n")
+    assert lines(library)["trajectory"] == before["trajectory"]  # which may take hours
+    file.write_text(text + "\nMORE = 1\n")
+    after = lines(library)
+    file.write_text(text)
+    assert {stage for stage in before if before[stage] != after[stage]} == LIBRARY[name]
+    assert lines(library) == before
+
+
+def test_a_fingerprint_names_the_libraries_that_compute(monkeypatch):
+    """An upgraded library makes again what it computed: of matplotlib no training."""
+    config = {"task": {"_target_": "gcexp.tasks.mlp.MultilayerPerceptron"}}
+    before = {stage: dependencies.tracked(stage, config) for stage in dependencies.STAGES}
+    for library, stages in (("matplotlib", {"draw"}), ("torch", {"trajectory", "replay", "analysis"})):
+        monkeypatch.setattr(
+            dependencies, "version_of", lambda name, new=library: "99" if name == new else "1"
+        )
+        new = {stage: {*dependencies.tracked(stage, config)} for stage in dependencies.STAGES}
+        assert {stage for stage in new if f"{library}==99" in new[stage]} == stages
+    assert before["trajectory"] != new["trajectory"]
+
+
+def test_the_fingerprint_is_the_same_under_another_python():
+    """No syntax tree: `ast.unparse` gives another text of f-strings and quotes in the next version."""
+    text = """
+        # a remark
+        def f(x, *, y='a"b'):
+            '''What it does,
+            in two lines.'''  # more
+            name = f"{x['key']:>{10}} # no remark"
+            return name, "# none", '''a
+            text'''
+        """
+    kept = [line.strip() for line in code_of(textwrap.dedent(text)).splitlines()]
+    assert kept == ["def f(x, *, y='a\"b'):", """name = f"{x['key']:>{10}} # no remark\"""",
+                    'return name, "# none", \'\'\'a', "text\'\'\'"]  # fmt: skip
+
+
+def test_the_order_of_keys_is_none_of_the_values():
+    assert dependencies.values({"b": 1, "a": [{"d": 2, "c": 3}]}, "x") == dependencies.values(
+        {"a": [{"c": 3, "d": 2}], "b": 1}, "x"
+    )

@@ -1,0 +1,46 @@
+rule train_exact:
+    # Training with every coefficient 1: no scheme, no delay model and no clock in it.
+    input:
+        data=described_data,
+    output:
+        paths.EXACT,
+    log:
+        paths.log(paths.EXACT),
+    benchmark:
+        paths.benchmark(paths.EXACT)
+    resources:
+        mem_mb=3000,
+        runtime=600,
+    params:
+        fingerprint=lambda w: fingerprint_of_run(w, "trajectory"),
+        record=record_of(paths.EXACT),
+        run=overrides,
+    message:
+        "training {wildcards.task}, exact"
+    shell:
+        "GCEXP_PLANNED={params.record:q} gcexp job train {params.run:q} -o {output:q} 2> {log:q}"
+
+
+rule train:
+    # Training with the coefficients that a scheme decodes, then the replay of encode, drop and decode.
+    input:
+        data=described_data,
+    output:
+        trajectory=paths.APPROXIMATE,
+        verified=paths.VERIFIED,
+    log:
+        paths.log(paths.APPROXIMATE),
+    benchmark:
+        paths.benchmark(paths.APPROXIMATE)
+    resources:
+        mem_mb=3000,
+        runtime=600,
+    params:
+        fingerprint=lambda w: fingerprint_of_run(w, "timeline", "trajectory", "replay"),
+        record=record_of(paths.APPROXIMATE),
+        run=overrides,
+    message:
+        "training {wildcards.task} with {wildcards.scheme}"
+    shell:
+        "GCEXP_PLANNED={params.record:q} gcexp job train {params.run:q} -o {output.trajectory:q}"
+        " --verified {output.verified:q} 2> {log:q}"
