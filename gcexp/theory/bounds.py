@@ -83,7 +83,9 @@ def capacity(fixed: np.ndarray, growing: np.ndarray, load: float, fraction: Numb
     F, C = _times(fixed, growing)
     at = np.sort(F + load * C, axis=-1)
     n = at.shape[-1]
-    q = np.broadcast_to(needed(n, load, fraction), at.shape[:-1])
+    q = np.asarray(needed(n, load, fraction))
+    _require_rows(q, at)
+    q = np.broadcast_to(q, at.shape[:-1])
     found = np.take_along_axis(at, np.clip(q - 1, 0, n - 1)[..., None], axis=-1)[..., 0]
     return np.where(q > n, inf, np.where(q > 0, found, 0.0))
 
@@ -128,7 +130,8 @@ def work_floor(
         cap < inf and bool(np.all(cap >= fraction - _CLOSE)),
         f"cap={cap:g}: shares sum to n={n}, so cap is >= 1",
     )
-    total = np.broadcast_to(np.asarray(fraction, float) * n, F.shape[:-1])[..., None]
+    _require_rows(fraction, F)
+    total = np.broadcast_to(fraction * n, F.shape[:-1])[..., None]
     edges = np.sort(np.concatenate([F, F + cap * C], axis=-1), axis=-1)
     # The first edge by which enough can be done, between two that are halved; at the last one it is cap n.
     first, last = np.zeros(total.shape, int), np.full(total.shape, 2 * n - 1)
@@ -158,6 +161,14 @@ def _numbers(given: object, name: str) -> np.ndarray:
         return np.asarray(given, float)
     except (TypeError, ValueError):
         raise ParameterError(f"{name} wants numbers, got {quoted(given)}") from None
+
+
+def _require_rows(fraction: np.ndarray, times: np.ndarray) -> None:
+    """Refuse fractions that are neither one nor one for each row."""
+    fit = fraction.ndim < times.ndim and all(
+        a in (1, b) for a, b in zip(fraction.shape[::-1], times.shape[-2::-1], strict=False)
+    )
+    require(fit, f"a fraction is a number, or one for each of {times.shape[:-1]} rows, got {fraction.shape}")
 
 
 def _times(fixed: np.ndarray, growing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
