@@ -204,7 +204,12 @@ def sweep(
             raise UserError(
                 f"{key} is swept over a list of values, as in {{{key!r}: [{values!r}]}}, got {values!r}"
             )
-    lists = {key: [values] if isinstance(values, str) else list(values) for key, values in grid.items()}
+    lists = {
+        key: [values]
+        if isinstance(values, str)
+        else [value.tolist() if hasattr(value, "tolist") else value for value in values]  # numbers of numpy's
+        for key, values in grid.items()
+    }
     if empty := [key for key, values in lists.items() if not values]:
         raise UserError(f"{empty[0]} is swept over nothing, got []")
     if twice := sorted(set(lists) & set(keys)):
