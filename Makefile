@@ -89,7 +89,7 @@ audit: $(STAMP) ## judge what the papers state on the published tables (ARGS=PAP
 verify: $(STAMP) ## compare fresh tables with the published ones (ARGS='TARGET --preset paper')
 	@$(BIN)/gcexp verify $(ARGS)
 
-test-browser: $(STAMP) ## the report page and MLflow in a headless Chromium, which must be installed
+test-browser: $(STAMP) ## the pages in a headless Chromium, which must be installed
 	@$(WITH_BIN) GCEXP_TEST_BROWSER=1 python -m pytest -n0 -rs tests/browser $(ARGS)
 
 # Two builds of one commit give the same bytes.

@@ -108,7 +108,7 @@ def shared_training() -> list[Row]:
     from gcexp.run.scheme import build_scheme
     from gcexp.run.stages import length_of, simulated
 
-    runs = [run for panel in "abc" for run in figure(f"adaptive_fig6{panel}", "paper").runs]
+    runs = figure("adaptive_fig6", "paper").runs
     configs = [compose(run.overrides) for run in {tuple(run.overrides): run for run in runs}.values()]
     simulated(configs[0], length_of(configs[0]))  # what it loads is not counted
     seconds = []

@@ -280,9 +280,10 @@ class Replay:
         code, loads, rounds = scheme.code, scheme.loads, max(1, entry.local_steps)
         n, load = code.n, load_of(scheme)
         if scheme.bound and self.delay.data_bound:
-            timeline, found_bound = None, bound_of(scheme, self.draws(n), 1.0)
-            require(found_bound is not None, "no theorem bounds times that follow the data for this scheme")
-            took = found_bound[0]
+            timeline, least = None, bound_of(scheme, self.draws(n), 1.0)
+            if least is None:
+                raise ParameterError("no theorem bounds times that follow the data for this scheme")
+            took = least[0]
         else:
             timeline = self.played(scheme, rounds)
             took = timeline.duration[0]
@@ -370,7 +371,7 @@ def bound_of(scheme: Scheme, draws: Draws, share: float | np.ndarray) -> np.ndar
     )
     exact = np.ndim(share) == 0 and share == 1
     if getattr(draws, "data_bound", False):
-        fixed, growing = np.broadcast_to(draws.start, draws.shape), draws.chunks.sum(-1)
+        fixed, growing = np.broadcast_to(draws.start, draws.shape), draws.chunks.sum(-1)  # type: ignore[attr-defined]  # data-bound draws have them
         if scheme.bound and scheme.loads is not None:
             return bounds.shared_work(fixed, growing)
         whole = one and equal and exact and code.k == code.n and scheme.loads is None

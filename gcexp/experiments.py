@@ -221,10 +221,6 @@ def sweep(
 def _swept(
     lists, overrides, keys, jobs: int, rows: str, verify: bool, impossible: str, progress: bool
 ) -> Result:
-    import pandas as pd
-
-    from gcexp.run.result import Kept
-
     combined = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
     points, told, left_out = [], [], []
     for chosen in combined:  # before anything runs
@@ -238,6 +234,10 @@ def _swept(
             continue
         points.append(point)
         told.append(_words(chosen))
+    import pandas as pd  # slow to import: not before a mistake is told
+
+    from gcexp.run.result import Kept
+
     trains = "task" in keys or "task" in lists or any(text.startswith("task=") for text in overrides)
     each = partial(_each, jobs=jobs, progress=progress)
     if not trains:

@@ -200,12 +200,21 @@ def _spelling(options: tuple, value: Any) -> str:
     return ""
 
 
-def checked(build: Callable) -> Callable:
-    """The constructor `build`, in which what is no number, or does not fit into memory, is one sentence.
+_LOOKED_INTO = (str, bytes, list, tuple, dict)
 
-    Parameters that are annotated as numbers (or none) become plain Python numbers. All others are checked where a
-    number, a text, nothing or a list was given; what is in other objects, such as arrays, a constructor checks itself.
-    A number `n` of workers is at most the `most_workers` of the class.
+
+def checked_fields(*classes: Any) -> None:
+    """Let dataclasses check what they are made of, as `checked` has it, but keep numbers as they are written."""
+    for cls in classes:
+        if dataclasses.is_dataclass(cls):
+            cls.__init__ = checked(cls.__init__, plain=False)  # type: ignore[misc]
+
+
+def checked(build: Callable, plain: bool = True) -> Callable:
+    """The constructor `build`, in which what does not fit its annotations, or into memory, is one sentence.
+
+    Parameters that are annotated as numbers (or none) become `plain` Python numbers. What can be gone through once
+    only, such as a generator, is not looked into. A number `n` of workers is at most the `most_workers` of the class.
 
     Examples
     --------
@@ -231,9 +240,10 @@ def checked(build: Callable) -> Callable:
             for key, value in given.arguments.items():
                 hint = hints.get(key, Any)
                 number = {*_options(hint)} <= {int, float, types.NoneType}
-                if number or value is None or isinstance(value, int | float | complex | str | list | tuple):
+                kept = isinstance(value, _LOOKED_INTO) or _is_array(type(value))
+                if number or kept or not isinstance(value, collections.abc.Iterable):
                     found = fitted(hint, value, f"{name}: {key}")
-                    given.arguments[key] = found if number else value
+                    given.arguments[key] = found if number and plain else value
         except UserError as error:
             raise ParameterError(str(error)) from None
         n, most = given.arguments.get("n"), getattr(type(self), "most_workers", math.inf)

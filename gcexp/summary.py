@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gcexp.timeline import Timeline
 
 _LEAF = 2**13  # values that are added at once
-_KNOWN = 2**24  # bytes of patterns whose decodes are remembered
+KNOWN = 2**24  # bytes of patterns whose decodes are remembered
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ class _Summed(Played):
     def _decoded_recovery(self, words: np.ndarray) -> np.ndarray:
         """The same of distinct packed patterns (U, W), each decoded once as long as it is remembered."""
         code, names = self.scheme.code, [word.tobytes() for word in words]
-        if (len(self._known) + len(names)) * words[0].nbytes > _KNOWN:
+        if (len(self._known) + len(names)) * words[0].nbytes > KNOWN:
             self._known = {}
         new = np.array([name not in self._known for name in names])
         if new.any():

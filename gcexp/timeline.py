@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # a job that only reads a timeline loads no codes
 
 # Workers times iterations in memory at once: what stays near the cache, and with a placement, whose rules go from
 # iteration to iteration for all seeds together, as many seeds as fit.
-_CHUNK, _CHUNK_SEATED = 2**18, 2**23
+CHUNK, CHUNK_SEATED = 2**18, 2**23
 _BITS = {"patterns": np.int8, "coefficients": bool}  # tables that mostly hold 0 and 1; their type in memory
 # Workers times patterns decoded at once, patterns all the same, but for so many workers that they fill the memory.
 _DECODED, _LEAST_DECODED, _MOST_DECODED = 2**17, 128, 2**21
@@ -209,7 +209,7 @@ def simulate(scheme: Scheme, draws: Draws) -> Timeline:
     seats = scheme.placement
     # Seats that stay and were not chosen in hindsight are the same in every piece.
     alike = seats is None or (getattr(seats, "stays", False) and not getattr(seats, "hindsight", False))
-    step = max(1, _CHUNK // (S * n)) if alike else T
+    step = max(1, CHUNK // (S * n)) if alike else T
     played, carried = _Kept(scheme, draws.seeds, T), None
     for t in range(0, T, step):
         carried = played.add(0, t, draws if step >= T else draws.between(t, t + step), carried=carried)
@@ -233,7 +233,7 @@ class Played:
         scheme, seeds, iterations = self.scheme, self.seeds, self.iterations
         n, placement = scheme.code.n, scheme.placement
         require_workers(delay, n)
-        chunk = chunk or (_CHUNK_SEATED if placement is not None else _CHUNK)
+        chunk = chunk or (CHUNK_SEATED if placement is not None else CHUNK)
         together = max(1, chunk // (n * iterations))
         begin, settle = getattr(delay, "start", None), getattr(placement, "start", None)
         if not callable(begin) or (placement is not None and settle is None):

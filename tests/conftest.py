@@ -33,13 +33,6 @@ runs:
   - {label: "cyclic, β = {code.beta}", scheme: cyclic_partial, code.beta: 4}
   - {label: "Forget-{s}", scheme: forget}
 plot: {kind: lines, x: simulated_time_s, y: test_accuracy}
-claims:
-  - id: forget_first
-    kind: companion
-    source: Sec. 1
-    statement: Forget reaches 20 % before CGC
-    ordering: {of: time_to, level: 0.2, first: Forget-2, then: CGC, seeds: 5}
-    inputs: assumed
 """
 
 INSTALLED = ("plugins", "versions")  # what is known of installed packages: no test installs one

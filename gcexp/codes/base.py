@@ -167,7 +167,11 @@ class Code:
     def __init__(
         self, encoding, owner=None, *, blocks=1, quorums=(), promise="indicator", recovers=None, n=None
     ):
-        B = sparse.csr_array(encoding)
+        try:
+            B = sparse.csr_array(encoding)
+        except (TypeError, ValueError):
+            raise ParameterError(f"encoding is a matrix of numbers, got {quoted(encoding)}") from None
+        require(B.ndim == 2, f"encoding is a matrix, got an array of shape {B.shape}")
         self.encoding = B.astype(np.complex128 if np.iscomplexobj(B) else np.float64)
         M, columns = B.shape
         self.owner = np.arange(M) if owner is None else np.asarray(owner, dtype=np.intp)

@@ -10,6 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from gcexp.errors import require
+from gcexp.schema import checked
 
 Need = tuple[tuple[int, int], ...]
 
@@ -57,7 +58,8 @@ class Quorum:
     workers: tuple[int, ...]
     need: tuple[tuple[int, int], ...]
 
-    def __init__(self, workers: Iterable[int], need: Iterable[tuple[int, int]]):
+    @checked
+    def __init__(self, workers: Iterable[int], need: Iterable[Iterable[int]]):
         object.__setattr__(self, "workers", tuple(int(w) for w in workers))
         object.__setattr__(self, "need", _checked(len(self.workers), need))
 
@@ -108,7 +110,7 @@ class Quorums(Sequence[Quorum]):
     def __init__(self, groups: Any, need: Iterable[tuple[int, int]]):
         groups = np.asarray(groups)
         require(
-            groups.ndim == 2 and len(np.unique(groups)) == groups.size,
+            groups.ndim == 2 and len({*groups.flat}) == groups.size,
             f"quorums are of disjoint groups, an array (groups, workers of each), got shape {groups.shape}",
         )
         object.__setattr__(self, "groups", groups)

@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
+import os
 import re
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gcexp.errors import UserError
+from gcexp.schema import arguments, typed
 
 if TYPE_CHECKING:
     from gcexp.report.figure import Figure
 
 
 def overrides(parser: ArgumentParser) -> None:
-    """Hydra overrides, any number of them."""
+    """Hydra overrides, any number of them, and a folder of further options."""
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="Hydra overrides: scheme=cgc n=30")
+    parser.add_argument(
+        "--config-dir",
+        metavar="FOLDER",
+        type=Path,
+        help="further options, in folders such as scheme/ and code/",
+    )
     parser.set_defaults(rest="overrides")
+
+
+def add_options(folder: Path) -> None:
+    """Let this process, and those that it starts, find the options in a folder, as Hydra's ``--config-dir`` does."""
+    if not folder.is_dir():
+        raise UserError(f"--config-dir names {folder}, which is not a folder")
+    known = os.environ.get("GCEXP_SEARCHPATH")
+    os.environ["GCEXP_SEARCHPATH"] = os.pathsep.join([str(folder.resolve()), *([known] if known else [])])
 
 
 @contextmanager
@@ -73,12 +89,11 @@ def targets(parser: ArgumentParser) -> None:
     parser.set_defaults(rest="targets")
 
 
-def figures_of(arguments) -> list[Figure]:
-    """The figures that `targets` names, under the preset."""
-    from gcexp.report.figurefile import figures, named_figures
+def figures_of(arguments, checks: bool = True) -> list[Figure]:
+    """The figures that `targets` names, under the preset; see `gcexp.report.figurefile.read_figure`."""
+    from gcexp.report.figurefile import named_figures, page_files
 
-    given = arguments.targets
-    return named_figures(given, arguments.preset) if given else figures(arguments.preset)
+    return named_figures(arguments.targets or page_files(), arguments.preset, checks)
 
 
 def as_json(parser: ArgumentParser) -> None:
@@ -94,3 +109,21 @@ def form(parser: ArgumentParser) -> None:
         default="text",
         help="of the table (default: text)",
     )
+
+
+def keywords(given: list[str], of: Callable) -> dict[str, Any]:
+    """``KEY=VALUE`` words as keyword arguments of a function, checked against its signature but for the first one."""
+    found: dict[str, Any] = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise UserError(f"an option is KEY=VALUE, got {text!r}")
+        if key in found:
+            raise UserError(f"{key} is given twice")
+        found[key] = typed(value)
+    first = next(iter(of.__annotations__))
+    if first in found:
+        raise UserError(f"the {first} stands first, without a key")
+    return {
+        key: value for key, value in arguments(of, {first: ""} | found, "", joint="").items() if key != first
+    }

@@ -19,8 +19,10 @@ def main() -> int:
             return 130
         if code is not None:
             return code
+    from gcexp.command import lazy
     from gcexp.command.main import main
 
+    lazy.install()
     return main()
 
 

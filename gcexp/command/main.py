@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from gcexp import __version__
+from gcexp.command.arguments import add_options
 from gcexp.command.failure import said
 from gcexp.errors import unknown
 from gcexp.files import refuse_no_folder, refuse_special
@@ -25,6 +26,8 @@ COMMANDS = {
     "show": "what a scheme or code is: loads, messages, guarantee, small matrices",
     "run": "one run without Snakemake: timeline, training, verification, summary, plot",
     "simulate": "the clock of one scheme as a table, without training",
+    "advise": "what to set on a cluster whose times were recorded: code, rebalance, or nothing; timeouts and quorums",
+    "fit": "what makes the workers of a recorded trace slow, how sure that is, and a delay model that replays it",
     "benchmark": "where redundancy pays on a CSV of workers' times, and where it cannot: a map",
     "error": "error of a code, at worst, random or given stragglers: code=cyclic_repetition n=10 s=0..4 kind=worst",
     "theory": "a closed form of the literature; NAME alone explains it; a module, or none, lists what there is",
@@ -32,8 +35,10 @@ COMMANDS = {
     "audit": "judge what the papers state on the published tables; exit code 1 if an outcome changed",
     "verify": "compare fresh tables with the published ones; exit code 1 if one differs",
     "plan": "jobs, CPU hours, memory and disk of what is still to be made: preset=paper [TARGET]",
+    "data": "fetch the raw files of data sets before jobs run without a network: fetch mnist cifar10 amazon",
     "init": "a folder for a project of your own: options, figures, code, Snakefile",
     "trace": "check a CSV of workers' times for delay=trace, and say what it holds",
+    "completion": "a script that completes words in a shell: bash, zsh or fish",
     "catalogue": "the table of all codes (docs/codes.md)",
     "schema": "JSON Schema of the figure file, for editors (docs/figure.schema.json)",
     "publish": "copy reports/paper to reports/published, to be committed",
@@ -44,7 +49,7 @@ JOBS = {
     "train": "train with the coefficients that a scheme decodes, or exactly",
     "table": "make a figure's table",
     "plot": "draw a figure from its table, or typeset it",
-    "page": "write the static report page",
+    "page": "write the pages of papers and figures",
     "track": "import finished runs into MLflow",
 }
 
@@ -59,6 +64,8 @@ def main(argv: list[str] | None = None) -> int:
         if Path("conf/workflow.yaml").is_file():
             _enter_project()
         arguments = _read(given)
+        if folder := getattr(arguments, "config_dir", None):
+            add_options(folder)
         for name in ("output", "verified"):  # a place where no file can stand is refused before any work
             value = getattr(arguments, name, None)
             for path in value if isinstance(value, list) else [value] if value is not None else []:
@@ -94,10 +101,10 @@ def _read(given: Sequence[str]) -> argparse.Namespace:
     reader = parser(given)
     arguments, more = reader.parse_known_args(given)
     rest = getattr(arguments, "rest", None)
-    if more and (rest is None or any(word.startswith("-") for word in more)):
-        reader.error(f"unrecognized arguments: {' '.join(more)}")
-    if more:
+    if more and rest and not any(word.startswith("-") for word in more):
         setattr(arguments, rest, [*getattr(arguments, rest), *more])
+    elif more:
+        reader.error(f"unrecognized arguments: {' '.join(more)}")
     return arguments
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from math import isfinite
 
+import yaml
+
 from gcexp.command.arguments import form, maybe_folder, one_run, overrides
 from gcexp.errors import UserError
+from gcexp.run.compose import compose
 
 
 def add(parser) -> None:
@@ -21,6 +24,9 @@ def add(parser) -> None:
     parser.add_argument(
         "--level", type=float, help="score whose first passage is told (default: halfway to a perfect one)"
     )
+    parser.add_argument(
+        "--cfg", choices=["job"], help="print the configuration of the run as YAML, and run nothing"
+    )
     form(parser)
 
 
@@ -28,6 +34,11 @@ def run(arguments) -> None:
     """Run."""
     if arguments.level is not None and not isfinite(arguments.level):
         raise UserError(f"--level is a score, got {arguments.level}")
+    if arguments.cfg:
+        with one_run(arguments.overrides):
+            config = compose(arguments.overrides)
+        print(yaml.safe_dump(config, sort_keys=False, allow_unicode=True), end="")
+        return
     if arguments.multirun:
         from gcexp.command.multirun import multirun
 

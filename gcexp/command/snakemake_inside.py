@@ -5,6 +5,7 @@ Rules hand over their `workflow` and get plain values back.
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,11 @@ class Asked:
 
     targets: list[str]
     mentioned: list[str]
+
+
+def use_this_interpreter() -> None:
+    """Let jobs start with the interpreter that plans, whether or not its environment was activated."""
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 
 
 def asked(workflow: Any) -> Asked:

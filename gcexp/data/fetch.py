@@ -6,6 +6,8 @@ import lzma
 import os
 import sys
 import tarfile
+import tempfile
+import time
 import zlib
 from pathlib import Path
 
@@ -18,6 +20,9 @@ from gcexp.files import writable, written
 DATA_VARIABLE = "GCEXP_DATA"
 #: Where downloads are kept.
 RAW_DIR = Path("data/raw")
+#: Seconds before the mirrors are asked again, after none of them delivered.
+WAITS = (1.0, 4.0, 16.0)
+_LATER = (408, 425, 429)  # answers of a server that may serve the file later
 
 
 def fetch(source: Source, data_dir: str | Path | None = None, raw_dir: Path = RAW_DIR) -> list[Path]:
@@ -134,41 +139,73 @@ def _downloaded(file: RawFile, path: Path) -> Path:
     if os.path.exists(path):
         check_digest(path, file.sha256, file.size, "delete it and run again to download it")
         return path
-    import pooch  # only a download needs it
+    import pooch  # noqa: F401 # where the extra is lacking this is told before a folder is made
 
-    failures = []
+    failures: dict[str, str] = {}
     with writable(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        for url in file.urls:
-            try:
-                if url.startswith("openml:"):
-                    _from_openml(url, file, path)
+        left = list(file.urls)
+        for wait in (*WAITS, None):
+            for url in tuple(left):
+                try:
+                    _from_mirror(url, file, path)
                     return path
-                # Under a temporary name, and renamed only when complete and of this checksum.
-                pooch.retrieve(
-                    url,
-                    known_hash=f"sha256:{file.sha256}",
-                    fname=path.name,
-                    path=path.parent,
-                    progressbar=sys.stderr.isatty(),
-                )
-                return path
-            except (OSError, ValueError) as error:  # OSError: all that requests raises; ValueError: another checksum
-                failures.append(f"{url} ({_reason(error)})")
+                except (OSError, ValueError) as error:  # OSError: all that requests raises
+                    failures[url] = f"{url} ({_reason(error)})"
+                    if not _may_pass(error):
+                        left.remove(url)
+            if not left or wait is None:
+                break
+            print(f"{path.name}: no mirror delivered it; trying again in {wait:g} s", file=sys.stderr)
+            time.sleep(wait)
     raise DataError(
-        f"{path.name} could not be downloaded from {' or '.join(failures)}; get it by other means and name its "
-        f"folder with data_dir or ${DATA_VARIABLE}"
+        f"{path.name} could not be downloaded from {' or '.join(failures.values())}; get it by other means and name "
+        f"its folder with data_dir or ${DATA_VARIABLE}"
     )
 
 
-def _from_openml(url: str, file: RawFile, path: Path) -> None:
-    """Write a table of OpenML as the CSV file it was made of: label first, whole numbers, LF line ends.
+def _may_pass(error: Exception) -> bool:
+    """Whether the same mirror may deliver the right file a little later: not where it has another one, or none."""
+    status = getattr(getattr(error, "response", None), "status_code", 0)
+    return isinstance(error, OSError) and (not 400 <= status < 500 or status in _LATER)
+
+
+def _from_mirror(url: str, file: RawFile, path: Path) -> None:
+    """Write a file from one of its mirrors, see `RawFile.urls`.
 
     Raises
     ------
+    OSError
+        If the mirror does not deliver.
     ValueError
-        If that is not the expected file, byte for byte.
+        If it delivers another file.
     """
+    import pooch  # only a download needs it
+
+    address, _, member = url.partition("#")
+    if url.startswith("openml:"):
+        _keep(_of_openml(url), file, path)
+    elif member:
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            archive = pooch.retrieve(address, known_hash=None, fname="archive", path=folder)
+            _keep(_of_archive(Path(archive), member), file, path)
+    else:  # under a temporary name, and renamed only when complete and of this checksum
+        known, bar = f"sha256:{file.sha256}", sys.stderr.isatty()
+        pooch.retrieve(url, known_hash=known, fname=path.name, path=path.parent, progressbar=bar)
+
+
+def _of_archive(archive: Path, member: str) -> bytes:
+    """Content of one member of a tar file."""
+    try:
+        with tarfile.open(archive) as tar:
+            content = tar.extractfile(member)
+            return content.read() if content else b""
+    except (KeyError, EOFError, tarfile.TarError, zlib.error) as error:
+        raise ValueError(f"not a tar file with {member}: {error}") from error
+
+
+def _of_openml(url: str) -> bytes:
+    """A table of OpenML as the CSV file it was made of: label first, whole numbers, LF line ends."""
     from sklearn.datasets import fetch_openml
 
     from gcexp.data.readers import ACCESS_COLUMNS
@@ -177,10 +214,15 @@ def _from_openml(url: str, file: RawFile, path: Path) -> None:
     rows = [frame[name].astype(int) for name in ("target", *ACCESS_COLUMNS[1:])]
     text = ",".join(ACCESS_COLUMNS) + "\n"
     text += "".join(",".join(map(str, row)) + "\n" for row in zip(*rows, strict=True))
+    return text.encode("ascii")
+
+
+def _keep(content: bytes, file: RawFile, path: Path) -> None:
+    """Write what a mirror delivered; raise `ValueError` if that is not the expected file, byte for byte."""
     with written(path) as temporary:
-        temporary.write_text(text, encoding="ascii")
+        temporary.write_bytes(content)
         try:
-            check_digest(temporary, file.sha256, file.size, "OpenML has other rows")
+            check_digest(temporary, file.sha256, file.size, "it is another file")
         except DataError as error:
             raise ValueError(str(error)) from error
 

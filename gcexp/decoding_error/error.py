@@ -26,6 +26,7 @@ from gcexp.decoding_error.straggler_sets import all_sets, random_sets, runs, wit
 from gcexp.decoding_error.subset_errors import Rows, rows, search_worst, worst_of_size
 from gcexp.errors import ParameterError, require, require_known
 from gcexp.progress import bar
+from gcexp.schema import fitted
 from gcexp.seeding import rng
 from gcexp.theory.errors import Parameters, bibd_error, bibd_weight, product_gram
 
@@ -146,8 +147,9 @@ def error(
     >>> [round(e.upper, 4) for e in error(BlockDesign(n=16, design="bent-2"), [4, 8, 12])]
     [0.0357, 0.1, 0.25]
     """
-    require_known("kind", kind, KINDS)
-    require_known("decoding", decoding, DECODINGS)
+    fitted(Code, code, "code")
+    require_known("kind", fitted(str, kind, "kind"), KINDS)
+    require_known("decoding", fitted(str, decoding, "decoding"), DECODINGS)
     if kind == "set":
         require(stragglers is not None, "kind=set needs stragglers, such as stragglers=[0,3]")
         responses = without(code.n, stragglers)
@@ -155,7 +157,8 @@ def error(
         given = [s] if isinstance(s, (int, np.integer)) else list(s)
         require(given in ([], [len(silent)]), f"{len(silent)} stragglers are given, and s={s}")
         return SetError(len(silent), float(errors_of(code, responses, decoding, steps)[0]), silent)
-    many = [int(one) for one in (s if isinstance(s, Iterable) else [s])]
+    several = isinstance(s, Iterable) and not isinstance(s, str)
+    many = fitted(list[int], list(s) if several else [s], "s")  # type: ignore[arg-type]
     wrong = [one for one in many if not 0 <= one <= code.n]
     require(
         bool(many) and not wrong,

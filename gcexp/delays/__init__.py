@@ -1,14 +1,17 @@
 """Delay models: when each worker finishes, drawn without knowing code, load or data."""
 
 from gcexp.delays.base import DelayModel, Draws, Exponentials, Streamed, held_exponentials
+from gcexp.delays.composed import Composed
 from gcexp.delays.compute_transmit import ComputeTransmit
 from gcexp.delays.distributions import Pareto, ShiftedExponential
 from gcexp.delays.epochs import Epochs, Restarts
 from gcexp.delays.local_steps import LocalSteps
 from gcexp.delays.markov import SummedDraws, TwoStateMarkov
 from gcexp.delays.trace import Trace, TraceDraws
+from gcexp.schema import checked_fields
 
 __all__ = [
+    "Composed",
     "ComputeTransmit",
     "DelayModel",
     "Draws",
@@ -25,3 +28,6 @@ __all__ = [
     "TwoStateMarkov",
     "held_exponentials",
 ]
+
+# Who makes one in Python is told of a wrong argument as an option file is.
+checked_fields(*(globals()[name] for name in __all__ if hasattr(globals()[name], "draw")))

@@ -13,7 +13,6 @@ from gcexp.delays.trace_file import LEAST, MOST, TraceFile, read_trace
 from gcexp.errors import require
 from gcexp.seeding import rng
 
-PRICINGS = ("scaled", "additive")
 _WHOLE = 1e-9  # a load this close to a whole number of shares is that number
 
 
@@ -34,7 +33,8 @@ class Trace:
     Parameters
     ----------
     file : str
-        CSV file, from the current or from the project's folder; see `gcexp.delays.trace_file.read_trace`.
+        CSV file, from the current or from the project's folder, or a bundled trace by its name; see
+        `gcexp.delays.trace_file.read_trace`. From Python also what `gcexp.delays.trace_file.trace_of` has read.
     phi : float
         Share of the time that does not grow with the load, between 0 and 1.
     pricing : {"scaled", "additive"}
@@ -69,7 +69,7 @@ class Trace:
     (array([726. , 714. , 673.5]), (1, 30, 10))
     """
 
-    file: str
+    file: str | TraceFile
     phi: float = 0.0
     pricing: Literal["scaled", "additive"] = "scaled"
     column: str = "time"
@@ -84,7 +84,6 @@ class Trace:
             if isinstance(getattr(self, name), list):
                 object.__setattr__(self, name, tuple(getattr(self, name)))
         require(0 <= self.phi <= 1, f"phi is a share from 0 to 1, got {self.phi}")
-        require(self.pricing in PRICINGS, f"pricing is one of {', '.join(PRICINGS)}, got {self.pricing!r}")
         require(
             self.pricing == "scaled" or self.phi == 0,
             f"pricing=additive takes the fixed part from the trace, so phi is 0, got {self.phi}",

@@ -1,4 +1,4 @@
-"""A table drawn by a function of its own, for what no other kind of plot shows."""
+"""Drawings by a named function, for figures that are neither lines, bars nor tables."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def drawing(frame: pd.DataFrame, plot: FunctionPlot) -> Drawing:
 
     def drawn(rows: pd.DataFrame, axes: Axes, place: Place) -> None:
         draw(axes, rows)
-        if axes.get_legend() is None:  # what has a name and no legend of its own is told below all panels
+        if axes.get_legend() is None:  # labelled artists go into the legend of the figure
             for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
                 handles.setdefault(name, handle)
 

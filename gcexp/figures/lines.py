@@ -82,7 +82,7 @@ def looks(labels: list[str], dashed: tuple[str, ...] = ()) -> dict[str, dict]:
     for label in dashed:
         if label not in labels:
             raise UserError(unknown("label", label, labels))
-    found = style.looks([label for label in labels if label not in dashed])
+    found = style.looks([label for label in labels if label not in dashed], apart=True)
     for place, label in enumerate(dashed):
         found[label] = {"color": "0.35", "linewidth": 0.8, "linestyle": _DASHES[place % 3], "marker": "none"}
     return found

@@ -1,4 +1,4 @@
-"""What a kind of plot hands to a figure: panels that draw themselves onto given axes, and the words for them."""
+"""A plot before it is drawn: its panels, their words, and the sizes that they need."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Place:
     names : float
         Inches that names at its left may take.
     first : bool
-        Whether no panel of the same plot stands at its left; names and label of the vertical axis stand there only.
+        Whether it is the leftmost panel of its row, which alone shows names and the label of the vertical axis.
     """
 
     inches: float
@@ -43,9 +43,9 @@ class Panel:
     Parameters
     ----------
     draw : function of axes and `Place`
-        Draws everything but the words below.
+        Draws the content, without title and axis labels.
     title, below, left : str
-        Over the axes, and at the axes; as written, wrapped where they stand.
+        Title, and labels of the horizontal and the vertical axis; long ones are wrapped to the room that they have.
     """
 
     draw: Callable[[Axes, Place], None]

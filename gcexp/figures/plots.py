@@ -1,4 +1,4 @@
-"""What may a figure file say about its plot? One frozen dataclass per kind; matplotlib is not needed to check."""
+"""The keys of ``plot`` in a figure file: one frozen dataclass per kind. Checking them needs no matplotlib."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rows of a table belong to a line, bar or panel? Unknown columns become one sentence."""
+"""Rows of a table: those of a line, bar or panel, and what they say of seeds, means and first passages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which hyphen means minus? The same answer on drawings and in tables."""
+"""Minus signs: which hyphens of a text mean minus, on drawings and in tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a figure look? The style file, print sizes, and where title, legend and note stand."""
+"""The look of figures: the style file, print sizes, and the places of title, legend and note."""
 
 from __future__ import annotations
 
@@ -101,11 +101,19 @@ def axis_label(column: str) -> str:
     return words.replace("_", " ")
 
 
-def looks(names: list[str]) -> dict[str, dict]:
+def looks(names: list[str], apart: bool = False) -> dict[str, dict]:
     """Colour, line style and marker of each name: one look per scheme, the same in every figure.
 
-    A name that stands in ``conf/style/looks.toml``, of the library or of the folder one works in, has the look written
-    there; any other has one by a hash of its text, the next free one where that is taken.
+    Names in ``conf/style/looks.toml`` (of the library, and of the current folder) have the look that is given there.
+    Any other name gets one by a hash of its text, or the next free one if that is taken.
+
+    Parameters
+    ----------
+    names : list of str
+        Lines or bars of one figure.
+    apart : bool
+        Whether names to which ``looks.toml`` gives one look are told apart: the first one keeps it. Bars have names of
+        their own and may share a look.
 
     Raises
     ------
@@ -116,7 +124,10 @@ def looks(names: list[str]) -> dict[str, dict]:
     every = [(look, again) for again in (False, True) for look in range(len(cycle))]
     most = len(every)
     require(len(names) <= most, f"a plot tells at most {most} lines apart, got {len(names)}; split by panel")
-    found = {name: table[name] for name in names if name in table}
+    found: dict[str, tuple[int, bool]] = {}
+    for name in names:
+        if name in table and not (apart and table[name] in found.values()):
+            found[name] = table[name]
     for name in names:
         if name not in found:
             first = int.from_bytes(sha256(name.encode()).digest()[:4]) % most
@@ -134,7 +145,7 @@ def looks(names: list[str]) -> dict[str, dict]:
 
 
 def has_look(name: str) -> bool:
-    """Whether the table of looks knows a name."""
+    """Whether ``looks.toml`` gives a look to a name."""
     return name in _table()
 
 

@@ -1,4 +1,4 @@
-"""What is a figure's table on disk: CSV with nine significant digits, the same bytes every time."""
+"""Tables of figures on disk: CSV with nine significant digits, and equal bytes for equal numbers."""
 
 from __future__ import annotations
 

@@ -268,12 +268,16 @@ def committed(path: Path = COMMITTED) -> list[Outcome]:
 
 
 def changed(fresh: Iterable[Outcome], known: Iterable[Outcome]) -> list[str]:
-    """Statements whose outcome is another one than the committed one, a sentence each."""
+    """Statements whose outcome is another one than the committed one, a sentence each.
+
+    A paper of which nothing is committed, such as one in a project, has nothing to differ from.
+    """
     before = {(one.paper, one.id): one.outcome for one in known}
+    papers_known = {paper for paper, _ in before}
     return [
         f"{one.paper}, {one.id}: {one.outcome}, committed as {before.get((one.paper, one.id), 'nothing')}"
         for one in fresh
-        if before.get((one.paper, one.id)) != one.outcome
+        if one.paper in papers_known and before.get((one.paper, one.id)) != one.outcome
     ]
 
 

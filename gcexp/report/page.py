@@ -68,11 +68,9 @@ class PaperView:
         >>> PaperView("a", Paper("A"), ()).contents
         'no figures'
         """
-        counts = {"of the paper": len(self.own), "of our own": len(self.studies)}
-        if self.own and self.studies:
-            return " and ".join(f"{count} {whose}" for whose, count in counts.items())
-        total = sum(counts.values())
-        return f"{total or 'no'} figure{'s' * (total != 1)}"
+        counts = {"figures and tables": len(self.own), "studies of our own": len(self.studies)}
+        parts = [f"{what}: {count}" for what, count in counts.items() if count]
+        return ", ".join(parts) or "no figures"
 
     @property
     def counted(self) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gcexp.errors import UserError, unknown
 from gcexp.report.figure import Figure
-from gcexp.report.figurefile import PRESETS, figures
+from gcexp.report.figurefile import PRESETS, page_files, paper_of, read_figures
 from gcexp.report.published import table_of
 from gcexp.run import paths
 from gcexp.run.options import search_dirs
@@ -78,11 +78,12 @@ def plan(preset: str, targets: Sequence[str] = ()) -> list[Cost]:
     """
     if preset not in PRESETS:
         raise UserError(unknown("preset", preset, PRESETS))
-    all_figures = figures(preset, published=bool(targets))
-    known = {name for one in all_figures for name in (one.target, one.paper)}
+    files = page_files(published=bool(targets))
+    known = {*files, *map(paper_of, files.values())}
     for target in targets:
-        if target not in known:
+        if target not in known:  # told before any figure is read
             raise UserError(unknown("target", target, known))
+    all_figures = read_figures(files.values(), preset)
     chosen = [one for one in all_figures if not targets or {one.target, one.paper} & set(targets)]
     trained = [run for one in chosen for run in one.runs if run.task]
     data = dict.fromkeys(run.config["task"]["dataset"] for run in trained)

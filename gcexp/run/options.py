@@ -55,7 +55,9 @@ def _search_dirs(conf: Path, _extra: str | None, _cwd: str) -> tuple[Path, ...]:
     dirs = [conf]
     for entry in [*listed_searchpath(), *extra_searchpath()]:
         kind, _, place = str(entry).rpartition("://")
-        if kind == "pkg":
+        if (kind, place) == ("pkg", "gcexp.conf"):
+            places = [str(bundled("conf"))]  # a package where gcexp is installed; beside it in a clone
+        elif kind == "pkg":
             try:
                 spec = importlib.util.find_spec(place)
             except ModuleNotFoundError:

@@ -204,7 +204,8 @@ def version_of(distribution: str) -> str:
 def content(path: Path | str | None) -> str | None:
     """What stands at a path, in 16 hex digits; None where nothing does.
 
-    Of a module its text without comments and docstrings, of a folder the names in it, of any other file its bytes.
+    Of a module its text without comments and docstrings, of a folder the names in it, of a style its lines without
+    remarks, of any other file its bytes.
 
     Examples
     --------
@@ -226,6 +227,9 @@ def _content(path: str, *_when: int) -> str:
         return _hash(
             code_of(Path(path).read_text("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
         )
+    if path.endswith(".mplstyle"):  # a remark in a style draws nothing
+        lines = Path(path).read_bytes().splitlines()
+        return _hash(b"\n".join(line for line in lines if not line.startswith(b"#")))
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 

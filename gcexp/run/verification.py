@@ -35,7 +35,7 @@ ROUNDINGS, MOVES = 32, 16
 _FLIP = 1.1
 _CHUNK_COLUMNS, _CHUNK_NUMBERS = 2**16, 2**24
 #: Partition gradients of more bytes are kept in files, mapped, and shared by all schemes of a trajectory.
-_LARGE = 2**28
+LARGE = 2**28
 
 
 def verify_decoding(
@@ -190,7 +190,7 @@ class _Replay:
         return tell(self.parameters, coefficients, self._t) if tell else None
 
     def _kept(self, name: str, compute: Callable[[], np.ndarray], k: int) -> np.ndarray:
-        if self._name is None or k * self.parameters.nbytes < _LARGE:
+        if self._name is None or k * self.parameters.nbytes < LARGE:
             return compute()
         path = Path(f"{self._name}-{name}.npy")
         if not path.exists():

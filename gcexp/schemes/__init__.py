@@ -1,5 +1,6 @@
 """Waiting rules and their composition with a code."""
 
+from gcexp.schema import checked_fields
 from gcexp.schemes.capacity import Capacity
 from gcexp.schemes.deadlines import AdaptiveDeadline, PrefixDeadline, QuorumGrace
 from gcexp.schemes.elimination import Span, Spanned
@@ -44,3 +45,6 @@ __all__ = [
     "WaitingRule",
     "Zipper",
 ]
+
+# Who makes one in Python is told of a wrong argument as an option file is.
+checked_fields(*(globals()[name] for name in __all__))

@@ -17,7 +17,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from gcexp.errors import require
+from gcexp.errors import ParameterError, require
+from gcexp.schema import fitted, quoted
 
 _CLOSE = 1e-9
 _FEW = 4  # workers, whose 15 sets a program chooses among in a second
@@ -34,8 +35,13 @@ def needed(n: int, load: float, fraction: Numbers = 1.0):
     >>> [int(needed(10, *given)) for given in ((2,), (3,), (2, 0.9), (10 / 9,))]
     [5, 4, 5, 9]
     """
-    require(load > 0, f"a load is a number > 0, got {load}")
-    return np.maximum(0, np.ceil(np.asarray(fraction) * n / load - _CLOSE)).astype(int)
+    require(0 < fitted(float, load, "load") < inf, f"a load is a number > 0, got {load}")
+    share = _numbers(fraction, "fraction")
+    require(
+        not (share > 1 + _CLOSE).any(),
+        f"a fraction of the partitions is at most 1, got {share.max(initial=0):g}",
+    )
+    return np.maximum(0, np.ceil(np.maximum(share, 0) * n / load - _CLOSE)).astype(int)
 
 
 def capacity(fixed: np.ndarray, growing: np.ndarray, load: float, fraction: Numbers = 1.0) -> np.ndarray:
@@ -117,9 +123,9 @@ def work_floor(
     """
     F, C = _times(fixed, growing)
     n = F.shape[-1]
-    cap = float(n) if cap is None else cap
+    cap, fraction = float(n) if cap is None else fitted(float, cap, "cap"), _numbers(fraction, "fraction")
     require(
-        bool(np.all(cap >= np.asarray(fraction) - _CLOSE)),
+        cap < inf and bool(np.all(cap >= fraction - _CLOSE)),
         f"cap={cap:g}: shares sum to n={n}, so cap is >= 1",
     )
     total = np.broadcast_to(np.asarray(fraction, float) * n, F.shape[:-1])[..., None]
@@ -146,9 +152,22 @@ def _done(at: np.ndarray, F: np.ndarray, C: np.ndarray, cap: float) -> np.ndarra
     return np.clip(share, 0, cap).sum(-1, keepdims=True)
 
 
+def _numbers(given: object, name: str) -> np.ndarray:
+    """An array of real numbers."""
+    try:
+        return np.asarray(given, float)
+    except (TypeError, ValueError):
+        raise ParameterError(f"{name} wants numbers, got {quoted(given)}") from None
+
+
 def _times(fixed: np.ndarray, growing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Both parts as arrays of one shape, which are times."""
-    F, C = np.broadcast_arrays(np.asarray(fixed, float), np.asarray(growing, float))
+    F, C = _numbers(fixed, "fixed"), _numbers(growing, "growing")
+    try:
+        F, C = np.broadcast_arrays(F, C)
+    except ValueError:
+        raise ParameterError(f"fixed and growing times have the shapes {F.shape} and {C.shape}") from None
+    require(F.ndim > 0 and F.shape[-1] > 0, f"times are arrays (..., n) of n >= 1 workers, got {F.shape}")
     for name, part in (("fixed", F), ("growing", C)):
         wrong = part[~((part >= 0) & (part < inf))]
         require(not wrong.size, f"{name} times are finite numbers >= 0, got {wrong.min(initial=inf):g}")
@@ -276,7 +295,7 @@ def data_bound(fixed: np.ndarray, growing: np.ndarray, d: int) -> np.ndarray:
     """
     F, C = (np.sort(part, axis=-1) for part in _times(fixed, growing))
     n = F.shape[-1]
-    require(1 <= d <= n, f"data_bound needs 1 <= d <= n={n}, got d={d}")
+    require(1 <= fitted(int, d, "d") <= n, f"data_bound needs 1 <= d <= n={n}, got d={d}")
     several = F[..., needed(n, d) - 1] + C[..., :d].sum(-1)
     slowest = F[..., 0] + C[..., -1] + C[..., : d - 1].sum(-1)
     return np.maximum.reduce([several, slowest, shared_work(F, C)])

@@ -8,6 +8,7 @@ from gcexp.run.build import build
 from gcexp.run.checks import declared_scores
 from gcexp.run.compose import compose
 from gcexp.run.options import options
+from gcexp.tasks import linear_regression, mlp
 from gcexp.tasks.optimizers import GradientDescent
 from gcexp.tasks.torch_task import TorchTask
 from gcexp.tasks.training import train
@@ -46,6 +47,15 @@ def test_contract(option, data, hold):
     found = checks(tasks=[(task, data(task.dataset), 7)])  # 7 divides no number of samples
     # Copies of a torch loss are not equal to it, and so those of a task that holds one are not either.
     hold(check for check in found if not (isinstance(task, TorchTask) and "is_a_value" in str(check)))
+
+
+@pytest.mark.parametrize("option", ["digits_mlp", "linear_regression"])
+def test_contract_where_lost_samples_are_not_visited(option, data, hold, monkeypatch):
+    """Small networks on few samples visit them all with weight zero, since that is faster."""
+    for module in (mlp, linear_regression):
+        monkeypatch.setattr(module, "SLICE_COST", 1)
+    task = build(compose(["scheme=uncoded", f"task={option}"]), "task")
+    hold(checks(tasks=[(task, data(task.dataset), 7)]))
 
 
 @pytest.mark.parametrize("option", options("task"))

@@ -202,7 +202,7 @@ def test_data_bound_is_a_sum_over_partitions(small):
         expected = 0.25 * x[:, who] + 0.75 * (code.assignment.astype(float) @ x.T).T
         found = run_clock(Scheme(code, Fastest(q=4), placement=placement), delay, (0,), 3)
         np.testing.assert_allclose(found.duration[0], expected.max(1))
-    with pytest.raises(ParameterError, match="data_bound needs n to divide k, got n=4, k=6"):
+    with pytest.raises(ParameterError, match="data_bound.*n=4, k=6"):
         run_clock(Scheme(FractionalRepetition(4, 2, k=6), Decodable()), delay, (0,), 3)
 
 
@@ -245,7 +245,7 @@ REFUSED = [
     (drawn(JOB4, phi=1.2), "phi .*1.2"),
     (drawn(JOB1, pricing="additive"), "pai-job1 .*'compute'.*iteration, worker"),
     (drawn(FAAS, pricing="additive", phi=0.5), "phi .*0.5"),
-    (drawn(JOB1, pricing="scald"), "scaled, additive, .*'scald'"),
+    (drawn(JOB1, pricing="scald"), "pricing.*'scald'.*'scaled'"),
     (drawn(JOB1, skip=300), "skip=300"),
     (drawn(JOB1, start=300), "start=300.*299"),
     (drawn(JOB1, rows=[0], skip="prefix"), "1 row"),
@@ -334,9 +334,7 @@ def test_broken_files(text, sentence, tmp_path, monkeypatch, capsys):
 
 def test_a_negative_fixed_part(tmp_path):
     (tmp_path / "mine.csv").write_text("iteration,worker,time,compute\n0,0,1,0.5\n0,1,1,1.25\n")
-    with pytest.raises(
-        ParameterError, match=r"fixed part of worker 1 in row 0 is negative \(-0.25\): time < compute"
-    ):
+    with pytest.raises(ParameterError, match=r"worker 1 in row 0.*-0.25"):
         Trace(str(tmp_path / "mine.csv"), pricing="additive").draw((0,), 1, 2)
 
 

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -45,19 +44,18 @@ def digits() -> Dataset:
     return Dataset("digits", x[:300], y[:300], x[1500:], y[1500:], "")
 
 
-@dataclass(frozen=True)
-class Failing(GradientDescent):
-    """Fails, or waits to be killed, at its n-th step."""
+def failing(at=0, wait=0.0, rule=GradientDescent()):  # noqa: B008
+    """A rule that fails, or waits to be killed, at its n-th update."""
 
-    at: int = 0
-    wait: float = 0.0
+    class Failing(type(rule)):
+        def update(self, *arguments):
+            taken.append(1)
+            if len(taken) == at:
+                time.sleep(wait)
+                raise InterruptedError
+            return super().update(*arguments)
 
-    def update(self, *arguments):
-        taken.append(1)
-        if len(taken) == self.at:
-            time.sleep(self.wait)
-            raise InterruptedError
-        return super().update(*arguments)
+    return Failing(**vars(rule))
 
 
 taken: list[int] = []
@@ -89,24 +87,10 @@ def test_resuming_after_any_step_gives_equal_bits(tmp_path):
         checkpoint = Checkpoint(tmp_path / f"{at}.npz", CONFIG, every=0)
         taken.clear()
         with pytest.raises(InterruptedError):
-            run(checkpoint, Failing(at=at))
+            run(checkpoint, failing(at=at))
         taken.clear()
-        assert_equal(run(checkpoint, Failing()), whole)
+        assert_equal(run(checkpoint, failing()), whole)
         assert len(taken) == updates - (at - 1)  # no step is repeated
-
-
-def stopping(rule, at):
-    """The rule, which fails at its n-th update."""
-    taken = []
-
-    class Stopping(type(rule)):
-        def update(self, *arguments):
-            taken.append(1)
-            if len(taken) == at:
-                raise InterruptedError
-            return super().update(*arguments)
-
-    return Stopping(**vars(rule))
 
 
 def categories() -> Dataset:
@@ -151,7 +135,7 @@ def test_a_resumed_training_has_equal_bits(tmp_path, task, rule, data):
     given = data(), (0, 1), (8, 5)
     whole = train(task, rule, *given, progress=False)
     with pytest.raises(InterruptedError):
-        train(task, stopping(rule, 11), *given, checkpoint=Checkpoint(tmp_path / "c.npz", {}, every=0))
+        train(task, failing(11, rule=rule), *given, checkpoint=Checkpoint(tmp_path / "c.npz", {}, every=0))
     assert_equal(train(task, rule, *given, checkpoint=Checkpoint(tmp_path / "c.npz", {})), whole)
 
 
@@ -162,15 +146,17 @@ def test_seeds_together_resume_with_equal_bits(tmp_path, at):
     whole = train(task, rule, *given)
     checkpoint = Checkpoint(tmp_path / "run.npz", CONFIG, every=0)
     with pytest.raises(InterruptedError):
-        train(task, stopping(rule, 2 * at), *given, checkpoint=checkpoint)
-    assert_equal(train(task, stopping(rule, 2 * (6 - at + 1) + 1), *given, checkpoint=checkpoint), whole)
+        train(task, failing(2 * at, rule=rule), *given, checkpoint=checkpoint)
+    taken.clear()
+    assert_equal(train(task, failing(rule=rule), *given, checkpoint=checkpoint), whole)
+    assert len(taken) == 2 * (6 - at + 1)  # a seed's update each; no step is repeated
 
 
 def test_resuming_from_an_old_checkpoint_repeats_the_steps_since(tmp_path):
     whole = run()
     checkpoint = Checkpoint(tmp_path / "run.npz", CONFIG, every=3600)
     with pytest.raises(InterruptedError):
-        run(checkpoint, Failing(at=sum(STEPS) - int(whole.skipped.sum())))
+        run(checkpoint, failing(at=sum(STEPS) - int(whole.skipped.sum())))
     with checkpoint.held(np.array(SEEDS), np.array(STEPS), COEFFICIENTS, PATTERN):
         assert checkpoint.load()["at_row"] == 1  # saved after each seed all the same
     assert_equal(run(checkpoint), whole)
@@ -178,7 +164,7 @@ def test_resuming_from_an_old_checkpoint_repeats_the_steps_since(tmp_path):
 
 def test_a_finished_run_is_adopted_without_a_step(tmp_path):
     whole = run(Checkpoint(tmp_path / "run.npz", CONFIG))
-    again = run(Checkpoint(tmp_path / "run.npz", CONFIG), Failing(at=1))
+    again = run(Checkpoint(tmp_path / "run.npz", CONFIG), failing(at=1))
     assert_equal(again, whole)
     assert not taken
 
@@ -311,10 +297,10 @@ def test_a_killed_process_is_resumed_with_equal_bits(tmp_path, capsys):
         child.wait()
     lock.join()
     taken.clear()
-    resumed = run(checkpoint, Failing())
+    resumed = run(checkpoint, failing())
     assert not taken  # the waiting thread has finished the run
     assert_equal(resumed, run())
 
 
 if __name__ == "__main__":  # the process to be killed: it stops at its eighth update, after checkpoint seven
-    run(Checkpoint(sys.argv[1], CONFIG, every=0), Failing(at=8, wait=3600))
+    run(Checkpoint(sys.argv[1], CONFIG, every=0), failing(at=8, wait=3600))

@@ -155,7 +155,7 @@ def test_mixed_blocks_below_the_threshold_give_zero(halves):
 
 def test_an_indicator_that_recovers_too_few_raises():
     code = Code(np.eye(3), quorums=[Quorum(range(3), [(1, 2)])])
-    with pytest.raises(DecodingError, match=r"workers \[0, 2\].*2 partitions \(at least 3\)"):
+    with pytest.raises(DecodingError, match=r"workers \[0, 2\].*2 .*3"):
         code.decode([[1, 1, 1], [1, 0, 1]])
     assert code.decode([[1, 0, 0]], partial=True).recovered == pytest.approx(
         1 / 3

@@ -45,6 +45,7 @@ def no_surroundings(monkeypatch):
     """Neither the user's data folder nor a proxy takes part in a test."""
     monkeypatch.delenv("GCEXP_DATA", raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr("gcexp.data.fetch.WAITS", ())  # test_data_fetch.py tries the waits
 
 
 def idx(array, magic):
@@ -139,6 +140,13 @@ def test_damaged_raw_file_is_told_with_both_checksums(tmp_path, contents, damage
     assert f"({len(bad)} bytes, expected {len(content)})" in sentence
     assert not output.exists() and not output.with_suffix(".json").exists()
     assert (folder / name).read_bytes() == bad  # never replaced
+
+
+def test_folder_in_place_of_a_file_is_a_sentence(tmp_path, contents):
+    name = next(iter(contents))
+    (tmp_path / name).mkdir()
+    with pytest.raises(DataError, match=name):
+        fetch(source_of(contents), tmp_path)
 
 
 # ---- download ----

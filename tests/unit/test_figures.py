@@ -249,6 +249,14 @@ def test_a_scheme_looks_the_same_beside_any_other(tmp_path, monkeypatch):
             style.looks(["mine"])
 
 
+def test_lines_that_share_a_look_in_the_table_are_told_apart():
+    names = ["fractional repetition", "uncoded"]  # both are black
+    with style.applied():
+        assert len({look["color"] for look in style.looks(names).values()}) == 1
+    lines = curve_lines(draw(curves(names), LINES))
+    assert len({line.get_color() for line in lines}) == len({line.get_marker() for line in lines}) == 2
+
+
 def inside_and_apart(figure):
     """Axes with their labels, legends and words lie inside the figure, and none on another one."""
     figure.canvas.draw()

@@ -94,18 +94,18 @@ def test_padding_changes_no_score():
 
 
 @pytest.mark.parametrize(
-    ("task", "sentence"),
+    ("task", "named"),
     [
-        (LogisticRegression("small", 60), "at most 59, got 60"),
-        (LogisticRegression("small", 44, pad_to=9), "pad_to is null or at least the"),
-        (LogisticRegression("other", 44), "task.dataset is 'other'"),
+        (LogisticRegression("small", 60), "59.*60"),
+        (LogisticRegression("small", 44, pad_to=9), "pad_to"),
+        (LogisticRegression("other", 44), "'other'"),
     ],
     ids=["rows", "pad", "data"],
 )
-def test_what_does_not_fit_is_refused(task, sentence):
-    with pytest.raises(ParameterError, match=sentence):
+def test_what_does_not_fit_is_refused(task, named):
+    with pytest.raises(ParameterError, match=named):
         task.problem(small(), 0)
-    with pytest.raises(ParameterError, match="categorical rows with labels 0 and 1"):
+    with pytest.raises(ParameterError, match="categorical"):
         bad = Dataset("small", np.zeros((4, 9), np.float32), np.array([0, 1, 0, 1]), None, None, "")
         LogisticRegression("small", 2).problem(bad, 0)
 
@@ -201,6 +201,6 @@ def test_openml_rows_become_the_published_file(tmp_path, monkeypatch):
             path = module.fetch(source, raw_dir=tmp_path / "a")[0]
             assert path.read_text() == text
         else:
-            with pytest.raises(DataError, match="could not be downloaded from openml:4135"):
+            with pytest.raises(DataError, match="openml:4135"):
                 module.fetch(source, raw_dir=tmp_path / "b")
             assert not list((tmp_path / "b").rglob("*.csv"))

@@ -30,9 +30,14 @@ MAY = {
     },  # from Python; a first iteration as a picture
     # And as a table; what a clock costs; bounds in closed form look at draws.
     "benchmarking.py": {"simulate", "summarise", ".draw"},
+    "command/job/train.py": {"simulated"},  # coefficients to train with
+    "report/table.py": {"simulated"},  # the runs of a figure
     "report/plan.py": {"simulated"},  # what a figure will cost
     # Whether models and rules keep their contracts is asked one by one.
     "testing.py": {"simulate", ".draw", ".arrival", ".stop"},
+    # A fitted model beside its trace; schemes that are screened before some are trained.
+    "advice/replay.py": {".draw", ".arrival"},
+    "advice/trained.py": {"simulated"},
     "figures/compose.py": {".draw"},  # a panel
     "figures/style.py": {".draw"},  # a canvas
 }

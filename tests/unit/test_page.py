@@ -67,7 +67,7 @@ def test_a_card_for_each_paper_and_its_figures_in_the_papers_order(site, tmp_pat
     assert set(pages) == {"index", "adaptive", "soft_bibd"}
     index, page = pages["index"], pages["adaptive"]
     assert {"adaptive.html", "soft_bibd.html", "figures/adaptive_fig3.png"} <= set(index.links)
-    assert "2 of the paper and 1 of our own" in index.text and "1 figure<" in index.text
+    assert "figures and tables: 2, studies of our own: 1<" in index.text
     order = [page.text.index(f'id="{target}"') for target in ("adaptive_fig3", "adaptive_table1")]
     assert order == sorted(order) and page.text.index("Our own studies") < page.text.index(
         'id="adaptive_constant"'

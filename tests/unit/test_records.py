@@ -490,7 +490,7 @@ def test_an_edit_of_the_library_reaches_its_stages(name, library):
     file = library / name
     before, text = lines(library), file.read_text()
     file.write_text(text + "\n# a remark\n")
-    assert lines(library) == before
+    assert lines(library)["trajectory"] == before["trajectory"]  # which may take hours
     file.write_text(text + "\nMORE = 1\n")
     after = lines(library)
     file.write_text(text)

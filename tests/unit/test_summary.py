@@ -47,9 +47,9 @@ def test_running_mean_has_the_bits_of_numpy(count):
 )
 @pytest.mark.parametrize(("rows", "chunk"), [("seeds", 500), ("running", 500), ("seeds", 10_000)])
 def test_columns_have_the_bits_of_the_timeline(monkeypatch, overrides, rows, chunk):
-    monkeypatch.setattr("gcexp.timeline._CHUNK", chunk)  # some iterations of a seed, or several seeds
-    monkeypatch.setattr("gcexp.timeline._CHUNK_SEATED", 900)
-    monkeypatch.setattr(summary_module, "_KNOWN", 2**8)  # 32 patterns of a word: forgotten and decoded again
+    monkeypatch.setattr("gcexp.timeline.CHUNK", chunk)  # some iterations of a seed, or several seeds
+    monkeypatch.setattr("gcexp.timeline.CHUNK_SEATED", 900)
+    monkeypatch.setattr(summary_module, "KNOWN", 2**8)  # 32 patterns of a word: forgotten and decoded again
     config = compose([*overrides.split(), "iterations=203", "seeds=3"])
     length = length_of(config)
     at = marks(length.iterations, rows)

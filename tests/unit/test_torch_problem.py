@@ -137,7 +137,7 @@ def test_another_number_of_classes_or_of_partitions_is_refused():
     nine = Dataset("nine", x, y, x, y, "")
     with pytest.raises(ParameterError, match="has 11173962 parameters"):
         CifarResNet18("nine", device="cpu").problem(nine, 0)
-    with pytest.raises(ParameterError, match="each of its 5 partitions by itself, got coefficients of 4"):
+    with pytest.raises(ParameterError, match="5 partitions.* 4"):
         Task().problem(images(), 0).gradient(np.zeros(1, np.float32), np.ones(4), 0)
     with pytest.raises(ParameterError, match="needs the number of partitions"):
         TorchProblem(network, cross_entropy, images(), 0)

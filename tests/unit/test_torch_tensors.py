@@ -39,15 +39,11 @@ def test_decode_takes_tensors(code):
 
 
 @each_code
-def test_bfloat16_is_read_in_double_precision(code):
+def test_bfloat16_is_read_and_what_requires_grad_is_refused(code):
     g = gradients(code, torch.bfloat16)
     np.testing.assert_array_equal(code.encode(g), code.encode(g.double().numpy()))
-
-
-@each_code
-def test_tensors_that_require_grad_are_refused(code):
     g = gradients(code, torch.float32).requires_grad_()
-    with pytest.raises(ParameterError, match=r"gradients require grad, .* pass gradients.detach\(\)"):
+    with pytest.raises(ParameterError, match=r"gradients.detach\(\)"):
         code.encode(g)
     np.testing.assert_array_equal(code.encode(g.detach()), code.encode(g.detach().numpy()))
 

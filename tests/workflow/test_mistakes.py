@@ -1,6 +1,5 @@
 """A person's mistakes: exit code 2 and one sentence, no trace, nothing half-written."""
 
-import json
 import os
 import re
 import socket
@@ -17,7 +16,10 @@ from gcexp.files import written
 from gcexp.report import figurefile
 from gcexp.run import options as options_module
 from gcexp.run import stages
+from gcexp.run.compose import compose
 from gcexp.run.provenance import finished_provenance
+from gcexp.tasks.training import Trajectory
+from gcexp.timeline import Timeline
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -99,7 +101,6 @@ RUNS = {
     "scheme=cgc overhead=-1": "overhead is a time >= 0, got -1",
     "scheme=cgc overhead=much": "overhead",
     "scheme=cgc exact=maybe": "exact",
-    "scheme=forget exact=true": "declares exact: true",
     "scheme=cgc iterations=0": "iterations must be an integer >= 1, got 0",
     "scheme=cgc iterations=1.5": "iterations must be an integer >= 1, got 1.5",
     "scheme=cgc horizon=-1": "horizon must be a simulated time > 0 or null, got -1",
@@ -133,13 +134,13 @@ RUNS = {
     "scheme=cgc n=[1": "n=[1",
     "scheme=cgc n=${n}": "${n}",
     "scheme=cgc code._target_=gcexp.codes.cyclic.Cyclic": "unknown name in gcexp.codes.cyclic 'Cyclic'",
-    "scheme=cgc code._target_=nowhere.Code": "code._target_: cannot import 'nowhere.Code'",
+    "scheme=cgc code._target_=nowhere.Code": "_target_: cannot import 'nowhere.Code'",
 }
 
 
 @pytest.mark.parametrize("overrides", RUNS)
-def test_timeline(there, capsys, overrides):
-    assert RUNS[overrides] in refused(there, capsys, "job", "timeline", *overrides.split(), *OUT)
+def test_clocks(there, capsys, overrides):
+    assert RUNS[overrides] in refused(there, capsys, "simulate", *overrides.split())
 
 
 @pytest.mark.parametrize("command", ["show", "run"])
@@ -169,33 +170,30 @@ def test_training(there, capsys, overrides, sentence):
 
 def test_damaged_inputs(here, capsys):
     prepare("digits", "data/prepared/digits.npz")
-    assert main(["job", "timeline", "scheme=forget", "iterations=3", "-o", "clock.npz"]) == 0
-    train = ("job", "train", "scheme=forget", "iterations=3", *OUT, "--timeline")
-    for content in (b"", b"garbage", Path("clock.npz").read_bytes()[:300]):
-        Path("bad.npz").write_bytes(content)
-        assert "bad.npz is not a timeline" in refused(here, capsys, *train, "bad.npz")
-    assert "there is no timeline nope.npz" in refused(here, capsys, *train, "nope.npz")
-    other = ("job", "train", "scheme=forget", "iterations=3", "seeds=3-4", *OUT, "--timeline", "clock.npz")
-    assert "clock.npz has seeds [0, 1], the run [3, 4]" in refused(here, capsys, *other)
-    both = refused(here, capsys, *train, "clock.npz", "--verified", OUT[1])
+    train = ("job", "train", "scheme=forget", "iterations=3", *OUT)
+    both = refused(here, capsys, *train, "--verified", OUT[1])
     assert "--verified and --output are both out/file.npz" in both
-    verify = ("job", "replay", "scheme=forget", *OUT, "--timeline", "clock.npz", "--trajectory")
-    assert "bad.npz is not a trajectory" in refused(here, capsys, *verify, "bad.npz")
-    more = ("job", "train", "scheme=forget", "iterations=3", "seeds=0-4", *OUT, "--timeline", "clock.npz")
-    assert "5 seeds" in refused(here, capsys, *more) or "[0, 1, 2, 3, 4]" in refused(here, capsys, *more)
-
     with open("data/prepared/digits.npz", "r+b") as file:
         file.seek(1000)
         file.write(b"!")
-    sentence = refused(here, capsys, *train, "clock.npz")
+    sentence = refused(here, capsys, *train)
     assert "data/prepared/digits.npz: expected sha256" in sentence and "delete it and run again" in sentence
     Path("data/prepared/digits.json").unlink()
-    assert "digits.json" in refused(here, capsys, *train, "clock.npz")
+    assert "digits.json" in refused(here, capsys, *train)
 
 
-def test_npz_files_with_other_arrays(here, capsys):
-    prepare("digits", "data/prepared/digits.npz")
-    assert main(["job", "timeline", "scheme=forget", "iterations=3", "-o", "clock.npz"]) == 0
+def test_npz_files_with_other_arrays(here):
+    with pytest.raises(UserError, match="there is no timeline nope.npz"):
+        Timeline.load("nope.npz")
+    config = compose(["scheme=forget", "iterations=3"])
+    stages.simulated(config, stages.length_of(config)).save("clock.npz")
+    for content in (b"", b"garbage", Path("clock.npz").read_bytes()[:300]):
+        Path("bad.npz").write_bytes(content)
+        for kind in (Timeline, Trajectory):
+            with pytest.raises(
+                UserError, match=f"bad.npz is not a {kind.__name__.lower()} written by this version"
+            ):
+                kind.load("bad.npz")
     good = dict(np.load("clock.npz"))
     damage = {
         "out of range": {"pattern": good["pattern"] + 99},
@@ -208,8 +206,8 @@ def test_npz_files_with_other_arrays(here, capsys):
     }
     for changed in damage.values():
         np.savez("bad.npz", **good | changed)
-        train = ("job", "train", "scheme=forget", "iterations=3", *OUT, "--timeline", "bad.npz")
-        assert "bad.npz is not a timeline written by this version" in refused(here, capsys, *train)
+        with pytest.raises(UserError, match="bad.npz is not a timeline written by this version"):
+            Timeline.load("bad.npz")
     lengths = {"seeds": 2, "steps": 2, "skipped": 2, "evaluated": 3, "verified": 1}
     whole = {name: np.zeros(length, int) for name, length in lengths.items()} | {
         "score.loss": np.zeros((2, 3))
@@ -217,17 +215,8 @@ def test_npz_files_with_other_arrays(here, capsys):
     whole |= {"parameters": np.zeros((2, 1, 5), np.float32)}
     for changed in ({"steps": np.zeros(2)}, {"score.loss": np.zeros(3)}, {"parameters": np.array("x")}):
         np.savez("bad.npz", **whole | changed)
-        verify = (
-            "job",
-            "replay",
-            "scheme=forget",
-            *OUT,
-            "--timeline",
-            "clock.npz",
-            "--trajectory",
-            "bad.npz",
-        )
-        assert "bad.npz is not a trajectory written by this version" in refused(here, capsys, *verify)
+        with pytest.raises(UserError, match="bad.npz is not a trajectory written by this version"):
+            Trajectory.load("bad.npz")
     Path("out").mkdir()
     Path("out/file.provenance.json").write_text('{"config": ')
     with pytest.raises(UserError, match=r"cannot read out/file.provenance.json .*; delete it"):
@@ -236,13 +225,15 @@ def test_npz_files_with_other_arrays(here, capsys):
 
 @pytest.mark.slow
 def test_more_than_fits_into_memory(here, capsys):
-    sentence = refused(here, capsys, "job", "timeline", "scheme=cgc", "n=1000", f"iterations={10**9}", *OUT)
+    sentence = refused(
+        here, capsys, "simulate", "scheme=cgc", "n=1000", f"iterations={10**9}", "--rows", "iterations"
+    )
     assert "does not fit into memory (Unable to allocate" in sentence
 
 
 def test_folders_that_cannot_be_written(here, capsys):
     for output in ("conf/run.yaml/file.npz", "/proc/nowhere/file.npz"):
-        sentence = refused(here, capsys, "job", "timeline", "scheme=cgc", "iterations=2", "-o", output)
+        sentence = refused(here, capsys, "job", "data", "digits", "-o", output)
         assert f"{output}: cannot be written" in sentence
     assert "cannot be written" in refused(
         here, capsys, "job", "data", "digits", "-o", "conf/run.yaml/digits.npz"
@@ -256,7 +247,7 @@ def test_outputs_that_are_no_files(here, capsys, output):
     if output == "socket":
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind("socket")
-    sentence = refused(here, capsys, "job", "timeline", "scheme=cgc", "iterations=2", "-o", output)
+    sentence = refused(here, capsys, "job", "data", "digits", "-o", output)
     assert "cannot be written (it is " in sentence
     with pytest.raises(UserError, match="cannot be written"), written(output):
         raise AssertionError("the block ran")
@@ -266,15 +257,16 @@ def test_outputs_that_are_no_files(here, capsys, output):
 
 def test_a_defect_is_no_mistake(here, capsys, monkeypatch):
     """Exit code 1, one sentence that names the log with the trace; --debug shows traces of both kinds."""
-    timeline = ("job", "timeline", "scheme=cgc", "iterations=2", "-o", "out.npz")
+    train = ("job", "train", "scheme=cgc", "iterations=2", "-o", "out.npz", "--verified", "v.json")
     broken = {
         "decode": DecodingError("residual 1"),
         "defect": ZeroDivisionError("1/0"),
         "plain": KeyError(""),
     }
     for error in broken.values():
-        monkeypatch.setattr(stages, "simulated", Mock(side_effect=error))  # not raised by the test's own code
-        assert main(list(timeline)) == 1
+        # not raised by the test's own code
+        monkeypatch.setattr("gcexp.command.job.train.simulated", Mock(side_effect=error))
+        assert main(list(train)) == 1
         said = capsys.readouterr().err
         assert (
             said.startswith("gcexp: ")
@@ -282,9 +274,9 @@ def test_a_defect_is_no_mistake(here, capsys, monkeypatch):
             and "please report it with logs/defect-" in said
         )
         (log,) = Path("logs").glob("defect-*")
-        assert "gcexp job timeline scheme=cgc" in log.read_text() and "Traceback (most" in log.read_text()
+        assert "gcexp job train scheme=cgc" in log.read_text() and "Traceback (most" in log.read_text()
         log.unlink()
-    assert main([*timeline, "--debug"]) == 1
+    assert main([*train, "--debug"]) == 1
     assert "Traceback (most" in capsys.readouterr().err
     assert main(["show", "scheme=cgcc", "--debug"]) == 2
     said = capsys.readouterr().err
@@ -310,12 +302,8 @@ def test_figures(here, capsys):
         here, capsys, "job", "table", "small_three", "--preset", "papr", "-o", "o.csv"
     )
     assert "seeds0-1.npz" in refused(here, capsys, "job", "table", "small_three", "-o", "out.csv")
-    plot, claims = (
-        ("job", "plot", "small_three", "-o", "out.pdf", "-i"),
-        ("claims", "small_three", "-o", "out.json", "-i"),
-    )
-    for command in (plot, claims):
-        assert "nope.csv" in refused(here, capsys, *command, "nope.csv")
+    plot = ("job", "plot", "small_three", "-o", "out.pdf", "-i")
+    assert "nope.csv" in refused(here, capsys, *plot, "nope.csv")
     assert "out.xyz" in refused(
         here, capsys, "job", "plot", "small_three", "-i", "table.csv", "-o", "out.xyz"
     )
@@ -324,29 +312,15 @@ def test_figures(here, capsys):
 
 
 def test_reports(here, capsys):
-    Path("bad.json").write_text("{")
-    for path in ("nope.json", "bad.json"):
-        assert path in refused(here, capsys, "job", "scorecard", "-i", path, "-o", "out.json")
-        page = refused(here, capsys, "job", "page", "-i", path, "-o", "reports/quick/index.html")
-        assert f"cannot read {path} (" in page
-    Path("bad.json").write_text("[1]")
-    assert "bad.json is not a list of checked claims" in refused(
-        here, capsys, "job", "scorecard", "-i", "bad.json", "-o", "o"
-    )
-    assert "bad.json is no list of claims" in refused(
-        here, capsys, "job", "page", "-i", "bad.json", "-o", "reports/quick/index.html"
-    )
-    Path("good.json").write_text("[]")
-    elsewhere = refused(here, capsys, "job", "page", "-i", "good.json", "-o", "out/index.html")
-    assert "out/data/small_three.csv: No such file" in elsewhere and not Path("out").exists()
     assert "nothing to publish" in refused(here, capsys, "publish")
     assert "unknown kind 'scheme'; did you mean 'schemes'" in refused(here, capsys, "list", "scheme")
 
 
 def test_a_horizon_that_is_not_reached(here, capsys):
     here.edit(here.figure, "iterations: 30", "iterations: 3, horizon: 1000.0")
+    prepare("digits", "data/prepared/digits.npz")
     (run, *_) = figurefile.figure("small_three", "quick").runs
-    assert main(["job", "timeline", *run.overrides, "-o", run.timeline]) == 0
+    assert main(["job", "train", *run.overrides, "-o", run.trajectory]) == 0
     sentence = refused(here, capsys, "job", "table", "small_three", "-o", "out.csv")
     assert (
         "CGC: seed 0 ends at" in sentence and "before the horizon 1000; raise iterations above 3" in sentence
@@ -370,10 +344,10 @@ def test_a_folder_without_options(tmp_path, monkeypatch, capsys, forget):
         ("shwo", "gcexp: unknown command 'shwo'; did you mean 'show'? (allowed: "),
         ("job", "gcexp: the following arguments are required: VERB; gcexp job --help says"),
         (
-            "job timeline scheme=cgc",
-            "gcexp: the following arguments are required: -o/--output; gcexp job timeline ",
+            "job train scheme=cgc",
+            "gcexp: the following arguments are required: -o/--output; gcexp job train ",
         ),
-        ("job replay -o x", "gcexp: the following arguments are required: "),
+        ("job plot -o x", "gcexp: the following arguments are required: "),
         (
             "compare fig4 --level x",
             "gcexp: argument --level: invalid float value: 'x'; gcexp compare --help says",
@@ -414,7 +388,7 @@ def test_several_values_where_one_run_is_made(verb, keys, sentence, capsys):
 
 @pytest.mark.workflow
 def test_the_command_exits_with_2(fresh):
-    code, output = fresh.gcexp("job", "timeline", "scheme=cgcc", "-o", "out.npz")
+    code, output = fresh.gcexp("job", "train", "scheme=cgcc", "-o", "out.npz")
     assert code == 2
     assert output.startswith("gcexp: unknown scheme 'cgcc'; did you mean 'cgc'?")
     assert output.count("\n") == 1 and not (fresh / "out.npz").exists()
@@ -451,7 +425,6 @@ FIGURE = "gcexp: small/figures/three.yaml: "
     "old, new, sentence",
     [
         ("scheme: cgc", "scheme: cgcc", FIGURE + "unknown scheme 'cgcc'; did you mean 'cgc'?"),
-        ("then: CGC", "then: CGX", "unknown label 'CGX'; did you mean 'CGC'?"),
         ("runs:", "runs: [", "three.yaml: line "),
         ("code.beta: 4", "code.beta: 5", FIGURE + "plain sums need p = s + beta - n + 1 to divide beta"),
     ],
@@ -474,4 +447,4 @@ def test_a_mistake_that_only_a_job_finds(project):
     assert "gcexp: data/prepared/digits.npz: expected sha256" in output
     assert "Traceback" not in output
     assert not (project / trained).exists()
-    assert json.loads((project / "reports/quick/scorecard.json").read_text())
+    assert (project / "reports/quick/index.html").is_file()

@@ -66,20 +66,16 @@ def test_a_project_from_nothing_to_a_figure(fresh, project_in, tmp_path):
 
     mine.build("mine_clocks")
     assert (mine / "reports/quick/figures/mine_clocks.pdf").is_file()
-    (clock,) = (mine / "results/timeline").glob("mirror*/*/*/*.provenance.json")
-    table = mine / "reports/quick/data/mine_clocks.provenance.json"
-    for path in (clock, table):
-        packages = json.loads(path.read_text())["packages"]
-        assert set(packages) == {"gcexp", "mine"}
-        assert packages["mine"]["commit"] == git(mine.folder, "rev-parse", "HEAD")
-        assert packages["mine"]["dirty"] is True and len(packages["mine"]["sha256"]) == 64
-        assert packages["gcexp"]["commit"] == git(fresh.code, "rev-parse", "HEAD")
+    packages = json.loads((mine / "reports/quick/data/mine_clocks.provenance.json").read_text())["packages"]
+    assert set(packages) == {"gcexp", "mine"}
+    assert packages["mine"]["commit"] == git(mine.folder, "rev-parse", "HEAD")
+    assert packages["mine"]["dirty"] is True and len(packages["mine"]["sha256"]) == 64
+    assert packages["gcexp"]["commit"] == git(fresh.code, "rev-parse", "HEAD")
     # What is there is used again, and published figures are targets beside its own.
     (mine / "mine/figures/more.yaml").write_text(CLOCKS + "note: once more\n")
     planned = mine.planned("mine_clocks", "mine_more", "mine_first", "small_three")
     assert planned["mine_more"] == planned["mine_first"] == planned["small_three"] == 1
-    # Timelines: none, none, four and three; drawings: all but that of the clocks.
-    assert (planned["timeline"], planned["draw"]) == (7, 3), planned
+    assert (planned["table"], planned["draw"]) == (3, 3), planned  # all but those of the clocks
     plain, every = mine.planned(), mine.planned("--config", "published=true")
     assert (plain["page"], plain["draw"]) == (1, 2)  # plain `snakemake`: its own on one page
     assert (every["page"], every["draw"]) == (1, 3)
@@ -94,4 +90,4 @@ def test_another_snakefile_uses_the_rules(fresh, project_in, tmp_path):
     (other / "Snakefile").write_text(OTHER.format(rules=fresh.code / "workflow" / "Snakefile"))
     code, output = other.snakemake("-n", "--cores", "1")
     assert code == 0, output
-    assert "gcexp_timeline" in output and "gcexp_draw" in output
+    assert "gcexp_train" in output and "gcexp_draw" in output

@@ -24,7 +24,6 @@ def clone(fresh, tmp_path):
         if (place := folder / compiled.relative_to(fresh.code)).parents[1].is_dir():
             place.parent.mkdir(exist_ok=True)
             shutil.copy2(compiled, place)
-    (folder / ".cache").symlink_to(fresh.code / ".cache")
     return type(fresh)(folder, folder).guarded()
 
 
@@ -56,7 +55,7 @@ def test_papers_are_deleted_and_added_with_their_folders(clone, tmp_path):
     clone.variables["PYTHONPATH"] = f"{tmp_path / 'site'}:{clone.environment['PYTHONPATH']}"
     code, output = clone.gcexp("list", "papers")
     assert code == 0 and {STAYS, "sixth", "elsewhere"} <= set(output.split()), output
-    planned = clone.planned(STAYS, "sixth", "elsewhere", "all")
+    planned = clone.planned(STAYS, "sixth", "elsewhere", "everything")
     assert planned[STAYS] == planned["sixth"] == planned["elsewhere"] == 1, planned
     assert planned["table"] == 3 * figures, planned
 

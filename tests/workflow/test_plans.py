@@ -9,11 +9,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from threadpoolctl import threadpool_info, threadpool_limits
 
 from gcexp.command import snakemake_inside
 from gcexp.report import figurefile
-from gcexp.report.statements import COLUMNS
 
 pytestmark = pytest.mark.workflow
 
@@ -29,8 +27,8 @@ def test_every_target_can_be_planned(real, preset):
     targets = [f"{figurefile.paper_of(path)}_{path.stem}" for path in files]
     papers = sorted(set(map(figurefile.paper_of, files)))
     if preset == "quick":
-        code, listed = real.snakemake("--list-target-rules")
-        assert code == 0 and set(listed.split()) >= {*targets, *papers, "all", "quick"}
+        code, listed = real.snakemake("everything", "--list-target-rules")
+        assert code == 0 and set(listed.split()) >= {*targets, *papers, "all", "everything", "quick"}
     jobs = real.planned(*targets, *papers, "all", "quick", "--config", f"preset={preset}")
     assert jobs["draw"] + jobs.get("typeset", 0) >= len(targets)
     assert jobs["all"] == jobs["quick"] == 1
@@ -74,13 +72,10 @@ def test_every_rule_has_log_benchmark_message_and_resources(real):
     bodies = dict(zip(rules[1::2], rules[2::2], strict=True))
     for name in (
         "data",
-        "timeline",
-        "trajectory_exact",
-        "trajectory_approximate",
-        "replay",
+        "train",
+        "train_exact",
         "table",
         "draw",
-        "scorecard",
         "page",
     ):
         for directive in ("log", "benchmark", "message", "resources"):
@@ -95,7 +90,8 @@ def test_a_failure_shows_the_command_that_repeats_it(real):
 
 
 def test_a_name_is_never_a_command(fresh):
-    for target in ("data/prepared/$(touch X).npz", "results/timeline/cgc/pareto;touch X/T3/seeds0.npz"):
+    clock = "results/trajectory/digits_mlp/gradient_descent/cgc/pareto;touch X/T3/seeds0.npz"
+    for target in ("data/prepared/$(touch X).npz", clock):
         code, output = fresh.snakemake("-j1", target)
         assert code != 0 and not list(fresh.folder.rglob("X")), output
 
@@ -118,7 +114,7 @@ def test_another_workflow_takes_the_rules_as_a_module(fresh):
 # --- What an edit repeats
 
 
-DRAWN = {"draw": 1, "scorecard": 1, "page": 1, "all": 1}  # claims are judged where the table is drawn
+DRAWN = {"draw": 1, "page": 1, "all": 1}
 REPORT = {"table": 1} | DRAWN
 FIGURE = "small/figures/three.yaml"
 
@@ -130,16 +126,11 @@ def remarks(project):
         lines = path.read_text().splitlines(keepends=True)
         at = 1 if "@package" in lines[0] else 0
         path.write_text("".join([*lines[:at], "# a remark\n", *lines[at:]]))
-    project.edit("workflow/rules/trajectory.smk", 'message:\n        "training {wildcards.task}, exact"',
+    project.edit("workflow/rules/train.smk", 'message:\n        "training {wildcards.task}, exact"',
                  'message:\n        "exact training of {wildcards.task}"')  # fmt: skip
     for path in project.files("data", "workflow", "profiles").values():
         os.utime(path)
     os.utime(project / "Snakefile")
-    with_code(project)
-    project.edit(
-        "gcexp/codes/partial_recovery.py", "class CyclicPartialRecovery", "# why\nclass CyclicPartialRecovery"
-    )
-    project.edit("gcexp/tasks/mlp.py", "class MultilayerPerceptron", "\n\nclass MultilayerPerceptron")
 
 
 def with_code(project):
@@ -147,6 +138,8 @@ def with_code(project):
     shutil.copytree(project.code / "gcexp", project / "gcexp", ignore=shutil.ignore_patterns("__pycache__"))
     (project / "docs").mkdir()
     shutil.copy2(project.code / "docs/references.bib", project / "docs")  # which the page cites
+    (project / "reports/published").mkdir()
+    shutil.copy2(project.code / "reports/published/statements.csv", project / "reports/published")
     project.code = project.folder
 
 
@@ -158,7 +151,6 @@ def add(run):
     return edit(FIGURE, "plot:", f"  - {run}\nplot:")
 
 
-STATEMENT = {"id": "a", "statement": "b", "checkable": "yes"}
 EDITS = {
     "remarks and times": (remarks, {}),
     "plot": (edit(FIGURE, "kind: lines", "kind: lines, xlim: [0, 1]"), DRAWN),
@@ -167,38 +159,32 @@ EDITS = {
         DRAWN,
     ),
     "source": (edit(FIGURE, "source: Fig. 1", "source: Fig. 2"), {"page": 1, "all": 1}),
-    "claim": (edit(FIGURE, "level: 0.2", "level: 0.3"), DRAWN),
+    "what it shows": (edit(FIGURE, "source: Fig. 1", "source: Fig. 1\nshows: Three lines."), {"page": 1, "all": 1}),
     "label": (edit(FIGURE, '"cyclic, β', '"arcs, β'), REPORT),
     "default of an approximate scheme": (
         edit("conf/code/cyclic_partial_recovery.yaml", "decoder: max_disjoint", "decoder: exact"),
-        {"timeline": 1, "trajectory_approximate": 1} | REPORT,
+        {"train": 1} | REPORT,
     ),
     "default of an exact scheme": (
         edit("conf/code/cyclic_repetition.yaml", "seed: 0", "seed: 1"),
-        {"timeline": 1, "replay": 1} | REPORT,
+        REPORT,
     ),
     "a paper on the page": (
         edit("small/paper.yaml", "title: A paper", "title: The paper"),
         {"page": 1, "all": 1},
     ),
-    "statements": (
-        lambda p: (p / "small/statements.csv").write_text(
-            f"{','.join(COLUMNS)}\n" + ",".join(STATEMENT.get(name, "") for name in COLUMNS) + "\n"
-        ),
-        {"scorecard": 1, "page": 1, "all": 1},
-    ),
-    "new exact scheme": (add("{label: naive, scheme: uncoded}"), {"timeline": 1, "replay": 1} | REPORT),
+    "new exact scheme": (add("{label: naive, scheme: uncoded}"), REPORT),
     "new approximate scheme": (
         add("{label: FRC, scheme: frc, code.d: 2}"),
-        {"timeline": 1, "trajectory_approximate": 1} | REPORT,
+        {"train": 1} | REPORT,
     ),
     "value of the task": (
         edit("conf/task/digits_mlp.yaml", "hidden: 25", "hidden: 20"),
-        {"trajectory_exact": 1, "trajectory_approximate": 2, "replay": 1} | REPORT,
+        {"train_exact": 1, "train": 2} | REPORT,
     ),
     "default of the delay model": (
         edit("conf/delay/pareto.yaml", "shape: 1.2", "shape: 1.3"),
-        {"timeline": 3, "trajectory_approximate": 2, "replay": 1} | REPORT,
+        {"train": 2} | REPORT,
     ),
     "a lost drawing": (lambda p: (p / "reports/quick/figures/small_three.pdf").unlink(),
                        DRAWN),
@@ -216,12 +202,12 @@ def test_an_edit_repeats_what_depends_on_it(project, name):
 def test_an_edit_of_the_code_reaches_the_published_bytes(project):
     """An expression of the table's code remakes the table alone; a text in a code remakes what the code could change.
 
-    Of that nothing is trained or replayed again: it is recognised by what the code does.
+    Of that nothing is trained again: the checkpoint belongs to the same coefficients.
     """
 
     def learned():
-        kept = project.files("results/checkpoints/results", "results/checkpoints/kept/results")
-        return {name: path.stat().st_mtime_ns for name, path in kept.items() if not name.endswith(".lock")}
+        states = project.files("results/checkpoints/results")
+        return {name: path.stat().st_mtime_ns for name, path in states.items() if name.endswith(".npz")}
 
     with_code(project)
     table = project / "reports/quick/data/small_three.csv"
@@ -231,10 +217,10 @@ def test_an_edit_of_the_code_reaches_the_published_bytes(project):
     )
     assert project.planned() == REPORT
     project.edit("gcexp/codes/block_design.py", 'limit = "n k', 'limit = "nearly n k')
-    assert project.build("-j1")[1] == {"timeline": 3, "trajectory_approximate": 2, "replay": 1} | REPORT
+    assert project.build("-j1")[1] == {"train": 2} | REPORT
     before["simulated_time_s"] *= 2
     pd.testing.assert_frame_equal(pd.read_csv(table), before, rtol=1e-8)  # of nine digits
-    assert learned() == trained and len(trained) >= 4
+    assert learned() == trained and len(trained) == 3
     assert project.planned() == {}
 
 
@@ -245,18 +231,51 @@ def test_snakemakes_inside_is_asked_in_one_module_and_was_tried_with_this_versio
     assert not re.search(r"workflow\.(?!yaml)\w|snakemake\.cli", rules)
 
 
-def test_a_plan_takes_one_thread():
-    rules = (ROOT / "workflow/rules/common.smk").read_text()
-    assert rules.index("snakemake_inside.one_thread()") < rules.index("from gcexp.report")
-    with threadpool_limits(2):
-        assert {library["num_threads"] for library in threadpool_info()} == {2}
-        snakemake_inside.one_thread()
-        assert {library["num_threads"] for library in threadpool_info()} == {1}
-
-
 def test_another_spelling_of_a_command_plans_nothing(project):
     """What a finished job was called with may be spelled otherwise: params, inputs and times count."""
-    for rule in ("timeline", "trajectory", "figure"):
+    for rule in ("train", "figure"):
         path = project / "workflow" / "rules" / f"{rule}.smk"
-        path.write_text(path.read_text().replace('"gcexp job ', '"gcexp  job '))
+        path.write_text(path.read_text().replace(" gcexp job ", " gcexp  job "))
     assert project.planned() == {}
+
+
+def test_studies_are_made_when_they_are_asked_for(project):
+    """Plain snakemake makes what stands in a paper, `everything` more; each figure and paper stays a target."""
+    study = project / "small/figures/ours.yaml"
+    study.write_text((project / FIGURE).read_text().replace("kind: curves", "kind: curves\nstudy: true"))
+    assert project.planned() == project.planned("small") == {}
+    mine = {"table": 1, "draw": 1}
+    assert project.planned("small_ours") == mine | {"small_ours": 1}
+    assert project.planned("everything") == mine | {"page": 1, "everything": 1}
+    assert project.build("-j1", "everything")[0]
+    assert "small_ours.png" in (project / "reports/quick/small.html").read_text()
+    assert project.planned() == project.planned("everything") == {}
+    project.edit("small/paper.yaml", "title: A paper", "title: A paper\nstudy: true")
+    assert "table" not in project.planned("small")  # of a collection of studies all are its own
+
+
+def test_an_edit_for_one_target_does_not_remake_another(project):
+    """However they were planned together: each job writes down what it read itself."""
+    text = (project / FIGURE).read_text()
+    for name in "ab":
+        (project / f"small/figures/{name}.yaml").write_text(
+            "title: A\nsource: B\nkind: analysis\nplot: {kind: table}\n"
+            f"analysis: {{function: .{name}.table}}\n"
+        )
+        (project / f"small/{name}.py").write_text(
+            "import pandas as pd\n\n\ndef table():\n    return pd.DataFrame({'x': [1]})\n"
+        )
+    assert text and project.build("-j1", "small_a", "small_b")
+    project.edit("small/b.py", "[1]", "[2]")
+    planned = project.planned("small_a", "small_b")
+    assert (planned["table"], planned["typeset"]) == (1, 1), planned
+    assert project.planned("small_a") == {}
+
+
+def test_snakemake_needs_no_activated_environment(fresh):
+    """Jobs start with the interpreter that plans, never with whatever gcexp is on the path."""
+    other = fresh / ".guard" / "gcexp"
+    other.write_text("#!/bin/sh\nexit 7\n")
+    other.chmod(0o755)
+    fresh.variables["PATH"] = f"{other.parent}:/usr/bin:/bin"
+    assert fresh.build("-j1", "data/prepared/digits.npz")

@@ -66,7 +66,7 @@ def test_the_table_follows_in_one_call(mine):
         (mine / path).write_text(before)
 
     first = made()
-    learning = {"data": 1, "trajectory_exact": 1, "replay": 1, "table": 1}
+    learning = {"data": 1, "train_exact": 1, "table": 1}
     more = (mine / "mine.csv").read_text() + "3,3,1,1\n"
     plans("mine.csv", more, learning)
     mine.edit("conf/dataset/mine.yaml", "kind", "colour")
@@ -79,7 +79,7 @@ def test_the_table_follows_in_one_call(mine):
     assert (learned["test_loss"] != first["test_loss"]).all()
     assert (learned["simulated_time_s"] == first["simulated_time_s"]).all()
 
-    timing = {"timeline": 1, "replay": 1, "table": 1}
+    timing = {"table": 1}
     plans("factor", "3\n", timing)
     mine.edit("helper_there/scale.py", "1", "2")
     assert mine.planned(TABLE) == timing

@@ -21,8 +21,7 @@ from gcexp.run import datasets, dependencies, paths, records
 from gcexp.run.options import conf_dir, read_yaml
 from gcexp.run.run import run_of_path
 
-# Jobs start with the interpreter that plans, whether or not its environment was activated.
-os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", "")])
+snakemake_inside.use_this_interpreter()
 ASKED = snakemake_inside.asked(workflow)
 TARGETS = ASKED.targets
 
@@ -151,8 +150,21 @@ def shown_files(preset):
     return {
         target: path
         for target, path in files.items()
-        if target in planned or figurefile.is_drawn(target, preset)
+        if target in planned or figurefile.made_files(target, preset)
     }
+
+
+def shown_products(preset):
+    # Everything of figures in this plan; of studies that were made before what is there.
+    made = (file for target in shown_files(preset) for file in figurefile.made_files(target, preset))
+    planned = (product for figure in figures_of(preset) for product in figure.products)
+    return list(dict.fromkeys([*planned, *made]))
+
+
+def own_figures(paper):
+    # Figures and tables that stand in the paper; of a collection of studies all of them.
+    mine = [figure for figure in FIGURES.values() if figure.paper == paper]
+    return [figure for figure in mine if not figure.file.study] or mine
 
 
 def index_and_lost(preset):

@@ -1,7 +1,7 @@
 rule page:
     # The page of every figure: the index of all that is made.
     input:
-        products=lambda w: [product for figure in figures_of(w.preset) for product in figure.products],
+        products=lambda w: shown_products(w.preset),
     output:
         paths.PAGE,
     log:

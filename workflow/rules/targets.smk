@@ -8,12 +8,6 @@ for figure in FIGURES.values():
             figure.products,
 
 
-def own_figures(paper):
-    # Figures and tables that stand in the paper; of a collection of studies all of them.
-    mine = [figure for figure in FIGURES.values() if figure.paper == paper]
-    return [figure for figure in mine if not figure.file.study] or mine
-
-
 for paper in PAPERS:
 
     rule:

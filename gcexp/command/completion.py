@@ -1,0 +1,148 @@
+"""``gcexp completion``: a script for bash, zsh or fish, which asks ``gcexp completion words`` what may stand next."""
+
+from __future__ import annotations
+
+import importlib
+from argparse import ArgumentParser
+from collections.abc import Iterable
+
+from gcexp.errors import UserError
+from gcexp.run.compose import compose
+from gcexp.run.options import GROUPS, options, papers
+
+SCRIPTS = {
+    "bash": r"""# eval "$(gcexp completion bash)" in ~/.bashrc
+_gcexp() {
+    local typed="${COMP_LINE:0:COMP_POINT}" found word
+    local -a words
+    read -ra words <<< "$typed"
+    [[ $typed == *[[:space:]] ]] && words+=("")
+    word="${words[${#words[@]} - 1]}"
+    COMPREPLY=()
+    while IFS= read -r found; do
+        # bash begins a new word behind '=': what stands before it is there already
+        [[ $COMP_WORDBREAKS == *=* ]] && found="${found#"${word%"${word##*=}"}"}"
+        COMPREPLY+=("$found")
+    done < <("${words[0]}" completion words -- "${words[@]:1}" 2> /dev/null)
+    [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2> /dev/null
+    return 0
+}
+complete -o default -F _gcexp gcexp
+""",
+    "zsh": r"""# eval "$(gcexp completion zsh)" in ~/.zshrc, behind compinit
+_gcexp() {
+    local -a found
+    found=("${(@f)$("${words[1]}" completion words -- "${(@)words[2,CURRENT]}" 2> /dev/null)}")
+    if [[ -n "${found[1]}" ]]; then
+        compadd -S '' -- ${(M)found:#*=}
+        compadd -- ${found:#*=}
+    else
+        _files
+    fi
+}
+compdef _gcexp gcexp
+""",
+    "fish": r"""# gcexp completion fish > ~/.config/fish/completions/gcexp.fish
+function __gcexp_words
+    set -l words (commandline -opc)
+    set -l current (commandline -ct)
+    $words[1] completion words -- $words[2..-1] "$current" 2> /dev/null
+end
+complete -c gcexp -a '(__gcexp_words)'
+""",
+}
+
+
+def add(parser) -> None:
+    """Its arguments."""
+    parser.add_argument(
+        "shell", choices=[*SCRIPTS, "words"], help="words: what may stand in place of the last word"
+    )
+    parser.add_argument(
+        "words", nargs="*", metavar="WORD", help="for words, behind --: what was typed after gcexp"
+    )
+
+
+def run(arguments) -> None:
+    """Print a shell's script, or the words that may stand next."""
+    lines = [SCRIPTS[arguments.shell]] if arguments.shell in SCRIPTS else words(arguments.words)
+    for line in lines:
+        print(line)
+
+
+def words(typed: list[str]) -> list[str]:
+    """What may stand in place of the last of the words that were typed after ``gcexp``; none where files may.
+
+    Examples
+    --------
+    >>> words(["sim"]), words(["run", "--multi"]), words(["run", "scheme=cgc", "optimizer=ad"])
+    (['simulate'], ['--multirun'], ['optimizer=adam'])
+    >>> words(["run", "code=graph", "code.n"]), words(["run", "-m", "scheme=cgc,frc,cgc_"])[0]
+    (['code.n='], 'scheme=cgc,frc,cgc_restart')
+    """
+    from gcexp.command.main import COMMANDS, JOBS
+
+    *before, current = typed or [""]
+    if not before:
+        found: Iterable[str] = [*COMMANDS, "job"]
+    elif before[0] == "job":
+        found = JOBS if len(before) == 1 else ()
+    elif before[0] in COMMANDS:
+        parser = ArgumentParser()
+        importlib.import_module(f"gcexp.command.{before[0]}").add(parser)
+        arguments = parser._actions  # argparse has no public list of them
+        places = [one for one in arguments if not one.option_strings]
+        given = sum(not word.startswith("-") for word in before[1:])
+        if current.startswith("-"):
+            found = (option for one in arguments for option in one.option_strings)
+        else:
+            found = _of(places[min(given, len(places) - 1)], before[1:], current) if places else ()
+    else:
+        found = ()
+    return sorted({word for word in found if word.startswith(current)})
+
+
+def _of(argument, before: list[str], current: str) -> Iterable[str]:
+    """What an argument that is no option may be: its choices, or the names that its own name stands for."""
+    if argument.choices:
+        return argument.choices
+    if argument.dest == "overrides":
+        return _overrides(before, current)
+    if argument.dest == "kind":
+        from gcexp.command.catalogue import LISTED
+
+        return LISTED
+    if argument.dest == "names":
+        return _datasets()
+    if argument.dest == "schemes":
+        return options("scheme")
+    names = [folder.name for folder in papers().values()]
+    if argument.dest in ("target", "targets"):
+        from gcexp.report.figurefile import target_files
+
+        return [*target_files(), *(names if argument.dest == "targets" else ())]
+    return names if argument.dest == "papers" else ()
+
+
+def _overrides(before: list[str], current: str) -> Iterable[str]:
+    """Keys of a run, those of a group's option once the group's name and a point stand there; values of a group."""
+    key, equals, value = current.partition("=")
+    if equals:
+        start = current.removesuffix(value.rpartition(",")[2])  # behind the values that stand there already
+        names = options(key) if key in GROUPS else _datasets() if key == "task.dataset" else []
+        return (f"{start}{name}" for name in names)
+    try:
+        config = compose([word for word in before if "=" in word and "," not in word])
+    except UserError:  # what stands there is not finished, or wrong: told when it runs
+        config = compose([])
+    group, point, _ = key.partition(".")
+    if point:
+        inner = config.get(group)
+        return (f"{group}.{name}=" for name in (inner if isinstance(inner, dict) else ()) if name[0] != "_")
+    return (f"{name}=" for name in {*config, *GROUPS})
+
+
+def _datasets() -> list[str]:
+    from gcexp.data import datasets
+
+    return [*datasets(), *options("dataset")]
