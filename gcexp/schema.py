@@ -383,19 +383,6 @@ def _as(option: Any, value: Any, place: str) -> Any:
     )
 
 
-def wanted(of: Callable, name: str) -> str:
-    """What an argument of `of` wants, in the words of the sentences; empty where nothing is checked.
-
-    Examples
-    --------
-    >>> def area(width: float, unit: typing.Literal["m", "ft"] | None = None, shape=()): ...
-    >>> [wanted(area, name) for name in ("width", "unit", "shape")]
-    ['number', "'m' or 'ft' or nothing", '']
-    """
-    hint = _signature(of)[1].get(name, Any)
-    return "" if hint is Any else _kinds(hint)
-
-
 def _kinds(hint: Any) -> str:
     found = " or ".join(map(_spelled, _options(hint)))
     return found.removesuffix(" or nothing") if found.endswith(" or nothing or nothing") else found
