@@ -1,5 +1,7 @@
 """What editors and type checkers see: `gcexp.__init__` loads it when it is used."""
 
+from gcexp.advice.advise import advise as advise
+from gcexp.advice.fit import fit as fit
 from gcexp.benchmarking import benchmark as benchmark
 from gcexp.experiments import compare as compare
 from gcexp.experiments import error as error

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from gcexp.delays import Draws, Trace
+    from gcexp.delays.trace_file import TraceFile
     from gcexp.schemes import Scheme
     from gcexp.timeline import Timeline
 
@@ -44,7 +45,7 @@ _GRID, _STEP = 101, 2e-8  # values of phi that are tried together, and how close
 
 
 def benchmark(
-    file: str | Path,
+    file: Any,
     schemes: str | dict | Iterable[str | dict] | None = None,
     phi: Sequence[float] = (0.0, 0.5, 1.0),
     *,
@@ -62,9 +63,9 @@ def benchmark(
 
     Parameters
     ----------
-    file : path
+    file : path, DataFrame or array
         CSV with ``iteration,worker,time``, as `gcexp.delays.trace_file.read_trace` takes it, or the name of a bundled
-        trace, such as ``pai-job1``.
+        trace, such as ``pai-job1``; or the same as a frame, or as an array (iterations, workers).
     schemes : str, dict or iterable of them, optional
         Labels of conf/benchmark.yaml, names of scheme options, or mappings of keys such as ``{"scheme": "cgc", "s":
         3}``. By default all of that file, and options that declare ``benchmark: true``.
@@ -112,9 +113,10 @@ def benchmark(
     import pandas as pd
 
     from gcexp.delays import Trace
+    from gcexp.delays.trace_file import trace_of
     from gcexp.schemes import LATE
 
-    file, n = fitted(str | Path, file, "file"), fitted(int | None, n, "n")
+    file, n = file if isinstance(file, str | Path) else trace_of(file), fitted(int | None, n, "n")
     progress = fitted(bool, progress, "progress")
     shares, lates = _listed(phi, float, "phi"), _listed(late, str, "late")
     pieces = [None] if chunks is None else _listed(chunks, int, "chunks")
@@ -180,21 +182,22 @@ class Replay:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, file: str | Path, phi: float = 0.0, n: int | None = None, **trace: Any) -> Replay:
+    def of(cls, file: str | Path | TraceFile, phi: float = 0.0, n: int | None = None, **trace: Any) -> Replay:
         """The replay of a file: rows behind the prefix, once each."""
         from gcexp.delays import Trace
-        from gcexp.delays.trace_file import read_trace
+        from gcexp.delays.trace_file import TraceFile, read_trace
 
         require(n is None or n >= 1, f"n is a number of workers >= 1, got {n}")
         read = read_trace(file)
         # Says what is wrong with rows, column, pricing and n.
-        Trace(str(file), phi=phi, **trace).draw((0,), 1, n or 1)
+        source = file if isinstance(file, TraceFile) else str(file)
+        Trace(source, phi=phi, **trace).draw((0,), 1, n or 1)
         chosen = trace.get("rows")
         times = read.values["time"] if chosen is None else read.values["time"][list(chosen)]
         learns = read.flags.persistent and len(times) > 1
         prefix = max(1, len(times) // 10) if learns else 0
         wide = int((~np.isnan(times)).all(0).sum())
-        delay = Trace(str(file), phi=phi, skip="prefix" if learns else 0, **trace)
+        delay = Trace(source, phi=phi, skip="prefix" if learns else 0, **trace)
         notes = ()
         if read.flags.data_bound and not delay.data_bound:
             notes = (
@@ -512,7 +515,12 @@ def remedies(
 @gives("trace", "against", "scheme", "load", "wins_from", "bound_from", clocks=True)
 @schemes_kept()
 def break_evens(traces: list[dict], schemes: list | None = None) -> pd.DataFrame:
-    """From which phi on schemes win on traces, against waiting for all and against rebalancing; see `break_even`.
+    """From which phi on schemes win on traces, against waiting for all and against rebalancing.
+
+    A scheme wins from the smallest phi from which on, up to 1, its ratio is at most the reference's. No code can win
+    below the smallest phi at which the bound is at most the reference's ratio. Both are looked for among 101 values of
+    phi, and between two of these to 1e-8. Between other values of the 101 nothing is proven, because rebalancing is no
+    continuous function of phi: a worker that is given nothing is not measured any more.
 
     Parameters
     ----------
@@ -547,43 +555,8 @@ def break_evens(traces: list[dict], schemes: list | None = None) -> pd.DataFrame
 _AGAINST = ("waiting", "rebalancing")
 
 
-def break_even(
-    file: str | Path, entry: Entry, against: str = "rebalancing", n: int | None = None, **trace: Any
-) -> dict[str, float | None]:
-    """From which phi on a scheme wins, and below which no code of its loads and messages can.
-
-    A scheme wins from the smallest phi from which on, up to 1, its ratio is at most the reference's. No code can win
-    below the smallest phi at which the bound is at most the reference's ratio. Both are looked for among 101 values of
-    phi, and between two of these to 1e-8. Between other values of the 101 nothing is proven, because rebalancing is no
-    continuous function of phi: a worker that is given nothing is not measured any more.
-
-    Parameters
-    ----------
-    file, n, **trace
-        As in `benchmark`.
-    entry : Entry
-        An exact scheme.
-    against : {"rebalancing", "waiting"}
-        Rebalancing with the largest load of the scheme, or waiting for all where that is faster; or always waiting.
-
-    Returns
-    -------
-    dict
-        ``scheme`` and ``bound``: 0 for always, None for never.
-
-    Examples
-    --------
-    >>> from gcexp.run.benchmarked import entries
-    >>> found = break_even("pai-job1", entries(["cyclic, s = 1"])[0], "waiting")
-    >>> {name: round(phi, 4) for name, phi in found.items()}
-    {'scheme': 0.9525, 'bound': 0.8672}
-    """
-    require_known("against", against, _AGAINST)
-    return _break_even(Replay.of(file, 0.0, n, **trace), entry, against)
-
-
 def _break_even(replay: Replay, entry: Entry, against: str) -> dict[str, float | None]:
-    """`break_even` on a replay, which keeps what schemes share."""
+    """Ends for one scheme: ``scheme`` and ``bound``, 0 for always and None for never."""
     _, scheme = replay.allowed(entry)
     n, load = scheme.code.n, load_of(scheme)
 

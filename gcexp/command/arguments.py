@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gcexp.errors import UserError
+from gcexp.schema import arguments, typed
 
 if TYPE_CHECKING:
     from gcexp.report.figure import Figure
@@ -108,3 +109,21 @@ def form(parser: ArgumentParser) -> None:
         default="text",
         help="of the table (default: text)",
     )
+
+
+def keywords(given: list[str], of: Callable) -> dict[str, Any]:
+    """``KEY=VALUE`` words as keyword arguments of a function, checked against its signature but for the first one."""
+    found: dict[str, Any] = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise UserError(f"an option is KEY=VALUE, got {text!r}")
+        if key in found:
+            raise UserError(f"{key} is given twice")
+        found[key] = typed(value)
+    first = next(iter(of.__annotations__))
+    if first in found:
+        raise UserError(f"the {first} stands first, without a key")
+    return {
+        key: value for key, value in arguments(of, {first: ""} | found, "", joint="").items() if key != first
+    }

@@ -26,6 +26,8 @@ COMMANDS = {
     "show": "what a scheme or code is: loads, messages, guarantee, small matrices",
     "run": "one run without Snakemake: timeline, training, verification, summary, plot",
     "simulate": "the clock of one scheme as a table, without training",
+    "advise": "what to set on a cluster whose times were recorded: code, rebalance, or nothing; timeouts and quorums",
+    "fit": "what makes the workers of a recorded trace slow, how sure that is, and a delay model that replays it",
     "benchmark": "where redundancy pays on a CSV of workers' times, and where it cannot: a map",
     "error": "error of a code, at worst, random or given stragglers: code=cyclic_repetition n=10 s=0..4 kind=worst",
     "theory": "a closed form of the literature; NAME alone explains it; a module, or none, lists what there is",

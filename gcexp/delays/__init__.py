@@ -1,6 +1,7 @@
 """Delay models: when each worker finishes, drawn without knowing code, load or data."""
 
 from gcexp.delays.base import DelayModel, Draws, Exponentials, Streamed, held_exponentials
+from gcexp.delays.composed import Composed
 from gcexp.delays.compute_transmit import ComputeTransmit
 from gcexp.delays.distributions import Pareto, ShiftedExponential
 from gcexp.delays.epochs import Epochs, Restarts
@@ -10,6 +11,7 @@ from gcexp.delays.trace import Trace, TraceDraws
 from gcexp.schema import checked_fields
 
 __all__ = [
+    "Composed",
     "ComputeTransmit",
     "DelayModel",
     "Draws",

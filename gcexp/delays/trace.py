@@ -33,7 +33,8 @@ class Trace:
     Parameters
     ----------
     file : str
-        CSV file, from the current or from the project's folder; see `gcexp.delays.trace_file.read_trace`.
+        CSV file, from the current or from the project's folder, or a bundled trace by its name; see
+        `gcexp.delays.trace_file.read_trace`. From Python also what `gcexp.delays.trace_file.trace_of` has read.
     phi : float
         Share of the time that does not grow with the load, between 0 and 1.
     pricing : {"scaled", "additive"}
@@ -68,7 +69,7 @@ class Trace:
     (array([726. , 714. , 673.5]), (1, 30, 10))
     """
 
-    file: str
+    file: str | TraceFile
     phi: float = 0.0
     pricing: Literal["scaled", "additive"] = "scaled"
     column: str = "time"

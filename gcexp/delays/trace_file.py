@@ -5,22 +5,26 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import inf, nan, prod
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 import numpy as np
 
-from gcexp.delays.trace_structure import LEAST_ROWS, structure
+from gcexp.delays.trace_structure import LEAST_ROWS, barrier, structure
 from gcexp.errors import DataError, require, unknown
 from gcexp.files import bundled
 from gcexp.schema import quoted
 
 NEEDED = ("iteration", "worker", "time")
+Absent: TypeAlias = Literal["refuse", "skip"]
+_SKIP = "absent=skip of gcexp trace check, fit and advise leaves such iterations out"
 _DIGITS = 18  # of a whole number in a file
 _MOST_CELLS = 2**25  # iterations times workers, and times chunks
 _SHOWN = 10  # numbers in a sentence
@@ -67,6 +71,10 @@ class TraceFile:
     chunks : ndarray (R, N, M), optional
         Times of the micro-batches that add up to `time`, in order.
     flags : Flags
+    names : tuple of str
+        Of the workers, where the file names hosts; else empty.
+    left_out : int
+        Iterations in which workers were missing.
     """
 
     name: str
@@ -75,6 +83,13 @@ class TraceFile:
     values: Mapping[str, np.ndarray]
     chunks: np.ndarray | None = None
     flags: Flags = field(default_factory=Flags)
+    names: tuple[str, ...] = ()
+    left_out: int = 0
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What workers are called, by their numbers or by their names."""
+        return self.names or tuple(map(str, self.workers))
 
     def column(self, name: str, purpose: str) -> np.ndarray:
         """Values (R, N) of a column, or a sentence."""
@@ -110,49 +125,142 @@ def located(file: str | Path) -> Path:
     )
 
 
-def read_trace(file: str | Path) -> TraceFile:
+def read_trace(file: str | Path | TraceFile, absent: Absent = "refuse") -> TraceFile:
     """Read a trace and check that it is whole.
 
     The file has a header and the columns ``iteration`` (0, 1, ... without gaps), ``worker`` and ``time`` (> 0), and may
-    have more; with ``chunk`` (0, 1, ...) a row is one micro-batch. In a persistent trace every iteration has the same
-    workers; else iteration t has workers 0, ..., n_t - 1.
+    have more; with ``chunk`` (0, 1, ...) a row is one micro-batch. Workers are numbers or names of hosts. In a
+    persistent trace every iteration has the same workers; else iteration t has workers 0, ..., n_t - 1.
+
+    Parameters
+    ----------
+    file : path or TraceFile
+        What has been read already is given back.
+    absent : {"refuse", "skip"}
+        What happens where workers are missing: a `DataError`, or these iterations are left out and counted, as is a
+        last line that was cut off.
 
     Raises
     ------
     DataError
         The first fault, in a sentence with its place.
     """
+    if isinstance(file, TraceFile):
+        return file
     path = located(file)
     stat = path.stat()
-    return _read(path, _flags(path), stat.st_mtime_ns, stat.st_size)
+    return _read(path, _flags(path), absent, stat.st_mtime_ns, stat.st_size)
+
+
+def trace_of(source: object, absent: Absent = "refuse") -> TraceFile:
+    """A trace from whatever holds one: a path, the name of a bundled trace, a pandas frame or an array.
+
+    Parameters
+    ----------
+    source : path, TraceFile, DataFrame or array
+        A frame has the columns of a file; an array has shape (iterations, workers).
+    absent : {"refuse", "skip"}
+        As in `read_trace`.
+
+    Raises
+    ------
+    DataError
+
+    Examples
+    --------
+    >>> trace_of([[1.0, 2.0], [1.5, 1.0]]).values["time"].shape, trace_of("pai-job4").name
+    ((2, 2), 'pai-job4')
+    """
+    if isinstance(source, str | Path | TraceFile):
+        return read_trace(source, absent)
+    if hasattr(source, "to_csv") and hasattr(source, "columns"):
+        return _parsed(source.to_csv(index=False).splitlines(), "frame", Flags(), absent)
+    try:
+        times = np.asarray(source, float)
+    except (TypeError, ValueError):
+        times = np.empty(0)
+    if times.ndim != 2 or not times.size:
+        raise DataError(
+            "a trace is a CSV file, a bundled trace's name, a frame with the columns iteration, worker and time, or an "
+            f"array of shape (iterations, workers), got {quoted(source)}"
+        )
+    whole = ~np.isnan(times).any(1)
+    if not whole.all() and (absent == "refuse" or not whole.any()):
+        t, w = np.argwhere(np.isnan(times))[0]
+        raise DataError(
+            f"array: iteration {t} lacks worker {w} ({np.isnan(times).sum()} such pairs in all): {_SKIP}"
+        )
+    times = times[whole]
+    wrong = np.argwhere(~((times >= LEAST) & (times <= MOST)))
+    if len(wrong):
+        t, w = wrong[0]
+        raise DataError(
+            f"array: the time of worker {w} in row {t} is {times[t, w]:g}, wanted is {LEAST:g} to {MOST:g}"
+        )
+    n = times.shape[1]
+    return TraceFile("array", NEEDED, tuple(range(n)), {"time": times}, left_out=int((~whole).sum()))
 
 
 @lru_cache(maxsize=8)
-def _read(path: Path, flags: Flags, *_when: int) -> TraceFile:
-    place = f"trace {path.name}"
-    index, numbers = array("q"), array("d")  # whole numbers and other cells, line by line
+def _read(path: Path, flags: Flags, absent: Absent, *_when: int) -> TraceFile:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            lines = csv.reader(file)
-            header = tuple(name.strip() for name in next(lines, ()))
-            _check_header(header, place)
-            keys = [(header.index(name), name) for name in ("iteration", "worker", "chunk") if name in header]
-            columns = [pair for pair in enumerate(header) if pair not in keys]
-            for line in lines:
-                if not line:
-                    continue
-                number = lines.line_num
-                if len(line) != len(header):
-                    raise DataError(f"{place}: line {number} has {len(line)} cells, the header {len(header)}")
-                index.extend([_index(line[i], name, number, place) for i, name in keys])
-                numbers.extend([_number(line[i], name, number, place) for i, name in columns])
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+            return _parsed(file, path.name, flags, absent)
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"trace {path.name}: cannot be read ({error})") from None
+
+
+def _parsed(text: Iterable[str], name: str, flags: Flags, absent: Absent) -> TraceFile:
+    """The trace in the lines of a CSV."""
+    place = f"trace {name}"
+    index, numbers = array("q"), array("d")  # whole numbers and other cells, line by line
+    hosts: dict[str, int] = {}  # in the order in which they appear
+    first_host, numbered = 0, False
+    lines = csv.reader(text)
+    try:
+        header = tuple(cell.strip() for cell in next(lines, ()))
+        _check_header(header, place)
+        keys = [(header.index(key), key) for key in ("iteration", "worker", "chunk") if key in header]
+        columns = [pair for pair in enumerate(header) if pair not in keys]
+        for line in lines:
+            if not line:
+                continue
+            number = lines.line_num
+            if len(line) != len(header):
+                cut = index and len(line) < len(header) and not any(lines)
+                if cut and absent == "skip":
+                    break
+                more = f"; it is the last one, so the log may have been cut off: {_SKIP}" if cut else ""
+                raise DataError(
+                    f"{place}: line {number} has {len(line)} cells, the header {len(header)}{more}"
+                )
+            for i, key in keys:
+                if key == "worker" and not line[i].strip().isdecimal() and line[i].strip():
+                    first_host = first_host or number
+                    index.append(hosts.setdefault(line[i].strip(), len(hosts)))
+                else:
+                    numbered |= key == "worker"
+                    index.append(_index(line[i], key, number, place))
+            numbers.extend([_number(line[i], key, number, place) for i, key in columns])
+    except csv.Error as error:
         raise DataError(f"{place}: cannot be read ({error})") from None
     if not index:
         raise DataError(f"{place} has a header and no rows")
+    found = np.frombuffer(index, np.int64).reshape(-1, len(keys))
+    names = tuple(sorted(hosts, key=_by_number))
+    if hosts and numbered:
+        _index(next(iter(hosts)), "worker", first_host, place)
+    if hosts:
+        found = found.copy()
+        found[:, 1] = np.argsort([list(hosts).index(host) for host in names])[found[:, 1]]
     cells = np.frombuffer(numbers).reshape(-1, len(columns))
-    values = {name: cells[:, i] for i, (_, name) in enumerate(columns)}
-    return _arranged(path, header, np.frombuffer(index, np.int64).reshape(-1, len(keys)), values, flags)
+    values = {key: cells[:, i] for i, (_, key) in enumerate(columns)}
+    return replace(_arranged(name, header, found, values, flags, absent), names=names)
+
+
+def _by_number(name: str) -> list[tuple[int, str]]:
+    """What names of hosts are sorted by: ``node2`` comes before ``node10``."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
 def _check_header(header: tuple[str, ...], place: str) -> None:
@@ -166,12 +274,18 @@ def _check_header(header: tuple[str, ...], place: str) -> None:
 
 
 def _arranged(
-    path: Path, header: tuple[str, ...], index: np.ndarray, values: dict[str, np.ndarray], flags: Flags
+    name: str,
+    header: tuple[str, ...],
+    index: np.ndarray,
+    values: dict[str, np.ndarray],
+    flags: Flags,
+    absent: Absent,
 ) -> TraceFile:
     """The trace whose lines have these whole numbers (L, 2 or 3) and these values (L,) of the other columns."""
-    place, names = f"trace {path.name}", [name for name in ("iteration", "worker", "chunk") if name in header]
+    place, names = f"trace {name}", [key for key in ("iteration", "worker", "chunk") if key in header]
     found = [np.unique(numbers, return_inverse=True) for numbers in index.T]
-    _check_gaps(found[0][0], "iterations", place)
+    if absent == "refuse":
+        _check_gaps(found[0][0], "iterations", place)
     if "chunk" in header:
         _check_gaps(found[2][0], "chunks", place)
     shape = tuple(len(known) for known, _ in found)
@@ -183,27 +297,36 @@ def _arranged(
     cell = np.ravel_multi_index([where for _, where in found], shape)
     if len(twice := np.flatnonzero(np.bincount(cell) > 1)):
         at = [known[i] for (known, _), i in zip(found, np.unravel_index(twice[0], shape), strict=True)]
-        told = ", ".join(f"{name} {value}" for name, value in zip(names, at, strict=True))
+        told = ", ".join(f"{key} {value}" for key, value in zip(names, at, strict=True))
         raise DataError(f"{place}: {told} stands twice")
     whole = np.zeros(shape, dtype=bool)
     whole.ravel()[cell] = True
     whole = whole.reshape(*shape[:2], -1)
     there, workers = whole.any(2), tuple(found[1][0].tolist())
     wanted = np.arange(shape[1]) < (shape[1] if flags.persistent else there.sum(1)[:, None])
+    rows = np.ones(len(whole), dtype=bool)
+    if absent == "skip" and flags.persistent:
+        rows = whole.all((1, 2))
+        if not rows.any():
+            raise DataError(f"{place}: in every one of its {len(rows)} iterations some worker is missing")
+        whole, there = whole[rows], there[rows]
     if not (there | ~wanted).all():
         t, i = np.argwhere(wanted & ~there)[0]
-        raise DataError(f"{place}: iteration {t} lacks worker {workers[i]}")
+        more = f" ({(wanted & ~there).sum()} such pairs in all): {_SKIP}" if flags.persistent else ""
+        raise DataError(f"{place}: iteration {t} lacks worker {workers[i]}{more}")
     if not (whole | ~there[..., None]).all():
         t, i, m = np.argwhere(there[..., None] & ~whole)[0]
         raise DataError(f"{place}: iteration {t}, worker {workers[i]} lacks chunk {m}")
     matrices = {}
-    for name in values if "chunk" not in header else ("time",):
-        matrices[name] = np.full(shape, nan)
-        matrices[name].ravel()[cell] = values[name]
-    if "chunk" not in header:
-        return TraceFile(path.stem, header, workers, matrices, None, flags)
-    chunks = matrices["time"]
-    return TraceFile(path.stem, header, workers, {"time": chunks.sum(2)}, chunks, flags)
+    for key in values if "chunk" not in header else ("time",):
+        matrix = np.full(shape, nan)
+        matrix.ravel()[cell] = values[key]
+        matrices[key] = matrix if rows.all() else matrix[rows]
+    chunks = matrices["time"] if "chunk" in header else None
+    if chunks is not None:
+        matrices = {"time": chunks.sum(2)}
+    stem, left_out = Path(name).stem, int((~rows).sum())
+    return TraceFile(stem, header, workers, matrices, chunks, flags, left_out=left_out)
 
 
 def _check_gaps(numbers: np.ndarray, kind: str, place: str) -> None:
@@ -293,7 +416,27 @@ def statistics(times: np.ndarray) -> dict[str, float]:
     return found
 
 
-def report(file: str | Path) -> str:
+#: What is said of times that look as if all workers had been timed together.
+BARRIER = {
+    "equalised": "the times of all workers agree to {within:.1%} within an iteration while iterations differ by "
+    "{across:.1%}: they look as if they were stamped after the barrier, where everybody has waited for the slowest; "
+    "stamp them before the all-reduce",
+    "doubtful": "the times of all workers are nearly equal within each iteration: they may have been stamped after the "
+    "barrier",
+}
+
+
+def barrier_said(times: np.ndarray) -> tuple[str, str]:
+    """Verdict of the barrier test, and a sentence; both empty where nothing is wrong."""
+    verdict = barrier(times)
+    if not verdict:
+        return "", ""
+    logs = np.log(times)
+    within, across = np.median(logs.std(axis=1, ddof=1)), np.median(logs, axis=1).std()
+    return verdict, BARRIER[verdict].format(within=within, across=across)
+
+
+def report(file: str | Path | TraceFile) -> str:
     """What a trace holds and what can be seen in it, as lines; the first fault of a broken one is a `DataError`."""
     trace = read_trace(file)
     times = trace.values["time"]
@@ -301,11 +444,16 @@ def report(file: str | Path) -> str:
     wide = times[:, : sizes.min()]
     found, flags = statistics(wide), trace.flags
     ragged = "" if sizes.min() == sizes.max() else f" (rows have {sizes.min()} to {sizes.max()} of them)"
+    gaps = f"{trace.left_out} iterations with missing workers left out" if trace.left_out else "no gaps"
     lines = [
-        f"{trace.name}: {len(times)} iterations, {len(trace.workers)} workers{ragged}, no gaps",
+        f"{trace.name}: {len(times)} iterations, {len(trace.workers)} workers{ragged}, {gaps}",
         f"columns: {', '.join(trace.columns)}",
-        f"workers: {trace.workers[0]} to {trace.workers[-1]}"
-        + ("" if trace.workers == tuple(range(len(trace.workers))) else ", not all numbers between"),
+        f"workers: {trace.labels[0]} to {trace.labels[-1]}"
+        + (
+            ""
+            if trace.names or trace.workers == tuple(range(len(trace.workers)))
+            else ", not all numbers between"
+        ),
         f"time: mean {found['mean']:.6g} {flags.unit}".rstrip() + f", CoV {found['cov']:.3f}",
         f"max/median of a row: {found['max_over_median']:.2f} (95 %: {found['max_over_median_95']:.2f})",
     ]
@@ -317,12 +465,15 @@ def report(file: str | Path) -> str:
         ]
     if trace.chunks is not None:
         lines.append(f"micro-batches: {trace.chunks.shape[2]} for each worker and iteration")
+    if flags.persistent and (said := barrier_said(times)[1]):
+        lines.append(f"warning: {said}")
     if len(times) >= LEAST_ROWS and flags.persistent:
-        lines += structure(times, trace.workers) or ["racks, bursts, drift: none beyond chance"]
-    said = [
+        seen = structure(times, trace.workers, trace.labels)
+        lines += seen or ["racks, bursts, drift: none beyond chance"]
+    told = [
         f"{name}: {str(getattr(flags, name)).lower()}" for name in ("persistent", "data_bound", "sampled")
     ]
-    lines.append(f"flags: {', '.join(said)}")
+    lines.append(f"flags: {', '.join(told)}")
     lines.append(_priced(trace))
     lines.append(f"licence: {flags.licence or 'none stated: usable here, not to be published'}")
     if len(times) < 10 or not flags.persistent:

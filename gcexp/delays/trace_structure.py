@@ -1,17 +1,21 @@
-"""What lasts in a trace beyond the order of its rows: workers that are slow together, bursts, drift; in words."""
+"""What lasts in a trace: slow workers, workers that are slow together, bursts, drift, in words; and a barrier test."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 import numpy as np
 
 LEAST_ROWS = 40  # of fewer chance alone gives correlations near 1 among many pairs
 _BEYOND_CHANCE = 6.0  # standard deviations: among the 10^5 pairs of 450 workers chance gives 5
 _RARE = 1e-6  # probability by chance, before the number of places is counted
+_SELDOM = 1e-4  # the same for one worker among few
 _BLOCKS, _TREND = 10, 8.0  # parts of a run that are compared, and the t value of what is told
+_EQUAL, _NEARLY_EQUAL = 0.006, 0.03  # scatter of the times of one iteration, in logarithms
 _MOST_NAMED = 6  # groups or stretches
 
 
-def structure(times: np.ndarray, workers: tuple[int, ...]) -> list[str]:
+def structure(times: np.ndarray, workers: tuple[int, ...], names: tuple | None = None) -> list[str]:
     """Sentences on what workers and iterations have in common; none where chance alone would give as much.
 
     Parameters
@@ -19,15 +23,18 @@ def structure(times: np.ndarray, workers: tuple[int, ...]) -> list[str]:
     times : ndarray (R, N)
         Of the same workers in R consecutive iterations.
     workers : tuple of int (N,)
-        How they are named.
+        How they are numbered.
+    names : tuple (N,), optional
+        How they are named, where not by their numbers.
 
     Returns
     -------
     list of str
-        Groups of workers by the rank correlation of their times over the iterations, against its spread for
-        independent workers that are as persistent as these; bursts by how often a slow iteration of a worker (half as
-        long again as its median and three deviations above it) follows another, and by how many workers are slow at
-        once, against the binomial law; drift by the means of ten parts of the run.
+        Slow workers by how far their times are above the median of an iteration, throughout or at times; groups of
+        workers by the rank correlation of their times over the iterations, against its spread for independent workers
+        that are as persistent as these; bursts by how often a slow iteration of a worker (half as long again as its
+        median and three deviations above it) follows another, and by how many workers are slow at once, against the
+        binomial law; drift by the means of ten parts of the run.
 
     Examples
     --------
@@ -39,7 +46,79 @@ def structure(times: np.ndarray, workers: tuple[int, ...]) -> list[str]:
     []
     """
     logs = np.log(times)
-    return [*_racks(logs, workers), *_bursts(logs), *_drift(logs)]
+    names = workers if names is None else names
+    return [*_slow_workers(logs, names), *_racks(logs, workers), *_bursts(logs), *_drift(logs)]
+
+
+def barrier(times: np.ndarray) -> Literal["", "equalised", "doubtful"]:
+    """Whether times look as if they had been stamped after a barrier, where all workers have that of the slowest.
+
+    Within a row the logarithms of the times scatter by s (the median over rows of their standard deviation), and the
+    logarithms of the row medians by V. Honest workers differ from each other at least as much as iterations do.
+
+    Returns
+    -------
+    str
+        ``equalised``: s <= .006 and V >= max(2 s, .005), for three workers or more; no scheme can be priced from such
+        times. ``doubtful``: s <= .03, and two times of an iteration have a correlation of at least .9.
+
+    Examples
+    --------
+    >>> draw = np.random.default_rng(0)
+    >>> honest = np.exp(0.1 * draw.standard_normal((100, 6)))
+    >>> after = honest.max(1, keepdims=True) * np.exp(0.001 * draw.standard_normal((100, 6)))
+    >>> barrier(honest), barrier(after)
+    ('', 'equalised')
+    """
+    T, n = times.shape
+    if n < 3 or T < 2:
+        return ""
+    logs = np.log(times)
+    within = float(np.median(logs.std(axis=1, ddof=1)))
+    across = float(np.median(logs, axis=1).std())
+    if within <= _EQUAL and across >= max(2 * within, 0.005):
+        return "equalised"
+    rows = logs.mean(1)
+    between = n * rows.var(ddof=1)
+    rest = ((logs - rows[:, None]) ** 2).sum() / (T * (n - 1))
+    alike = (between - rest) / (between + (n - 1) * rest) if between + rest > 0 else 0.0
+    return "doubtful" if within <= _NEARLY_EQUAL and alike >= 0.9 else ""
+
+
+def _slow_workers(logs: np.ndarray, names: tuple) -> list[str]:
+    """Workers that are lastingly slower than all others, and workers that are at times slower than usual."""
+    from scipy.stats import binom
+
+    R, N = logs.shape
+    if N < 4:
+        return []
+    own = logs - np.median(logs, axis=1, keepdims=True)
+    level = np.median(own, axis=0)
+    middle = np.median(level)
+    spread = 1.4826 * np.median(np.abs(level - middle))
+    parts = np.array([np.median(part, axis=0) for part in np.array_split(own, _BLOCKS)])
+    error = np.sqrt(parts.var(axis=0, ddof=1).mean() / _BLOCKS)
+    far = max(np.log(1.1), 3 * spread, _TREND * error)
+    most = max(1, N // 4)
+    said = [
+        f"slow worker: {names[w]} takes {np.exp(level[w] - middle):.2f} times as long as the middle of the others, "
+        "throughout"
+        for w in np.argsort(-level, kind="stable")[:most]
+        if level[w] - middle > far
+    ]
+    noise = 1.4826 * np.median(np.abs(own - level))
+    slow = own - level > max(np.log(1.3), 3 * noise)
+    begun = slow[0] + (slow[1:] & ~slow[:-1]).sum(0)  # iterations of one spell are no evidence of their own
+    for w in np.argsort(-begun, kind="stable")[:most]:
+        rate = (begun.sum() - begun[w] + 1) / (R * (N - 1))
+        if begun[w] and binom.sf(begun[w] - 1, R, rate) < _SELDOM / N and slow[:, w].mean() < 0.5:
+            size = np.exp(np.median((own - level)[slow[:, w], w]))
+            others = (slow.sum() - slow[:, w].sum()) / (R * (N - 1))
+            said.append(
+                f"slow worker: {names[w]} takes {size:.2f} times its usual time in {slow[:, w].mean():.0%} of the "
+                f"iterations; the others are as slow in {others:.1%} of theirs on average"
+            )
+    return said
 
 
 def _racks(logs: np.ndarray, workers: tuple[int, ...]) -> list[str]:

@@ -35,6 +35,9 @@ MAY = {
     "report/plan.py": {"simulated"},  # what a figure will cost
     # Whether models and rules keep their contracts is asked one by one.
     "testing.py": {"simulate", ".draw", ".arrival", ".stop"},
+    # A fitted model beside its trace; schemes that are screened before some are trained.
+    "advice/replay.py": {".draw", ".arrival"},
+    "advice/trained.py": {"simulated"},
     "figures/compose.py": {".draw"},  # a panel
     "figures/style.py": {".draw"},  # a canvas
 }

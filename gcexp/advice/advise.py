@@ -1,0 +1,583 @@
+"""``gcexp advise``: what to set on a cluster whose times were recorded, and what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gcexp.advice.page import Page, Table, listed, percent, versions, write
+from gcexp.advice.recorded import Recorded, recorded, share
+from gcexp.advice.remedies import Plan, Remedy, spelled
+from gcexp.advice.settings import Setting, settings
+from gcexp.advice.verdict import (
+    CODE,
+    DEPENDS,
+    LEAST_ROWS,
+    NOTHING,
+    REBALANCE,
+    UNKNOWN,
+    Answer,
+    Comparison,
+    Terms,
+)
+from gcexp.errors import UserError, require, require_known
+from gcexp.files import written
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from gcexp.advice.trained import Trained
+
+_CHANGED = 0.15
+_KINDS = {
+    "wait": "waiting for all",
+    "exclude": "excluding slow workers",
+    "rebalance": "rebalancing",
+    "grouped": "redundancy in groups",
+    "chunks": "redundancy in chunks",
+}
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What `gcexp.advise` says; a notebook shows it, and ``table`` has its settings as a frame.
+
+    Attributes
+    ----------
+    recorded : Recorded
+        The times.
+    terms : Terms
+        What was compared, and by which rules.
+    answers : tuple of Answer
+        One for each phi that was looked at: the one that is known, or the ends and the middle of a range.
+    settings : list of Setting
+    measured : bool
+        Whether phi was measured.
+    trained : Trained, optional
+        Which scheme reaches a score first, where a task was named.
+    """
+
+    recorded: Recorded
+    terms: Terms
+    comparison: Comparison = field(repr=False)
+    answers: tuple[Answer, ...] = field(repr=False)
+    settings: list[Setting] = field(repr=False)
+    measured: bool
+    pauses: int = 0
+    trained: Trained | None = None
+
+    @property
+    def main(self) -> Answer:
+        """The answer at the phi that is known, or in the middle of its range."""
+        return self.answers[len(self.answers) // 2]
+
+    @property
+    def verdict(self) -> str:
+        """``do nothing``, ``rebalance``, ``code``, ``depends on phi`` or ``not enough data``."""
+        words = {answer.verdict for answer in self.answers}
+        return self.main.verdict if len(words) == 1 else DEPENDS
+
+    @property
+    def phi(self) -> float | list[float]:
+        """The share of the time that does not grow with the load, or its range."""
+        return self.main.phi if len(self.answers) == 1 else [self.answers[0].phi, self.answers[-1].phi]
+
+    @property
+    def ratio(self) -> float:
+        """Mean iteration of the best simple remedy over that of waiting for all, at the main phi."""
+        return self.main.pick.ratio
+
+    @property
+    def low(self) -> float:
+        """Lower end of the ratio's 95 % interval."""
+        return self.main.low
+
+    @property
+    def high(self) -> float:
+        """Upper end of it."""
+        return self.main.high
+
+    @property
+    def bound(self) -> float:
+        """No exact scheme within the memory has a smaller ratio: certified, on these rows."""
+        return self.main.floor
+
+    @property
+    def plan(self) -> Plan | None:
+        """What is to be run, learned from the whole trace; None where nothing definite is advised."""
+        if self.verdict == NOTHING:
+            return Remedy("wait").learned(self.comparison.x)
+        return self.main.plan if self.verdict in (REBALANCE, CODE) else None
+
+    @property
+    def scheme(self) -> list[str] | None:
+        """Overrides with which `gcexp run` plays the advice on this trace."""
+        if self.plan is None or self.plan.options() is None:
+            return None
+        return [*self.plan.overrides(), *self.replayed]
+
+    @property
+    def replayed(self) -> list[str]:
+        """Overrides that replay the trace."""
+        size = [f"n={self.recorded.x.shape[1]}", "delay=trace"]
+        return [*size, f"delay.file={self.recorded.source}", f"delay.phi={self.main.phi:.12g}"]
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in one or two sentences."""
+        main, name = self.main, self.recorded.trace.name
+        between = f"{percent(main.low)[:-2]} to {percent(main.high)}"
+        took = f"Expected time per iteration: {percent(main.pick.ratio)} of waiting for all ({between})."
+        if self.verdict == DEPENDS:
+            parts = [f"phi {one.phi:g}: {self._short(one)}" for one in self.answers]
+            return f"It depends on phi, the share of the time that does not grow with the load: {'; '.join(parts)}."
+        if self.verdict == UNKNOWN:
+            best = self._described(main.plan)
+            return (
+                f"There is not enough data for advice: {main.reason}. The best so far is this, at "
+                f"{percent(main.pick.ratio, 1)} of waiting for all ({between}): {best}."
+            )
+        if self.verdict == NOTHING:
+            if main.pick.remedy.kind == "wait":
+                others = [one for kind, one in main.best.items() if kind != "wait"]
+                best = min(others, key=lambda one: one.ratio, default=main.pick)
+                tells = f"the best other remedy, {_KINDS[best.remedy.kind]}, takes {percent(best.ratio, 1)}"
+            else:
+                tells = f"the best remedy, {_KINDS[main.pick.remedy.kind]}, still takes {percent(main.pick.ratio, 1)}"
+            return (
+                f"Do nothing: keep waiting for all workers of {name}; {tells} of that, and a gain below "
+                f"{percent(self.terms.least)} is not worth it."
+            )
+        verb = "Use redundancy" if self.verdict == CODE else ""
+        said = self._described(main.plan)
+        return f"{verb + ': ' if verb else ''}{said if verb else said[0].upper() + said[1:]}. {took}"
+
+    def _short(self, answer: Answer) -> str:
+        words = answer.verdict if not answer.advised else _KINDS[answer.pick.remedy.kind]
+        return f"{words} ({percent(answer.pick.ratio)})" if answer.verdict != NOTHING else words
+
+    def _described(self, plan: Plan) -> str:
+        """What a plan is, with the names of its workers."""
+        remedy, names = plan.remedy, [self.recorded.labels[w] for w in plan.workers]
+        if remedy.kind == "wait":
+            return "wait for all workers"
+        if remedy.kind == "exclude":
+            out = [self.recorded.labels[w] for w in range(len(plan.shares)) if plan.shares[w] == 0]
+            return (
+                f"exclude worker{'s' * (len(out) > 1)} {listed(out)}, and share their data among the others"
+            )
+        if remedy.kind == "rebalance":
+            if remedy.order == "recent":
+                return "rebalance before every iteration, by the mean times of the last 20"
+            shares = ", ".join(f"{share:.2f}" for share in plan.shares)
+            return f"rebalance: give the workers {shares} of an even share"
+        if remedy.kind == "chunks":
+            return (
+                f"chunks: each worker computes its own share and then those of the next {remedy.size - 1} on the ring "
+                f"{' '.join(names)}, with a message for each; the first copy of a share counts"
+            )
+        size, s = remedy.size, remedy.s
+        groups = [names[first : first + size] for first in range(0, len(names), size)]
+        if size == 2:
+            return f"fractional repetition with pairs {', '.join('-'.join(pair) for pair in groups)}"
+        told = f"groups of {size} with s = {s}"
+        if len(groups) == 1:
+            return f"one group of all workers in which s = {s} need not be waited for (load {s + 1})"
+        code = "fractional repetition" if s == size - 1 else "cyclic repetition inside each group"
+        return f"{told}, {code}: {'; '.join(' '.join(group) for group in groups)}"
+
+    @cached_property
+    def depends(self) -> list[dict[str, Any]]:
+        """The nearest changes of phi, message cost and memory that would change the kind of remedy."""
+        if self.verdict == UNKNOWN:
+            return []
+        phi, found = self.main.phi, []
+        for at, remedy in self.comparison.change_of_phi(phi):
+            found.append({"what": "phi", "at": at, "below": at < phi, "then": remedy.kind})
+        if message := self.comparison.change_per_message(phi):
+            below = message[0] < self.terms.per_message
+            found.append({"what": "per_message", "at": message[0], "below": below, "then": message[1].kind})
+        if memory := self.comparison.change_of_memory(phi):
+            found.append({"what": "d_max", "at": float(memory[0]), "below": True, "then": memory[1].kind})
+        return found
+
+    def _mind(self) -> list[str]:
+        """What would change the verdict, in sentences."""
+        said = []
+        for one in self.depends:
+            side, then = "Below" if one["below"] else "Above", _KINDS[one["then"]]
+            if one["what"] == "phi":
+                said.append(f"{side} phi = {one['at']:.3g} the best remedy would be {then}.")
+            elif one["what"] == "per_message":
+                said.append(f"{side} {one['at']:.2g} of a mean iteration per message it would be {then}.")
+            else:
+                said.append(f"With memory for {one['at']:g} shares per worker it would be {then}.")
+        if not self.depends and self.verdict != UNKNOWN:
+            said.append(
+                "No phi, no message cost up to 5 % of an iteration and no smaller memory changes the kind of remedy."
+            )
+        if self.measured:
+            said.append("phi was measured in this trace.")
+        else:
+            said.append(
+                "phi is assumed, not measured: run 20 iterations with half the data as well, and give them with a "
+                "column load, to measure it."
+            )
+        return said
+
+    def page(self) -> Page:
+        """Sentences, settings, what the verdict rests on, and what would change it."""
+        main, terms = self.main, self.terms
+        sentences = [self.sentence]
+        if main.advised and len({answer.verdict for answer in self.answers}) == 1:
+            limits, least = f"No exact scheme whose workers store at most {terms.d_max:g} shares", main.floor
+            if main.capacity is not None:
+                load = main.pick.remedy.load(self.comparison.n)
+                limits, least = f"No exact code of one message with load {load:g}", main.capacity
+            runner = main.runner_up
+            sentences.append(
+                f"{limits} can be faster than {percent(least, 1)}; the runner-up, {_KINDS[runner.remedy.kind]}, "
+                f"reaches {percent(runner.ratio, 1)} and is slower in {percent(main.wins)} of the iterations."
+            )
+        best = self._setting()
+        if best:
+            sentences.append(best)
+        tables = [self._settings_table()]
+        if len(self.answers) > 1:
+            rows = [
+                [
+                    f"{one.phi:g}",
+                    one.verdict,
+                    _KINDS[one.pick.remedy.kind],
+                    _between(one),
+                    percent(one.floor, 1),
+                ]
+                for one in self.answers
+            ]
+            tables.append(Table("The verdict by phi", ["phi", "verdict", "remedy", "time", "bound"], rows))
+        rows = [
+            [_KINDS[kind], f"{one.remedy.load(self.comparison.n):.3g}", percent(one.ratio, 1)]
+            for kind, one in sorted(main.best.items(), key=lambda item: item[1].ratio)
+        ]
+        tables.append(Table(f"The best of each kind at phi = {main.phi:g}", ["remedy", "load", "time"], rows))
+        trained = self.trained
+        if trained:
+            sentences.insert(0, trained.sentence)
+            tables.insert(0, Table(trained.heading, trained.header, trained.rows))
+        return Page(
+            f"Advice for {self.recorded.trace.name}", sentences, tables, [*self._mind(), *self._rests_on()]
+        )
+
+    def _rests_on(self) -> list[str]:
+        T, n = self.recorded.x.shape
+        terms, x = self.terms, self.comparison.x
+        said = [
+            f"This rests on {T} iterations of {n} workers; each remedy was learned on one half and priced on the "
+            f"other. A message costs {terms.per_message:g} of a mean iteration, overhead is {terms.overhead:g}, and a "
+            f"worker can store {terms.d_max:g} shares.",
+            *self.recorded.notes,
+        ]
+        if self.pauses:
+            said.append(f"{self.pauses} iterations in which the whole cluster paused were left out.")
+        half = len(x) // 2
+        if half:
+            change = x[half:].max(1).mean() / x[:half].max(1).mean() - 1
+            if abs(change) > _CHANGED:
+                word = "longer" if change > 0 else "shorter"
+                said.append(
+                    f"The cluster changed: waiting for all takes {percent(abs(change))} {word} in the second half of "
+                    "the trace than in the first, so that nothing that was learned early may be trusted for long."
+                )
+        broken = [one for one in self.settings if not one.kept_on_second_half]
+        if broken:
+            worst = max(broken, key=lambda one: 1 - one.used - (one.limit or 0))
+            said.append(
+                f"A timeout that drops {percent(worst.limit or 0, 1)} of the first half drops "
+                f"{percent(1 - worst.used, 1)} of the second: the promise is not kept."
+            )
+        for one in self.settings:
+            if one.setting == "quorum" and one.never_used:
+                who = listed([self.recorded.labels[w] for w in one.never_used])
+                said.append(
+                    f"Waiting for {one.value:g} workers never uses worker {who}: its data would be lost."
+                )
+        if (early := self._early()) is not None:
+            said.append(early)
+        if self.terms.slowness == "worker":
+            said.append(
+                "A slow time is taken to belong to the worker; where it belongs to the data (slowness=data), a copy is "
+                "as slow, and redundancy is flattered."
+            )
+        said.append(
+            "Not modelled: contention of the network, and time of the master beyond overhead and messages."
+        )
+        return said
+
+    def _early(self) -> str | None:
+        """What the first half alone would have advised, where that is something else."""
+        x = self.comparison.x
+        if len(x) // 2 < LEAST_ROWS or self.verdict == DEPENDS:
+            return None
+        early = Comparison(x[: len(x) // 2], self.terms).answer(self.main.phi)
+        if (early.verdict, early.pick.remedy.kind) == (self.main.verdict, self.main.pick.remedy.kind):
+            return None
+        return f"From the first half alone the verdict would be: {self._short(early)}."
+
+    def _setting(self) -> str | None:
+        """The timeout or quorum that saves most among those that may be recommended."""
+        fitting = [
+            one
+            for one in self.settings
+            if one.setting != "spare" and one.fits and one.time < 1 - self.terms.least
+        ]
+        if not fitting:
+            return "No timeout and no quorum saves time without dropping more than it should."
+        best = min(fitting, key=lambda one: one.time)
+        value = (
+            f"{best.value:.4g}{self.recorded.unit}"
+            if best.setting == "timeout"
+            else f"{best.value:g} workers"
+        )
+        return (
+            f"If gradients may be dropped: a {best.setting} of {value} takes {percent(best.time)} of waiting for all, "
+            f"uses {percent(best.used, 1)} of the gradient and {percent(best.least_used_worker, 1)} of the data of the "
+            "worker that is heard least."
+        )
+
+    def _settings_table(self) -> Table:
+        rows = []
+        for one in self.settings:
+            name = {
+                "timeout": f"timeout, drops at most {percent(one.limit or 0, 1)}",
+                "quorum": "quorum",
+                "spare": f"spare workers, phi {one.phi or 0:g}",
+            }[one.setting]
+            mark = "" if one.fits else "do not, unless every worker sees all data"
+            if not one.kept_on_second_half:
+                mark = "drops more than that"
+            value = f"{one.value:.6g}{self.recorded.unit}" if one.setting == "timeout" else f"{one.value:g}"
+            shares = [
+                percent(part, 1) for part in (one.time, one.used, one.least_used_worker, one.worst_iteration)
+            ]
+            rows.append([name, value, *shares, mark])
+        header = ["setting", "value", "time", "used", "least used worker", "worst iteration", "remark"]
+        return Table("Settings, chosen on the first half and judged on the second", header, rows)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The settings, a row each."""
+        import pandas as pd
+
+        return pd.DataFrame([one.as_dict() for one in self.settings])
+
+    def _repr_html_(self) -> str:
+        return self.page().html()
+
+    def as_dict(self) -> dict[str, Any]:
+        """What stands in ``advice.json``."""
+        main = self.main
+        by_phi = [
+            {
+                "phi": one.phi,
+                "verdict": one.verdict,
+                "remedy": one.pick.remedy.kind,
+                "ratio": one.pick.ratio,
+                "low": one.low,
+                "high": one.high,
+                "bound": one.floor,
+                "capacity": one.capacity,
+                "reason": one.reason,
+            }
+            for one in self.answers
+        ]
+        facts = {
+            "trace": self.recorded.trace.name,
+            "sha256": self.recorded.digest,
+            "iterations": len(self.recorded.x),
+            "workers": self.recorded.x.shape[1],
+            "unit": self.recorded.trace.flags.unit,
+            "verdict": self.verdict,
+            "sentence": self.sentence,
+            "scheme": self.scheme,
+            "ratio": self.ratio,
+            "low": self.low,
+            "high": self.high,
+            "bound": self.bound,
+            "capacity": main.capacity,
+            "gap": main.gap,
+            "mean_as_written": self.mean_as_written,
+            "phi": self.phi,
+            "phi_measured": self.measured,
+            "depends": self.depends,
+            "by_phi": by_phi,
+            "kinds": {kind: one.ratio for kind, one in main.best.items()},
+            "settings": [one.as_dict() for one in self.settings],
+            "terms": vars(self.terms),
+            "notes": self._rests_on(),
+            "versions": versions(),
+        }
+        return facts | ({"task": self.trained.as_dict()} if self.trained else {})
+
+    @property
+    def mean_as_written(self) -> float | None:
+        """Mean iteration of `scheme` on the whole trace, which `gcexp simulate` gives as well."""
+        if self.plan is None:
+            return None
+        data_bound = self.terms.slowness == "data"
+        return float(self.plan.on(self.recorded.x, data_bound).time(self.main.phi).mean())
+
+    def write(self, folder: Path | str) -> list[Path]:
+        """Write ``advice.json``, ``advice.md`` and ``advice.png``."""
+        return write(Path(folder), "advice", self.page(), self.as_dict(), self.drawing)
+
+    def write_scheme(self, path: Path | str) -> str:
+        """Write the advice as a scheme option, and return the line that runs it.
+
+        Raises
+        ------
+        UserError
+            Where nothing is there to be written, or the file is there already.
+        """
+        path = Path(path)
+        chosen = self.plan.options() if self.plan else None
+        if self.plan is None or chosen is None or self.verdict == NOTHING:
+            raise UserError(f"{path}: there is no scheme to write; the verdict is: {self.verdict}")
+        if path.exists():
+            raise UserError(f"{path} is there already; name another file")
+        lines = [
+            "# @package _global_",
+            f"# {self._described(self.plan)}.",
+            f"# Advised by: gcexp advise {self.recorded.source} phi={self.main.phi:g}",
+            f"# Times of sha256 {self.recorded.digest}",
+            "defaults:",
+            *(f"  - override /{group}: {name}" for group, name in chosen.items()),
+            "exact: true",
+        ]
+        for group, given in self.plan.values().items():
+            lines += [f"{group}:", *(f"  {key}: {spelled(value, ', ')}" for key, value in given.items())]
+        with written(path) as temporary:
+            temporary.write_text("\n".join(lines) + "\n", "utf-8")
+        return " ".join(["gcexp run", f"scheme={path.stem}", *self.replayed])
+
+    def drawing(self) -> Figure:
+        """Remedies over phi, and what the settings save and drop."""
+        from gcexp.advice.pictures import of_advice
+
+        return of_advice(self)
+
+
+def advise(
+    source: object,
+    phi: object = None,
+    *,
+    d_max: float = 4.0,
+    overhead: float = 0.0,
+    per_message: float = 0.001,
+    slowness: str = "worker",
+    moves: bool = False,
+    task: str | None = None,
+    level: float | None = None,
+    seeds: int = 10,
+    allow_bias: bool = False,
+    absent: str = "refuse",
+    barrier: str = "check",
+    near: float = 0.01,
+    least: float = 0.02,
+    seed: int = 0,
+) -> Advice:
+    """Advise on a cluster whose times were recorded: code, rebalance, exclude a worker, or do nothing.
+
+    Every remedy is learned on one half of the trace and priced on the other, and the other way. The verdict is *do
+    nothing* unless the gain is at least `least` with its interval clear of 1.
+
+    Parameters
+    ----------
+    source : path, name of a bundled trace, DataFrame, array or Fit's times
+        As in `gcexp.fit`.
+    phi : float, "low,high" or pair of float, optional
+        Share of the time that does not grow with the load; by default it is measured where the trace allows it, and
+        else the range from 0 to 1 is answered.
+    d_max : float
+        Shares of the data that a worker can store.
+    overhead : float
+        Time that every iteration takes besides, in the trace's unit.
+    per_message : float
+        Time of each message that is sent, as a share of the mean iteration of waiting for all.
+    slowness : {"worker", "data"}
+        Whether a slow time belongs to the worker or to its share of the data.
+    moves : bool
+        Whether data may move between iterations.
+    task, level : str and float, optional
+        A learning task and a score: which scheme reaches it first? Then schemes are trained on the replayed trace.
+    seeds : int
+        Of that training.
+    allow_bias : bool
+        Whether a scheme may win that hardly ever uses the data of some worker.
+    absent, barrier, seed
+        As in `gcexp.fit`.
+    near, least : float
+        Remedies are as good as the best within this share; a gain below this one is none.
+
+    Returns
+    -------
+    Advice
+
+    Raises
+    ------
+    UserError
+        For a broken trace, one worker, and options outside what they may be.
+
+    Examples
+    --------
+    >>> import gcexp
+    >>> advice = gcexp.advise("bytedance-AR-dp", phi=0.5)
+    >>> advice.verdict, round(advice.ratio, 3), advice.scheme[:2]
+    ('rebalance', 0.52, ['code=uncoded', 'wait=decodable'])
+    """
+    require(d_max >= 1, f"d_max is a load >= 1 in traced loads, got {d_max:g}")
+    require(overhead >= 0, f"overhead is a time >= 0, got {overhead:g}")
+    require(per_message >= 0, f"per_message is a share >= 0 of an iteration, got {per_message:g}")
+    require(
+        0 <= near < 1 and 0 <= least < 1, f"near and least are shares in [0, 1), got {near:g} and {least:g}"
+    )
+    require_known("slowness", slowness, ("worker", "data"))
+    if (task is None) != (level is None):
+        raise UserError("task and level belong together: a task, and the score it is to reach")
+    times = recorded(source, absent, barrier, seed)  # type: ignore[arg-type]
+    x, pauses = times.usual()
+    if x.shape[1] < 2:
+        raise UserError(f"{times.trace.name} has one worker: there is nothing to code and nobody to wait for")
+    require(
+        len(x) >= 4,
+        f"{times.trace.name} has {len(x)} iterations: too few to learn from one half and judge on the other",
+    )
+    terms = Terms(d_max, overhead, per_message, slowness, moves, near, least, seed)
+    phis, measured = _phis(times, phi)
+    comparison = Comparison(x, terms)
+    answers = tuple(comparison.answer(value) for value in phis)
+    found = Advice(times, terms, comparison, answers, settings(x, phis), measured, pauses)
+    if task is None or level is None:
+        return found
+    from gcexp.advice.trained import fastest_to
+
+    return replace(found, trained=fastest_to(found, task, level, seeds, allow_bias))
+
+
+def _phis(times: Recorded, phi: object) -> tuple[tuple[float, ...], bool]:
+    """Shares at which to answer, and whether they were measured."""
+    if phi is not None:
+        given = share(phi)
+        return (given if len(given) == 1 else (given[0], sum(given) / 2, given[1])), False
+    if times.phi is None:
+        return (0.0, 0.5, 1.0), False
+    known = times.phi
+    if known.low is None or known.high is None or not known.low < known.value < known.high:
+        return (known.value,), True
+    return (known.low, known.value, known.high), True
+
+
+def _between(answer: Answer) -> str:
+    return f"{percent(answer.pick.ratio, 1)} ({percent(answer.low)[:-2]} to {percent(answer.high)})"

@@ -1,0 +1,80 @@
+"""How sure is a mean of rows that depend on each other? Autocorrelation times and a bootstrap of blocks of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil
+
+import numpy as np
+
+from gcexp.seeding import rng
+
+RESAMPLES = 200
+_LEVELS = (2.5, 97.5)
+
+
+def autocorrelation_time(series: np.ndarray) -> float:
+    """Integrated autocorrelation time 1 + 2 sum_k rho(k) of a series (T,), at least 1.
+
+    The sum ends at the first lag k >= 5 tau, where what follows is mostly noise, and before T/3.
+
+    Examples
+    --------
+    >>> autocorrelation_time(np.array([1.0, -1.0] * 50))
+    1.0
+    >>> bool(5 < autocorrelation_time(np.repeat(np.sin(np.arange(100.0) ** 2), 10)) < 15)
+    True
+    """
+    T = len(series)
+    centred = series - series.mean()
+    power = np.abs(np.fft.rfft(centred, 2 * T)) ** 2
+    covariance = np.fft.irfft(power, 2 * T)[:T]
+    if covariance[0] <= 1e-24 * T * max(float(np.mean(series)) ** 2, 1e-300):
+        return 1.0
+    tau = 1.0
+    for lag in range(1, T):
+        if lag >= T / 3:
+            break
+        tau += 2 * covariance[lag] / covariance[0]
+        if lag >= 5 * tau:
+            break
+    return float(max(tau, 1.0))
+
+
+def block_length(T: int, tau: float) -> int:
+    """Rows of a block: ceil(T^(1/3)), or two autocorrelation times where that is more."""
+    return min(T, max(ceil(round(T ** (1 / 3), 9)), ceil(2 * tau)))
+
+
+def resampled_rows(T: int, block: int, seed: int, purpose: str = "advice.bootstrap") -> np.ndarray:
+    """Rows (200, T) of a circular block bootstrap: blocks of neighbouring rows, begun anywhere."""
+    blocks = ceil(T / block)
+    begin = rng(seed, purpose).integers(T, size=(RESAMPLES, blocks))
+    return ((begin[..., None] + np.arange(block)) % T).reshape(RESAMPLES, -1)[:, :T]
+
+
+def interval(
+    statistic: Callable[[np.ndarray], float | np.ndarray], T: int, block: int, seed: int = 0
+) -> np.ndarray:
+    """The 95 % percentile interval of a statistic of rows, (2, ...); `statistic` is given numbers of rows."""
+    rows = resampled_rows(T, block, seed, "advice.mechanisms")
+    return np.percentile(np.array([statistic(some) for some in rows]), _LEVELS, axis=0)
+
+
+def widened(estimate: float, ends: np.ndarray, blocks: float) -> tuple[float, float]:
+    """An interval for few blocks: about the estimate by t(.975, B - 1) / 1.96 sqrt(B / (B - 1))."""
+    from scipy.stats import t  # slow to import
+
+    B = max(blocks, 2.0)
+    factor = t.ppf(0.975, B - 1) / 1.96 * np.sqrt(B / (B - 1))
+    low, high = estimate + factor * (np.asarray(ends, float) - estimate)
+    return float(low), float(high)
+
+
+def ratio_interval(a: np.ndarray, b: np.ndarray, seed: int = 0) -> tuple[float, float, float]:
+    """95 % interval of mean(a) / mean(b) of paired rows, and how many blocks of rows it rests on."""
+    T, ratio = len(a), a.mean() / b.mean()
+    block = block_length(T, autocorrelation_time(a - ratio * b))
+    rows = resampled_rows(T, block, seed)
+    ends = np.percentile(a[rows].mean(1) / b[rows].mean(1), _LEVELS)
+    return *widened(ratio, ends, T / block), T / block

@@ -1,0 +1,218 @@
+"""Workers that are slow for a while: a two-state hidden Markov chain for each, fitted to logarithms of times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from gcexp.advice.resampling import interval
+
+_STEPS, _CLOSE = 40, 1e-6
+_FARTHEST = 300.0  # of a likelihood ratio in logarithms
+_LEAST_SD = 1e-6
+_TANGENTS = 20
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Fast is N(base_w, sd_fast) and slow N(base_w + gap, sd_slow), in logarithms; the chain starts stationary.
+
+    Attributes
+    ----------
+    p01, p10 : float
+        Chances of a fast worker to become slow, and of a slow one to become fast.
+    gap, sd_fast, sd_slow : float
+    base : ndarray (n,)
+    """
+
+    p01: float
+    p10: float
+    gap: float
+    sd_fast: float
+    sd_slow: float
+    base: np.ndarray = field(repr=False)
+
+    @property
+    def share(self) -> float:
+        """Of the time that a worker is slow."""
+        return self.p01 / (self.p01 + self.p10)
+
+    @property
+    def memory(self) -> float:
+        """Correlation of neighbouring states, 1 - p01 - p10."""
+        return 1 - self.p01 - self.p10
+
+    @property
+    def factor(self) -> float:
+        """How much longer a slow worker takes."""
+        return float(np.exp(self.gap))
+
+    @property
+    def separation(self) -> float:
+        """Distance of the two laws in standard deviations."""
+        return self.gap / float(np.sqrt((self.sd_fast**2 + self.sd_slow**2) / 2))
+
+
+@dataclass(frozen=True)
+class SlowStates:
+    """A fitted chain, and which times it takes for slow.
+
+    Attributes
+    ----------
+    chain : Chain
+    slow : ndarray (T, n) of bool
+        More likely slow than fast.
+    gain : float
+        By how much the Bayesian information criterion prefers the chain to one normal law around each worker's mean.
+    """
+
+    chain: Chain
+    slow: np.ndarray = field(repr=False)
+    gain: float
+
+    @property
+    def starts(self) -> np.ndarray:
+        """Iterations in which a spell of slowness begins, one entry for each spell."""
+        begins = self.slow.copy()
+        begins[1:] &= ~self.slow[:-1]
+        return np.nonzero(begins)[0]
+
+    def rate_intervals(self, block: int, seed: int) -> dict[str, tuple[float, float]]:
+        """95 % intervals of p01 and p10: transitions of the decoded states, resampled by iterations."""
+        before, after = self.slow[:-1], self.slow[1:]
+        counts = np.stack(
+            [(~before & after).sum(1), (~before).sum(1), (before & ~after).sum(1), before.sum(1)], axis=1
+        )
+
+        def rates(rows: np.ndarray) -> np.ndarray:
+            up, fast, down, slow = counts[rows].sum(0)
+            return np.array([up / max(fast, 1), down / max(slow, 1)])
+
+        low, high = interval(rates, len(counts), min(block, len(counts)), seed)
+        return {name: (float(low[i]), float(high[i])) for i, name in enumerate(("p01", "p10"))}
+
+
+def split(values: np.ndarray) -> tuple[float, float]:
+    """Otsu's threshold between two groups of values, and how many standard deviations their means are apart.
+
+    Examples
+    --------
+    >>> level, apart = split(np.array([0.0, 0.1, 0.2, 5.0, 5.1]))
+    >>> 0.2 <= level < 5.0, apart > 10
+    (True, True)
+    """
+    ordered = np.sort(values, axis=None)
+    N = len(ordered)
+    below = np.arange(1, N)
+    total, square = np.cumsum(ordered), np.cumsum(ordered**2)
+    low, high = total[:-1] / below, (total[-1] - total[:-1]) / (N - below)
+    at = int((below * (N - below) * (high - low) ** 2).argmax())
+    count = below[at]
+    spread = square[at] / count - low[at] ** 2, (square[-1] - square[at]) / (N - count) - high[at] ** 2
+    apart = (high[at] - low[at]) / max(np.sqrt(max(sum(spread) / 2, 0)), _LEAST_SD)
+    return float(ordered[at]), float(apart)
+
+
+def fitted(y: np.ndarray, seed_states: np.ndarray) -> SlowStates:
+    """Fit the chain to logarithms y (T, n) by expectation and maximisation, from a first guess of who is slow when."""
+    chain = _first(y, seed_states)
+    likelihood = -np.inf
+    for _ in range(_STEPS):
+        found, posterior, pairs = smoothed(y, chain)
+        if found - likelihood <= _CLOSE * abs(found):
+            break
+        likelihood = found
+        chain = maximised(y, chain, posterior, pairs)
+    likelihood, posterior, _ = smoothed(y, chain)
+    T, n = y.shape
+    centred = y - y.mean(0)
+    variance = max(float((centred**2).mean()), _LEAST_SD**2)
+    alone = -T * n / 2 * (np.log(2 * np.pi * variance) + 1)
+    gain = 2 * (likelihood - alone) - 5 * np.log(T * n)
+    return SlowStates(chain, posterior > 0.5, float(gain))
+
+
+def _first(y: np.ndarray, slow: np.ndarray) -> Chain:
+    often = slow.sum(0)
+    both = (often > 0) & (often < len(y))
+    base = np.where(both, np.where(slow, 0, y).sum(0) / np.maximum(len(y) - often, 1), y.mean(0))
+    inside = slow & both
+    gap = float((y - base)[inside].mean()) if inside.any() else 0.0
+    fast = ~slow & both
+    before, after = slow[:-1], slow[1:]
+    p01 = (~before & after).sum() / max((~before).sum(), 1)
+    p10 = (before & ~after).sum() / max(before.sum(), 1)
+    above = y - base
+    spread = [float(part.std()) if part.size else 0.0 for part in (above[fast], above[inside])]
+    p01, p10 = np.clip([p01, p10], 1e-4, 0.9)
+    fast_sd, slow_sd = np.maximum(spread, _LEAST_SD)
+    return Chain(float(p01), float(p10), gap, float(fast_sd), float(slow_sd), base)
+
+
+def _log_normal(y: np.ndarray, mean: np.ndarray, sd: float) -> np.ndarray:
+    return -0.5 * ((y - mean) / sd) ** 2 - np.log(sd) - 0.5 * np.log(2 * np.pi)
+
+
+def smoothed(y: np.ndarray, chain: Chain) -> tuple[float, np.ndarray, np.ndarray]:
+    """Log-likelihood, chance (T, n) of being slow, and expected transitions (2, 2) from row to column.
+
+    Forwards and backwards one number is carried for each worker: the odds of being slow.
+    """
+    fast, slow = (
+        _log_normal(y, chain.base, chain.sd_fast),
+        _log_normal(y, chain.base + chain.gap, chain.sd_slow),
+    )
+    ratio = np.exp(np.clip(slow - fast, -_FARTHEST, _FARTHEST))
+    p01, p10, T = chain.p01, chain.p10, len(y)
+    odds, later = np.empty_like(y), np.ones_like(y)
+    prior = np.full(y.shape[1], p01 / p10)
+    for t in range(T):
+        odds[t] = ratio[t] * prior
+        prior = (p01 + (1 - p10) * odds[t]) / ((1 - p01) + p10 * odds[t])
+    for t in range(T - 2, -1, -1):
+        ahead = ratio[t + 1] * later[t + 1]
+        later[t] = (p10 + (1 - p10) * ahead) / ((1 - p01) + p01 * ahead)
+    filtered = odds / (1 + odds)
+    expected = np.vstack([np.full((1, y.shape[1]), chain.share), p01 + chain.memory * filtered[:-1]])
+    likelihood = float(np.logaddexp(np.log1p(-expected) + fast, np.log(expected) + slow).sum())
+    both = odds * later
+    ahead = ratio[1:] * later[1:]
+    pairs = np.array(
+        [
+            [(1 - filtered[:-1]) * (1 - p01), (1 - filtered[:-1]) * p01 * ahead],
+            [filtered[:-1] * p10, filtered[:-1] * (1 - p10) * ahead],
+        ]
+    )
+    return likelihood, both / (1 + both), (pairs / pairs.sum((0, 1))).sum((2, 3))
+
+
+def maximised(y: np.ndarray, chain: Chain, posterior: np.ndarray, pairs: np.ndarray) -> Chain:
+    """The parameters that follow from who was probably slow when; the likelihood never falls."""
+    fast = 1 - posterior
+    a, b = fast / chain.sd_fast**2, posterior / chain.sd_slow**2
+    base = (a * y + b * (y - chain.gap)).sum(0) / (a + b).sum(0)
+    total = posterior.sum()
+    gap = float((posterior * (y - base)).sum() / max(total, 1e-300))
+    sd_fast = np.sqrt((fast * (y - base) ** 2).sum() / max(fast.sum(), 1e-300))
+    sd_slow = np.sqrt((posterior * (y - base - gap) ** 2).sum() / max(total, 1e-300))
+    sd = np.maximum([sd_fast, sd_slow], _LEAST_SD)
+    p01, p10 = _rates(chain, posterior[0], pairs)
+    return replace(chain, p01=p01, p10=p10, gap=gap, sd_fast=float(sd[0]), sd_slow=float(sd[1]), base=base)
+
+
+def _rates(chain: Chain, first: np.ndarray, pairs: np.ndarray) -> tuple[float, float]:
+    """Rates from expected transitions and a stationary start.
+
+    The start adds first log p01 + (1 - first) log p10 - log(p01 + p10) for each worker. The last term is replaced by
+    its tangent, which lies below it, so that no step lowers the likelihood; each rate is then the root of a quadratic.
+    """
+    rates, n = np.array([chain.p01, chain.p10]), len(first)
+    change = pairs[[0, 1], [1, 0]] + [first.sum(), n - first.sum()]
+    stay = pairs[[0, 1], [0, 1]]
+    for _ in range(_TANGENTS):
+        slope = n / rates.sum()
+        total = change + stay + slope
+        rates = 2 * change / (total + np.sqrt(np.maximum(total**2 - 4 * slope * change, 0)))
+        rates = np.clip(rates, 1e-9, 1 - 1e-9)
+    return float(rates[0]), float(rates[1])

@@ -1,0 +1,35 @@
+"""``gcexp advise``: code or do not code, and the numbers to type into a timeout, a quorum or a spare worker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gcexp.command.arguments import keywords
+from gcexp.command.fit import trace
+
+
+def add(parser) -> None:
+    """Its arguments."""
+    trace(
+        parser,
+        "phi=0.5 or low,high; d_max=4 per_message=0.001 overhead=0 task=digits_mlp level=0.9 absent=skip",
+    )
+    parser.add_argument(
+        "-o", dest="folder", type=Path, help="folder for advice.json, advice.md and advice.png"
+    )
+    parser.add_argument(
+        "--write", type=Path, metavar="FILE", help="scheme option to write: conf/scheme/advised.yaml"
+    )
+
+
+def run(arguments) -> None:
+    """Print it, and write it where a folder or an option file is named."""
+    from gcexp.advice.advise import advise
+
+    found = advise(arguments.file, **keywords(arguments.options, advise))
+    line = found.write_scheme(arguments.write) if arguments.write else None
+    print(found.page().text(), end="")
+    for path in found.write(arguments.folder) if arguments.folder else []:
+        print(f"wrote {path}")
+    if line:
+        print(f"wrote {arguments.write}; it runs with: {line}")

@@ -1,0 +1,34 @@
+"""``gcexp fit``: what makes workers slow, how sure that is, and a delay model that replays the trace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gcexp.command.arguments import keywords
+
+
+def add(parser) -> None:
+    """Its arguments."""
+    trace(parser, "phi=0.3 absent=skip barrier=no drift=true seed=0")
+    parser.add_argument(
+        "-o", dest="folder", type=Path, help="folder for fit.json, fit.md, fit.png and delay.yaml"
+    )
+
+
+def trace(parser, options: str) -> None:
+    """A trace and options of what is done with it."""
+    parser.add_argument(
+        "file", metavar="TRACE", help="CSV with iteration, worker, time; or a bundled trace's name"
+    )
+    parser.add_argument("options", nargs="*", metavar="KEY=VALUE", help=options)
+    parser.set_defaults(rest="options")
+
+
+def run(arguments) -> None:
+    """Print it, and write it where a folder is named."""
+    from gcexp.advice.fit import fit
+
+    found = fit(arguments.file, **keywords(arguments.options, fit))
+    print(found.page().text(), end="")
+    for path in found.write(arguments.folder) if arguments.folder else []:
+        print(f"wrote {path}")

@@ -1,0 +1,133 @@
+"""Times put together from what makes workers slow: the model that `gcexp fit` writes for a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from gcexp.delays.base import Draws, Streamed
+from gcexp.errors import require
+from gcexp.seeding import rng, rngs
+
+
+@dataclass(frozen=True)
+class Composed(Streamed):
+    r"""Worker w takes level * workers[w] * common_t * factor^(slow in t) * rest at the load 1 of an uncoded run.
+
+    common_t = exp(c_t) is the same for all workers, c_t an autoregressive process of one step. Each worker has a chain
+    of two states, fast and slow, which starts stationary. The rest is drawn anew each time from given values: nothing
+    is assumed of its law. A worker with relative load rho takes phi + (1 - phi) rho times as long.
+
+    Every worker has two streams of each seed, one for its states and one for its rest, and the common part has one;
+    more workers or iterations change no earlier draw.
+
+    Parameters
+    ----------
+    level : float
+        Time of a worker with factor 1 when nothing is unusual.
+    workers : list of float, optional
+        Factor of each worker; by default 1 for all.
+    common_sd, common_lag : float
+        Standard deviation of c_t, and the correlation of neighbouring ones.
+    p01, p10 : float
+        Chance of a fast worker to become slow, and of a slow one to become fast; p01 = 0: none is ever slow.
+    factor : float
+        How much longer a slow worker takes.
+    rest : {"resampled"}
+        One of `values` each time.
+    values : list of float, optional
+        Logarithms of the rest, all as likely as each other; by default 0.
+    phi : float
+        Share of the time that does not grow with the load.
+    drift : float
+        Growth of the logarithm of all times from one iteration to the next.
+
+    Raises
+    ------
+    ParameterError
+        For values outside what they may be, p01 + p10 > 1, and more workers than have a factor.
+
+    References
+    ----------
+    This library's, see docs/advice.md.
+
+    Examples
+    --------
+    >>> model = Composed(level=2.0, workers=[1.0, 1.0, 3.0], p01=0.1, p10=0.5, factor=4.0)
+    >>> sorted(set(model.draw((0,), 100, 3).arrival(load=1 / 3, length=1)[0].ravel().round(9).tolist()))
+    [2.0, 6.0, 8.0, 24.0]
+    """
+
+    level: float = 1.0
+    workers: Sequence[float] | None = None
+    common_sd: float = 0.0
+    common_lag: float = 0.0
+    p01: float = 0.0
+    p10: float = 0.5
+    factor: float = 1.0
+    rest: Literal["resampled"] = "resampled"
+    values: Sequence[float] | None = None
+    phi: float = 0.0
+    drift: float = 0.0
+
+    def __post_init__(self):
+        for name in ("workers", "values"):  # YAML gives lists
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, tuple(getattr(self, name)))
+        require(self.level > 0, f"level is a time > 0, got {self.level}")
+        require(min(self.workers or (1,)) > 0, f"workers are factors > 0, got {self.workers}")
+        require(self.values is None or len(self.values) > 0, "values lists at least one value of the rest")
+        require(self.common_sd >= 0, f"common_sd is a standard deviation >= 0, got {self.common_sd}")
+        require(
+            -1 < self.common_lag < 1, f"common_lag is a correlation within (-1, 1), got {self.common_lag}"
+        )
+        require(
+            0 <= self.p01 <= 1 and 0 < self.p10 <= 1, f"p01 and p10 are chances, got {self.p01}, {self.p10}"
+        )
+        require(self.p01 + self.p10 <= 1, f"states last: p01 + p10 is at most 1, got {self.p01 + self.p10:g}")
+        require(self.factor > 0, f"factor is a number > 0, got {self.factor}")
+        require(0 <= self.phi <= 1, f"phi is a share from 0 to 1, got {self.phi}")
+
+    def start(self, seeds: tuple[int, ...], n: int) -> Callable[[int], Draws]:
+        """See `gcexp.delays.base.DelayModel`."""
+        of_worker = np.ones(n) if self.workers is None else np.array(self.workers[:n])
+        require(len(of_worker) == n, f"workers has {len(of_worker)} factors, n={n} asks for more")
+        values = np.array(self.values or (0.0,))
+        chosen = [rngs(seed, "delays", range(n)) for seed in seeds]
+        states = [rngs(seed, "states", range(n)) for seed in seeds]
+        common = [rng(seed, "delays.common") for seed in seeds]
+        share = self.p01 / (self.p01 + self.p10)
+        slow = np.array([[stream.random() < share for stream in of_seed] for of_seed in states])
+        shock = np.array([self.common_sd * stream.standard_normal() for stream in common])
+        done = 0
+
+        def draw(iterations: int) -> Draws:
+            nonlocal slow, shock, done
+            shape = len(seeds), iterations, n
+            log_time, is_slow = np.empty(shape), np.empty(shape, bool)
+            fresh = np.sqrt(1 - self.common_lag**2) * self.common_sd
+            for s in range(len(seeds)):
+                places = np.stack([stream.random(iterations) for stream in chosen[s]], axis=1)
+                log_time[s] = values[(places * len(values)).astype(int)]
+                chance = np.stack([stream.random(iterations) for stream in states[s]], axis=1)
+                # Below p01 everybody is slow next, above 1 - p10 nobody; between, everybody stays what it is.
+                changes = np.where(chance < self.p01, 1, np.where(chance >= 1 - self.p10, 0, -1))
+                before = np.vstack([slow[s], changes])
+                last = np.maximum.accumulate(np.where(before >= 0, np.arange(iterations + 1)[:, None], 0))
+                found = np.take_along_axis(before, last, axis=0).astype(bool)
+                is_slow[s], slow[s] = found[:-1], found[-1]
+                normal = common[s].standard_normal(iterations)
+                for t in range(iterations):
+                    log_time[s, t] += shock[s]
+                    shock[s] = self.common_lag * shock[s] + fresh * normal[t]
+            trend = self.drift * (done + np.arange(iterations))[:, None]
+            done += iterations
+            x = self.level * of_worker * np.exp(log_time + trend) * np.where(is_slow, self.factor, 1.0)
+            return Draws(
+                tuple(seeds), shape, start=self.phi * x, compute=n * (1 - self.phi) * x, is_slow=is_slow
+            )
+
+        return draw

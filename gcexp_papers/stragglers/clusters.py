@@ -1,0 +1,155 @@
+"""Does the advice of `gcexp advise` hold on clusters whose truth is known? Generated ones, known and unknown to it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from gcexp.advice.verdict import Answer, Comparison, Terms
+from gcexp.analysis.declared import gives
+
+LONG_RUN = 20_000
+PHIS = (0.0, 0.25, 0.5, 0.75, 0.9)
+SIZES = (8, 10, 12, 16)
+KINDS = (
+    ("noise", ()),
+    ("bad node", ("bad",)),
+    ("slow state", ("slow",)),
+    ("shock", ("shock",)),
+    ("speeds", ("speeds",)),
+    ("heavy tail", ("tail",)),
+    ("drift", ("drift",)),
+    ("bad node and slow state", ("bad", "slow")),
+    ("speeds and shock", ("speeds", "shock")),
+    ("slow state and shock", ("slow", "shock")),
+)
+UNKNOWN = ("maintenance", "slow start", "degrading worker", "alternating workers", "heavy shocks")
+
+
+def times(
+    parts: tuple[str, ...], rows: int, n: int, draw: np.random.Generator, noise: float | None = None
+) -> np.ndarray:
+    """Times (rows, n) of a cluster made of mechanisms, with parameters drawn at random."""
+    y = (draw.uniform(0.03, 0.3) if noise is None else noise) * draw.standard_normal((rows, n))
+    if "bad" in parts:
+        y[:, draw.integers(n)] += np.log(draw.uniform(1.3, 4))
+    if "slow" in parts:
+        p01, p10, factor = draw.uniform(0.003, 0.04), draw.uniform(0.05, 0.3), draw.uniform(1.5, 6)
+        y += np.log(factor) * chain(p01, p10, rows, n, draw)
+    if "shock" in parts:
+        y += draw.uniform(0.05, 0.3) * draw.standard_normal((rows, 1))
+    if "speeds" in parts:
+        y += draw.uniform(0.1, 0.4) * draw.standard_normal(n)
+    if "tail" in parts:
+        y = draw.standard_exponential((rows, n)) / draw.uniform(1.5, 4)
+    if "drift" in parts:
+        y += 0.3 * np.linspace(-0.5, 0.5, rows)[:, None]
+    return np.exp(y)
+
+
+def chain(p01: float, p10: float, rows: int, n: int, draw: np.random.Generator) -> np.ndarray:
+    """States (rows, n) of stationary chains, 1 for slow."""
+    chance = draw.random((rows, n))
+    states = np.empty((rows, n), bool)
+    states[0] = chance[0] < p01 / (p01 + p10)
+    for t in range(1, rows):
+        states[t] = np.where(states[t - 1], chance[t] >= p10, chance[t] < p01)
+    return states
+
+
+def unknown_times(kind: str, rows: int, n: int, draw: np.random.Generator) -> np.ndarray:
+    """Times of a cluster with a mechanism that the adviser has no estimator for."""
+    x = np.exp(draw.uniform(0.03, 0.2) * draw.standard_normal((rows, n)))
+    t, (one, other) = np.arange(rows), draw.permutation(n)[:2]
+    factor = draw.uniform(1.5, 4)
+    if kind == "maintenance":
+        period = int(draw.integers(20, 120))
+        x[(t + draw.integers(period)) % period < max(2, period // 10), one] *= factor
+    elif kind == "slow start":
+        x[t < draw.uniform(0.1, 0.45) * rows] *= factor
+        x[t < draw.uniform(0.1, 0.45) * rows, one] *= factor
+    elif kind == "degrading worker":
+        x[:, one] *= 1 + (factor - 1) * t / rows
+    elif kind == "alternating workers":
+        turn = t // int(draw.integers(10, 100)) % 2
+        x[turn == 0, one] *= factor
+        x[turn == 1, other] *= factor
+    else:
+        x *= (1 + draw.pareto(draw.uniform(1.2, 3), rows))[:, None]
+    return x
+
+
+def priced(answer: Answer, comparison: Comparison, later: np.ndarray) -> tuple[float, float, float]:
+    """Mean time on later rows of what is advised, of waiting for all, and of the best candidate in hindsight."""
+    terms, phi = comparison.terms, answer.phi
+    took = {
+        one: float(one.learned(comparison.x, terms.seed).on(later).time(phi).mean())
+        + comparison.extra(one, terms)
+        for one in comparison.offered
+    }
+    waiting = took[comparison.offered[0]]
+    return took[answer.pick.remedy] if answer.advised else waiting, waiting, min(took.values())
+
+
+@gives("cluster", "kind", "workers", "phi", "rows", "verdict", "ratio", "low", "high", "later", "regret")
+def regret(clusters: int, rows: list[int], first: int = 0, later: int = LONG_RUN) -> pd.DataFrame:
+    """What following the advice costs in the long run, over the best candidate, on clusters of known mechanisms.
+
+    Parameters
+    ----------
+    clusters : int
+        How many, kinds in turn.
+    rows : list of int
+        Iterations of the traces from which advice is taken.
+    first : int
+        Number of the first cluster.
+    later : int
+        Iterations of the same cluster on which it is judged.
+
+    Returns
+    -------
+    DataFrame
+        ``later`` is the time of what is advised over that of waiting for all, ``regret`` that over the best
+        candidate's, minus one.
+    """
+    found = []
+    for cluster in range(first, first + clusters):
+        kind, parts = KINDS[cluster % len(KINDS)]
+        draw = np.random.default_rng([2026, cluster])
+        n, phi = int(draw.choice(SIZES)), float(draw.choice(PHIS))
+        state = draw.bit_generator.state
+        for T in rows:
+            draw.bit_generator.state = state
+            x = times(parts, T + later, n, draw)
+            found.append(_row(x, T, phi) | {"cluster": cluster, "kind": kind})
+    return pd.DataFrame(found)
+
+
+@gives("cluster", "kind", "workers", "phi", "rows", "verdict", "ratio", "low", "high", "later", "regret")
+def harm(clusters: int, rows: int = 300, first: int = 0) -> pd.DataFrame:
+    """The same on mechanisms that the adviser does not know, judged on as many further rows."""
+    found = []
+    for cluster in range(first, first + clusters):
+        kind = UNKNOWN[cluster % len(UNKNOWN)]
+        draw = np.random.default_rng([2027, cluster])
+        n, phi = int(draw.choice(SIZES)), float(draw.choice(PHIS))
+        x = unknown_times(kind, 2 * rows, n, draw)
+        found.append(_row(x, rows, phi) | {"cluster": cluster, "kind": kind})
+    return pd.DataFrame(found)
+
+
+def _row(x: np.ndarray, rows: int, phi: float) -> dict:
+    comparison = Comparison(x[:rows], Terms())
+    answer = comparison.answer(phi)
+    took, waiting, best = priced(answer, comparison, x[rows:])
+    return {
+        "workers": x.shape[1],
+        "phi": phi,
+        "rows": rows,
+        "verdict": answer.verdict,
+        "ratio": answer.pick.ratio,
+        "low": answer.low,
+        "high": answer.high,
+        "later": took / waiting,
+        "regret": took / best - 1,
+    }

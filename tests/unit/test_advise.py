@@ -1,0 +1,331 @@
+"""`gcexp advise`: settings, verdicts and bounds of the bundled traces, little regret, and the clock agrees."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gcexp
+from gcexp.advice.advise import advise
+from gcexp.advice.remedies import Remedy, remedies
+from gcexp.advice.settings import settings
+from gcexp.advice.verdict import Comparison, Terms
+from gcexp.command import main
+from gcexp.delays.trace_file import read_trace
+from gcexp.errors import UserError
+
+JOBS = [f"pai-job{number}" for number in (1, 2, 3, 4)]
+AR, SE, ST = (f"bytedance-{name}-dp" for name in ("AR", "SE", "ST"))
+
+
+def times(name):
+    return read_trace(name).values["time"]
+
+
+def halves(name):
+    x = times(name)
+    return x[: len(x) // 2], x[len(x) // 2 :]
+
+
+# --- Numbers --------------------------------------------------------------------------------------------------------
+
+SETTINGS = {
+    "pai-job1": ((525, 0.9740, 0.9927, 0.9333, 0.9), (0.9398, 0.9040, 0.5133, 0.9), (1.0443, 0.9921, 0.9398)),
+    "pai-job2": ((925, 0.9964, 0.9849, 0.8487, 0.9), (0.9534, 0.9000, 0.0420, 0.9), (1.0593, 1.0063, 0.9534)),
+    "pai-job3": ((801, 0.9562, 0.8903, 0.7339, 0.5), (0.9721, 0.9073, 0.6613, 0.9), (1.0801, 1.0261, 0.9721)),
+    "pai-job4": ((317, 0.6223, 0.9296, 0.7149, 0.8), (0.9043, 0.9023, 0.5445, 0.9), (1.0048, 0.9546, 0.9043)),
+    AR: ((45.7002, 1, 1, 1, 1), (0.4464, 0.75, 0, 0.75), (0.5952, 0.5208, 0.4464)),
+    SE: (
+        (7.7622, 0.9721, 0.9886, 0.9545, 0.9375),
+        (0.9308, 0.9688, 0.8636, 0.9688),
+        (0.9609, 0.9459, 0.9308),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_settings(name):
+    timeout, quorum, spare = SETTINGS[name]
+    seen = settings(times(name), (0.0, 0.5, 1.0))
+
+    def judged(one):
+        return one.time, one.used, one.least_used_worker, one.worst_iteration
+
+    (percent,) = (one for one in seen if one.limit == 0.01)
+    (fewer,) = (one for one in seen if one.setting == "quorum" and one.value == len(times(name)[0]) - 1)
+    assert (percent.value, *judged(percent)) == pytest.approx(timeout, abs=1e-4)
+    assert judged(fewer) == pytest.approx(quorum, abs=1e-4)
+    assert [one.time for one in seen if one.setting == "spare" and one.value == 1] == pytest.approx(
+        spare, abs=1e-4
+    )
+
+
+def test_a_broken_promise_is_never_recommended():
+    seen = {one.limit: one for one in settings(times("pai-job4"), (0.0,)) if one.setting == "timeout"}
+    assert not seen[0.01].kept_on_second_half and not seen[0.01].fits
+    advice = advise(AR, phi=0.0)
+    (fewer,) = (one for one in advice.settings if one.setting == "quorum" and one.value == 3)
+    assert not fewer.fits and fewer.never_used == (0,)
+    assert any("never uses worker 0" in note for note in advice.page().notes)
+
+
+WORDS = {"n": "not enough data", "d": "do nothing", "r": "rebalance", "c": "code"}
+VERDICTS = {  # from the first halves: verdict and ratio at phi 0, .5 and 1
+    "pai-job1": (("n", 0.9884), ("d", 0.9813), ("c", 0.8830)),
+    "pai-job2": (("r", 0.9084), ("r", 0.9448), ("c", 0.8791)),
+    "pai-job3": (("r", 0.9582), ("r", 0.9664), ("c", 0.8947)),
+    "pai-job4": (("r", 0.4791), ("c", 0.4044), ("c", 0.2480)),
+    AR: (("r", 0.5192), ("r", 0.5185), ("r", 0.4449)),
+    SE: (("d", 1.0), ("d", 1.0), ("c", 0.7777)),
+    ST: (("d", 1.0), ("d", 1.0), ("d", 1.0)),
+}
+FREE = {  # the same with free messages, and what no scheme within four shares can beat at phi 0
+    "pai-job1": (("n", 0.9883), ("d", 0.9811), ("c", 0.8818), 0.90706),
+    "pai-job2": (("r", 0.9075), ("r", 0.9442), ("c", 0.8779), 0.88154),
+    "pai-job3": (("r", 0.9578), ("r", 0.9660), ("c", 0.8937), 0.91059),
+    "pai-job4": (("r", 0.4739), ("c", 0.3840), ("c", 0.2271), 0.35269),
+    AR: (("r", 0.5173), ("r", 0.5176), ("c", 0.4390), 0.51295),
+    SE: (("d", 1.0), ("d", 1.0), ("c", 0.7706), 0.79621),
+    ST: (("d", 1.0), ("d", 1.0), ("d", 1.0), 0.99647),
+}
+
+
+@pytest.mark.parametrize("name", VERDICTS)
+def test_verdicts_from_the_first_half(name):
+    compared = Comparison(halves(name)[0], Terms())
+    for phi, (word, ratio) in zip((0.0, 0.5, 1.0), VERDICTS[name], strict=True):
+        answer = compared.answer(phi)
+        assert (answer.verdict, answer.pick.ratio) == (WORDS[word], pytest.approx(ratio, abs=1e-4)), phi
+    free = Comparison(halves(name)[0], Terms(per_message=0.0))
+    for phi, (word, ratio) in zip((0.0, 0.5, 1.0), FREE[name][:3], strict=True):
+        answer = free.answer(phi)
+        assert (answer.verdict, answer.pick.ratio) == (WORDS[word], pytest.approx(ratio, abs=1e-4)), phi
+    assert free.floor(0.0) == pytest.approx(FREE[name][3], abs=2e-5)
+
+
+def test_intervals_and_gaps():
+    first = {name: halves(name)[0] for name in JOBS}
+    unsure = Comparison(first["pai-job1"], Terms()).answer(0.0)
+    coded = Comparison(first["pai-job4"], Terms()).answer(0.5)
+    assert (unsure.low, unsure.high) == pytest.approx((0.965, 1.012), abs=0.01)
+    assert (coded.low, coded.high) == pytest.approx((0.373, 0.441), abs=0.01)
+    free = Terms(per_message=0.0)
+    gaps = [[Comparison(first[name], free).answer(phi).gap for name in JOBS] for phi in (0.0, 0.5)]
+    expected = [[0.0896, 0.0294, 0.0518, 0.3436], [0.0816, 0.0711, 0.0609, 0.1460]]
+    assert gaps == [pytest.approx(row, abs=1e-4) for row in expected]
+
+
+def test_what_is_learned_and_what_it_takes():
+    rebalance = {
+        "pai-job1": 0.977057,
+        "pai-job2": 0.907555,
+        "pai-job3": 0.985488,
+        "pai-job4": 0.425994,
+        AR: 0.5181,
+    }
+    pairs = {
+        "pai-job1": 1.787736,
+        "pai-job2": 1.829352,
+        "pai-job3": 1.800502,
+        "pai-job4": 0.288690,
+        AR: 0.888716,
+    }
+    chunks = {"pai-job1": 0.998021, "pai-job2": 1, "pai-job3": 1, "pai-job4": 0.286741, AR: 0.888026}
+    for remedy, expected in (
+        (Remedy("rebalance", "learned"), rebalance),
+        (Remedy("grouped", "snake", 2, 1), pairs),
+        (Remedy("chunks", "alternate", 2), chunks),
+    ):
+        for name, ratio in expected.items():
+            first, second = halves(name)
+            took = remedy.learned(first).on(second).time(0.0).mean()
+            assert took / second.max(1).mean() == pytest.approx(ratio, abs=1e-6)
+    first = halves("pai-job4")[0]
+    for remedy in (Remedy("grouped", "snake", 2, 1), Remedy("chunks", "alternate", 2)):
+        assert remedy.learned(first).workers.tolist() == [7, 1, 8, 4, 6, 2, 5, 3, 0, 9]
+    recent = Remedy("rebalance", "recent")
+    for name, ratio in (("pai-job4", 0.303563), (AR, 0.527859)):
+        x = times(name)
+        assert recent.learned(x).on(x).time(0.0).mean() / x.max(1).mean() == pytest.approx(ratio, abs=1e-6)
+
+
+def test_what_would_change_its_mind():
+    free = Comparison(halves("pai-job4")[0], Terms(per_message=0.0))
+    (below,) = free.change_of_phi(0.5)
+    assert below[0] == pytest.approx(0.0953, abs=3e-4) and below[1].kind == "rebalance"
+    cost, remedy = free.change_per_message(0.5)
+    assert 0.0003 <= cost <= 0.0004 and (remedy.kind, remedy.order, remedy.size) == ("grouped", "snake", 2)
+    kinds = [free.chosen(0.5, Terms(d_max=d, per_message=0.0)).kind for d in range(1, 6)]
+    assert kinds == ["rebalance", "grouped", "grouped", "chunks", "chunks"]
+    assert free.change_of_memory(0.5)[0] == 3
+
+
+# --- One road ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "phi"), [("pai-job1", 0.3), (AR, 0.5)])
+def test_every_closed_form_is_what_the_clock_says(name, phi):
+    x = times(name)
+    for remedy in remedies(x.shape[1], 4):
+        plan = remedy.learned(x)
+        replay = [f"n={x.shape[1]}", "delay=trace", f"delay.file={name}", f"delay.phi={phi}"]
+        table = gcexp.simulate(*plan.overrides(), *replay, iterations=len(x), seeds=1, progress=False)
+        assert plan.on(x).time(phi).mean() == pytest.approx(table["mean_iteration_time_s"][0], rel=1e-12)
+
+
+def test_slow_data_are_slow_wherever_they_are_computed():
+    x, phi = times("pai-job1")[:40], 0.25
+    for remedy in (
+        Remedy("grouped", "home", 10, 2),
+        Remedy("grouped", "home", 2, 1),
+        Remedy("chunks", "home", 3),
+    ):
+        plan = remedy.learned(x)
+        seats = [
+            given for given in plan.overrides() if not given.startswith("placement")
+        ]  # data stay where they are
+        replay = ["n=10", "delay=trace", "delay.file=pai-job1", f"delay.phi={phi}", "delay.data_bound=true"]
+        mean = gcexp.simulate(*seats, *replay, iterations=40, seeds=1, progress=False)[
+            "mean_iteration_time_s"
+        ][0]
+        assert plan.on(x, data_bound=True).time(phi).mean() == pytest.approx(mean, rel=1e-12), remedy
+    advice = advise(SE, phi=1.0, slowness="data")
+    assert {one.kind for one in advice.comparison.offered} == {"wait", "grouped", "chunks"}
+
+
+def test_what_is_written_runs_and_takes_what_was_told(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main.main(["init", "mine"]) == 0
+    monkeypatch.chdir(tmp_path / "mine")
+    for name, phi in (("pai-job4", "0.5"), (AR, "0.5"), ("pai-job1", "1")):
+        capsys.readouterr()
+        option = f"conf/scheme/advised_{name[-2:]}.yaml"
+        assert main.main(["advise", name, f"phi={phi}", "--write", option, "-o", "out"]) == 0
+        line = capsys.readouterr().out.strip().splitlines()[-1].partition("gcexp run ")[2].split()
+        told = json.loads(Path("out/advice.json").read_text())
+        length = {"iterations": told["iterations"], "seeds": 1, "progress": False}
+        for overrides in (line, told["scheme"]):
+            mean = gcexp.simulate(*overrides, **length)["mean_iteration_time_s"][0]
+            assert mean == pytest.approx(told["mean_as_written"], rel=1e-9)
+        assert main.main(["advise", name, f"phi={phi}", "--write", option]) == 2
+        assert "is there already" in capsys.readouterr().err
+
+
+# --- Harm, regret, invariance -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", VERDICTS)
+def test_what_the_first_half_advises_does_no_harm_in_the_second(name):
+    first, second = halves(name)
+    compared = Comparison(first, Terms())
+    for phi in (0.0, 0.5, 1.0):
+        answer = compared.answer(phi)
+        if answer.advised:
+            remedy = answer.pick.remedy
+            took = answer.plan.on(second).time(phi) + compared.extra(remedy, Terms())
+            assert took.mean() <= 1.0 * (second.max(1).mean() + compared.extra(Remedy("wait"), Terms()))
+
+
+@pytest.mark.slow
+@pytest.mark.paper("stragglers")
+def test_little_regret_and_no_harm_on_generated_clusters():
+    from gcexp_papers.stragglers.clusters import harm, regret
+
+    known = regret(10, [300], first=300, later=1000)
+    assert known["regret"].mean() <= 0.01 and (known["regret"] <= 0.02).mean() >= 0.9
+    assert (harm(10, first=300)["later"] <= 1.02).all()
+
+
+@pytest.mark.parametrize("phi", [0.0, 0.5])
+def test_neither_unit_nor_names_nor_one_pause_change_the_verdict(phi):
+    x = times("pai-job4")[::4]
+    plain = advise(x, phi=phi)
+    order = np.random.default_rng(1).permutation(10)
+    paused = x.copy()
+    paused[200] *= 1e6
+    scaled, renamed, broken = (advise(other, phi=phi) for other in (x * 1000, x[:, order], paused))
+    assert scaled.verdict == renamed.verdict == broken.verdict == plain.verdict
+    assert scaled.ratio == pytest.approx(plain.ratio, rel=1e-9) == pytest.approx(renamed.ratio, rel=1e-9)
+    assert broken.pauses == 1 and broken.ratio == pytest.approx(plain.ratio, rel=0.02)
+
+
+def test_equal_times_and_too_few():
+    assert advise(np.ones((16, 4))).verdict == "do nothing"
+    few = advise(times("pai-job4")[:15], phi=0.5)
+    assert few.verdict == "not enough data" and few.scheme is None
+    with pytest.raises(UserError, match="one worker"):
+        advise(np.ones((50, 1)))
+    with pytest.raises(UserError, match="new workers"):
+        advise("faas-aws-2048mb")
+
+
+# --- What a person sees -----------------------------------------------------------------------------------------------
+
+
+def test_a_range_of_phi_has_one_verdict_or_depends(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    advice = advise(times("pai-job4")[:1091])
+    assert advice.verdict == "depends on phi" and advice.phi == [0.0, 1.0] and advice.scheme is None
+    assert {one["what"] for one in advice.depends} >= {"phi", "per_message"}
+    assert advise(ST).verdict == "do nothing" and advise(ST).scheme[0] == "code=uncoded"
+    assert main.main(["advise", "pai-job4", "phi=0.5", "-o", "out"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("Use redundancy: fractional repetition with pairs") and "The cluster changed" in out
+    told = json.loads((tmp_path / "out" / "advice.json").read_text())
+    assert (
+        told["verdict"] == "code"
+        and told["low"] < told["ratio"] < told["high"]
+        and told["bound"] < told["ratio"]
+    )
+    assert {"setting", "limit", "value", "time", "used", "least_used_worker", "worst_iteration"} <= {
+        *told["settings"][0]
+    }
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"advice.json", "advice.md", "advice.png"}
+
+
+def test_phi_is_measured_where_it_can_be():
+    x = times("pai-job2")
+    parts = {"iteration": np.repeat(np.arange(len(x)), 10), "worker": np.tile(np.arange(10), len(x))}
+    import pandas as pd
+
+    advice = advise(pd.DataFrame(parts | {"time": x.ravel(), "compute": 0.9 * x.ravel()}))
+    assert advice.measured and advice.main.phi == pytest.approx(0.1)
+    assert any("measured in this trace" in note for note in advice.page().notes)
+
+
+def test_the_same_from_python():
+    advice = gcexp.advise(AR, phi=0.5)
+    assert advice.verdict == "rebalance" and "exclude worker 0" in advice.sentence.lower()
+    assert "<table>" in advice._repr_html_() and set(advice.table["setting"]) == {
+        "timeout",
+        "quorum",
+        "spare",
+    }
+
+
+BAD = [
+    (["phi=1.2"], "1.2"),
+    (["d_max=0.5"], "d_max"),
+    (["level=0.9"], "task"),
+    (["dmax=3"], "d_max"),
+    (["slowness=both"], "worker"),
+]
+
+
+@pytest.mark.parametrize(("options", "named"), BAD)
+def test_bad_input_is_one_sentence_and_nothing_is_written(options, named, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main.main(["advise", "pai-job1", *options, "-o", "out", "--write", "a.yaml"]) == 2
+    out, err = capsys.readouterr()
+    assert not out and named in err and err.count("\n") == 1 and not any(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_which_is_fastest_to_a_level_on_the_trace():
+    trained = advise("pai-job4", phi=0.0, task="digits_mlp", level=0.9, seeds=3).trained
+    medians = {one.label: one.median for one in trained.runs if one.reached.size}
+    assert medians["wait for all"] == pytest.approx(11729, rel=1e-3)
+    assert medians["groups of 2, s = 1 (snake)"] == pytest.approx(5120, rel=1e-3)
+    assert trained.ranked[0].median == min(medians.values()) and "wait for all" in medians
+    assert all(one.least >= 0.05 for one in trained.ranked)

@@ -1,0 +1,362 @@
+"""`gcexp fit`: mechanisms are found where they are and nowhere else, and the model replays its trace."""
+
+import itertools
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gcexp
+from gcexp.advice.mechanisms import found_in, share_of_compute, share_of_loads
+from gcexp.advice.slow_states import Chain, maximised, smoothed
+from gcexp.command import main
+from gcexp.delays import Composed
+from gcexp.delays.trace_file import read_trace, trace_of
+from gcexp.delays.trace_structure import barrier, structure
+from gcexp.errors import UserError
+
+JOBS = [f"pai-job{number}" for number in (1, 2, 3, 4)]
+
+
+def times(name):
+    return read_trace(name).values["time"]
+
+
+@pytest.fixture(scope="module")
+def found():
+    names = [*JOBS, "bytedance-AR-dp", "bytedance-SE-dp", "bytedance-ST-dp"]
+    return {name: found_in(times(name)) for name in names}
+
+
+# --- Numbers of the bundled traces ----------------------------------------------------------------------------------
+
+
+def test_variance_is_split(found):
+    assert found["pai-job1"].variance.shares == pytest.approx([0.358583, 0.137911, 0.503506], abs=2e-6)
+    assert found["pai-job4"].variance.shares == pytest.approx([0.907818, 0.007213, 0.084969], abs=2e-6)
+    names = [*JOBS, "bytedance-AR-dp", "bytedance-SE-dp"]
+    expected = [0.215010, 0.021385, 0.234391, 0.078249, 0.787001, 0.002098]
+    assert [found[name].variance.icc for name in names] == pytest.approx(expected, abs=1e-6)
+
+
+FOUND = {
+    "pai-job1": (["common_shock", "heterogeneous"], set()),
+    "pai-job2": (["heterogeneous"], set()),
+    "pai-job3": ([], {"slow_state", "drift", "heterogeneous"}),
+    "pai-job4": (["common_shock"], {"slow_state", "heterogeneous"}),
+    "bytedance-AR-dp": (["bad_node"], set()),
+    "bytedance-SE-dp": (["no_mechanism"], set()),
+    "bytedance-ST-dp": ([], {"common_shock", "workers"}),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_is_found_and_what_is_unsure(found, name):
+    sure, unsure = FOUND[name]
+    assert (found[name].found, set(found[name].unsure)) == (sure, unsure)
+
+
+def test_a_drift_a_bad_node_and_slow_states_in_numbers(found):
+    change = found["pai-job3"].get("drift").numbers["change"].value
+    assert np.log1p(change) == pytest.approx(0.082629, abs=2e-6)
+    bad = found["bytedance-AR-dp"].get("bad_node")
+    factor = bad.numbers["factor"]
+    assert bad.workers == (0,)
+    assert (factor.value, factor.low, factor.high) == pytest.approx((2.26105, 2.25390, 2.26822), abs=2e-5)
+    slow = found["pai-job4"].get("slow_state").numbers
+    assert slow["factor"].value == pytest.approx(3.5573, rel=0.02)
+    assert slow["share"].value == pytest.approx(0.02965, rel=0.02)
+    assert slow["spells"].value == 9
+
+
+def test_chunks_tell_noise_of_the_data():
+    trace = read_trace("bytedance-SE-chunk")
+    assert found_in(trace.values["time"], trace.chunks).found == ["data_bound_or_chunk_noise"]
+
+
+def test_a_share_is_measured_where_the_trace_allows_it():
+    trace = read_trace("faas-aws-2048mb")
+    there = ~np.isnan(trace.values["time"][0])
+    first = [trace.values[name][:1, there] for name in ("time", "compute")]
+    assert there.sum() == 50 and share_of_compute(*first)[0].value == pytest.approx(0.210293, abs=1e-6)
+    draw = np.random.default_rng(0)
+    loads = np.repeat([1.0, 2.0, 4.0], 50)
+    x = np.exp(0.05 * draw.standard_normal((150, 8))) * (0.3 + 0.7 * loads)[:, None]
+    phi, _ = share_of_loads(x, loads)
+    assert phi.low <= 0.3 <= phi.high and phi.value == pytest.approx(0.3, abs=0.02)
+    bent = np.exp(0.05 * draw.standard_normal((150, 8))) * (loads**2)[:, None]
+    assert share_of_loads(bent, loads) == (None, "the mean times of the loads are not on a line")
+    assert share_of_loads(x[:20], loads[:20])[0] is None
+
+
+def test_the_model_of_job_4s_first_half_does_not_hold_in_its_second():
+    fit = gcexp.fit("pai-job4")
+    assert fit.held["slowest"] == pytest.approx(0.64, abs=0.01) and fit.changed
+    assert "changed" in " ".join(fit.page().notes) and not fit.replays
+
+
+# --- Planted mechanisms ---------------------------------------------------------------------------------------------
+
+
+def chain(rows, n, draw, p01=0.02, p10=0.1):
+    states = np.zeros((rows, n), bool)
+    states[0] = draw.random(n) < p01 / (p01 + p10)
+    for t in range(1, rows):
+        states[t] = np.where(states[t - 1], draw.random(n) >= p10, draw.random(n) < p01)
+    return states
+
+
+def planted(names, rows, draw, n=10):
+    y = 0.1 * draw.standard_normal((rows, n))
+    if "bad_node" in names:
+        y[:, 3] += np.log(1.8)
+    if "slow_state" in names:
+        y += np.log(3) * chain(rows, n, draw)
+    if "common_shock" in names:
+        y += 0.15 * draw.standard_normal((rows, 1))
+    if "heterogeneous" in names:
+        y += 0.2 * draw.standard_normal(n)
+    if "drift" in names:
+        y += 0.3 * (np.arange(rows) / rows)[:, None]
+    return np.exp(y)
+
+
+TRUE = {
+    "bad_node": ("factor", 1.8, 0.01),
+    "slow_state": ("p01", 0.02, 0.15),
+    "common_shock": ("sd", 0.15, 0.05),
+    "heterogeneous": ("sd", 0.2, 0.2),
+    "drift": ("change", np.expm1(0.3), 0.08),
+}
+
+
+@pytest.mark.parametrize("name", TRUE)
+def test_a_planted_mechanism_is_found_alone(name):
+    number, value, bias = TRUE[name]
+    seen = [found_in(planted([name], 200, np.random.default_rng([seed, 5]))) for seed in range(6)]
+    assert sum(one.found == [name] for one in seen) >= 5
+    numbers = [one.get(name).numbers[number] for one in seen]
+    assert np.mean([one.value for one in numbers]) == pytest.approx(value, rel=bias)
+    assert sum(one.low <= value <= one.high for one in numbers) >= 4
+
+
+@pytest.mark.parametrize(
+    "pair", [("bad_node", "slow_state"), ("heterogeneous", "slow_state"), ("drift", "common_shock")]
+)
+def test_two_planted_mechanisms_are_both_found(pair):
+    for rows in (120, 300):
+        assert set(pair) <= set(found_in(planted(pair, rows, np.random.default_rng(rows))).found)
+
+
+def test_nothing_is_found_in_noise_and_nothing_certain_in_too_little():
+    quiet = [found_in(planted([], 100, np.random.default_rng(seed))).found for seed in range(8)]
+    assert quiet.count(["no_mechanism"]) >= 7
+    assert found_in(planted(["bad_node"], 29, np.random.default_rng(0))).mechanisms == []
+    for seed in range(4):
+        draw = np.random.default_rng([seed, 7])
+        assert "slow_state" not in found_in(planted(["slow_state"], 30, draw)).found
+        assert "slow_state" not in found_in(planted(["slow_state"], 300, draw, n=2)).found
+        y = 0.1 * draw.standard_normal((300, 10)) + np.log(1.3) * chain(300, 10, draw)
+        assert "slow_state" not in found_in(np.exp(y)).found
+
+
+def test_the_chains_likelihood_is_that_of_all_paths_and_never_falls():
+    draw = np.random.default_rng(1)
+    y = draw.standard_normal((8, 1))
+    model = Chain(0.2, 0.3, 1.0, 0.5, 0.7, np.array([-0.3]))
+    law = [
+        lambda v, m=m, s=s: np.exp(-((v - m) ** 2) / (2 * s * s)) / (s * np.sqrt(2 * np.pi))
+        for m, s in ((-0.3, 0.5), (0.7, 0.7))
+    ]
+    step = [[0.8, 0.2], [0.3, 0.7]]
+    total = 0.0
+    for path in itertools.product((0, 1), repeat=8):
+        chance = [0.6, 0.4][path[0]]
+        for before, after in itertools.pairwise(path):
+            chance *= step[before][after]
+        for value, state in zip(y[:, 0], path, strict=True):
+            chance *= law[state](value)
+        total += chance
+    assert smoothed(y, model)[0] == pytest.approx(np.log(total), abs=1e-12)
+    y, seen = draw.standard_normal((200, 3)), []
+    for _ in range(40):
+        likelihood, slow, pairs = smoothed(
+            y, model := Chain(**{**vars(model), "base": np.resize(model.base, 3)})
+        )
+        seen.append(likelihood)
+        model = maximised(y, model, slow, pairs)
+    assert np.diff(seen).min() > -1e-9
+
+
+@pytest.mark.parametrize("names", [["bad_node"], ["slow_state"], ["common_shock"], ["drift"]])
+def test_the_model_replays_what_it_was_fitted_to(names):
+    fit = gcexp.fit(planted(names, 400, np.random.default_rng(3)), drift=True)
+    assert all(abs(ratio - 1) < 0.04 for ratio in fit.replay.values()), fit.replay
+
+
+# --- The delay model ------------------------------------------------------------------------------------------------
+
+
+def test_composed_times_are_the_same_in_one_piece_and_in_two():
+    model = Composed(
+        2.0, [1.0, 2.0, 3.0], 0.2, 0.5, 0.1, 0.3, 4.0, values=[-0.1, 0.0, 0.1], phi=0.3, drift=0.001
+    )
+    whole = model.draw((0, 1), 50, 3).arrival(1 / 3, 1)
+    some = model.start((0, 1), 2)
+    parts = np.concatenate([some(13).arrival(0.5, 1), some(37).arrival(0.5, 1)], axis=1)
+    assert np.allclose(whole[:, :, :2], parts, rtol=1e-12)
+    assert model.draw((0,), 100_000, 2).is_slow.mean() == pytest.approx(0.25, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    "given", [{"level": 0}, {"p01": 0.6, "p10": 0.6}, {"workers": [1, -1]}, {"common_lag": 1}, {"phi": 2}]
+)
+def test_composed_refuses(given):
+    with pytest.raises(UserError, match=next(iter(given))):
+        Composed(**given)
+    with pytest.raises(UserError, match="n=3"):
+        Composed(workers=[1.0, 2.0]).draw((0,), 1, 3)
+
+
+# --- Barriers, slow workers, traces as people have them ---------------------------------------------------------------
+
+
+def test_times_after_a_barrier_are_refused_and_honest_ones_are_not(tmp_path, monkeypatch, capsys):
+    for seed in range(40):
+        draw = np.random.default_rng(seed)
+        n, rows = int(draw.choice([4, 8, 12, 16])), int(draw.choice([30, 100, 300]))
+        names = list(TRUE)[seed % 5 : seed % 5 + 1]
+        honest = planted(names, rows, draw, n)
+        assert barrier(honest) == ""
+        after = honest.max(1, keepdims=True) * np.exp(
+            draw.uniform(0.001, 0.004) * draw.standard_normal(honest.shape)
+        )
+        assert barrier(after) == "equalised"
+    assert all(barrier(times(name)) == "" for name in FOUND)
+    monkeypatch.chdir(tmp_path)
+    frame(after).to_csv("after.csv", index=False)
+    for verb in ("fit", "advise"):
+        assert main.main([verb, "after.csv"]) == 2
+        assert "barrier=no" in capsys.readouterr().err
+    assert main.main(["fit", "after.csv", "barrier=no"]) == 0
+    capsys.readouterr()
+    assert main.main(["trace", "check", "after.csv"]) == 0 and "barrier" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("share", [0.1, 1.0])
+def test_trace_check_names_the_slow_worker(share):
+    x = planted([], 200, np.random.default_rng(2))
+    assert structure(x, tuple(range(10))) == []
+    x[np.random.default_rng(3).random(200) < share, 3] *= 2
+    names = tuple(f"node{w}" for w in range(10))
+    assert any("slow worker: node3" in line for line in structure(x, tuple(range(10)), names))
+
+
+def frame(x, names=None):
+    rows, n = x.shape
+    worker = np.tile(np.arange(n) if names is None else names, rows)
+    return pd.DataFrame({"iteration": np.repeat(np.arange(rows), n), "worker": worker, "time": x.ravel()})
+
+
+def test_a_trace_is_a_path_a_name_a_frame_or_an_array(tmp_path):
+    x = times("bytedance-AR-dp")
+    path = tmp_path / "mine.csv"
+    frame(x).to_csv(path, index=False)
+    for source in ("bytedance-AR-dp", path, str(path), frame(x), x, x.tolist(), read_trace(path)):
+        assert np.array_equal(trace_of(source).values["time"], x)
+    assert gcexp.fit(frame(x)).found == gcexp.fit(x).found == ["bad_node"]
+    for source in (5, "nowhere", x[0], frame(x).drop(columns="time"), np.where(x > 40, np.nan, x), -x):
+        with pytest.raises(UserError):
+            gcexp.fit(source)
+
+
+def test_workers_may_be_hosts():
+    x = times("bytedance-AR-dp")
+    trace = trace_of(frame(x, ["node10", "node2", "node1", "node3"]))
+    assert trace.labels == ("node1", "node2", "node3", "node10") and np.array_equal(
+        trace.values["time"][:, 3], x[:, 0]
+    )
+    fit = gcexp.fit(trace)
+    assert "node10" in fit.sentences[0] and fit.table["workers"].tolist() == ["node10"]
+
+
+def test_iterations_without_all_workers_are_left_out_when_asked(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    x = planted(["bad_node"], 60, np.random.default_rng(4))
+    lines = frame(x).to_csv(index=False).splitlines()
+    del lines[1 + 12 * 10 + 3]
+    (tmp_path / "holes.csv").write_text("\n".join(lines))
+    (tmp_path / "cut.csv").write_text("\n".join(lines).rpartition(",")[0])
+    for name in ("holes.csv", "cut.csv"):
+        assert main.main(["fit", name]) == 2
+        assert "absent=skip" in capsys.readouterr().err
+    trace = trace_of("cut.csv", absent="skip")
+    assert trace.left_out == 2 and np.array_equal(trace.values["time"], np.delete(x, [12, 59], axis=0))
+    assert main.main(["trace", "check", "cut.csv", "absent=skip"]) == 0
+    assert main.main(["fit", "cut.csv", "absent=skip", "-o", "out"]) == 0
+    assert "2 iterations" in capsys.readouterr().out
+    told = json.loads((tmp_path / "out" / "fit.json").read_text())
+    assert told["iterations"] == 58 and told["found"] == ["bad_node"]
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "fit.json",
+        "fit.md",
+        "fit.png",
+        "delay.yaml",
+    }
+
+
+def test_what_fit_writes_is_an_option_of_delay(tmp_path, monkeypatch):
+    gcexp.fit("bytedance-AR-dp").write(tmp_path)
+    folder = tmp_path / "conf" / "delay"
+    folder.mkdir(parents=True)
+    (folder / "fitted.yaml").write_text((tmp_path / "delay.yaml").read_text())
+    (tmp_path / "conf" / "workflow.yaml").write_text("")
+    import yaml
+
+    given = yaml.safe_load((folder / "fitted.yaml").read_text())
+    assert given.pop("_target_") == "gcexp.delays.composed.Composed"
+    mean = Composed(**given).draw((0,), 2000, 4).arrival(0.25, 1).max(2).mean()
+    assert mean == pytest.approx(times("bytedance-AR-dp").max(1).mean(), rel=0.01)
+
+
+BAD = [
+    (["phi=1.2"], "1.2"),
+    (["absent=never"], "skip"),
+    (["phy=1"], "phi"),
+    (["phi"], "KEY=VALUE"),
+    (["phi=0", "phi=1"], "twice"),
+]
+
+
+@pytest.mark.parametrize(("options", "named"), BAD)
+def test_bad_input_is_one_sentence_and_nothing_is_written(options, named, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main.main(["fit", "pai-job1", *options, "-o", "out"]) == 2
+    out, err = capsys.readouterr()
+    assert not out and named in err and err.count("\n") == 1 and not (tmp_path / "out").exists()
+
+
+def test_loads_that_differ_within_an_iteration_are_refused():
+    table = frame(planted([], 40, np.random.default_rng(0))).assign(load=1)
+    table.loc[123, "load"] = 2
+    with pytest.raises(UserError, match="iteration 12 has loads 1 and 2"):
+        gcexp.fit(table)
+    table["load"] = 1 + (table["iteration"] < 20)
+    assert gcexp.fit(table.assign(time=table["time"] * table["load"])).phi.value == pytest.approx(0, abs=0.2)
+
+
+def test_simulate_and_benchmark_take_times_in_memory():
+    x = times("bytedance-AR-dp")
+    for source in (x, frame(x)):
+        table = gcexp.simulate(scheme="uncoded", n=4, delay=source, iterations=44, seeds=1, progress=False)
+        assert table["mean_iteration_time_s"][0] == pytest.approx(x.max(1).mean(), rel=1e-12)
+        told = gcexp.benchmark(source, ["wait for all", "cyclic, s = 1"], [0.0], progress=False)
+        assert (
+            told["ratio"].tolist()
+            == gcexp.benchmark("bytedance-AR-dp", ["wait for all", "cyclic, s = 1"], [0.0], progress=False)[
+                "ratio"
+            ].tolist()
+        )
+    with pytest.raises(UserError):
+        gcexp.benchmark(5)
