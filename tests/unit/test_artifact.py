@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from gcexp.report import artifact, figure_view, published
 from gcexp.report import scorecard as cards
 from gcexp.report.artifact import Spent
@@ -77,6 +79,7 @@ def test_costs_are_read_as_they_were_written(tmp_path):
     assert artifact.read(tmp_path / "costs.json") == costs
 
 
+@pytest.mark.usefixtures("clone")
 def test_no_published_target_lacks_its_minutes():
     costs = artifact.read(PUBLISHED / "costs.json")
     assert set(costs) == set(target_files()) and all(costs.values())
@@ -84,6 +87,7 @@ def test_no_published_target_lacks_its_minutes():
     assert slow <= {"partial_recovery", "adaptive"}  # MNIST and CIFAR-10 alone
 
 
+@pytest.mark.usefixtures("clone")
 def test_the_page_is_that_of_the_published_scorecard(monkeypatch):
     monkeypatch.chdir(ROOT)
     entries = json.loads((PUBLISHED / "scorecard.json").read_text())

@@ -110,6 +110,7 @@ def test_a_run_that_ends_at_its_horizon_learns_less(here):
             assert share == pytest.approx(11 / 30)
 
 
+@pytest.mark.usefixtures("clone")
 def test_published_costs_are_what_the_rates_say(here):
     """Of every published target whose parts were measured: within a factor of three, and all together of 1.5."""
     pairs = []

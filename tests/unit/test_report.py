@@ -443,6 +443,7 @@ def test_every_paper_with_figures_has_a_title_and_every_headline_a_figure():
         assert bool(statements(name)) == bool(paper.bibtex and paper.authors and paper.url)
 
 
+@pytest.mark.usefixtures("clone")
 def test_the_published_page_is_one_file():
     path = Path(__file__).parents[2] / "reports/published/index.html"
     page = Page(path.read_text(encoding="utf-8"))
