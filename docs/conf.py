@@ -10,7 +10,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE)]
 os.chdir(HERE.parent)  # options and figures are found from the project's folder
 
 import gcexp  # noqa: E402
-from gcexp.command import figurereference, settings  # noqa: E402
+from gcexp.command import settings  # noqa: E402
 from gcexp.run.options import papers  # noqa: E402
 
 project = "gcexp"
@@ -71,8 +71,7 @@ def write_generated(app):
     """Pages that are made of what they are about, as `gcexp list` is; no list stands anywhere twice."""
     folder = HERE / "generated"
     folder.mkdir(exist_ok=True)
-    for name, page in (("options", settings), ("figure-file", figurereference)):
-        (folder / f"{name}.md").write_text(page.document(), encoding="utf-8")
+    (folder / "options.md").write_text(settings.document(), encoding="utf-8")
     (folder / "papers").mkdir(exist_ok=True)
     for place in papers().values():
         (folder / "papers" / f"{place.name}.md").write_text(as_page(place), encoding="utf-8")

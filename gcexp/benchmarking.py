@@ -116,7 +116,7 @@ def benchmark(
     from gcexp.delays.trace_file import TraceFile, trace_of
     from gcexp.schemes import LATE
 
-    in_memory = isinstance(file, list | TraceFile) or getattr(file, "size", 0)
+    in_memory = isinstance(file, list | TraceFile) or getattr(file, "size", 0) > 0
     file = trace_of(file) if in_memory else fitted(str | Path, file, "file")
     n = fitted(int | None, n, "n")
     progress = fitted(bool, progress, "progress")
@@ -517,7 +517,12 @@ def remedies(
 @gives("trace", "against", "scheme", "load", "wins_from", "bound_from", clocks=True)
 @schemes_kept()
 def break_evens(traces: list[dict], schemes: list | None = None) -> pd.DataFrame:
-    """From which phi on schemes win on traces, against waiting for all and against rebalancing; see `break_even`.
+    """From which phi on schemes win on traces, against waiting for all and against rebalancing.
+
+    A scheme wins from the smallest phi from which on, up to 1, its ratio is at most the reference's. No code can win
+    below the smallest phi at which the bound is at most the reference's ratio. Both are looked for among 101 values of
+    phi, and between two of these to 1e-8. Between other values of the 101 nothing is proven, because rebalancing is no
+    continuous function of phi: a worker that is given nothing is not measured any more.
 
     Parameters
     ----------
@@ -552,43 +557,8 @@ def break_evens(traces: list[dict], schemes: list | None = None) -> pd.DataFrame
 _AGAINST = ("waiting", "rebalancing")
 
 
-def break_even(
-    file: str | Path, entry: Entry, against: str = "rebalancing", n: int | None = None, **trace: Any
-) -> dict[str, float | None]:
-    """From which phi on a scheme wins, and below which no code of its loads and messages can.
-
-    A scheme wins from the smallest phi from which on, up to 1, its ratio is at most the reference's. No code can win
-    below the smallest phi at which the bound is at most the reference's ratio. Both are looked for among 101 values of
-    phi, and between two of these to 1e-8. Between other values of the 101 nothing is proven, because rebalancing is no
-    continuous function of phi: a worker that is given nothing is not measured any more.
-
-    Parameters
-    ----------
-    file, n, **trace
-        As in `benchmark`.
-    entry : Entry
-        An exact scheme.
-    against : {"rebalancing", "waiting"}
-        Rebalancing with the largest load of the scheme, or waiting for all where that is faster; or always waiting.
-
-    Returns
-    -------
-    dict
-        ``scheme`` and ``bound``: 0 for always, None for never.
-
-    Examples
-    --------
-    >>> from gcexp.run.benchmarked import entries
-    >>> found = break_even("pai-job1", entries(["cyclic, s = 1"])[0], "waiting")
-    >>> {name: round(phi, 4) for name, phi in found.items()}
-    {'scheme': 0.9525, 'bound': 0.8672}
-    """
-    require_known("against", against, _AGAINST)
-    return _break_even(Replay.of(file, 0.0, n, **trace), entry, against)
-
-
 def _break_even(replay: Replay, entry: Entry, against: str) -> dict[str, float | None]:
-    """`break_even` on a replay, which keeps what schemes share."""
+    """Ends for one scheme: ``scheme`` and ``bound``, 0 for always and None for never."""
     _, scheme = replay.allowed(entry)
     n, load = scheme.code.n, load_of(scheme)
 

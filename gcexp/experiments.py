@@ -24,7 +24,6 @@ from gcexp.run.checks import check_scheme
 from gcexp.run.compose import compose
 from gcexp.run.datasets import prepared
 from gcexp.run.dependencies import digest_of, tracked
-from gcexp.run.kept import arrays_kept, forget
 from gcexp.run.options import look_again
 from gcexp.run.records import observed
 from gcexp.run.run import seed_range, spelled_seeds
@@ -160,8 +159,8 @@ def sweep(
     """Every combination of some keys: simulated, or trained where a `task` is given.
 
     Schemes share their draws, and all that are exact share one training per task, optimiser, seeds and iterations.
-    A call that was interrupted goes on when it is repeated: what points took time for, and where trainings stood, is
-    kept in ``results/checkpoints/sweep`` until a call has its table. Points with objects from Python are made again.
+    A call that was interrupted continues its trainings when it is repeated: their checkpoints are in
+    ``results/checkpoints/sweep`` until a call has its table. Points with objects from Python are trained again.
 
     Parameters
     ----------
@@ -207,7 +206,12 @@ def sweep(
             raise UserError(
                 f"{key} is swept over a list of values, as in {{{key!r}: [{values!r}]}}, got {values!r}"
             )
-    lists = {key: [values] if isinstance(values, str) else list(values) for key, values in grid.items()}
+    lists = {
+        key: [values]
+        if isinstance(values, str)
+        else [value.tolist() if hasattr(value, "tolist") else value for value in values]  # numbers of numpy's
+        for key, values in grid.items()
+    }
     if empty := [key for key, values in lists.items() if not values]:
         raise UserError(f"{empty[0]} is swept over nothing, got []")
     if twice := sorted(set(lists) & set(keys)):
@@ -242,12 +246,11 @@ def _swept(
     from gcexp.run.result import Kept
 
     trains = "task" in keys or "task" in lists or any(text.startswith("task=") for text in overrides)
-    each = _Each(jobs, progress)
+    each = partial(_each, jobs=jobs, progress=progress)
     if not trains:
         chosen_rows = _rows(rows)
-        clocked = each(_clocked, [(point, chosen_rows) for point in points], "timelines")
-        table = _joined(points, [columns for columns, _ in clocked])
-        places = [place for _, place in clocked]
+        timed = [(point, chosen_rows, False) for point in points]
+        table = _joined(points, each(_timed, timed, "timelines"))
     else:
         for point in points:
             require_trainable(point.config)
@@ -259,14 +262,14 @@ def _swept(
             first.setdefault(training, pair)
         trained = each(_resumed, list(first.values()), "trainings")
         shared = {training: found for training, (found, _) in zip(first, trained, strict=True)}
-        places = [place for _, place in trained]
         frames = [_scored(*pair, shared[training]) for pair, training in zip(pairs, trainings, strict=True)]
         table = pd.concat(frames, ignore_index=True)
         if verify:
             replays = [(*pair, shared[training]) for pair, training in zip(pairs, trainings, strict=True)]
             reports = dict(zip(told, each(_verified, replays, "replays"), strict=True))
-    for place in filter(None, places):  # nothing is left to go on with
-        forget(place)
+        for place in [place for _, place in trained if place]:  # the next call begins anew
+            for file in place.parent.glob(f"{place.name}*"):
+                file.unlink(missing_ok=True)
     found = _result(table, points)
     if left_out:
         found.attrs["impossible"] = Kept(points=left_out)
@@ -598,12 +601,11 @@ def _rows(rows: str) -> str:
 
 def _timeline(point: _Point, progress: bool = False) -> Timeline:
     length = length_of(point.config)
-    with _moving(length, progress) as moving:
+    with _clock_bar(length, progress) as moving:
         return simulated(point.config, length, moving.update)
 
 
-def _moving(length: Length, progress: bool):
-    """A progress bar of a clock."""
+def _clock_bar(length: Length, progress: bool):
     return bar(len(length.seeds) * length.iterations, "clock", "iteration", progress)
 
 
@@ -621,22 +623,9 @@ def _timed(point: _Point, rows: str, progress: bool) -> dict[str, np.ndarray]:
         found = summary_of(timeline, point.config["bound"], marks(timeline.duration.shape[1], rows))
         at = marks(timeline.duration.shape[1], rows)
     else:
-        with _moving(length, progress) as moving:
+        with _clock_bar(length, progress) as moving:
             found = summarised(point.config, length, at, moving.update)
     return summary_columns(found, point.config, at) | ({} if at else {_ERROR: found.error})
-
-
-def _clocked(point: _Point, rows: str) -> tuple[dict[str, np.ndarray], Path | None]:
-    """Columns of a point of a sweep, and where they are kept until all points have theirs."""
-    if not point.is_named:
-        return _timed(point, rows, False), None
-
-    def key() -> list:
-        length = length_of(point.config)
-        said = [*tracked("timeline", point.config), *tracked("timings")]
-        return [*said, point.config["n"], length.iterations, length.horizon, length.seeds, rows]
-
-    return arrays_kept(key, partial(_timed, point, rows, False))
 
 
 def _joined(points: list[_Point], columns: list[dict[str, np.ndarray]]) -> pd.DataFrame:
@@ -784,24 +773,18 @@ def _score(table: pd.DataFrame) -> str:
     return "iteration_time_s" if "iteration_time_s" in columns else "mean_iteration_time_s"
 
 
-@dataclass(frozen=True)
-class _Each:
+def _each(function: Callable, arguments: list[tuple], what: str, jobs: int, progress: bool) -> list:
     """Call a function for every list of arguments, some processes side by side, with a progress bar."""
+    from joblib import Parallel, delayed
 
-    jobs: int
-    progress: bool
-
-    def __call__(self, function: Callable, arguments: list[tuple], what: str) -> list:
-        from joblib import Parallel, delayed
-
-        if min(self.jobs, len(arguments)) == 1:
-            results = itertools.starmap(function, arguments)
-        else:
-            calls = (delayed(function)(*each) for each in arguments)
-            results = Parallel(n_jobs=min(self.jobs, len(arguments)), return_as="generator")(calls)
-        found = []
-        with bar(len(arguments), what, "run", self.progress) as moving:
-            for result in results:
-                found.append(result)
-                moving.update()
-        return found
+    if min(jobs, len(arguments)) == 1:
+        results = itertools.starmap(function, arguments)
+    else:
+        calls = (delayed(function)(*each) for each in arguments)
+        results = Parallel(n_jobs=min(jobs, len(arguments)), return_as="generator")(calls)
+    found = []
+    with bar(len(arguments), what, "run", progress) as moving:
+        for result in results:
+            found.append(result)
+            moving.update()
+    return found

@@ -6,8 +6,7 @@ import fcntl
 import json
 import os
 import re
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from uuid import uuid4
 from gcexp.errors import UserError
 
 _HALF = re.compile(r"\..+\.[0-9a-f]{32}(\.[^.]+)?")  # the names that `written` gives
-_DAY = 86400.0  # seconds
 _PLACES = [Path(__file__).resolve().parents[level] for level in (0, 1)]
 
 
@@ -170,26 +168,3 @@ def remove_half_written(*folders: Path | str) -> list[Path]:
                     path.unlink()
                     removed.append(path)
     return removed
-
-
-def remove_outdated(folder: Path | str, kinds: Iterable[str]) -> None:
-    """Of files that are named by a digest, as ``<kind>-<digest>.txt``, keep the newest and what was written today.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> for age, name in enumerate(("a-0a.txt", "a-1b.txt", "b-2c.txt", "mine.txt")):
-    ...     (folder / name).touch()
-    ...     os.utime(folder / name, (1e9 - age, 1e9 - age))
-    >>> remove_outdated(folder, ["a", "b"])
-    >>> sorted(path.name for path in folder.iterdir())
-    ['a-0a.txt', 'b-2c.txt', 'mine.txt']
-    """
-    with suppress(OSError):  # a folder that is not there, or cannot be written
-        found = [(path.stat().st_mtime, path) for path in Path(folder).iterdir()]
-        for kind in kinds:
-            named = sorted(pair for pair in found if re.fullmatch(rf"{kind}-[0-9a-f]+\.txt", pair[1].name))
-            for written_at, path in named[:-1]:
-                if written_at < time.time() - _DAY:
-                    path.unlink(missing_ok=True)

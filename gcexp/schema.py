@@ -207,7 +207,7 @@ def checked_fields(*classes: Any) -> None:
     """Let dataclasses check what they are made of, as `checked` has it, but keep numbers as they are written."""
     for cls in classes:
         if dataclasses.is_dataclass(cls):
-            cls.__init__ = checked(cls.__init__, plain=False)  # type: ignore[misc]
+            cls.__init__ = checked(cls.__init__, plain=False)  # type: ignore[misc, method-assign]
 
 
 def checked(build: Callable, plain: bool = True) -> Callable:
@@ -381,19 +381,6 @@ def _as(option: Any, value: Any, place: str) -> Any:
     return (
         fill(kind, value, place) if dataclasses.is_dataclass(kind) and isinstance(value, Mapping) else _MISFIT
     )
-
-
-def wanted(of: Callable, name: str) -> str:
-    """What an argument of `of` wants, in the words of the sentences; empty where nothing is checked.
-
-    Examples
-    --------
-    >>> def area(width: float, unit: typing.Literal["m", "ft"] | None = None, shape=()): ...
-    >>> [wanted(area, name) for name in ("width", "unit", "shape")]
-    ['number', "'m' or 'ft' or nothing", '']
-    """
-    hint = _signature(of)[1].get(name, Any)
-    return "" if hint is Any else _kinds(hint)
 
 
 def _kinds(hint: Any) -> str:

@@ -89,12 +89,11 @@ def targets(parser: ArgumentParser) -> None:
     parser.set_defaults(rest="targets")
 
 
-def figures_of(arguments) -> list[Figure]:
-    """The figures that `targets` names, under the preset."""
-    from gcexp.report.figurefile import figures, named_figures
+def figures_of(arguments, checks: bool = True) -> list[Figure]:
+    """The figures that `targets` names, under the preset; see `gcexp.report.figurefile.read_figure`."""
+    from gcexp.report.figurefile import named_figures, page_files
 
-    given = arguments.targets
-    return named_figures(given, arguments.preset) if given else figures(arguments.preset)
+    return named_figures(arguments.targets or page_files(), arguments.preset, checks)
 
 
 def as_json(parser: ArgumentParser) -> None:

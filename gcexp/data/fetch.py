@@ -139,6 +139,8 @@ def _downloaded(file: RawFile, path: Path) -> Path:
     if os.path.exists(path):
         check_digest(path, file.sha256, file.size, "delete it and run again to download it")
         return path
+    import pooch  # noqa: F401 # where the extra is lacking this is told before a folder is made
+
     failures: dict[str, str] = {}
     with writable(path):
         path.parent.mkdir(parents=True, exist_ok=True)

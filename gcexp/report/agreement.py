@@ -96,7 +96,7 @@ def _of_table(fresh: Figure) -> Agreement:
     from gcexp.figures.tables import read_table
     from gcexp.run.provenance import check_unchanged
 
-    published = published_table(fresh)
+    published = published_table(fresh.target)
     if published is None:
         return Agreement(fresh.target, fresh.preset, NOT, "nothing is published")
     check_unchanged(fresh.table)

@@ -25,7 +25,7 @@ from gcexp.figures.tables import read_table
 from gcexp.files import bundled, written
 from gcexp.report.figurefile import target_files
 from gcexp.report.printed import file_of, printed
-from gcexp.report.published import packed
+from gcexp.report.published import published_table
 from gcexp.report.statements import Statement, read_statements
 from gcexp.run import options, paths
 
@@ -128,7 +128,7 @@ def evidence(package: str, folder: Path, preset: str | None = None) -> list[Evid
 
     def table(figure: str) -> pd.DataFrame:
         if figure not in tables:
-            tables[figure] = read_table(table_of(f"{paper}_{figure}", preset))
+            tables[figure] = read_table(_table(f"{paper}_{figure}", preset))
         return tables[figure]
 
     found = []
@@ -168,16 +168,13 @@ def _refuse_unknown(
                 raise UserError(f"{place}: {unknown(kind, name, there)}")
 
 
-def table_of(target: str, preset: str | None) -> Path:
-    """The table of a target: the published one, packed or not, or the one that a preset made here."""
-    if preset is not None:
-        places = [Path(paths.TABLE.format(preset=preset, target=target))]
-    else:
-        here = Path(paths.PUBLISHED) / "data" / f"{target}.csv"
-        places = [here, packed(here), bundled(here), bundled(packed(here))]
-    if found := next((place for place in places if place.is_file()), None):
-        return found
-    raise UserError(f"there is no table {places[0]}; make it first: snakemake {target}")
+def _table(target: str, preset: str | None) -> Path:
+    """The published table of a target, or the one that a preset made here."""
+    made = Path(paths.TABLE.format(preset=preset or "paper", target=target))
+    found = made if preset is not None else published_table(target)
+    if found is None or not found.is_file():
+        raise UserError(f"there is no table {made}; make it first: snakemake {target}")
+    return found
 
 
 def outcomes(
@@ -271,12 +268,16 @@ def committed(path: Path = COMMITTED) -> list[Outcome]:
 
 
 def changed(fresh: Iterable[Outcome], known: Iterable[Outcome]) -> list[str]:
-    """Statements whose outcome is another one than the committed one, a sentence each."""
+    """Statements whose outcome is another one than the committed one, a sentence each.
+
+    A paper of which nothing is committed, such as one in a project, has nothing to differ from.
+    """
     before = {(one.paper, one.id): one.outcome for one in known}
+    papers_known = {paper for paper, _ in before}
     return [
         f"{one.paper}, {one.id}: {one.outcome}, committed as {before.get((one.paper, one.id), 'nothing')}"
         for one in fresh
-        if before.get((one.paper, one.id)) != one.outcome
+        if one.paper in papers_known and before.get((one.paper, one.id)) != one.outcome
     ]
 
 

@@ -147,27 +147,35 @@ def figures(preset: str, published: bool = False) -> list[Figure]:
     return read_figures(page_files(published).values(), preset)
 
 
-def read_figures(files: Iterable[Path], preset: str) -> list[Figure]:
+def read_figures(files: Iterable[Path], preset: str, checks: bool = True) -> list[Figure]:
     """The figures of some files, see `read_figure`."""
-    return [read_figure(path, preset) for path in files]
+    return [read_figure(path, preset, checks) for path in files]
 
 
-def named_figures(targets: Collection[str], preset: str) -> list[Figure]:
-    """The figures of some target names."""
+def named_figures(targets: Collection[str], preset: str, checks: bool = True) -> list[Figure]:
+    """The figures of some target names, see `read_figure`."""
     paths = target_files()
     for target in targets:
         if target not in paths:
             raise UserError(unknown("figure", target, paths))
-    return read_figures([paths[target] for target in targets], preset)
+    return read_figures([paths[target] for target in targets], preset, checks)
 
 
-def figure(target: str, preset: str) -> Figure:
-    """The figure of one target name."""
-    return named_figures([target], preset)[0]
+def figure(target: str, preset: str, checks: bool = True) -> Figure:
+    """The figure of one target name, see `read_figure`."""
+    return named_figures([target], preset, checks)[0]
 
 
-def read_figure(path: Path, preset: str) -> Figure:
+def read_figure(path: Path, preset: str, checks: bool = True) -> Figure:
     """Read and check one figure file.
+
+    Parameters
+    ----------
+    path : Path
+    preset : str
+    checks : bool
+        Build what its runs name, and hold its plot against its columns. False in jobs that only draw or show a table:
+        the plan has checked the figure, and they import no codes.
 
     Raises
     ------
@@ -190,9 +198,10 @@ def read_figure(path: Path, preset: str) -> Figure:
         file = _under(fill(FigureFile, content, "figure file"), preset)
         parse_plot(file.plot)
         runs = tuple(runs_of(file, preset, instead))
-        check(run.config for run in runs)
         found = Figure(paper_of(path), path.stem, preset, file, runs)
-        _check_kind(found)
+        if checks:
+            check(run.config for run in runs)
+            _check_kind(found)
         return found
     except UserError as error:
         sentence = str(error)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import re
 import shutil
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from gcexp.files import written
 from gcexp.report import audit
 from gcexp.report.figurefile import figures
 from gcexp.report.published import MADE, PUBLISHED, packed, published
-from gcexp.run import options, paths
 
 #: Bytes of a CSV from about which code hosts show no table any more: larger ones are packed; pandas reads them as well.
 MOST_SHOWN = 400_000
@@ -60,9 +58,6 @@ def publish() -> str:
         if path not in wanted:
             path.unlink()
     audit.publish()
-    for page in (Path("README.md"), *(folder / "README.md" for folder in options.papers().values())):
-        if page.is_file() and page.resolve().is_relative_to(Path.cwd()):
-            _link_tables(page)
     missing = sorted({figure.target for figure in planned} - {figure.target for figure in shown})
     lacking = f"; not made yet: {', '.join(missing)}" if missing else ""
     return f"{len(shown)} figures in {PUBLISHED}{lacking}; commit them"
@@ -73,20 +68,3 @@ def _pack(path: Path) -> None:
     with written(packed(path)) as temporary:
         temporary.write_bytes(gzip.compress(path.read_bytes(), 9, mtime=0))
     path.unlink()
-
-
-_TABLE = re.compile(rf"(?<={paths.PUBLISHED}/)data/([\w.-]+?\.csv)(\.gz)?(?=\))")
-
-
-def _link_tables(page: Path) -> None:
-    """Let the links of a page name the tables that are there, packed or not."""
-    old = page.read_text(encoding="utf-8")
-    new = _TABLE.sub(_link, old)
-    if new != old:
-        with written(page) as temporary:
-            temporary.write_text(new, encoding="utf-8", newline="\n")
-
-
-def _link(found: re.Match) -> str:
-    place = PUBLISHED / "data" / found[1]
-    return f"data/{packed(place).name if packed(place).is_file() else found[1]}"

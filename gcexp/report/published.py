@@ -7,7 +7,6 @@ from pathlib import Path
 from gcexp.errors import UserError
 from gcexp.files import bundled
 from gcexp.report.figure import Figure
-from gcexp.report.figurefile import target_files
 from gcexp.run import paths
 
 MADE, PUBLISHED = Path(paths.REPORT.format(preset="paper")), Path(paths.PUBLISHED)
@@ -39,20 +38,15 @@ def table_of(figure: Figure) -> Path:
         If there is neither.
     """
     made = Path(figure.table)
-    found = made if made.is_file() else published_table(figure) if figure.preset == "paper" else None
+    published = published_table(figure.target) if figure.preset == "paper" else None
+    found = made if made.is_file() else published
     if found is None:
         raise UserError(f"there is no table {made}; make it first: snakemake {figure.target}")
     return found
 
 
-def published_table(figure: Figure) -> Path | None:
+def published_table(target: str) -> Path | None:
     """The published table of a target, packed or not, of this folder or else of the installation."""
-    here = PUBLISHED / "data" / Path(figure.table).name
+    here = PUBLISHED / "data" / f"{target}.csv"
     places = (here, packed(here), bundled(here), bundled(packed(here)))
     return next((place for place in places if place.is_file()), None)
-
-
-def published_targets() -> list[str]:
-    """The targets that have a published table; no figure file is read."""
-    there = {path.name.partition(".")[0] for path in (PUBLISHED / "data").glob("*.csv*")}
-    return [target for target in target_files() if target in there]

@@ -61,11 +61,6 @@ def check_call(function: str, given: dict, key: str) -> list[str] | None:
     return _declared(function, given, key)["columns"]
 
 
-def declared_checks(function: str, given: dict) -> list[dict]:
-    """The checks that an analysis declares its rows to be, see `gcexp.analysis.checks`; most declare none."""
-    return _declared(function, given, "analysis")["checks"]
-
-
 def declared_clocks(function: str, given: dict) -> bool:
     """Whether an analysis declares that it plays the schemes of a benchmark."""
     return bool(_declared(function, given, "analysis").get("clocks"))
@@ -74,15 +69,14 @@ def declared_clocks(function: str, given: dict) -> bool:
 def _declared(function: str, given: dict, key: str) -> dict:
     """What a function declares for its arguments, which are checked first."""
     dotted(function, f"{key}.function")
-    empty: dict = {"columns": None, "checks": []}
+    empty: dict = {"columns": None}
 
     def called() -> dict:
         found, made = locate(function, f"{key}.function"), with_makers(given)
         fit = arguments(found, made, key, joint=".")
         declared = getattr(found, "columns", None)  # see gcexp.analysis.declared
-        rows = getattr(found, "declared_checks", list)
         columns = declared(**fit) if callable(declared) else None
-        declared = {"columns": columns, "checks": rows(), "clocks": getattr(found, "clocks", False)}
+        declared = {"columns": columns, "clocks": getattr(found, "clocks", False)}
         return json.loads(json.dumps(declared))  # plain lists, whatever the function declares
 
     return once(["analysis", function, key, given], called) or empty

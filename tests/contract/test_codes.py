@@ -26,7 +26,6 @@ CONFIGS = [
     option_file("code", option) for option in options("code")
 ]  # $GCEXP_SEARCHPATH adds codes from outside
 BIBLIOGRAPHY = Path(__file__).parents[2] / "docs" / "references.bib"
-SHARED = {"n": 10, "s": 4}  # the top-level keys that the defaults refer to
 
 
 def target(config: Path) -> type[Code]:
@@ -89,19 +88,6 @@ def test_config_names_every_parameter(config):
     keys = {key for key in yaml.safe_load(config.read_text()) if key != "defaults" and key[0] != "_"}
     assert keys == set(inspect.signature(target(config)).parameters)
     assert config.read_text().startswith("# ")
-
-
-@each_config
-def test_config_defaults_build(config):
-    text = config.read_text()
-    if unresolved := set(re.findall(r"\$\{([^}]*)\}", text)) - set(SHARED):
-        pytest.skip(f"refers to {unresolved}")
-    values = yaml.safe_load(re.sub(r"\$\{(\w+)\}", lambda key: str(SHARED[key[1]]), text))
-    if any(key == "defaults" or isinstance(value, dict | list) for key, value in values.items()):
-        pytest.skip("composed of other configs")
-    code = target(config)(**{key: value for key, value in values.items() if not key.startswith("_")})
-    assert code.n == SHARED["n"]
-    code.decode(np.stack([code.messages, 0 * code.messages]), partial=True)
 
 
 @each_family

@@ -22,7 +22,7 @@ from gcexp.benchmarking import (
     WINS,
     Replay,
     _crossing,
-    break_even,
+    break_evens,
 )
 from gcexp.codes import Uncoded
 from gcexp.command.main import main
@@ -43,7 +43,13 @@ CYCLIC, HOME, LEARNED = "cyclic, s = 1", "FRC, d = 2", "FRC, d = 2, learned pair
 
 
 def of(name: str, label: str, against: str) -> dict:
-    return break_even(FILES[name], entries([label])[0], against)
+    return ends(FILES[name], label, against)
+
+
+def ends(file, label: str, against: str) -> dict:
+    """From where on a scheme wins on a trace, and from where on any code of its loads may."""
+    found = break_evens([{"file": str(file)}], [label]).set_index("against").loc[against]
+    return {name: found[column] for name, column in (("scheme", "wins_from"), ("bound", "bound_from"))}
 
 
 @pytest.mark.parametrize(
@@ -288,7 +294,7 @@ def test_no_code_wins_below_the_stated_share(tmp_path):
     shares = np.linspace(0, 1, 101)
     table = gcexp.benchmark(file, CYCLIC, phi=shares, progress=False)
     ratios = table["ratio"] / table["reference"]
-    found = break_even(file, entries([CYCLIC])[0])
+    found = ends(file, CYCLIC, "rebalancing")
     first = shares[(ratios <= 1).to_numpy()].min()
     assert found["bound"] <= first and found["scheme"] > first
 

@@ -28,7 +28,7 @@ from gcexp.codes import (
     Uncoded,
 )
 from gcexp.command.error import errors, format_errors
-from gcexp.decoding_error.error import MAX_SEARCHED, bears, equal_weight, error, errors_of, upper_bounds
+from gcexp.decoding_error.error import MAX_SEARCHED, bears, equal_weight, error, errors_of
 from gcexp.decoding_error.straggler_sets import all_sets, random_sets, without
 from gcexp.decoding_error.subset_errors import Rows, rows, search_worst, worst_of_size
 from gcexp.errors import ParameterError, UserError
@@ -111,14 +111,6 @@ def test_any_binary_matrix(n, k, seed):
             assert e.lower <= exact + 1e-9 <= e.upper + 2e-9
             assert not e.exact or e.lower == pytest.approx(exact, abs=1e-9)
             assert max_sets == 0 or e.exact
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.integers(2, 8), st.integers(2, 8), st.integers(0, 2**32 - 1))
-def test_upper_bounds_hold(n, k, seed):
-    B = np.random.default_rng(seed).normal(0.5, 1, (n, k))
-    truth = brute(Code(B, promise="least_squares"))
-    assert (np.array(upper_bounds(Rows(B), range(n + 1))) >= truth - 1e-9).all()
 
 
 def test_nearly_dependent_messages_are_decoded_by_singular_values():

@@ -108,16 +108,6 @@ def test_models_and_placements_from_outside_need_no_chunks():
     np.testing.assert_array_equal(markov.duration, whole.duration)
 
 
-def test_coefficients_are_truth_values_where_they_are():
-    exact = run_clock(Scheme(Uncoded(3), Fastest(s=1)), ShiftedExponential(), (0,), 4)
-    assert exact.coefficients.dtype == bool and (exact.coefficients == 1).mean(1).tolist() == [2 / 3] * len(
-        exact.patterns
-    )
-    config = compose("scheme=random_regular n=10 s=3 delay=pareto".split())
-    real = run_clock(build_scheme(config, 0), ShiftedExponential(), (0,), 4)
-    assert real.coefficients.dtype == np.float64
-
-
 def test_a_placement_goes_on_where_it_was():
     """Seats of the second half are those of the whole, although only the first half's last states are known."""
     rule, states = Greedy(clusters=4, memberships=2), np.random.default_rng(0).random((2, 9, 12)) < 0.4

@@ -1,5 +1,6 @@
 """Claims: verdicts from numbers and from paired curves, and the outcome of a statement."""
 
+import dataclasses
 import types
 
 import numpy as np
@@ -144,7 +145,8 @@ def test_a_statement_is_judged_by_all_that_answers_it(found, outcome):
     (row,) = outcomes(types.SimpleNamespace(name="p"), answers, stated={"a": statement()})
     assert (row.outcome, row.assumed) == (outcome, "yes" if found else "")
     assert bool(row.reason) == (outcome != "reproduced")
-    assert bool(changed([row], [])) and not changed([row], [row])
+    other = dataclasses.replace(row, outcome="partly" if outcome != "partly" else "undecided")
+    assert changed([row], [other]) and not changed([row], [row]) and not changed([row], [])
 
 
 def test_a_statement_that_is_not_reproduced_wants_a_reason():

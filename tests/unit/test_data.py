@@ -142,6 +142,13 @@ def test_damaged_raw_file_is_told_with_both_checksums(tmp_path, contents, damage
     assert (folder / name).read_bytes() == bad  # never replaced
 
 
+def test_folder_in_place_of_a_file_is_a_sentence(tmp_path, contents):
+    name = next(iter(contents))
+    (tmp_path / name).mkdir()
+    with pytest.raises(DataError, match=name):
+        fetch(source_of(contents), tmp_path)
+
+
 # ---- download ----
 
 

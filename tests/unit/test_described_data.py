@@ -11,7 +11,7 @@ from gcexp.command.main import main
 from gcexp.data import load, prepare
 from gcexp.data.described import Description
 from gcexp.errors import DataError, ParameterError, UserError
-from gcexp.experiments import sweep, train
+from gcexp.experiments import simulate, sweep, train
 from gcexp.run.datasets import prepared as prepared_as_now
 from gcexp.run.datasets import source_of
 
@@ -177,6 +177,22 @@ def test_edited_data_and_options_are_seen(tmp_path, monkeypatch, table):
     lines = table[0].read_text().splitlines()
     table[0].write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
     assert all(new != old for new, old in zip(found(), options, strict=True))
+
+
+def test_an_option_edited_in_a_living_notebook_is_seen(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    option = tmp_path / "more" / "delay" / "mine.yaml"
+    option.parent.mkdir(parents=True)
+    monkeypatch.setenv("GCEXP_SEARCHPATH", str(tmp_path / "more"))
+    option.write_text("_target_: gcexp.delays.ShiftedExponential\nshift: 1.0\nmean: 1.0\n")
+
+    def time():
+        found = simulate(scheme="uncoded", n=4, delay="mine", iterations=3, seeds=1, progress=False)
+        return found["mean_iteration_time_s"][0]
+
+    before = time()
+    option.write_text("_target_: gcexp.delays.ShiftedExponential\nshift: 5.0\nmean: 1.0\n")
+    assert time() != before
 
 
 @pytest.mark.parametrize(

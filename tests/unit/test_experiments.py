@@ -15,7 +15,7 @@ from gcexp.command.main import main
 from gcexp.delays import Pareto
 from gcexp.errors import UserError
 from gcexp.figures.rows import time_to
-from gcexp.run import checks, kept
+from gcexp.run import checks
 from gcexp.run.compose import compose
 from gcexp.run.stages import run_timeline
 from gcexp.schemes import Fastest
@@ -345,6 +345,11 @@ def test_a_sweep_reads_values_as_a_run_does(capsys):
         assert sentence in capsys.readouterr().err
 
 
+def test_a_sweep_over_an_array():
+    found = gcexp.sweep({"s": np.arange(1, 3)}, scheme="cgc", n=4, iterations=2, seeds=1)
+    assert found["s"].tolist() == [1, 2]
+
+
 def test_a_sweep_chooses_options_by_a_pattern(monkeypatch, capsys):
     asked = []
     monkeypatch.setattr("gcexp.command.multirun.sweep", lambda grid, *more, **kept: asked.append(grid))
@@ -434,27 +439,21 @@ def test_a_run_builds_its_code_once(monkeypatch):
 
 
 def test_a_sweep_builds_and_tries_a_code_once(monkeypatch, tmp_path):
-    """Whatever else differs; and as long as nothing is kept, nobody reads the library to name it."""
     monkeypatch.chdir(tmp_path)
     built, tried = [], []
     rows, once = cyclic._rows, checks.once
     monkeypatch.setattr(cyclic, "_rows", lambda H: built.append(H.shape) or rows(H))
     monkeypatch.setattr(checks, "once", lambda *given: tried.append(given) or once(*given))
-    monkeypatch.setattr(experiments, "tracked", lambda *_: pytest.fail("a key that nothing is kept under"))
     grid = {"s": [1, 2], "overhead": [0, 1, 2], "wait": ["fastest", "decodable"]}
     assert len(gcexp.sweep(grid, scheme="cgc", n=6, delay="pareto", iterations=3, seeds=1)) == 12
     assert built == [(1, 6), (2, 6)] and len(tried) == 2
 
 
-@pytest.mark.parametrize("trained", [False, True], ids=["clocks", "trainings"])
-def test_a_sweep_that_was_killed_goes_on(monkeypatch, tmp_path, trained):
-    """Everything began again: points on the clock, and trainings from their first seed on."""
-    monkeypatch.setattr(kept, "_WORTH_KEEPING", 0.0)
-    keys = SMALL | {"iterations": 4, "verify": False} | ({"task": "digits_mlp"} if trained else {})
-    place = (MultilayerPerceptron, "problem") if trained else (experiments, "summarised")
-    original, began, last = getattr(*place), [], 100
+def test_a_sweep_that_was_killed_continues_its_trainings(monkeypatch, tmp_path):
+    keys = SMALL | {"iterations": 4, "verify": False, "task": "digits_mlp"}
+    original, began, last = MultilayerPerceptron.problem, [], 100
 
-    def told(*given):  # a seed's training, or a point's clock
+    def told(*given):  # a seed's training
         began.append(given)
         if len(began) > last:
             raise Killed
@@ -466,7 +465,7 @@ def test_a_sweep_that_was_killed_goes_on(monkeypatch, tmp_path, trained):
         began.clear()
         return gcexp.sweep({"scheme": ["bgc", "forget", "sgc"]}, **keys)
 
-    monkeypatch.setattr(*place, told)
+    monkeypatch.setattr(MultilayerPerceptron, "problem", told)
     whole = swept(tmp_path / "whole")
     pieces, last = len(began), len(began) // 2
     with pytest.raises(Killed):

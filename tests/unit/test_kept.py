@@ -1,12 +1,16 @@
 """What costs hours or a second is not made again where its bits cannot change, and is where they can."""
 
+import hashlib
 import importlib
+import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from gcexp.run import stages
+from gcexp.data.load import checksum
+from gcexp.run import stages, verification
 from gcexp.run.compose import compose
 from gcexp.run.datasets import prepared
 from gcexp.tasks import checkpoint
@@ -67,3 +71,23 @@ def test_a_task_of_ones_own_is_trained_again_when_its_helper_changes(tmp_path, m
     assert isinstance(checkpoint.stamp({}), str)
     for name in [name for name in sys.modules if name.partition(".")[0] in ("mine_here", "helper_there")]:
         del sys.modules[name]
+
+
+def test_gradients_kept_for_replays_belong_to_their_data_and_device(tmp_path, monkeypatch):
+    """An edited data set with a second training of the same start must not find the first one's gradients."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(verification, "_LARGE", 0)  # keep all gradients
+    place, config = prepared("digits"), compose(RUN)
+    timeline = stages.simulated(config, stages.length_of(config))
+    for scale in (1.0, 0.5):
+        with np.load(place) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        np.savez(place, **arrays | {"x_train": np.float32(scale) * arrays["x_train"]})
+        record = json.loads(place.with_suffix(".json").read_text())
+        record |= {"sha256": hashlib.sha256(place.read_bytes()).hexdigest()}
+        place.with_suffix(".json").write_text(json.dumps(record | {"checksum": checksum(record)}))
+        trajectory = stages.run_training(config, Path(f"{scale}.npz"), None)
+        assert stages.replayed(config, timeline, trajectory)["passed"]
+    assert len([*Path("results/checkpoints/gradients").iterdir()]) == 2
+    device = {"task": config["task"] | {"device": "cuda"}}
+    assert stages._gradients_of(config, place) != stages._gradients_of(config | device, place)

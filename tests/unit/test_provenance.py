@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -108,3 +109,18 @@ def test_continuous_integration_says_what_it_took(tmp_path):
     variables = os.environ | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run([ROOT / ".ci/run"], env=variables, capture_output=True, text=True)
     assert re.search(r"^set-up, lint and tests took \d+ s\n.* deselected in [0-9.]+s\n\Z", done.stdout, re.M)
+
+
+def test_a_clone_that_was_moved_says_how_to_go_on(tmp_path):
+    """The script that `make setup` writes, in another folder than the one that it was installed for."""
+    script = Path(sys.executable).parent / "gcexp"
+    if "make setup" not in script.read_text():
+        pytest.skip("this environment was not made by make setup")
+    there = tmp_path / ".venv" / "bin"
+    there.mkdir(parents=True)
+    shutil.copy2(script, there)
+    shutil.copy2(script.parent.parent / ".installed", there.parent)
+    done = subprocess.run([there / "gcexp", "list"], capture_output=True, text=True)
+    assert done.returncode == 2 and f"run make setup in {tmp_path}" in done.stderr
+    done = subprocess.run([script, "--version"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -25,5 +25,5 @@ def add(parser) -> None:
 
 def run(arguments) -> None:
     """Draw."""
-    wanted = replace(figure(arguments.target, arguments.preset), look=Look.of(vars(arguments)))
+    wanted = replace(figure(arguments.target, arguments.preset, checks=False), look=Look.of(vars(arguments)))
     make_drawing(wanted, arguments.input, arguments.output)
