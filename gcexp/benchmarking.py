@@ -113,10 +113,12 @@ def benchmark(
     import pandas as pd
 
     from gcexp.delays import Trace
-    from gcexp.delays.trace_file import trace_of
+    from gcexp.delays.trace_file import TraceFile, trace_of
     from gcexp.schemes import LATE
 
-    file, n = file if isinstance(file, str | Path) else trace_of(file), fitted(int | None, n, "n")
+    in_memory = isinstance(file, list | TraceFile) or getattr(file, "size", 0) > 0
+    file = trace_of(file) if in_memory else fitted(str | Path, file, "file")
+    n = fitted(int | None, n, "n")
     progress = fitted(bool, progress, "progress")
     shares, lates = _listed(phi, float, "phi"), _listed(late, str, "late")
     pieces = [None] if chunks is None else _listed(chunks, int, "chunks")

@@ -556,7 +556,7 @@ def _point(overrides: Iterable[str], keys: Mapping[str, Any], swept: Iterable[st
             more = "; a mapping is given as **keys" if isinstance(text, Mapping) else ""
             raise UserError(f"an override is text, as in 'code.beta=15', got {quoted(text)}{more}")
     for key, value in keys.items():
-        if key == "delay" and not isinstance(value, str) and hasattr(value, "shape"):
+        if key == "delay" and hasattr(value, "shape") and not hasattr(value, "draw"):
             value = _replayed(value)
         value = value.tolist() if hasattr(value, "tolist") else value  # numbers of numpy's
         if key == "seeds":
