@@ -1,0 +1,130 @@
+"""What each rank takes in a step, as a file of its own: no communication, and nothing waits."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from gcexp.distributed.join import COLUMNS, rank_file
+from gcexp.errors import UserError, require
+from gcexp.files import writable
+
+_UNSETTLED = 2  # first steps of DDP, which builds its buckets anew after one; their times are others
+
+
+class Recorder:
+    """Writes this rank's time per step to ``folder/rank-0003.csv``; ``gcexp trace join`` makes a trace of all ranks'.
+
+    A straggler inside the backward pass is invisible to timers around it, since the all-reduce makes all ranks wait for
+    it. This recorder stamps before the collective. With a DDP model, ``time`` runs from the end of the last bucket's
+    all-reduce to the moment at which the next step's last bucket is ready: loading, forward and backward pass and
+    optimiser, all that others wait for. ``compute`` is the part since the step's first forward pass. Where gradients
+    are accumulated, a row is one synchronised step. The first two steps of DDP are not written.
+
+    Parameters
+    ----------
+    folder : path
+        Of all ranks' files; one that is there already is not written over.
+    model : DistributedDataParallel, optional
+        On the CPU; its communication hook is taken. Without a model, put each step into ``with recorder.step():``.
+    rank : int, optional
+        Default: that of torch's process group, else the variable RANK.
+    load : float
+        Relative load of the steps: 1 is a rank's share of an uncoded run. It may be set between steps, as to 0.5 while
+        steps run with half batches, from which ``phi`` follows.
+    inner : callable, optional
+        A communication hook around which the model's is laid, its state bound: ``partial(fp16_compress_hook, None)``.
+
+    Raises
+    ------
+    UserError
+        For a model that has a communication hook or is not on the CPU, an unknown rank, and a file that is there.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> recorder = Recorder(folder, rank=0)
+    >>> for _ in range(3):
+    ...     with recorder.step():
+    ...         time.sleep(0.001)
+    >>> recorder.close()
+    >>> len((Path(folder) / "rank-0000.csv").read_text().splitlines())
+    4
+    """
+
+    def __init__(
+        self, folder: Path | str, *, model=None, rank: int | None = None, load: float = 1, inner: Callable | None = None
+    ):  # fmt: skip
+        self.load = load
+        self._iteration = 0
+        self._ended = self._forward = 0.0  # when the last collective ended, and the step's first forward pass began
+        if model is not None:
+            require(
+                {parameter.device.type for parameter in model.parameters()} == {"cpu"},
+                "the recorder's hook stamps what the CPU does; on a GPU use recorder.step() with a synchronisation at "
+                "the block's end",
+            )
+            require(not model._comm_hooks, "the model has a communication hook already; give it as inner=, unregistered")
+        path = rank_file(folder, _rank() if rank is None else rank)
+        with writable(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                self._file = open(path, "x", buffering=1)  # every line is there when a process is killed
+            except FileExistsError:
+                raise UserError(f"{path} is there already; record into a folder of its own") from None
+        self._file.write(",".join(COLUMNS) + "\n")
+        self._number = int(path.stem.removeprefix("rank-"))
+        if model is not None:
+            from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
+
+            self._inner = inner or partial(allreduce_hook, model.process_group)
+            model.register_forward_pre_hook(self._begun)
+            model.register_comm_hook(None, self._hook)
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """A step of a loop without DDP, as a block that ends before the collective; what is outside is not measured."""
+        began = time.perf_counter()
+        yield
+        self._write(time.perf_counter() - began, "")
+
+    def close(self) -> None:
+        """Close the file; a hooked model goes on unrecorded."""
+        self._file.close()
+
+    def _begun(self, *_) -> None:
+        self._forward = self._forward or time.perf_counter()
+
+    def _hook(self, state, bucket):
+        if not bucket.is_last():
+            return self._inner(bucket)
+        now = time.perf_counter()
+        if self._iteration >= _UNSETTLED:
+            self._write(now - self._ended, now - self._forward)
+        else:
+            self._iteration += 1
+        return self._inner(bucket).then(self._finished)
+
+    def _finished(self, future):
+        self._ended, self._forward = time.perf_counter(), 0.0
+        return future.value()
+
+    def _write(self, seconds: float, compute: float | str) -> None:
+        if not self._file.closed:
+            self._file.write(f"{self._iteration},{self._number},{seconds},{compute},{self.load:g}\n")
+        self._iteration += 1
+
+
+def _rank() -> int:
+    import torch.distributed as dist
+
+    if dist.is_available() and dist.is_initialized():
+        return dist.get_rank()
+    if "RANK" in os.environ:
+        return int(os.environ["RANK"])
+    raise UserError("the recorder's rank is unknown: there is neither a process group nor the variable RANK; give rank=")
