@@ -1,4 +1,4 @@
-"""A scheme asked while messages arrive: whether its waiting rule has stopped, and how what was heard is decoded."""
+"""A scheme that is asked while messages arrive: whether its waiting rule has stopped, and how to decode."""
 
 from __future__ import annotations
 
@@ -14,30 +14,17 @@ _BLOCK = 65536  # numbers that are decoded at a time in double precision
 
 @dataclass(frozen=True)
 class Decoded:
-    """How one set of ranks is decoded.
-
-    Attributes
-    ----------
-    heard : ndarray (n,)
-        Whether a rank's message is used.
-    weights : ndarray (n,)
-        Decode weight of each rank's message, 0 where it was not heard.
-    coefficients : ndarray (k,)
-        The decoded vector is sum_i coefficients[i] g_i.
-    noise_gain : float
-        2-norm of the weights: how much rounding in a message grows.
-    """
+    """How a set of ranks is decoded: who was heard (n,), their weights (n,), coefficients (k,), 2-norm of the weights."""
 
     heard: np.ndarray
     weights: np.ndarray
     coefficients: np.ndarray
     noise_gain: float
 
-    def combine(self, messages: dict[int, np.ndarray]) -> np.ndarray:
+    def combine(self, messages: dict[int, np.ndarray], length: int) -> np.ndarray:
         """The weighted sum of float32 messages, in double precision block by block, as float32."""
-        used = [(self.weights[rank], messages[rank]) for rank in np.flatnonzero(self.weights)]
-        length = len(next(iter(messages.values()))) if messages else 0
         answer = np.zeros(length, np.float32)
+        used = [(self.weights[rank], messages[rank]) for rank in np.flatnonzero(self.weights)]
         for first in range(0, length if used else 0, _BLOCK):
             part = slice(first, first + _BLOCK)
             answer[part] = sum(weight * message[part].astype(np.float64) for weight, message in used)
@@ -62,26 +49,22 @@ class Decisions:
         self.code, self._wait = scheme.code, scheme.wait
         self._message = np.argsort(self.code.owner)  # of each worker
         begin = getattr(self._wait, "begin", None)
-        self._state = begin(None) if begin else None
-        self._remembers = begin is not None
+        self._memory = (begin(None),) if begin else ()
         self.decoded = lru_cache(maxsize=1024)(self._decoded)  # few sets occur again and again
 
     def stop(self, at: np.ndarray, final: bool = False) -> tuple[float, tuple[bool, ...]]:
-        """When the rule stops and which ranks it uses, if messages arrive at times `at` (n,) and inf never arrives.
+        """When the rule stops and which ranks it uses, if messages arrive at times `at` (n,), or never, at inf.
 
-        A rule looks at nothing that arrives after its stop. So a stop that has passed holds, whatever comes later.
-        With `final` a rule with a memory remembers the iteration.
+        A rule looks at nothing that arrives after its stop, so a stop that has passed holds, whatever comes later. A
+        rule with a memory remembers the iteration if it is `final`.
         """
         given = at[None, None]
-        if self._remembers:
-            time, responses, state = self._wait.stop(self.code, lambda r=None: given, self._state)
-            self._state = state if final else self._state
-        else:
-            time, responses = self._wait.stop(self.code, lambda r=None: given)
+        time, responses, *memory = self._wait.stop(self.code, lambda r=None: given, *self._memory)
+        if final:
+            self._memory = tuple(memory)
         return float(time[0, 0]), tuple((responses[0, 0] > 0).tolist())
 
     def _decoded(self, heard: tuple[bool, ...]) -> Decoded:
         found = self.code.decode(np.array(heard), partial=True)
-        coefficients = found.coefficients[0]
-        weights = found.weights[0, 0, self._message] if coefficients.any() else np.zeros(self.code.n)
-        return Decoded(np.array(heard), weights, coefficients, float(found.noise_gain[0]))
+        weights = found.weights[0, 0, self._message] * found.coefficients[0].any()
+        return Decoded(np.array(heard), weights, found.coefficients[0], float(found.noise_gain[0]))

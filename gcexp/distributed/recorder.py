@@ -1,4 +1,4 @@
-"""What each rank takes in a step, as a file of its own: no communication, and nothing waits."""
+"""What each rank takes in a step, as a file of its own: without communication, and nothing waits."""
 
 from __future__ import annotations
 
@@ -13,72 +13,66 @@ from gcexp.distributed.join import COLUMNS, rank_file
 from gcexp.errors import UserError, require
 from gcexp.files import writable
 
-_UNSETTLED = 2  # first steps of DDP, which builds its buckets anew after one; their times are others
+_UNSETTLED = 2  # first steps of DDP, which makes its buckets anew after one
 
 
 class Recorder:
     """Writes this rank's time per step to ``folder/rank-0003.csv``; ``gcexp trace join`` makes a trace of all ranks'.
 
-    A straggler inside the backward pass is invisible to timers around it, since the all-reduce makes all ranks wait for
-    it. This recorder stamps before the collective. With a DDP model, ``time`` runs from the end of the last bucket's
-    all-reduce to the moment at which the next step's last bucket is ready: loading, forward and backward pass and
-    optimiser, all that others wait for. ``compute`` is the part since the step's first forward pass. Where gradients
-    are accumulated, a row is one synchronised step. The first two steps of DDP are not written.
+    The all-reduce makes all ranks wait for a straggler, so that timers around the backward pass show equal times. This
+    one stamps before it. With a DDP model ``time`` runs from the end of the last bucket's all-reduce to the moment when
+    the next step's last bucket is ready: optimiser, loading, forward and backward pass. ``compute`` is its part from the
+    step's first forward pass. Steps are synchronised ones; the first two are not written.
 
     Parameters
     ----------
     folder : path
-        Of all ranks' files; one that is there already is not written over.
+        Of all ranks' files; one that is there is not written over.
     model : DistributedDataParallel, optional
-        On the CPU; its communication hook is taken. Without a model, put each step into ``with recorder.step():``.
+        On the CPU; without one, put what precedes the collective into ``with recorder.step():``.
     rank : int, optional
         Default: that of torch's process group, else the variable RANK.
     load : float
-        Relative load of the steps: 1 is a rank's share of an uncoded run. It may be set between steps, as to 0.5 while
-        steps run with half batches, from which ``phi`` follows.
+        Of a step, where 1 is a share of an uncoded run. It may be set between steps, as to 0.5 for half batches.
     inner : callable, optional
-        A communication hook around which the model's is laid, its state bound: ``partial(fp16_compress_hook, None)``.
+        A communication hook, its state bound, in place of the all-reduce: ``partial(fp16_compress_hook, None)``.
 
     Raises
     ------
     UserError
-        For a model that has a communication hook or is not on the CPU, an unknown rank, and a file that is there.
+        For a model that has a hook or is not on the CPU, an unknown rank, and a file that is there.
 
     Examples
     --------
     >>> import tempfile
-    >>> folder = tempfile.mkdtemp()
-    >>> recorder = Recorder(folder, rank=0)
-    >>> for _ in range(3):
-    ...     with recorder.step():
-    ...         time.sleep(0.001)
+    >>> recorder = Recorder(folder := tempfile.mkdtemp(), rank=0)
+    >>> with recorder.step():
+    ...     time.sleep(0.001)
     >>> recorder.close()
     >>> len((Path(folder) / "rank-0000.csv").read_text().splitlines())
-    4
+    2
     """
 
     def __init__(
         self, folder: Path | str, *, model=None, rank: int | None = None, load: float = 1, inner: Callable | None = None
     ):  # fmt: skip
-        self.load = load
-        self._iteration = 0
-        self._ended = self._forward = 0.0  # when the last collective ended, and the step's first forward pass began
+        self.load, self._iteration = load, 0
+        self._ended = self._forward = (
+            0.0  # when the last collective ended, and the step's first forward pass began
+        )
+        self._rank = _rank() if rank is None else rank
         if model is not None:
-            require(
-                {parameter.device.type for parameter in model.parameters()} == {"cpu"},
-                "the recorder's hook stamps what the CPU does; on a GPU use recorder.step() with a synchronisation at "
-                "the block's end",
-            )
-            require(not model._comm_hooks, "the model has a communication hook already; give it as inner=, unregistered")
-        path = rank_file(folder, _rank() if rank is None else rank)
+            devices = {parameter.device.type for parameter in model.parameters()}
+            require(devices == {"cpu"}, "on a GPU use recorder.step() and synchronise at the block's end")
+            require(not model._comm_hooks, "the model has a communication hook already; give it as inner=")
+        path = rank_file(folder, self._rank)
         with writable(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
                 self._file = open(path, "x", buffering=1)  # every line is there when a process is killed
             except FileExistsError:
-                raise UserError(f"{path} is there already; record into a folder of its own") from None
+                raise UserError(f"{path} is there already; record into another folder") from None
         self._file.write(",".join(COLUMNS) + "\n")
-        self._number = int(path.stem.removeprefix("rank-"))
         if model is not None:
             from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
 
@@ -88,7 +82,7 @@ class Recorder:
 
     @contextmanager
     def step(self) -> Iterator[None]:
-        """A step of a loop without DDP, as a block that ends before the collective; what is outside is not measured."""
+        """A step of a loop without DDP: its block ends before the collective, and what is outside is not measured."""
         began = time.perf_counter()
         yield
         self._write(time.perf_counter() - began, "")
@@ -116,7 +110,7 @@ class Recorder:
 
     def _write(self, seconds: float, compute: float | str) -> None:
         if not self._file.closed:
-            self._file.write(f"{self._iteration},{self._number},{seconds},{compute},{self.load:g}\n")
+            self._file.write(f"{self._iteration},{self._rank},{seconds},{compute},{self.load:g}\n")
         self._iteration += 1
 
 
@@ -127,4 +121,6 @@ def _rank() -> int:
         return dist.get_rank()
     if "RANK" in os.environ:
         return int(os.environ["RANK"])
-    raise UserError("the recorder's rank is unknown: there is neither a process group nor the variable RANK; give rank=")
+    raise UserError(
+        "the recorder's rank is unknown without a process group and the variable RANK: give rank="
+    )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
 from collections import deque
 from contextlib import suppress
 from itertools import count
 from math import inf
+from multiprocessing.connection import Connection
 
 import numpy as np
 
@@ -16,257 +16,183 @@ from gcexp.distributed import wire
 from gcexp.distributed.decisions import Decisions, Decoded
 
 
+def star(store, decisions: Decisions, seat: wire.Seat) -> Collector | Sender:
+    """A rank's end of the star, connected; rank 0 leaves its address in the store."""
+    key = f"{seat.name}/address"
+    if seat.rank:
+        port, host = store.get(key).decode().split()
+        return Sender((host, int(port)), seat)
+    collector = Collector(decisions, seat)
+    store.set(key, f"{collector.port} {seat.bind}")
+    collector.wait_for_ranks()
+    return collector
+
+
 class Collector:
-    """Collects messages in rank 0: a thread for each other rank, and one that asks the waiting rule.
+    """Rank 0's end of the star, with a thread for each other rank.
 
-    A rank sends the message of a step when it has the answer of the step before, so one buffer for each rank suffices.
-    An answer is made once, and all ranks get the same bytes. It is kept until every rank that still takes part has it.
-
-    Parameters
-    ----------
-    decisions : Decisions
-    length : int
-        Numbers in a message.
-    token : bytes
-        What a rank must present; see `gcexp.distributed.wire.Listener`.
-    bind : str
-        Address on which it listens.
-    patience : float
-        Seconds from the first message of a step until the silent ranks are named in an error.
-    linger : float
-        Seconds for which `close` waits for ranks that are late.
-    most_kept : int
-        Bytes of kept answers above which the rank that is furthest behind must leave.
+    A rank sends the message of a step when it has the answer of the step before. Whichever thread brings what satisfies
+    the waiting rule decodes. All ranks get the same bytes, which are kept until every rank that takes part has them.
     """
 
-    def __init__(
-        self,
-        decisions: Decisions,
-        length: int,
-        token: bytes,
-        *,
-        bind: str = "127.0.0.1",
-        patience: float = 30.0,
-        linger: float = 30.0,
-        most_kept: int = 2**28,
-    ):
-        self._decisions, self._length, self.n = decisions, length, decisions.code.n
-        self._patience, self._linger, self._most_kept = patience, linger, most_kept
+    def __init__(self, decisions: Decisions, seat: wire.Seat):
+        self._decisions, self._seat, self._n = decisions, seat, decisions.code.n
         self.latest = -1  # newest decided step
-        self.failure = ""  # why there is no further step
-        self.decided: dict[int, tuple[Decoded, float]] = {}  # of steps that rank 0 has not taken yet, with seconds
-        self.busy: deque[float] = deque(maxlen=64)  # seconds of receiving, decoding and sending, of the last steps
-        self.lost: set[int] = set()  # ranks whose connection ended without a goodbye
+        self.decided: dict[
+            int, tuple[Decoded, float]
+        ] = {}  # of steps that rank 0 has not taken yet, with seconds
+        self.busy: deque[float] = deque(
+            maxlen=64
+        )  # seconds of receiving, decoding and sending, of the last steps
+        self._failure = ""  # why there is no further step
+        self._connected: set[int] = set()
         self._ended: dict[int, str] = {}  # ranks that take no further part, and why
-        self._connections: dict[int, socket.socket] = {}
-        self._next = [0] * self.n  # the step whose answer each rank takes next
+        self._next = [0] * self._n  # the step whose answer each rank takes next
         self._kept: dict[int, np.ndarray] = {}
         self._messages: dict[int, np.ndarray] = {}  # of the step that is not decided yet
-        self._at = np.full(self.n, inf)  # their times of arrival
-        self._receiving = np.zeros(self.n)
+        self._at = np.full(self._n, inf)  # when they arrived, since the step before was decided
+        self._receiving = np.zeros(self._n)
         self._began = time.monotonic()
-        self._closing = False
         self._changed = threading.Condition()
-        self._listener = wire.Listener(bind, token, self._serve)
+        self._listener = wire.Listener(seat, self._serve)
         self.port = self._listener.port
-        self._decider = threading.Thread(target=self._decide, daemon=True)
-        self._decider.start()
 
     def wait_for_ranks(self) -> None:
         """Wait until all other ranks have connected, then accept no more."""
         with self._changed:
-            self._changed.wait_for(lambda: len(self._connections) == self.n - 1, self._patience)
-            missing = sorted({*range(1, self.n)} - {*self._connections})
+            self._changed.wait_for(lambda: len(self._connected) == self._n - 1, self._seat.patience)
+            missing = sorted({*range(1, self._n)} - self._connected)
         self._listener.close()
         if missing:
-            raise RuntimeError(f"ranks {missing} have not connected to rank 0 for {self._patience:g} s")
-        self._began = time.monotonic()
+            raise RuntimeError(f"ranks {missing} have not connected to rank 0 for {self._seat.patience:g} s")
 
-    def exchange(self, step: int, message: np.ndarray | None) -> np.ndarray:
-        """The answer of a step for rank 0, which gives its own message, or None where it knows the step is decided."""
-        return self._taken(0, step, message)
-
-    def _taken(self, rank: int, step: int, message: np.ndarray | None) -> np.ndarray:
+    def exchange(self, step: int, message: np.ndarray | None, rank: int = 0) -> np.ndarray:
+        """The answer of a step, for a rank's message, or for None where it knows that the step is decided."""
         now = time.monotonic()
         with self._changed:
             if message is not None and step > self.latest:
-                self._messages[rank], self._at[rank] = message, now
-                self._changed.notify_all()
-            self._changed.wait_for(lambda: self.latest >= step or self.failure or rank in self._ended)
-            if rank in self._ended:
-                raise RuntimeError(self._ended[rank])
-            if self.latest < step:
-                if rank == 0:  # this process may end now, and the others shall hear why
-                    self._changed.wait_for(lambda: {*self._messages} - {0} <= {*self._ended}, 1.0)
-                raise RuntimeError(self.failure)
+                self._messages[rank], self._at[rank] = message, now - self._began
+            while self.latest < step and not self._failure and rank not in self._ended:
+                self._changed.wait(self._consider())
+            if rank == 0 and self.latest < step:  # this process may end now: those that wait shall hear why
+                self._changed.wait_for(lambda: {*self._messages} - {0} <= {*self._ended}, 1.0)
+            if rank in self._ended or self.latest < step:
+                raise RuntimeError(self._ended.get(rank) or self._failure)
             answer = self._kept[step]
             self._next[rank] = step + 1
             self._forget()
             return answer
 
-    def _serve(self, connection: socket.socket, rank: int, step: int) -> None:
-        """Talk to one rank until it says goodbye, is lost or sends what no rank sends."""
+    def _serve(self, connection: Connection, rank: int, step: int) -> None:
+        """Talk to a rank until it says goodbye, is gone, or sends what no rank sends."""
         with self._changed:
-            if not 0 < rank < self.n or rank in self._connections:
+            if not 0 < rank < self._n or rank in self._connected:
                 return
-            self._connections[rank] = connection
+            self._connected.add(rank)
             self._changed.notify_all()
-        connection.settimeout(None)
-        reason = "is gone"
         try:
-            wire.send(connection, wire.ANSWER, -1)  # it is admitted
             self._talk(connection, rank)
-            reason = "has ended"
-        except OSError:
-            pass
         except RuntimeError as error:  # the step, or this rank's part in it, has failed
-            with suppress(OSError):
-                wire.send(connection, wire.FAILED, -1, body=str(error).encode()[: wire.MOST_TEXT])
+            wire.send_failure(connection, str(error))
         finally:
             with self._changed:
-                if reason == "is gone" and rank not in self._ended:
-                    self.lost.add(rank)
-                self._ended.setdefault(rank, f"rank {rank} {reason}")
+                self._ended.setdefault(rank, f"rank {rank} is gone")
                 self._forget()
                 self._changed.notify_all()
 
-    def _talk(self, connection: socket.socket, rank: int) -> None:
-        buffer = np.empty(self._length, np.float32)
+    def _talk(self, connection: Connection, rank: int) -> None:
+        size = 4 * self._seat.length
         for step in count():
-            kind, at, _, size = wire.receive(connection)
-            if kind == wire.GOODBYE:
-                return
-            # The answer of a step that is not decided is asked for with a message only.
-            allowed = {4 * self._length} | ({0} if step <= self.latest else set())
-            if (kind, at) != (wire.MESSAGE, step) or size not in allowed:
-                raise wire.BrokenTalk(f"rank {rank} sent what no rank sends")
+            connection.poll(None)
             began = time.monotonic()
-            if size:
-                wire.fill(connection, wire.raw(buffer))
+            sent = connection.recv_bytes(size)
             self._receiving[rank] = time.monotonic() - began
-            answer = self._taken(rank, step, buffer if size else None)
-            wire.send(connection, wire.ANSWER, step, self.latest, wire.raw(answer))
+            if len(sent) != size and not (len(sent) == 0 and step <= self.latest):
+                return  # a goodbye, or what no rank sends
+            answer = self.exchange(step, np.frombuffer(sent, np.float32) if sent else None, rank)
+            wire.send_answer(connection, answer, self.latest)
 
-    def _decide(self) -> None:
-        with self._changed:
-            while not (self._closing or self.failure):
-                try:
-                    self._changed.wait(self._considered())
-                except Exception as error:  # of the rule or the decoder: every rank is told, none waits for ever
-                    self._fail(f"step {self.latest + 1}: {error}")
+    def _consider(self) -> float | None:
+        """Decide the step if the rule has stopped; else the seconds after which to look again if nothing happens."""
+        now = time.monotonic() - self._began
+        try:
+            stop, heard = self._decisions.stop(self._at)
+            if stop <= now:
+                self._publish(heard, now)
+                return 0.0
+            pending = np.flatnonzero(np.isinf(self._at)).tolist()
+            ended = [rank for rank in pending if rank in self._ended]
+            silent = [rank for rank in pending if rank not in self._ended]
+            hopeful = self._at.copy()
+            hopeful[silent] = now
+            if self._decisions.stop(hopeful)[0] == inf:
+                they = f"rank {ended[0]} is" if len(ended) == 1 else f"ranks {ended} are"
+                self._fail(f"{they} gone and {self._decisions.code!r} cannot be decoded from the others")
+            end = min(stop, self._at.min() + self._seat.patience)
+            if now >= end:
+                self._fail(f"ranks {silent} have been silent for {self._seat.patience:g} s")
+        except Exception as error:  # of the rule or the decoder: every rank is told, none waits for ever
+            self._fail(str(error))
+        return 0.0 if self._failure else end - now
 
-    def _considered(self) -> float | None:
-        """Decide the next step if the rule has stopped; the seconds after which to look again if nothing arrives."""
-        now = time.monotonic()
-        at = self._at - self._began
-        stop, heard = self._decisions.stop(at)
-        if stop <= now - self._began:
-            self._publish(at, heard, now)
-            return 0.0
-        step, pending = self.latest + 1, np.isinf(at)
-        silent = [rank for rank in np.flatnonzero(pending).tolist() if rank not in self._ended]
-        ended = [rank for rank in np.flatnonzero(pending).tolist() if rank in self._ended]
-        hopeful = np.where(pending, np.inf, at)
-        hopeful[silent] = now - self._began
-        if self._decisions.stop(hopeful)[0] == inf:
-            is_gone = "rank {} is" if len(ended) == 1 else "ranks {} are"
-            told = is_gone.format(ended[0] if len(ended) == 1 else ended)
-            self._fail(f"step {step}: {told} gone and {self._decisions.code!r} cannot be decoded from the others")
-            return 0.0
-        if pending.all():
-            return None if stop == inf else stop - (now - self._began)
-        end = at.min() + self._patience
-        if now - self._began >= end:
-            self._fail(f"step {step}: ranks {silent} have been silent for {self._patience:g} s")
-            return 0.0
-        return min(stop, end) - (now - self._began)
-
-    def _publish(self, at: np.ndarray, heard: tuple[bool, ...], now: float) -> None:
-        self._decisions.stop(at, final=True)
+    def _publish(self, heard: tuple[bool, ...], now: float) -> None:
+        self._decisions.stop(self._at, final=True)
         decoded = self._decisions.decoded(heard)
-        messages = self._messages or {0: np.zeros(self._length, np.float32)}  # a deadline may hear nobody
-        self._kept[self.latest + 1] = decoded.combine(messages)
+        answer = decoded.combine(self._messages, self._seat.length)
         ready = time.monotonic()
-        used = np.flatnonzero(decoded.heard)
-        self.busy.append(2 * self._receiving[used].max(initial=0.0) + ready - now)  # as long to send as to receive
         self.latest += 1
-        self.decided[self.latest] = decoded, ready - self._began
+        self._kept[self.latest], self.decided[self.latest] = answer, (decoded, ready - self._began)
+        receiving = self._receiving[decoded.heard].max(initial=0.0)  # and as long to send
+        self.busy.append(2 * receiving + ready - self._began - now)
         self._messages, self._began = {}, ready
         self._at[:] = inf
-        self._drop_the_last()
+        while len(self._kept) > self._seat.most_answers:  # who is furthest behind is told so when it asks
+            last = min(
+                (rank for rank in range(self._n) if rank not in self._ended), key=self._next.__getitem__
+            )
+            behind = self.latest + 1 - self._next[last]
+            self._ended[last] = f"rank {last} is {behind} steps behind, more than most_kept allows"
+            self._forget()
         self._changed.notify_all()
 
     def _fail(self, sentence: str) -> None:
-        self.failure = sentence
+        self._failure = self._failure or f"step {self.latest + 1}: {sentence}"
         self._changed.notify_all()
 
-    def _drop_the_last(self) -> None:
-        """Above `most_kept` bytes the rank that is furthest behind takes no further part; it is told when it asks."""
-        while len(self._kept) * 4 * self._length > self._most_kept:
-            taking = [rank for rank in range(self.n) if rank not in self._ended]
-            last = min(taking, key=lambda rank: self._next[rank])
-            behind = self.latest + 1 - self._next[last]
-            if behind < 2:  # nobody is late: answers are as long as that
-                return
-            self._ended[last] = f"rank {last} is {behind} steps behind, more than most_kept allows, and must leave"
-            self._forget()
-
     def _forget(self) -> None:
-        first = min((self._next[rank] for rank in range(self.n) if rank not in self._ended), default=inf)
-        for step in [step for step in self._kept if step < first]:
-            del self._kept[step]
+        first = min((self._next[rank] for rank in range(self._n) if rank not in self._ended), default=inf)
+        self._kept = {step: answer for step, answer in self._kept.items() if step >= first}
 
     def close(self) -> None:
         """Answer late ranks until all have said goodbye or are gone, at most `linger` seconds."""
         with self._changed:
             self._ended[0] = "rank 0 has ended"
             self._forget()
-            self._changed.wait_for(lambda: {*self._connections} <= {*self._ended}, self._linger)
-            self._closing = True
-            self.failure = self.failure or "rank 0 has ended"
             self._changed.notify_all()
-        self._listener.close()
-        for connection in self._connections.values():
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-        self._decider.join()
+            self._changed.wait_for(lambda: self._connected <= {*self._ended}, self._seat.linger)
+            self._fail("rank 0 has ended")
 
 
 class Sender:
-    """The other ranks' end of the star: a message to rank 0, an answer back.
+    """Another rank's end of the star: a message to rank 0, an answer back."""
 
-    Parameters
-    ----------
-    address : (str, int)
-        Where rank 0 listens.
-    token : bytes
-    rank, length : int
-    patience : float
-        As of the `Collector`; an answer that takes longer by half means that rank 0 is silent.
-    """
-
-    def __init__(self, address: tuple[str, int], token: bytes, rank: int, length: int, patience: float):
-        self._length, self._patience, self.latest = length, patience, -1
-        try:
-            self._connection = wire.connect(address, token, rank, 0, patience)
-            self._connection.settimeout(1.5 * patience)  # rank 0 names the silent ranks before
-            wire.receive(self._connection)
-        except OSError as error:
-            raise RuntimeError(f"rank 0 cannot be reached at {address[0]} ({error})") from None
+    def __init__(self, address: tuple[str, int], seat: wire.Seat):
+        self._seat, self.latest = seat, -1
+        self._silence = 1.5 * seat.patience  # rank 0 names silent ranks before it is called silent itself
+        self._connection = wire.connect(address, seat, self._silence)
 
     def exchange(self, step: int, message: np.ndarray | None) -> np.ndarray:
-        """The answer of a step, for this rank's message, or for None where it knows that the step is decided."""
-        body = b"" if message is None else wire.raw(message)
+        """See `Collector.exchange`."""
         try:
-            wire.send(self._connection, wire.MESSAGE, step, body=body)
-            answer, self.latest = wire.received(self._connection, self._length)
-        except TimeoutError:
-            raise RuntimeError(f"step {step}: rank 0 has been silent for {1.5 * self._patience:g} s") from None
-        except OSError:
+            self._connection.send_bytes(b"" if message is None else memoryview(message).cast("B"))
+            answer, self.latest, _ = wire.receive_answer(self._connection, self._seat.length)
+        except BlockingIOError:
+            raise RuntimeError(f"step {step}: rank 0 has been silent for {self._silence:g} s") from None
+        except (OSError, EOFError):
             raise RuntimeError(f"step {step}: rank 0, which collects the messages, is gone") from None
         return answer
 
     def close(self) -> None:
         """Say goodbye."""
         with suppress(OSError), self._connection:
-            wire.send(self._connection, wire.GOODBYE, -1)
+            self._connection.send_bytes(wire.GOODBYE)

@@ -52,7 +52,11 @@ def train(
     net, x, y = net.to(getattr(torch, kind)), torch.randn(samples, 10), torch.randn(samples)
     x, y = x.to(getattr(torch, kind)), y.to(getattr(torch, kind))
     wide = DistributedDataParallel(
-        net, forward_sync_buffers=False, bucket_cap_mb=bucket_mb, static_graph=static, gradient_as_bucket_view=view
+        net,
+        forward_sync_buffers=False,
+        bucket_cap_mb=bucket_mb,
+        static_graph=static,
+        gradient_as_bucket_view=view,
     )
     optimizer = torch.optim.SGD(net.parameters(), lr=0.05)
     if record:
@@ -111,7 +115,9 @@ def train(
     if coded:
         computed = sum(one.samples > 0 for one in coded.steps)
         coded.close()
-    digest = hashlib.sha256(b"".join(p.detach().float().numpy().tobytes() for p in net.parameters())).hexdigest()
+    digest = hashlib.sha256(
+        b"".join(p.detach().float().numpy().tobytes() for p in net.parameters())
+    ).hexdigest()
     heard = [one.heard.tolist() for one in coded.steps] if coded and rank == 0 else []
     return {
         "seconds": [b - a for a, b in zip(ends, ends[1:], strict=False)],
@@ -129,7 +135,9 @@ def begin(rank, folder, listening, options):
     warnings.simplefilter("ignore")
     port = listening.getsockname()[1]
     # Rank 0 serves the store on the inherited socket: where the parent served it, one start in thirty hung.
-    store = dist.TCPStore("127.0.0.1", port, N, rank == 0, master_listen_fd=listening.fileno() if rank == 0 else None)
+    store = dist.TCPStore(
+        "127.0.0.1", port, N, rank == 0, master_listen_fd=listening.fileno() if rank == 0 else None
+    )
     dist.init_process_group("gloo", store=store, rank=rank, world_size=N)
     found = train(rank, folder, **options)
     path = Path(folder) / f"{rank}.json"
