@@ -21,7 +21,7 @@ def run(arguments) -> None:
     if arguments.what == "check":
         print(report(arguments.file))
         return
-    from gcexp.distributed.join import join
+    from gcexp.distributed.recordings import join
 
     if arguments.output is None:
         raise UserError("gcexp trace join writes a new file: give its name, -o jobs.csv")

@@ -5,10 +5,11 @@ This is the only room that measures real processes; every time in a figure is si
 
 from importlib import import_module
 
+_HOMES = {"Coded": "coded", "Recorder": "recorder", "join": "recordings"}
 __all__ = ["Coded", "Recorder", "join"]
 
 
 def __getattr__(name: str):
-    if name in __all__:  # loaded when used: torch is an extra
-        return getattr(import_module(f"gcexp.distributed.{name.lower()}"), name)
+    if name in _HOMES:  # loaded when used: torch is an extra
+        return getattr(import_module(f"gcexp.distributed.{_HOMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

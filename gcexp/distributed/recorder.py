@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from gcexp.distributed.join import COLUMNS, rank_file
+from gcexp.distributed.recordings import COLUMNS, rank_file
 from gcexp.errors import UserError, require
 from gcexp.files import writable
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 import torch.distributed as dist
-from torch import nn
+from torch.nn import SyncBatchNorm
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.parallel import DistributedDataParallel
 
@@ -15,66 +15,41 @@ from gcexp.schemes import Fastest, Scheme
 
 def check_model(model) -> None:
     """Refuse a model that needs a collective of all ranks in every step, or has no gradient buckets."""
-    require(
-        isinstance(model, DistributedDataParallel),
-        f"a code works on the gradient buckets of DistributedDataParallel, and the model is a {type(model).__name__}",
-    )
-    require(
-        model.static_graph or not model.find_unused_parameters,
-        "find_unused_parameters=True all-reduces which parameters were used, in every step: use static_graph=True",
-    )
-    require(
-        not (model.forward_sync_buffers and any(True for _ in model.module.buffers())),
-        "rank 0 broadcasts the model's buffers in every forward pass: use forward_sync_buffers=False, or "
-        "broadcast_buffers=False",
-    )
+    kind = type(model).__name__
+    require(isinstance(model, DistributedDataParallel), f"a code is for DistributedDataParallel, got a {kind}")
+    unused = model.find_unused_parameters and not model.static_graph
+    require(not unused, "find_unused_parameters=True is an all-reduce in every step: use static_graph=True")
+    synced = model.forward_sync_buffers and any(True for _ in model.module.buffers())
+    require(not synced, "buffers are broadcast in every forward pass: use forward_sync_buffers=False")
     require(not model._comm_hooks, "the model has a communication hook already, and DDP takes only one")
-    layers = list(model.modules())
-    require(
-        not any(isinstance(layer, nn.SyncBatchNorm) for layer in layers),
-        "SyncBatchNorm exchanges statistics among all ranks in every forward pass",
-    )
+    layers = {kind for layer in model.modules() for kind in type(layer).__mro__}
+    require(SyncBatchNorm not in layers, "SyncBatchNorm exchanges statistics of all ranks in every forward pass")
     devices = sorted({parameter.device.type for parameter in model.parameters()} - {"cpu"})
     require(not devices, f"only parameters on the CPU are coded so far, and some are on {devices}")
     group, world = model.process_group.size(), dist.get_world_size()
-    require(
-        group == world, f"the model's process group has {group} of the world's {world} ranks: all are needed"
-    )
-    if any(isinstance(layer, _BatchNorm) for layer in layers):
-        warnings.warn("BatchNorm normalises all samples of a rank together, so that holders of a partition differ and "
-                      "the decoded gradient is only near the full one", stacklevel=3)  # fmt: skip
+    require(group == world, f"all ranks are needed: the model's process group has {group} of {world}")
+    if _BatchNorm in layers:
+        sentence = "BatchNorm makes holders of a partition differ: the decoded gradient is only near the full one"
+        warnings.warn(sentence, stacklevel=3)
 
 
 def check_scheme(scheme: Scheme, ranks: int, form: str, late: str) -> None:
     """Refuse a scheme that a backward pass cannot follow."""
     code, wait = scheme.code, scheme.wait
     require_known("form", form, ("star", "ring"))
-    require(
-        late not in ("stop", "chunk"), f"late={late}: a backward pass cannot be stopped; take finish or every"
-    )
+    require(late not in ("stop", "chunk"), f"late={late}: a backward pass cannot be stopped; take finish or every")
     require_known("late", late, ("finish", "every"))
     require(code.n == ranks, f"{code!r} has {code.n} workers, the process group {ranks} ranks")
-    require(
-        bool((code.messages == 1).all()),
-        f"{code!r} has up to {code.messages.max()} messages per worker, and a backward pass gives one",
-    )
-    require(
-        code.blocks == 1,
-        f"{code!r} cuts gradients into blocks, which takes each partition's gradient by itself",
-    )
+    most = code.messages.max()
+    require(most == code.messages.min() == 1, f"{code!r} has {most} messages per worker, a backward pass gives one")
+    require(code.blocks == 1, f"{code!r} cuts gradients into blocks, and a backward pass sums whole ones")
     require(code.encoding.dtype.kind != "c", f"{code!r} has complex messages, and a gradient is real")
-    for moved in (scheme.placement, scheme.loads):
-        require(
-            moved is None, f"{moved!r} changes what workers compute, and here every rank keeps its partitions"
-        )
-    require(
-        not getattr(wait, "anew", False), "wait=restart starts all workers anew, which running ranks cannot"
-    )
+    for part in filter(None, (scheme.placement, scheme.loads)):
+        require(False, f"{part!r} changes what workers compute, and here every rank keeps its partitions")
+    require(not getattr(wait, "anew", False), "wait=restart starts all workers anew, which running ranks cannot")
     require(not scheme.bound, f"{wait!r} is a bound of durations: nothing is decoded from what it hears")
-    require(
-        form == "star" or isinstance(wait, Fastest),
-        f"form=ring waits for a number of ranks, with wait=fastest; {wait!r} needs form=star",
-    )
+    counts = form == "star" or isinstance(wait, Fastest)
+    require(counts, f"form=ring waits for a number of ranks, wait=fastest; {wait!r} needs form=star")
 
 
 def refuse_zero(optimizer, *_) -> None:

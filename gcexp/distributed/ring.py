@@ -155,20 +155,18 @@ class Ring:
 
     def _fetched(self, step: int, first: int | None = None) -> tuple[Heard, np.ndarray]:
         """Who was heard and the answer of a decided step, from `first` or any other rank that has it."""
-        told = "no rank that has the answer can be reached"
-        for rank in sorted(range(self._n), key=lambda rank: rank != first):
-            if rank != first and self._progress[rank] < step:
-                continue
-            with suppress(OSError, EOFError):
+        told = []
+        ranks = [rank for rank in range(self._n) if rank == first or self._progress[rank] >= step]
+        for rank in sorted(ranks, key=lambda rank: rank != first):
+            try:
                 with wire.connect(self._addresses[rank], self._seat, self._seat.patience, step) as connection:
-                    try:
-                        answer, latest, heard = wire.receive_answer(connection, self._seat.length)
-                    except RuntimeError as error:
-                        told = str(error)
-                        continue
-                self.latest = max(self.latest, latest)
-                return tuple(map(bool, heard)), answer
-        raise RuntimeError(f"step {step}: {told}")
+                    answer, latest, heard = wire.receive_answer(connection, self._seat.length)
+            except (OSError, EOFError, RuntimeError) as error:
+                told.append(f"rank {rank}: {error}")
+                continue
+            self.latest = max(self.latest, latest)
+            return tuple(map(bool, heard)), answer
+        raise RuntimeError(f"step {step}: no rank gives the answer ({'; '.join(told)})")
 
     def _serve(self, connection: Connection, rank: int, step: int) -> None:
         """Give a late rank the answer of a step, or the reason why it is gone."""

@@ -90,8 +90,17 @@ class Collector:
                 return
             self._connected.add(rank)
             self._changed.notify_all()
+        size = 4 * self._seat.length
         try:
-            self._talk(connection, rank)
+            for at in count():
+                connection.poll(None)
+                began = time.monotonic()
+                sent = connection.recv_bytes(size)
+                self._receiving[rank] = time.monotonic() - began
+                if len(sent) != size and not (len(sent) == 0 and at <= self.latest):
+                    break  # a goodbye, or what no rank sends
+                answer = self.exchange(at, np.frombuffer(sent, np.float32) if sent else None, rank)
+                wire.send_answer(connection, answer, self.latest)
         except RuntimeError as error:  # the step, or this rank's part in it, has failed
             wire.send_failure(connection, str(error))
         finally:
@@ -99,18 +108,6 @@ class Collector:
                 self._ended.setdefault(rank, f"rank {rank} is gone")
                 self._forget()
                 self._changed.notify_all()
-
-    def _talk(self, connection: Connection, rank: int) -> None:
-        size = 4 * self._seat.length
-        for step in count():
-            connection.poll(None)
-            began = time.monotonic()
-            sent = connection.recv_bytes(size)
-            self._receiving[rank] = time.monotonic() - began
-            if len(sent) != size and not (len(sent) == 0 and step <= self.latest):
-                return  # a goodbye, or what no rank sends
-            answer = self.exchange(step, np.frombuffer(sent, np.float32) if sent else None, rank)
-            wire.send_answer(connection, answer, self.latest)
 
     def _consider(self) -> float | None:
         """Decide the step if the rule has stopped; else the seconds after which to look again if nothing happens."""
