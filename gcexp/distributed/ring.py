@@ -102,8 +102,8 @@ class Ring:
                     self._delete_keys(step - min(_KEYS, self._seat.most_answers))
                 if settled != "failed" and answer is not None:
                     return heard, answer
-            else:
-                settled = self._wait_for(outcome, step, members)
+            elif not (settled := self._wait_for(outcome)):
+                raise self._silent(step, members)
             if settled != "failed":
                 self._look()
                 return self._fetched(step, int(settled.split()[1]))
@@ -117,19 +117,22 @@ class Ring:
         if len(arrived) >= self._q:  # the first that sees it says so, and late ones if that one has died
             failures = self._store.add(self._key("failures"), 0)
             said = self._store.compare_set(go, "", " ".join([str(failures), *arrived[: self._q]])).decode()
-        else:
-            silent = {*range(self._n)} - {*map(int, arrived)}
-            said = self._wait_for(go, step, silent)
+        elif not (said := self._wait_for(go)):
+            arrived = self._store.get(log).decode().split()
+            raise self._silent(step, {*range(self._n)} - {*map(int, arrived)})
         return [int(number) for number in said.split()]
 
-    def _wait_for(self, key: str, step: int, ranks: set[int] | list[int]) -> str:
-        """What some ranks write under a key, at most `patience` seconds from now."""
-        try:
+    def _wait_for(self, key: str) -> str:
+        """What stands under a key, at most `patience` seconds from now; nothing if it never appears."""
+        with suppress(dist.DistStoreError):
             self._store.wait([key], self._patience)
-        except dist.DistStoreError:
-            told = f"some of the ranks {sorted(ranks)} have been silent for {self._seat.patience:g} s"
-            raise RuntimeError(f"step {step}: {told}") from None
-        return self._store.get(key).decode()
+            return self._store.get(key).decode()
+        return ""
+
+    def _silent(self, step: int, ranks) -> RuntimeError:
+        return RuntimeError(
+            f"step {step}: ranks {sorted(ranks)} have been silent for {self._seat.patience:g} s"
+        )
 
     def _reduced(
         self, generation: int, members: list[int], decoded: Decoded, message: np.ndarray

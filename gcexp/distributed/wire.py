@@ -79,7 +79,9 @@ def receive_answer(connection: Connection, length: int) -> tuple[np.ndarray, int
     follows, latest = _HEAD.unpack_from(head)
     if not follows:
         raise RuntimeError(head[_HEAD.size :].decode())
-    answer = np.frombuffer(connection.recv_bytes(4 * length), np.float32).copy()  # one that torch may write to
+    answer = np.frombuffer(
+        connection.recv_bytes(4 * length), np.float32
+    ).copy()  # one that torch may write to
     if len(answer) != length:
         raise ConnectionError("an answer of another size")
     return answer, latest, head[_HEAD.size :]

@@ -18,6 +18,7 @@ from pathlib import Path
 
 os.environ |= {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "TORCH_CPP_LOG_LEVEL": "ERROR"}
 
+import numpy as np
 import torch
 import torch._dynamo.utils  # which DDP would import in every rank: seconds
 import torch.distributed as dist
@@ -42,10 +43,22 @@ def gradients(model):
     return torch.cat([p.grad.flatten().double() for p in model.parameters()])
 
 
+def error_of(net, x, y, batch, coefficients):
+    """Largest error of a gradient over the largest entry; of the partitions' sum with these coefficients, or ones."""
+    full = copy.deepcopy(net)
+    full.zero_grad()
+    c = np.ones(N) if coefficients is None else np.asarray(coefficients)
+    per_sample = mse_loss(full(x[batch])[:, 0].float(), y[batch].float(), reduction="none")
+    shares = np.repeat(c, [len(part) for part in np.array_split(batch, len(c))]) / len(batch)
+    (per_sample * torch.from_numpy(shares).float()).sum().backward()
+    exact = gradients(full)
+    return float((gradients(net) - exact).abs().max() / exact.abs().max())
+
+
 def train(
     rank, folder, *, code=("CyclicRepetition", {"n": N, "s": 1}), wait=("Fastest", {"s": 1}), form="star", steps=12,
     samples=40, batch=8, width=16, kind="float32", bucket_mb=25.0, static=False, view=False, parts=1, slow=None,
-    end=None, bare=False, record=None, sleeps=None, **options,
+    end=None, bare=False, record=None, sleeps=None, workers=0, skipped=0, **options,
 ):  # fmt: skip
     """Train a small network; what `end` = [rank, step, signal] says happens to a rank in its forward pass."""
     torch.manual_seed(0)
@@ -61,15 +74,13 @@ def train(
     )
     optimizer = torch.optim.SGD(net.parameters(), lr=0.05)
     if record:
-        recorder = Recorder(record, model=wide)
-    if bare:
-        code = ("Uncoded", {"n": N})
-    given = scheme(code, wait)
-    coded = None if bare else Coded(wide, given, form=form, **options)
-    if bare:  # plain DDP: equal shards, the mean of means
-        loader = None
-    else:
-        loader = DataLoader(TensorDataset(x, y), batch_sampler=coded.batches(samples, batch))
+        Recorder(record, model=wide)
+    coded = loader = None
+    if not bare:
+        coded = Coded(wide, scheme(code, wait), form=form, **options)
+        loader = DataLoader(
+            TensorDataset(x, y), batch_sampler=coded.batches(samples, batch), num_workers=workers
+        )
     errors, ends, computed = [], [time.monotonic()], 0
 
     def batches():
@@ -100,15 +111,11 @@ def train(
                 mse_loss(wide(inputs)[:, 0], targets).backward()
             else:
                 pieces = list(zip(inputs.chunk(parts), targets.chunk(parts), strict=True))
-                for piece, (some, theirs) in enumerate(pieces):
+                for piece, (some, theirs) in enumerate(pieces[skipped:], skipped):
                     wide.require_backward_grad_sync = piece == len(pieces) - 1  # as no_sync does
                     per_sample = mse_loss(wide(some)[:, 0], theirs, reduction="none")
                     coded.loss(per_sample).backward()
-                full = copy.deepcopy(net)
-                full.zero_grad()
-                mse_loss(full(x[whole])[:, 0].float(), y[whole].float()).backward()
-                exact = gradients(full)
-                errors.append(float((gradients(net) - exact).abs().max() / exact.abs().max()))
+                errors.append(error_of(net, x, y, whole, coded.steps[-1].coefficients))
             optimizer.step()
             ends.append(time.monotonic())
     except Exception as failed:
@@ -127,7 +134,7 @@ def train(
         "error": error,
         "computed": computed,
         "heard": heard,
-        "buckets": wide._get_ddp_logging_data().get("num_buckets", 0),
+        "buckets": len(wide._get_ddp_logging_data().get("rebuilt_bucket_sizes", "").split(",")),
     }
 
 
