@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,18 +32,10 @@ _JUDGED = 20  # steps after which computing and exchanging are compared
 
 @dataclass(frozen=True)
 class Step:
-    """One step as a rank saw it; what says how it was decoded is on rank 0 only.
+    """One step as a rank saw it; on rank 0 also who was `heard` (n,), and `coefficients` (k,) and `noise_gain`.
 
-    Attributes
-    ----------
-    step, samples : int
-        `samples` were computed by this rank: 0 where it replayed an update that was decided without it.
-    seconds : float
-        Since the step before; on rank 0 between decisions, which is an iteration's duration on the simulated clock.
-    heard : ndarray (n,), optional
-    coefficients : ndarray (k,), optional
-    noise_gain : float, optional
-        See `gcexp.codes.Decoding`.
+    Of `samples` a rank computes 0 where it replays an update that was decided without it. `seconds` go from step to
+    step, on rank 0 from decision to decision: an iteration's duration as the simulated clock has it.
     """
 
     step: int
@@ -54,7 +47,7 @@ class Step:
 
 
 class Coded:
-    r"""A coded gradient hook on a DDP model; every rank makes one, before the first forward pass.
+    """A coded gradient hook on a DDP model; every rank makes one, before the first forward pass.
 
     After ``backward`` every rank's ``.grad`` is sum_i c_i g_i over the partitions i of the global batch: g_i is the
     gradient of the partition's part of the mean loss, c what the code decodes from the first ranks that satisfy the
@@ -66,19 +59,15 @@ class Coded:
     scheme : Scheme
         A real code with one message per worker and as many workers as ranks, and a waiting rule.
     form : {"star", "ring"}
-        Messages to rank 0, for every rule; or an all-reduce of the ranks that are heard, for large models and `Fastest`.
+        Messages to rank 0, for every rule; or for `Fastest` an all-reduce of the ranks that are heard: large models.
     late : {"finish", "every"}
         A rank that is behind computes nothing for steps that are decided already, or computes every step.
     bind : str
         Address of this host on which ranks listen.
     patience, linger : float
-        Seconds of silence after which the silent ranks are named in an error, and for which `close` waits for late ranks.
+        Seconds of silence after which an error names the silent ranks, and for which `close` waits for late ranks.
     most_kept : int
         Bytes of answers that are kept for late ranks; one that is further behind must leave.
-
-    Attributes
-    ----------
-    steps : list of Step
 
     Raises
     ------
@@ -97,7 +86,7 @@ class Coded:
     >>> from gcexp.schemes import Fastest, Scheme
     >>> Coded(torch.nn.Linear(2, 1), Scheme(CyclicRepetition(n=4, s=1), Fastest(s=1)))
     Traceback (most recent call last):
-    gcexp.errors.ParameterError: a code works on ... DistributedDataParallel, and the model is a Linear
+    gcexp.errors.ParameterError: a code is for DistributedDataParallel, got a Linear
     """
 
     def __init__(
@@ -127,7 +116,7 @@ class Coded:
         )
         seat = Seat(dist.get_rank(), length, token, bind, patience, linger, most_kept)
         store = dist.distributed_c10d._get_default_store()
-        self._exchange = (star if form == "star" else Ring)(store, Decisions(scheme), seat)
+        self._exchange: Any = (star if form == "star" else Ring)(store, Decisions(scheme), seat)
         before_forward = model.register_forward_pre_hook(refusals.refuse_join)
         self._hooks = before_forward, register_optimizer_step_pre_hook(refusals.refuse_zero)
         model.register_comm_hook(None, self._hook)
@@ -137,8 +126,8 @@ class Coded:
     ) -> Batches:
         """A batch sampler for a DataLoader: this rank's samples of every global batch; each pass is the next epoch.
 
-        A global batch is cut by `numpy.array_split` into k partitions, and a rank gets those that the code assigns to
-        it, in order. A last batch of at least k samples is used, with weights by its own size; a smaller one is dropped.
+        A global batch is cut by `numpy.array_split` into k partitions, and a rank gets those that its code gives it, in
+        order. A last batch of at least k samples is used, with weights by its own size; a smaller one is dropped.
         """
         k = self._code.k
         require(
@@ -159,24 +148,16 @@ class Coded:
         left = self._issued[0][self._taken :] if self._issued else np.zeros(0)
         require(
             len(per_sample) <= len(left),
-            f"step {self.step}: the loss sees {len(per_sample)} samples where {len(left)} of coded.batches are left",
+            f"step {len(self.steps)}: the loss sees {len(per_sample)} samples, {len(left)} of coded.batches are left",
         )
         self._taken += len(per_sample)
         kind = torch.promote_types(per_sample.dtype, torch.float32)
         return (torch.from_numpy(left[: len(per_sample)]).to(kind) * per_sample.to(kind)).sum()
 
     def generator(self, partition: int) -> torch.Generator:
-        """Random numbers of a partition in this step, the same on all ranks that hold it: for dropout, augmentation.
-
-        Dropout that draws on each rank by itself gives a mixture of several draws.
-        """
-        stream = rng(self._seed, "gcexp.distributed", self.step, partition)
+        """Random numbers of a partition in this step, the same on all ranks that hold it: for dropout, augmentation."""
+        stream = rng(self._seed, "gcexp.distributed", len(self.steps), partition)
         return torch.Generator().manual_seed(int(stream.integers(2**63)))
-
-    @property
-    def step(self) -> int:
-        """The step that this rank is in."""
-        return len(self.steps)
 
     def close(self) -> None:
         """End after the last step; late ranks get their answers for `linger` seconds."""
@@ -185,7 +166,7 @@ class Coded:
         self._exchange.close()
 
     def _issue(self, step: int, batch: np.ndarray) -> list[int]:
-        """This rank's samples of a global batch, and the weights that `loss` takes."""
+        """Samples of a global batch for this rank; their weights wait for `loss`."""
         code, rank = self._code, dist.get_rank()
         shares = code.encoding[[int(np.argsort(code.owner)[rank])]].toarray()[0] / len(batch)
         parts, mine = np.array_split(batch, code.k), np.flatnonzero(code.assignment[rank])
@@ -206,7 +187,7 @@ class Coded:
         return future
 
     def _send(self, buckets: list[tuple[torch.Tensor, torch.futures.Future]]) -> None:
-        step, computing = self.step, time.monotonic() - self._ended
+        step, computing = len(self.steps), time.monotonic() - self._ended
         weights = self._issued.popleft() if self._issued else np.zeros(0)
         taken, self._taken = self._taken, 0
         if taken != len(weights) or not taken:
@@ -230,12 +211,12 @@ class Coded:
         self._computing.append(computing)
         busy = getattr(self._exchange, "busy", ())  # of the star
         if step == _JUDGED and busy and median(busy) > median(self._computing):
-            warnings.warn(f"a step's messages take {median(busy):.3g} s and its computing {median(self._computing):.3g} "
-                          "s: form='ring' moves less through rank 0", stacklevel=2)  # fmt: skip
+            told = f"messages take {median(busy):.3g} s of a step, computing {median(self._computing):.3g} s"
+            warnings.warn(f"{told}: form='ring' moves less through rank 0", stacklevel=2)
 
 
 class Batches:
-    """This rank's samples of every global batch; see `Coded.batches`."""
+    """Samples of every global batch for this rank; see `Coded.batches`."""
 
     def __init__(self, coded: Coded, samples: int, size: int, seed: int, shuffle: bool, drop_last: bool):
         self._coded, self._size, self._seed, self._shuffle, self._epoch = coded, size, seed, shuffle, 0
@@ -252,7 +233,7 @@ class Batches:
     def __iter__(self) -> Iterator[list[int]]:
         epoch, self._epoch = self._epoch, self._epoch + 1
         self._coded._issued.clear()  # what was fetched ahead of an earlier pass counts no more
-        first, order = self._coded.step, np.arange(self._samples)
+        first, order = len(self._coded.steps), np.arange(self._samples)
         if self._shuffle:
             order = rng(self._seed, "data_order", epoch).permutation(self._samples)
         for place in range(len(self)):

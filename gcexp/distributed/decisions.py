@@ -14,7 +14,7 @@ _BLOCK = 65536  # numbers that are decoded at a time in double precision
 
 @dataclass(frozen=True)
 class Decoded:
-    """How a set of ranks is decoded: who was heard (n,), their weights (n,), coefficients (k,), 2-norm of the weights."""
+    """How a set of ranks is decoded: who was heard (n,), weights (n,), coefficients (k,), 2-norm of the weights."""
 
     heard: np.ndarray
     weights: np.ndarray
@@ -49,7 +49,7 @@ class Decisions:
         self.code, self._wait = scheme.code, scheme.wait
         self._message = np.argsort(self.code.owner)  # of each worker
         begin = getattr(self._wait, "begin", None)
-        self._memory = (begin(None),) if begin else ()
+        self._memory: list = [begin(None)] if begin else []
         self.decoded = lru_cache(maxsize=1024)(self._decoded)  # few sets occur again and again
 
     def stop(self, at: np.ndarray, final: bool = False) -> tuple[float, tuple[bool, ...]]:
@@ -59,9 +59,10 @@ class Decisions:
         rule with a memory remembers the iteration if it is `final`.
         """
         given = at[None, None]
+        memory: list
         time, responses, *memory = self._wait.stop(self.code, lambda r=None: given, *self._memory)
         if final:
-            self._memory = tuple(memory)
+            self._memory = memory
         return float(time[0, 0]), tuple((responses[0, 0] > 0).tolist())
 
     def _decoded(self, heard: tuple[bool, ...]) -> Decoded:

@@ -20,9 +20,9 @@ class Recorder:
     """Writes this rank's time per step to ``folder/rank-0003.csv``; ``gcexp trace join`` makes a trace of all ranks'.
 
     The all-reduce makes all ranks wait for a straggler, so that timers around the backward pass show equal times. This
-    one stamps before it. With a DDP model ``time`` runs from the end of the last bucket's all-reduce to the moment when
-    the next step's last bucket is ready: optimiser, loading, forward and backward pass. ``compute`` is its part from the
-    step's first forward pass. Steps are synchronised ones; the first two are not written.
+    one stamps before it. With a DDP model ``time`` goes from the end of the last bucket's all-reduce until the next
+    step's last bucket is ready: optimiser, loading, forward and backward pass. ``compute`` is its part from the step's
+    first forward pass. Steps are synchronised ones; the first two are not written.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Recorder:
     model : DistributedDataParallel, optional
         On the CPU; without one, put what precedes the collective into ``with recorder.step():``.
     rank : int, optional
-        Default: that of torch's process group, else the variable RANK.
+        Default: the variable RANK, else that of the process group.
     load : float
         Of a step, where 1 is a share of an uncoded run. It may be set between steps, as to 0.5 for half batches.
     inner : callable, optional
@@ -60,7 +60,17 @@ class Recorder:
         self._ended = self._forward = (
             0.0  # when the last collective ended, and the step's first forward pass began
         )
-        self._rank = _rank() if rank is None else rank
+        if rank is None and "RANK" in os.environ:
+            rank = int(os.environ["RANK"])
+        elif rank is None:
+            import torch.distributed as dist
+
+            require(
+                dist.is_initialized(),
+                "there is no process group and no variable RANK: give the recorder rank=",
+            )
+            rank = dist.get_rank()
+        self._rank = rank
         if model is not None:
             devices = {parameter.device.type for parameter in model.parameters()}
             require(devices == {"cpu"}, "on a GPU use recorder.step() and synchronise at the block's end")
@@ -112,15 +122,3 @@ class Recorder:
         if not self._file.closed:
             self._file.write(f"{self._iteration},{self._rank},{seconds},{compute},{self.load:g}\n")
         self._iteration += 1
-
-
-def _rank() -> int:
-    import torch.distributed as dist
-
-    if dist.is_available() and dist.is_initialized():
-        return dist.get_rank()
-    if "RANK" in os.environ:
-        return int(os.environ["RANK"])
-    raise UserError(
-        "the recorder's rank is unknown without a process group and the variable RANK: give rank="
-    )

@@ -65,7 +65,7 @@ def join(folder: Path | str, output: Path | str, warm_up: int = 1) -> str:
             for worker, rows in enumerate(ranks):
                 table.writerow(dict(zip(COLUMNS, (number, worker, *rows[t]), strict=True)))
     dropped = sum(t > last for rows in ranks for t in rows)
-    return f"{output}: {len(kept)} iterations of {len(files)} workers; {dropped} rows behind the last of all are dropped"
+    return f"{output}: {len(kept)} iterations of {len(files)} workers; {dropped} rows behind the last are dropped"
 
 
 def _rows(file: Path) -> dict[int, list[str]]:

@@ -7,6 +7,7 @@ import threading
 import time
 from contextlib import suppress
 from datetime import timedelta
+from errno import ECONNREFUSED
 from itertools import count
 from multiprocessing.connection import Connection
 
@@ -75,7 +76,9 @@ class Ring:
             heard, answer = self._exchanged(step, message)
             self._store.set(self._key("progress", self._seat.rank), str(step))
         except dist.DistError as error:
-            raise RuntimeError(f"step {step}: the process group's store is gone ({error})") from None
+            raise RuntimeError(
+                f"step {step}: the process group's store is gone ({type(error).__name__})"
+            ) from None
         now = time.monotonic()
         self.decided[step], self._began = (self._decisions.decoded(heard), now - self._began), now
         with self._changed:
@@ -203,9 +206,6 @@ class Ring:
 
     def _is_there(self, rank: int) -> bool:
         """Whether a rank's process lives: the system refuses connections to one that has ended."""
-        with suppress(TimeoutError):
-            try:
-                socket.create_connection(self._addresses[rank], timeout=1.0).close()
-            except ConnectionRefusedError:
-                return False
-        return True
+        with socket.socket() as probe:
+            probe.settimeout(1.0)
+            return probe.connect_ex(self._addresses[rank]) != ECONNREFUSED

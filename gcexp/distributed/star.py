@@ -23,13 +23,12 @@ def star(store, decisions: Decisions, seat: wire.Seat) -> Collector | Sender:
         port, host = store.get(key).decode().split()
         return Sender((host, int(port)), seat)
     collector = Collector(decisions, seat)
-    store.set(key, f"{collector.port} {seat.bind}")
-    collector.wait_for_ranks()
+    store.set(key, f"{collector.listener.port} {seat.bind}")
     return collector
 
 
 class Collector:
-    """Rank 0's end of the star, with a thread for each other rank.
+    """Rank 0's end of the star, with a thread for each other rank; when all are there, nobody else is heard.
 
     A rank sends the message of a step when it has the answer of the step before. Whichever thread brings what satisfies
     the waiting rule decodes. All ranks get the same bytes, which are kept until every rank that takes part has them.
@@ -54,17 +53,7 @@ class Collector:
         self._receiving = np.zeros(self._n)
         self._began = time.monotonic()
         self._changed = threading.Condition()
-        self._listener = wire.Listener(seat, self._serve)
-        self.port = self._listener.port
-
-    def wait_for_ranks(self) -> None:
-        """Wait until all other ranks have connected, then accept no more."""
-        with self._changed:
-            self._changed.wait_for(lambda: len(self._connected) == self._n - 1, self._seat.patience)
-            missing = sorted({*range(1, self._n)} - self._connected)
-        self._listener.close()
-        if missing:
-            raise RuntimeError(f"ranks {missing} have not connected to rank 0 for {self._seat.patience:g} s")
+        self.listener = wire.Listener(seat, self._serve)
 
     def exchange(self, step: int, message: np.ndarray | None, rank: int = 0) -> np.ndarray:
         """The answer of a step, for a rank's message, or for None where it knows that the step is decided."""
@@ -89,7 +78,8 @@ class Collector:
             if not 0 < rank < self._n or rank in self._connected:
                 return
             self._connected.add(rank)
-            self._changed.notify_all()
+            if len(self._connected) == self._n - 1:
+                self.listener.close()
         size = 4 * self._seat.length
         try:
             for at in count():
@@ -168,6 +158,7 @@ class Collector:
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._connected <= {*self._ended}, self._seat.linger)
             self._fail("rank 0 has ended")
+        self.listener.close()
 
 
 class Sender:

@@ -105,7 +105,9 @@ def test_ranks_without_which_nothing_is_decoded_are_named(ranks):
 
 @pytest.mark.parametrize("form", ["star", "ring"])
 def test_without_rank_0_the_others_end(ranks, form):
-    found = ranks(form=form, end=[0, 5, "SIGKILL"], patience=5)
+    found = ranks(
+        form=form, end=[0, 5, "SIGKILL"], patience=5, steps=500
+    )  # more than are made before it ends
     told = {"star": "rank 0, which collects the messages, is gone", "ring": "store is gone"}[form]
     assert found[0] is None and all(told in one["error"] for one in found[1:])
 

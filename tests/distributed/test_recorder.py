@@ -62,7 +62,7 @@ def test_a_block_is_a_step_without_ddp(tmp_path, monkeypatch):
     with pytest.raises(UserError, match="is there already"):
         Recorder(tmp_path / "jobs")
     monkeypatch.delenv("RANK")
-    with pytest.raises(UserError, match="give rank="):
+    with pytest.raises(UserError, match="rank="):
         Recorder(tmp_path / "other")
 
 
