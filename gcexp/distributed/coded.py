@@ -103,17 +103,12 @@ class Coded:
         self._ended = time.monotonic()
         self._computing: deque[float] = deque(maxlen=_JUDGED)
         length = sum(p.numel() for p in model.parameters() if p.requires_grad)
-        same = (
-            f"{scheme.code!r} {scheme.wait!r} {length} {form}".encode()
-            + scheme.code.encoding.toarray().tobytes()
-        )
-        digest = hashlib.sha256(same).digest()
+        same = repr((scheme.code, scheme.wait, length, form, scheme.code.encoding.toarray().tolist()))
+        digest = hashlib.sha256(same.encode()).digest()
         sent = torch.tensor(list(secrets.token_bytes(32) + digest), dtype=torch.uint8)
         dist.broadcast(sent, 0, group=model.process_group)
         token, told = bytes(sent[:32].tolist()), bytes(sent[32:].tolist())
-        require(
-            told == digest, f"rank {dist.get_rank()} has not the code, waiting rule, form and model of rank 0"
-        )
+        require(told == digest, f"rank {dist.get_rank()} has not the scheme, form and model of rank 0")
         seat = Seat(dist.get_rank(), length, token, bind, patience, linger, most_kept)
         store = dist.distributed_c10d._get_default_store()
         self._exchange: Any = (star if form == "star" else Ring)(store, Decisions(scheme), seat)
@@ -130,9 +125,8 @@ class Coded:
         order. A last batch of at least k samples is used, with weights by its own size; a smaller one is dropped.
         """
         k = self._code.k
-        require(
-            k <= batch_size <= samples, f"batch_size is from k={k} to samples={samples}, got {batch_size}"
-        )
+        inside = k <= batch_size <= samples
+        require(inside, f"batch_size is from k={k} to samples={samples}, got {batch_size}")
         self._seed = seed
         return Batches(self, samples, batch_size, seed, shuffle, drop_last)
 
@@ -141,18 +135,14 @@ class Coded:
 
         Samples come in the sampler's order: all of a step's at once, or in parts where gradients are accumulated.
         """
-        require(
-            per_sample.dim() == 1,
-            f"the loss takes one number per sample, (N,), got {tuple(per_sample.shape)}",
-        )
+        shape, count = tuple(per_sample.shape), per_sample.numel()
+        require(len(shape) == 1, f"the loss takes one number per sample, (N,), got {shape}")
         left = self._issued[0][self._taken :] if self._issued else np.zeros(0)
-        require(
-            len(per_sample) <= len(left),
-            f"step {len(self.steps)}: the loss sees {len(per_sample)} samples, {len(left)} of coded.batches are left",
-        )
-        self._taken += len(per_sample)
+        told = f"step {len(self.steps)}: the loss sees {count} samples, {len(left)} of coded.batches are left"
+        require(count <= len(left), told)
+        self._taken += count
         kind = torch.promote_types(per_sample.dtype, torch.float32)
-        return (torch.from_numpy(left[: len(per_sample)]).to(kind) * per_sample.to(kind)).sum()
+        return (torch.from_numpy(left[:count]).to(kind) * per_sample.to(kind)).sum()
 
     def generator(self, partition: int) -> torch.Generator:
         """Random numbers of a partition in this step, the same on all ranks that hold it: for dropout, augmentation."""
@@ -204,10 +194,8 @@ class Coded:
         if dist.get_rank():
             self.steps.append(Step(step, samples, self._ended - before))
             return
-        decoded, seconds = self._exchange.decided.pop(step)
-        self.steps.append(
-            Step(step, samples, seconds, decoded.heard, decoded.coefficients, decoded.noise_gain)
-        )
+        one, seconds = self._exchange.decided.pop(step)
+        self.steps.append(Step(step, samples, seconds, one.heard, one.coefficients, one.noise_gain))
         self._computing.append(computing)
         busy = getattr(self._exchange, "busy", ())  # of the star
         if step == _JUDGED and busy and median(busy) > median(self._computing):

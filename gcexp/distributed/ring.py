@@ -76,11 +76,11 @@ class Ring:
             heard, answer = self._exchanged(step, message)
             self._store.set(self._key("progress", self._seat.rank), str(step))
         except dist.DistError as error:
-            raise RuntimeError(
-                f"step {step}: the process group's store is gone ({type(error).__name__})"
-            ) from None
+            told = type(error).__name__
+            raise RuntimeError(f"step {step}: the process group's store is gone ({told})") from None
         now = time.monotonic()
-        self.decided[step], self._began = (self._decisions.decoded(heard), now - self._began), now
+        self.decided = {step: (self._decisions.decoded(heard), now - self._began)}
+        self._began = now
         with self._changed:
             first = max(min(self._progress) + 1, step + 1 - self._seat.most_answers)
             self._kept = {old: found for old, found in self._kept.items() if old >= first}
@@ -98,7 +98,8 @@ class Ring:
             outcome = self._key(step, attempt, "outcome")
             heard = tuple(rank in members for rank in range(self._n))
             if heard[self._seat.rank]:
-                answer = self._reduced(generation, members, self._decisions.decoded(heard), message)
+                weight = self._decisions.decoded(heard).weights[self._seat.rank]
+                answer = self._reduced(generation, sorted(members), weight, message)
                 mine = "failed" if answer is None else f"ok {self._seat.rank}"
                 settled = self._store.compare_set(outcome, "", mine).decode()
                 if settled == mine != "failed":
@@ -133,25 +134,22 @@ class Ring:
         return ""
 
     def _silent(self, step: int, ranks) -> RuntimeError:
-        return RuntimeError(
-            f"step {step}: ranks {sorted(ranks)} have been silent for {self._seat.patience:g} s"
-        )
+        told = f"ranks {sorted(ranks)} have been silent for {self._seat.patience:g} s"
+        return RuntimeError(f"step {step}: {told}")
 
-    def _reduced(
-        self, generation: int, members: list[int], decoded: Decoded, message: np.ndarray
-    ) -> np.ndarray | None:
-        """The decoded gradient, or None where the collective failed or took longer than `patience`."""
-        ranks, rank = sorted(members), self._seat.rank
-        weight = np.float32(decoded.weights[rank])
-        scaled = message * weight if weight else np.zeros_like(message)  # 0 times NaN is NaN
+    def _reduced(self, generation: int, ranks: list[int], weight: float, message) -> np.ndarray | None:
+        """The decoded gradient, or None where the collective failed or took half of `patience`.
+
+        So a member that fails is back before others, which wait for it in the next step, call it silent.
+        """
+        scaled = message * np.float32(weight) if weight else np.zeros_like(message)  # 0 times NaN is NaN
         # No group is met again after a failure: the next one would find stale addresses under its name.
         name = f"{generation}-" + ".".join(map(str, ranks))
         try:
             if name not in self._groups:
                 store = dist.PrefixStore(self._key("group", name), self._store)
-                self._groups[name] = dist.ProcessGroupGloo(
-                    store, ranks.index(rank), len(ranks), self._patience
-                )
+                place = ranks.index(self._seat.rank)
+                self._groups[name] = dist.ProcessGroupGloo(store, place, len(ranks), self._patience / 2)
             self._groups[name].allreduce([torch.from_numpy(scaled)]).wait()
         except RuntimeError:
             self._store.add(self._key("failures"), 1)
