@@ -159,18 +159,20 @@ class Ring:
 
     def _fetched(self, step: int, first: int | None = None) -> tuple[Heard, np.ndarray]:
         """Who was heard and the answer of a decided step, from `first` or any other rank that has it."""
-        told = []
-        ranks = [rank for rank in range(self._n) if rank == first or self._progress[rank] >= step]
-        for rank in sorted(ranks, key=lambda rank: rank != first):
-            try:
-                with wire.connect(self._addresses[rank], self._seat, self._seat.patience, step) as connection:
-                    answer, latest, heard = wire.receive_answer(connection, self._seat.length)
-            except (OSError, EOFError, RuntimeError) as error:
-                told.append(f"rank {rank}: {error}")
-                continue
-            self.latest = max(self.latest, latest)
-            return tuple(map(bool, heard)), answer
-        raise RuntimeError(f"step {step}: no rank gives the answer ({'; '.join(told)})")
+        end = time.monotonic() + self._seat.patience
+        while time.monotonic() < end:  # those that have it may be about to say so, and `first` may have died
+            ranks = [rank for rank in range(self._n) if rank == first or self._progress[rank] >= step]
+            for rank in sorted(ranks, key=lambda rank: rank != first):
+                with suppress(OSError, EOFError):
+                    with wire.connect(
+                        self._addresses[rank], self._seat, self._seat.patience, step
+                    ) as connection:
+                        answer, latest, heard = wire.receive_answer(connection, self._seat.length)
+                    self.latest = max(self.latest, latest)
+                    return tuple(map(bool, heard)), answer
+            time.sleep(_PAUSE)
+            self._look()
+        raise RuntimeError(f"step {step}: of the ranks {ranks} none gives the answer")
 
     def _serve(self, connection: Connection, rank: int, step: int) -> None:
         """Give a late rank the answer of a step, or the reason why it is gone."""
