@@ -12,6 +12,7 @@ import signal
 import socket
 import sys
 import tempfile
+import threading
 import time
 import warnings
 from pathlib import Path
@@ -58,9 +59,13 @@ def error_of(net, x, y, batch, coefficients):
 def train(
     rank, folder, *, code=("CyclicRepetition", {"n": N, "s": 1}), wait=("Fastest", {"s": 1}), form="star", steps=12,
     samples=40, batch=8, width=16, kind="float32", bucket_mb=25.0, static=False, view=False, parts=1, slow=None,
-    end=None, bare=False, record=None, sleeps=None, workers=0, skipped=0, **options,
+    end=None,
+    after=None, bare=False, record=None, sleeps=None, workers=0, skipped=0, **options,
 ):  # fmt: skip
-    """Train a small network; what `end` = [rank, step, signal] says happens to a rank in its forward pass."""
+    """Train a small network; what `end` = [rank, step, signal] says happens to a rank in its forward pass.
+
+    What `after` = [rank, seconds, signal] says happens to it at a moment after its second step.
+    """
     torch.manual_seed(0)
     net = torch.nn.Sequential(torch.nn.Linear(10, width), torch.nn.Tanh(), torch.nn.Linear(width, 1))
     net, x, y = net.to(getattr(torch, kind)), torch.randn(samples, 10), torch.randn(samples)
@@ -107,6 +112,8 @@ def train(
                 time.sleep(sleeps[rank])
             if end and rank == end[0] and step == end[1]:
                 os.kill(os.getpid(), getattr(signal, end[2]))
+            if after and rank == after[0] and step == 2:
+                threading.Timer(after[1], os.kill, (os.getpid(), getattr(signal, after[2]))).start()
             if bare:
                 mse_loss(wide(inputs)[:, 0], targets).backward()
             else:

@@ -6,6 +6,8 @@ from statistics import median
 import psutil
 import pytest
 
+from gcexp.seeding import rng
+
 pytestmark = pytest.mark.slow
 
 CYCLIC = {"code": ["CyclicRepetition", {"n": 4, "s": 1}], "wait": ["Fastest", {"s": 1}]}
@@ -95,6 +97,15 @@ def test_a_stopped_rank_stops_nobody_and_catches_up(ranks, form):
     assert max(found[3]["seconds"]) > 1.9 and found[3]["computed"] < 20
     if max(seconds(found)) > 1.5:
         pytest.skip(f"void: a step took {max(seconds(found)):.2f} s on this machine now, the stop 2 s")
+
+
+@pytest.mark.parametrize("form", ["star", "ring"])
+@pytest.mark.parametrize("sign", ["SIGKILL", "SIGSTOP"])
+def test_a_signal_at_any_moment_stops_nobody(ranks, form, sign):
+    draw = rng(0, "gcexp.signals")
+    for _ in range(3):
+        found = ranks(form=form, after=[2, 0.4 * draw.random(), sign], steps=60, patience=8)
+        check(found, 60)
 
 
 def test_ranks_without_which_nothing_is_decoded_are_named(ranks):
