@@ -58,6 +58,7 @@ class Ring:
         self._store.set(self._key("progress", seat.rank), "-1")
         told = (self._store.get(self._key("address", rank)).decode().split() for rank in range(self._n))
         self._addresses = [(host, int(port)) for port, host in told]
+        self._store.set_timeout(self._patience / 4)  # of a group that is made with a rank that has died
         self._look()
 
     def _key(self, *parts: object) -> str:
@@ -140,7 +141,7 @@ class Ring:
     def _reduced(self, generation: int, ranks: list[int], weight: float, message) -> np.ndarray | None:
         """The decoded gradient, or None where the collective failed, or took a quarter of `patience`.
 
-        So a member that fails is back before the others call it silent, also if making the group failed twice as late.
+        So a member that fails is back before the others call it silent.
         """
         scaled = message * np.float32(weight) if weight else np.zeros_like(message)  # 0 times NaN is NaN
         # No group is met again after a failure: the next one would find stale addresses under its name.
