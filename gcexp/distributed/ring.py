@@ -141,7 +141,8 @@ class Ring:
     def _reduced(self, generation: int, ranks: list[int], weight: float, message) -> np.ndarray | None:
         """The decoded gradient, or None where the collective failed, or took a quarter of `patience`.
 
-        So a member that fails is back before the others call it silent.
+        To give up making a group takes gloo five times its timeout. So a member that fails is back before the others
+        call it silent.
         """
         scaled = message * np.float32(weight) if weight else np.zeros_like(message)  # 0 times NaN is NaN
         # No group is met again after a failure: the next one would find stale addresses under its name.
@@ -150,8 +151,10 @@ class Ring:
             if name not in self._groups:
                 store = dist.PrefixStore(self._key("group", name), self._store)
                 place = ranks.index(self._seat.rank)
-                self._groups[name] = dist.ProcessGroupGloo(store, place, len(ranks), self._patience / 4)
-            self._groups[name].allreduce([torch.from_numpy(scaled)]).wait()
+                self._groups[name] = dist.ProcessGroupGloo(store, place, len(ranks), self._patience / 8)
+            options = dist.AllreduceOptions()
+            options.timeout = self._patience / 4
+            self._groups[name].allreduce([torch.from_numpy(scaled)], options).wait()
         except RuntimeError:
             self._store.add(self._key("failures"), 1)
             self._broken += [self._groups.pop(name)] if name in self._groups else []

@@ -84,7 +84,7 @@ def test_others_do_not_wait_for_a_slow_rank(ranks, form):
 
 @pytest.mark.parametrize("form", ["star", "ring"])
 def test_a_killed_rank_stops_nobody(ranks, form):
-    found = ranks(form=form, end=[3, 6, "SIGKILL"], steps=20, patience=5)
+    found = ranks(form=form, end=[3, 6, "SIGKILL"], steps=20, patience=8)
     assert found[3] is None
     check(found, 20)
     assert not any(heard[3] for heard in found[0]["heard"][7:])
