@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from gcexp.delays import Draws, Trace
+    from gcexp.delays.trace_file import TraceFile
     from gcexp.schemes import Scheme
     from gcexp.timeline import Timeline
 
@@ -44,7 +45,7 @@ _GRID, _STEP = 101, 2e-8  # values of phi that are tried together, and how close
 
 
 def benchmark(
-    file: str | Path,
+    file: Any,
     schemes: str | dict | Iterable[str | dict] | None = None,
     phi: Sequence[float] = (0.0, 0.5, 1.0),
     *,
@@ -62,9 +63,9 @@ def benchmark(
 
     Parameters
     ----------
-    file : path
+    file : path, DataFrame or array
         CSV with ``iteration,worker,time``, as `gcexp.delays.trace_file.read_trace` takes it, or the name of a bundled
-        trace, such as ``pai-job1``.
+        trace, such as ``pai-job1``; or the same as a frame, or as an array (iterations, workers).
     schemes : str, dict or iterable of them, optional
         Labels of conf/benchmark.yaml, names of scheme options, or mappings of keys such as ``{"scheme": "cgc", "s":
         3}``. By default all of that file, and options that declare ``benchmark: true``.
@@ -112,9 +113,10 @@ def benchmark(
     import pandas as pd
 
     from gcexp.delays import Trace
+    from gcexp.delays.trace_file import trace_of
     from gcexp.schemes import LATE
 
-    file, n = fitted(str | Path, file, "file"), fitted(int | None, n, "n")
+    file, n = file if isinstance(file, str | Path) else trace_of(file), fitted(int | None, n, "n")
     progress = fitted(bool, progress, "progress")
     shares, lates = _listed(phi, float, "phi"), _listed(late, str, "late")
     pieces = [None] if chunks is None else _listed(chunks, int, "chunks")
@@ -180,21 +182,22 @@ class Replay:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, file: str | Path, phi: float = 0.0, n: int | None = None, **trace: Any) -> Replay:
+    def of(cls, file: str | Path | TraceFile, phi: float = 0.0, n: int | None = None, **trace: Any) -> Replay:
         """The replay of a file: rows behind the prefix, once each."""
         from gcexp.delays import Trace
-        from gcexp.delays.trace_file import read_trace
+        from gcexp.delays.trace_file import TraceFile, read_trace
 
         require(n is None or n >= 1, f"n is a number of workers >= 1, got {n}")
         read = read_trace(file)
         # Says what is wrong with rows, column, pricing and n.
-        Trace(str(file), phi=phi, **trace).draw((0,), 1, n or 1)
+        source = file if isinstance(file, TraceFile) else str(file)
+        Trace(source, phi=phi, **trace).draw((0,), 1, n or 1)
         chosen = trace.get("rows")
         times = read.values["time"] if chosen is None else read.values["time"][list(chosen)]
         learns = read.flags.persistent and len(times) > 1
         prefix = max(1, len(times) // 10) if learns else 0
         wide = int((~np.isnan(times)).all(0).sum())
-        delay = Trace(str(file), phi=phi, skip="prefix" if learns else 0, **trace)
+        delay = Trace(source, phi=phi, skip="prefix" if learns else 0, **trace)
         notes = ()
         if read.flags.data_bound and not delay.data_bound:
             notes = (

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from gcexp.codes import Code
+    from gcexp.delays import Trace
     from gcexp.run.result import Result
     from gcexp.tasks.checkpoint import Checkpoint
     from gcexp.tasks.training import Trajectory
@@ -69,7 +70,8 @@ def simulate(*overrides: str, rows: str = "seeds", progress: bool = True, **keys
         Show a progress bar on a terminal or in a notebook, if it takes longer than half a second.
     **keys
         The same as keyword arguments: ``scheme="cgc", n=30, s=5, delay="pareto", iterations=1000, seeds=10``. A
-        dotted key is written ``**{"code.beta": 15}``. `code`, `wait`, `placement` and `delay` also take objects.
+        dotted key is written ``**{"code.beta": 15}``. `code`, `wait`, `placement` and `delay` also take objects;
+        `delay` takes recorded times too, as a frame with the columns of a trace or an array (iterations, workers).
         ``seeds=10`` are ten seeds, 0 to 9; ``"5-9"``, ``range(5, 10)`` and ``[5]`` name them.
 
     Returns
@@ -204,7 +206,12 @@ def sweep(
             raise UserError(
                 f"{key} is swept over a list of values, as in {{{key!r}: [{values!r}]}}, got {values!r}"
             )
-    lists = {key: [values] if isinstance(values, str) else list(values) for key, values in grid.items()}
+    lists = {
+        key: [values]
+        if isinstance(values, str)
+        else [value.tolist() if hasattr(value, "tolist") else value for value in values]  # numbers of numpy's
+        for key, values in grid.items()
+    }
     if empty := [key for key, values in lists.items() if not values]:
         raise UserError(f"{empty[0]} is swept over nothing, got []")
     if twice := sorted(set(lists) & set(keys)):
@@ -546,6 +553,8 @@ def _point(overrides: Iterable[str], keys: Mapping[str, Any], swept: Iterable[st
             more = "; a mapping is given as **keys" if isinstance(text, Mapping) else ""
             raise UserError(f"an override is text, as in 'code.beta=15', got {quoted(text)}{more}")
     for key, value in keys.items():
+        if key == "delay" and not isinstance(value, str) and hasattr(value, "shape"):
+            value = _replayed(value)
         value = value.tolist() if hasattr(value, "tolist") else value  # numbers of numpy's
         if key == "seeds":
             value = spelled_seeds(seed_range(value))
@@ -565,6 +574,14 @@ def _point(overrides: Iterable[str], keys: Mapping[str, Any], swept: Iterable[st
     given |= {key: repr(value) if key in objects else value for key, value in keys.items()}
     rows = {"seeds", "iterations"} - {*swept}  # what the rows themselves say
     return _Point(compose(texts) | objects, {k: v for k, v in given.items() if k not in rows})
+
+
+def _replayed(times: Any) -> Trace:
+    """The delay model that replays times in memory: a frame as a trace has it, or an array (iterations, workers)."""
+    from gcexp.delays import Trace
+    from gcexp.delays.trace_file import trace_of
+
+    return Trace(trace_of(times))
 
 
 def _spelled(value: Any) -> str:

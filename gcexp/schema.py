@@ -207,7 +207,7 @@ def checked_fields(*classes: Any) -> None:
     """Let dataclasses check what they are made of, as `checked` has it, but keep numbers as they are written."""
     for cls in classes:
         if dataclasses.is_dataclass(cls):
-            cls.__init__ = checked(cls.__init__, plain=False)  # type: ignore[misc]
+            cls.__init__ = checked(cls.__init__, plain=False)  # type: ignore[misc, method-assign]
 
 
 def checked(build: Callable, plain: bool = True) -> Callable:

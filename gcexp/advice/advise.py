@@ -535,7 +535,7 @@ def advise(
     >>> import gcexp
     >>> advice = gcexp.advise("bytedance-AR-dp", phi=0.5)
     >>> advice.verdict, round(advice.ratio, 3), advice.scheme[:2]
-    ('rebalance', 0.518, ['code=uncoded', 'wait=decodable'])
+    ('rebalance', 0.52, ['code=uncoded', 'wait=decodable'])
     """
     require(d_max >= 1, f"d_max is a load >= 1 in traced loads, got {d_max:g}")
     require(overhead >= 0, f"overhead is a time >= 0, got {overhead:g}")

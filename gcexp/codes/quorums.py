@@ -15,7 +15,7 @@ from gcexp.schema import checked
 Need = tuple[tuple[int, int], ...]
 
 
-def _checked(size: int, need: Iterable[tuple[int, int]]) -> Need:
+def _checked(size: int, need: Iterable[Iterable[int]]) -> Need:
     """Pairs (messages, workers) that a group of some size can meet."""
     found = tuple((int(r), int(q)) for r, q in need)
     rounds = [r for r, _ in found]

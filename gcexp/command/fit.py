@@ -21,6 +21,7 @@ def trace(parser, options: str) -> None:
         "file", metavar="TRACE", help="CSV with iteration, worker, time; or a bundled trace's name"
     )
     parser.add_argument("options", nargs="*", metavar="KEY=VALUE", help=options)
+    parser.set_defaults(rest="options")
 
 
 def run(arguments) -> None:

@@ -107,6 +107,9 @@ def serve(name: str) -> None:
         for module in _PRELOADED:
             with suppress(ModuleNotFoundError):  # without the extra that brings it no job needs it
                 importlib.import_module(module)
+        from gcexp.run.provenance import ask_once
+
+        ask_once()
         gc.freeze()  # pages that are never written stay shared
         while sys.stdin not in (ready := select.select([listening, sys.stdin], [], [], 1.0)[0]):
             if ready:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gcexp.errors import UserError, unknown
 from gcexp.report.figure import Figure
-from gcexp.report.figurefile import PRESETS, page_files, paper_of, read_figures
+from gcexp.report.figurefile import PRESETS, figures, page_files, paper_of
 from gcexp.report.published import table_of
 from gcexp.run import paths
 from gcexp.run.options import search_dirs
@@ -83,7 +83,7 @@ def plan(preset: str, targets: Sequence[str] = ()) -> list[Cost]:
     for target in targets:
         if target not in known:  # told before any figure is read
             raise UserError(unknown("target", target, known))
-    all_figures = read_figures(files.values(), preset)
+    all_figures = figures(preset, published=bool(targets))
     chosen = [one for one in all_figures if not targets or {one.target, one.paper} & set(targets)]
     trained = [run for one in chosen for run in one.runs if run.task]
     data = dict.fromkeys(run.config["task"]["dataset"] for run in trained)

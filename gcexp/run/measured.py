@@ -89,13 +89,15 @@ def summary_columns(summary: Summary, config: dict, at: list[int]) -> dict[str, 
 
 def _per_seed(summary: Summary, config: dict) -> dict[str, np.ndarray]:
     """Statistics over all iterations, one row per seed."""
+    with np.errstate(divide="ignore", invalid="ignore"):  # where waiting takes no time
+        speed = summary.recovered / summary.duration
     return {
         "seed": summary.seeds,
         "iterations": summary.steps,
         "mean_iteration_time_s": summary.duration,
         "mean_recovered_fraction": summary.recovered,
         "min_recovered_fraction": summary.least,
-        "recovered_fraction_per_s": summary.recovered / summary.duration,
+        "recovered_fraction_per_s": speed,
         **costs(summary.seeds, config),
     }
 

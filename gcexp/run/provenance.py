@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import importlib.util
 import json
+import os
 import platform
 import resource
 import subprocess
@@ -22,6 +23,7 @@ from gcexp.errors import DataError, UserError
 from gcexp.files import read_json, written
 from gcexp.run.declared import outside
 from gcexp.run.dependencies import targets
+from gcexp.run.modules import plugins
 from gcexp.run.records import unrecorded
 
 _PACKAGES = (
@@ -62,7 +64,7 @@ def recorded(output: Path | str, config: dict, **more) -> Iterator[dict]:
         "peak_memory_mib": peak_kib // 1024,
         "python": platform.python_version(),
         "versions": dict(versions()),
-        **_commit(),
+        **_commit(os.getcwd()),
         "packages": packages(targets(config)),
         **facts,
     }
@@ -82,10 +84,16 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _commit(folder: str | Path = ".") -> dict:
+def ask_once() -> None:
+    """Find out what is the same for all jobs of a build in this folder: the forks of this process know it then."""
+    versions(), _commit(os.getcwd()), packages(), plugins()
+
+
+@cache
+def _commit(folder: str | Path) -> dict:
     """Commit of a folder, and whether files in it differ from that commit; None where git does not know it."""
-    # Untracked modules of a package run like the others. Elsewhere untracked files are results.
-    what = ["--untracked-files=no"] if str(folder) == "." else ["--", str(folder)]
+    # Untracked modules of a package run like the others. In the working folder untracked files are results.
+    what = ["--untracked-files=no"] if str(folder) == os.getcwd() else ["--", str(folder)]
     command = ["git", "-C", str(folder), "status", "--porcelain=v2", "--branch", *what]
     try:
         ran = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)

@@ -138,5 +138,6 @@ def require_trainable(config: dict) -> None:
 def _of_class(part: Any, name: str, beside: str) -> Any:
     """What the class of a part says, of one built in Python or one that its source tells."""
     if isinstance(part, dict):
-        return class_value(part.get("_target_", ""), name, beside)
+        target = part.get("_target_")
+        return class_value(target, name, beside) if isinstance(target, str) else None
     return getattr(part, name, None)

@@ -11,7 +11,8 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy, relu
 
-from gcexp.errors import require, unknown
+from gcexp.errors import require, require_known
+from gcexp.tasks.devices import DEVICES
 from gcexp.tasks.torch_problem import TorchProblem
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 PARAMETERS = 11_173_962
 #: Pixels of padding of a random crop.
 _PAD = 4
-DEVICES = ("auto", "cpu", "cuda")
 
 
 class BasicBlock(nn.Module):
@@ -84,8 +84,8 @@ class CifarResNet18:
         Partitions of a batch, k. The trajectory depends on it, since each partition has its own mean and variance.
     passes : int
         Parts of a batch computed one after the other.
-    device : {"auto", "cpu", "cuda"}
-        Equal bits are promised on one device only.
+    device : {"auto", "cpu", "cuda", "mps"}
+        See `gcexp.tasks.devices.device_of`. Equal bits are promised on one device only.
     evaluate_every, verify_every : int
         See `gcexp.tasks.Task`.
 
@@ -112,7 +112,7 @@ class CifarResNet18:
             self.partitions <= self.batch,
             f"task.partitions is at most task.batch={self.batch}, got {self.partitions}",
         )
-        require(self.device in DEVICES, unknown("task.device", self.device, DEVICES))
+        require_known("task.device", self.device, DEVICES)
 
     def problem(self, data: Dataset, seed: int) -> TorchProblem:
         """The network on the seed's batches."""

@@ -14,9 +14,10 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy, linear, relu
 
-from gcexp.errors import require
+from gcexp.errors import require, require_known
 from gcexp.seeding import rng
 from gcexp.tasks.base import partition_edges, spans
+from gcexp.tasks.devices import DEVICES, device_of
 from gcexp.tasks.rounding import Rounding, rounding
 
 if TYPE_CHECKING:
@@ -38,13 +39,15 @@ class MultilayerPerceptron:
         Hidden units.
     initial_std : float
         Weights start as N(0, initial_std^2), biases as 0.
+    device : {"auto", "cpu", "cuda", "mps"}
+        See `gcexp.tasks.devices.device_of`; published curves are those of the processor.
     evaluate_every, verify_every : int
         See `gcexp.tasks.Task`.
 
     Raises
     ------
     ParameterError
-        Unless hidden, evaluate_every, verify_every >= 1 and initial_std > 0.
+        Unless hidden, evaluate_every, verify_every >= 1, initial_std > 0 and the device is known.
     """
 
     scores = ("test_accuracy", "test_loss")
@@ -54,8 +57,10 @@ class MultilayerPerceptron:
     initial_std: float = 0.1
     evaluate_every: int = 1
     verify_every: int = 100
+    device: str = "cpu"
 
     def __post_init__(self):
+        require_known("task.device", self.device, DEVICES)
         for name in ("hidden", "evaluate_every", "verify_every"):
             require(getattr(self, name) >= 1, f"task.{name} is an integer >= 1, got {getattr(self, name)}")
         require(self.initial_std > 0, f"task.initial_std is a standard deviation > 0, got {self.initial_std}")
@@ -65,8 +70,6 @@ class MultilayerPerceptron:
         require(
             data.name == self.dataset, f"task.dataset is {self.dataset!r}, but the data are {data.name!r}"
         )
-        # Parallelism comes from jobs: two 2-thread jobs on 2 cores are about nine times slower than two 1-thread jobs.
-        torch.set_num_threads(1)
         return PerceptronProblem(self, data, seed)
 
     def order(self, labels: np.ndarray, seed: int) -> np.ndarray:
@@ -81,10 +84,14 @@ class PerceptronProblem:
     """
 
     def __init__(self, task: MultilayerPerceptron, data: Dataset, seed: int):
+        # One thread: two 2-thread jobs on 2 cores are about nine times slower than two 1-thread jobs.
+        self._device = device_of(task.device)
         order = torch.from_numpy(task.order(data.y_train, seed))
         # Copies that torch owns are aligned alike in every process; matrix products need that to give equal bits.
-        self._x, self._y = torch.from_numpy(data.x_train)[order], torch.from_numpy(data.y_train)[order]
-        self._test = torch.from_numpy(data.x_test).clone(), torch.from_numpy(data.y_test).clone()
+        train = torch.from_numpy(data.x_train)[order], torch.from_numpy(data.y_train)[order]
+        test = torch.from_numpy(data.x_test).clone(), torch.from_numpy(data.y_test).clone()
+        self._x, self._y = (part.to(self._device) for part in train)
+        self._test = tuple(part.to(self._device) for part in test)
         self._shapes = shapes(task, data)
         self._sizes = [int(np.prod(shape)) for shape in self._shapes]
         self._gap = -(-SLICE_COST // sum(self._sizes))
@@ -103,15 +110,16 @@ class PerceptronProblem:
         """sum_i c_i g_i: with c = 1 exactly the plain pass over all samples."""
         edges = partition_edges(self.n_samples, len(coefficients))
         leaves = self._leaves(parameters)
-        dtype = leaves[0].dtype
         coefficients = np.asarray(coefficients, parameters.dtype)
-        loss = torch.zeros((), dtype=dtype)
+        loss = torch.zeros_like(leaves[0][0, 0])
         for rows, weight in spans(coefficients, edges, self._gap):
-            output, labels = _forward(self._x[rows].to(dtype), leaves), self._y[rows]
+            output, labels = _forward(self._x[rows].to(leaves[0]), leaves), self._y[rows].to(leaves[0].device)
             if isinstance(weight, float):
                 loss = loss + weight * cross_entropy(output, labels, reduction="sum")
             else:
-                loss = loss + torch.from_numpy(weight) @ cross_entropy(output, labels, reduction="none")
+                loss = loss + torch.from_numpy(weight).to(leaves[0]) @ cross_entropy(
+                    output, labels, reduction="none"
+                )
         if not loss.requires_grad:  # nothing was recovered
             return np.zeros_like(parameters)
         return _flat(torch.autograd.grad(loss, leaves))
@@ -123,7 +131,8 @@ class PerceptronProblem:
         gradients = np.empty((k, sum(self._sizes)))
         for i in range(k):
             rows = slice(edges[i], edges[i + 1])
-            loss = cross_entropy(_forward(self._x[rows].double(), leaves), self._y[rows], reduction="sum")
+            output, labels = _forward(self._x[rows].to(leaves[0]), leaves), self._y[rows].to(leaves[0].device)
+            loss = cross_entropy(output, labels, reduction="sum")
             gradients[i] = _flat(torch.autograd.grad(loss, leaves))
         return gradients
 
@@ -131,13 +140,13 @@ class PerceptronProblem:
         """What float32 may do to `gradient`."""
         leaves = self._leaves(parameters.astype(np.float64))
         sizes = np.diff(partition_edges(self.n_samples, len(coefficients)))
-        weights = torch.from_numpy(np.repeat(np.asarray(coefficients, np.float64), sizes))
+        weights = torch.from_numpy(np.repeat(np.asarray(coefficients, np.float64), sizes)).to(leaves[0])
         used = weights != 0
         return rounding(
             lambda x: _forward(x, leaves),
             lambda output, labels: cross_entropy(output, labels, reduction="none"),
-            self._x[used].double(),
-            self._y[used],
+            self._x.to(leaves[0])[used],
+            self._y.to(leaves[0].device)[used],
             weights[used],
             leaves,
         )
@@ -153,13 +162,14 @@ class PerceptronProblem:
         x, labels = self._test
         output = _forward(x, self._leaves(parameters))
         return {
-            "test_accuracy": float((output.argmax(1) == labels).double().mean()),
+            "test_accuracy": float((output.argmax(1) == labels).cpu().double().mean()),
             "test_loss": float(cross_entropy(output, labels)),
         }
 
     def _leaves(self, parameters: np.ndarray) -> list[torch.Tensor]:
         """Weights and biases as views into one aligned copy of the flat vector."""
-        flat = torch.tensor(parameters)
+        exact = parameters.dtype == np.float64 and self._device == "mps"  # which has no float64
+        flat = torch.tensor(parameters, device="cpu" if exact else self._device)
         require(
             len(flat) == sum(self._sizes),
             f"the perceptron has {sum(self._sizes)} parameters, got {len(flat)}",
@@ -187,4 +197,4 @@ def _forward(x: torch.Tensor, leaves: list[torch.Tensor]) -> torch.Tensor:
 
 
 def _flat(gradients: tuple[torch.Tensor, ...]) -> np.ndarray:
-    return torch.cat([g.reshape(-1) for g in gradients]).numpy()
+    return torch.cat([g.reshape(-1) for g in gradients]).cpu().numpy()

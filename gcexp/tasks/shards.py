@@ -24,7 +24,7 @@ class ShardedPerceptron(MultilayerPerceptron):
 
     Parameters
     ----------
-    dataset, hidden, initial_std, evaluate_every, verify_every
+    dataset, hidden, initial_std, device, evaluate_every, verify_every
         See `gcexp.tasks.mlp.MultilayerPerceptron`.
     shards : {"random", "by_label"}
         Partitions are consecutive samples in a random order, or in that of their labels, and at random within a label:

@@ -11,6 +11,7 @@ import torch
 from torch.nn.functional import cross_entropy, one_hot
 
 from gcexp.errors import require
+from gcexp.tasks.devices import device_of
 from gcexp.tasks.mlp import MultilayerPerceptron, initial, shapes
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class TogetherPerceptron(MultilayerPerceptron):
 
     Parameters
     ----------
-    dataset, hidden, initial_std, evaluate_every, verify_every
+    dataset, hidden, initial_std, device, evaluate_every, verify_every
         See `gcexp.tasks.mlp.MultilayerPerceptron`.
 
     Raises
@@ -46,7 +47,6 @@ class TogetherPerceptron(MultilayerPerceptron):
         require(
             data.name == self.dataset, f"task.dataset is {self.dataset!r}, but the data are {data.name!r}"
         )
-        torch.set_num_threads(1)  # as where seeds are trained one by one
         return PerceptronsTogether(self, data, seeds)
 
 
@@ -58,10 +58,12 @@ class PerceptronsTogether:
 
     def __init__(self, task: MultilayerPerceptron, data: Dataset, seeds: Sequence[int]):
         self._task, self._seeds, self._shapes = task, seeds, shapes(task, data)
+        device = device_of(task.device)
         # Copies that torch owns are aligned alike in every process, as matrix products need for equal bits.
-        self._x, self._test = torch.from_numpy(data.x_train).clone(), torch.from_numpy(data.x_test).clone()
-        self._y_test = torch.from_numpy(data.y_test)
-        self._labels = one_hot(torch.from_numpy(data.y_train), self._shapes[-1][0]).T.contiguous()
+        x, test = torch.from_numpy(data.x_train).clone(), torch.from_numpy(data.x_test).clone()
+        labels = one_hot(torch.from_numpy(data.y_train), self._shapes[-1][0]).T.contiguous()
+        self._x, self._test, self._labels = (part.to(device) for part in (x, test, labels))
+        self._y_test = torch.from_numpy(data.y_test).to(device)
 
     @property
     def n_samples(self) -> int:
@@ -95,7 +97,7 @@ class PerceptronsTogether:
             found[1] += E.sum(2)
             found[2].baddbmm_(D, hidden.mT)
             found[3] += D.sum(2)
-        return torch.cat([g.flatten(1) for g in found], 1).numpy()
+        return torch.cat([g.flatten(1) for g in found], 1).cpu().numpy()
 
     @torch.no_grad()
     def score(self, parameters: np.ndarray) -> dict[str, np.ndarray]:
@@ -103,13 +105,14 @@ class PerceptronsTogether:
         _, output = _forward(self._test, self._leaves(parameters))
         labels = self._y_test.expand(len(output), -1)
         losses = cross_entropy(output, labels, reduction="none")
-        right = output.argmax(1) == labels
-        return {"test_accuracy": right.double().mean(1).numpy(), "test_loss": losses.mean(1).numpy()}
+        right = (output.argmax(1) == labels).cpu()
+        return {"test_accuracy": right.double().mean(1).numpy(), "test_loss": losses.mean(1).cpu().numpy()}
 
     def _leaves(self, parameters: np.ndarray) -> list[torch.Tensor]:
         """W1 (S, hidden, features), b1 (S, hidden), W2 (S, classes, hidden) and b2 (S, classes)."""
         sizes = [int(np.prod(shape)) for shape in self._shapes]
-        parts = zip(torch.tensor(parameters).split(sizes, 1), self._shapes, strict=True)
+        flat = torch.tensor(parameters, device=self._x.device)
+        parts = zip(flat.split(sizes, 1), self._shapes, strict=True)
         return [part.reshape(-1, *shape) for part, shape in parts]
 
 

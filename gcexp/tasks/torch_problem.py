@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,7 @@ from torch.nn.modules.dropout import _DropoutNd
 from gcexp.errors import ParameterError, require
 from gcexp.seeding import rng
 from gcexp.tasks.base import partition_edges
+from gcexp.tasks.devices import device_of
 from gcexp.tasks.partition_norm import Blocks, by_partition, normalised
 from gcexp.tasks.rounding import Rounding, rounding
 
@@ -55,8 +57,8 @@ class TorchProblem:
         so whoever holds it makes the same of it.
     passes : int
         Parts of `partitions` computed one after the other and added in this order; more of them need less memory.
-    device : {"auto", "cpu", "cuda"}
-        "auto" is cuda where there is one.
+    device : {"auto", "cpu", "cuda", "mps"}
+        See `gcexp.tasks.devices.device_of`.
     precision : {float64, float32}
         Type of `partition_gradients`; float32 where float64 would take too long or too much memory.
 
@@ -80,12 +82,7 @@ class TorchProblem:
         device: str = "auto",
         precision: type = np.float64,
     ):
-        # Parallelism comes from jobs, and the order of sums from the number of threads.
-        torch.set_num_threads(1)
-        if device == "auto":
-            device = "cuda" if torch.cuda.is_available() else "cpu"
-        if device == "cuda":
-            torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic = False, True
+        device = device_of(device)
         self._device, self._loss, self._inputs, self._augment = device, loss, inputs, augment
         self._seed, self._data, self._passes, self.partitions = seed, data, passes, partitions
         self.precision = precision
@@ -194,28 +191,30 @@ class TorchProblem:
         self._check(k)
         gradients = np.empty((k, sum(self._sizes)), self.precision)
         each = [np.array([i]) for i in range(k)]
-        passed = self._passed(parameters.astype(self.precision), each, np.ones(k), iteration)
-        for i, gradient in enumerate(passed):
-            gradients[i] = gradient.cpu().numpy()
+        with self._in_float64():
+            passed = self._passed(parameters.astype(self.precision), each, np.ones(k), iteration)
+            for i, gradient in enumerate(passed):
+                gradients[i] = gradient.cpu().numpy()
         self._blocks.gathered.clear()
         return gradients
 
     def rounding(self, parameters: np.ndarray, coefficients: np.ndarray, iteration: int) -> Rounding:
         """What float32 may do to `gradient`."""
         self._check(len(coefficients))
-        leaves = self._leaves(parameters.astype(np.float64))
-        named = dict(zip(self._names, leaves, strict=True))
-        x, targets, weights = self._samples(np.flatnonzero(coefficients), coefficients, iteration)
-        self._module.train()
-        found = rounding(
-            lambda samples: functional_call(self._module, named, (samples,)),
-            self._losses,
-            x.double(),
-            targets,
-            weights.double(),
-            leaves,
-            separable=not self._normalised,
-        )
+        with self._in_float64():
+            leaves = self._leaves(parameters.astype(np.float64))
+            named = dict(zip(self._names, leaves, strict=True))
+            x, targets, weights = self._samples(np.flatnonzero(coefficients), coefficients, iteration)
+            self._module.train()
+            found = rounding(
+                lambda samples: functional_call(self._module, named, (samples,)),
+                self._losses,
+                x.double(),
+                targets,
+                weights.to(leaves[0]),
+                leaves,
+                separable=not self._normalised,
+            )
         self._blocks.gathered.clear()
         return found
 
@@ -240,6 +239,18 @@ class TorchProblem:
             if self._classes:
                 right += int((output.argmax(1) == targets).sum())
         return ({"test_accuracy": right / len(y)} if self._classes else {}) | {"test_loss": lost / len(y)}
+
+    @contextmanager
+    def _in_float64(self) -> Iterator[None]:
+        """What is computed exactly goes to the processor where the device has no float64."""
+        device = self._device
+        if device == "mps":
+            self._device, self._module = "cpu", self._module.to("cpu")
+        try:
+            yield
+        finally:
+            if device == "mps":
+                self._device, self._module = device, self._module.to(device)
 
     def _passed(
         self, parameters: np.ndarray, parts: list[np.ndarray], weights: np.ndarray, iteration: int

@@ -36,7 +36,8 @@ class TorchTask:
         Samples of an iteration; None: all.
     partitions : int or None
         k, needed where the module has batch normalisation.
-    device : {"auto", "cpu", "cuda"}
+    device : {"auto", "cpu", "cuda", "mps"}
+        See `gcexp.tasks.devices.device_of`.
     evaluate_every, verify_every : int
         See `gcexp.tasks.Task`.
 
@@ -55,7 +56,7 @@ class TorchTask:
     shape: tuple[int, ...] | None = None
     batch: int | None = None
     partitions: int | None = None
-    device: Literal["auto", "cpu", "cuda"] = "auto"
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     evaluate_every: int = 1
     verify_every: int = 100
 

@@ -18,7 +18,6 @@ from typing import TypeAlias
 import numpy as np
 
 from gcexp.errors import ParameterError, require
-from gcexp.schema import fitted, quoted
 
 _CLOSE = 1e-9
 _FEW = 4  # workers, whose 15 sets a program chooses among in a second
@@ -35,7 +34,8 @@ def needed(n: int, load: float, fraction: Numbers = 1.0):
     >>> [int(needed(10, *given)) for given in ((2,), (3,), (2, 0.9), (10 / 9,))]
     [5, 4, 5, 9]
     """
-    require(0 < fitted(float, load, "load") < inf, f"a load is a number > 0, got {load}")
+    load = _number(load, "load")
+    require(0 < load < inf, f"a load is a number > 0, got {load:g}")
     share = _numbers(fraction, "fraction")
     require(
         not (share > 1 + _CLOSE).any(),
@@ -81,9 +81,11 @@ def capacity(fixed: np.ndarray, growing: np.ndarray, load: float, fraction: Numb
     4.0
     """
     F, C = _times(fixed, growing)
+    n = F.shape[-1]
+    q = np.asarray(needed(n, load, fraction))
+    _require_rows(q, F)
+    q = np.broadcast_to(q, F.shape[:-1])
     at = np.sort(F + load * C, axis=-1)
-    n = at.shape[-1]
-    q = np.broadcast_to(needed(n, load, fraction), at.shape[:-1])
     found = np.take_along_axis(at, np.clip(q - 1, 0, n - 1)[..., None], axis=-1)[..., 0]
     return np.where(q > n, inf, np.where(q > 0, found, 0.0))
 
@@ -123,12 +125,13 @@ def work_floor(
     """
     F, C = _times(fixed, growing)
     n = F.shape[-1]
-    cap, fraction = float(n) if cap is None else fitted(float, cap, "cap"), _numbers(fraction, "fraction")
+    cap, fraction = float(n) if cap is None else _number(cap, "cap"), _numbers(fraction, "fraction")
     require(
         cap < inf and bool(np.all(cap >= fraction - _CLOSE)),
         f"cap={cap:g}: shares sum to n={n}, so cap is >= 1",
     )
-    total = np.broadcast_to(np.asarray(fraction, float) * n, F.shape[:-1])[..., None]
+    _require_rows(fraction, F)
+    total = np.broadcast_to(fraction * n, F.shape[:-1])[..., None]
     edges = np.sort(np.concatenate([F, F + cap * C], axis=-1), axis=-1)
     # The first edge by which enough can be done, between two that are halved; at the last one it is cap n.
     first, last = np.zeros(total.shape, int), np.full(total.shape, 2 * n - 1)
@@ -157,7 +160,22 @@ def _numbers(given: object, name: str) -> np.ndarray:
     try:
         return np.asarray(given, float)
     except (TypeError, ValueError):
-        raise ParameterError(f"{name} wants numbers, got {quoted(given)}") from None
+        raise ParameterError(f"{name} wants numbers, got {repr(given)[:100]}") from None
+
+
+def _number(given: object, name: str) -> float:
+    """One real number."""
+    found = _numbers(given, name)
+    require(found.ndim == 0, f"{name} is one number, got {found.size}")
+    return float(found)
+
+
+def _require_rows(fraction: np.ndarray, times: np.ndarray) -> None:
+    """Refuse fractions that are neither one nor one for each row."""
+    fit = fraction.ndim < times.ndim and all(
+        a in (1, b) for a, b in zip(fraction.shape[::-1], times.shape[-2::-1], strict=False)
+    )
+    require(fit, f"a fraction is a number, or one for each of {times.shape[:-1]} rows, got {fraction.shape}")
 
 
 def _times(fixed: np.ndarray, growing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -295,7 +313,7 @@ def data_bound(fixed: np.ndarray, growing: np.ndarray, d: int) -> np.ndarray:
     """
     F, C = (np.sort(part, axis=-1) for part in _times(fixed, growing))
     n = F.shape[-1]
-    require(1 <= fitted(int, d, "d") <= n, f"data_bound needs 1 <= d <= n={n}, got d={d}")
+    require(_number(d, "d") in range(1, n + 1), f"data_bound needs 1 <= d <= n={n}, got d={d}")
     several = F[..., needed(n, d) - 1] + C[..., :d].sum(-1)
     slowest = F[..., 0] + C[..., -1] + C[..., : d - 1].sum(-1)
     return np.maximum.reduce([several, slowest, shared_work(F, C)])

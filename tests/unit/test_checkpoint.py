@@ -44,8 +44,9 @@ def digits() -> Dataset:
     return Dataset("digits", x[:300], y[:300], x[1500:], y[1500:], "")
 
 
-def failing(at=0, wait=0.0, rule=GradientDescent()):  # noqa: B008
-    """A rule that fails, or waits to be killed, at its n-th update."""
+def failing(at=0, wait=0.0, rule=None):
+    """A rule, by default gradient descent, that fails or waits to be killed at its n-th update."""
+    rule = rule or GradientDescent()
 
     class Failing(type(rule)):
         def update(self, *arguments):

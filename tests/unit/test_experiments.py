@@ -345,6 +345,11 @@ def test_a_sweep_reads_values_as_a_run_does(capsys):
         assert sentence in capsys.readouterr().err
 
 
+def test_a_sweep_over_an_array():
+    found = gcexp.sweep({"s": np.arange(1, 3)}, scheme="cgc", n=4, iterations=2, seeds=1)
+    assert found["s"].tolist() == [1, 2]
+
+
 def test_a_sweep_chooses_options_by_a_pattern(monkeypatch, capsys):
     asked = []
     monkeypatch.setattr("gcexp.command.multirun.sweep", lambda grid, *more, **kept: asked.append(grid))

@@ -344,3 +344,19 @@ def test_loads_that_differ_within_an_iteration_are_refused():
         gcexp.fit(table)
     table["load"] = 1 + (table["iteration"] < 20)
     assert gcexp.fit(table.assign(time=table["time"] * table["load"])).phi.value == pytest.approx(0, abs=0.2)
+
+
+def test_simulate_and_benchmark_take_times_in_memory():
+    x = times("bytedance-AR-dp")
+    for source in (x, frame(x)):
+        table = gcexp.simulate(scheme="uncoded", n=4, delay=source, iterations=44, seeds=1, progress=False)
+        assert table["mean_iteration_time_s"][0] == pytest.approx(x.max(1).mean(), rel=1e-12)
+        told = gcexp.benchmark(source, ["wait for all", "cyclic, s = 1"], [0.0], progress=False)
+        assert (
+            told["ratio"].tolist()
+            == gcexp.benchmark("bytedance-AR-dp", ["wait for all", "cyclic, s = 1"], [0.0], progress=False)[
+                "ratio"
+            ].tolist()
+        )
+    with pytest.raises(UserError):
+        gcexp.benchmark(5)

@@ -1,6 +1,6 @@
 """Tasks from torch modules: partitions normalised by themselves, batches and augmentation keyed, resumed bit by bit."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -13,6 +13,9 @@ from gcexp.data import Dataset
 from gcexp.errors import ParameterError
 from gcexp.seeding import rng
 from gcexp.tasks.cifar import PARAMETERS, BasicBlock, CifarResNet18, ResNet18, cropped
+from gcexp.tasks.devices import device_of
+from gcexp.tasks.mlp import MultilayerPerceptron
+from gcexp.tasks.together import TogetherPerceptron
 from gcexp.tasks.torch_problem import TorchProblem
 
 K, BATCH = 5, 22  # partitions of 5, 5, 4, 4, 4 samples
@@ -57,6 +60,48 @@ def test_one_weighted_pass_is_the_sum_of_partitions_computed_one_by_one(passes, 
     gradients = problem.partition_gradients(w, K, iteration)
     np.testing.assert_allclose(problem.gradient(w.astype(float), c, iteration), c @ gradients, atol=1e-12)
     np.testing.assert_allclose(problem.gradient(w, c, iteration), c @ gradients, atol=1e-4)
+
+
+GPUS = [
+    pytest.param(name, marks=pytest.mark.skipif(not there(), reason=f"this machine has no {name} device"))
+    for name, there in (("cuda", torch.cuda.is_available), ("mps", torch.backends.mps.is_available))
+]
+
+
+@pytest.mark.parametrize("device", GPUS)
+def test_replays_hold_on_a_gpu(device):
+    """A convolution and a perceptron: the weighted pass in float32 is the sum of partitions in float64."""
+    data, c = images(), np.array([1.0, -2, 0, 0.5, 3])
+    loss = partial(cross_entropy, reduction="none")
+    x, x_test = (part.reshape(len(part), -1) / np.float32(255) for part in (data.x_train, data.x_test))
+    flat = replace(data, name="flat", x_train=x, x_test=x_test)
+    for problem in (
+        TorchProblem(network, loss, data, 3, K, BATCH, as_floats, cropped, 2, device=device),
+        MultilayerPerceptron("flat", device=device).problem(flat, 3),
+    ):
+        w = problem.initial()
+        exact, found = c @ problem.partition_gradients(w, K, 4), problem.gradient(w, c, 4)
+        assert np.linalg.norm(found - exact) < 2e-5 * np.linalg.norm(exact)
+        assert np.isfinite(problem.score(w)["test_loss"]) and problem.rounding(w, c, 4).noise > 0
+
+
+def test_a_gpu_multiplies_without_rounding_its_factors(monkeypatch):
+    """TF32 is the default of convolutions, and misses replays by parts in a hundred."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+    assert device_of("auto") == device_of("cuda") == "cuda"
+    assert not torch.backends.cudnn.allow_tf32 and not torch.backends.cuda.matmul.allow_tf32
+    assert torch.backends.cudnn.deterministic
+
+
+@pytest.mark.parametrize("task", [MultilayerPerceptron, TogetherPerceptron, CifarResNet18])
+def test_devices_that_are_not_there(task, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert device_of("auto") == "cpu"
+    with pytest.raises(ParameterError, match="task.device=cuda: there is none"):
+        device_of("cuda")
+    with pytest.raises(ParameterError, match="unknown task.device 'gpu'"):
+        task("noise", device="gpu")
 
 
 def test_each_partition_is_normalised_as_plain_torch_would_it_alone():

@@ -3,10 +3,18 @@
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.workflow, pytest.mark.slow]
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = [
+    pytest.mark.workflow,
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not (ROOT / ".git").exists(), reason="this folder is no clone: git does not list its files"
+    ),
+]
 STAYS = "codes"
 
 

@@ -1,0 +1,43 @@
+"""The device that a task is trained on, and how exactly it multiplies."""
+
+from __future__ import annotations
+
+import torch
+
+from gcexp.errors import require, require_known
+
+DEVICES = ("auto", "cpu", "cuda", "mps")
+
+
+def device_of(name: str) -> str:
+    """The device that an option ``device`` means on this machine, made ready for training and replays.
+
+    A GPU of NVIDIA rounds the factors of float32 products to 10 bits (TF32) unless it is told not to; in convolutions
+    that is the default. Replays in float64 would miss such gradients by parts in a hundred, so it is switched off, and
+    so are algorithms that do not give equal bits. Where parallelism comes from jobs, torch takes one thread.
+
+    Parameters
+    ----------
+    name : {"auto", "cpu", "cuda", "mps"}
+        ``auto`` is cuda where there is one, else cpu: Apple's GPU (mps) has no float64, so it is taken only by name.
+
+    Raises
+    ------
+    ParameterError
+        For another name, and a device that this machine has not.
+
+    Examples
+    --------
+    >>> device_of("cpu")
+    'cpu'
+    """
+    require_known("task.device", name, DEVICES)
+    torch.set_num_threads(1)
+    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if name == "auto":
+        name = "cuda" if there["cuda"] else "cpu"
+    require(there[name], f"task.device={name}: there is none on this machine; take auto or cpu")
+    if name == "cuda":
+        torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic = False, True
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    return name
