@@ -11,7 +11,7 @@ from gcexp.errors import UserError
 def add(parser) -> None:
     """Its arguments."""
     parser.add_argument("what", choices=["check", "join"])
-    parser.add_argument("file", metavar="FILE", help="check: CSV with the columns iteration, worker, time; join: folder")
+    parser.add_argument("file", metavar="FILE", help="check: CSV with iteration, worker, time; join: folder")
     parser.add_argument("-o", "--output", type=Path, help="join: the new CSV file")
     parser.add_argument("--warm-up", type=int, default=1, help="join: first iterations left out (default: 1)")
 
