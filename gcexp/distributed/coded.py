@@ -112,6 +112,7 @@ class Coded:
         seat = Seat(dist.get_rank(), length, token, bind, patience, linger, most_kept)
         store = dist.distributed_c10d._get_default_store()
         self._exchange: Any = (star if form == "star" else Ring)(store, Decisions(scheme), seat)
+        dist.barrier(group=model.process_group)  # or rank 0 might end before the others have found it
         before_forward = model.register_forward_pre_hook(refusals.refuse_join)
         self._hooks = before_forward, register_optimizer_step_pre_hook(refusals.refuse_zero)
         model.register_comm_hook(None, self._hook)
