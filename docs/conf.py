@@ -9,8 +9,9 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 os.chdir(HERE.parent)  # options and figures are found from the project's folder
 
+import options_page  # noqa: E402
+
 import gcexp  # noqa: E402
-from gcexp.command import settings  # noqa: E402
 from gcexp.run.options import papers  # noqa: E402
 
 project = "gcexp"
@@ -71,7 +72,7 @@ def write_generated(app):
     """Pages that are made of what they are about, as `gcexp list` is; no list stands anywhere twice."""
     folder = HERE / "generated"
     folder.mkdir(exist_ok=True)
-    (folder / "options.md").write_text(settings.document(), encoding="utf-8")
+    (folder / "options.md").write_text(options_page.document(), encoding="utf-8")
     (folder / "papers").mkdir(exist_ok=True)
     for place in papers().values():
         (folder / "papers" / f"{place.name}.md").write_text(as_page(place), encoding="utf-8")

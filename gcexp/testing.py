@@ -20,7 +20,7 @@ In a test file of yours, one test for each subject and check::
 
 Without pytest, ``for check in checks(codes=[...]): check()`` raises an `AssertionError` that says what is broken.
 
-A paper's own tests ask what becomes of its claims: `outcomes`, of the table that `table` makes.
+A paper's own tests ask for the table of a figure: `table`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,6 @@ from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from itertools import combinations
 from math import comb
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -123,53 +121,6 @@ def parametrize_with_checks(**subjects: Iterable):
     return pytest.mark.parametrize("check", list(checks(**subjects)), ids=str)
 
 
-def outcomes(target: str, preset: str = "quick") -> dict[str, str]:
-    """What becomes of every claim about a figure that needs no training, judged on its table, made anew.
-
-    Parameters
-    ----------
-    target : str
-        ``<paper>_<figure>``.
-    preset : {"quick", "paper"}
-
-    Returns
-    -------
-    dict of str
-        By name of the claim function, and by the text of a printed number: ``reproduced``, ``not reproduced``,
-        ``partly`` or ``undecided``.
-
-    Raises
-    ------
-    UserError
-        For an unknown target or preset, a mistake in its file, or a figure that is trained.
-
-    Examples
-    --------
-    >>> outcomes("mypaper_fig1")  # in the folder of that paper's project
-    Traceback (most recent call last):
-    gcexp.errors.UserError: unknown figure 'mypaper_fig1'...
-    """
-    from gcexp.analysis.claims import claims_of, judge
-    from gcexp.figures import read_table, write_table
-    from gcexp.report.figurefile import figure, package_of, target_files
-    from gcexp.report.printed import file_of, printed
-
-    found = figure(target, preset)
-    path = target_files()[target]
-    with TemporaryDirectory() as folder:
-        write_table(table(target, preset), Path(folder, "table.csv"))
-        frame = read_table(Path(folder, "table.csv"))  # as it is written: claims are judged by that
-    judged = {
-        function.__name__: judge(function, {found.name: frame})
-        for function in claims_of(package_of(path))
-        if function.claim.figures == (found.name,)  # type: ignore[attr-defined]
-    }
-    told = {
-        name: next(iter({one.outcome for one in verdicts.values()}), "") for name, verdicts in judged.items()
-    }
-    return told | {str(one): one.judge(frame).outcome for one in printed(file_of(path))}
-
-
 @cache
 def table(target: str, preset: str = "quick") -> pd.DataFrame:
     """Table of a figure that needs no training, made anew once per process: nothing is read of ``results/``.
@@ -183,7 +134,7 @@ def table(target: str, preset: str = "quick") -> pd.DataFrame:
     Raises
     ------
     UserError
-        See `outcomes`.
+        For an unknown target or preset, a mistake in its file, or a figure that is trained.
     """
     from gcexp.report.figurefile import figure
     from gcexp.report.table import assemble

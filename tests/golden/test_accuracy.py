@@ -136,7 +136,7 @@ def test_the_page_is_what_is_measured():
     for family, given in rows:
         values = [f"n={given['n']}", *(f"{key}={value}" for key, value in given.items() if key != "n")]
         name = f"{family.__name__}({', '.join(value for value in values if not value.endswith('=None'))})"
-        assert name in cells, f"write it anew: gcexp catalogue --accuracy -o docs/{PAGE.name}"
+        assert name in cells, f"write it anew: python docs/accuracy.py > docs/{PAGE.name}"
         if given["n"] == 20 and len(cells[name]) == 4:
             for s, cell in zip((2, 5, 10, 16), cells[name], strict=True):
                 if cell != "-":

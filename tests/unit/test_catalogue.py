@@ -12,7 +12,7 @@ import gcexp.codes
 from gcexp.codes.bernoulli import BernoulliCode
 from gcexp.codes.soft_bibd import SoftBIBD
 from gcexp.codes.stochastic import StochasticGradientCode
-from gcexp.command import catalogue, main, settings
+from gcexp.command import catalogue, main
 from gcexp.report.figurefile import target_files
 from gcexp.run.options import GROUPS, options
 
@@ -112,8 +112,3 @@ def test_bibliography():
         assert named["year"] in key and text.count("{") == text.count("}")
         place = {"inproceedings": "booktitle", "article": "journal", "misc": "eprint"}
         assert place[kind] in named, key
-
-
-def test_the_page_of_settings_has_every_group():
-    page = settings.document()
-    assert page.count("\n## ") == len(GROUPS) + 1 and "## Loads" in page

@@ -1,7 +1,5 @@
 """Which settings does every option have? A page of all options of all groups: their files, with a phrase each."""
 
-from __future__ import annotations
-
 from gcexp.command.catalogue import LISTED, listed
 from gcexp.figures.markdown import grid
 from gcexp.run.options import GROUPS, option_file
@@ -19,14 +17,7 @@ may be set beside it (`scheme=frc code.d=3`).
 
 
 def document() -> str:
-    """The page, in Markdown.
-
-    Examples
-    --------
-    >>> headings = [line for line in document().splitlines() if line.startswith("## ")]
-    >>> headings[:4], len(headings)
-    (['## Schemes', '## Codes', '## Waits', '## Placements'], 9)
-    """
+    """The page, in Markdown."""
     parts = [_TOP]
     kinds = {kind if kind in GROUPS else kind.removesuffix("s"): kind for kind in LISTED}
     for group in GROUPS:
