@@ -76,7 +76,7 @@ def test_a_task_of_ones_own_is_trained_again_when_its_helper_changes(tmp_path, m
 def test_gradients_kept_for_replays_belong_to_their_data_and_device(tmp_path, monkeypatch):
     """An edited data set with a second training of the same start must not find the first one's gradients."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(verification, "_LARGE", 0)  # keep all gradients
+    monkeypatch.setattr(verification, "LARGE", 0)  # keep all gradients
     place, config = prepared("digits"), compose(RUN)
     timeline = stages.simulated(config, stages.length_of(config))
     for scale in (1.0, 0.5):

@@ -175,7 +175,7 @@ EDITS = {
     ),
     "new exact scheme": (add("{label: naive, scheme: uncoded}"), REPORT),
     "new approximate scheme": (
-        add("{label: FRC, scheme: frc, code.d: 2}"),
+        add("{label: more, scheme: cyclic_partial, code.beta: 6}"),
         {"train": 1} | REPORT,
     ),
     "value of the task": (
