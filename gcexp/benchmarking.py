@@ -110,13 +110,13 @@ def benchmark(
     >>> table[["ratio", "bound", "reference", "colour"]].round(4).to_numpy().tolist()
     [[0.3586, 0.3585, 0.2957, 'cannot win']]
     """
-    import pandas as pd
-
     from gcexp.delays import Trace
-    from gcexp.delays.trace_file import trace_of
+    from gcexp.delays.trace_file import TraceFile, trace_of
     from gcexp.schemes import LATE
 
-    file, n = file if isinstance(file, str | Path) else trace_of(file), fitted(int | None, n, "n")
+    in_memory = isinstance(file, list | TraceFile) or getattr(file, "size", 0) > 0
+    file = trace_of(file) if in_memory else fitted(str | Path, file, "file")
+    n = fitted(int | None, n, "n")
     progress = fitted(bool, progress, "progress")
     shares, lates = _listed(phi, float, "phi"), _listed(late, str, "late")
     pieces = [None] if chunks is None else _listed(chunks, int, "chunks")
@@ -147,6 +147,8 @@ def benchmark(
                 moving.update()
     if left_out and not rows:
         raise ParameterError("; ".join(f"{label}: {why}" for label, why in left_out.items()))
+    import pandas as pd  # slow to import: not before a mistake is told
+
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     frame.attrs |= {"rows": replay.rows, "prefix": replay.prefix, "left_out": left_out, "notes": replay.notes}
     return frame

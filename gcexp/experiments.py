@@ -93,6 +93,7 @@ def simulate(*overrides: str, rows: str = "seeds", progress: bool = True, **keys
     [['cgc', 6, 2, 0, 50], ['cgc', 6, 2, 1, 50], ['cgc', 6, 2, 2, 50]]
     """
     look_again()
+    progress = fitted(bool, progress, "progress")
     point = _point(overrides, keys)
     with schemes_kept():
         point.check()
@@ -132,6 +133,7 @@ def train(*overrides: str, verify: bool = True, progress: bool = True, **keys: A
     ([0, 1, 2, 3], True)
     """
     look_again()
+    progress = fitted(bool, progress, "progress")
     point = _point(overrides, keys)
     point.check()
     require_trainable(point.config)
@@ -219,6 +221,7 @@ def sweep(
     if "seeds" in lists:
         raise UserError(f"seeds are the rows of every run and not swept: give the most, got {lists['seeds']}")
     look_again()
+    progress = fitted(bool, progress, "progress")
     if impossible not in IMPOSSIBLE:
         raise UserError(unknown("impossible", impossible, IMPOSSIBLE))
     with schemes_kept():
@@ -553,7 +556,7 @@ def _point(overrides: Iterable[str], keys: Mapping[str, Any], swept: Iterable[st
             more = "; a mapping is given as **keys" if isinstance(text, Mapping) else ""
             raise UserError(f"an override is text, as in 'code.beta=15', got {quoted(text)}{more}")
     for key, value in keys.items():
-        if key == "delay" and not isinstance(value, str) and hasattr(value, "shape"):
+        if key == "delay" and hasattr(value, "shape") and not hasattr(value, "draw"):
             value = _replayed(value)
         value = value.tolist() if hasattr(value, "tolist") else value  # numbers of numpy's
         if key == "seeds":

@@ -216,6 +216,13 @@ def small_project(folder):
 
 
 @pytest.fixture(scope="session")
+def clone():
+    """For tests of files that only a clone has: the source distribution leaves them out."""
+    if not (ROOT / ".ci").is_dir():
+        pytest.skip("needs files of the clone that the source distribution leaves out")
+
+
+@pytest.fixture(scope="session")
 def add_paper():
     """What makes a folder a paper without figures."""
     return new_paper

@@ -1,25 +1,41 @@
-"""``gcexp trace check``: whether a CSV of workers' times is a trace, and what it holds."""
+"""``gcexp trace check`` and ``gcexp trace join``: whether a CSV of workers' times is a trace; one from recordings."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from gcexp.command.arguments import keywords
 from gcexp.delays.trace_file import read_trace, report
+from gcexp.errors import UserError
 
 
 def add(parser) -> None:
     """Its arguments."""
-    parser.add_argument("what", choices=["check"])
+    parser.add_argument("what", choices=["check", "join"])
     parser.add_argument(
-        "file", metavar="FILE", help="CSV with iteration, worker, time; or a bundled trace's name"
+        "file",
+        metavar="FILE",
+        help="check: CSV with iteration, worker, time, or a bundled trace's name; join: folder",
     )
     parser.add_argument(
         "options",
         nargs="*",
         metavar="KEY=VALUE",
-        help="absent=skip leaves out iterations in which workers are missing",
+        help="check: absent=skip leaves out iterations in which workers are missing",
+    )
+    parser.add_argument("-o", "--output", type=Path, help="join: the new CSV file")
+    parser.add_argument(
+        "--warm-up", type=int, default=1, help="join: first iterations left out (default: 1)"
     )
 
 
 def run(arguments) -> None:
-    """What a trace holds, or its first fault."""
-    print(report(read_trace(arguments.file, **keywords(arguments.options, read_trace))))
+    """What a trace holds, or its first fault; or the recordings of a folder as one trace."""
+    if arguments.what == "check":
+        print(report(read_trace(arguments.file, **keywords(arguments.options, read_trace))))
+        return
+    from gcexp.distributed.recordings import join
+
+    if arguments.output is None:
+        raise UserError("gcexp trace join writes a new file: give its name, -o jobs.csv")
+    print(join(arguments.file, arguments.output, arguments.warm_up))

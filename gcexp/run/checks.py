@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache, partial
@@ -69,17 +68,15 @@ def declared_clocks(function: str, given: dict) -> bool:
 def _declared(function: str, given: dict, key: str) -> dict:
     """What a function declares for its arguments, which are checked first."""
     dotted(function, f"{key}.function")
-    empty: dict = {"columns": None}
 
     def called() -> dict:
         found, made = locate(function, f"{key}.function"), with_makers(given)
         fit = arguments(found, made, key, joint=".")
         declared = getattr(found, "columns", None)  # see gcexp.analysis.declared
         columns = declared(**fit) if callable(declared) else None
-        declared = {"columns": columns, "clocks": getattr(found, "clocks", False)}
-        return json.loads(json.dumps(declared))  # plain lists, whatever the function declares
+        return {"columns": columns and list(columns), "clocks": getattr(found, "clocks", False)}
 
-    return once(["analysis", function, key, given], called) or empty
+    return once(["analysis", function, key, given], called) or {"columns": None}
 
 
 def declared_scores(task: dict) -> list[str] | None:

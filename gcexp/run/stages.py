@@ -212,7 +212,7 @@ def _gradients_of(config: dict, data: Path) -> str:
     record = json.loads(data.with_suffix(".json").read_text("utf-8"))
     device = config["task"].get("device", "cpu") if isinstance(config["task"], dict) else "cpu"
     if device == "auto":
-        import torch
+        from gcexp.tasks.devices import device_of
 
-        device = "cuda" if torch.cuda.is_available() else "cpu"
+        device = device_of(device)
     return stamp([*_learned({"task": config["task"]}), record, device])[:16]  # type: ignore[arg-type]  # JSON of any kind

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
 
 from gcexp.advice.verdict import Answer, Comparison, Terms
 from gcexp.analysis.declared import gives
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 LONG_RUN = 20_000
 PHIS = (0.0, 0.25, 0.5, 0.75, 0.9)
@@ -153,3 +158,22 @@ def _row(x: np.ndarray, rows: int, phi: float) -> dict:
         "later": took / waiting,
         "regret": took / best - 1,
     }
+
+
+def dots(axes: Axes, frame: pd.DataFrame) -> None:
+    """Each cluster as a dot: time of the best candidate, and of what was advised, both over waiting for all."""
+    best = frame["later"] / (1 + frame["regret"])
+    unsure = frame["verdict"] == "not enough data"
+    low = 0.9 * float(best.min())
+    axes.plot([low, 1], [low, 1], color="0.6", linewidth=0.7, marker="", zorder=1)
+    axes.plot(best[~unsure], frame["later"][~unsure], "o", color="C0", markersize=3, label="advised")
+    axes.plot(
+        best[unsure],
+        frame["later"][unsure],
+        "o",
+        color="C0",
+        markerfacecolor="white",
+        markersize=3,
+        label="not enough data",
+    )
+    axes.set(xlim=(low, 1.03), ylim=(low, 1.03))

@@ -219,6 +219,7 @@ def test_targets_on_pages_exist():
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.mark.usefixtures("clone")
 def test_links_exist(page):
     links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text())
     places = [(page.parent / link).resolve() for link in links if "://" not in link]
@@ -247,6 +248,7 @@ def of_a_deleted_paper(place):
 
 
 @pytest.mark.parametrize(("letters", "code"), [(72, 0), (73, 1)])
+@pytest.mark.usefixtures("clone")
 def test_subjects_of_commits_have_at_most_72_letters(tmp_path, letters, code):
     (tmp_path / "message").write_text("x" * letters + "\n\n" + "y" * 100 + "\n")
     done = subprocess.run([ROOT / ".ci/subject", tmp_path / "message"], capture_output=True, text=True)
@@ -254,6 +256,7 @@ def test_subjects_of_commits_have_at_most_72_letters(tmp_path, letters, code):
     assert ("the subject has 73 characters (allowed: 72)" in done.stderr) == bool(code)
 
 
+@pytest.mark.usefixtures("clone")
 def test_the_hooks_and_forms_are_whole():
     (local,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
     for hook in local["hooks"]:

@@ -538,7 +538,7 @@ def test_mistakes_in_analysis_files(function, sentence):
         ("paper/-n", "'-n' cannot name a target"),
         ("data/target", "data: data is already the name of a rule of the workflow"),
         ("all/target", "all is already the name of a rule"),
-        ("train/exact", "train_exact is already the name of a rule"),
+        ("everything/target", "everything is already the name of a rule"),
         ("paper_a/b", "paper_a_b is already the name of paper/figures/a_b.yaml"),
         ("paper_a_b/c", "paper_a_b is already the name of paper/figures/a_b.yaml"),
     ],

@@ -101,6 +101,7 @@ def test_a_syntax_error_in_a_module_of_ones_own_is_a_sentence(tmp_path, monkeypa
         locate("own.Own", "code._target_")
 
 
+@pytest.mark.usefixtures("clone")
 def test_continuous_integration_says_what_it_took(tmp_path):
     (tmp_path / "make").write_text(
         f"#!/bin/sh\nexec {sys.executable} -m pytest -n0 -p no:cacheprovider tests/unit/test_progress.py -k nothing\n"

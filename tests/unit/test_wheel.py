@@ -40,9 +40,7 @@ def wheel(tmp_path_factory):
     return folder / "site"
 
 
-@pytest.mark.skipif(
-    not (ROOT / ".git").exists(), reason="this folder is no clone: git does not list its files"
-)
+@pytest.mark.usefixtures("clone")
 def test_it_holds_what_lies_beside_the_package(wheel):
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
     tracked = [Path(line) for line in listed.stdout.splitlines() if (ROOT / line).is_file()]

@@ -1,0 +1,71 @@
+"""A scheme that is asked while messages arrive: whether its waiting rule has stopped, and how to decode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from gcexp.schemes import Scheme
+
+_BLOCK = 65536  # numbers that are decoded at a time in double precision
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """How a set of ranks is decoded: who was heard (n,), weights (n,), coefficients (k,), 2-norm of the weights."""
+
+    heard: np.ndarray
+    weights: np.ndarray
+    coefficients: np.ndarray
+    noise_gain: float
+
+    def combine(self, messages: dict[int, np.ndarray], length: int) -> np.ndarray:
+        """The weighted sum of float32 messages, in double precision block by block, as float32."""
+        answer = np.zeros(length, np.float32)
+        used = [(self.weights[rank], messages[rank]) for rank in np.flatnonzero(self.weights)]
+        for first in range(0, length if used else 0, _BLOCK):
+            part = slice(first, first + _BLOCK)
+            answer[part] = sum(weight * message[part].astype(np.float64) for weight, message in used)
+        return answer
+
+
+class Decisions:
+    """The waiting rule and the decoder of a scheme with one message per worker.
+
+    Examples
+    --------
+    >>> from gcexp.codes import CyclicRepetition
+    >>> from gcexp.schemes import Fastest
+    >>> asked = Decisions(Scheme(CyclicRepetition(n=4, s=1), Fastest(s=1)))
+    >>> asked.stop(np.array([0.3, 0.1, np.inf, np.inf]))[0], asked.stop(np.array([0.3, 0.1, np.inf, 0.2]))
+    (inf, (0.3, (True, True, False, True)))
+    >>> asked.decoded((True, True, False, True)).coefficients
+    array([1., 1., 1., 1.])
+    """
+
+    def __init__(self, scheme: Scheme):
+        self.code, self._wait = scheme.code, scheme.wait
+        self._message = np.argsort(self.code.owner)  # of each worker
+        begin = getattr(self._wait, "begin", None)
+        self._memory: list = [begin(None)] if begin else []
+        self.decoded = lru_cache(maxsize=1024)(self._decoded)  # few sets occur again and again
+
+    def stop(self, at: np.ndarray, final: bool = False) -> tuple[float, tuple[bool, ...]]:
+        """When the rule stops and which ranks it uses, if messages arrive at times `at` (n,), or never, at inf.
+
+        A rule looks at nothing that arrives after its stop, so a stop that has passed holds, whatever comes later. A
+        rule with a memory remembers the iteration if it is `final`.
+        """
+        given = at[None, None]
+        memory: list
+        time, responses, *memory = self._wait.stop(self.code, lambda r=None: given, *self._memory)
+        if final:
+            self._memory = memory
+        return float(time[0, 0]), tuple((responses[0, 0] > 0).tolist())
+
+    def _decoded(self, heard: tuple[bool, ...]) -> Decoded:
+        found = self.code.decode(np.array(heard), partial=True)
+        weights = found.weights[0, 0, self._message] * found.coefficients[0].any()
+        return Decoded(np.array(heard), weights, found.coefficients[0], float(found.noise_gain[0]))

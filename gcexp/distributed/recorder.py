@@ -1,0 +1,124 @@
+"""What each rank takes in a step, as a file of its own: without communication, and nothing waits."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from gcexp.distributed.recordings import COLUMNS, rank_file
+from gcexp.errors import UserError, require
+from gcexp.files import writable
+
+_UNSETTLED = 2  # first steps of DDP, which makes its buckets anew after one
+
+
+class Recorder:
+    """Writes this rank's time per step to ``folder/rank-0003.csv``; ``gcexp trace join`` makes a trace of all ranks'.
+
+    The all-reduce makes all ranks wait for a straggler, so that timers around the backward pass show equal times. This
+    one stamps before it. With a DDP model ``time`` goes from the end of the last bucket's all-reduce until the next
+    step's last bucket is ready: optimiser, loading, forward and backward pass. ``compute`` is its part from the step's
+    first forward pass. Steps are synchronised ones; the first two are not written.
+
+    Parameters
+    ----------
+    folder : path
+        Of all ranks' files; one that is there is not written over.
+    model : DistributedDataParallel, optional
+        On the CPU; without one, put what precedes the collective into ``with recorder.step():``.
+    rank : int, optional
+        Default: the variable RANK, else that of the process group.
+    load : float
+        Of a step, where 1 is a share of an uncoded run. It may be set between steps, as to 0.5 for half batches.
+    inner : callable, optional
+        A communication hook, its state bound, in place of the all-reduce: ``partial(fp16_compress_hook, None)``.
+
+    Raises
+    ------
+    UserError
+        For a model that has a hook or is not on the CPU, an unknown rank, and a file that is there.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> recorder = Recorder(folder := tempfile.mkdtemp(), rank=0)
+    >>> with recorder.step():
+    ...     time.sleep(0.001)
+    >>> recorder.close()
+    >>> len((Path(folder) / "rank-0000.csv").read_text().splitlines())
+    2
+    """
+
+    def __init__(
+        self, folder: Path | str, *, model=None, rank: int | None = None, load: float = 1, inner: Callable | None = None
+    ):  # fmt: skip
+        self.load, self._iteration = load, 0
+        self._ended = self._forward = (
+            0.0  # when the last collective ended, and the step's first forward pass began
+        )
+        if rank is None and "RANK" in os.environ:
+            rank = int(os.environ["RANK"])
+        elif rank is None:
+            import torch.distributed as dist
+
+            require(
+                dist.is_initialized(),
+                "there is no process group and no variable RANK: give the recorder rank=",
+            )
+            rank = dist.get_rank()
+        self._rank = rank
+        if model is not None:
+            devices = {parameter.device.type for parameter in model.parameters()}
+            require(devices == {"cpu"}, "on a GPU use recorder.step() and synchronise at the block's end")
+            require(not model._comm_hooks, "the model has a communication hook already; give it as inner=")
+        path = rank_file(folder, self._rank)
+        with writable(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                self._file = open(path, "x", buffering=1)  # every line is there when a process is killed
+            except FileExistsError:
+                raise UserError(f"{path} is there already; record into another folder") from None
+        self._file.write(",".join(COLUMNS) + "\n")
+        if model is not None:
+            from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
+
+            self._inner = inner or partial(allreduce_hook, model.process_group)
+            model.register_forward_pre_hook(self._begun)
+            model.register_comm_hook(None, self._hook)
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """A step of a loop without DDP: its block ends before the collective, and what is outside is not measured."""
+        began = time.perf_counter()
+        yield
+        self._write(time.perf_counter() - began, "")
+
+    def close(self) -> None:
+        """Close the file; a hooked model goes on unrecorded."""
+        self._file.close()
+
+    def _begun(self, *_) -> None:
+        self._forward = self._forward or time.perf_counter()
+
+    def _hook(self, state, bucket):
+        if not bucket.is_last():
+            return self._inner(bucket)
+        now = time.perf_counter()
+        if self._iteration >= _UNSETTLED:
+            self._write(now - self._ended, now - self._forward)
+        else:
+            self._iteration += 1
+        return self._inner(bucket).then(self._finished)
+
+    def _finished(self, future):
+        self._ended, self._forward = time.perf_counter(), 0.0
+        return future.value()
+
+    def _write(self, seconds: float, compute: float | str) -> None:
+        if not self._file.closed:
+            self._file.write(f"{self._iteration},{self._rank},{seconds},{compute},{self.load:g}\n")
+        self._iteration += 1

@@ -1,0 +1,72 @@
+"""What a coded run cannot work with: each is refused by name, before it could hang or go wrong."""
+
+from __future__ import annotations
+
+import warnings
+
+import torch.distributed as dist
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.parallel import DistributedDataParallel
+
+from gcexp.errors import require, require_known
+from gcexp.schemes import Fastest, Scheme
+
+
+def check_model(model) -> None:
+    """Refuse a model that needs a collective of all ranks in every step, or has no gradient buckets."""
+    kind = type(model).__name__
+    require(
+        isinstance(model, DistributedDataParallel), f"a code is for DistributedDataParallel, got a {kind}"
+    )
+    unused = model.find_unused_parameters and not model.static_graph
+    require(not unused, "find_unused_parameters=True is an all-reduce in every step: use static_graph=True")
+    synced = model.forward_sync_buffers and any(True for _ in model.module.buffers())
+    require(not synced, "buffers are broadcast in every forward pass: use forward_sync_buffers=False")
+    require(not model._comm_hooks, "the model has a communication hook already, and DDP takes only one")
+    devices = sorted({parameter.device.type for parameter in model.parameters()} - {"cpu"})
+    require(not devices, f"only parameters on the CPU are coded so far, and some are on {devices}")
+    group, world = model.process_group.size(), dist.get_world_size()
+    require(group == world, f"all ranks are needed: the model's process group has {group} of {world}")
+    if any(isinstance(layer, _BatchNorm) for layer in model.modules()):
+        sentence = (
+            "BatchNorm makes holders of a partition differ: the decoded gradient is only near the full one"
+        )
+        warnings.warn(sentence, stacklevel=3)
+
+
+def check_scheme(scheme: Scheme, ranks: int, form: str, late: str) -> None:
+    """Refuse a scheme that a backward pass cannot follow."""
+    code, wait = scheme.code, scheme.wait
+    require_known("form", form, ("star", "ring"))
+    require(
+        late not in ("stop", "chunk"), f"late={late}: a backward pass cannot be stopped; take finish or every"
+    )
+    require_known("late", late, ("finish", "every"))
+    require(code.n == ranks, f"{code!r} has {code.n} workers, the process group {ranks} ranks")
+    most = code.messages.max()
+    require(
+        most == code.messages.min() == 1,
+        f"{code!r} has {most} messages per worker, a backward pass gives one",
+    )
+    require(code.blocks == 1, f"{code!r} cuts gradients into blocks, and a backward pass sums whole ones")
+    require(code.encoding.dtype.kind != "c", f"{code!r} has complex messages, and a gradient is real")
+    for part in filter(None, (scheme.placement, scheme.loads)):
+        require(False, f"{part!r} changes what workers compute, and here every rank keeps its partitions")
+    require(
+        not getattr(wait, "anew", False), "wait=restart starts all workers anew, which running ranks cannot"
+    )
+    require(not scheme.bound, f"{wait!r} is a bound of durations: nothing is decoded from what it hears")
+    counts = form == "star" or isinstance(wait, Fastest)
+    require(counts, f"form=ring waits for a number of ranks, wait=fastest; {wait!r} needs form=star")
+
+
+def refuse_zero(optimizer, *_) -> None:
+    """Hook of every optimiser's step: ZeRO's is a collective."""
+    if "ZeroRedundancyOptimizer" in {kind.__name__ for kind in type(optimizer).__mro__}:
+        raise RuntimeError("ZeroRedundancyOptimizer broadcasts parameters among all ranks in every step")
+
+
+def refuse_join(model, *_) -> None:
+    """Hook of every forward pass: in Join's context ranks that have ended shadow the others' collectives."""
+    if model._join_config.enable:
+        raise RuntimeError("Join shadows the collectives of ranks that have ended, and a coded run has none")
