@@ -196,13 +196,6 @@ class Adaptive(Code):
         "orders of magnitude: d = 3, L = 6: 1e-7 at n = 40; d = 4, L = 12: refused from n = 13 on; d = 5, L = 60: from "
         "n = 6 on; see codes-accuracy.md"
     )
-    tried = (
-        *({"n": n, "d": 3} for n in (8, 20, 40)),
-        *({"n": n, "d": 4} for n in (8, 12, 13, 14)),
-        {"n": 20, "d": 4, "rounds": 4},
-        {"n": 5, "d": 5},
-        {"n": 20, "d": 5, "rounds": 5},
-    )
     instead = "fewer rounds, such as rounds=d, or GroupedAdaptive"
     source = ("cao2020",)
     examples = (

@@ -156,9 +156,6 @@ class Code:
     decoding = ""
     #: Where rounding, memory or existence ends the usable parameters.
     limit = ""
-    #: Parameters with which docs/codes-accuracy.md tries a code that solves equations: with an n of their own, or for
-    #: many n and s.
-    tried: tuple[dict, ...] = ()
     #: What to take where rounding spoils this code, in the sentence "take ...".
     instead = ""
     #: Keys in docs/references.bib.

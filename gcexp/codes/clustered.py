@@ -69,11 +69,6 @@ class Clustered(Code):
     formulas = {"k": "n", "load": "load", "messages": "1", "length": "1"}
     decoding = "a linear system of load - 1 unknowns in every cluster; O(clusters load^3 + n load)"
     limit = "none met: below 1e-8 in clusters of 200 with load 10"
-    tried = (
-        {"n": 40, "clusters": 2, "d": 4},
-        {"n": 400, "clusters": 20, "d": 5},
-        {"n": 400, "clusters": 2, "d": 50},
-    )
     instead = "smaller clusters"
     source = ("buyukates2021", "tandon2017")
     examples = (

@@ -291,7 +291,6 @@ class CommunicationEfficient(ShortMessageCode):
     limit = (
         "neighbours are hardest, many blocks lose most; float64 fails at (20, 4, 3); see codes-accuracy.md"
     )
-    tried = ({"d": None, "m": 1}, {"d": None, "m": 2}, {"d": None, "m": 3})
     instead = "GeneralCommunicationEfficient, which takes the same n, d, m and s"
     source = ("ye2018",)
     examples = (

@@ -102,7 +102,6 @@ class CyclicRepetition(Code):
     limit = (
         "below 1e-9 up to n = 400 on all sets tried, 1e-7 with construction=gaussian; see codes-accuracy.md"
     )
-    tried = ({}, {"construction": "gaussian"})
     instead = "construction=spread, or FractionalRepetition where s + 1 divides n"
     source = ("tandon2017",)
     examples = (

@@ -63,7 +63,6 @@ class CyclicMDS(Code):
     formulas = {"k": "n", "load": "s + 1", "messages": "1"}
     decoding = "closed form (Lagrange on the circle); O(s n); the pseudoinverse where that is better"
     limit = "about any s up to n = 40, few or nearly all workers beyond: neighbours are hardest; see codes-accuracy.md"
-    tried = ({},)
     instead = "CyclicRepetition, which bears as many stragglers with the same load"
     source = ("raviv2018",)
     examples = (

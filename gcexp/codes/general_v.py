@@ -182,7 +182,6 @@ class GeneralCommunicationEfficient(ShortMessageCode):
         "each pattern"
     )
     limit = "none met: residuals below 1e-11 at (n, d, m) = (50, 6, 5); see codes-accuracy.md"
-    tried = ({"n": 20, "d": 10, "m": 5}, {"n": 50, "d": 32, "m": 2}, {"n": 41, "d": 13, "m": 3})
     instead = "fewer blocks m"
     source = ("ye2018",)
     examples = (

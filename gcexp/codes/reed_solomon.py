@@ -60,7 +60,6 @@ class ReedSolomon(Code):
     formulas = {"k": "k", "load": "ceil(k * (s + 1) / n)", "messages": "1", "length": "2"}
     decoding = "closed form (interpolation at 0); O(s n); the pseudoinverse where that is better"
     limit = "neighbours are hardest: any s up to n = 60 (mask=cyclic: 40), s up to n / 4 beyond; see codes-accuracy.md"
-    tried = ({}, {"mask": "cyclic"})
     instead = "CyclicRepetition, which bears as many stragglers with the same load"
     source = ("halbawi2018",)
     examples = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -249,7 +249,7 @@ def numbers_that_differ(found: Iterable[Evidence]) -> list[str]:
     ]
 
 
-def committed(path: Path = COMMITTED) -> list[Outcome]:
+def committed() -> list[Outcome]:
     """The committed outcomes; none where there is no such file.
 
     Raises
@@ -257,7 +257,7 @@ def committed(path: Path = COMMITTED) -> list[Outcome]:
     DataError
         If the file has other columns.
     """
-    place = next((one for one in (path, bundled(path)) if one.is_file()), None)
+    place = next((one for one in (COMMITTED, bundled(COMMITTED)) if one.is_file()), None)
     if place is None:
         return []
     with place.open(encoding="utf-8", newline="") as file:
@@ -330,7 +330,7 @@ def main_statements(rows: Iterable[Outcome]) -> str:
     return markdown.grid(["where", "what the paper says", "outcome", "why not"], cells)
 
 
-def publish(preset: str | None = None, say: Callable[[str], object] = print) -> None:
+def publish(preset: str | None = None) -> None:
     """Judge every paper, and write the table of outcomes, a Markdown file per paper and the READMEs of the papers."""
     every: list[Outcome] = []
     for package, folder in papers().items():
@@ -341,7 +341,7 @@ def publish(preset: str | None = None, say: Callable[[str], object] = print) -> 
         with written(COMMITTED.with_name("statements") / f"{folder.name}.md") as temporary:
             temporary.write_text(text, encoding="utf-8", newline="\n")
         fill(folder / "README.md", "statements", main_statements(rows))
-        say(f"{folder.name}: {len(rows)} statements judged")
+        print(f"{folder.name}: {len(rows)} statements judged")
     write(sorted(every, key=lambda one: one.paper), COMMITTED)
 
 
