@@ -208,4 +208,4 @@ def _candidates(advice: Advice) -> Iterator[tuple[str, list[str]]]:
         yield f"{name or one.kind} ({one.order})", plan.overrides()
     for d in (d for d in range(2, int(advice.terms.d_max) + 1) if n % d == 0 and d < n):
         for s in sorted({d, n // 2}):
-            yield f"FRC, d = {d}, fastest {n - s}", ["scheme=frc", f"code.d={d}", f"s={s}"]
+            yield f"FRC, d = {d}, fastest {n - s}", ["scheme=frc", f"code.d={d}", f"s={s}", "exact=false"]
