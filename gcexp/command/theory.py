@@ -161,12 +161,14 @@ def _read(node):
 
 
 def _array(value):
-    """A list of numbers as an array; anything else as it is."""
-    try:
-        found = np.array(value) if isinstance(value, list) else value
-        return np.array(value, dtype=float) if found is not value and found.dtype.kind == "O" else found
-    except (TypeError, ValueError):
+    """Lists of numbers as arrays, ragged ones as lists of arrays."""
+    if not isinstance(value, list):
         return value
+    try:
+        found = np.array(value)
+        return found if found.dtype.kind in "biuf" else np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        return [_array(entry) for entry in value]
 
 
 def plain(value):

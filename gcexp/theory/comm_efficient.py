@@ -8,13 +8,14 @@ Rates may be infinite: no randomness.
 
 from __future__ import annotations
 
-from math import inf, isinf
+from math import expm1, inf, isinf, log1p
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import betainc
 
 from gcexp.errors import ParameterError, require
+from gcexp.theory.order_statistics import reciprocals
 
 
 def feasible(n: int, d: int, s: int, m: int, k: int | None = None) -> bool:
@@ -58,6 +59,34 @@ def shortest_message(n: int, d: int, s: int, k: int | None = None) -> float:
     return k / (d * n - s * k)
 
 
+def worker_cdf(x, d: int, m: int, t1: float, lambda1: float, t2: float, lambda2: float) -> np.ndarray:
+    r"""P(d T1 + T2 / m <= x): 1 - (r1 e^{-r2 y} - r2 e^{-r1 y}) / (r1 - r2), 1 - e^{-r y} (1 + r y) if r1 = r2 = r.
+
+    Here y = x - d t1 - t2 / m >= 0, r1 = lambda1 / d and r2 = m lambda2.
+
+    Parameters
+    ----------
+    x : array_like
+        Times.
+    d, m : int
+        Load and blocks.
+    t1, lambda1, t2, lambda2 : float
+        Shifts and rates of computation and transmission; a rate may be infinite.
+
+    References
+    ----------
+    Ye, Abbe, section 5.
+
+    Examples
+    --------
+    >>> worker_cdf([7.0, 8.4, 20.0], d=4, m=3, t1=1.6, lambda1=0.8, t2=6, lambda2=0.1).round(4)
+    array([0.    , 0.    , 0.7668])
+    """
+    least, r1, r2 = _rates(d, m, t1, lambda1, t2, lambda2)
+    y = np.asarray(x, dtype=float) - least
+    return np.where(y >= 0, 1 - _survival(np.maximum(y, 0), r1, r2), 0.0)
+
+
 def expected_time(
     n: int, d: int, m: int, t1: float, lambda1: float, t2: float, lambda2: float, s: int | None = None
 ) -> float:
@@ -72,7 +101,7 @@ def expected_time(
     n, d, m : int
         Workers, load and blocks.
     t1, lambda1, t2, lambda2 : float
-        Least times and rates of computing a partition and of sending a gradient.
+        As in `worker_cdf`.
     s : int, optional
         Stragglers; default d - m, the most and the fastest.
 
@@ -196,6 +225,81 @@ def best_choices(
         "best": short[0] if short else None,
         "second": others[0] if others else None,
     }
+
+
+def no_communication(n: int, d: int, t1: float, lambda1: float) -> float:
+    r"""Mean iteration time where sending is free, m = 1: d t1 + (d / lambda1) sum_{i=d}^{n} 1/i. Concave in d.
+
+    References
+    ----------
+    Ye, Abbe, section 5.
+
+    Examples
+    --------
+    >>> [round(no_communication(8, d, t1=1.6, lambda1=0.8), 4) for d in (1, 2, 8)]
+    [4.9973, 7.4946, 14.05]
+    """
+    require(1 <= d <= n, f"no communication needs 1 <= d <= n, got n={n}, d={d}")
+    _rates(d, 1, t1, lambda1, 0.0, inf)
+    return d * t1 + d / lambda1 * reciprocals(d, n)
+
+
+def full_load_pays_below(n: int) -> float:
+    """Where sending is free, d = n beats d = 1 if and only if lambda1 t1 is below (H_n - 1) / (n - 1).
+
+    References
+    ----------
+    Ye, Abbe, section 5.
+
+    Examples
+    --------
+    >>> round(full_load_pays_below(8), 5)
+    0.24541
+    """
+    require(n >= 2, f"two different loads need n >= 2, got n={n}")
+    return reciprocals(2, n) / (n - 1)
+
+
+def no_computation(n: int, m: int, t2: float, lambda2: float) -> float:
+    r"""Mean iteration time where computing is free, d = n: (t2 + (1 / lambda2) sum_{i=n-m+1}^{n} 1/i) / m.
+
+    References
+    ----------
+    Ye, Abbe, section 5.
+
+    Examples
+    --------
+    >>> [round(no_computation(8, m, t2=6, lambda2=0.1), 4) for m in (1, 5, 8)]
+    [7.25, 2.969, 4.1473]
+    """
+    require(1 <= m <= n, f"no computation needs 1 <= m <= n, got n={n}, m={m}")
+    _rates(n, m, 0.0, inf, t2, lambda2)
+    return (t2 + reciprocals(n - m + 1, n) / lambda2) / m
+
+
+def best_share(shift: float) -> float:
+    r"""Limit of the best m / n where computing is free: the root alpha of alpha/(1-alpha) + ln(1-alpha) = lambda2 t2.
+
+    Parameters
+    ----------
+    shift : float
+        lambda2 t2 > 0.
+
+    References
+    ----------
+    Ye, Abbe, section 5.
+
+    Examples
+    --------
+    >>> round(best_share(0.6), 5)
+    0.60428
+    """
+    from scipy.optimize import brentq  # slow to import
+
+    require(0 < shift < inf, f"best_share needs 0 < lambda2 t2 < inf, got {shift}")
+    # With alpha = 1 - e^{-v}: e^v - 1 - v, which rises from 0.
+    v = brentq(lambda v: expm1(v) - v - shift, 0.0, log1p(shift) + 2.0, xtol=1e-14)
+    return -expm1(-v)
 
 
 def _rates(

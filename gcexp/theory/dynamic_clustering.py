@@ -29,10 +29,28 @@ import numpy as np
 from scipy.special import gammaincc
 
 from gcexp.errors import ParameterError, require, require_known
+from gcexp.theory.order_statistics import shifted_exponential
 
 LOAD_MODELS = ("scaled", "sum")
 _STEP, _SMALL, _LARGE = 0.2, 1e-12, 50.0  # of the trapezoidal rule in log u
 _AGREE, _HALVINGS = 1e-9, 10
+
+
+def order_statistic(n: int, spare: int, *, load: int, alpha: float, mu: float) -> float:
+    """Expected time until n - spare of n equal workers are done: r (alpha + (H_n - H_spare) / mu).
+
+    GC: spare = r - 1. The lower bound of all clustered codes: spare = P (r - 1).
+
+    Examples
+    --------
+    >>> round(order_statistic(12, 1, load=2, alpha=0.01, mu=10), 5)
+    0.44064
+    >>> round(order_statistic(12, 4, load=2, alpha=0.01, mu=10), 5)
+    0.22398
+    """
+    require(0 <= spare < n, f"order statistic needs 0 <= spare < n, got n={n}, spare={spare}")
+    require(load >= 0 and mu > 0, f"order statistic needs load >= 0 and mu > 0, got load={load}, mu={mu}")
+    return shifted_exponential(n - spare, n, shift=load * alpha, mean=load / mu)
 
 
 def expected_time(slow, spare: int, *, load: int, alpha, mu_s, mu_f, load_model: str = "scaled"):
@@ -75,6 +93,40 @@ def expected_time(slow, spare: int, *, load: int, alpha, mu_s, mu_f, load_model:
     clock = _Clock(load, alpha, mu_s, mu_f, load_model)
     left = slow[..., None]
     return clock.mean(lambda waits: _at_most(left * waits[0] + (1 - left) * waits[1], spare).prod(-2))
+
+
+def expected_time_of_counts(
+    slow_counts, size: int, spare: int, slow=(1.0, 0.0), *, load, alpha, mu_s, mu_f, load_model="scaled"
+) -> np.ndarray:
+    """Expected time (U,) of many placements, given how many workers of each cluster are marked as slow (U, P).
+
+    Parameters
+    ----------
+    slow_counts : array_like (U, P) of int
+        Marked workers in each cluster of `size`.
+    size, spare : int
+    slow : (float, float)
+        Probability that a marked and an unmarked worker is slow: (1, 0) where states are known, (1-p, p) where the
+        marks are the states of the previous iteration.
+    load, alpha, mu_s, mu_f, load_model
+        As in `expected_time`; rates are numbers.
+
+    Examples
+    --------
+    Slow workers {0, 2, 4, 6, 10} of 12 at home, and as the paper places them:
+
+    >>> law = dict(load=2, alpha=0.01, mu_s=0.1, mu_f=10)
+    >>> expected_time_of_counts([[2, 0, 3, 0], [1, 1, 1, 2]], 3, 1, **law).round(3)
+    array([19.687, 10.036])
+    """
+    slow_counts = np.sort(slow_counts, axis=1)
+    rows, which = np.unique(slow_counts, axis=0, return_inverse=True)
+    clock = _Clock(load, alpha, mu_s, mu_f, load_model)
+    marked = np.arange(size) < np.arange(size + 1)[:, None]  # (count, worker)
+    q = np.where(marked, *slow)[..., None]
+    return clock.mean(lambda waits: _at_most(q * waits[0] + (1 - q) * waits[1], spare)[rows].prod(1))[
+        which.ravel()
+    ]
 
 
 def slow_probability(p: float, t, starts_slow):

@@ -15,6 +15,7 @@ again; each function says which statement it is.
 
 from __future__ import annotations
 
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -66,6 +67,19 @@ def frc_error(n: int, redundancy: int, s):
     """
     require(redundancy >= 1 and n % redundancy == 0, f"FRC needs r to divide n, got n={n}, r={redundancy}")
     return np.floor_divide(_stragglers(n, s), redundancy) * redundancy / n
+
+
+def frc_mean_error(n: int, redundancy: int, s: int) -> float:
+    r"""Mean error of fractional repetition for s random stragglers: C(n-r, s-r) / C(n, s), 0 for s < r.
+
+    Examples
+    --------
+    >>> round(frc_mean_error(12, 3, 5), 7)
+    0.0454545
+    """
+    require(redundancy >= 1 and n % redundancy == 0, f"FRC needs r to divide n, got n={n}, r={redundancy}")
+    _stragglers(n, s)
+    return comb(n - redundancy, s - redundancy) / comb(n, s) if s >= redundancy else 0.0
 
 
 def frc_product_error(n1: int, r1: int, n2: int, r2: int, s):
@@ -146,7 +160,70 @@ def _fraction_bound(gamma: float, n: int, s):
     return np.where(s < n, gamma * s / (gamma * s + n - s + (s == n)), 1.0)
 
 
+def bibd_curvature(code, survivors):
+    r"""Second derivative of `bibd_error` in the number m of survivors (Lemma 9): 2 l^2 lambda (l-lambda) / (k D^3).
+
+    D = l - lambda + lambda m. It is not negative, so the errors are a convex sequence.
+
+    Examples
+    --------
+    >>> float(bibd_curvature((7, 7, 3, 3, 1), 1))
+    0.19047619047619047
+    """
+    _, k, l, _, shared = code
+    D = l - shared + shared * np.asarray(survivors)
+    return 2 * l * l * shared * (l - shared) / (k * D**3)
+
+
 # --- Codes made of codes -----------------------------------------------------------------------------------------
+
+
+def copies_error(errors, copies: int, s):
+    r"""Worst-case error with `copies` of every worker: err(floor(s / copies)) (Lemma 7).
+
+    Copies of the *partitions* change no normalised error (Lemma 6).
+
+    Parameters
+    ----------
+    errors : array_like (n + 1,)
+        Worst-case errors of the code for 0, ..., n stragglers.
+
+    Examples
+    --------
+    >>> copies_error([0, 0.5, 1], 2, [1, 2, 3, 4])
+    array([0. , 0.5, 0.5, 1. ])
+    """
+    errors = np.asarray(errors)
+    return errors[_stragglers((len(errors) - 1) * copies, s) // copies]
+
+
+def direct_sum_errors(errors, partitions) -> np.ndarray:
+    r"""Worst-case errors of a block-diagonal code for 0, 1, ... stragglers, from those of its blocks (Lemma 8).
+
+    k err(s) = max sum_b k_b err_b(s_b) over all splits s = sum_b s_b.
+
+    Parameters
+    ----------
+    errors : sequence of array_like (n_b + 1,)
+    partitions : sequence of int
+        k_b of each block.
+
+    Returns
+    -------
+    ndarray (sum of the n_b + 1,)
+
+    Examples
+    --------
+    >>> direct_sum_errors([[0, 0, 1], [0, 0.5, 1]], [2, 2])
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
+    """
+    require(len(partitions) >= 1, f"a direct sum has one block or more, got partitions={partitions}")
+    total = np.zeros(1)
+    for one, k in zip(errors, partitions, strict=True):
+        sums = total[:, None] + k * np.asarray(one, dtype=float)
+        last = sums.shape[0] + sums.shape[1] - 2
+        total = np.array([np.fliplr(sums).diagonal(sums.shape[1] - 1 - s).max() for s in range(last + 1)])
+    return total / sum(partitions)
 
 
 def frc_bibd_error(n1: int, r1: int, design, s):
@@ -265,13 +342,29 @@ def product_lower_bound(errors1, errors2, s):
     return best[_stragglers(n1 * n2, s)]
 
 
-def product_spectral_bound(a, b, s):
-    r"""Upper bound x / (1 + x) on the worst-case error of a product of two designs, x = gamma s / (n - s).
+def spectral_bound(n: int, k: int, redundancy: float, sigma2_squared: float, s):
+    r"""Upper bound on the worst-case error of any code with constant load and redundancy r: x / (1 + x).
 
-    gamma = sigma_2^2 n / (k r^2), the larger of the factors' gammas, with the second singular value sigma_2 of the
-    k x n assignment of redundancy r; sigma_2^2 = max((l1 - lambda1) l2 r2, l1 r1 (l2 - lambda2)). A product is never
-    worse than its worse factor at the same fraction of stragglers, and as bad where s is a multiple of the other
-    factor's workers. (Not in the paper.)
+    x = sigma_2^2 n s / (k r^2 (n - s)), sigma_2 the second singular value of the k x n assignment. It equals
+    `bibd_error` for a design, where sigma_2^2 = l - lambda. (Not in the paper.)
+
+    Examples
+    --------
+    >>> spectral_bound(16, 16, 6, 4, [4, 8]).round(4)
+    array([0.0357, 0.1   ])
+    """
+    require(
+        k >= 1 and redundancy > 0 and 0 <= sigma2_squared < np.inf,
+        f"the spectral bound needs k >= 1, r > 0, sigma2^2 >= 0, got k={k}, r={redundancy}, sigma2^2={sigma2_squared}",
+    )
+    return _fraction_bound(sigma2_squared * n / (k * redundancy**2), n, s)
+
+
+def product_spectral_bound(a, b, s):
+    r"""`spectral_bound` of a product of two designs, where gamma is the larger of the factors' gammas.
+
+    sigma_2^2 = max((l1 - lambda1) l2 r2, l1 r1 (l2 - lambda2)): a product is never worse than its worse factor at the
+    same fraction of stragglers, and as bad where s is a multiple of the other factor's workers.
 
     Examples
     --------

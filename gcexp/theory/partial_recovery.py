@@ -7,8 +7,9 @@ denominator of at most 10^6, so that 2/3 means two thirds.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
-from math import ceil, comb, exp, gcd, sqrt
+from math import ceil, comb, exp, gcd, inf, log, sqrt
 from typing import NamedTuple
 
 from gcexp.errors import require, require_known
@@ -85,6 +86,49 @@ def rho(n: int, s: int, y: int) -> Fraction:
     require(0 <= y <= n, f"rho needs 0 <= y <= n, got n={n}, y={y}")
     require(0 <= s <= n, f"rho needs 0 <= s <= n, got n={n}, s={s}")
     return Fraction(choose(s, y), comb(n, y))
+
+
+def invisible_fraction(replicas: Iterable[int], n: int, s: int) -> Fraction:
+    r"""Lemma 1: fraction of pairs (straggler set, partition) in which nobody heard holds the partition.
+
+    sum_j C(n - n_j, s - n_j) / (k C(n,s)), where n_j workers hold partition j. An (alpha, s)-feasible scheme has at
+    most 1 - alpha. For s random stragglers it is the mean fraction that any decoder misses.
+
+    Parameters
+    ----------
+    replicas : iterable of int (k,)
+        Workers that hold each partition.
+    n, s : int
+        Workers and stragglers.
+
+    Examples
+    --------
+    >>> invisible_fraction([2] * 10, n=5, s=3)
+    Fraction(3, 10)
+    """
+    _workers(n, s)
+    missed = [choose(n - int(r), s - int(r)) for r in replicas]
+    require(bool(missed), "Lemma 1 needs at least one partition")
+    return Fraction(sum(missed), len(missed) * comb(n, s))
+
+
+def least_invisible(n: int, s: int, load: Fraction) -> Fraction:
+    r"""Theorem 1: least `invisible_fraction` of any assignment with computation load `load`.
+
+    (y + 1 - n l) rho_y + (n l - y) rho_{y+1} with y = floor(n l); at most 1 - alpha where a scheme is feasible.
+
+    Examples
+    --------
+    >>> least_invisible(5, 3, Fraction(2, 5)), least_invisible(5, 3, Fraction(1, 2))
+    (Fraction(3, 10), Fraction(1, 5))
+    """
+    _workers(n, s)
+    require(0 <= load <= 1, f"a load is a fraction of the data, 0 to 1, got {load}")
+    nl = n * Fraction(load)
+    y = nl.numerator // nl.denominator
+    if y == n:
+        return rho(n, s, n)
+    return (y + 1 - nl) * rho(n, s, y) + (nl - y) * rho(n, s, y + 1)
 
 
 def lower_bound(n: int, s: int, alpha: float | Fraction) -> Fraction:
@@ -430,6 +474,37 @@ def expected_times(
     first = ceil(exact(alpha) * n), samples / n
     second = n - most_stragglers(n, 2, alpha), 2 * samples / n
     one, two = (_priced(scaling, u, sample_time, mean(k, n, **law)) for k, u in (first, second))
+    return one, two
+
+
+def limit_times(
+    model: str, n: int, alpha: float | Fraction, samples: int, sample_time: float = 0.0, **law: float
+) -> tuple[float, float]:
+    r"""`expected_times` with the order statistics replaced by their large-n limits, the quantiles.
+
+    Pareto: scale z and scale sqrt(z) with z = (1-alpha)^(-1/shape). Shifted exponential: shift + mean L and
+    shift + mean L / 2 with L = ln(1 / (1-alpha)).
+
+    Examples
+    --------
+    >>> t1, t2 = limit_times("D", 20, 0.75, 2000, shift=0.5, mean=2.0)
+    >>> round(t2 - t1, 9)  # N shift / n
+    50.0
+    """
+    distribution, scaling = _model(model, law)
+    left = float(1 - exact(alpha))
+    if left == 0:
+        return inf, inf
+
+    def quantile(power: float) -> float:
+        if distribution == "pareto":
+            return law.get("scale", 1.0) * left ** (-power / law.get("shape", 2.0))
+        return law.get("shift", 0.0) - power * law.get("mean", 1.0) * log(left)
+
+    u = samples / n
+    one, two = (
+        _priced(scaling, times * u, sample_time, quantile(power)) for times, power in ((1, 1), (2, 0.5))
+    )
     return one, two
 
 

@@ -24,6 +24,7 @@ from gcexp.codes.regular_bipartite import RegularBipartiteCode, random_biregular
 from gcexp.codes.stochastic import StochasticGradientCode
 from gcexp.designs.graphs import circulant, margulis, paley, random_regular, second_eigenvalue
 from gcexp.errors import ParameterError
+from gcexp.theory.classic_codes import bernoulli_error, expander_bound, graph_error, stochastic_error
 
 
 def survivors(n: int, s: int) -> np.ndarray:
@@ -170,11 +171,11 @@ def test_expander_bound_holds_for_every_straggler_set(code):
     optimal = type(code)(**{**parameters(code), "decoder": "optimal"})
     for s in range(code.n):
         responses = survivors(code.n, s) if code.n <= 11 else random_survivors(code.n, s, 300)
-        bound = (code.eigenvalue / code.d) ** 2 * s / (code.n - s)
+        bound = expander_bound(code.n, s, code.d, code.eigenvalue)
         one_step, best = code.decode(responses).error, optimal.decode(responses).error
         assert one_step.max() <= bound + 1e-12
         assert (best <= one_step + 1e-9).all()
-    assert code.decode(survivors(code.n, code.n)).error == [1]
+    assert code.decode(survivors(code.n, code.n)).error == [1] == [expander_bound(code.n, code.n, 1, 0)]
 
 
 def parameters(code: Code) -> dict:
@@ -241,8 +242,11 @@ def test_optimal_decoding_equals_least_squares():
 def test_bernoulli_mean_error():
     responses = random_survivors(40, 10, 1)
     errors = [BernoulliCode(40, 5, seed=seed).decode(responses).error[0] for seed in range(1500)]
-    expected = (1 - 1 / 8) / (30 / 8)  # (1 - p) / (m p) for m survivors
-    assert np.mean(errors) == pytest.approx(expected, abs=4 * np.std(errors) / np.sqrt(1500))
+    assert bernoulli_error(1 / 8, 30) == pytest.approx(0.2333, abs=5e-5)
+    assert np.mean(errors) == pytest.approx(bernoulli_error(1 / 8, 30), abs=0.007)
+    assert np.mean(errors) == pytest.approx(
+        bernoulli_error(1 / 8, 30), abs=4 * np.std(errors) / np.sqrt(1500)
+    )
 
 
 def test_regularized_bernoulli_cuts_only_the_overloaded():
@@ -265,7 +269,7 @@ def test_stochastic_mean_error_by_enumeration():
     responses = subsets(10)
     probability = (1 - p) ** responses.sum(1) * p ** (10 - responses.sum(1))
     decoding = code.decode(responses)
-    assert probability @ decoding.error == pytest.approx(1 / 7, abs=1e-12)  # p / (d (1 - p))
+    assert probability @ decoding.error == pytest.approx(1 / 7, abs=1e-12) == stochastic_error(p, 3)
     np.testing.assert_allclose(probability @ decoding.coefficients, 1)  # unbiased
     assert (code.load == 3).all()
 
@@ -304,6 +308,9 @@ def test_component_decoder_is_the_pseudoinverse(code):
     decoding = code.decode(responses)
     best = Code.weights(code, responses)[:, 0] @ code.encoding
     np.testing.assert_allclose(decoding.coefficients, best, atol=1e-9)  # the best c is unique
+    ends = np.array([np.flatnonzero(row) for row in code.encoding.toarray()])
+    formula = [graph_error(code.k, ends[row > 0]) for row in responses]
+    np.testing.assert_allclose(decoding.error, formula, atol=1e-12)
     assert (code.load == 2).all() and (code.assignment.sum(0) == code.d).all()
 
 
@@ -410,6 +417,11 @@ def test_circulant_sends_disjoint_runs():
         (lambda: GraphCode(10, 4, graph="circular"), "'circular'.*'circulant'"),
         (lambda: CirculantMultiMessage(5, (1, 2, 3)), r"n=5, sizes=\(1, 2, 3\)"),
         (lambda: iterate(ExpanderCode(9, graph="paley"), [9 * [1]], -1), "steps.* -1"),
+        (lambda: expander_bound(5, 6, 3, 1), "n=5, s=6"),
+        (lambda: expander_bound(5, 1, 3, 4), "eigenvalue"),
+        (lambda: bernoulli_error(0, 3), "p"),
+        (lambda: stochastic_error(1, 3), "p"),
+        (lambda: graph_error(2, [(0, 2)]), r"\(0, 2\)"),
     ],
 )
 def test_refusals(make, named):

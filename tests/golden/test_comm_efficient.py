@@ -21,7 +21,6 @@ from gcexp.delays import Draws
 from gcexp.errors import DecodingError, ParameterError
 from gcexp.schemes import Decodable, Fastest, Scheme
 from gcexp.theory import comm_efficient as theory
-from gcexp.theory.order_statistics import reciprocals
 from gcexp.timeline import simulate
 
 
@@ -369,6 +368,16 @@ def test_the_simulated_clock_agrees():
         assert abs(time.mean() - expected) < 4.5 * time.std() / np.sqrt(time.size)
 
 
+def test_worker_cdf():
+    drawn = draws(100_000, 2, **RATES)
+    rates = {key: value for key, value in RATES.items() if key != "n"}
+    for d, m in [(4, 3), (4, 2), (8, 1)]:
+        times = np.sort(drawn.arrival(d / 8, 1 / m).ravel())
+        at = times[:: len(times) // 50]
+        empirical = np.searchsorted(times, at) / len(times)
+        np.testing.assert_allclose(theory.worker_cdf(at, d, m, **rates), empirical, atol=0.004)
+
+
 def test_equal_rates_are_a_limit():
     rates = {"t1": 1.0, "t2": 2.0, "lambda2": 0.5}
     exact = theory.expected_time(6, 2, 1, lambda1=1.0, **rates)
@@ -376,27 +385,44 @@ def test_equal_rates_are_a_limit():
         assert theory.expected_time(6, 2, 1, lambda1=1 + gap, **rates) == pytest.approx(
             exact, rel=3 * gap + 1e-12
         )
+    r, y = 0.5, 3.0
+    assert theory.worker_cdf(y + 4, 2, 1, lambda1=1.0, **rates) == pytest.approx(
+        1 - np.exp(-r * y) * (1 + r * y)
+    )
 
 
 def test_free_communication():
     expected = [4.9973, 7.4946, 9.3670, 10.8226, 11.9658, 12.8589, 13.5438, 14.0500]
-    closed = [d * 1.6 + d / 0.8 * reciprocals(d, 8) for d in range(1, 9)]  # section 5
+    closed = [theory.no_communication(8, d, 1.6, 0.8) for d in range(1, 9)]
     np.testing.assert_allclose(closed, expected, atol=1e-4)
     quadrature = [theory.expected_time(8, d, 1, 1.6, 0.8, 0, inf) for d in range(1, 9)]
     np.testing.assert_allclose(quadrature, closed, rtol=1e-11)
     assert (np.diff(closed, 2) < 0).all()  # concave in d
+    edge = theory.full_load_pays_below(8)
+    assert edge == pytest.approx(0.24541, abs=5e-6)
+    for factor, pays in ((0.999, True), (1.001, False)):
+        t1 = factor * edge / 0.8
+        assert (theory.no_communication(8, 8, t1, 0.8) < theory.no_communication(8, 1, t1, 0.8)) is pays
 
 
 def test_free_computation():
     expected = [7.2500, 4.3393, 3.4484, 3.0863, 2.9690, 3.0298, 3.3112, 4.1473]
-    closed = [(6 + reciprocals(9 - m, 8) / 0.1) / m for m in range(1, 9)]  # section 5
+    closed = [theory.no_computation(8, m, 6, 0.1) for m in range(1, 9)]
     np.testing.assert_allclose(closed, expected, atol=1e-4)
     quadrature = [theory.expected_time(8, 8, m, 0, inf, 6, 0.1) for m in range(1, 9)]
     np.testing.assert_allclose(quadrature, closed, rtol=1e-11)
+    best = min(range(1, 1001), key=lambda m: theory.no_computation(1000, m, 6, 0.1))
+    assert best == 605 and best / 1000 == pytest.approx(theory.best_share(0.6), rel=0.01)
 
 
 def test_no_randomness():
     assert theory.expected_time(8, 4, 2, 1.5, inf, 6.0, inf) == 9.0
+
+
+@pytest.mark.parametrize("shift", [1e-6, 0.01, 0.6, 5.0, 1e4])
+def test_best_share(shift):
+    alpha = theory.best_share(shift)
+    assert alpha / (1 - alpha) + np.log1p(-alpha) == pytest.approx(shift, rel=1e-8)
 
 
 def test_feasible_is_what_can_be_built():
@@ -438,6 +464,10 @@ def test_the_choice_may_be_limited():
         (lambda: theory.best_choices(8, 1, 1, 1, 1, max_load=9), "max_load=9"),
         (lambda: theory.shortest_message(5, 2, 2), "no code has"),
         (lambda: theory.feasible(5, 2, -1, 1), "s >= 0"),
+        (lambda: theory.best_share(0), "0 < lambda2 t2"),
+        (lambda: theory.full_load_pays_below(1), "n >= 2"),
+        (lambda: theory.no_communication(5, 6, 1, 1), "1 <= d <= n"),
+        (lambda: theory.no_computation(5, 0, 1, 1), "1 <= m <= n"),
     ],
 )
 def test_theory_refuses(call, message):

@@ -38,6 +38,7 @@ from gcexp.schemes.placement import (
 )
 from gcexp.theory.dynamic_clustering import (
     expected_time,
+    expected_time_of_counts,
     mean_time,
     recoverable_sets,
     slow_probability,
@@ -48,12 +49,6 @@ SHIFTS = (1, 3, 1)
 MATRIX = cluster_matrix(12, 4, [(1,), (3,), (1,)])
 ALLOWED = membership(MATRIX)
 LAW = {"alpha": 0.01, "mu_s": 0.1, "mu_f": 10.0}
-
-
-def time_of_counts(counts, size, slow=(1.0, 0.0)):
-    """Expected times of placements with so many marked workers in each cluster."""
-    marked = np.arange(size) < np.asarray(counts)[..., None]
-    return expected_time(np.where(marked, *slow), 1, load=2, **LAW)
 
 
 @dataclass(frozen=True)
@@ -350,7 +345,7 @@ def test_greedy_does_not_always_manage():
             placed = greedy_clusters(ALLOWED[None], slow, swap_rule, order_mode)
             assert slow_counts(placed, slow, 4)[0].tolist() == counts
     assert slow_counts(best_clusters(ALLOWED[None], slow), slow, 4)[0].tolist() == [0, 1, 1, 1]
-    times = time_of_counts([[0, 1, 0, 2], [0, 0, 3, 0]], 3)
+    times = expected_time_of_counts([[0, 1, 0, 2], [0, 0, 3, 0]], 3, 1, load=2, **LAW)
     np.testing.assert_allclose(times, [10.030, 16.687], atol=1e-3)
 
 
@@ -613,6 +608,15 @@ def test_homogeneous_clusters_in_rational_numbers():
         )
 
 
+def test_expected_times_of_counts_are_expected_times():
+    rng = np.random.default_rng(0)
+    counts = rng.integers(0, 5, (20, 5))
+    marked = np.arange(4) < counts[..., None]
+    for slow in ((1.0, 0.0), (0.95, 0.05)):
+        each = expected_time(np.where(marked, *slow), 2, load=3, **LAW)
+        np.testing.assert_allclose(expected_time_of_counts(counts, 4, 2, slow, load=3, **LAW), each)
+
+
 def test_stationary_values():
     for setting, values in ((ONE, (28.229, 16.136, 7.181)), (TWO, (42.168, 13.419, 2.626))):
         for (groups, spare), value in zip(setting.groups.values(), values, strict=True):
@@ -627,7 +631,7 @@ def test_stationary_values_of_dynamic_clusters():
     for swap_rule, previous, perfect in (("first_fit", 14.491, 14.055), ("same_class", 14.483, 14.044)):
         counts = slow_counts(greedy_clusters(allowed, slow, swap_rule), slow, 4)
         for known, value in (((0.95, 0.05), previous), ((1.0, 0.0), perfect)):
-            mean = time_of_counts(counts, 3, known).mean()
+            mean = expected_time_of_counts(counts, 3, 1, known, load=2, **LAW).mean()
             assert mean == pytest.approx(value, abs=6e-4)
 
 
@@ -638,7 +642,7 @@ def test_means_of_the_first_iterations():
         assert mean_time(12, 1, 1, iterations=iterations, **law) == pytest.approx(value, abs=0.06)
     one = mean_time(12, 4, 1, iterations=1, **law)
     splits = np.array([np.bincount(np.array(c) % 4, minlength=4) for c in combinations(range(12), 4)])
-    assert one == pytest.approx(time_of_counts(splits, 3).mean(), rel=1e-12)
+    assert one == pytest.approx(expected_time_of_counts(splits, 3, 1, load=2, **LAW).mean(), rel=1e-12)
 
 
 def test_sum_load_model_in_theory():

@@ -6,7 +6,7 @@ Closed forms meet enumeration, Monte Carlo, or a numerical integral; what the pa
 from __future__ import annotations
 
 from fractions import Fraction
-from math import exp, floor, inf, isinf, sqrt
+from math import exp, inf, isinf, sqrt
 
 import numpy as np
 import pytest
@@ -22,6 +22,9 @@ from gcexp.theory.partial_recovery import (
     exact,
     expected_times,
     intermediate,
+    invisible_fraction,
+    least_invisible,
+    limit_times,
     lower_bound,
     minimal_y,
     most_stragglers,
@@ -47,15 +50,10 @@ def test_lower_bound_is_the_zero_of_inequality_1(data, n, tenths):
     """It is feasible in (1), and nothing less is; most_stragglers inverts it at integer loads."""
     s, alpha = data.draw(st.integers(0, n - 1)), Fraction(tenths, 40)
     least = lower_bound(n, s, alpha)
-
-    def missed(load):  # least fraction of pairs (straggler set, partition) that nobody heard holds
-        y = floor(n * load)
-        after = rho(n, s, y + 1) if y < n else 0
-        return (y + 1 - n * load) * rho(n, s, y) + (n * load - y) * after
-
-    assert missed(least) <= 1 - alpha
+    assert least_invisible(n, s, least) <= 1 - alpha
     if least:
-        assert missed(least) == 1 - alpha and missed(least * Fraction(999, 1000)) > 1 - alpha
+        assert least_invisible(n, s, least) == 1 - alpha
+        assert least_invisible(n, s, least * Fraction(999, 1000)) > 1 - alpha
     y = minimal_y(n, s, alpha)
     assert least <= Fraction(y, n) and most_stragglers(n, y, alpha) >= s
     assert y == 1 or most_stragglers(n, y - 1, alpha) < s
@@ -150,6 +148,16 @@ INSTANCES = [  # model, sample_time, law, E[T1], E[T2] at n=20, alpha=3/4, N=200
 
 
 @pytest.mark.parametrize(("model", "sample_time", "law", "t1", "t2"), INSTANCES)
+def test_limits(model, sample_time, law, t1, t2):
+    n = 2000
+    large = expected_times(model, n, 0.75, 100 * n, sample_time, **law)
+    assert large == pytest.approx(limit_times(model, n, 0.75, 100 * n, sample_time, **law), rel=5e-3)
+    if model in "BD":
+        first, second = limit_times(model, n, 0.75, 100 * n, **law)
+        assert second - first == pytest.approx(100 * law["shift"] if model == "D" else -np.log(4))
+
+
+@pytest.mark.parametrize(("model", "sample_time", "law", "t1", "t2"), INSTANCES)
 def test_threshold(model, sample_time, law, t1, t2):
     """Where the limits cross, the exact times at n = 2000 change their order; model D never does."""
     n = 2000
@@ -159,13 +167,16 @@ def test_threshold(model, sample_time, law, t1, t2):
         return
     if model == "C":
         assert at == 1 - 4 ** -law["shape"]
+    first, second = limit_times(model, n, Fraction(at).limit_denominator(10**6), 100 * n, sample_time, **law)
+    assert first == pytest.approx(second, rel=1e-4)
     for alpha, combinatorial_wins in ((at - 0.3 * (1 - at), False), (at + 0.3 * (1 - at), True)):
         if alpha > 0.01:
             first, second = expected_times(model, n, alpha, 100 * n, sample_time, **law)
             assert (second < first) == combinatorial_wins
 
 
-def test_full_recovery_takes_finite_time():
+def test_full_recovery_has_no_finite_limit():
+    assert limit_times("A", 10, 1.0, 100, scale=1.0, shape=2.0) == (inf, inf)
     assert expected_times("A", 10, 1.0, 100, scale=1.0, shape=2.0)[0] < inf
     with pytest.raises(ParameterError, match="unknown model 'E'"):
         expected_times("E", 10, 0.5, 100)
@@ -181,6 +192,8 @@ def test_full_recovery_takes_finite_time():
     [
         (lambda: lower_bound(5, 5, 0.5), "0 <= s < n, got n=5, s=5"),
         (lambda: rho(5, 3, 6), "0 <= y <= n, got n=5, y=6"),
+        (lambda: least_invisible(5, 3, Fraction(3, 2)), "0 to 1, got 3/2"),
+        (lambda: invisible_fraction([], 5, 3), "at least one partition"),
         (lambda: combinatorial(5, 6), "1 <= y <= n, got n=5, y=6"),
         (lambda: intermediate(5, 3, 2), "1 <= x <= y <= n, got n=5, x=3, y=2"),
         (lambda: y_min(5, 2, 0.5, 4), "1 <= x <= s \\+ 1, got x=4, s=2"),

@@ -15,7 +15,7 @@ from scipy.optimize import linprog
 
 from gcexp.codes.base import Code
 from gcexp.codes.block_design import BlockDesign
-from gcexp.codes.composite import Kronecker
+from gcexp.codes.composite import DirectSum, Kronecker
 from gcexp.codes.cyclic import CyclicRepetition
 from gcexp.codes.repetition import FractionalRepetition
 from gcexp.codes.soft_bibd import SoftBIBD, weight_law
@@ -77,8 +77,9 @@ def frc_matrix(n: int, k: int, r: int) -> np.ndarray:
 def test_repetition_curve():
     expected = [0, 0, 0, 0.25, 0.25, 0.25, 0.5, 0.5, 0.5, 0.75, 0.75, 0.75, 1]
     np.testing.assert_array_equal(theory.frc_error(12, 3, range(13)), expected)
-    worst, _ = worst_and_mean(plain(frc_matrix(12, 8, 3)))
+    worst, mean = worst_and_mean(plain(frc_matrix(12, 8, 3)))
     np.testing.assert_allclose(worst, expected, atol=1e-9)
+    np.testing.assert_allclose(mean, [theory.frc_mean_error(12, 3, s) for s in range(13)], atol=1e-9)
     code = FractionalRepetition(12, 3, k=8)
     np.testing.assert_array_equal(code.encoding.toarray().T, frc_matrix(12, 8, 3))
     assert (code.load == 2).all() and code.length == 1
@@ -87,6 +88,7 @@ def test_repetition_curve():
     for n, k, d in ((12, 7, 3), (12, 0, 3)):
         with pytest.raises(ParameterError, match=f"the n/d = 4 groups divide, got k={k}"):
             FractionalRepetition(n, d, k=k)
+    assert theory.frc_mean_error(12, 3, 5) == pytest.approx(0.0454545, abs=5e-8)
     assert theory.frc_error(4, 2, 7 / 3) == 0.5 and theory.frc_error(4, 2, 5 / 3) == 0  # real arguments
 
 
@@ -291,6 +293,18 @@ def test_repetition_times_design():
         np.testing.assert_allclose(code.decode(responses).error, errors_of(code, responses), atol=1e-9)
 
 
+def test_copies_and_direct_sums():
+    A = np.random.default_rng(1).standard_normal((4, 5))
+    code = plain(A)
+    worst, _ = worst_and_mean(code)
+    copied, _ = worst_and_mean(plain(np.kron(np.ones((1, 2)), A)))
+    np.testing.assert_allclose(copied, theory.copies_error(worst, 2, range(11)), atol=1e-9)
+    parts = [code, plain(np.random.default_rng(2).standard_normal((3, 4)))]
+    both, _ = worst_and_mean(DirectSum(parts))
+    each = [worst_and_mean(part)[0] for part in parts]
+    np.testing.assert_allclose(both, theory.direct_sum_errors(each, [4, 3]), atol=1e-9)
+
+
 def figure_3() -> np.ndarray:
     s = np.arange(92)
     factors = [theory.bibd_error(p, range(p[0] + 1)) for p in (PLANE2, PLANE3)]
@@ -302,6 +316,18 @@ def figure_3() -> np.ndarray:
             theory.product_upper_bound(PLANE2, PLANE3, s),
         ],
         axis=1,
+    )
+
+
+def test_spectral_bound_of_a_product():
+    """That of the factors' parameters is that of the product's second singular value."""
+    A = np.kron(named_design("pg-2-2").incidence, named_design("pg-2-3").incidence).astype(int)
+    sigma = np.linalg.svd(A, compute_uv=False)[1]
+    s = np.arange(92)
+    np.testing.assert_allclose(
+        theory.spectral_bound(91, 91, 12, sigma**2, s),
+        theory.product_spectral_bound(PLANE2, PLANE3, s),
+        atol=1e-12,
     )
 
 

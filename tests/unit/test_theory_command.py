@@ -9,6 +9,7 @@ import typing
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
@@ -38,7 +39,7 @@ def test_lists_everything(capsys):
         for file in [*ROOT.glob("gcexp/theory/*.py"), *ROOT.glob("gcexp_papers/*/theory.py")]
         for name in re.findall(r"^def ([a-z]\w*)", file.read_text(), flags=re.MULTILINE)
     }
-    assert set(listed) == written and len(written) > 70
+    assert set(listed) == written and len(written) > 90
     assert listed["order_statistics.harmonic"].startswith("Harmonic number H_i")
     assert all(name.startswith("adaptive.") for name in json.loads(told(capsys, "adaptive", "--json")))
     module, shown = "", {}
@@ -85,6 +86,7 @@ def test_every_annotation_is_understood():
 
 GOLDEN = [
     ("partial_recovery.lower_bound n=15 s=9 alpha=2/3", "89/648"),
+    ("partial_recovery.invisible_fraction replicas=[2,2,2] n=6 s=3", "1/5"),
     ("partial_recovery.naive n=7 s=4 alpha=5/7", {"k": 49, "m": 1, "load": "25/49"}),
     ("partial_recovery.forced_equal assignment=[[1,1,0],[0,1,1],[1,0,1]] s=1 beta=3 worker=0", None),
     ("adaptive.optimal_costs d=4 w=12", ["1/4", "1/3", "1/2", "1"]),
@@ -93,6 +95,12 @@ GOLDEN = [
     ("order_statistics.pareto k=5 n=5 shape=1", "inf"),
     ("comm_efficient.expected_times n=2 t1=1 lambda1=1 t2=1 lambda2=inf", None),
     ("errors.bibd_error code=[13,13,4,4,1] s=[0,13]", [0.0, 1.0]),
+    ("errors.frc_error n=12 redundancy=3 s=[2,3,8,12]", [0.0, 0.25, 0.5, 1.0]),
+    ("classic_codes.graph_error k=3 edges=[[0,1],[1,2]]", pytest.approx(1 / 9)),
+    (
+        "partial_recovery.expected_times model=D n=20 alpha=0.75 samples=2000 shift=0.5 mean=2.0",
+        [pytest.approx(312.881, abs=5e-4), pytest.approx(367.509, abs=5e-4)],
+    ),
 ]
 
 
@@ -159,8 +167,11 @@ def test_values(text, value):
 
 def test_fractions_stay_exact_where_the_function_takes_them():
     assert theory.evaluate("partial_recovery.exact", ["alpha=2/3"]) == Fraction(2, 3)
-    floats = theory.evaluate("order_statistics.shifted_exponential", ["k=1", "n=2", "mean=1/2"])
-    assert type(floats) is float and floats == pytest.approx(0.25)
+    assert theory.evaluate("partial_recovery.least_invisible", ["n=6", "s=3", "load=1/3"]) == Fraction(1, 5)
+    floats = theory.evaluate("classic_codes.bernoulli_error", ["p=1/4", "m=3"])
+    assert type(floats) is float and floats == pytest.approx(1)
+    ragged = ["errors=[[0,1],[0,1/2,1]]", "partitions=[2,2]"]
+    np.testing.assert_allclose(theory.evaluate("errors.direct_sum_errors", ragged), [0, 0.5, 0.75, 1])
 
 
 BOUND = "partial_recovery.lower_bound"
@@ -198,15 +209,24 @@ MISTAKES = [
     ("adaptive.feasible d=3 lengths=[0] w=12", "got [0]"),
     ("adaptive.last_epoch sizes=[] p=0.1 s_max=1", "got []"),
     ("adaptive.first_epoch u=100000 p=0.1 s_max=1", "u=100000"),
+    ("errors.direct_sum_errors errors=[] partitions=[]", "partitions=[]"),
     ("dynamic_clustering.expected_time slow=[[0.5]] spare=0 load=1 alpha=0 mu_s=1 mu_f=inf", "rates"),
     ("adaptive.adaptive_costs L=6 d=-1 w=12", "d, w, L >= 1, got d=-1"),
     ("adaptive.optimal_costs d=3 w=-1", "d, w, L >= 1, got d=3, w=-1"),
     ("adaptive.survivable n=-1 d=3", "1 <= d <= n, got n=-1"),
     ("adaptive.survivable_bound n=20 d=-1", "1 <= d <= n, got n=20, d=-1"),
     ("comm_efficient.ec2_like n=-1", "n >= 1 workers, got -1"),
+    ("comm_efficient.no_communication n=8 d=2 t1=-1 lambda1=1", "times >= 0, got t1=-1"),
+    ("comm_efficient.no_computation n=8 m=2 t2=1 lambda2=nan", "lambda2 wants number, got nan"),
+    ("comm_efficient.worker_cdf x=2 d=-1 m=1 t1=1 lambda1=1 t2=1 lambda2=1", "d >= 1 and m >= 1"),
+    ("dynamic_clustering.order_statistic n=9 spare=1 load=2 alpha=1 mu=-1", "mu > 0, got load=2, mu=-1"),
     ("dynamic_clustering.slow_probability p=-1 t=2 starts_slow=true", "0 <= p <= 1 and t >= 0, got p=-1"),
     ("errors.bibd_weight load=3 intersection=1 survivors=0", "m >= 1 survivors"),
     ("errors.design_error n=7 redundancy=-1 s=1", "1 <= r <= n and n >= 2, got n=7, r=-1"),
+    (
+        "errors.spectral_bound n=7 k=7 redundancy=3 sigma2_squared=nan s=1",
+        "sigma2_squared wants number, got nan",
+    ),
     ("errors.soft_smallest_mu n=1 rho=0.5", "n >= 2 and densities 0 <= rho <= 1, got n=1"),
     ("soft_bibd.soft_paper_smallest_mu n=5 rho=1.5", "got n=5, rho=1.5"),
     ("order_statistics.shifted_exponential k=1 n=2 mean=-1", "shift, mean >= 0, got"),

@@ -24,8 +24,19 @@ LAW = {"load": 2, "alpha": 0.01, "mu_s": 0.1, "mu_f": 10.0}
 @pytest.mark.parametrize(("n", "spare"), [(12, 1), (200, 1), (200, 100), (1000, 500)])
 def test_time_of_many_equal_workers_is_the_order_statistic(n, spare):
     found = dynamic_clustering.expected_time(np.zeros((1, n)), spare, **LAW)
-    exact = order_statistics.shifted_exponential(n - spare, n, shift=0.02, mean=0.2)
+    exact = dynamic_clustering.order_statistic(n, spare, load=2, alpha=0.01, mu=10.0)
     assert found == pytest.approx(exact, rel=2e-9)  # was off by 2e-4 at (200, 100) and 2e-2 at (1000, 500)
+
+
+def test_time_of_many_groups_is_the_largest_of_as_many_workers():
+    """Groups of one worker without a spare: the last of n, H_n."""
+    found = dynamic_clustering.expected_time_of_counts([[0] * 1000], 1, 0, **LAW)
+    exact = dynamic_clustering.order_statistic(1000, 0, load=2, alpha=0.01, mu=10.0)
+    assert found[0] == pytest.approx(exact, rel=2e-9)
+    mean = dynamic_clustering.mean_time(1000, 1, 499, iterations=1, initial_slow=0, p=0.0, **LAW)
+    assert mean == pytest.approx(
+        dynamic_clustering.order_statistic(1000, 499, load=2, alpha=0.01, mu=10.0), rel=2e-9
+    )
 
 
 @pytest.mark.parametrize("n", [10**3, 10**4, 10**6, 10**10, 10**15])
@@ -43,6 +54,7 @@ def test_harmonic_numbers_of_many_workers():
     assert order_statistics.shifted_exponential(10**10, 2 * 10**10) == pytest.approx(log(2), rel=1e-10)
     few, split = sum(1 / j for j in range(500, 10**6)), order_statistics.reciprocals(500, 3 * 10**6)
     assert split == pytest.approx(few + sum(1 / j for j in range(10**6, 3 * 10**6 + 1)), rel=1e-13)
+    assert comm_efficient.no_communication(10**9, 1, 0.0, 1.0) == pytest.approx(log(1e9) + gamma, rel=1e-9)
     assert order_statistics.shifted_exponential(2 * 10**6, 10**15) == pytest.approx(-log1p(-2e-9), rel=1e-9)
 
 
@@ -56,7 +68,7 @@ def test_means_by_quadrature_are_refused_where_it_misses_the_peak():
 def test_expected_time_of_many_workers(n, d):
     """Where sending is free there is a closed form; at (10^6, 5 10^5) the answer was off by 4e-4."""
     found = comm_efficient.expected_time(n, d, 1, 1.6, 0.8, 0.0, np.inf)
-    assert found == pytest.approx(d * 1.6 + d / 0.8 * order_statistics.reciprocals(d, n), rel=1e-9)
+    assert found == pytest.approx(comm_efficient.no_communication(n, d, 1.6, 0.8), rel=1e-9)
 
 
 @pytest.mark.parametrize("p", [0.0, 0.3, 0.9])
