@@ -90,7 +90,7 @@ def test_it_gives_up_after_the_last_wait(server, waits):
     assert len(server.asked) == 1 + len(waits)
 
 
-@pytest.mark.parametrize("answer", [404, CONTENT[::-1]])
+@pytest.mark.parametrize("answer", [404, CONTENT[::-1]], ids=["not there", "another file"])
 def test_what_will_not_change_is_not_asked_again(server, waits, answer):
     server.answers["/train.csv"] = [answer]
     with pytest.raises(DataError, match=r"train\.csv could not be downloaded"):
@@ -106,7 +106,11 @@ def test_a_copy_inside_a_tar_file(server, waits):
     assert [one.name for one in path.parent.iterdir()] == ["train.csv"]
 
 
-@pytest.mark.parametrize("packed", [b"no tar file", tar_of(test=b""), tar_of(train=CONTENT[:-1])])
+@pytest.mark.parametrize(
+    "packed",
+    [b"no tar file", tar_of(test=b""), tar_of(train=CONTENT[:-1])],
+    ids=["no tar file", "another file", "cut off"],
+)
 def test_another_tar_file_is_refused(server, waits, packed):
     server.answers["/amazon.tar.gz"] = [packed]
     with pytest.raises(DataError, match="amazon.tar.gz"):
