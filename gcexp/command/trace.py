@@ -21,7 +21,7 @@ def add(parser) -> None:
         "options",
         nargs="*",
         metavar="KEY=VALUE",
-        help="check: absent=skip leaves out iterations in which workers are missing",
+        help="of check, absent=skip leaves out iterations in which workers are missing",
     )
     parser.add_argument("-o", "--output", type=Path, help="join: the new CSV file")
     parser.add_argument("--warm-up", type=int, default=1, help="join: first iterations left out (default: 1)")

@@ -112,7 +112,9 @@ def test_blocks_of_the_page_on_python_run(tmp_path, monkeypatch):
 SAID = re.compile(r"`(gcexp [^`\n]+)`|^ *(?:\$ )?(gcexp [^#\n]+)", re.MULTILINE)
 RUN = ("list", "show", "theory", "error", "simulate", "run", "schema", "compare", "trace")
 #: A name in a sentence, what a reader has to put in, and what runs in a project: there other tests run it.
-ELSEWHERE = re.compile(r"^gcexp (?!list|theory)\w+$|=[A-Z]{3}|n=256|task=mine|mirror|mypaper|mylab")
+ELSEWHERE = re.compile(
+    r"^gcexp (?!list|theory)\w+$|=[A-Z]{3}|--config-dir|n=256|task=mine|mirror|mypaper|mylab"
+)
 
 
 def commands() -> list[str]:

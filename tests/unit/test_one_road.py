@@ -38,6 +38,8 @@ MAY = {
     # A fitted model beside its trace; schemes that are screened before some are trained.
     "advice/replay.py": {".draw", ".arrival"},
     "advice/trained.py": {"simulated"},
+    # Times that real ranks took decide when a real step ends; nothing is simulated.
+    **dict.fromkeys(("distributed/decisions.py", "distributed/ring.py", "distributed/star.py"), {".stop"}),
     "figures/compose.py": {".draw"},  # a panel
     "figures/style.py": {".draw"},  # a canvas
 }

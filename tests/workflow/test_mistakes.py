@@ -354,7 +354,7 @@ def test_a_folder_without_options(tmp_path, monkeypatch, capsys, forget):
         ),
         (
             "trace mine.csv",
-            "gcexp: argument what: invalid choice: 'mine.csv' (choose from 'check'); gcexp trace",
+            "gcexp: argument what: invalid choice: 'mine.csv' (choose from ",
         ),
     ],
 )
