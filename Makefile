@@ -10,7 +10,8 @@ TORCH_BACKEND ?=
 TARGETS ?=
 PRESET ?=
 ARGS ?=
-TEST_JOBS ?= 2
+# One more than cores: tests of real ranks sleep much of their time.
+TEST_JOBS ?= 3
 
 BIN := .venv/bin
 STAMP := .venv/.installed

@@ -16,6 +16,7 @@ import importlib.util
 import io
 import json
 import os
+import pkgutil
 import sys
 import time
 import tokenize
@@ -32,7 +33,7 @@ from gcexp.run.modules import is_edited, own_modules, source
 #: Environment variable by which a rule hands a job the `state` that was planned.
 PLANNED = "GCEXP_PLANNED"
 EDITED = "edited while it was read"  # no content is equal to it
-_FINDERS = ("<frozen importlib", os.path.dirname(importlib.metadata.__file__))
+_FINDERS = ("<frozen importlib", os.path.dirname(importlib.metadata.__file__), pkgutil.__file__)
 
 _watching: list[Seen] = []
 _silent = 0
