@@ -125,6 +125,8 @@ def run_training(config: dict, output: Path, timeline: Timeline | None) -> Traje
         trajectory = train(
             task, optimizer, data, length.seeds, steps.tolist(), coefficients, pattern, checkpoint
         )
+        if (device := _device_of(config["task"])) is not None:
+            facts["device"] = device
         facts["iterations_run"] = trajectory.steps.tolist()
         facts["updates_skipped"] = trajectory.skipped.tolist()
         trajectory.save(output)
@@ -148,7 +150,19 @@ def decided_by(config: dict, data: dict) -> list[str]:
 def _learned(config: dict) -> list[str]:
     """The same without data and seeds."""
     lines, classes = tracked("trajectory", config), targets([config.get("task"), config.get("optimizer")])
+    if (device := _device_of(config.get("task"))) is not None:
+        lines = [*lines, f"device={device}"]
     return lines + (learning(classes, ran=True) if any(map(outside, classes)) else [])
+
+
+def _device_of(task: object) -> str | None:
+    """The device that a task with an option ``device`` is trained on here; None for tasks without one."""
+    name = task.get("device") if isinstance(task, dict) else None
+    if name != "auto":
+        return name
+    from gcexp.tasks.devices import device_of
+
+    return device_of(name)
 
 
 def checkpoint_file(output: Path) -> Path:
@@ -210,9 +224,4 @@ def _gradients_of(config: dict, data: Path) -> str:
     from gcexp.tasks.checkpoint import stamp
 
     record = json.loads(data.with_suffix(".json").read_text("utf-8"))
-    device = config["task"].get("device", "cpu") if isinstance(config["task"], dict) else "cpu"
-    if device == "auto":
-        from gcexp.tasks.devices import device_of
-
-        device = device_of(device)
-    return stamp([*_learned({"task": config["task"]}), record, device])[:16]  # type: ignore[arg-type]  # JSON of any kind
+    return stamp([*_learned({"task": config["task"]}), record])[:16]  # type: ignore[arg-type]  # JSON of any kind

@@ -91,3 +91,12 @@ def test_gradients_kept_for_replays_belong_to_their_data_and_device(tmp_path, mo
     assert len([*Path("results/checkpoints/gradients").iterdir()]) == 2
     device = {"task": config["task"] | {"device": "cuda"}}
     assert stages._gradients_of(config, place) != stages._gradients_of(config | device, place)
+
+
+def test_the_device_that_auto_means_is_recorded_and_decides_a_training(trained, monkeypatch):
+    auto = trained | {"task": trained["task"] | {"device": "auto"}}
+    stages.run_training(auto, Path("auto.npz"), None)
+    assert json.loads(Path("auto.provenance.json").read_text())["device"] == "cpu"
+    here = stages.decided_by(auto, {})
+    monkeypatch.setattr("gcexp.tasks.devices.device_of", lambda name: "cuda")
+    assert stages.decided_by(auto, {}) != here
