@@ -124,6 +124,7 @@ def benchmark(
         require_known("late", name, LATE)
     for count in pieces:
         require(count is None or count >= 1, f"chunks is a number of pieces >= 1, got {count}")
+    trace = {key: value.tolist() if hasattr(value, "tolist") else value for key, value in trace.items()}
     for name in trace:
         if name not in _OF_TRACE:
             raise UserError(unknown("key", name, _OF_TRACE))
