@@ -9,6 +9,8 @@ from gcexp.errors import require
 from gcexp.schema import checked
 from gcexp.seeding import rng
 
+_MOST_DRAWN = 10**8  # entries of the assignment, as 10 000 workers with as many partitions have
+
 
 class BernoulliCode(ApproximateCode):
     r"""Worker w holds each of the k partitions with probability p = d/k, independently, and sends their sum (BGC).
@@ -59,6 +61,10 @@ class BernoulliCode(ApproximateCode):
         k = n if k is None else k
         require(
             n >= 1 and 0 < d <= k, f"a Bernoulli code needs n >= 1 and 0 < d <= k, got n={n}, d={d:g}, k={k}"
+        )
+        require(
+            n * k <= _MOST_DRAWN,
+            f"a Bernoulli code draws n k entries, up to {_MOST_DRAWN}, got n={n}, k={k}",
         )
         self.d, self.p, self.seed = d, d / k, seed
         held = np.zeros((n, k), dtype=bool)

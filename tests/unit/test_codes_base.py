@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from gcexp.codes import (
+    BernoulliCode,
     BlockAssignment,
     BlockDesign,
     CirculantMultiMessage,
@@ -320,6 +321,7 @@ def test_a_part_that_is_met_is_whole_though_another_is_not():
         (lambda: DirectSum(parts=-1), "DirectSum: parts .*-1"),
         (lambda: DirectSum(parts=[1, 2]), "DirectSum: parts: number 1 .*1"),
         (lambda: Kronecker(a=0, b=0), "Kronecker: a .*0"),
+        (lambda: BernoulliCode(n=6, d=2, k=10**9), "Bernoulli .*k=1000000000"),
         (lambda: ExpanderCode(n=6, offsets=float("nan")), "ExpanderCode: offsets .*nan"),
         (lambda: GraphCode(n=6, d=3, offsets=float("nan")), "GraphCode: offsets .*nan"),
         (lambda: GraphCode(n=6, d=3, offsets=("x",)), "GraphCode: offsets: number 1 .*'x'"),
