@@ -34,7 +34,9 @@ def run(arguments) -> int:
         count = Counter(one.outcome for one in mine)
         numbers = sum(one.printed for one in found)
         shown = ", ".join(f"{count[outcome]} {outcome}" for outcome in OUTCOMES if count[outcome])
-        print(f"{folder.name}: {len(mine)} statements: {shown}; {numbers} printed numbers compared")
+        print(
+            f"{folder.name}: {len(mine)} statement{'s' * (len(mine) != 1)}: {shown}; {numbers} printed numbers compared"
+        )
         complaints += audit.changed(mine, audit.committed())
         complaints += [f"{folder.name}: {one}" for one in audit.numbers_that_differ(found)]
         rows += mine

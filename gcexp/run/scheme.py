@@ -126,7 +126,7 @@ def require_trainable(config: dict) -> None:
     if config["bound"]:
         raise UserError(
             "the scheme declares bound: true, durations without a decode, so no task can be trained with it "
-            "(allowed: gcexp job timeline, figures of kind timings)"
+            "(allowed: gcexp simulate, figures of kind timings)"
         )
     if not config["exact"] and _of_class(config["task"], "exact_only", "together"):
         raise UserError(
