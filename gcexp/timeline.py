@@ -79,7 +79,7 @@ class Timeline:
 
     def until(self, horizon: float) -> Timeline:
         """Cut each seed after the iteration that reaches simulated time `horizon`."""
-        require(horizon > 0, f"horizon is a simulated time > 0, got {horizon}")
+        require(horizon > 0, f"horizon must be a simulated time > 0, got {horizon}")
         steps = np.minimum(self.steps, (self.clock < horizon).sum(1) + 1)
         T = int(steps.max())
         return replace(self, steps=steps, duration=self.duration[:, :T], pattern=self.pattern[:, :T])
@@ -126,7 +126,7 @@ class Timeline:
                 found._check()
                 return found
         except FileNotFoundError:
-            raise UserError(f"there is no timeline {path}; make it first") from None
+            raise UserError(f"the timeline {path} does not exist; make it first") from None
         except (OSError, EOFError, KeyError, ValueError, IndexError, TypeError, BadZipFile) as error:
             raise UserError(
                 f"{path} is not a timeline written by this version ({error}); delete it and run again"
@@ -264,7 +264,9 @@ class Played:
         by `carried` when the workers are free again and what the waiting rule has learned.
         """
         scheme, code = self.scheme, self.scheme.code
-        require(draws.shape[2] == code.n, f"draws are for {draws.shape[2]} workers, {code!r} has {code.n}")
+        require(
+            draws.shape[2] == code.n, f"the draws have {draws.shape[2]} workers, but {code!r} has {code.n}"
+        )
         carried, seats = carried or _begun(scheme, draws), None
         if scheme.placement is not None:
             seat = seat or partial(scheme.placement.seat, seeds=draws.seeds)
@@ -273,9 +275,13 @@ class Played:
         time, responses, _, carried = _play(scheme, draws, seats, carried)
         require(
             not getattr(scheme.loads, "exact", False) or bool((responses == code.messages).all()),
-            f"{scheme.loads!r} shares out the data once, so the master waits for all: take wait=decodable",
+            f"{scheme.loads!r} gives every sample to one worker only, so the master must wait for "
+            "all: use wait=decodable",
         )
-        require(bool(np.isfinite(time).all()), "an iteration takes a time that is not finite: see the delay")
+        require(
+            bool(np.isfinite(time).all()),
+            "an iteration takes a time that is not finite; check the parameters of the delay model",
+        )
         self._heard = self._heard or bool(responses.any())
         self.keep(s, t, time + scheme.overhead if scheme.overhead else time, responses)
         return carried
@@ -344,7 +350,7 @@ def decoded(
         c, residual[u] = decoding.coefficients, decoding.residual
         if (broken := known[u] & (c != coefficients[u]).any(1)).any():
             workers = quoted(np.flatnonzero(patterns[u[broken.argmax()]]).tolist())
-            raise DecodingError(f"{code!r} does not give what it promises from workers {workers}", code)
+            raise DecodingError(f"{code!r} does not decode what it promises from workers {workers}", code)
         if coefficients.dtype == bool and not decoding.binary:
             coefficients = coefficients.astype(np.float64)
         coefficients[u] = c != 0 if coefficients.dtype == bool else c
@@ -386,11 +392,12 @@ def _begun(scheme: Scheme, draws: Draws) -> _Carried:
         )
     require(
         not scheme.bound or scheme.loads is None or draws.linear,
-        "work_floor bounds times F + rho C that are linear in the load: neither micro-batches nor load_model=sum",
+        "scheme=work_floor needs times F + rho C that are linear in the load, so neither "
+        "micro-batches nor load_model=sum",
     )
     require(
         scheme.loads is None or not follows,
-        "uneven loads go by workers, data_bound by partitions: choose one",
+        "uneven loads belong to workers and data_bound times to partitions: choose one of the two",
     )
     S, _, n = draws.shape
     begin, before = getattr(scheme.wait, "begin", None), draws.before()
@@ -458,7 +465,8 @@ def _borders(scheme: Scheme, draws: Draws, rho: np.ndarray | None) -> np.ndarray
     """Ends of the pieces of every load but the last, (T, C - 1, S, n), from the worker's start on; inf behind it."""
     require(
         not getattr(draws, "data_bound", False),
-        "late=chunk has borders by load, but the times follow the data (data_bound): take stop, finish or every",
+        "late=chunk divides a worker's time by its load, but the times depend on the data "
+        "(data_bound): use late=stop, finish or every",
     )
     rho = draws.shape[2] * scheme.code.load / scheme.code.k if rho is None else rho
     count = pieces(rho, scheme.chunks or draws.micro_batches or PIECES)

@@ -91,7 +91,7 @@ class Clustered(Code):
         )
         require(
             size <= Code.most_workers,
-            f"clusters are of up to {Code.most_workers} workers, got n/clusters = {size}",
+            f"a cluster may have at most {Code.most_workers} workers, got n/clusters = {size}",
         )
         require_known("layout", layout, LAYOUTS)
         self.clusters, self.layout, self.seed = clusters, layout, seed

@@ -55,7 +55,7 @@ def prepare(
     source = dataset if isinstance(dataset, Source) else find_source(dataset)
     output = Path(output)
     if output.suffix != ".npz":
-        raise UserError(f"{output}: a prepared file is named .npz")
+        raise UserError(f"{output}: the name of a prepared file must end in .npz")
     arrays = source.read(fetch(source, data_dir, raw_dir))
     # The inner rename comes first: an interrupted run leaves at worst a sidecar whose array file is missing or has
     # another checksum, never an array file that nothing vouches for.

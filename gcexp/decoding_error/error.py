@@ -155,17 +155,17 @@ def error(
         responses = without(code.n, stragglers)
         silent = tuple(np.flatnonzero(~responses[0]).tolist())
         given = [s] if isinstance(s, (int, np.integer)) else list(s)
-        require(given in ([], [len(silent)]), f"{len(silent)} stragglers are given, and s={s}")
+        require(given in ([], [len(silent)]), f"stragglers names {len(silent)} workers, but s={s}")
         return SetError(len(silent), float(errors_of(code, responses, decoding, steps)[0]), silent)
     several = isinstance(s, Iterable) and not isinstance(s, str)
     many = fitted(list[int], list(s) if several else [s], "s")  # type: ignore[arg-type]
     wrong = [one for one in many if not 0 <= one <= code.n]
     require(
         bool(many) and not wrong,
-        f"stragglers are 0 <= s <= n, got n={code.n}, s={wrong[0] if wrong else many}",
+        f"the number of stragglers needs 0 <= s <= n, got n={code.n}, s={wrong[0] if wrong else many}",
     )
     for name, most in (("max_sets", max_sets), ("max_searched", max_searched)):
-        require(most >= 0, f"{name} is a number of sets >= 0, got {most}")
+        require(most >= 0, f"{name} must be a number of sets >= 0, got {most}")
     if kind == "random":
         found = _random(code, many, decoding, trials, seed, steps)
     elif decoding == "optimal" or (decoding == "closed_form" and always_optimal(code)):

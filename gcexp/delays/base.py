@@ -172,7 +172,7 @@ class Exponentials:
 
     def __init__(self, seeds: Sequence[int], n: int, persistence: int = 1, purpose: str = "delays"):
         require(n >= 1, f"draws need n >= 1, got {n}")
-        require(persistence >= 1, f"persistence is a number of iterations >= 1, got {persistence}")
+        require(persistence >= 1, f"persistence must be a number of iterations >= 1, got {persistence}")
         self.n, self.persistence = n, persistence
         alone = min(n, _ALONE)
         self._streams = [rngs(seed, purpose, range(alone)) for seed in seeds]

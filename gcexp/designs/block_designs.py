@@ -63,7 +63,8 @@ class Design:
     def __post_init__(self):
         A = np.asarray(self.incidence)
         require(
-            A.ndim == 2 and bool(np.isin(A, (0, 1)).all()), "an incidence matrix is two-dimensional and 0/1"
+            A.ndim == 2 and bool(np.isin(A, (0, 1)).all()),
+            "an incidence matrix must be two-dimensional with entries 0 and 1",
         )
         object.__setattr__(self, "incidence", A.astype(np.uint8))
         gram = A.T.astype(float) @ A
@@ -106,7 +107,8 @@ def _geometry(name: str, dim: int, q: int) -> None:
 
 def _built(name: str, n: int, k: int) -> None:
     require(
-        n * k <= ENTRIES, f"{name} has {k} partitions on {n} workers; at most {ENTRIES:.0e} entries are built"
+        n * k <= ENTRIES,
+        f"{name} has {k} partitions on {n} workers, more than the {ENTRIES:.0e} entries that are supported",
     )
 
 

@@ -57,7 +57,8 @@ class Capacity:
         need = self.fraction * code.k
         require(
             int(code.load.sum()) >= need - _CLOSE,
-            f"wait=capacity: all workers of {code!r} hold {int(code.load.sum())} partitions, {need:g} are asked for",
+            f"wait=capacity: all workers of {code!r} hold {int(code.load.sum())} partitions together, "
+            f"but {need:g} are asked for",
         )
         at = np.concatenate([arrive(r + 1) for r in range(most)], axis=-1)
         work = np.concatenate([code.work(r + 1) - code.work(r) for r in range(most)])

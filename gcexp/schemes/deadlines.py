@@ -118,8 +118,8 @@ def _median(values: np.ndarray) -> np.ndarray:
 def quorum(q: int | None, n: int) -> int:
     """Workers of a quorum: as given, or half of them."""
     found = ceil(n / 2) if q is None else q
-    require(1 <= found, f"a quorum has q >= 1 workers, got {q}")
-    require(found <= n, f"quorum q={q} is more than n={n}")
+    require(1 <= found, f"a quorum needs q >= 1 workers, got {q}")
+    require(found <= n, f"a quorum of q={q} workers is larger than n={n}")
     return found
 
 

@@ -125,7 +125,9 @@ class Spanned:
         require(0 < self.tolerance < 1, f"wait=spanned needs 0 < tolerance < 1, got {self.tolerance}")
         if self.wanted is not None:
             wanted = tuple(int(i) for i in self.wanted)
-            require(len(wanted) > 0, "wait=spanned: wanted names no partition; null means all")
+            require(
+                len(wanted) > 0, "wait=spanned: wanted names no partition; leave it out (null) to want all"
+            )
             object.__setattr__(self, "wanted", wanted)
 
     def stop(self, code, arrive):

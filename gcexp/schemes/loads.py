@@ -38,7 +38,8 @@ def _check_shares(name: str, code: Code) -> None:
     one = (code.messages == 1).all() and (code.n * code.load == code.k).all()
     require(
         bool(one),
-        f"loads={name} gives each worker a part of its own, as scheme=uncoded has; {code!r} has not",
+        f"loads={name} needs a code that gives each worker partitions of its own, such as "
+        f"scheme=uncoded; {code!r} does not",
     )
 
 
@@ -89,15 +90,19 @@ class Given:
 
     def __post_init__(self):
         object.__setattr__(self, "shares", tuple(self.shares))
-        require(min(self.shares, default=-1) >= 0, f"shares are loads >= 0, got {list(self.shares)}")
+        require(min(self.shares, default=-1) >= 0, f"shares must be loads >= 0, got {list(self.shares)}")
         n = len(self.shares)
         require(
-            abs(sum(self.shares) - n) <= 1e-9 * n, f"shares sum to n={n}, got a sum of {sum(self.shares):g}"
+            abs(sum(self.shares) - n) <= 1e-9 * n,
+            f"shares must sum to n={n}, got a sum of {sum(self.shares):g}",
         )
 
     def check(self, code):
         _check_shares("given", code)
-        require(len(self.shares) == code.n, f"loads=given has {len(self.shares)} shares, {code!r} n={code.n}")
+        require(
+            len(self.shares) == code.n,
+            f"loads=given has {len(self.shares)} shares, but {code!r} has {code.n} workers",
+        )
 
     def start(self, n, known):
         return lambda draws: np.broadcast_to(np.array(self.shares, float), draws.shape)
@@ -162,7 +167,7 @@ class Uneven:
         _check_shares("uneven", code)
         require(
             self.cap is None or self.cap >= 1,
-            f"cap={self.cap}: shares sum to n={code.n}, so cap is >= 1",
+            f"cap must be at least 1, since the shares sum to n={code.n}; got cap={self.cap}",
         )
 
     def start(self, n, known):
@@ -184,7 +189,8 @@ class Uneven:
                 return water_loads(fixed, growing, self.cap)
             require(
                 not draws.renewed,
-                f"know=last learns from the iteration before, but {draws.renewed} has new workers in every row "
+                f"know=last learns from the iteration before, but the rows of {draws.renewed} belong "
+                "to different workers "
                 "(persistent: false)",
             )
             found = np.empty(draws.shape)
@@ -232,7 +238,7 @@ class Backup:
             0 <= self.b < code.n,
             f"backup b={self.b} leaves no worker of n={code.n}"
             if self.b > 0
-            else f"backup takes b >= 0, got {self.b}",
+            else f"backup needs b >= 0, got {self.b}",
         )
 
     def start(self, n, known):

@@ -68,7 +68,8 @@ def _alone(code: Code) -> tuple[np.ndarray, int, np.ndarray | None]:
     copies = np.diff(B.indptr)
     require(
         bool(single and copies.min() >= 1),
-        f"wait=covered needs messages that are one partition each, of every one; {code!r} has others",
+        "wait=covered needs a code whose messages hold one partition each and together hold all of "
+        f"them; {code!r} is not such a code",
     )
     place = np.minimum(np.arange(copies.max())[:, None], copies - 1)
     held = B.indices[B.indptr[:-1] + place]
@@ -168,6 +169,7 @@ def _micro_batches(code: Code) -> int:
     require(most >= 2, f"dropcompute needs M >= 2 micro-batches, got {most}")
     require(
         bool((code.messages == most).all()) and bool((code.load == most).all()) and code.k == code.n * most,
-        f"wait=dropcompute is for workers that each send their own micro-batches; {code!r} has others",
+        f"wait=dropcompute needs a code whose workers each send micro-batches of their own; {code!r} "
+        "is not such a code",
     )
     return most

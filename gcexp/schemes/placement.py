@@ -96,7 +96,10 @@ def cluster_matrix(n: int, clusters: int, shifts: Sequence[Sequence[int]], layou
     """
     cluster, row = home(n, clusters, layout)
     size = n // clusters
-    require(len(shifts) == size, f"shifts has one row per cluster row, {size}, got {len(shifts)}")
+    require(
+        len(shifts) == size,
+        f"shifts needs one row for each of the {size} workers of a cluster, got {len(shifts)} rows",
+    )
     base = np.empty((size, clusters), dtype=np.intp)
     base[row, cluster] = np.arange(n)
     blocks = [base]
@@ -184,7 +187,7 @@ def greedy_clusters(
     >>> greedy_clusters(allowed[None], slow[None], phases=1)
     array([[ 0,  2,  2,  3,  3,  0,  1,  2,  1,  1, -1,  3]])
     """
-    require(phases in (1, 2), f"the greedy rule has phases 1 and 2, got phases={phases}")
+    require(phases in (1, 2), f"the greedy rule has the phases 1 and 2, got phases={phases}")
     U, P, n = allowed.shape
     every = np.arange(U)
     cluster = np.full((U, n), -1)
@@ -343,13 +346,13 @@ class Given:
         wanted = set(range(len(self.workers)))
         require(
             set(self.workers) == wanted,
-            f"placement=given names each worker from 0 to n-1 once, got {list(self.workers)}",
+            f"placement=given must name each worker from 0 to n-1 once, got {list(self.workers)}",
         )
 
     def check(self, code):
         require(
             len(self.workers) == code.n,
-            f"placement=given names {len(self.workers)} workers, {code!r} has n={code.n}",
+            f"placement=given names {len(self.workers)} workers, but {code!r} has {code.n}",
         )
 
     def seat(self, is_slow, seeds, play=None):
@@ -421,13 +424,16 @@ class Hindsight:
 
     def __post_init__(self):
         require_known("which", self.which, WHICH)
-        require(self.sampled >= 1, f"sampled is a number of seats >= 1, got {self.sampled}")
+        require(self.sampled >= 1, f"sampled must be a number of seats >= 1, got {self.sampled}")
 
     def check(self, code):
         pass
 
     def seat(self, is_slow, seeds, play=None):
-        require(play is not None, "placement=hindsight tries what will be played, so it needs a game to play")
+        require(
+            play is not None,
+            "placement=hindsight needs the times of the coming iterations, but seat() was called without play",
+        )
         n = play.shape[2]
         if self.pairs and n % 2 == 0 and n <= _MOST_PAIRED:
             tried = np.array(list(_pairings(tuple(range(n)))), dtype=np.int16)
@@ -539,7 +545,7 @@ class _Clusters:
             for row in rows:
                 require(
                     len(set(row)) == len(row) and all(0 < shift < self.clusters for shift in row),
-                    f"shifts are distinct numbers from 1 to clusters - 1 = {self.clusters - 1}, got {row}",
+                    f"shifts must be distinct numbers from 1 to clusters - 1 = {self.clusters - 1}, got {row}",
                 )
 
     def place(self, allowed: np.ndarray, is_slow: np.ndarray) -> np.ndarray:
@@ -563,7 +569,8 @@ class _Clusters:
         m = min(self.clusters, self.memory * self.clusters // n)
         require(
             m >= 1,
-            f"memory holds a cluster's n/clusters = {n // self.clusters} partitions at least, got memory={self.memory}",
+            f"memory must hold at least the n/clusters = {n // self.clusters} partitions of a "
+            f"cluster, got memory={self.memory}",
         )
         return m
 
@@ -598,12 +605,12 @@ class _Clusters:
         """Refuse to go by what nobody sees."""
         require(
             self.observe not in STATES or is_slow is not None,
-            f"observe={self.observe} goes by worker states, but the delay model has none "
-            "(observe=arrival, threshold and censored go by what the master saw)",
+            f"observe={self.observe} needs the states of the workers, but the delay model has none "
+            "(observe=arrival, threshold and censored use what the master saw)",
         )
         require(
             self.observe in STATES or play is not None,
-            f"observe={self.observe} goes by what the master saw, so it needs a game to play",
+            f"observe={self.observe} uses what the master saw, but seat() was called without play",
         )
 
     def start(self, seeds: Sequence[int], n: int) -> Callable:

@@ -68,7 +68,8 @@ class Restart:
         epoch, responses = Decodable().stop(code, arrive)
         arrived = arrive(1)
         require(
-            bool((arrived == np.rint(arrived)).all()), "wait=restart prices epochs, which delay=epochs counts"
+            bool((arrived == np.rint(arrived)).all()),
+            "wait=restart turns numbers of epochs into times, so it needs delay=epochs",
         )
         left = np.zeros(epoch.shape, dtype=np.intp)
         for quorum in code.quorums:

@@ -35,11 +35,11 @@ def require_workers(part: object, n: int, key: str = "n") -> None:
     >>> require_workers(Uncoded, 100_000)
     >>> require_workers(CyclicMDS, 100_000)
     Traceback (most recent call last):
-    gcexp.errors.ParameterError: n is a number of workers up to 10000 with CyclicMDS, got 100000
+    gcexp.errors.ParameterError: CyclicMDS supports at most 10000 workers, got n=100000
     """
     most = getattr(part, "most_workers", Code.most_workers)
     name = part.__name__ if isinstance(part, type) else type(part).__name__
-    require(n <= most, f"{key} is a number of workers up to {most} with {name}, got {quoted(n)}")
+    require(n <= most, f"{name} supports at most {most} workers, got {key}={quoted(n)}")
 
 
 @dataclass(frozen=True)
@@ -82,17 +82,17 @@ class Scheme:
     bound: bool = False
 
     def __post_init__(self):
-        require(0 <= self.overhead < inf, f"overhead is a time >= 0, got {self.overhead}")
+        require(0 <= self.overhead < inf, f"overhead must be a time >= 0, got {self.overhead}")
         require_known("late", self.late, LATE)
         for part in filter(None, (self.wait, self.placement, self.loads)):
             require_workers(part, self.code.n)
         require(
             self.chunks is None or self.chunks >= 1,
-            f"chunks is a number of pieces >= 1, got {self.chunks}",
+            f"chunks must be a number of pieces >= 1, got {self.chunks}",
         )
         require(
             self.late == "stop" or not getattr(self.wait, "anew", False),
-            "wait=restart starts all workers anew: late=stop only",
+            "wait=restart starts all workers again in each iteration, so it needs late=stop",
         )
         if self.placement is not None:
             self.placement.check(self.code)
@@ -100,7 +100,7 @@ class Scheme:
             self.loads.check(self.code)
             require(
                 self.placement is None,
-                f"loads go by workers, {self.placement!r} seats them anew: choose one of the two",
+                f"loads belong to fixed workers, but {self.placement!r} moves workers: choose one of the two",
             )
         if durations_only(self.wait):
             object.__setattr__(self, "bound", True)
@@ -109,22 +109,23 @@ class Scheme:
 
     def _check_bound(self) -> None:
         by_rule, by_loads = durations_only(self.wait), getattr(self.loads, "hindsight", False)
-        require(by_rule or by_loads, f"the scheme declares bound: true, which {self.wait!r} is not")
+        require(by_rule or by_loads, f"the scheme declares bound: true, but {self.wait!r} gives no bound")
         require(
             self.late == "stop",
-            f"a bound is played under late=stop and holds under each value; got late={self.late}",
+            f"a bound is computed with late=stop and holds for every value of late; got late={self.late}",
         )
         if getattr(self.wait, "by_loads", False):
             require(
                 self.loads is None,
-                "wait=capacity prices the loads of its code; with others, scheme=work_floor bounds",
+                "wait=capacity uses the loads of its code; for other loads use scheme=work_floor",
             )
             code, stays = self.code, self.placement is None or getattr(self.placement, "stays", False)
             same = all(len(np.unique(counts)) == 1 for counts in (code.load, code.messages))
             name = type(self.placement).__name__.lower()
             require(
                 same or stays,
-                f"wait=capacity with loads that differ needs workers that stay; placement {name} moves them",
+                "wait=capacity with unequal loads needs workers that keep their places, but "
+                f"placement {name} moves them",
             )
 
     def costs(self, seed: int) -> dict[str, float]:

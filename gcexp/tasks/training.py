@@ -97,7 +97,7 @@ class Trajectory:
             found._check()
             return found
         except FileNotFoundError:
-            raise UserError(f"there is no trajectory {path}; make it first") from None
+            raise UserError(f"the trajectory {path} does not exist; make it first") from None
         except (OSError, EOFError, KeyError, ValueError, TypeError, IndexError, zipfile.BadZipFile) as error:
             raise UserError(
                 f"{path} is not a trajectory written by this version ({error}); delete it and run again"
@@ -167,19 +167,19 @@ def train(
         f"training takes S >= 1 seeds and a number of steps >= 0 for each, got {seeds.tolist()} and {steps.tolist()}",
     )
     together = (coefficients is None) == (pattern is None)
-    require(together, "training takes coefficients and pattern together or neither")
+    require(together, "training needs both coefficients and pattern, or neither")
     if coefficients is None:
         k = getattr(task, "partitions", None) or 1  # most gradients are the same however the samples are cut
         coefficients, pattern = np.ones((1, k)), np.zeros((len(seeds), steps.max()), dtype=np.int64)
     require(
         len(pattern) == len(seeds) and pattern.shape[1] >= steps.max(),  # type: ignore[arg-type, union-attr]
-        f"training {len(seeds)} seeds for {steps.max()} steps needs as large a pattern, got shape {pattern.shape}",  # type: ignore[union-attr]
+        f"training {len(seeds)} seeds for {steps.max()} steps needs a pattern of that size, got shape {pattern.shape}",  # type: ignore[union-attr]
     )
     if hasattr(task, "together"):
         require(
             bool((coefficients == 1).all() and (steps == steps[0]).all()),
-            f"{type(task).__name__} trains its seeds together, where all coefficients are 1 and all seeds take as many "
-            "steps; these do not",
+            f"{type(task).__name__} trains all seeds together, which needs coefficients of 1 and "
+            "the same number of steps for each seed",
         )
     ran = pattern[:, : steps.max()][np.arange(steps.max()) < steps[:, None]]  # type: ignore[index]
     optimizer.check(coefficients[np.unique(ran)])
