@@ -30,7 +30,7 @@ STREAMS = {
 
 
 def rng(seed: int, purpose: str, *unit: int) -> np.random.Generator:
-    """Generator of one purpose, the same whoever asks and whatever else is drawn.
+    """Generator of one purpose. It does not depend on what else is drawn.
 
     Parameters
     ----------

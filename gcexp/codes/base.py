@@ -41,7 +41,7 @@ def arcs(n: int, p: int) -> np.ndarray:
 
 
 def is_binary(values: np.ndarray) -> bool:
-    """Whether all are 0 or 1 to the last bit.
+    """Whether all entries are exactly 0 or 1.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def _parameters(init: Callable) -> tuple[str, ...]:
 
 
 def _numbers(values, what: str) -> np.ndarray:
-    """Numbers as an array; a torch tensor of real ones in double precision, from any device. Needs no torch."""
+    """Convert numbers to an array, and real torch tensors to double precision, without importing torch."""
     if hasattr(values, "detach"):
         require(
             not values.requires_grad,
@@ -142,21 +142,21 @@ class Code:
 
     #: True where the assignment is random, so that a study draws one code per seed.
     redrawn = False
-    #: Workers up to which it is made for the clock: a family that keeps no matrix of workers and partitions says more.
+    #: Largest supported number of workers; larger in families that keep no matrix of workers and partitions.
     most_workers = 10_000
     #: Parameters of the instances on which the contract suite runs.
     examples: tuple[dict, ...] = ()
 
-    # What the table of all codes (docs/codes.md) cannot compute; the rest of a row is derived from an instance.
+    # Columns of the table of all codes (docs/codes.md) that cannot be derived from an instance.
     #: k, load (the largest), messages, length as expressions in the parameters, where there are any.
     formulas: dict[str, str] = {}
-    #: What is known about the error, where the promise alone says little.
+    #: What is known about the error beyond the promise.
     error_bound = ""
     #: How `weights` works and what one pattern costs.
     decoding = ""
-    #: Where rounding, memory or existence ends the usable parameters.
+    #: Limits of the usable parameters: rounding, memory, or existence.
     limit = ""
-    #: What to take where rounding spoils this code, in the sentence "take ...".
+    #: What to use instead if rounding spoils this code; completes the sentence "take ...".
     instead = ""
     #: Keys in docs/references.bib.
     source: tuple[str, ...] = ()
@@ -196,7 +196,7 @@ class Code:
 
     @property
     def together(self) -> Sequence[Quorum | Quorums]:
-        """The quorums, those that are alike as one."""
+        """The quorums, with equal ones merged."""
         return (self.quorums,) if isinstance(self.quorums, Quorums) else self.quorums
 
     @cached_property
@@ -340,7 +340,7 @@ class Code:
         responses = self._patterns(responses)
         patterns, M = len(responses), self.encoding.shape[0]
         weights = np.asarray(self.weights(responses)).reshape(patterns, self.blocks, M)
-        # C = W B is computed, never written by a decoder: one truth.
+        # C = W B is always computed from the weights, so that decoders cannot contradict it.
         combined = np.real((self._decoding @ weights.reshape(-1, M).T).T)
         met = self._met(responses)
         c, residual, binary = self._certified(
@@ -369,7 +369,7 @@ class Code:
         return found
 
     def _promised(self) -> str:
-        """What a decode that failed should have given, and what to do, for a sentence."""
+        """The part of a message that says what a failed decode promised, and what to do."""
         if self.instead:
             return f"; take {self.instead}"
         if self.promise != "indicator":
@@ -380,7 +380,7 @@ class Code:
         )
 
     def _refuse_approximation(self, responses: np.ndarray, met: np.ndarray, found: Decoding) -> None:
-        """Raise for the first pattern from which nothing is promised and not the whole sum decoded."""
+        """Raise for the first pattern that meets no quorum and does not decode to the full sum."""
         short = ~met & (found.coefficients != 1).any(1)
         if short.any():
             u = int(short.argmax())

@@ -1,4 +1,4 @@
-"""A data set of one's own: a table or arrays in a file, described by a few values instead of code."""
+"""A user's data set: a table or arrays in a file, described by an option file instead of code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the raw files of a data set hold: one function per data set, from paths to unscaled arrays.
+"""Read the raw files of a data set: one function per data set, from paths to unscaled arrays.
 
 Each returns x_train (N, features), y_train (N,), x_test (N', features) and y_test (N',): published values as uint8,
 generated ones as floats. A data set without raw files is generated, or brought by a package, from an empty list.

@@ -1,4 +1,4 @@
-"""Times put together from what makes workers slow: the model that `gcexp fit` writes for a trace."""
+"""Times composed of the mechanisms that slow workers down: the delay model that `gcexp fit` writes for a trace."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class Composed(Streamed):
                 places = np.stack([stream.random(iterations) for stream in chosen[s]], axis=1)
                 log_time[s] = values[(places * len(values)).astype(int)]
                 chance = np.stack([stream.random(iterations) for stream in states[s]], axis=1)
-                # Below p01 everybody is slow next, above 1 - p10 nobody; between, everybody stays what it is.
+                # A number below p01 makes a worker slow, one above 1 - p10 makes it fast; otherwise it stays as it is.
                 changes = np.where(chance < self.p01, 1, np.where(chance >= 1 - self.p10, 0, -1))
                 before = np.vstack([slow[s], changes])
                 last = np.maximum.accumulate(np.where(before >= 0, np.arange(iterations + 1)[:, None], 0))

@@ -1,4 +1,4 @@
-"""Restart model: stragglers are started again, epoch after epoch, and a worker answers in that of its first success."""
+"""Restart model: stragglers are restarted in every epoch, and a worker answers in the epoch of its first success."""
 
 from __future__ import annotations
 

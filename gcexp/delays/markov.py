@@ -1,4 +1,4 @@
-"""Two-state Markov workers: fast or slow, and mostly what they were in the last iteration."""
+"""Two-state Markov workers: fast or slow, usually in the same state as in the iteration before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replay of real workers' times: whole rows in order, never resampled."""
+"""Replay of recorded times of workers: whole rows in their order, without resampling."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class Trace:
         )
 
     def wraps(self, iterations: int) -> int:
-        """How often so many iterations pass the seam from the last row to the first one that is played."""
+        """How often this many iterations continue from the last row to the first one."""
         rows = len(self._rows(read_trace(self.file)))
         skip, start = self._places(read_trace(self.file), rows, (0,))
         return int((start[0] + iterations - 1) // (rows - skip))
@@ -147,7 +147,7 @@ class Trace:
         return np.array(self.rows)
 
     def _places(self, trace: TraceFile, R: int, seeds) -> tuple[int, np.ndarray]:
-        """Rows that are skipped, and where each seed starts behind them: one number where all start alike."""
+        """Number of skipped rows, and the first row of each seed after them (one number if equal for all)."""
         skip = self.skip
         if skip == "prefix":
             require(
@@ -196,7 +196,7 @@ class Trace:
         return np.array([[there[names.index(w)] for w in asked[:n]]])
 
     def _numbers(self, trace: TraceFile, column: str, least: float) -> None:
-        """Refuse a column in which a worker that is there has no such number."""
+        """Raise `DataError` if a used worker has a missing or impossible number in a column."""
         values = trace.values[column]
         wrong = ~((values >= least) & (values <= MOST)) & ~np.isnan(trace.values["time"])
         if wrong.any():
@@ -220,7 +220,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class TraceDraws(Draws):
-    """Replayed rows whose growing part is made of micro-batches, or follows the data.
+    """Replayed rows whose growing part consists of micro-batches or depends on the data.
 
     Attributes
     ----------

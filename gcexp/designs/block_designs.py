@@ -472,7 +472,7 @@ def complete(n: int, r: int) -> Design:
 
 
 def complement(design: Design) -> Design:
-    """1 - A: every worker holds what it did not.
+    """1 - A: every worker holds the partitions that it did not hold before.
 
     Raises
     ------
@@ -688,7 +688,7 @@ def hilbert_symbol(a: int, b: int, p: int | None) -> int:
 
 
 def why_impossible(n: int, k: int, load: int, redundancy: int, intersection: int) -> str | None:
-    """Sentence that says why no design has these parameters, or None where the necessary conditions hold.
+    """Message why no design has these parameters, or None if the necessary conditions hold.
 
     The conditions: n l = k r and lambda (n - 1) = l (r - 1); Fisher's k >= n; Bruck, Ryser and Chowla for k = n.
     With o = l - lambda these are: for n even, o is a square; for n odd, x^2 = o y^2 + (-1)^((n-1)/2) lambda z^2

@@ -1,4 +1,4 @@
-"""A scheme: a code, the rule by which the master stops waiting, and what every iteration costs besides."""
+"""A scheme: a code, a waiting rule, and the overhead of every iteration."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from gcexp.schemes.waiting import WaitingRule
 
 
 def durations_only(wait: object) -> bool:
-    """Whether nothing can be decoded from what a rule hears."""
+    """Whether a waiting rule gives durations only, from which nothing can be decoded."""
     return bool(getattr(wait, "durations_only", False))
 
 
 def require_workers(part: object, n: int, key: str = "n") -> None:
-    """Refuse more workers than `most_workers` of a part's class says, else as many as of a code that says nothing.
+    """Raise `ParameterError` for more workers than `most_workers` of the class, by default that of `Code`.
 
     Raises
     ------
@@ -129,7 +129,7 @@ class Scheme:
             )
 
     def costs(self, seed: int) -> dict[str, float]:
-        """What a worker pays at most: gradients it sends, partitions it computes and stores, codewords it may send."""
+        """The largest costs of a worker: gradients sent, partitions computed and stored, codewords that it may send."""
         code, placement = self.code, self.placement
         stored, codewords = getattr(placement, "stored", None), getattr(placement, "codewords", None)
         return {

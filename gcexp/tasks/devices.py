@@ -1,4 +1,4 @@
-"""The device that a task is trained on, and how exactly it multiplies."""
+"""The device on which a task is trained, and the precision of its matrix products."""
 
 from __future__ import annotations
 

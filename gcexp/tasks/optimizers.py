@@ -1,4 +1,4 @@
-"""How does the master update the model from a decoded gradient? Plain numpy on flat vectors."""
+"""Update rules of the master for a decoded gradient, in plain numpy on flat vectors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ State = dict[str, np.ndarray]
 
 
 class _Rule:
-    """What the rules share: N counts all samples or the recovered ones, and a step size is positive."""
+    """Common base: N counts all samples or the recovered ones, and the step size is positive."""
 
     learning_rate: float
     normalize: str

@@ -1,4 +1,4 @@
-"""How large is a step in the u-th update? Factors of a learning rate; updates that were skipped do not count."""
+"""Learning-rate schedules: the factor of the u-th update. Skipped updates do not count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does the model learn under these coefficients? One weighted pass per iteration, whatever the code was."""
+"""Training under given coefficients: one weighted backward pass per iteration, for any code."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _AT, _RULE = (
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """What S seeds learned. Each seed is scored and kept on the task's own grid, whichever other seeds are in the job.
+    """The trajectories of S seeds. Each seed is scored and kept on the task's own grid.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Trajectory:
             np.savez(file, **self.arrays(), **more)  # type: ignore[arg-type]
 
     def _check(self) -> None:
-        """Raise `ValueError` for arrays that are no trajectory."""
+        """Raise `ValueError` for arrays that are not a trajectory."""
         S, V, l = self.parameters.shape
         E = len(self.evaluated)
         shapes = {"seeds": (S,), "steps": (S,), "skipped": (S,), "evaluated": (E,), "verified": (V,)}
@@ -105,7 +105,7 @@ class Trajectory:
 
 
 def _mapped(path: Path, member: str) -> np.ndarray:
-    """Array of an uncompressed npz file, mapped: only what is used of it is read."""
+    """Memory-mapped array of an uncompressed npz file."""
     with zipfile.ZipFile(path) as archive, open(path, "rb") as file:
         info = archive.getinfo(member)
         if info.compress_type != zipfile.ZIP_STORED:
@@ -269,7 +269,7 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
 
 
 class _EachSeed:
-    """A rule for parameters with a row per seed: it may look at all of a vector, as where a gradient is clipped."""
+    """Apply an update rule to each row of parameters, since a rule may use the whole vector (clipping)."""
 
     def __init__(self, rule: Optimizer):
         self._rule = rule
