@@ -455,6 +455,49 @@ def test_the_command_writes_text_table_page_and_drawing(tmp_path, capsys):
     )
 
 
+def slow_worker(folder):
+    """A trace of hosts of which node3 is lastingly slow."""
+    times = np.random.default_rng(0).uniform(1, 1.2, (60, 5))
+    times[:, 3] *= 3
+    frame = pd.DataFrame(times, columns=[f"node{w}" for w in range(5)]).rename_axis("iteration")
+    frame.reset_index().melt("iteration", var_name="worker", value_name="time").to_csv(
+        folder / "mine.csv", index=False
+    )
+    return str(folder / "mine.csv")
+
+
+def test_what_never_uses_a_worker_is_marked_wherever_it_is_shown(tmp_path, capsys):
+    """On the terminal, in Markdown and in the picture; backup workers draw their data anew and lose none."""
+    from gcexp.command.benchmark import write
+
+    file = slow_worker(tmp_path)
+    named = ["ignore 1", "backup 1", "wait for all"]
+    assert main(["benchmark", file, *named, "--phi", "0", "-o", str(tmp_path / "out")]) == 0
+    told, page = capsys.readouterr().out, (tmp_path / "out" / "benchmark.md").read_text()
+    for text in (told, page):
+        assert text.count("node3") == 1 and "ignore 1, never uses worker node3" in text
+        assert "real workers" not in text and "gcexp advise" in text
+    table = gcexp.benchmark(file, named, phi=[0.0], progress=False)
+    assert list(table.attrs["unused"]) == ["ignore 1"]
+    drawn = []
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("gcexp.figures.save", lambda figure, paths: drawn.append(figure))
+        write(table, "mine", tmp_path)
+    names = [label.get_text() for label in drawn[0].axes[0].get_yticklabels()]
+    assert any(name.startswith("ignore 1, never uses worker node3") for name in names)
+    assert main(["benchmark", "bytedance-AR-dp", "wait for all", "--phi", "0"]) == 0
+    assert "real workers" in capsys.readouterr().out
+
+
+def test_keys_vary_the_scheme_before_them(capsys):
+    assert main(["benchmark", FILES["AR"], "cgc", "s=1,2", "frc", "code.d=2", "--phi", "0"]) == 0
+    told = capsys.readouterr().out
+    assert all(label in told for label in ("cgc s=1", "cgc s=2", "frc code.d=2"))
+    schemes = [{"scheme": "cgc", "s": 1}, {"scheme": "cgc", "s": 2}]
+    ratios = gcexp.benchmark(FILES["AR"], schemes, phi=[0.0], progress=False)["ratio"]
+    assert all(f"{ratio:.3f}" in told for ratio in ratios) and ratios.nunique() == 2
+
+
 def test_a_verdict_for_each_share_and_what_is_dropped(tmp_path, capsys):
     """By the name of a bundled trace, on the terminal, in Markdown and above the picture."""
     assert main(["benchmark", "pai-job1", "--phi", "0", "0.5", "-o", str(tmp_path)]) == 0
@@ -527,6 +570,9 @@ def test_a_table_is_shown_again_and_its_page_has_every_row(tmp_path, capsys):
         ([FILES["AR"], "-o", "pyproject.toml"], "pyproject.toml: cannot be a folder"),
         ([FILES["AR"], "-o", "/dev/null/deep/folder"], "/dev/null is none"),
         ([FILES["AR"], "-o", ""], "a folder has a name"),
+        ([FILES["AR"], "s=2"], "s=2 belongs to the scheme before it"),
+        ([FILES["AR"], "cgc", "s=1", "s=2"], "s is given twice"),
+        ([FILES["AR"], "cgc", "s=9"], "cgc s=9: cyclic repetition needs"),
         (["pai-job9"], "did you mean 'pai-job4'"),
         (["reports/published/data/stragglers_map.csv", "frc", "--late", "bogus"], "takes no SCHEME, --late"),
         (["reports/published/data/stragglers_map.csv", "--data-bound"], "takes no --data-bound"),
