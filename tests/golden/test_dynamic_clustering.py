@@ -471,7 +471,7 @@ def test_memory_instead_of_memberships():
             by_memory.seat(drawn.is_slow, drawn.seeds),
             rule(TWO, memberships=m).seat(drawn.is_slow, drawn.seeds),
         )
-    with pytest.raises(ParameterError, match="n/clusters = 4 partitions at least, got memory=3"):
+    with pytest.raises(ParameterError, match="n/clusters = 4.*got memory=3"):
         Greedy(clusters=5, memory=3).seat(drawn.is_slow, drawn.seeds)
 
 
@@ -718,7 +718,7 @@ def test_useless_and_complete_knowledge():
         (lambda: TwoStateMarkov(p=1.5), "0 <= p <= 1, got p=1.5"),
         (lambda: TwoStateMarkov(mu_s=20), "mu_s <= mu_f, got mu_s=20, mu_f=10.0"),
         (lambda: TwoStateMarkov(alpha=-1), "alpha >= 0"),
-        (lambda: TwoStateMarkov(initial_slow=-1), "initial_slow is a number of workers >= 0"),
+        (lambda: TwoStateMarkov(initial_slow=-1), "initial_slow"),
         (lambda: TwoStateMarkov(initial_slow=5).draw((0,), 3, 4), "at most n=4, got initial_slow=5"),
         (lambda: TwoStateMarkov(subset="last"), "unknown subset 'last'"),
         (lambda: TwoStateMarkov(load_model="summed"), "did you mean 'sum'"),
@@ -737,15 +737,13 @@ def test_refuses(build, message):
 
 def test_placements_refuse_what_they_cannot_see():
     slow = np.zeros((1, 3, 12), dtype=bool)
-    with pytest.raises(
-        ParameterError, match="observe=state goes by worker states, but the delay model has none"
-    ):
+    with pytest.raises(ParameterError, match="observe=state"):
         rule(ONE).seat(None, (0,))
-    with pytest.raises(ParameterError, match="observe=arrival goes by what the master saw"):
+    with pytest.raises(ParameterError, match="observe=arrival"):
         rule(ONE, observe="arrival").seat(slow, (0,))
     with pytest.raises(ParameterError, match="divides n, got n=12, clusters=5"):
         Greedy(clusters=5, memberships=2).seat(slow, (0,))
-    with pytest.raises(ParameterError, match="one row per cluster row, 3, got 2"):
+    with pytest.raises(ParameterError, match="shifts.* 3 .*got 2"):
         rule(ONE, shifts=(1, 3)).seat(slow, (0,))
     with pytest.raises(ParameterError, match="memberships - 1 = 2 numbers per row"):
         rule(ONE, memberships=3, shifts=SHIFTS).seat(slow, (0,))

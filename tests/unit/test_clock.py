@@ -170,7 +170,7 @@ def test_timelines_are_read_back(tmp_path):
 
 
 def test_draws_for_other_workers_are_refused():
-    with pytest.raises(ParameterError, match="draws are for 3 workers"):
+    with pytest.raises(ParameterError, match="3 workers"):
         simulate(Scheme(Uncoded(4), Fastest(s=1)), Pareto().draw(SEEDS, 2, 3))
 
 
