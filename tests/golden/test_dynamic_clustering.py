@@ -389,6 +389,14 @@ def test_chains_are_those_of_the_rule():
     np.testing.assert_array_equal(placed, [cluster for cluster, _, _ in found])
 
 
+def test_phase_one_is_what_the_rule_starts_with():
+    """Whoever is not swapped stays where phase 1 put it; where nobody is left over, phase 1 is the placement."""
+    rng = np.random.default_rng(0)
+    for slow in rng.random((100, 12)) < rng.random((100, 1)):
+        dealt, placed = (greedy_clusters(ALLOWED[None], slow[None], phases=p)[0] for p in (1, 2))
+        assert (dealt != placed).sum() <= 2 * (dealt < 0).sum()
+
+
 @pytest.mark.parametrize("layout", ["row", "column"])
 def test_seats_are_the_placed_clusters(layout):
     """The workers of a cluster play its codewords; who is at home keeps its own."""
