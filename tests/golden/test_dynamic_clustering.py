@@ -479,7 +479,7 @@ def test_memory_instead_of_memberships():
             by_memory.seat(drawn.is_slow, drawn.seeds),
             rule(TWO, memberships=m).seat(drawn.is_slow, drawn.seeds),
         )
-    with pytest.raises(ParameterError, match="n/clusters = 4.*got memory=3"):
+    with pytest.raises(ParameterError, match="memory=3"):
         Greedy(clusters=5, memory=3).seat(drawn.is_slow, drawn.seeds)
 
 
@@ -697,15 +697,15 @@ def test_useless_and_complete_knowledge():
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: Clustered(12, 5, 2), "divides n, got n=12, clusters=5"),
+        (lambda: Clustered(12, 5, 2), "n=12.*clusters=5"),
         (lambda: Clustered(12, 0, 2), "clusters=0"),
-        (lambda: Clustered(12, 4, 4), "1 <= d <= n/clusters = 3, got d=4"),
+        (lambda: Clustered(12, 4, 4), "d=4"),
         (lambda: Clustered(12, 4, 0), "got d=0"),
-        (lambda: Clustered(12, 4, 2, layout="rows"), "unknown layout 'rows'; did you mean 'row'"),
-        (lambda: Greedy(clusters=4), "either memberships or memory, got memberships=None, memory=None"),
+        (lambda: Clustered(12, 4, 2, layout="rows"), "'rows'.*'row'"),
+        (lambda: Greedy(clusters=4), "memberships=None.*memory=None"),
         (lambda: Greedy(clusters=4, memberships=2, memory=6), "memberships=2, memory=6"),
-        (lambda: Greedy(clusters=4, memberships=5), "1 <= memberships <= clusters=4, got memberships=5"),
-        (lambda: Greedy(clusters=0, memberships=1), "clusters >= 1, got clusters=0"),
+        (lambda: Greedy(clusters=4, memberships=5), "clusters=4.*memberships=5"),
+        (lambda: Greedy(clusters=0, memberships=1), "clusters=0"),
         (
             lambda: Greedy(clusters=4, memberships=2, shifts=(0, 1, 1)),
             r"from 1 to clusters - 1 = 3, got \(0,\)",
@@ -714,27 +714,27 @@ def test_useless_and_complete_knowledge():
             lambda: Greedy(clusters=4, memberships=3, shifts=((1, 1),) * 3),
             r"distinct numbers .* got \(1, 1\)",
         ),
-        (lambda: Greedy(clusters=4, memberships=2, swap_rule="fit"), "unknown swap_rule 'fit'"),
-        (lambda: Greedy(clusters=4, memberships=2, order_mode="statics"), "did you mean 'static'"),
-        (lambda: Greedy(clusters=4, memberships=2, observe="states"), "did you mean 'state'"),
-        (lambda: Greedy(clusters=4, memberships=2, threshold=1.0), "got threshold=1.0 with observe=state"),
+        (lambda: Greedy(clusters=4, memberships=2, swap_rule="fit"), "'fit'"),
+        (lambda: Greedy(clusters=4, memberships=2, order_mode="statics"), "'static'"),
+        (lambda: Greedy(clusters=4, memberships=2, observe="states"), "'state'"),
+        (lambda: Greedy(clusters=4, memberships=2, threshold=1.0), r"threshold=1\.0.*observe=state"),
         (
             lambda: Greedy(clusters=4, memberships=2, observe="censored"),
-            "got threshold=None with observe=censored",
+            "threshold=None.*observe=censored",
         ),
         (lambda: Best(clusters=4, memberships=2, layout="x"), "unknown layout"),
         (lambda: TwoStateMarkov(p=1.5), "0 <= p <= 1, got p=1.5"),
-        (lambda: TwoStateMarkov(mu_s=20), "mu_s <= mu_f, got mu_s=20, mu_f=10.0"),
+        (lambda: TwoStateMarkov(mu_s=20), r"mu_s=20.*mu_f=10\.0"),
         (lambda: TwoStateMarkov(alpha=-1), "alpha >= 0"),
         (lambda: TwoStateMarkov(initial_slow=-1), "initial_slow"),
-        (lambda: TwoStateMarkov(initial_slow=5).draw((0,), 3, 4), "at most n=4, got initial_slow=5"),
-        (lambda: TwoStateMarkov(subset="last"), "unknown subset 'last'"),
-        (lambda: TwoStateMarkov(load_model="summed"), "did you mean 'sum'"),
+        (lambda: TwoStateMarkov(initial_slow=5).draw((0,), 3, 4), "n=4.*initial_slow=5"),
+        (lambda: TwoStateMarkov(subset="last"), "'last'"),
+        (lambda: TwoStateMarkov(load_model="summed"), "'sum'"),
         (lambda: TwoStateMarkov(pieces=0), "pieces=0"),
-        (lambda: TwoStateMarkov(spread=1.0), "0 <= spread < 1, got spread=1.0"),
-        (lambda: expected_time(np.ones((4, 3)), 3, load=2, **LAW), "0 <= spare < size, got spare=3"),
+        (lambda: TwoStateMarkov(spread=1.0), r"spread=1\.0"),
+        (lambda: expected_time(np.ones((4, 3)), 3, load=2, **LAW), "spare=3"),
         (lambda: recoverable_sets(12, 5, 2), "n=12, clusters=5"),
-        (lambda: greedy_clusters(*np.ones((2, 1, 1, 4), bool), phases=0), "phases 1 and 2, got phases=0"),
+        (lambda: greedy_clusters(*np.ones((2, 1, 1, 4), bool), phases=0), "phases=0"),
         (lambda: slow_threshold(2, alpha=0, mu_s=1, mu_f=1), "0 < mu_s < mu_f"),
     ],
 )
@@ -749,7 +749,7 @@ def test_placements_refuse_what_they_cannot_see():
         rule(ONE).seat(None, (0,))
     with pytest.raises(ParameterError, match="observe=arrival"):
         rule(ONE, observe="arrival").seat(slow, (0,))
-    with pytest.raises(ParameterError, match="divides n, got n=12, clusters=5"):
+    with pytest.raises(ParameterError, match="n=12.*clusters=5"):
         Greedy(clusters=5, memberships=2).seat(slow, (0,))
     with pytest.raises(ParameterError, match="shifts.* 3 .*got 2"):
         rule(ONE, shifts=(1, 3)).seat(slow, (0,))
@@ -763,7 +763,7 @@ def test_placements_belong_to_a_code():
     rule(ONE).check(clustered(12, 4, 2))
     Home().check(clustered(12, 4, 2))
     for code in (clustered(12, 4, 2, "column"), clustered(12, 3, 2), CyclicRepetition(n=12, s=1)):
-        with pytest.raises(ParameterError, match="placement is for 4 clusters with layout=row"):
+        with pytest.raises(ParameterError, match="layout=row"):
             rule(ONE).check(code)
 
 

@@ -256,10 +256,10 @@ def test_two_messages_may_work_outside_the_condition():
     [
         ((5, 5, 5), "0 <= s < n, got n=5, s=5"),
         ((5, -1, 5), "0 <= s < n"),
-        ((6, 2, 7), "n - s <= beta <= n, got n=6, s=2, beta=7"),
+        ((6, 2, 7), "n=6.*s=2.*beta=7"),
         ((6, 2, 3), "uncoded scheme suffices"),
-        ((6, 2, 5), "p=2; for this n and s beta may be 4, 6, and CyclicTwoMessage"),
-        ((6, 2, 6, "exakt"), "unknown decoder 'exakt'; did you mean 'exact'"),
+        ((6, 2, 5), "p=2"),
+        ((6, 2, 6, "exakt"), "'exakt'.*'exact'"),
     ],
 )
 def test_one_message_refuses(given, message):
@@ -270,8 +270,8 @@ def test_one_message_refuses(given, message):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ((5, 3, 5), r"p \* ceil\(beta / p\) <= n .* got n=5, s=3, beta=5, so 4 \* 2 = 8 > 5"),
-        ((6, 2, 4), "p=1; CyclicPartialRecovery does it with one"),
+        ((5, 3, 5), "n=5.*s=3.*beta=5"),
+        ((6, 2, 4), "p=1"),
         ((6, 2, 3), "uncoded scheme suffices"),
         ((6, 7, 3), "0 <= s < n"),
     ],
@@ -370,8 +370,8 @@ def test_batch_rule():
     ("given", "message"),
     [
         ({"s": 30}, "0 <= s < n, got n=30, s=30"),
-        ({"epsilon": 0.3}, "epsilon < 1/4, got epsilon=0.3"),
-        ({"batch": 4}, "batch to divide n, got n=30, batch=4"),
+        ({"epsilon": 0.3}, r"epsilon=0\.3"),
+        ({"batch": 4}, "n=30.*batch=4"),
         ({"batch": 0}, "batch=0"),
         ({"batch": 60}, "batch=60"),
     ],

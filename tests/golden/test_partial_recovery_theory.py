@@ -178,9 +178,9 @@ def test_threshold(model, sample_time, law, t1, t2):
 def test_full_recovery_has_no_finite_limit():
     assert limit_times("A", 10, 1.0, 100, scale=1.0, shape=2.0) == (inf, inf)
     assert expected_times("A", 10, 1.0, 100, scale=1.0, shape=2.0)[0] < inf
-    with pytest.raises(ParameterError, match="unknown model 'E'"):
+    with pytest.raises(ParameterError, match="'E'"):
         expected_times("E", 10, 0.5, 100)
-    with pytest.raises(ParameterError, match="unknown model 'E'"):
+    with pytest.raises(ParameterError, match="'E'"):
         threshold("E", 10, 100)
 
 
@@ -197,7 +197,7 @@ def test_full_recovery_has_no_finite_limit():
         (lambda: combinatorial(5, 6), "1 <= y <= n, got n=5, y=6"),
         (lambda: intermediate(5, 3, 2), "1 <= x <= y <= n, got n=5, x=3, y=2"),
         (lambda: y_min(5, 2, 0.5, 4), "1 <= x <= s \\+ 1, got x=4, s=2"),
-        (lambda: cyclic_load(6, 2, 3), "n - s <= beta <= n, got n=6, s=2, beta=3"),
+        (lambda: cyclic_load(6, 2, 3), "n=6.*s=2.*beta=3"),
         (lambda: order_statistics.harmonic(-1), "index >= 0, got -1"),
     ],
 )

