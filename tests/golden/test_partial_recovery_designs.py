@@ -26,6 +26,7 @@ from gcexp.codes.subset_designs import (
     design_index,
     hadamard_blocks,
 )
+from gcexp.decoding_error.straggler_sets import all_sets
 from gcexp.errors import DecodingError, ParameterError
 from gcexp.theory import partial_recovery as theory
 
@@ -33,10 +34,7 @@ from gcexp.theory import partial_recovery as theory
 @cache
 def survivors(n: int, s: int) -> np.ndarray:
     """Who is heard, for every set of s stragglers, boolean (C(n,s), n)."""
-    responses = np.ones((comb(n, s), n), dtype=bool)
-    for row, silent in zip(responses, combinations(range(n), s), strict=True):
-        row[list(silent)] = False
-    return responses
+    return np.concatenate([*all_sets(n, s)])
 
 
 def decoded(code, s: int):
