@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 from gcexp.figures import read_table
-from gcexp.report.audit import committed
 from gcexp.report.figurefile import target_files
 from gcexp.report.published import published_table
+from gcexp.report.statements import committed
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text("utf-8").partition("## What reproduces")[2].partition("\n## ")[0]
