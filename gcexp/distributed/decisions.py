@@ -9,8 +9,6 @@ import numpy as np
 
 from gcexp.schemes import Scheme
 
-_BLOCK = 65536  # numbers that are decoded at a time in double precision
-
 
 @dataclass(frozen=True)
 class Decoded:
@@ -20,15 +18,6 @@ class Decoded:
     weights: np.ndarray
     coefficients: np.ndarray
     noise_gain: float
-
-    def combine(self, messages: dict[int, np.ndarray], length: int) -> np.ndarray:
-        """The weighted sum of float32 messages, in double precision block by block, as float32."""
-        answer = np.zeros(length, np.float32)
-        used = [(self.weights[rank], messages[rank]) for rank in np.flatnonzero(self.weights)]
-        for first in range(0, length if used else 0, _BLOCK):
-            part = slice(first, first + _BLOCK)
-            answer[part] = sum(weight * message[part].astype(np.float64) for weight, message in used)
-        return answer
 
 
 class Decisions:
