@@ -21,18 +21,7 @@ class Decoded:
 
 
 class Decisions:
-    """The waiting rule and the decoder of a scheme with one message per worker.
-
-    Examples
-    --------
-    >>> from gcexp.codes import CyclicRepetition
-    >>> from gcexp.schemes import Fastest
-    >>> asked = Decisions(Scheme(CyclicRepetition(n=4, s=1), Fastest(s=1)))
-    >>> asked.stop(np.array([0.3, 0.1, np.inf, np.inf]))[0], asked.stop(np.array([0.3, 0.1, np.inf, 0.2]))
-    (inf, (0.3, (True, True, False, True)))
-    >>> asked.decoded((True, True, False, True)).coefficients
-    array([1., 1., 1., 1.])
-    """
+    """The waiting rule and the decoder of a scheme with one message per worker."""
 
     def __init__(self, scheme: Scheme):
         self.code, self._wait = scheme.code, scheme.wait

@@ -24,7 +24,7 @@ def star(store, decisions: Decisions, seat: wire.Seat, rank_0: type[Collector]) 
         port, host = store.get(key).decode().split()
         return Sender((host, int(port)), seat)
     collector = rank_0(decisions, seat)
-    store.set(key, f"{collector.listener.port} {seat.bind}")
+    store.set(key, f"{collector.port} {seat.bind}")
     return collector
 
 
@@ -53,7 +53,8 @@ class Collector:
         self._receiving = np.zeros(self._n)
         self._began = time.monotonic()
         self._changed = threading.Condition()
-        self.listener = wire.Listener(seat, self._serve)
+        self._listening = wire.admit(seat, self._serve)
+        self.port = self._listening.getsockname()[1]
 
     def exchange(self, step: int, message: wire.Content | None, rank: int = 0) -> wire.Said:
         """What a rank is told of a step, for its message, or for None where it knows that the step is decided."""
@@ -89,7 +90,7 @@ class Collector:
                 return
             self._connected.add(rank)
             if len(self._connected) == self._n - 1:
-                self.listener.close()
+                wire.admit_no_more(self._listening)
         step, size = 0, 4 * self._seat.length
         try:
             while True:
@@ -176,7 +177,7 @@ class Collector:
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._connected <= {*self._ended}, linger)
             self._fail("rank 0 has ended")
-        self.listener.close()
+        wire.admit_no_more(self._listening)
 
 
 class Sender:

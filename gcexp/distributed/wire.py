@@ -84,34 +84,33 @@ def _connection(of: socket.socket, silence: float = 0.0) -> Connection:
     return Connection(of.detach())
 
 
-class Listener:
-    """Gives each connection that presents the token to ``serve(connection, rank)``, in a thread of its own.
+def admit(seat: Seat, serve: Callable[[Connection, int], None]) -> socket.socket:
+    """Listen, and give each connection that presents the token to ``serve(connection, rank)``, in a thread of its own.
 
     Others are closed, and so is every connection behind `serve`.
     """
+    listening = socket.create_server((seat.bind, 0))
 
-    def __init__(self, seat: Seat, serve: Callable[[Connection, int], None]):
-        self._token, self._serve = seat.token, serve
-        self._socket = socket.create_server((seat.bind, 0))
-        self.port = self._socket.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self) -> None:
+    def accept() -> None:
         with suppress(OSError):  # it was closed
             while True:
-                connection, _ = self._socket.accept()
-                threading.Thread(target=self._admit, args=(connection,), daemon=True).start()
+                connection, _ = listening.accept()
+                threading.Thread(target=introduce, args=(connection,), daemon=True).start()
 
-    def _admit(self, connection: socket.socket) -> None:
+    def introduce(connection: socket.socket) -> None:
         with connection, suppress(OSError, EOFError):
             connection.settimeout(_INTRODUCTION)
             hello = connection.recv(_HELLO.size)  # so few bytes come at once
-            if len(hello) == _HELLO.size and hmac.compare_digest(hello[:32], self._token):
+            if len(hello) == _HELLO.size and hmac.compare_digest(hello[:32], seat.token):
                 with _connection(connection) as admitted:
-                    self._serve(admitted, _HELLO.unpack(hello)[1])
+                    serve(admitted, _HELLO.unpack(hello)[1])
 
-    def close(self) -> None:
-        """Accept no more."""
-        with suppress(OSError):  # a blocked accept ends by this alone
-            self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
+    threading.Thread(target=accept, daemon=True).start()
+    return listening
+
+
+def admit_no_more(listening: socket.socket) -> None:
+    """Close what `admit` has opened."""
+    with suppress(OSError):  # a blocked accept ends by this alone
+        listening.shutdown(socket.SHUT_RDWR)
+    listening.close()

@@ -76,9 +76,9 @@ def test_strangers_are_closed_and_the_run_goes_on():
     hellos += [struct.pack("<32sq", TOKEN, rank) for rank in (-1, 0, 3, 2**62)] * 5
     opened = []
     for hello in hellos:
-        opened.append(connected(star.listener.port))
+        opened.append(connected(star.port))
         opened[-1].sendall(hello)
-    senders = [Sender(("127.0.0.1", star.listener.port), SEAT(rank)) for rank in (1, 2)]
+    senders = [Sender(("127.0.0.1", star.port), SEAT(rank)) for rank in (1, 2)]
     assert all(map(closes, opened)) and len(opened) == 500
     threads = [beside(steps, end, 20) for end in senders]
     steps(star, 20)
@@ -86,7 +86,7 @@ def test_strangers_are_closed_and_the_run_goes_on():
         thread.join(10)
         sender.close()
     with pytest.raises(OSError):  # all ranks were there: nobody is heard any more
-        connected(star.listener.port)
+        connected(star.port)
     star.close(5.0)
     assert star.latest == 19
 
@@ -94,13 +94,13 @@ def test_strangers_are_closed_and_the_run_goes_on():
 def test_a_stranger_has_ten_seconds(monkeypatch):
     monkeypatch.setattr("gcexp.distributed.wire._INTRODUCTION", 0.2)
     star = collector()
-    assert closes(connected(star.listener.port))
+    assert closes(connected(star.port))
 
 
 @pytest.mark.parametrize("size", [1, 4 * LENGTH - 4, 4 * LENGTH + 4, 2**31 - 1, -5])
 def test_a_message_of_another_size_ends_a_rank_and_allocates_nothing(size):
     star = collector()
-    bad, good = connected(star.listener.port), Sender(("127.0.0.1", star.listener.port), SEAT(2))
+    bad, good = connected(star.port), Sender(("127.0.0.1", star.port), SEAT(2))
     bad.sendall(struct.pack("<32sq", TOKEN, 1))
     tracemalloc.start()
     bad.sendall(struct.pack("!i", size) + bytes(min(max(size, 0), 8 * LENGTH)))
@@ -116,7 +116,7 @@ def test_a_message_of_another_size_ends_a_rank_and_allocates_nothing(size):
 
 def test_a_rank_that_is_too_far_behind_is_told_to_leave():
     star = collector(most_answers=10)
-    late, good = (Sender(("127.0.0.1", star.listener.port), SEAT(rank)) for rank in (1, 2))
+    late, good = (Sender(("127.0.0.1", star.port), SEAT(rank)) for rank in (1, 2))
     thread = beside(steps, good, 30)
     steps(star, 30)
     thread.join(10)
@@ -128,7 +128,7 @@ def test_a_rank_that_is_too_far_behind_is_told_to_leave():
 
 def test_a_late_rank_gets_stored_answers_and_learns_how_far_the_others_are():
     star = collector()
-    late, good = (Sender(("127.0.0.1", star.listener.port), SEAT(rank)) for rank in (1, 2))
+    late, good = (Sender(("127.0.0.1", star.port), SEAT(rank)) for rank in (1, 2))
     answers, thread = [], beside(steps, good, 8)
     for step in range(8):
         answers.append(bytes(star.exchange(step, message(0, step)).content))
