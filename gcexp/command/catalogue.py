@@ -86,7 +86,7 @@ def listed(kind: str) -> dict[str, str]:
     Examples
     --------
     >>> listed("optimizers")["gradient_descent"]
-    'Full-batch gradient descent, divided by all samples whether they were recovered or not.'
+    'Full-batch gradient descent, divided by the number of all samples, recovered or not.'
     """
     if kind not in LISTED:
         raise UserError(unknown("kind", kind, LISTED))
