@@ -10,8 +10,7 @@ import re
 from fractions import Fraction
 
 import gcexp.codes
-from gcexp.command.arguments import maybe_output
-from gcexp.command.document import give
+from gcexp.command.arguments import give, maybe_output
 from gcexp.command.show import guarantee
 from gcexp.command.theory import first_line
 from gcexp.data.sources import SOURCES

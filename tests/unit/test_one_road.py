@@ -30,7 +30,7 @@ MAY = {
     },  # from Python; a first iteration as a picture
     # And as a table; what a clock costs; bounds in closed form look at draws.
     "benchmarking.py": {"simulate", "summarise", ".draw"},
-    "command/job/train.py": {"simulated"},  # coefficients to train with
+    "command/job.py": {"simulated"},  # coefficients to train with
     "report/table.py": {"simulated"},  # the runs of a figure
     "report/plan.py": {"simulated"},  # what a figure will cost
     # Whether models and rules keep their contracts is asked one by one.
