@@ -100,7 +100,7 @@ def test_devices_that_are_not_there(task, monkeypatch):
     assert device_of("auto") == "cpu"
     with pytest.raises(ParameterError, match="task.device=cuda"):
         device_of("cuda")
-    with pytest.raises(ParameterError, match="unknown task.device 'gpu'"):
+    with pytest.raises(ParameterError, match="'gpu'"):
         task("noise", device="gpu")
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gcexp.command.arguments import inputs, output, preset
-from gcexp.report.figure import Look
+from gcexp.report.figure import RenderOptions
 from gcexp.report.figurefile import figure
-from gcexp.report.stages import make_drawing
+from gcexp.report.jobs import make_drawing
 
 
 def add(parser) -> None:
@@ -25,5 +25,7 @@ def add(parser) -> None:
 
 def run(arguments) -> None:
     """Draw."""
-    wanted = replace(figure(arguments.target, arguments.preset, checks=False), look=Look.of(vars(arguments)))
+    wanted = replace(
+        figure(arguments.target, arguments.preset, checks=False), render=RenderOptions.of(vars(arguments))
+    )
     make_drawing(wanted, arguments.input, arguments.output)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gcexp.command.arguments import output, preset
 from gcexp.report.figurefile import figure
-from gcexp.report.stages import make_table
+from gcexp.report.jobs import make_table
 
 
 def add(parser) -> None:

@@ -290,8 +290,8 @@ def bounds_of_a_product() -> Iterator[tuple[str, bool]]:
         curve, s = worst(_product(pair)), np.arange(a.n * b.n + 1)
         above = (curve <= theory.product_upper_bound(a, b, s) + ROUNDING).all()
         yield from ((one, above) for one in ("theorem5", "four_product_bounds"))
-        factors = [theory.bibd_error(one, np.arange(one.n + 1)) for one in (a, b)]
-        yield "theorem6", (theory.product_lower_bound(*factors, s) <= curve + ROUNDING).all()
+        first, second = (theory.bibd_error(one, np.arange(one.n + 1)) for one in (a, b))
+        yield "theorem6", (theory.product_lower_bound(first, second, s) <= curve + ROUNDING).all()
 
 
 @claim("theorem5_minimising_constant", assumed=True)
