@@ -16,8 +16,8 @@ from gcexp.command import forkserver, progress, snakemake_inside
 from gcexp.errors import UserError, no_python, unknown
 from gcexp.files import remove_half_written
 from gcexp.report import audit, end_message, figurefile
-from gcexp.report.figure import Look
-from gcexp.report.paper import tracked_papers
+from gcexp.report.figure import RenderOptions
+from gcexp.report.paper import papers_fingerprint
 from gcexp.run import datasets, dependencies, paths, records
 from gcexp.run.options import conf_dir, read_yaml
 from gcexp.run.run import run_of_path
@@ -35,7 +35,7 @@ def stop(error):
 
 @functools.cache
 def by_target(preset):
-    return {figure.target: replace(figure, look=LOOK) for figure in figures_to_plan(preset)}
+    return {figure.target: replace(figure, render=RENDER_OPTIONS) for figure in figures_to_plan(preset)}
 
 
 def figures_to_plan(preset):
@@ -62,7 +62,7 @@ try:
         if key not in DEFAULTS:
             raise UserError(unknown("--config key", key, DEFAULTS))
     config.update(DEFAULTS | config)
-    LOOK = Look.of(config, "plot_")
+    RENDER_OPTIONS = RenderOptions.of(config, "plot_")
     PUBLISHED = {"true": True, "false": False}.get(str(config["published"]).lower())
     if PUBLISHED is None:
         raise UserError(f"--config published wants true or false, got {config['published']!r}")
