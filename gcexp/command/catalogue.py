@@ -17,8 +17,8 @@ from gcexp.command.theory import first_line
 from gcexp.data.sources import SOURCES
 from gcexp.errors import UserError, unknown
 from gcexp.figures.markdown import grid
-from gcexp.report.figure_view import papers
 from gcexp.report.figurefile import target_files
+from gcexp.report.paper import papers
 from gcexp.run.build import build, locate
 from gcexp.run.compose import compose
 from gcexp.run.options import GROUPS, option_file, options, read_yaml

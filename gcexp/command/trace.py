@@ -32,7 +32,7 @@ def run(arguments) -> None:
     if arguments.what == "check":
         print(report(read_trace(arguments.file, **keywords(arguments.options, read_trace))))
         return
-    from gcexp.distributed.recordings import join
+    from gcexp.distributed.recorder import join
 
     if arguments.output is None:
         raise UserError("gcexp trace join writes a new file: give its name, -o jobs.csv")

@@ -8,8 +8,7 @@ import pytest
 from gcexp.command.main import main
 from gcexp.delays import Trace
 from gcexp.delays.trace_file import read_trace
-from gcexp.distributed import join
-from gcexp.distributed.recorder import Recorder
+from gcexp.distributed import Recorder, join
 from gcexp.errors import DataError, UserError
 
 HEAD = "iteration,worker,time,compute,load\n"
@@ -30,11 +29,11 @@ def recordings(folder, **changed):
 
 @pytest.mark.slow
 def test_known_sleeps_are_recorded_before_the_collective(ranks, tmp_path):
-    sleeps = [0.0, 0.04, 0.08, 0.12]
-    found = ranks(bare=True, record=str(tmp_path / "jobs"), sleeps=sleeps, steps=30)
+    sleeps = [0.0, 0.03, 0.06, 0.09]
+    (found,) = ranks.beside([{"bare": True, "record": str(tmp_path / "jobs"), "sleeps": sleeps, "steps": 25}])
     assert [one["error"] for one in found] == [""] * 4
     assert not (tmp_path / "jobs" / "rank-0000.csv").read_text().splitlines()[1].startswith(("0,", "1,"))
-    assert "27 iterations of 4 workers" in join(tmp_path / "jobs", tmp_path / "jobs.csv")
+    assert "22 iterations of 4 workers" in join(tmp_path / "jobs", tmp_path / "jobs.csv")
     trace = read_trace(tmp_path / "jobs.csv")
     beyond = np.median(trace.values["time"], axis=0) - sleeps
     if beyond.max() > 0.03:
