@@ -356,6 +356,7 @@ class Advice:
         )
 
     def _settings_table(self) -> pd.DataFrame:
+        """The settings as text."""
         rows = []
         for one in self.table.itertuples():
             name, value = "quorum", f"{one.value:g}"
@@ -365,17 +366,11 @@ class Advice:
             elif one.setting == "spare":
                 name = f"spare workers, phi {one.phi:g}"
             remark = "" if one.fits else "do not, unless every worker sees all data"
-            if not one.kept_on_second_half:
-                remark = "drops more than that"
-            shares = {
-                "time": one.time,
-                "used": one.used,
-                "least used worker": one.least_used_worker,
-                "worst iteration": one.worst_iteration,
-            }
-            told = {key: percent(part, 1) for key, part in shares.items()}
-            rows.append({"setting": name, "value": value} | told | {"remark": remark})
-        return pd.DataFrame(rows)
+            rows.append([name, value, remark if one.kept_on_second_half else "drops more than that"])
+        told = pd.DataFrame(rows, columns=["setting", "value", "remark"])
+        for place, name in enumerate(("time", "used", "least_used_worker", "worst_iteration")):
+            told.insert(2 + place, name.replace("_", " "), [percent(part, 1) for part in self.table[name]])
+        return told
 
     def _repr_html_(self) -> str:
         return self.page().html()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import ceil
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -51,7 +52,7 @@ def settings(x: np.ndarray, phis: tuple[float, ...]) -> pd.DataFrame:
     first, second = np.sort(x[:half], axis=None), x[half:]
     ordered = np.sort(second, axis=1)
     every = ordered[:, -1].mean()
-    rows = []
+    rows: list[dict[str, Any]] = []
 
     def judge(setting: str, value: float, lasts: np.ndarray, limit: float | None = None) -> None:
         heard = second <= lasts[:, None]
@@ -78,7 +79,7 @@ def settings(x: np.ndarray, phis: tuple[float, ...]) -> pd.DataFrame:
     fewer = [s for s in _FEWER if s < n]
     for s in fewer:
         judge("quorum", n - s, ordered[:, n - s - 1])
-    whole = dict.fromkeys(("used", "least_used_worker", "worst_iteration"), 1.0)
+    whole: dict[str, Any] = dict.fromkeys(("used", "least_used_worker", "worst_iteration"), 1.0)
     whole |= {"kept_on_second_half": True, "fits": True, "never_used": []}
     for b in fewer:
         for phi in phis:
