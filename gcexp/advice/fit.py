@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from gcexp.advice.mechanisms import Decomposition, Mechanism, Number, found_in
-from gcexp.advice.page import Page, Table, listed, percent, versions, write
+from gcexp.advice.page import Page, listed, percent, versions, write
 from gcexp.advice.recorded import Recorded, recorded, share
 from gcexp.advice.replay import model_of, replayed
 from gcexp.delays.composed import Composed
 from gcexp.errors import require
 from gcexp.files import written
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
 
 _OFF = 0.05  # a model that misses by more does not replay its trace
 _CHANGED = 0.15
@@ -137,8 +135,6 @@ class Fit:
     @property
     def table(self) -> pd.DataFrame:
         """One row for each number: mechanism, whether it is found, number, value, low, high, workers."""
-        import pandas as pd
-
         columns = ["mechanism", "status", "number", "value", "low", "high", "workers", "settled_by"]
         rows = []
         for one in self.found_in.mechanisms:
@@ -193,11 +189,8 @@ class Fit:
                 f"The trace changed: a model of its first half gives {self.held['slowest']:.2f} of the slowest "
                 "worker's time in its second half."
             )
-        tables = (
-            [Table("Mechanisms", ["mechanism", "status", "number", "value (95 % interval)"], rows)]
-            if rows
-            else []
-        )
+        columns = ["mechanism", "status", "number", "value (95 % interval)"]
+        tables = {"Mechanisms": pd.DataFrame(rows, columns=columns)} if rows else {}
         return Page(
             f"What makes the workers of {self.recorded.trace.name} slow", self.sentences, tables, notes
         )
@@ -252,13 +245,10 @@ class Fit:
         model = folder / "delay.yaml"
         with written(model) as temporary:
             temporary.write_text(_option(self.model, self.recorded.trace.name), "utf-8")
-        return [*write(folder, "fit", self.page(), self.as_dict(), self.drawing), model]
-
-    def drawing(self) -> Figure:
-        """The times as an image, the workers' effects, the decoded states and the rest."""
         from gcexp.advice.pictures import of_fit
 
-        return of_fit(self)
+        page = self.page().markdown("fit.png")
+        return [*write(folder, "fit", page, self.as_dict(), lambda: of_fit(self)), model]
 
 
 def fit(

@@ -104,8 +104,7 @@ def of_advice(advice: Advice) -> Figure:
             ylabel="time / waiting for all",
         )
         for kind, (colour, marker) in _SETTINGS.items():
-            of_kind = [one for one in advice.settings if one.setting == kind]
-            for one in of_kind:
+            for one in advice.table[advice.table["setting"] == kind].itertuples():
                 face = colour if one.fits else "white"
                 right.plot(one.time, one.least_used_worker, marker, color=colour, markerfacecolor=face)
             handles.append(Line2D([], [], color=colour, marker=marker, linestyle="", label=kind))

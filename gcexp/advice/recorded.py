@@ -62,10 +62,11 @@ class Recorded:
         """Of the times."""
         return sha256(np.ascontiguousarray(self.x)).hexdigest()
 
-    @property
-    def data_bound(self) -> bool:
-        """Whether it is known that a slow time belongs to the data."""
-        return self.trace.flags.data_bound
+    def facts(self) -> dict[str, Any]:
+        """What stands first in a file of results."""
+        (T, n), digest = self.x.shape, self.digest
+        known = {"trace": self.trace.name, "sha256": digest, "iterations": T, "workers": n}
+        return known | {"unit": self.trace.flags.unit}
 
     def usual(self) -> tuple[np.ndarray, int]:
         """Rows without pauses of the whole cluster, in which half of the workers are ten times as slow as usual."""

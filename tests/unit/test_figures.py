@@ -14,7 +14,7 @@ import pytest
 from matplotlib import pyplot
 from matplotlib.colors import to_rgb
 
-from gcexp.command.job import plot as plot_job
+from gcexp.command import job
 from gcexp.errors import DataError, UserError
 from gcexp.figures import draw, parse, plots, read_table, save, style, typeset, write_table
 from gcexp.figures.lines import GRID, middle, step
@@ -707,7 +707,7 @@ def test_a_look_that_is_none(given, sentence):
 
 def test_a_look_is_told_to_the_job_that_draws():
     parser = ArgumentParser()
-    plot_job.add(parser)
+    job.add_plot(parser)
     look = Look.of({"plot_note": False, "plot_width": 3.5}, "plot_")
     told = parser.parse_args(["fig", "-i", "table", "-o", "drawing", *look.arguments])
     assert Look.of(vars(told)) == look and look.inches == 3.5

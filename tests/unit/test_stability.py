@@ -15,7 +15,7 @@ import gcexp
 from gcexp.command.main import COMMANDS
 from gcexp.data import datasets
 from gcexp.delays.trace_file import read_trace
-from gcexp.report.figure_view import Paper
+from gcexp.report.paper import Paper
 from gcexp.run.measured import CURVE, TIMED
 from gcexp.run.options import GROUPS, option_file, options
 

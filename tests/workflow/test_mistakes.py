@@ -98,7 +98,7 @@ RUNS = {
     "scheme=cgc delay.persistence=0": "persistence",
     "scheme=cgc delay.scaling=work": "unknown scaling 'work' (allowed: data, server)",
     "scheme=cgc delay.data_time=-1": "data_time",
-    "scheme=cgc overhead=-1": "overhead is a time >= 0, got -1",
+    "scheme=cgc overhead=-1": "overhead must be a time >= 0, got -1",
     "scheme=cgc overhead=much": "overhead",
     "scheme=cgc exact=maybe": "exact",
     "scheme=cgc iterations=0": "iterations must be an integer >= 1, got 0",
@@ -114,17 +114,17 @@ RUNS = {
     "scheme=cgc seeds=99999999999": "seeds must be at most 100000, got 99999999999",
     "scheme=cgc seeds=[99999999999]": "seeds go up to 4294967295, got '99999999999-99999999999'",
     f"scheme=cgc iterations=1{21 * '0'}": "iterations must be at most 1000000000, got 1000000000000000000000",
-    "scheme=cgc n=2000000": "n is a number of workers up to 1000000 with CyclicRepetition, got 2000000",
-    "scheme=epsilon_brc n=100000": "n is a number of workers up to 10000 with BatchRaptor, got 100000",
-    "scheme=cgc n=20000 wait=spanned": "n is a number of workers up to 10000 with Spanned, got 20000",
-    "scheme=cgc n=20000 code.construction=gaussian": "by singular values, for n up to 10000; got n=20000",
-    "scheme=gc n=20000": "clusters are of up to 10000 workers, got n/clusters = 20000",
+    "scheme=cgc n=2000000": "CyclicRepetition supports at most 1000000 workers, got n=2000000",
+    "scheme=epsilon_brc n=100000": "BatchRaptor supports at most 10000 workers, got n=100000",
+    "scheme=cgc n=20000 wait=spanned": "Spanned supports at most 10000 workers, got n=20000",
+    "scheme=cgc n=20000 code.construction=gaussian": "got n=20000",
+    "scheme=gc n=20000": "got n/clusters = 20000",
     "scheme=comm_efficient n=200 s=100": "exact rationals need n <= 100",
     "scheme=frc n=10 s=11": "1 <= d <= n, got n=10",
     "scheme=frc s=-1": "1 <= d <= n, got n=10",
     "scheme=forget n=10 s=11": "0 <= s < n), got s=11 with n=10",
     "scheme=forget s=-1": "0 <= s < n), got s=-1 with n=10",
-    "scheme=cgc overhead=.inf": "overhead is a time >= 0, got inf",
+    "scheme=cgc overhead=.inf": "overhead must be a time >= 0, got inf",
     "scheme=cgc n=10 n=20": "n is given twice, as n=10 and n=20",
     "scheme=../code/uncoded": "unknown scheme '../code/uncoded'",
     "schem=cgc": "unknown key 'schem'; did you mean 'scheme'?",
@@ -153,12 +153,12 @@ def test_other_commands_say_the_same(there, capsys, command):
     "overrides, sentence",
     [
         ("task=digits", "unknown task 'digits'; did you mean 'digits_mlp'"),
-        ("task.hidden=0", "task.hidden is an integer >= 1, got 0"),
+        ("task.hidden=0", "task.hidden must be an integer >= 1, got 0"),
         ("task.hidden=many", "task.hidden wants whole number, got 'many'"),
         ("task.hiden=3", "unknown key 'task.hiden'; did you mean 'task.hidden'"),
         ("task.dataset=imagenet", "imagenet"),
         ("optimizer.normalize=all", "unknown optimizer.normalize 'all'"),
-        ("optimizer.learning_rate=-1", "optimizer.learning_rate is a step size > 0, got -1"),
+        ("optimizer.learning_rate=-1", "optimizer.learning_rate must be a step size > 0, got -1"),
         ("iterations=0", "iterations must be an integer >= 1, got 0"),
         ("", "data/prepared/digits.npz: there is no such file"),
         ("task=mnist_mlp", "data/prepared/mnist.npz: there is no such file"),
@@ -183,7 +183,7 @@ def test_damaged_inputs(here, capsys):
 
 
 def test_npz_files_with_other_arrays(here):
-    with pytest.raises(UserError, match="there is no timeline nope.npz"):
+    with pytest.raises(UserError, match="nope.npz"):
         Timeline.load("nope.npz")
     config = compose(["scheme=forget", "iterations=3"])
     stages.simulated(config, stages.length_of(config)).save("clock.npz")
@@ -265,7 +265,7 @@ def test_a_defect_is_no_mistake(here, capsys, monkeypatch):
     }
     for error in broken.values():
         # not raised by the test's own code
-        monkeypatch.setattr("gcexp.command.job.train.simulated", Mock(side_effect=error))
+        monkeypatch.setattr("gcexp.run.stages.simulated", Mock(side_effect=error))
         assert main(list(train)) == 1
         said = capsys.readouterr().err
         assert (
@@ -291,7 +291,7 @@ def test_data(here, capsys):
     )
     sentence = refused(here, capsys, "job", "data", "mnist", "--data-dir", "nowhere", *OUT)
     assert "nowhere/mnist/train-images-idx3-ubyte.gz" in sentence and "data_dir" in sentence
-    assert "named .npz" in refused(here, capsys, "job", "data", "digits", "-o", "out/digits.csv")
+    assert ".npz" in refused(here, capsys, "job", "data", "digits", "-o", "out/digits.csv")
 
 
 def test_figures(here, capsys):
