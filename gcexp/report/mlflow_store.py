@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gcexp.errors import UserError
-from gcexp.files import writable
+from gcexp.files import writable, written
 from gcexp.run import paths
 
 if TYPE_CHECKING:
@@ -76,24 +76,38 @@ def connect(uri: str) -> MlflowClient:
         raise UserError(
             f"the tracking URI {uri} names no file, so that nothing would be kept; allowed: {_SQLITE}FILE"
         )
+    from mlflow import MlflowClient
+
+    if "MLFLOW_LOGGING_LEVEL" not in os.environ:
+        for name in ("mlflow", "alembic"):
+            logging.getLogger(name).setLevel(logging.WARNING)
     if uri.startswith(_SQLITE):
         with writable(folder := _folder(uri)):
             folder.mkdir(parents=True, exist_ok=True)
+        with alone(uri):
+            _make_database(_file(uri))
     if re.split(r"[+:]", uri)[0] in _DATABASES:  # MLflow would retry for minutes before it gives up
         import sqlalchemy
 
         engine = sqlalchemy.create_engine(uri)
         sqlalchemy.inspect(engine).get_table_names()
         engine.dispose()
-    from mlflow import MlflowClient
-
-    if "MLFLOW_LOGGING_LEVEL" not in os.environ:
-        for name in ("mlflow", "alembic"):
-            logging.getLogger(name).setLevel(logging.WARNING)
-    with alone(uri):  # the first one makes the tables
-        client = MlflowClient(tracking_uri=_absolute(uri))
-        client.search_experiments(max_results=1)
+    client = MlflowClient(tracking_uri=_absolute(uri))
+    client.search_experiments(max_results=1)
     return client
+
+
+def _make_database(file: Path) -> None:
+    """Make the tables of a new SQLite file, whole or not at all: MLflow cannot go on with some of them."""
+    if file.exists() and file.stat().st_size:
+        return
+    from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
+
+    with written(file) as temporary:
+        made = SqlAlchemyStore(
+            f"{_SQLITE}{temporary.resolve()}", (file.parent / "artifacts").resolve().as_uri()
+        )
+        made.engine.dispose()  # type: ignore[attr-defined]
 
 
 def _folder(uri: str) -> Path:

@@ -18,7 +18,7 @@ from gcexp.errors import UserError
 from gcexp.report import table
 from gcexp.report.figure import Figure, FigureFile
 from gcexp.report.figurefile import named_figures
-from gcexp.report.mlflow_store import inputs_of
+from gcexp.report.mlflow_store import connect, inputs_of
 from gcexp.report.stages import make_table
 from gcexp.report.tracking import DIGEST, params_of, track
 from gcexp.run.provenance import provenance_file
@@ -395,3 +395,25 @@ def test_a_useless_uri_is_one_sentence(project, monkeypatch, uri, words):
     assert words in sentence and "\n" not in sentence and "secret" not in sentence and len(sentence) < 500
     assert not Path("results/new.imported").exists()
     assert {key: os.environ.get(key) for key in before} == before
+
+
+def test_a_database_that_was_not_finished_is_not_there(tmp_path, monkeypatch):
+    """A disk that is full, or a kill, between two tables: MLflow could not go on from them."""
+    import sqlalchemy
+
+    uri = f"sqlite:///{tmp_path}/mlflow.db"
+    count = []
+
+    def failing(self, *arguments, execute=sqlalchemy.engine.Connection.execute, **more):
+        count.append(1)
+        if len(count) == 30:
+            raise sqlalchemy.exc.OperationalError("insert", {}, Exception("database or disk is full"))
+        return execute(self, *arguments, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlalchemy.engine.Connection, "execute", failing)
+        with pytest.raises(sqlalchemy.exc.OperationalError):
+            connect(uri)
+    assert not (tmp_path / "mlflow.db").exists()
+    assert connect(uri).search_experiments()
+    assert {path.name for path in tmp_path.iterdir()} <= {"mlflow.db", "mlflow.db.lock", "artifacts"}
