@@ -256,7 +256,8 @@ def write(frame: pd.DataFrame, head: str, folder: Path) -> list[Path]:
     }
     note = (
         f"{_assumed(frame)}. Green wins, yellow loses, red cannot win (proven for every exact code of these loads and "
-        "messages) against the faster of waiting for all and of rebalancing with the same largest load; hatched: hindsight"
+        "messages) against the faster of waiting for all and of rebalancing with the same largest load; hatched: "
+        "hindsight"
     )
     said = verdicts(frame)
     above = [head, *(said if len(said) <= _MOST_ABOVE else [])]

@@ -80,7 +80,7 @@ STAGES = {
     "page": Stage(("report", "figures", "analysis/claims.py")),
     "tracking": Stage(
         (
-            *("report/tracking.py", "report/comparison.py"),
+            *("report/tracking.py", "report/mlflow_store.py", "report/comparison.py"),
             *("figures/tables.py", "figures/rows.py"),
         )
     ),

@@ -205,6 +205,69 @@ class Uneven:
 
 
 @dataclass(frozen=True)
+class Recent:
+    """Loads in inverse proportion to each worker's mean time in the last iterations, renewed before every iteration.
+
+    The first iteration has even loads. With times that repeat, and that grow in proportion to the load, all workers
+    end together. No worker is ever left without work, so that one that recovers is noticed.
+
+    Parameters
+    ----------
+    window : int
+        Iterations that are looked back at, at least 1.
+
+    Raises
+    ------
+    ParameterError
+        For a window below 1, times that follow the data, and workers that are new in every iteration.
+
+    References
+    ----------
+    This library's; `Uneven` answers the last iteration alone.
+
+    Examples
+    --------
+    >>> from gcexp.delays import Draws
+    >>> draws = Draws((0,), (1, 3, 2), compute=2 * np.array([[[1.0, 3.0], [1.0, 1.0], [1.0, 1.0]]]))
+    >>> Recent(window=2).start(2, None)(draws)[0].tolist()
+    [[1.0, 1.0], [1.5, 0.5], [1.3333333333333333, 0.6666666666666666]]
+    """
+
+    exact: ClassVar[bool] = True
+    learned: ClassVar[bool] = True
+
+    window: int = 20
+
+    def __post_init__(self):
+        require(self.window >= 1, f"window is a number of iterations >= 1, got {self.window}")
+
+    def check(self, code):
+        _check_shares("recent", code)
+
+    def start(self, n, known):
+        seen: np.ndarray | None = None  # the last times (S, at most window, n)
+
+        def loads(draws):
+            nonlocal seen
+            require(
+                not draws.renewed,
+                f"loads=recent learns from earlier iterations, but {draws.renewed} has new workers in every row "
+                "(persistent: false)",
+            )
+            fixed, growing = draws.parts()
+            times = fixed + growing
+            found = np.empty(draws.shape)
+            for t in range(draws.shape[1]):
+                speed = np.ones((draws.shape[0], n)) if seen is None else 1 / seen.mean(1)
+                found[:, t] = n * speed / speed.sum(1, keepdims=True)
+                now = times[:, t : t + 1]
+                seen = now if seen is None else np.concatenate([seen, now], axis=1)[:, -self.window :]
+            return found
+
+        return loads
+
+
+@dataclass(frozen=True)
 class Backup:
     """Backup workers: each of n workers has load n / (n - b), and the first n - b to finish make up the batch.
 

@@ -164,12 +164,12 @@ def stragglers():
 #: What README says, and the statements whose outcome decides it.
 OUTCOMES = {
     "partial_recovery": {
-        "bound of Theorem 1 for certain fractions only": ("thm2_tight", "partly"),
+        "attain the bound of Theorem 1 for certain fractions only": ("thm2_tight", "partly"),
         "five seeds are too few to separate all of them": ("ix_a_cyclic_best", "undecided"),
     },
-    "dynamic_clustering": {"but not that of larger groups": ("fig4_cause", "partly")},
+    "dynamic_clustering": {"not that of larger groups": ("fig4_cause", "partly")},
     "adaptive": {
-        "AGC is not faster than": ("fig5_agc_best", "partly"),
+        "AGC is not faster than G-CGC(1)": ("fig5_agc_best", "partly"),
         "Two curves of Fig. 3 cross at another point": ("fig3_best1_gcgc", "not reproduced"),
         "the condition number grows faster than linearly": ("thm2_linear", "not reproduced"),
         "but gradually": ("stability_n24", "partly"),
@@ -180,7 +180,7 @@ OUTCOMES = {
             "partly",
         )
     },
-    "soft_bibd": {"a block design cannot be better there": ("bibd_better_than_frc", "partly")},
+    "soft_bibd": {"so a block design cannot be better there": ("bibd_better_than_frc", "partly")},
 }
 SENTENCES = [adaptive, comm_efficient, dynamic_clustering, partial_recovery, soft_bibd, stragglers]
 #: Names of things, whose numbers are no findings.

@@ -13,7 +13,7 @@ import pytest
 from matplotlib import pyplot
 from matplotlib.colors import to_rgb
 
-from gcexp.command.job import plot as plot_job
+from gcexp.command import job
 from gcexp.errors import DataError, UserError
 from gcexp.figures import draw, parse, plots, read_table, save, style, typeset, write_table
 from gcexp.figures.lines import GRID, middle, step
@@ -703,7 +703,7 @@ def test_render_options_that_are_none(given, named):
 
 def test_render_options_are_handed_to_the_job_that_draws():
     parser = ArgumentParser()
-    plot_job.add(parser)
+    job.add_plot(parser)
     look = RenderOptions.of({"plot_note": False, "plot_width": 3.5}, "plot_")
     told = parser.parse_args(["fig", "-i", "table", "-o", "drawing", *look.arguments])
     assert RenderOptions.of(vars(told)) == look and look.inches == 3.5
