@@ -288,9 +288,9 @@ class Advice:
         T, n = self.recorded.x.shape
         terms, x = self.terms, self.comparison.x
         said = [
-            f"This rests on {counted(T, 'iteration')} of {n} workers; each remedy was learned on one half and priced on "
-            f"the other. A message costs {terms.per_message:g} of a mean iteration, overhead is {terms.overhead:g}, and a "
-            f"worker can store {terms.d_max:g} shares.",
+            f"This rests on {counted(T, 'iteration')} of {n} workers; each remedy was learned on one half and priced "
+            f"on the other. A message costs {terms.per_message:g} of a mean iteration, overhead is {terms.overhead:g}, "
+            f"and a worker can store {terms.d_max:g} shares.",
             *self.recorded.notes,
         ]
         if self.pauses:
