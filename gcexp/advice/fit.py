@@ -154,19 +154,21 @@ class Fit:
 
     def page(self) -> Page:
         """All of it in words and tables."""
-        rows = [
-            {
-                "mechanism": WORDS[one.name][0],
-                "status": "not sure" if one.unsure else "found",
-                "number": name.replace("_", " "),
-                "value (95 % interval)": str(number),
-            }
-            for one in self.found_in.mechanisms
-            for name, number in one.numbers.items()
-        ]
-        tables = {"Mechanisms": pd.DataFrame(rows)} if rows else {}
+        shown = pd.DataFrame(
+            [
+                [
+                    WORDS[one.name][0],
+                    "not sure" if one.unsure else "found",
+                    name.replace("_", " "),
+                    str(number),
+                ]
+                for one in self.found_in.mechanisms
+                for name, number in one.numbers.items()
+            ],
+            columns=["mechanism", "status", "number", "value (95 % interval)"],
+        )
         title = f"What makes the workers of {self.recorded.trace.name} slow"
-        return Page(title, self.sentences, tables, self._notes())
+        return Page(title, self.sentences, {} if shown.empty else {"Mechanisms": shown}, self._notes())
 
     def _notes(self) -> list[str]:
         """What is not sure, phi, what was left out, and how well the model replays the trace."""
