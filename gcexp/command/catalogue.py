@@ -10,8 +10,7 @@ import re
 from fractions import Fraction
 
 import gcexp.codes
-from gcexp.command.arguments import maybe_output
-from gcexp.command.document import give
+from gcexp.command.arguments import give, maybe_output
 from gcexp.command.show import guarantee
 from gcexp.command.theory import first_line
 from gcexp.data.sources import SOURCES
@@ -86,7 +85,7 @@ def listed(kind: str) -> dict[str, str]:
     Examples
     --------
     >>> listed("optimizers")["gradient_descent"]
-    'Full-batch gradient descent, divided by all samples whether they were recovered or not.'
+    'Full-batch gradient descent, divided by the number of all samples, recovered or not.'
     """
     if kind not in LISTED:
         raise UserError(unknown("kind", kind, LISTED))

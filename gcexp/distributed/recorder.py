@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from math import isfinite
+from math import inf
 from pathlib import Path
 
 from gcexp.errors import DataError, UserError, require
@@ -137,20 +137,21 @@ def join(folder: Path | str, output: Path | str, warm_up: int = 1) -> str:
     Raises
     ------
     DataError
-        For missing ranks or iterations, a time that is no number > 0, and loads that differ within an iteration.
+        For missing ranks or iterations, a time or load that is no number > 0, and loads that differ in an iteration.
     UserError
-        If `output` is there.
+        If `output` is there, or for a `warm_up` below 0.
     """
     folder, output = Path(folder), Path(output)
     files = sorted(folder.glob("rank-*.csv"))
     for rank, file in enumerate(files or [folder]):
         if file != _rank_file(folder, rank):
             raise DataError(f"{folder} lacks the recording of rank {rank}, {_rank_file(folder, rank).name}")
+    require(warm_up >= 0, f"warm-up is a number of iterations >= 0, got {warm_up}")
     if output.exists():
         raise UserError(f"{output} is there already; name a new file")
-    ranks = [_rows(file) for file in files]
+    ranks = [_rows(rank, file) for rank, file in enumerate(files)]
     first, last = min(min(rows) for rows in ranks), min(max(rows) for rows in ranks)
-    kept = range(first + max(0, warm_up), last + 1)
+    kept = range(first + warm_up, last + 1)
     if not kept:
         raise DataError(f"all ranks in {folder} have {last + 1 - first} iterations, warm-up is {warm_up}")
     for t in kept:
@@ -170,19 +171,24 @@ def join(folder: Path | str, output: Path | str, warm_up: int = 1) -> str:
     return f"{output}: {len(kept)} iterations of {len(files)} workers; {dropped} rows behind the last are dropped"
 
 
-def _rows(file: Path) -> dict[int, list[str]]:
+def _rows(rank: int, file: Path) -> dict[int, list[str]]:
     """Time, compute and load of each iteration; a last line that was cut when the rank was killed is dropped."""
-    head, *lines = file.read_text("utf-8").rpartition("\n")[0].split("\n")
-    rows = {}
+    try:
+        head, *lines = file.read_text("utf-8").rpartition("\n")[0].split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{file} cannot be read ({error})") from None
+    rows: dict[int, list[str]] = {}
     for number, line in enumerate(lines, start=2):
-        cells = line.split(",")
         try:
-            rows[int(cells[0])] = cells[2:]
-            fine = len(cells) == len(_COLUMNS) and isfinite(float(cells[2])) and float(cells[2]) > 0
+            iteration, worker, *cells = line.split(",")
+            times = [float(cell) for cell in cells if cell]
+            fine = len(cells) == 3 and cells[0] and int(worker) == rank and int(iteration) not in rows
+            rows[int(iteration)] = cells
         except ValueError:
             fine = False
-        if not fine:
-            raise DataError(f"{file}: line {number} is {line!r}, not {','.join(_COLUMNS)} with a time > 0")
+        if not (fine and all(0 < time < inf for time in times)):
+            wanted = f"a new iteration of rank {rank} with numbers > 0"
+            raise DataError(f"{file}: line {number} is {line!r}, wanted is {wanted}: {','.join(_COLUMNS)}")
     if head != ",".join(_COLUMNS) or not rows:
         raise DataError(f"{file} is no recording with columns {','.join(_COLUMNS)} and an iteration")
     return rows

@@ -245,7 +245,7 @@ def page(rows: Sequence[Outcome], found: Sequence[Evidence], title: str) -> str:
     differing = numbers_that_differ(found)
     text = f"# Every statement of *{title}*, with its outcome\n\n{_ABOUT}\n"
     header = ["statement", "where", "what the paper says", "outcome", "evidence", "reason"]
-    cells = [[one.id, one.where, one.statement, said(one), one.evidence, one.reason] for one in rows]
+    cells = [[one.id, one.where, one.statement, in_words(one), one.evidence, one.reason] for one in rows]
     text += markdown.grid(header, cells)
     if numbers:
         text += f"\n{len(numbers)} numbers that the paper prints were compared"
@@ -254,12 +254,12 @@ def page(rows: Sequence[Outcome], found: Sequence[Evidence], title: str) -> str:
     return text
 
 
-def said(one: Outcome) -> str:
+def in_words(one: Outcome) -> str:
     """Outcome and marks in words.
 
     Examples
     --------
-    >>> said(Outcome("p", "a", "I", "x", "", "reproduced", "yes", "yes", "", "f", ""))
+    >>> in_words(Outcome("p", "a", "I", "x", "", "reproduced", "yes", "yes", "", "f", ""))
     'reproduced (assumed)'
     """
     marks = [name.replace("_", " ") for name in ("assumed", "post_hoc") if getattr(one, name)]
@@ -268,7 +268,7 @@ def said(one: Outcome) -> str:
 
 def main_statements(rows: Iterable[Outcome]) -> str:
     """The main statements of a paper, for its README, as a Markdown table."""
-    cells = [[one.where, one.statement, said(one), one.reason] for one in rows if one.main]
+    cells = [[one.where, one.statement, in_words(one), one.reason] for one in rows if one.main]
     return markdown.grid(["where", "what the paper says", "outcome", "why not"], cells)
 
 

@@ -192,7 +192,7 @@ def about(figure: Figure) -> dict[str, str]:
     """What a figure was made of, for a reader: a name and words each."""
     runs = figure.runs
     if not runs:
-        return {key: _words(value) for key, value in figure.written.items()}
+        return {key: _words(value) for key, value in figure.raw_arguments.items()}
     common = figure.file.common | (figure.file.quick if figure.preset == "quick" else {})
     common = {key: value for key, value in common.items() if key not in ("label", "seeds", "task")}
     return {

@@ -96,7 +96,7 @@ def papers() -> dict[str, Paper]:
     return dict(sorted(found.items(), key=lambda item: (item[1].study, item[0])))
 
 
-def tracked_papers() -> list[str]:
+def papers_fingerprint() -> list[str]:
     """What the page says of the papers."""
     said = {**papers(), "statements": committed()}
     return [f"{name}={hashlib.sha256(repr(one).encode()).hexdigest()[:16]}" for name, one in said.items()]

@@ -425,7 +425,7 @@ def test_a_module_in_the_place_of_another_is_seen(job, tmp_path, monkeypatch):
 
 
 def test_the_page_says_of_papers_what_their_files_and_the_bibliography_say(tmp_path, monkeypatch):
-    before = paper.tracked_papers()
+    before = paper.papers_fingerprint()
     bibliography = (ROOT / "docs/references.bib").read_text()
     there = paper.bundled
     monkeypatch.setattr(
@@ -436,7 +436,7 @@ def test_the_page_says_of_papers_what_their_files_and_the_bibliography_say(tmp_p
         (bibliography.replace("year", "date"), True),
     ):
         (tmp_path / "references.bib").write_text(text)
-        assert (paper.tracked_papers() != before) == seen
+        assert (paper.papers_fingerprint() != before) == seen
 
 
 # --- The library

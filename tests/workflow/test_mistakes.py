@@ -265,7 +265,7 @@ def test_a_defect_is_no_mistake(here, capsys, monkeypatch):
     }
     for error in broken.values():
         # not raised by the test's own code
-        monkeypatch.setattr("gcexp.command.job.train.simulated", Mock(side_effect=error))
+        monkeypatch.setattr("gcexp.run.stages.simulated", Mock(side_effect=error))
         assert main(list(train)) == 1
         said = capsys.readouterr().err
         assert (

@@ -51,7 +51,7 @@ def _storages(workers: int, partitions: int, length: int) -> tuple[_Tried, ...]:
                     )
                     for q in range(1, L + 1):
                         if (left, q, L) not in said:
-                            said[left, q, L] = engine.said(left, q, L, generator) == L
+                            said[left, q, L] = engine.message_rank(left, q, L, generator) == L
                         decoded = built[support][s][q - 1]
                         found.append(_Tried(n, copies, s, L, q, said[left, q, L], decoded))
     return tuple(found)

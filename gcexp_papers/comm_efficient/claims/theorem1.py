@@ -18,7 +18,7 @@ from gcexp.theory import comm_efficient as theory
 @lru_cache
 def _said(holders: int, m: int) -> int:
     """Rank of what so many workers can say of m numbers of a partition, with one number each."""
-    return engine.said(holders, 1, m, rng(0, "assignment", 6)) if holders > 0 else 0
+    return engine.message_rank(holders, 1, m, rng(0, "assignment", 6)) if holders > 0 else 0
 
 
 @lru_cache
