@@ -112,7 +112,7 @@ def called(folder: str) -> dict[str, int]:
     """B21's work: how many functions of ours, in how many modules, draw a figure from its table."""
     from gcexp.figures.tables import read_table, write_table
     from gcexp.report.figurefile import figure
-    from gcexp.report.stages import make_drawing
+    from gcexp.report.jobs import make_drawing
 
     (published,) = (ROOT / "reports/published/data").glob(f"{DRAWN}.csv*")
     table, drawing = Path(folder, "table.csv"), Path(folder, "drawing.png")

@@ -34,6 +34,7 @@ from gcexp.schema import fitted, quoted
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from gcexp.codes import Code
@@ -53,6 +54,7 @@ OBJECTS = {
     "task": "problem",
     "optimizer": "update",
 }
+_TEXT = (str, int, float, list, tuple, type(None))  # what an override spells
 ROWS = ("seeds", "running", "iterations")
 IMPOSSIBLE = ("skip", "raise")
 
@@ -208,12 +210,7 @@ def sweep(
             raise UserError(
                 f"{key} is swept over a list of values, as in {{{key!r}: [{values!r}]}}, got {values!r}"
             )
-    lists = {
-        key: [values]
-        if isinstance(values, str)
-        else [value.tolist() if hasattr(value, "tolist") else value for value in values]  # numbers of numpy's
-        for key, values in grid.items()
-    }
+    lists = {key: [values] if isinstance(values, str) else list(values) for key, values in grid.items()}
     if empty := [key for key, values in lists.items() if not values]:
         raise UserError(f"{empty[0]} is swept over nothing, got []")
     if twice := sorted(set(lists) & set(keys)):
@@ -232,7 +229,7 @@ def _swept(
     lists, overrides, keys, jobs: int, rows: str, verify: bool, impossible: str, progress: bool
 ) -> Result:
     combined = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
-    points, told, left_out = [], [], []
+    points, names, left_out = [], [], []
     for chosen in combined:  # before anything runs
         try:
             point = _point(overrides, keys | chosen, lists)
@@ -243,7 +240,7 @@ def _swept(
                 raise
             continue
         points.append(point)
-        told.append(_words(chosen))
+        names.append(_name_of({key: point.keys[key] for key in lists}))
     import pandas as pd  # slow to import: not before a mistake is told
 
     from gcexp.run.result import Kept
@@ -269,7 +266,7 @@ def _swept(
         table = pd.concat(frames, ignore_index=True)
         if verify:
             replays = [(*pair, shared[training]) for pair, training in zip(pairs, trainings, strict=True)]
-            reports = dict(zip(told, each(_verified, replays, "replays"), strict=True))
+            reports = dict(zip(names, each(_verified, replays, "replays"), strict=True))
         for place in [place for _, place in trained if place]:  # the next call begins anew
             for file in place.parent.glob(f"{place.name}*"):
                 file.unlink(missing_ok=True)
@@ -279,7 +276,7 @@ def _swept(
         *place, reason = left_out[0].items()
         warnings.warn(
             f"{len(left_out)} of {len(combined)} points are impossible and left out, see table.impossible; "
-            f"{_words(dict(place))}: {reason[1]}",
+            f"{_name_of(dict(place))}: {reason[1]}",
             stacklevel=3,
         )
     if trains and verify:
@@ -289,9 +286,15 @@ def _swept(
 
 
 def plot(
-    table: pd.DataFrame, x: str | None = None, y: str | None = None, line: str | None = None, **options: Any
-) -> Figure:
-    """Draw a table in the house style.
+    table: pd.DataFrame,
+    x: str | None = None,
+    y: str | None = None,
+    line: str | None = None,
+    *,
+    ax: Axes | None = None,
+    **options: Any,
+) -> Any:
+    """Draw a table in the house style, as a figure of its own or into axes of yours.
 
     Parameters
     ----------
@@ -302,13 +305,21 @@ def plot(
         number that was swept, or as bars with their intervals where no number was.
     line : str, optional
         Column whose values are the lines or bars; by default every other key that takes several values.
+    ax : matplotlib.axes.Axes, optional
+        Axes that are drawn into: they get the lines or bars, labels, `title` and a legend, and keep their fonts and
+        size. A `note` stands on figures only.
     **options
         Further fields of `gcexp.figures.plots.LinesPlot` or `BarsPlot`, and `title` and `note` of the figure.
 
     Returns
     -------
-    matplotlib.figure.Figure
-        A notebook shows it as the last value of a cell.
+    matplotlib.figure.Figure or matplotlib.axes.Axes
+        The figure, which a notebook shows as the last value of a cell; or `ax`, where it is given.
+
+    Raises
+    ------
+    UserError
+        For an unknown column or option, for something else than a table or axes, and for several panels in one `ax`.
 
     Examples
     --------
@@ -319,10 +330,18 @@ def plot(
     >>> figure = gcexp.plot(table, x="s")
     >>> figure.axes[0].get_xlabel()
     's'
+
+    Beside a drawing of one's own:
+
+    >>> from matplotlib import pyplot
+    >>> mine, (left, right) = pyplot.subplots(1, 2)
+    >>> gcexp.plot(table, x="s", ax=right, title="pareto") is right
+    True
+    >>> [text.get_text() for text in right.get_legend().get_texts()]
+    ['cgc', 'frc']
+    >>> pyplot.close(mine)
     """
     import pandas as pd
-
-    from gcexp.figures import draw
 
     if not isinstance(table, pd.DataFrame):
         raise UserError(f"plot takes a table of simulate, train or sweep, got {table!r}")
@@ -343,7 +362,15 @@ def plot(
     title, note = options.pop("title", ""), options.pop("note", "The clock is simulated.")
     wanted = {"kind": "lines", "x": x, "y": y, "by": "line"} if x else {"kind": "bars", "y": y, "by": "line"}
     try:
-        return draw(table.assign(line=names), wanted | options, title, note)
+        from gcexp.figures import draw, parse
+        from gcexp.figures.compose import draw_on
+
+        if ax is None:
+            return draw(table.assign(line=names), wanted | options, title, note)
+        if not callable(getattr(ax, "get_window_extent", None)):
+            raise UserError(f"ax is a pair of matplotlib's axes, got {quoted(ax)}")
+        draw_on(ax, table.assign(line=names), parse(wanted | options), title)
+        return ax
     except ModuleNotFoundError as error:
         if sentence := lacking(error):
             raise ExtraError(sentence) from None
@@ -545,55 +572,65 @@ class _Point:
         """The frame behind a column for every key."""
         for place, (key, value) in enumerate(self.keys.items()):
             if key not in frame:
-                frame.insert(place, key, _told(value))
+                frame.insert(place, key, _cell(value))
         return frame
 
 
 def _point(overrides: Iterable[str], keys: Mapping[str, Any], swept: Iterable[str] = ()) -> _Point:
-    objects, texts = {}, [*overrides]
-    for text in texts:
+    """Compose a run of overrides and keys, in which objects take the place of options."""
+    for text in overrides:
         if not isinstance(text, str):
             more = "; a mapping is given as **keys" if isinstance(text, Mapping) else ""
             raise UserError(f"an override is text, as in 'code.beta=15', got {quoted(text)}{more}")
+    objects, texts, given = {}, [*overrides], dict(text.partition("=")[::2] for text in overrides)
     for key, value in keys.items():
         if key == "delay" and hasattr(value, "shape") and not hasattr(value, "draw"):
-            value = _replayed(value)
-        value = value.tolist() if hasattr(value, "tolist") else value  # numbers of numpy's
-        if key == "seeds":
-            value = spelled_seeds(seed_range(value))
-        if value is None or isinstance(value, str | int | float | list | tuple):
-            texts.append(f"{key}={_spelled(value)}")
-        elif key in OBJECTS:
-            if not callable(getattr(value, OBJECTS[key], None)):
-                raise UserError(
-                    f"{key} is an option's name or an object with the method {OBJECTS[key]}, got {quoted(value)}"
-                )
-            objects[key] = value
+            objects[key], given[key] = _replayed(value)
+        elif isinstance(found := _key_value(key, value), _TEXT):
+            texts.append(f"{key}={_spelled(found)}")
+            given[key] = found
         else:
-            raise UserError(
-                f"{key} is a name or a number, got {value!r} (objects are taken for: {', '.join(OBJECTS)})"
-            )
-    given = dict(text.partition("=")[::2] for text in overrides)
-    given |= {key: repr(value) if key in objects else value for key, value in keys.items()}
+            objects[key], given[key] = found, repr(found)
     rows = {"seeds", "iterations"} - {*swept}  # what the rows themselves say
     return _Point(compose(texts) | objects, {k: v for k, v in given.items() if k not in rows})
 
 
-def _replayed(times: Any) -> Trace:
-    """The delay model that replays times in memory: a frame as a trace has it, or an array (iterations, workers)."""
+def _key_value(key: str, value: Any) -> Any:
+    """The value of a key: what an override can spell, or an object with the method that its kind has."""
+    if hasattr(value, "tolist") and key not in OBJECTS:  # numbers of numpy's
+        value = value.tolist()
+    if key == "seeds":
+        return spelled_seeds(seed_range(value))
+    if isinstance(value, _TEXT):
+        return value
+    if key not in OBJECTS:
+        known = ", ".join(OBJECTS)
+        raise UserError(f"{key} is a name or a number, got {quoted(value)} (objects are taken for: {known})")
+    if not callable(getattr(value, OBJECTS[key], None)):
+        method = OBJECTS[key]
+        raise UserError(
+            f"{key} is an option's name or an object with the method {method}, got {quoted(value)}"
+        )
+    return value
+
+
+def _replayed(times: Any) -> tuple[Trace, str]:
+    """The delay model that replays times in memory, a frame or an array (iterations, workers), and a name for it."""
     from gcexp.delays import Trace
     from gcexp.delays.trace_file import trace_of
 
-    return Trace(trace_of(times))
+    file = trace_of(times)
+    recorded = file.values["time"]
+    rows, workers = recorded.shape
+    digest = digest_of(recorded.tolist())[:6]
+    return Trace(file), f"{file.name} of {rows} iterations and {workers} workers ({digest})"
 
 
 def _spelled(value: Any) -> str:
     """A value as an override spells it; an object by its repr."""
     if isinstance(value, str):
         return value
-    return (
-        json.dumps(value) if value is None or isinstance(value, int | float | list | tuple) else repr(value)
-    )
+    return json.dumps(value) if isinstance(value, _TEXT) else repr(value)
 
 
 def _rows(rows: str) -> str:
@@ -640,7 +677,7 @@ def _joined(points: list[_Point], columns: list[dict[str, np.ndarray]]) -> pd.Da
     keys = [
         key for key in dict.fromkeys(key for point in points for key in point.keys) if key not in columns[0]
     ]
-    given = {key: pd.Series([_told(point.keys.get(key)) for point in points], dtype=object) for key in keys}
+    given = {key: pd.Series([_cell(point.keys.get(key)) for point in points], dtype=object) for key in keys}
     found = {key: values.infer_objects().repeat(lengths).array for key, values in given.items()}
     table = pd.DataFrame(
         found | {name: np.concatenate([one[name] for one in columns]) for name in columns[0]}
@@ -650,13 +687,13 @@ def _joined(points: list[_Point], columns: list[dict[str, np.ndarray]]) -> pd.Da
     return table
 
 
-def _told(value: Any) -> Any:
+def _cell(value: Any) -> Any:
     """A key's value as it stands in its column."""
     return _spelled(value) if isinstance(value, list | tuple) else value
 
 
-def _words(chosen: Mapping[str, Any]) -> str:
-    """A point of a sweep by its keys."""
+def _name_of(chosen: Mapping[str, Any]) -> str:
+    """The name of a point of a sweep: its keys and their values."""
     return ", ".join(f"{key}={_spelled(value)}" for key, value in chosen.items())
 
 

@@ -16,8 +16,8 @@ from gcexp.command.theory import first_line
 from gcexp.data.sources import SOURCES
 from gcexp.errors import UserError, unknown
 from gcexp.figures.markdown import grid
-from gcexp.report.figure_view import papers
 from gcexp.report.figurefile import target_files
+from gcexp.report.paper import papers
 from gcexp.run.build import build, locate
 from gcexp.run.compose import compose
 from gcexp.run.options import GROUPS, option_file, options, read_yaml
@@ -85,7 +85,7 @@ def listed(kind: str) -> dict[str, str]:
     Examples
     --------
     >>> listed("optimizers")["gradient_descent"]
-    'Full-batch gradient descent, divided by all samples whether they were recovered or not.'
+    'Full-batch gradient descent, divided by the number of all samples, recovered or not.'
     """
     if kind not in LISTED:
         raise UserError(unknown("kind", kind, LISTED))

@@ -30,7 +30,7 @@ _PRELOADED = (
         "matplotlib.backends.backend_agg",
         "matplotlib.backends.backend_pdf",
     ),
-    *("gcexp.command.main", "gcexp.run.stages", "gcexp.report.stages", "gcexp.report.figurefile"),
+    *("gcexp.command.main", "gcexp.run.stages", "gcexp.report.jobs", "gcexp.report.figurefile"),
     *("gcexp.schemes", "gcexp.delays", "gcexp.tasks.mlp", "gcexp.tasks.training", "gcexp.run.verification"),
     *("gcexp.report.table", "gcexp.figures.compose", "gcexp.figures.typeset"),
 )

@@ -74,7 +74,7 @@ def add_table(parser) -> None:
 def table(arguments) -> None:
     """Make a figure's table."""
     from gcexp.report.figurefile import figure
-    from gcexp.report.stages import make_table
+    from gcexp.report.jobs import make_table
 
     make_table(figure(arguments.target, arguments.preset), arguments.output)
 
@@ -94,11 +94,13 @@ def add_plot(parser) -> None:
 
 def plot(arguments) -> None:
     """Draw a figure from its table, or typeset it."""
-    from gcexp.report.figure import Look
+    from gcexp.report.figure import RenderOptions
     from gcexp.report.figurefile import figure
-    from gcexp.report.stages import make_drawing
+    from gcexp.report.jobs import make_drawing
 
-    wanted = replace(figure(arguments.target, arguments.preset, checks=False), look=Look.of(vars(arguments)))
+    wanted = replace(
+        figure(arguments.target, arguments.preset, checks=False), render=RenderOptions.of(vars(arguments))
+    )
     make_drawing(wanted, arguments.input, arguments.output)
 
 

@@ -27,6 +27,12 @@ def add(parser) -> None:
     parser.add_argument(
         "--cfg", choices=["job"], help="print the configuration of the run as YAML, and run nothing"
     )
+    parser.add_argument(
+        "--mlflow",
+        action="store_true",
+        help="log the run in MLflow while it trains; tracking_uri=URI says where"
+        " (default: $MLFLOW_TRACKING_URI, else results/mlflow/mlflow.db)",
+    )
     form(parser)
 
 
@@ -34,17 +40,29 @@ def run(arguments) -> None:
     """Run."""
     if arguments.level is not None and not isfinite(arguments.level):
         raise UserError(f"--level is a score, got {arguments.level}")
+    given, uri = _without_uri(arguments.overrides, arguments.mlflow)
     if arguments.cfg:
-        with one_run(arguments.overrides):
-            config = compose(arguments.overrides)
+        with one_run(given):
+            config = compose(given)
         print(yaml.safe_dump(config, sort_keys=False, allow_unicode=True), end="")
         return
+    if arguments.multirun and uri is not None:
+        raise UserError("MLflow logs one run while it trains; --mlflow and tracking_uri= do not go with -m")
     if arguments.multirun:
         from gcexp.command.multirun import multirun
 
-        print(multirun(arguments.overrides, arguments.jobs, arguments.format, arguments.level), end="")
+        print(multirun(given, arguments.jobs, arguments.format, arguments.level), end="")
         return
     from gcexp.command import single_run
 
-    with one_run(arguments.overrides):
-        single_run.run(arguments.overrides, arguments.folder, arguments.level)
+    with one_run(given):
+        single_run.run(given, arguments.folder, arguments.level, uri)
+
+
+def _without_uri(overrides: list[str], logged: bool) -> tuple[list[str], str | None]:
+    """The overrides of the run, and where MLflow logs it: empty where it usually does, None where nowhere."""
+    uris = [text.partition("=")[2] for text in overrides if text.startswith("tracking_uri=")]
+    if len(uris) > 1:
+        raise UserError(f"tracking_uri is given twice, as {uris[0]} and {uris[1]}")
+    rest = [text for text in overrides if not text.startswith("tracking_uri=")]
+    return rest, uris[0] if uris else "" if logged else None

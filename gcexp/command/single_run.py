@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gcexp.errors import UserError
+from gcexp.files import read_json
 from gcexp.run import paths, stages
 from gcexp.run.build import build
 from gcexp.run.checks import check_scheme
@@ -18,10 +19,13 @@ from gcexp.schema import fitted
 if TYPE_CHECKING:
     import pandas as pd
 
+    from gcexp.report.live_logging import LiveRun
     from gcexp.timeline import Timeline
 
 
-def run(overrides: list[str], folder: Path | None = None, level: float | None = None) -> Path:
+def run(
+    overrides: list[str], folder: Path | None = None, level: float | None = None, uri: str | None = None
+) -> Path:
     """Timeline, training, verification, summary and plot of the run that `overrides` compose.
 
     Parameters
@@ -32,14 +36,14 @@ def run(overrides: list[str], folder: Path | None = None, level: float | None = 
         Where the results go; default results/run/<the overrides>.
     level : float, optional
         Value of the main score whose first passage is told; default `usual_level`.
+    uri : str, optional
+        Tracking URI of MLflow, where the run is logged while it trains; empty: the usual one; left out: nowhere.
 
     Returns
     -------
     Path
         The folder.
     """
-    import numpy as np
-
     config = compose(overrides)
     stages.length_of(config)  # complain before any work
     fitted(str | None, config["data_dir"], "data_dir")
@@ -51,9 +55,35 @@ def run(overrides: list[str], folder: Path | None = None, level: float | None = 
     folder = folder or Path(paths.RUNS) / (_name(overrides) or "default")
     print(f"{scheme.code!r}, {scheme.wait!r}")
 
-    prepared(task.dataset, config["data_dir"])
+    data = prepared(task.dataset, config["data_dir"])
+    if uri is None:
+        _made(config, overrides, folder, level, stages.run_timeline(config, folder / "timeline.npz"))
+        return folder
+    from gcexp.report import live_logging
+
+    client, uri = live_logging.connect(uri)  # complain before any work
     timeline = stages.run_timeline(config, folder / "timeline.npz")
-    trajectory = stages.run_training(config, folder / "trajectory.npz", None if config["exact"] else timeline)
+    record = read_json(data.with_suffix(".json"))
+    live = live_logging.LiveRun(client, uri, config, overrides, folder, record, timeline)
+    with live_logging.ended(live):
+        _made(config, overrides, folder, level, timeline, live)
+    return folder
+
+
+def _made(
+    config: dict,
+    overrides: list[str],
+    folder: Path,
+    level: float | None,
+    timeline: Timeline,
+    live: LiveRun | None = None,
+) -> None:
+    """Train on a clock, tell what came out, draw it and replay it."""
+    import numpy as np
+
+    kept = live.checkpoint if live else None
+    trained_on = None if config["exact"] else timeline
+    trajectory = stages.run_training(config, folder / "trajectory.npz", trained_on, kept)
     table = folder / "curve.csv"
     frame = _table(config, timeline, trajectory, table)
     last = frame.groupby("seed").last()
@@ -72,12 +102,17 @@ def run(overrides: list[str], folder: Path | None = None, level: float | None = 
     for name, value in summary.items():
         print(f"  {name + ':':26} {value}")
     _plot(frame, metrics[0], overrides, folder)
+    if live:
+        live.finish(trajectory, frame, level)
+        live.add({}, [table, folder / "curve.pdf", folder / "curve.png"])
     # The curve stands when this fails: whoever looks for the reason needs it.
     found = stages.run_verification(config, timeline, trajectory, folder / "verification.json")
     errors = f"decoded {found['decoded_error']:.1e}, weighted pass {found['weighted_error']:.1e}"
     print(f"  {'verification errors:':26} {errors}")
+    if live:
+        live.add({name: found[name] for name in ("decoded_error", "weighted_error")})
+        print(f"  {'logged in MLflow:':26} experiment {live.experiment} at {live.place}")
     print(f"  results in {folder}: {', '.join(sorted(p.name for p in folder.iterdir()))}")
-    return folder
 
 
 def decoded(timeline: Timeline) -> dict[str, str]:

@@ -66,7 +66,7 @@ def comparison(
         mine = frame[(frame["run"] == run.id) & (frame["label"] == run.label)]
         seeds = [rows for _, rows in mine.groupby("seed")]
         found = {"label": run.label, "run": run.id, "seeds": len(seeds)}
-        rows.append(found | _numbers(seeds, scores_of(frame), level, more) | loads(run.config))
+        rows.append(found | medians(seeds, scores_of(frame), level, more) | loads(run.config))
     found = pd.DataFrame(rows)
     return found.sort_values(sorted_by(found), kind="stable", ignore_index=True)
 
@@ -99,9 +99,10 @@ def sorted_by(found: pd.DataFrame) -> list[str]:
     return [name for name in found if name.startswith("time_to_") or name == "mean_iteration_time_s"]
 
 
-def _numbers(
+def medians(
     seeds: list[pd.DataFrame], scores: list[str], level: float | None, more: Sequence[float]
 ) -> dict[str, float]:
+    """What `comparison` says of one run, from the rows of each of its seeds."""
     if not scores and "reached_s" in seeds[0]:  # a table of first passages alone
         levels = seeds[0]["level"].unique()
         reached = {

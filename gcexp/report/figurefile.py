@@ -29,6 +29,7 @@ RULES = (
         "quick",
         "mlflow",
         "tracking",
+        "tracking_part",
         "page",
         "audit",
         "audit_paper",

@@ -32,7 +32,9 @@ TYPESET = (f"{REPORT}/tables/{{target}}.md", f"{REPORT}/tables/{{target}}.tex")
 PAGE = f"{REPORT}/index.html"
 #: What was committed of the paper preset: the same folders.
 PUBLISHED = REPORT.format(preset="published")
+#: What was imported into MLflow: of everything, and of one figure or one paper.
 IMPORTED = "results/mlflow/{preset}.imported"
+IMPORTED_PART = "results/mlflow/{preset}/{part}.imported"
 TRACKED = "results/mlflow/mlflow.db"
 #: Where jobs write.
 WRITTEN = ("results", "reports", "data/prepared")

@@ -23,8 +23,10 @@ from gcexp.run.scheme import build_scheme, require_trainable
 
 if TYPE_CHECKING:  # codes, torch and pandas only where a stage uses them
     from gcexp.delays import DelayModel
+    from gcexp.run.records import Seen
     from gcexp.schemes import Scheme
     from gcexp.summary import Summary
+    from gcexp.tasks.checkpoint import Checkpoint
     from gcexp.tasks.training import Trajectory
     from gcexp.timeline import Timeline
 
@@ -100,8 +102,16 @@ def _parts(config: dict, length: Length) -> Iterator[tuple[Scheme, DelayModel, t
         yield build_scheme(config, seeds[0]), delay, seeds
 
 
-def run_training(config: dict, output: Path, timeline: Timeline | None) -> Trajectory:
-    """Train all seeds from a timeline's coefficients, or exactly (every coefficient 1) without one."""
+def run_training(
+    config: dict,
+    output: Path,
+    timeline: Timeline | None,
+    kept: Callable[[Path, list[str], Seen], Checkpoint] | None = None,
+) -> Trajectory:
+    """Train all seeds from a timeline's coefficients, or exactly (every coefficient 1) without one.
+
+    `kept` makes the checkpoint; by default it is an `OwnCheckpoint`.
+    """
     import numpy as np
 
     from gcexp.data import load
@@ -121,7 +131,7 @@ def run_training(config: dict, output: Path, timeline: Timeline | None) -> Traje
         source = Path(paths.DATA.format(dataset=task.dataset))
         data = load(source)
         facts["data"] = json.loads(source.with_suffix(".json").read_text())
-        checkpoint = OwnCheckpoint(place, decided_by(config, facts["data"]), seen)
+        checkpoint = (kept or OwnCheckpoint)(place, decided_by(config, facts["data"]), seen)
         trajectory = train(
             task, optimizer, data, length.seeds, steps.tolist(), coefficients, pattern, checkpoint
         )

@@ -330,7 +330,7 @@ def test_pairs_are_the_best_assignment_for_all_rows():
 
     assert took(Given([0, 2, 1, 3])) == pytest.approx(bound, rel=1e-9)
     assert min(took(Given([0, 1, 2, 3])), took(Given([0, 3, 1, 2])), took(Pairs(2))) > bound
-    with pytest.raises(ParameterError, match="n <= 4 workers, got n=5"):
+    with pytest.raises(ParameterError, match="n=5"):
         bounds.one_assignment(np.ones((1, 5)), np.ones((1, 5)), 2)
 
 
@@ -344,15 +344,15 @@ SE = Trace("data/traces/bytedance-SE-dp.csv", data_bound=True)
     [
         (
             lambda: run_clock(Scheme(CyclicRepetition(32, 1), Capacity()), SE, (0,), 3),
-            r"wait=capacity: times follow the data \(data_bound\), so loads bound nothing; use data_bound's own bound",
+            "wait=capacity:",
         ),
         (
             lambda: run_clock(Scheme(FractionalRepetition(32, 2), Fewest()), SE, (0,), 3),
-            "wait=fewest: times follow the data",
+            "wait=fewest:",
         ),
         (
             lambda: run_clock(Scheme(Uncoded(32), Decodable(), loads=Uneven()), SE, (0,), 3),
-            "uneven loads go by workers, data_bound by partitions: choose one",
+            "data_bound",
         ),
         (
             lambda: Scheme(
@@ -360,11 +360,11 @@ SE = Trace("data/traces/bytedance-SE-dp.csv", data_bound=True)
                 Capacity(),
                 placement=_Anywhere(),
             ),
-            "wait=capacity with loads that differ needs workers that stay; placement _anywhere moves them",
+            "wait=capacity.*placement _anywhere",
         ),
-        (lambda: Scheme(Uncoded(4), Capacity(), late="finish"), "a bound is played under late=stop"),
+        (lambda: Scheme(Uncoded(4), Capacity(), late="finish"), "late=stop"),
         (lambda: Scheme(Uncoded(4), Decodable(), bound=True), "declares bound: true"),
-        (lambda: Scheme(Uncoded(4), Capacity(), loads=Uneven()), "scheme=work_floor bounds"),
+        (lambda: Scheme(Uncoded(4), Capacity(), loads=Uneven()), "scheme=work_floor"),
         (
             lambda: simulate(
                 Scheme(Uncoded(4), Decodable(), loads=Uneven("hindsight"), bound=True),
@@ -374,12 +374,12 @@ SE = Trace("data/traces/bytedance-SE-dp.csv", data_bound=True)
         ),
         (
             lambda: bounds.work_floor(np.ones(10), np.ones(10), cap=0.5),
-            "cap=0.5: shares sum to n=10, so cap is >= 1",
+            "n=10; got cap=0.5",
         ),
         (lambda: bounds.work_floor(np.array([1.0, np.nan]), np.ones(2)), "fixed times .* got nan"),
         (lambda: bounds.work_floor(np.ones(2), np.array([1.0, -2.0])), "growing times .* got -2"),
         (lambda: bounds.capacity(np.ones(2), np.ones(2), 2, fraction=np.ones(3)), "one for each of"),
-        (lambda: bounds.work_floor("x", np.ones(2)), "fixed wants numbers, got 'x'"),
+        (lambda: bounds.work_floor("x", np.ones(2)), "'x'"),
         (lambda: bounds.work_floor(np.ones(2), np.ones(3)), "have the shapes"),
         (lambda: bounds.capacity(np.ones(2), np.array([np.nan, 1.0]), 2), "growing times .* got nan"),
         (lambda: bounds.capacity(np.array([np.inf, 1.0]), np.ones(2), 2), "fixed times .* got inf"),
@@ -392,9 +392,9 @@ SE = Trace("data/traces/bytedance-SE-dp.csv", data_bound=True)
                 (0,),
                 1,
             ),
-            "know=last learns from the iteration before, but faas-aws-256mb has new workers",
+            "know=last.*faas-aws-256mb",
         ),
-        (lambda: Scheme(Uncoded(10), Decodable(), loads=Uneven(cap=0.5)), "cap=0.5: shares sum to n=10"),
+        (lambda: Scheme(Uncoded(10), Decodable(), loads=Uneven(cap=0.5)), "n=10; got cap=0.5"),
         (lambda: Capacity(0.0), "0 < fraction <= 1"),
     ],
 )

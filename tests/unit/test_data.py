@@ -424,7 +424,7 @@ def test_output_is_npz(tmp_path):
 
 
 def test_unknown_data_set_suggests_the_nearest(tmp_path):
-    with pytest.raises(UserError, match="'minst'.*'mnist'.*access_rows, .*linear_mixture"):
+    with pytest.raises(UserError, match="'minst'.*'mnist'"):
         prepare("minst", tmp_path / "minst.npz")
     assert datasets() == ["access_rows", "amazon_access", "cifar10", "digits", "linear_mixture", "mnist"]
 

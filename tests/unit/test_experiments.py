@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot
 
 import gcexp
 from gcexp import experiments
@@ -217,6 +218,39 @@ def test_a_table_is_drawn_without_further_arguments():
         figure = gcexp.plot(table)
         assert figure.axes and figure._repr_png_().startswith(b"\x89PNG")  # what a notebook asks for
     assert [label.get_text() for label in gcexp.plot(schemes).axes[0].get_yticklabels()] == ["cgc", "frc"]
+
+
+def test_a_table_is_drawn_into_axes_that_are_given():
+    figure, (left, right) = pyplot.subplots(1, 2)
+    table = gcexp.sweep(
+        {"scheme": ["cgc", "frc"], "s": [1, 2]}, **{k: v for k, v in SMALL.items() if k != "s"}
+    )
+    with pyplot.rc_context({"axes.labelsize": 20}):
+        assert gcexp.plot(table, ax=right, title="pareto") is right
+    assert (right.get_xlabel(), right.get_title(), right.xaxis.label.get_size()) == ("s", "pareto", 10)
+    assert [text.get_text() for text in right.get_legend().get_texts()] == ["cgc", "frc"]
+    assert right.get_ylabel() and not left.has_data() and not figure.texts
+    alone = gcexp.plot(table).axes[0]
+    for here, there in zip(right.lines, alone.lines, strict=True):
+        assert (here.get_xydata() == there.get_xydata()).all() and here.get_color() == there.get_color()
+    gcexp.plot(table, "s", ax=left, panel="n")  # one panel
+    for wrong in ({"ax": [left, right]}, {"ax": 3}, {"ax": left, "panel": "scheme"}):
+        with pytest.raises(UserError, match="ax"):
+            gcexp.plot(table, "s", **wrong)
+    pyplot.close(figure)
+
+
+def test_recorded_times_are_swept_and_named_by_their_size():
+    times = np.arange(1.0, 601.0).reshape(100, 6)
+    grid = {"delay": [times, times[::-1]]}
+    found = gcexp.sweep(grid, scheme="cgc", n=6, s=1, iterations=100, seeds=1, overhead=0)
+    assert found["delay"].nunique() == 2 and found["delay"].str.contains("100 .* 6 ").all()
+    assert found["mean_iteration_time_s"].nunique() == 1  # the same rows in another order
+    alone = gcexp.simulate(scheme="cgc", n=6, s=1, iterations=100, seeds=1, overhead=0, delay=times)
+    assert alone["delay"][0] == found["delay"][0]
+    with pytest.raises(UserError, match="code") as caught:
+        gcexp.simulate(code=times, n=6)
+    assert len(str(caught.value)) < 250
 
 
 def test_a_drawing_without_matplotlib_names_the_extra(monkeypatch):

@@ -19,7 +19,7 @@ from gcexp.errors import DataError, UserError
 from gcexp.figures import draw, parse, plots, read_table, save, style, typeset, write_table
 from gcexp.figures.lines import GRID, middle, step
 from gcexp.report import figurefile
-from gcexp.report.figure import Look
+from gcexp.report.figure import RenderOptions
 from gcexp.report.published import published_table
 
 
@@ -702,12 +702,12 @@ def test_a_published_figure_is_read_in_one_column(target):
 )
 def test_a_look_that_is_none(given, sentence):
     with pytest.raises(UserError, match=re.escape(sentence)):
-        Look.of(given, "plot_")
+        RenderOptions.of(given, "plot_")
 
 
 def test_a_look_is_told_to_the_job_that_draws():
     parser = ArgumentParser()
     job.add_plot(parser)
-    look = Look.of({"plot_note": False, "plot_width": 3.5}, "plot_")
+    look = RenderOptions.of({"plot_note": False, "plot_width": 3.5}, "plot_")
     told = parser.parse_args(["fig", "-i", "table", "-o", "drawing", *look.arguments])
-    assert Look.of(vars(told)) == look and look.inches == 3.5
+    assert RenderOptions.of(vars(told)) == look and look.inches == 3.5

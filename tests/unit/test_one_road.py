@@ -38,8 +38,9 @@ MAY = {
     # A fitted model beside its trace; schemes that are screened before some are trained.
     "advice/replay.py": {".draw", ".arrival"},
     "advice/trained.py": {"simulated"},
+    "advice/remedies.py": {"simulate"},  # candidates, which are priced on the trace
     # Times that real ranks took decide when a real step ends; nothing is simulated.
-    **dict.fromkeys(("distributed/decisions.py", "distributed/ring.py", "distributed/star.py"), {".stop"}),
+    **dict.fromkeys(("distributed/decisions.py", "distributed/star.py"), {".stop"}),
     "figures/compose.py": {".draw"},  # a panel
     "figures/style.py": {".draw"},  # a canvas
 }

@@ -11,7 +11,7 @@ import pytest
 from gcexp.data.sources import find_source
 from gcexp.errors import UserError
 from gcexp.report import figurefile
-from gcexp.report.figure import Look
+from gcexp.report.figure import RenderOptions
 from gcexp.run import paths as run_paths
 from gcexp.run.compose import compose
 from gcexp.run.run import run_of_path, seed_range
@@ -609,16 +609,19 @@ def test_the_level_is_compared_and_not_drawn(preset, level):
 def test_what_a_figure_shows_is_drawn_and_computed_by_no_job():
     before, after = read(), read(SMALL + "shows: Two lines.\n")
     assert after.file.shows == "Two lines."
-    assert (before.tracked_plot, before.tracked_table) == (after.tracked_plot, after.tracked_table)
+    assert (before.drawing_fingerprint, before.table_fingerprint) == (
+        after.drawing_fingerprint,
+        after.table_fingerprint,
+    )
 
 
 def test_comments_in_a_style_are_not_tracked(project):
-    before = read().tracked_plot
+    before = read().drawing_fingerprint
     style = project / "conf" / "style" / "paper.mplstyle"
     style.write_text("# new\n" + style.read_text())
-    assert read().tracked_plot == before
+    assert read().drawing_fingerprint == before
     style.write_text(style.read_text() + "\nlines.linewidth: 7\n")
-    assert read().tracked_plot != before
+    assert read().drawing_fingerprint != before
 
 
 # --- Seeds
@@ -657,9 +660,15 @@ def test_seeds_that_are_none(given):
 
 def test_a_copy_for_a_paper_has_no_title_and_is_drawn_anew():
     one = read()
-    bare = replace(one, look=Look(title=False))
+    bare = replace(one, render=RenderOptions(title=False))
     assert (one.heading, bare.heading) == ("A figure", "")
-    assert (one.footnote, replace(one, look=Look(note=False)).footnote) == (one.note, "")
-    looks = (one.look, bare.look, Look(note=False), Look(width="single"), Look(width="3.6"))
-    assert len({tuple(replace(one, look=look).tracked_plot) for look in looks}) == len(looks)
-    assert one.tracked_table == bare.tracked_table
+    assert (one.footnote, replace(one, render=RenderOptions(note=False)).footnote) == (one.note, "")
+    options = (
+        one.render,
+        bare.render,
+        RenderOptions(note=False),
+        RenderOptions(width="single"),
+        RenderOptions(width="3.6"),
+    )
+    assert len({tuple(replace(one, render=render).drawing_fingerprint) for render in options}) == len(options)
+    assert one.table_fingerprint == bare.table_fingerprint

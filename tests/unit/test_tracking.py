@@ -1,7 +1,10 @@
 """Import into MLflow: what a run carries, once and completely, or a sentence."""
 
+import getpass
+import hashlib
 import json
 import os
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +18,8 @@ from gcexp.errors import UserError
 from gcexp.report import table
 from gcexp.report.figure import Figure, FigureFile
 from gcexp.report.figurefile import named_figures
-from gcexp.report.stages import make_table
+from gcexp.report.jobs import make_table
+from gcexp.report.mlflow_store import connect, inputs_of
 from gcexp.report.tracking import DIGEST, params_of, track
 from gcexp.run.provenance import provenance_file
 from gcexp.run.run import run_of_path
@@ -31,6 +35,7 @@ TRAINED = {
     "seeds": "0-1",
     "length": f"T{T}",
 }
+DIGITS = {"dataset": "digits", "sha256": "cd" * 32, "shapes": {"x_train": [3, 2]}}
 CGC = run_of_path({"scheme": "cgc+.n@6+.s@2", **TRAINED}, "CGC")
 FORGET = run_of_path({"scheme": "forget+.n@6+.s@2", **TRAINED}, "Forget-2")
 LONG = run_of_path({"scheme": "uncoded+.n@4", "delay": "pareto", "length": "T600", "seeds": "3"}, "uncoded")
@@ -55,7 +60,13 @@ def fake_training(run, offset=0.0):
         run.trajectory
     )
     package = {"version": "0.1.0", "commit": "c0ffee", "dirty": True, "sha256": "ab" * 32}
-    record = {"commit": "c0ffee", "dirty": True, "wall_s": 5.0, "packages": {"gcexp": package}}
+    record = {
+        "commit": "c0ffee",
+        "dirty": True,
+        "wall_s": 5.0,
+        "packages": {"gcexp": package},
+        "data": DIGITS,
+    }
     provenance_file(run.trajectory).write_text(json.dumps(record))
     checks = [
         {
@@ -170,6 +181,42 @@ def test_names_tags_and_params(project):
         assert "c0ffee" in run.data.tags["commit"].split(",")
         assert run.data.params == dict(params_of(CGC.config))
     assert "task" not in runs[CLOCK].data.tags
+
+
+def test_mlflows_page_shows_who_made_a_run_how_and_from_what(project):
+    _, runs = stored()
+    for name in FAMILY:
+        tags, inputs = runs[name].data.tags, runs[name].inputs.dataset_inputs
+        assert tags["mlflow.user"] == getpass.getuser()
+        assert tags["mlflow.source.name"] == "snakemake partial_recovery_fig1 --config preset=quick"
+        made = json.loads(provenance_file("reports/quick/data/partial_recovery_fig1.csv").read_text())
+        assert tags.get("mlflow.source.git.commit") == made["commit"]
+        (data,) = inputs
+        assert (data.dataset.name, data.dataset.digest) == ("digits", ("cd" * 32)[:36])
+        assert json.loads(data.dataset.profile)["sha256"] == "cd" * 32
+        assert {tag.key: tag.value for tag in data.tags} == {"mlflow.data.context": "training"}
+    assert not runs[CLOCK].inputs.dataset_inputs
+
+
+def test_a_replayed_trace_is_an_input(tmp_path):
+    Path(tmp_path / "times.csv").write_text("iteration,worker,time\n0,0,1.0\n")
+    delay = {"_target_": "gcexp.delays.Trace", "file": str(tmp_path / "times.csv")}
+    (one,) = inputs_of({"delay": delay}, None)
+    digest = hashlib.sha256(Path(tmp_path / "times.csv").read_bytes()).hexdigest()
+    assert (one.name, one.sha256, one.context) == ("times", digest, "delays")
+    assert inputs_of({"delay": {"_target_": "gcexp.delays.Pareto", "file": "none"}}, None) == []
+
+
+def test_the_example_of_the_page_ranks_within_one_figure(project, capsys):
+    project(figure(CGC, FORGET))
+    page = (Path(__file__).resolve().parents[2] / "docs/mlflow.md").read_text()
+    (example,) = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
+    assert "tags.figure = 'partial_recovery_fig4_fixed_s'" in example
+    shown = example.replace("fig4_fixed_s", "fig1").replace("time_to_0.9", "time_to_0.75")
+    exec(shown.replace("sqlite:///", f"sqlite:///{Path.cwd()}/"), {})
+    out = capsys.readouterr().out
+    assert "CGC" in out and "Forget-2" in out and "0.75" in out and "uncoded" not in out
+    assert {"metrics.low", "metrics.high"} <= set(re.findall(r"metrics\.\w+", example))
 
 
 def test_a_parent_answers_which_scheme_is_fastest(project):
@@ -348,3 +395,25 @@ def test_a_useless_uri_is_one_sentence(project, monkeypatch, uri, words):
     assert words in sentence and "\n" not in sentence and "secret" not in sentence and len(sentence) < 500
     assert not Path("results/new.imported").exists()
     assert {key: os.environ.get(key) for key in before} == before
+
+
+def test_a_database_that_was_not_finished_is_not_there(tmp_path, monkeypatch):
+    """A disk that is full, or a kill, between two tables: MLflow could not go on from them."""
+    import sqlalchemy
+
+    uri = f"sqlite:///{tmp_path}/mlflow.db"
+    count = []
+
+    def failing(self, *arguments, execute=sqlalchemy.engine.Connection.execute, **more):
+        count.append(1)
+        if len(count) == 30:
+            raise sqlalchemy.exc.OperationalError("insert", {}, Exception("database or disk is full"))
+        return execute(self, *arguments, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlalchemy.engine.Connection, "execute", failing)
+        with pytest.raises(sqlalchemy.exc.OperationalError):
+            connect(uri)
+    assert not (tmp_path / "mlflow.db").exists()
+    assert connect(uri).search_experiments()
+    assert {path.name for path in tmp_path.iterdir()} <= {"mlflow.db", "mlflow.db.lock", "artifacts"}

@@ -45,6 +45,18 @@ def test_a_target_asked_for_by_name_reads_its_own_file_alone(fresh):
         assert code == 2 and "small/figures/other.yaml: unknown scheme 'cyclc'" in output, asked
 
 
+def test_the_runs_behind_a_figure_a_paper_and_all_are_imported_by_name(project):
+    assert project.planned("mlflow_small_three") == {"mlflow_small_three": 1, "tracking_part": 1}
+    assert project.planned("mlflow_small") == {"mlflow_small": 1, "tracking_part": 1}
+    assert project.planned("mlflow") == {"mlflow": 1, "tracking": 1}
+    logged = ("--config", "mlflow=true")
+    assert project.planned("small_three", *logged) == {"small_three": 1, "tracking_part": 1}
+    assert project.planned("all", *logged) == {"all": 1, "tracking": 1}
+    assert project.planned("small_three") == {}
+    code, output = project.snakemake("-n", "mlflow_small_tree")
+    assert code == 2 and "'mlflow_small_three'" in output
+
+
 @pytest.mark.paper("partial_recovery")
 @pytest.mark.parametrize("profile", ["slurm", "cluster_generic"])
 def test_a_cluster_resumes_and_repeats_as_a_desk_does(profile, real):

@@ -15,8 +15,9 @@ threadpool_limits(1)  # small systems of equations on several threads cost a pla
 from gcexp.command import forkserver, progress, snakemake_inside
 from gcexp.errors import UserError, no_python, unknown
 from gcexp.files import remove_half_written
-from gcexp.report import audit, end_message, figure_view, figurefile
-from gcexp.report.figure import Look
+from gcexp.report import audit, end_message, figurefile
+from gcexp.report.figure import RenderOptions
+from gcexp.report.paper import papers_fingerprint
 from gcexp.run import datasets, dependencies, paths, records
 from gcexp.run.options import conf_dir, read_yaml
 from gcexp.run.run import run_of_path
@@ -24,6 +25,8 @@ from gcexp.run.run import run_of_path
 snakemake_inside.use_this_interpreter()
 ASKED = snakemake_inside.asked(workflow)
 TARGETS = ASKED.targets
+# Figures and papers, whether they are made or imported into MLflow.
+NAMED = [target.removeprefix("mlflow_") for target in TARGETS]
 
 
 def stop(error):
@@ -34,24 +37,31 @@ def stop(error):
 
 @functools.cache
 def by_target(preset):
-    return {figure.target: replace(figure, look=LOOK) for figure in figures_to_plan(preset)}
+    return {figure.target: replace(figure, render=RENDER_OPTIONS) for figure in figures_to_plan(preset)}
 
 
 def figures_to_plan(preset):
     # A job that another Snakemake started needs the figures that it makes; all were checked before it was submitted.
     jobs = snakemake_inside.handed_jobs(workflow)
-    if jobs and not any(name in ("page", "tracking") for name, _ in jobs):
+    if jobs and not any(name in ("page", "tracking", "tracking_part") for name, _ in jobs):
         made = {wildcards["target"] for _, wildcards in jobs if "target" in wildcards}
         return [figurefile.figure(target, preset) for target in sorted(made)]
     # A figure or a paper is asked for by its name, and a file is named by its figure.
-    asked = {*TARGETS, *ASKED.mentioned, *(Path(target).stem for target in TARGETS)}
+    asked = {*NAMED, *ASKED.mentioned, *(Path(target).stem for target in TARGETS)}
     files = figurefile.target_files()
     named = {
         target: path for target, path in files.items() if target in asked or figurefile.is_asked(path, asked)
     }
-    if not TARGETS or not {*TARGETS} <= {*files, *map(figurefile.paper_of, files.values())}:
+    if not NAMED or not {*NAMED} <= {*files, *map(figurefile.paper_of, files.values())}:
         named |= figurefile.page_files(PUBLISHED, studies="everything" in TARGETS)
     return figurefile.read_figures((path for target, path in files.items() if target in named), preset)
+
+
+def switch(key):
+    chosen = {"true": True, "false": False}.get(str(config[key]).lower())
+    if chosen is None:
+        raise UserError(f"--config {key} wants true or false, got {config[key]!r}")
+    return chosen
 
 
 # What `--config key=value` may set, with its defaults.
@@ -61,10 +71,8 @@ try:
         if key not in DEFAULTS:
             raise UserError(unknown("--config key", key, DEFAULTS))
     config.update(DEFAULTS | config)
-    LOOK = Look.of(config, "plot_")
-    PUBLISHED = {"true": True, "false": False}.get(str(config["published"]).lower())
-    if PUBLISHED is None:
-        raise UserError(f"--config published wants true or false, got {config['published']!r}")
+    RENDER_OPTIONS = RenderOptions.of(config, "plot_")
+    PUBLISHED, LOGGED = switch("published"), switch("mlflow")
     FIGURES = by_target(config["preset"])
 except UserError as error:
     stop(error)
@@ -88,12 +96,13 @@ wildcard_constraints:
 # What nobody makes is told with the nearest name, in a sentence. (Snakemake knows the targets only later.)
 PART = None  # figures that were asked for, None: everything
 files = figurefile.target_files()
-known = {*files, *map(figurefile.paper_of, files.values()), *figurefile.RULES}
+known = {*files, *map(figurefile.paper_of, files.values())}
+known |= {f"mlflow_{name}" for name in known} | {*figurefile.RULES}
 for asked in TARGETS:
     if "/" not in asked and asked not in known and not Path(asked).exists():
         stop(unknown("target", asked, known))
 if TARGETS and not {*TARGETS} & {*figurefile.RULES, paths.PAGE.format(preset=config["preset"])}:
-    PART = [figure for figure in FIGURES.values() if {figure.target, figure.paper} & {*TARGETS}]
+    PART = [figure for figure in FIGURES.values() if {figure.target, figure.paper} & {*NAMED}]
 
 
 onstart:
@@ -171,4 +180,16 @@ def index_and_lost(preset):
     # The page stands for all that is made. What was lost since is named beside it: Snakemake would not look for it.
     page = paths.PAGE.format(preset=preset)
     products = (product for figure in figures_of(preset) for product in figure.products)
-    return [page, *(product for product in products if os.path.exists(page) and not os.path.exists(product))]
+    lost = [product for product in products if os.path.exists(page) and not os.path.exists(product)]
+    return [page, *lost, *([paths.IMPORTED.format(preset=preset)] if LOGGED else [])]
+
+
+def figures_of_part(part, preset):
+    # A figure, or the own figures of a paper.
+    return [by_target(preset)[part]] if part in by_target(preset) else own_figures(part)
+
+
+def imported_part(part):
+    # With `--config mlflow=true` what is made is imported too.
+    with_runs = any(figure.runs for figure in figures_of_part(part, config["preset"]))
+    return [paths.IMPORTED_PART.format(preset=config["preset"], part=part)] if LOGGED and with_runs else []

@@ -1,4 +1,4 @@
-# Names a person types: one per figure, one per paper, `everything`, one per preset, and `mlflow`.
+# Names a person types: one per figure, one per paper, `everything`, one per preset, and `mlflow` before any of them.
 for figure in FIGURES.values():
 
     rule:
@@ -6,6 +6,7 @@ for figure in FIGURES.values():
             figure.target
         input:
             figure.products,
+            imported_part(figure.target),
 
 
 for paper in PAPERS:
@@ -15,6 +16,16 @@ for paper in PAPERS:
             paper
         input:
             [product for figure in own_figures(paper) for product in figure.products],
+            imported_part(paper),
+
+
+for part in [*FIGURES, *PAPERS]:
+
+    rule:
+        name:
+            f"mlflow_{part}"
+        input:
+            paths.IMPORTED_PART.format(preset=config["preset"], part=part),
 
 
 rule everything:

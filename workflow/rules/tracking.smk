@@ -1,8 +1,7 @@
 rule tracking:
-    # The one writer to MLflow: imports finished runs, each once.
+    # The one writer to MLflow: imports the runs of finished figures, each once.
     input:
-        runs=lambda w: sorted({path for figure in figures_of(w.preset) for path in figure.inputs}),
-        page=paths.PAGE,
+        lambda w: [product for figure in figures_of(w.preset) for product in figure.products],
     output:
         paths.IMPORTED,
     log:
@@ -21,3 +20,24 @@ rule tracking:
         "importing finished runs into MLflow"
     shell:
         "GCEXP_PLANNED={params.record:q} gcexp job track {params.targets} --preset {wildcards.preset:q} {params.uri:q} -o {output:q} 2> {log:q}"
+
+
+use rule tracking as tracking_part with:
+    # The same of one figure, or of a paper's own.
+    input:
+        lambda w: [product for figure in figures_of_part(w.part, w.preset) for product in figure.products],
+    output:
+        paths.IMPORTED_PART,
+    log:
+        paths.log(paths.IMPORTED_PART),
+    benchmark:
+        paths.benchmark(paths.IMPORTED_PART)
+    wildcard_constraints:
+        part="|".join([*FIGURES, *PAPERS]) or "none",
+    params:
+        fingerprint=lambda w: dependencies.tracked("tracking"),
+        record=record_of(paths.IMPORTED_PART),
+        targets=lambda w: [figure.target for figure in figures_of_part(w.part, w.preset)],
+        uri=lambda w: ["--uri", config["tracking_uri"]] if config["tracking_uri"] else [],
+    message:
+        "importing the runs of {wildcards.part} into MLflow"

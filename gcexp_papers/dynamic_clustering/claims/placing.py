@@ -93,20 +93,16 @@ def workers_store_what_their_codewords_need():
     Every seat is taken once, by a worker of its cluster. Seat j of the built code is row floor(j / P) of cluster
     j mod P and combines r mini-batches of the cluster from its row on.
     """
-
-    def instances() -> Iterator[bool]:
-        for n, clusters, r, allowed, _, seated in _placed(20, 100):
-            support = Clustered(n, clusters, r).encoding.toarray() != 0
-            size = n // clusters
-            needed = np.zeros((n, n), dtype=bool)
-            for j in range(n):
-                needed[j, [j % clusters * size + (j // clusters + i) % size for i in range(r)]] = True
-            yield bool((support == needed).all())
-            stores = np.repeat(allowed, size, axis=1)
-            for who in seated:
-                yield _inside(who, allowed) and not (support & ~stores[who]).any()
-
-    return all_instances(instances())
+    for n, clusters, r, allowed, _, seated in _placed(20, 100):
+        support = Clustered(n, clusters, r).encoding.toarray() != 0
+        size = n // clusters
+        needed = np.zeros((n, n), dtype=bool)
+        for j in range(n):
+            needed[j, [j % clusters * size + (j // clusters + i) % size for i in range(r)]] = True
+        yield bool((support == needed).all())
+        stores = np.repeat(allowed, size, axis=1)
+        for who in seated:
+            yield _inside(who, allowed) and not (support & ~stores[who]).any()
 
 
 @claim("more_recoverable_realizations_than_static", figure="recoverable", assumed=True)
@@ -250,21 +246,17 @@ def one_swap_is_enough_where_2m_is_at_least_P():
     one swap can be too few.
     """
     random = np.random.default_rng(0)
-
-    def instances() -> Iterator[bool]:
-        for n, clusters, m in ((12, 4, 2), (20, 5, 3)):
-            for _ in range(200):
-                size = n // clusters
-                shifts = [tuple(1 + random.permutation(clusters - 1)[: m - 1]) for _ in range(size)]
-                allowed = membership(cluster_matrix(n, clusters, shifts))
-                slow = random.random(n) < random.uniform(0.2, 0.8)
-                placed = greedy_clusters(allowed[None], slow[None], phases=1)[0]
-                room = np.bincount(placed[placed >= 0], minlength=clusters) < size
-                for left in np.flatnonzero(placed < 0):
-                    movers = np.isin(placed, np.flatnonzero(allowed[:, left]))
-                    yield (np.any(allowed[room], axis=0) & movers).any() or (allowed[:, left] & room).any()
-
-    return all_instances(instances())
+    for n, clusters, m in ((12, 4, 2), (20, 5, 3)):
+        for _ in range(200):
+            size = n // clusters
+            shifts = [tuple(1 + random.permutation(clusters - 1)[: m - 1]) for _ in range(size)]
+            allowed = membership(cluster_matrix(n, clusters, shifts))
+            slow = random.random(n) < random.uniform(0.2, 0.8)
+            placed = greedy_clusters(allowed[None], slow[None], phases=1)[0]
+            room = np.bincount(placed[placed >= 0], minlength=clusters) < size
+            for left in np.flatnonzero(placed < 0):
+                movers = np.isin(placed, np.flatnonzero(allowed[:, left]))
+                yield (np.any(allowed[room], axis=0) & movers).any() or (allowed[:, left] & room).any()
 
 
 def _states(n: int, seeds: int, iterations: int) -> np.ndarray:

@@ -1,0 +1,152 @@
+"""`gcexp run --mlflow`: curves while a run trains, each step once, however often it was interrupted."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gcexp.command.main import main
+from gcexp.report import live_logging, mlflow_store
+from gcexp.tasks.checkpoint import Checkpoint
+
+pytestmark = pytest.mark.slow
+
+T = 6
+RUN = ["run", "scheme=forget", "n=6", "s=2", f"iterations={T}", "seeds=2", "-o", "out"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty folder to run in, with a store of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/store.db")
+    monkeypatch.setattr(live_logging, "_EVERY", 0.0)  # every step is kept, and so is logged
+    return tmp_path
+
+
+def stored(folder):
+    """Client, and MLflow runs by seed; the parent is None."""
+    from mlflow import MlflowClient
+
+    client = MlflowClient(f"sqlite:///{folder}/store.db")
+    experiment = client.get_experiment_by_name("runs")
+    runs = client.search_runs([experiment.experiment_id])
+    return client, {run.data.tags.get("seed"): run for run in runs if run.info.status != "KILLED"}, len(runs)
+
+
+def steps(client, run):
+    return [metric.step for metric in client.get_metric_history(run.info.run_id, "test_accuracy")]
+
+
+def interrupting(monkeypatch, saves):
+    """Interrupt a training when it has kept its state so many times."""
+    count = []
+
+    def save(self, state, saved=live_logging._LoggedCheckpoint.save):
+        saved(self, state)
+        count.append(1)
+        if len(count) == saves:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(live_logging._LoggedCheckpoint, "save", save)
+
+
+def test_a_run_has_its_curves_its_summary_and_where_it_came_from(folder, capsys):
+    assert main([*RUN, "--mlflow"]) == 0
+    assert "experiment runs at sqlite:///" in capsys.readouterr().out
+    client, runs, _ = stored(folder)
+    assert set(runs) == {None, "0", "1"}
+    parent = runs[None]
+    for seed, run in runs.items():
+        assert run.info.status == "FINISHED"
+        assert run.data.params["n"] == "6" and run.data.tags["delay"] == "pareto"
+        assert run.data.tags["mlflow.source.name"].startswith("gcexp run scheme=forget")
+        assert run.data.tags["mlflow.user"]
+        (data,) = run.inputs.dataset_inputs
+        record = json.loads(Path("data/prepared/digits.json").read_text())
+        assert data.dataset.name == "digits" and record["sha256"].startswith(data.dataset.digest)
+        assert json.loads(data.dataset.profile)["sha256"] == record["sha256"]
+        if seed is not None:
+            assert run.data.tags["mlflow.parentRunId"] == parent.info.run_id
+            assert steps(client, run) == [*range(T + 1)]
+    with np.load("out/timeline.npz") as timeline:
+        clock = np.pad(np.cumsum(timeline["duration"][1]), (1, 0))
+    history = client.get_metric_history(runs["1"].info.run_id, "test_accuracy")
+    stamps = [metric.timestamp - runs["1"].info.start_time for metric in history]
+    assert stamps == pytest.approx(1000 * clock, abs=0.5)
+    assert {"seeds", "final_test_accuracy", "computation_load", "decoded_error"} <= parent.data.metrics.keys()
+    assert {"curve.csv", "curve.png"} <= {file.path for file in client.list_artifacts(parent.info.run_id)}
+
+
+@pytest.mark.parametrize("saves", [1, T, T + 3])
+def test_a_resumed_run_continues_its_own(folder, monkeypatch, saves):
+    with monkeypatch.context() as patch:
+        interrupting(patch, saves)
+        assert main([*RUN, "--mlflow"]) == 130
+    from mlflow import MlflowClient
+
+    client = MlflowClient(f"sqlite:///{folder}/store.db")
+    begun = json.loads(Path("out/mlflow.json").read_text())["runs"]
+    assert {client.get_run(run_id).info.status for run_id in begun.values()} == {"KILLED"}
+    done = len(client.get_metric_history(begun["0"], "test_accuracy"))
+    assert 0 < done <= T + 1
+    for _ in range(2):  # what is finished stays as it is
+        assert main([*RUN, "--mlflow"]) == 0
+        client, runs, count = stored(folder)
+        assert {str(seed or "parent"): run.info.run_id for seed, run in runs.items()} == begun and count == 3
+        assert steps(client, runs["0"]) == steps(client, runs["1"]) == [*range(T + 1)]
+
+
+def test_another_training_in_the_folder_is_another_run(folder, monkeypatch):
+    with monkeypatch.context() as patch:
+        interrupting(patch, 2)
+        assert main([*RUN, "--mlflow"]) == 130
+    first = json.loads(Path("out/mlflow.json").read_text())["runs"]
+    assert main([*RUN, "optimizer.learning_rate=0.1", "--mlflow"]) == 0
+    second = json.loads(Path("out/mlflow.json").read_text())["runs"]
+    assert not {*first.values()} & {*second.values()}
+
+
+def test_a_training_that_starts_over_is_not_mixed_with_the_earlier_one(folder, monkeypatch):
+    with monkeypatch.context() as patch:
+        interrupting(patch, 2)
+        assert main([*RUN, "--mlflow"]) == 130
+    for state in Path("results/checkpoints").rglob("*.npz"):
+        state.unlink()
+    assert main([*RUN, "--mlflow"]) == 0
+    client, runs, count = stored(folder)
+    assert count == 6 and steps(client, runs["0"]) == [*range(T + 1)]
+
+
+def test_a_store_that_fails_while_a_run_trains_stops_nothing(folder, monkeypatch, capsys):
+    calls = []
+
+    def log(*arguments, written=mlflow_store.log, **more):
+        from mlflow.exceptions import MlflowException
+
+        calls.append(1)
+        if 4 <= len(calls) <= 9:
+            raise MlflowException("no answer")
+        written(*arguments, **more)
+
+    monkeypatch.setattr(mlflow_store, "log", log)
+    assert main([*RUN, "--mlflow"]) == 0
+    assert capsys.readouterr().err.count("training goes on") == 1
+    client, runs, _ = stored(folder)
+    assert steps(client, runs["0"]) == steps(client, runs["1"]) == [*range(T + 1)]
+
+
+def test_the_uri_may_stand_among_the_overrides(folder, capsys):
+    assert main([*RUN, f"tracking_uri=sqlite:///{folder}/other.db"]) == 0
+    assert Path("other.db").is_file() and not Path("store.db").exists()
+    assert main([*RUN, "tracking_uri=a", "tracking_uri=b"]) == 2
+    assert main(["run", "-m", "scheme=cgc,frc", "--mlflow"]) == 2
+    assert main([*RUN, "tracking_uri=./mlruns"]) == 2
+    assert "./mlruns" in capsys.readouterr().err
+
+
+def test_without_the_flag_nothing_is_logged(folder, monkeypatch):
+    monkeypatch.setattr(mlflow_store, "connect", lambda uri: pytest.fail(f"connected to {uri}"))
+    assert main(RUN) == 0 and not Path("out/mlflow.json").exists()
+    assert Checkpoint("x", {}).every == 15.0
