@@ -71,40 +71,42 @@ def refused(project, capsys, *command):
 
 OUT = ("-o", "out/file.npz")
 
+#: What the sentence names: what was given, what is allowed, the nearest name.
 RUNS = {
-    "scheme=cgcc": "unknown scheme 'cgcc'; did you mean 'cgc'? (allowed: ",
-    "scheme=cgc code.sead=1": "unknown key 'code.sead'; did you mean 'code.seed'?",
-    "scheme=cgc n=ten": "code.n wants whole number, got 'ten'",
-    "scheme=cgc n=0": "n=0",
-    "scheme=cgc n=6 s=6": "0 <= s < n, got n=6, s=6",
-    "scheme=frc code.d=3": "d to divide n, got n=10, d=3",
-    "scheme=cyclic_partial n=6 s=2 code.beta=5": "p = s + beta - n + 1 to divide beta, got n=6, s=2, beta=5, so p=2",
-    "scheme=epsilon_brc code.epsilon=0": "0 < epsilon < 1/4, got epsilon=0",
-    "scheme=cgc wait.q=3": "either q or s, got q=3, s=4",
-    "scheme=cgc wait.s=10": "1 <= q <= n (0 <= s < n)",
-    "scheme=cgc delay.scale=-1": "scale > 0, got -1",
-    "scheme=cgc delay.scaling=work": "unknown scaling 'work' (allowed: data, server)",
-    "scheme=cgc overhead=.inf": "overhead is a time >= 0, got inf",
-    "scheme=cgc exact=maybe": "exact",
-    "scheme=cgc horizon=soon": "horizon must be a simulated time > 0 or null, got 'soon'",
-    f"scheme=cgc seeds={9 * '9' * 9}": "seeds must be at most 100000",
-    "scheme=cgc seeds=[99999999999]": "seeds go up to 4294967295, got '99999999999-99999999999'",
-    f"scheme=cgc iterations=1{21 * '0'}": "iterations must be at most 1000000000, got 1000000000000000000000",
-    "scheme=cgc n=2000000": "CyclicRepetition supports at most 1000000 workers, got n=2000000",
-    "scheme=epsilon_brc n=100000": "BatchRaptor supports at most 10000 workers, got n=100000",
-    "scheme=cgc n=20000 wait=spanned": "Spanned supports at most 10000 workers, got n=20000",
-    "scheme=cgc n=20000 code.construction=gaussian": "got n=20000",
-    "scheme=gc n=20000": "got n/clusters = 20000",
-    "scheme=comm_efficient n=200 s=100": "exact rationals need n <= 100",
-    "scheme=forget n=10 s=11": "0 <= s < n), got s=11 with n=10",
-    "scheme=cgc code._target_=builtins.dict": "code._target_: builtins.dict is no Code",
-    "scheme=cgc code._target_=nowhere.Code": "_target_: cannot import 'nowhere.Code'",
+    "scheme=cgcc": ("'cgcc'", "'cgc'"),
+    "scheme=cgc code.sead=1": ("'code.sead'", "'code.seed'"),
+    "scheme=cgc n=ten": ("code.n", "'ten'"),
+    "scheme=cgc n=0": ("n=0",),
+    "scheme=cgc n=6 s=6": ("0 <= s < n", "n=6, s=6"),
+    "scheme=frc code.d=3": ("n=10, d=3",),
+    "scheme=cyclic_partial n=6 s=2 code.beta=5": ("p = s + beta - n + 1", "n=6, s=2, beta=5", "p=2"),
+    "scheme=epsilon_brc code.epsilon=0": ("0 < epsilon < 1/4", "epsilon=0"),
+    "scheme=cgc wait.q=3": ("q=3, s=4",),
+    "scheme=cgc wait.s=10": ("1 <= q <= n (0 <= s < n)",),
+    "scheme=cgc delay.scale=-1": ("scale > 0", "-1"),
+    "scheme=cgc delay.scaling=work": ("scaling", "'work'", "data, server"),
+    "scheme=cgc overhead=.inf": ("overhead", ">= 0", "inf"),
+    "scheme=cgc exact=maybe": ("exact",),
+    "scheme=cgc horizon=soon": ("horizon", "> 0", "null", "'soon'"),
+    f"scheme=cgc seeds={9 * '9' * 9}": ("seeds", "100000"),
+    "scheme=cgc seeds=[99999999999]": ("seeds", "4294967295", "'99999999999-99999999999'"),
+    f"scheme=cgc iterations=1{21 * '0'}": ("iterations", "1000000000", f"1{21 * '0'}"),
+    "scheme=cgc n=2000000": ("CyclicRepetition", "1000000", "2000000"),
+    "scheme=epsilon_brc n=100000": ("BatchRaptor", "10000", "100000"),
+    "scheme=cgc n=20000 wait=spanned": ("Spanned", "10000", "20000"),
+    "scheme=cgc n=20000 code.construction=gaussian": ("n=20000",),
+    "scheme=gc n=20000": ("n/clusters = 20000",),
+    "scheme=comm_efficient n=200 s=100": ("n <= 100",),
+    "scheme=forget n=10 s=11": ("0 <= s < n", "s=11", "n=10"),
+    "scheme=cgc code._target_=builtins.dict": ("code._target_", "builtins.dict", "Code"),
+    "scheme=cgc code._target_=nowhere.Code": ("_target_", "'nowhere.Code'"),
 }
 
 
 @pytest.mark.parametrize("overrides", RUNS)
 def test_clocks(there, capsys, overrides):
-    assert RUNS[overrides] in refused(there, capsys, "simulate", *overrides.split())
+    sentence = refused(there, capsys, "simulate", *overrides.split())
+    assert [name for name in RUNS[overrides] if name not in sentence] == []
 
 
 @pytest.mark.parametrize("command", ["show", "run"])
