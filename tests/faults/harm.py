@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable
 
 from tests.faults.trial import KINDS, PRODUCTS, Trial
-from tests.workflow.test_kills import at_work
 
 SIGNALS = ("SIGKILL", "SIGTERM")
 VICTIMS = ("workflow", "job", "group")
@@ -24,33 +23,25 @@ DAY = 86400.0
 
 
 def killed(trial: Trial, kind: str, victim: str, name: str) -> list[str]:
-    """Send a signal to the workflow, a job or their group at a random moment of a job of some kind."""
+    """Send a signal to the workflow, a job, their group, or the server of warm jobs, at a random moment.
+
+    The moment is one of a job of some kind, or of a build that has everything to do.
+    """
     process = trial.begun(kind)
-    job = trial.job(kind, process)
-    time.sleep(trial.random.uniform(0.0, 2.0))
-    number = getattr(signal, name)
-    if victim == "group":
-        os.killpg(process.pid, number)
-    elif victim == "workflow":
-        process.send_signal(number)
-    elif job is not None and job.is_running():
-        job.send_signal(number)
-    return [trial.end_of(process)]
-
-
-def killed_from_nothing(trial: Trial, victim: str, name: str) -> list[str]:
-    """The same at a random moment of a build that has everything to do, in the fork server's jobs too."""
-    process = trial.begun("everything")
-    time.sleep(trial.random.uniform(1.0, 20.0))
+    if kind == "everything":
+        time.sleep(trial.random.uniform(1.0, 20.0))
+    else:
+        job = trial.job(KINDS[kind][0], process)
+        time.sleep(trial.random.uniform(0.0, 2.0))
     number = getattr(signal, name)
     if victim == "group":
         os.killpg(process.pid, number)
     elif victim == "workflow":
         process.send_signal(number)
     else:
-        servers = [one for one in at_work(trial.project) if "gcexp.command.forkserver" in one.cmdline()]
-        for one in servers[:1]:
-            one.send_signal(number)
+        found = trial.job("gcexp.command.forkserver") if victim == "server" else job
+        if found is not None and found.is_running():
+            found.send_signal(number)
     return [trial.end_of(process)]
 
 
@@ -101,7 +92,7 @@ def read_only(trial: Trial, kind: str, folder: str) -> list[str]:
 def lost(trial: Trial, kind: str, folder: str) -> list[str]:
     """A folder disappears at a random moment of a build and comes back after it, as a network mount does."""
     process = trial.begun(kind)
-    trial.job(kind, process)
+    trial.job(KINDS[kind][0], process)
     time.sleep(trial.random.uniform(0.0, 1.0))
     place, away = trial.project / folder, trial.project / "away"
     place.rename(away)
@@ -195,7 +186,7 @@ def faults() -> list[tuple[str, Callable[..., list[str]], tuple]]:
         ("server", "SIGKILL"),
         *(("group", name) for name in SIGNALS),
     ):
-        found.append((f"{name} of the {victim}", killed_from_nothing, (victim, name)))
+        found.append((f"{name} of the {victim}", killed, ("everything", victim, name)))
     found += [("file size limit", disk_full, (kind,)) for kind in ("data", "train", "draw")]
     found += [("full disk", small_disk, (kind,)) for kind in ("train", "draw", "tracking")]
     folders = (("train", "results"), ("draw", "reports"), ("data", "data"))

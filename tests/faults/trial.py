@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -156,19 +157,17 @@ class Trial:
         self.undo(kind)
         return self.start()
 
-    def job(self, kind: str, build: subprocess.Popen) -> psutil.Process | None:
-        """The process of a job of a kind, once it has begun; None if the build ended without our seeing it."""
-        end = time.monotonic() + LONG
-        while build.poll() is None and time.monotonic() < end:
+    def job(self, word: str, build: subprocess.Popen | None = None) -> psutil.Process | None:
+        """The process of a command with this word, as soon as the build has one; None if there is none."""
+        while True:
             for process in at_work(self.project):
-                try:
+                with suppress(psutil.Error):  # it has ended meanwhile
                     line = process.cmdline()
-                except psutil.Error:
-                    continue
-                if "python" in "".join(line[:1]) and KINDS[kind][0] in line:
-                    return process
+                    if "python" in line[0] and word in line:
+                        return process
+            if build is None or build.poll() is not None:
+                return None
             time.sleep(0.02)
-        return None
 
     def end_of(self, process: subprocess.Popen) -> str:
         """What a command said, when it has ended."""
