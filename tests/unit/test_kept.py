@@ -3,6 +3,7 @@
 import hashlib
 import importlib
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -94,6 +95,19 @@ def test_gradients_kept_for_replays_belong_to_their_data_and_device(tmp_path, mo
     assert len([*Path("results/checkpoints/gradients").iterdir()]) == 2
     device = {"task": config["task"] | {"device": "cuda"}}
     assert stages._gradients_of(config, place) != stages._gradients_of(config | device, place)
+
+
+def test_gradients_that_lost_their_end_are_computed_again(trained, monkeypatch):
+    monkeypatch.setattr(verification, "LARGE", 0)
+    timeline = stages.simulated(trained, stages.length_of(trained))
+    trajectory = stages.run_training(trained, Path("t.npz"), None)
+    first = stages.replayed(trained, timeline, trajectory)
+    for share in (0.0, 0.01, 0.5, 0.99):
+        kept = [*Path("results/checkpoints/gradients").rglob("*.npy")]
+        assert kept
+        for path in kept:
+            os.truncate(path, int(path.stat().st_size * share))
+        assert stages.replayed(trained, timeline, trajectory) == first
 
 
 def test_the_device_that_auto_means_is_recorded_and_decides_a_training(trained, monkeypatch):
