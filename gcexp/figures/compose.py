@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from gcexp.errors import UserError
 from gcexp.figures import bars, function, lines, rows, style
 from gcexp.figures.panels import Drawing, Place
-from gcexp.figures.plots import WIDTHS, BarsPlot, FunctionPlot, LinesPlot
+from gcexp.figures.plots import WIDTHS, BarsPlot, FunctionPlot, LinesPlot, Plot, TablePlot
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,9 +59,7 @@ def figure_of(
     return figure
 
 
-def draw_on(
-    axes: Axes, frame: pd.DataFrame, plot: LinesPlot | BarsPlot | FunctionPlot, title: str = ""
-) -> None:
+def draw_on(axes: Axes, frame: pd.DataFrame, plot: Plot, title: str = "") -> None:
     """Draw a plot of one panel into axes that are there already, with its labels and its legend.
 
     Colours, line styles and markers are those of every figure; letters, ticks and the frame stay as the axes have them.
@@ -69,8 +67,10 @@ def draw_on(
     Raises
     ------
     UserError
-        If the plot has several panels.
+        If the plot has several panels, or is a table.
     """
+    if isinstance(plot, TablePlot):
+        raise UserError("a table is text and is not drawn into axes: leave ax or kind=table away")
     with style.applied():
         drawing = _KINDS[type(plot)](rows.chosen(frame, plot.where), plot)
         if len(drawing.panels) > 1:
