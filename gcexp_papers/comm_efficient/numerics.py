@@ -190,7 +190,7 @@ def stability(methods: list, length: int, sets: int, seed: int = 0) -> pd.DataFr
         silent = _silent_sets(n, s, sets, generator)
         responses = np.ones((len(silent), n), dtype=np.int64)
         np.put_along_axis(responses, silent, 0, axis=1)
-        condition = max(_condition(n, tuple(who)) for who in silent.tolist())
+        condition = max(condition_number(n, tuple(who)) for who in silent.tolist())
         for method, code in zip(labels, codes, strict=True):
             # `decode` would refuse what this table is about.
             found = (code.weights(responses) @ code.encode(g)).reshape(len(responses), -1)[:, :length]
@@ -209,7 +209,7 @@ def stability(methods: list, length: int, sets: int, seed: int = 0) -> pd.DataFr
 
 
 @lru_cache(maxsize=1024)
-def _condition(n: int, silent: tuple[int, ...]) -> float:
+def condition_number(n: int, silent: tuple[int, ...]) -> float:
     """2-norm condition number of the responders' Vandermonde matrix, by its exact inverse: float64 ends at 1e16."""
     x = [point for w, point in enumerate(evaluation_points(n)) if w not in silent]
     a = [int(2 * point) for point in x]  # whole numbers: y = 2 x
