@@ -28,7 +28,7 @@ WITH_BIN := PATH="$(CURDIR)/$(BIN):$$PATH"
 alone = mkdir -p .snakemake; exec 9> .snakemake/$(1); $(PYTHON) -c 'import fcntl; fcntl.flock(9, 6)' 2> /dev/null || { \
 	echo "another make works in this folder: waiting for it"; $(PYTHON) -c 'import fcntl; fcntl.flock(9, 2)'; }
 
-.PHONY: help setup reproduce test test-browser test-oldest check coverage audit verify lint format publish bench dist docs test-slurm lock clean distclean FORCE
+.PHONY: help setup reproduce test test-browser test-oldest check coverage audit verify lint format publish bench dist docs test-slurm test-faults lock clean distclean FORCE
 
 help: ## this list
 	@echo "make TARGET [PYTHON=python3.12] [TORCH_BACKEND=cpu] [TARGETS=figure] [PRESET=paper] [ARGS='more arguments']"
@@ -116,6 +116,10 @@ docs: $(DOCS)/.installed ## build the documentation into build/docs (ARGS=-E: ev
 
 test-slurm: $(STAMP) ## tests on a one-node Slurm of their own (needs Debian's slurm-wlm and munge; else they are skipped)
 	@$(WITH_BIN) GCEXP_TEST_SLURM=1 python -m pytest -n0 -rs tests/slurm $(ARGS)
+
+# Half an hour; in parts by ARGS='--part 1/4 --output faults.jsonl', whose last call shows the table of all.
+test-faults: $(STAMP) ## whole builds with kills, full disks, lost folders and damaged files (ARGS='--seed 1')
+	@$(WITH_BIN) python -m tests.faults $(ARGS)
 
 lint: $(STAMP) ## check style, types and imports, change nothing
 	@$(BIN)/ruff check --quiet && $(BIN)/ruff format --quiet --check

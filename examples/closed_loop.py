@@ -29,7 +29,7 @@ from gcexp.schemes import Fastest, Scheme
 N, BATCH, SETTLED = 4, 64, 3  # ranks; samples of a step; the first step that is compared
 FIXED, SHARE = 0.02, 0.03  # seconds of computing: in any case, and for a rank's share of an uncoded batch
 CODES = {"cgc": CyclicRepetition(n=N, s=1), "forget": Uncoded(n=N)}  # of phases
-STEPS = {"warm-up": 5, "uncoded": 40, "half": 15, "cgc": 40, "forget": 40, "again": 40}
+STEPS = {"warm-up": 5, "uncoded": 44, "half": 15, "cgc": 44, "forget": 44, "again": 44}
 
 
 def compute(step: int, rank: int, samples: int) -> None:
@@ -81,7 +81,7 @@ def main(folder: Path) -> tuple[str, float, dict[str, float], dict[str, float]]:
     uncoded, half = (read_trace(folder / f"{name}.csv").values["time"] for name in ("uncoded", "half"))
     phi = np.clip(2 * np.median(half / uncoded[: len(half)]) - 1, 0, 1)  # half takes phi + (1 - phi) / 2
     print(f"phi = {phi:.2f} of the time does not grow with the load: from {len(half)} steps of half batches")
-    print(gcexp.advise(folder / "uncoded.csv").sentence)
+    print(gcexp.advise(folder / "uncoded.csv", phi=phi).sentence)
     exchange = np.quantile(steps["uncoded"][SETTLED:] - uncoded.max(1), 0.1)  # of an undisturbed step
     keys = {"delay": "trace", "delay.file": str(folder / "uncoded.csv"), "delay.phi": phi, "late": "finish"}
     keys |= {"overhead": max(0.0, exchange), "n": N, "s": 1, "iterations": len(uncoded), "seeds": 1}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from gcexp.advice.page import Page, listed, percent, versions, write
+from gcexp.advice.page import Page, counted, listed, percent, versions, write
 from gcexp.advice.recorded import Recorded, recorded, share
 from gcexp.advice.remedies import Plan, Remedy, spelled
 from gcexp.advice.settings import settings
@@ -132,10 +132,12 @@ class Advice:
         return [*self.plan.overrides(self.terms.data_bound), *self.replayed(self.plan)]
 
     def replayed(self, plan: Plan) -> list[str]:
-        """Overrides that replay the trace for a plan."""
+        """Overrides that replay the trace for a plan; of times in memory only how many workers there are."""
         trace = self.recorded.trace
-        given = [f"n={len(trace.workers)}", "delay=trace", f"delay.file={self.recorded.source}"]
-        given.append(f"delay.phi={self.main.phi:.12g}")
+        given = [f"n={len(trace.workers)}"]
+        if not self.recorded.is_file:
+            return given
+        given += ["delay=trace", f"delay.file={self.recorded.source}", f"delay.phi={self.main.phi:.12g}"]
         if self.terms.data_bound:
             who = ",".join(str(trace.workers[w]) for w in plan.workers)
             given += ["delay.data_bound=true", f"delay.workers=[{who}]"]
@@ -225,7 +227,9 @@ class Advice:
             elif one["what"] == "per_message":
                 said.append(f"{side} {one['at']:.2g} of a mean iteration per message it would be {then}.")
             else:
-                said.append(f"With memory for {one['at']:g} shares per worker it would be {then}.")
+                said.append(
+                    f"With memory for {counted(int(one['at']), 'share')} per worker it would be {then}."
+                )
         if not self.depends and self.verdict != UNKNOWN:
             said.append(
                 "No phi, no message cost up to 5 % of an iteration and no smaller memory changes the kind of remedy."
@@ -284,13 +288,13 @@ class Advice:
         T, n = self.recorded.x.shape
         terms, x = self.terms, self.comparison.x
         said = [
-            f"This rests on {T} iterations of {n} workers; each remedy was learned on one half and priced on the "
-            f"other. A message costs {terms.per_message:g} of a mean iteration, overhead is {terms.overhead:g}, and a "
-            f"worker can store {terms.d_max:g} shares.",
+            f"This rests on {counted(T, 'iteration')} of {n} workers; each remedy was learned on one half and priced "
+            f"on the other. A message costs {terms.per_message:g} of a mean iteration, overhead is {terms.overhead:g}, "
+            f"and a worker can store {terms.d_max:g} shares.",
             *self.recorded.notes,
         ]
         if self.pauses:
-            said.append(f"{self.pauses} iterations in which the whole cluster paused were left out.")
+            said.append(f"Left out: {counted(self.pauses, 'iteration')} in which the whole cluster paused.")
         half = len(x) // 2
         change = x[half:].max(1).mean() / x[:half].max(1).mean() - 1
         if abs(change) > _CHANGED:
@@ -537,7 +541,7 @@ def advise(
         raise UserError(f"{times.trace.name} has one worker: there is nothing to code and nobody to wait for")
     require(
         len(x) >= 4,
-        f"{times.trace.name} has {len(x)} iterations: too few to learn from one half and judge on the other",
+        f"{times.trace.name} has {counted(len(x), 'iteration')}: too few to learn from one half and judge on the other",
     )
     terms = Terms(d_max, overhead, per_message, late, slowness, moves, near, least, seed)
     phis, measured = _phis(times, phi)

@@ -6,10 +6,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from gcexp.advice.mechanisms import LEAST_ROWS, Decomposition, Mechanism, Number, found_in
-from gcexp.advice.page import Page, listed, percent, versions, write
+from gcexp.advice.page import Page, counted, listed, percent, versions, write
 from gcexp.advice.recorded import Recorded, recorded, share
 from gcexp.advice.replay import model_of, replayed
 from gcexp.delays.composed import Composed
@@ -107,7 +108,7 @@ class Fit:
         if certain:
             what = f"{listed([self._said(one) for one in certain])}."
         elif T < LEAST_ROWS:
-            what = f"{T} iterations are too few to tell any mechanism; {LEAST_ROWS} are needed."
+            what = f"{counted(T, 'iteration')} cannot tell any mechanism; {LEAST_ROWS} are needed."
         elif self.unsure:
             what = "nothing is certain yet."
         else:
@@ -116,9 +117,9 @@ class Fit:
                 what += (
                     " Noise of the machine or of the data: they cannot be told apart without times of chunks."
                 )
+        independent = counted(max(T // self.found_in.block, 1), "independent stretch")
         sure = (
-            f"This rests on {T} iterations of {n} workers, about {max(T // self.found_in.block, 1)} independent "
-            "stretches of rows"
+            f"This rests on {counted(T, 'iteration')} of {counted(n, 'worker')}, about {independent} of rows"
         )
         sure += f"; not sure: {listed([WORDS[name][0] for name in self.unsure])}." if self.unsure else "."
         meant = [WORDS[one.name][1] for one in certain if WORDS[one.name][1]]
@@ -153,19 +154,21 @@ class Fit:
 
     def page(self) -> Page:
         """All of it in words and tables."""
-        rows = [
-            {
-                "mechanism": WORDS[one.name][0],
-                "status": "not sure" if one.unsure else "found",
-                "number": name.replace("_", " "),
-                "value (95 % interval)": str(number),
-            }
-            for one in self.found_in.mechanisms
-            for name, number in one.numbers.items()
-        ]
-        tables = {"Mechanisms": pd.DataFrame(rows)} if rows else {}
+        shown = pd.DataFrame(
+            [
+                [
+                    WORDS[one.name][0],
+                    "not sure" if one.unsure else "found",
+                    name.replace("_", " "),
+                    str(number),
+                ]
+                for one in self.found_in.mechanisms
+                for name, number in one.numbers.items()
+            ],
+            columns=["mechanism", "status", "number", "value (95 % interval)"],
+        )
         title = f"What makes the workers of {self.recorded.trace.name} slow"
-        return Page(title, self.sentences, tables, self._notes())
+        return Page(title, self.sentences, {} if shown.empty else {"Mechanisms": shown}, self._notes())
 
     def _notes(self) -> list[str]:
         """What is not sure, phi, what was left out, and how well the model replays the trace."""
@@ -178,14 +181,13 @@ class Fit:
         ]
         if self.pauses:
             said.append(
-                f"{self.pauses} iterations in which the whole cluster paused were left out: half of the workers took "
-                "more than ten times as long as usual."
+                f"Left out: {counted(self.pauses, 'iteration')} in which the whole cluster paused: half of the workers "
+                "took more than ten times as long as usual."
             )
         parts = zip(found.variance.shares, ("worker", "iteration", "rest"), strict=True)
-        said.append(
-            f"Variance of the logarithms: {listed([f'{percent(share)} by {by}' for share, by in parts])}; rank "
-            f"correlation of the workers' means in the two halves {found.stability:.2f}."
-        )
+        varies = f"Variance of the logarithms: {listed([f'{percent(share)} by {by}' for share, by in parts])}"
+        alike = f"; rank correlation of the workers' means in the two halves {found.stability:.2f}"
+        said.append(f"{varies}{alike if np.isfinite(found.stability) else ''}.")
         if found.changed:
             who = listed(self._named(found.changed))
             said.append(f"The mean of worker {who} differs between the two halves.")

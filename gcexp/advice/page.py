@@ -131,3 +131,15 @@ def listed(names: Sequence[object]) -> str:
     """
     words = list(map(str, names))
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things.
+
+    Examples
+    --------
+    >>> counted(1, "worker"), counted(2, "stretch")
+    ('1 worker', '2 stretches')
+    """
+    plural = "es" if noun.endswith("ch") else "s"
+    return f"{number} {noun if number == 1 else noun + plural}"

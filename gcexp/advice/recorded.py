@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gcexp.advice.mechanisms import Number, share_of_compute, share_of_loads
+from gcexp.advice.page import counted
 from gcexp.delays.trace_file import Absent, TraceFile, barrier_said, trace_of
 from gcexp.errors import DataError, UserError, require, require_known
 
@@ -106,7 +107,7 @@ def recorded(source: object, absent: Absent = "refuse", barrier: str = "check", 
         )
     notes = []
     if trace.left_out:
-        notes.append(f"{trace.left_out} iterations in which workers are missing were left out.")
+        notes.append(f"Left out because workers are missing: {counted(trace.left_out, 'iteration')}.")
     verdict, said = barrier_said(x) if barrier == "check" else ("", "")
     if verdict == "equalised":
         raise UserError(f"{trace.name}: {said}; if these are compute times, say barrier=no{_hint(trace)}")

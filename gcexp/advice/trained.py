@@ -88,25 +88,21 @@ class Trained:
 
     def shown(self) -> pd.DataFrame:
         """All runs as text, by the median time and then by the screen."""
-        rows = []
-        for one in self.runs.sort_values(["median", "screen"]).itertuples():
-            trained = one.reached is not None
-            remark = "" if trained else "not trained"
-            if not self.may_win[one.Index]:
-                remark = "hardly ever uses some data: allow_bias=true"
-            median = f"{one.median:.5g}" if np.isfinite(one.median) else "never"
-            arrived = f"{np.isfinite(one.reached).sum()} of {len(one.reached)}" if trained else ""
-            rows.append(
-                {
-                    "scheme": one.scheme,
-                    "screen": f"{one.screen:.5g}",
-                    "least recovered": f"{one.least_recovered:.2f}",
-                    "median time": median if trained else "",
-                    "seeds that arrive": arrived,
-                    "remark": remark,
-                }
-            )
-        return pd.DataFrame(rows)
+        runs = self.runs.sort_values(["median", "screen"])
+        trained = runs["reached"].notna()
+        reached = runs.loc[trained, "reached"]
+        remark = trained.map({True: "", False: "not trained"})
+        return pd.DataFrame(
+            {
+                "scheme": runs["scheme"],
+                "screen": runs["screen"].map("{:.5g}".format),
+                "least recovered": runs["least_recovered"].map("{:.2f}".format),
+                "median time": runs.loc[trained, "median"].map("{:.5g}".format).replace("inf", "never"),
+                "seeds that arrive": reached.map(lambda one: f"{np.isfinite(one).sum()} of {len(one)}"),
+                "remark": remark.where(self.may_win, "hardly ever uses some data: allow_bias=true"),
+            },
+            index=runs.index,
+        ).fillna("")
 
     def as_dict(self) -> dict[str, Any]:
         """What stands in ``advice.json``."""
@@ -190,9 +186,13 @@ def _candidates(advice: Advice) -> Iterator[tuple[str, list[str]]]:
     }  # of those that differ in their order only
     for one in [one for one in coded if one in best.values()][:_BEST]:
         plan = one.learned(x[: max(len(x) // 10, 1)], terms.seed)
-        sizes = {"grouped": f"groups of {one.size}, s = {one.s}", "chunks": f"chunks, load {one.size}"}
-        scheme = [*plan.overrides(terms.data_bound), *advice.replayed(plan)]
-        yield f"{sizes.get(one.kind, one.kind)} ({one.order})", scheme
+        label = {
+            "exclude": f"exclude {one.size}",
+            "rebalance": f"rebalance ({one.order})",
+            "grouped": f"groups of {one.size}, s = {one.s} ({one.order})",
+            "chunks": f"chunks, load {one.size} ({one.order})",
+        }[one.kind]
+        yield label, [*plan.overrides(terms.data_bound), *advice.replayed(plan)]
     for d in (d for d in range(2, int(terms.d_max) + 1) if n % d == 0 and d < n):
         for s in sorted({d, n // 2}):
             scheme = ["scheme=frc", f"code.d={d}", f"s={s}", "exact=false", *usual]

@@ -19,9 +19,8 @@ LEAST_ROWS = 16
 _SHORT, _BLOCKS = 40, 8  # fewer rows, or fewer blocks of dependent rows, are a short trace
 _OFTEN, _CLEARLY = 0.9, 0.9  # on a short trace: of the iterations, and of the time of waiting
 _GRID = 201
-_CLOCKED = np.linspace(
-    0, 1, 11
-)  # shares phi that the clock plays together, and between which it is interpolated
+#: Shares phi that the clock plays together, and between which it is interpolated.
+_CLOCKED = np.linspace(0, 1, 21)
 _MOST_PER_MESSAGE = 0.05
 _EXACT = 1e-4
 

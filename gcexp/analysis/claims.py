@@ -385,17 +385,21 @@ def _of_instances(tried: list[Any]) -> Verdict | dict[str, Verdict]:
     return tally(tried) if tried and isinstance(tried[0], tuple) else all_instances(tried)
 
 
-def every(*verdicts: Verdict) -> Verdict:
+def every(*verdicts: Verdict | Iterable[Verdict]) -> Verdict:
     """Several verdicts as one: reproduced if all are, not reproduced if one is not, else undecided.
 
     Examples
     --------
     >>> every(within(1, above=0), within(1, above=2)).outcome
     'not reproduced'
+    >>> every(within(value, above=0) for value in (1, 2)).outcome
+    'reproduced'
     """
-    outcomes = [one.outcome for one in verdicts]
+    several = [[one] if isinstance(one, Verdict) else one for one in verdicts]
+    each = list(itertools.chain.from_iterable(several))
+    outcomes = [one.outcome for one in each]
     outcome = next(one for one in (NOT_REPRODUCED, UNDECIDED, REPRODUCED) if one in outcomes)
-    return Verdict(outcome, "; ".join(dict.fromkeys(one.found for one in verdicts if one.found)))
+    return Verdict(outcome, "; ".join(dict.fromkeys(one.found for one in each if one.found)))
 
 
 # Verdicts from paired comparisons: ratios between two sides, seed by seed
@@ -465,7 +469,7 @@ def before(
             verdicts.append(ratio_within(table, other, one, above=1, **compared))
         except Undecided as why:
             verdicts.append(Verdict(UNDECIDED, str(why)))
-    return every(*verdicts)
+    return every(verdicts)
 
 
 def _ratios(

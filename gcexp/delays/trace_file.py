@@ -255,7 +255,7 @@ def _parsed(text: Iterable[str], name: str, flags: Flags, absent: Absent) -> Tra
         found[:, 1] = np.argsort([list(hosts).index(host) for host in names])[found[:, 1]]
     cells = np.frombuffer(numbers).reshape(-1, len(columns))
     values = {key: cells[:, i] for i, (_, key) in enumerate(columns)}
-    return replace(_arranged(name, header, found, values, flags, absent), names=names)
+    return replace(_arranged(name, header, found, values, flags, absent, names), names=names)
 
 
 def _by_number(name: str) -> list[tuple[int, str]]:
@@ -280,6 +280,7 @@ def _arranged(
     values: dict[str, np.ndarray],
     flags: Flags,
     absent: Absent,
+    hosts: tuple[str, ...] = (),
 ) -> TraceFile:
     """The trace whose lines have these whole numbers (L, 2 or 3) and these values (L,) of the other columns."""
     place, names = f"trace {name}", [key for key in ("iteration", "worker", "chunk") if key in header]
@@ -297,6 +298,7 @@ def _arranged(
     cell = np.ravel_multi_index([where for _, where in found], shape)
     if len(twice := np.flatnonzero(np.bincount(cell) > 1)):
         at = [known[i] for (known, _), i in zip(found, np.unravel_index(twice[0], shape), strict=True)]
+        at[1] = hosts[at[1]] if hosts else at[1]
         told = ", ".join(f"{key} {value}" for key, value in zip(names, at, strict=True))
         raise DataError(f"{place}: {told} stands twice")
     whole = np.zeros(shape, dtype=bool)
@@ -313,10 +315,10 @@ def _arranged(
     if not (there | ~wanted).all():
         t, i = np.argwhere(wanted & ~there)[0]
         more = f" ({(wanted & ~there).sum()} such pairs in all): {_SKIP}" if flags.persistent else ""
-        raise DataError(f"{place}: iteration {t} lacks worker {workers[i]}{more}")
+        raise DataError(f"{place}: iteration {t} lacks worker {(hosts or workers)[i]}{more}")
     if not (whole | ~there[..., None]).all():
         t, i, m = np.argwhere(there[..., None] & ~whole)[0]
-        raise DataError(f"{place}: iteration {t}, worker {workers[i]} lacks chunk {m}")
+        raise DataError(f"{place}: iteration {t}, worker {(hosts or workers)[i]} lacks chunk {m}")
     matrices = {}
     for key in values if "chunk" not in header else ("time",):
         matrix = np.full(shape, nan)
@@ -418,7 +420,7 @@ def statistics(times: np.ndarray) -> dict[str, float]:
 
 #: Message about times that look as if they had been stamped after a barrier.
 BARRIER = {
-    "equalised": "the times of all workers agree to {within:.1%} within an iteration while iterations differ by "
+    "equalised": "the times of all workers agree to {within:.2%} within an iteration while iterations differ by "
     "{across:.1%}: they look as if they were stamped after the barrier, where everybody has waited for the slowest; "
     "stamp them before the all-reduce",
     "doubtful": "the times of all workers are nearly equal within each iteration: they may have been stamped after the "

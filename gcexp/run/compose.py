@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gcexp.errors import UserError, unknown
+from gcexp.run.devices import with_device
 from gcexp.run.options import GROUPS, conf_dir, generation, option_file, options, read_value, read_yaml
 from gcexp.run.records import unrecorded
 from gcexp.schema import quoted
@@ -46,6 +47,10 @@ def compose(overrides: list[str]) -> dict:
             values[key] = read_value(override)
     config = _of_options(tuple(choices.items()), generation())
     for key, value in values.items():
+        task = config.get("task")
+        if key == "task.device" and isinstance(task, dict) and "_target_" in task and "device" not in task:
+            config = config | {"task": with_device(task, value)}
+            continue
         _require_key(config, key)
         for part in reversed(key.split(".")):
             value = {part: value}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -193,9 +194,12 @@ class _Replay:
         if self._name is None or k * self.parameters.nbytes < LARGE:
             return compute()
         path = Path(f"{self._name}-{name}.npy")
-        if not path.exists():
-            with written(path) as temporary, open(temporary, "wb") as file:
-                np.save(file, compute())
+        with suppress(
+            OSError, EOFError, ValueError
+        ):  # it is not there, or has lost its end: it is made again
+            return np.load(path, mmap_mode="r")
+        with written(path) as temporary, open(temporary, "wb") as file:
+            np.save(file, compute())
         return np.load(path, mmap_mode="r")
 
 

@@ -552,57 +552,57 @@ def test_a_table_is_shown_again_and_its_page_has_every_row(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
+    ("given", "name"),
     [
-        (["nowhere.csv"], "there is no trace nowhere.csv"),
-        ([FILES["AR"], "frk"], "unknown scheme 'frk'; did you mean 'frc'"),
+        (["nowhere.csv"], "nowhere.csv"),
+        ([FILES["AR"], "frk"], "frc"),
         ([FILES["AR"], "--phi", "2"], "got 2.0"),
-        ([FILES["AR"], "--late", "finnish"], "did you mean 'finish'"),
+        ([FILES["AR"], "--late", "finnish"], "finish"),
         ([FILES["AR"], "-n", "9"], "n=9"),
-        ([FILES["AR"], "-n", "0"], "n is a number of workers >= 1, got 0"),
-        ([FILES["AR"], "--rows", "3", "999"], "rows [3, 999]: bytedance-AR-dp has rows 0 to 43"),
+        ([FILES["AR"], "-n", "0"], "got 0"),
+        ([FILES["AR"], "--rows", "3", "999"], "999"),
         ([FILES["AR"], "--late", "chunk", "--chunks", "0"], "got 0"),
-        ([FILES["AR"], "--pricing", "additive"], "has no column 'compute'"),
-        (["data/traces/faas-aws-256mb.csv", "--late", "finish"], "new workers in every row"),
+        ([FILES["AR"], "--pricing", "additive"], "compute"),
+        (["data/traces/faas-aws-256mb.csv", "--late", "finish"], "faas-aws-256mb"),
         ([FILES["AR"], "-n", "1000000000", "cgc"], "n=1000000000"),
         ([FILES["AR"], "--chunks", "0"], "got 0"),
-        ([FILES["AR"], "--pricing", "x", "cgc"], "pricing: unknown choice 'x'"),
-        ([FILES["AR"], "-o", "pyproject.toml"], "pyproject.toml: cannot be a folder"),
-        ([FILES["AR"], "-o", "/dev/null/deep/folder"], "/dev/null is none"),
-        ([FILES["AR"], "-o", ""], "a folder has a name"),
-        ([FILES["AR"], "s=2"], "s=2 belongs to the scheme before it"),
-        ([FILES["AR"], "cgc", "s=1", "s=2"], "s is given twice"),
-        ([FILES["AR"], "cgc", "s=9"], "cgc s=9: cyclic repetition needs"),
-        (["pai-job9"], "did you mean 'pai-job4'"),
-        (["reports/published/data/stragglers_map.csv", "frc", "--late", "bogus"], "takes no SCHEME, --late"),
-        (["reports/published/data/stragglers_map.csv", "--data-bound"], "takes no --data-bound"),
+        ([FILES["AR"], "--pricing", "x", "cgc"], "pricing"),
+        ([FILES["AR"], "-o", "pyproject.toml"], "pyproject.toml"),
+        ([FILES["AR"], "-o", "/dev/null/deep/folder"], "/dev/null"),
+        ([FILES["AR"], "-o", ""], "folder"),
+        ([FILES["AR"], "s=2"], "s=2"),
+        ([FILES["AR"], "cgc", "s=1", "s=2"], "cgc"),
+        ([FILES["AR"], "cgc", "s=9"], "s=9"),
+        (["pai-job9"], "pai-job4"),
+        (["reports/published/data/stragglers_map.csv", "frc", "--late", "bogus"], "--late"),
+        (["reports/published/data/stragglers_map.csv", "--data-bound"], "--data-bound"),
     ],
 )
-def test_mistakes_of_the_command(given, sentence, capsys):
+def test_mistakes_of_the_command(given, name, capsys):
     try:
         assert main(["benchmark", *given]) == 2
     except SystemExit as stopped:  # of the parser
         assert stopped.code == 2
     told = capsys.readouterr()
-    assert sentence in told.err and not told.out
+    assert name in told.err and told.err.count("\n") == 1 and not told.out
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
+    ("given", "name"),
     [
-        ({"phi": []}, "phi names at least one, got none"),
-        ({"schemes": []}, "schemes names at least one"),
-        ({"schemes": "frk"}, "unknown scheme 'frk'; did you mean 'frc'"),
-        ({"schemes": ["frc", {"scheme": "cgc", "label": "frc"}]}, "schemes: 'frc' stands twice"),
-        ({"late": []}, "late names at least one"),
-        ({"late": "chunk", "chunks": 2.5}, "chunks: number 1 wants whole number"),
-        ({"late": float("nan")}, "late: number 1 wants text"),
-        ({"progress": np.array([True, False])}, "progress wants true or false"),
+        ({"phi": []}, "phi"),
+        ({"schemes": []}, "schemes"),
+        ({"schemes": "frk"}, "frc"),
+        ({"schemes": ["frc", {"scheme": "cgc", "label": "frc"}]}, "frc"),
+        ({"late": []}, "late"),
+        ({"late": "chunk", "chunks": 2.5}, "chunks"),
+        ({"late": float("nan")}, "late"),
+        ({"progress": np.array([True, False])}, "progress"),
         ({"chunks": -1}, "got -1"),
     ],
 )
-def test_mistakes_from_python(given, sentence):
-    with pytest.raises(UserError, match=sentence):
+def test_mistakes_from_python(given, name):
+    with pytest.raises(UserError, match=name):
         gcexp.benchmark(FILES["AR"], **{"schemes": "wait for all", "phi": [0.5], "progress": False} | given)
 
 

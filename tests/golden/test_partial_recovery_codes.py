@@ -273,11 +273,11 @@ def test_degree_law():
     assert law @ np.arange(1, 12) == pytest.approx(3.02775, abs=5e-6)
 
 
-@pytest.mark.parametrize("denominator", range(5, 200))
-def test_degree_law_reaches_one_over_epsilon(denominator):
-    law = degree_law(1 / denominator)
-    assert len(law) == denominator + 1
-    assert law.sum() == pytest.approx(1) and (law > 0).all()
+def test_degree_law_reaches_one_over_epsilon():
+    for denominator in range(5, 200):
+        law = degree_law(1 / denominator)
+        assert len(law) == denominator + 1
+        assert law.sum() == pytest.approx(1) and (law > 0).all()
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.25, -0.1, 1.0])

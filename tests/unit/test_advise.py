@@ -192,22 +192,39 @@ def test_late_workers_delay_the_next_iterations(name, ratio):
     assert every / stop == pytest.approx(ratio, abs=1e-6)
 
 
+WRITTEN = [
+    ("pai-job4", "phi=0.5"),
+    (AR, "phi=0.5"),
+    ("pai-job1", "phi=0", "moves=true"),
+    ("pai-job1", "phi=1", "slowness=data", "late=every"),
+]
+
+
 def test_what_is_written_runs_and_takes_what_was_told(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main.main(["init", "mine"]) == 0
     monkeypatch.chdir(tmp_path / "mine")
-    for name, phi in (("pai-job4", "0.5"), (AR, "0.5"), ("pai-job1", "1")):
+    for place, given in enumerate(WRITTEN):
         capsys.readouterr()
-        option = f"conf/scheme/advised_{name[-2:]}.yaml"
-        assert main.main(["advise", name, f"phi={phi}", "--write", option, "-o", "out"]) == 0
+        command = ["advise", *given, "--write", f"conf/scheme/advised{place}.yaml"]
+        assert main.main([*command, "-o", "out"]) == 0
         line = capsys.readouterr().out.strip().splitlines()[-1].partition("gcexp run ")[2].split()
         told = json.loads(Path("out/advice.json").read_text())
         length = {"iterations": told["iterations"], "seeds": 1, "progress": False}
         for overrides in (line, told["scheme"]):
             mean = gcexp.simulate(*overrides, **length)["mean_iteration_time_s"][0]
             assert mean == pytest.approx(told["mean_as_written"], rel=1e-9)
-        assert main.main(["advise", name, f"phi={phi}", "--write", option]) == 2
-        assert "is there already" in capsys.readouterr().err
+        assert main.main(command) == 2
+        assert command[-1] in capsys.readouterr().err
+
+
+def test_advice_and_benchmark_name_each_other(tmp_path, capsys):
+    for verb, other in (("advise", "benchmark"), ("benchmark", "advise")):
+        given = [] if verb == "advise" else ["wait for all"]
+        assert main.main([verb, AR, *given, "-o", str(tmp_path)]) == 0
+        assert f"gcexp {other} {AR}" in capsys.readouterr().out
+    assert "(benchmark.md)" in (tmp_path / "advice.md").read_text()
+    assert "(advice.md)" in (tmp_path / "benchmark.md").read_text()
 
 
 # --- Harm, regret, invariance -----------------------------------------------------------------------------------------

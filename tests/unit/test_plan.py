@@ -14,7 +14,7 @@ from gcexp.report import figurefile
 from gcexp.report.figure import RenderOptions
 from gcexp.run import paths as run_paths
 from gcexp.run.compose import compose
-from gcexp.run.run import run_of_path, seed_list, seed_range, spelled_seeds
+from gcexp.run.run import run_of_path, seed_range
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -145,12 +145,6 @@ def test_paths_stand_in_one_module():
         for path in package.rglob("*.py")
     }
     assert found.pop("run/paths.py") and {name: places for name, places in found.items() if places} == {}
-
-
-def test_a_path_that_stands_elsewhere_is_found():
-    made = 'Path(f"results/{x}"), Path("reports") / "a"'
-    assert spelled_places(made) == ["results/", "reports"]
-    assert spelled_places('"""reports/ are made."""\nadd("-o", help="results/run")') == []
 
 
 def patterns():
@@ -317,100 +311,90 @@ def test_labels_use_composed_values():
     assert read(text).labels[0] == "6 0 0.001 None total"
 
 
-def refused(text, named, preset="paper"):
-    """A figure file is refused in one sentence, which names the file, what was given, and what is allowed."""
+@pytest.mark.parametrize(
+    "old, new, sentence",
+    [
+        ("{code.beta}", "{code.bta}", "did you mean 'code.beta'"),
+        ("{code.beta}", "{nope}", "unknown key 'nope'"),
+        ("β = {code.beta}", "CGC", "label 'CGC' stands twice"),
+        ("label: CGC, ", "", "a run lacks label"),
+        ("label: CGC", "label: null", "label"),
+        ("scheme: cgc", "", "a run lacks scheme"),
+        ("scheme: cgc", "scheme: 3", "unknown scheme '3'"),
+        ("scheme: cgc", "scheme: cgcc", "unknown scheme 'cgcc'; did you mean 'cgc'"),
+        ("scheme: cgc", "scheme: cgc+n@3", "unknown scheme"),
+        ("scheme: cgc", "scheme: {cgc: 3}", "scheme"),
+        ("delay: pareto", "delay: parteo", "unknown delay 'parteo'; did you mean 'pareto'"),
+        ("delay: pareto, ", "", "a run lacks delay"),
+        ("task: digits_mlp", "task: digits", "unknown task 'digits'"),
+        ("task: digits_mlp, ", "", "task"),  # curves need one
+        ("[4, 6]", "[]", "code.beta"),
+        ("[4, 6]", "[4, x]", "code.beta wants whole number, got 'x'"),
+        ("[4, 6]", "[4, [6]]", "code.beta"),
+        ("n: 6", "n: 6.5", "n wants whole number, got 6.5"),
+        ("n: 6", "mm: 6", "unknown run key 'mm'"),
+        ("n: 6", "n: 6, beta: 6", "unknown key 'beta'; did you mean code.beta of code="),
+        ("n: 6", "N: 6", "unknown run key 'N'; did you mean 'n'?"),
+        ("n: 6", "6: 6", "'6'"),
+        ("n: 6", "cod.n: 6", "unknown run key 'cod.n'"),
+        ("n: 6", "code.sead: 6", "unknown key 'code.sead'"),
+        ("n: 6", "n: 6, exact: true", "unknown run key 'exact'"),
+        ("n: 6", "n: 6, delay.scalling: data", "did you mean 'delay.scaling'"),
+        ("iterations: 30", "iterations: 0", "iterations must be an integer >= 1, got 0"),
+        ("iterations: 30, ", "", "a run lacks iterations"),
+        ("iterations: 30", "iterations: 30, horizon: soon", "horizon must be a simulated time > 0"),
+        ("seeds: 2", "seeds: 0", "a number of seeds >= 1 or a range such as 0-4, got 0; seed 0 alone is 0-0"),
+        ("n: 6", "n: !!python/name:os.system", "could not determine a constructor"),
+        ("n: 6", "n: 6, common: [*x]", "not valid YAML"),
+        ("kind: curves", "kind: curve", "kind: unknown choice 'curve'; did you mean 'curves'"),
+        ("kind: curves", "kind: analysis", "analysis.function is the dotted name"),
+        ("title: A figure", "titel: A figure", "unknown key 'titel'; did you mean 'title'"),
+        ("title: A figure\n", "", "'title' is missing"),
+        ("title: A figure", "title: 3", "title wants text, got 3"),
+        ("title: A figure", "title: A figure\ntitle: B", "stands twice"),
+        ("plot: {kind: lines}", "plot: {kind: linse}", "did you mean 'lines'"),
+        ("plot: {kind: lines}", "plot: {kind: lines, xlimm: [0, 1]}", "did you mean 'xlim'"),
+        ("plot: {kind: lines}", "plot: {}", "kind"),
+        ("plot: {kind: lines}", "plot: lines", "plot wants mapping, got 'lines'"),
+        ("plot: {kind: lines}", "plot: {kind: lines}\nlevel: high", "level wants"),
+        ("plot: {kind: lines}", "plot: {kind: lines}\nclaims: {id: one}", "claims.py"),
+        ("runs:", "runs:\n  - CGC", "runs: expected keys and values, got 'CGC'"),
+    ],
+)
+def test_mistakes_in_figure_files_name_the_file(old, new, sentence):
     with pytest.raises(UserError) as caught:
-        read(text, preset)
-    sentence = str(caught.value)
-    assert re.match(r"(.*/)?paper/figures/target\.yaml: ", sentence) and "\n" not in sentence
-    assert all(name in sentence for name in named.split(" | ")) and len(sentence) < 600
+        read(edited(old, new))
+    assert re.match(r"(.*/)?paper/figures/target\.yaml: ", str(caught.value))
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 500
 
 
 @pytest.mark.parametrize(
-    "old, new, named",
+    "plot, sentence",
     [
-        ("{code.beta}", "{code.bta}", "'code.bta' | 'code.beta'"),
-        ("{code.beta}", "{nope}", "'nope'"),
-        ("β = {code.beta}", "CGC", "label | 'CGC'"),
-        ("label: CGC, ", "", "label"),
-        ("label: CGC", "label: null", "label"),
-        ("label: CGC", "label: ''", "label"),
-        ("scheme: cgc", "", "scheme"),
-        ("scheme: cgc", "scheme: null", "scheme"),
-        ("scheme: cgc", "scheme: 3", "scheme | '3'"),
-        ("scheme: cgc", "scheme: cgcc", "scheme | 'cgcc' | 'cgc'"),
-        ("scheme: cgc", "scheme: cgc+n@3", "scheme"),
-        ("scheme: cgc", "scheme: {cgc: 3}", "scheme"),
-        ("delay: pareto", "delay: parteo", "delay | 'parteo' | 'pareto'"),
-        ("delay: pareto, ", "", "delay"),
-        ("task: digits_mlp", "task: digits", "task | 'digits'"),
-        ("task: digits_mlp, ", "", "task"),  # curves need one
-        ("[4, 6]", "[]", "code.beta"),
-        ("[4, 6]", "[4, 9]", "n=6 | s=2 | beta=9"),
-        ("[4, 6]", "[4, x]", "code.beta | 'x'"),
-        ("[4, 6]", "[4, [6]]", "code.beta"),
-        ("s: 2,", "s: 6,", "s"),
-        ("n: 6", "n: 6.5", "n | 6.5"),
-        ("n: 6", "mm: 6", "'mm'"),
-        ("n: 6", "n: 6, beta: 6", "'beta' | code.beta"),
-        ("n: 6", "N: 6", "'N' | 'n'"),
-        ("n: 6", "6: 6", "'6'"),
-        ("n: 6", "cod.n: 6", "'cod.n'"),
-        ("n: 6", "code.sead: 6", "'code.sead'"),
-        ("n: 6", "n: 6, exact: true", "'exact'"),
-        ("n: 6", "n: 6, delay.scale: -1", "scale | -1"),
-        ("n: 6", "n: 6, delay.scaling: work", "scaling | 'work'"),
-        ("n: 6", "n: 6, delay.scalling: data", "'delay.scaling'"),
-        ("n: 6", "n: 6, task.hiden: 3", "'task.hidden'"),
-        ("n: 6", "n: 6, optimizer.normalize: all", "optimizer.normalize | 'all'"),
-        *(("iterations: 30", f"iterations: {one}", f"iterations | {one}") for one in ("0", "1.5")),
-        ("iterations: 30", "iterations: true", "iterations | True"),
-        ("iterations: 30, ", "", "iterations"),
-        *(
-            ("iterations: 30", f"iterations: 30, horizon: {one}", "horizon")
-            for one in (0, -1, "soon", "true")
-        ),
-        ("seeds: 2", "seeds: 0", "seeds | 0-4 | 0-0"),
-        ("seeds: 2", "seeds: 4-2", "seeds | '4-2'"),
-        ("seeds: 2", "seeds: 1.5", "seeds | 1.5"),
-        ("seeds: 2", "seeds: true", "seeds | True"),
-        ("seeds: 2", "seeds: null", "seeds | None"),
-        ("seeds: 2", "seeds: 10000000", "seeds | 100000"),
-        ("n: 6", "n: 10000000000", "n="),
-        ("n: 6", "n: !!python/name:os.system", "constructor"),
-        ("n: 6", "n: 6, common: [*x]", "YAML"),
-        ("kind: curves", "kind: curve", "kind | 'curve' | 'curves'"),
-        ("kind: curves", "kind: analysis", "analysis.function"),
-        ("title: A figure", "titel: A figure", "'titel' | 'title'"),
-        ("title: A figure\n", "", "'title'"),
-        ("title: A figure", "title: 3", "title | 3"),
-        ("title: A figure", "title: A figure\ntitle: B", "title"),
-        ("{kind: lines}", "{kind: linse}", "'linse' | 'lines'"),
-        ("{kind: lines}", "{kind: lines, xlimm: [0, 1]}", "'xlimm' | 'xlim'"),
-        ("{kind: lines}", "{}", "kind"),
-        ("{kind: lines}", "lines", "plot | 'lines'"),
-        ("{kind: lines}", "{kind: lines}\nlevel: high", "level | 'high'"),
-        ("{kind: lines}", "{kind: lines}\nclaims: [one]", "claims.py"),
-        ("{kind: lines}", "{kind: lines}\nclaims: {id: one}", "claims.py"),
-        ("runs:", "runs:\n  - CGC", "runs | 'CGC'"),
-        # Columns that the table will not have
-        ("{kind: lines}", "{kind: lines, y: test_acuracy}", "plot | 'test_acuracy' | 'test_accuracy'"),
-        ("{kind: lines}", "{kind: lines, x: simulated_time}", "plot | 'simulated_time_s'"),
-        ("{kind: lines}", "{kind: lines, y: train_loss}", "plot | 'train_loss' | 'test_loss'"),
-        ("{kind: lines}", "{kind: lines, panel: code.bta}", "plot | 'code.bta' | 'code.beta'"),
-        ("{kind: lines}", "{kind: bars, y: mean}", "plot | 'mean'"),
-        ("{kind: lines}", "{kind: lines}\ntolerances: {test_lss: 0.1}", "tolerances | 'test_lss'"),
-        # Functions that are not there
         (
-            "{kind: lines}",
-            "{kind: function, function: gcexp.figures.style.plane}",
-            "gcexp.figures.style | 'plane' | 'plain'",
+            "{kind: lines, y: test_acuracy}",
+            "plot: unknown column 'test_acuracy'; did you mean 'test_accuracy'?",
         ),
-        ("{kind: lines}", "{kind: function, function: nowhere.draw}", "plot.function | 'nowhere.draw'"),
+        ("{kind: lines, x: simulated_time}", "'simulated_time'; did you mean 'simulated_time_s'?"),
+        ("{kind: lines, y: train_loss}", "plot: unknown column 'train_loss'; did you mean 'test_loss'?"),
+        ("{kind: lines, panel: code.bta}", "'code.bta'; did you mean 'code.beta'?"),
+        (
+            "{kind: function, function: gcexp.figures.style.plane}",
+            "in gcexp.figures.style 'plane'; did you mean",
+        ),
+        (
+            "{kind: function, function: nowhere.draw}",
+            "plot.function: cannot import 'nowhere.draw' (there is no",
+        ),
+        ("{kind: bars, y: mean}", "plot: unknown column 'mean'"),
+        ("{kind: lines}\ntolerances: {test_lss: 0.1}", "tolerances: unknown column 'test_lss'; did you mean"),
     ],
 )
-def test_mistakes_in_figure_files(old, new, named):
-    refused(edited(old, new), named)
+def test_columns_that_curves_will_not_have(plot, sentence):
+    with pytest.raises(UserError) as caught:
+        read(edited("plot: {kind: lines}", f"plot: {plot}"))
+    assert sentence in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_a_task_that_declares_no_scores_is_asked_for_its_keys_alone(monkeypatch):
@@ -432,17 +416,27 @@ def test_a_regression_has_no_accuracy():
 
 @pytest.mark.paper("dynamic_clustering")
 @pytest.mark.parametrize(
-    "exact, named",
+    "exact, sentence",
     [
-        ("gcexp_papers.dynamic_clustering.numerics.expected_iterations", "'expected_iteration_time'"),
-        ("gcexp.analysis.clustering.f", "timings.exact | 'gcexp.analysis.clustering.f'"),
+        (
+            "gcexp_papers.dynamic_clustering.numerics.expected_iterations",
+            "did you mean 'expected_iteration_time'?",
+        ),
+        (
+            "gcexp.analysis.clustering.f",
+            "timings.exact: cannot import 'gcexp.analysis.clustering.f' (there is no",
+        ),
         ("expected", "timings.exact"),
-        ("3 + 4", "timings.exact | 3 + 4"),
+        ("3 + 4", "wanted: a dotted name"),
     ],
 )
-def test_a_formula_that_is_not_there(exact, named):
-    text = edited("kind: curves", f"kind: timings\ntimings: {{exact: {exact}}}")
-    refused(text.replace("task: digits_mlp, ", "").replace("{kind: lines}", "{kind: bars}"), named)
+def test_a_formula_that_is_not_there(exact, sentence):
+    text = edited("kind: curves", f"kind: timings\ntimings: {{exact: {exact}}}").replace(
+        "task: digits_mlp, ", ""
+    )
+    with pytest.raises(UserError) as caught:
+        read(text.replace("{kind: lines}", "{kind: bars}"))
+    assert sentence in str(caught.value)
 
 
 LOSSES = """
@@ -460,19 +454,22 @@ plot: {kind: bars, y: test_loss, by: draw}
 
 @pytest.mark.paper("dynamic_clustering")
 @pytest.mark.parametrize(
-    "plot, named",
+    "plot, sentence",
     [
-        ("{kind: bars, y: test_los, by: draw}", "plot | 'test_los' | 'test_loss'"),
-        ("{kind: table, columns: [drawn]}", "plot | 'drawn' | 'draw'"),
-        ("{kind: table, columns: [draw], across: {iteration: los}}", "plot | 'los'"),
+        ("{kind: bars, y: test_los, by: draw}", "plot: unknown column 'test_los'; did you mean 'test_loss'?"),
+        ("{kind: table, columns: [drawn]}", "plot: unknown column 'drawn'; did you mean 'draw'?"),
+        ("{kind: table, columns: [draw], across: {iteration: los}}", "plot: unknown column 'los'"),
     ],
 )
-def test_columns_that_an_analysis_does_not_give(plot, named):
-    drawn = "{kind: bars, y: test_loss, by: draw}"
+def test_columns_that_an_analysis_does_not_give(plot, sentence):
     assert read(LOSSES).columns == ["draw", "iteration", "train_loss", "test_loss"]
     across = "{kind: table, columns: [draw], across: {iteration: test_loss}, formats: {'3': .2f}}"
-    read(LOSSES.replace(drawn, across))  # columns that values become are free
-    refused(LOSSES.replace(drawn, plot), named)
+    read(
+        LOSSES.replace("{kind: bars, y: test_loss, by: draw}", across)
+    )  # columns that values become are free
+    with pytest.raises(UserError) as caught:
+        read(LOSSES.replace("{kind: bars, y: test_loss, by: draw}", plot))
+    assert sentence in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_an_analysis_that_declares_nothing_is_not_asked():
@@ -486,43 +483,47 @@ ANALYSIS = "title: A\nsource: B\nkind: analysis\nanalysis: {function: FUNCTION}\
 
 
 @pytest.mark.parametrize(
-    "function, named",
+    "function, sentence",
     [
         ("gcexp.nope.f", "gcexp.nope"),
-        ("math.flor", "'floor'"),
-        ("numpy.nope", "numpy | 'nope'"),
+        ("math.flor", "did you mean 'floor'"),
+        ("numpy.nope", "unknown name in numpy 'nope'"),
         ("math.pi", "math.pi"),  # nothing to call
         ("3", "3"),
         ("math.gcd, nope: 3", "nope"),
     ],
 )
-def test_mistakes_in_analysis_files(function, named):
-    refused(ANALYSIS.replace("FUNCTION", function), named)
+def test_mistakes_in_analysis_files(function, sentence):
+    with pytest.raises(UserError) as caught:
+        read(ANALYSIS.replace("FUNCTION", function))
+    assert re.match(r"paper/figures/target\.yaml: ", str(caught.value))
+    assert sentence in str(caught.value)
+    assert len(str(caught.value)) < 600
 
 
 @pytest.mark.parametrize(
-    "name, named",
+    "name, sentence",
     [
-        ("paper/a&touch X", ("'a&touch X'",)),
-        ("paper/ü", ("'ü'",)),
-        ("$(id)/target", ("$(id)", "__init__.py")),
-        ("ü/target", ("ü", "__init__.py")),
-        ("paper/-n", ("'-n'",)),
-        ("data/target", ("data",)),
-        ("all/target", ("all",)),
-        ("everything/target", ("everything",)),
-        ("paper_a/b", ("paper_a_b", "paper/figures/a_b.yaml")),
-        ("paper_a_b/c", ("paper_a_b", "paper/figures/a_b.yaml")),
+        ("paper/a&touch X", "'a&touch X' cannot name a target"),
+        ("paper/ü", "'ü' cannot name a target"),
+        ("$(id)/target", "$(id) has a paper.yaml and is no package"),
+        ("ü/target", "ü has a paper.yaml and is no package"),
+        ("paper/-n", "'-n' cannot name a target"),
+        ("data/target", "data: data is already the name of a rule of the workflow"),
+        ("all/target", "all is already the name of a rule"),
+        ("everything/target", "everything is already the name of a rule"),
+        ("paper_a/b", "paper_a_b is already the name of paper/figures/a_b.yaml"),
+        ("paper_a_b/c", "paper_a_b is already the name of paper/figures/a_b.yaml"),
     ],
 )
-def test_names_that_no_target_can_have(name, named, add_paper):
+def test_names_that_no_target_can_have(name, sentence, add_paper):
     for paper, target in (name.split("/", 1), ("paper", "a_b")):
         if not Path(paper).exists():
             add_paper(Path(paper))
         Path(paper, "figures", f"{target}.yaml").write_text(SMALL)
     with pytest.raises(UserError) as caught:
         figurefile.figure_files()
-    assert all(one in str(caught.value) for one in named)
+    assert sentence in str(caught.value)
 
 
 def test_the_rules_are_known():
@@ -535,20 +536,20 @@ def test_the_rules_are_known():
 
 
 @pytest.mark.parametrize(
-    "text, named",
+    "text, sentence",
     [
-        ("task: 5", ("conf/preset/quick.yaml", "task", "5")),
-        ("task: {mnist_mlp: 5}", ("conf/preset/quick.yaml", "mnist_mlp", "5")),
-        ("tasks: {a: b}", ("'tasks'", "'task'")),
-        ("task: {mnist_mlp: digit_mlp}", ("'digit_mlp'", "'digits_mlp'")),
-        ("task: [", ("quick.yaml", "line")),
+        ("task: 5", "conf/preset/quick.yaml: task wants mapping, got 5"),
+        ("task: {mnist_mlp: 5}", "conf/preset/quick.yaml: task: mnist_mlp wants text, got 5"),
+        ("tasks: {a: b}", "unknown group 'tasks'; did you mean 'task'"),
+        ("task: {mnist_mlp: digit_mlp}", "unknown task 'digit_mlp'; did you mean 'digits_mlp'"),
+        ("task: [", "quick.yaml: line "),
     ],
 )
-def test_mistakes_in_a_preset(text, named):
+def test_mistakes_in_a_preset(text, sentence):
     Path("conf/preset/quick.yaml").write_text(text)
     with pytest.raises(UserError) as caught:
         read(preset="quick")
-    assert all(name in str(caught.value) for name in named) and "target.yaml" not in str(caught.value)
+    assert sentence in str(caught.value) and "target.yaml" not in str(caught.value)
 
 
 def test_a_swept_task_has_stand_ins_too():
@@ -561,9 +562,9 @@ def test_a_swept_task_has_stand_ins_too():
 
 def test_unknown_figures_and_presets():
     read()
-    with pytest.raises(UserError, match="'paper_targt'.*'paper_target'"):
+    with pytest.raises(UserError, match="unknown figure 'paper_targt'; did you mean 'paper_target'"):
         figurefile.figure("paper_targt", "quick")
-    with pytest.raises(UserError, match="'papr'.*'paper'"):
+    with pytest.raises(UserError, match="unknown preset 'papr'; did you mean 'paper'"):
         figurefile.figures("papr")
 
 
@@ -627,48 +628,30 @@ def test_comments_in_a_style_are_not_tracked(project):
 
 
 @pytest.mark.parametrize(
-    "given, spelled, seeds",
+    "given",
     [
-        (1, "0", (0,)),
-        (2, "0-1", (0, 1)),
-        (5, "0-4", tuple(range(5))),
-        ("3-3", "3", (3,)),
-        ([3], "3", (3,)),
-        ("2-4", "2-4", (2, 3, 4)),
-        ([2, 3, 4], "2-4", (2, 3, 4)),
-        (range(2, 4), "2-3", (2, 3)),
+        0,
+        -1,
+        True,
+        1.0,
+        None,
+        "",
+        "a",
+        "1-",
+        "-1",
+        "3-2",
+        "1,2",
+        "0-1-2",
+        "3",
+        [],
+        [0, 2],
+        ["a"],
+        [-1],
+        [True],
     ],
 )
-def test_seeds(given, spelled, seeds):
-    assert seed_range(given) == spelled
-    assert seed_list(given) == seed_list(spelled_seeds(spelled)) == seeds
-
-
-NO_SEEDS = [
-    0,
-    -1,
-    True,
-    1.0,
-    None,
-    "",
-    "a",
-    "1-",
-    "-1",
-    "3-2",
-    "1,2",
-    "0-1-2",
-    "3",
-    [],
-    [0, 2],
-    ["a"],
-    [-1],
-    [True],
-]
-
-
-@pytest.mark.parametrize("given", NO_SEEDS, ids=repr)
 def test_seeds_that_are_none(given):
-    with pytest.raises(UserError, match="seeds"):
+    with pytest.raises(UserError, match="seeds must be"):
         seed_range(given)
 
 

@@ -21,15 +21,8 @@ from gcexp.run.options import GROUPS, option_file, options
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/stability.md").read_text("utf-8")
-WHOLE = (
-    "codes",
-    "schemes",
-    "delays",
-    "tasks",
-    "data",
-    "figures",
-    "distributed",
-)  # rooms whose ``__all__`` is public
+# Rooms whose ``__all__`` is public.
+WHOLE = ("codes", "schemes", "delays", "tasks", "data", "figures", "distributed")
 SOME = {"gcexp.testing", "gcexp.seeding", "gcexp.errors"}
 
 

@@ -42,7 +42,7 @@ def gradient_coding_tolerates_all_sets_of_r_minus_1():
 @claim("example_gc_one_straggler", "gc_tolerates_persistent_stragglers", figure="recoverable", assumed=True)
 def one_straggler_is_the_most_in_the_example(table):
     """With n = 12, r = 2 and one code of all workers each of the 12 single stragglers is tolerated, and no pair."""
-    return every(*(equals(number(table, "gc", {"stragglers": s}), sets) for s, sets in ((1, 12), (2, 0))))
+    return every(equals(number(table, "gc", {"stragglers": s}), sets) for s, sets in ((1, 12), (2, 0)))
 
 
 # --- What clusters tolerate ---------------------------------------------------------------------------------

@@ -41,11 +41,9 @@ def a_worker_stores_six_mini_batches_for_six_codewords(table):
     """In simulation 1 every worker of GC-DC stores m n / P = 6 mini-batches and may be given m l = 6 codewords."""
     at_end = {"label": "GC-DC", "iteration": 400}
     return every(
-        *(
-            equals(number(table, column, at_end, statistic, rows=None), 6)
-            for column in ("stored_partitions", "codewords")
-            for statistic in ("min", "max")
-        )
+        equals(number(table, column, at_end, statistic, rows=None), 6)
+        for column in ("stored_partitions", "codewords")
+        for statistic in ("min", "max")
     )
 
 
@@ -120,7 +118,7 @@ def placing_enlarges_the_set_of_recoverable_realizations(table):
 @claim("worst_case_not_improved", figure="recoverable", assumed=True)
 def eleven_results_are_needed_with_every_placement(table):
     """With n = 12, P = 4, r = 2 and every placement of the greedy rule eleven results always suffice, ten do not."""
-    return every(*(equals(number(table, "threshold", None, one, rows=5), 11) for one in ("min", "max")))
+    return every(equals(number(table, "threshold", None, one, rows=5), 11) for one in ("min", "max"))
 
 
 # --- The running example ------------------------------------------------------------------------------------
@@ -187,7 +185,7 @@ def example_of_section_5_ends_with_a_swap(table):
     dealt = table[table["panel"] == before]
     left = dealt.loc[dealt["cluster"].isna(), "worker"].tolist() == [10]
     lacks = (dealt["cluster"] == 0).sum() == N // P - 1 and not _allowed()[0, 10]
-    swap = every(*(_sits_in(table, *one) for one in ((before, 3, 3), (after, 3, 0), (after, 10, 3))))
+    swap = every(_sits_in(table, *one) for one in ((before, 3, 3), (after, 3, 0), (after, 10, 3)))
     return {
         "example_conflict": every(all_instances([left, lacks]), _sits_in(table, after, 3, 0)),
         "example_swap": swap,

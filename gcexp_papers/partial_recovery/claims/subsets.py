@@ -239,7 +239,7 @@ def loads_of_figure_2_fall(table):
             within(number(table, "rise", sweep, "max", rows=5), at_most=0),
             less(number(table, "load", sweep | {"x": 5}), number(table, "load", sweep | {"x": 1})),
         ]
-    return every(*verdicts)
+    return every(verdicts)
 
 
 @claim("two_classes", "optimal_schemes_high_communication", figure="fig2_communication", assumed=True)
@@ -249,7 +249,7 @@ def combinatorial_end_of_figure_2_sends_more(table):
         (n, x): number(table, "messages", {"n": n, "scheme": "intermediate", "x": x})
         for n, x in product((12, 15), (1, 5))
     }
-    return every(*(less(sent[n, 1], sent[n, 5]) for n in (12, 15)))
+    return every(less(sent[n, 1], sent[n, 5]) for n in (12, 15))
 
 
 @claim("remark11_communication_typically_between", figure="all_parameters", assumed=True)

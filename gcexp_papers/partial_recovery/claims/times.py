@@ -88,7 +88,7 @@ def _simulated(table: pd.DataFrame, model: str) -> Verdict:
                 for column in ("mean_iteration_time_s", "exact")
             )
             verdicts.append(equals(found, exact, 0.01 * exact))
-    return every(*verdicts)
+    return every(verdicts)
 
 
 @claim("viii_a_times", figure="section8_simulated", assumed=True)
@@ -200,7 +200,7 @@ def redundancy_pays_on_a_tenth_of_each_grid():
     for model in "ABC":
         won, same = _pairs_win(model, 20)
         verdicts += [all_instances(same), within(float(np.mean(list(won.values()))), at_least=0.1)]
-    return every(*verdicts)
+    return every(verdicts)
 
 
 def _faster(table: pd.DataFrame, quick: str, slow: str, **where: object) -> Verdict:

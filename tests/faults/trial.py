@@ -1,0 +1,275 @@
+"""One small project that is built, harmed and built again, and what counts as right afterwards."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import re
+import shutil
+import sqlite3
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from tests.conftest import BIN, Project, small_project
+from tests.workflow.test_kills import at_work
+
+PRODUCTS = ("data/prepared", "results/trajectory", "reports")
+LONG = 240.0  # seconds, after which something hangs
+RUNS = """common: {task: digits_mlp, delay: pareto, n: 6, s: 2, iterations: 200, seeds: 2}"""
+TABLE = """\
+title: Clocks
+source: Table I
+kind: timings
+common: {delay: pareto, n: 6, s: 2, iterations: 2000, seeds: 3}
+runs: [{label: CGC, scheme: cgc}, {label: FRC, scheme: frc}]
+plot: {kind: table, columns: [label, mean_iteration_time_s], mean_by: label}
+"""
+STATEMENTS = """\
+id,where,kind,statement,conditions,target,checkable,main
+known,Sec. I,definition,A code is a matrix,,,no: a definition,
+"""
+#: Gradients that replays share are kept in files, however small they are.
+KEPT = """
+import sys
+if {"table", "train", "gcexp.command.forkserver"} & {*sys.orig_argv}:
+    from gcexp.run import verification
+    verification.LARGE = 0
+"""
+#: Of each kind of job its verb, what is deleted so that there is work for it, and what a person types.
+_FIGURE = "reports/quick/data/small_three.csv reports/quick/figures/small_three.p*"
+KINDS = {
+    "data": ("data", f"data/prepared results/trajectory/*/*/exact {_FIGURE}", "small_three"),
+    "train_exact": ("train", f"results/trajectory/*/*/exact results/checkpoints {_FIGURE}", "small_three"),
+    "train": ("train", f"results/trajectory/*/*/cyclic* results/checkpoints {_FIGURE}", "small_three"),
+    "table": ("table", _FIGURE, "small_three"),
+    "draw": ("plot", "reports/quick/figures", "small_three"),
+    "typeset": ("plot", "reports/quick/tables", "small_clocks"),
+    "page": ("page", "reports/quick/index.html", "all"),
+    "audit": ("audit", "results/audit", "audit"),
+    "tracking": ("track", "results/mlflow", "mlflow"),
+    "everything": ("train", "results reports data/prepared", "all"),
+}
+
+
+class Skipped(Exception):
+    """A fault that cannot be made on this machine."""
+
+
+class Wrong(Exception):
+    """A build that is not as it must be after a fault."""
+
+
+def built(folder: Path) -> Project:
+    """The project with everything made: exact and approximate trainings, a drawing, a table, a statement."""
+    if (folder / "done").exists():
+        return Project(folder)
+    project = small_project(folder)
+    figure = project / project.figure
+    figure.write_text(re.sub("^common:.*$", RUNS, figure.read_text(), flags=re.M))
+    (project / "small/figures/clocks.yaml").write_text(TABLE)
+    (project / "small/statements.csv").write_text(STATEMENTS)
+    with open(project / ".guard/sitecustomize.py", "a") as file:
+        file.write(KEPT)
+    for target in ("all", "mlflow", "audit"):
+        code, output = project.run(*command_of(target))
+        if code != 0:
+            raise Wrong(f"the build without a fault failed: {output}")
+    (project / "done").touch()
+    return project
+
+
+def command_of(target: str) -> list[str]:
+    """What a person types."""
+    return [str(BIN / "snakemake"), "-j2", target]
+
+
+def digests(project: Project) -> dict[str, str]:
+    """Sha256 of all products by name."""
+    return {
+        name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for name, path in project.files(*PRODUCTS).items()
+        if not name.endswith(".provenance.json")
+    }
+
+
+def imported(project: Project) -> list[tuple[str, int]]:
+    """Name and number of metrics of all runs that MLflow shows."""
+    with sqlite3.connect(project / "results/mlflow/mlflow.db") as database:
+        return sorted(
+            database.execute(
+                "select name, count(*) from runs join metrics on metrics.run_uuid = runs.run_uuid"
+                " where lifecycle_stage = 'active' group by runs.run_uuid"
+            )
+        )
+
+
+class Trial:
+    """A copy of the built project, and the random numbers of one fault.
+
+    Attributes
+    ----------
+    kind : str
+        Kind of job that the fault is about: it decides what a person types.
+    damaged : Path, optional
+        A file that the fault has damaged, so that it may be asked for.
+    settles : bool
+        Whether nothing is left to do after the build that mends it.
+    """
+
+    def __init__(self, original: Project, folder: Path, seed: str):
+        self.original, self.project = original, original.copy(folder)
+        self.random = random.Random(seed)
+        self.kind, self.damaged, self.settles = "table", None, True
+        self.mounted: list[Path] = []
+
+    # --- What harm is made of
+
+    def command(self) -> list[str]:
+        """What a person types for a build with this kind of job."""
+        return command_of(KINDS[self.kind][2])
+
+    def delete(self, *patterns: str) -> None:
+        """Delete files and folders of the project."""
+        for path in [path for pattern in patterns for path in self.project.folder.glob(pattern)]:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    def undo(self, kind: str) -> None:
+        """Delete what jobs of a kind make, so that there is work for one."""
+        self.kind = kind
+        self.delete(*KINDS[kind][1].split())
+
+    def start(self, *command: str) -> subprocess.Popen:
+        """Start a command, or the build, in a process group of its own; what it says goes to a file."""
+        command = command or tuple(self.command())
+        if command[0] == "make":
+            self.project.make("--version").communicate()  # links its virtual environment
+        with open(self.project / f".said-{time.monotonic_ns()}", "w") as output:
+            process = self.project.start(*command, output=output)
+        process.said = Path(output.name)  # type: ignore[attr-defined]
+        return process
+
+    def begun(self, kind: str) -> subprocess.Popen:
+        """A build that has a job of this kind to do."""
+        self.undo(kind)
+        return self.start()
+
+    def job(self, word: str, build: subprocess.Popen | None = None) -> psutil.Process | None:
+        """The process of a command with this word, as soon as the build has one; None if there is none."""
+        while True:
+            for process in at_work(self.project):
+                with suppress(psutil.Error):  # it has ended meanwhile
+                    line = process.cmdline()
+                    if "python" in line[0] and word in line:
+                        return process
+            if build is None or build.poll() is not None:
+                return None
+            time.sleep(0.02)
+
+    def end_of(self, process: subprocess.Popen) -> str:
+        """What a command said, when it has ended."""
+        try:
+            process.wait(LONG)
+        except subprocess.TimeoutExpired:
+            raise Wrong("a command hangs") from None
+        return process.said.read_text(errors="replace")  # type: ignore[attr-defined]
+
+    def said(self, *command: str) -> str:
+        """What a command says."""
+        return self.end_of(self.start(*command))
+
+    def mount(self, *arguments: object) -> None:
+        """Mount something, which this machine may not allow."""
+        made = subprocess.run(["mount", *map(str, arguments)], capture_output=True, text=True, check=False)
+        if made.returncode != 0:
+            raise Skipped(f"mount is not allowed here: {made.stderr.strip()}")
+        place = Path(str(arguments[-1]))
+        self.mounted += [place] if place not in self.mounted else []
+
+    def unmount(self, place: Path) -> None:
+        """Unmount what `mount` mounted there."""
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
+        self.mounted.remove(place)
+
+    def settle(self) -> None:
+        """Wait until nothing works in the folder any more."""
+        end = time.monotonic() + LONG
+        while at_work(self.project):
+            if time.monotonic() > end:
+                raise Wrong(f"still at work: {[one.cmdline() for one in at_work(self.project)]}")
+            time.sleep(0.05)
+
+    def clear(self) -> None:
+        """Leave nothing mounted, nothing at work and no file."""
+        for place in list(self.mounted):
+            self.unmount(place)
+        for process in at_work(self.project):
+            process.kill()
+        shutil.rmtree(self.project.folder, ignore_errors=True)
+
+    # --- What must hold after it
+
+    def mended(self, right: dict[str, str], said: list[str]) -> str:
+        """How the same command comes to the right bytes: at once, or after what its sentence says."""
+        self.settle()
+        if self.damaged is None:
+            self._check(right, partly=True)
+        advice = []
+        for _ in range(4):
+            build = self.start()
+            said.append(self.end_of(build))
+            if build.returncode == 0:
+                break
+            advice.append(self._follow(said[-1]))
+        else:
+            raise Wrong("no sentence led to a build")
+        self._check(right)
+        target = KINDS[self.kind][2]
+        if self.settles and target != "audit" and (left := self.project.planned(target)):
+            raise Wrong(f"still to do: {left}")
+        if left := [name for name in self.project.files("results", "reports", "data") if "/." in name]:
+            raise Wrong(f"half written: {left}")
+        return " and ".join(dict.fromkeys(advice)) or "same command"
+
+    def _follow(self, text: str) -> str:
+        """Do what the last sentence says."""
+        if "--unlock" in text:
+            code, output = self.project.run(*self.command(), "--unlock")
+            if code != 0:
+                raise Wrong(f"--unlock failed: {output}")
+            return "--unlock"
+        for line in text.splitlines():
+            if re.search(r"\bdelete\b", line):
+                named = [
+                    path for path in re.findall(r"[\w./+@-]+\.\w+", line) if (self.project / path).is_file()
+                ]
+                if named:
+                    (self.project / named[0]).unlink()
+                    return "delete the named file"
+        raise Wrong("the command failed without a sentence that says what to do")
+
+    def _check(self, right: dict[str, str], partly: bool = False) -> None:
+        """All products have the right bytes; `partly`: those that are there, as nothing asks for data of a table."""
+        found = digests(self.project)
+        wrong = []
+        for name, digest in right.items():
+            may_lack = partly or not name.startswith("reports")
+            if found.get(name, digest if may_lack else "") != digest:
+                wrong.append(name)
+        if self.kind == "tracking" and not partly and imported(self.project) != imported(self.original):
+            wrong.append("MLflow")
+        if wrong:
+            raise Wrong(f"wrong bytes: {', '.join(wrong)}")
+
+
+def traces(said: list[str]) -> list[str]:
+    """Traces that pass through our code."""
+    found = []
+    for text in said:
+        for trace in text.split("Traceback (most recent call last):")[1:]:
+            if "/gcexp/" in trace or ".smk" in trace:
+                found.append(trace[:2000])
+    return found
