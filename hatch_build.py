@@ -4,7 +4,7 @@ from pathlib import Path
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-FOLDERS = ("conf", "workflow", "profiles", "data/traces/licenses")  # whole
+FOLDERS = ("conf", "config", "workflow", "profiles", "data/traces/licenses")  # whole
 FILES = ("data/traces/*.*", "reports/published/data/*", "docs/references.bib", "docs/figure.schema.json")
 NOT = (".py", ".pyc")  # a source's own script
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from gcexp.codes import Code
     from gcexp.delays import Trace
     from gcexp.run.result import Result
+    from gcexp.submission import Job
     from gcexp.tasks.training import Trajectory
     from gcexp.timeline import Timeline
 
@@ -153,6 +155,7 @@ def sweep(
     verify: bool = True,
     impossible: str = "skip",
     progress: bool = True,
+    submit: str | None = None,
     **keys: Any,
 ) -> Result:
     """Every combination of some keys: simulated, or trained where a `task` is given.
@@ -176,6 +179,10 @@ def sweep(
         As in `train`, for every point that is trained; ``table.attrs["verification"]`` has a report for each.
     progress : bool
         Show progress bars, as `simulate` does.
+    submit : str, optional
+        A profile of Snakemake's, such as ``"slurm"`` or its folder: the points become jobs of a cluster, with the same
+        bits. What is made lies in ``results/sweep``; a call that is repeated makes what is missing. Points are then
+        told by names and numbers, not by objects.
 
     Returns
     -------
@@ -185,7 +192,8 @@ def sweep(
     Raises
     ------
     UserError
-        Before anything runs: for an unknown key or option, and where no point is possible.
+        Before anything runs: for an unknown key or option, and where no point is possible. Where jobs that were
+        submitted have failed.
 
     Examples
     --------
@@ -206,10 +214,13 @@ def sweep(
     with schemes_kept():
         points, left_out = _possible_points(lists, overrides, keys, skip=impossible == "skip")
         trains = any(text.startswith("task=") for text in overrides) or "task" in keys | lists
-        if trains:
+        chosen = _rows(rows)
+        if submit is not None:
+            found, reports = _submitted(points, None if trains else chosen, verify, submit)
+        elif trains:
             found, reports = _training_table(points, verify, resume=True, jobs=jobs, progress=progress)
         else:
-            found, reports = _clock_table(points, _rows(rows), jobs=jobs, progress=progress), []
+            found, reports = _clock_table(points, chosen, jobs=jobs, progress=progress), []
     from gcexp.run.result import Kept
 
     if left_out:
@@ -270,6 +281,115 @@ def _possible_points(
         else:
             points.append(point)
     return points, left_out
+
+
+def _submitted(
+    points: list[_Point], rows: str | None, verify: bool, profile: str
+) -> tuple[Result, list[dict]]:
+    """The table of a sweep whose points are jobs of Snakemake's, and the reports of their replays; `rows` of clocks."""
+    from gcexp.submission import profile_folder, read_point, submit
+
+    profile_folder(profile)  # complain before any work
+    for point in points if rows is None else ():
+        require_trainable(point.config)
+    jobs: dict[str, Job] = {}
+    files = [_add_jobs(jobs, point, rows, verify) for point in points]
+    submit(jobs, profile)
+    columns, reports = zip(*map(read_point, files), strict=True)
+    return _result(points, list(columns)), list(reports)
+
+
+def _add_jobs(jobs: dict[str, Job], point: _Point, rows: str | None, verify: bool) -> str:
+    """Add the jobs of a point, and say which file will hold what it measures."""
+    from gcexp.submission import Job
+
+    config, run = point.config, sorted(point.overrides)
+    if not point.is_named:
+        built = ", ".join(key for key in OBJECTS if not _is_plain(config.get(key)))
+        raise UserError(f"jobs take names and numbers, got an object for {built}; leave submit out")
+    if compose(run) != config:  # the order of what was given matters
+        run = point.overrides
+    clock = tracked("timeline", config)
+    if rows is not None:
+        job = Job(run, [*clock, *tracked("timings")], ["--rows", rows], [])
+        jobs[file := job.named(paths.SWEEP_POINT)] = job
+        return file
+    # Data are prepared here, where there is a network.
+    data = read_json(prepared(build(config, "task").dataset, config["data_dir"]).with_suffix(".json"))
+    learned, task = decided_by(config, data), str(point.keys.get("task", "default"))
+    options = ["--verify"] if verify else []
+    measured = [*clock, *learned, *tracked("curves"), *tracked("replay", config)]
+    if not config["exact"]:
+        job = Job(run, measured, ["--train", *options], [])
+        jobs[file := job.named(paths.SWEEP_TRAINED_POINT, task=task)] = job
+        return file
+    length = length_of(config)
+    shared = Job(_learning(point), learned, [], [])
+    trained = paths.SWEEP_TRAINING.format(
+        name=digest_of([config["task"], config["optimizer"], length.iterations, length.seeds]), task=task
+    )
+    jobs.setdefault(trained, shared)
+    job = Job(run, measured, ["--trained", trained, *options], [trained])
+    jobs[file := job.named(paths.SWEEP_POINT)] = job
+    return file
+
+
+def _learning(point: _Point) -> list[str]:
+    """Overrides of a training that exact schemes share: without the scheme's, unless the task depends on them."""
+    keys = ("task", "optimizer", "iterations", "seeds", "data_dir")
+    own = sorted(text for text in point.overrides if re.split("[.=]", text.lstrip("+~"))[0] in keys)
+    alone = compose(own)
+    same = all(alone[key] == point.config[key] for key in ("task", "optimizer"))
+    return own if same else point.overrides
+
+
+def measure_point(
+    overrides: Sequence[str],
+    output: Path,
+    rows: str = "seeds",
+    train: bool = False,
+    trained: Path | None = None,
+    verify: bool = False,
+) -> None:
+    """Write what a point of a submitted sweep measures, as `sweep` would have it.
+
+    Parameters
+    ----------
+    overrides : sequence of str
+        Hydra overrides.
+    output : Path
+        See `gcexp.submission.write_point`.
+    rows : str
+        Of a clock, as in `simulate`.
+    train : bool
+        Train with the coefficients that the scheme decodes, from the checkpoint where there is one.
+    trained : Path, optional
+        The trajectory that exact schemes share.
+    verify : bool
+        Replay encode, drop and decode.
+    """
+    from gcexp.submission import write_point
+    from gcexp.tasks.training import Trajectory
+
+    point = _point(overrides, {})
+    with schemes_kept():
+        if not (train or trained):
+            write_point(output, _clock_columns(point, _rows(rows), False))
+            return
+        timeline = _timeline(point)
+        trajectory, place = (
+            (Trajectory.load(trained), None) if trained else _trained(point, timeline, True, False)
+        )
+        columns = _score_columns(point, timeline, trajectory)
+        report = _verified(point, timeline, trajectory) if verify else None
+    write_point(output, columns, report)
+    _forget(place)
+
+
+def _forget(place: Path | None) -> None:
+    """Delete the state of a training that is finished."""
+    for file in place.parent.glob(f"{place.name}*") if place else ():
+        file.unlink(missing_ok=True)
 
 
 def plot(
@@ -539,10 +659,11 @@ _MEASURED = ("seed", "iteration", "iterations", "simulated_time_s", "mean_iterat
 
 @dataclass(frozen=True)
 class _Point:
-    """A composed run with the objects that a person gave, and the keys they gave it by."""
+    """A composed run with the objects that a person gave, the keys they gave it by, and the same as overrides."""
 
     config: dict
     keys: dict[str, Any]
+    overrides: list[str]
 
     def check(self) -> None:
         """Complain before any work."""
@@ -573,7 +694,7 @@ def _point(overrides: Iterable[str], keys: Mapping[str, Any], swept: Iterable[st
         else:
             objects[key], given[key] = found, repr(found)
     rows = {"seeds", "iterations"} - {*swept}  # what the rows themselves say
-    return _Point(compose(texts) | objects, {k: v for k, v in given.items() if k not in rows})
+    return _Point(compose(texts) | objects, {k: v for k, v in given.items() if k not in rows}, texts)
 
 
 def _key_value(key: str, value: Any) -> Any:
@@ -651,9 +772,8 @@ def _training_table(
     learned = [(*run, trajectories[key]) for run, key in zip(runs, keys, strict=True)]
     table = _result(points, [_score_columns(*one) for one in learned])
     reports = _for_each(_verified, learned, "replays", jobs, progress) if verify else []
-    for place in [place for _, place in trained if place]:  # the next call begins anew
-        for file in place.parent.glob(f"{place.name}*"):
-            file.unlink(missing_ok=True)
+    for _, place in trained:  # the next call begins anew
+        _forget(place)
     return table, reports
 
 

@@ -19,7 +19,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
 PARTS = (
-    *("Snakefile", "workflow", "profiles", "conf", "gcexp_papers"),
+    *("Snakefile", "workflow", "profiles", "conf", "config", "gcexp_papers"),
     *("Makefile", "requirements.lock", "pyproject.toml"),
 )
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gcexp.errors import UserError
 from gcexp.files import bundled, writable
-from gcexp.run.options import PAPERS, conf_dir, papers, project
+from gcexp.run.options import PAPERS, PROJECT, papers, project
 
 TEMPLATE = Path(__file__).parent / "template"
 _NAME = "mypaper"  # in the template's files and in their paths; .in keeps our own tools away from some
@@ -39,7 +39,7 @@ def init(name: str, folder: Path | None = None) -> str:
     """
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise UserError(f"a project is named like a package, [a-z][a-z0-9_]*, got {name!r}")
-    if name in ("gcexp", PAPERS, "conf", "profiles"):
+    if name in ("gcexp", PAPERS, "conf", "config", "profiles"):
         raise UserError(f"{name!r} is the name of another package; choose one of your own")
     if kind := _taken(name, Path.cwd()):
         raise UserError(f"{name!r} is {kind}; choose a name of your own")
@@ -56,7 +56,8 @@ def init(name: str, folder: Path | None = None) -> str:
             target.write_text(source.read_text("utf-8").replace(_NAME, name), "utf-8")
         shutil.copyfile(bundled("docs/figure.schema.json"), place / "figure.schema.json")  # for editors
         (place / "conf").mkdir()
-        shutil.copyfile(conf_dir() / "workflow.yaml", place / "conf" / "workflow.yaml")
+        (place / PROJECT).parent.mkdir()
+        shutil.copyfile(bundled(PROJECT), place / PROJECT)
         shutil.copytree(bundled("profiles"), place / "profiles")  # snakemake takes profiles/default
     return f"{place} is ready: cd {place}, then snakemake {name}_first (its README.md says what is where)"
 

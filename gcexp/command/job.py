@@ -15,6 +15,7 @@ from gcexp.errors import UserError
 VERBS = {
     "data": "prepare a data set",
     "train": "train with the coefficients that a scheme decodes, or exactly",
+    "point": "measure a point of a sweep",
     "table": "make a figure's table",
     "plot": "draw a figure from its table, or typeset it",
     "page": "write the pages of papers and figures",
@@ -62,6 +63,24 @@ def train(arguments) -> None:
     trajectory = run_training(config, arguments.output, timeline)
     if timeline is not None:
         run_verification(config, timeline, trajectory, arguments.verified)
+
+
+def add_point(parser) -> None:
+    """Arguments of ``point``."""
+    overrides(parser)
+    parser.add_argument("--rows", default="seeds", help="of a clock, as in gcexp simulate")
+    parser.add_argument("--train", action="store_true", help="train with the coefficients that are decoded")
+    parser.add_argument("--trained", type=Path, help="the trajectory of exact schemes, where it is there")
+    parser.add_argument("--verify", action="store_true", help="replay encode, drop and decode")
+    output(parser)
+
+
+def point(arguments) -> None:
+    """Measure a point of a sweep."""
+    from gcexp.experiments import measure_point
+
+    given = arguments
+    measure_point(given.overrides, given.output, given.rows, given.train, given.trained, given.verify)
 
 
 def add_table(parser) -> None:

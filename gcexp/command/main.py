@@ -54,7 +54,9 @@ def main(argv: list[str] | None = None) -> int:
     """
     given = sys.argv[1:] if argv is None else argv
     try:
-        if Path("conf/workflow.yaml").is_file():
+        if Path("conf/run.yaml").is_file() or (
+            Path("conf").is_dir() and Path("config/config.yaml").is_file()
+        ):
             _enter_project()
         arguments = _read(given)
         if folder := getattr(arguments, "config_dir", None):

@@ -16,13 +16,15 @@ if TYPE_CHECKING:
     from gcexp.run.result import Result
 
 
-def multirun(overrides: list[str], jobs: int, form: str, level: float | None = None) -> str:
+def multirun(
+    overrides: list[str], jobs: int, form: str, level: float | None = None, submit: str | None = None
+) -> str:
     """Every combination of the swept values, one row each: final scores, times to a level, mean iteration time."""
     single, several = swept(overrides)
     if not several:
         raise UserError("nothing is swept: give a key several values, as in scheme=cgc,frc s=2,5,9")
     grid = {key: [typed(value) for value in values] for key, values in several.items()}
-    return format_comparison(summary(sweep(grid, *single, jobs=jobs), level), form)
+    return format_comparison(summary(sweep(grid, *single, jobs=jobs, submit=submit), level), form)
 
 
 def simulated(overrides: list[str], rows: str, form: str) -> str:

@@ -22,6 +22,11 @@ def add(parser) -> None:
         "-j", "--jobs", type=int, default=1, help="with -m: processes side by side (default: 1)"
     )
     parser.add_argument(
+        "--submit",
+        metavar="PROFILE",
+        help="with -m: make the points as jobs of Snakemake's under this profile, as slurm or profiles/slurm",
+    )
+    parser.add_argument(
         "--level", type=float, help="score whose first passage is told (default: halfway to a perfect one)"
     )
     parser.add_argument(
@@ -40,6 +45,8 @@ def run(arguments) -> None:
     """Run."""
     if arguments.level is not None and not isfinite(arguments.level):
         raise UserError(f"--level is a score, got {arguments.level}")
+    if arguments.submit is not None and not arguments.multirun:
+        raise UserError("--submit makes the points of a sweep as jobs; add -m")
     given, uri = _without_uri(arguments.overrides, arguments.mlflow)
     if arguments.cfg:
         with one_run(given):
@@ -51,7 +58,8 @@ def run(arguments) -> None:
     if arguments.multirun:
         from gcexp.command.multirun import multirun
 
-        print(multirun(given, arguments.jobs, arguments.format, arguments.level), end="")
+        table = multirun(given, arguments.jobs, arguments.format, arguments.level, arguments.submit)
+        print(table, end="")
         return
     from gcexp.command import single_run
 

@@ -44,9 +44,14 @@ def asked(workflow: Any) -> Asked:
     return Asked(list(given.targets or ()), [name for names in others for name in names or ()])
 
 
+def is_first(workflow: Any) -> bool:
+    """Whether a person started this Snakemake, and not another one for a job."""
+    return bool(workflow.is_main_process)
+
+
 def handed_jobs(workflow: Any) -> list[tuple[str, dict[str, str]]]:
     """Rule and wildcards of each job that another Snakemake started this one for; none where a person started it."""
-    jobs = [] if workflow.is_main_process else _given().target_jobs or []
+    jobs = [] if is_first(workflow) else _given().target_jobs or []
     return [(job.rulename, dict(job.wildcards_dict)) for job in jobs]
 
 
@@ -64,8 +69,8 @@ def leave_benchmarks(workflow: Any) -> None:
 
 
 def runs_here(workflow: Any) -> bool:
-    """Whether jobs run on this machine."""
-    return bool(workflow.local_exec)
+    """Whether jobs run on this machine, in the environment of this process: in none of ``--sdm``."""
+    return bool(workflow.local_exec) and not workflow.deployment_settings.deployment_method
 
 
 def _given() -> Any:

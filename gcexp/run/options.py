@@ -24,6 +24,8 @@ from gcexp.schema import quoted, typed
 _MOST_VALUES = 100_000  # in one YAML file
 #: Groups whose options answer one question each, and the group in which a token's bare keys live.
 GROUPS = ("scheme", "code", "wait", "placement", "loads", "delay", "task", "optimizer")
+#: Beside conf/, what makes a folder a project: what its workflow is told.
+PROJECT = "config/config.yaml"
 #: Package beside conf/ whose subpackages are papers.
 PAPERS = "gcexp_papers"
 
@@ -109,7 +111,7 @@ def _papers_in(folder: Path, package: str = "") -> dict[str, Path]:
 def project() -> Path | None:
     """The working folder, if it is a project of its own: its conf/ adds options and figures and has no run.yaml."""
     conf = Path("conf")
-    ours = conf.is_dir() and not (conf / "run.yaml").is_file() and (conf / "workflow.yaml").is_file()
+    ours = conf.is_dir() and not (conf / "run.yaml").is_file() and Path(PROJECT).is_file()
     return Path.cwd() if ours else None
 
 

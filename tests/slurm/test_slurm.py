@@ -78,11 +78,71 @@ def test_a_paper_has_the_bytes_of_a_desk(cluster, real, tmp_path):
 
 
 def test_a_failure_is_told_with_its_log(cluster, fresh):
-    code, output = submit(fresh, "data/prepared/mnist.npz", "--config", "data_dir=/nowhere")
+    data = "data/prepared/digits.npz"
+    code, output = submit(fresh, data)
+    assert code == 0 and "SLURM jobid" not in output, "data are prepared where Snakemake was started"
+    with open(fresh / data, "r+b") as file:
+        file.seek(1000)
+        file.write(b"!")
+    code, output = submit(fresh, TRAINED.replace("T3000/seeds0-2", "T30/seeds0-1"))
     assert code != 0 and "Traceback" not in output
-    assert "gcexp: " in output and "is not in the local folder given by data_dir" in output
-    assert "failed: preparing mnist (log: logs/prepared/mnist.log)" in output
+    assert f"gcexp: {data}: expected sha256" in output
+    assert "failed: training digits_mlp, exact (log: logs/trajectory/digits_mlp/" in output
     assert (fresh / "logs/slurm").is_dir()
+
+
+@pytest.mark.parametrize("profile", ["slurm", "cluster_generic"])
+def test_a_job_that_the_cluster_kills_ends_the_workflow(cluster, fresh, tmp_path, profile):
+    with training_on(profile, fresh, tmp_path) as process:
+        squeue("scancel", *queued())
+        assert process.wait(120) != 0
+    output = (tmp_path / "output.txt").read_text()
+    assert "failed: training digits_mlp, exact (log: logs/trajectory/digits_mlp/" in output
+    assert "repeat it: gcexp job train" in output and not (fresh / TRAINED).exists()
+
+
+@pytest.mark.parametrize("profile", ["slurm", "cluster_generic"])
+def test_an_interrupt_cancels_the_jobs(cluster, fresh, tmp_path, profile):
+    with training_on(profile, fresh, tmp_path) as process:
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(120) != 0
+        end = time.monotonic() + 60
+        while queued():
+            assert time.monotonic() < end, squeue("squeue")
+            time.sleep(0.5)
+        assert not (fresh / TRAINED).exists(), "the training was waited for"
+
+
+def test_the_generic_profile_makes_the_same_bytes(cluster, fresh, tmp_path):
+    desk, far = fresh, fresh.copy(tmp_path / "far")
+    desk.build("-j2", "small_three")
+    code, output = far.run("snakemake", "small_three", "--workflow-profile", "profiles/cluster_generic")
+    assert code == 0, output
+    same_bytes(desk, far, "results/trajectory", "reports")
+    assert len(re.findall(r"Submitted (?:group )?job \S+ with external jobid", output)) == 4, output
+
+
+@pytest.mark.parametrize("profile", ["slurm", "profiles/cluster_generic"])
+def test_a_sweep_is_submitted(cluster, fresh, tmp_path, profile):
+    clocks = ("scheme=cgc,frc,forget", "s=1,2,3,5", "n=12", "delay=pareto", "iterations=20", "seeds=2")
+    training = ("scheme=cgc,frc,forget", "s=2", "n=6", "task=digits_mlp", "iterations=20", "seeds=2")
+    for points, submissions in ((clocks, 1), (training, 3)):
+        tables, said = [], ""
+        for more in ([], ["--submit", profile]):
+            with open(tmp_path / "said.txt", "w") as other:
+                done = subprocess.run(
+                    ["gcexp", "run", "-m", *points, *more, "--format", "csv"],
+                    cwd=fresh.folder,
+                    env=fresh.environment,
+                    stdout=subprocess.PIPE,
+                    stderr=other,
+                    timeout=600,
+                )
+            said = (tmp_path / "said.txt").read_text()
+            assert done.returncode == 0, said
+            tables.append(done.stdout)
+        assert tables[0] == tables[1] and tables[0].count(b"\n") > 3
+        assert len(re.findall(r"submitted with SLURM jobid|with external jobid", said)) == submissions, said
 
 
 def test_a_training_goes_on_where_its_time_limit_ended_it(cluster, fresh, tmp_path):
@@ -118,6 +178,35 @@ def test_a_training_goes_on_where_its_time_limit_ended_it(cluster, fresh, tmp_pa
     assert spent[0] < 0.8 * spent[1], "two of three seeds were kept"
 
 
+@contextlib.contextmanager
+def training_on(profile, project, folder):
+    """A workflow whose training takes minutes, from when it works on the node."""
+    project.edit(project.figure, "scheme: cgc", "scheme: cgc, iterations: 3000, seeds: 3")
+    with open(folder / "output.txt", "w") as output:
+        process = project.start(
+            "snakemake", TRAINED, "--workflow-profile", f"profiles/{profile}", output=output
+        )
+        try:
+            end = time.monotonic() + 180
+            while not trainers(project):
+                assert time.monotonic() < end and process.poll() is None, (folder / "output.txt").read_text()
+                time.sleep(0.2)
+            yield process
+        finally:
+            process.kill()
+            squeue("scancel", "--state=RUNNING", f"--user={os.getuid()}")
+
+
+def squeue(*command):
+    """What a program of Slurm says."""
+    return subprocess.run(command, capture_output=True, text=True).stdout
+
+
+def queued():
+    """Numbers of jobs that wait or run."""
+    return squeue("squeue", "--noheader", "--format=%i").split()
+
+
 def rows(project):
     """Seeds that the checkpoint has finished."""
     saved = project / "results/checkpoints" / TRAINED
@@ -149,7 +238,7 @@ def trainers(project):
     return found
 
 
-@pytest.mark.parametrize("rule", ["train_exact", "train"])
+@pytest.mark.parametrize("rule", ["train_exact", "train", "sweep_training", "sweep_trained_point"])
 def test_a_training_on_cifar_asks_for_a_gpu(rule):
     """What Snakemake evaluates for each job; the node of these tests has no GPU that it could grant."""
     profile = yaml.safe_load((ROOT / "profiles/slurm/config.yaml").read_text())

@@ -311,7 +311,8 @@ def test_what_fit_writes_is_an_option_of_delay(tmp_path, monkeypatch):
     folder = tmp_path / "conf" / "delay"
     folder.mkdir(parents=True)
     (folder / "fitted.yaml").write_text((tmp_path / "delay.yaml").read_text())
-    (tmp_path / "conf" / "workflow.yaml").write_text("")
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.yaml").write_text("")
     import yaml
 
     given = yaml.safe_load((folder / "fitted.yaml").read_text())

@@ -8,6 +8,7 @@ import tomllib
 from argparse import ArgumentParser
 from pathlib import Path
 
+import jsonschema
 import pytest
 import yaml
 
@@ -73,10 +74,11 @@ def test_keys():
     found = listed("Keys")
     conf = ROOT / "conf"
     assert set(found["a run"]) == set(yaml.safe_load((conf / "run.yaml").read_text())) - {"defaults"}
-    of_workflow = next(
-        path for path in (ROOT / "config/config.yaml", conf / "workflow.yaml") if path.is_file()
-    )
-    assert set(found["snakemake --config"]) == set(yaml.safe_load(of_workflow.read_text()))
+    of_workflow = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    assert set(found["snakemake --config"]) == set(of_workflow)
+    schema = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
+    jsonschema.validate(of_workflow, schema)
+    assert set(schema["properties"]) == set(of_workflow)
     schema = json.loads((ROOT / "docs/figure.schema.json").read_text())
     assert set(found["a figure file"]) == set(schema["properties"])
     assert set(found["paper.yaml"]) == {one.name for one in dataclasses.fields(Paper)} - {"bibtex"}

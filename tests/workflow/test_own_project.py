@@ -25,7 +25,7 @@ module gcexp:
     snakefile:
         "{rules}"
     config:
-        config
+        config["gcexp"]
 
 
 use rule * from gcexp as gcexp_*
@@ -35,6 +35,11 @@ rule mine:
     default_target: True
     input:
         rules.gcexp_small_three.input,
+        table="reports/quick/data/small_three.csv",
+    output:
+        "rows.txt",
+    shell:
+        "wc -l < {{input.table:q}} > {{output:q}}"
 """
 
 
@@ -87,7 +92,26 @@ def test_another_snakefile_uses_the_rules(fresh, project_in, tmp_path):
     other = project_in(tmp_path / "other")
     other.folder.mkdir()
     other.guarded()
-    (other / "Snakefile").write_text(OTHER.format(rules=fresh.code / "workflow" / "Snakefile"))
-    code, output = other.snakemake("-n", "--cores", "1")
-    assert code == 0, output
-    assert "gcexp_train" in output and "gcexp_draw" in output
+    (other / "Snakefile").write_text(
+        'configfile: "config/config.yaml"\n\n\n' + OTHER.format(rules=fresh.code / "workflow" / "Snakefile")
+    )
+    (other / "config").mkdir()
+    (other / "config/config.yaml").write_text("samples: 3\ngcexp: {preset: quick, plot_title: false}\n")
+    output, made = other.build("--cores", "1")
+    assert made["mine"] == made["gcexp_table"] == made["gcexp_draw"] == 1 and made["gcexp_train_exact"] == 1
+    rows = (other / "reports/quick/data/small_three.csv").read_text().splitlines()
+    assert int((other / "rows.txt").read_text()) == len(rows) > 1
+    assert other.planned("--cores", "1") == {}
+    code, output = other.snakemake("-n", "--cores", "1", "--config", "gcexp={preset: papr}")
+    assert code == 2 and "gcexp: unknown preset 'papr'; did you mean 'paper'?" in output, output
+
+
+def test_a_projects_own_config_counts(project_in, tmp_path):
+    home = project_in(tmp_path / "home")
+    home.folder.mkdir()
+    assert home.gcexp("init", "mine")[0] == 0
+    mine = project_in(home / "mine").guarded()
+    mine.edit("config/config.yaml", "preset: quick #", "preset: papr #")
+    code, output = mine.snakemake("-n", "mine_first")
+    assert code == 2 and "gcexp: unknown preset 'papr'" in output, output
+    assert mine.snakemake("-n", "mine_first", "--config", "preset=quick")[0] == 0

@@ -71,11 +71,9 @@ def test_a_cluster_resumes_and_repeats_as_a_desk_does(profile, real):
     assert real.planned(target, "--workflow-profile", f"profiles/{profile}") == real.planned(target)
 
 
-def test_lint_has_only_its_advice_on_conda(real):
-    _, output = real.snakemake("--lint")
-    assert set(re.findall(r"^ {4}\* (.*)$", output, re.M)) == {
-        "Specify a conda environment or container for each rule.:"
-    }
+def test_lint_has_no_advice(real):
+    code, output = real.snakemake("--lint")
+    assert code == 0 and "your workflow is in a good condition" in output, output
 
 
 def test_every_rule_has_log_benchmark_message_and_resources(real):

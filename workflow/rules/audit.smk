@@ -6,6 +6,8 @@ rule audit_paper:
         paths.log("results/audit/{paper}.csv"),
     benchmark:
         paths.benchmark("results/audit/{paper}.csv")
+    conda:
+        "../envs/train.yaml"
     resources:
         mem_mb=2000,
         runtime=10,

@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from snakemake.utils import validate
 from threadpoolctl import threadpool_limits
 
 gc.disable()  # a plan leaves 5 MB of cycles; to look for them takes 1 CPU-s of 4
@@ -14,12 +15,12 @@ threadpool_limits(1)  # small systems of equations on several threads cost a pla
 
 from gcexp.command import forkserver, progress, snakemake_inside
 from gcexp.errors import UserError, no_python, unknown
-from gcexp.files import remove_half_written
+from gcexp.files import bundled, remove_half_written
 from gcexp.report import audit, end_message, figurefile
 from gcexp.report.figure import RenderOptions
 from gcexp.report.paper import papers_fingerprint
 from gcexp.run import datasets, dependencies, paths, records
-from gcexp.run.options import conf_dir, read_yaml
+from gcexp.run.options import read_yaml
 from gcexp.run.run import run_of_path
 
 snakemake_inside.use_this_interpreter()
@@ -53,29 +54,34 @@ def figures_to_plan(preset):
         target: path for target, path in files.items() if target in asked or figurefile.is_asked(path, asked)
     }
     if not NAMED or not {*NAMED} <= {*files, *map(figurefile.paper_of, files.values())}:
-        named |= figurefile.page_files(PUBLISHED, studies="everything" in TARGETS)
+        named |= figurefile.page_files(config["published"], studies="everything" in TARGETS)
     return figurefile.read_figures((path for target, path in files.items() if target in named), preset)
 
 
-def switch(key):
-    chosen = {"true": True, "false": False}.get(str(config[key]).lower())
-    if chosen is None:
-        raise UserError(f"--config {key} wants true or false, got {config[key]!r}")
-    return chosen
+# What config/config.yaml of this folder and `--config key=value` may set, and the defaults.
+if Path("config/config.yaml").is_file():
+
+    configfile: "config/config.yaml"
 
 
-# What `--config key=value` may set, with its defaults.
 try:
-    DEFAULTS = read_yaml(conf_dir() / "workflow.yaml")
+    DEFAULTS = read_yaml(bundled("config/config.yaml"))
     for key in config:
         if key not in DEFAULTS:
             raise UserError(unknown("--config key", key, DEFAULTS))
     config.update(DEFAULTS | config)
+    for key, default in DEFAULTS.items():
+        if isinstance(default, bool):  # Snakemake hands `true` over as text
+            config[key] = {"true": True, "false": False}.get(str(config[key]).lower(), config[key])
     RENDER_OPTIONS = RenderOptions.of(config, "plot_")
-    PUBLISHED, LOGGED = switch("published"), switch("mlflow")
     FIGURES = by_target(config["preset"])
+    if config != DEFAULTS and snakemake_inside.is_first(workflow):  # to import jsonschema takes 0.15 CPU-s
+        validate(config, "../schemas/config.schema.yaml")
 except UserError as error:
     stop(error)
+except WorkflowError as error:  # of `validate`
+    wrong = error.__context__
+    stop(f"--config {'.'.join(map(str, wrong.path))}: {wrong.message}")
 except SyntaxError as error:  # in a module of a person's own
     stop(no_python(error))
 
@@ -154,7 +160,7 @@ def figures_of(preset):
 
 def shown_files(preset):
     # The page shows what this plan makes, and the studies that were made before.
-    files = figurefile.page_files(PUBLISHED, studies=True)
+    files = figurefile.page_files(config["published"], studies=True)
     planned = by_target(preset)
     return {
         target: path
@@ -181,7 +187,7 @@ def index_and_lost(preset):
     page = paths.PAGE.format(preset=preset)
     products = (product for figure in figures_of(preset) for product in figure.products)
     lost = [product for product in products if os.path.exists(page) and not os.path.exists(product)]
-    return [page, *lost, *([paths.IMPORTED.format(preset=preset)] if LOGGED else [])]
+    return [page, *lost, *([paths.IMPORTED.format(preset=preset)] if config["mlflow"] else [])]
 
 
 def figures_of_part(part, preset):
@@ -192,4 +198,8 @@ def figures_of_part(part, preset):
 def imported_part(part):
     # With `--config mlflow=true` what is made is imported too.
     with_runs = any(figure.runs for figure in figures_of_part(part, config["preset"]))
-    return [paths.IMPORTED_PART.format(preset=config["preset"], part=part)] if LOGGED and with_runs else []
+    return (
+        [paths.IMPORTED_PART.format(preset=config["preset"], part=part)]
+        if config["mlflow"] and with_runs
+        else []
+    )

@@ -1,5 +1,4 @@
 rule data:
-    # One array file per data set, made from local or downloaded raw files, checked by checksum.
     output:
         arrays=paths.DATA,
         record=paths.DATA_RECORD,
@@ -7,6 +6,11 @@ rule data:
         paths.log(paths.DATA),
     benchmark:
         paths.benchmark(paths.DATA)
+    # One array file per data set, made from local or downloaded raw files, checked by checksum.
+    # It runs where the workflow was started: nodes of a cluster may reach no other machine.
+    localrule: True
+    conda:
+        "../envs/train.yaml"
     resources:
         mem_mb=2000,
         runtime=30,

@@ -10,6 +10,8 @@ rule table:
     benchmark:
         paths.benchmark(paths.TABLE)
     priority: 1  # some analyses are the longest jobs of all, and wait for nothing
+    conda:
+        "../envs/figure.yaml"
     resources:
         mem_mb=2000,
         runtime=60,
@@ -40,6 +42,8 @@ rule draw:
         paths.benchmark(paths.DRAWN[0])
     wildcard_constraints:
         target="|".join(DRAWN) or "none",
+    conda:
+        "../envs/figure.yaml"
     resources:
         mem_mb=1000,
         runtime=10,

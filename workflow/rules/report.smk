@@ -8,6 +8,8 @@ rule page:
         paths.log(paths.PAGE),
     benchmark:
         paths.benchmark(paths.PAGE)
+    conda:
+        "../envs/report.yaml"
     resources:
         mem_mb=1000,
         runtime=10,

@@ -8,6 +8,8 @@ rule tracking:
         paths.log(paths.IMPORTED),
     benchmark:
         paths.benchmark(paths.IMPORTED)
+    conda:
+        "../envs/report.yaml"
     resources:
         mem_mb=2000,
         runtime=60,

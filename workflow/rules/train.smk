@@ -8,6 +8,8 @@ rule train_exact:
         paths.log(paths.EXACT),
     benchmark:
         paths.benchmark(paths.EXACT)
+    conda:
+        "../envs/train.yaml"
     resources:
         mem_mb=3000,
         runtime=600,
@@ -32,6 +34,8 @@ rule train:
         paths.log(paths.APPROXIMATE),
     benchmark:
         paths.benchmark(paths.APPROXIMATE)
+    conda:
+        "../envs/train.yaml"
     resources:
         mem_mb=3000,
         runtime=600,
