@@ -11,15 +11,15 @@ from matplotlib import pyplot
 
 import gcexp
 from gcexp import experiments
-from gcexp.codes import CyclicRepetition, cyclic
+from gcexp.codes import CyclicRepetition, ReedSolomon, cyclic
 from gcexp.command.main import main
-from gcexp.delays import Pareto
+from gcexp.delays import Exponentials, Pareto
 from gcexp.errors import UserError
 from gcexp.figures.rows import time_to
 from gcexp.run import checks
 from gcexp.run.compose import compose
 from gcexp.run.stages import run_timeline
-from gcexp.schemes import Fastest
+from gcexp.schemes import Fastest, Span
 from gcexp.tasks.mlp import MultilayerPerceptron
 
 JOB = "data/traces/pai-job1.csv"
@@ -411,6 +411,22 @@ def test_times_that_are_not_finite_are_one_sentence(capsys):
     assert main(["simulate", "scheme=cgc", "n=4", "s=1", "delay=pareto", "delay.shape=1e-300"]) == 2
     said = capsys.readouterr().err
     assert "not finite" in said and said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "build, named",
+    [
+        (lambda: ReedSolomon(6, 1, k=10**30), "ReedSolomon"),
+        (lambda: Span(2, 2, targets=2), "targets"),
+        (lambda: Span(2, 2, targets=[["x", "y"]]), "numbers"),
+        (lambda: Span(2, 2, targets=[[1, 1]], tolerance="x"), "tolerance"),
+        (lambda: Exponentials(len, 6), "seeds"),
+        (lambda: Exponentials((0,), 6, purpose=3), "purpose"),
+    ],
+)
+def test_parts_of_a_run_are_made_of_what_fits(build, named):
+    with pytest.raises(UserError, match=named):
+        build()
 
 
 def test_words_may_stand_behind_options(capsys):
