@@ -33,7 +33,7 @@ import numpy as np
 from tqdm import tqdm
 
 import gcexp
-from gcexp import codes, delays, schemes
+from gcexp import codes, delays, progress, schemes
 from gcexp.command.main import main as command
 from gcexp.decoding_error.error import error as code_error
 from gcexp.errors import UserError
@@ -98,15 +98,14 @@ _moved = 0.0  # CPU seconds of this process when a progress bar moved last
 
 
 def follow_progress() -> None:
-    """Notice when a bar moves, be it seen or not: there is no terminal here."""
-    update = tqdm.update
+    """Notice when a bar moves, be it seen or not: there is no terminal here, and ``progress=False`` hides it."""
 
-    def moved(self: tqdm, count: float | None = 1) -> bool | None:
+    def moved(*_: object) -> None:
         global _moved
         _moved = time.process_time()
-        return update(self, count)
 
     tqdm.update = moved
+    progress._Hidden.update = moved
 
 
 def benchmark_line(chance: random.Random) -> list[str]:

@@ -401,6 +401,12 @@ def test_a_sweep_chooses_options_by_a_pattern(monkeypatch, capsys):
         assert sentence in said and said.count("\n") == 1
 
 
+def test_points_that_are_left_out_are_named_in_a_plain_line(capsys):
+    assert main(["run", "-m", "scheme=cgc,frc", "n=4", "s=2", "iterations=2", "seeds=1"]) == 0
+    said = capsys.readouterr().err
+    assert said.startswith("gcexp: 1 of 2 points are impossible") and "Warning" not in said
+
+
 def test_a_level_that_is_no_score_is_refused(capsys):
     assert main(["run", "scheme=cgc", "n=4", "s=1", "--level", "nan"]) == 2
     assert "--level" in capsys.readouterr().err
