@@ -251,7 +251,11 @@ def checked(build: Callable, plain: bool = True) -> Callable:
             raise ParameterError(f"{name}: n is a number of workers up to {most}, got {quoted(n)}")
         try:
             build(*given.args, **given.kwargs)
-        except MemoryError as error:
+        except (MemoryError, OverflowError) as error:
+            raise ParameterError(f"{name} does not fit into memory: {error}") from None
+        except ValueError as error:
+            if "Maximum allowed" not in str(error):  # as numpy says of an array with too many numbers
+                raise
             raise ParameterError(f"{name} does not fit into memory: {error}") from None
 
     return init

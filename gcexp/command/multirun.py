@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from typing import TYPE_CHECKING
 
 from gcexp.errors import UserError
@@ -24,7 +26,14 @@ def multirun(
     if not several:
         raise UserError("nothing is swept: give a key several values, as in scheme=cgc,frc s=2,5,9")
     grid = {key: [typed(value) for value in values] for key, values in several.items()}
-    return format_comparison(summary(sweep(grid, *single, jobs=jobs, submit=submit), level), form)
+    with warnings.catch_warnings(record=True) as told:
+        table = sweep(grid, *single, jobs=jobs, submit=submit)
+    for one in told:
+        if one.category is UserWarning:
+            print(f"gcexp: {one.message}", file=sys.stderr)
+        else:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    return format_comparison(summary(table, level), form)
 
 
 def simulated(overrides: list[str], rows: str, form: str) -> str:

@@ -9,6 +9,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from gcexp.errors import require
+from gcexp.schema import checked
 from gcexp.seeding import rngs
 
 # Rounds that a stream draws at once when it is asked again, and most numbers that then lie ready.
@@ -170,6 +171,7 @@ class Exponentials:
     the second call on, streams of one worker are drawn `_AHEAD` rounds at a time, or fewer where that are many numbers.
     """
 
+    @checked
     def __init__(self, seeds: Sequence[int], n: int, persistence: int = 1, purpose: str = "delays"):
         require(n >= 1, f"draws need n >= 1, got {n}")
         require(persistence >= 1, f"persistence must be a number of iterations >= 1, got {persistence}")

@@ -8,11 +8,19 @@ import numpy as np
 
 from gcexp.codes import Code
 from gcexp.errors import ParameterError, require, require_known
+from gcexp.schema import checked, quoted
 from gcexp.schemes.arrivals import Arrivals
 from gcexp.schemes.survivors import distinct
 
 TARGETS = ("partitions", "sum")
 _MARGIN = 100  # a decoder may be so many times less accurate than the elimination
+
+
+def _array(rows: object, dtype: object) -> np.ndarray:
+    try:
+        return np.asarray(rows, dtype=dtype)  # type: ignore[call-overload]  # whatever was given
+    except (TypeError, ValueError):
+        raise ParameterError(f"a span needs an array of numbers, got {quoted(rows)}") from None
 
 
 class Span:
@@ -33,6 +41,11 @@ class Span:
     dtype : dtype
         Of the rows.
 
+    Raises
+    ------
+    ParameterError
+        For numbers outside these, and for targets that are no such array.
+
     Examples
     --------
     >>> span = Span(1, 3, targets=[[1, 1, 1], [0, 0, 1]])
@@ -42,8 +55,13 @@ class Span:
     (array([ True]), array([[ True,  True]]))
     """
 
+    @checked
     def __init__(self, iterations: int, columns: int, targets, tolerance: float = 1e-6, dtype=np.float64):
-        targets = np.asarray(targets, dtype=dtype)
+        require(iterations >= 0 and columns >= 1, "a span needs iterations >= 0 and columns >= 1")
+        require(tolerance >= 0, f"tolerance is a distance >= 0, got {tolerance}")
+        targets = _array(targets, dtype)
+        fits = targets.ndim == 2 and targets.shape[1] == columns
+        require(fits, f"targets are an array (q, {columns}), got shape {targets.shape}")
         self._adjoint = targets.conj().T
         length = np.vecdot(targets, targets).real  # squared, as all that follow
         self._distance, self._close = np.tile(length, (iterations, 1)), tolerance**2 * length

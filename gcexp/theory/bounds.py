@@ -85,7 +85,8 @@ def capacity(fixed: np.ndarray, growing: np.ndarray, load: float, fraction: Numb
     q = np.asarray(needed(n, load, fraction))
     _require_rows(q, F)
     q = np.broadcast_to(q, F.shape[:-1])
-    at = np.sort(F + load * C, axis=-1)
+    with np.errstate(over="ignore"):  # what is too long for a number is inf
+        at = np.sort(F + load * C, axis=-1)
     found = np.take_along_axis(at, np.clip(q - 1, 0, n - 1)[..., None], axis=-1)[..., 0]
     return np.where(q > n, inf, np.where(q > 0, found, 0.0))
 

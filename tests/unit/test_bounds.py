@@ -407,3 +407,8 @@ def test_a_bound_as_a_scheme_and_no_task_for_it(capsys):
         gcexp.train(scheme="work_floor", n=10, delay="pai_job4", task="digits_mlp")
     with pytest.raises(UserError, match="local_steps has a clock but no training curve"):
         gcexp.train(scheme="uncoded", n=10, delay="local_steps", task="digits_mlp")
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_bound_that_no_number_holds_is_infinite():
+    assert bounds.capacity(np.ones((2, 2)), 1e308, load=2).tolist() == [np.inf, np.inf]

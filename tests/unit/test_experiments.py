@@ -11,9 +11,9 @@ import pytest
 from matplotlib import pyplot
 
 import gcexp
-from gcexp.codes import CyclicRepetition
+from gcexp.codes import CyclicRepetition, ReedSolomon
 from gcexp.command.main import main
-from gcexp.delays import Pareto
+from gcexp.delays import Exponentials, Pareto
 from gcexp.errors import UserError
 from gcexp.figures import parse
 from gcexp.figures.compose import draw_on
@@ -21,7 +21,7 @@ from gcexp.figures.rows import time_to
 from gcexp.run import checks
 from gcexp.run.compose import compose
 from gcexp.run.stages import run_timeline
-from gcexp.schemes import Fastest
+from gcexp.schemes import Fastest, Span
 from gcexp.tasks import training
 from gcexp.tasks.mlp import MultilayerPerceptron
 
@@ -361,6 +361,12 @@ def test_a_sweep_chooses_options_by_a_pattern(monkeypatch, capsys):
         assert sentence in said and said.count("\n") == 1
 
 
+def test_points_that_are_left_out_are_named_in_a_plain_line(capsys):
+    assert main(["run", "-m", "scheme=cgc,frc", "n=4", "s=2", "iterations=2", "seeds=1"]) == 0
+    said = capsys.readouterr().err
+    assert said.startswith("gcexp: 1 of 2 points are impossible") and "Warning" not in said
+
+
 def test_a_level_that_is_no_score_is_refused(capsys):
     assert main(["run", "scheme=cgc", "n=4", "s=1", "--level", "nan"]) == 2
     assert "--level" in capsys.readouterr().err
@@ -371,6 +377,22 @@ def test_times_that_are_not_finite_are_one_sentence(capsys):
     assert main(["simulate", "scheme=cgc", "n=4", "s=1", "delay=pareto", "delay.shape=1e-300"]) == 2
     said = capsys.readouterr().err
     assert "not finite" in said and said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "build, named",
+    [
+        (lambda: ReedSolomon(6, 1, k=10**30), "ReedSolomon"),
+        (lambda: Span(2, 2, targets=2), "targets"),
+        (lambda: Span(2, 2, targets=[["x", "y"]]), "numbers"),
+        (lambda: Span(2, 2, targets=[[1, 1]], tolerance="x"), "tolerance"),
+        (lambda: Exponentials(len, 6), "seeds"),
+        (lambda: Exponentials((0,), 6, purpose=3), "purpose"),
+    ],
+)
+def test_parts_of_a_run_are_made_of_what_fits(build, named):
+    with pytest.raises(UserError, match=named):
+        build()
 
 
 def test_words_may_stand_behind_options(capsys):

@@ -51,7 +51,8 @@ def test_names_of_python():
     assert set(found) == {"gcexp", *(f"gcexp.{room}" for room in WHOLE), *SOME}
     for module, names in found.items():
         imported = importlib.import_module(module)
-        assert all(hasattr(imported, name) for name in names), module
+        if module != "gcexp.distributed":  # whose names are loaded when used, since they need torch
+            assert all(hasattr(imported, name) for name in names), module
         if module not in SOME:
             assert sorted(names) == sorted(imported.__all__), module
     errors = [
