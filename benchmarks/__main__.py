@@ -9,16 +9,12 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 
 import argparse
 import importlib
-import json
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
-from pathlib import Path
 
 from benchmarks import REGISTRY, SLOW
-from benchmarks.measure import Row, calibration, duration, median_cpu, table
+from benchmarks.measure import Row, table
 from gcexp.errors import UserError, unknown
-from gcexp.files import written
 
 
 def chosen(ids: list[str], everything: bool = False) -> list[str]:
@@ -48,23 +44,16 @@ def main(argv: list[str] | None = None) -> int:
         "ids", nargs="*", metavar="ID", help=f"{', '.join(REGISTRY)}; none: all but {', '.join(SLOW)}"
     )
     parser.add_argument("--all", action="store_true", help="the slow ones too")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to FILE")
     arguments = parser.parse_args(argv)
+    rows = []
     try:
-        rows = []
         for id in chosen(arguments.ids, arguments.all):
             print(f"{id} ...", file=sys.stderr, flush=True)
             rows += function(id)()
-        (seconds,) = median_cpu(calibration, repeats=3)
-        print(table(rows))
-        print(f"\nHere numpy sorts a million numbers and Python adds up a million in {duration(seconds)}.")
-        if arguments.json:
-            content = {"calibration": seconds, "rows": [asdict(row) | {"met": row.met} for row in rows]}
-            with written(arguments.json) as temporary:
-                temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     except UserError as error:
         print(f"benchmarks: {error}", file=sys.stderr)
         return 2
+    print(table(rows))
     over = [row for row in rows if row.excess]
     for row in over:
         print(f"benchmarks: {row.id}, {row.work}: {row.excess}", file=sys.stderr)

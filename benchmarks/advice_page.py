@@ -50,7 +50,7 @@ def main() -> None:
     print(HEAD)
     for name in TRACES:
         advice, fit = gcexp.advise(name), gcexp.fit(name)
-        shown = advice.page().markdown(level=3).split("\n", 2)[2]
+        shown = advice.page().markdown(level=2).split("\n", 2)[2]
         why = " ".join(fit.sentences[:2])
         print(f"## {name}\n\nWhat makes its workers slow: {why}\n{shown}")
     print(_generated())

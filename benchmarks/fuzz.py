@@ -22,9 +22,11 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -64,23 +66,7 @@ SCHEMES = [
     "",
     "bound: any loads",
 ]
-WORDS = [
-    "nan",
-    "inf",
-    "-1",
-    "0",
-    "1",
-    "2",
-    "0.5",
-    "1e400",
-    "1000000000",
-    "x",
-    "",
-    "[1]",
-    "stop",
-    "chunk",
-    "a=b",
-]
+WORDS = [*"nan inf -1 0 1 2 0.5 1e400 1000000000 x [1] stop chunk a=b".split(), ""]
 
 
 class Hang(BaseException):
@@ -127,6 +113,11 @@ def calls(chance: random.Random) -> tuple[str, Callable[[], object]]:
             given[p.name] = odd()
         return f"{getattr(of, '__name__', of)}({given})"[:300], lambda: of(**given)
 
+    def keyed(name: str, of: Callable, *fixed: Any, **likely: Any) -> tuple[str, Callable[[], object]]:
+        for key in chance.sample(sorted(likely), 2):
+            likely[key] = odd()
+        return f"{name}({likely})"[:300], lambda: of(*fixed, **likely)
+
     classes = [
         found
         for module in (codes, codes, delays, schemes)
@@ -135,37 +126,21 @@ def calls(chance: random.Random) -> tuple[str, Callable[[], object]]:
         and not getattr(found, "_is_protocol", False)
         and any(hasattr(found, method) for method in ("draw", "stop", "seat", "decode"))
     ]
-    keys: dict[str, Any] = {
-        "scheme": chance.choice(["cgc", "frc", "forget"]),
-        "n": 6,
-        "s": 1,
-        "iterations": 3,
-    }
-    for key in chance.sample(["n", "s", "iterations", "seeds", "delay", "rows", "progress", "horizon"], 2):
-        keys[key] = odd()
-    trace: dict[str, Any] = {"schemes": "frc", "phi": [0.0], "progress": False}
-    for key in chance.sample(["schemes", "phi", "late", "chunks", "n", "progress", "rows", "pricing"], 2):
-        trace[key] = odd()
-    times = [
-        chance.choice([np.ones(3), np.array([1, np.nan]), -np.ones(2), np.zeros((2, 0)), 1.0]) for _ in "FC"
-    ]
+    run = {"scheme": chance.choice(["cgc", "frc", "forget"]), "n": 6, "s": 1}
+    length = {"iterations": 3, "seeds": 1, "delay": "pareto", "progress": False, "horizon": None}
+    trace = {"schemes": "frc", "phi": [0.0], "late": "stop", "chunks": 8, "n": None, "rows": None}
+    times = [np.ones(3), np.array([1, np.nan]), -np.ones(2), np.zeros((2, 0)), 1.0]
     return chance.choice(
         [
             lambda: filled(chance.choice(classes)),
             lambda: filled(chance.choice(classes)),
-            lambda: (f"simulate({keys})"[:300], lambda: gcexp.simulate(**keys)),
-            lambda: (f"benchmark({trace})"[:300], lambda: gcexp.benchmark("pai-job1", **trace)),
-            lambda: (f"show({keys})"[:300], lambda: gcexp.show(**{k: keys[k] for k in ("scheme", "n", "s")})),
-            lambda: (
-                f"sweep(s, {keys})"[:300],
-                lambda: gcexp.sweep({"s": odd()}, scheme="cgc", n=6, iterations=2),
-            ),
-            lambda: filled(
-                chance.choice([bounds.capacity, bounds.work_floor, bounds.data_bound, code_error])
-            ),
-            lambda: (
-                f"work_floor({times})",
-                lambda: bounds.work_floor(*times, chance.choice([None, 1.0, 2.0])),
+            lambda: keyed("simulate", gcexp.simulate, **run, **length),
+            lambda: keyed("benchmark", gcexp.benchmark, "pai-job1", **trace, progress=False),
+            lambda: keyed("show", gcexp.show, **run),
+            lambda: keyed("sweep", gcexp.sweep, {"s": odd()}, scheme="cgc", n=6, iterations=2),
+            lambda: filled(chance.choice([bounds.capacity, bounds.data_bound, code_error])),
+            lambda: keyed(
+                "work_floor", bounds.work_floor, *chance.choices(times, k=2), cap=None, fraction=1.0
             ),
         ]
     )()
@@ -200,47 +175,32 @@ def _memory(name: str) -> int:
     return next(1024 * int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
 
 
-def tried_command(line: list[str]) -> tuple[str, str]:
-    """How a command ended, and what is wrong with that."""
-    out, err = io.StringIO(), io.StringIO()
-    with watched() as excess, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+def tried(act: Callable[[], object], is_command: bool) -> tuple[str, str]:
+    """How a command or a call ended, and what is wrong with that."""
+    err = io.StringIO()
+    with watched() as excess, contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(err):
         try:
-            code = command(line)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", RuntimeWarning)
+                found = act()
+            ended = f"exit {found}" if is_command else "result"
         except SystemExit as stopped:
-            code = stopped.code if isinstance(stopped.code, int) else 2
-        except Hang:
-            return "hang", f"more than {SECONDS:g} s"
-        except BaseException as error:
-            return "trace", repr(error)
-        told = excess()
-    if told:
-        return "excess", told
-    if code not in (0, 2) or ("Traceback" in err.getvalue() and "--debug" not in line):
-        return "trace", err.getvalue()[-600:]
-    if "Warning" in err.getvalue():
-        return "warning", err.getvalue()[-600:]
-    return f"exit {code}", ""
-
-
-def tried_call(call: Callable[[], object]) -> tuple[str, str]:
-    """How a call ended, and what is wrong with that."""
-    with watched() as excess, warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
-        warnings.simplefilter("error", RuntimeWarning)
-        try:
-            call()
-            ended = "result"
+            ended = f"exit {stopped.code if isinstance(stopped.code, int) else 2}"
         except UserError:
             ended = "sentence"
         except Hang:
             return "hang", f"more than {SECONDS:g} s"
         except BaseException as error:
-            trace, depth = error.__traceback__, 0
-            while trace is not None:
-                trace, depth = trace.tb_next, depth + 1
-            if isinstance(error, TypeError) and depth <= 2:  # a name or number of arguments, as Python has it
-                return "arguments", ""
-            return "trace", repr(error)[:600]
-        return ("excess", told) if (told := excess()) else (ended, "")
+            # A name or number of arguments, as Python has it.
+            by_python = isinstance(error, TypeError) and len(traceback.extract_tb(error.__traceback__)) <= 2
+            return ("arguments", "") if by_python and not is_command else ("trace", repr(error)[:600])
+        told = excess()
+    if told:
+        return "excess", told
+    ends_well = ended in ("exit 0", "exit 2", "result", "sentence")
+    if is_command and not ends_well or "Traceback" in err.getvalue() or "Warning" in err.getvalue():
+        return "trace", err.getvalue()[-600:]
+    return ended, ""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -263,14 +223,12 @@ def main(argv: list[str] | None = None) -> int:
             number = int(case[1:])
             chance = random.Random(f"{asked.seed} {case}")
             if case[0] == "c":
-                new = chance.random() < 0.5
-                line = benchmark_line(chance) if new else older(f"{asked.seed} {number}")
-                name, (ended, wrong) = f"gcexp {line}", tried_command([w.replace("\0", "") for w in line])
-                counts["command"][ended] += 1
+                line = benchmark_line(chance) if chance.random() < 0.5 else older(f"{asked.seed} {number}")
+                name, act = f"gcexp {line}", partial(command, [word.replace("\0", "") for word in line])
             else:
-                name, call = calls(chance)
-                ended, wrong = tried_call(call)
-                counts["call"][ended] += 1
+                name, act = calls(chance)
+            ended, wrong = tried(act, case[0] == "c")
+            counts["command" if case[0] == "c" else "call"][ended] += 1
             if wrong:
                 found += 1
                 print(f"{case}: {ended}: {name[:400]}: {wrong}", flush=True)

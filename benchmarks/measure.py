@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from gcexp.errors import UserError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -136,12 +134,6 @@ def median_cpu(*functions: Callable[[], object], repeats: int = 7) -> list[float
             if turn:
                 mine.append(time.process_time() - start)
     return [statistics.median(mine) for mine in times]
-
-
-def calibration() -> None:
-    """Work that is no part of gcexp: how fast this machine is now."""
-    np.sort(np.random.default_rng(0).random(10**6))
-    sum(i & 1 for i in range(10**6))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.measure import ROOT, Row, alone, median_cpu
 from gcexp import codes
 from gcexp.delays import ShiftedExponential
-from gcexp.schemes import Decodable, Fastest, Scheme, Spanned
+from gcexp.schemes import Fastest, Scheme, Spanned
 from gcexp.timeline import simulate
 
 # --- B1 ------------------------------------------------------------------------------------------------------------
@@ -210,17 +210,9 @@ def amazon_with_delays() -> list[Row]:
 
 # --- B5 ------------------------------------------------------------------------------------------------------------
 
-#: Scheme of n=100 workers, and how many partitions by numpy its clock may take.
-SMALL = {
-    "uncoded, fastest 91": (Scheme(codes.Uncoded(100), Fastest(s=9)), 2),
-    "cgc s=9, fastest 91": (Scheme(codes.CyclicRepetition(100, 9), Fastest(s=9)), 2),
-    "frc d=10, decodable": (Scheme(codes.FractionalRepetition(100, s=9), Decodable()), 3),
-    "clustered P=10 d=3, decodable": (Scheme(codes.Clustered(100, 10, 3), Decodable()), 3),
-}
-
 
 def waiting_rule() -> list[Row]:
-    """B5: n=256 workers, s=15, 1000 rounds of 1 + Exp(1), draws excluded; and the clocks of n=100 workers.
+    """B5: n=256 workers, s=15, 1000 rounds of 1 + Exp(1), draws excluded.
 
     Floor: `numpy.partition` of the same arrivals, whose (n-s)-th smallest are the durations.
     """
@@ -236,16 +228,9 @@ def waiting_rule() -> list[Row]:
         repeats=15,
     )
     work, peer = f"n={n} s={s}, 1000 rounds: waiting rule", "10.5 ms (durations)"
-    rows = [
+    return [
         Row("B5", work, waited, "ours / floor <= 2", 2 * floor, floor=floor, peer=peer, peer_seconds=10.5e-3)
     ]
-    draws = ShiftedExponential(shift=1.0).draw((0,), 10_000, 100)
-    for name, (scheme, times) in SMALL.items():
-        at = np.array(draws.arrival(scheme.code.load / scheme.code.k, scheme.code.length))
-        floor, ours = median_cpu(partial(np.partition, at, 90), partial(simulate, scheme, draws), repeats=15)
-        work = f"n=100, 10000 rounds, simulate: {name}"
-        rows.append(Row("B5", work, ours, f"ours / floor <= {times}", times * floor, floor=floor))
-    return rows
 
 
 # --- B6 ------------------------------------------------------------------------------------------------------------

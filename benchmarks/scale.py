@@ -15,7 +15,6 @@ from benchmarks.measure import Row, Spent, alone, median_cpu, process
 from gcexp import codes
 from gcexp.delays import ShiftedExponential
 from gcexp.schemes import Decodable, Fastest, Scheme
-from gcexp.theory.order_statistics import harmonic, shifted_exponential
 from gcexp.timeline import run_clock
 
 DELAY = ShiftedExponential()
@@ -55,13 +54,9 @@ def drawn_and_partitioned(n: int, s: int, iterations: int, chunk: int = 1000) ->
 def long_run() -> list[Row]:
     """B13: n=1000 workers, the fastest 950, 10^5 iterations, draws and decoding included, the timeline written.
 
-    Other chunks must give the same bits. On a machine slower than that of the bar, the same share of its floor counts.
+    On a machine slower than that of the bar, the same share of its floor counts.
     """
     n, s, iterations = 1000, 50, 10**5
-    scheme = Scheme(codes.Uncoded(n), Fastest(s=s))
-    whole, pieces = (run_clock(scheme, DELAY, (0,), 3000, chunk) for chunk in (10**9, 70_000))
-    for name in ("duration", "pattern", "patterns", "coefficients"):
-        assert np.array_equal(getattr(whole, name), getattr(pieces, name)), f"{name} depends on the chunk"
     found = [alone(run_to_file, n, s, iterations) for _ in range(3)]
     ours, memory = (
         float(np.median(values)) for values in zip(*((cpu, one.memory) for one, cpu in found), strict=True)
@@ -144,42 +139,28 @@ def simulated(*typed: str, n: int, iterations: int) -> Spent:
 
 
 MANY = 100_000
-#: What is typed; the same scheme for n workers; the mean of its durations, for unit exponentials, where it is known.
-SCHEMES: dict[str, tuple[Callable[[int], Scheme], Callable[[int], float] | None]] = {
-    "scheme=uncoded": (lambda n: Scheme(codes.Uncoded(n), Decodable()), harmonic),
-    "scheme=frc s=4": (
-        lambda n: Scheme(codes.FractionalRepetition(n, s=4), Fastest(s=4)),
-        lambda n: shifted_exponential(n - 4, n),
+#: What is typed, and the same scheme for n workers.
+SCHEMES: dict[str, Callable[[int], Scheme]] = {
+    "scheme=uncoded": lambda n: Scheme(codes.Uncoded(n), Decodable()),
+    "scheme=frc s=4": lambda n: Scheme(codes.FractionalRepetition(n, s=4), Fastest(s=4)),
+    "scheme=cgc s=4": lambda n: Scheme(codes.CyclicRepetition(n, 4), Fastest(s=4)),
+    f"scheme=gc_sc code.clusters={MANY // 20} code.d=3": lambda n: Scheme(
+        codes.Clustered(n, n // 20, 3), Decodable()
     ),
-    "scheme=cgc s=4": (
-        lambda n: Scheme(codes.CyclicRepetition(n, 4), Fastest(s=4)),
-        lambda n: shifted_exponential(n - 4, n),
-    ),
-    f"scheme=gc_sc code.clusters={MANY // 20} code.d=3": (
-        lambda n: Scheme(codes.Clustered(n, n // 20, 3), Decodable()),
-        None,
-    ),
-    f"scheme=epsilon_frc s={MANY // 10}": (
-        lambda n: Scheme(codes.EpsilonFractionalRepetition(n, n // 10, 0.1), Fastest(s=n // 10)),
-        lambda n: shifted_exponential(n - n // 10, n),
+    f"scheme=epsilon_frc s={MANY // 10}": lambda n: Scheme(
+        codes.EpsilonFractionalRepetition(n, n // 10, 0.1), Fastest(s=n // 10)
     ),
 }
 
 
 def many_workers() -> list[Row]:
-    """B16: 10^5 workers, 10^3 iterations, the whole command; and the exponent in n of the clock's CPU seconds.
-
-    Mean durations must agree with theory within four standard errors.
-    """
-    iterations, sizes, piece = 1000, (12_500, 25_000, 50_000, 100_000), 300
+    """B16: 10^5 workers, 10^3 iterations, the whole command; and the exponent in n of the clock's CPU seconds."""
+    iterations, sizes = 1000, (12_500, 25_000, 50_000, 100_000)
     (floor,) = median_cpu(partial(draws, MANY * iterations, MANY), repeats=3)
     rows = []
-    for typed, (make, mean) in SCHEMES.items():
-        if mean:
-            found = run_clock(make(MANY), DELAY, (0,), piece).duration
-            assert abs(found.mean() - mean(MANY)) <= 4 * found.std(ddof=1) / np.sqrt(found.size), typed
+    for typed, make in SCHEMES.items():
         spent = simulated(*typed.split(), n=MANY, iterations=iterations)
-        clocks = [partial(run_clock, make(n), DELAY, (0,), piece) for n in sizes]
+        clocks = [partial(run_clock, make(n), DELAY, (0,), 300) for n in sizes]
         exponent = np.polyfit(np.log(sizes), np.log(median_cpu(*clocks, repeats=3)), 1)[0]
         rows.append(
             Row(

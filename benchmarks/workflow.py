@@ -8,8 +8,6 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-import pandas as pd
-
 from benchmarks.measure import ROOT, Row, Spent, alone, clone, process
 
 CORES = 2
@@ -45,20 +43,18 @@ def plan() -> list[Row]:
     return rows
 
 
-def reproduced(target: str) -> tuple[Spent, int, float]:
-    """Snakemake in a new clone: what it took, its jobs, and the CPU seconds that its own `benchmark:` files tell."""
+def reproduced(target: str) -> tuple[Spent, int]:
+    """Snakemake in a new clone: what it took, and its jobs."""
     with TemporaryDirectory() as folder:
         place = clone(Path(folder, "clone"))
         spent = process("snakemake", "--cores", str(CORES), "--", target, folder=place)
-        files = list((place / "benchmarks-raw").rglob("*.tsv"))
-        told = sum(pd.read_csv(path, sep="\t")["cpu_time"].sum() for path in files)
-    return spent, jobs(spent.output), float(told)
+    return spent, jobs(spent.output)
 
 
 def first_figure() -> list[Row]:
     """B11: the first figure file alone, from a clean clone. Installing is not measured."""
     first = sorted((ROOT / "gcexp_papers").glob("*/figures/*.yaml"))[0]
-    spent, count, _ = reproduced(f"{first.parent.parent.name}_{first.stem}")
+    spent, count = reproduced(f"{first.parent.parent.name}_{first.stem}")
     note = f"{count} jobs, CPU {spent.cpu:.0f} s"
     work = f"first figure from a clean clone, {CORES} cores, wall"
     return [Row("B11", work, spent.wall, "< 60 s with installation", holds=spent.wall < 60, note=note)]
@@ -74,8 +70,8 @@ def everything() -> list[Row]:
         ("the five papers", "all", 110, 120, 80),
         ("everything", "everything", 300, None, 150),
     ):
-        spent, count, told = reproduced(target)
-        work, note = f"quick preset, {name}", f"{count} jobs, {told:.0f} CPU-s in them"
+        spent, count = reproduced(target)
+        work, note = f"quick preset, {name}", f"{count} jobs"
         bar = f"<= {wall_most} s, <= {most} jobs"
         holds = spent.wall <= wall_most and count <= most
         rows.append(Row("B12", f"{work}, {CORES} cores, wall", spent.wall, bar, holds=holds, note=note))
@@ -112,7 +108,7 @@ def called(folder: str) -> dict[str, int]:
     """B21's work: how many functions of ours, in how many modules, draw a figure from its table."""
     from gcexp.figures.tables import read_table, write_table
     from gcexp.report.figurefile import figure
-    from gcexp.report.stages import make_drawing
+    from gcexp.report.jobs import make_drawing
 
     (published,) = (ROOT / "reports/published/data").glob(f"{DRAWN}.csv*")
     table, drawing = Path(folder, "table.csv"), Path(folder, "drawing.png")

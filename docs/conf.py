@@ -26,7 +26,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["examples/*.rst", "examples/README*"]
+exclude_patterns = ["examples/*.rst", "examples/README*", "package.md"]
 
 html_theme = "furo"
 html_title = "gcexp"
@@ -79,13 +79,16 @@ def write_generated(app):
 
 
 def as_page(paper):
-    """A paper's README with its links as they are from docs/generated/papers."""
+    """A paper's README with its links as they are from docs/generated/papers; a folder is no page to lead to."""
     here = HERE / "generated" / "papers"
-    return re.sub(
-        r"(?<=\]\()(?!\w+:|#)[^)#\s]+",
-        lambda link: os.path.relpath(paper / link[0], here),
-        (paper / "README.md").read_text("utf-8"),
-    )
+
+    def moved(link):
+        text, place, anchor = link.groups(default="")
+        place = paper / place
+        return text if place.is_dir() else f"[{text}]({os.path.relpath(place, here)}{anchor})"
+
+    links = r"\[([^\]]*)\]\((?!\w+:|#)([^)#\s]+)(#[^)]*)?\)"
+    return re.sub(links, moved, (paper / "README.md").read_text("utf-8"))
 
 
 def outside(app, name, source):

@@ -6,13 +6,11 @@ real. Exit code: 0 if the prediction is within 10 %, 1 if not, 3 if the machine 
 """
 
 import gc
-import json
 import os
-import socket
 import sys
 import tempfile
 import time
-from multiprocessing import get_context
+from datetime import timedelta
 from pathlib import Path
 
 os.environ |= {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}  # ranks of one machine
@@ -20,9 +18,7 @@ os.environ |= {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}  # ranks of o
 import numpy as np
 import torch._dynamo.utils  # which DDP imports, here once for all ranks
 import torch.distributed as dist
-from torch.nn import Linear, Sequential
 from torch.nn.parallel import DistributedDataParallel
-from torch.utils.data import DataLoader, TensorDataset
 
 import gcexp
 from gcexp.codes import CyclicRepetition, Uncoded
@@ -31,11 +27,9 @@ from gcexp.distributed import Coded, Recorder, join
 from gcexp.schemes import Fastest, Scheme
 
 N, BATCH, SETTLED = 4, 64, 3  # ranks; samples of a step; the first step that is compared
-FIXED, SHARE = 0.03, 0.04  # seconds of computing: in any case, and for a rank's share of an uncoded batch
-CODED, QUORUM = Scheme(CyclicRepetition(n=N, s=1), Fastest(s=1)), Scheme(Uncoded(n=N), Fastest(s=1))
-NAMES = {"uncoded": "uncoded", "quorum": "forget", "coded": "cgc"}  # of the simulated schemes
-PHASES = {"warm-up": (None, 1, 5), "uncoded": (None, 1, 40), "half": (None, 0.5, 15)}  # scheme, load, steps
-PHASES |= {"coded": (CODED, 1, 40), "quorum": (QUORUM, 1, 40), "again": (None, 1, 40)}
+FIXED, SHARE = 0.02, 0.03  # seconds of computing: in any case, and for a rank's share of an uncoded batch
+CODES = {"cgc": CyclicRepetition(n=N, s=1), "forget": Uncoded(n=N)}  # of phases
+STEPS = {"warm-up": 5, "uncoded": 44, "half": 15, "cgc": 44, "forget": 44, "again": 44}
 
 
 def compute(step: int, rank: int, samples: int) -> None:
@@ -44,69 +38,63 @@ def compute(step: int, rank: int, samples: int) -> None:
     time.sleep((FIXED + SHARE * samples * N / BATCH) * slowness)
 
 
-def run(rank: int, folder: Path, scheme: Scheme | None, load: float, steps: int) -> list[float]:
+def run(rank: int, folder: Path, phase: str) -> np.ndarray | list[float]:
     """Seconds of the steps of one phase."""
     torch.manual_seed(0)
-    data, ends = TensorDataset(torch.randn(8192, 20), torch.randn(8192, 1)), [time.monotonic()]
-    model = DistributedDataParallel(Sequential(Linear(20, 1024), Linear(1024, 1)))
+    data, targets, ends = torch.randn(8192, 20), torch.randn(8192), [time.monotonic()]
+    model = DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(20, 1024), torch.nn.Linear(1024, 1)))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
-    hook = Recorder(folder, model=model, load=load) if scheme is None else Coded(model, scheme)
-    batches = {} if scheme is None else {"batch_sampler": hook.batches(len(data), BATCH)}
-    loader = DataLoader(data, **(batches or {"batch_size": int(load * BATCH / N)}))
-    for step, (x, y) in zip(range(steps), loader, strict=False):
-        if len(x) > 2:  # a rank that is behind gets two samples and only takes the update
-            compute(step, rank, len(x))
+    if phase in CODES:
+        hook = Coded(model, Scheme(CODES[phase], Fastest(s=1)))
+        batches = hook.batches(len(data), BATCH)
+    else:
+        load = 0.5 if phase == "half" else 1
+        hook = Recorder(folder / phase, model=model, load=load)
+        batches = torch.arange(len(data)).split(int(load * BATCH / N))
+    for step, batch in zip(range(STEPS[phase]), batches, strict=False):
+        if len(batch) > 2:  # a rank that is behind gets two samples and only takes the update
+            compute(step, rank, len(batch))
         optimizer.zero_grad()
-        losses = (model(x) - y).square()[:, 0]
-        (losses.mean() if scheme is None else hook.loss(losses)).backward()
+        losses = (model(data[batch])[:, 0] - targets[batch]).square()
+        (hook.loss(losses) if phase in CODES else losses.mean()).backward()
         optimizer.step()
         ends.append(time.monotonic())
     hook.close()
-    return np.diff(ends).tolist() if scheme is None else [step.seconds for step in hook.steps]
+    return [step.seconds for step in hook.steps] if phase in CODES else np.diff(ends)
 
 
-def begin(rank: int, folder: Path, listening: socket.socket) -> None:
-    fd = listening.fileno() if rank == 0 else None  # rank 0 serves the store
-    store = dist.TCPStore("127.0.0.1", listening.getsockname()[1], N, rank == 0, master_listen_fd=fd)
-    dist.init_process_group("gloo", store=store, rank=rank, world_size=N)
-    seconds = {name: run(rank, folder / name, *phase) for name, phase in PHASES.items()}
-    if rank == 0:
-        (folder / "steps.json").write_text(json.dumps(seconds))
+def begin(rank: int, folder: Path) -> None:
+    store = dist.FileStore(str(folder / "store"), N)
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=N, timeout=timedelta(minutes=1))
+    np.savez(folder / f"steps-{rank}", **{phase: run(rank, folder, phase) for phase in STEPS})
 
 
-def main(folder: Path) -> int:
+def main(folder: Path) -> tuple[str, float, dict[str, float], dict[str, float]]:
+    """The verdict, phi, and times over the uncoded one's as predicted from the recording and as measured."""
     gc.freeze()  # a full collection of all that torch has imported takes 0.2 s of a rank's time
-    listening, process = socket.create_server(("127.0.0.1", 0)), get_context("fork").Process
-    ranks = [process(target=begin, args=(rank, folder, listening)) for rank in range(N)]
-    _ = [rank.start() for rank in ranks], [rank.join() for rank in ranks]
-    steps = json.loads((folder / "steps.json").read_text())
-    steps = {name: np.array(seconds[SETTLED:]) for name, seconds in steps.items()}
-    took = {name: seconds.mean() for name, seconds in steps.items()}
-    print(
-        join(folder / "uncoded", folder / "uncoded.csv"), join(folder / "half", folder / "half.csv"), sep="\n"
-    )
-    uncoded, half = (read_trace(folder / f"{name}.csv").values["time"] for name in ("uncoded", "half"))
-    phi = float(
-        np.clip(2 * np.median(half / uncoded[: len(half)]) - 1, 0, 1)
-    )  # half takes phi + (1 - phi) / 2
-    print(f"{phi:.2f} of the time does not grow with the load: phi, from {len(half)} steps of half batches")
-    print(gcexp.advise(folder / "uncoded.csv").sentence)
-    overhead = max(0.0, np.quantile(steps["uncoded"] - uncoded.max(1), 0.1))  # of an undisturbed exchange
-    keys = {"delay": "trace", "delay.file": str(folder / "uncoded.csv"), "delay.phi": phi, "late": "finish"}
-    keys |= {"overhead": overhead, "n": N, "s": 1, "iterations": len(uncoded), "seeds": 1}
-    simulated = {name: gcexp.simulate(scheme=scheme, **keys) for name, scheme in NAMES.items()}
-    seconds = {name: table["mean_iteration_time_s"][0] for name, table in simulated.items()}
-    predicted = {name: seconds[name] / seconds["uncoded"] for name in seconds}
+    torch.multiprocessing.start_processes(begin, (folder,), nprocs=N, daemon=True, start_method="fork")
+    steps = np.load(folder / "steps-0.npz")
+    took = {name: np.mean(seconds[SETTLED:]) for name, seconds in steps.items()}
     measured = {name: took[name] / took["uncoded"] for name in took}
-    print(f"quorum/uncoded: predicted {predicted['quorum']:.3f}, measured {measured['quorum']:.3f}")
-    verdict = "yes" if abs(predicted["coded"] / measured["coded"] - 1) <= 0.1 else "no"
+    for name in ("uncoded", "half"):
+        print(join(folder / name, folder / f"{name}.csv"))
+    uncoded, half = (read_trace(folder / f"{name}.csv").values["time"] for name in ("uncoded", "half"))
+    phi = np.clip(2 * np.median(half / uncoded[: len(half)]) - 1, 0, 1)  # half takes phi + (1 - phi) / 2
+    print(f"phi = {phi:.2f} of the time does not grow with the load: from {len(half)} steps of half batches")
+    print(gcexp.advise(folder / "uncoded.csv", phi=phi).sentence)
+    exchange = np.quantile(steps["uncoded"][SETTLED:] - uncoded.max(1), 0.1)  # of an undisturbed step
+    keys = {"delay": "trace", "delay.file": str(folder / "uncoded.csv"), "delay.phi": phi, "late": "finish"}
+    keys |= {"overhead": max(0.0, exchange), "n": N, "s": 1, "iterations": len(uncoded), "seeds": 1}
+    uncoded, *coded = gcexp.sweep({"scheme": ["uncoded", *CODES]}, **keys)["mean_iteration_time_s"]
+    predicted = {name: seconds / uncoded for name, seconds in zip(CODES, coded, strict=True)}
+    verdict = "yes" if abs(predicted["cgc"] / measured["cgc"] - 1) <= 0.1 else "no"
     if not 0.95 <= measured["again"] <= 1.05:
         verdict = f"void: the uncoded run took {measured['again']:.2f} of its time when it was repeated"
-    ratios = f"predicted {predicted['coded']:.3f}, measured {measured['coded']:.3f}"
-    print(f"coded/uncoded: {ratios}, within 10 %: {verdict}")
-    return {"yes": 0, "no": 1}.get(verdict, 3)
+    coded, quorum = (f"predicted {predicted[name]:.3f}, measured {measured[name]:.3f}" for name in predicted)
+    print(f"quorum/uncoded: {quorum}\ncoded/uncoded: {coded}, within 10 %: {verdict}")
+    return verdict, phi, predicted, measured
 
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as temporary:
-        sys.exit(main(Path(temporary)))
+        sys.exit({"yes": 0, "no": 1}.get(main(Path(temporary))[0], 3))

@@ -40,6 +40,10 @@ REBALANCING, WAITING = "rebalancing", "waiting for all"
 #: The reference where workers are new in every row, or where times follow the data.
 ALONE = "waiting for all (rebalancing does not apply)"
 _TIE = 1e-9
+_HARDLY, _MOST_NAMED = (
+    0.05,
+    4,
+)  # of a worker's data is used: a share below which that is told; workers in a phrase
 _QUARTERS = 4
 _GRID, _STEP = 101, 2e-8  # values of phi that are tried together, and how close two of them get
 
@@ -96,7 +100,9 @@ def benchmark(
         it is: waiting for all, or rebalancing with the same largest load, by the times that were seen last.
 
         A value is empty where a thing does not exist. ``table.attrs`` has the number of scored ``rows`` and of the
-        ``prefix``, what a trace does not allow and why (``left_out``), and remarks on how it was priced (``notes``).
+        ``prefix``, what a trace does not allow and why (``left_out``), remarks on how it was priced (``notes``), what
+        its times are, where its index says so (``measures``), and schemes that drop the data of some worker always or
+        nearly always, with a phrase that names the worker (``unused``).
 
     Raises
     ------
@@ -152,7 +158,30 @@ def benchmark(
 
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     frame.attrs |= {"rows": replay.rows, "prefix": replay.prefix, "left_out": left_out, "notes": replay.notes}
+    frame.attrs |= {"measures": replay.measures, "unused": _unused(rows)}
     return frame
+
+
+def _unused(rows: list[dict]) -> dict[str, str]:
+    """Of each scheme that hardly ever uses the data of some worker, a phrase that says so."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        used = row.get("used_of_worker", {})
+        parts = []
+        for phrase, who in (
+            ("never uses", [name for name, share in used.items() if share == 0]),
+            ("hardly ever uses", [name for name, share in used.items() if 0 < share < _HARDLY]),
+        ):
+            if who:
+                more = f" and {len(who) - _MOST_NAMED} more" if len(who) > _MOST_NAMED else ""
+                parts.append(f"{phrase} worker{'s' * (len(who) > 1)} {', '.join(who[:_MOST_NAMED])}{more}")
+        found.setdefault(row["scheme"], []).append("; ".join(parts))
+    told = {}
+    for scheme, phrases in found.items():
+        if any(phrases):
+            first = next(filter(None, phrases))
+            told[scheme] = first if len(set(phrases)) == 1 else f"{first} in some columns"
+    return told
 
 
 def _listed(given: Any, kind: Any, name: str) -> list:
@@ -175,6 +204,10 @@ class Replay:
         Workers, scored rows, and rows that are known before.
     notes : tuple of str
         What a reader of the numbers should know about this trace.
+    measures : str
+        What the times are, where the trace says it and they are compute times alone; else empty.
+    labels : tuple of str
+        What the workers are called; empty where they are new in every row.
     """
 
     name: str
@@ -183,6 +216,8 @@ class Replay:
     rows: int
     prefix: int
     notes: tuple[str, ...] = ()
+    measures: str = ""
+    labels: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, file: str | Path | TraceFile, phi: float = 0.0, n: int | None = None, **trace: Any) -> Replay:
@@ -199,7 +234,7 @@ class Replay:
         times = read.values["time"] if chosen is None else read.values["time"][list(chosen)]
         learns = read.flags.persistent and len(times) > 1
         prefix = max(1, len(times) // 10) if learns else 0
-        wide = int((~np.isnan(times)).all(0).sum())
+        there = np.flatnonzero(~np.isnan(times).any(0))
         delay = Trace(source, phi=phi, skip="prefix" if learns else 0, **trace)
         notes = ()
         if read.flags.data_bound and not delay.data_bound:
@@ -207,7 +242,10 @@ class Replay:
                 f"{read.name}: who is slow changes with the data (data_bound: true in its index), but here times "
                 "follow the worker, which flatters redundancy; data_bound (--data-bound) lets them follow the data",
             )
-        return cls(read.name, delay, wide if n is None else n, len(times) - prefix, prefix, notes)
+        measures = "" if "compute" in read.values else read.flags.measures
+        labels = tuple(read.labels[i] for i in there) if read.flags.persistent else ()
+        workers = len(there) if n is None else n
+        return cls(read.name, delay, workers, len(times) - prefix, prefix, notes, measures, labels)
 
     def refuses_all(self, late: str, chunks: int | None) -> bool:
         """Whether not even waiting for all can be played, so that the fault is not a scheme's."""
@@ -323,6 +361,9 @@ class Replay:
                 "the scheme declares exact: true, but its timeline has a coefficient that is not 1"
             )
         used = quality["used_share"]
+        if not quality["exact"] and not _is_fresh(scheme) and scheme.placement is None:
+            shares = _used_of_workers(timeline, scheme)
+            found["used_of_worker"] = dict(zip(self.labels, shares.tolist(), strict=False))
         found |= quality | {"ratio_per_used": found["ratio"] / used if used else None}
         least = bound_of(scheme, self.draws(n), _share(timeline, scheme))
         if least is not None:
@@ -432,6 +473,15 @@ def _quality(timeline: Timeline, fresh: bool) -> dict[str, Any]:
         "bias": float(((weight @ c - 1) ** 2).mean()),
         "never_used": float((c == 0)[weight > 0].all(0).mean()),
     }
+
+
+def _used_of_workers(timeline: Timeline, scheme: Scheme) -> np.ndarray:
+    """How often the data of each worker count, (n,): the mean over the partitions that it holds."""
+    weight = np.bincount(timeline.pattern[0], minlength=len(timeline.coefficients))
+    used = weight @ (timeline.coefficients != 0) / timeline.pattern.shape[1]
+    held = scheme.code.assignment
+    many = held.sum(1)
+    return np.where(many > 0, held @ used / np.maximum(many, 1), 1.0)  # who holds nothing loses nothing
 
 
 def verdicts(table: pd.DataFrame) -> list[str]:

@@ -1,4 +1,4 @@
-"""Two kinds of errors: what was given is wrong (a sentence, exit code 2), or the program is (a trace, exit code 1)."""
+"""Two kinds of errors: a user's mistake (a sentence, exit code 2) and a defect of ours (a trace, exit code 1)."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ class ParameterError(UserError, ValueError):
 
 
 class DataError(UserError):
-    """A data file is missing, damaged, or not what its checksum says."""
+    """A data file is missing, damaged, or does not match its checksum."""
 
 
 class ExtraError(UserError):
-    """What was asked for needs a package of an extra that is not installed."""
+    """The request needs a package of an extra that is not installed."""
 
 
 class Defect(Exception):
-    """A promise of the program does not hold, whatever was given: to be reported, so its trace is kept."""
+    """A promise of the program does not hold. It should be reported, so its trace is kept."""
 
 
 class DecodingError(Defect, ArithmeticError):
-    """A decoder could not keep the promise its code makes for what was heard.
+    """A decoder did not give what its code promises for the heard workers.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def require(condition: bool, sentence: str) -> None:
 
 
 def require_known(kind: str, given: object, allowed: Collection[str]) -> None:
-    """Raise `ParameterError` unless `given` is one of the names `allowed`; the sentence is only made where it is not.
+    """Raise `ParameterError` unless `given` is one of the names `allowed`.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def require_known(kind: str, given: object, allowed: Collection[str]) -> None:
 
 
 def unknown(kind: str, given: object, allowed: Iterable[str]) -> str:
-    """Sentence for a name that does not exist, with the nearest one that does.
+    """Message for an unknown name, with the nearest known one.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def unknown(kind: str, given: object, allowed: Iterable[str]) -> str:
 
 
 def no_python(error: SyntaxError) -> str:
-    """Sentence for a module whose text is no Python.
+    """Message for a module that is not valid Python.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def no_python(error: SyntaxError) -> str:
 
 
 def lacking(error: BaseException) -> str | None:
-    """Sentence for a package that is not installed because its extra was not asked for, else None.
+    """Message for a package that is missing because its extra was not installed, else None.
 
     Examples
     --------

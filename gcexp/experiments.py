@@ -34,12 +34,12 @@ from gcexp.schema import fitted, quoted
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from gcexp.codes import Code
     from gcexp.delays import Trace
     from gcexp.run.result import Result
-    from gcexp.tasks.checkpoint import Checkpoint
     from gcexp.tasks.training import Trajectory
     from gcexp.timeline import Timeline
 
@@ -53,6 +53,7 @@ OBJECTS = {
     "task": "problem",
     "optimizer": "update",
 }
+_TEXT = (str, int, float, list, tuple, type(None))  # what an override spells
 ROWS = ("seeds", "running", "iterations")
 IMPOSSIBLE = ("skip", "raise")
 
@@ -97,8 +98,7 @@ def simulate(*overrides: str, rows: str = "seeds", progress: bool = True, **keys
     point = _point(overrides, keys)
     with schemes_kept():
         point.check()
-        chosen = _rows(rows)
-        return _result(_joined([point], [_timed(point, chosen, progress)]), [point])
+        return _clock_table([point], _rows(rows), progress=progress)
 
 
 def train(*overrides: str, verify: bool = True, progress: bool = True, **keys: Any) -> Result:
@@ -136,15 +136,12 @@ def train(*overrides: str, verify: bool = True, progress: bool = True, **keys: A
     progress = fitted(bool, progress, "progress")
     point = _point(overrides, keys)
     point.check()
-    require_trainable(point.config)
-    timeline = _timeline(point, progress)
-    trajectory = _trained(point, timeline, progress)
-    found = _result(_scored(point, timeline, trajectory), [point])
+    found, reports = _training_table([point], verify, resume=False, progress=progress)
     if verify:
         from gcexp.run.result import Kept
 
-        found.attrs["verification"] = report = Kept(_verified(point, timeline, trajectory))
-        _warn({"": report})
+        found.attrs["verification"] = Kept(reports[0])
+        _warn({"": reports[0]})
     return found
 
 
@@ -201,97 +198,90 @@ def sweep(
     """
     if not isinstance(jobs, int) or jobs < 1:
         raise UserError(f"jobs is a number of processes >= 1, got {jobs!r}")
+    if impossible not in IMPOSSIBLE:
+        raise UserError(unknown("impossible", impossible, IMPOSSIBLE))
+    lists = _lists(grid, keys)
+    look_again()
+    progress = fitted(bool, progress, "progress")
+    with schemes_kept():
+        points, left_out = _possible_points(lists, overrides, keys, skip=impossible == "skip")
+        trains = any(text.startswith("task=") for text in overrides) or "task" in keys | lists
+        if trains:
+            found, reports = _training_table(points, verify, resume=True, jobs=jobs, progress=progress)
+        else:
+            found, reports = _clock_table(points, _rows(rows), jobs=jobs, progress=progress), []
+    from gcexp.run.result import Kept
+
+    if left_out:
+        found.attrs["impossible"] = Kept(points=left_out)
+        *place, (_, reason) = left_out[0].items()
+        warnings.warn(
+            f"{len(left_out)} of {len(left_out) + len(points)} points are impossible and left out, see "
+            f"table.impossible; {_name_of(dict(place))}: {reason}",
+            stacklevel=2,
+        )
+    if trains and verify:
+        names = [_name_of({key: point.keys[key] for key in lists}) for point in points]
+        found.attrs["verification"] = Kept(zip(names, reports, strict=True))
+        _warn(found.attrs["verification"])
+    return found
+
+
+def _lists(grid: Mapping[str, Sequence[Any]], keys: Mapping[str, Any]) -> dict[str, list]:
+    """The values that each key of a grid takes."""
     if not isinstance(grid, Mapping):
         raise UserError(f"the grid names keys and the values they take, as in {{'s': [2, 5]}}, got {grid!r}")
+    lists = {}
     for key, values in grid.items():
         if not isinstance(values, Iterable):
             raise UserError(
                 f"{key} is swept over a list of values, as in {{{key!r}: [{values!r}]}}, got {values!r}"
             )
-    lists = {
-        key: [values]
-        if isinstance(values, str)
-        else [value.tolist() if hasattr(value, "tolist") else value for value in values]  # numbers of numpy's
-        for key, values in grid.items()
-    }
-    if empty := [key for key, values in lists.items() if not values]:
-        raise UserError(f"{empty[0]} is swept over nothing, got []")
-    if twice := sorted(set(lists) & set(keys)):
-        raise UserError(f"{twice[0]} stands both in the grid and beside it; give it once")
+        lists[key] = [values] if isinstance(values, str) else list(values)
+        if not lists[key]:
+            raise UserError(f"{key}: the list of values to sweep is empty")
+        if key in keys:
+            raise UserError(f"{key} stands both in the grid and beside it; give it once")
     if "seeds" in lists:
         raise UserError(f"seeds are the rows of every run and not swept: give the most, got {lists['seeds']}")
-    look_again()
-    progress = fitted(bool, progress, "progress")
-    if impossible not in IMPOSSIBLE:
-        raise UserError(unknown("impossible", impossible, IMPOSSIBLE))
-    with schemes_kept():
-        return _swept(lists, overrides, keys, jobs, rows, verify, impossible, progress)
+    return lists
 
 
-def _swept(
-    lists, overrides, keys, jobs: int, rows: str, verify: bool, impossible: str, progress: bool
-) -> Result:
+def _possible_points(
+    lists: dict[str, list], overrides: Iterable[str], keys: Mapping[str, Any], skip: bool
+) -> tuple[list[_Point], list[dict]]:
+    """The points of a grid, checked before anything runs, and those that the mathematics does not allow, with reasons.
+
+    Raises
+    ------
+    ParameterError
+        If no point is possible, or one is not and impossible ones are not to be skipped.
+    """
     combined = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
-    points, told, left_out = [], [], []
-    for chosen in combined:  # before anything runs
+    points, left_out = [], []
+    for chosen in combined:
         try:
-            point = _point(overrides, keys | chosen, lists)
+            point = _point(overrides, {**keys, **chosen}, lists)
             point.check()
         except ParameterError as error:
             left_out.append(chosen | {"reason": str(error)})
-            if impossible == "raise" or len(left_out) == len(combined):
+            if not skip or len(left_out) == len(combined):
                 raise
-            continue
-        points.append(point)
-        told.append(_words(chosen))
-    import pandas as pd  # slow to import: not before a mistake is told
-
-    from gcexp.run.result import Kept
-
-    trains = "task" in keys or "task" in lists or any(text.startswith("task=") for text in overrides)
-    each = partial(_each, jobs=jobs, progress=progress)
-    if not trains:
-        chosen_rows = _rows(rows)
-        timed = [(point, chosen_rows, False) for point in points]
-        table = _joined(points, each(_timed, timed, "timelines"))
-    else:
-        for point in points:
-            require_trainable(point.config)
-        timelines = each(_timeline, [(point,) for point in points], "timelines")
-        pairs = list(zip(points, timelines, strict=True))
-        trainings = [_training(*pair, i) for i, pair in enumerate(pairs)]
-        first: dict[str, tuple] = {}
-        for training, pair in zip(trainings, pairs, strict=True):
-            first.setdefault(training, pair)
-        trained = each(_resumed, list(first.values()), "trainings")
-        shared = {training: found for training, (found, _) in zip(first, trained, strict=True)}
-        frames = [_scored(*pair, shared[training]) for pair, training in zip(pairs, trainings, strict=True)]
-        table = pd.concat(frames, ignore_index=True)
-        if verify:
-            replays = [(*pair, shared[training]) for pair, training in zip(pairs, trainings, strict=True)]
-            reports = dict(zip(told, each(_verified, replays, "replays"), strict=True))
-        for place in [place for _, place in trained if place]:  # the next call begins anew
-            for file in place.parent.glob(f"{place.name}*"):
-                file.unlink(missing_ok=True)
-    found = _result(table, points)
-    if left_out:
-        found.attrs["impossible"] = Kept(points=left_out)
-        *place, reason = left_out[0].items()
-        warnings.warn(
-            f"{len(left_out)} of {len(combined)} points are impossible and left out, see table.impossible; "
-            f"{_words(dict(place))}: {reason[1]}",
-            stacklevel=3,
-        )
-    if trains and verify:
-        found.attrs["verification"] = Kept(reports)
-        _warn(reports)
-    return found
+        else:
+            points.append(point)
+    return points, left_out
 
 
 def plot(
-    table: pd.DataFrame, x: str | None = None, y: str | None = None, line: str | None = None, **options: Any
-) -> Figure:
-    """Draw a table in the house style.
+    table: pd.DataFrame,
+    x: str | None = None,
+    y: str | None = None,
+    line: str | None = None,
+    *,
+    ax: Axes | None = None,
+    **options: Any,
+) -> Any:
+    """Draw a table in the house style, as a figure of its own or into axes of yours.
 
     Parameters
     ----------
@@ -302,13 +292,21 @@ def plot(
         number that was swept, or as bars with their intervals where no number was.
     line : str, optional
         Column whose values are the lines or bars; by default every other key that takes several values.
+    ax : matplotlib.axes.Axes, optional
+        Axes that are drawn into: they get the lines or bars, labels, `title` and a legend, and keep their fonts and
+        size. A `note` stands on figures only.
     **options
         Further fields of `gcexp.figures.plots.LinesPlot` or `BarsPlot`, and `title` and `note` of the figure.
 
     Returns
     -------
-    matplotlib.figure.Figure
-        A notebook shows it as the last value of a cell.
+    matplotlib.figure.Figure or matplotlib.axes.Axes
+        The figure, which a notebook shows as the last value of a cell; or `ax`, where it is given.
+
+    Raises
+    ------
+    UserError
+        For an unknown column or option, for something else than a table or axes, and for several panels in one `ax`.
 
     Examples
     --------
@@ -319,10 +317,18 @@ def plot(
     >>> figure = gcexp.plot(table, x="s")
     >>> figure.axes[0].get_xlabel()
     's'
+
+    Beside a drawing of one's own:
+
+    >>> from matplotlib import pyplot
+    >>> mine, (left, right) = pyplot.subplots(1, 2)
+    >>> gcexp.plot(table, x="s", ax=right, title="pareto") is right
+    True
+    >>> [text.get_text() for text in right.get_legend().get_texts()]
+    ['cgc', 'frc']
+    >>> pyplot.close(mine)
     """
     import pandas as pd
-
-    from gcexp.figures import draw
 
     if not isinstance(table, pd.DataFrame):
         raise UserError(f"plot takes a table of simulate, train or sweep, got {table!r}")
@@ -343,7 +349,15 @@ def plot(
     title, note = options.pop("title", ""), options.pop("note", "The clock is simulated.")
     wanted = {"kind": "lines", "x": x, "y": y, "by": "line"} if x else {"kind": "bars", "y": y, "by": "line"}
     try:
-        return draw(table.assign(line=names), wanted | options, title, note)
+        from gcexp.figures import draw, parse
+        from gcexp.figures.compose import draw_on
+
+        if ax is None:
+            return draw(table.assign(line=names), wanted | options, title, note)
+        if not callable(getattr(ax, "get_window_extent", None)):
+            raise UserError(f"ax is a pair of matplotlib's axes, got {quoted(ax)}")
+        draw_on(ax, table.assign(line=names), parse(wanted | options), title)
+        return ax
     except ModuleNotFoundError as error:
         if sentence := lacking(error):
             raise ExtraError(sentence) from None
@@ -541,65 +555,106 @@ class _Point:
         """Whether options and values say all of it: an object that a person built may be any."""
         return all(map(_is_plain, self.config.values()))
 
-    def marked(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """The frame behind a column for every key."""
-        for place, (key, value) in enumerate(self.keys.items()):
-            if key not in frame:
-                frame.insert(place, key, _told(value))
-        return frame
-
 
 def _point(overrides: Iterable[str], keys: Mapping[str, Any], swept: Iterable[str] = ()) -> _Point:
-    objects, texts = {}, [*overrides]
-    for text in texts:
+    """Compose a run of overrides and keys, in which objects take the place of options."""
+    for text in overrides:
         if not isinstance(text, str):
             more = "; a mapping is given as **keys" if isinstance(text, Mapping) else ""
             raise UserError(f"an override is text, as in 'code.beta=15', got {quoted(text)}{more}")
+    objects, texts = {}, [*overrides]
+    given: dict[str, Any] = dict(text.partition("=")[::2] for text in overrides)
     for key, value in keys.items():
         if key == "delay" and hasattr(value, "shape") and not hasattr(value, "draw"):
-            value = _replayed(value)
-        value = value.tolist() if hasattr(value, "tolist") else value  # numbers of numpy's
-        if key == "seeds":
-            value = spelled_seeds(seed_range(value))
-        if value is None or isinstance(value, str | int | float | list | tuple):
-            texts.append(f"{key}={_spelled(value)}")
-        elif key in OBJECTS:
-            if not callable(getattr(value, OBJECTS[key], None)):
-                raise UserError(
-                    f"{key} is an option's name or an object with the method {OBJECTS[key]}, got {quoted(value)}"
-                )
-            objects[key] = value
+            objects[key], given[key] = _replayed(value)
+        elif isinstance(found := _key_value(key, value), _TEXT):
+            texts.append(f"{key}={_spelled(found)}")
+            given[key] = found
         else:
-            raise UserError(
-                f"{key} is a name or a number, got {value!r} (objects are taken for: {', '.join(OBJECTS)})"
-            )
-    given = dict(text.partition("=")[::2] for text in overrides)
-    given |= {key: repr(value) if key in objects else value for key, value in keys.items()}
+            objects[key], given[key] = found, repr(found)
     rows = {"seeds", "iterations"} - {*swept}  # what the rows themselves say
     return _Point(compose(texts) | objects, {k: v for k, v in given.items() if k not in rows})
 
 
-def _replayed(times: Any) -> Trace:
-    """The delay model that replays times in memory: a frame as a trace has it, or an array (iterations, workers)."""
+def _key_value(key: str, value: Any) -> Any:
+    """The value of a key: what an override can spell, or an object with the method that its kind has."""
+    if hasattr(value, "tolist") and key not in OBJECTS:  # numbers of numpy's
+        value = value.tolist()
+    if key == "seeds":
+        return spelled_seeds(seed_range(value))
+    if isinstance(value, _TEXT):
+        return value
+    if key not in OBJECTS:
+        known = ", ".join(OBJECTS)
+        raise UserError(f"{key} is a name or a number, got {quoted(value)} (objects are taken for: {known})")
+    if not callable(getattr(value, OBJECTS[key], None)):
+        method = OBJECTS[key]
+        raise UserError(
+            f"{key} is an option's name or an object with the method {method}, got {quoted(value)}"
+        )
+    return value
+
+
+def _replayed(times: Any) -> tuple[Trace, str]:
+    """The delay model that replays times in memory, a frame or an array (iterations, workers), and a name for it."""
     from gcexp.delays import Trace
     from gcexp.delays.trace_file import trace_of
 
-    return Trace(trace_of(times))
+    file = trace_of(times)
+    recorded = file.values["time"]
+    rows, workers = recorded.shape
+    digest = digest_of(recorded.tolist())[:6]
+    return Trace(file), f"{file.name} of {rows} iterations and {workers} workers ({digest})"
 
 
 def _spelled(value: Any) -> str:
     """A value as an override spells it; an object by its repr."""
     if isinstance(value, str):
         return value
-    return (
-        json.dumps(value) if value is None or isinstance(value, int | float | list | tuple) else repr(value)
-    )
+    return json.dumps(value) if isinstance(value, _TEXT) else repr(value)
 
 
 def _rows(rows: str) -> str:
     if fitted(str, rows, "rows") not in ROWS:
         raise UserError(unknown("rows", rows, ROWS))
     return rows
+
+
+def _clock_table(points: list[_Point], rows: str, jobs: int = 1, progress: bool = True) -> Result:
+    """The clocks of some points."""
+    clock = partial(_clock_columns, rows=rows, progress=progress and len(points) == 1)
+    return _result(points, _for_each(clock, [(point,) for point in points], "timelines", jobs, progress))
+
+
+def _training_table(
+    points: list[_Point], verify: bool, resume: bool, jobs: int = 1, progress: bool = True
+) -> tuple[Result, list[dict]]:
+    """The curves of some points, of which all exact ones share a training, and the reports of their replays.
+
+    Parameters
+    ----------
+    resume : bool
+        Whether trainings keep checkpoints, from which a call that is repeated goes on.
+    """
+    for point in points:
+        require_trainable(point.config)
+    timeline = partial(_timeline, progress=progress and len(points) == 1)
+    timelines = _for_each(timeline, [(point,) for point in points], "timelines", jobs, progress)
+    runs = list(zip(points, timelines, strict=True))
+    keys = [_training_key(*run, place) for place, run in enumerate(runs)]
+    first: dict[str, tuple] = {}
+    for key, run in zip(keys, runs, strict=True):
+        first.setdefault(key, run)
+    train_one = partial(_trained, resume=resume, progress=progress and len(first) == 1)
+    trained = _for_each(train_one, [*first.values()], "trainings", jobs, progress)
+    trajectories = {key: trajectory for key, (trajectory, _) in zip(first, trained, strict=True)}
+    learned = [(*run, trajectories[key]) for run, key in zip(runs, keys, strict=True)]
+    table = _result(points, [_score_columns(*one) for one in learned])
+    reports = _for_each(_verified, learned, "replays", jobs, progress) if verify else []
+    for place in [place for _, place in trained if place]:  # the next call begins anew
+        for file in place.parent.glob(f"{place.name}*"):
+            file.unlink(missing_ok=True)
+    return table, reports
 
 
 def _timeline(point: _Point, progress: bool = False) -> Timeline:
@@ -612,7 +667,7 @@ def _clock_bar(length: Length, progress: bool):
     return bar(len(length.seeds) * length.iterations, "clock", "iteration", progress)
 
 
-def _timed(point: _Point, rows: str, progress: bool) -> dict[str, np.ndarray]:
+def _clock_columns(point: _Point, rows: str, progress: bool) -> dict[str, np.ndarray]:
     """Columns of a clock; one row per seed has its decoding error beside them, under `_ERROR`."""
     from gcexp.run.measured import marks, summary_columns, timing_columns
     from gcexp.summary import summary_of
@@ -620,57 +675,71 @@ def _timed(point: _Point, rows: str, progress: bool) -> dict[str, np.ndarray]:
     length = length_of(point.config)
     if rows == "iterations":  # what needs them has all durations in memory
         return timing_columns(_timeline(point, progress), point.config, rows)
-    at = marks(length.iterations, rows)
     if length.horizon is not None:
         timeline = _timeline(point, progress)
-        found = summary_of(timeline, point.config["bound"], marks(timeline.duration.shape[1], rows))
         at = marks(timeline.duration.shape[1], rows)
+        found = summary_of(timeline, point.config["bound"], at)
     else:
+        at = marks(length.iterations, rows)
         with _clock_bar(length, progress) as moving:
             found = summarised(point.config, length, at, moving.update)
     return summary_columns(found, point.config, at) | ({} if at else {_ERROR: found.error})
 
 
-def _joined(points: list[_Point], columns: list[dict[str, np.ndarray]]) -> pd.DataFrame:
-    """One table of the columns of many points, behind a column for every key: a frame for each would cost most."""
+def _score_columns(point: _Point, timeline: Timeline, trajectory: Trajectory) -> dict[str, np.ndarray]:
+    """Columns of a training: scores on the clock, and what the code of each seed costs."""
+    import numpy as np
+
+    from gcexp.run.measured import costs, scored
+
+    frame = scored(timeline, trajectory, "", "").drop(columns=["label", "run"])
+    row = np.searchsorted(timeline.seeds, frame["seed"])  # seeds rise
+    loads = {name: values[row] for name, values in costs(timeline.seeds, point.config).items()}
+    return {str(name): values.to_numpy() for name, values in frame.items()} | loads
+
+
+def _result(points: list[_Point], columns: list[dict[str, np.ndarray]]) -> Result:
+    """One table of the columns of many points, behind a column for every key, with what is known about its runs.
+
+    Columns are joined before they become a table: a table for each point would cost most of the time.
+    """
     import numpy as np
     import pandas as pd
 
+    from gcexp.run.provenance import packages, versions
+    from gcexp.run.result import Kept, Result
+
     lengths = [len(one["seed"]) for one in columns]
-    keys = [
-        key for key in dict.fromkeys(key for point in points for key in point.keys) if key not in columns[0]
-    ]
-    given = {key: pd.Series([_told(point.keys.get(key)) for point in points], dtype=object) for key in keys}
-    found = {key: values.infer_objects().repeat(lengths).array for key, values in given.items()}
-    table = pd.DataFrame(
-        found | {name: np.concatenate([one[name] for one in columns]) for name in columns[0]}
-    )
-    if _ERROR in table:
-        table.attrs[_ERROR] = table.pop(_ERROR).tolist()
-    return table
+    names = list(dict.fromkeys(name for one in columns for name in one))
+    keys = list(dict.fromkeys(key for point in points for key in point.keys))
+    given = {
+        key: pd.Series([_cell(point.keys.get(key)) for point in points], dtype=object).infer_objects()
+        for key in keys
+        if key not in names
+    }
+    measured = {
+        name: np.concatenate(
+            [one.get(name, np.full(length, np.nan)) for one, length in zip(columns, lengths, strict=True)]
+        )
+        for name in names
+    }
+    found = Result({key: values.repeat(lengths).array for key, values in given.items()} | measured)
+    if _ERROR in found:
+        found.attrs[_ERROR] = found.pop(_ERROR).tolist()
+    configs = [{k: v if _is_plain(v) else repr(v) for k, v in point.config.items()} for point in points]
+    found.attrs["keys"] = keys
+    found.attrs["provenance"] = Kept(points=configs, versions=dict(versions()), packages=packages())
+    return found
 
 
-def _told(value: Any) -> Any:
+def _cell(value: Any) -> Any:
     """A key's value as it stands in its column."""
     return _spelled(value) if isinstance(value, list | tuple) else value
 
 
-def _words(chosen: Mapping[str, Any]) -> str:
-    """A point of a sweep by its keys."""
+def _name_of(chosen: Mapping[str, Any]) -> str:
+    """The name of a point of a sweep: its keys and their values."""
     return ", ".join(f"{key}={_spelled(value)}" for key, value in chosen.items())
-
-
-def _result(table: pd.DataFrame, points: list[_Point]) -> Result:
-    """The table with what is known about its runs."""
-    from gcexp.run.provenance import packages, versions
-    from gcexp.run.result import Kept, Result
-
-    found = Result(table)
-    found.attrs |= table.attrs
-    configs = [{k: v if _is_plain(v) else repr(v) for k, v in point.config.items()} for point in points]
-    found.attrs["keys"] = list(dict.fromkeys(key for point in points for key in point.keys))
-    found.attrs["provenance"] = Kept(points=configs, versions=dict(versions()), packages=packages())
-    return found
 
 
 def _is_plain(value: Any) -> bool:
@@ -678,36 +747,28 @@ def _is_plain(value: Any) -> bool:
 
 
 def _trained(
-    point: _Point, timeline: Timeline, progress: bool = False, checkpoint: Checkpoint | None = None
-) -> Trajectory:
+    point: _Point, timeline: Timeline, resume: bool, progress: bool
+) -> tuple[Trajectory, Path | None]:
+    """Train a point, perhaps from where an earlier call was when it ended, and say where its state is kept."""
+    from gcexp.run.own_checkpoint import OwnCheckpoint
     from gcexp.tasks.training import train as run_training
 
-    config = point.config
+    config, length = point.config, length_of(point.config)
     task, optimizer = build(config, "task"), build(config, "optimizer")
-    data, length = _data(task, config["data_dir"]), length_of(config)
     steps, coefficients, pattern = timeline.steps.tolist(), None, None
     if _is_exact(timeline):
         steps = [length.iterations] * len(length.seeds)
     else:
         coefficients, pattern = timeline.coefficients.astype(float), timeline.pattern
-    given = (task, optimizer, data, length.seeds, steps, coefficients, pattern)
-    return run_training(*given, checkpoint, progress)
-
-
-def _resumed(point: _Point, timeline: Timeline) -> tuple[Trajectory, Path | None]:
-    """Train a point of a sweep from where an earlier call was when it ended, and say where its state is kept."""
-    from gcexp.run.own_checkpoint import OwnCheckpoint
-
-    if not (point.is_named and os.access(".", os.W_OK)):
-        return _trained(point, timeline), None
-    config, length = point.config, length_of(point.config)
-    record = read_json(_prepared(build(config, "task"), config["data_dir"]).with_suffix(".json"))
+    given = (task, optimizer, _data(task, config["data_dir"]), length.seeds, steps, coefficients, pattern)
+    if not (resume and point.is_named and os.access(".", os.W_OK)):
+        return run_training(*given, None, progress), None
+    record = read_json(_prepared(task, config["data_dir"]).with_suffix(".json"))
     decides = [] if _is_exact(timeline) else tracked("timeline", config)
     key = [*decided_by(config, record), *decides, config["n"], length.iterations, length.horizon]
     place = Path(paths.SWEPT.format(point=digest_of(key)))
     with observed() as seen:
-        checkpoint = OwnCheckpoint(place, decided_by(config, record), seen)
-        return _trained(point, timeline, checkpoint=checkpoint), place
+        return run_training(*given, OwnCheckpoint(place, decided_by(config, record), seen), progress), place
 
 
 def _is_exact(timeline: Timeline) -> bool:
@@ -715,7 +776,7 @@ def _is_exact(timeline: Timeline) -> bool:
     return bool((timeline.coefficients == 1).all())
 
 
-def _training(point: _Point, timeline: Timeline, place: int) -> str:
+def _training_key(point: _Point, timeline: Timeline, place: int) -> str:
     """What decides a training: for an exact scheme neither scheme nor clock."""
     if not _is_exact(timeline):
         return str(place)
@@ -732,17 +793,6 @@ def _data(task, folder: str | None):
 
 def _prepared(task, folder: str | None) -> Path:
     return prepared(task.dataset, folder, home=True)
-
-
-def _scored(point: _Point, timeline: Timeline, trajectory: Trajectory) -> pd.DataFrame:
-    import numpy as np
-
-    from gcexp.run.measured import costs, scored
-
-    frame = scored(timeline, trajectory, "", "").drop(columns=["label", "run"])
-    row = np.searchsorted(timeline.seeds, frame["seed"])  # seeds rise
-    loads = {name: values[row] for name, values in costs(timeline.seeds, point.config).items()}
-    return point.marked(frame.assign(**loads))
 
 
 def _verified(point: _Point, timeline: Timeline, trajectory: Trajectory) -> dict:
@@ -776,8 +826,8 @@ def _score(table: pd.DataFrame) -> str:
     return "iteration_time_s" if "iteration_time_s" in columns else "mean_iteration_time_s"
 
 
-def _each(function: Callable, arguments: list[tuple], what: str, jobs: int, progress: bool) -> list:
-    """Call a function for every list of arguments, some processes side by side, with a progress bar."""
+def _for_each(function: Callable, arguments: list[tuple], what: str, jobs: int, progress: bool) -> list:
+    """Call a function with every tuple of arguments, some processes side by side; several calls have a progress bar."""
     from joblib import Parallel, delayed
 
     if min(jobs, len(arguments)) == 1:
@@ -786,7 +836,7 @@ def _each(function: Callable, arguments: list[tuple], what: str, jobs: int, prog
         calls = (delayed(function)(*each) for each in arguments)
         results = Parallel(n_jobs=min(jobs, len(arguments)), return_as="generator")(calls)
     found = []
-    with bar(len(arguments), what, "run", progress) as moving:
+    with bar(len(arguments), what, "run", progress and len(arguments) > 1) as moving:
         for result in results:
             found.append(result)
             moving.update()

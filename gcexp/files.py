@@ -1,4 +1,4 @@
-"""Files appear whole or not at all."""
+"""Write files completely or not at all."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def bundled(name: Path | str) -> Path:
 
 
 def read_json(path: Path | str) -> Any:
-    """What an earlier job wrote as JSON.
+    """Read the JSON file of an earlier job.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def read_json(path: Path | str) -> Any:
 
 @contextmanager
 def writable(path: Path | str) -> Iterator[None]:
-    """The one place where a file system that refuses to write `path` becomes a sentence.
+    """Turn an error of the file system about writing `path` into a `UserError`.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def writable(path: Path | str) -> Iterator[None]:
 
 
 def refuse_special(path: Path | str) -> None:
-    """Refuse a place where no file of ours can stand: a folder, a device, an empty name.
+    """Raise `UserError` for a path where no file can be written: a folder, a device, an empty name.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def refuse_special(path: Path | str) -> None:
 
 
 def refuse_no_folder(path: Path | str) -> None:
-    """Refuse a place where no folder of ours can stand: a file, a place below one, a folder that cannot be written.
+    """Raise `UserError` for a path that cannot be used as a folder: a file, a path below one, a read-only folder.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def written(path: Path | str) -> Iterator[Path]:
 
 @contextmanager
 def _held(path: Path) -> Iterator[None]:
-    """A file that is locked as long as somebody writes it: the system gives the lock back when that process ends."""
+    """A file that is locked while it is written. The system releases the lock when the process ends."""
     with open(path, "wb") as file:
         with suppress(OSError):  # a file system without locks: what is left there stays
             fcntl.flock(file, fcntl.LOCK_SH)
@@ -146,7 +146,7 @@ def _held(path: Path) -> Iterator[None]:
 
 
 def remove_half_written(*folders: Path | str) -> list[Path]:
-    """Remove what killed processes had half written under some folders, and nothing that a living one writes.
+    """Remove half-written files of killed processes under some folders, but none that a running process writes.
 
     Examples
     --------

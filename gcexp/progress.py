@@ -1,4 +1,4 @@
-"""What does a long call from Python show while it runs? A bar on a terminal or in a notebook, nothing elsewhere."""
+"""Progress bars of long calls from Python: shown on a terminal or in a notebook, and nowhere else."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def bar(total: int, what: str, unit: str, shown: bool = True, done: int = 0) -> 
 
 
 class _Hidden(nullcontext):
-    """A bar that is shown nowhere: tqdm's takes longer to make than a short clock to play."""
+    """A bar that is not shown. Creating tqdm's takes longer than a short simulation."""
 
     def __init__(self) -> None:
         super().__init__(self)
 
     def update(self, count: int = 1) -> None:
-        """Nothing moves."""
+        """Do nothing."""
 
 
 def _in_notebook() -> bool:

@@ -316,6 +316,7 @@ def quoted(value: object, letters: int = 100) -> str:
         text = repr(value)
     except ValueError:  # a whole number of more digits than Python prints
         text = "a number of thousands of digits"
+    text = " ".join(text.split()) if "\n" in text else text  # of an array, say: a sentence is one line
     return text if len(text) <= letters else f"{text[:letters]}..."
 
 

@@ -30,7 +30,7 @@ STREAMS = {
 
 
 def rng(seed: int, purpose: str, *unit: int) -> np.random.Generator:
-    """Generator of one purpose, the same whoever asks and whatever else is drawn.
+    """Generator of one purpose. It does not depend on what else is drawn.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def rng(seed: int, purpose: str, *unit: int) -> np.random.Generator:
     >>> bool(rng(0, "mine.codes").random() == rng(0, "theirs.codes").random())
     False
     """
-    require(seed >= 0, f"a seed is an integer >= 0, got {seed}")
+    require(seed >= 0, f"a seed must be an integer >= 0, got {seed}")
     return np.random.default_rng(np.random.SeedSequence([seed, _stream(purpose), *unit]))
 
 

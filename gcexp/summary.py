@@ -1,4 +1,4 @@
-"""Means of a run of any length: the clock with nothing kept of an iteration, in memory that does not grow with it."""
+"""Statistics of a run of any length, in memory that does not grow with the number of iterations."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Summary:
 
 
 def summary_of(timeline: Timeline, bound: bool, marks: Sequence[int] = ()) -> Summary:
-    """Statistics of a timeline that is at hand."""
+    """Statistics of a given timeline."""
     shares, errors = _measured(timeline.coefficients.astype(float), bound)
     rows = list(zip(timeline.duration, shares[timeline.pattern], timeline.steps, strict=True))
     running = [[time[:mark].mean() if mark <= steps else np.nan for mark in marks] for time, _, steps in rows]
@@ -82,7 +82,7 @@ def summarise(
     chunk: int | None = None,
     tell: Callable[[int], object] | None = None,
 ) -> Summary:
-    """Play the clock of `gcexp.timeline.run_clock` and keep statistics only: those of its timeline, to the last bit.
+    """Run the clock and keep statistics only. They equal those of `run_clock`'s timeline to the last bit.
 
     A sample of 64 iterations whose coefficients are a promise is decoded at the end.
 
@@ -115,13 +115,13 @@ def summarise(
 
 
 def joined(summaries: Iterable[Summary]) -> Summary:
-    """One of several that differ in their seeds, each with a code of its own."""
+    """Join summaries of different seeds, each with a code of its own."""
     parts = list(summaries)
     return Summary(**{f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(Summary)})
 
 
 class RunningMean:
-    """Mean of a number of values that come in pieces: the bits of `numpy.mean` of them all, whatever the pieces.
+    """Mean of values that arrive in pieces, equal to `numpy.mean` of all of them to the last bit.
 
     numpy adds pairwise: the sum of a contiguous array is that of its first half, in whole eights, plus that of the
     rest. So the values that belong together are known beforehand, and a short rest is all that waits.
@@ -167,7 +167,7 @@ def _pairwise(count: int) -> Generator[int, np.ndarray, float]:
 
 
 class _Summed(Played):
-    """Of all iterations their means, and a sample of what was trusted."""
+    """Keeps means over all iterations, and a sample of the patterns that were not decoded."""
 
     def __init__(self, scheme: Scheme, seeds: tuple[int, ...], iterations: int, marks: Sequence[int]):
         super().__init__(scheme, seeds, iterations)
@@ -228,7 +228,7 @@ class _Summed(Played):
             self._drawn, self._sample = drawn[first], [rows[i] for i in first]
 
     def summary(self) -> Summary:
-        """What came of it."""
+        """The statistics of all chunks."""
         if self._sample:
             decoded(self.scheme.code, distinct(np.array(self._sample))[0], lambda known: known)
         means = np.array([[mean.value for mean in of_seed] for of_seed in self._duration])

@@ -1,4 +1,4 @@
-"""The simulated clock: a scheme on some draws gives a timeline, all iterations and seeds at once."""
+"""The simulated clock: a scheme and random draws give a timeline, for all iterations and seeds."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Timeline:
 
     def until(self, horizon: float) -> Timeline:
         """Cut each seed after the iteration that reaches simulated time `horizon`."""
-        require(horizon > 0, f"horizon is a simulated time > 0, got {horizon}")
+        require(horizon > 0, f"horizon must be a simulated time > 0, got {horizon}")
         steps = np.minimum(self.steps, (self.clock < horizon).sum(1) + 1)
         T = int(steps.max())
         return replace(self, steps=steps, duration=self.duration[:, :T], pattern=self.pattern[:, :T])
@@ -96,7 +96,7 @@ class Timeline:
             np.savez(file, **stored)
 
     def _check(self) -> None:
-        """Raise `ValueError` for arrays that are no timeline."""
+        """Raise `ValueError` for arrays that are not a timeline."""
         S, T = self.duration.shape
         U, k = len(self.patterns), self.coefficients.shape[1]
         shapes = {"seeds": (S,), "steps": (S,), "pattern": (S, T), "coefficients": (U, k), "residual": (U,)}
@@ -126,7 +126,7 @@ class Timeline:
                 found._check()
                 return found
         except FileNotFoundError:
-            raise UserError(f"there is no timeline {path}; make it first") from None
+            raise UserError(f"the timeline {path} does not exist; make it first") from None
         except (OSError, EOFError, KeyError, ValueError, IndexError, TypeError, BadZipFile) as error:
             raise UserError(
                 f"{path} is not a timeline written by this version ({error}); delete it and run again"
@@ -141,7 +141,7 @@ def run_clock(
     chunk: int | None = None,
     tell: Callable[[int], object] | None = None,
 ) -> Timeline:
-    """Draw the delays of some seeds and run the clock of one scheme: where every simulated time comes from.
+    """Draw the delays of some seeds and run the clock of one scheme. Every simulated time comes from here.
 
     Draws, waiting and decoding go over some seeds, or over some iterations of a seed, at a time; streams go on from one
     chunk to the next, so that the timeline has the same bits for any `chunk`. What is kept of an iteration is its
@@ -180,7 +180,7 @@ def run_clock(
 
 
 def simulate(scheme: Scheme, draws: Draws) -> Timeline:
-    """Run the clock of one scheme on draws that are at hand.
+    """Run the clock of one scheme on given draws.
 
     Each distinct pattern is decoded once.
 
@@ -207,7 +207,7 @@ def simulate(scheme: Scheme, draws: Draws) -> Timeline:
     """
     S, T, n = draws.shape
     seats = scheme.placement
-    # Seats that stay and were not chosen in hindsight are the same in every piece.
+    # A fixed placement that was not chosen in hindsight is the same in every chunk.
     alike = seats is None or (getattr(seats, "stays", False) and not getattr(seats, "hindsight", False))
     step = max(1, CHUNK // (S * n)) if alike else T
     played, carried = _Kept(scheme, draws.seeds, T), None
@@ -218,14 +218,14 @@ def simulate(scheme: Scheme, draws: Draws) -> Timeline:
 
 
 class Played:
-    """Iterations of some seeds, played some at a time; what is kept of them a class of its own says."""
+    """Runs the iterations of some seeds chunk by chunk; a subclass says what is kept of them."""
 
     def __init__(self, scheme: Scheme, seeds: tuple[int, ...], iterations: int):
         self.scheme, self.seeds, self.iterations = scheme, seeds, iterations
         self._heard = False
 
     def keep(self, s: int, t: int, time: np.ndarray, responses: np.ndarray) -> None:
-        """Keep what is wanted of the s-th seed's t-th iteration and of those behind it: (S', T') and (S', T', n)."""
+        """Store a chunk that begins with seed s and iteration t: durations (S', T') and responses (S', T', n)."""
         raise NotImplementedError
 
     def run(self, delay: DelayModel, chunk: int | None = None, tell: Callable[[int], object] | None = None):
@@ -252,19 +252,21 @@ class Played:
         self.check()
 
     def check(self) -> None:
-        """Refuse iterations in which nothing was heard."""
+        """Raise `ParameterError` if nothing was heard in an iteration."""
         require(self._heard, f"{self.scheme.wait!r}: no message of {self.scheme.code!r} is ever heard")
 
     def add(
         self, s: int, t: int, draws: Draws, seat: Callable | None = None, carried: _Carried | None = None
     ) -> _Carried:
-        """Play the draws of some seeds, from the s-th on, and some iterations, from t on.
+        """Run the draws of a chunk that begins with seed s and iteration t.
 
         What lasts from one iteration to the next is handed from call to call: by `seat` whom the master takes for slow,
         by `carried` when the workers are free again and what the waiting rule has learned.
         """
         scheme, code = self.scheme, self.scheme.code
-        require(draws.shape[2] == code.n, f"draws are for {draws.shape[2]} workers, {code!r} has {code.n}")
+        require(
+            draws.shape[2] == code.n, f"the draws have {draws.shape[2]} workers, but {code!r} has {code.n}"
+        )
         carried, seats = carried or _begun(scheme, draws), None
         if scheme.placement is not None:
             seat = seat or partial(scheme.placement.seat, seeds=draws.seeds)
@@ -273,16 +275,20 @@ class Played:
         time, responses, _, carried = _play(scheme, draws, seats, carried)
         require(
             not getattr(scheme.loads, "exact", False) or bool((responses == code.messages).all()),
-            f"{scheme.loads!r} shares out the data once, so the master waits for all: take wait=decodable",
+            f"{scheme.loads!r} gives every sample to one worker only, so the master must wait for "
+            "all: use wait=decodable",
         )
-        require(bool(np.isfinite(time).all()), "an iteration takes a time that is not finite: see the delay")
+        require(
+            bool(np.isfinite(time).all()),
+            "an iteration takes a time that is not finite; check the parameters of the delay model",
+        )
         self._heard = self._heard or bool(responses.any())
         self.keep(s, t, time + scheme.overhead if scheme.overhead else time, responses)
         return carried
 
 
 class _Kept(Played):
-    """Of each iteration how long it took, and as bits who was heard."""
+    """Keeps the duration of each iteration, and one bit per message that was heard."""
 
     def __init__(self, scheme: Scheme, seeds: tuple[int, ...], iterations: int):
         super().__init__(scheme, seeds, iterations)
@@ -344,7 +350,7 @@ def decoded(
         c, residual[u] = decoding.coefficients, decoding.residual
         if (broken := known[u] & (c != coefficients[u]).any(1)).any():
             workers = quoted(np.flatnonzero(patterns[u[broken.argmax()]]).tolist())
-            raise DecodingError(f"{code!r} does not give what it promises from workers {workers}", code)
+            raise DecodingError(f"{code!r} does not decode what it promises from workers {workers}", code)
         if coefficients.dtype == bool and not decoding.binary:
             coefficients = coefficients.astype(np.float64)
         coefficients[u] = c != 0 if coefficients.dtype == bool else c
@@ -371,7 +377,7 @@ class _Carried:
 
 
 def _begun(scheme: Scheme, draws: Draws) -> _Carried:
-    """What is there before the first iteration."""
+    """The state before the first iteration."""
     require(
         scheme.late == "stop" or not draws.renewed,
         f"{draws.renewed} has new workers in every row (persistent: false): late={scheme.late} and learned placement "
@@ -386,11 +392,12 @@ def _begun(scheme: Scheme, draws: Draws) -> _Carried:
         )
     require(
         not scheme.bound or scheme.loads is None or draws.linear,
-        "work_floor bounds times F + rho C that are linear in the load: neither micro-batches nor load_model=sum",
+        "scheme=work_floor needs times F + rho C that are linear in the load, so neither "
+        "micro-batches nor load_model=sum",
     )
     require(
         scheme.loads is None or not follows,
-        "uneven loads go by workers, data_bound by partitions: choose one",
+        "uneven loads belong to workers and data_bound times to partitions: choose one of the two",
     )
     S, _, n = draws.shape
     begin, before = getattr(scheme.wait, "begin", None), draws.before()
@@ -403,7 +410,7 @@ def _begun(scheme: Scheme, draws: Draws) -> _Carried:
 def _play(
     scheme: Scheme, draws: Draws, seats: np.ndarray | None, carried: _Carried
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, _Carried]:
-    """Play draws whose workers are seated: stops (S, T), responses (S, T, n), when everybody was done, and what lasts.
+    """Run placed draws: stops (S, T), responses (S, T, n), when all workers were done, and the state that lasts.
 
     All iterations at once where none depends on another. Else one by one: ``late`` workers begin when they are free,
     and a rule with a memory is given what it kept. The third answer (S, T, n), by seat, is the arrival of the last
@@ -458,7 +465,8 @@ def _borders(scheme: Scheme, draws: Draws, rho: np.ndarray | None) -> np.ndarray
     """Ends of the pieces of every load but the last, (T, C - 1, S, n), from the worker's start on; inf behind it."""
     require(
         not getattr(draws, "data_bound", False),
-        "late=chunk has borders by load, but the times follow the data (data_bound): take stop, finish or every",
+        "late=chunk divides a worker's time by its load, but the times depend on the data "
+        "(data_bound): use late=stop, finish or every",
     )
     rho = draws.shape[2] * scheme.code.load / scheme.code.k if rho is None else rho
     count = pieces(rho, scheme.chunks or draws.micro_batches or PIECES)
@@ -490,7 +498,7 @@ def _arrive(
 
 
 class Game:
-    """What a placement rule may try: one iteration after the other, with the seats it has chosen for it."""
+    """What a placement rule may observe: one iteration after another, with the places that it has chosen."""
 
     def __init__(self, scheme: Scheme, draws: Draws, carried: _Carried | None = None):
         self._scheme, self._draws, self._carried = scheme, draws, carried or _begun(scheme, draws)
@@ -507,7 +515,7 @@ class Game:
 
     @property
     def fingerprint(self) -> str:
-        """What durations in hindsight depend on: the same for equal codes, rules and times."""
+        """A key that is the same for equal codes, waiting rules and times."""
         code = self._scheme.code
         times = [
             np.ascontiguousarray(_arrive(self._scheme, self._draws, r + 1))
@@ -536,7 +544,7 @@ class Game:
 
 @dataclass(frozen=True)
 class Iteration:
-    """What happened in one iteration, worker by worker as they are seated.
+    """What happened in one iteration, worker by worker in the order of their places.
 
     Attributes
     ----------
@@ -581,7 +589,7 @@ def first_iteration(scheme: Scheme, draws: Draws) -> Iteration:
 
 
 def joined(timelines: Iterable[Timeline]) -> Timeline:
-    """One timeline of several that differ in their seeds, each with a code of its own."""
+    """Join timelines of different seeds, each with a code of its own."""
     parts = list(timelines)
     first = np.cumsum([0] + [len(p.patterns) for p in parts[:-1]])
     shifted = [replace(p, pattern=p.pattern + i) for p, i in zip(parts, first, strict=True)]

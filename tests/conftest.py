@@ -35,6 +35,11 @@ runs:
 plot: {kind: lines, x: simulated_time_s, y: test_accuracy}
 """
 
+collect_ignore = [
+    "distributed/ranks.py",
+    "workflow/warm_snakemake.py",
+]  # scripts, not to be imported for doctests
+
 INSTALLED = ("plugins", "versions")  # what is known of installed packages: no test installs one
 LONG = ("slow", "workflow")  # marks of tests that `make check` leaves out
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gcexp.advice.mechanisms import Decomposition, Mechanism, Number, found_in
-from gcexp.advice.page import Page, Table, listed, percent, versions, write
+import numpy as np
+import pandas as pd
+
+from gcexp.advice.mechanisms import LEAST_ROWS, Decomposition, Mechanism, Number, found_in
+from gcexp.advice.page import Page, counted, listed, percent, versions, write
 from gcexp.advice.recorded import Recorded, recorded, share
 from gcexp.advice.replay import model_of, replayed
 from gcexp.delays.composed import Composed
 from gcexp.errors import require
 from gcexp.files import written
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
 
 _OFF = 0.05  # a model that misses by more does not replay its trace
 _CHANGED = 0.15
@@ -69,6 +68,8 @@ class Fit:
         Mean of the slowest, the second slowest and the middle worker in the model, over that in the trace.
     held : dict
         The same of a model of the first half, over the second half.
+    pauses : int
+        Iterations that were left out because the whole cluster paused.
     """
 
     recorded: Recorded
@@ -105,132 +106,118 @@ class Fit:
         T, n = self.recorded.x.shape
         certain = [one for one in self.found_in.mechanisms if not one.unsure]
         if certain:
-            what = f"{self.recorded.trace.name}: {listed([self._said(one) for one in certain])}."
-        elif T < 30:
-            what = f"{self.recorded.trace.name}: {T} iterations are too few to tell any mechanism; 30 are needed."
+            what = f"{listed([self._said(one) for one in certain])}."
+        elif T < LEAST_ROWS:
+            what = f"{counted(T, 'iteration')} cannot tell any mechanism; {LEAST_ROWS} are needed."
         elif self.unsure:
-            what = f"{self.recorded.trace.name}: nothing is certain yet."
+            what = "nothing is certain yet."
         else:
-            what = f"{self.recorded.trace.name}: no mechanism stands out of the noise."
+            what = "no mechanism stands out of the noise."
             if self.found_in.variance.shares[2] > 0.8 and self.recorded.chunks is None:
                 what += (
                     " Noise of the machine or of the data: they cannot be told apart without times of chunks."
                 )
+        independent = counted(max(T // self.found_in.block, 1), "independent stretch")
         sure = (
-            f"This rests on {T} iterations of {n} workers, about {max(T // self.found_in.block, 1)} independent "
-            "stretches of rows"
+            f"This rests on {counted(T, 'iteration')} of {counted(n, 'worker')}, about {independent} of rows"
         )
         sure += f"; not sure: {listed([WORDS[name][0] for name in self.unsure])}." if self.unsure else "."
         meant = [WORDS[one.name][1] for one in certain if WORDS[one.name][1]]
         means = meant[-1] if meant else "Nothing here asks for a code; `gcexp advise` weighs the remedies."
-        return [what, sure, means]
+        return [f"{self.recorded.trace.name}: {what}", sure, means]
 
     def _said(self, one: Mechanism) -> str:
-        named = listed([self.recorded.labels[w] for w in one.workers]) if one.workers else ""
         words = WORDS[one.name][0]
         if one.name == "bad_node":
             many = len(one.workers) > 1
+            named = listed(self._named(one.workers))
             words = f"worker{'s' * many} {named} {'are' if many else 'is'} slow throughout"
         number = next(iter(one.numbers.items()), None)
-        return words if number is None else f"{words} ({number[0]} {_interval(number[1])})"
+        return words if number is None else f"{words} ({number[0]} {number[1]})"
+
+    def _named(self, workers: tuple[int, ...]) -> list[str]:
+        return [self.recorded.labels[w] for w in workers]
 
     @property
     def table(self) -> pd.DataFrame:
         """One row for each number: mechanism, whether it is found, number, value, low, high, workers."""
-        import pandas as pd
-
         columns = ["mechanism", "status", "number", "value", "low", "high", "workers", "settled_by"]
         rows = []
         for one in self.found_in.mechanisms:
-            known = {
-                "mechanism": one.name,
-                "status": "unsure" if one.unsure else "found",
-                "workers": ", ".join(self.recorded.labels[w] for w in one.workers),
-                "settled_by": one.unsure,
-            }
-            rows += [known | {"number": name} | number.as_dict() for name, number in one.numbers.items()] or [
-                known
-            ]
+            known = {"mechanism": one.name, "status": "unsure" if one.unsure else "found"}
+            known |= {"workers": ", ".join(self._named(one.workers)), "settled_by": one.unsure}
+            numbers = [{"number": name} | asdict(number) for name, number in one.numbers.items()]
+            rows += [known | number for number in numbers or [{}]]
         if self.phi:
-            rows.append({"mechanism": "phi", "status": "found", "number": "phi"} | self.phi.as_dict())
+            rows.append({"mechanism": "phi", "status": "found", "number": "phi"} | asdict(self.phi))
         return pd.DataFrame(rows, columns=columns)
 
     def page(self) -> Page:
         """All of it in words and tables."""
-        rows = []
-        for one in self.found_in.mechanisms:
-            for name, number in one.numbers.items():
-                status = "not sure" if one.unsure else "found"
-                rows.append([WORDS[one.name][0], status, name.replace("_", " "), _interval(number)])
-        shares = self.found_in.variance.shares
-        notes = [f"Not sure, {WORDS[name][0]}: {why}." for name, why in self.unsure.items()]
-        notes += [self._of_phi, *self.recorded.notes]
-        if self.pauses:
-            notes.append(
-                f"{self.pauses} iterations in which the whole cluster paused were left out: half of the workers took "
-                "more than ten times as long as usual."
-            )
-        notes.append(
-            "Variance of the logarithms: "
-            + listed(
+        shown = pd.DataFrame(
+            [
                 [
-                    f"{percent(s)} by {by}"
-                    for s, by in zip(shares, ("worker", "iteration", "rest"), strict=True)
+                    WORDS[one.name][0],
+                    "not sure" if one.unsure else "found",
+                    name.replace("_", " "),
+                    str(number),
                 ]
+                for one in self.found_in.mechanisms
+                for name, number in one.numbers.items()
+            ],
+            columns=["mechanism", "status", "number", "value (95 % interval)"],
+        )
+        title = f"What makes the workers of {self.recorded.trace.name} slow"
+        return Page(title, self.sentences, {} if shown.empty else {"Mechanisms": shown}, self._notes())
+
+    def _notes(self) -> list[str]:
+        """What is not sure, phi, what was left out, and how well the model replays the trace."""
+        found = self.found_in
+        said = [f"Not sure, {WORDS[name][0]}: {why}." for name, why in self.unsure.items()]
+        known = f": {self.phi}" if self.phi else f", is not known: {self.recorded.phi_unknown}"
+        said += [
+            f"phi, the share of the time that does not grow with the load{known}.",
+            *self.recorded.notes,
+        ]
+        if self.pauses:
+            said.append(
+                f"Left out: {counted(self.pauses, 'iteration')} in which the whole cluster paused: half of the workers "
+                "took more than ten times as long as usual."
             )
-            + f"; rank correlation of the workers' means in the two halves {self.found_in.stability:.2f}."
-        )
-        if self.found_in.changed:
-            who = listed([self.recorded.labels[w] for w in self.found_in.changed])
-            notes.append(f"The mean of worker {who} differs between the two halves.")
+        parts = zip(found.variance.shares, ("worker", "iteration", "rest"), strict=True)
+        varies = f"Variance of the logarithms: {listed([f'{percent(share)} by {by}' for share, by in parts])}"
+        alike = f"; rank correlation of the workers' means in the two halves {found.stability:.2f}"
+        said.append(f"{varies}{alike if np.isfinite(found.stability) else ''}.")
+        if found.changed:
+            who = listed(self._named(found.changed))
+            said.append(f"The mean of worker {who} differs between the two halves.")
         told = listed([f"{name} worker {ratio:.2f}" for name, ratio in self.replay.items()])
-        notes.append(
-            f"The model over the trace, mean times: {told}."
-            + ("" if self.replays else " The model does not replay this trace; use delay=trace.")
-        )
+        misses = "" if self.replays else " The model does not replay this trace; use delay=trace."
+        said.append(f"The model over the trace, mean times: {told}.{misses}")
         if self.changed:
-            notes.append(
+            said.append(
                 f"The trace changed: a model of its first half gives {self.held['slowest']:.2f} of the slowest "
                 "worker's time in its second half."
             )
-        tables = (
-            [Table("Mechanisms", ["mechanism", "status", "number", "value (95 % interval)"], rows)]
-            if rows
-            else []
-        )
-        return Page(
-            f"What makes the workers of {self.recorded.trace.name} slow", self.sentences, tables, notes
-        )
-
-    @property
-    def _of_phi(self) -> str:
-        what = "phi, the share of the time that does not grow with the load"
-        if self.phi is None:
-            return f"{what}, is not known: {self.recorded.phi_unknown}."
-        return f"{what}: {_interval(self.phi)}."
+        return said
 
     def _repr_html_(self) -> str:
         return self.page().html()
 
     def as_dict(self) -> dict[str, Any]:
         """What stands in ``fit.json``."""
-        T, n = self.recorded.x.shape
         found = self.found_in
         mechanisms = {
             one.name: {
                 "status": "unsure" if one.unsure else "found",
                 "settled_by": one.unsure,
-                "workers": [self.recorded.labels[w] for w in one.workers],
-                "numbers": {name: number.as_dict() for name, number in one.numbers.items()},
+                "workers": self._named(one.workers),
+                "numbers": {name: asdict(number) for name, number in one.numbers.items()},
             }
             for one in found.mechanisms
         }
         return {
-            "trace": self.recorded.trace.name,
-            "sha256": self.recorded.digest,
-            "iterations": T,
-            "workers": n,
-            "unit": self.recorded.trace.flags.unit,
+            **self.recorded.facts(),
             "sentences": self.sentences,
             "found": self.found,
             "unsure": self.unsure,
@@ -238,9 +225,9 @@ class Fit:
             "shares": dict(zip(("worker", "iteration", "rest"), found.variance.shares, strict=True)),
             "icc": found.variance.icc,
             "block": found.block,
-            "changed": [self.recorded.labels[w] for w in found.changed],
+            "changed": self._named(found.changed),
             "stability": found.stability,
-            "phi": self.phi.as_dict() if self.phi else None,
+            "phi": asdict(self.phi) if self.phi else None,
             "replay": self.replay,
             "first_half_on_second": self.held,
             "versions": versions(),
@@ -248,17 +235,14 @@ class Fit:
 
     def write(self, folder: Path | str) -> list[Path]:
         """Write ``fit.json``, ``fit.md``, ``fit.png`` and ``delay.yaml``, an option file of ``delay``."""
-        folder = Path(folder)
-        model = folder / "delay.yaml"
-        with written(model) as temporary:
-            temporary.write_text(_option(self.model, self.recorded.trace.name), "utf-8")
-        return [*write(folder, "fit", self.page(), self.as_dict(), self.drawing), model]
-
-    def drawing(self) -> Figure:
-        """The times as an image, the workers' effects, the decoded states and the rest."""
         from gcexp.advice.pictures import of_fit
 
-        return of_fit(self)
+        folder = Path(folder)
+        with written(folder / "delay.yaml") as temporary:
+            temporary.write_text(_option(self.model, self.recorded.trace.name), "utf-8")
+        page = self.page().markdown("fit.png")
+        told = write(folder, "fit", page, self.as_dict(), lambda: of_fit(self))
+        return [*told, folder / "delay.yaml"]
 
 
 def fit(
@@ -304,10 +288,7 @@ def fit(
     >>> found.found, round(found.found_in.mechanisms[0].numbers["factor"].value, 5)
     (['bad_node'], 2.26105)
     """
-    return _fitted(recorded(source, absent, barrier, seed), phi, drift, seed)  # type: ignore[arg-type]
-
-
-def _fitted(times: Recorded, phi: object, drift: bool, seed: int) -> Fit:
+    times = recorded(source, absent, barrier, seed)  # type: ignore[arg-type]
     x, pauses = times.usual()
     known = times.phi
     if phi is not None:
@@ -322,23 +303,11 @@ def _fitted(times: Recorded, phi: object, drift: bool, seed: int) -> Fit:
     return Fit(times, found, known, model, replayed(model, x), held, pauses)
 
 
-def _interval(number: Number) -> str:
-    """A number with its interval."""
-    if number.low is None or number.high is None:
-        return f"{number.value:.3g}"
-    return f"{number.value:.3g}, {number.low:.3g} to {number.high:.3g}"
-
-
 def _option(model: Composed, name: str) -> str:
     """The model as an option file."""
-    lines = [
-        f"# What gcexp fit found in {name}; copy it to conf/delay/ of a project to use it.",
-        "_target_: gcexp.delays.composed.Composed",
-    ]
-    for key in Composed.__dataclass_fields__:
-        value = getattr(model, key)
-        shown = f"[{', '.join(f'{one:.6g}' for one in value)}]" if isinstance(value, tuple) else value
-        lines.append(
-            f"{key}: {'null' if shown is None else f'{shown:.9g}' if isinstance(shown, float) else shown}"
-        )
-    return "\n".join(lines) + "\n"
+    import yaml
+
+    values = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(model).items()}
+    target = {"_target_": f"{Composed.__module__}.{Composed.__name__}"}
+    head = f"# What gcexp fit found in {name}; copy it to conf/delay/ of a project to use it.\n"
+    return head + yaml.safe_dump(target | values, sort_keys=False, default_flow_style=None, width=120)

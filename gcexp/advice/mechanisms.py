@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil, log
 
 import numpy as np
@@ -32,9 +32,10 @@ class Number:
     low: float | None = None
     high: float | None = None
 
-    def as_dict(self) -> dict:
-        """What stands in ``fit.json``."""
-        return {"value": self.value, "low": self.low, "high": self.high}
+    def __str__(self) -> str:
+        if self.low is None or self.high is None:
+            return f"{self.value:.3g}"
+        return f"{self.value:.3g}, {self.low:.3g} to {self.high:.3g}"
 
 
 @dataclass(frozen=True)
@@ -112,8 +113,6 @@ class Decomposition:
     ----------
     mechanisms : list of Mechanism
         In the order in which they were looked for.
-    variance : Variance
-        Of the times as they are.
     rest : ndarray (T, n)
         Logarithms without what was found, centred.
     row_effect : ndarray (T,)
@@ -124,6 +123,8 @@ class Decomposition:
         Mean logarithm of each worker when it is not slow.
     states : SlowStates, optional
         Where states were fitted and taken out.
+    variance : Variance
+        Of the times as they are.
     block : int
         Rows that depend on each other.
     changed : tuple of int
@@ -133,12 +134,12 @@ class Decomposition:
     """
 
     mechanisms: list[Mechanism]
-    variance: Variance
     rest: np.ndarray = field(repr=False)
     row_effect: np.ndarray = field(repr=False)
     slope: float
     worker_effect: np.ndarray = field(repr=False)
     states: SlowStates | None
+    variance: Variance
     block: int
     changed: tuple[int, ...]
     stability: float
@@ -183,40 +184,29 @@ def found_in(x: np.ndarray, chunks: np.ndarray | None = None, seed: int = 0) -> 
     """
     y = np.log(x)
     T, n = y.shape
-    parts = variance(y)
-    block = _dependent_rows(y)
-    flat = Decomposition([], parts, y - y.mean(0), np.zeros(T), 0.0, y.mean(0), None, block, (), np.nan)
+    parts, block = variance(y), _dependent_rows(y)
     if T < LEAST_ROWS:
-        return flat
-    mechanisms: list[Mechanism] = []
+        return Decomposition([], y - y.mean(0), np.zeros(T), 0.0, y.mean(0), None, parts, block, (), np.nan)
+    halves = _halves(y)
     drift, slope = _drift(y)
-    mechanisms += drift
-    if drift:
-        y = y - slope * ((np.arange(T) + 0.5) / T - 0.5)[:, None]
+    y = y - slope * ((np.arange(T) + 0.5) / T - 0.5)[:, None]
     shock, row_effect = _common_shock(y, block, seed)
-    mechanisms += shock
     y = y - row_effect[:, None]
     slow, states = _slow_state(y, block, seed)
-    mechanisms += slow
     if states is not None:
         y = y - states.chain.gap * states.slow
-    mechanisms += _workers(y)
+    mechanisms = [*drift, *shock, *slow, *_workers(y)]
     if n < 4:
         few = f"the trace has {n} workers; of fewer than 4 it cannot be said who is unusual"
         mechanisms += [Mechanism(name, unsure=few) for name in ("common_shock", "workers")]
     if slow and slow[0].unsure:
         also = "a slow state may be there, and a few long spells look the same; settle that first"
         doubtful = ("bad_node", "heterogeneous", "drift")
-        mechanisms = [
-            Mechanism(one.name, one.numbers, one.workers, also) if one.name in doubtful else one
-            for one in mechanisms
-        ]
+        mechanisms = [replace(one, unsure=also) if one.name in doubtful else one for one in mechanisms]
     if chunks is not None:
         mechanisms += _chunk_noise(np.log(chunks), parts)
-    by_worker = y.mean(0)
-    return Decomposition(
-        mechanisms, parts, y - by_worker, row_effect, slope, by_worker, states, block, *_halves(np.log(x))
-    )
+    level = y.mean(0)
+    return Decomposition(mechanisms, y - level, row_effect, slope, level, states, parts, block, *halves)
 
 
 def _dependent_rows(y: np.ndarray) -> int:
@@ -313,14 +303,20 @@ def _slow_state(y: np.ndarray, block: int, seed: int) -> tuple[list[Mechanism], 
     return [Mechanism("slow_state" if lasting else "independent_slow", numbers, (), unsure)], states
 
 
+def _block_means(y: np.ndarray) -> np.ndarray:
+    """Means (K, n) of each worker against its row, in contiguous blocks of rows."""
+    own = y - y.mean(1, keepdims=True)
+    return np.array([own[rows].mean(0) for rows in _parts(len(y))])
+
+
 def _worker_test(y: np.ndarray) -> tuple[np.ndarray, float, float]:
-    """Block means (K, n) of each worker against its row, their mean square within workers, and the test's p value."""
+    """Block means (K, n) of the workers, their mean square within workers, and p of that all workers are alike."""
     from scipy.stats import f  # slow to import
 
-    A = np.array([(y - y.mean(1, keepdims=True))[rows].mean(0) for rows in _parts(len(y))])
+    A = _block_means(y)
     K, n = A.shape
-    within = float(((A - A.mean(0)) ** 2).sum() / max((n - 1) * (K - 1), 1))
-    between = K * A.mean(0).var(ddof=1) if n > 1 else 0.0
+    within = float(((A - A.mean(0)) ** 2).sum() / ((n - 1) * (K - 1)))
+    between = K * A.mean(0).var(ddof=1)
     if within <= 0:
         return A, within, 0.0 if between > 0 else 1.0
     return A, within, float(f.sf(between / within, n - 1, (n - 1) * (K - 1)))
@@ -391,12 +387,10 @@ def _halves(y: np.ndarray) -> tuple[tuple[int, ...], float]:
     from scipy.stats import spearmanr, ttest_ind  # slow to import
 
     T, n = y.shape
-    A = np.array([(y - y.mean(1, keepdims=True))[rows].mean(0) for rows in _parts(T)])
-    half = len(A) // 2
-    before, after = A[:half], A[half:]
-    p = np.array([ttest_ind(before[:, w], after[:, w]).pvalue for w in range(n)])
+    A = _block_means(y)
+    before, after = np.array_split(A, [len(A) // 2])
     differ = np.abs(after.mean(0) - before.mean(0)) > 0.05
-    changed = np.flatnonzero((p < _SIGNIFICANT / n) & differ)
+    changed = np.flatnonzero((ttest_ind(before, after).pvalue < _SIGNIFICANT / n) & differ)
     first, second = y[: T // 2].mean(0), y[T // 2 :].mean(0)
     alike = n > 2 and np.ptp(first) > 0 and np.ptp(second) > 0
     return tuple(changed.tolist()), float(spearmanr(first, second)[0]) if alike else np.nan
@@ -438,11 +432,10 @@ def share_of_loads(times: np.ndarray, loads: np.ndarray, seed: int = 0) -> tuple
     at = np.array(several)
 
     def line(m: np.ndarray) -> np.ndarray:
-        weight = 1 / np.sqrt(m)
-        return np.linalg.lstsq(np.stack([weight, weight * at], axis=1), weight * m, rcond=None)[0]
+        return np.polyfit(at, m, 1, w=1 / np.sqrt(m))
 
     def phi_of(m: np.ndarray) -> float:
-        F, C = line(m)
+        C, F = line(m)
         return float(np.clip(F / (F + C * at[0]), 0, 1))
 
     blocks = [block_length(len(m), autocorrelation_time(m)) for m in means]
@@ -454,7 +447,7 @@ def share_of_loads(times: np.ndarray, loads: np.ndarray, seed: int = 0) -> tuple
         axis=1,
     )
     mean = np.array([m.mean() for m in means])
-    F, C = line(mean)
+    C, F = line(mean)
     if len(at) > 2 and (np.abs(mean - F - C * at) > 3 * drawn.std(0)).any():
         return None, "the mean times of the loads are not on a line"
     phi = phi_of(mean)

@@ -11,21 +11,14 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from gcexp import __version__
 from gcexp.figures.markdown import escape, grid
 from gcexp.files import written
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table with its heading; all cells are text."""
-
-    heading: str
-    header: Sequence[str]
-    rows: Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -37,68 +30,63 @@ class Page:
     title : str
     sentences : list of str
         The answer.
-    tables : list of Table
+    tables : dict of str to DataFrame
+        By their headings; all cells are text.
     notes : list of str
         What the answer rests on, and what is taken for granted.
     """
 
     title: str
     sentences: list[str]
-    tables: list[Table] = field(default_factory=list)
+    tables: dict[str, pd.DataFrame] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def text(self) -> str:
         """For a terminal."""
-        lines = [*self.sentences, ""]
-        for table in self.tables:
-            cells = [list(table.header), *map(list, table.rows)]
-            widths = [max(len(row[place]) for row in cells) for place in range(len(table.header))]
-            lines.append(f"{table.heading}:")
-            for row in cells:
-                padded = (
-                    cell.ljust(width) if place in (0, len(row) - 1) else cell.rjust(width)
-                    for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-                )
-                lines.append("  " + "  ".join(padded).rstrip())
-            lines.append("")
-        return "\n".join([*lines, *self.notes]).rstrip() + "\n"
+        parts = [f"{heading}:\n{_aligned(table)}\n" for heading, table in self.tables.items()]
+        return "\n".join([*self.sentences, "", *parts, *self.notes]).rstrip() + "\n"
 
     def markdown(self, picture: str = "", level: int = 1) -> str:
         """As a page, or a section of one."""
         parts = [f"{'#' * level} {escape(self.title)}", *map(escape, self.sentences)]
         if picture:
             parts.append(f"![{escape(self.title)}]({picture})")
-        for table in self.tables:
-            shown = grid(table.header, table.rows, right=range(1, len(table.header)))
-            parts += [f"{'#' * (level + 1)} {escape(table.heading)}", shown.rstrip()]
-        if self.notes:
-            parts.append("\n".join(f"* {escape(note)}" for note in self.notes))
-        return "\n\n".join(parts) + "\n"
+        for heading, table in self.tables.items():
+            shown = grid(list(table), table.to_numpy(), right=range(1, table.shape[1]))
+            parts += [f"{'#' * (level + 1)} {escape(heading)}", shown.rstrip()]
+        parts.append("\n".join(f"* {escape(note)}" for note in self.notes))
+        return "\n\n".join(filter(None, parts)) + "\n"
 
     def html(self) -> str:
         """For a notebook."""
         parts = [f"<p>{html_escape(sentence)}</p>" for sentence in self.sentences]
-        for table in self.tables:
-            head = "".join(f"<th>{html_escape(cell)}</th>" for cell in table.header)
-            rows = "".join(
-                f"<tr>{''.join(f'<td>{html_escape(cell)}</td>' for cell in row)}</tr>" for row in table.rows
-            )
-            parts.append(f"<p><b>{html_escape(table.heading)}</b></p><table><tr>{head}</tr>{rows}</table>")
-        notes = "".join(f"<li>{html_escape(note)}</li>" for note in self.notes)
-        return "".join(parts) + (f"<ul>{notes}</ul>" if notes else "")
+        for heading, table in self.tables.items():
+            parts.append(f"<p><b>{html_escape(heading)}</b></p>{table.to_html(index=False)}")
+        parts += [f"<li>{html_escape(note)}</li>" for note in self.notes]
+        return "".join(parts)
+
+
+def _aligned(table: pd.DataFrame) -> str:
+    """A table as lines of text: the first and the last column from the left, the others from the right."""
+    first, last = table.columns[[0, -1]]
+    columns = []
+    for name in table:
+        cells = pd.Series([name, *table[name]]).astype(str)
+        columns.append(cells.str.pad(cells.str.len().max(), "right" if name in (first, last) else "left"))
+    lines = pd.concat(columns, axis=1).agg("  ".join, axis=1)
+    return "\n".join(f"  {line.rstrip()}" for line in lines)
 
 
 def write(
-    folder: Path, name: str, page: Page, facts: dict[str, Any], drawing: Callable[[], Figure]
+    folder: Path, name: str, page: str, facts: dict[str, Any], drawing: Callable[[], Figure]
 ) -> list[Path]:
     """Write ``name.json``, ``name.md`` and ``name.png`` under a folder."""
     from gcexp.figures import save
 
-    shown, told, drawn = (folder / f"{name}.{suffix}" for suffix in ("md", "json", "png"))
-    with written(shown) as temporary:
-        temporary.write_text(page.markdown(drawn.name), "utf-8")
-    with written(told) as temporary:
-        temporary.write_text(json.dumps(_plain(facts), indent=1) + "\n", "utf-8")
+    told, shown, drawn = (folder / f"{name}.{suffix}" for suffix in ("json", "md", "png"))
+    for path, text in ((shown, page), (told, json.dumps(_plain(facts), indent=1) + "\n")):
+        with written(path) as temporary:
+            temporary.write_text(text, "utf-8")
     save(drawing(), [drawn])
     return [told, shown, drawn]
 
@@ -108,12 +96,8 @@ def versions() -> dict[str, str]:
     import numpy
     import scipy
 
-    return {
-        "gcexp": __version__,
-        "numpy": numpy.__version__,
-        "scipy": scipy.__version__,
-        "python": platform.python_version(),
-    }
+    libraries = {"numpy": numpy.__version__, "scipy": scipy.__version__}
+    return {"gcexp": __version__, **libraries, "python": platform.python_version()}
 
 
 def _plain(value: Any) -> Any:
@@ -137,7 +121,7 @@ def percent(ratio: float, digits: int = 0) -> str:
     return f"{100 * ratio:.{digits}f} %"
 
 
-def listed(names: Sequence[object], joint: str = "and") -> str:
+def listed(names: Sequence[object]) -> str:
     """Names in a sentence.
 
     Examples
@@ -146,4 +130,16 @@ def listed(names: Sequence[object], joint: str = "and") -> str:
     ('3', 'a, b and c')
     """
     words = list(map(str, names))
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {joint} {words[-1]}"
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things.
+
+    Examples
+    --------
+    >>> counted(1, "worker"), counted(2, "stretch")
+    ('1 worker', '2 stretches')
+    """
+    plural = "es" if noun.endswith("ch") else "s"
+    return f"{number} {noun if number == 1 else noun + plural}"

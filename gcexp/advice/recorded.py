@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gcexp.advice.mechanisms import Number, share_of_compute, share_of_loads
+from gcexp.advice.page import counted
 from gcexp.delays.trace_file import Absent, TraceFile, barrier_said, trace_of
 from gcexp.errors import DataError, UserError, require, require_known
 
@@ -62,10 +63,11 @@ class Recorded:
         """Of the times."""
         return sha256(np.ascontiguousarray(self.x)).hexdigest()
 
-    @property
-    def data_bound(self) -> bool:
-        """Whether it is known that a slow time belongs to the data."""
-        return self.trace.flags.data_bound
+    def facts(self) -> dict[str, Any]:
+        """What stands first in a file of results."""
+        (T, n), digest = self.x.shape, self.digest
+        known = {"trace": self.trace.name, "sha256": digest, "iterations": T, "workers": n}
+        return known | {"unit": self.trace.flags.unit}
 
     def usual(self) -> tuple[np.ndarray, int]:
         """Rows without pauses of the whole cluster, in which half of the workers are ten times as slow as usual."""
@@ -105,15 +107,14 @@ def recorded(source: object, absent: Absent = "refuse", barrier: str = "check", 
         )
     notes = []
     if trace.left_out:
-        notes.append(f"{trace.left_out} iterations in which workers are missing were left out.")
+        notes.append(f"Left out because workers are missing: {counted(trace.left_out, 'iteration')}.")
     verdict, said = barrier_said(x) if barrier == "check" else ("", "")
     if verdict == "equalised":
         raise UserError(f"{trace.name}: {said}; if these are compute times, say barrier=no{_hint(trace)}")
     if verdict:
         notes.append(f"Doubtful: {said}.{_hint(trace)}")
-    loads = _loads(trace)
+    loads, chunks = _loads(trace), trace.chunks
     phi, why = None, "the trace has one load and no column compute"
-    chunks = trace.chunks
     if loads is not None:
         phi, why = share_of_loads(x, loads, seed)
         own = loads == loads.min()
@@ -148,28 +149,19 @@ def _loads(trace: TraceFile) -> np.ndarray | None:
     return load[:, 0]
 
 
-def share(value: Any, name: str = "phi") -> tuple[float, ...]:
-    """A share, or its range, as a person gives it: a number, ``low,high`` or a pair.
+def share(value: Any) -> tuple[float, ...]:
+    """The share phi, or its range, as a person gives it: a number, ``low,high`` or a pair.
 
     Examples
     --------
     >>> share("0.5"), share("0,1"), share((0.2, 0.4))
     ((0.5,), (0.0, 1.0), (0.2, 0.4))
     """
-    parts = (
-        value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else [value]
-    )
     try:
-        found = tuple(float(part) for part in parts)
+        found = np.array(value.split(",") if isinstance(value, str) else value, float).ravel()
     except (TypeError, ValueError):
-        found = ()
-    ordered = len(found) == 1 or (len(found) == 2 and found[0] < found[1])
-    require(
-        ordered and all(0 <= one <= 1 for one in found),
-        f"{name} is a share in [0, 1] or a range low,high, got {_shown(value)}",
-    )
-    return found
-
-
-def _shown(value: Any) -> str:
-    return value if isinstance(value, str) else repr(value)
+        found = np.empty(0)
+    fits = len(found) in (1, 2) and (np.diff(found) > 0).all() and ((found >= 0) & (found <= 1)).all()
+    shown = value if isinstance(value, str) else repr(value)
+    require(bool(fits), f"phi is a share in [0, 1] or a range low,high, got {shown}")
+    return tuple(found.tolist())

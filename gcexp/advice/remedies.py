@@ -1,26 +1,27 @@
 """Exact remedies that `gcexp advise` compares: what each learns from a trace, and what its iterations then take.
 
 x (T, n) are the times of n workers, each with its own share of the data. A worker that carries `load` shares takes
-x g(load), g(load) = phi + (1 - phi) load: the share phi of its time does not grow with the load. Workers stop as soon
-as the master has heard enough. All of this has a closed form, which equals the clock of `gcexp.timeline` (tests); a
-thousand times of it are looked at for one answer.
+x g(load), g(load) = phi + (1 - phi) load: the share phi of its time does not grow with the load. Where workers stop as
+soon as the master has heard enough, all of this has a closed form, which equals the clock of `gcexp.timeline` (tests)
+and is looked at a thousand times for one answer. Everything else asks the clock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from gcexp.delays.trace import TraceDraws
+from gcexp.schemes.loads import Recent
 from gcexp.seeding import rng
 
 #: From the simplest to the most involved, which decides between remedies that are as fast.
 KINDS = ("wait", "exclude", "rebalance", "grouped", "chunks")
 _SWAPS, _ROWS = 300, 200  # tried when groups are searched for, and rows on which they are compared
-_RECENT = 20  # rows from which loads are learned anew in each iteration
 
 
 def growth(load, phi: float):
@@ -51,11 +52,8 @@ class Remedy:
 
     def load(self, n: int) -> float:
         """Largest load that a worker must store; 1 where loads only move between workers."""
-        return {
-            "exclude": n / max(n - self.size, 1),
-            "grouped": float(self.s + 1),
-            "chunks": float(self.size),
-        }.get(self.kind, 1.0)
+        of_kind = {"exclude": n / max(n - self.size, 1), "grouped": self.s + 1.0, "chunks": float(self.size)}
+        return of_kind.get(self.kind, 1.0)
 
     def messages(self, n: int) -> int:
         """Messages that the workers send in one iteration."""
@@ -65,20 +63,19 @@ class Remedy:
         """Who sits where, or how much each carries, from the times `x` (T, n) of a prefix."""
         mean, n = x.mean(0), x.shape[1]
         slowest_first = np.argsort(-mean, kind="stable")
-        workers = np.arange(n)
+        workers, shares = np.arange(n), np.ones(n)
         if self.kind == "exclude":
-            workers = np.sort(slowest_first[self.size :])
+            shares[slowest_first[: self.size]] = 0
+            shares *= n / shares.sum()
+        elif self.kind == "rebalance":
+            shares = n / mean / (1 / mean).sum()
         elif self.order == "alternate":
-            workers = np.empty(n, int)
             workers[::2], workers[1::2] = slowest_first[: (n + 1) // 2], slowest_first[::-1][: n // 2]
-        elif self.kind == "grouped" and self.order != "home":
+        elif self.order in ("snake", "search"):
             groups = dealt(slowest_first, n // self.size)
             if self.order == "search":
                 groups = _searched(x, groups, self.size - self.s, seed)
             workers = groups.ravel()
-        shares = n / mean / (1 / mean).sum() if self.kind == "rebalance" else np.ones(n)
-        if self.kind == "exclude":
-            shares = np.where(np.isin(np.arange(n), workers), n / len(workers), 0.0)
         return Plan(self, workers, shares)
 
 
@@ -89,7 +86,7 @@ class Plan:
     Attributes
     ----------
     remedy : Remedy
-    workers : ndarray
+    workers : ndarray (n,)
         Columns of the trace in the order of their seats: groups one after the other, or around the ring.
     shares : ndarray (n,)
         Load of every worker, where they differ; 1 for codes.
@@ -99,48 +96,28 @@ class Plan:
     workers: np.ndarray
     shares: np.ndarray = field(repr=False)
 
-    @property
-    def load(self) -> float:
-        """Largest load of a worker."""
-        return max(self.remedy.load(len(self.shares)), float(self.shares.max()))
+    def options(self, data_bound: bool = False) -> dict[str, tuple[str, dict[str, Any]]]:
+        """Options of a run that plays the plan, by their groups: a name, and what is set of it.
 
-    def options(self) -> dict[str, str] | None:
-        """Options of a run that plays the plan; None where the loads change from iteration to iteration."""
+        Data-bound seats do not go into a scheme: the data move with their workers, in ``delay.workers``.
+        """
         kind, n = self.remedy.kind, len(self.shares)
-        if self.remedy.order == "recent":
-            return None
-        if kind in ("grouped", "chunks"):
-            code = "partial_work" if kind == "chunks" else self._code(n)[0]
-            return {
-                "code": code,
-                "wait": "covered" if kind == "chunks" else "decodable",
-                "placement": "given",
-            }
-        chosen = {"code": "uncoded", "wait": "decodable"}
-        return chosen if kind == "wait" else chosen | {"loads": "given"}
-
-    def values(self) -> dict[str, dict[str, Any]]:
-        """What is set of these options."""
-        kind, n = self.remedy.kind, len(self.shares)
-        seats = {"placement": {"workers": self.workers.tolist()}}
+        seats = {} if data_bound else {"placement": ("given", {"workers": self.workers.tolist()})}
         if kind == "grouped":
-            return {"code": self._code(n)[1]} | seats
+            return {"code": self._code(n), "wait": ("decodable", {})} | seats
         if kind == "chunks":
-            return {"code": {"d": self.remedy.size, "q": 1}} | seats
-        return {} if kind == "wait" else {"loads": {"shares": self.shares.tolist()}}
-
-    def overrides(self) -> list[str]:
-        """The options and their values as `gcexp run` takes them; the loads must last."""
-        chosen = [f"{group}={name}" for group, name in (self.options() or {}).items()]
-        given = [
-            f"{group}.{key}={spelled(value)}"
-            for group, some in self.values().items()
-            for key, value in some.items()
-        ]
-        return [*chosen, *given, "exact=true"]
+            return {
+                "code": ("partial_work", {"d": self.remedy.size, "q": 1}),
+                "wait": ("covered", {}),
+            } | seats
+        waiting: dict[str, tuple[str, dict[str, Any]]] = {"code": ("uncoded", {}), "wait": ("decodable", {})}
+        if kind == "wait":
+            return waiting
+        recent = self.remedy.order == "recent"
+        return waiting | {"loads": ("recent", {}) if recent else ("given", {"shares": self.shares.tolist()})}
 
     def _code(self, n: int) -> tuple[str, dict[str, Any]]:
-        """The code of groups, by the name of its option, and its parameters."""
+        """The code of groups: the name of its option, and its parameters."""
         size, s = self.remedy.size, self.remedy.s
         if s == size - 1:
             return "fractional_repetition", {"d": size}
@@ -148,9 +125,45 @@ class Plan:
             return "cyclic_repetition", {"s": s}
         return "clustered", {"clusters": n // size, "d": s + 1, "layout": "column"}
 
-    def on(self, x: np.ndarray, data_bound: bool = False) -> Played:
-        """The plan on the rows `x`; data-bound: a share of the data takes its time wherever it is computed."""
-        return Played(self, x, data_bound)
+    def overrides(self, data_bound: bool = False) -> list[str]:
+        """The options and their values as `gcexp run` takes them."""
+        options = self.options(data_bound)
+        chosen = [f"{group}={name}" for group, (name, _) in options.items()]
+        for group, (_, keys) in options.items():
+            chosen += [f"{group}.{key}={spelled(value)}" for key, value in keys.items()]
+        return [*chosen, "exact=true"]
+
+    def on(self, x: np.ndarray) -> Played:
+        """The plan on the rows `x`."""
+        return Played(self, x)
+
+    def clock(
+        self, x: np.ndarray, phis: Sequence[float], late: str = "stop", data_bound: bool = False
+    ) -> np.ndarray:
+        """Time (P, T) of each iteration by the clock, at several phi.
+
+        Parameters
+        ----------
+        x : ndarray (T, n)
+        phis : sequence of float (P,)
+        late : str
+            What workers do whose work was not waited for, see `gcexp.schemes.late`.
+        data_bound : bool
+            The part of a time that grows follows the share of the data, wherever it is computed.
+        """
+        from gcexp.run.compose import compose
+        from gcexp.run.scheme import build_scheme
+        from gcexp.timeline import simulate
+
+        phi, n = np.asarray(phis, float)[:, None, None], x.shape[1]
+        x = x[:, self.workers] if data_bound else x
+        fixed, growing = phi * x, (1 - phi) * x
+        parts: dict[str, Any] = {"compute": n * growing}
+        if data_bound:
+            parts = {"chunks": growing[..., None], "data_bound": True}
+        draws = TraceDraws((0,) * len(phi), growing.shape, start=fixed, **parts)
+        scheme = build_scheme(compose([*self.overrides(data_bound), f"n={n}", f"late={late}"]), 0)
+        return simulate(scheme, draws).duration
 
 
 @dataclass(frozen=True)
@@ -159,43 +172,31 @@ class Played:
 
     plan: Plan
     x: np.ndarray = field(repr=False)
-    data_bound: bool = False
 
     def time(self, phi: float) -> np.ndarray:
         """Time (T,) of each iteration, without overhead and messages."""
         remedy, n = self.plan.remedy, self.x.shape[1]
         if remedy.kind == "rebalance":
-            return (self.x * growth(self._shares, phi)).max(1)
+            return (self.x * growth(self._base, phi)).max(1)
         if remedy.kind == "chunks":  # the share at seat i is computed there first, and j-th at seat i - j
-            return np.minimum.reduce([self._done(j, n, phi) for j in range(remedy.size)]).max(1)
-        if self.data_bound and remedy.kind == "grouped":
-            return order_statistic(self._done(remedy.s, remedy.size, phi), remedy.size, remedy.s)
+            done = [growth(j + 1, phi) * np.roll(self._base, j, axis=1) for j in range(remedy.size)]
+            return np.minimum.reduce(done).max(1)
         return growth(remedy.load(n), phi) * self._base
-
-    def _done(self, j: int, ring: int, phi: float) -> np.ndarray:
-        """When each share is done by the worker j seats before it, after its own and those between, around rings."""
-        seated = self.x[:, self.plan.workers].reshape(len(self.x), -1, ring)
-        by = np.roll(seated, j, axis=2)
-        if not self.data_bound:
-            return (growth(j + 1, phi) * by).reshape(self.x.shape)
-        work = sum(np.roll(seated, back, axis=2) for back in range(j + 1))
-        return (phi * by + (1 - phi) * work).reshape(self.x.shape)
 
     @cached_property
     def _base(self) -> np.ndarray:
-        """Time of each iteration at load 1."""
-        remedy, seated = self.plan.remedy, self.x[:, self.plan.workers]
-        return order_statistic(seated, remedy.size, remedy.s) if remedy.kind == "grouped" else seated.max(1)
-
-    @cached_property
-    def _shares(self) -> np.ndarray:
-        if self.plan.remedy.order != "recent":
+        """Loads of rebalancing, times in the order of the seats of chunks, and else times (T,) at load 1."""
+        remedy, (T, n) = self.plan.remedy, self.x.shape
+        if remedy.order == "recent":
+            return Recent().start(n, None)(TraceDraws((0,), (1, T, n), compute=n * self.x[None]))[0]
+        if remedy.kind == "rebalance":
             return self.plan.shares
-        T, n = self.x.shape
-        total = np.concatenate([np.zeros((1, n)), np.cumsum(self.x, axis=0)])
-        first = np.maximum(np.arange(1, T) - _RECENT, 0)
-        speed = 1 / ((total[1:T] - total[first]) / (np.arange(1, T) - first)[:, None])
-        return np.concatenate([np.ones((1, n)), n * speed / speed.sum(1, keepdims=True)])
+        seated = self.x[:, self.plan.workers]
+        if remedy.kind == "chunks":
+            return seated
+        if remedy.kind == "grouped":
+            return order_statistic(seated, remedy.size, remedy.s)
+        return seated[:, self.plan.shares[self.plan.workers] > 0].max(1)
 
 
 def order_statistic(seated: np.ndarray, size: int, s: int) -> np.ndarray:
@@ -207,8 +208,6 @@ def order_statistic(seated: np.ndarray, size: int, s: int) -> np.ndarray:
     array([2.])
     """
     groups = seated.reshape(len(seated), -1, size)
-    if s == size - 1:
-        return groups.min(2).max(1)
     return np.partition(groups, size - s - 1, axis=2)[..., size - s - 1].max(1)
 
 
@@ -231,26 +230,23 @@ def _searched(x: np.ndarray, groups: np.ndarray, awaited: int, seed: int) -> np.
     count, size = groups.shape
     if count < 2:
         return groups
-    groups = groups.copy()
-    done = np.stack([_heard(rows, members, awaited) for members in groups], axis=1)
+
+    def heard(members: np.ndarray) -> np.ndarray:
+        return np.partition(rows[:, members], awaited - 1, axis=-1)[..., awaited - 1]
+
+    groups, done = groups.copy(), heard(groups)
     best = done.max(1).mean()
     draw = rng(seed, "advice.search")
     first = draw.integers(count, size=_SWAPS)
     second = (first + 1 + draw.integers(count - 1, size=_SWAPS)) % count
     seats = draw.integers(size, size=(_SWAPS, 2))
-    for a, b, (i, j) in zip(first, second, seats, strict=True):
-        groups[a, i], groups[b, j] = groups[b, j], groups[a, i]
-        changed = done.copy()
-        changed[:, a], changed[:, b] = (_heard(rows, groups[c], awaited) for c in (a, b))
+    for pair, seat in zip(np.stack([first, second], axis=1), seats, strict=True):
+        swapped, changed = groups.copy(), done.copy()
+        swapped[pair, seat] = groups[pair, seat][::-1]
+        changed[:, pair] = heard(swapped[pair])
         if (time := changed.max(1).mean()) < best:
-            best, done = time, changed
-        else:
-            groups[a, i], groups[b, j] = groups[b, j], groups[a, i]
+            groups, best, done = swapped, time, changed
     return groups
-
-
-def _heard(rows: np.ndarray, members: np.ndarray, awaited: int) -> np.ndarray:
-    return np.partition(rows[:, members], awaited - 1, axis=1)[:, awaited - 1]
 
 
 def remedies(n: int, d_max: float, moves: bool = False) -> Iterator[Remedy]:

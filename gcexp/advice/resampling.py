@@ -31,14 +31,12 @@ def autocorrelation_time(series: np.ndarray) -> float:
     covariance = np.fft.irfft(power, 2 * T)[:T]
     if covariance[0] <= 1e-24 * T * max(float(np.mean(series)) ** 2, 1e-300):
         return 1.0
-    tau = 1.0
-    for lag in range(1, T):
-        if lag >= T / 3:
-            break
-        tau += 2 * covariance[lag] / covariance[0]
-        if lag >= 5 * tau:
-            break
-    return float(max(tau, 1.0))
+    lags = np.arange(1, ceil(T / 3))
+    taus = 1 + 2 * np.cumsum(covariance[lags]) / covariance[0]
+    if not lags.size:
+        return 1.0
+    enough = lags >= 5 * taus
+    return float(max(taus[enough.argmax() if enough.any() else -1], 1.0))
 
 
 def block_length(T: int, tau: float) -> int:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
-from gcexp.advice.remedies import Plan
+from gcexp.advice.remedies import Remedy
 from gcexp.errors import UserError
 from gcexp.run.build import build
 from gcexp.run.compose import compose
@@ -26,45 +27,31 @@ _SURE = 0.05
 
 
 @dataclass(frozen=True)
-class Run:
-    """A scheme on the trace.
+class Trained:
+    """The answer to "which is fastest to this level?", with all that were screened or trained.
 
     Attributes
     ----------
-    label : str
-    least : float
-        Mean coefficient of the partition that is recovered least.
-    screen : float
-        Time of all iterations over the mean coefficient: what the level may take.
-    reached : ndarray (seeds,)
-        Time at which each seed reaches the level, inf where it never does; empty where it was not trained.
+    task : str
+    level : float
+    runs : DataFrame
+        A row for each scheme: ``screen``, the time of all iterations over the mean coefficient, what the level may
+        take; ``least_recovered``, the mean coefficient of the partition recovered least; and, empty where it was not
+        trained, ``reached``, the time at which each seed reaches the level, inf where it never does, and ``median``.
+    may_win : Series of bool
+        Whether a scheme uses all data often enough.
     """
-
-    label: str
-    least: float
-    screen: float
-    reached: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False)
-
-    @property
-    def median(self) -> float:
-        """Median time to the level."""
-        return float(np.median(self.reached)) if self.reached.size else np.inf
-
-
-@dataclass(frozen=True)
-class Trained:
-    """The answer to "which is fastest to this level?", with all that were screened or trained."""
 
     task: str
     level: float
-    runs: list[Run]
-    allow_bias: bool
+    runs: pd.DataFrame = field(repr=False)
+    may_win: pd.Series = field(repr=False)
 
     @property
-    def ranked(self) -> list[Run]:
+    def ranked(self) -> pd.DataFrame:
         """Those that were trained and may win, the fastest first."""
-        able = [one for one in self.runs if one.reached.size and (self.allow_bias or one.least >= _BIASED)]
-        return sorted(able, key=lambda one: one.median)
+        able = self.runs[self.runs["reached"].notna() & self.may_win]
+        return able.sort_values("median", kind="stable")
 
     @property
     def p(self) -> float:
@@ -73,7 +60,7 @@ class Trained:
 
         if len(self.ranked) < 2:
             return 1.0
-        first, second = (one.reached for one in self.ranked[:2])
+        first, second = self.ranked["reached"].iloc[:2]
         better, worse = int((first < second).sum()), int((first > second).sum())
         return float(binomtest(better, better + worse).pvalue) if better + worse else 1.0
 
@@ -81,59 +68,49 @@ class Trained:
     def sentence(self) -> str:
         """Who is first, and whether that is sure."""
         score = f"{self.level:g} on {self.task}"
-        if not self.ranked or not np.isfinite(self.ranked[0].median):
+        found = list(self.ranked.itertuples())
+        if not found or not np.isfinite(found[0].median):
             return f"No scheme reaches {score} within {ITERATIONS} iterations in most of the seeds."
-        first, *others = self.ranked
-        took = f"{first.median:.5g} of simulated time (median)"
+        first, *others = found
+        took = f"First to {score}: {first.scheme}, after {first.median:.5g} of simulated time (median)"
         if not others:
-            return f"First to {score}: {first.label}, after {took}."
-        second = others[0]
-        told = f"{second.label} ({second.median:.5g})"
-        if self.p <= _SURE:
-            wins = int((first.reached < second.reached).sum())
-            seeds = len(first.reached)
-            return f"First to {score}: {first.label}, after {took}, before {told} in {wins} of {seeds} seeds."
-        return f"First to {score}: {first.label}, after {took}, or {told}; the seeds cannot separate them."
+            return f"{took}."
+        told = f"{others[0].scheme} ({others[0].median:.5g})"
+        if self.p > _SURE:
+            return f"{took}, or {told}; the seeds cannot separate them."
+        wins = int((first.reached < others[0].reached).sum())
+        return f"{took}, before {told} in {wins} of {len(first.reached)} seeds."
 
     @property
     def heading(self) -> str:
         """Of the table."""
         return f"Time to {self.level:g} on {self.task}"
 
-    header = ("scheme", "screen", "least recovered", "median time", "seeds that arrive", "remark")
-
-    @property
-    def rows(self) -> list[list[str]]:
-        """All runs, by the median time and then by the screen."""
-        found = []
-        for one in sorted(self.runs, key=lambda one: (one.median, one.screen)):
-            remark = "" if one.reached.size else "not trained"
-            if one.least < _BIASED and not self.allow_bias:
-                remark = "hardly ever uses some data: allow_bias=true"
-            arrived = f"{np.isfinite(one.reached).sum()} of {one.reached.size}" if one.reached.size else ""
-            median = f"{one.median:.5g}" if np.isfinite(one.median) else "never" if one.reached.size else ""
-            found.append([one.label, f"{one.screen:.5g}", f"{one.least:.2f}", median, arrived, remark])
-        return found
+    def shown(self) -> pd.DataFrame:
+        """All runs as text, by the median time and then by the screen."""
+        runs = self.runs.sort_values(["median", "screen"])
+        trained = runs["reached"].notna()
+        reached = runs.loc[trained, "reached"]
+        remark = trained.map({True: "", False: "not trained"})
+        return pd.DataFrame(
+            {
+                "scheme": runs["scheme"],
+                "screen": runs["screen"].map("{:.5g}".format),
+                "least recovered": runs["least_recovered"].map("{:.2f}".format),
+                "median time": runs.loc[trained, "median"].map("{:.5g}".format).replace("inf", "never"),
+                "seeds that arrive": reached.map(lambda one: f"{np.isfinite(one).sum()} of {len(one)}"),
+                "remark": remark.where(self.may_win, "hardly ever uses some data: allow_bias=true"),
+            },
+            index=runs.index,
+        ).fillna("")
 
     def as_dict(self) -> dict[str, Any]:
         """What stands in ``advice.json``."""
-        runs = [
-            {
-                "scheme": one.label,
-                "screen": one.screen,
-                "least_recovered": one.least,
-                "reached": one.reached.tolist(),
-            }
-            for one in self.runs
-        ]
-        return {
-            "task": self.task,
-            "level": self.level,
-            "sentence": self.sentence,
-            "fastest": [one.label for one in self.ranked[: 1 if self.p <= _SURE else 2]],
-            "p": self.p,
-            "runs": runs,
-        }
+        fastest = self.ranked["scheme"].tolist()[: 1 if self.p <= _SURE else 2]
+        told = {"task": self.task, "level": self.level, "sentence": self.sentence, "fastest": fastest}
+        runs = self.runs.drop(columns="median")
+        runs["reached"] = [[] if one is None else one.tolist() for one in runs["reached"]]
+        return told | {"p": self.p, "runs": runs.to_dict("records")}
 
 
 def fastest_to(advice: Advice, task: str, level: float, seeds: int, allow_bias: bool) -> Trained:
@@ -144,31 +121,39 @@ def fastest_to(advice: Advice, task: str, level: float, seeds: int, allow_bias: 
     """
     if not advice.recorded.is_file:
         raise UserError("task and level replay a file: write the times as CSV and name it")
-    replayed = [*advice.replayed, "delay.skip=prefix", "delay.start=random", f"task={task}"]
-    length = [f"iterations={ITERATIONS}", f"seeds={seeds}"]
-    configs = {label: compose([*scheme, *replayed, *length]) for label, scheme in _candidates(advice)}
+    given = [
+        "delay.skip=prefix",
+        "delay.start=random",
+        f"task={task}",
+        f"iterations={ITERATIONS}",
+        f"seeds={seeds}",
+    ]
+    configs = {label: compose([*scheme, *given]) for label, scheme in _candidates(advice)}
     timelines = {label: simulated(config, length_of(config)) for label, config in configs.items()}
-    runs = [_screened(label, timeline) for label, timeline in timelines.items()]
-    able = [one for one in runs if allow_bias or one.least >= _BIASED]
-    chosen = {one.label for one in sorted(able, key=lambda one: one.screen)[:_TRAINED]} | {runs[0].label}
+    runs = pd.DataFrame([_screened(label, timeline) for label, timeline in timelines.items()])
+    may_win = runs["least_recovered"].ge(_BIASED) | allow_bias
+    chosen = {0, *runs[may_win].sort_values("screen", kind="stable").index[:_TRAINED]}
     exact: np.ndarray | None = None  # all exact schemes share one trajectory
-    for place, one in enumerate(runs):
-        if one.label not in chosen:
+    reached: list[np.ndarray | None] = [None] * len(runs)
+    for place, label in enumerate(runs["scheme"]):
+        if place not in chosen:
             continue
-        timeline = timelines[one.label]
+        timeline = timelines[label]
         shared = bool((timeline.coefficients == 1).all())
-        steps = exact if shared and exact is not None else _steps(configs[one.label], timeline, level)
+        steps = exact if shared and exact is not None else _steps(configs[label], timeline, level)
         exact = steps if shared else exact
         clock = np.hstack([np.zeros((seeds, 1)), timeline.clock, np.full((seeds, 1), np.inf)])
-        runs[place] = replace(one, reached=np.take_along_axis(clock, steps[:, None], axis=1)[:, 0])
-    return Trained(task, level, runs, allow_bias)
+        reached[place] = np.take_along_axis(clock, steps[:, None], axis=1)[:, 0]
+    medians = [np.inf if one is None else float(np.median(one)) for one in reached]
+    runs = runs.assign(median=medians, reached=pd.Series(reached, dtype=object))
+    return Trained(task, level, runs, may_win)
 
 
-def _screened(label: str, timeline: Timeline) -> Run:
+def _screened(label: str, timeline: Timeline) -> dict[str, Any]:
     c = timeline.coefficients.astype(float)
     used = np.bincount(timeline.pattern.ravel(), minlength=len(c)) / timeline.pattern.size @ c
     screen = float(timeline.duration.mean()) * ITERATIONS / max(float(used.mean()), 1e-12)
-    return Run(label, float(used.min()), screen)
+    return {"scheme": label, "screen": screen, "least_recovered": float(used.min())}
 
 
 def _steps(config: dict, timeline: Timeline, level: float) -> np.ndarray:
@@ -188,24 +173,27 @@ def _steps(config: dict, timeline: Timeline, level: float) -> np.ndarray:
 
 
 def _candidates(advice: Advice) -> Iterator[tuple[str, list[str]]]:
-    x, n = advice.comparison.x, advice.recorded.x.shape[1]
-    yield "wait for all", ["code=uncoded", "wait=decodable", "exact=true"]
+    """Labels of the schemes, and overrides that play them on the trace."""
+    x, n, terms = advice.comparison.x, advice.comparison.n, advice.terms
+    usual = advice.replayed(Remedy("wait").learned(x))
+    yield "wait for all", ["code=uncoded", "wait=decodable", "exact=true", *usual]
     for s in range(1, n // 2 + 1):
-        yield f"ignore {s}", ["scheme=forget", f"s={s}"]
-    prefix = x[: max(len(x) // 10, 1)]
-    phi = advice.main.phi
-    best: dict[tuple, Any] = {}
-    for one in advice.comparison.offered:
-        ratio = advice.comparison.judged(one, phi).ratio
-        key = one.kind, one.size, one.s
-        if one.kind != "wait" and one.order != "recent" and (key not in best or ratio < best[key][0]):
-            best[key] = ratio, one
-    for _, one in sorted(best.values(), key=lambda pair: pair[0])[:_BEST]:
-        plan: Plan = one.learned(prefix, advice.terms.seed)
-        name = {"grouped": f"groups of {one.size}, s = {one.s}", "chunks": f"chunks, load {one.size}"}.get(
-            one.kind
-        )
-        yield f"{name or one.kind} ({one.order})", plan.overrides()
-    for d in (d for d in range(2, int(advice.terms.d_max) + 1) if n % d == 0 and d < n):
+        yield f"ignore {s}", ["scheme=forget", f"s={s}", *usual]
+    coded = [one for one in advice.comparison.offered if one.kind != "wait"]
+    coded.sort(key=lambda one: advice.comparison.judged(one, advice.main.phi).ratio)
+    best = {
+        (one.kind, one.size, one.s): one for one in reversed(coded)
+    }  # of those that differ in their order only
+    for one in [one for one in coded if one in best.values()][:_BEST]:
+        plan = one.learned(x[: max(len(x) // 10, 1)], terms.seed)
+        label = {
+            "exclude": f"exclude {one.size}",
+            "rebalance": f"rebalance ({one.order})",
+            "grouped": f"groups of {one.size}, s = {one.s} ({one.order})",
+            "chunks": f"chunks, load {one.size} ({one.order})",
+        }[one.kind]
+        yield label, [*plan.overrides(terms.data_bound), *advice.replayed(plan)]
+    for d in (d for d in range(2, int(terms.d_max) + 1) if n % d == 0 and d < n):
         for s in sorted({d, n // 2}):
-            yield f"FRC, d = {d}, fastest {n - s}", ["scheme=frc", f"code.d={d}", f"s={s}", "exact=false"]
+            scheme = ["scheme=frc", f"code.d={d}", f"s={s}", "exact=false", *usual]
+            yield f"FRC, d = {d}, fastest {n - s}", scheme

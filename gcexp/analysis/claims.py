@@ -8,7 +8,8 @@ figure that it is about, or nothing, and it names the statements of ``statements
         return before(table, "cyclic", ["CGC", "Forget"], level=0.9)
 
 The helpers below hold the sign test, the intervals and the rule for "undecided". A claim may also return a verdict for
-each statement, as a dictionary by the statement's id; `tally` makes one from an enumeration.
+each statement, as a dictionary by the statement's id. A claim that tries instances may yield whether each of them holds
+(`all_instances`), or pairs of a statement's id and whether it holds (`tally`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import importlib
 import itertools
 import math
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -107,7 +108,8 @@ def claim(
     --------
     >>> @claim("even_squares")
     ... def squares_of_even_numbers_are_even():
-    ...     return all_instances(n * n % 2 == 0 for n in range(0, 20, 2))
+    ...     for n in range(0, 20, 2):
+    ...         yield n * n % 2 == 0
     >>> judge(squares_of_even_numbers_are_even, {})
     {'even_squares': Verdict(outcome='reproduced', found='10 of 10 instances')}
     """
@@ -162,6 +164,8 @@ def judge(function: Callable, tables: Mapping[str, pd.DataFrame]) -> dict[str, V
     about: Claim = function.claim  # type: ignore[attr-defined]
     try:
         found = function(*(tables[name] for name in about.figures))
+        if isinstance(found, Iterator):
+            found = _of_instances(list(found))
     except Undecided as why:
         found = Verdict(UNDECIDED, str(why))
     verdicts = found if isinstance(found, dict) else dict.fromkeys(about.statements, found)
@@ -376,17 +380,26 @@ def tally(instances: Iterable[tuple[str, Any]]) -> dict[str, Verdict]:
     return {name: all_instances(found) for name, found in tried.items()}
 
 
-def every(*verdicts: Verdict) -> Verdict:
+def _of_instances(tried: list[Any]) -> Verdict | dict[str, Verdict]:
+    """The verdict on what a claim yielded, or one for each statement that it named."""
+    return tally(tried) if tried and isinstance(tried[0], tuple) else all_instances(tried)
+
+
+def every(*verdicts: Verdict | Iterable[Verdict]) -> Verdict:
     """Several verdicts as one: reproduced if all are, not reproduced if one is not, else undecided.
 
     Examples
     --------
     >>> every(within(1, above=0), within(1, above=2)).outcome
     'not reproduced'
+    >>> every(within(value, above=0) for value in (1, 2)).outcome
+    'reproduced'
     """
-    outcomes = [one.outcome for one in verdicts]
+    several = [[one] if isinstance(one, Verdict) else one for one in verdicts]
+    each = list(itertools.chain.from_iterable(several))
+    outcomes = [one.outcome for one in each]
     outcome = next(one for one in (NOT_REPRODUCED, UNDECIDED, REPRODUCED) if one in outcomes)
-    return Verdict(outcome, "; ".join(dict.fromkeys(one.found for one in verdicts if one.found)))
+    return Verdict(outcome, "; ".join(dict.fromkeys(one.found for one in each if one.found)))
 
 
 # Verdicts from paired comparisons: ratios between two sides, seed by seed
@@ -456,7 +469,7 @@ def before(
             verdicts.append(ratio_within(table, other, one, above=1, **compared))
         except Undecided as why:
             verdicts.append(Verdict(UNDECIDED, str(why)))
-    return every(*verdicts)
+    return every(verdicts)
 
 
 def _ratios(

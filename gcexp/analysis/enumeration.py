@@ -293,12 +293,12 @@ def rounds_needed(B: np.ndarray, s: int) -> int | None:
     return next((r for r in range(1, L + 1) if decodes(B[:r], L, *survivors(n, s))), None)
 
 
-def said(holders: int, length: int, L: int, generator: np.random.Generator) -> int:
+def message_rank(holders: int, length: int, L: int, generator: np.random.Generator) -> int:
     """Rank of all that some workers can say of one partition of L numbers, with `length` numbers from each.
 
     Examples
     --------
-    >>> [said(2, 2, 3, np.random.default_rng(0)), said(1, 2, 3, np.random.default_rng(0))]
+    >>> [message_rank(2, 2, 3, np.random.default_rng(0)), message_rank(1, 2, 3, np.random.default_rng(0))]
     [3, 2]
     """
     return int(rank(drawn(generator, (holders * length, L))))

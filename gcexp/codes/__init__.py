@@ -1,4 +1,4 @@
-"""Gradient codes: what each worker holds and sends, and how the master decodes what arrived."""
+"""Gradient codes: what each worker stores and sends, and how the master decodes the messages."""
 
 from gcexp.codes.adaptive import Adaptive, GroupedAdaptive, GroupedCGC
 from gcexp.codes.base import Code, Decoding, arcs

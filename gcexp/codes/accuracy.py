@@ -1,4 +1,4 @@
-"""Whether an exact code still decodes at its size: one guard for all families, on sets of stragglers of three kinds."""
+"""Test whether an exact code still decodes accurately at its size, on three kinds of straggler sets."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def silent_sets(n: int, s: int, kind: str) -> np.ndarray:
 
 
 def patterns(code: Code, kind: str) -> np.ndarray:
-    """Patterns in which just enough is heard for the code's promise, as few rounds and as many, (U, n)."""
+    """Patterns that only just meet the code's quorums, with few rounds and with many, (U, n)."""
     found = []
     for i in range(max(len(quorum.need) for quorum in code.quorums)):
         of_each = []

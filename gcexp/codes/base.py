@@ -41,7 +41,7 @@ def arcs(n: int, p: int) -> np.ndarray:
 
 
 def is_binary(values: np.ndarray) -> bool:
-    """Whether all are 0 or 1 to the last bit.
+    """Whether all entries are exactly 0 or 1.
 
     Examples
     --------
@@ -103,11 +103,11 @@ def _parameters(init: Callable) -> tuple[str, ...]:
 
 
 def _numbers(values, what: str) -> np.ndarray:
-    """Numbers as an array; a torch tensor of real ones in double precision, from any device. Needs no torch."""
+    """Convert numbers to an array, and real torch tensors to double precision, without importing torch."""
     if hasattr(values, "detach"):
         require(
             not values.requires_grad,
-            f"{what} require grad, and nothing flows back through a code: pass {what}.detach()",
+            f"{what} require grad, but no gradient flows back through a code: pass {what}.detach()",
         )
         values = (values.double() if values.is_floating_point() else values).cpu()
     try:
@@ -115,7 +115,7 @@ def _numbers(values, what: str) -> np.ndarray:
     except ValueError:  # ragged
         found = None
     if found is None or found.dtype.kind not in "biufc":
-        raise ParameterError(f"{what}: an array of numbers is wanted, got {type(values).__name__}")
+        raise ParameterError(f"{what}: expected an array of numbers, got {type(values).__name__}")
     return found
 
 
@@ -142,21 +142,21 @@ class Code:
 
     #: True where the assignment is random, so that a study draws one code per seed.
     redrawn = False
-    #: Workers up to which it is made for the clock: a family that keeps no matrix of workers and partitions says more.
+    #: Largest supported number of workers; larger in families that keep no matrix of workers and partitions.
     most_workers = 10_000
     #: Parameters of the instances on which the contract suite runs.
     examples: tuple[dict, ...] = ()
 
-    # What the table of all codes (docs/codes.md) cannot compute; the rest of a row is derived from an instance.
+    # Columns of the table of all codes (docs/codes.md) that cannot be derived from an instance.
     #: k, load (the largest), messages, length as expressions in the parameters, where there are any.
     formulas: dict[str, str] = {}
-    #: What is known about the error, where the promise alone says little.
+    #: What is known about the error beyond the promise.
     error_bound = ""
     #: How `weights` works and what one pattern costs.
     decoding = ""
-    #: Where rounding, memory or existence ends the usable parameters.
+    #: Limits of the usable parameters: rounding, memory, or existence.
     limit = ""
-    #: What to take where rounding spoils this code, in the sentence "take ...".
+    #: What to use instead if rounding spoils this code; completes the sentence "take ...".
     instead = ""
     #: Keys in docs/references.bib.
     source: tuple[str, ...] = ()
@@ -167,21 +167,23 @@ class Code:
         try:
             B = sparse.csr_array(encoding)
         except (TypeError, ValueError):
-            raise ParameterError(f"encoding is a matrix of numbers, got {quoted(encoding)}") from None
-        require(B.ndim == 2, f"encoding is a matrix, got an array of shape {B.shape}")
+            raise ParameterError(f"encoding must be a matrix of numbers, got {quoted(encoding)}") from None
+        require(B.ndim == 2, f"encoding must be a matrix, got an array of shape {B.shape}")
         self.encoding = B.astype(np.complex128 if np.iscomplexobj(B) else np.float64)
         M, columns = B.shape
         self.owner = np.arange(M) if owner is None else np.asarray(owner, dtype=np.intp)
         require(
-            self.owner.shape == (M,), f"owner names one worker per message: {M} messages, {self.owner.shape}"
+            self.owner.shape == (M,),
+            f"owner must name one worker for each of the {M} messages, got shape {self.owner.shape}",
         )
-        require(blocks >= 1, f"blocks is a number of sub-vectors >= 1, got {blocks}")
+        require(blocks >= 1, f"blocks must be a number of sub-vectors >= 1, got {blocks}")
         require(columns % blocks == 0, f"encoding has {columns} columns, not a multiple of blocks={blocks}")
-        require(promise in PROMISES, f"promise is one of {', '.join(PROMISES)}, got {promise!r}")
+        require(promise in PROMISES, f"promise must be one of {', '.join(PROMISES)}, got {promise!r}")
         self.n = int(self.owner.max(initial=-1)) + 1 if n is None else n
         owners = (self.owner >= 0) & (self.owner < self.n)
         require(
-            bool(owners.all()), f"owner names workers 0 to n-1 = {self.n - 1}, got {self.owner[~owners][:1]}"
+            bool(owners.all()),
+            f"owner must name workers from 0 to n-1 = {self.n - 1}, got {self.owner[~owners][:1]}",
         )
         self.blocks, self.k = blocks, columns // blocks
         self.quorums: Sequence[Quorum] = quorums if isinstance(quorums, Quorums) else tuple(quorums)
@@ -194,7 +196,7 @@ class Code:
 
     @property
     def together(self) -> Sequence[Quorum | Quorums]:
-        """The quorums, those that are alike as one."""
+        """The quorums, with equal ones merged."""
         return (self.quorums,) if isinstance(self.quorums, Quorums) else self.quorums
 
     @cached_property
@@ -338,7 +340,7 @@ class Code:
         responses = self._patterns(responses)
         patterns, M = len(responses), self.encoding.shape[0]
         weights = np.asarray(self.weights(responses)).reshape(patterns, self.blocks, M)
-        # C = W B is computed, never written by a decoder: one truth.
+        # C = W B is always computed from the weights, so that decoders cannot contradict it.
         combined = np.real((self._decoding @ weights.reshape(-1, M).T).T)
         met = self._met(responses)
         c, residual, binary = self._certified(
@@ -367,7 +369,7 @@ class Code:
         return found
 
     def _promised(self) -> str:
-        """What a decode that failed should have given, and what to do, for a sentence."""
+        """The part of a message that says what a failed decode promised, and what to do."""
         if self.instead:
             return f"; take {self.instead}"
         if self.promise != "indicator":
@@ -378,7 +380,7 @@ class Code:
         )
 
     def _refuse_approximation(self, responses: np.ndarray, met: np.ndarray, found: Decoding) -> None:
-        """Raise for the first pattern from which nothing is promised and not the whole sum decoded."""
+        """Raise for the first pattern that meets no quorum and does not decode to the full sum."""
         short = ~met & (found.coefficients != 1).any(1)
         if short.any():
             u = int(short.argmax())
@@ -416,12 +418,13 @@ class Code:
         Arrays, or torch tensors of any real type, device and memory layout; a tensor that requires grad is refused.
         """
         g = _numbers(gradients, "gradients")
-        require(g.dtype.kind != "c", "gradients are real, got complex numbers; nothing was encoded")
+        require(g.dtype.kind != "c", "gradients must be real, got complex numbers; nothing was encoded")
         g = g.astype(np.float64, copy=False)
         require(
-            g.ndim == 2 and len(g) == self.k, f"gradients are (k, l) with k={self.k}, got shape {g.shape}"
+            g.ndim == 2 and len(g) == self.k,
+            f"gradients must have the shape (k, l) with k={self.k}, got {g.shape}",
         )
-        require(bool(np.isfinite(g).all()), "gradients hold NaN or infinite entries; nothing was encoded")
+        require(bool(np.isfinite(g).all()), "gradients contain NaN or infinite entries; nothing was encoded")
         short = -g.shape[1] % self.blocks
         g = np.pad(g, ((0, 0), (0, short))) if short else g
         return self.encoding @ g.reshape(self.k * self.blocks, -1)
@@ -452,16 +455,19 @@ class Code:
         if not np.isfinite(answer).all():  # 0 times NaN is NaN
             used = weights.any(0)
             answer = np.real(weights[:, used] @ sent[used]).reshape(-1)
-            require(bool(np.isfinite(answer).all()), "received messages hold NaN or infinite entries")
+            require(bool(np.isfinite(answer).all()), "received messages contain NaN or infinite entries")
         return answer
 
     def _patterns(self, responses) -> np.ndarray:
         responses = np.atleast_2d(_numbers(responses, "responses"))
         require(
             responses.shape[1:] == (self.n,),
-            f"responses are (patterns, n) with n={self.n}, got shape {responses.shape}",
+            f"responses must have the shape (patterns, n) with n={self.n}, got {responses.shape}",
         )
-        require(responses.dtype.kind in "bui", f"responses are message counts, got dtype {responses.dtype}")
+        require(
+            responses.dtype.kind in "bui",
+            f"responses must be counts of messages, got dtype {responses.dtype}",
+        )
         inside = responses.min(initial=0) >= 0 and bool((responses.max(0, initial=0) <= self.messages).all())
-        require(inside, f"responses count messages between 0 and {self.messages.max(initial=0)}")
+        require(inside, f"responses must count between 0 and {self.messages.max(initial=0)}")
         return responses.astype(np.int64)

@@ -1,4 +1,4 @@
-"""Where a decoder in closed form loses to rounding, or does not apply, the pseudoinverse stands in."""
+"""Use the pseudoinverse where a closed-form decoder is inaccurate or does not apply."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class Clustered(Code):
         )
         require(
             size <= Code.most_workers,
-            f"clusters are of up to {Code.most_workers} workers, got n/clusters = {size}",
+            f"a cluster may have at most {Code.most_workers} workers, got n/clusters = {size}",
         )
         require_known("layout", layout, LAYOUTS)
         self.clusters, self.layout, self.seed = clusters, layout, seed
@@ -106,7 +106,7 @@ class Clustered(Code):
 
     def weights(self, responses):
         weights, mine = np.empty(responses.shape), self.quorums.of(responses)
-        # Below its quorum a cluster does its best, the others do not care.
+        # A cluster below its quorum gives its best approximation; the other clusters are not affected.
         found = self._cluster_code.weights(mine.reshape(-1, mine.shape[-1]))
         self.quorums.put(weights, found.reshape(mine.shape))
         return weights

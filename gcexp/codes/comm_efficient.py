@@ -136,7 +136,7 @@ class ShortMessageCode(Code):
             self._scale = 1 / np.abs(sent).max(1)
         else:
             self._scale = np.array(fractions("scales", scales, n)).astype(C.dtype)
-            require(bool(self._scale.all()), f"scales are not zero, got {list(scales)}")
+            require(bool(self._scale.all()), f"scales must not be zero, got {list(scales)}")
         self._sent, self._columns = sent * self._scale[:, None], columns
         stored = self._sent.astype(float)
         rows = (stored.ravel(), columns.ravel(), np.arange(0, n * d * m + 1, d * m))
@@ -319,11 +319,11 @@ class CommunicationEfficient(ShortMessageCode):
     ):
         require(
             n <= MOST_EXACT or arithmetic != "rational",
-            f"exact rationals need n <= {MOST_EXACT}, got n={n}; a code of a general V takes more",
+            f"exact rationals need n <= {MOST_EXACT}, got n={n}; a code with a general V supports more workers",
         )
         d, s = load_and_stragglers(n, d, m, s)
         points = evaluation_points(n, theta_order) if theta is None else fractions("theta", theta, n)
-        require(len(set(points)) == n, f"theta holds distinct points, got {list(map(str, points))}")
+        require(len(set(points)) == n, f"theta must hold distinct points, got {list(map(str, points))}")
         require_known("arithmetic", arithmetic, ARITHMETICS)
         self.theta_order, self.theta = theta_order, theta
         x, unit = np.array(points, dtype=float), np.ones(m)

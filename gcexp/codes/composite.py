@@ -203,7 +203,7 @@ def _optimal(code: Code, responses: np.ndarray) -> np.ndarray:
 
 
 def _together(parts: tuple[Code, ...]) -> str:
-    """What parts promise side by side."""
+    """The promise of a direct sum, from those of its parts."""
     if all(part.promise == "indicator" for part in parts):
         return "indicator"
     closest = all(part.promise == "least_squares" or _exact(part) for part in parts)

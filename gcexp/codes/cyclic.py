@@ -117,7 +117,7 @@ class CyclicRepetition(Code):
         require_known("construction", construction, CONSTRUCTIONS)
         require(
             construction == "spread" or n <= Code.most_workers,
-            f"construction=gaussian decodes by singular values, for n up to {Code.most_workers}; got n={n}",
+            f"construction=gaussian decodes by singular values, which takes n <= {Code.most_workers}; got n={n}",
         )
         rows = _rows(CONSTRUCTIONS[construction](n, s, seed))
         columns, ends = arcs(n, s + 1), np.arange(0, n * (s + 1) + 1, s + 1)

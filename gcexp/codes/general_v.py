@@ -208,7 +208,7 @@ class GeneralCommunicationEfficient(ShortMessageCode):
         seed: int = 0,
     ):
         d, s = load_and_stragglers(n, d, m, s)
-        require(tries >= 1, f"tries is a number of matrices >= 1, got {tries}")
+        require(tries >= 1, f"tries must be a number of matrices >= 1, got {tries}")
         require_known("arithmetic", arithmetic, ARITHMETICS)
         self.V, self.tries, self.seed = V, tries, seed
         t = n - d + m

@@ -21,7 +21,8 @@ def _checked(size: int, need: Iterable[Iterable[int]]) -> Need:
     rounds = [r for r, _ in found]
     require(size > 0, "a quorum needs at least one worker")
     require(
-        bool(rounds) and rounds == sorted(set(rounds)), f"quorum needs rising message counts, got {rounds}"
+        bool(rounds) and rounds == sorted(set(rounds)),
+        f"a quorum needs increasing message counts, got {rounds}",
     )
     require(all(0 <= q <= size for _, q in found), f"quorum of {size}: {found}")
     return found

@@ -86,7 +86,7 @@ class BlockAssignment(Code):
         require(0 <= s < n, f"a block assignment needs 0 <= s < n, got n={n}, s={s}")
         for block in holders:
             distinct = block[0] >= 0 and block[-1] < n and len(set(block)) == len(block)
-            require(distinct, f"a block is a set of workers 0 to n-1 = {n - 1}, got {block}")
+            require(distinct, f"a block must be a set of workers 0 to n-1 = {n - 1}, got {block}")
         held = np.bincount(worker, minlength=n)
         require(
             held.min() == held.max(),
@@ -99,7 +99,7 @@ class BlockAssignment(Code):
             recovers = _worst_visible(holders, n, s)
         require(
             0 <= recovers <= len(holders),
-            f"recovers is a number of partitions up to k={len(holders)}, got {recovers}",
+            f"recovers must be a number of partitions up to k={len(holders)}, got {recovers}",
         )
         super().__init__(
             _singles(partition, len(holders)),
@@ -428,7 +428,7 @@ def design_index(blocks: Sequence[Sequence[int]], n: int, t: int) -> int:
     (1, 3)
     """
     sizes = {len(block) for block in blocks}
-    require(len(sizes) == 1, f"the blocks of a design have one size, got sizes {sorted(sizes)}")
+    require(len(sizes) == 1, f"all blocks of a design must have the same size, got sizes {sorted(sizes)}")
     size = sizes.pop()
     require(0 <= t <= size, f"a t-design needs 0 <= t <= block size, got t={t} and blocks of {size} points")
     covered = Counter(T for block in blocks for T in combinations(sorted(block), t))
@@ -552,7 +552,7 @@ def _worst_visible(holders: Sequence[Sequence[int]], n: int, s: int) -> int:
     cases = comb(n, s) * len(holders)
     require(
         cases <= _MOST_CASES and n <= 63,
-        f"n={n}, s={s} has too many straggler sets to find the worst case of {len(holders)} blocks; give recovers",
+        f"n={n}, s={s} has too many straggler sets to find the worst case of {len(holders)} blocks; pass recovers=",
     )
     block = np.array([sum(1 << w for w in b) for b in holders])
     sets = (sum(1 << w for w in silent) for silent in combinations(range(n), s))

@@ -97,7 +97,7 @@ class UnevenShards(Code):
     def __init__(self, loads: Sequence[float], k: int):
         loads, n = tuple(map(float, loads)), len(loads)
         require(n >= 1 and min(loads) >= 0, f"uneven shards need loads >= 0, got {list(loads)}")
-        require(abs(sum(loads) - n) <= 1e-6 * n, f"loads sum to n={n}, got a sum of {sum(loads):g}")
+        require(abs(sum(loads) - n) <= 1e-6 * n, f"loads must sum to n={n}, got a sum of {sum(loads):g}")
         require(k >= 1, f"uneven shards need k >= 1 partitions, got {k}")
         wanted = np.round(k * np.array(loads) / n, 9)
         counts = np.floor(wanted).astype(int)

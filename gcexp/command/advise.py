@@ -12,7 +12,8 @@ def add(parser) -> None:
     """Its arguments."""
     trace(
         parser,
-        "phi=0.5 or low,high; d_max=4 per_message=0.001 overhead=0 task=digits_mlp level=0.9 absent=skip",
+        "phi=0.5 or low,high; d_max=4 per_message=0.001 overhead=0 late=every slowness=data moves=true task=digits_mlp "
+        "level=0.9 absent=skip",
     )
     parser.add_argument(
         "-o", dest="folder", type=Path, help="folder for advice.json, advice.md and advice.png"
@@ -29,6 +30,7 @@ def run(arguments) -> None:
     found = advise(arguments.file, **keywords(arguments.options, advise))
     line = found.write_scheme(arguments.write) if arguments.write else None
     print(found.page().text(), end="")
+    print(f"All schemes and bounds on these times: gcexp benchmark {arguments.file}")
     for path in found.write(arguments.folder) if arguments.folder else []:
         print(f"wrote {path}")
     if line:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gcexp.errors import UserError
+from gcexp.files import written
 from gcexp.schema import arguments, typed
 
 if TYPE_CHECKING:
@@ -58,6 +59,15 @@ def maybe_output(parser: ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=Path, help="file to write (default: standard output)")
 
 
+def give(text: str, output: Path | None) -> None:
+    """Print a text that `maybe_output` may send to a file."""
+    if output is None:
+        print(text, end="")
+    else:
+        with written(output) as temporary:
+            temporary.write_text(text)
+
+
 def maybe_folder(parser: ArgumentParser, purpose: str) -> None:
     """``-o``, a folder for results, which `main` refuses before any work where none can stand."""
     parser.add_argument(
@@ -69,11 +79,6 @@ def _folder(text: str) -> Path:
     if not text:
         raise ArgumentTypeError("a folder has a name, this one is empty")
     return Path(text)
-
-
-def inputs(parser: ArgumentParser, count: str | None = None) -> None:
-    """``-i``, one file, or as many as `count` says."""
-    parser.add_argument("-i", "--input", type=Path, nargs=count, required=True)
 
 
 def preset(parser: ArgumentParser) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from gcexp.analysis.claims import OUTCOMES
-from gcexp.report import audit
+from gcexp.report import audit, statements
 
 
 def add(parser) -> None:
@@ -37,7 +37,7 @@ def run(arguments) -> int:
         print(
             f"{folder.name}: {len(mine)} statement{'s' * (len(mine) != 1)}: {shown}; {numbers} printed numbers compared"
         )
-        complaints += audit.changed(mine, audit.committed())
+        complaints += audit.changed(mine, statements.committed())
         complaints += [f"{folder.name}: {one}" for one in audit.numbers_that_differ(found)]
         rows += mine
     if arguments.output:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gcexp.benchmarking import COLUMNS, benchmark, verdicts
 from gcexp.command.arguments import maybe_folder
 from gcexp.errors import UserError
 from gcexp.figures.markdown import escape, grid
 from gcexp.files import written
+from gcexp.schema import typed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,9 +24,9 @@ LEGEND = (
     "code of these loads and messages (docs/bounds.md); ~ hindsight; a percentage is the share of the gradient that a "
     "scheme uses which drops some of it"
 )
-SAID = (
-    "compute times of real workers, replayed; no communication; load law assumed (share phi of the time does not grow "
-    "with the load), not measured; rebalancing moves data, which costs nothing here"
+ASSUMED = (
+    "no communication; load law assumed (share phi of the time does not grow with the load), not measured; rebalancing "
+    "moves data, which costs nothing here"
 )
 _MOST_ABOVE = 6  # verdicts above a picture
 #: Options of a new benchmark, by the name of their argument; None where they are not given.
@@ -41,8 +44,9 @@ def add(parser) -> None:
     parser.add_argument(
         "schemes",
         nargs="*",
-        metavar="SCHEME",
-        help="names of scheme options, or labels (default: conf/benchmark.yaml)",
+        metavar="SCHEME [KEY=VALUE ...]",
+        help="names of scheme options with their keys, as cgc s=1,2,3 or frc code.d=3, or labels (default: "
+        "conf/benchmark.yaml)",
     )
     parser.set_defaults(rest="schemes")
     parser.add_argument(
@@ -78,8 +82,38 @@ def run(arguments) -> None:
             )
         _give(frame, f"{arguments.file}: {', '.join(dict.fromkeys(frame['trace']))}", arguments.folder)
         return
+    if "schemes" in given:
+        given["schemes"] = _schemes(given["schemes"])
     frame = benchmark(arguments.file, n=given.pop("workers", None), **given)
+    frame.attrs["file"] = arguments.file
     _give(frame, summary(frame), arguments.folder)
+
+
+def _schemes(words: list[str]) -> list[str | dict[str, Any]]:
+    """Schemes as `benchmark` takes them; a key belongs to the scheme before it, and several values make several.
+
+    Examples
+    --------
+    >>> _schemes(["cgc", "s=1,2", "cyclic, s = 1"])
+    [{'scheme': 'cgc', 's': 1}, {'scheme': 'cgc', 's': 2}, 'cyclic, s = 1']
+    """
+    named: list[tuple[str, dict[str, list]]] = []
+    for word in words:
+        if not re.match(r"[\w.]+=", word):
+            named.append((word, {}))
+            continue
+        if not named:
+            raise UserError(f"{word} belongs to the scheme before it: name that first, as in cgc {word}")
+        key, _, text = word.partition("=")
+        if key in named[-1][1]:
+            raise UserError(f"{named[-1][0]}: {key} is given twice; several values are written {key}=1,2")
+        values = [text] if text.startswith(("[", "{")) else text.split(",")
+        named[-1][1][key] = [typed(value) for value in values]
+    found: list[str | dict[str, Any]] = []
+    for scheme, keys in named:
+        several = [dict(zip(keys, values, strict=True)) for values in product(*keys.values())]
+        found += [{"scheme": scheme} | chosen for chosen in several] if keys else [scheme]
+    return found
 
 
 def _table(file: str) -> pd.DataFrame | None:
@@ -99,6 +133,8 @@ def _table(file: str) -> pd.DataFrame | None:
 
 def _give(frame: pd.DataFrame, head: str, folder: Path | None) -> None:
     print(format_map(frame, head), end="")
+    if file := frame.attrs.get("file"):
+        print(f"what to set, in one sentence: gcexp advise {file}")
     if folder:
         for path in write(frame, head, folder):
             print(f"wrote {path}")
@@ -149,7 +185,7 @@ def _cells(frame: pd.DataFrame) -> tuple[list[tuple[float, str]], dict[str, tupl
     traces = frame["trace"].nunique() > 1
     cases: dict[tuple[float, str], None] = {}
     cells: dict[str, tuple[str, dict]] = {}
-    for row in frame.itertuples():
+    for row in _shown(frame).itertuples():
         pieces = f"({row.chunks:g})" if row.chunks == row.chunks and row.chunks is not None else ""
         case = (row.phi, f" {row.late}{pieces}" * several + f" {row.trace}" * traces)
         cases[case] = None
@@ -175,7 +211,32 @@ def _notes(frame: pd.DataFrame) -> list[str]:
     for reference, rows in frame.dropna(subset="against").groupby("against", sort=False):
         names = dict.fromkeys(f"phi {row.phi:g}" for row in rows.itertuples())
         against.append(f"codes are compared with {reference}: {', '.join(names)}")
-    return [LEGEND, SAID, *against, *frame.attrs.get("notes", ()), *left_out]
+    return [LEGEND, _assumed(frame), *against, *frame.attrs.get("notes", ()), *left_out]
+
+
+def _assumed(frame: pd.DataFrame) -> str:
+    """What the times are, where the trace says it, and what is taken for granted."""
+    measures = frame.attrs.get("measures")
+    known = (
+        f"compute times of real workers, replayed ({measures})" if measures else "recorded times, replayed"
+    )
+    return f"{known}; {ASSUMED}"
+
+
+def _shown(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table as it is shown: behind the name of a scheme stands whose data it hardly ever uses."""
+    unused = frame.attrs.get("unused")
+    if unused is None:  # a table that is shown again says how much is never used, and not whose it is
+        unused = dict.fromkeys(frame.loc[frame["never_used"] > 0, "scheme"], "never uses some data")
+    names = {scheme: f"{scheme}, {phrase}" for scheme, phrase in unused.items()}
+    return frame.assign(scheme=frame["scheme"].replace(names))
+
+
+def _to_advice(frame: pd.DataFrame, folder: Path) -> str:
+    """The end of a page: where one verdict stands, and what writes it there."""
+    if not (file := frame.attrs.get("file")):
+        return ""
+    return f"\nWhat to set, in one sentence: [the advice](advice.md), which `gcexp advise {file} -o {folder}` writes.\n"
 
 
 def write(frame: pd.DataFrame, head: str, folder: Path) -> list[Path]:
@@ -186,7 +247,7 @@ def write(frame: pd.DataFrame, head: str, folder: Path) -> list[Path]:
     table, page, drawing = (folder / f"benchmark.{suffix}" for suffix in ("csv", "md", "png"))
     write_table(frame, table)
     with written(page) as temporary:
-        temporary.write_text(as_markdown(frame, head), "utf-8")
+        temporary.write_text(as_markdown(frame, head) + _to_advice(frame, folder), "utf-8")
     plot = {
         "kind": "function",
         "function": "gcexp.figures.remedies.map_of",
@@ -194,10 +255,11 @@ def write(frame: pd.DataFrame, head: str, folder: Path) -> list[Path]:
         "width": "single",
     }
     note = (
-        f"{SAID}. Green wins, yellow loses, red cannot win (proven for every exact code of these loads and messages) "
-        "against the faster of waiting for all and of rebalancing with the same largest load; hatched: hindsight"
+        f"{_assumed(frame)}. Green wins, yellow loses, red cannot win (proven for every exact code of these loads and "
+        "messages) against the faster of waiting for all and of rebalancing with the same largest load; hatched: "
+        "hindsight"
     )
     said = verdicts(frame)
     above = [head, *(said if len(said) <= _MOST_ABOVE else [])]
-    save(draw(frame, plot, "\n".join(above), note), [drawing])
+    save(draw(_shown(frame), plot, "\n".join(above), note), [drawing])
     return [table, page, drawing]

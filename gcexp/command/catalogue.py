@@ -10,15 +10,14 @@ import re
 from fractions import Fraction
 
 import gcexp.codes
-from gcexp.command.arguments import maybe_output
-from gcexp.command.document import give
+from gcexp.command.arguments import give, maybe_output
 from gcexp.command.show import guarantee
 from gcexp.command.theory import first_line
 from gcexp.data.sources import SOURCES
 from gcexp.errors import UserError, unknown
 from gcexp.figures.markdown import grid
-from gcexp.report.figure_view import papers
 from gcexp.report.figurefile import target_files
+from gcexp.report.paper import papers
 from gcexp.run.build import build, locate
 from gcexp.run.compose import compose
 from gcexp.run.options import GROUPS, option_file, options, read_yaml
@@ -86,7 +85,7 @@ def listed(kind: str) -> dict[str, str]:
     Examples
     --------
     >>> listed("optimizers")["gradient_descent"]
-    'Full-batch gradient descent, divided by all samples whether they were recovered or not.'
+    'Full-batch gradient descent, divided by the number of all samples, recovered or not.'
     """
     if kind not in LISTED:
         raise UserError(unknown("kind", kind, LISTED))

@@ -80,13 +80,14 @@ def words(typed: list[str]) -> list[str]:
     >>> words(["run", "code=graph", "code.n"]), words(["run", "-m", "scheme=cgc,frc,cgc_"])[0]
     (['code.n='], 'scheme=cgc,frc,cgc_restart')
     """
-    from gcexp.command.main import COMMANDS, JOBS
+    from gcexp.command.job import VERBS
+    from gcexp.command.main import COMMANDS
 
     *before, current = typed or [""]
     if not before:
         found: Iterable[str] = [*COMMANDS, "job"]
     elif before[0] == "job":
-        found = JOBS if len(before) == 1 else ()
+        found = VERBS if len(before) == 1 else ()
     elif before[0] in COMMANDS:
         parser = ArgumentParser()
         importlib.import_module(f"gcexp.command.{before[0]}").add(parser)

@@ -14,6 +14,7 @@ import os
 import socket
 import struct
 import sys
+import time
 from contextlib import suppress
 
 #: Environment variable with the name of the server; what a user sets stands (empty: no server).
@@ -29,7 +30,7 @@ _PRELOADED = (
         "matplotlib.backends.backend_agg",
         "matplotlib.backends.backend_pdf",
     ),
-    *("gcexp.command.main", "gcexp.command.job.train", "gcexp.command.job.table", "gcexp.command.job.plot"),
+    *("gcexp.command.main", "gcexp.run.stages", "gcexp.report.jobs", "gcexp.report.figurefile"),
     *("gcexp.schemes", "gcexp.delays", "gcexp.tasks.mlp", "gcexp.tasks.training", "gcexp.run.verification"),
     *("gcexp.report.table", "gcexp.figures.compose", "gcexp.figures.typeset"),
 )
@@ -173,18 +174,48 @@ def _run(arguments: list[str]) -> int:
     from gcexp.command.main import main
 
     sys.argv = ["gcexp", *arguments]
+    began = time.time()
     try:
-        return main(arguments)
+        code = main(arguments)
+        if code == 0 and arguments[0] == "job":
+            _write_benchmark(arguments[arguments.index("-o") + 1], time.time() - began)
+        return code
     except SystemExit as error:  # what argparse does
         return error.code if isinstance(error.code, int) else 1
     finally:
         sys.stdout.flush()
 
 
+def _write_benchmark(output: str, seconds: float) -> None:
+    """The costs of this process where Snakemake writes those of a job, which would measure the command that waits.
+
+    What only Snakemake samples is NA. The memory is that of the process with all that the server has imported.
+    """
+    import resource
+    from datetime import timedelta
+
+    from gcexp.run import paths
+
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    cpu = sum(one.ru_utime + one.ru_stime for one in used)
+    row = {
+        "s": f"{seconds:.4f}",
+        "h:m:s": str(timedelta(seconds=int(seconds))),
+        "max_rss": f"{used[0].ru_maxrss / 1024:.2f}",
+        **dict.fromkeys(("max_vms", "max_uss", "max_pss", "io_in", "io_out"), "NA"),
+        "mean_load": f"{100 * cpu / seconds:.2f}",
+        "cpu_time": f"{cpu:.2f}",
+    }
+    place = paths.benchmark(output)
+    os.makedirs(os.path.dirname(place), exist_ok=True)
+    with open(place, "w") as file:
+        print(*row, sep="\t", file=file)
+        print(*row.values(), sep="\t", file=file)
+
+
 def _end_with(connection: socket.socket) -> None:
     """Whoever ends the command that waits for us means us: first as Ctrl-C would, then without asking."""
     import signal
-    import time
 
     with suppress(OSError):
         connection.recv(1)

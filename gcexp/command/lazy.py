@@ -1,8 +1,8 @@
 """Modules that a command loads when it uses them: they cost most of a short command's time, and few commands do.
 
 ``import scipy.sparse`` copies the names of numpy, which imports all parts of numpy, its Fortran wrapper included: this
-takes 0.24 of 0.53 CPU-s. Here `importlib.util.LazyLoader` of the standard library makes each of these parts a module
-that is read when something in it is asked for.
+takes 0.07 of the 0.33 CPU-s of ``gcexp show``. Here `importlib.util.LazyLoader` of the standard library makes each of
+these parts a module that is read when something in it is asked for.
 """
 
 from __future__ import annotations

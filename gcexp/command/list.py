@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from gcexp.command.catalogue import LISTED, listed
-from gcexp.command.pager import paged
 
 
 def add(parser) -> None:
@@ -18,10 +17,9 @@ def add(parser) -> None:
 def run(arguments) -> None:
     """Print names, each with a phrase."""
     if arguments.kind:
-        paged("\n".join(_columns(listed(arguments.kind), "")), cut=True)
+        print(*_columns(listed(arguments.kind), ""), sep="\n")
     else:
-        lines = (line for kind in LISTED for line in (f"{kind}:", *_columns(listed(kind), "  ")))
-        paged("\n".join(lines), cut=True)
+        print(*(line for kind in LISTED for line in (f"{kind}:", *_columns(listed(kind), "  "))), sep="\n")
 
 
 def _columns(found: dict[str, str], indent: str) -> list[str]:

@@ -10,13 +10,15 @@ import argparse
 import importlib
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
 from gcexp import __version__
+from gcexp.command import job
 from gcexp.command.arguments import add_options
 from gcexp.command.failure import said
+from gcexp.command.job import VERBS
 from gcexp.errors import unknown
 from gcexp.files import refuse_no_folder, refuse_special
 
@@ -42,15 +44,6 @@ COMMANDS = {
     "catalogue": "the table of all codes (docs/codes.md)",
     "schema": "JSON Schema of the figure file, for editors (docs/figure.schema.json)",
     "publish": "copy reports/paper to reports/published, to be committed",
-}
-#: The same of ``gcexp job``.
-JOBS = {
-    "data": "prepare a data set",
-    "train": "train with the coefficients that a scheme decodes, or exactly",
-    "table": "make a figure's table",
-    "plot": "draw a figure from its table, or typeset it",
-    "page": "write the pages of papers and figures",
-    "track": "import finished runs into MLflow",
 }
 
 
@@ -130,27 +123,34 @@ def parser(given: Sequence[str] = ()) -> argparse.ArgumentParser:
     """What reads `given`: all commands with their phrases, and the arguments of the one that stands there."""
     top = _Parser(prog="gcexp", description="Gradient coding experiments on one simulated clock.")
     top.add_argument("--version", action="version", version=f"gcexp {__version__}")
-    phrases = COMMANDS | {"job": f"what rules of the workflow call: {', '.join(JOBS)}"}
-    commands = _added(top, "COMMAND", phrases, given, "gcexp.command")
-    if given[:1] == ["job"]:
-        _added(commands["job"], "VERB", JOBS, given[1:], "gcexp.command.job")
-    elif given and not given[0].startswith("-") and given[0] not in phrases:
-        top.error(unknown("command", given[0], [*phrases, *(f"job {verb}" for verb in JOBS)]))
+    phrases = COMMANDS | {"job": f"what rules of the workflow call: {', '.join(VERBS)}"}
+    commands = _below(top, "COMMAND", phrases)
+    verbs = _below(commands["job"], "VERB", VERBS)
+    first, second = (*given, "", "")[:2]
+    if first == "job":
+        if second in VERBS:
+            _fill(verbs[second], getattr(job, f"add_{second}"), getattr(job, second))
+    elif first in COMMANDS:
+        module = importlib.import_module(f"gcexp.command.{first}")
+        _fill(commands[first], module.add, module.run)
+    elif first and not first.startswith("-"):
+        top.error(unknown("command", first, [*phrases, *(f"job {verb}" for verb in VERBS)]))
     return top
 
 
-def _added(
-    top: argparse.ArgumentParser, kind: str, phrases: dict[str, str], given: Sequence[str], room: str
+def _below(
+    top: argparse.ArgumentParser, kind: str, phrases: dict[str, str]
 ) -> dict[str, argparse.ArgumentParser]:
-    """A parser for each name, empty but for that of the first of `given`."""
+    """An empty parser for each name."""
     below = top.add_subparsers(metavar=kind, required=True)
-    found = {name: below.add_parser(name, help=text, description=text) for name, text in phrases.items()}
-    if given and given[0] in found and given[0] != "job":
-        module = importlib.import_module(f"{room}.{given[0]}")
-        found[given[0]].add_argument("--debug", action="store_true", help="show the trace of every error")
-        found[given[0]].set_defaults(do=module.run)
-        module.add(found[given[0]])
-    return found
+    return {name: below.add_parser(name, help=text, description=text) for name, text in phrases.items()}
+
+
+def _fill(parser: argparse.ArgumentParser, add: Callable, do: Callable) -> None:
+    """The arguments of the command that is asked for."""
+    parser.add_argument("--debug", action="store_true", help="show the trace of every error")
+    parser.set_defaults(do=do)
+    add(parser)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gcexp.command.arguments import maybe_output
-from gcexp.command.document import give
+from gcexp.command.arguments import give, maybe_output
 from gcexp.report.figureschema import document
 
 

@@ -55,8 +55,8 @@ def planned_jobs(workflow: Any) -> int:
     return sum(1 for _ in workflow.dag.needrun_jobs())
 
 
-def measure_nothing(workflow: Any) -> None:
-    """Write no benchmark files: of a job in the fork server Snakemake would measure the command that waits for it."""
+def leave_benchmarks(workflow: Any) -> None:
+    """Leave it to the fork server to write benchmark files: Snakemake would measure the command that waits for it."""
     for rule in workflow.rules:
         rule._benchmark = None
     for job in workflow.dag.needrun_jobs():

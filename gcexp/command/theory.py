@@ -20,7 +20,6 @@ import yaml
 
 import gcexp.theory
 from gcexp.command.arguments import as_json
-from gcexp.command.pager import paged
 from gcexp.errors import UserError, unknown
 from gcexp.run.options import papers
 from gcexp.schema import arguments, quoted, typed
@@ -226,9 +225,9 @@ def run(given) -> None:
     """Evaluate a closed form, or say what there is."""
     name = given.name
     if not given.arguments and (found := listing(name)):
-        paged(json.dumps(found, indent=1) if given.json else as_lines(found), cut=not given.json)
+        print(json.dumps(found, indent=1) if given.json else as_lines(found))
     elif not given.arguments and needs_arguments(name):
-        paged(explained(name))
+        print(explained(name))
     else:
         value = evaluate(name, given.arguments)
         print(json.dumps(plain(value)) if given.json else format_value(value))

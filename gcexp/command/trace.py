@@ -30,10 +30,14 @@ def add(parser) -> None:
 def run(arguments) -> None:
     """What a trace holds, or its first fault; or the recordings of a folder as one trace."""
     if arguments.what == "check":
+        if arguments.output is not None:
+            raise UserError("gcexp trace check writes no file: leave out -o, or join a folder")
         print(report(read_trace(arguments.file, **keywords(arguments.options, read_trace))))
         return
-    from gcexp.distributed.recordings import join
+    from gcexp.distributed.recorder import join
 
+    if arguments.options:
+        raise UserError(f"gcexp trace join takes no {arguments.options[0]}, which is for gcexp trace check")
     if arguments.output is None:
         raise UserError("gcexp trace join writes a new file: give its name, -o jobs.csv")
     print(join(arguments.file, arguments.output, arguments.warm_up))

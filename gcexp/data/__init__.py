@@ -1,4 +1,4 @@
-"""The data sets: fetched and checked once, prepared once into an array file, loaded by tasks."""
+"""Data sets: downloaded and checked once, prepared once as an array file, and loaded by tasks."""
 
 from gcexp.data.load import Dataset, load
 from gcexp.data.prepare import prepare

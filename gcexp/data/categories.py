@@ -1,4 +1,4 @@
-"""Categorical rows as one-hot rows: every value of every column, and of pairs of columns, is a column of its own."""
+"""One-hot encoding of categorical rows: one column per value of each column and of each pair of columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a file is what it should be."""
+"""Checksums of files and records."""
 
 from __future__ import annotations
 

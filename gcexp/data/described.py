@@ -1,4 +1,4 @@
-"""A data set of one's own: a table or arrays in a file, described by a few values instead of code."""
+"""A user's data set: a table or arrays in a file, described by an option file instead of code."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ class Description:
     def __post_init__(self):
         require(
             Path(self.path).suffix in (".npz", ".csv"),
-            f"path names a file .npz or .csv, got {self.path!r}",
+            f"path must name an .npz or .csv file, got {self.path!r}",
         )
-        require(self.test > 0, f"test is a share or a number of rows above 0, got {self.test}")
+        require(self.test > 0, f"test must be a share or a number of rows above 0, got {self.test}")
         require(
             not (self.standardize and self.categorical),
-            "standardize: true and categorical: true exclude each other: what names something has no mean",
+            "standardize: true and categorical: true exclude each other, since categories have no mean",
         )
-        require(self.seed >= 0, f"seed is an integer >= 0, got {self.seed}")
+        require(self.seed >= 0, f"seed must be an integer >= 0, got {self.seed}")
 
     def source(self, name: str) -> Source:
         """The data set of that name.

@@ -1,4 +1,4 @@
-"""Where the raw files come from: a local folder, an earlier download, or the public mirrors."""
+"""Get raw files from a local folder, an earlier download, or public mirrors."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def _downloaded(file: RawFile, path: Path) -> Path:
 
 
 def _may_pass(error: Exception) -> bool:
-    """Whether the same mirror may deliver the right file a little later: not where it has another one, or none."""
+    """Whether the same mirror may deliver the right file a little later."""
     status = getattr(getattr(error, "response", None), "status_code", 0)
     return isinstance(error, OSError) and (not 400 <= status < 500 or status in _LATER)
 
@@ -228,7 +228,7 @@ def _keep(content: bytes, file: RawFile, path: Path) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Why a mirror failed, in a few words: a failed connection would tell its whole history."""
+    """Why a mirror failed, in a few words."""
     if getattr(error, "response", error) is None:  # of requests, which pooch brings: nobody answered
         return type(error).__name__
     return str(error).split(". ")[0].split(" for url: ")[0]

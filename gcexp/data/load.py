@@ -1,4 +1,4 @@
-"""What a task trains on."""
+"""Load a prepared data set."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from gcexp.data.checksum import check_digest, checksum
 from gcexp.errors import DataError
 
-#: What a sidecar must hold, and of which types.
+#: Keys of a sidecar file and their types.
 _RECORD = {
     "dataset": str,
     "sha256": str,

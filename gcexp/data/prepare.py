@@ -1,4 +1,4 @@
-"""How raw files become one array file that can be checked."""
+"""Prepare raw files as one array file with a checksum."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def prepare(
     raw_dir: Path = RAW_DIR,
     key: str | None = None,
 ) -> dict:
-    """Write a data set's arrays to `output`, and what they are to a sidecar ``.json`` beside it.
+    """Write a data set's arrays to `output`, and their description to a sidecar ``.json`` file beside it.
 
     The same raw files always give the same bytes. Arrays are stored as published or generated; `load`
     scales them where the data set has a scale.
@@ -55,7 +55,7 @@ def prepare(
     source = dataset if isinstance(dataset, Source) else find_source(dataset)
     output = Path(output)
     if output.suffix != ".npz":
-        raise UserError(f"{output}: a prepared file is named .npz")
+        raise UserError(f"{output}: the name of a prepared file must end in .npz")
     arrays = source.read(fetch(source, data_dir, raw_dir))
     # The inner rename comes first: an interrupted run leaves at worst a sidecar whose array file is missing or has
     # another checksum, never an array file that nothing vouches for.

@@ -1,4 +1,4 @@
-"""What the raw files of a data set hold: one function per data set, from paths to unscaled arrays.
+"""Read the raw files of a data set: one function per data set, from paths to unscaled arrays.
 
 Each returns x_train (N, features), y_train (N,), x_test (N', features) and y_test (N',): published values as uint8,
 generated ones as floats. A data set without raw files is generated, or brought by a package, from an empty list.
@@ -130,7 +130,7 @@ ACCESS_ROWS, ACCESS_MEAN, ACCESS_VALUES = 3000, 0.942, (7518, 4243, 128, 177, 44
 
 
 def amazon_access(files: list[Path]) -> dict[str, np.ndarray]:
-    """Amazon Employee Access: 32769 labelled rows of nine categorical columns; the split into two is the task's."""
+    """Amazon Employee Access: 32769 labelled rows of nine categorical columns; the task splits them into training and test rows."""
     try:
         header, *lines = files[0].read_text(encoding="ascii").splitlines() or [""]
         rows = np.loadtxt(lines or ["0"], delimiter=",", dtype=np.int32, ndmin=2)
@@ -174,7 +174,7 @@ def _rows_to_split(rows: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray
 
 
 def digits(files: list[Path]) -> dict[str, np.ndarray]:
-    """The 1797 images of 8 x 8 that scikit-learn brings along, shuffled once, 1497 of them for training."""
+    """The 1797 images of 8 x 8 that come with scikit-learn, shuffled once, 1497 of them for training."""
     found = find_spec("sklearn")
     if found is None or found.origin is None:
         raise ModuleNotFoundError("No module named 'sklearn'", name="sklearn")

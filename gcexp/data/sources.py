@@ -1,4 +1,4 @@
-"""Which data sets exist, which raw files they are made of, if any, and where the public copies are.
+"""The data sets, the raw files that they consist of, and where public copies are.
 
 A new data set is one entry of `SOURCES` and one function in `readers`.
 """

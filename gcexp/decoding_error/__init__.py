@@ -1,1 +1,1 @@
-"""How far from the gradient is what a code decodes? Errors against random, given and worst sets of stragglers."""
+"""Decoding errors of codes for random, given and worst-case sets of stragglers."""

@@ -1,4 +1,4 @@
-r"""How bad s stragglers are for a code: at random, at worst, or a given set, with any decoding.
+r"""The error that s stragglers cause: random, worst-case or given sets, with any decoding.
 
 The error of a set is the normalised squared error ||c - 1||^2 / k of the decoded gradient sum_i c_i g_i. A worst case
 is found exactly where it can be: by the code's guarantee, the closed form of a design, or by enumeration (what cannot
@@ -155,17 +155,17 @@ def error(
         responses = without(code.n, stragglers)
         silent = tuple(np.flatnonzero(~responses[0]).tolist())
         given = [s] if isinstance(s, (int, np.integer)) else list(s)
-        require(given in ([], [len(silent)]), f"{len(silent)} stragglers are given, and s={s}")
+        require(given in ([], [len(silent)]), f"stragglers names {len(silent)} workers, but s={s}")
         return SetError(len(silent), float(errors_of(code, responses, decoding, steps)[0]), silent)
     several = isinstance(s, Iterable) and not isinstance(s, str)
     many = fitted(list[int], list(s) if several else [s], "s")  # type: ignore[arg-type]
     wrong = [one for one in many if not 0 <= one <= code.n]
     require(
         bool(many) and not wrong,
-        f"stragglers are 0 <= s <= n, got n={code.n}, s={wrong[0] if wrong else many}",
+        f"the number of stragglers needs 0 <= s <= n, got n={code.n}, s={wrong[0] if wrong else many}",
     )
     for name, most in (("max_sets", max_sets), ("max_searched", max_searched)):
-        require(most >= 0, f"{name} is a number of sets >= 0, got {most}")
+        require(most >= 0, f"{name} must be a number of sets >= 0, got {most}")
     if kind == "random":
         found = _random(code, many, decoding, trials, seed, steps)
     elif decoding == "optimal" or (decoding == "closed_form" and always_optimal(code)):
@@ -317,7 +317,7 @@ def bears(code: Code) -> int:
 
 
 def _promised(code: Code, s: int) -> float:
-    """Error that the code's own promise rules out to exceed with s stragglers; 1 where it says nothing."""
+    """Upper bound on the error with s stragglers from the code's promise; 1 if there is none."""
     return 1 - code.recovers / code.k if code.promise == "indicator" and s <= bears(code) else 1.0
 
 
@@ -445,7 +445,7 @@ def _curve(part: _Part, wanted: list[int], random, limits: _Limits, given, code:
     if rest := [w for w in wanted if not exact[w]]:
         lower[rest], responses[rest] = bad_sets(rows, weight, rest, random, given)
         upper[rest] = upper_bounds(rows, [int((np.sort(weight).cumsum() <= w).sum()) for w in rest], code)
-    # Errors never fall when one more is lost.
+    # The error does not decrease when one more worker is lost.
     upper[wanted] = np.minimum.accumulate(upper[wanted][::-1])[::-1]
     for before, w in zip(wanted, wanted[1:], strict=False):
         if lower[before] > lower[w]:
@@ -467,7 +467,7 @@ def _transitive(rows: Rows) -> bool:
 
 
 def _together(parts, curves, asked, code) -> dict[int, tuple]:
-    """Lower and upper end, whether exact, and stragglers: they are split over the parts in the worst way (Lemma 8)."""
+    """Lower and upper end, whether exact, and the stragglers, split over the parts in the worst way (Lemma 8)."""
     if len(parts) == 1:
         lower, upper = curves[0].lower, curves[0].upper
         splits, exact = {s: [s] for s in asked}, curves[0].exact

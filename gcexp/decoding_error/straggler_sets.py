@@ -73,7 +73,7 @@ def without(n: int, stragglers) -> np.ndarray:
     inside = all(isinstance(w, (int, np.integer)) and 0 <= w < n for w in silent)
     require(
         inside and len(set(silent)) == len(silent),
-        f"stragglers are different workers 0, ..., n - 1 = {n - 1}, got {silent}",
+        f"stragglers must be different workers 0, ..., n - 1 = {n - 1}, got {silent}",
     )
     responses = np.ones((1, n), dtype=bool)
     responses[0, silent] = False

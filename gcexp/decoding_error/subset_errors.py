@@ -1,4 +1,4 @@
-r"""Errors of very many survivor sets at once: elimination on Gram matrices, shared by all sets that begin alike.
+r"""Errors of many survivor sets at once: elimination on Gram matrices, shared by sets with the same beginning.
 
 With optimal decoding the error of survivors F is e(F) = (1/k) min_w ||w B_F - 1||^2 = 1 - (1/k) h_F^T G_F^+ h_F, where
 G = B B^T and h = B 1. Survivors are added one by one: with pivot p = G_jj, k e falls by h_j^2 / p, the others' G and

@@ -29,5 +29,5 @@ __all__ = [
     "held_exponentials",
 ]
 
-# Who makes one in Python is told of a wrong argument as an option file is.
+# Constructors called from Python report a wrong argument as option files do.
 checked_fields(*(globals()[name] for name in __all__ if hasattr(globals()[name], "draw")))

@@ -1,4 +1,4 @@
-"""What every delay model draws, and how a draw is priced by a worker's load and message length."""
+"""Random draws of a delay model, and the arrival times that they give for a load and a message length."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ALONE, _TOGETHER = 10_000, 1000
 
 @dataclass(frozen=True)
 class Draws:
-    """Random parts of S seeds x T iterations x n workers, drawn once and priced by every scheme.
+    """Random parts of S seeds x T iterations x n workers. They are drawn once and used by every scheme.
 
     A worker that computes the fraction `load` of the data and sends `length` gradients arrives at
     ``start + load * compute + length * transmit``. Because no scheme takes part in the drawing, schemes that are
@@ -61,7 +61,7 @@ class Draws:
 
     @property
     def micro_batches(self) -> int | None:
-        """Of which a worker's own share is made, where they were timed."""
+        """Number of micro-batches in a worker's own share, if they were timed."""
         return None
 
     @property
@@ -122,7 +122,7 @@ class DelayModel(Protocol):
     """A frozen dataclass with the parameters of the law."""
 
     def draw(self, seeds: tuple[int, ...], iterations: int, n: int) -> Draws:
-        """Draw for each (seed, worker) from a stream of its own: more workers or iterations change no earlier draw.
+        """Draw from a stream of each (seed, worker), so that more workers or iterations change no earlier draw.
 
         A model may also have ``start(seeds, n)``, whose answer is a function of a number of iterations: each call gives
         the draws of the next ones, all together the same as `draw` in one piece. Then a long run is drawn, waited for
@@ -131,7 +131,7 @@ class DelayModel(Protocol):
 
 
 class Streamed:
-    """A delay model that is given by its `start`: `draw` is one call of it."""
+    """A delay model that is defined by its `start`; `draw` calls it once."""
 
     def start(self, seeds: tuple[int, ...], n: int) -> Callable[[int], Draws]:
         """Function that draws the next iterations at each call; see `DelayModel`."""
@@ -172,7 +172,7 @@ class Exponentials:
 
     def __init__(self, seeds: Sequence[int], n: int, persistence: int = 1, purpose: str = "delays"):
         require(n >= 1, f"draws need n >= 1, got {n}")
-        require(persistence >= 1, f"persistence is a number of iterations >= 1, got {persistence}")
+        require(persistence >= 1, f"persistence must be a number of iterations >= 1, got {persistence}")
         self.n, self.persistence = n, persistence
         alone = min(n, _ALONE)
         self._streams = [rngs(seed, purpose, range(alone)) for seed in seeds]

@@ -1,4 +1,4 @@
-"""Times put together from what makes workers slow: the model that `gcexp fit` writes for a trace."""
+"""Times composed of the mechanisms that slow workers down: the delay model that `gcexp fit` writes for a trace."""
 
 from __future__ import annotations
 
@@ -77,24 +77,31 @@ class Composed(Streamed):
         for name in ("workers", "values"):  # YAML gives lists
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, tuple(getattr(self, name)))
-        require(self.level > 0, f"level is a time > 0, got {self.level}")
-        require(min(self.workers or (1,)) > 0, f"workers are factors > 0, got {self.workers}")
-        require(self.values is None or len(self.values) > 0, "values lists at least one value of the rest")
-        require(self.common_sd >= 0, f"common_sd is a standard deviation >= 0, got {self.common_sd}")
+        require(self.level > 0, f"level must be a time > 0, got {self.level}")
+        require(min(self.workers or (1,)) > 0, f"workers must be factors > 0, got {self.workers}")
         require(
-            -1 < self.common_lag < 1, f"common_lag is a correlation within (-1, 1), got {self.common_lag}"
+            self.values is None or len(self.values) > 0, "values must list at least one value of the rest"
+        )
+        require(self.common_sd >= 0, f"common_sd must be a standard deviation >= 0, got {self.common_sd}")
+        require(
+            -1 < self.common_lag < 1,
+            f"common_lag must be a correlation within (-1, 1), got {self.common_lag}",
         )
         require(
-            0 <= self.p01 <= 1 and 0 < self.p10 <= 1, f"p01 and p10 are chances, got {self.p01}, {self.p10}"
+            0 <= self.p01 <= 1 and 0 < self.p10 <= 1,
+            f"p01 and p10 must be probabilities, got {self.p01}, {self.p10}",
         )
-        require(self.p01 + self.p10 <= 1, f"states last: p01 + p10 is at most 1, got {self.p01 + self.p10:g}")
-        require(self.factor > 0, f"factor is a number > 0, got {self.factor}")
-        require(0 <= self.phi <= 1, f"phi is a share from 0 to 1, got {self.phi}")
+        require(
+            self.p01 + self.p10 <= 1,
+            f"p01 + p10 must be at most 1, so that states last; got {self.p01 + self.p10:g}",
+        )
+        require(self.factor > 0, f"factor must be a number > 0, got {self.factor}")
+        require(0 <= self.phi <= 1, f"phi must be a share from 0 to 1, got {self.phi}")
 
     def start(self, seeds: tuple[int, ...], n: int) -> Callable[[int], Draws]:
         """See `gcexp.delays.base.DelayModel`."""
         of_worker = np.ones(n) if self.workers is None else np.array(self.workers[:n])
-        require(len(of_worker) == n, f"workers has {len(of_worker)} factors, n={n} asks for more")
+        require(len(of_worker) == n, f"workers has {len(of_worker)} factors, but n={n} workers are asked for")
         values = np.array(self.values or (0.0,))
         chosen = [rngs(seed, "delays", range(n)) for seed in seeds]
         states = [rngs(seed, "states", range(n)) for seed in seeds]
@@ -113,7 +120,7 @@ class Composed(Streamed):
                 places = np.stack([stream.random(iterations) for stream in chosen[s]], axis=1)
                 log_time[s] = values[(places * len(values)).astype(int)]
                 chance = np.stack([stream.random(iterations) for stream in states[s]], axis=1)
-                # Below p01 everybody is slow next, above 1 - p10 nobody; between, everybody stays what it is.
+                # A number below p01 makes a worker slow, one above 1 - p10 makes it fast; otherwise it stays as it is.
                 changes = np.where(chance < self.p01, 1, np.where(chance >= 1 - self.p10, 0, -1))
                 before = np.vstack([slow[s], changes])
                 last = np.maximum.accumulate(np.where(before >= 0, np.arange(iterations + 1)[:, None], 0))

@@ -50,8 +50,12 @@ class ComputeTransmit(Streamed):
 
     def __post_init__(self):
         for name in ("compute_shift", "compute_mean", "transmit_shift", "transmit_mean"):
-            require(getattr(self, name) >= 0, f"{name} is a time >= 0 in seconds, got {getattr(self, name)}")
-        require(self.persistence >= 1, f"persistence is a number of iterations >= 1, got {self.persistence}")
+            require(
+                getattr(self, name) >= 0, f"{name} must be a time >= 0 in seconds, got {getattr(self, name)}"
+            )
+        require(
+            self.persistence >= 1, f"persistence must be a number of iterations >= 1, got {self.persistence}"
+        )
 
     def start(self, seeds: tuple[int, ...], n: int) -> Callable[[int], Draws]:
         """See `gcexp.delays.base.DelayModel`."""

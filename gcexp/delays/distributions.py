@@ -26,8 +26,10 @@ class _OneTime(Streamed):
 
     def __post_init__(self):
         require_known("scaling", self.scaling, SCALINGS)
-        require(self.data_time >= 0, f"data_time is a time >= 0 in seconds, got {self.data_time}")
-        require(self.persistence >= 1, f"persistence is a number of iterations >= 1, got {self.persistence}")
+        require(self.data_time >= 0, f"data_time must be a time >= 0 in seconds, got {self.data_time}")
+        require(
+            self.persistence >= 1, f"persistence must be a number of iterations >= 1, got {self.persistence}"
+        )
 
     def law(self, exponential: np.ndarray) -> np.ndarray:
         """X as a function of a unit exponential."""

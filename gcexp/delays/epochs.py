@@ -1,4 +1,4 @@
-"""Restart model: stragglers are started again, epoch after epoch, and a worker answers in that of its first success."""
+"""Restart model: stragglers are restarted in every epoch, and a worker answers in the epoch of its first success."""
 
 from __future__ import annotations
 
@@ -112,7 +112,9 @@ class Restarts(Streamed):
     def __post_init__(self):
         require(0 <= self.p < 1, f"restarts need a straggling probability 0 <= p < 1, got p={self.p}")
         for name in ("epoch", "compute", "transmit"):
-            require(getattr(self, name) >= 0, f"{name} is a time >= 0 in seconds, got {getattr(self, name)}")
+            require(
+                getattr(self, name) >= 0, f"{name} must be a time >= 0 in seconds, got {getattr(self, name)}"
+            )
 
     def start(self, seeds: tuple[int, ...], n: int) -> Callable[[int], Draws]:
         """See `gcexp.delays.base.DelayModel`."""

@@ -63,7 +63,8 @@ class LocalSteps:
         draws = self.inner.draw(seeds, H * iterations, n)
         require(
             draws.linear,
-            "local_steps sums times F + rho C: neither micro-batches, data_bound nor load_model=sum",
+            "local_steps needs times F + rho C that are linear in the load, so neither micro-batches "
+            "nor data_bound nor load_model=sum",
         )
         start, compute, transmit = (
             np.broadcast_to(part, draws.shape).reshape(len(seeds), iterations, H, n)

@@ -1,4 +1,4 @@
-"""Two-state Markov workers: fast or slow, and mostly what they were in the last iteration."""
+"""Two-state Markov workers: fast or slow, usually in the same state as in the iteration before."""
 
 from __future__ import annotations
 
@@ -116,20 +116,22 @@ class TwoStateMarkov(Streamed):
         require(self.alpha >= 0, f"two-state Markov workers need alpha >= 0, got alpha={self.alpha}")
         require(
             self.initial_slow is None or self.initial_slow >= 0,
-            f"initial_slow is a number of workers >= 0, got {self.initial_slow}",
+            f"initial_slow must be a number of workers >= 0, got {self.initial_slow}",
         )
         require_known("subset", self.subset, SUBSETS)
         require_known("load_model", self.load_model, LOAD_MODELS)
         require(
             self.pieces is None or self.pieces >= 1,
-            f"pieces is a number of computations >= 1, got pieces={self.pieces}",
+            f"pieces must be a number of computations >= 1, got pieces={self.pieces}",
         )
-        require(0 <= self.spread < 1, f"spread is a fraction with 0 <= spread < 1, got spread={self.spread}")
+        require(
+            0 <= self.spread < 1, f"spread must be a fraction with 0 <= spread < 1, got spread={self.spread}"
+        )
 
     def start(self, seeds: tuple[int, ...], n: int) -> Callable[[int], Draws]:
         """See `gcexp.delays.base.DelayModel`."""
         slow = self.initial_slow
-        require(slow is None or slow <= n, f"initial_slow is at most n={n}, got initial_slow={slow}")
+        require(slow is None or slow <= n, f"initial_slow must be at most n={n}, got initial_slow={slow}")
         exponentials = Exponentials(seeds, n)
         # Worker by worker: one number for the first state, one for each rate, then one per change.
         streams = [rngs(seed, "states", range(n)) for seed in seeds]

@@ -1,4 +1,4 @@
-"""Replay of real workers' times: whole rows in order, never resampled."""
+"""Replay of recorded times of workers: whole rows in their order, without resampling."""
 
 from __future__ import annotations
 
@@ -83,10 +83,10 @@ class Trace:
         for name in ("workers", "rows"):  # YAML gives lists
             if isinstance(getattr(self, name), list):
                 object.__setattr__(self, name, tuple(getattr(self, name)))
-        require(0 <= self.phi <= 1, f"phi is a share from 0 to 1, got {self.phi}")
+        require(0 <= self.phi <= 1, f"phi must be a share from 0 to 1, got {self.phi}")
         require(
             self.pricing == "scaled" or self.phi == 0,
-            f"pricing=additive takes the fixed part from the trace, so phi is 0, got {self.phi}",
+            f"pricing=additive takes the fixed part from the trace, so phi must be 0, got {self.phi}",
         )
 
     def draw(self, seeds: tuple[int, ...], iterations: int, n: int) -> Draws:
@@ -133,7 +133,7 @@ class Trace:
         )
 
     def wraps(self, iterations: int) -> int:
-        """How often so many iterations pass the seam from the last row to the first one that is played."""
+        """How often this many iterations continue from the last row to the first one."""
         rows = len(self._rows(read_trace(self.file)))
         skip, start = self._places(read_trace(self.file), rows, (0,))
         return int((start[0] + iterations - 1) // (rows - skip))
@@ -147,19 +147,23 @@ class Trace:
         return np.array(self.rows)
 
     def _places(self, trace: TraceFile, R: int, seeds) -> tuple[int, np.ndarray]:
-        """Rows that are skipped, and where each seed starts behind them: one number where all start alike."""
+        """Number of skipped rows, and the first row of each seed after them (one number if equal for all)."""
         skip = self.skip
         if skip == "prefix":
             require(
-                R > 1 or not trace.flags.persistent, "trace has 1 row: nothing to learn from and to score"
+                R > 1 or not trace.flags.persistent,
+                "the trace has only 1 row: there is nothing to learn from and nothing to score",
             )
             skip = max(1, R // 10) if trace.flags.persistent else 0
         require(
-            0 <= skip < R, f"skip={skip} leaves no row of {R}" if skip >= R else f"skip={skip} is below 0"
+            0 <= skip < R,
+            f"skip={skip} leaves none of the {R} rows"
+            if skip >= R
+            else f"skip must be at least 0, got {skip}",
         )
         require(
             skip == 0 or trace.flags.persistent,
-            f"{trace.name} has new workers in every row (persistent: false): rows that are skipped say nothing",
+            f"{trace.name} has new workers in every row (persistent: false): skipped rows say nothing about them",
         )
         if self.start == "random":
             return skip, np.array([rng(seed, "trace", 0).integers(R - skip) for seed in seeds])
@@ -179,7 +183,7 @@ class Trace:
             span = f"workers {', '.join(map(str, names))}"
         require(
             n <= len(names),
-            f"{trace.name} has {len(names)} workers, n={n} asks for more; take n <= {len(names)}",
+            f"{trace.name} has {len(names)} workers, but n={n} are asked for; take n <= {len(names)}",
         )
         if self.workers == "first":
             return there[None, :n]
@@ -188,11 +192,11 @@ class Trace:
         asked = list(self.workers)
         require(len(set(asked)) == len(asked), f"workers {asked} names a worker twice")
         require(set(asked) <= set(names), f"workers {asked}: {trace.name} has {span}")
-        require(n <= len(asked), f"workers {asked} are {len(asked)}, n={n} asks for more")
+        require(n <= len(asked), f"workers={asked} names {len(asked)} workers, but n={n} are asked for")
         return np.array([[there[names.index(w)] for w in asked[:n]]])
 
     def _numbers(self, trace: TraceFile, column: str, least: float) -> None:
-        """Refuse a column in which a worker that is there has no such number."""
+        """Raise `DataError` if a used worker has a missing or impossible number in a column."""
         values = trace.values[column]
         wrong = ~((values >= least) & (values <= MOST)) & ~np.isnan(trace.values["time"])
         if wrong.any():
@@ -216,7 +220,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class TraceDraws(Draws):
-    """Replayed rows whose growing part is made of micro-batches, or follows the data.
+    """Replayed rows whose growing part consists of micro-batches or depends on the data.
 
     Attributes
     ----------
@@ -243,7 +247,10 @@ class TraceDraws(Draws):
         return self.chunks is None
 
     def parts(self):
-        require(not self.data_bound, "uneven loads go by workers, data_bound by partitions: choose one")
+        require(
+            not self.data_bound,
+            "uneven loads belong to workers and data_bound times to partitions: choose one of the two",
+        )
         fixed, growing = super().parts()
         return (
             (fixed, growing)
@@ -262,7 +269,10 @@ class TraceDraws(Draws):
     def arrival(self, load, length):
         if self.chunks is None:
             return super().arrival(load, length)
-        require(not self.data_bound, "data-bound times go by partitions, not by loads")
+        require(
+            not self.data_bound,
+            "data-bound times belong to partitions, so they cannot be scaled by the load of a worker",
+        )
         n = self.shape[2]
         share = n * np.asarray(load, float)
         nearest = np.rint(share)

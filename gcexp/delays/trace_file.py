@@ -1,4 +1,4 @@
-"""Times of real workers, iteration by iteration: reading a CSV file, what it lacks, and what can be seen in it."""
+"""Recorded times of workers, iteration by iteration: reading a CSV file, checking it, and describing its structure."""
 
 from __future__ import annotations
 
@@ -88,11 +88,11 @@ class TraceFile:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What workers are called, by their numbers or by their names."""
+        """Labels of the workers: their numbers or their names."""
         return self.names or tuple(map(str, self.workers))
 
     def column(self, name: str, purpose: str) -> np.ndarray:
-        """Values (R, N) of a column, or a sentence."""
+        """Values (R, N) of a column; raise `DataError` if there is none."""
         require(
             name in self.values,
             f"trace {self.name} has no column {name!r} for {purpose}; it has {', '.join(self.columns)}",
@@ -101,7 +101,7 @@ class TraceFile:
 
 
 def located(file: str | Path) -> Path:
-    """The file as named from here, or among those that come with the project, where a trace's name is enough.
+    """The path of a trace: a file, or the name of a bundled trace.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def located(file: str | Path) -> Path:
 
 
 def read_trace(file: str | Path | TraceFile, absent: Absent = "refuse") -> TraceFile:
-    """Read a trace and check that it is whole.
+    """Read a trace and check that it is complete.
 
     The file has a header and the columns ``iteration`` (0, 1, ... without gaps), ``worker`` and ``time`` (> 0), and may
     have more; with ``chunk`` (0, 1, ...) a row is one micro-batch. Workers are numbers or names of hosts. In a
@@ -153,7 +153,7 @@ def read_trace(file: str | Path | TraceFile, absent: Absent = "refuse") -> Trace
 
 
 def trace_of(source: object, absent: Absent = "refuse") -> TraceFile:
-    """A trace from whatever holds one: a path, the name of a bundled trace, a pandas frame or an array.
+    """A trace from a path, the name of a bundled trace, a pandas frame or an array.
 
     Parameters
     ----------
@@ -255,11 +255,11 @@ def _parsed(text: Iterable[str], name: str, flags: Flags, absent: Absent) -> Tra
         found[:, 1] = np.argsort([list(hosts).index(host) for host in names])[found[:, 1]]
     cells = np.frombuffer(numbers).reshape(-1, len(columns))
     values = {key: cells[:, i] for i, (_, key) in enumerate(columns)}
-    return replace(_arranged(name, header, found, values, flags, absent), names=names)
+    return replace(_arranged(name, header, found, values, flags, absent, names), names=names)
 
 
 def _by_number(name: str) -> list[tuple[int, str]]:
-    """What names of hosts are sorted by: ``node2`` comes before ``node10``."""
+    """Sort key of host names: ``node2`` comes before ``node10``."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
@@ -280,6 +280,7 @@ def _arranged(
     values: dict[str, np.ndarray],
     flags: Flags,
     absent: Absent,
+    hosts: tuple[str, ...] = (),
 ) -> TraceFile:
     """The trace whose lines have these whole numbers (L, 2 or 3) and these values (L,) of the other columns."""
     place, names = f"trace {name}", [key for key in ("iteration", "worker", "chunk") if key in header]
@@ -297,6 +298,7 @@ def _arranged(
     cell = np.ravel_multi_index([where for _, where in found], shape)
     if len(twice := np.flatnonzero(np.bincount(cell) > 1)):
         at = [known[i] for (known, _), i in zip(found, np.unravel_index(twice[0], shape), strict=True)]
+        at[1] = hosts[at[1]] if hosts else at[1]
         told = ", ".join(f"{key} {value}" for key, value in zip(names, at, strict=True))
         raise DataError(f"{place}: {told} stands twice")
     whole = np.zeros(shape, dtype=bool)
@@ -313,10 +315,10 @@ def _arranged(
     if not (there | ~wanted).all():
         t, i = np.argwhere(wanted & ~there)[0]
         more = f" ({(wanted & ~there).sum()} such pairs in all): {_SKIP}" if flags.persistent else ""
-        raise DataError(f"{place}: iteration {t} lacks worker {workers[i]}{more}")
+        raise DataError(f"{place}: iteration {t} lacks worker {(hosts or workers)[i]}{more}")
     if not (whole | ~there[..., None]).all():
         t, i, m = np.argwhere(there[..., None] & ~whole)[0]
-        raise DataError(f"{place}: iteration {t}, worker {workers[i]} lacks chunk {m}")
+        raise DataError(f"{place}: iteration {t}, worker {(hosts or workers)[i]} lacks chunk {m}")
     matrices = {}
     for key in values if "chunk" not in header else ("time",):
         matrix = np.full(shape, nan)
@@ -330,7 +332,7 @@ def _arranged(
 
 
 def _check_gaps(numbers: np.ndarray, kind: str, place: str) -> None:
-    """Refuse numbers that rise but are not 0, 1, ..."""
+    """Raise `DataError` for numbers with gaps."""
     missing = np.flatnonzero(numbers != np.arange(len(numbers)))
     if len(missing):
         shown = ", ".join(map(str, numbers[: max(3, missing[0] + 1)][:_SHOWN]))
@@ -373,7 +375,7 @@ def _flags(path: Path) -> Flags:
 
 
 def statistics(times: np.ndarray) -> dict[str, float]:
-    """What can be seen in a matrix of times (R, N).
+    """Statistics of a matrix of times (R, N).
 
     Returns
     -------
@@ -416,9 +418,9 @@ def statistics(times: np.ndarray) -> dict[str, float]:
     return found
 
 
-#: What is said of times that look as if all workers had been timed together.
+#: Message about times that look as if they had been stamped after a barrier.
 BARRIER = {
-    "equalised": "the times of all workers agree to {within:.1%} within an iteration while iterations differ by "
+    "equalised": "the times of all workers agree to {within:.2%} within an iteration while iterations differ by "
     "{across:.1%}: they look as if they were stamped after the barrier, where everybody has waited for the slowest; "
     "stamp them before the all-reduce",
     "doubtful": "the times of all workers are nearly equal within each iteration: they may have been stamped after the "
@@ -427,7 +429,7 @@ BARRIER = {
 
 
 def barrier_said(times: np.ndarray) -> tuple[str, str]:
-    """Verdict of the barrier test, and a sentence; both empty where nothing is wrong."""
+    """Verdict of the barrier test and a sentence about it; both are empty if the times look right."""
     verdict = barrier(times)
     if not verdict:
         return "", ""
@@ -437,7 +439,7 @@ def barrier_said(times: np.ndarray) -> tuple[str, str]:
 
 
 def report(file: str | Path | TraceFile) -> str:
-    """What a trace holds and what can be seen in it, as lines; the first fault of a broken one is a `DataError`."""
+    """Lines that describe a trace; raise `DataError` for the first fault of a broken one."""
     trace = read_trace(file)
     times = trace.values["time"]
     sizes = (~np.isnan(times)).sum(1)
@@ -486,7 +488,7 @@ def report(file: str | Path | TraceFile) -> str:
 
 
 def _priced(trace: TraceFile) -> str:
-    """What is taken for granted of loads that the trace was not recorded at."""
+    """What is assumed about loads at which the trace was not recorded."""
     if "compute" in trace.values:
         share = np.nansum(trace.values["compute"]) / np.nansum(trace.values["time"])
         return f"loads: {share:.0%} of the time, column compute, grows with the load (delay.pricing=additive)"

@@ -1,4 +1,4 @@
-"""What lasts in a trace: slow workers, workers that are slow together, bursts, drift, in words; and a barrier test."""
+"""The lasting structure of a trace in words (slow workers, common slowdowns, bursts, drift), and a barrier test."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_NAMED = 6  # groups or stretches
 
 
 def structure(times: np.ndarray, workers: tuple[int, ...], names: tuple | None = None) -> list[str]:
-    """Sentences on what workers and iterations have in common; none where chance alone would give as much.
+    """Sentences on the structure of a trace; none for effects that chance alone would explain.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def structure(times: np.ndarray, workers: tuple[int, ...], names: tuple | None =
 
 
 def barrier(times: np.ndarray) -> Literal["", "equalised", "doubtful"]:
-    """Whether times look as if they had been stamped after a barrier, where all workers have that of the slowest.
+    """Whether times look as if they had been stamped after a barrier, so that every worker has the slowest one's time.
 
     Within a row the logarithms of the times scatter by s (the median over rows of their standard deviation), and the
     logarithms of the row medians by V. Honest workers differ from each other at least as much as iterations do.
@@ -215,7 +215,7 @@ def _drift(logs: np.ndarray) -> list[str]:
 
 
 def _spans(numbers: list[int], most: int = 10) -> str:
-    """Whole numbers as runs.
+    """Write integers as ranges.
 
     Examples
     --------

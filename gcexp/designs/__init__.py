@@ -1,1 +1,1 @@
-"""Which sets, graphs and fields are codes made of? Combinatorial designs, regular graphs, finite fields."""
+"""Building blocks of codes: combinatorial designs, regular graphs and finite fields."""

@@ -63,7 +63,8 @@ class Design:
     def __post_init__(self):
         A = np.asarray(self.incidence)
         require(
-            A.ndim == 2 and bool(np.isin(A, (0, 1)).all()), "an incidence matrix is two-dimensional and 0/1"
+            A.ndim == 2 and bool(np.isin(A, (0, 1)).all()),
+            "an incidence matrix must be two-dimensional with entries 0 and 1",
         )
         object.__setattr__(self, "incidence", A.astype(np.uint8))
         gram = A.T.astype(float) @ A
@@ -106,7 +107,8 @@ def _geometry(name: str, dim: int, q: int) -> None:
 
 def _built(name: str, n: int, k: int) -> None:
     require(
-        n * k <= ENTRIES, f"{name} has {k} partitions on {n} workers; at most {ENTRIES:.0e} entries are built"
+        n * k <= ENTRIES,
+        f"{name} has {k} partitions on {n} workers, more than the {ENTRIES:.0e} entries that are supported",
     )
 
 
@@ -470,7 +472,7 @@ def complete(n: int, r: int) -> Design:
 
 
 def complement(design: Design) -> Design:
-    """1 - A: every worker holds what it did not.
+    """1 - A: every worker holds the partitions that it did not hold before.
 
     Raises
     ------
@@ -686,7 +688,7 @@ def hilbert_symbol(a: int, b: int, p: int | None) -> int:
 
 
 def why_impossible(n: int, k: int, load: int, redundancy: int, intersection: int) -> str | None:
-    """Sentence that says why no design has these parameters, or None where the necessary conditions hold.
+    """Message why no design has these parameters, or None if the necessary conditions hold.
 
     The conditions: n l = k r and lambda (n - 1) = l (r - 1); Fisher's k >= n; Bruck, Ryser and Chowla for k = n.
     With o = l - lambda these are: for n even, o is a square; for n odd, x^2 = o y^2 + (-1)^((n-1)/2) lambda z^2

@@ -115,7 +115,7 @@ def field(q: int) -> Field:
            [0, 3, 1, 2]])
     """
     require(is_prime_power(q), f"a finite field needs a prime power q, got q={q}")
-    require(q <= LARGEST, f"finite fields are tables here, for q <= {LARGEST}, got q={q}")
+    require(q <= LARGEST, f"finite fields are stored as tables, which supports q <= {LARGEST}, got q={q}")
     p = prime_factors(q)[0]
     m = next(m for m in range(1, q) if p**m == q)
     place = p ** np.arange(m)

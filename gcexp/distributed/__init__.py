@@ -5,7 +5,7 @@ This is the only room that measures real processes; every time in a figure is si
 
 from importlib import import_module
 
-_HOMES = {"Coded": "coded", "Recorder": "recorder", "join": "recordings"}
+_HOMES = {"Coded": "coded", "Recorder": "recorder", "join": "recorder"}
 __all__ = ["Coded", "Recorder", "join"]
 
 

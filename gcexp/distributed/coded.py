@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
 import numpy as np
 import torch
@@ -19,8 +18,8 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from gcexp.distributed import refusals
 from gcexp.distributed.decisions import Decisions
-from gcexp.distributed.ring import Ring
-from gcexp.distributed.star import star
+from gcexp.distributed.ring import Referee, Ring
+from gcexp.distributed.star import Collector, star
 from gcexp.distributed.wire import Seat
 from gcexp.errors import require
 from gcexp.schemes import Scheme
@@ -102,17 +101,21 @@ class Coded:
         self._buckets: list[tuple[torch.Tensor, torch.futures.Future]] = []
         self._ended = time.monotonic()
         self._computing: deque[float] = deque(maxlen=_JUDGED)
+        self._rank, group = dist.get_rank(), model.process_group
+        self._linger = 0.0 if self._rank else linger
         length = sum(p.numel() for p in model.parameters() if p.requires_grad)
         same = repr((scheme.code, scheme.wait, length, form, scheme.code.encoding.toarray().tolist()))
         digest = hashlib.sha256(same.encode()).digest()
         sent = torch.tensor(list(secrets.token_bytes(32) + digest), dtype=torch.uint8)
-        dist.broadcast(sent, 0, group=model.process_group)
+        dist.broadcast(sent, 0, group=group)
         token, told = bytes(sent[:32].tolist()), bytes(sent[32:].tolist())
-        require(told == digest, f"rank {dist.get_rank()} has not the scheme, form and model of rank 0")
-        seat = Seat(dist.get_rank(), length, token, bind, patience, linger, most_kept)
-        store = dist.distributed_c10d._get_default_store()
-        self._exchange: Any = (star if form == "star" else Ring)(store, Decisions(scheme), seat)
-        dist.barrier(group=model.process_group)  # or rank 0 might end before the others have found it
+        require(told == digest, f"rank {self._rank} has not the scheme, form and model of rank 0")
+        seat = Seat(self._rank, length, token, bind, patience, max(2, most_kept // (4 * length)))
+        store, decisions = dist.distributed_c10d._get_default_store(), Decisions(scheme)
+        self._end = star(store, decisions, seat, Collector if form == "star" else Referee)
+        answering = self._end if form == "star" else Ring(store, decisions, seat, self._end)
+        self._exchange = answering.exchange
+        dist.barrier(group=group)  # or rank 0 might end before the others have found it
         before_forward = model.register_forward_pre_hook(refusals.refuse_join)
         self._hooks = before_forward, register_optimizer_step_pre_hook(refusals.refuse_zero)
         model.register_comm_hook(None, self._hook)
@@ -154,15 +157,15 @@ class Coded:
         """End after the last step; late ranks get their answers for `linger` seconds."""
         for hook in self._hooks:
             hook.remove()
-        self._exchange.close()
+        self._end.close(self._linger)
 
     def _issue(self, step: int, batch: np.ndarray) -> list[int]:
         """Samples of a global batch for this rank; their weights wait for `loss`."""
-        code, rank = self._code, dist.get_rank()
-        shares = code.encoding[[int(np.argsort(code.owner)[rank])]].toarray()[0] / len(batch)
-        parts, mine = np.array_split(batch, code.k), np.flatnonzero(code.assignment[rank])
+        code = self._code
+        shares = code.encoding[[int(np.argsort(code.owner)[self._rank])]].toarray()[0] / len(batch)
+        parts, mine = np.array_split(batch, code.k), np.flatnonzero(code.assignment[self._rank])
         chosen, weights = batch[:_THIN], np.zeros(len(batch[:_THIN]))
-        if len(mine) and not (self._late == "finish" and step <= self._exchange.latest):
+        if len(mine) and not (self._late == "finish" and step <= self._end.latest):
             chosen = np.concatenate([parts[i] for i in mine])
             weights = np.concatenate([np.full(len(parts[i]), shares[i]) for i in mine])
         self._issued.append(weights)
@@ -178,27 +181,28 @@ class Coded:
         return future
 
     def _send(self, buckets: list[tuple[torch.Tensor, torch.futures.Future]]) -> None:
-        step, computing = len(self.steps), time.monotonic() - self._ended
+        step, began = len(self.steps), self._ended
+        self._computing.append(time.monotonic() - began)
         weights = self._issued.popleft() if self._issued else np.zeros(0)
         taken, self._taken = self._taken, 0
         if taken != len(weights) or not taken:
             raise RuntimeError(f"step {step}: the loss saw {taken} of this rank's {len(weights)} samples")
         message = None
-        if step > self._exchange.latest:
+        if step > self._end.latest:
             message = torch.cat([buffer.flatten().to(torch.float32) for buffer, _ in buckets]).numpy()
-        answer = torch.from_numpy(self._exchange.exchange(step, message))
-        parts = answer.split([buffer.numel() for buffer, _ in buckets])
+        # A copy, since torch wants to be able to write to what it gets.
+        answer = np.frombuffer(self._exchange(step, message).content, np.float32).copy()
+        parts = torch.from_numpy(answer).split([buffer.numel() for buffer, _ in buckets])
         for (buffer, future), part in zip(buckets, parts, strict=True):
             future.set_result(buffer.copy_(part.view_as(buffer)))
-        before, self._ended = self._ended, time.monotonic()
+        self._ended = time.monotonic()
         samples = len(weights) if weights.any() else 0
-        if dist.get_rank():
-            self.steps.append(Step(step, samples, self._ended - before))
+        if not isinstance(self._end, Collector):
+            self.steps.append(Step(step, samples, self._ended - began))
             return
-        one, seconds = self._exchange.decided.pop(step)
+        one, seconds = self._end.decided.pop(step)
         self.steps.append(Step(step, samples, seconds, one.heard, one.coefficients, one.noise_gain))
-        self._computing.append(computing)
-        busy = getattr(self._exchange, "busy", ())  # of the star
+        busy = self._end.busy
         if step == _JUDGED and busy and median(busy) > median(self._computing):
             told = f"messages take {median(busy):.3g} s of a step, computing {median(self._computing):.3g} s"
             warnings.warn(f"{told}: form='ring' moves less through rank 0", stacklevel=2)
@@ -225,6 +229,6 @@ class Batches:
         first, order = len(self._coded.steps), np.arange(self._samples)
         if self._shuffle:
             order = rng(self._seed, "data_order", epoch).permutation(self._samples)
-        for place in range(len(self)):
-            batch = order[: self._used][place * self._size : (place + 1) * self._size]
+        for place, start in enumerate(range(0, self._used, self._size)):
+            batch = order[start : min(start + self._size, self._used)]
             yield self._coded._issue(first + place, batch)

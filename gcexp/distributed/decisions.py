@@ -9,8 +9,6 @@ import numpy as np
 
 from gcexp.schemes import Scheme
 
-_BLOCK = 65536  # numbers that are decoded at a time in double precision
-
 
 @dataclass(frozen=True)
 class Decoded:
@@ -21,29 +19,9 @@ class Decoded:
     coefficients: np.ndarray
     noise_gain: float
 
-    def combine(self, messages: dict[int, np.ndarray], length: int) -> np.ndarray:
-        """The weighted sum of float32 messages, in double precision block by block, as float32."""
-        answer = np.zeros(length, np.float32)
-        used = [(self.weights[rank], messages[rank]) for rank in np.flatnonzero(self.weights)]
-        for first in range(0, length if used else 0, _BLOCK):
-            part = slice(first, first + _BLOCK)
-            answer[part] = sum(weight * message[part].astype(np.float64) for weight, message in used)
-        return answer
-
 
 class Decisions:
-    """The waiting rule and the decoder of a scheme with one message per worker.
-
-    Examples
-    --------
-    >>> from gcexp.codes import CyclicRepetition
-    >>> from gcexp.schemes import Fastest
-    >>> asked = Decisions(Scheme(CyclicRepetition(n=4, s=1), Fastest(s=1)))
-    >>> asked.stop(np.array([0.3, 0.1, np.inf, np.inf]))[0], asked.stop(np.array([0.3, 0.1, np.inf, 0.2]))
-    (inf, (0.3, (True, True, False, True)))
-    >>> asked.decoded((True, True, False, True)).coefficients
-    array([1., 1., 1., 1.])
-    """
+    """The waiting rule and the decoder of a scheme with one message per worker."""
 
     def __init__(self, scheme: Scheme):
         self.code, self._wait = scheme.code, scheme.wait

@@ -14,10 +14,8 @@ from gcexp.schemes import Fastest, Scheme
 
 def check_model(model) -> None:
     """Refuse a model that needs a collective of all ranks in every step, or has no gradient buckets."""
-    kind = type(model).__name__
-    require(
-        isinstance(model, DistributedDataParallel), f"a code is for DistributedDataParallel, got a {kind}"
-    )
+    wrapped = isinstance(model, DistributedDataParallel)
+    require(wrapped, f"a code is for DistributedDataParallel, got a {type(model).__name__}")
     unused = model.find_unused_parameters and not model.static_graph
     require(not unused, "find_unused_parameters=True is an all-reduce in every step: use static_graph=True")
     synced = model.forward_sync_buffers and any(True for _ in model.module.buffers())
@@ -28,33 +26,26 @@ def check_model(model) -> None:
     group, world = model.process_group.size(), dist.get_world_size()
     require(group == world, f"all ranks are needed: the model's process group has {group} of {world}")
     if any(isinstance(layer, _BatchNorm) for layer in model.modules()):
-        sentence = (
-            "BatchNorm makes holders of a partition differ: the decoded gradient is only near the full one"
-        )
-        warnings.warn(sentence, stacklevel=3)
+        told = "BatchNorm makes holders of a partition differ: the decoded gradient is near the full one"
+        warnings.warn(told, stacklevel=3)
 
 
 def check_scheme(scheme: Scheme, ranks: int, form: str, late: str) -> None:
     """Refuse a scheme that a backward pass cannot follow."""
     code, wait = scheme.code, scheme.wait
     require_known("form", form, ("star", "ring"))
-    require(
-        late not in ("stop", "chunk"), f"late={late}: a backward pass cannot be stopped; take finish or every"
-    )
+    stops = late in ("stop", "chunk")
+    require(not stops, f"late={late}: a backward pass cannot be stopped; take finish or every")
     require_known("late", late, ("finish", "every"))
     require(code.n == ranks, f"{code!r} has {code.n} workers, the process group {ranks} ranks")
-    most = code.messages.max()
-    require(
-        most == code.messages.min() == 1,
-        f"{code!r} has {most} messages per worker, a backward pass gives one",
-    )
+    least, most = code.messages.min(), code.messages.max()
+    require(least == most == 1, f"{code!r} has {most} messages per worker, a backward pass gives one")
     require(code.blocks == 1, f"{code!r} cuts gradients into blocks, and a backward pass sums whole ones")
     require(code.encoding.dtype.kind != "c", f"{code!r} has complex messages, and a gradient is real")
     for part in filter(None, (scheme.placement, scheme.loads)):
         require(False, f"{part!r} changes what workers compute, and here every rank keeps its partitions")
-    require(
-        not getattr(wait, "anew", False), "wait=restart starts all workers anew, which running ranks cannot"
-    )
+    anew = getattr(wait, "anew", False)
+    require(not anew, "wait=restart starts all workers anew, which running ranks cannot")
     require(not scheme.bound, f"{wait!r} is a bound of durations: nothing is decoded from what it hears")
     counts = form == "star" or isinstance(wait, Fastest)
     require(counts, f"form=ring waits for a number of ranks, wait=fastest; {wait!r} needs form=star")

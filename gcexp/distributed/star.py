@@ -6,7 +6,6 @@ import threading
 import time
 from collections import deque
 from contextlib import suppress
-from itertools import count
 from math import inf
 from multiprocessing.connection import Connection
 
@@ -15,15 +14,17 @@ import numpy as np
 from gcexp.distributed import wire
 from gcexp.distributed.decisions import Decisions, Decoded
 
+_BLOCK = 65536  # numbers that are decoded at a time in double precision
 
-def star(store, decisions: Decisions, seat: wire.Seat) -> Collector | Sender:
+
+def star(store, decisions: Decisions, seat: wire.Seat, rank_0: type[Collector]) -> Collector | Sender:
     """A rank's end of the star, connected; rank 0 leaves its address in the store."""
     key = f"{seat.name}/address"
     if seat.rank:
         port, host = store.get(key).decode().split()
         return Sender((host, int(port)), seat)
-    collector = Collector(decisions, seat)
-    store.set(key, f"{collector.listener.port} {seat.bind}")
+    collector = rank_0(decisions, seat)
+    store.set(key, f"{collector.port} {seat.bind}")
     return collector
 
 
@@ -34,78 +35,88 @@ class Collector:
     the waiting rule decodes. All ranks get the same bytes, which are kept until every rank that takes part has them.
     """
 
+    words: tuple[bytes, ...] = ()  # that a rank may send besides its message
+
     def __init__(self, decisions: Decisions, seat: wire.Seat):
         self._decisions, self._seat, self._n = decisions, seat, decisions.code.n
         self.latest = -1  # newest decided step
-        self.decided: dict[
-            int, tuple[Decoded, float]
-        ] = {}  # of steps that rank 0 has not taken yet, with seconds
-        self.busy: deque[float] = deque(
-            maxlen=64
-        )  # seconds of receiving, decoding and sending, of the last steps
+        self.decided: dict[int, tuple[Decoded, float]] = {}  # with seconds, until rank 0 takes them
+        self.busy: deque[float] = deque(maxlen=64)  # seconds of receiving, decoding and sending
         self._failure = ""  # why there is no further step
         self._connected: set[int] = set()
         self._ended: dict[int, str] = {}  # ranks that take no further part, and why
         self._next = [0] * self._n  # the step whose answer each rank takes next
-        self._kept: dict[int, np.ndarray] = {}
-        self._messages: dict[int, np.ndarray] = {}  # of the step that is not decided yet
+        self._kept: dict[int, tuple[wire.Content, set[int]]] = {}  # answers, and who has them anyway
+        self._tasks: dict[int, wire.Said] = {}  # what ranks are to do before there is an answer
+        self._messages: dict[int, wire.Content] = {}  # of the step that is not decided yet
         self._at = np.full(self._n, inf)  # when they arrived, since the step before was decided
         self._receiving = np.zeros(self._n)
         self._began = time.monotonic()
         self._changed = threading.Condition()
-        self.listener = wire.Listener(seat, self._serve)
+        self._listening = wire.admit(seat, self._serve)
+        self.port = self._listening.getsockname()[1]
 
-    def exchange(self, step: int, message: np.ndarray | None, rank: int = 0) -> np.ndarray:
-        """The answer of a step, for a rank's message, or for None where it knows that the step is decided."""
-        now = time.monotonic()
+    def exchange(self, step: int, message: wire.Content | None, rank: int = 0) -> wire.Said:
+        """What a rank is told of a step, for its message, or for None where it knows that the step is decided."""
         with self._changed:
-            if message is not None and step > self.latest:
-                self._messages[rank], self._at[rank] = message, now - self._began
-            while self.latest < step and not self._failure and rank not in self._ended:
-                self._changed.wait(self._consider())
-            if rank == 0 and self.latest < step:  # this process may end now: those that wait shall hear why
+            if message is not None:
+                self._take(rank, step, message)
+            while not (self._can_tell(rank, step) or self._failure or rank in self._ended):
+                self._changed.wait(self._consider(time.monotonic() - self._began))
+            failed = not self._can_tell(rank, step)
+            if failed and rank == 0:  # this process may end now: those that wait shall hear why
                 self._changed.wait_for(lambda: {*self._messages} - {0} <= {*self._ended}, 1.0)
-            if rank in self._ended or self.latest < step:
+            if failed or rank in self._ended:
                 raise RuntimeError(self._ended.get(rank) or self._failure)
-            answer = self._kept[step]
+            if rank in self._tasks:
+                return self._tasks.pop(rank)
+            answer, have = self._kept[step]
             self._next[rank] = step + 1
             self._forget()
-            return answer
+            return wire.Said(b"" if rank in have else answer, latest=self.latest)
 
-    def _serve(self, connection: Connection, rank: int, step: int) -> None:
+    def _can_tell(self, rank: int, step: int) -> bool:
+        return step <= self.latest or rank in self._tasks
+
+    def _take(self, rank: int, step: int, message: wire.Content) -> None:
+        """A message has arrived."""
+        if step > self.latest:
+            self._messages[rank], self._at[rank] = message, time.monotonic() - self._began
+
+    def _serve(self, connection: Connection, rank: int) -> None:
         """Talk to a rank until it says goodbye, is gone, or sends what no rank sends."""
         with self._changed:
             if not 0 < rank < self._n or rank in self._connected:
                 return
             self._connected.add(rank)
             if len(self._connected) == self._n - 1:
-                self.listener.close()
-        size = 4 * self._seat.length
+                wire.admit_no_more(self._listening)
+        step, size = 0, 4 * self._seat.length
         try:
-            for at in count():
+            while True:
                 connection.poll(None)
                 began = time.monotonic()
                 sent = connection.recv_bytes(size)
                 self._receiving[rank] = time.monotonic() - began
-                if len(sent) != size and not (len(sent) == 0 and at <= self.latest):
+                if len(sent) != size and sent not in self.words and (sent or step > self.latest):
                     break  # a goodbye, or what no rank sends
-                answer = self.exchange(at, np.frombuffer(sent, np.float32) if sent else None, rank)
-                wire.send_answer(connection, answer, self.latest)
+                said = self.exchange(step, sent or None, rank)
+                wire.tell(connection, said)
+                step += said.decided
         except RuntimeError as error:  # the step, or this rank's part in it, has failed
-            wire.send_failure(connection, str(error))
+            wire.tell_failure(connection, str(error))
         finally:
             with self._changed:
                 self._ended.setdefault(rank, f"rank {rank} is gone")
                 self._forget()
                 self._changed.notify_all()
 
-    def _consider(self) -> float | None:
+    def _consider(self, now: float) -> float | None:
         """Decide the step if the rule has stopped; else the seconds after which to look again if nothing happens."""
-        now = time.monotonic() - self._began
         try:
             stop, heard = self._decisions.stop(self._at)
             if stop <= now:
-                self._publish(heard, now)
+                self._stopped(self._decisions.decoded(heard), now)
                 return 0.0
             pending = np.flatnonzero(np.isinf(self._at)).tolist()
             ended = [rank for rank in pending if rank in self._ended]
@@ -122,21 +133,28 @@ class Collector:
             self._fail(str(error))
         return 0.0 if self._failure else end - now
 
-    def _publish(self, heard: tuple[bool, ...], now: float) -> None:
-        self._decisions.stop(self._at, final=True)
-        decoded = self._decisions.decoded(heard)
-        answer = decoded.combine(self._messages, self._seat.length)
-        ready = time.monotonic()
-        self.latest += 1
-        self._kept[self.latest], self.decided[self.latest] = answer, (decoded, ready - self._began)
+    def _stopped(self, decoded: Decoded, now: float) -> None:
+        """The rule has stopped: decode in double precision, block by block, for all ranks the same float32 numbers."""
+        answer = np.zeros(self._seat.length, np.float32)
+        ranks = np.flatnonzero(decoded.weights)
+        used = [(decoded.weights[rank], np.frombuffer(self._messages[rank], np.float32)) for rank in ranks]
+        for first in range(0, len(answer) if used else 0, _BLOCK):
+            part = slice(first, first + _BLOCK)
+            answer[part] = sum(weight * message[part].astype(np.float64) for weight, message in used)
         receiving = self._receiving[decoded.heard].max(initial=0.0)  # and as long to send
-        self.busy.append(2 * receiving + ready - self._began - now)
-        self._messages, self._began = {}, ready
+        self.busy.append(2 * receiving + time.monotonic() - self._began - now)
+        self._decisions.stop(self._at, final=True)
+        self._settle(decoded, answer, set())
+
+    def _settle(self, decoded: Decoded, answer: wire.Content, have: set[int]) -> None:
+        """The step is decided."""
+        now = time.monotonic()
+        self.latest += 1
+        self._kept[self.latest], self.decided[self.latest] = (answer, have), (decoded, now - self._began)
+        self._messages, self._began = {}, now
         self._at[:] = inf
         while len(self._kept) > self._seat.most_answers:  # who is furthest behind is told so when it asks
-            last = min(
-                (rank for rank in range(self._n) if rank not in self._ended), key=self._next.__getitem__
-            )
+            last = min({*range(self._n)} - {*self._ended}, key=self._next.__getitem__)
             behind = self.latest + 1 - self._next[last]
             self._ended[last] = f"rank {last} is {behind} steps behind, more than most_kept allows"
             self._forget()
@@ -147,40 +165,42 @@ class Collector:
         self._changed.notify_all()
 
     def _forget(self) -> None:
+        """Keep the answers that somebody has not taken yet."""
         first = min((self._next[rank] for rank in range(self._n) if rank not in self._ended), default=inf)
-        self._kept = {step: answer for step, answer in self._kept.items() if step >= first}
+        self._kept = {step: kept for step, kept in self._kept.items() if step >= first}
 
-    def close(self) -> None:
+    def close(self, linger: float) -> None:
         """Answer late ranks until all have said goodbye or are gone, at most `linger` seconds."""
         with self._changed:
             self._ended[0] = "rank 0 has ended"
             self._forget()
             self._changed.notify_all()
-            self._changed.wait_for(lambda: self._connected <= {*self._ended}, self._seat.linger)
+            self._changed.wait_for(lambda: self._connected <= {*self._ended}, linger)
             self._fail("rank 0 has ended")
-        self.listener.close()
+        wire.admit_no_more(self._listening)
 
 
 class Sender:
     """Another rank's end of the star: a message to rank 0, an answer back."""
 
     def __init__(self, address: tuple[str, int], seat: wire.Seat):
-        self._seat, self.latest = seat, -1
+        self._size, self.latest = 4 * seat.length, -1
         self._silence = 1.5 * seat.patience  # rank 0 names silent ranks before it is called silent itself
         self._connection = wire.connect(address, seat, self._silence)
 
-    def exchange(self, step: int, message: np.ndarray | None) -> np.ndarray:
+    def exchange(self, step: int, message: wire.Content | None) -> wire.Said:
         """See `Collector.exchange`."""
         try:
             self._connection.send_bytes(b"" if message is None else memoryview(message).cast("B"))
-            answer, self.latest, _ = wire.receive_answer(self._connection, self._seat.length)
+            said = wire.listen(self._connection, self._size)
         except BlockingIOError:
             raise RuntimeError(f"step {step}: rank 0 has been silent for {self._silence:g} s") from None
         except (OSError, EOFError):
             raise RuntimeError(f"step {step}: rank 0, which collects the messages, is gone") from None
-        return answer
+        self.latest = said.latest
+        return said
 
-    def close(self) -> None:
+    def close(self, linger: float = 0.0) -> None:
         """Say goodbye."""
         with suppress(OSError), self._connection:
             self._connection.send_bytes(wire.GOODBYE)

@@ -11,110 +11,106 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+Content: TypeAlias = bytes | memoryview | np.ndarray
 GOODBYE = b"."
-_HELLO = struct.Struct("<32sqq")  # token, rank, step
-_HEAD = struct.Struct(
-    "<?q"
-)  # whether an answer follows, newest decided step; then a few bytes more, or a sentence
-_MOST_HEAD = 4096
+_HELLO = struct.Struct("<32sq")  # token, rank
+_HEAD = struct.Struct("<??q")  # of a `Said`
+_SENTENCE = 4096  # bytes of a sentence, at most
 _INTRODUCTION = 10.0  # seconds in which a connection must present the token
 
 
 @dataclass(frozen=True)
 class Seat:
-    """A rank's place in an exchange of messages of `length` numbers, and its bounds as in `Coded`."""
+    """A rank's place in an exchange of messages of `length` numbers of four bytes."""
 
     rank: int
     length: int
     token: bytes  # 32 random bytes that all ranks know, and nobody else
     bind: str = "127.0.0.1"
     patience: float = 30.0
-    linger: float = 30.0
-    most_kept: int = 2**28
+    most_answers: int = 1024  # that are kept for late ranks
 
     @property
     def name(self) -> str:
         """Of this exchange's keys in the process group's store; no other has it."""
         return f"gcexp/{hashlib.sha256(self.token).hexdigest()[:16]}"
 
-    @property
-    def most_answers(self) -> int:
-        """Answers that may be kept for late ranks; two are needed in any case."""
-        return max(2, self.most_kept // (4 * self.length))
+
+class Said(NamedTuple):
+    """What rank 0 says of a step: the answer, what to do if it is not `decided` yet, or why it has `failed`."""
+
+    content: Content
+    decided: bool = True
+    failed: bool = False
+    latest: int = -1  # newest decided step
 
 
-def connect(address: tuple[str, int], seat: Seat, silence: float, step: int = 0) -> Connection:
-    """Connect to a rank and present the token; `silence` bounds how long a read waits."""
+def tell(connection: Connection, said: Said) -> None:
+    """Send it."""
+    connection.send_bytes(_HEAD.pack(*said[1:]))
+    connection.send_bytes(memoryview(said.content).cast("B"))
+
+
+def tell_failure(connection: Connection, sentence: str) -> None:
+    """Send what the other side raises as a RuntimeError."""
+    tell(connection, Said(sentence.encode()[:_SENTENCE], failed=True))
+
+
+def listen(connection: Connection, size: int) -> Said:
+    """What the other side tells, at most so many bytes."""
+    head = _HEAD.unpack(connection.recv_bytes(_HEAD.size))
+    said = Said(connection.recv_bytes(max(size, _SENTENCE)), *head)
+    if said.failed:
+        raise RuntimeError(said.content.decode(errors="replace"))
+    return said
+
+
+def connect(address: tuple[str, int], seat: Seat, silence: float) -> Connection:
+    """Connect to rank 0 and present the token; `silence` bounds how long a read waits."""
     connection = socket.create_connection(address, timeout=silence)
-    connection.sendall(_HELLO.pack(seat.token, seat.rank, step))
+    connection.sendall(_HELLO.pack(seat.token, seat.rank))
     return _connection(connection, silence)
 
 
 def _connection(of: socket.socket, silence: float = 0.0) -> Connection:
     of.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    of.setsockopt(
-        socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", int(silence), int(silence % 1 * 1e6))
-    )
+    longest = struct.pack("ll", int(silence), int(silence % 1 * 1e6))
+    of.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, longest)
     of.settimeout(None)
     return Connection(of.detach())
 
 
-def send_answer(connection: Connection, answer: np.ndarray, latest: int, more: bytes = b"") -> None:
-    """Send an answer, the newest decided step and a few bytes more."""
-    connection.send_bytes(_HEAD.pack(True, latest) + more)
-    connection.send_bytes(memoryview(answer).cast("B"))
-
-
-def send_failure(connection: Connection, sentence: str) -> None:
-    """Send a sentence instead of an answer."""
-    connection.send_bytes(_HEAD.pack(False, -1) + sentence.encode()[: _MOST_HEAD - _HEAD.size])
-
-
-def receive_answer(connection: Connection, length: int) -> tuple[np.ndarray, int, bytes]:
-    """What `send_answer` sent; the sentence of `send_failure` is a RuntimeError."""
-    head = connection.recv_bytes(_MOST_HEAD)
-    follows, latest = _HEAD.unpack_from(head)
-    if not follows:
-        raise RuntimeError(head[_HEAD.size :].decode())
-    answer = np.frombuffer(
-        connection.recv_bytes(4 * length), np.float32
-    ).copy()  # one that torch may write to
-    if len(answer) != length:
-        raise ConnectionError("an answer of another size")
-    return answer, latest, head[_HEAD.size :]
-
-
-class Listener:
-    """Gives each connection that presents the token to ``serve(connection, rank, step)``, in a thread of its own.
+def admit(seat: Seat, serve: Callable[[Connection, int], None]) -> socket.socket:
+    """Listen, and give each connection that presents the token to ``serve(connection, rank)``, in a thread of its own.
 
     Others are closed, and so is every connection behind `serve`.
     """
+    listening = socket.create_server((seat.bind, 0))
 
-    def __init__(self, seat: Seat, serve: Callable[[Connection, int, int], None]):
-        self._token, self._serve = seat.token, serve
-        self._socket = socket.create_server((seat.bind, 0))
-        self.port = self._socket.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self) -> None:
+    def accept() -> None:
         with suppress(OSError):  # it was closed
             while True:
-                connection, _ = self._socket.accept()
-                threading.Thread(target=self._admit, args=(connection,), daemon=True).start()
+                connection, _ = listening.accept()
+                threading.Thread(target=introduce, args=(connection,), daemon=True).start()
 
-    def _admit(self, connection: socket.socket) -> None:
+    def introduce(connection: socket.socket) -> None:
         with connection, suppress(OSError, EOFError):
             connection.settimeout(_INTRODUCTION)
             hello = connection.recv(_HELLO.size)  # so few bytes come at once
-            if len(hello) == _HELLO.size and hmac.compare_digest(hello[:32], self._token):
+            if len(hello) == _HELLO.size and hmac.compare_digest(hello[:32], seat.token):
                 with _connection(connection) as admitted:
-                    self._serve(admitted, *_HELLO.unpack(hello)[1:])
+                    serve(admitted, _HELLO.unpack(hello)[1])
 
-    def close(self) -> None:
-        """Accept no more."""
-        with suppress(OSError):  # a blocked accept ends by this alone
-            self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
+    threading.Thread(target=accept, daemon=True).start()
+    return listening
+
+
+def admit_no_more(listening: socket.socket) -> None:
+    """Close what `admit` has opened."""
+    with suppress(OSError):  # a blocked accept ends by this alone
+        listening.shutdown(socket.SHUT_RDWR)
+    listening.close()

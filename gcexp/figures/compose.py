@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import matplotlib
 from matplotlib.figure import Figure
 
+from gcexp.errors import UserError
 from gcexp.figures import bars, function, lines, rows, style
 from gcexp.figures.panels import Drawing, Place
-from gcexp.figures.plots import WIDTHS, BarsPlot, FunctionPlot, LinesPlot
+from gcexp.figures.plots import WIDTHS, BarsPlot, FunctionPlot, LinesPlot, Plot, TablePlot
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 _KINDS: dict[type, Callable[..., Drawing]] = {
     LinesPlot: lines.drawing,
@@ -55,6 +57,31 @@ def figure_of(
     beside = count == 1 and width >= WIDTHS["wide"]
     style.arrange(figure, title, " ".join(filter(None, sentences)), [*drawing.handles.values()], beside)
     return figure
+
+
+def draw_on(axes: Axes, frame: pd.DataFrame, plot: Plot, title: str = "") -> None:
+    """Draw a plot of one panel into axes that are there already, with its labels and its legend.
+
+    Colours, line styles and markers are those of every figure; letters, ticks and the frame stay as the axes have them.
+
+    Raises
+    ------
+    UserError
+        If the plot has several panels, or is a table.
+    """
+    if isinstance(plot, TablePlot):
+        raise UserError("a table is text and is not drawn into axes: leave ax or kind=table away")
+    with style.applied():
+        drawing = _KINDS[type(plot)](rows.chosen(frame, plot.where), plot)
+        if len(drawing.panels) > 1:
+            raise UserError(
+                f"ax is one pair of axes, and panel={plot.panel} has {len(drawing.panels)} panels"
+            )
+        panel, inches = drawing.panels[0], axes.get_window_extent().width / axes.figure.dpi
+        panel.draw(axes, Place(inches, _NAMES * inches, first=True))
+    axes.set(title=style.plain(title), xlabel=style.plain(panel.below), ylabel=style.plain(panel.left))
+    if drawing.handles:
+        axes.legend(handles=[*drawing.handles.values()])
 
 
 def _level_sentence(levels: tuple[float, ...]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,58 +19,18 @@ from gcexp.analysis.claims import (
     claims_of,
     judge,
 )
-from gcexp.errors import DataError, UserError, unknown
+from gcexp.errors import UserError, unknown
 from gcexp.figures import markdown
 from gcexp.figures.tables import read_table
-from gcexp.files import bundled, written
+from gcexp.files import written
 from gcexp.report.figurefile import target_files
 from gcexp.report.printed import file_of, printed
 from gcexp.report.published import published_table
-from gcexp.report.statements import Statement, read_statements
+from gcexp.report.statements import COMMITTED, Outcome, Statement, columns_of, read_statements
 from gcexp.run import options, paths
 
 if TYPE_CHECKING:
     import pandas as pd
-
-#: Where the committed outcomes stand.
-COMMITTED = Path(paths.PUBLISHED) / "statements.csv"
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """One statement of a paper with what was found: a row of the table of outcomes.
-
-    Attributes
-    ----------
-    paper, id, where, statement : str
-        Folder of the paper, and the statement as ``statements.csv`` has it.
-    target : str
-        Figures whose tables were judged.
-    outcome : str
-        One of `gcexp.analysis.claims.OUTCOMES`.
-    main, assumed, post_hoc : str
-        ``yes`` or empty: shown on the paper's page; rests on parameters that were assumed or restored; something was
-        chosen after the numbers had been seen.
-    evidence : str
-        Names of claim functions, and the figures whose printed numbers were compared.
-    reason : str
-        Why it is not simply reproduced.
-    """
-
-    paper: str
-    id: str
-    where: str
-    statement: str
-    target: str
-    outcome: str
-    main: str
-    assumed: str
-    post_hoc: str
-    evidence: str
-    reason: str
-
-
-COLUMNS = tuple(field.name for field in fields(Outcome))
 
 
 @dataclass(frozen=True)
@@ -249,24 +209,6 @@ def numbers_that_differ(found: Iterable[Evidence]) -> list[str]:
     ]
 
 
-def committed() -> list[Outcome]:
-    """The committed outcomes; none where there is no such file.
-
-    Raises
-    ------
-    DataError
-        If the file has other columns.
-    """
-    place = next((one for one in (COMMITTED, bundled(COMMITTED)) if one.is_file()), None)
-    if place is None:
-        return []
-    with place.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file, strict=True)
-        if tuple(reader.fieldnames or ()) != COLUMNS:
-            raise DataError(f"{place}: wants the columns {', '.join(COLUMNS)}, got {reader.fieldnames}")
-        return [Outcome(**row) for row in reader]
-
-
 def changed(fresh: Iterable[Outcome], known: Iterable[Outcome]) -> list[str]:
     """Statements whose outcome is another one than the committed one, a sentence each.
 
@@ -285,7 +227,7 @@ def write(rows: Sequence[Outcome], path: Path) -> None:
     """Write outcomes as CSV."""
     with written(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
+        writer.writerow(columns_of(Outcome))
         writer.writerows(map(astuple, rows))
 
 
@@ -303,7 +245,7 @@ def page(rows: Sequence[Outcome], found: Sequence[Evidence], title: str) -> str:
     differing = numbers_that_differ(found)
     text = f"# Every statement of *{title}*, with its outcome\n\n{_ABOUT}\n"
     header = ["statement", "where", "what the paper says", "outcome", "evidence", "reason"]
-    cells = [[one.id, one.where, one.statement, said(one), one.evidence, one.reason] for one in rows]
+    cells = [[one.id, one.where, one.statement, in_words(one), one.evidence, one.reason] for one in rows]
     text += markdown.grid(header, cells)
     if numbers:
         text += f"\n{len(numbers)} numbers that the paper prints were compared"
@@ -312,12 +254,12 @@ def page(rows: Sequence[Outcome], found: Sequence[Evidence], title: str) -> str:
     return text
 
 
-def said(one: Outcome) -> str:
+def in_words(one: Outcome) -> str:
     """Outcome and marks in words.
 
     Examples
     --------
-    >>> said(Outcome("p", "a", "I", "x", "", "reproduced", "yes", "yes", "", "f", ""))
+    >>> in_words(Outcome("p", "a", "I", "x", "", "reproduced", "yes", "yes", "", "f", ""))
     'reproduced (assumed)'
     """
     marks = [name.replace("_", " ") for name in ("assumed", "post_hoc") if getattr(one, name)]
@@ -326,7 +268,7 @@ def said(one: Outcome) -> str:
 
 def main_statements(rows: Iterable[Outcome]) -> str:
     """The main statements of a paper, for its README, as a Markdown table."""
-    cells = [[one.where, one.statement, said(one), one.reason] for one in rows if one.main]
+    cells = [[one.where, one.statement, in_words(one), one.reason] for one in rows if one.main]
     return markdown.grid(["where", "what the paper says", "outcome", "why not"], cells)
 
 

@@ -58,7 +58,7 @@ def _swept(entry: dict, quick: dict) -> Iterator[dict]:
         merged = {k: v for k, v in entry.items() if k != "each"} | one | quick
         swept = [k for k, v in merged.items() if isinstance(v, list)]
         if empty := [k for k in swept if not merged[k]]:
-            raise UserError(f"{empty[0]} is swept over nothing, got []")
+            raise UserError(f"{empty[0]}: the list of values to sweep is empty")
         for chosen in itertools.product(*(merged[k] for k in swept)):
             yield merged | dict(zip(swept, chosen, strict=True))
 

@@ -83,7 +83,7 @@ class FigureFile:
 
 
 @dataclass(frozen=True)
-class Look:
+class RenderOptions:
     """How drawings are wanted: a copy for a paper has a caption there, and the width of a column.
 
     Attributes
@@ -99,13 +99,13 @@ class Look:
     width: str = ""
 
     @classmethod
-    def of(cls, given: Mapping[str, object], prefix: str = "") -> Look:
+    def of(cls, given: Mapping[str, object], prefix: str = "") -> RenderOptions:
         """The look that words ask for: ``true`` or ``false`` for title and note, and a width.
 
         Examples
         --------
-        >>> Look.of({"plot_title": "False", "plot_width": "single"}, "plot_")
-        Look(title=False, note=True, width='single')
+        >>> RenderOptions.of({"plot_title": "False", "plot_width": "single"}, "plot_")
+        RenderOptions(title=False, note=True, width='single')
 
         Raises
         ------
@@ -144,7 +144,7 @@ class Figure:
     preset: str
     file: FigureFile
     runs: tuple[Run, ...]
-    look: Look = Look()
+    render: RenderOptions = RenderOptions()
 
     @property
     def target(self) -> str:
@@ -157,7 +157,7 @@ class Figure:
         return list(dict.fromkeys(run.label for run in self.runs))
 
     @property
-    def written(self) -> dict:
+    def raw_arguments(self) -> dict:
         """Arguments of the analysis function under this preset, as they stand in the file."""
         given = {k: v for k, v in self.file.analysis.items() if k != "function"}
         return given | (self.file.quick if self.preset == "quick" else {})
@@ -165,12 +165,12 @@ class Figure:
     @cached_property
     def arguments(self) -> dict:
         """The same with codes composed: see `gcexp.run.named_codes`."""
-        return composed_codes(self.written)
+        return composed_codes(self.raw_arguments)
 
     @property
     def heading(self) -> str:
         """What stands over the drawing: nothing on a copy for a paper, which has a caption."""
-        return self.file.title if self.look.title else ""
+        return self.file.title if self.render.title else ""
 
     @property
     def note(self) -> str:
@@ -182,12 +182,12 @@ class Figure:
     @property
     def footnote(self) -> str:
         """What stands under the drawing: nothing where a paper's text says it."""
-        return self.note if self.look.note else ""
+        return self.note if self.render.note else ""
 
     @property
     def _filled_note(self) -> str:
         """The file's note with values of its runs, or of the arguments of its analysis, in the place of ``{key}``."""
-        configs = [run.config for run in self.runs] or [self.written]
+        configs = [run.config for run in self.runs] or [self.raw_arguments]
         texts = dict.fromkeys(filled(self.file.note, config, "note") for config in configs)
         if len(texts) > 1:
             raise UserError(f"note {self.file.note!r} names a key whose value differs between the runs")
@@ -262,7 +262,7 @@ class Figure:
         return fill(Passages, self.file.passages, "passages") if self.file.passages else None
 
     @property
-    def tracked_table(self) -> list[str]:
+    def table_fingerprint(self) -> list[str]:
         """What decides the table beside its input files."""
         runs = [
             "; ".join(
@@ -278,10 +278,10 @@ class Figure:
         return tracked(self.file.kind) + runs + function + given
 
     @property
-    def tracked_plot(self) -> list[str]:
+    def drawing_fingerprint(self) -> list[str]:
         """What decides the drawing beside the table."""
         said = [*values(self.file.plot, "plot"), self.heading, self.footnote]
-        said += [] if self.look.inches is None else [f"width={self.look.inches:g}"]
+        said += [] if self.render.inches is None else [f"width={self.render.inches:g}"]
         if self.is_table:
             return tracked("typeset") + said + [self.label]
         own = Path("conf/style/looks.toml")  # of a project, beside those of ours

@@ -1,24 +1,63 @@
-"""A small site of static files: a card for each paper, and a page for each with its figures in the paper's order."""
+"""A small site of static files: a card for each paper, and a page for each with its figures in the paper's order.
+
+Nothing is drawn and no table of numbers is read: the page shows what lies beside it.
+"""
 
 from __future__ import annotations
 
+import html
+import os
+import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from gcexp.analysis.claims import OUTCOMES
 from gcexp.files import written
-from gcexp.report.figure_view import FigureView, Paper, figure_view, papers, statements
+from gcexp.report.paper import Paper, papers
+from gcexp.report.statements import Outcome, committed
+from gcexp.run import options, paths
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
     from gcexp.report.figure import Figure
 
-OUTCOMES = ("reproduced", "partly", "not reproduced", "undecided", "not testable here")
 _TEMPLATES = Path(__file__).parent / "templates"
+
+
+@dataclass(frozen=True)
+class FigureView:
+    """A figure on the page of its paper.
+
+    Attributes
+    ----------
+    figure : Figure
+        Title, note and what it shows stand in its file.
+    about : mapping
+        Data, seeds, parameters: name and value.
+    files : mapping
+        Name of a link (PDF, CSV, ...) to a path relative to the page.
+    image : str
+        Path of the drawing, empty for a table.
+    table : tuple of tuple of str
+        Head and rows of a table, empty for a drawing.
+    words : tuple of int
+        Its columns that are words, not numbers.
+    statements : tuple of Outcome
+        Statements of the paper that it is evidence for.
+    """
+
+    figure: Figure
+    about: Mapping[str, str]
+    files: Mapping[str, str]
+    image: str = ""
+    table: tuple[tuple[str, ...], ...] = ()
+    words: tuple[int, ...] = ()
+    statements: tuple[Outcome, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -31,51 +70,28 @@ class PaperView:
         Its folder.
     paper : Paper
         What its ``paper.yaml`` says.
-    figures : tuple of FigureView
-        Its figures and tables, in the paper's order, then our studies about it.
-    main : tuple of mapping
+    own, studies : tuple of FigureView
+        Figures and tables that stand in the paper, in its order, and our studies about it.
+    main : tuple of Outcome
         Its main statements with their outcomes.
     """
 
     name: str
     paper: Paper
-    figures: tuple[FigureView, ...]
-    main: tuple[dict[str, str], ...] = ()
-
-    @property
-    def own(self) -> tuple[FigureView, ...]:
-        """Figures and tables that stand in the paper."""
-        return tuple(figure for figure in self.figures if figure.own)
-
-    @property
-    def studies(self) -> tuple[FigureView, ...]:
-        """Figures of ours."""
-        return tuple(figure for figure in self.figures if not figure.own)
+    own: tuple[FigureView, ...]
+    studies: tuple[FigureView, ...]
+    main: tuple[Outcome, ...] = ()
 
     @property
     def picture(self) -> str:
         """The drawing on its card, empty where nothing is drawn."""
-        drawn = {figure.target: figure.image for figure in self.figures if figure.image}
-        first = next(iter(drawn.values()), "")
-        return drawn.get(f"{self.name}_{self.paper.picture}", first)
-
-    @property
-    def contents(self) -> str:
-        """How many figures there are, in words.
-
-        Examples
-        --------
-        >>> PaperView("a", Paper("A"), ()).contents
-        'no figures'
-        """
-        counts = {"figures and tables": len(self.own), "studies of our own": len(self.studies)}
-        parts = [f"{what}: {count}" for what, count in counts.items() if count]
-        return ", ".join(parts) or "no figures"
+        drawn = {view.figure.name: view.image for view in (*self.own, *self.studies) if view.image}
+        return drawn.get(self.paper.picture, next(iter(drawn.values()), ""))
 
     @property
     def counted(self) -> str:
         """The outcomes of its main statements, in words; empty where nothing was judged."""
-        counts = Counter(one["outcome"] for one in self.main)
+        counts = Counter(one.outcome for one in self.main)
         return ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome])
 
 
@@ -110,18 +126,20 @@ def write_pages(preset: str, figures: Iterable[Figure], output: Path) -> list[Pa
 
 def paper_views(figures: Iterable[Figure], output: Path) -> list[PaperView]:
     """The papers of some figures, papers before collections of our own."""
-    stated, known = statements(), papers()
+    stated = committed()
     grouped: dict[str, list[Figure]] = {}
     for figure in figures:
         grouped.setdefault(figure.paper, []).append(figure)
     found = []
-    for name, paper in known.items():
+    for name, paper in papers().items():
         ordered = sorted(grouped.get(name, []), key=lambda one: paper.place(one.name, one.file.source))
-        mine = [one for one in stated if one["paper"] == name]
-        views = [view for one in ordered if (view := figure_view(one, paper, output, mine))]
-        main = tuple(one for one in mine if one["main"] == "yes")
+        mine = [one for one in stated if one.paper == name]
+        views = [view for one in ordered if (view := figure_view(one, output, mine))]
+        study = {view.figure.name for view in views if paper.study or view.figure.file.study}
+        own = tuple(view for view in views if view.figure.name not in study)
+        studies = tuple(view for view in views if view.figure.name in study)
         if views:
-            found.append(PaperView(name, paper, tuple(views), main))
+            found.append(PaperView(name, paper, own, studies, tuple(one for one in mine if one.main)))
     return found
 
 
@@ -139,3 +157,87 @@ def environment() -> Environment:
     )
     made.filters["link"] = lambda link: quote(Path(link).as_posix(), safe="/.-_~+@")
     return made
+
+
+def figure_view(figure: Figure, page: Path, stated: Iterable[Outcome] = ()) -> FigureView | None:
+    """A figure as the page in `page` shows it; None where its drawing does not lie in the folder of the page."""
+    root = Path(paths.REPORT.format(preset=figure.preset))
+    products = [Path(path).relative_to(root) for path in (*figure.drawings, figure.table)]
+    products.append(products[-1].with_suffix(".csv.gz"))
+    found = [path for path in products if (page.parent / path).is_file()]
+    files = {path.name.partition(".")[2].upper(): path.as_posix() for path in found}
+    shown = next((files.pop(kind) for kind in ("PNG", "MD") if kind in files), None)
+    if shown is None:
+        return None
+    folder = next(folder for folder in options.papers().values() if folder.name == figure.paper)
+    config = folder / "figures" / f"{figure.name}.yaml"
+    if config.is_relative_to(Path.cwd()):
+        files["figure file"] = Path(os.path.relpath(config, page.parent.resolve())).as_posix()
+    provenance = Path(figure.table).relative_to(root).with_suffix(".provenance.json")
+    if (page.parent / provenance).is_file():
+        files["provenance"] = provenance.as_posix()
+    table, words = grid(page.parent / shown) if figure.is_table else ((), ())
+    return FigureView(
+        figure,
+        {name: value for name, value in about(figure).items() if value},
+        files,
+        image="" if figure.is_table else shown,
+        table=table,
+        words=words,
+        statements=tuple(one for one in stated if figure.target in one.target.split()),
+    )
+
+
+def about(figure: Figure) -> dict[str, str]:
+    """What a figure was made of, for a reader: a name and words each."""
+    runs = figure.runs
+    if not runs:
+        return {key: _words(value) for key, value in figure.raw_arguments.items()}
+    common = figure.file.common | (figure.file.quick if figure.preset == "quick" else {})
+    common = {key: value for key, value in common.items() if key not in ("label", "seeds", "task")}
+    return {
+        "data": ", ".join(sorted({run.config["task"]["dataset"] for run in runs if run.task})),
+        "schemes": ", ".join(dict.fromkeys(str(run.scheme).partition("+")[0] for run in runs)),
+        "seeds": ", ".join(dict.fromkeys(run.seeds for run in runs)),
+        **{key: _words(value) for key, value in common.items()},
+    }
+
+
+def _words(value: object, inside: str = "") -> str:
+    """A value of a figure file as a reader writes it; `inside` a mapping or a list, in brackets where needed.
+
+    Examples
+    --------
+    >>> _words({"wide": [0.0, 0.5, 101], "code": {"code": "cyclic", "m": 2}})
+    'wide: 0, 0.5, 101; code: (code: cyclic; m: 2)'
+    >>> _words([[1, 2], [3, None]]), _words(True)
+    ('(1, 2), (3, none)', 'yes')
+    """
+    if isinstance(value, Mapping):
+        text = "; ".join(f"{key}: {_words(part, 'mapping')}" for key, part in value.items())
+        return f"({text})" if inside else text
+    if isinstance(value, list | tuple):
+        text = ", ".join(_words(part, "list") for part in value)
+        return f"({text})" if inside == "list" else text
+    if value is None or isinstance(value, bool):
+        return "none" if value is None else "yes" if value else "no"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def grid(path: Path) -> tuple[tuple[tuple[str, ...], ...], tuple[int, ...]]:
+    r"""Head and rows of the Markdown table that a figure was typeset as, and which columns are words.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp()) / "a.md"
+    >>> _ = place.write_text("| a | b |\n| --- | ---: |\n| 1 \\| 2 | x &lt; 1 |\n")
+    >>> grid(place)
+    ((('a', 'b'), ('1 | 2', 'x < 1')), (0,))
+    """
+    lines = [line for line in path.read_text("utf-8").splitlines() if line.startswith("|")]
+    cells = [re.split(r"(?<!\\)\|", line.strip()[1:-1]) for line in lines]
+    words = tuple(place for place, rule in enumerate(cells.pop(1)) if not rule.strip().endswith(":"))
+    return tuple(
+        tuple(html.unescape(re.sub(r"\\(.)", r"\1", cell.strip())) for cell in row) for row in cells
+    ), words

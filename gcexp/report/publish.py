@@ -33,7 +33,7 @@ def publish() -> str:
     UserError
         If there is no table, neither made nor published.
     """
-    from gcexp.report.stages import make_drawing
+    from gcexp.report.jobs import make_drawing
 
     planned = figures("paper")
     for path in MADE.glob("data/*"):

@@ -1,14 +1,18 @@
-"""What a paper itself states: one row per statement of its ``statements.csv``."""
+"""What a paper states, a row of its ``statements.csv`` each, and the committed outcomes of all papers."""
 
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from gcexp.errors import DataError
+from gcexp.files import bundled
+from gcexp.run import paths
 
-COLUMNS = ("id", "where", "kind", "statement", "conditions", "target", "checkable", "main")
+#: Where the committed outcomes stand.
+COMMITTED = Path(paths.PUBLISHED) / "statements.csv"
 CHECKABLE = ("yes", "partly", "no")
 
 
@@ -50,13 +54,52 @@ class Statement:
         return self.checkable.removeprefix(word).lstrip(" :;,") or self.conditions
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """One statement of a paper with what was found: a row of the table of outcomes.
+
+    Attributes
+    ----------
+    paper, id, where, statement : str
+        Folder of the paper, and the statement as ``statements.csv`` has it.
+    target : str
+        Figures whose tables were judged.
+    outcome : str
+        One of `gcexp.analysis.claims.OUTCOMES`.
+    main, assumed, post_hoc : str
+        ``yes`` or empty: shown on the paper's page; rests on parameters that were assumed or restored; something was
+        chosen after the numbers had been seen.
+    evidence : str
+        Names of claim functions, and the figures whose printed numbers were compared.
+    reason : str
+        Why it is not simply reproduced.
+    """
+
+    paper: str
+    id: str
+    where: str
+    statement: str
+    target: str
+    outcome: str
+    main: str
+    assumed: str
+    post_hoc: str
+    evidence: str
+    reason: str
+
+
+def columns_of(row: type) -> list[str]:
+    """Columns of a file whose rows are `Statement` or `Outcome`."""
+    return [field.name for field in fields(row)]
+
+
 def read_statements(path: Path) -> dict[str, Statement]:
     """The statements of a paper by id, in the order of the paper; none for a collection that is no paper.
 
     Parameters
     ----------
     path : Path
-        The CSV (`COLUMNS`), which need not exist.
+        The CSV, which need not exist; its columns are the attributes of `Statement`.
 
     Raises
     ------
@@ -64,25 +107,41 @@ def read_statements(path: Path) -> dict[str, Statement]:
         If the file is damaged: other columns, a cell too many, an id twice or empty, another word under ``checkable``
         or ``main``.
     """
-    if not path.is_file():
-        return {}
     found: dict[str, Statement] = {}
+    for place, row in _rows(path, columns_of(Statement)):
+        statement = Statement(**row)
+        if not statement.id or statement.id in found:
+            raise DataError(f"{place}: id {statement.id!r} is empty or stands twice")
+        if not statement.checkable.startswith(CHECKABLE):
+            raise DataError(f"{place}: checkable begins with yes, partly or no, got {statement.checkable!r}")
+        if statement.main not in ("", "yes"):
+            raise DataError(f"{place}: main is yes or empty, got {statement.main!r}")
+        found[statement.id] = statement
+    return found
+
+
+def committed() -> list[Outcome]:
+    """The committed outcomes of all papers; none where ``gcexp audit --write`` has not written them.
+
+    Raises
+    ------
+    DataError
+        If the file has other columns.
+    """
+    place = next((one for one in (COMMITTED, bundled(COMMITTED)) if one.is_file()), COMMITTED)
+    return [Outcome(**row) for _, row in _rows(place, columns_of(Outcome))]
+
+
+def _rows(path: Path, columns: list[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """The rows of a CSV file with exactly these columns, each behind its place; none if there is no such file."""
+    if not path.is_file():
+        return
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file, strict=True)
-        if tuple(reader.fieldnames or ()) != COLUMNS:
-            raise DataError(f"{path}: wants the columns {', '.join(COLUMNS)}, got {reader.fieldnames}")
+        if list(reader.fieldnames or ()) != columns:
+            raise DataError(f"{path}: wants the columns {', '.join(columns)}, got {reader.fieldnames}")
         for row in reader:
             place = f"{path}: line {reader.line_num}"
             if None in row or None in row.values():
-                raise DataError(f"{place}: wants {len(COLUMNS)} cells")
-            statement = Statement(**row)
-            if not statement.id or statement.id in found:
-                raise DataError(f"{place}: id {statement.id!r} is empty or stands twice")
-            if not statement.checkable.startswith(CHECKABLE):
-                raise DataError(
-                    f"{place}: checkable begins with yes, partly or no, got {statement.checkable!r}"
-                )
-            if statement.main not in ("", "yes"):
-                raise DataError(f"{place}: main is yes or empty, got {statement.main!r}")
-            found[statement.id] = statement
-    return found
+                raise DataError(f"{place}: wants {len(columns)} cells")
+            yield place, row

@@ -1,37 +1,25 @@
 """From overrides to the config of one run.
 
-The only module that imports Hydra and OmegaConf, and neither where files are as those of conf/ are: an option gives
-values of its group, a scheme chooses options and sets some of their values, and ``${key}`` stands alone. Such files are
-put together here, in .1 ms; for all others Hydra composes, in 0.1 s, and OmegaConf resolves. What is composed is kept
-on disk.
+Option files are put together as Hydra would: values of the run, then those of each group's option, then those of the
+scheme; an option may build on others, and a scheme chooses options of other groups. ``${key}`` and ``${group.key}``
+stand for other values. Neither Hydra nor OmegaConf takes part: see "Six unusual decisions" in docs/design.md.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import cache
-from typing import Any, cast
+from pathlib import Path
+from typing import Any
 
 from gcexp.errors import UserError, unknown
-from gcexp.run.options import (
-    GROUPS,
-    conf_dir,
-    extra_searchpath,
-    generation,
-    listed_searchpath,
-    option_file,
-    options,
-    read_value,
-    read_yaml,
-    yaml_sentence,
-)
+from gcexp.run.devices import with_device
+from gcexp.run.options import GROUPS, conf_dir, generation, option_file, options, read_value, read_yaml
 from gcexp.run.records import unrecorded
 from gcexp.schema import quoted
 
-_RESOLVER = re.compile(r"\$\{[^}]*:")
-_REFERRED = re.compile(r"\$\{(\w+)")
-_REFERENCE = re.compile(r"\$\{([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\}")
+_REFERENCE = re.compile(r"\$\{([A-Za-z_]\w*(?:\.\w+)*)\}")
+_GLOBAL = "# @package _global_\n"
 
 
 def compose(overrides: list[str]) -> dict:
@@ -57,99 +45,98 @@ def compose(overrides: list[str]) -> dict:
             choices[key] = text
         else:
             values[key] = read_value(override)
-    return _resolved(_of_options(tuple(choices.items()), generation()), values)
+    config = _of_options(tuple(choices.items()), generation())
+    for key, value in values.items():
+        task = config.get("task")
+        if key == "task.device" and isinstance(task, dict) and "_target_" in task and "device" not in task:
+            config = config | {"task": with_device(task, value)}
+            continue
+        _require_key(config, key)
+        for part in reversed(key.split(".")):
+            value = {part: value}
+        config = _merged(config, value)
+    return _resolved(config, config)
 
 
 @cache  # a plan asks for few choices of options thousands of times
-def _of_options(chosen: tuple[tuple[str, str], ...], _generation: object) -> dict:
+def _of_options(choices: tuple[tuple[str, str], ...], _generation: object) -> dict:
     """What some options set, unresolved and not to be changed."""
-    choices = dict(chosen)
-    for group, option in choices.items():
-        read_yaml(option_file(group, option))  # a mistake in it is told in our words
-    try:
-        found = _read(choices)
-    except _MoreThanValues:
-        found = _hydra([f"{group}={option}" for group, option in chosen])
-    _require_meaning(found, choices)
-    return found
+    place = conf_dir() / "run.yaml"
+    run = read_yaml(place)
+    run.pop("hydra", None)
+    listed = _listed(run, "", place)
+    chosen = {group: option for entry in listed if isinstance(entry, dict) for group, option in entry.items()}
+    scheme = dict(choices).get("scheme", chosen.get("scheme"))
+    chosen |= _of_scheme(scheme) | dict(choices)
+    config: dict[str, Any] = {}
+    for entry in listed:
+        if entry == "_self_":
+            config = _merged(config, run)
+            continue
+        (group,) = entry
+        if chosen[group] is not None:
+            config = _merged(config, _content(group, chosen[group]))
+    _require_meaning(config, {group: option for group, option in chosen.items() if option is not None})
+    return config
 
 
-def _require_meaning(found: dict, choices: dict[str, str]) -> None:
-    """Refuse a key that is none of a run's and that no value refers to: it would change nothing."""
-    known = {*read_yaml(conf_dir() / "run.yaml"), *GROUPS} - {"defaults", "hydra", "scheme"}
-    for key in found.keys() - known - {*_REFERRED.findall(str(found))}:
-        files = [option_file(group, option) for group, option in choices.items()]
-        place = next((file for file in files if key in read_yaml(file)), conf_dir() / "run.yaml")
-        if key == "scheme":  # where Hydra puts what a file says that names no package
+def _listed(content: dict, own: str, place: Path) -> list:
+    """Take the list of defaults out of what a file of the group `own` says; ``_self_`` stands for its own values.
+
+    Raises
+    ------
+    UserError
+        For an entry that names no option of this group, and of no other one.
+    """
+    listed = content.pop("defaults", [])
+    for entry in listed if isinstance(listed, list) else [listed]:
+        if entry == "_self_":
+            continue
+        ((key, option),) = entry.items() if isinstance(entry, dict) and len(entry) == 1 else [(own, entry)]
+        group = str(key).removeprefix("override /")
+        if group not in GROUPS or not isinstance(option, str | None):
             raise UserError(
-                f"{option_file('scheme', choices[key])}: its first line must be '# @package _global_'"
+                f"{place}: defaults: {quoted(entry)} is not understood (allowed: an option of this group, _self_, and "
+                f"in a scheme 'override /GROUP: OPTION' with GROUP among {', '.join(GROUPS)})"
             )
-        raise UserError(f"{place}: {unknown('key', key, known)}")
+        if option is not None and option not in options(group):
+            raise UserError(f"{place}: defaults: {unknown(group, option, options(group))}")
+    return listed if "_self_" in listed else [*listed, "_self_"]
 
 
-class _MoreThanValues(Exception):
-    """A file says more than values and which options it builds on: Hydra knows what that means."""
-
-
-def _read(choices: dict[str, str]) -> dict:
-    """What some options set, from the files alone."""
-    config, own = read_yaml(conf_dir() / "run.yaml").copy(), dict[str, Any]()
-    config.pop("hydra", None)
-    first, *listed = config.pop("defaults", None) or [None]
-    chosen = _chosen(listed, "", GROUPS)
-    if first != "_self_" or not {*choices} <= {*chosen} or {*GROUPS} & {*config}:
-        raise _MoreThanValues
-    if option := choices.get("scheme") or chosen.get("scheme"):
-        own = _content("scheme", option, "# @package _global_\n")
-        chosen |= _chosen(own.pop("defaults", []), "override /", [*chosen])
-    for group, option in (chosen | choices).items():
-        if option is not None and group != "scheme":
-            config[group] = _values(group, option)
-    return _merged(config, own)
-
-
-def _chosen(defaults: Any, spelled: str, groups: Iterable[str]) -> dict[str, str | None]:
-    """Options that a list of defaults chooses, each in an entry such as ``override /code: uncoded``.
+def _of_scheme(scheme: str | None) -> dict[str, str | None]:
+    """Options of other groups that a scheme chooses, and those on which it builds.
 
     Examples
     --------
-    >>> _chosen([{"override /code": "uncoded"}, {"override /wait": "fastest"}], "override /", GROUPS)
-    {'code': 'uncoded', 'wait': 'fastest'}
+    >>> _of_scheme("cgc")
+    {'code': 'cyclic_repetition', 'wait': 'fastest'}
     """
-    allowed = {f"{spelled}{group}": group for group in groups}
     found: dict[str, str | None] = {}
-    for entry in defaults if isinstance(defaults, list) else [defaults]:
-        key, option = next(iter(entry.items())) if isinstance(entry, dict) and len(entry) == 1 else ("", "")
-        if key not in allowed or allowed[key] in found or not isinstance(option, str | None):
-            raise _MoreThanValues
-        found[allowed[key]] = option
+    if scheme is not None:
+        _content("scheme", scheme)  # refuses one that builds on itself
+        for entry in _listed(read_yaml(place := option_file("scheme", scheme)), "scheme", place):
+            if isinstance(entry, dict):
+                found |= {key.removeprefix("override /"): option for key, option in entry.items()}
+            elif entry != "_self_":
+                found = _of_scheme(entry) | found
     return found
 
 
-def _values(group: str, option: str) -> dict:
-    """Values that an option sets, over those of the options of its group that it builds on."""
-    own, found = _content(group, option), dict[str, Any]()
-    for name in own.pop("defaults", []):
-        below = _content(group, name)
-        if "defaults" in below:
-            raise _MoreThanValues
-        found = _merged(found, below)
-    return _merged(found, own)
-
-
-def _content(group: str, option: str, header: str = "") -> dict:
-    """What the file of an option says, whose only header is this one."""
-    if option not in options(group):
-        raise _MoreThanValues
-    content = read_yaml(path := option_file(group, option))
+def _content(group: str, option: str, above: tuple[str, ...] = ()) -> dict:
+    """What the file of an option sets in a run, over the options of its group that it builds on."""
+    if option in above:
+        raise UserError(f"{group}={above[0]} builds on itself: {' -> '.join([*above, option])}")
+    place = option_file(group, option)
+    own, found = read_yaml(place), dict[str, Any]()
     with unrecorded():
-        text = path.read_text("utf-8")
-    listed = isinstance(content.get("defaults", []), list)
-    if not listed or not content or not text.startswith(header):
-        raise _MoreThanValues
-    if "@package" in text.removeprefix(header) or "???" in text:
-        raise _MoreThanValues
-    return content.copy()
+        is_global = place.read_text("utf-8").startswith(_GLOBAL)
+    for entry in _listed(own, group, place):
+        if entry == "_self_":
+            found = _merged(found, own if is_global else {group: own})
+        elif isinstance(entry, str):
+            found = _merged(found, _content(group, entry, (*above, option)))
+    return found
 
 
 def _merged(below: Any, above: Any) -> Any:
@@ -159,84 +146,43 @@ def _merged(below: Any, above: Any) -> Any:
     return below | {key: _merged(below.get(key), value) for key, value in above.items()}
 
 
-def _hydra(choices: list[str]) -> dict:
-    from hydra import compose as hydra_compose
-    from hydra import initialize_config_dir
-    from omegaconf import OmegaConf
-    from yaml import YAMLError
+def _resolved(node: Any, config: dict, key: str = "", through: tuple[str, ...] = ()) -> Any:
+    """A node of a config with what its references stand for; `through`: the references that led to it."""
+    if isinstance(node, dict):
+        return {name: _resolved(value, config, f"{key}.{name}", through) for name, value in node.items()}
+    if isinstance(node, list):
+        return [_resolved(value, config, key, through) for value in node]
+    if not isinstance(node, str) or "${" not in node:
+        return node
 
-    extra = extra_searchpath()  # an override replaces the list in run.yaml, so it names both
-    more = [f"hydra.searchpath=[{','.join([*listed_searchpath(), *extra])}]"] if extra else []
-    try:
-        with unrecorded(), initialize_config_dir(str(conf_dir()), version_base="1.3"):
-            config = hydra_compose("run", overrides=[*choices, *more])
-    except YAMLError as error:
-        raise UserError(yaml_sentence(error)) from error
-    except Exception as error:  # what an option file may hold is without end, and Hydra says what is wrong
-        sentence = " ".join(str(error).split()) or type(error).__name__
-        raise UserError(
-            f"{conf_dir().name}: {' '.join(choices) or 'run.yaml'} does not compose: {sentence}"
-        ) from error
-    return cast(dict, OmegaConf.to_container(config, resolve=False))
+    def value(reference: re.Match) -> Any:
+        found: Any = config
+        for part in reference[1].split("."):
+            if reference[0] in through or not isinstance(found, dict) or part not in found:
+                problem = "a circle" if reference[0] in through else unknown("key", reference[1], config)
+                raise UserError(f"{key[1:]}: {quoted(node)} cannot be resolved ({problem})")
+            found = found[part]
+        return _resolved(found, config, key, (*through, reference[0]))
 
-
-def _resolved(config: dict, values: dict[str, Any]) -> dict:
-    """`values` put into a composed config, and every ``${key}`` replaced."""
-    for key in values:
-        _require_key(config, key)
-    if (found := _filled(config, values)) is not None:
-        return found
-    from omegaconf import OmegaConf
-    from omegaconf.errors import OmegaConfBaseException
-
-    try:
-        merged = OmegaConf.create(config)
-        for key, value in values.items():
-            OmegaConf.update(merged, key, value, merge=True)
-        _refuse_resolvers(OmegaConf.to_container(merged, resolve=False))
-        return cast(dict, OmegaConf.to_container(merged, resolve=True, throw_on_missing=True))
-    except (OmegaConfBaseException, RecursionError) as error:
-        where = str(getattr(error, "full_key", None) or ", ".join(values))
-        raw: Any = config | values
-        for part in where.split("."):
-            raw = raw.get(part, where) if isinstance(raw, dict) else where
-        problem = str(error).partition("\n")[0] if isinstance(error, OmegaConfBaseException) else "a circle"
-        raise UserError(f"{where}: {quoted(raw)} cannot be resolved ({problem})") from error
+    if whole := _REFERENCE.fullmatch(node):
+        return value(whole)
+    if "${" in _REFERENCE.sub("", node):
+        raise UserError(f"{key[1:]}: {quoted(node)} cannot be resolved (allowed: ${{key}} or ${{group.key}})")
+    return _REFERENCE.sub(lambda reference: str(value(reference)), node)
 
 
-def _filled(config: dict, values: dict[str, Any]) -> dict | None:
-    """The same without OmegaConf, which is slow; None where a value needs it, or has a fault that it tells."""
-    for key, value in values.items():
-        for part in reversed(key.split(".")):
-            value = {part: value}
-        config = _merged(config, value)
-
-    def filled(node: Any, through: tuple[str, ...] = ()) -> Any:
-        if isinstance(node, dict):
-            return {key: filled(value, through) for key, value in node.items()}
-        if isinstance(node, list):
-            return [filled(value, through) for value in node]
-        if not isinstance(node, str) or ("${" not in node and node != "???"):
-            return node
-        named, value = _REFERENCE.fullmatch(node), config
-        if named is None or node in through:
-            raise LookupError(node)
-        for part in named[1].split("."):
-            value = value[part]
-        return filled(value, (*through, node))
-
-    try:
-        return filled(config)
-    except (LookupError, TypeError):
-        return None
-
-
-def _refuse_resolvers(node: Any) -> None:
-    """A run is what its path says: nothing from the environment or from other places enters it."""
-    if isinstance(node, str) and _RESOLVER.search(node):
-        raise UserError(f"interpolation {node!r} is not understood (allowed: ${{key}} or ${{group.key}})")
-    for value in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
-        _refuse_resolvers(value)
+def _require_meaning(found: dict, choices: dict[str, str]) -> None:
+    """Refuse a key that is none of a run's and that no value refers to: it would change nothing."""
+    known = {*read_yaml(conf_dir() / "run.yaml"), *GROUPS} - {"defaults", "hydra", "scheme"}
+    referred = {name.partition(".")[0] for name in _REFERENCE.findall(str(found))}
+    for key in found.keys() - known - referred:
+        files = [option_file(group, option) for group, option in choices.items()]
+        place = next((file for file in files if key in read_yaml(file)), conf_dir() / "run.yaml")
+        if key == "scheme":  # what a scheme's file says without that line
+            raise UserError(
+                f"{option_file('scheme', choices[key])}: its first line must be {_GLOBAL.strip()!r}"
+            )
+        raise UserError(f"{place}: {unknown('key', key, known)}")
 
 
 def _require_key(config: dict, key: str) -> None:

@@ -75,9 +75,9 @@ STAGES = {
         (),
         (*_FRAMES, "torch", "networkx", "galois"),
     ),
-    "draw": Stage(("figures", "report/stages.py"), (), ("numpy", "pandas", "matplotlib")),
-    "typeset": Stage(("figures", "report/stages.py"), (), ("numpy", "pandas")),
-    "page": Stage(("report", "figures")),
+    "draw": Stage(("figures", "report/jobs.py"), (), ("numpy", "pandas", "matplotlib")),
+    "typeset": Stage(("figures", "report/jobs.py"), (), ("numpy", "pandas")),
+    "page": Stage(("report", "figures", "analysis/claims.py")),
     "tracking": Stage(
         (
             *("report/tracking.py", "report/mlflow_store.py", "report/comparison.py"),

@@ -46,14 +46,18 @@ def _conf_dir(named: str | None, _cwd: str) -> Path:
 
 
 def search_dirs() -> list[Path]:
-    """conf/ and the folders that ``hydra.searchpath`` in run.yaml or $GCEXP_SEARCHPATH adds to it."""
+    """conf/ and what joins it: ``hydra.searchpath`` of run.yaml, $GCEXP_SEARCHPATH, this project, papers, plug-ins."""
     return list(_search_dirs(conf_dir(), os.environ.get("GCEXP_SEARCHPATH"), os.getcwd()))
 
 
 @cache
-def _search_dirs(conf: Path, _extra: str | None, _cwd: str) -> tuple[Path, ...]:
-    dirs = [conf]
-    for entry in [*listed_searchpath(), *extra_searchpath()]:
+def _search_dirs(conf: Path, extra: str | None, _cwd: str) -> tuple[Path, ...]:
+    known, here, dirs = papers(), project(), [conf]
+    named = [*(Path(p) for p in (extra or "").split(os.pathsep) if p), *([here / "conf"] if here else [])]
+    named += [folder / "conf" for folder in known.values() if (folder / "conf").is_dir()]
+    listed = (read_yaml(conf / "run.yaml").get("hydra") or {}).get("searchpath") or []
+    plugged = [f"pkg://{name}" for name in plugins() if name not in known]
+    for entry in [*listed, *(f"file://{path.resolve()}" for path in named), *plugged]:
         kind, _, place = str(entry).rpartition("://")
         if (kind, place) == ("pkg", "gcexp.conf"):
             places = [str(bundled("conf"))]  # a package where gcexp is installed; beside it in a clone
@@ -71,21 +75,6 @@ def _search_dirs(conf: Path, _extra: str | None, _cwd: str) -> tuple[Path, ...]:
             )
         dirs.append(Path(places[0]).resolve())
     return tuple(dirs)
-
-
-def listed_searchpath() -> list[str]:
-    """What ``hydra.searchpath`` in run.yaml lists."""
-    return (read_yaml(conf_dir() / "run.yaml").get("hydra") or {}).get("searchpath") or []
-
-
-def extra_searchpath() -> list[str]:
-    """What joins conf/, as Hydra spells it: $GCEXP_SEARCHPATH, this folder's project, papers, installed plug-ins."""
-    named = [Path(p) for p in os.environ.get("GCEXP_SEARCHPATH", "").split(os.pathsep) if p]
-    here, known = project(), papers()
-    own = [here / "conf"] if here else []
-    of_papers = [folder / "conf" for folder in known.values() if (folder / "conf").is_dir()]
-    folders = [f"file://{path.resolve()}" for path in (*named, *own, *of_papers)]
-    return folders + [f"pkg://{name}" for name in plugins() if name not in known]
 
 
 def papers() -> dict[str, Path]:

@@ -16,6 +16,7 @@ from gcexp.run import paths
 from gcexp.run.build import build, is_redrawn
 from gcexp.run.declared import outside
 from gcexp.run.dependencies import learning, targets, tracked
+from gcexp.run.devices import trained_on
 from gcexp.run.provenance import recorded
 from gcexp.run.records import observed
 from gcexp.run.run import check_count, check_horizon, seed_list, seed_range
@@ -135,8 +136,7 @@ def run_training(
         trajectory = train(
             task, optimizer, data, length.seeds, steps.tolist(), coefficients, pattern, checkpoint
         )
-        if (device := _device_of(config["task"])) is not None:
-            facts["device"] = device
+        facts["device"] = trained_on(config["task"]) or "cpu"
         facts["iterations_run"] = trajectory.steps.tolist()
         facts["updates_skipped"] = trajectory.skipped.tolist()
         trajectory.save(output)
@@ -160,19 +160,9 @@ def decided_by(config: dict, data: dict) -> list[str]:
 def _learned(config: dict) -> list[str]:
     """The same without data and seeds."""
     lines, classes = tracked("trajectory", config), targets([config.get("task"), config.get("optimizer")])
-    if (device := _device_of(config.get("task"))) is not None:
+    if (device := trained_on(config.get("task"))) is not None:
         lines = [*lines, f"device={device}"]
     return lines + (learning(classes, ran=True) if any(map(outside, classes)) else [])
-
-
-def _device_of(task: object) -> str | None:
-    """The device that a task with an option ``device`` is trained on here; None for tasks without one."""
-    name = task.get("device") if isinstance(task, dict) else None
-    if name != "auto":
-        return name
-    from gcexp.tasks.devices import device_of
-
-    return device_of(name)
 
 
 def checkpoint_file(output: Path) -> Path:

@@ -1,4 +1,4 @@
-"""A certified bound on the clock: before all heard workers together could have computed enough, no code decodes."""
+"""A certified lower bound on durations: no code decodes before the heard workers together hold enough partitions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CLOSE = 1e-9
 
 @dataclass(frozen=True)
 class Capacity:
-    r"""A lower bound, not a rule: stop when the messages that arrived hold enough partitions, counted with repeats.
+    r"""A lower bound, not a waiting rule: stop when the arrived messages hold enough partitions, copies counted.
 
     **Theorem 1.** Let worker w's first r messages need the relative load rho_(w,r) and not be there before
     a_w(rho_(w,r)), where a_w does not fall. If the decode at time D has a coefficient other than 0 on a share alpha
@@ -57,7 +57,8 @@ class Capacity:
         need = self.fraction * code.k
         require(
             int(code.load.sum()) >= need - _CLOSE,
-            f"wait=capacity: all workers of {code!r} hold {int(code.load.sum())} partitions, {need:g} are asked for",
+            f"wait=capacity: all workers of {code!r} hold {int(code.load.sum())} partitions together, "
+            f"but {need:g} are asked for",
         )
         at = np.concatenate([arrive(r + 1) for r in range(most)], axis=-1)
         work = np.concatenate([code.work(r + 1) - code.work(r) for r in range(most)])

@@ -1,4 +1,4 @@
-"""Deadlines that are learned: from the times before the run, from the last iterations, or from a quorum."""
+"""Deadlines learned from the times before the run, from the last iterations, or from the arrival of a quorum."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class PrefixDeadline:
 
 
 def learned(rule: str, lead):
-    """What was seen before the run, refused where nothing was."""
+    """Times before the run; raise `ParameterError` if the trace has none."""
     require(
         lead is not None,
         f"wait={rule} learns from times before the run, which only delay=trace with skip has, and only where a column "
@@ -109,7 +109,7 @@ class AdaptiveDeadline:
 
 
 def _median(values: np.ndarray) -> np.ndarray:
-    """The median of each row, as `numpy.median` has it, which takes most of a step to look for what is no number."""
+    """The median of each row, equal to `numpy.median`, which spends most of its time looking for NaN."""
     low, high = (values.shape[1] - 1) // 2, values.shape[1] // 2
     sorted_there = np.partition(values, (low, high), axis=1)
     return (sorted_there[:, low] + sorted_there[:, high]) / 2
@@ -118,8 +118,8 @@ def _median(values: np.ndarray) -> np.ndarray:
 def quorum(q: int | None, n: int) -> int:
     """Workers of a quorum: as given, or half of them."""
     found = ceil(n / 2) if q is None else q
-    require(1 <= found, f"a quorum has q >= 1 workers, got {q}")
-    require(found <= n, f"quorum q={q} is more than n={n}")
+    require(1 <= found, f"a quorum needs q >= 1 workers, got {q}")
+    require(found <= n, f"a quorum of q={q} workers is larger than n={n}")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Incremental elimination: what the messages that arrived so far span, updated one message at a time."""
+"""Incremental elimination: the span of the messages that arrived so far, updated one message at a time."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Span:
         return self._distance <= self._close
 
     def insert(self, rows) -> np.ndarray:
-        """Insert one row into each span; whether it was not in it before, boolean (I,)."""
+        """Insert one row into each span, and return whether it was outside the span before, boolean (I,)."""
         rows = np.asarray(rows, dtype=self._basis.dtype)
         basis = self._basis[:, : self._most]
         adjoint, left = basis.conj().transpose(0, 2, 1), rows[:, None]
@@ -78,7 +78,7 @@ class Span:
         return new
 
     def keep(self, which: np.ndarray) -> None:
-        """Go on with some of the iterations only."""
+        """Keep only some of the iterations."""
         self._distance, self._basis = self._distance[which], self._basis[which]
         self.rank, self._all = self.rank[which], self._all[: np.count_nonzero(which)]
 
@@ -125,7 +125,9 @@ class Spanned:
         require(0 < self.tolerance < 1, f"wait=spanned needs 0 < tolerance < 1, got {self.tolerance}")
         if self.wanted is not None:
             wanted = tuple(int(i) for i in self.wanted)
-            require(len(wanted) > 0, "wait=spanned: wanted names no partition; null means all")
+            require(
+                len(wanted) > 0, "wait=spanned: wanted names no partition; leave it out (null) to want all"
+            )
             object.__setattr__(self, "wanted", wanted)
 
     def stop(self, code, arrive):
@@ -153,7 +155,7 @@ class Spanned:
         return time.reshape(shape[:2]), responses.reshape(shape)
 
     def _refuse_weaker_decoder(self, code: Code, responses: np.ndarray, wanted: np.ndarray) -> None:
-        """Refuse a code whose own decoder does not get what the messages span."""
+        """Raise `ParameterError` if the code's own decoder recovers less than its messages span."""
         patterns = distinct(responses)[0]
         c = code.decode(patterns, partial=True).coefficients[:, wanted]
         error = ((c - 1) ** 2).mean(1)

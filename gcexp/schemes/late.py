@@ -1,4 +1,4 @@
-"""Late workers: what one does whose work was not waited for, and from when on it can work again."""
+"""Straggler policy: what a worker does once the master has stopped waiting for it, and when it is free again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def pieces(relative: np.ndarray, chunks: int) -> np.ndarray:
 def free_after(
     late: str, begin: np.ndarray, stop: np.ndarray, end: np.ndarray, borders: np.ndarray | None = None
 ) -> np.ndarray:
-    """From when on each worker can start again after an iteration, (S, n); all times since the iteration began.
+    """When each worker can start again after an iteration, (S, n), counted from the start of that iteration.
 
     A worker has *begun* if it started before the master stopped; who becomes free at that very moment takes the new
     model.

@@ -1,4 +1,4 @@
-"""Loads: how much of the data each worker is given in each iteration, where that is not what the code says."""
+"""Loads: the share of the data that each worker computes in each iteration, if it differs from the code's."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Loads(Protocol):
         """Raise `ParameterError` if the loads are not for this code."""
 
     def start(self, n: int, known: tuple[np.ndarray, np.ndarray] | None) -> Callable:
-        """Function that is given the draws of the next iterations and answers relative loads (S, T, n).
+        """Function that takes the draws of the next iterations and returns relative loads (S, T, n).
 
         ``draws.parts()`` are the fixed and the growing part of every worker's time at relative load 1, ``known`` those
         of the iterations before the run, each (S, P, n), where a delay model has them.
@@ -34,17 +34,18 @@ class Loads(Protocol):
 
 
 def _check_shares(name: str, code: Code) -> None:
-    """Parts of the data, one for each worker, in one message: whatever their size, everybody's sum is the gradient."""
+    """Require one message per worker on partitions of its own, so that the sum of all is the gradient for any loads."""
     one = (code.messages == 1).all() and (code.n * code.load == code.k).all()
     require(
         bool(one),
-        f"loads={name} gives each worker a part of its own, as scheme=uncoded has; {code!r} has not",
+        f"loads={name} needs a code that gives each worker partitions of its own, such as "
+        f"scheme=uncoded; {code!r} does not",
     )
 
 
 @dataclass(frozen=True)
 class Even:
-    """Everybody has a share of one: what the code says, spelled out.
+    """Every worker has load 1, as the code says.
 
     Examples
     --------
@@ -89,15 +90,19 @@ class Given:
 
     def __post_init__(self):
         object.__setattr__(self, "shares", tuple(self.shares))
-        require(min(self.shares, default=-1) >= 0, f"shares are loads >= 0, got {list(self.shares)}")
+        require(min(self.shares, default=-1) >= 0, f"shares must be loads >= 0, got {list(self.shares)}")
         n = len(self.shares)
         require(
-            abs(sum(self.shares) - n) <= 1e-9 * n, f"shares sum to n={n}, got a sum of {sum(self.shares):g}"
+            abs(sum(self.shares) - n) <= 1e-9 * n,
+            f"shares must sum to n={n}, got a sum of {sum(self.shares):g}",
         )
 
     def check(self, code):
         _check_shares("given", code)
-        require(len(self.shares) == code.n, f"loads=given has {len(self.shares)} shares, {code!r} n={code.n}")
+        require(
+            len(self.shares) == code.n,
+            f"loads=given has {len(self.shares)} shares, but {code!r} has {code.n} workers",
+        )
 
     def start(self, n, known):
         return lambda draws: np.broadcast_to(np.array(self.shares, float), draws.shape)
@@ -105,7 +110,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Uneven:
-    r"""Loads rho >= 0 that sum to n, are at most `cap`, and would end together at the speeds that are known.
+    r"""Loads rho >= 0 that sum to n, are at most `cap`, and would finish at the same time at the known speeds.
 
     They minimise the largest F_w + rho_w C_w over the workers with rho_w > 0: `gcexp.theory.bounds.water_loads`.
 
@@ -150,19 +155,19 @@ class Uneven:
 
     @property
     def hindsight(self) -> bool:
-        """Whether the loads are chosen by times that nobody knows yet."""
+        """Whether the loads are chosen from times that nobody knows beforehand."""
         return self.know == "hindsight"
 
     @property
     def learned(self) -> bool:
-        """Whether the loads go by what was seen."""
+        """Whether the loads are learned from earlier iterations."""
         return not self.hindsight
 
     def check(self, code):
         _check_shares("uneven", code)
         require(
             self.cap is None or self.cap >= 1,
-            f"cap={self.cap}: shares sum to n={code.n}, so cap is >= 1",
+            f"cap must be at least 1, since the shares sum to n={code.n}; got cap={self.cap}",
         )
 
     def start(self, n, known):
@@ -184,7 +189,8 @@ class Uneven:
                 return water_loads(fixed, growing, self.cap)
             require(
                 not draws.renewed,
-                f"know=last learns from the iteration before, but {draws.renewed} has new workers in every row "
+                f"know=last learns from the iteration before, but the rows of {draws.renewed} belong "
+                "to different workers "
                 "(persistent: false)",
             )
             found = np.empty(draws.shape)
@@ -199,8 +205,71 @@ class Uneven:
 
 
 @dataclass(frozen=True)
+class Recent:
+    """Loads in inverse proportion to each worker's mean time in the last iterations, renewed before every iteration.
+
+    The first iteration has even loads. With times that repeat, and that grow in proportion to the load, all workers
+    end together. No worker is ever left without work, so that one that recovers is noticed.
+
+    Parameters
+    ----------
+    window : int
+        Iterations that are looked back at, at least 1.
+
+    Raises
+    ------
+    ParameterError
+        For a window below 1, times that follow the data, and workers that are new in every iteration.
+
+    References
+    ----------
+    This library's; `Uneven` answers the last iteration alone.
+
+    Examples
+    --------
+    >>> from gcexp.delays import Draws
+    >>> draws = Draws((0,), (1, 3, 2), compute=2 * np.array([[[1.0, 3.0], [1.0, 1.0], [1.0, 1.0]]]))
+    >>> Recent(window=2).start(2, None)(draws)[0].tolist()
+    [[1.0, 1.0], [1.5, 0.5], [1.3333333333333333, 0.6666666666666666]]
+    """
+
+    exact: ClassVar[bool] = True
+    learned: ClassVar[bool] = True
+
+    window: int = 20
+
+    def __post_init__(self):
+        require(self.window >= 1, f"window is a number of iterations >= 1, got {self.window}")
+
+    def check(self, code):
+        _check_shares("recent", code)
+
+    def start(self, n, known):
+        seen: np.ndarray | None = None  # the last times (S, at most window, n)
+
+        def loads(draws):
+            nonlocal seen
+            require(
+                not draws.renewed,
+                f"loads=recent learns from earlier iterations, but {draws.renewed} has new workers in every row "
+                "(persistent: false)",
+            )
+            fixed, growing = draws.parts()
+            times = fixed + growing
+            found = np.empty(draws.shape)
+            for t in range(draws.shape[1]):
+                speed = np.ones((draws.shape[0], n)) if seen is None else 1 / seen.mean(1)
+                found[:, t] = n * speed / speed.sum(1, keepdims=True)
+                now = times[:, t : t + 1]
+                seen = now if seen is None else np.concatenate([seen, now], axis=1)[:, -self.window :]
+            return found
+
+        return loads
+
+
+@dataclass(frozen=True)
 class Backup:
-    """Backup workers: each of n workers has n / (n - b) of a share, and the first n - b make up one batch.
+    """Backup workers: each of n workers has load n / (n - b), and the first n - b to finish make up the batch.
 
     Shares are drawn afresh for each batch, so that it does not matter whose they are: this is for mini-batches. With
     fixed partitions some would be lost, and only the clock means anything.
@@ -232,7 +301,7 @@ class Backup:
             0 <= self.b < code.n,
             f"backup b={self.b} leaves no worker of n={code.n}"
             if self.b > 0
-            else f"backup takes b >= 0, got {self.b}",
+            else f"backup needs b >= 0, got {self.b}",
         )
 
     def start(self, n, known):

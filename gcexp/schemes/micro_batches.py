@@ -1,4 +1,4 @@
-"""Rules for workers that send a message for each micro-batch: enough of the data, or enough of the time."""
+"""Waiting rules for workers that send one message per micro-batch: until enough data or time has passed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CHECKS = ("border", "cut")
 
 @dataclass(frozen=True)
 class Covered:
-    """Wait until a fraction of the partitions has arrived, each with the first message that is it alone.
+    """Wait until a fraction of the partitions has arrived, each in a message of its own.
 
     For codes whose messages hold one partition each: nothing has to be decoded.
 
@@ -68,7 +68,8 @@ def _alone(code: Code) -> tuple[np.ndarray, int, np.ndarray | None]:
     copies = np.diff(B.indptr)
     require(
         bool(single and copies.min() >= 1),
-        f"wait=covered needs messages that are one partition each, of every one; {code!r} has others",
+        "wait=covered needs a code whose messages hold one partition each and together hold all of "
+        f"them; {code!r} is not such a code",
     )
     place = np.minimum(np.arange(copies.max())[:, None], copies - 1)
     held = B.indices[B.indptr[:-1] + place]
@@ -79,7 +80,7 @@ def _alone(code: Code) -> tuple[np.ndarray, int, np.ndarray | None]:
 
 @dataclass(frozen=True)
 class DropCompute:
-    r"""Every worker stops computing micro-batches once its time is up, and the master waits for the last one.
+    r"""Every worker stops computing micro-batches at a time limit, and the master waits for the last worker.
 
     With ``check=border`` a worker looks at the clock before each micro-batch and begins it unless the time is beyond
     tau; the iteration ends with the latest worker, and everybody is free then. With ``check=cut`` all are cut at tau:
@@ -121,7 +122,7 @@ class DropCompute:
 
     @property
     def halts(self) -> bool:
-        """Whether workers have ended by themselves when the master stops, whatever late ones do elsewhere."""
+        """Whether all workers have stopped computing when the master stops, for every value of `late`."""
         return self.check == "border"
 
     def begin(self, lead):
@@ -168,6 +169,7 @@ def _micro_batches(code: Code) -> int:
     require(most >= 2, f"dropcompute needs M >= 2 micro-batches, got {most}")
     require(
         bool((code.messages == most).all()) and bool((code.load == most).all()) and code.k == code.n * most,
-        f"wait=dropcompute is for workers that each send their own micro-batches; {code!r} has others",
+        f"wait=dropcompute needs a code whose workers each send micro-batches of their own; {code!r} "
+        "is not such a code",
     )
     return most

@@ -1,4 +1,4 @@
-"""Placement rules: who plays worker j of the code in each iteration. They relabel the draws, never the code.
+"""Placement rules: which worker takes place j of the code in each iteration. They permute the draws, not the code.
 
 Conventions: `n` workers in `P` clusters of `l = n / P`; `S` seeds, `T` iterations, `U` distinct slow sets. A worker has
 a home cluster and row and belongs to `m` clusters; the `cluster_matrix` (m*l, P) lists each cluster's workers.
@@ -20,7 +20,7 @@ from gcexp.seeding import rng
 LAYOUTS = ("row", "column")
 SWAP_RULES = ("first_fit", "same_class")
 ORDER_MODES = ("static", "refresh")
-#: What the master goes by: the states of the previous iteration, or of this one; or what it saw of the previous one.
+#: What the master uses: the states of the previous iteration or of this one, or what it saw of the previous one.
 STATES = ("state", "perfect")
 CLOCKS = ("arrival", "threshold", "censored")
 WHICH = ("best", "median", "worst")
@@ -37,7 +37,7 @@ class Placement(Protocol):
     def seat(
         self, is_slow: np.ndarray | None, seeds: Sequence[int], play: Callable | None = None
     ) -> np.ndarray:
-        """Worker that plays worker j of the code, (S, T, n); each row is a permutation.
+        """Worker at place j of the code, (S, T, n); each row is a permutation.
 
         ``is_slow`` (S, T, n) are the states of the workers, None where the delay model has none. A rule that goes by
         what the master saw calls ``play(t, seats)``, with seats (S, n), for t = 0, 1, ... in turn: it plays iteration t
@@ -96,7 +96,10 @@ def cluster_matrix(n: int, clusters: int, shifts: Sequence[Sequence[int]], layou
     """
     cluster, row = home(n, clusters, layout)
     size = n // clusters
-    require(len(shifts) == size, f"shifts has one row per cluster row, {size}, got {len(shifts)}")
+    require(
+        len(shifts) == size,
+        f"shifts needs one row for each of the {size} workers of a cluster, got {len(shifts)} rows",
+    )
     base = np.empty((size, clusters), dtype=np.intp)
     base[row, cluster] = np.arange(n)
     blocks = [base]
@@ -114,13 +117,13 @@ def membership(matrix: np.ndarray) -> np.ndarray:
 
 
 def stored(matrix: np.ndarray) -> np.ndarray:
-    """Partitions a worker keeps, boolean (n, k): all of each of its clusters, so that it can play any row there."""
+    """Partitions that a worker stores, boolean (n, k): all of its clusters, so that it can take any place there."""
     allowed = membership(matrix)
     return np.repeat(allowed.T, allowed.shape[1] // allowed.shape[0], axis=1)
 
 
 def seats(cluster: np.ndarray, clusters: int, layout: str = "row") -> np.ndarray:
-    """Worker that plays worker j of the code (U, n), from the cluster each worker is placed in (U, n).
+    """Worker at place j of the code (U, n), from the cluster of each worker (U, n).
 
     Whoever is placed at home keeps its own row; the others, ascending, take the vacant rows, ascending.
 
@@ -184,7 +187,7 @@ def greedy_clusters(
     >>> greedy_clusters(allowed[None], slow[None], phases=1)
     array([[ 0,  2,  2,  3,  3,  0,  1,  2,  1,  1, -1,  3]])
     """
-    require(phases in (1, 2), f"the greedy rule has phases 1 and 2, got phases={phases}")
+    require(phases in (1, 2), f"the greedy rule has the phases 1 and 2, got phases={phases}")
     U, P, n = allowed.shape
     every = np.arange(U)
     cluster = np.full((U, n), -1)
@@ -300,7 +303,7 @@ def best_clusters(allowed: np.ndarray, is_slow: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Home:
-    """Everybody plays itself, as without a placement rule: static clustering (GC-SC).
+    """Every worker keeps its own place, as without a placement rule: static clustering (GC-SC).
 
     Examples
     --------
@@ -321,7 +324,7 @@ class Home:
 
 @dataclass(frozen=True)
 class Given:
-    """Worker ``workers[j]`` plays worker j of the code, in every iteration.
+    """Worker ``workers[j]`` takes place j of the code in every iteration.
 
     Parameters
     ----------
@@ -343,13 +346,13 @@ class Given:
         wanted = set(range(len(self.workers)))
         require(
             set(self.workers) == wanted,
-            f"placement=given names each worker from 0 to n-1 once, got {list(self.workers)}",
+            f"placement=given must name each worker from 0 to n-1 once, got {list(self.workers)}",
         )
 
     def check(self, code):
         require(
             len(self.workers) == code.n,
-            f"placement=given names {len(self.workers)} workers, {code!r} has n={code.n}",
+            f"placement=given names {len(self.workers)} workers, but {code!r} has {code.n}",
         )
 
     def seat(self, is_slow, seeds, play=None):
@@ -359,7 +362,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Zipper:
-    """Fast workers before slow ones, learned from what was seen before the run, and kept throughout.
+    """Fast workers before slow ones, learned from the times before the run and kept for the whole run.
 
     Workers by rising mean time, ties to the lower: the fastest, the slowest, the second fastest, the second slowest,
     and so on. In a cyclic code a slow worker's helper, who sits before it, is then fast.
@@ -387,7 +390,7 @@ class Zipper:
 
 
 def _by_past(rule: str, play) -> np.ndarray:
-    """Workers by rising mean time before the run, (S, n); refused where nothing was seen."""
+    """Workers by increasing mean time before the run, (S, n); raise `ParameterError` if the trace has no such times."""
     require(
         play is not None and play.past is not None,
         f"placement={rule} learns from times before the run, which only delay=trace with skip has, and only where a "
@@ -398,7 +401,7 @@ def _by_past(rule: str, play) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Hindsight:
-    """The best, median or worst fixed seats for the very iterations that are played: nobody knows them.
+    """The best, median or worst fixed placement for the simulated iterations themselves: a choice in hindsight.
 
     Of all groupings into pairs of neighbours where ``pairs`` is set and n is even and at most 10 (945 for n = 10: with
     fractional repetition of load 2 nothing else matters), else of so many seeded random seats. The mean is taken with
@@ -421,13 +424,16 @@ class Hindsight:
 
     def __post_init__(self):
         require_known("which", self.which, WHICH)
-        require(self.sampled >= 1, f"sampled is a number of seats >= 1, got {self.sampled}")
+        require(self.sampled >= 1, f"sampled must be a number of seats >= 1, got {self.sampled}")
 
     def check(self, code):
         pass
 
     def seat(self, is_slow, seeds, play=None):
-        require(play is not None, "placement=hindsight tries what will be played, so it needs a game to play")
+        require(
+            play is not None,
+            "placement=hindsight needs the times of the coming iterations, but seat() was called without play",
+        )
         n = play.shape[2]
         if self.pairs and n % 2 == 0 and n <= _MOST_PAIRED:
             tried = np.array(list(_pairings(tuple(range(n)))), dtype=np.int16)
@@ -465,7 +471,7 @@ def _pairings(workers: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Groups of d workers as fast as each other, learned from what was seen before the run, and kept throughout.
+    """Groups of d workers of similar group speed, learned from the times before the run and kept for the whole run.
 
     Workers by rising mean time, ties to the lower, are dealt to the n/d groups forwards, then backwards, and so on:
     with d = 2 the fastest goes with the slowest. Groups are d consecutive workers, as in fractional repetition.
@@ -506,7 +512,7 @@ class Pairs:
 
 @dataclass(frozen=True, kw_only=True)
 class _Clusters:
-    """Workers that belong to several clusters, placed anew in every iteration."""
+    """Workers that belong to several clusters and are assigned to one of them before every iteration."""
 
     clusters: int
     memberships: int | None = None
@@ -539,7 +545,7 @@ class _Clusters:
             for row in rows:
                 require(
                     len(set(row)) == len(row) and all(0 < shift < self.clusters for shift in row),
-                    f"shifts are distinct numbers from 1 to clusters - 1 = {self.clusters - 1}, got {row}",
+                    f"shifts must be distinct numbers from 1 to clusters - 1 = {self.clusters - 1}, got {row}",
                 )
 
     def place(self, allowed: np.ndarray, is_slow: np.ndarray) -> np.ndarray:
@@ -563,7 +569,8 @@ class _Clusters:
         m = min(self.clusters, self.memory * self.clusters // n)
         require(
             m >= 1,
-            f"memory holds a cluster's n/clusters = {n // self.clusters} partitions at least, got memory={self.memory}",
+            f"memory must hold at least the n/clusters = {n // self.clusters} partitions of a "
+            f"cluster, got memory={self.memory}",
         )
         return m
 
@@ -585,7 +592,7 @@ class _Clusters:
         return stored(self.matrix(code.n, seed))
 
     def codewords(self, code: Code, seed: int) -> np.ndarray:
-        """Codewords that each worker may be asked for, (n,): every row of all its clusters."""
+        """Number of codewords that each worker may have to send, (n,): one per place in each of its clusters."""
         sizes = np.array([len(quorum.workers) for quorum in code.quorums])
         return sizes @ membership(self.matrix(code.n, seed))
 
@@ -595,19 +602,19 @@ class _Clusters:
         return self.start(seeds, shape[2])(is_slow, play)
 
     def _require_seen(self, is_slow, play) -> None:
-        """Refuse to go by what nobody sees."""
+        """Raise `ParameterError` if what the rule observes is not there."""
         require(
             self.observe not in STATES or is_slow is not None,
-            f"observe={self.observe} goes by worker states, but the delay model has none "
-            "(observe=arrival, threshold and censored go by what the master saw)",
+            f"observe={self.observe} needs the states of the workers, but the delay model has none "
+            "(observe=arrival, threshold and censored use what the master saw)",
         )
         require(
             self.observe in STATES or play is not None,
-            f"observe={self.observe} goes by what the master saw, so it needs a game to play",
+            f"observe={self.observe} uses what the master saw, but seat() was called without play",
         )
 
     def start(self, seeds: Sequence[int], n: int) -> Callable:
-        """`seat` of the next iterations at each call, from what was seen in those before."""
+        """Function that returns the places of the next iterations, from what was observed in earlier ones."""
         home(n, self.clusters, self.layout)
         states, S = self.observe in STATES, len(seeds)
         allowed = np.unique([membership(self.matrix(n, seed)) for seed in seeds], axis=0, return_inverse=True)
@@ -636,7 +643,7 @@ class _Clusters:
         return seat
 
     def _marks(self, arrived, stopped, before):
-        """Whom the master takes for slow after an iteration, (S, n)."""
+        """Workers that the master regards as slow after an iteration, (S, n)."""
         if self.observe == "arrival":
             return arrived > stopped
         known = (arrived <= stopped) | (stopped > self.threshold)

@@ -1,4 +1,4 @@
-"""Restarting stragglers: the master waits epoch after epoch until it can decode, and a table says what that took."""
+"""Restarting stragglers: the master waits epoch after epoch until it can decode; a table gives the time of each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gcexp.schemes.waiting import Decodable
 
 @dataclass(frozen=True)
 class Restart:
-    r"""`Decodable` on arrivals that count epochs (delay=epochs), priced in seconds.
+    r"""`Decodable` on arrivals that count epochs (delay=epochs), converted to seconds.
 
     If the last quorum is met in epoch i, with at most s of a quorum's workers missing (those met in earlier epochs
     count as 0), an iteration takes ``first[s]`` for i = 0, else ``lost[0] + (i-1) lost[1] + later[s]``.
@@ -68,7 +68,8 @@ class Restart:
         epoch, responses = Decodable().stop(code, arrive)
         arrived = arrive(1)
         require(
-            bool((arrived == np.rint(arrived)).all()), "wait=restart prices epochs, which delay=epochs counts"
+            bool((arrived == np.rint(arrived)).all()),
+            "wait=restart turns numbers of epochs into times, so it needs delay=epochs",
         )
         left = np.zeros(epoch.shape, dtype=np.intp)
         for quorum in code.quorums:
@@ -90,7 +91,7 @@ def phases(
     send: tuple[float, float],
     timing: Literal["measured", "nominal"] = "measured",
 ) -> Restart:
-    r"""`Restart` with the prices of an implementation whose phases were measured.
+    r"""`Restart` with the measured times of the phases of an implementation.
 
     With s stragglers left an iteration's final epoch takes, for ``measured``, the sum of the four phases of `row`
     (computing, sending, encoding, decoding), in epoch 0 or later; for ``nominal`` computing + c_s t_cm + encoding

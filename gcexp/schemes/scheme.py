@@ -1,4 +1,4 @@
-"""A scheme: a code, the rule by which the master stops waiting, and what every iteration costs besides."""
+"""A scheme: a code, a waiting rule, and the overhead of every iteration."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from gcexp.schemes.waiting import WaitingRule
 
 
 def durations_only(wait: object) -> bool:
-    """Whether nothing can be decoded from what a rule hears."""
+    """Whether a waiting rule gives durations only, from which nothing can be decoded."""
     return bool(getattr(wait, "durations_only", False))
 
 
 def require_workers(part: object, n: int, key: str = "n") -> None:
-    """Refuse more workers than `most_workers` of a part's class says, else as many as of a code that says nothing.
+    """Raise `ParameterError` for more workers than `most_workers` of the class, by default that of `Code`.
 
     Raises
     ------
@@ -35,11 +35,11 @@ def require_workers(part: object, n: int, key: str = "n") -> None:
     >>> require_workers(Uncoded, 100_000)
     >>> require_workers(CyclicMDS, 100_000)
     Traceback (most recent call last):
-    gcexp.errors.ParameterError: n is a number of workers up to 10000 with CyclicMDS, got 100000
+    gcexp.errors.ParameterError: CyclicMDS supports at most 10000 workers, got n=100000
     """
     most = getattr(part, "most_workers", Code.most_workers)
     name = part.__name__ if isinstance(part, type) else type(part).__name__
-    require(n <= most, f"{key} is a number of workers up to {most} with {name}, got {quoted(n)}")
+    require(n <= most, f"{name} supports at most {most} workers, got {key}={quoted(n)}")
 
 
 @dataclass(frozen=True)
@@ -82,17 +82,17 @@ class Scheme:
     bound: bool = False
 
     def __post_init__(self):
-        require(0 <= self.overhead < inf, f"overhead is a time >= 0, got {self.overhead}")
+        require(0 <= self.overhead < inf, f"overhead must be a time >= 0, got {self.overhead}")
         require_known("late", self.late, LATE)
         for part in filter(None, (self.wait, self.placement, self.loads)):
             require_workers(part, self.code.n)
         require(
             self.chunks is None or self.chunks >= 1,
-            f"chunks is a number of pieces >= 1, got {self.chunks}",
+            f"chunks must be a number of pieces >= 1, got {self.chunks}",
         )
         require(
             self.late == "stop" or not getattr(self.wait, "anew", False),
-            "wait=restart starts all workers anew: late=stop only",
+            "wait=restart starts all workers again in each iteration, so it needs late=stop",
         )
         if self.placement is not None:
             self.placement.check(self.code)
@@ -100,7 +100,7 @@ class Scheme:
             self.loads.check(self.code)
             require(
                 self.placement is None,
-                f"loads go by workers, {self.placement!r} seats them anew: choose one of the two",
+                f"loads belong to fixed workers, but {self.placement!r} moves workers: choose one of the two",
             )
         if durations_only(self.wait):
             object.__setattr__(self, "bound", True)
@@ -109,26 +109,27 @@ class Scheme:
 
     def _check_bound(self) -> None:
         by_rule, by_loads = durations_only(self.wait), getattr(self.loads, "hindsight", False)
-        require(by_rule or by_loads, f"the scheme declares bound: true, which {self.wait!r} is not")
+        require(by_rule or by_loads, f"the scheme declares bound: true, but {self.wait!r} gives no bound")
         require(
             self.late == "stop",
-            f"a bound is played under late=stop and holds under each value; got late={self.late}",
+            f"a bound is computed with late=stop and holds for every value of late; got late={self.late}",
         )
         if getattr(self.wait, "by_loads", False):
             require(
                 self.loads is None,
-                "wait=capacity prices the loads of its code; with others, scheme=work_floor bounds",
+                "wait=capacity uses the loads of its code; for other loads use scheme=work_floor",
             )
             code, stays = self.code, self.placement is None or getattr(self.placement, "stays", False)
             same = all(len(np.unique(counts)) == 1 for counts in (code.load, code.messages))
             name = type(self.placement).__name__.lower()
             require(
                 same or stays,
-                f"wait=capacity with loads that differ needs workers that stay; placement {name} moves them",
+                "wait=capacity with unequal loads needs workers that keep their places, but "
+                f"placement {name} moves them",
             )
 
     def costs(self, seed: int) -> dict[str, float]:
-        """What a worker pays at most: gradients it sends, partitions it computes and stores, codewords it may send."""
+        """The largest costs of a worker: gradients sent, partitions computed and stored, codewords that it may send."""
         code, placement = self.code, self.placement
         stored, codewords = getattr(placement, "stored", None), getattr(placement, "codewords", None)
         return {

@@ -183,7 +183,7 @@ class DecodableOrFastest:
 
 
 def _holding(code: Code, place: np.ndarray, need: int) -> np.ndarray:
-    """How many messages must arrive until `need` partitions occur in them, (I,); one too many where they never do."""
+    """Number of messages until `need` partitions occur in them, (I,); one more than all messages if they never do."""
     messages, begin, held = _messages_with(code)
     first = np.full((len(place), code.encoding.shape[1]), place.shape[1])
     first[:, held] = np.minimum.reduceat(place[:, messages], begin, axis=1)

@@ -1,4 +1,4 @@
-"""Survivor patterns: who was heard, with how many messages. Few are distinct, and each is decoded once."""
+"""Patterns: which workers were heard, with how many messages. Each distinct pattern is decoded once."""
 
 from __future__ import annotations
 

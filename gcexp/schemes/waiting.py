@@ -1,4 +1,4 @@
-"""Waiting rules: when the master stops, and whom it has heard by then. They know no load and no delay law."""
+"""Waiting rules: when the master stops, and whom it has heard by then. They know neither loads nor delay models."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gcexp.errors import require
 
 @dataclass(frozen=True)
 class Lead:
-    """What was seen before the run: called as `arrive` is, it gives arrivals (S, P, n) in P iterations.
+    """Times before the run: called like `arrive`, it gives the arrivals (S, P, n) of P iterations.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ _BLOCK = 250  # numbers that numpy parts in vector registers, per number three t
 
 
 def _smallest(at: np.ndarray, q: int) -> np.ndarray:
-    """The q-th smallest of the last axis: of all of them the largest, of few the last of those next to an end."""
+    """The q-th smallest entry of the last axis."""
     size = at.shape[-1]
     from_end = min(q, size - q + 1)
     if size > _SMALL or from_end > _NEAR or at.shape[-2] == 1:
@@ -78,7 +78,7 @@ def _smallest(at: np.ndarray, q: int) -> np.ndarray:
 
 
 def _parted(at: np.ndarray, q: int) -> np.ndarray:
-    """The q-th smallest of the last axis by partitions, of few next to an end from those next to it in blocks."""
+    """The q-th smallest entry of the last axis by partial sorting, in blocks if q is near one end."""
     size = at.shape[-1]
     count, few, low = -(-size // _BLOCK), min(q, size - q + 1), 2 * q <= size
     block = size // count
@@ -185,7 +185,7 @@ class Decodable:
 
 @dataclass(frozen=True)
 class Fewest:
-    """A lower bound, not a rule: wait for as few results as the code's quorums need together, whoever sends them.
+    """A lower bound, not a waiting rule: wait for as many results as the quorums need together, from any workers.
 
     Quorums are disjoint and every worker sends one message, so no placement of the workers is decodable sooner. From
     those results the code mostly cannot be decoded: only the durations mean anything, and no task can be trained.

@@ -1,4 +1,4 @@
-"""What is a learning task? A model with its data, seen through flat numpy vectors only.
+"""The protocol of a learning task: a model with its data, seen through flat numpy vectors.
 
 Optimisers, checkpoints and verification therefore work for every task and load no deep learning library.
 Conventions: `N` samples, `k` partitions, `l` parameters, `c` the partition coefficients of a decoded gradient.
@@ -90,13 +90,13 @@ class Problem(Protocol):
         """
 
     def partition_gradients(self, parameters: np.ndarray, k: int, iteration: int) -> np.ndarray:
-        """g_i of every partition by itself, float64 (k, l): what workers compute; verification alone asks for it."""
+        """g_i of every partition, float64 (k, l): what workers compute. Only the verification asks for it."""
 
     def recovered_samples(self, coefficients: np.ndarray) -> int:
         """Samples in the partitions whose coefficient is not zero, for coefficients (k,)."""
 
     def score(self, parameters: np.ndarray) -> dict[str, float]:
-        """How good the parameters are, by name, the one to be drawn first: numbers that rise or fall.
+        """Scores of the parameters by name, the one to be plotted first.
 
         test_accuracy, test_loss, train_loss: means over samples, whatever the sum that is differentiated.
         """

@@ -1,4 +1,4 @@
-"""Where did an interrupted training stop? One file that is resumed from, and a lock beside it."""
+"""Checkpoints of interrupted trainings: one file to resume from, and a lock beside it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Checkpoint:
 
     @contextmanager
     def held(self, *arrays: np.ndarray) -> Iterator[Checkpoint]:
-        """Work on the run alone; a second process waits here and then finds the first one's state.
+        """Hold the lock of the run; a second process waits here and then finds the first one's state.
 
         Parameters
         ----------
@@ -80,7 +80,7 @@ class Checkpoint:
         return time.monotonic() - self._saved_at >= max(self.every, min(50 * self._took, 20 * self.every))
 
     def load(self) -> dict[str, np.ndarray] | None:
-        """Saved state, or None where there is none that is whole and belongs to this run."""
+        """The saved state, or None if there is no complete one that belongs to this run."""
         try:
             with np.load(self.path, allow_pickle=False) as stored:
                 if str(stored["stamp"]) == self._stamp:

@@ -107,10 +107,12 @@ class CifarResNet18:
 
     def __post_init__(self):
         for name in ("batch", "partitions", "passes", "evaluate_every", "verify_every"):
-            require(getattr(self, name) >= 1, f"task.{name} is an integer >= 1, got {getattr(self, name)}")
+            require(
+                getattr(self, name) >= 1, f"task.{name} must be an integer >= 1, got {getattr(self, name)}"
+            )
         require(
             self.partitions <= self.batch,
-            f"task.partitions is at most task.batch={self.batch}, got {self.partitions}",
+            f"task.partitions must be at most task.batch={self.batch}, got {self.partitions}",
         )
         require_known("task.device", self.device, DEVICES)
 

@@ -1,4 +1,4 @@
-"""The device that a task is trained on, and how exactly it multiplies."""
+"""The device on which a task is trained, and the precision of its matrix products."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def device_of(name: str) -> str:
     there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if name == "auto":
         name = "cuda" if there["cuda"] else "cpu"
-    require(there[name], f"task.device={name}: there is none on this machine; take auto or cpu")
+    require(there[name], f"task.device={name} is not available on this machine; use auto or cpu")
     if name == "cuda":
         torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic = False, True
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False

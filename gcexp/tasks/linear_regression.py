@@ -60,7 +60,9 @@ class LinearRegression:
 
     def __post_init__(self):
         for name in ("evaluate_every", "verify_every"):
-            require(getattr(self, name) >= 1, f"task.{name} is an integer >= 1, got {getattr(self, name)}")
+            require(
+                getattr(self, name) >= 1, f"task.{name} must be an integer >= 1, got {getattr(self, name)}"
+            )
 
     def problem(self, data: Dataset, seed: int) -> RegressionProblem:
         """Shuffle the training rows with the seed's data order."""
@@ -69,7 +71,8 @@ class LinearRegression:
         )
         require(
             data.y_train.dtype.kind == "f",
-            f"task.dataset of a linear regression is a data set with real targets, got {data.name!r}, which has labels",
+            "task.dataset of a linear regression must be a data set with real targets, got "
+            f"{data.name!r}, which has labels",
         )
         return RegressionProblem(data, seed)
 

@@ -59,10 +59,12 @@ class LogisticRegression:
 
     def __post_init__(self):
         for name in ("train_rows", "evaluate_every", "verify_every"):
-            require(getattr(self, name) >= 1, f"task.{name} is an integer >= 1, got {getattr(self, name)}")
+            require(
+                getattr(self, name) >= 1, f"task.{name} must be an integer >= 1, got {getattr(self, name)}"
+            )
         require(
             self.split_seed is None or self.split_seed >= 0,
-            f"task.split_seed is an integer >= 0 or null, got {self.split_seed}",
+            f"task.split_seed must be an integer >= 0 or null, got {self.split_seed}",
         )
 
     def problem(self, data: Dataset, seed: int) -> LogisticProblem:
@@ -78,13 +80,13 @@ class LogisticRegression:
         N = len(labels)
         require(
             self.train_rows < N,
-            f"task.train_rows leaves a test row: it is at most {N - 1}, got {self.train_rows}",
+            f"task.train_rows must leave at least one row for the test, so at most {N - 1}, got {self.train_rows}",
         )
         order = self.order(N, seed)
         ones, l = one_hot_pairs(rows)
         require(
             self.pad_to is None or self.pad_to >= l,
-            f"task.pad_to is null or at least the {l} columns of the encoding, got {self.pad_to}",
+            f"task.pad_to must be null or at least the {l} columns of the encoding, got {self.pad_to}",
         )
         train, test = order[: self.train_rows], order[self.train_rows :]
         signs, l = 2.0 * labels - 1, self.pad_to or l

@@ -62,8 +62,12 @@ class MultilayerPerceptron:
     def __post_init__(self):
         require_known("task.device", self.device, DEVICES)
         for name in ("hidden", "evaluate_every", "verify_every"):
-            require(getattr(self, name) >= 1, f"task.{name} is an integer >= 1, got {getattr(self, name)}")
-        require(self.initial_std > 0, f"task.initial_std is a standard deviation > 0, got {self.initial_std}")
+            require(
+                getattr(self, name) >= 1, f"task.{name} must be an integer >= 1, got {getattr(self, name)}"
+            )
+        require(
+            self.initial_std > 0, f"task.initial_std must be a standard deviation > 0, got {self.initial_std}"
+        )
 
     def problem(self, data: Dataset, seed: int) -> PerceptronProblem:
         """Shuffle the training rows with the seed's data order."""

@@ -1,4 +1,4 @@
-"""How does the master update the model from a decoded gradient? Plain numpy on flat vectors."""
+"""Update rules of the master for a decoded gradient, in plain numpy on flat vectors."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ State = dict[str, np.ndarray]
 
 
 class _Rule:
-    """What the rules share: N counts all samples or the recovered ones, and a step size is positive."""
+    """Common base: N counts all samples or the recovered ones, and the step size is positive."""
 
     learning_rate: float
     normalize: str
 
     def __post_init__(self):
         require(
-            self.learning_rate > 0, f"optimizer.learning_rate is a step size > 0, got {self.learning_rate}"
+            self.learning_rate > 0,
+            f"optimizer.learning_rate must be a step size > 0, got {self.learning_rate}",
         )
         require(
             self.normalize in NORMALIZATIONS, unknown("optimizer.normalize", self.normalize, NORMALIZATIONS)
@@ -128,7 +129,7 @@ class Momentum(_Rule):
 
     def __post_init__(self):
         super().__post_init__()
-        require(0 <= self.momentum < 1, f"optimizer.momentum is in [0, 1), got {self.momentum}")
+        require(0 <= self.momentum < 1, f"optimizer.momentum must be in [0, 1), got {self.momentum}")
         _check_decay(self.weight_decay)
 
     def init(self, parameters: np.ndarray) -> State:
@@ -190,7 +191,7 @@ class AcceleratedGradient(_Rule):
 
     def __post_init__(self):
         super().__post_init__()
-        require(self.l2 >= 0, f"optimizer.l2 is a factor >= 0, got {self.l2}")
+        require(self.l2 >= 0, f"optimizer.l2 must be a factor >= 0, got {self.l2}")
 
     def init(self, parameters: np.ndarray) -> State:
         """U is where the parameters are."""
@@ -259,8 +260,10 @@ class Adam(_Rule):
     def __post_init__(self):
         super().__post_init__()
         for name in ("beta1", "beta2"):
-            require(0 <= getattr(self, name) < 1, f"optimizer.{name} is in [0, 1), got {getattr(self, name)}")
-        require(self.epsilon > 0, f"optimizer.epsilon is a number > 0, got {self.epsilon}")
+            require(
+                0 <= getattr(self, name) < 1, f"optimizer.{name} must be in [0, 1), got {getattr(self, name)}"
+            )
+        require(self.epsilon > 0, f"optimizer.epsilon must be a number > 0, got {self.epsilon}")
         _check_decay(self.weight_decay)
 
     def init(self, parameters: np.ndarray) -> State:
@@ -291,4 +294,4 @@ def _rate(learning_rate: float, schedule: Callable[[int], float] | None, update:
 
 
 def _check_decay(weight_decay: float) -> None:
-    require(weight_decay >= 0, f"optimizer.weight_decay is a factor >= 0, got {weight_decay}")
+    require(weight_decay >= 0, f"optimizer.weight_decay must be a factor >= 0, got {weight_decay}")

@@ -1,4 +1,4 @@
-"""What may rounding do to a gradient? Samples within rounding of a kink, and the noise of every sum.
+"""How rounding may change a gradient: samples close to a kink, and the rounding of every sum.
 
 A rectified linear unit has two slopes. Where its input is within rounding of zero, two correct programs may see it on
 different sides, and the gradient of that one sample jumps. So the difference of a pass in float32 and one in float64 is
@@ -18,11 +18,11 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-#: One rounding of float32, relative.
+#: Relative rounding error of float32.
 UNIT = 2.0**-24
-#: An input of a unit is uncertain by so many roundings of the sample's largest one in the same layer.
+#: Uncertainty of a unit's input, in roundings of the sample's largest input in the same layer.
 ROUNDINGS = 32
-#: More units near their kink than this are bounded together, not one by one.
+#: If more units than this are close to their kink, they are bounded together instead of one by one.
 MOST_JUMPS = 64
 #: Passes with moved terms, the largest change counts: rounding is alike in all samples (saturated units) or at random.
 PASSES = 4
@@ -120,7 +120,7 @@ _CONTRACTED: dict[str, Callable[..., int]] = {
     ),
 }
 _ABOVE = 1e-300  # an input of a unit that is kept on the upper side of its kink
-#: And those that only pick from what they get.
+#: Operations that only select entries of their input.
 _PICKS = ("index", "index_select", "gather", "embedding", "slice_backward", "select_backward", "clone")
 
 

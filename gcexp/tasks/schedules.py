@@ -1,4 +1,4 @@
-"""How large is a step in the u-th update? Factors of a learning rate; updates that were skipped do not count."""
+"""Learning-rate schedules: the factor of the u-th update. Skipped updates do not count."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class StepDecay:
     factor: float = 0.1
 
     def __post_init__(self):
-        require(self.every >= 1, f"schedule.every is a number of updates >= 1, got {self.every}")
-        require(self.factor > 0, f"schedule.factor is a number > 0, got {self.factor}")
+        require(self.every >= 1, f"schedule.every must be a number of updates >= 1, got {self.every}")
+        require(self.factor > 0, f"schedule.factor must be a number > 0, got {self.factor}")
 
     def __call__(self, update: int) -> float:
         """Factor of update u = 0, 1, ..."""
@@ -64,9 +64,9 @@ class Cosine:
     def __post_init__(self):
         require(
             0 <= self.warmup < self.updates,
-            f"schedule.warmup is at least 0 and below schedule.updates={self.updates}, got {self.warmup}",
+            f"schedule.warmup must be at least 0 and below schedule.updates={self.updates}, got {self.warmup}",
         )
-        require(0 <= self.final <= 1, f"schedule.final is in [0, 1], got {self.final}")
+        require(0 <= self.final <= 1, f"schedule.final must be in [0, 1], got {self.final}")
 
     def __call__(self, update: int) -> float:
         """Factor of update u = 0, 1, ..."""

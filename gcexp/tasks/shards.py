@@ -1,4 +1,4 @@
-"""Where do the samples lie: at random, by label, dealt anew in each iteration? It decides for all that drops some."""
+"""How samples are assigned to partitions: at random, by label, or anew in each iteration."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHARDS = ("random", "by_label")
 
 @dataclass(frozen=True)
 class ShardedPerceptron(MultilayerPerceptron):
-    """The perceptron with a say in which samples make up a partition.
+    """The perceptron with a choice of which samples make up a partition.
 
     Parameters
     ----------
@@ -58,13 +58,13 @@ class ShardedPerceptron(MultilayerPerceptron):
         return order if self.shards == "random" else order[np.argsort(labels[order], kind="stable")]
 
     def problem(self, data: Dataset, seed: int) -> PerceptronProblem:
-        """The perceptron on samples as they lie."""
+        """The perceptron on samples in the chosen order."""
         problem = super().problem(data, seed)
         return Reshuffled(problem, seed) if self.reshuffle else problem  # type: ignore[return-value]
 
 
 class Reshuffled:
-    """A problem whose partition i stands in place `place[i]` of the code, anew in each iteration.
+    """A problem whose partition i takes place `place[i]` of the code, redrawn in each iteration.
 
     The permutation is drawn for (seed, iteration). What is recovered is counted by places; partitions differ by at
     most one sample.
@@ -88,7 +88,7 @@ class Reshuffled:
         return getattr(self._problem, name)
 
     def place(self, k: int, iteration: int) -> np.ndarray:
-        """Where in the code each of k partitions stands, (k,)."""
+        """Place in the code of each of the k partitions, (k,)."""
         return rng(self._seed, "gcexp.reshuffle", iteration).permutation(k)
 
     def gradient(self, parameters: np.ndarray, coefficients: np.ndarray, iteration: int) -> np.ndarray:

@@ -92,7 +92,8 @@ class TorchProblem:
         dropped = [name for name, m in module.named_modules() if isinstance(m, _DropoutNd) and m.p > 0]
         require(
             not dropped,
-            f"dropout ({', '.join(dropped)}) draws anew in every pass, so that holders of a partition would disagree",
+            f"dropout ({', '.join(dropped)}) draws new random numbers in every pass, so the workers "
+            "that hold a partition would disagree",
         )
         self._classes = data.y_train.dtype.kind in "iu"
         self._blocks = Blocks()
@@ -102,7 +103,8 @@ class TorchProblem:
         self._normalised = normalised(self._module)
         require(
             not self._normalised or partitions is not None,
-            "a module with batch normalisation needs the number of partitions: each is normalised by itself",
+            "a module with batch normalisation needs the number of partitions, since each partition "
+            "is normalised separately",
         )
         # Full batches are in the seed's order, like those of every other task.
         self._batch, self._order = batch, {}
@@ -310,7 +312,8 @@ class TorchProblem:
     def _check(self, k: int) -> None:
         require(
             self.partitions is None or k == self.partitions,
-            f"this task normalises each of its {self.partitions} partitions by itself, got coefficients of {k}",
+            f"this task normalises each of its {self.partitions} partitions separately, but the "
+            f"coefficients are for {k} partitions",
         )
 
     def _leaves(self, parameters: np.ndarray) -> list[torch.Tensor]:

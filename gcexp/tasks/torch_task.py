@@ -63,7 +63,7 @@ class TorchTask:
     def __post_init__(self):
         for name in ("batch", "partitions", "evaluate_every", "verify_every"):
             value = getattr(self, name)
-            require(value is None or value >= 1, f"task.{name} is an integer >= 1, got {value}")
+            require(value is None or value >= 1, f"task.{name} must be an integer >= 1, got {value}")
 
     def problem(self, data: Dataset, seed: int) -> TorchProblem:
         """The module on the seed's data."""
@@ -74,7 +74,7 @@ class TorchTask:
         shape = tuple(self.shape or stored)
         require(
             np.prod(shape) == np.prod(stored),
-            f"task.shape has {np.prod(shape)} numbers, a sample of {data.name!r} {'x'.join(map(str, stored))}",
+            f"task.shape has {np.prod(shape)} numbers, but a sample of {data.name!r} has {'x'.join(map(str, stored))}",
         )
         largest = 255.0 if data.x_train.dtype == np.uint8 else 1.0
 

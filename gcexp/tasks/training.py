@@ -1,4 +1,4 @@
-"""How does the model learn under these coefficients? One weighted pass per iteration, whatever the code was."""
+"""Training under given coefficients: one weighted backward pass per iteration, for any code."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _AT, _RULE = (
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """What S seeds learned. Each seed is scored and kept on the task's own grid, whichever other seeds are in the job.
+    """The trajectories of S seeds. Each seed is scored and kept on the task's own grid.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Trajectory:
             np.savez(file, **self.arrays(), **more)  # type: ignore[arg-type]
 
     def _check(self) -> None:
-        """Raise `ValueError` for arrays that are no trajectory."""
+        """Raise `ValueError` for arrays that are not a trajectory."""
         S, V, l = self.parameters.shape
         E = len(self.evaluated)
         shapes = {"seeds": (S,), "steps": (S,), "skipped": (S,), "evaluated": (E,), "verified": (V,)}
@@ -97,7 +97,7 @@ class Trajectory:
             found._check()
             return found
         except FileNotFoundError:
-            raise UserError(f"there is no trajectory {path}; make it first") from None
+            raise UserError(f"the trajectory {path} does not exist; make it first") from None
         except (OSError, EOFError, KeyError, ValueError, TypeError, IndexError, zipfile.BadZipFile) as error:
             raise UserError(
                 f"{path} is not a trajectory written by this version ({error}); delete it and run again"
@@ -105,7 +105,7 @@ class Trajectory:
 
 
 def _mapped(path: Path, member: str) -> np.ndarray:
-    """Array of an uncompressed npz file, mapped: only what is used of it is read."""
+    """Memory-mapped array of an uncompressed npz file."""
     with zipfile.ZipFile(path) as archive, open(path, "rb") as file:
         info = archive.getinfo(member)
         if info.compress_type != zipfile.ZIP_STORED:
@@ -167,19 +167,19 @@ def train(
         f"training takes S >= 1 seeds and a number of steps >= 0 for each, got {seeds.tolist()} and {steps.tolist()}",
     )
     together = (coefficients is None) == (pattern is None)
-    require(together, "training takes coefficients and pattern together or neither")
+    require(together, "training needs both coefficients and pattern, or neither")
     if coefficients is None:
         k = getattr(task, "partitions", None) or 1  # most gradients are the same however the samples are cut
         coefficients, pattern = np.ones((1, k)), np.zeros((len(seeds), steps.max()), dtype=np.int64)
     require(
         len(pattern) == len(seeds) and pattern.shape[1] >= steps.max(),  # type: ignore[arg-type, union-attr]
-        f"training {len(seeds)} seeds for {steps.max()} steps needs as large a pattern, got shape {pattern.shape}",  # type: ignore[union-attr]
+        f"training {len(seeds)} seeds for {steps.max()} steps needs a pattern of that size, got shape {pattern.shape}",  # type: ignore[union-attr]
     )
     if hasattr(task, "together"):
         require(
             bool((coefficients == 1).all() and (steps == steps[0]).all()),
-            f"{type(task).__name__} trains its seeds together, where all coefficients are 1 and all seeds take as many "
-            "steps; these do not",
+            f"{type(task).__name__} trains all seeds together, which needs coefficients of 1 and "
+            "the same number of steps for each seed",
         )
     ran = pattern[:, : steps.max()][np.arange(steps.max()) < steps[:, None]]  # type: ignore[index]
     optimizer.check(coefficients[np.unique(ran)])
@@ -269,7 +269,7 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
 
 
 class _EachSeed:
-    """A rule for parameters with a row per seed: it may look at all of a vector, as where a gradient is clipped."""
+    """Apply an update rule to each row of parameters, since a rule may use the whole vector (clipping)."""
 
     def __init__(self, rule: Optimizer):
         self._rule = rule

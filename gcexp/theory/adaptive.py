@@ -29,7 +29,7 @@ def rounds(L: int, d: int, s: int) -> int:
     >>> [rounds(6, 3, s) for s in range(3)]
     [2, 3, 6]
     """
-    require(0 <= s < d, f"adaptive codes bear 0 <= s < d stragglers, got s={s}, d={d}")
+    require(0 <= s < d, f"adaptive codes tolerate 0 <= s < d stragglers, got s={s}, d={d}")
     require(L >= 1, f"adaptive codes send L >= 1 rounds, got L={L}")
     return -(-L // (d - s))
 
@@ -43,7 +43,7 @@ def feasible(d: int, lengths: Sequence[int], w: int) -> bool:
     (True, False)
     """
     _sizes(d, w)
-    require(all(q >= 1 for q in lengths), f"lengths are q >= 1, got {list(lengths)}")
+    require(all(q >= 1 for q in lengths), f"lengths must be q >= 1, got {list(lengths)}")
     return all(d >= s + -(-w // q) for s, q in enumerate(lengths))
 
 
@@ -140,7 +140,8 @@ def group_length(L: int, d: int, s: Sequence[int], w: int) -> int:
 
 def _of_groups(s: Sequence[int]) -> None:
     require(
-        len(s) >= 1 and min(s) >= 0, f"stragglers s are a number >= 0 for each of one or more groups, got {s}"
+        len(s) >= 1 and min(s) >= 0,
+        f"stragglers s must be a number >= 0 for each of one or more groups, got {s}",
     )
 
 
@@ -153,7 +154,7 @@ def group_feasible(d: int, s: Sequence[int], q: int, w: int) -> bool:
     (True, False)
     """
     _of_groups(s)
-    require(q >= 1, f"a length is q >= 1, got q={q}")
+    require(q >= 1, f"a length must be q >= 1, got q={q}")
     _sizes(d, w)
     return d >= max(s) + -(-w // q)
 
@@ -314,7 +315,7 @@ def last_epoch(sizes: Sequence[int], p: float, s_max: int) -> np.ndarray:
     >>> bool(np.allclose(last_epoch([4], 0.3, 1), first_epoch(4, 0.3, 1)))
     True
     """
-    require(len(sizes) >= 1, f"sizes are those of one or more groups, got {sizes}")
+    require(len(sizes) >= 1, f"sizes must name one or more groups, got {sizes}")
     each = {size: first_epoch(size, p, s_max) for size in set(sizes)}
     epochs = max(map(len, each.values()))
     product = np.ones((epochs, s_max + 2))  # columns s = -1, 0, ..., s_max

@@ -35,11 +35,11 @@ def needed(n: int, load: float, fraction: Numbers = 1.0):
     [5, 4, 5, 9]
     """
     load = _number(load, "load")
-    require(0 < load < inf, f"a load is a number > 0, got {load:g}")
+    require(0 < load < inf, f"a load must be a number > 0, got {load:g}")
     share = _numbers(fraction, "fraction")
     require(
         not (share > 1 + _CLOSE).any(),
-        f"a fraction of the partitions is at most 1, got {share.max(initial=0):g}",
+        f"a fraction of the partitions must be at most 1, got {share.max(initial=0):g}",
     )
     return np.maximum(0, np.ceil(np.maximum(share, 0) * n / load - _CLOSE)).astype(int)
 
@@ -128,7 +128,7 @@ def work_floor(
     cap, fraction = float(n) if cap is None else _number(cap, "cap"), _numbers(fraction, "fraction")
     require(
         cap < inf and bool(np.all(cap >= fraction - _CLOSE)),
-        f"cap={cap:g}: shares sum to n={n}, so cap is >= 1",
+        f"cap must be at least 1, since the shares sum to n={n}; got cap={cap:g}",
     )
     _require_rows(fraction, F)
     total = np.broadcast_to(fraction * n, F.shape[:-1])[..., None]
@@ -160,13 +160,13 @@ def _numbers(given: object, name: str) -> np.ndarray:
     try:
         return np.asarray(given, float)
     except (TypeError, ValueError):
-        raise ParameterError(f"{name} wants numbers, got {repr(given)[:100]}") from None
+        raise ParameterError(f"{name} must be numbers, got {repr(given)[:100]}") from None
 
 
 def _number(given: object, name: str) -> float:
     """One real number."""
     found = _numbers(given, name)
-    require(found.ndim == 0, f"{name} is one number, got {found.size}")
+    require(found.ndim == 0, f"{name} must be one number, got {found.size}")
     return float(found)
 
 
@@ -175,7 +175,9 @@ def _require_rows(fraction: np.ndarray, times: np.ndarray) -> None:
     fit = fraction.ndim < times.ndim and all(
         a in (1, b) for a, b in zip(fraction.shape[::-1], times.shape[-2::-1], strict=False)
     )
-    require(fit, f"a fraction is a number, or one for each of {times.shape[:-1]} rows, got {fraction.shape}")
+    require(
+        fit, f"a fraction must be a number, or one for each of {times.shape[:-1]} rows, got {fraction.shape}"
+    )
 
 
 def _times(fixed: np.ndarray, growing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -185,10 +187,10 @@ def _times(fixed: np.ndarray, growing: np.ndarray) -> tuple[np.ndarray, np.ndarr
         F, C = np.broadcast_arrays(F, C)
     except ValueError:
         raise ParameterError(f"fixed and growing times have the shapes {F.shape} and {C.shape}") from None
-    require(F.ndim > 0 and F.shape[-1] > 0, f"times are arrays (..., n) of n >= 1 workers, got {F.shape}")
+    require(F.ndim > 0 and F.shape[-1] > 0, f"times must be arrays (..., n) of n >= 1 workers, got {F.shape}")
     for name, part in (("fixed", F), ("growing", C)):
         wrong = part[~((part >= 0) & (part < inf))]
-        require(not wrong.size, f"{name} times are finite numbers >= 0, got {wrong.min(initial=inf):g}")
+        require(not wrong.size, f"{name} times must be finite numbers >= 0, got {wrong.min(initial=inf):g}")
     return F, C
 
 
@@ -258,7 +260,10 @@ def one_assignment(fixed: np.ndarray, growing: np.ndarray, load: float) -> float
 
     at = np.asarray(fixed, float) + load * np.asarray(growing, float)
     T, n = at.shape
-    require(n <= _FEW, f"one assignment for all rows is searched for n <= {_FEW} workers, got n={n}")
+    require(
+        n <= _FEW,
+        f"the bound for one assignment in all rows is computed for at most {_FEW} workers, got n={n}",
+    )
     require(load >= 1, f"workers of relative load {load} cannot hold all data: an exact code has load >= 1")
     holders = [list(A) for r in range(1, n + 1) for A in combinations(range(n), r)]
     U, first = len(holders), np.stack([at[:, A].min(1) for A in holders], axis=1)

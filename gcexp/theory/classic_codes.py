@@ -142,7 +142,7 @@ def graph_error(k: int, edges: Iterable[tuple[int, int]]) -> float:
 
     given = [(int(u), int(v)) for u, v in edges]
     outside = [edge for edge in given if not all(0 <= v < k for v in edge)]
-    require(not outside, f"edges join vertices 0 to k-1 = {k - 1}, got {outside[:1]}")
+    require(not outside, f"edges must join vertices 0 to k-1 = {k - 1}, got {outside[:1]}")
     graph = nx.Graph(given)
     graph.add_nodes_from(range(k))
     cost = 0.0

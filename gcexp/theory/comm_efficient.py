@@ -210,7 +210,7 @@ def best_choices(
     ((4, 3, 1), (8, 1, 7), 0.4083)
     """
     most = n if max_load is None else max_load
-    require(1 <= most <= n, f"max_load is between 1 and n, got max_load={max_load}, n={n}")
+    require(1 <= most <= n, f"max_load must be between 1 and n, got max_load={max_load}, n={n}")
     pairs = [(d, m) for m in range(1, most + 1) for d in range(m, most + 1)]
     rates = (t1, lambda1, t2, lambda2)
     tried = sorted(
@@ -306,10 +306,10 @@ def _rates(
     d: int, m: int, t1: float, lambda1: float, t2: float, lambda2: float
 ) -> tuple[float, float, float]:
     """Least time, and the rates of d T1 and of T2 / m beyond it."""
-    require(d >= 1 and m >= 1, f"load and blocks are d >= 1 and m >= 1, got d={d}, m={m}")
+    require(d >= 1 and m >= 1, f"load and blocks need d >= 1 and m >= 1, got d={d}, m={m}")
     given = f"got t1={t1}, lambda1={lambda1}, t2={t2}, lambda2={lambda2}"
-    require(0 <= t1 < inf and 0 <= t2 < inf, f"the shifts t1 and t2 are times >= 0, {given}")
-    require(lambda1 > 0 and lambda2 > 0, f"the rates lambda1 and lambda2 are > 0, {given}")
+    require(0 <= t1 < inf and 0 <= t2 < inf, f"the shifts t1 and t2 must be times >= 0, {given}")
+    require(lambda1 > 0 and lambda2 > 0, f"the rates lambda1 and lambda2 must be > 0, {given}")
     return d * t1 + t2 / m, lambda1 / d, m * lambda2
 
 

@@ -184,7 +184,10 @@ def mean_time(
     >>> [round(mean_time(12, groups, spare, **law), 2) for groups, spare in ((1, 1), (4, 1), (1, 4))]
     [28.06, 15.98, 7.04]
     """
-    require(groups >= 1 and n % groups == 0, f"groups divide the workers, got n={n}, groups={groups}")
+    require(
+        groups >= 1 and n % groups == 0,
+        f"groups must divide the number of workers, got n={n}, groups={groups}",
+    )
     require(0 <= initial_slow <= n, f"needs 0 <= initial_slow <= n, got n={n}, initial_slow={initial_slow}")
     size = n // groups
     require(0 <= spare < size, f"a group of {size} needs 0 <= spare < size, got spare={spare}")
@@ -227,7 +230,7 @@ class _Clock:
         self._mu = np.stack(np.broadcast_arrays(mu_s, mu_f))[..., None].astype(float)
         require(
             bool(((self._mu > 0) & (self._mu < np.inf)).all()),
-            f"rates are > 0 and finite, got mu_s={mu_s}, mu_f={mu_f}",
+            f"rates must be > 0 and finite, got mu_s={mu_s}, mu_f={mu_f}",
         )
         self._first = np.log(_SMALL / self._mu.max())
         self._end = np.log((_LARGE + (2 * load if load_model == "sum" else 0)) / self._mu.min())
@@ -247,8 +250,7 @@ class _Clock:
                 return float(mean) if np.ndim(mean) == 0 else mean
             coarse, step = (coarse + between) / 2, step / 2
         raise ParameterError(
-            f"the expected time is found by quadrature, whose steps do not agree within {_AGREE:.0e} here; take fewer "
-            "workers"
+            f"the expected time could not be integrated to a relative accuracy of {_AGREE:.0e}; take fewer workers"
         )
 
     def _sum(self, met, first, step):
@@ -280,7 +282,8 @@ def recoverable_sets(n: int, clusters: int, load: int) -> np.ndarray:
     (array([  1,  12,  54, 108,  81,   0]), array([ 1, 12,  0]))
     """
     require(
-        clusters >= 1 and n % clusters == 0, f"clusters divide the workers, got n={n}, clusters={clusters}"
+        clusters >= 1 and n % clusters == 0,
+        f"clusters must divide the number of workers, got n={n}, clusters={clusters}",
     )
     size = n // clusters
     require(1 <= load <= size, f"needs 1 <= load <= n/clusters = {size}, got load={load}")

@@ -50,7 +50,10 @@ class Parameters(NamedTuple):
 
 def _stragglers(n: int, s) -> np.ndarray:
     s = np.asarray(s)
-    require(bool(((s >= 0) & (s <= n)).all()), f"stragglers are 0 <= s <= n = {n}, got {s.tolist()}")
+    require(
+        bool(((s >= 0) & (s <= n)).all()),
+        f"the number of stragglers needs 0 <= s <= n = {n}, got {s.tolist()}",
+    )
     return s
 
 

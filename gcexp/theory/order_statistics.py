@@ -33,7 +33,7 @@ def reciprocals(a: int, b: int) -> float:
     >>> round(reciprocals(2, 4), 12), round(reciprocals(1, 10**10), 9)
     (1.083333333333, 23.603066595)
     """
-    require(a >= 1, f"reciprocals are added from 1/a on with a >= 1, got a={a}")
+    require(a >= 1, f"the first reciprocal 1/a needs a >= 1, got a={a}")
     if b - a < _MOST_TERMS:
         return sum(1 / j for j in range(a, b + 1))
     m = max(a - 1, 1000)

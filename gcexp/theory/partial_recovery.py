@@ -123,7 +123,7 @@ def least_invisible(n: int, s: int, load: Fraction) -> Fraction:
     (Fraction(3, 10), Fraction(1, 5))
     """
     _workers(n, s)
-    require(0 <= load <= 1, f"a load is a fraction of the data, 0 to 1, got {load}")
+    require(0 <= load <= 1, f"a load must be a fraction of the data, 0 to 1, got {load}")
     nl = n * Fraction(load)
     y = nl.numerator // nl.denominator
     if y == n:
@@ -195,7 +195,7 @@ def most_stragglers(n: int, y: int, alpha: float | Fraction) -> int:
     >>> most_stragglers(20, 2, 0.75)
     10
     """
-    require(1 <= y <= n, f"copies are 1 <= y <= n, got n={n}, y={y}")
+    require(1 <= y <= n, f"the number of copies needs 1 <= y <= n, got n={n}, y={y}")
     missing = 1 - exact(alpha)
     return max(s for s in range(n) if rho(n, s, y) <= missing)
 

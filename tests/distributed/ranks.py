@@ -1,6 +1,7 @@
 """Starts ranks for the tests beside it: a process that has torch, and forks the ranks of each run that it is asked for.
 
-A request is a line of JSON with the options of `train`; the answer is a line with what each rank found.
+A request is a line of JSON: worlds that are there at once, each a list of runs, which its ranks make one after another,
+a run the options of `train`. The answer is a line with what each rank found, None if it was killed.
 """
 
 import copy
@@ -14,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 import warnings
 from pathlib import Path
 
@@ -32,7 +34,7 @@ from gcexp.distributed import Coded, Recorder
 from gcexp.seeding import rng
 
 N = 4
-HUNG = 60  # seconds, after which a run hangs: on a machine with much else to do nothing is sooner
+HUNG = 120  # seconds, after which a run hangs: on a machine with much else to do nothing is sooner
 
 
 def scheme(code, wait):
@@ -57,10 +59,9 @@ def error_of(net, x, y, batch, coefficients):
 
 
 def train(
-    rank, folder, *, code=("CyclicRepetition", {"n": N, "s": 1}), wait=("Fastest", {"s": 1}), form="star", steps=12,
+    rank, *, code=("CyclicRepetition", {"n": N, "s": 1}), wait=("Fastest", {"s": 1}), form="star", steps=12,
     samples=40, batch=8, width=16, kind="float32", bucket_mb=25.0, static=False, view=False, parts=1, slow=None,
-    end=None,
-    after=None, bare=False, record=None, sleeps=None, workers=0, skipped=0, **options,
+    end=None, after=None, bare=False, record=None, sleeps=None, workers=0, skipped=0, **options,
 ):  # fmt: skip
     """Train a small network; what `end` = [rank, step, signal] says happens to a rank in its forward pass.
 
@@ -145,64 +146,75 @@ def train(
     }
 
 
-def begin(rank, folder, listening, options):
+def begin(rank, folder, listening, runs):
     """A rank: join the group, train, leave a file."""
     warnings.simplefilter("ignore")
     port = listening.getsockname()[1]
     # Rank 0 serves the store on the inherited socket: where the parent served it, one start in thirty hung.
-    store = dist.TCPStore(
-        "127.0.0.1", port, N, rank == 0, master_listen_fd=listening.fileno() if rank == 0 else None
-    )
+    served = listening.fileno() if rank == 0 else None
+    store = dist.TCPStore("127.0.0.1", port, N, rank == 0, master_listen_fd=served)
     dist.init_process_group("gloo", store=store, rank=rank, world_size=N)
-    found = train(rank, folder, **options)
+    found = [train(rank, **options) for options in runs]
     path = Path(folder) / f"{rank}.json"
     path.with_suffix(".half").write_text(json.dumps(found))
     path.with_suffix(".half").rename(path)
 
 
-def run(options):
-    """Fork the ranks of a run, wake those that stop, and wait; what hangs is killed."""
-    awake = options.pop("awake", 1.0)
-    with tempfile.TemporaryDirectory() as folder:
-        listening = socket.create_server(("127.0.0.1", 0))
-        ranks = {}
+def start(folder, runs):
+    """Fork the ranks of a world; their process numbers."""
+    os.mkdir(folder)
+    pids = []
+    with socket.create_server(("127.0.0.1", 0)) as listening:
         for rank in range(N):
-            pid = os.fork()
-            if not pid:
+            pids.append(os.fork())
+            if not pids[-1]:
                 try:
-                    begin(rank, folder, listening, options)
+                    begin(rank, folder, listening, runs)
                 except BaseException:
-                    import traceback
-
                     traceback.print_exc()
                 finally:
                     os._exit(0)
-            ranks[pid] = rank
-        listening.close()
-        last, hung, stopped = time.monotonic() + HUNG, [], {}
-        while ranks:
-            pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
-            if pid and os.WIFSTOPPED(status):
-                stopped[pid] = time.monotonic()
-            elif pid:
-                ranks.pop(pid)
-            for sleeper in [sleeper for sleeper, at in stopped.items() if time.monotonic() > at + awake]:
-                del stopped[sleeper]
-                os.kill(sleeper, signal.SIGCONT)
-            if time.monotonic() > last and not hung:
-                hung = sorted(ranks.values())
-                for pid in ranks:
-                    os.kill(pid, signal.SIGKILL)
-            time.sleep(0.005)
-        files = [Path(folder) / f"{rank}.json" for rank in range(N)]
-        found = [json.loads(file.read_text()) if file.exists() else None for file in files]
-        return {"hung": hung, "ranks": found}
+    return pids
+
+
+def wait(pids, awake):
+    """Until all have ended, waking those that stop after some seconds; who hung is killed and named."""
+    pids, last, hung, stopped = {*pids}, time.monotonic() + HUNG, [], {}
+    while pids:
+        pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
+        if pid and os.WIFSTOPPED(status):
+            stopped[pid] = time.monotonic()
+        elif pid:
+            pids.discard(pid)
+        for sleeper in [sleeper for sleeper, at in stopped.items() if time.monotonic() > at + awake]:
+            del stopped[sleeper]
+            os.kill(sleeper, signal.SIGCONT)
+        if time.monotonic() > last and not hung:
+            hung = sorted(pids)
+            for pid in hung:
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.005)
+    return hung
+
+
+def answer(worlds, awake):
+    with tempfile.TemporaryDirectory() as folder:
+        folders = [Path(folder) / str(number) for number in range(len(worlds))]
+        pids = [start(*world) for world in zip(folders, worlds, strict=True)]
+        hung = wait(sum(pids, []), awake)
+        files = [[folder / f"{rank}.json" for rank in range(N)] for folder in folders]
+        found = [[json.loads(file.read_text()) if file.exists() else None for file in some] for some in files]
+    names = [f"{rank} of world {number}" for number in range(len(worlds)) for rank in range(N)]
+    return {
+        "found": found,
+        "hung": [name for name, pid in zip(names, sum(pids, []), strict=True) if pid in hung],
+    }
 
 
 def main():
     gc.freeze()  # a full collection of all that torch has imported takes 0.2 s of a rank's time
     for line in sys.stdin:
-        print(json.dumps(run(json.loads(line))), flush=True)
+        print(json.dumps(answer(**json.loads(line))), flush=True)
 
 
 if __name__ == "__main__":

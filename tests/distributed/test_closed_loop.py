@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# Until gcexp has advise, whose sentence the example prints.
 BUSY = 2.0  # load per core above which the machine's other work decides
 
 

@@ -1,6 +1,5 @@
 """A code in a DDP loop on four ranks: exact, not held up by late, stopped and killed ranks, and equal on all."""
 
-import os
 from statistics import median
 
 import psutil
@@ -58,9 +57,15 @@ def check(found, steps=None):
     assert len(digests) == 1
 
 
+@pytest.fixture(scope="module")
+def trained(ranks):
+    """All cases, one after another in one world."""
+    return dict(zip(CASES, ranks.in_turn(CASES.values()), strict=True))
+
+
 @pytest.mark.parametrize("name", CASES)
-def test_gradients_are_exact_and_replicas_equal(ranks, name):
-    found = ranks(**CASES[name])
+def test_gradients_are_exact_and_replicas_equal(trained, name):
+    found = trained[name]
     check(found, 12)
     approximate = name.startswith(("uncoded", "partial", "learned"))  # only rank 0 knows the coefficients
     judged = found[:1] if approximate else found
@@ -71,73 +76,74 @@ def test_gradients_are_exact_and_replicas_equal(ranks, name):
         assert found[3]["computed"] == 12
 
 
-@pytest.mark.parametrize("form", ["star", "ring"])
-def test_others_do_not_wait_for_a_slow_rank(ranks, form):
-    plain, coded = ranks(bare=True, slow=[3, 0.15], batch=16), ranks(form=form, slow=[3, 0.15], batch=16)
-    alone = ranks(form=form, batch=16)
-    if median(seconds(alone)) > 0.06:
-        pytest.skip(f"void: an undisturbed step takes {median(seconds(alone)):.3f} s on this machine now")
-    assert median(seconds(coded)) < 0.6 * median(seconds(plain))
-    check(coded, 12)
-    assert coded[3]["computed"] < 12
+def test_others_do_not_wait_for_a_slow_rank(ranks):
+    slow = {"slow": [3, 0.15], "batch": 16}
+    runs = [{"bare": True} | slow, slow, slow | RING, {"batch": 16}, {"batch": 16} | RING]
+    plain, *coded = ranks.in_turn(runs)
+    undisturbed = max(median(seconds(found)) for found in coded[2:])
+    if undisturbed > 0.06:
+        pytest.skip(f"void: an undisturbed step takes {undisturbed:.3f} s on this machine now")
+    for found in coded[:2]:
+        check(found, 12)
+        assert median(seconds(found)) < 0.6 * median(seconds(plain))
+        assert found[3]["computed"] < 12
 
 
-@pytest.mark.parametrize("form", ["star", "ring"])
-def test_a_killed_rank_stops_nobody(ranks, form):
-    found = ranks(form=form, end=[3, 6, "SIGKILL"], steps=20, patience=8)
-    assert found[3] is None
-    check(found, 20)
-    assert not any(heard[3] for heard in found[0]["heard"][7:])
+def test_a_killed_rank_stops_nobody(ranks):
+    killed = {"end": [3, 6, "SIGKILL"], "steps": 20, "patience": 8}
+    for found in ranks.beside([killed, killed | RING]):
+        assert found[3] is None
+        check(found, 20)
+        assert not any(heard[3] for heard in found[0]["heard"][7:])
 
 
-@pytest.mark.parametrize("form", ["star", "ring"])
-def test_a_stopped_rank_stops_nobody_and_catches_up(ranks, form):
-    found = ranks(form=form, end=[3, 6, "SIGSTOP"], steps=20, awake=2.0)
-    check(found, 20)
-    assert max(found[3]["seconds"]) > 1.9
-    if max(seconds(found)) > 1.5:  # or it was stopped in a collective of the ring
-        pytest.skip(f"void: another rank's step took {max(seconds(found)):.2f} s, the stop 2 s")
-    assert found[3]["computed"] < 20
+def test_a_stopped_rank_stops_nobody_and_catches_up(ranks):
+    stopped = {"end": [3, 6, "SIGSTOP"], "steps": 20}
+    slowest = 0.0
+    for found in ranks.beside([stopped, stopped | RING], awake=1.5):
+        check(found, 20)
+        assert max(found[3]["seconds"]) > 1.4
+        slowest = max(slowest, *seconds(found))
+        assert found[3]["computed"] < 20 or slowest > 1.0
+    if slowest > 1.0:  # or it was stopped in a collective of the ring
+        pytest.skip(f"void: another rank's step took {slowest:.2f} s, the stop 1.5 s")
 
 
 @pytest.mark.parametrize("form", ["star", "ring"])
 @pytest.mark.parametrize("sign", ["SIGKILL", "SIGSTOP"])
 def test_a_signal_at_any_moment_stops_nobody(ranks, form, sign):
-    draw = rng(0, "gcexp.signals")
-    for _ in range(3):
-        found = ranks(form=form, after=[2, 0.4 * draw.random(), sign], steps=60, patience=8)
+    moments = 0.4 * rng(0, "gcexp.signals").random(3)
+    after = [{"form": form, "after": [2, moment, sign], "steps": 60, "patience": 8} for moment in moments]
+    for found in ranks.beside(after):
         check(found, 60)
 
 
 def test_ranks_without_which_nothing_is_decoded_are_named(ranks):
-    found = ranks(wait=["Fastest", {"s": 0}], end=[2, 5, "SIGKILL"])
-    for rank in (0, 1, 3):
-        assert "step 5: rank 2 is gone and CyclicRepetition" in found[rank]["error"]
-    found = ranks(wait=["Fastest", {"s": 0}], end=[2, 5, "SIGSTOP"], awake=3.0, patience=1, linger=5)
-    assert all("step 5: ranks [2] have been silent for 1 s" in found[rank]["error"] for rank in range(4))
-    found = ranks(
-        wait=["Fastest", {"s": 0}], end=[2, 5, "SIGSTOP"], awake=3.0, patience=1, linger=1, form="ring"
-    )
-    assert all("ranks [2] have been silent for 1 s" in found[rank]["error"] for rank in (0, 1, 3))
+    needed = {"wait": ["Fastest", {"s": 0}], "patience": 1, "linger": 5}
+    killed, stopped = {"end": [2, 5, "SIGKILL"]}, {"end": [2, 5, "SIGSTOP"]}
+    runs = [needed | sign | form for sign in (killed, stopped) for form in ({}, RING)]
+    found = ranks.beside(runs, awake=2.5)
+    for one in found[:2]:
+        told = [one[rank]["error"] for rank in (0, 1, 3)]
+        assert all("step 5: rank 2 is gone and CyclicRepetition" in sentence for sentence in told), told
+    for one in found[2:]:
+        told = [one[rank]["error"] for rank in range(4)]
+        assert all("step 5: ranks [2] have been silent for 1 s" in sentence for sentence in told), told
 
 
-@pytest.mark.parametrize("form", ["star", "ring"])
-def test_without_rank_0_the_others_end(ranks, form):
-    found = ranks(
-        form=form, end=[0, 5, "SIGKILL"], patience=5, steps=500
-    )  # more than are made before it ends
-    told = {"star": "rank 0, which collects the messages, is gone", "ring": "store is gone"}[form]
-    assert found[0] is None and all(told in one["error"] for one in found[1:])
+def test_without_rank_0_the_others_end(ranks):
+    killed = {"end": [0, 5, "SIGKILL"], "patience": 5, "steps": 500}  # more than are made before it ends
+    for found in ranks.beside([killed, killed | RING]):
+        assert found[0] is None
+        told = [one["error"] for one in found[1:]]
+        assert all("rank 0, which collects the messages, is gone" in sentence for sentence in told), told
 
 
 def test_a_loss_that_misses_samples_is_refused(ranks):
-    found = ranks(parts=2, skipped=1)
+    (found,) = ranks.beside([{"parts": 2, "skipped": 1}])
     assert all("step 0: the loss saw 2 of this rank's 4 samples" in one["error"] for one in found)
 
 
 def test_no_process_is_left(ranks):
     """The last test of this file: of what it killed and stopped nothing remains."""
-    server = [
-        child for child in psutil.Process(os.getpid()).children() if "ranks.py" in " ".join(child.cmdline())
-    ]
-    assert len(server) == 1 and server[0].children() == []
+    assert psutil.Process(ranks.server.pid).children() == []

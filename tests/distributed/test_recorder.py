@@ -8,8 +8,7 @@ import pytest
 from gcexp.command.main import main
 from gcexp.delays import Trace
 from gcexp.delays.trace_file import read_trace
-from gcexp.distributed import join
-from gcexp.distributed.recorder import Recorder
+from gcexp.distributed import Recorder, join
 from gcexp.errors import DataError, UserError
 
 HEAD = "iteration,worker,time,compute,load\n"
@@ -30,11 +29,11 @@ def recordings(folder, **changed):
 
 @pytest.mark.slow
 def test_known_sleeps_are_recorded_before_the_collective(ranks, tmp_path):
-    sleeps = [0.0, 0.04, 0.08, 0.12]
-    found = ranks(bare=True, record=str(tmp_path / "jobs"), sleeps=sleeps, steps=30)
+    sleeps = [0.0, 0.03, 0.06, 0.09]
+    (found,) = ranks.beside([{"bare": True, "record": str(tmp_path / "jobs"), "sleeps": sleeps, "steps": 25}])
     assert [one["error"] for one in found] == [""] * 4
     assert not (tmp_path / "jobs" / "rank-0000.csv").read_text().splitlines()[1].startswith(("0,", "1,"))
-    assert "27 iterations of 4 workers" in join(tmp_path / "jobs", tmp_path / "jobs.csv")
+    assert "22 iterations of 4 workers" in join(tmp_path / "jobs", tmp_path / "jobs.csv")
     trace = read_trace(tmp_path / "jobs.csv")
     beyond = np.median(trace.values["time"], axis=0) - sleeps
     if beyond.max() > 0.03:
@@ -104,6 +103,9 @@ def test_times_of_blocks_have_no_compute(tmp_path):
         "line 3": HEAD + row(2, 1) + row(3, 1, time=0.0) + row(4, 1),
         "line 2": HEAD + "2,1,fast,1,1\n",
         "line 4": HEAD + row(2, 1) + row(3, 1) + "4,1,0.5\n",
+        "line 5": HEAD + row(2, 1) + row(3, 1) + row(4, 1) + row(4, 1),
+        "wanted is a new iteration of rank 1": HEAD + row(2, 0),
+        "with numbers > 0": HEAD + row(2, 1, load=-1),
         "loads differ in iteration 3": HEAD + row(2, 1) + row(3, 1, load=0.5) + row(4, 1),
         "no recording": "worker,time\n",
         "warm-up": HEAD + row(2, 1),
@@ -113,6 +115,20 @@ def test_what_is_no_whole_recording_is_refused(tmp_path, told, text):
     with pytest.raises(DataError, match=told):
         join(recordings(tmp_path / "jobs", rank1=text), tmp_path / "jobs.csv")
     assert not (tmp_path / "jobs.csv").exists()
+
+
+def test_arguments_of_joining_and_checking(tmp_path, capsys):
+    folder, output = str(recordings(tmp_path / "jobs")), str(tmp_path / "jobs.csv")
+    for line, told in {
+        f"trace join {folder} absent=skip -o {output}": "absent=skip",
+        f"trace join {folder} -o {output} --warm-up -1": "-1",
+        f"trace check pai-job1 -o {output}": "-o",
+    }.items():
+        assert main(line.split()) == 2
+        assert told in capsys.readouterr().err
+    (tmp_path / "jobs" / "rank-0001.csv").write_bytes(b"\xff\xfe")
+    with pytest.raises(DataError, match="rank-0001.csv cannot be read"):
+        join(folder, output)
 
 
 def test_every_rank_must_be_there(tmp_path):

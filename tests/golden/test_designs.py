@@ -146,7 +146,7 @@ def test_a_design_is_what_it_claims():
     for wrong in ((4, 3, 1), (3, 4, 1), (3, 3, 2)):
         with pytest.raises(ParameterError, match="this one has"):
             Design(A, *wrong)
-    with pytest.raises(ParameterError, match="0/1"):
+    with pytest.raises(ParameterError, match="incidence matrix"):
         Design(2 * A, 3, 3, 1)
 
 
@@ -170,15 +170,15 @@ def test_other_conditions():
     assert "1 < r < n" in why_impossible(5, 5, 1, 1, 0)
 
 
-@pytest.mark.parametrize(("a", "b"), product((-6, -3, -2, -1, 2, 3, 5, 6, 7), repeat=2))
-def test_hilbert_symbols(a, b):
+def test_hilbert_symbols():
     """Product formula, and a search for a solution where all symbols are 1 (Legendre: there is a small one)."""
-    symbols = [hilbert_symbol(a, b, p) for p in (None, 2, 3, 5, 7)]
-    assert np.prod(symbols) == 1
     y, z = np.mgrid[0:40, 0:40]
-    squares = a * y**2 + b * z**2
-    solved = (squares >= 0) & (np.sqrt(squares.clip(0)).round() ** 2 == squares) & ((y > 0) | (z > 0))
-    assert solved.any() == (min(symbols) == 1)
+    for a, b in product((-6, -3, -2, -1, 2, 3, 5, 6, 7), repeat=2):
+        symbols = [hilbert_symbol(a, b, p) for p in (None, 2, 3, 5, 7)]
+        assert np.prod(symbols) == 1
+        squares = a * y**2 + b * z**2
+        solved = (squares >= 0) & (np.sqrt(squares.clip(0)).round() ** 2 == squares) & ((y > 0) | (z > 0))
+        assert solved.any() == (min(symbols) == 1), (a, b)
 
 
 # --- what is within reach -----------------------------------------------------------------------------------

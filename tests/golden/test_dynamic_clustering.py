@@ -8,22 +8,20 @@ from __future__ import annotations
 import inspect
 from collections import deque
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cache
 from itertools import combinations, product
-from math import comb
 
 import numpy as np
 import pytest
 from scipy.stats import kstest
 
-import gcexp.schemes.placement as placement_module
 from gcexp.codes import CyclicRepetition
 from gcexp.codes.clustered import Clustered
+from gcexp.decoding_error.straggler_sets import all_sets
 from gcexp.delays.markov import TwoStateMarkov
 from gcexp.errors import ParameterError
 from gcexp.run.options import option_file, read_yaml
-from gcexp.schemes import Decodable
+from gcexp.schemes import Decodable, Scheme
 from gcexp.schemes.placement import (
     Best,
     Greedy,
@@ -44,6 +42,7 @@ from gcexp.theory.dynamic_clustering import (
     slow_probability,
     slow_threshold,
 )
+from gcexp.timeline import simulate
 
 SHIFTS = (1, 3, 1)
 MATRIX = cluster_matrix(12, 4, [(1,), (3,), (1,)])
@@ -88,35 +87,11 @@ def arrivals(setting: Setting, drawn) -> np.ndarray:
     return drawn.arrival(setting.r / setting.n, 1.0)
 
 
-@dataclass(frozen=True)
-class Game:
-    """Plays one iteration, for rules that go by what the master saw."""
-
-    code: Clustered
-    arrival: np.ndarray
-
-    @property
-    def shape(self):
-        return self.arrival.shape
-
-    def __call__(self, t, seated):
-        arrived = self.arrival[:, t]
-        at = np.take_along_axis(arrived, seated.astype(int), axis=1)[:, None]
-        return arrived, Decodable().stop(self.code, lambda r=1: at)[0][:, 0]
-
-
 def durations(setting: Setting, drawn, rule=None, clusters: int | None = None) -> np.ndarray:
-    """Iteration times (S, T) of GC (clusters=1), GC-SC (no rule) or GC-DC: the draws reindexed by the seats."""
-    code = clustered(
-        setting.n, setting.P if clusters is None else clusters, setting.r, getattr(rule, "layout", "row")
-    )
-    at = arrivals(setting, drawn)
-    if rule is not None:
-        rule.check(code)
-        seated = rule.seat(drawn.is_slow, drawn.seeds, Game(code, at))
-        assert (np.sort(seated, axis=2) == np.arange(setting.n)).all()
-        at = np.take_along_axis(at, seated.astype(int), axis=2)
-    return Decodable().stop(code, lambda r=1: at)[0]
+    """Iteration times (S, T) of GC (clusters=1), GC-SC (no rule) or GC-DC."""
+    layout = getattr(rule, "layout", "row")
+    code = clustered(setting.n, setting.P if clusters is None else clusters, setting.r, layout)
+    return simulate(Scheme(code, Decodable(), placement=rule), drawn).duration
 
 
 @cache
@@ -143,10 +118,7 @@ def rule(setting: Setting, kind=Greedy, **more):
 
 def slow_sets(n: int, s: int) -> np.ndarray:
     """All sets of s slow workers, boolean (C(n,s), n)."""
-    slow = np.zeros((comb(n, s), n), dtype=bool)
-    for row, chosen in zip(slow, combinations(range(n), s), strict=True):
-        row[list(chosen)] = True
-    return slow
+    return ~np.concatenate([*all_sets(n, s)])
 
 
 def workers(n: int, *chosen: int) -> np.ndarray:
@@ -267,24 +239,6 @@ def held_by_order(row: Clustered, column: Clustered) -> np.ndarray:
     return row.encoding.toarray()[order]
 
 
-def test_a_pattern_is_decoded_exactly_where_every_cluster_met_its_quorum():
-    """All 4096 patterns of the running example; which ones these are is a claim of the paper."""
-    responses = np.array(list(product((0, 1), repeat=12)))
-    for P in (4, 1):
-        code = clustered(12, P, 2)
-        exact = (code.decode(responses, partial=True).coefficients == 1).all(1)
-        np.testing.assert_array_equal(exact, code.met(responses))
-
-
-def test_stored_partitions_are_those_of_the_codewords():
-    """Minimum memory, equation (11) with equality: the union of the supports a worker may be given."""
-    code = clustered(12, 4, 2)
-    for w in range(12):
-        may = [j for q in np.flatnonzero(ALLOWED[:, w]) for j in code.quorums[q].workers]
-        assert len(may) == 6
-        np.testing.assert_array_equal(code.assignment[may].any(0), stored(MATRIX)[w])
-
-
 # --- (f) 2, 3: the running example ---------------------------------------------------------------------------------
 
 
@@ -357,10 +311,8 @@ def test_greedy_does_not_always_manage():
     ("n", "P", "m"),
     [(12, 4, 2), (20, 5, 3), (20, 10, 2), (24, 8, 2), (15, 5, 3), (16, 4, 4), (6, 6, 2), (5, 1, 1)],
 )
-def test_random_placements(n, P, m, monkeypatch):
-    """As the rule written out; one swap is enough where 2m >= P, and a chain is needed for (20, 10, 2)."""
-    chains, chain = [], placement_module._chain
-    monkeypatch.setattr(placement_module, "_chain", lambda *given: chains.append(given[0]) or chain(*given))
+def test_random_placements(n, P, m):
+    """As the rule written out."""
     rng, count = np.random.default_rng(0), 600
     matrices = [Greedy(clusters=P, memberships=m).matrix(n, seed) for seed in range(count)]
     allowed = np.stack([membership(matrix) for matrix in matrices])
@@ -374,7 +326,6 @@ def test_random_placements(n, P, m, monkeypatch):
             assert (counts.max(1) - counts.min(1)).max() <= 1
         for u in range(0, count, 6):
             assert placed[u].tolist() == reference(allowed[u], slow[u], swap_rule, order_mode)[0]
-    assert not chains if 2 * m >= P else (chains or (n, P, m) != (20, 10, 2))
 
 
 def test_chains_are_those_of_the_rule():
@@ -387,6 +338,14 @@ def test_chains_are_those_of_the_rule():
     found = [reference(a, s) for a, s in zip(allowed, slow, strict=True)]
     assert sum(chains for _, _, chains in found) > 5
     np.testing.assert_array_equal(placed, [cluster for cluster, _, _ in found])
+
+
+def test_phase_one_is_what_the_rule_starts_with():
+    """Whoever is not swapped stays where phase 1 put it; where nobody is left over, phase 1 is the placement."""
+    rng = np.random.default_rng(0)
+    for slow in rng.random((100, 12)) < rng.random((100, 1)):
+        dealt, placed = (greedy_clusters(ALLOWED[None], slow[None], phases=p)[0] for p in (1, 2))
+        assert (dealt != placed).sum() <= 2 * (dealt < 0).sum()
 
 
 @pytest.mark.parametrize("layout", ["row", "column"])
@@ -418,11 +377,6 @@ def separated(allowed, s, place) -> np.ndarray:
 
 def static(allowed, slow):
     return np.tile(home(allowed.shape[2], allowed.shape[1])[0], (len(slow), 1))
-
-
-def test_same_class_separates_a_few_more():
-    counts = [separated(ALLOWED, s, lambda a, b: greedy_clusters(a, b, "same_class")).sum() for s in range(5)]
-    assert counts == [1, 12, 64, 149, 306]
 
 
 def test_greedy_can_lose_to_static():
@@ -471,7 +425,7 @@ def test_memory_instead_of_memberships():
             by_memory.seat(drawn.is_slow, drawn.seeds),
             rule(TWO, memberships=m).seat(drawn.is_slow, drawn.seeds),
         )
-    with pytest.raises(ParameterError, match="n/clusters = 4 partitions at least, got memory=3"):
+    with pytest.raises(ParameterError, match="memory=3"):
         Greedy(clusters=5, memory=3).seat(drawn.is_slow, drawn.seeds)
 
 
@@ -586,28 +540,6 @@ def test_heterogeneous_workers():
 # --- exact expectations --------------------------------------------------------------------------------------------
 
 
-def test_homogeneous_clusters_in_rational_numbers():
-    """E[GC-SC] = r (alpha + int_0^1 (1 - R(x)^P) / (1 - x) dx / mu), R(x) = Pr(at most r-1 of l are not done).
-
-    0.317915 (44063/138600) for simulation 1, where the specification rounds to 0.31792.
-    """
-    for setting, value in ((ONE, Fraction(44063, 138600)), (TWO, Fraction(283079873, 775975200))):
-        l, x, one = setting.n // setting.P, np.poly1d([Fraction(1), Fraction(0)]), np.poly1d([Fraction(1)])
-        done = sum(((comb(l, i) * x ** (l - i) * (one - x) ** i) for i in range(setting.r)), 0 * one)
-        left = one
-        for _ in range(setting.P):
-            left = left * done
-        integrand = np.cumsum((one - left).coeffs[::-1])  # divided by 1 - x
-        assert integrand[-1] == 0
-        integral = sum(c / (i + 1) for i, c in enumerate(integrand))
-        exact = setting.r * (Fraction(1, 100) + integral / 10)
-        assert exact == value
-        q = np.full((setting.P, l), 0.5)
-        assert expected_time(q, setting.r - 1, load=setting.r, alpha=0.01, mu_s=10, mu_f=10) == pytest.approx(
-            float(exact), rel=1e-11
-        )
-
-
 def test_expected_times_of_counts_are_expected_times():
     rng = np.random.default_rng(0)
     counts = rng.integers(0, 5, (20, 5))
@@ -615,13 +547,6 @@ def test_expected_times_of_counts_are_expected_times():
     for slow in ((1.0, 0.0), (0.95, 0.05)):
         each = expected_time(np.where(marked, *slow), 2, load=3, **LAW)
         np.testing.assert_allclose(expected_time_of_counts(counts, 4, 2, slow, load=3, **LAW), each)
-
-
-def test_stationary_values():
-    for setting, values in ((ONE, (28.229, 16.136, 7.181)), (TWO, (42.168, 13.419, 2.626))):
-        for (groups, spare), value in zip(setting.groups.values(), values, strict=True):
-            q = np.full((groups, setting.n // groups), 0.5)
-            assert expected_time(q, spare, load=setting.r, **LAW) == pytest.approx(value, abs=6e-4)
 
 
 def test_stationary_values_of_dynamic_clusters():
@@ -633,16 +558,6 @@ def test_stationary_values_of_dynamic_clusters():
         for known, value in (((0.95, 0.05), previous), ((1.0, 0.0), perfect)):
             mean = expected_time_of_counts(counts, 3, 1, known, load=2, **LAW).mean()
             assert mean == pytest.approx(value, abs=6e-4)
-
-
-def test_means_of_the_first_iterations():
-    """The quick presets: means depend on the length of a run."""
-    law = {"initial_slow": 4, "p": 0.05, "load": 2, **LAW}
-    for iterations, value in ((50, 26.9), (100, 27.6), (400, 28.06)):
-        assert mean_time(12, 1, 1, iterations=iterations, **law) == pytest.approx(value, abs=0.06)
-    one = mean_time(12, 4, 1, iterations=1, **law)
-    splits = np.array([np.bincount(np.array(c) % 4, minlength=4) for c in combinations(range(12), 4)])
-    assert one == pytest.approx(expected_time_of_counts(splits, 3, 1, load=2, **LAW).mean(), rel=1e-12)
 
 
 def test_sum_load_model_in_theory():
@@ -689,15 +604,15 @@ def test_useless_and_complete_knowledge():
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: Clustered(12, 5, 2), "divides n, got n=12, clusters=5"),
+        (lambda: Clustered(12, 5, 2), "n=12.*clusters=5"),
         (lambda: Clustered(12, 0, 2), "clusters=0"),
-        (lambda: Clustered(12, 4, 4), "1 <= d <= n/clusters = 3, got d=4"),
+        (lambda: Clustered(12, 4, 4), "d=4"),
         (lambda: Clustered(12, 4, 0), "got d=0"),
-        (lambda: Clustered(12, 4, 2, layout="rows"), "unknown layout 'rows'; did you mean 'row'"),
-        (lambda: Greedy(clusters=4), "either memberships or memory, got memberships=None, memory=None"),
+        (lambda: Clustered(12, 4, 2, layout="rows"), "'rows'.*'row'"),
+        (lambda: Greedy(clusters=4), "memberships=None.*memory=None"),
         (lambda: Greedy(clusters=4, memberships=2, memory=6), "memberships=2, memory=6"),
-        (lambda: Greedy(clusters=4, memberships=5), "1 <= memberships <= clusters=4, got memberships=5"),
-        (lambda: Greedy(clusters=0, memberships=1), "clusters >= 1, got clusters=0"),
+        (lambda: Greedy(clusters=4, memberships=5), "clusters=4.*memberships=5"),
+        (lambda: Greedy(clusters=0, memberships=1), "clusters=0"),
         (
             lambda: Greedy(clusters=4, memberships=2, shifts=(0, 1, 1)),
             r"from 1 to clusters - 1 = 3, got \(0,\)",
@@ -706,27 +621,27 @@ def test_useless_and_complete_knowledge():
             lambda: Greedy(clusters=4, memberships=3, shifts=((1, 1),) * 3),
             r"distinct numbers .* got \(1, 1\)",
         ),
-        (lambda: Greedy(clusters=4, memberships=2, swap_rule="fit"), "unknown swap_rule 'fit'"),
-        (lambda: Greedy(clusters=4, memberships=2, order_mode="statics"), "did you mean 'static'"),
-        (lambda: Greedy(clusters=4, memberships=2, observe="states"), "did you mean 'state'"),
-        (lambda: Greedy(clusters=4, memberships=2, threshold=1.0), "got threshold=1.0 with observe=state"),
+        (lambda: Greedy(clusters=4, memberships=2, swap_rule="fit"), "'fit'"),
+        (lambda: Greedy(clusters=4, memberships=2, order_mode="statics"), "'static'"),
+        (lambda: Greedy(clusters=4, memberships=2, observe="states"), "'state'"),
+        (lambda: Greedy(clusters=4, memberships=2, threshold=1.0), r"threshold=1\.0.*observe=state"),
         (
             lambda: Greedy(clusters=4, memberships=2, observe="censored"),
-            "got threshold=None with observe=censored",
+            "threshold=None.*observe=censored",
         ),
         (lambda: Best(clusters=4, memberships=2, layout="x"), "unknown layout"),
         (lambda: TwoStateMarkov(p=1.5), "0 <= p <= 1, got p=1.5"),
-        (lambda: TwoStateMarkov(mu_s=20), "mu_s <= mu_f, got mu_s=20, mu_f=10.0"),
+        (lambda: TwoStateMarkov(mu_s=20), r"mu_s=20.*mu_f=10\.0"),
         (lambda: TwoStateMarkov(alpha=-1), "alpha >= 0"),
-        (lambda: TwoStateMarkov(initial_slow=-1), "initial_slow is a number of workers >= 0"),
-        (lambda: TwoStateMarkov(initial_slow=5).draw((0,), 3, 4), "at most n=4, got initial_slow=5"),
-        (lambda: TwoStateMarkov(subset="last"), "unknown subset 'last'"),
-        (lambda: TwoStateMarkov(load_model="summed"), "did you mean 'sum'"),
+        (lambda: TwoStateMarkov(initial_slow=-1), "initial_slow"),
+        (lambda: TwoStateMarkov(initial_slow=5).draw((0,), 3, 4), "n=4.*initial_slow=5"),
+        (lambda: TwoStateMarkov(subset="last"), "'last'"),
+        (lambda: TwoStateMarkov(load_model="summed"), "'sum'"),
         (lambda: TwoStateMarkov(pieces=0), "pieces=0"),
-        (lambda: TwoStateMarkov(spread=1.0), "0 <= spread < 1, got spread=1.0"),
-        (lambda: expected_time(np.ones((4, 3)), 3, load=2, **LAW), "0 <= spare < size, got spare=3"),
+        (lambda: TwoStateMarkov(spread=1.0), r"spread=1\.0"),
+        (lambda: expected_time(np.ones((4, 3)), 3, load=2, **LAW), "spare=3"),
         (lambda: recoverable_sets(12, 5, 2), "n=12, clusters=5"),
-        (lambda: greedy_clusters(*np.ones((2, 1, 1, 4), bool), phases=0), "phases 1 and 2, got phases=0"),
+        (lambda: greedy_clusters(*np.ones((2, 1, 1, 4), bool), phases=0), "phases=0"),
         (lambda: slow_threshold(2, alpha=0, mu_s=1, mu_f=1), "0 < mu_s < mu_f"),
     ],
 )
@@ -737,15 +652,13 @@ def test_refuses(build, message):
 
 def test_placements_refuse_what_they_cannot_see():
     slow = np.zeros((1, 3, 12), dtype=bool)
-    with pytest.raises(
-        ParameterError, match="observe=state goes by worker states, but the delay model has none"
-    ):
+    with pytest.raises(ParameterError, match="observe=state"):
         rule(ONE).seat(None, (0,))
-    with pytest.raises(ParameterError, match="observe=arrival goes by what the master saw"):
+    with pytest.raises(ParameterError, match="observe=arrival"):
         rule(ONE, observe="arrival").seat(slow, (0,))
-    with pytest.raises(ParameterError, match="divides n, got n=12, clusters=5"):
+    with pytest.raises(ParameterError, match="n=12.*clusters=5"):
         Greedy(clusters=5, memberships=2).seat(slow, (0,))
-    with pytest.raises(ParameterError, match="one row per cluster row, 3, got 2"):
+    with pytest.raises(ParameterError, match="shifts.* 3 .*got 2"):
         rule(ONE, shifts=(1, 3)).seat(slow, (0,))
     with pytest.raises(ParameterError, match="memberships - 1 = 2 numbers per row"):
         rule(ONE, memberships=3, shifts=SHIFTS).seat(slow, (0,))
@@ -757,7 +670,7 @@ def test_placements_belong_to_a_code():
     rule(ONE).check(clustered(12, 4, 2))
     Home().check(clustered(12, 4, 2))
     for code in (clustered(12, 4, 2, "column"), clustered(12, 3, 2), CyclicRepetition(n=12, s=1)):
-        with pytest.raises(ParameterError, match="placement is for 4 clusters with layout=row"):
+        with pytest.raises(ParameterError, match="layout=row"):
             rule(ONE).check(code)
 
 

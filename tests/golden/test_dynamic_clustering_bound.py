@@ -9,11 +9,9 @@ from gcexp.codes import CyclicRepetition, Uncoded
 from gcexp.command.single_run import run
 from gcexp.errors import ParameterError, UserError
 from gcexp.report.entries import run_of_keys
-from gcexp.report.table import timing
 from gcexp.run import stages
 from gcexp.run.build import build
 from gcexp.run.compose import compose
-from gcexp.run.options import conf_dir
 from gcexp.run.scheme import build_scheme
 from gcexp.schemes import Fewest
 
@@ -41,15 +39,6 @@ def test_durations_are_the_bound():
     for other in others:
         config = compose([*other, *SETTING])
         assert (found <= stages.simulated(config, stages.length_of(config)).duration).all()
-
-
-def test_a_timings_figure_has_its_times_alone(tmp_path, monkeypatch):
-    monkeypatch.setenv("GCEXP_CONF", str(conf_dir()))
-    monkeypatch.chdir(tmp_path)
-    planned = run_of_keys(KEYS | {"scheme": "lb", "iterations": 60, "seeds": 4})
-    table = timing(planned)
-    assert table["mean_iteration_time_s"].gt(0).all() and len(table) == 4
-    assert table.filter(like="recovered").isna().all().all()
 
 
 def test_no_task_takes_it(tmp_path):

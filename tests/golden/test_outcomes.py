@@ -2,7 +2,7 @@
 
 import pytest
 
-from gcexp.report import audit
+from gcexp.report import audit, statements
 
 PAPERS = audit.papers()
 
@@ -12,12 +12,12 @@ def test_committed_outcomes_are_those_of_the_claims(package):
     folder = PAPERS[package]
     found = audit.evidence(package, folder)
     rows = audit.outcomes(folder, found)
-    assert rows == [one for one in audit.committed() if one.paper == folder.name]
+    assert rows == [one for one in statements.committed() if one.paper == folder.name]
     assert not audit.numbers_that_differ(found)
     assert 8 <= sum(one.main == "yes" for one in rows) <= 15
 
 
 def test_a_code_host_displays_the_list_of_statements():
     for folder in PAPERS.values():
-        page = audit.COMMITTED.with_name("statements") / f"{folder.name}.md"
+        page = statements.COMMITTED.with_name("statements") / f"{folder.name}.md"
         assert page.stat().st_size <= 100_000

@@ -6,10 +6,8 @@ every choice of workers with disjoint arcs as bit masks, the scan of one pattern
 
 from __future__ import annotations
 
-from fractions import Fraction
 from functools import cache
 from itertools import combinations, product
-from math import comb
 
 import numpy as np
 import pytest
@@ -22,9 +20,9 @@ from gcexp.codes import (
     CyclicPartialRecovery,
     CyclicTwoMessage,
     EpsilonFractionalRepetition,
-    FractionalRepetition,
 )
 from gcexp.codes.raptor import degree_law, peeling_weights
+from gcexp.decoding_error.straggler_sets import all_sets
 from gcexp.errors import ParameterError
 
 TRIPLES = [(n, s, beta) for n in range(1, 13) for s in range(n) for beta in range(n - s, n + 1)]
@@ -36,16 +34,12 @@ def arc(n: int, s: int, beta: int) -> int:
 
 ONE_MESSAGE = [t for t in TRIPLES if t[2] % arc(*t) == 0]
 TWO_MESSAGES = [t for t in TRIPLES if t[2] % arc(*t) and arc(*t) * -(-t[2] // arc(*t)) <= t[0]]
-NEITHER = [t for t in TRIPLES if arc(*t) * -(-t[2] // arc(*t)) > t[0]]
 
 
 @cache
 def survivors(n: int, s: int) -> np.ndarray:
     """Who is heard, for every set of s stragglers, boolean (C(n,s), n)."""
-    responses = np.ones((comb(n, s), n), dtype=bool)
-    for row, silent in zip(responses, combinations(range(n), s), strict=True):
-        row[list(silent)] = False
-    return responses
+    return np.concatenate([*all_sets(n, s)])
 
 
 def mask(workers) -> int:
@@ -116,14 +110,6 @@ def scan_two(responses: np.ndarray, p: int, q: int, r: int) -> tuple[list[int], 
 
 
 # --- Theorem 5: one message ---------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_theorem_5_at_the_size_of_the_examples():
-    for decoder in ("exact", "appendix"):
-        assert (
-            CyclicPartialRecovery(18, 7, 15, decoder).decode(survivors(18, 7)).coefficients.sum(1) == 15
-        ).all()
 
 
 def test_more_survivors_than_promised_do_no_harm():
@@ -229,25 +215,6 @@ def test_two_messages_below_the_quorum_keep_the_first_of_equals():
     )
 
 
-def test_two_messages_may_work_outside_the_condition():
-    """The condition is sufficient, not necessary: of 89 other triples with n <= 12, 42 have disjoint arcs."""
-    works = {
-        t: bool(placed(survivors(*t[:2]), placements(t[0], arc(*t), t[2] // arc(*t), t[2] % arc(*t))).all())
-        for t in NEITHER
-    }
-    assert (sum(works.values()), len(works) - sum(works.values())) == (42, 47)
-    assert min(t for t in works if not works[t]) == (4, 2, 4)
-    for t in NEITHER:  # and the code itself, certified pattern by pattern, says the same
-        code = CyclicTwoMessage(*t, guaranteed=False)
-        decoding = code.decode(2 * survivors(*t[:2]).astype(int), partial=True)
-        assert (decoding.residual == 0).all()
-        assert works[t] == bool((decoding.coefficients.sum(1) == t[2]).all())
-    inside = [t for t in TWO_MESSAGES if t[0] <= 10]
-    for t in inside:
-        p = arc(*t)
-        assert placed(survivors(*t[:2]), placements(t[0], p, t[2] // p, t[2] % p)).all()
-
-
 # --- what is refused ----------------------------------------------------------------------------------------
 
 
@@ -256,10 +223,10 @@ def test_two_messages_may_work_outside_the_condition():
     [
         ((5, 5, 5), "0 <= s < n, got n=5, s=5"),
         ((5, -1, 5), "0 <= s < n"),
-        ((6, 2, 7), "n - s <= beta <= n, got n=6, s=2, beta=7"),
+        ((6, 2, 7), "n=6.*s=2.*beta=7"),
         ((6, 2, 3), "uncoded scheme suffices"),
-        ((6, 2, 5), "p=2; for this n and s beta may be 4, 6, and CyclicTwoMessage"),
-        ((6, 2, 6, "exakt"), "unknown decoder 'exakt'; did you mean 'exact'"),
+        ((6, 2, 5), "p=2"),
+        ((6, 2, 6, "exakt"), "'exakt'.*'exact'"),
     ],
 )
 def test_one_message_refuses(given, message):
@@ -270,8 +237,8 @@ def test_one_message_refuses(given, message):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ((5, 3, 5), r"p \* ceil\(beta / p\) <= n .* got n=5, s=3, beta=5, so 4 \* 2 = 8 > 5"),
-        ((6, 2, 4), "p=1; CyclicPartialRecovery does it with one"),
+        ((5, 3, 5), "n=5.*s=3.*beta=5"),
+        ((6, 2, 4), "p=1"),
         ((6, 2, 3), "uncoded scheme suffices"),
         ((6, 7, 3), "0 <= s < n"),
     ],
@@ -291,18 +258,6 @@ def test_the_refusal_lists_every_beta_that_works():
 # --- baselines: eps-FRC -------------------------------------------------------------------------------------
 
 
-def test_repetition_worst_case_and_mean():
-    for n in range(1, 9):
-        for d in (d for d in range(1, n + 1) if n % d == 0):
-            for s in range(n):
-                recovered = (
-                    FractionalRepetition(n, d).decode(survivors(n, s), partial=True).coefficients.sum(1)
-                )
-                assert recovered.min() == n - d * (s // d)
-                mean = 1 - Fraction(comb(s, d), comb(n, d))
-                assert int(recovered.sum()) == mean * n * comb(n, s)
-
-
 @pytest.mark.parametrize(("epsilon", "d"), [(0.3, 3), (0.2, 5), (0.1, 5), (0.05, 6), (0.01, 10)])
 def test_load_of_epsilon_repetition(epsilon, d):
     assert EpsilonFractionalRepetition(30, 19, epsilon).d == d
@@ -318,11 +273,11 @@ def test_degree_law():
     assert law @ np.arange(1, 12) == pytest.approx(3.02775, abs=5e-6)
 
 
-@pytest.mark.parametrize("denominator", range(5, 200))
-def test_degree_law_reaches_one_over_epsilon(denominator):
-    law = degree_law(1 / denominator)
-    assert len(law) == denominator + 1
-    assert law.sum() == pytest.approx(1) and (law > 0).all()
+def test_degree_law_reaches_one_over_epsilon():
+    for denominator in range(5, 200):
+        law = degree_law(1 / denominator)
+        assert len(law) == denominator + 1
+        assert law.sum() == pytest.approx(1) and (law > 0).all()
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.25, -0.1, 1.0])
@@ -370,8 +325,8 @@ def test_batch_rule():
     ("given", "message"),
     [
         ({"s": 30}, "0 <= s < n, got n=30, s=30"),
-        ({"epsilon": 0.3}, "epsilon < 1/4, got epsilon=0.3"),
-        ({"batch": 4}, "batch to divide n, got n=30, batch=4"),
+        ({"epsilon": 0.3}, r"epsilon=0\.3"),
+        ({"batch": 4}, "n=30.*batch=4"),
         ({"batch": 0}, "batch=0"),
         ({"batch": 60}, "batch=60"),
     ],

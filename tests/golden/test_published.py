@@ -23,27 +23,19 @@ def published(path: str) -> Path:
 
 
 @pytest.fixture
-def figure(request, published_figure):
-    return published_figure(request.param)
-
-
-@pytest.fixture
 def all_figures(published_figure):
     return [published_figure(target) for target in TARGETS]
 
 
-@pytest.mark.parametrize("figure", TARGETS, indirect=True)
-def test_every_target_is_published_and_on_its_paper_page(figure):
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_target_is_published_with_the_columns_that_a_plan_knows(target, published_figure):
+    figure = published_figure(target)
     assert published(figure.drawings[0 if figure.is_table else 1]).is_file()
     page = (ROOT / "gcexp_papers" / figure.paper / "README.md").read_text()
     config = f"(figures/{figure.name}.yaml)"
     table = f"(../../reports/published/data/{published(figure.table).name})"
     (row,) = [line for line in page.splitlines() if line.startswith(f"| `{figure.target}` |")]
     assert config in row and table in row
-
-
-@pytest.mark.parametrize("figure", TARGETS, indirect=True)
-def test_a_plan_knows_the_columns_of_the_table(figure):
     assert set(figure.columns) == {*map(str, read_table(published(figure.table)))}
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import gcexp
 from gcexp.advice.advise import advise
-from gcexp.advice.remedies import Remedy, remedies
+from gcexp.advice.remedies import Remedy
 from gcexp.advice.settings import settings
 from gcexp.advice.verdict import Comparison, Terms
 from gcexp.command import main
@@ -47,26 +47,20 @@ SETTINGS = {
 @pytest.mark.parametrize("name", SETTINGS)
 def test_settings(name):
     timeout, quorum, spare = SETTINGS[name]
-    seen = settings(times(name), (0.0, 0.5, 1.0))
-
-    def judged(one):
-        return one.time, one.used, one.least_used_worker, one.worst_iteration
-
-    (percent,) = (one for one in seen if one.limit == 0.01)
-    (fewer,) = (one for one in seen if one.setting == "quorum" and one.value == len(times(name)[0]) - 1)
-    assert (percent.value, *judged(percent)) == pytest.approx(timeout, abs=1e-4)
-    assert judged(fewer) == pytest.approx(quorum, abs=1e-4)
-    assert [one.time for one in seen if one.setting == "spare" and one.value == 1] == pytest.approx(
-        spare, abs=1e-4
-    )
+    seen = settings(times(name), (0.0, 0.5, 1.0)).set_index("setting")
+    judged = ["value", "time", "used", "least_used_worker", "worst_iteration"]
+    assert seen[seen["limit"] == 0.01][judged].iloc[0].tolist() == pytest.approx(timeout, abs=1e-4)
+    assert seen.loc["quorum"][judged[1:]].iloc[0].tolist() == pytest.approx(quorum, abs=1e-4)
+    one_spare = seen.loc["spare"].query("value == 1")
+    assert one_spare["time"].tolist() == pytest.approx(spare, abs=1e-4)
 
 
 def test_a_broken_promise_is_never_recommended():
-    seen = {one.limit: one for one in settings(times("pai-job4"), (0.0,)) if one.setting == "timeout"}
-    assert not seen[0.01].kept_on_second_half and not seen[0.01].fits
+    seen = settings(times("pai-job4"), (0.0,)).set_index("limit")
+    assert not seen.loc[0.01, "kept_on_second_half"] and not seen.loc[0.01, "fits"]
     advice = advise(AR, phi=0.0)
-    (fewer,) = (one for one in advice.settings if one.setting == "quorum" and one.value == 3)
-    assert not fewer.fits and fewer.never_used == (0,)
+    fewer = advice.table.query("setting == 'quorum'").iloc[0]
+    assert not fewer["fits"] and fewer["never_used"] == [0]
     assert any("never uses worker 0" in note for note in advice.page().notes)
 
 
@@ -152,64 +146,85 @@ def test_what_is_learned_and_what_it_takes():
 
 def test_what_would_change_its_mind():
     free = Comparison(halves("pai-job4")[0], Terms(per_message=0.0))
-    (below,) = free.change_of_phi(0.5)
-    assert below[0] == pytest.approx(0.0953, abs=3e-4) and below[1].kind == "rebalance"
-    cost, remedy = free.change_per_message(0.5)
+    found = {what: (at, below, remedy) for what, at, below, remedy in free.changes(0.5)}
+    at, below, remedy = found["phi"]
+    assert at == pytest.approx(0.0953, abs=3e-4) and below and remedy.kind == "rebalance"
+    cost, below, remedy = found["per_message"]
     assert 0.0003 <= cost <= 0.0004 and (remedy.kind, remedy.order, remedy.size) == ("grouped", "snake", 2)
+    assert found["d_max"][0] == 3
     kinds = [free.chosen(0.5, Terms(d_max=d, per_message=0.0)).kind for d in range(1, 6)]
     assert kinds == ["rebalance", "grouped", "grouped", "chunks", "chunks"]
-    assert free.change_of_memory(0.5)[0] == 3
 
 
 # --- One road ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "phi"), [("pai-job1", 0.3), (AR, 0.5)])
-def test_every_closed_form_is_what_the_clock_says(name, phi):
+HOW = [
+    ("pai-job1", {}),
+    (AR, {"moves": True}),
+    ("pai-job1", {"slowness": "data"}),
+    (AR, {"late": "every"}),
+    (AR, {"late": "finish", "slowness": "data"}),
+]
+
+
+@pytest.mark.parametrize(("name", "how"), HOW)
+def test_every_remedy_is_played_by_the_clock_as_it_was_priced(name, how):
+    """What each remedy would write as its scheme, on the trace, takes the mean that was told."""
+    advice = advise(name, phi=0.3, **how)
+    x, terms = advice.recorded.x, advice.terms
+    kinds = set()
+    for remedy in advice.comparison.offered:
+        plan = remedy.learned(x)
+        given = [*plan.overrides(terms.data_bound), *advice.replayed(plan)]
+        table = gcexp.simulate(*given, iterations=len(x), seeds=1, progress=False)
+        told = terms.time(plan.on(x), 0.3).mean()
+        assert told == pytest.approx(table["mean_iteration_time_s"][0], rel=1e-12), remedy
+        kinds.add(remedy.kind)
+    assert ("rebalance" in kinds) == ("slowness" not in how) and ("chunks" in kinds) == ("late" not in how)
+
+
+@pytest.mark.parametrize(("name", "ratio"), [("pai-job1", 1.014211), ("pai-job4", 1.014230)])
+def test_late_workers_delay_the_next_iterations(name, ratio):
     x = times(name)
-    for remedy in remedies(x.shape[1], 4):
-        plan = remedy.learned(x)
-        replay = [f"n={x.shape[1]}", "delay=trace", f"delay.file={name}", f"delay.phi={phi}"]
-        table = gcexp.simulate(*plan.overrides(), *replay, iterations=len(x), seeds=1, progress=False)
-        assert plan.on(x).time(phi).mean() == pytest.approx(table["mean_iteration_time_s"][0], rel=1e-12)
+    plan = Remedy("grouped", "home", 10, 1).learned(x)
+    stop, every = (plan.clock(x, [0.0], late).mean() for late in ("stop", "every"))
+    assert every / stop == pytest.approx(ratio, abs=1e-6)
 
 
-def test_slow_data_are_slow_wherever_they_are_computed():
-    x, phi = times("pai-job1")[:40], 0.25
-    for remedy in (
-        Remedy("grouped", "home", 10, 2),
-        Remedy("grouped", "home", 2, 1),
-        Remedy("chunks", "home", 3),
-    ):
-        plan = remedy.learned(x)
-        seats = [
-            given for given in plan.overrides() if not given.startswith("placement")
-        ]  # data stay where they are
-        replay = ["n=10", "delay=trace", "delay.file=pai-job1", f"delay.phi={phi}", "delay.data_bound=true"]
-        mean = gcexp.simulate(*seats, *replay, iterations=40, seeds=1, progress=False)[
-            "mean_iteration_time_s"
-        ][0]
-        assert plan.on(x, data_bound=True).time(phi).mean() == pytest.approx(mean, rel=1e-12), remedy
-    advice = advise(SE, phi=1.0, slowness="data")
-    assert {one.kind for one in advice.comparison.offered} == {"wait", "grouped", "chunks"}
+WRITTEN = [
+    ("pai-job4", "phi=0.5"),
+    (AR, "phi=0.5"),
+    ("pai-job1", "phi=0", "moves=true"),
+    ("pai-job1", "phi=1", "slowness=data", "late=every"),
+]
 
 
 def test_what_is_written_runs_and_takes_what_was_told(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main.main(["init", "mine"]) == 0
     monkeypatch.chdir(tmp_path / "mine")
-    for name, phi in (("pai-job4", "0.5"), (AR, "0.5"), ("pai-job1", "1")):
+    for place, given in enumerate(WRITTEN):
         capsys.readouterr()
-        option = f"conf/scheme/advised_{name[-2:]}.yaml"
-        assert main.main(["advise", name, f"phi={phi}", "--write", option, "-o", "out"]) == 0
+        command = ["advise", *given, "--write", f"conf/scheme/advised{place}.yaml"]
+        assert main.main([*command, "-o", "out"]) == 0
         line = capsys.readouterr().out.strip().splitlines()[-1].partition("gcexp run ")[2].split()
         told = json.loads(Path("out/advice.json").read_text())
         length = {"iterations": told["iterations"], "seeds": 1, "progress": False}
         for overrides in (line, told["scheme"]):
             mean = gcexp.simulate(*overrides, **length)["mean_iteration_time_s"][0]
             assert mean == pytest.approx(told["mean_as_written"], rel=1e-9)
-        assert main.main(["advise", name, f"phi={phi}", "--write", option]) == 2
-        assert "is there already" in capsys.readouterr().err
+        assert main.main(command) == 2
+        assert command[-1] in capsys.readouterr().err
+
+
+def test_advice_and_benchmark_name_each_other(tmp_path, capsys):
+    for verb, other in (("advise", "benchmark"), ("benchmark", "advise")):
+        given = [] if verb == "advise" else ["wait for all"]
+        assert main.main([verb, AR, *given, "-o", str(tmp_path)]) == 0
+        assert f"gcexp {other} {AR}" in capsys.readouterr().out
+    assert "(benchmark.md)" in (tmp_path / "advice.md").read_text()
+    assert "(advice.md)" in (tmp_path / "benchmark.md").read_text()
 
 
 # --- Harm, regret, invariance -----------------------------------------------------------------------------------------
@@ -297,7 +312,7 @@ def test_phi_is_measured_where_it_can_be():
 def test_the_same_from_python():
     advice = gcexp.advise(AR, phi=0.5)
     assert advice.verdict == "rebalance" and "exclude worker 0" in advice.sentence.lower()
-    assert "<table>" in advice._repr_html_() and set(advice.table["setting"]) == {
+    assert "<table" in advice._repr_html_() and set(advice.table["setting"]) == {
         "timeout",
         "quorum",
         "spare",
@@ -310,6 +325,7 @@ BAD = [
     (["level=0.9"], "task"),
     (["dmax=3"], "d_max"),
     (["slowness=both"], "worker"),
+    (["late=finnish"], "finish"),
 ]
 
 
@@ -324,8 +340,9 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(options, named, tmp_pa
 @pytest.mark.slow
 def test_which_is_fastest_to_a_level_on_the_trace():
     trained = advise("pai-job4", phi=0.0, task="digits_mlp", level=0.9, seeds=3).trained
-    medians = {one.label: one.median for one in trained.runs if one.reached.size}
+    runs = trained.runs.dropna(subset="reached").set_index("scheme")
+    medians = runs["median"]
     assert medians["wait for all"] == pytest.approx(11729, rel=1e-3)
     assert medians["groups of 2, s = 1 (snake)"] == pytest.approx(5120, rel=1e-3)
-    assert trained.ranked[0].median == min(medians.values()) and "wait for all" in medians
-    assert all(one.least >= 0.05 for one in trained.ranked)
+    ranked = trained.ranked
+    assert ranked["median"].iloc[0] == medians.min() and (ranked["least_recovered"] >= 0.05).all()

@@ -1,6 +1,5 @@
 """The benchmarks' registry, table and command, and what they compare with; nothing is timed here."""
 
-import json
 import sys
 
 import numpy as np
@@ -27,7 +26,6 @@ def rows(monkeypatch):
     found = list(ROWS)
     monkeypatch.setitem(benchmarks.REGISTRY, "B0", "benchmarks.peers:fake")
     monkeypatch.setattr(peers, "fake", lambda: found, raising=False)
-    monkeypatch.setattr(command, "median_cpu", lambda *calls, repeats: [0.5] * len(calls))
     return found
 
 
@@ -46,11 +44,9 @@ def test_table():
     assert cells[4][-2:] == ["-", "-"]
 
 
-def test_the_command_prints_and_writes(rows, tmp_path, capsys):
-    assert command.main(["b0", "--json", str(tmp_path / "rows.json")]) == 0
-    assert "| sum " in (printed := capsys.readouterr().out) and printed.endswith("500 ms.\n")
-    found = json.loads((tmp_path / "rows.json").read_text())
-    assert found["calibration"] == 0.5 and [row["met"] for row in found["rows"]] == [False, False, None]
+def test_the_command_prints_a_table(rows, capsys):
+    assert command.main(["b0"]) == 0
+    assert "| sum " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

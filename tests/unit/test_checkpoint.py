@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 from torch import nn
 
-import gcexp
 from gcexp.data.load import Dataset
 from gcexp.errors import UserError
 from gcexp.run.compose import compose
@@ -44,15 +38,14 @@ def digits() -> Dataset:
     return Dataset("digits", x[:300], y[:300], x[1500:], y[1500:], "")
 
 
-def failing(at=0, wait=0.0, rule=None):
-    """A rule, by default gradient descent, that fails or waits to be killed at its n-th update."""
+def failing(at=0, rule=None):
+    """A rule, by default gradient descent, that fails at its n-th update."""
     rule = rule or GradientDescent()
 
     class Failing(type(rule)):
         def update(self, *arguments):
             taken.append(1)
             if len(taken) == at:
-                time.sleep(wait)
                 raise InterruptedError
             return super().update(*arguments)
 
@@ -273,35 +266,3 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot write"), Checkpoint(tmp_path / "file" / "run.npz", {}).held():
         pass
-
-
-@pytest.mark.slow
-def test_a_killed_process_is_resumed_with_equal_bits(tmp_path, capsys):
-    path = tmp_path / "run.npz"
-    environment = os.environ | {"PYTHONPATH": str(Path(gcexp.__file__).parents[1])}
-    child = subprocess.Popen([sys.executable, __file__, str(path)], env=environment)
-    checkpoint = Checkpoint(path, CONFIG)
-    try:
-        deadline, done = time.monotonic() + LONG, 0
-        while done < 7:
-            assert child.poll() is None and time.monotonic() < deadline
-            time.sleep(0.05)
-            if path.exists():
-                with np.load(path) as stored:
-                    done = int(stored["at_step"]) - int(stored["skipped"][0])
-        lock = threading.Thread(target=lambda: run(checkpoint))
-        lock.start()  # it finds the child at work and waits for it
-        waiting(capsys)
-        assert lock.is_alive()
-    finally:
-        child.send_signal(signal.SIGKILL)
-        child.wait()
-    lock.join()
-    taken.clear()
-    resumed = run(checkpoint, failing())
-    assert not taken  # the waiting thread has finished the run
-    assert_equal(resumed, run())
-
-
-if __name__ == "__main__":  # the process to be killed: it stops at its eighth update, after checkpoint seven
-    run(Checkpoint(sys.argv[1], CONFIG, every=0), failing(at=8, wait=3600))

@@ -17,7 +17,7 @@ from gcexp.codes import (
     FractionalRepetition,
     Uncoded,
 )
-from gcexp.delays import Draws, Pareto, ShiftedExponential
+from gcexp.delays import ComputeTransmit, Draws, Pareto, ShiftedExponential
 from gcexp.errors import ParameterError, UserError
 from gcexp.schemes import Decodable, Fastest, Scheme
 from gcexp.schemes.survivors import distinct
@@ -61,6 +61,12 @@ def test_scalings_price_the_load():
     assert np.allclose(server.arrival(0.25, 1), 0.25 * (3.0 + X))
 
 
+def test_the_two_parts_are_independent_and_priced_apart():
+    draws = ComputeTransmit(0, 1, 0, 1).draw((0,), 2000, 2)
+    assert abs((draws.compute * draws.transmit).mean() - 1) < 0.1
+    assert (draws.arrival(0.5, 0.25) == 0.5 * draws.compute + 0.25 * draws.transmit).all()
+
+
 def test_bad_delay_parameters():
     for build, named in (
         (lambda: Pareto(scale=0), "scale"),
@@ -70,6 +76,8 @@ def test_bad_delay_parameters():
         (lambda: Pareto(scaling="serve"), "'server'"),
         (lambda: ShiftedExponential(shift=-1), "shift"),
         (lambda: ShiftedExponential(mean=0), "mean"),
+        (lambda: ComputeTransmit(compute_shift=-1), "compute_shift"),
+        (lambda: ComputeTransmit(transmit_mean=-1), "transmit_mean"),
         (lambda: Pareto().draw((0,), 0, 3), "iteration"),
         (lambda: Pareto().draw((-1,), 1, 3), "-1"),
     ):
@@ -170,7 +178,7 @@ def test_timelines_are_read_back(tmp_path):
 
 
 def test_draws_for_other_workers_are_refused():
-    with pytest.raises(ParameterError, match="draws are for 3 workers"):
+    with pytest.raises(ParameterError, match="3 workers"):
         simulate(Scheme(Uncoded(4), Fastest(s=1)), Pareto().draw(SEEDS, 2, 3))
 
 

@@ -87,7 +87,7 @@ def test_a_swept_label_is_told_apart_by_its_key():
 
 
 def test_a_figure_without_runs_is_a_sentence(shown):
-    with pytest.raises(UserError, match="no runs to compare"):
+    with pytest.raises(UserError, match="kind"):
         comparison(figure("partial_recovery_table1", "paper"), shown[1])
 
 

@@ -34,7 +34,7 @@ def test_rows_of_one_statement_stand_together():
     ],
 )
 def test_nothing_holds_for_want_of_an_instance(check, name):
-    with pytest.raises(ParameterError, match=f"^{name}: there is no instance to try$"):
+    with pytest.raises(ParameterError, match=name):
         check()
 
 

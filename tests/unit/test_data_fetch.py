@@ -2,10 +2,8 @@
 
 import dataclasses
 import hashlib
-import http.server
 import io
 import tarfile
-import threading
 
 import pytest
 
@@ -17,39 +15,10 @@ from gcexp.errors import DataError
 CONTENT = b"ACTION,RESOURCE\n1,2\n"
 
 
-class Server:
-    """Answers each address with the next of its answers, and with the last of them ever after."""
-
-    def __init__(self):
-        self.answers, self.asked = {}, []
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(handler):
-                self.asked.append(handler.path)
-                answers = self.answers.get(handler.path, [404])
-                answer = answers.pop(0) if len(answers) > 1 else answers[0]
-                handler.send_response(answer if isinstance(answer, int) else 200)
-                handler.end_headers()
-                if not isinstance(answer, int):
-                    handler.wfile.write(answer)
-
-            def log_message(handler, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
-
-
 @pytest.fixture
-def server(monkeypatch, tmp_path):
-    monkeypatch.delenv("GCEXP_DATA", raising=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+def server(web_server, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    started = Server()
-    yield started
-    started.server.shutdown()
-    started.server.server_close()
+    return web_server
 
 
 @pytest.fixture
@@ -76,14 +45,14 @@ def tar_of(**members):
 
 
 def test_a_mirror_that_is_busy_is_asked_again(server, waits):
-    server.answers["/train.csv"] = [503, 429, CONTENT]
+    server.pages["/train.csv"] = [503, 429, CONTENT]
     (path,) = fetching.fetch(source(f"{server.url}/train.csv"))
     assert path.read_bytes() == CONTENT
     assert waits == list(fetching.WAITS[:2])
 
 
 def test_it_gives_up_after_the_last_wait(server, waits):
-    server.answers["/train.csv"] = [503]
+    server.pages["/train.csv"] = [503]
     with pytest.raises(DataError, match="503"):
         fetching.fetch(source(f"{server.url}/train.csv"))
     assert waits == list(fetching.WAITS) and sorted(waits) == waits
@@ -92,7 +61,7 @@ def test_it_gives_up_after_the_last_wait(server, waits):
 
 @pytest.mark.parametrize("answer", [404, CONTENT[::-1]], ids=["not there", "another file"])
 def test_what_will_not_change_is_not_asked_again(server, waits, answer):
-    server.answers["/train.csv"] = [answer]
+    server.pages["/train.csv"] = [answer]
     with pytest.raises(DataError, match=r"train\.csv could not be downloaded"):
         fetching.fetch(source(f"{server.url}/train.csv"))
     assert (waits, len(server.asked)) == ([], 1)
@@ -100,7 +69,7 @@ def test_what_will_not_change_is_not_asked_again(server, waits, answer):
 
 
 def test_a_copy_inside_a_tar_file(server, waits):
-    server.answers["/amazon.tar.gz"] = [tar_of(test=b"", train=CONTENT)]
+    server.pages["/amazon.tar.gz"] = [tar_of(test=b"", train=CONTENT)]
     (path,) = fetching.fetch(source(f"{server.url}/nothing", f"{server.url}/amazon.tar.gz#amazon/train.csv"))
     assert path.read_bytes() == CONTENT
     assert [one.name for one in path.parent.iterdir()] == ["train.csv"]
@@ -112,7 +81,7 @@ def test_a_copy_inside_a_tar_file(server, waits):
     ids=["no tar file", "another file", "cut off"],
 )
 def test_another_tar_file_is_refused(server, waits, packed):
-    server.answers["/amazon.tar.gz"] = [packed]
+    server.pages["/amazon.tar.gz"] = [packed]
     with pytest.raises(DataError, match="amazon.tar.gz"):
         fetching.fetch(source(f"{server.url}/amazon.tar.gz#amazon/train.csv"))
     assert waits == [] and list(fetching.Path("data/raw/amazon_access").iterdir()) == []
@@ -125,7 +94,7 @@ def test_every_published_file_has_a_second_address():
 
 
 def test_the_command_names_what_is_there(server, waits, monkeypatch, capsys):
-    server.answers["/train.csv"] = [503, CONTENT]
+    server.pages["/train.csv"] = [503, CONTENT]
     monkeypatch.setitem(SOURCES, "amazon_access", source(f"{server.url}/train.csv"))
     assert main.main(["data", "fetch", "digits", "amazon"]) == 0
     output = capsys.readouterr()

@@ -11,12 +11,15 @@ import numpy as np
 import pytest
 
 from gcexp.data.load import checksum
-from gcexp.run import stages, verification
+from gcexp.errors import UserError
+from gcexp.run import devices, stages, verification
 from gcexp.run.compose import compose
 from gcexp.run.datasets import prepared
 from gcexp.tasks import checkpoint
+from gcexp.tasks import devices as of_torch
 
 RUN = ["scheme=cgc", "n=6", "s=2", "delay=pareto", "task=digits_mlp", "iterations=3", "seeds=1"]
+LINEAR = ["scheme=uncoded", "n=10", "task=linear_regression", "iterations=3", "seeds=1"]
 
 
 @pytest.fixture
@@ -114,3 +117,29 @@ def test_the_device_that_auto_means_is_recorded_and_decides_a_training(trained, 
     here = stages.decided_by(auto, {})
     monkeypatch.setattr("gcexp.tasks.devices.device_of", lambda name: "cuda")
     assert stages.decided_by(auto, {}) != here
+
+
+def test_a_task_in_numpy_takes_the_processor_as_its_device(tmp_path, monkeypatch):
+    assert devices.DEVICES == of_torch.DEVICES
+    monkeypatch.chdir(tmp_path)
+    prepared("linear_mixture")
+    plain = compose(LINEAR)
+    for name in ("auto", "cpu"):
+        assert compose([*LINEAR, f"task.device={name}"]) == plain  # so that a training that is there stays
+    for name in ("cuda", "mps", "gpu"):
+        with pytest.raises(UserError, match=name):
+            compose([*LINEAR, f"task.device={name}"])
+    with pytest.raises(UserError, match="LinearRegression computes in numpy"):
+        compose([*LINEAR, "task.device=cuda"])
+    stages.run_training(plain, Path("numpy.npz"), None)
+    assert json.loads(Path("numpy.provenance.json").read_text())["device"] == "cpu"
+
+
+def test_a_task_whose_option_file_has_no_device_takes_one(tmp_path, monkeypatch):
+    """The class decides, not what is written in its file."""
+    option = tmp_path / "conf" / "task" / "mine.yaml"
+    option.parent.mkdir(parents=True)
+    option.write_text("_target_: gcexp.tasks.mlp.MultilayerPerceptron\ndataset: digits\nhidden: 4\n")
+    monkeypatch.setenv("GCEXP_SEARCHPATH", str(tmp_path / "conf"))
+    assert compose(["task=mine", "task.device=cuda"])["task"]["device"] == "cuda"
+    assert "device" not in compose(["task=mine"])["task"]

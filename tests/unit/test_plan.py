@@ -11,10 +11,10 @@ import pytest
 from gcexp.data.sources import find_source
 from gcexp.errors import UserError
 from gcexp.report import figurefile
-from gcexp.report.figure import Look
+from gcexp.report.figure import RenderOptions
 from gcexp.run import paths as run_paths
 from gcexp.run.compose import compose
-from gcexp.run.run import run_of_path, seed_list, seed_range, spelled_seeds
+from gcexp.run.run import run_of_path, seed_range
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -145,12 +145,6 @@ def test_paths_stand_in_one_module():
         for path in package.rglob("*.py")
     }
     assert found.pop("run/paths.py") and {name: places for name, places in found.items() if places} == {}
-
-
-def test_a_path_that_stands_elsewhere_is_found():
-    made = 'Path(f"results/{x}"), Path("reports") / "a"'
-    assert spelled_places(made) == ["results/", "reports"]
-    assert spelled_places('"""reports/ are made."""\nadd("-o", help="results/run")') == []
 
 
 def patterns():
@@ -325,9 +319,7 @@ def test_labels_use_composed_values():
         ("β = {code.beta}", "CGC", "label 'CGC' stands twice"),
         ("label: CGC, ", "", "a run lacks label"),
         ("label: CGC", "label: null", "label"),
-        ("label: CGC", "label: ''", "label"),
         ("scheme: cgc", "", "a run lacks scheme"),
-        ("scheme: cgc", "scheme: null", "scheme"),
         ("scheme: cgc", "scheme: 3", "unknown scheme '3'"),
         ("scheme: cgc", "scheme: cgcc", "unknown scheme 'cgcc'; did you mean 'cgc'"),
         ("scheme: cgc", "scheme: cgc+n@3", "unknown scheme"),
@@ -337,10 +329,8 @@ def test_labels_use_composed_values():
         ("task: digits_mlp", "task: digits", "unknown task 'digits'"),
         ("task: digits_mlp, ", "", "task"),  # curves need one
         ("[4, 6]", "[]", "code.beta"),
-        ("[4, 6]", "[4, 9]", "n - s <= beta <= n, got n=6, s=2, beta=9"),
         ("[4, 6]", "[4, x]", "code.beta wants whole number, got 'x'"),
         ("[4, 6]", "[4, [6]]", "code.beta"),
-        ("s: 2,", "s: 6,", "s"),
         ("n: 6", "n: 6.5", "n wants whole number, got 6.5"),
         ("n: 6", "mm: 6", "unknown run key 'mm'"),
         ("n: 6", "n: 6, beta: 6", "unknown key 'beta'; did you mean code.beta of code="),
@@ -349,26 +339,11 @@ def test_labels_use_composed_values():
         ("n: 6", "cod.n: 6", "unknown run key 'cod.n'"),
         ("n: 6", "code.sead: 6", "unknown key 'code.sead'"),
         ("n: 6", "n: 6, exact: true", "unknown run key 'exact'"),
-        ("n: 6", "n: 6, delay.scale: -1", "scale > 0, got -1"),
-        ("n: 6", "n: 6, delay.scaling: work", "unknown scaling 'work'"),
         ("n: 6", "n: 6, delay.scalling: data", "did you mean 'delay.scaling'"),
-        ("n: 6", "n: 6, task.hiden: 3", "did you mean 'task.hidden'"),
-        ("n: 6", "n: 6, optimizer.normalize: all", "unknown optimizer.normalize 'all'"),
         ("iterations: 30", "iterations: 0", "iterations must be an integer >= 1, got 0"),
-        ("iterations: 30", "iterations: 1.5", "iterations must be an integer >= 1, got 1.5"),
-        ("iterations: 30", "iterations: true", "iterations must be an integer >= 1, got True"),
         ("iterations: 30, ", "", "a run lacks iterations"),
-        ("iterations: 30", "iterations: 30, horizon: 0", "horizon must be a simulated time > 0"),
-        ("iterations: 30", "iterations: 30, horizon: -1", "horizon must be a simulated time > 0"),
         ("iterations: 30", "iterations: 30, horizon: soon", "horizon must be a simulated time > 0"),
-        ("iterations: 30", "iterations: 30, horizon: true", "horizon must be a simulated time > 0"),
         ("seeds: 2", "seeds: 0", "a number of seeds >= 1 or a range such as 0-4, got 0; seed 0 alone is 0-0"),
-        ("seeds: 2", "seeds: 4-2", "got '4-2'"),
-        ("seeds: 2", "seeds: 1.5", "got 1.5"),
-        ("seeds: 2", "seeds: true", "got True"),
-        ("seeds: 2", "seeds: null", "got None"),
-        ("seeds: 2", "seeds: 10000000", "seeds must be at most 100000"),
-        ("n: 6", "n: 10000000000", "n is a number of workers up to 10000"),
         ("n: 6", "n: !!python/name:os.system", "could not determine a constructor"),
         ("n: 6", "n: 6, common: [*x]", "not valid YAML"),
         ("kind: curves", "kind: curve", "kind: unknown choice 'curve'; did you mean 'curves'"),
@@ -382,8 +357,6 @@ def test_labels_use_composed_values():
         ("plot: {kind: lines}", "plot: {}", "kind"),
         ("plot: {kind: lines}", "plot: lines", "plot wants mapping, got 'lines'"),
         ("plot: {kind: lines}", "plot: {kind: lines}\nlevel: high", "level wants"),
-        ("plot: {kind: lines}", "plot: {kind: lines}\nlevel: 0.5\nclaims: [one]", "claims"),
-        ("plot: {kind: lines}", "plot: {kind: lines}\nclaims: [one]", "claims"),
         ("plot: {kind: lines}", "plot: {kind: lines}\nclaims: {id: one}", "claims.py"),
         ("runs:", "runs:\n  - CGC", "runs: expected keys and values, got 'CGC'"),
     ],
@@ -636,37 +609,22 @@ def test_the_level_is_compared_and_not_drawn(preset, level):
 def test_what_a_figure_shows_is_drawn_and_computed_by_no_job():
     before, after = read(), read(SMALL + "shows: Two lines.\n")
     assert after.file.shows == "Two lines."
-    assert (before.tracked_plot, before.tracked_table) == (after.tracked_plot, after.tracked_table)
+    assert (before.drawing_fingerprint, before.table_fingerprint) == (
+        after.drawing_fingerprint,
+        after.table_fingerprint,
+    )
 
 
 def test_comments_in_a_style_are_not_tracked(project):
-    before = read().tracked_plot
+    before = read().drawing_fingerprint
     style = project / "conf" / "style" / "paper.mplstyle"
     style.write_text("# new\n" + style.read_text())
-    assert read().tracked_plot == before
+    assert read().drawing_fingerprint == before
     style.write_text(style.read_text() + "\nlines.linewidth: 7\n")
-    assert read().tracked_plot != before
+    assert read().drawing_fingerprint != before
 
 
 # --- Seeds
-
-
-@pytest.mark.parametrize(
-    "given, spelled, seeds",
-    [
-        (1, "0", (0,)),
-        (2, "0-1", (0, 1)),
-        (5, "0-4", tuple(range(5))),
-        ("3-3", "3", (3,)),
-        ([3], "3", (3,)),
-        ("2-4", "2-4", (2, 3, 4)),
-        ([2, 3, 4], "2-4", (2, 3, 4)),
-        (range(2, 4), "2-3", (2, 3)),
-    ],
-)
-def test_seeds(given, spelled, seeds):
-    assert seed_range(given) == spelled
-    assert seed_list(given) == seed_list(spelled_seeds(spelled)) == seeds
 
 
 @pytest.mark.parametrize(
@@ -702,9 +660,15 @@ def test_seeds_that_are_none(given):
 
 def test_a_copy_for_a_paper_has_no_title_and_is_drawn_anew():
     one = read()
-    bare = replace(one, look=Look(title=False))
+    bare = replace(one, render=RenderOptions(title=False))
     assert (one.heading, bare.heading) == ("A figure", "")
-    assert (one.footnote, replace(one, look=Look(note=False)).footnote) == (one.note, "")
-    looks = (one.look, bare.look, Look(note=False), Look(width="single"), Look(width="3.6"))
-    assert len({tuple(replace(one, look=look).tracked_plot) for look in looks}) == len(looks)
-    assert one.tracked_table == bare.tracked_table
+    assert (one.footnote, replace(one, render=RenderOptions(note=False)).footnote) == (one.note, "")
+    options = (
+        one.render,
+        bare.render,
+        RenderOptions(note=False),
+        RenderOptions(width="single"),
+        RenderOptions(width="3.6"),
+    )
+    assert len({tuple(replace(one, render=render).drawing_fingerprint) for render in options}) == len(options)
+    assert one.table_fingerprint == bare.table_fingerprint

@@ -13,7 +13,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from gcexp.report import figure_view
+from gcexp.report import paper
 from gcexp.run import dependencies, modules, records
 from gcexp.run.modules import own_modules
 from gcexp.run.records import (
@@ -425,18 +425,18 @@ def test_a_module_in_the_place_of_another_is_seen(job, tmp_path, monkeypatch):
 
 
 def test_the_page_says_of_papers_what_their_files_and_the_bibliography_say(tmp_path, monkeypatch):
-    before = figure_view.tracked_papers()
+    before = paper.papers_fingerprint()
     bibliography = (ROOT / "docs/references.bib").read_text()
-    there = figure_view.bundled
+    there = paper.bundled
     monkeypatch.setattr(
-        figure_view, "bundled", lambda name: tmp_path / Path(name).name if "bib" in name else there(name)
+        paper, "bundled", lambda name: tmp_path / Path(name).name if "bib" in name else there(name)
     )
     for text, seen in (
         (bibliography + "\n@misc{uncited,\n}\n", False),
         (bibliography.replace("year", "date"), True),
     ):
         (tmp_path / "references.bib").write_text(text)
-        assert (figure_view.tracked_papers() != before) == seen
+        assert (paper.papers_fingerprint() != before) == seen
 
 
 # --- The library

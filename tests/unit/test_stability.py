@@ -15,13 +15,14 @@ import gcexp
 from gcexp.command.main import COMMANDS
 from gcexp.data import datasets
 from gcexp.delays.trace_file import read_trace
-from gcexp.report.figure_view import Paper
+from gcexp.report.paper import Paper
 from gcexp.run.measured import CURVE, TIMED
 from gcexp.run.options import GROUPS, option_file, options
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/stability.md").read_text("utf-8")
-WHOLE = ("codes", "schemes", "delays", "tasks", "data", "figures")  # rooms whose ``__all__`` is public
+# Rooms whose ``__all__`` is public.
+WHOLE = ("codes", "schemes", "delays", "tasks", "data", "figures", "distributed")
 SOME = {"gcexp.testing", "gcexp.seeding", "gcexp.errors"}
 
 

@@ -67,7 +67,7 @@ def test_an_analysis_keeps_what_it_declares(project):
     text = f"title: A\nsource: B\nkind: analysis\nanalysis: {{function: {__name__}.timed_otherwise, n: 3}}\n"
     assert list(assemble(read(f"{text}plot: {{kind: table, columns: [n]}}"))[0]) == ["n", "time_s"]
     other = read(f"{text.replace('n: 3', 'n: 3, time: hours')}plot: {{kind: table}}")
-    with pytest.raises(UserError, match="timed_otherwise gives columns that it does not declare: hours$"):
+    with pytest.raises(UserError, match="timed_otherwise.*hours"):
         assemble(other)
 
 
@@ -138,33 +138,34 @@ def test_costs_of_the_clusters(project):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "sentence"),
+    ("old", "new", "named"),
     [
-        ("x: delay.p", "x: delay.pp", "plot: unknown column 'delay.pp'; did you mean 'delay.p'"),
-        ("x: delay.p", "x: delay.p, where: {sceme: gc}", "unknown column 'sceme'; did you mean 'scheme'"),
-        ("x: delay.p", "x: delay.p, by: labl", "unknown column 'labl'; did you mean 'label'"),
-        ("y: mean_iteration_time_s", "y: iteration_time_s", "unknown column 'iteration_time_s'"),
-        ("GC-DC: GC-SC", "GC-DC: GC-S", "timings.against: unknown label 'GC-S'; did you mean 'GC-SC'"),
-        ("GC-DC: GC-SC", "GC-DCC: GC-SC", "timings.against: unknown label 'GC-DCC'"),
-        ("rows: seeds", "rows: seed", "timings: rows: unknown rows 'seed'; did you mean 'seeds'|rows"),
-        ("rows: seeds", "row: seeds", "timings: unknown key 'row'; did you mean 'rows'"),
-        ("{delay.p}", "{delay.q}", "columns.chance '{delay.q}': unknown key 'delay.q'"),
+        ("x: delay.p", "x: delay.pp", ("plot", "'delay.pp'", "'delay.p'")),
+        ("x: delay.p", "x: delay.p, where: {sceme: gc}", ("'sceme'", "'scheme'")),
+        ("x: delay.p", "x: delay.p, by: labl", ("'labl'", "'label'")),
+        ("y: mean_iteration_time_s", "y: iteration_time_s", ("'iteration_time_s'",)),
+        ("GC-DC: GC-SC", "GC-DC: GC-S", ("timings.against", "'GC-S'", "'GC-SC'")),
+        ("GC-DC: GC-SC", "GC-DCC: GC-SC", ("timings.against", "'GC-DCC'")),
+        ("rows: seeds", "rows: seed", ("timings", "rows")),
+        ("rows: seeds", "row: seeds", ("timings", "'row'", "'rows'")),
+        ("{delay.p}", "{delay.q}", ("columns.chance", "'delay.q'")),
         (
             "delay.p: [0.1, 0.3]}\n  - {label: GC-SC",
             "}\n  - {label: GC, scheme: gc}\n  - {label: GC-SC",
-            "twice",
+            ("'GC'",),
         ),
-        ("kind: timings", "kind: curves", "timings are rows of kind timings"),
+        ("kind: timings", "kind: curves", ("timings", "curves")),
     ],
 )
-def test_mistakes_are_told_before_the_first_job(project, old, new, sentence):
+def test_mistakes_are_told_before_the_first_job(project, old, new, named):
     assert old in TIMED
-    with pytest.raises(UserError, match=sentence):
+    with pytest.raises(UserError) as caught:
         read(TIMED.replace(old, new, 1))
+    assert all(name in str(caught.value) for name in named)
 
 
 def test_a_comparison_without_a_partner_is_refused(project):
-    with pytest.raises(UserError, match="'GC' has no run for a seed and the keys of 'GC-SC'"):
+    with pytest.raises(UserError, match="'GC'.*'GC-SC'"):
         table(("scheme: gc, delay.p: [0.1, 0.3]", "scheme: gc, delay.p: 0.1"))
 
 
@@ -176,7 +177,7 @@ def test_a_label_repeats_within_a_sweep_of_curves_only(project):
     text = text.replace("y: mean_iteration_time_s", "y: test_accuracy")
     text = "".join(line + "\n" for line in text.splitlines() if "LB" not in line)
     assert read(text).labels == ["GC", "GC-SC", "GC-DC"]
-    with pytest.raises(UserError, match="label 'GC' stands twice"):
+    with pytest.raises(UserError, match="label 'GC'"):
         read(text.replace("label: GC-SC", "label: GC"))
 
 
@@ -204,9 +205,7 @@ def test_first_passages_of_each_seed_and_level():
 
 def test_first_passages_are_checked_while_planning(project):
     assert read(CURVES).columns[-3:] == ["seed", "level", "reached_s"]
-    with pytest.raises(
-        UserError, match="passages.y: unknown score 'test_acuracy'; did you mean 'test_accuracy'"
-    ):
+    with pytest.raises(UserError, match="passages.y.*'test_acuracy'.*'test_accuracy'"):
         read(CURVES.replace("0.9]", "0.9], y: test_acuracy"))
-    with pytest.raises(UserError, match="passages are rows of kind curves, got kind timings"):
+    with pytest.raises(UserError, match="passages.*timings"):
         read(TIMED + "passages: {levels: [0.9]}\n")

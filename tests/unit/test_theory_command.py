@@ -58,19 +58,6 @@ def test_a_name_alone_is_explained(capsys):
     assert any("Theorem 1" in line for line in lines)
 
 
-def test_a_long_listing_is_paged(monkeypatch, capsys):
-    shown = []
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    monkeypatch.setattr("pydoc.pager", shown.append)
-    monkeypatch.setenv("COLUMNS", "60")
-    assert main.main(["theory"]) == 0 and shown[0].count("\n") > 100
-    assert max(map(len, shown[0].splitlines())) == 60 and "..." in shown[0]
-    assert main.main(["theory", "order_statistics"]) == 0 and len(shown) == 1  # fits on the terminal
-    assert main.main(["theory", "partial_recovery.lower_bound"]) == 0
-    explained = "".join([*shown[1:], capsys.readouterr().out])
-    assert theory.explained("partial_recovery.lower_bound") in explained, "an explanation is not cut"
-
-
 def test_every_annotation_is_understood():
     """A new function whose parameters are none of the known kinds would be out of reach."""
     for name, function in theory.functions().items():

@@ -98,9 +98,9 @@ def test_a_gpu_multiplies_without_rounding_its_factors(monkeypatch):
 def test_devices_that_are_not_there(task, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert device_of("auto") == "cpu"
-    with pytest.raises(ParameterError, match="task.device=cuda: there is none"):
+    with pytest.raises(ParameterError, match="task.device=cuda"):
         device_of("cuda")
-    with pytest.raises(ParameterError, match="unknown task.device 'gpu'"):
+    with pytest.raises(ParameterError, match="'gpu'"):
         task("noise", device="gpu")
 
 

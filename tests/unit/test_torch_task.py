@@ -111,10 +111,10 @@ def test_a_module_is_spelled_in_the_option_file():
     config = compose(["task=torch", "scheme=uncoded"])
     assert isinstance(build(config, "task").module(), nn.Linear)
     config["task"]["module"] = {"_target_": "torch.nn.Linear", "_partial_": True, "in_feature": 3}
-    with pytest.raises(UserError, match="task.module.*'in_feature'.*'in_features'"):
+    with pytest.raises(UserError, match="'in_feature'.*'in_features'"):
         build(config, "task")
     config["task"]["module"] = {"_target_": "torch.nn.Linear", "_partial_": True, "in_features": 3}
-    with pytest.raises(UserError, match="task.module.*'out_features'"):
+    with pytest.raises(UserError, match="'out_features'"):
         build(config, "task")
 
 

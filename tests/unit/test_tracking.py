@@ -18,8 +18,8 @@ from gcexp.errors import UserError
 from gcexp.report import table
 from gcexp.report.figure import Figure, FigureFile
 from gcexp.report.figurefile import named_figures
+from gcexp.report.jobs import make_table
 from gcexp.report.mlflow_store import connect, inputs_of
-from gcexp.report.stages import make_table
 from gcexp.report.tracking import DIGEST, params_of, track
 from gcexp.run.provenance import provenance_file
 from gcexp.run.run import run_of_path

@@ -282,7 +282,7 @@ def test_seeds_together_learn_what_each_learns_alone(rule):
     ids=["steps", "coefficients"],
 )
 def test_seeds_that_differ_are_not_trained_together(arguments):
-    with pytest.raises(ParameterError, match="trains its seeds together"):
+    with pytest.raises(ParameterError, match="trains all seeds together"):
         train(TOGETHER, GradientDescent(), DATA, [0, 1], **arguments)
 
 

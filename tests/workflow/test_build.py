@@ -179,7 +179,7 @@ CARRIERS = (
 )
 #: What reads and checks figure files, which count by their values.
 READERS = (
-    *(f"report/{name}.py" for name in ("columns", "entries", "figure", "figurefile", "stages")),
+    *(f"report/{name}.py" for name in ("columns", "entries", "figure", "figurefile", "jobs")),
     *(f"run/{name}.py" for name in ("benchmarked", "checks", "measured", "named_codes", "scheme")),
     *(
         "figures/plots.py",

@@ -197,7 +197,13 @@ def read_figures(numbers) -> None:
         for preset in figurefile.PRESETS:
             try:
                 found = figurefile.read_figure(path, preset)
-                assert [found.inputs, found.products, found.tracked_plot, found.tracked_table, found.note]
+                assert [
+                    found.inputs,
+                    found.products,
+                    found.drawing_fingerprint,
+                    found.table_fingerprint,
+                    found.note,
+                ]
             except UserError as error:
                 refused += 1
                 assert 0 < len(str(error)) < 2000 and "\n" not in str(error), f"figure {number}: {error}"

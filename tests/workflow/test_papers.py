@@ -45,17 +45,7 @@ def test_papers_are_deleted_and_added_with_their_folders(clone, tmp_path):
     code, output = clone.gcexp("publish")
     assert code == 0 and f"{figures} figures" in output, output
     looking = "test_published or test_artifact or test_catalogue or test_links"  # all tests are collected
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-n0",
-        "-p",
-        "no:cacheprovider",
-        "-m",
-        "not slow",
-    ]
+    command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "-m", "not slow"]
     code, output = clone.run(*command, "-k", looking, "tests", "gcexp_papers")
     assert code == 0, output[-4000:]
     shutil.copytree(papers / STAYS, papers / "sixth")

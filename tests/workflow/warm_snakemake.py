@@ -14,8 +14,6 @@ import sys
 
 def serve() -> None:
     """Requests as JSON, one a line; the answer is the exit code."""
-    import hydra  # noqa: F401
-    import omegaconf  # noqa: F401
     import smart_open  # noqa: F401
     import snakemake.cli
     import snakemake.dag

@@ -15,8 +15,9 @@ threadpool_limits(1)  # small systems of equations on several threads cost a pla
 from gcexp.command import forkserver, progress, snakemake_inside
 from gcexp.errors import UserError, no_python, unknown
 from gcexp.files import remove_half_written
-from gcexp.report import audit, end_message, figure_view, figurefile
-from gcexp.report.figure import Look
+from gcexp.report import audit, end_message, figurefile
+from gcexp.report.figure import RenderOptions
+from gcexp.report.paper import papers_fingerprint
 from gcexp.run import datasets, dependencies, paths, records
 from gcexp.run.options import conf_dir, read_yaml
 from gcexp.run.run import run_of_path
@@ -36,7 +37,7 @@ def stop(error):
 
 @functools.cache
 def by_target(preset):
-    return {figure.target: replace(figure, look=LOOK) for figure in figures_to_plan(preset)}
+    return {figure.target: replace(figure, render=RENDER_OPTIONS) for figure in figures_to_plan(preset)}
 
 
 def figures_to_plan(preset):
@@ -70,7 +71,7 @@ try:
         if key not in DEFAULTS:
             raise UserError(unknown("--config key", key, DEFAULTS))
     config.update(DEFAULTS | config)
-    LOOK = Look.of(config, "plot_")
+    RENDER_OPTIONS = RenderOptions.of(config, "plot_")
     PUBLISHED, LOGGED = switch("published"), switch("mlflow")
     FIGURES = by_target(config["preset"])
 except UserError as error:
@@ -111,7 +112,7 @@ onstart:
     progress.watch(logger, jobs)
     # Jobs of the quick preset are shorter than their imports.
     if config["preset"] == "quick" and snakemake_inside.runs_here(workflow) and forkserver.start(jobs):
-        snakemake_inside.measure_nothing(workflow)
+        snakemake_inside.leave_benchmarks(workflow)
 
 
 def figure_of(wildcards):

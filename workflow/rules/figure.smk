@@ -14,7 +14,7 @@ rule table:
         mem_mb=2000,
         runtime=60,
     params:
-        fingerprint=lambda w: figure_of(w).tracked_table,
+        fingerprint=lambda w: figure_of(w).table_fingerprint,
         record=record_of(paths.TABLE),
     message:
         "table of {wildcards.target}"
@@ -44,14 +44,14 @@ rule draw:
         mem_mb=1000,
         runtime=10,
     params:
-        fingerprint=lambda w: figure_of(w).tracked_plot,
+        fingerprint=lambda w: figure_of(w).drawing_fingerprint,
         record=lambda w: records.state(figure_of(w).drawings[0]),
-        look=LOOK.arguments,
+        render=RENDER_OPTIONS.arguments,
     message:
         "drawing {wildcards.target}"
     shell:
         "GCEXP_PLANNED={params.record:q} gcexp job plot {wildcards.target:q} --preset {wildcards.preset:q} -i {input:q} -o {output:q}"
-        " {params.look:q} 2> {log:q}"
+        " {params.render:q} 2> {log:q}"
 
 
 use rule draw as typeset with:

@@ -14,7 +14,7 @@ rule page:
     params:
         fingerprint=lambda w: dependencies.tracked("page")
         + [dependencies.digest_of(read_yaml(path)) for path in shown_files(w.preset).values()]
-        + figure_view.tracked_papers(),
+        + papers_fingerprint(),
         record=record_of(paths.PAGE),
         targets=lambda w: list(shown_files(w.preset)),
     message:

@@ -10,7 +10,7 @@ from math import lcm, prod
 import numpy as np
 
 from gcexp.analysis import enumeration as engine
-from gcexp.analysis.claims import Verdict, all_instances, claim, tally
+from gcexp.analysis.claims import Verdict, all_instances, claim
 from gcexp.analysis.solving import invertible
 from gcexp.codes import adaptive as codes
 from gcexp.codes.comm_efficient import CommunicationEfficient
@@ -70,21 +70,17 @@ def assigned_entries_of_example_3_are_nonzero() -> Verdict:
 
 
 @claim("be_em")
-def b_respects_the_storage() -> Verdict:
+def b_respects_the_storage() -> Iterator[bool]:
     """B is zero exactly outside the d partitions of a worker: the library's and own codes, n <= 6 and L <= 4."""
-
-    def tried() -> Iterator[bool]:
-        for n, d in sizes(6):
-            held = engine.cyclic(n, d)
-            for L in range(1, 5):
-                rows = codes.Adaptive(n, d, L, search_seeds=1).encoding.toarray().reshape(L, n, n, L)
-                for w in range(n):
-                    yield not rows[:, w, ~held[w]].any() and rows[:, w, held[w]].any(axis=(0, 2)).all()
-                mine = own(n, d, L).reshape(L, n, n, L)
-                for i in range(n):
-                    yield ((mine[:, :, i] == 0).all(axis=(0, 2)) == ~held[:, i]).all()
-
-    return all_instances(tried())
+    for n, d in sizes(6):
+        held = engine.cyclic(n, d)
+        for L in range(1, 5):
+            rows = codes.Adaptive(n, d, L, search_seeds=1).encoding.toarray().reshape(L, n, n, L)
+            for w in range(n):
+                yield not rows[:, w, ~held[w]].any() and rows[:, w, held[w]].any(axis=(0, 2)).all()
+            mine = own(n, d, L).reshape(L, n, n, L)
+            for i in range(n):
+                yield ((mine[:, :, i] == 0).all(axis=(0, 2)) == ~held[:, i]).all()
 
 
 def _rounds_of(code: codes.Adaptive, s: int) -> int | None:
@@ -101,46 +97,38 @@ def _rounds_of(code: codes.Adaptive, s: int) -> int | None:
 
 
 @claim("rs_rounds", "agc_cost_16", "perf_58", "l_extremes")
-def costs_of_built_codes() -> dict[str, Verdict]:
+def costs_of_built_codes() -> Iterator[tuple[str, bool]]:
     """The fewest rounds that span the sum are (51), with the cost (16) and (58): n <= 6, L <= 4, every s and set.
 
     At L = 1 and L = w the cost is 1 and the optimal one.
     """
-
-    def tried() -> Iterator[tuple[str, bool]]:
-        for (n, d), L in product(sizes(6), range(1, 5)):
-            code, costs = codes.Adaptive(n, d, L, search_seeds=1), theory.adaptive_costs(L, d, 2 * L)
-            for s in range(d):
-                found = _rounds_of(code, s)
-                right = found == engine.rounds_needed(own(n, d, L), s) == theory.rounds(L, d, s)
-                yield "rs_rounds", right
-                yield "agc_cost_16", right and found == costs[s] * L
-                yield "perf_58", right and found == costs[s] * L
-                yield "l_extremes", right and found == theory.optimal_costs(d, L)[s] * L
-
-    return tally(tried())
+    for (n, d), L in product(sizes(6), range(1, 5)):
+        code, costs = codes.Adaptive(n, d, L, search_seeds=1), theory.adaptive_costs(L, d, 2 * L)
+        for s in range(d):
+            found = _rounds_of(code, s)
+            right = found == engine.rounds_needed(own(n, d, L), s) == theory.rounds(L, d, s)
+            yield "rs_rounds", right
+            yield "agc_cost_16", right and found == costs[s] * L
+            yield "perf_58", right and found == costs[s] * L
+            yield "l_extremes", right and found == theory.optimal_costs(d, L)[s] * L
 
 
 @claim("columns_vanish")
-def signals_that_suffice() -> Verdict:
+def signals_that_suffice() -> Iterator[bool]:
     """Drawn L + (n-d) r_s signals of the first r_s rounds span the sum, and one fewer do not: n <= 6, L <= 4."""
     generator = rng(0, "assignment", 3)
-
-    def tried() -> Iterator[bool]:
-        for (n, d), L in product(sizes(6), range(1, 5)):
-            B = own(n, d, L)
-            for s in range(d):
-                rows = codes.decode_rows(n, d, L, list(range(n - s, n)))
-                yield (rows % n < n - s).all() and engine.spans(B.reshape(n * L, -1)[rows], L)
-                r = engine.rounds_needed(B, s) or 0
-                enough = L + (n - d) * r
-                received = B[:r, : n - s].reshape(-1, n * L)
-                chosen = np.stack([generator.permutation(len(received))[:enough] for _ in range(3)])
-                fewer = engine.spans(received[chosen[:, 1:]], L)
-                for holds, still in zip(engine.spans(received[chosen], L), fewer, strict=True):
-                    yield holds and not still and enough == len(rows)
-
-    return all_instances(tried())
+    for (n, d), L in product(sizes(6), range(1, 5)):
+        B = own(n, d, L)
+        for s in range(d):
+            rows = codes.decode_rows(n, d, L, list(range(n - s, n)))
+            yield (rows % n < n - s).all() and engine.spans(B.reshape(n * L, -1)[rows], L)
+            r = engine.rounds_needed(B, s) or 0
+            enough = L + (n - d) * r
+            received = B[:r, : n - s].reshape(-1, n * L)
+            chosen = np.stack([generator.permutation(len(received))[:enough] for _ in range(3)])
+            fewer = engine.spans(received[chosen[:, 1:]], L)
+            for holds, still in zip(engine.spans(received[chosen], L), fewer, strict=True):
+                yield holds and not still and enough == len(rows)
 
 
 @claim("ehh_invertible")
@@ -205,50 +193,42 @@ def matrices_of_example_3() -> Verdict:
 
 
 @claim("ex3_no_straggler", "ex3_one_straggler")
-def example_3_decodes() -> dict[str, Verdict]:
+def example_3_decodes() -> Iterator[tuple[str, bool]]:
     """The inverse of the received rows of E gives both sums of Example 3: no straggler, and each single one."""
     E, M = _example_3()
     total = np.kron(np.eye(2, dtype=int), np.ones((1, 3), dtype=int))
-
-    def tried() -> Iterator[tuple[str, bool]]:
-        for silent in ((), (0,), (1,), (2,)):
-            rows = codes.decode_rows(3, 2, 2, silent)
-            x, determinant = solve_exactly(E[rows][:, : len(rows)], np.eye(len(rows), dtype=int))
-            sums = (x * Fraction(1, int(determinant)))[:2] @ (E @ M)[rows]
-            yield "ex3_one_straggler" if silent else "ex3_no_straggler", bool((sums == total).all())
-
-    return tally(tried())
+    for silent in ((), (0,), (1,), (2,)):
+        rows = codes.decode_rows(3, 2, 2, silent)
+        x, determinant = solve_exactly(E[rows][:, : len(rows)], np.eye(len(rows), dtype=int))
+        sums = (x * Fraction(1, int(determinant)))[:2] @ (E @ M)[rows]
+        yield "ex3_one_straggler" if silent else "ex3_no_straggler", bool((sums == total).all())
 
 
 # --- Remark 3 --------------------------------------------------------------------------------------------------
 
 
 @claim("rem3_conj_i")
-def vandermonde_condition_1() -> Verdict:
+def vandermonde_condition_1() -> Iterator[bool]:
     """The exact determinant of E[Q_v, L:] is the product of those of its blocks, and not 0, for drawn points.
 
     The blocks are Vandermonde matrices with scaled rows, so that this also proves the condition for all distinct
     nonzero points. 30 sets of points of both signs are tried for each of four codes with n <= 5.
     """
     generator = rng(0, "monte_carlo", 8)
-
-    def tried() -> Iterator[bool]:
-        for n, d, L in ((3, 2, 2), (4, 2, 2), (4, 3, 2), (5, 3, 2)):
-            for _ in range(30):
-                values = generator.choice(np.arange(1, 60), n * L, replace=False)
-                alphas = (values * generator.choice([-1, 1], n * L)).tolist()
-                E = np.array(codes.vandermonde(n, d, L, alphas), dtype=object)
-                for p in range(n):
-                    Q = without(n, d, L, p)
-                    blocks = 1
-                    for r in range(L):
-                        mine = [alphas[row] for row in Q if row // n == r]
-                        blocks *= prod(mine) ** (L + r * (n - d))
-                        blocks *= prod(b - a for a, b in combinations(mine, 2))
-                    _, determinant = solve_exactly(E[Q][:, L:], np.zeros((len(Q), 0), dtype=int))
-                    yield determinant == blocks != 0
-
-    return all_instances(tried())
+    for n, d, L in ((3, 2, 2), (4, 2, 2), (4, 3, 2), (5, 3, 2)):
+        for _ in range(30):
+            values = generator.choice(np.arange(1, 60), n * L, replace=False)
+            alphas = (values * generator.choice([-1, 1], n * L)).tolist()
+            E = np.array(codes.vandermonde(n, d, L, alphas), dtype=object)
+            for p in range(n):
+                Q = without(n, d, L, p)
+                blocks = 1
+                for r in range(L):
+                    mine = [alphas[row] for row in Q if row // n == r]
+                    blocks *= prod(mine) ** (L + r * (n - d))
+                    blocks *= prod(b - a for a, b in combinations(mine, 2))
+                _, determinant = solve_exactly(E[Q][:, L:], np.zeros((len(Q), 0), dtype=int))
+                yield determinant == blocks != 0
 
 
 @claim(

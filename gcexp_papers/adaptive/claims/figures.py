@@ -21,10 +21,8 @@ CGC, G_CGC = ([f"{family}({s})" for s in range(3)] for family in ("CGC", "G-CGC"
 def _exponents(table: pd.DataFrame, matrices: str) -> Verdict:
     """Whether the quantile of the condition number grows at most as n^1.25 for every s."""
     return every(
-        *(
-            within(number(table, "exponent", {"s": s, "matrices": matrices, "n": 80}), at_most=1.25)
-            for s in range(3)
-        )
+        within(number(table, "exponent", {"s": s, "matrices": matrices, "n": 80}), at_most=1.25)
+        for s in range(3)
     )
 
 
@@ -153,7 +151,7 @@ def order_of_the_curves(table: pd.DataFrame) -> dict[str, Verdict]:
     ahead = within(extreme("below_best_cgc_s", "min", 408, "AGC", "G-AGC", positive=1), above=0)
     return {
         "fig3_group_better": within(gains, above=0),
-        "fig3_group_equal_s0": every(*(equals(one, 0, 1e-9) for one in same)),
+        "fig3_group_equal_s0": every(equals(one, 0, 1e-9) for one in same),
         "fig3_agc_all": ahead,
         "tuning_needed": ahead,
     }
@@ -182,11 +180,9 @@ def best_fixed_codes(table: pd.DataFrame) -> dict[str, Verdict]:
         "fig3_best2_cgc": every(equals(two, 0.3, 0.005), beyond),
         "fig3_best2_gcgc": every(within(two_g, at_most=0.23), beyond_g),
         "tuning_needed": every(
-            *(
-                equals(best(family, "wide", end, 101), s)
-                for family in ("CGC", "G-CGC")
-                for end, s in (("min", 0), ("max", 2))
-            )
+            equals(best(family, "wide", end, 101), s)
+            for family in ("CGC", "G-CGC")
+            for end, s in (("min", 0), ("max", 2))
         ),
     }
 
@@ -215,7 +211,7 @@ def _clock(table: pd.DataFrame, label: str) -> float:
 
 def _faster(tables: Iterable[pd.DataFrame], label: str, *others: str) -> Verdict:
     """Whether a scheme is faster on the clock than each of some others, in every table."""
-    return every(*(less(_clock(table, label), _clock(table, other)) for table in tables for other in others))
+    return every(less(_clock(table, label), _clock(table, other)) for table in tables for other in others)
 
 
 @claim("fig4_smaller_better", "fig4_cgc2_uncoded", "fig4_others_faster", "fig4_agc_cgc0", figure="fig4")
@@ -228,10 +224,10 @@ def order_without_stragglers(table: pd.DataFrame) -> dict[str, Verdict]:
     others = [_faster([table], label, "uncoded") for label in ("CGC(0)", "CGC(1)", "AGC", "G-AGC")]
     shares = [_clock(table, label) / _clock(table, "CGC(0)") for label in ("AGC", "G-AGC")]
     return {
-        "fig4_smaller_better": every(*families),
+        "fig4_smaller_better": every(families),
         "fig4_cgc2_uncoded": _faster([table], "uncoded", "CGC(2)"),
-        "fig4_others_faster": every(*others),
-        "fig4_agc_cgc0": every(*(within(share, above=0.95, below=1.05) for share in shares)),
+        "fig4_others_faster": every(others),
+        "fig4_agc_cgc0": every(within(share, above=0.95, below=1.05) for share in shares),
     }
 
 
@@ -290,10 +286,8 @@ def _calculated(table: pd.DataFrame, scheme: str, p: float, convention: str = "f
 def _as_printed(table: pd.DataFrame, *schemes: str) -> Verdict:
     """Whether the formula gives the printed numbers of some schemes, to half a unit of the last digit."""
     return every(
-        *(
-            equals(_calculated(table, scheme, p), _calculated(table, scheme, p, "printed"), 0.0051)
-            for scheme, p in product(schemes, CHANCES)
-        )
+        equals(_calculated(table, scheme, p), _calculated(table, scheme, p, "printed"), 0.0051)
+        for scheme, p in product(schemes, CHANCES)
     )
 
 
@@ -334,7 +328,7 @@ def order_by_formula(table: pd.DataFrame) -> dict[str, Verdict]:
 
     def faster(scheme: str, *others: str, at: Sequence[float] = CHANCES) -> Verdict:
         pairs = product(others, at)
-        return every(*(less(_calculated(table, scheme, p), _calculated(table, one, p)) for one, p in pairs))
+        return every(less(_calculated(table, scheme, p), _calculated(table, one, p)) for one, p in pairs)
 
     best = every(faster("AGC", *CGC), faster("G-AGC", "uncoded", *CGC, *G_CGC, "AGC"))
     return {
@@ -385,10 +379,8 @@ def _end(table: pd.DataFrame, label: str, p: float) -> float:
 def g_agc_is_the_leftmost_curve(table: pd.DataFrame) -> Verdict:
     """G-AGC finishes the same iterations before every other scheme, and at p = 0 no later than AGC."""
     return every(
-        *(
-            less(_end(table, "G-AGC", p), _end(table, label, p), or_equal=(p, label) == (0, "AGC"))
-            for p, label in product((0, *CHANCES), _SCHEMES)
-        )
+        less(_end(table, "G-AGC", p), _end(table, label, p), or_equal=(p, label) == (0, "AGC"))
+        for p, label in product((0, *CHANCES), _SCHEMES)
     )
 
 
@@ -398,7 +390,7 @@ def curves_are_in_the_order_of_figs_4_and_5(table: pd.DataFrame) -> Verdict:
     ordered = [(0.0, "CGC(0)", "CGC(1)"), (0.0, "CGC(1)", "uncoded"), (0.0, "uncoded", "CGC(2)")]
     for p in CHANCES:
         ordered += [(p, "AGC", "CGC(1)"), (p, "CGC(1)", "CGC(0)"), (p, "CGC(1)", "CGC(2)")]
-    return every(*(less(_end(table, one, p), _end(table, other, p)) for p, one, other in ordered))
+    return every(less(_end(table, one, p), _end(table, other, p)) for p, one, other in ordered)
 
 
 @claim("intro_same_accuracy", figure="fig6")
@@ -410,10 +402,8 @@ def every_scheme_has_the_same_accuracy(table: pd.DataFrame) -> Verdict:
         return number(table, "test_accuracy", here, "mean", rows=_EVALUATIONS)
 
     return every(
-        *(
-            equals(accuracy(label, p), accuracy("uncoded", p), 1e-9)
-            for p, label in product((0, *CHANCES), [*_SCHEMES, "G-AGC"])
-        )
+        equals(accuracy(label, p), accuracy("uncoded", p), 1e-9)
+        for p, label in product((0, *CHANCES), [*_SCHEMES, "G-AGC"])
     )
 
 

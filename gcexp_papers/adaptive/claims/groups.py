@@ -137,19 +137,15 @@ def _groups(n: int, d: int) -> list[int]:
 
 
 @claim("rem5_gcgc_vector")
-def grouped_cgc_decodes_more_sets() -> Verdict:
+def grouped_cgc_decodes_more_sets() -> Iterator[bool]:
     """G-CGC decodes every set of workers that CGC does and more, by rank and by the library: n <= 9, d = 2, 3."""
-
-    def tried() -> Iterator[bool]:
-        for n, d in product(range(4, 10), (2, 3)):
-            for m in range(1, d) if n >= 2 * d else ():
-                alone, groups = _response_sets(n, d, m), _grouped_sets(n, d, m)
-                yield (groups >= alone).all() and (groups > alone).any()
-                responses = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
-                built = codes.GroupedCGC(n, d, m).decode(responses, partial=True)
-                yield ((built.coefficients == 1).all(1) == groups).all()
-
-    return all_instances(tried())
+    for n, d in product(range(4, 10), (2, 3)):
+        for m in range(1, d) if n >= 2 * d else ():
+            alone, groups = _response_sets(n, d, m), _grouped_sets(n, d, m)
+            yield (groups >= alone).all() and (groups > alone).any()
+            responses = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+            built = codes.GroupedCGC(n, d, m).decode(responses, partial=True)
+            yield ((built.coefficients == 1).all(1) == groups).all()
 
 
 @claim("sec2_kadhe_group", assumed=True)
@@ -188,27 +184,21 @@ def _group_lengths(size: int, d: int, w: int) -> tuple[int | None, ...]:
 
 
 @claim("thm3_iff", "thm3_gagc_optimal")
-def lengths_of_groups() -> Verdict:
+def lengths_of_groups() -> Iterator[bool]:
     """The least length that decodes s_j silent workers in group j is Theorem 3's: own codes, n <= 8, d, w <= 4."""
-
-    def tried() -> Iterator[bool]:
-        for n, d in sizes(8):
-            if d > 4:
-                continue
-            sizes_of_groups = _groups(n, d)
-            vectors = {
-                (*sorted(first), last)
-                for first in combinations_with_replacement(range(d), len(sizes_of_groups) - 1)
-                for last in range(d)
-            }
-            for w, s in product(range(1, 5), sorted(vectors)):
-                q = max(
-                    _group_lengths(size, d, w)[x] or 0 for size, x in zip(sizes_of_groups, s, strict=True)
-                )
-                right = theory.group_length(w, d, s, w) == q and theory.group_feasible(d, s, q, w)
-                yield right and (q == 1 or not theory.group_feasible(d, s, q - 1, w))
-
-    return all_instances(tried())
+    for n, d in sizes(8):
+        if d > 4:
+            continue
+        sizes_of_groups = _groups(n, d)
+        vectors = {
+            (*sorted(first), last)
+            for first in combinations_with_replacement(range(d), len(sizes_of_groups) - 1)
+            for last in range(d)
+        }
+        for w, s in product(range(1, 5), sorted(vectors)):
+            q = max(_group_lengths(size, d, w)[x] or 0 for size, x in zip(sizes_of_groups, s, strict=True))
+            right = theory.group_length(w, d, s, w) == q and theory.group_feasible(d, s, q, w)
+            yield right and (q == 1 or not theory.group_feasible(d, s, q - 1, w))
 
 
 @claim("thm3_iff")
@@ -286,7 +276,7 @@ def _smallest_cover(n: int, d: int) -> int:
 
 
 @claim("thm4_upper_126")
-def no_assignment_beats_the_bound() -> Verdict:
+def no_assignment_beats_the_bound() -> Iterator[bool]:
     """Every assignment of equal loads to n_i <= 5 workers, k <= 6, d <= 4, needs ceil(n_i/d) active workers.
 
     Some assignment of every (n_i, d) needs no more.
@@ -301,16 +291,13 @@ def no_assignment_beats_the_bound() -> Verdict:
             if held[list(some)].any(0).all()
         )
 
-    def tried() -> Iterator[bool]:
-        for n, d in [(1, 1), *((n, d) for n, d in sizes(5) if d <= 4)]:
-            found, most = [], theory.survivable_bound(n, d)
-            for k in (k for k in range(1, 7) if k * d % n == 0):
-                for each in combinations_with_replacement(list(combinations(range(n), d)), k):
-                    held = np.zeros((n, k), dtype=bool)
-                    held[np.array(each), np.arange(k)[:, None]] = True
-                    if (held.sum(1) == k * d // n).all():
-                        found.append(n - cover(held))
-            yield from (silent <= most for silent in found)
-            yield most in found
-
-    return all_instances(tried())
+    for n, d in [(1, 1), *((n, d) for n, d in sizes(5) if d <= 4)]:
+        found, most = [], theory.survivable_bound(n, d)
+        for k in (k for k in range(1, 7) if k * d % n == 0):
+            for each in combinations_with_replacement(list(combinations(range(n), d)), k):
+                held = np.zeros((n, k), dtype=bool)
+                held[np.array(each), np.arange(k)[:, None]] = True
+                if (held.sum(1) == k * d // n).all():
+                    found.append(n - cover(held))
+        yield from (silent <= most for silent in found)
+        yield most in found

@@ -10,7 +10,7 @@ from math import lcm
 from typing import NamedTuple
 
 from gcexp.analysis import enumeration as engine
-from gcexp.analysis.claims import Verdict, all_instances, claim, tally
+from gcexp.analysis.claims import Verdict, all_instances, claim
 from gcexp.seeding import rng
 from gcexp.theory import adaptive as theory
 from gcexp.theory import comm_efficient as converse
@@ -51,26 +51,22 @@ def _storages(workers: int, partitions: int, length: int) -> tuple[_Tried, ...]:
                     )
                     for q in range(1, L + 1):
                         if (left, q, L) not in said:
-                            said[left, q, L] = engine.said(left, q, L, generator) == L
+                            said[left, q, L] = engine.message_rank(left, q, L, generator) == L
                         decoded = built[support][s][q - 1]
                         found.append(_Tried(n, copies, s, L, q, said[left, q, L], decoded))
     return tuple(found)
 
 
 @claim("thm1_iff", "converse_equations")
-def lengths_that_decode() -> dict[str, Verdict]:
+def lengths_that_decode() -> Iterator[tuple[str, bool]]:
     """Compare (10) with the rank of what is said of a partition and with a built code, for all s, q and w <= 3.
 
     This is done on every storage of n <= 4 workers and k <= 3 partitions. The code decodes every set of n - s workers.
     """
-
-    def tried() -> Iterator[tuple[str, bool]]:
-        for one in _storages(WORKERS, PARTITIONS, LENGTH):
-            formula = theory.feasible(one.copies, [one.length] * one.s + [one.sent], one.length)
-            yield "thm1_iff", formula == one.determined == one.decoded
-            yield "converse_equations", formula == one.determined
-
-    return tally(tried())
+    for one in _storages(WORKERS, PARTITIONS, LENGTH):
+        formula = theory.feasible(one.copies, [one.length] * one.s + [one.sent], one.length)
+        yield "thm1_iff", formula == one.determined == one.decoded
+        yield "converse_equations", formula == one.determined
 
 
 @claim("sec2_max_stragglers")
@@ -120,24 +116,20 @@ def optimum_beats_every_vector() -> Verdict:
 
 
 @claim("rem1_superior_cgc", "table1_best")
-def optimum_beats_every_cgc() -> dict[str, Verdict]:
+def optimum_beats_every_cgc() -> Iterator[tuple[str, bool]]:
     """The vector (11) is superior to the costs of every CGC with d <= 6, w <= 24 and q that divides w.
 
     For d >= 2 every CGC also costs more or fails for some s.
     """
-
-    def tried() -> Iterator[tuple[str, bool]]:
-        for d, w in product(range(1, 7), range(1, 25)):
-            best = theory.optimal_costs(d, w)
-            for q in (q for q in range(1, w + 1) if w % q == 0 and w // q <= d):
-                cgc = theory.fixed_costs(d, q, w)
-                yield "rem1_superior_cgc", theory.superior(best, cgc)
-                if 2 <= d <= w:
-                    pairs = list(zip(best, cgc, strict=False))
-                    worse = len(cgc) < d or any(a < b for a, b in pairs)
-                    yield "table1_best", worse and all(a <= b for a, b in pairs)
-
-    return tally(tried())
+    for d, w in product(range(1, 7), range(1, 25)):
+        best = theory.optimal_costs(d, w)
+        for q in (q for q in range(1, w + 1) if w % q == 0 and w // q <= d):
+            cgc = theory.fixed_costs(d, q, w)
+            yield "rem1_superior_cgc", theory.superior(best, cgc)
+            if 2 <= d <= w:
+                pairs = list(zip(best, cgc, strict=False))
+                worse = len(cgc) < d or any(a < b for a, b in pairs)
+                yield "table1_best", worse and all(a <= b for a, b in pairs)
 
 
 @claim("lcm_exact")
@@ -165,17 +157,13 @@ def _promised(n: int, k: int, d: int) -> int:
 
 
 @claim("converse_average", "k_equals_n")
-def copies_of_the_rarest_partition() -> dict[str, Verdict]:
+def copies_of_the_rarest_partition() -> Iterator[tuple[str, bool]]:
     """Over all storages with n, k <= 4 and load d the rarest partition has at most floor(n d / k) copies.
 
     Some storage has as many, and with k = n at the same share of the data it has no fewer.
     """
-
-    def tried() -> Iterator[tuple[str, bool]]:
-        for n, k in product(range(2, 5), repeat=2):
-            for d in range(1, k + 1):
-                best, same = _most_copies(n, k, d), n * d // k
-                yield "converse_average", best == same == _promised(n, k, d)
-                yield "k_equals_n", best <= _most_copies(n, n, same) == _promised(n, n, same)
-
-    return tally(tried())
+    for n, k in product(range(2, 5), repeat=2):
+        for d in range(1, k + 1):
+            best, same = _most_copies(n, k, d), n * d // k
+            yield "converse_average", best == same == _promised(n, k, d)
+            yield "k_equals_n", best <= _most_copies(n, n, same) == _promised(n, n, same)

@@ -32,13 +32,13 @@ def test_phases_of_the_clock_are_those_of_the_tables():
             expected = theory.prices(scheme, name)
             for field in ("first", "later", "lost"):
                 np.testing.assert_allclose(getattr(found, field), getattr(expected, field), rtol=1e-12)
-    with pytest.raises(ParameterError, match="did you mean 'measured'"):
+    with pytest.raises(ParameterError, match="'measured'"):
         theory.prices("agc", "measurd")
-    with pytest.raises(ParameterError, match="unknown scheme 'gcg0'"):
+    with pytest.raises(ParameterError, match="'gcg0'"):
         theory.prices("gcg0")
-    with pytest.raises(ParameterError, match="unknown row 'agc3'"):
+    with pytest.raises(ParameterError, match="'agc3'"):
         phases(**given | {"row": "agc3"})
-    with pytest.raises(ParameterError, match="first phases of 'agc' are four times for each of 2 stragglers"):
+    with pytest.raises(ParameterError, match="'agc'"):
         phases(**given | {"rows": given["rows"] | {"agc": given["rows"]["agc"] | {"length": [0.5, 1.0]}}})
 
 

@@ -86,7 +86,7 @@ def test_stability_sees_rounding_and_refusals():
     [
         ({"s": [1]}, "x: one s and one code for each n, got 2 n, 1 s and 2 codes"),
         ({"of": lambda: FractionalRepetition(n=6, d=2)}, "got 2 n, 2 s and 1 codes"),
-        ({"n": [6, 12]}, "x has n=8, its group n=12"),
+        ({"n": [6, 12]}, "n=12"),
         ({"sizes": [6, 7]}, "sizes are among the n of the groups, [6, 8], got 7"),
     ],
 )

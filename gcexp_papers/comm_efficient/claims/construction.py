@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from gcexp.analysis.claims import Verdict, all_instances, claim, tally
+from gcexp.analysis.claims import Verdict, all_instances, claim
 from gcexp.analysis.solving import invertible
 from gcexp.codes.comm_efficient import CommunicationEfficient, evaluation_points, polynomial_rows
 from gcexp.codes.general_v import GeneralCommunicationEfficient
@@ -79,26 +79,22 @@ def every_code() -> list[Instance]:
 
 
 @claim("b_stacked_identities", "b_zero_pattern", "bv_is_evaluation", "b_rows")
-def matrix_b() -> dict[str, Verdict]:
+def matrix_b() -> Iterator[tuple[str, bool]]:
     """The last m columns of B are stacked identities, and B V holds values of the polynomials: every code, n <= 6.
 
     The values are 0 at workers without the partition. They are compared with products and the recursion, at the
     workers' points and, for the order of the coefficients, at three others.
     """
-
-    def tried() -> Iterator[tuple[str, bool]]:
-        for c in every_code():
-            identities = c.B[:, c.n - c.d :] == np.tile(np.eye(c.m, dtype=int), (c.n, 1))
-            yield "b_stacked_identities", identities.all()
-            for w in range(c.n):
-                found = (c.B @ c.V[:, w]).reshape(c.n, c.m)
-                yield "b_zero_pattern", not found[~c.held[w]].any()
-                yield "bv_is_evaluation", (found == c.values(c.theta[w])).all()
-            for x in _POINTS:
-                powers = [x**r for r in range(len(c.V))]
-                yield "b_rows", (c.B @ powers == c.values(x).ravel()).all()
-
-    return tally(tried())
+    for c in every_code():
+        identities = c.B[:, c.n - c.d :] == np.tile(np.eye(c.m, dtype=int), (c.n, 1))
+        yield "b_stacked_identities", identities.all()
+        for w in range(c.n):
+            found = (c.B @ c.V[:, w]).reshape(c.n, c.m)
+            yield "b_zero_pattern", not found[~c.held[w]].any()
+            yield "bv_is_evaluation", (found == c.values(c.theta[w])).all()
+        for x in _POINTS:
+            powers = [x**r for r in range(len(c.V))]
+            yield "b_rows", (c.B @ powers == c.values(x).ravel()).all()
 
 
 @claim(
@@ -106,28 +102,24 @@ def matrix_b() -> dict[str, Verdict]:
     "recursion_gap",
     assumed=True,
 )
-def polynomials() -> dict[str, Verdict]:
+def polynomials() -> Iterator[tuple[str, bool]]:
     """The polynomials have the roots, degrees, gaps and divisor of (6) to (10): every code, n <= 6, every partition."""
-
-    def tried() -> Iterator[tuple[str, bool]]:
-        for c in every_code():
-            degree, every_row = c.n - c.d, c.B.reshape(c.n, c.m, -1)
-            for i, rows in enumerate(every_row):
-                for w, x in enumerate(c.theta):
-                    root = sum(a * x**r for r, a in enumerate(rows[0])) == 0
-                    yield "roots_mark_assignment", root != c.held[w, i] and rows[0, degree] == 1
-                monic = rows[0, degree] == 1 and not rows[0, degree + 1 : c.n - c.s].any()
-                yield "p_coefficients", monic
-                for u in range(c.m):
-                    monic = rows[u, degree + u] == 1 and not rows[u, degree + u + 1 :].any()
-                    yield "recursion_degrees", monic
-                for u in range(1, c.m):
-                    next_one = np.roll(rows[u - 1], 1) - c.below(i)[u - 1] * rows[0]
-                    yield "recursion", (rows[u] == next_one).all() and rows[u - 1, -1] == 0
-                    yield "recursion_divisible", not _remainder(rows[u], rows[0, : degree + 1]).any()
-                    yield "recursion_gap", not rows[u, degree : degree + u].any()
-
-    return tally(tried())
+    for c in every_code():
+        degree, every_row = c.n - c.d, c.B.reshape(c.n, c.m, -1)
+        for i, rows in enumerate(every_row):
+            for w, x in enumerate(c.theta):
+                root = sum(a * x**r for r, a in enumerate(rows[0])) == 0
+                yield "roots_mark_assignment", root != c.held[w, i] and rows[0, degree] == 1
+            monic = rows[0, degree] == 1 and not rows[0, degree + 1 : c.n - c.s].any()
+            yield "p_coefficients", monic
+            for u in range(c.m):
+                monic = rows[u, degree + u] == 1 and not rows[u, degree + u + 1 :].any()
+                yield "recursion_degrees", monic
+            for u in range(1, c.m):
+                next_one = np.roll(rows[u - 1], 1) - c.below(i)[u - 1] * rows[0]
+                yield "recursion", (rows[u] == next_one).all() and rows[u - 1, -1] == 0
+                yield "recursion_divisible", not _remainder(rows[u], rows[0, : degree + 1]).any()
+                yield "recursion_gap", not rows[u, degree : degree + u].any()
 
 
 def _remainder(dividend: np.ndarray, divisor: np.ndarray) -> np.ndarray:
@@ -157,21 +149,17 @@ def matrices_of_responders_are_invertible() -> Verdict:
 
 
 @claim("explicit_optimal_scheme", "decode_identity", "scheme_satisfies_definition1")
-def any_responders_decode() -> dict[str, Verdict]:
+def any_responders_decode() -> Iterator[tuple[str, bool]]:
     """The code with d = s + m decodes from any n-s workers, exactly, by A^-1 e_(n-d+u): every code, n <= 6, every set.
 
     For Definition 1 each worker also holds d partitions and sends one linear map of l/m numbers.
     """
-
-    def tried() -> Iterator[tuple[str, bool]]:
-        for c in every_code():
-            decodes = c.decodes(*c.drawn(2 * c.m))
-            yield "explicit_optimal_scheme", decodes
-            yield "decode_identity", decodes
-            sends = (c.code.messages == 1).all() and c.code.blocks == c.m
-            yield "scheme_satisfies_definition1", (c.code.load == c.d).all() and sends and decodes
-
-    return tally(tried())
+    for c in every_code():
+        decodes = c.decodes(*c.drawn(2 * c.m))
+        yield "explicit_optimal_scheme", decodes
+        yield "decode_identity", decodes
+        sends = (c.code.messages == 1).all() and c.code.blocks == c.m
+        yield "scheme_satisfies_definition1", (c.code.load == c.d).all() and sends and decodes
 
 
 def _decode(gradients: Callable[[Instance], Iterator[np.ndarray]]) -> Verdict:

@@ -81,14 +81,10 @@ def _mean(table: pd.DataFrame, column: str, n: int, label: str) -> float:
 def _saves(table: pd.DataFrame, baseline: str, share: float) -> Verdict:
     """Whether both schemes with m > 1 take less time than a baseline by a share of it, simulated and expected."""
     return every(
-        *(
-            less(
-                _mean(table, column, n, label), (1 - share) * _mean(table, column, n, baseline), or_equal=True
-            )
-            for n in SIZES
-            for label in ("best m > 1", "second m > 1")
-            for column in ("mean_iteration_time_s", "exact")
-        )
+        less(_mean(table, column, n, label), (1 - share) * _mean(table, column, n, baseline), or_equal=True)
+        for n in SIZES
+        for label in ("best m > 1", "second m > 1")
+        for column in ("mean_iteration_time_s", "exact")
     )
 
 
@@ -134,7 +130,7 @@ def bars_are_those_of_the_fastest_pairs(table: pd.DataFrame) -> Verdict:
 @claim("naive_definition", figure="fig3")
 def naive_scheme_divides_evenly(table: pd.DataFrame) -> Verdict:
     """A worker of the naive scheme computes 1/n of the data, for every n."""
-    return every(*(equals(_mean(table, "mean_load_fraction", n, "naive"), 1 / n, 1e-8) for n in SIZES))
+    return every(equals(_mean(table, "mean_load_fraction", n, "naive"), 1 / n, 1e-8) for n in SIZES)
 
 
 def _pairs(table: pd.DataFrame) -> set[tuple[float, ...]]:
@@ -162,7 +158,7 @@ def curves_are_those_of_the_pairs_of_fig_3(fig3: pd.DataFrame, fig4: pd.DataFram
 @claim("fig4_target_much_faster", "fig4_always_left", figure="fig4", assumed=True, post_hoc=CONSTANTS)
 def short_messages_reach_the_target_first(table: pd.DataFrame) -> Verdict:
     """The two schemes with m > 1 reach a test AUC of 0.84 before the naive one and that with m = 1, for every n."""
-    return every(*(before(table, *_sides(table, n), level=LEVEL, y="test_auc") for n in SIZES))
+    return every(before(table, *_sides(table, n), level=LEVEL, y="test_auc") for n in SIZES)
 
 
 @claim("fig4_always_left", figure="fig4", assumed=True, post_hoc=CONSTANTS)
@@ -184,7 +180,7 @@ def short_messages_are_always_left(table: pd.DataFrame) -> Verdict:
 def task_is_learned(table: pd.DataFrame) -> Verdict:
     """The mean test AUC after 100 iterations is above 0.84, for every n."""
     end = table[(table["iteration"] == 100)]
-    return every(*(within(_mean(end, "test_auc", n, "naive"), above=LEVEL) for n in SIZES))
+    return every(within(_mean(end, "test_auc", n, "naive"), above=LEVEL) for n in SIZES)
 
 
 # --- Section 5: Table 3 ----------------------------------------------------------------------------------------

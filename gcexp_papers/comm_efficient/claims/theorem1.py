@@ -18,7 +18,7 @@ from gcexp.theory import comm_efficient as theory
 @lru_cache
 def _said(holders: int, m: int) -> int:
     """Rank of what so many workers can say of m numbers of a partition, with one number each."""
-    return engine.said(holders, 1, m, rng(0, "assignment", 6)) if holders > 0 else 0
+    return engine.message_rank(holders, 1, m, rng(0, "assignment", 6)) if holders > 0 else 0
 
 
 @lru_cache
@@ -35,20 +35,16 @@ def _left(n: int, k: int) -> tuple[tuple[int, tuple[int, ...]], ...]:
 
 
 @claim("theorem1_converse", "tradeoff_three_parameters", assumed=True)
-def too_little_load_leaves_a_rank_deficit() -> Verdict:
+def too_little_load_leaves_a_rank_deficit() -> Iterator[bool]:
     """Where d/k < (s+m)/n some s silent workers leave too little said of a partition: every storage, n, k <= 4.
 
     One number of each holder for every m of the gradient has a rank below m, for every s and m.
     """
-
-    def tried() -> Iterator[bool]:
-        for n, k in product(range(1, 5), repeat=2):
-            for d, left in _left(n, k):
-                for s, m in product(range(n), range(1, n + 1)):
-                    feasible = theory.feasible(n, d, s, m, k)
-                    yield (s + m) * k <= n * d if feasible else _said(left[s], m) < m
-
-    return all_instances(tried())
+    for n, k in product(range(1, 5), repeat=2):
+        for d, left in _left(n, k):
+            for s, m in product(range(n), range(1, n + 1)):
+                feasible = theory.feasible(n, d, s, m, k)
+                yield (s + m) * k <= n * d if feasible else _said(left[s], m) < m
 
 
 def _balanced(n: int, k: int, d: int, m: int) -> np.ndarray:
@@ -78,18 +74,14 @@ def enough_load_decodes() -> Verdict:
 
 
 @claim("message_length_general_k", assumed=True)
-def least_length_of_a_message() -> Verdict:
+def least_length_of_a_message() -> Iterator[bool]:
     """Codes reach the length 1/(d n/k - s) where k divides n d, else the next longer 1/m: n, k <= 6, every d and s."""
-
-    def tried() -> Iterator[bool]:
-        for n, k, d, copies in _CASES:
-            for s in range(copies):
-                m = copies - s
-                least = theory.shortest_message(n, d, s, k)
-                reached = abs(least - 1 / m) < 1e-9 if n * d % k == 0 else 1 / (m + 1) < least < 1 / m
-                yield reached and engine.decodes(_balanced(n, k, d, m), m, *engine.survivors(n, s))
-
-    return all_instances(tried())
+    for n, k, d, copies in _CASES:
+        for s in range(copies):
+            m = copies - s
+            least = theory.shortest_message(n, d, s, k)
+            reached = abs(least - 1 / m) < 1e-9 if n * d % k == 0 else 1 / (m + 1) < least < 1 / m
+            yield reached and engine.decodes(_balanced(n, k, d, m), m, *engine.survivors(n, s))
 
 
 def _decodes(code: codes.CommunicationEfficient, s: int) -> bool:
@@ -132,17 +124,13 @@ def whole_messages_are_straggler_coding() -> Verdict:
 
 
 @claim("tandon_bound", assumed=True)
-def most_stragglers_with_whole_messages() -> Verdict:
+def most_stragglers_with_whole_messages() -> Iterator[bool]:
     """Over all storages with n = k <= 4 and load d, d - 1 silent workers are the most, and a built code bears them."""
-
-    def tried() -> Iterator[bool]:
-        for n in range(2, 5):
-            survived: dict[int, int] = {}
-            for d, left in _left(n, n):
-                survived[d] = max(survived.get(d, -1), sum(one > 0 for one in left) - 1)
-            for d, most in survived.items():
-                allowed = [theory.feasible(n, d, s, 1) for s in range(n)]
-                right = most == d - 1 and allowed == [s <= most for s in range(n)]
-                yield right and _decodes(codes.CommunicationEfficient(n, d, 1), most)
-
-    return all_instances(tried())
+    for n in range(2, 5):
+        survived: dict[int, int] = {}
+        for d, left in _left(n, n):
+            survived[d] = max(survived.get(d, -1), sum(one > 0 for one in left) - 1)
+        for d, most in survived.items():
+            allowed = [theory.feasible(n, d, s, 1) for s in range(n)]
+            right = most == d - 1 and allowed == [s <= most for s in range(n)]
+            yield right and _decodes(codes.CommunicationEfficient(n, d, 1), most)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product
 
 import numpy as np
 
 from gcexp.analysis import enumeration as engine
-from gcexp.analysis.claims import all_instances, claim, equals, every, less, number, tally
+from gcexp.analysis.claims import all_instances, claim, equals, every, less, number
 from gcexp.codes.clustered import Clustered
 from gcexp.decoding_error.straggler_sets import all_sets
 from gcexp.schemes.placement import home
@@ -31,23 +30,19 @@ def _complete(code: Clustered, responses: np.ndarray) -> np.ndarray:
 @claim("gc_any_threshold_codewords", "gc_tolerates_persistent_stragglers", assumed=True)
 def gradient_coding_tolerates_all_sets_of_r_minus_1():
     """For n <= 7 and every load r all sets of r - 1 stragglers leave the gradient, and some set of r does not."""
-
-    def instances() -> Iterator[tuple[str, bool]]:
-        for n in range(2, 8):
-            for r in range(1, n + 1):
-                code = Clustered(n, 1, r)
-                enough = all(_complete(code, responses).all() for responses in all_sets(n, r - 1))
-                yield "gc_any_threshold_codewords", enough
-                too_few = r == n or not all(_complete(code, responses).all() for responses in all_sets(n, r))
-                yield "gc_tolerates_persistent_stragglers", enough and too_few
-
-    return tally(instances())
+    for n in range(2, 8):
+        for r in range(1, n + 1):
+            code = Clustered(n, 1, r)
+            enough = all(_complete(code, responses).all() for responses in all_sets(n, r - 1))
+            yield "gc_any_threshold_codewords", enough
+            too_few = r == n or not all(_complete(code, responses).all() for responses in all_sets(n, r))
+            yield "gc_tolerates_persistent_stragglers", enough and too_few
 
 
 @claim("example_gc_one_straggler", "gc_tolerates_persistent_stragglers", figure="recoverable", assumed=True)
 def one_straggler_is_the_most_in_the_example(table):
     """With n = 12, r = 2 and one code of all workers each of the 12 single stragglers is tolerated, and no pair."""
-    return every(*(equals(number(table, "gc", {"stragglers": s}), sets) for s, sets in ((1, 12), (2, 0))))
+    return every(equals(number(table, "gc", {"stragglers": s}), sets) for s, sets in ((1, 12), (2, 0)))
 
 
 # --- What clusters tolerate ---------------------------------------------------------------------------------
@@ -138,19 +133,15 @@ def at_best_r_minus_1_stragglers_per_cluster():
 
     Numbers of tolerated sets are those of the formula; the most grow with P where r >= 2.
     """
-
-    def instances() -> Iterator[tuple[str, bool]]:
-        for size in range(1, 6):
-            for r in range(1, size + 1):
-                counts = [_side_by_side(clusters, size, r) for clusters in range(1, 5)]
-                most = [max(np.flatnonzero(one)) for one in counts]
-                for clusters, one in enumerate(counts, start=1):
-                    formula = theory.recoverable_sets(clusters * size, clusters, r).tolist()
-                    yield "best_case_formula", one == formula and most[clusters - 1] == clusters * (r - 1)
-                if r >= 2:
-                    yield "tolerance_scales_with_clusters", most[0] == r - 1 and most == sorted(set(most))
-
-    return tally(instances())
+    for size in range(1, 6):
+        for r in range(1, size + 1):
+            counts = [_side_by_side(clusters, size, r) for clusters in range(1, 5)]
+            most = [max(np.flatnonzero(one)) for one in counts]
+            for clusters, one in enumerate(counts, start=1):
+                formula = theory.recoverable_sets(clusters * size, clusters, r).tolist()
+                yield "best_case_formula", one == formula and most[clusters - 1] == clusters * (r - 1)
+            if r >= 2:
+                yield "tolerance_scales_with_clusters", most[0] == r - 1 and most == sorted(set(most))
 
 
 @claim("static_fails_for_most", assumed=True)
@@ -175,16 +166,12 @@ def packed_stragglers_cost_clusters_their_advantage():
     n = 12, P = 4, r = 2; means by integration. Packed, clusters take longer than with the slow workers spread over
     them, and at most as long as one code of all workers.
     """
-
-    def instances() -> Iterator[tuple[str, bool]]:
-        for mu_s, count in product((0.1, 1.0, 5.0), (2, 4)):
-            spread, packed = np.zeros((2, P, N // P), dtype=int)
-            spread.T.flat[:count] = packed.flat[:count] = 1  # one in each cluster; the first cluster first
-            alone, even, uneven = (
-                theory.expected_time(one, 1, load=R, alpha=0.01, mu_s=mu_s, mu_f=10.0)
-                for one in (packed.reshape(1, N), spread, packed)
-            )
-            yield "advantage_of_clusters_diminishes", even < uneven <= alone
-            yield "persistence_hurts", uneven > even
-
-    return tally(instances())
+    for mu_s, count in product((0.1, 1.0, 5.0), (2, 4)):
+        spread, packed = np.zeros((2, P, N // P), dtype=int)
+        spread.T.flat[:count] = packed.flat[:count] = 1  # one in each cluster; the first cluster first
+        alone, even, uneven = (
+            theory.expected_time(one, 1, load=R, alpha=0.01, mu_s=mu_s, mu_f=10.0)
+            for one in (packed.reshape(1, N), spread, packed)
+        )
+        yield "advantage_of_clusters_diminishes", even < uneven <= alone
+        yield "persistence_hurts", uneven > even

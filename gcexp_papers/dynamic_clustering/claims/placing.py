@@ -41,11 +41,9 @@ def a_worker_stores_six_mini_batches_for_six_codewords(table):
     """In simulation 1 every worker of GC-DC stores m n / P = 6 mini-batches and may be given m l = 6 codewords."""
     at_end = {"label": "GC-DC", "iteration": 400}
     return every(
-        *(
-            equals(number(table, column, at_end, statistic, rows=None), 6)
-            for column in ("stored_partitions", "codewords")
-            for statistic in ("min", "max")
-        )
+        equals(number(table, column, at_end, statistic, rows=None), 6)
+        for column in ("stored_partitions", "codewords")
+        for statistic in ("min", "max")
     )
 
 
@@ -93,20 +91,16 @@ def workers_store_what_their_codewords_need():
     Every seat is taken once, by a worker of its cluster. Seat j of the built code is row floor(j / P) of cluster
     j mod P and combines r mini-batches of the cluster from its row on.
     """
-
-    def instances() -> Iterator[bool]:
-        for n, clusters, r, allowed, _, seated in _placed(20, 100):
-            support = Clustered(n, clusters, r).encoding.toarray() != 0
-            size = n // clusters
-            needed = np.zeros((n, n), dtype=bool)
-            for j in range(n):
-                needed[j, [j % clusters * size + (j // clusters + i) % size for i in range(r)]] = True
-            yield bool((support == needed).all())
-            stores = np.repeat(allowed, size, axis=1)
-            for who in seated:
-                yield _inside(who, allowed) and not (support & ~stores[who]).any()
-
-    return all_instances(instances())
+    for n, clusters, r, allowed, _, seated in _placed(20, 100):
+        support = Clustered(n, clusters, r).encoding.toarray() != 0
+        size = n // clusters
+        needed = np.zeros((n, n), dtype=bool)
+        for j in range(n):
+            needed[j, [j % clusters * size + (j // clusters + i) % size for i in range(r)]] = True
+        yield bool((support == needed).all())
+        stores = np.repeat(allowed, size, axis=1)
+        for who in seated:
+            yield _inside(who, allowed) and not (support & ~stores[who]).any()
 
 
 @claim("more_recoverable_realizations_than_static", figure="recoverable", assumed=True)
@@ -124,7 +118,7 @@ def placing_enlarges_the_set_of_recoverable_realizations(table):
 @claim("worst_case_not_improved", figure="recoverable", assumed=True)
 def eleven_results_are_needed_with_every_placement(table):
     """With n = 12, P = 4, r = 2 and every placement of the greedy rule eleven results always suffice, ten do not."""
-    return every(*(equals(number(table, "threshold", None, one, rows=5), 11) for one in ("min", "max")))
+    return every(equals(number(table, "threshold", None, one, rows=5), 11) for one in ("min", "max"))
 
 
 # --- The running example ------------------------------------------------------------------------------------
@@ -191,7 +185,7 @@ def example_of_section_5_ends_with_a_swap(table):
     dealt = table[table["panel"] == before]
     left = dealt.loc[dealt["cluster"].isna(), "worker"].tolist() == [10]
     lacks = (dealt["cluster"] == 0).sum() == N // P - 1 and not _allowed()[0, 10]
-    swap = every(*(_sits_in(table, *one) for one in ((before, 3, 3), (after, 3, 0), (after, 10, 3))))
+    swap = every(_sits_in(table, *one) for one in ((before, 3, 3), (after, 3, 0), (after, 10, 3)))
     return {
         "example_conflict": every(all_instances([left, lacks]), _sits_in(table, after, 3, 0)),
         "example_swap": swap,
@@ -250,21 +244,17 @@ def one_swap_is_enough_where_2m_is_at_least_P():
     one swap can be too few.
     """
     random = np.random.default_rng(0)
-
-    def instances() -> Iterator[bool]:
-        for n, clusters, m in ((12, 4, 2), (20, 5, 3)):
-            for _ in range(200):
-                size = n // clusters
-                shifts = [tuple(1 + random.permutation(clusters - 1)[: m - 1]) for _ in range(size)]
-                allowed = membership(cluster_matrix(n, clusters, shifts))
-                slow = random.random(n) < random.uniform(0.2, 0.8)
-                placed = greedy_clusters(allowed[None], slow[None], phases=1)[0]
-                room = np.bincount(placed[placed >= 0], minlength=clusters) < size
-                for left in np.flatnonzero(placed < 0):
-                    movers = np.isin(placed, np.flatnonzero(allowed[:, left]))
-                    yield (np.any(allowed[room], axis=0) & movers).any() or (allowed[:, left] & room).any()
-
-    return all_instances(instances())
+    for n, clusters, m in ((12, 4, 2), (20, 5, 3)):
+        for _ in range(200):
+            size = n // clusters
+            shifts = [tuple(1 + random.permutation(clusters - 1)[: m - 1]) for _ in range(size)]
+            allowed = membership(cluster_matrix(n, clusters, shifts))
+            slow = random.random(n) < random.uniform(0.2, 0.8)
+            placed = greedy_clusters(allowed[None], slow[None], phases=1)[0]
+            room = np.bincount(placed[placed >= 0], minlength=clusters) < size
+            for left in np.flatnonzero(placed < 0):
+                movers = np.isin(placed, np.flatnonzero(allowed[:, left]))
+                yield (np.any(allowed[room], axis=0) & movers).any() or (allowed[:, left] & room).any()
 
 
 def _states(n: int, seeds: int, iterations: int) -> np.ndarray:

@@ -1,9 +1,11 @@
-"""Balls in bins: every worker is drawn once, in its cluster or beside them."""
+"""What figures draw and assume: every worker lies in its cluster or beside them; thresholds are those of theory."""
 
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
+from gcexp.report.figurefile import figure
+from gcexp.theory.dynamic_clustering import slow_threshold
 from gcexp_papers.dynamic_clustering.clusters import draw
 
 
@@ -22,3 +24,14 @@ def test_every_worker_lies_in_its_cluster_or_beside_them():
     assert "moved" not in axes.get_legend_handles_labels()[1]
     draw(axes, frame.assign(moved=[False, True, False, False]))
     assert "moved" in axes.get_legend_handles_labels()[1]
+
+
+def test_the_threshold_is_where_slow_and_fast_are_as_likely():
+    """What the option files cannot compute: the numbers of the variants that go by a threshold."""
+    runs = figure("dynamic_clustering_sensitivity", "quick").runs
+    timed = [run for run in runs if "threshold@" in run.scheme]
+    assert len(timed) == 4
+    for run in timed:
+        config = run.config
+        law = {key: config["delay"][key] for key in ("alpha", "mu_s", "mu_f")}
+        assert config["placement"]["threshold"] == slow_threshold(config["code"]["d"], **law)

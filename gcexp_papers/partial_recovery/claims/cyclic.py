@@ -7,7 +7,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from gcexp.analysis.claims import all_instances, claim, less, number, tally
+from gcexp.analysis.claims import all_instances, claim, less, number
 from gcexp.codes.partial_recovery import CyclicPartialRecovery, CyclicTwoMessage
 from gcexp.codes.uncoded import Uncoded
 from gcexp.decoding_error.straggler_sets import all_sets
@@ -16,8 +16,6 @@ from gcexp.theory import partial_recovery as theory
 from .. import theory as searches
 from ..numerics import recovered_partitions
 from .instances import in_every_case, pairs, triples
-
-Instances = Iterator[tuple[str, bool]]
 
 
 def _one_message(up_to: int) -> Iterator[tuple[int, int, int, int]]:
@@ -79,22 +77,19 @@ def disjoint_workers_are_found_for_every_set():
     def exactly(beta: int, found) -> bool:
         return (found.coefficients.sum(1) == beta).all() and (found.coefficients <= 1).all()
 
-    def instances() -> Instances:
-        for n, s, beta, p in _one_message(9):
-            code, right = CyclicPartialRecovery(n, s, beta, "exact"), True
-            longer, full = CyclicPartialRecovery(n, s, beta, "appendix"), True
-            for responses in all_sets(n, s):
-                found = code.decode(responses)
-                used = np.asarray(found.weights).reshape(len(responses), -1)
-                right &= bool(np.isin(used, (0, 1)).all() and (used.sum(1) == beta // p).all())
-                right &= exactly(beta, found)
-                full &= exactly(beta, longer.decode(responses))
-            yield "theorem5_disjoint_workers", right
-            yield "appendix_c_disjoint_choice", full
-            if beta == n - s + 1 and beta % 2 == 0:
-                yield "theorem8_even_cyclic", right and code.load.max() == 2 and code.messages.max() == 1
-
-    return tally(instances())
+    for n, s, beta, p in _one_message(9):
+        code, right = CyclicPartialRecovery(n, s, beta, "exact"), True
+        longer, full = CyclicPartialRecovery(n, s, beta, "appendix"), True
+        for responses in all_sets(n, s):
+            found = code.decode(responses)
+            used = np.asarray(found.weights).reshape(len(responses), -1)
+            right &= bool(np.isin(used, (0, 1)).all() and (used.sum(1) == beta // p).all())
+            right &= exactly(beta, found)
+            full &= exactly(beta, longer.decode(responses))
+        yield "theorem5_disjoint_workers", right
+        yield "appendix_c_disjoint_choice", full
+        if beta == n - s + 1 and beta % 2 == 0:
+            yield "theorem8_even_cyclic", right and code.load.max() == 2 and code.messages.max() == 1
 
 
 @claim("appendix_d_recovery", "section6_tradeoff", "tradeoff_unlike_full_recovery", assumed=True)
@@ -103,22 +98,18 @@ def full_sums_and_a_short_one_are_found_for_every_set():
 
     Where beta = n - s + 1 is odd the load is 2/n with two messages; for beta < n one message is excluded at that load.
     """
-
-    def instances() -> Instances:
-        for n, s, beta, p in _two_messages(9):
-            code, right = CyclicTwoMessage(n, s, beta), True
-            for responses in all_sets(n, s):
-                found = code.decode(2 * responses)
-                used = np.asarray(found.weights).reshape(len(responses), n, 2).sum(1)
-                right &= bool((used == [beta // p, 1]).all() and (found.coefficients.max(1) == 1).all())
-                right &= bool((found.coefficients.sum(1) == beta).all())
-            yield "appendix_d_recovery", right
-            if beta == n - s + 1:
-                yield "section6_tradeoff", right and code.load.max() == code.messages.max() == 2
-            if beta < n:
-                yield "tradeoff_unlike_full_recovery", right and searches.cyclic_impossible(n, s, beta)
-
-    return tally(instances())
+    for n, s, beta, p in _two_messages(9):
+        code, right = CyclicTwoMessage(n, s, beta), True
+        for responses in all_sets(n, s):
+            found = code.decode(2 * responses)
+            used = np.asarray(found.weights).reshape(len(responses), n, 2).sum(1)
+            right &= bool((used == [beta // p, 1]).all() and (found.coefficients.max(1) == 1).all())
+            right &= bool((found.coefficients.sum(1) == beta).all())
+        yield "appendix_d_recovery", right
+        if beta == n - s + 1:
+            yield "section6_tradeoff", right and code.load.max() == code.messages.max() == 2
+        if beta < n:
+            yield "tradeoff_unlike_full_recovery", right and searches.cyclic_impossible(n, s, beta)
 
 
 @claim("theorem6_smaller_load", "theorem6_equal_coefficients", assumed=True)
@@ -127,35 +118,27 @@ def a_shorter_arc_shows_too_little_and_coefficients_are_forced():
 
     With p that does not divide beta < n the coefficients of a worker must all be equal.
     """
-
-    def instances() -> Instances:
-        for n, s, beta in triples(9):
-            p = theory.cyclic_load(n, s, beta)
-            if p > 1:
-                yield "theorem6_smaller_load", _sums(n, p - 1)[: n - s].any(0).sum() < beta
-            if beta % p and beta < n:
-                forced = searches.forced_equal(_sums(n, p), s, beta, worker=0)
-                yield "theorem6_equal_coefficients", forced == [set(range(p))]
-
-    return tally(instances())
+    for n, s, beta in triples(9):
+        p = theory.cyclic_load(n, s, beta)
+        if p > 1:
+            yield "theorem6_smaller_load", _sums(n, p - 1)[: n - s].any(0).sum() < beta
+        if beta % p and beta < n:
+            forced = searches.forced_equal(_sums(n, p), s, beta, worker=0)
+            yield "theorem6_equal_coefficients", forced == [set(range(p))]
 
 
 @claim("theorem7_scheme", "cyclic_at_most_two_messages", assumed=True)
 def messages_of_the_cyclic_codes_are_plain_sums():
     """Workers of the codes with n <= 10 send one sum of p partitions, or also that of the first beta mod p of them."""
-
-    def instances() -> Instances:
-        for n, s, beta, p in _one_message(10):
-            one = CyclicPartialRecovery(n, s, beta).encoding.toarray()
-            yield "cyclic_at_most_two_messages", np.array_equal(one, _sums(n, p))
-        for n, s, beta, p in _two_messages(10):
-            code = CyclicTwoMessage(n, s, beta)
-            sums = np.stack([_sums(n, p), _sums(n, beta % p)], axis=1).reshape(2 * n, n)
-            right = np.array_equal(code.encoding.toarray(), sums)
-            yield "theorem7_scheme", right and np.array_equal(code.owner, np.arange(2 * n) // 2)
-            yield "cyclic_at_most_two_messages", (np.bincount(code.owner, minlength=n) == 2).all()
-
-    return tally(instances())
+    for n, s, beta, p in _one_message(10):
+        one = CyclicPartialRecovery(n, s, beta).encoding.toarray()
+        yield "cyclic_at_most_two_messages", np.array_equal(one, _sums(n, p))
+    for n, s, beta, p in _two_messages(10):
+        code = CyclicTwoMessage(n, s, beta)
+        sums = np.stack([_sums(n, p), _sums(n, beta % p)], axis=1).reshape(2 * n, n)
+        right = np.array_equal(code.encoding.toarray(), sums)
+        yield "theorem7_scheme", right and np.array_equal(code.owner, np.arange(2 * n) // 2)
+        yield "cyclic_at_most_two_messages", (np.bincount(code.owner, minlength=n) == 2).all()
 
 
 @claim("example5", "example6", assumed=True)
@@ -172,14 +155,11 @@ def algorithm_1_goes_through_the_examples_as_printed():
         workers = np.flatnonzero(np.asarray(found.weights).reshape(-1)) + 1
         return workers.tolist() if found.coefficients.sum() == 15 else []
 
-    def instances() -> Instances:
-        for others in product((5, 10), (3, 8), (1, 6, 11), (4, 9)):
-            mine = used(15, 13, 12, *others)
-            yield "example5", 14 in mine and all((w - 12) % 5 == 0 for w in mine if w != 14)
-        for others in product((1, 6), (2, 7)):
-            yield "example6", len(used(14, 13, 8, 4, 5, *others)) == 3
-
-    return tally(instances())
+    for others in product((5, 10), (3, 8), (1, 6, 11), (4, 9)):
+        mine = used(15, 13, 12, *others)
+        yield "example5", 14 in mine and all((w - 12) % 5 == 0 for w in mine if w != 14)
+    for others in product((1, 6), (2, 7)):
+        yield "example6", len(used(14, 13, 8, 4, 5, *others)) == 3
 
 
 # --- Section VI: one message, k = n -------------------------------------------------------------------------

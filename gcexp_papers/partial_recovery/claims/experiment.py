@@ -18,7 +18,6 @@ from gcexp.analysis.claims import (
     less,
     number,
     ratio_within,
-    tally,
     within,
 )
 from gcexp.codes.cyclic import CyclicRepetition
@@ -51,7 +50,7 @@ def loads_of_table_4_are_in_order(table):
 
     def below(scheme: str, other: str) -> Verdict:
         loads = [[number(table, "load", {"n": n, "scheme": one}) for one in (scheme, other)] for n in (7, 9)]
-        return every(*(less(*each) for each in loads))
+        return every(less(*each) for each in loads)
 
     return {
         "table4_combinatorial_least_load": below("combinatorial", "cyclic"),
@@ -110,16 +109,12 @@ def forgetting_and_full_recovery_are_special_cases():
 
     Cyclic repetition recovers everything with one message, as beta = n asks.
     """
-
-    def instances():
-        for n, s in pairs(8, least=2):
-            alone, uncoded = CyclicPartialRecovery(n, s, n - s), Uncoded(n)
-            same = (recovered_partitions(alone, s) == recovered_partitions(uncoded, s)).all()
-            yield "ix_forget_is_alpha", same and alone.load.max() == 1
-            full = CyclicRepetition(n, s)
-            yield "ix_cgc_is_full", (recovered_partitions(full, s) == n).all() and full.messages.max() == 1
-
-    return tally(instances())
+    for n, s in pairs(8, least=2):
+        alone, uncoded = CyclicPartialRecovery(n, s, n - s), Uncoded(n)
+        same = (recovered_partitions(alone, s) == recovered_partitions(uncoded, s)).all()
+        yield "ix_forget_is_alpha", same and alone.load.max() == 1
+        full = CyclicRepetition(n, s)
+        yield "ix_cgc_is_full", (recovered_partitions(full, s) == n).all() and full.messages.max() == 1
 
 
 @claim("ix_a_same_stragglers", figure="fig4_fixed_s_timing", assumed=True)
@@ -133,7 +128,7 @@ def every_scheme_of_panel_1_waits_for_11_of_30(table):
             for column in ("mean_load_fraction", "mean_iteration_time_s")
         )
         verdicts.append(equals(time, 3e-3 * load + waited, 1e-5))
-    return every(*verdicts)
+    return every(verdicts)
 
 
 # --- Panel 1: fixed s ---------------------------------------------------------------------------------------
@@ -171,7 +166,7 @@ def cyclic_scheme_with_beta_15_is_ahead(table):
 def frc_is_slightly_ahead_of_the_best_cyclic_scheme(table):
     """To 92, 90 and 88 % the cyclic scheme with beta = 15 takes longer than epsilon-FRC, by at most 40 %; 5 seeds."""
     sides = "cyclic, β = 15", "ε-FRC, ε = 0.1"
-    return every(*(ratio_within(table, *sides, level=level, above=1.0, at_most=1.4) for level in LEVELS))
+    return every(ratio_within(table, *sides, level=level, above=1.0, at_most=1.4) for level in LEVELS)
 
 
 @claim("ix_a_frc_better_random", figure="adversarial", assumed=True)
@@ -200,7 +195,7 @@ def cyclic_scheme_keeps_its_guarantee(adversarial, timing):
         verdicts.append(within(number(adversarial, "at_least", worst), at_least=beta))
         seen = number(timing, "min_recovered_fraction", {"label": f"cyclic, β = {beta}"}, "min", rows=5)
         verdicts.append(within(seen, at_least=beta / 30))
-    return every(*verdicts)
+    return every(verdicts)
 
 
 # --- Panel 2: fixed alpha -----------------------------------------------------------------------------------
@@ -274,7 +269,7 @@ def combinatorial_scheme_is_ahead_of_all_others(costs, table):
 def intermediate_scheme_is_within_a_tenth_of_the_combinatorial_one(table):
     """The ratio of the two times to 92, 90 and 88 % lies between 0.9 and 1.1; 5 seeds."""
     sides = INTERMEDIATE, COMBINATORIAL
-    return every(*(ratio_within(table, *sides, level=level, at_least=0.9, at_most=1.1) for level in LEVELS))
+    return every(ratio_within(table, *sides, level=level, at_least=0.9, at_most=1.1) for level in LEVELS)
 
 
 @claim(
@@ -289,9 +284,7 @@ def intermediate_scheme_is_within_a_tenth_of_the_combinatorial_one(table):
 )
 def schemes_that_send_more_are_ahead_of_the_cyclic_ones(table):
     """Combinatorial and intermediate scheme reach 92, 90 and 88 % before each of four cyclic ones; 5 seeds."""
-    return every(
-        *(before(table, [COMBINATORIAL, INTERMEDIATE], CYCLIC_ALPHA, level=level) for level in LEVELS)
-    )
+    return every(before(table, [COMBINATORIAL, INTERMEDIATE], CYCLIC_ALPHA, level=level) for level in LEVELS)
 
 
 # --- Section X ----------------------------------------------------------------------------------------------
@@ -306,4 +299,4 @@ def cyclic_schemes_lie_between_forgetting_and_full_recovery(table):
             number(table, column, {"scheme": one}) for one in ("Forget-19", scheme, "CGC, β = 30")
         )
         verdicts.append(within(here, above=low, below=high))
-    return every(*verdicts)
+    return every(verdicts)

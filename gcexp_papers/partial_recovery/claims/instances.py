@@ -34,8 +34,6 @@ def fewest_copies(n: int, s: int, alpha: Fraction) -> int:
 def in_every_case(table: pd.DataFrame, *statements: str) -> Verdict:
     """Whether statements of the table `all_parameters` hold in all cases that were tried."""
     return every(
-        *(
-            equals(number(table, "hold", {"statement": one}), number(table, "cases", {"statement": one}))
-            for one in statements
-        )
+        equals(number(table, "hold", {"statement": one}), number(table, "cases", {"statement": one}))
+        for one in statements
     )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from fractions import Fraction
 from itertools import combinations, product
 from math import comb, gcd
 
 import numpy as np
 
-from gcexp.analysis.claims import all_instances, claim, every, less, number, tally, within
+from gcexp.analysis.claims import all_instances, claim, every, less, number, within
 from gcexp.codes.base import Code
 from gcexp.codes.partial_recovery import CyclicTwoMessage
 from gcexp.codes.subset_designs import (
@@ -26,9 +26,6 @@ from gcexp.theory import partial_recovery as theory
 from ..numerics import recovered_partitions
 from .instances import fewest_copies, in_every_case, pairs, sizes, triples
 
-Instances = Iterator[tuple[str, bool]]
-
-
 # --- Theorems 2 and 3 ---------------------------------------------------------------------------------------
 
 
@@ -41,19 +38,15 @@ def combinatorial_scheme_recovers_all_but_the_hidden_subsets(table):
 @claim("theorem2", "theorem3", "theorem3_slightly_fewer_messages", assumed=True)
 def parameters_of_theorems_2_and_3():
     """The built codes with n <= 6 have k = C(n, y), l = y/n and m = C(n-1, y-1), or C(n, y)/n - 1 messages fewer."""
-
-    def instances() -> Instances:
-        for n, y in sizes(6):
-            code, cost = Combinatorial(n, 0, y), theory.combinatorial(n, y)
-            right = (code.k, set(code.messages), set(code.load)) == (comb(n, y), {cost.m}, {cost.m})
-            yield "theorem2", right and cost.m == comb(n - 1, y - 1)
-            if gcd(n, y) == 1:
-                fewer = CoPrime(n, 0, y)
-                same = (fewer.k, set(fewer.load)) == (code.k, set(code.load))
-                yield "theorem3", same and set(fewer.messages) == {cost.m - comb(n, y) // n + 1}
-                yield "theorem3_slightly_fewer_messages", same and fewer.messages.max() <= cost.m
-
-    return tally(instances())
+    for n, y in sizes(6):
+        code, cost = Combinatorial(n, 0, y), theory.combinatorial(n, y)
+        right = (code.k, set(code.messages), set(code.load)) == (comb(n, y), {cost.m}, {cost.m})
+        yield "theorem2", right and cost.m == comb(n - 1, y - 1)
+        if gcd(n, y) == 1:
+            fewer = CoPrime(n, 0, y)
+            same = (fewer.k, set(fewer.load)) == (code.k, set(code.load))
+            yield "theorem3", same and set(fewer.messages) == {cost.m - comb(n, y) // n + 1}
+            yield "theorem3_slightly_fewer_messages", same and fewer.messages.max() <= cost.m
 
 
 @claim("theorem3", "theorem3_recovers_all_visible", figure="all_parameters", assumed=True)
@@ -132,22 +125,18 @@ def four_designs_have_the_textbook_properties():
 
     The built code has the load of the combinatorial scheme of the same block size and fewer messages.
     """
-
-    def instances() -> Instances:
-        for name, build in DESIGNS.items():
-            blocks, t = build(), 2 if name == "fano" else 3
-            n, size = max(map(max, blocks)) + 1, len(blocks[0])
-            top = min(_index(blocks, n, t))
-            yield "design_parameters", Fraction(top * comb(n, t), comb(size, t)) == len(blocks)
-            for i in range(t + 1):
-                yield "design_lower_t", _index(blocks, n, i) == {theory.lower_index(n, t, size, top, i)}
-            others = [set(range(n)) - set(block) for block in blocks]
-            yield "design_complement", _index(others, n, t) == {theory.complement_index(n, t, size, top)}
-            code = TDesign(name, t, n - t)
-            fewer = code.messages.max() < theory.combinatorial(n, size).m
-            yield "designs_same_load_lower_communication", fewer and set(map(len, code.holders)) == {size}
-
-    return tally(instances())
+    for name, build in DESIGNS.items():
+        blocks, t = build(), 2 if name == "fano" else 3
+        n, size = max(map(max, blocks)) + 1, len(blocks[0])
+        top = min(_index(blocks, n, t))
+        yield "design_parameters", Fraction(top * comb(n, t), comb(size, t)) == len(blocks)
+        for i in range(t + 1):
+            yield "design_lower_t", _index(blocks, n, i) == {theory.lower_index(n, t, size, top, i)}
+        others = [set(range(n)) - set(block) for block in blocks]
+        yield "design_complement", _index(others, n, t) == {theory.complement_index(n, t, size, top)}
+        code = TDesign(name, t, n - t)
+        fewer = code.messages.max() < theory.combinatorial(n, size).m
+        yield "designs_same_load_lower_communication", fewer and set(map(len, code.holders)) == {size}
 
 
 @claim("designs_exist_for_some_parameters")
@@ -192,27 +181,23 @@ def intermediate_codes_are_made_of_lists():
 
     Every admissible list is a partition; where x and y share a divisor g, g lists are one and loads stay equal.
     """
-
-    def instances() -> Instances:
-        for n, y in sizes(6):
-            for x in range(1, y + 1):
-                code, g, lists = Intermediate(n, 0, x, y), gcd(x, y), _lists(n, x, y)
-                size = {len(set(block)) for block in code.holders} == {y}
-                yield "theorem10", code.k == theory.intermediate(n, x, y).k and size
-                if g == 1:
-                    first = np.bincount([starts[0] for starts in lists], minlength=n)
-                    formula = n * comb(n - y + x - 1, x - 1) == code.k
-                    yield "theorem10_number_of_lists", formula and set(first) == {len(lists) // n}
-                else:
-                    yield "theorem10_merging", len(lists) == g * code.k and len(set(code.load)) == 1
-                for s in range(n):
-                    hidden = [
-                        sum(set(block) <= set(gone) for block in code.holders)
-                        for gone in combinations(range(n), s)
-                    ]
-                    yield "theorem10_worst_case", max(hidden) == hidden[0]  # the first are 0, ..., s-1
-
-    return tally(instances())
+    for n, y in sizes(6):
+        for x in range(1, y + 1):
+            code, g, lists = Intermediate(n, 0, x, y), gcd(x, y), _lists(n, x, y)
+            size = {len(set(block)) for block in code.holders} == {y}
+            yield "theorem10", code.k == theory.intermediate(n, x, y).k and size
+            if g == 1:
+                first = np.bincount([starts[0] for starts in lists], minlength=n)
+                formula = n * comb(n - y + x - 1, x - 1) == code.k
+                yield "theorem10_number_of_lists", formula and set(first) == {len(lists) // n}
+            else:
+                yield "theorem10_merging", len(lists) == g * code.k and len(set(code.load)) == 1
+            for s in range(n):
+                hidden = [
+                    sum(set(block) <= set(gone) for block in code.holders)
+                    for gone in combinations(range(n), s)
+                ]
+                yield "theorem10_worst_case", max(hidden) == hidden[0]  # the first are 0, ..., s-1
 
 
 def _lists(n: int, x: int, y: int) -> list[tuple[int, ...]]:
@@ -254,7 +239,7 @@ def loads_of_figure_2_fall(table):
             within(number(table, "rise", sweep, "max", rows=5), at_most=0),
             less(number(table, "load", sweep | {"x": 5}), number(table, "load", sweep | {"x": 1})),
         ]
-    return every(*verdicts)
+    return every(verdicts)
 
 
 @claim("two_classes", "optimal_schemes_high_communication", figure="fig2_communication", assumed=True)
@@ -264,7 +249,7 @@ def combinatorial_end_of_figure_2_sends_more(table):
         (n, x): number(table, "messages", {"n": n, "scheme": "intermediate", "x": x})
         for n, x in product((12, 15), (1, 5))
     }
-    return every(*(less(sent[n, 1], sent[n, 5]) for n in (12, 15)))
+    return every(less(sent[n, 1], sent[n, 5]) for n in (12, 15))
 
 
 @claim("remark11_communication_typically_between", figure="all_parameters", assumed=True)
@@ -328,15 +313,11 @@ def left_side_of_inequality_3_falls_with_x():
 @claim("remark11_x_equals_y", "remark11_x_1")
 def ends_of_the_family_are_the_other_schemes():
     """For y <= n <= 7 the assignment at x = y is all y-subsets, and at x = 1 all runs of y workers."""
-
-    def instances() -> Instances:
-        for n, y in sizes(7):
-            subsets = sorted(intermediate_holders(n, y, y)) == sorted(combinations(range(n), y))
-            yield "remark11_x_equals_y", subsets
-            runs = {frozenset((w + i) % n for i in range(y)) for w in range(n)}
-            yield "remark11_x_1", set(map(frozenset, intermediate_holders(n, 1, y))) == runs
-
-    return tally(instances())
+    for n, y in sizes(7):
+        subsets = sorted(intermediate_holders(n, y, y)) == sorted(combinations(range(n), y))
+        yield "remark11_x_equals_y", subsets
+        runs = {frozenset((w + i) % n for i in range(y)) for w in range(n)}
+        yield "remark11_x_1", set(map(frozenset, intermediate_holders(n, 1, y))) == runs
 
 
 @claim("abstract_cyclic_lower_communication", "optimal_schemes_high_communication", assumed=True)

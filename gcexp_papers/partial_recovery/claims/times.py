@@ -6,7 +6,6 @@ Here they meet simulation, and products over the workers that are written out on
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 from math import log, sqrt
@@ -22,7 +21,6 @@ from gcexp.analysis.claims import (
     every,
     less,
     number,
-    tally,
     within,
 )
 from gcexp.codes.subset_designs import Combinatorial
@@ -46,20 +44,16 @@ def schemes_wait_for_as_many_as_stated():
 
     For n <= 8 the fastest i workers of the uncoded scheme have recovered the share i/n.
     """
-
-    def instances() -> Iterator[tuple[str, bool]]:
-        for n, i in sizes(12):
-            if n <= 8:
-                code = Uncoded(n)
-                yield "scheme1_parameters", code.k == n and (recovered_partitions(code, n - i) >= i).all()
-            if n >= 2:
-                s, held = theory.most_stragglers(n, 2, Fraction(i, n)), Combinatorial(n, 0, 2).assignment
-                enough, fewer = (
-                    held[silent:].any(0).sum() >= Fraction(i, n) * held.shape[1] for silent in (s, s + 1)
-                )
-                yield "scheme2_parameters", enough and not fewer
-
-    return tally(instances())
+    for n, i in sizes(12):
+        if n <= 8:
+            code = Uncoded(n)
+            yield "scheme1_parameters", code.k == n and (recovered_partitions(code, n - i) >= i).all()
+        if n >= 2:
+            s, held = theory.most_stragglers(n, 2, Fraction(i, n)), Combinatorial(n, 0, 2).assignment
+            enough, fewer = (
+                held[silent:].any(0).sum() >= Fraction(i, n) * held.shape[1] for silent in (s, s + 1)
+            )
+            yield "scheme2_parameters", enough and not fewer
 
 
 @claim("scheme2_large_n", assumed=True)
@@ -94,7 +88,7 @@ def _simulated(table: pd.DataFrame, model: str) -> Verdict:
                 for column in ("mean_iteration_time_s", "exact")
             )
             verdicts.append(equals(found, exact, 0.01 * exact))
-    return every(*verdicts)
+    return every(verdicts)
 
 
 @claim("viii_a_times", figure="section8_simulated", assumed=True)
@@ -163,18 +157,14 @@ def threshold_for_many_workers_says_who_is_faster():
 
     Of 19 values of alpha those within 0.01 of the threshold are left out.
     """
-
-    def instances() -> Iterator[tuple[str, bool]]:
-        n, names = 1000, {"A": "viii_a_condition", "B": "viii_b_condition", "C": "viii_c_threshold"}
-        for model, name in names.items():
-            for work, law in _cases(model):
-                limit = theory.threshold(model, n, n, sample_time=0.0 if model == "C" else work, **law)
-                for alpha in _ALPHAS:
-                    uncoded, pairs = _times(model, n, alpha, work, law)
-                    if abs(float(alpha) - limit) > 0.01:
-                        yield name, (pairs < uncoded) == (alpha > limit)
-
-    return tally(instances())
+    n, names = 1000, {"A": "viii_a_condition", "B": "viii_b_condition", "C": "viii_c_threshold"}
+    for model, name in names.items():
+        for work, law in _cases(model):
+            limit = theory.threshold(model, n, n, sample_time=0.0 if model == "C" else work, **law)
+            for alpha in _ALPHAS:
+                uncoded, pairs = _times(model, n, alpha, work, law)
+                if abs(float(alpha) - limit) > 0.01:
+                    yield name, (pairs < uncoded) == (alpha > limit)
 
 
 def _pairs_win(model: str, n: int) -> tuple[dict[tuple[float, float, Fraction], bool], list[bool]]:
@@ -210,7 +200,7 @@ def redundancy_pays_on_a_tenth_of_each_grid():
     for model in "ABC":
         won, same = _pairs_win(model, 20)
         verdicts += [all_instances(same), within(float(np.mean(list(won.values()))), at_least=0.1)]
-    return every(*verdicts)
+    return every(verdicts)
 
 
 def _faster(table: pd.DataFrame, quick: str, slow: str, **where: object) -> Verdict:

@@ -7,17 +7,12 @@ from math import comb
 import numpy as np
 import pytest
 
-from gcexp.codes.cyclic import CyclicRepetition
 from gcexp.codes.partial_recovery import CyclicPartialRecovery
-from gcexp.codes.raptor import BatchRaptor, degree_law
 from gcexp.codes.repetition import FractionalRepetition
 from gcexp.data import prepare
-from gcexp.delays import Pareto
 from gcexp.report import figurefile
 from gcexp.run.stages import length_of, run_training, run_verification, simulated
-from gcexp.schemes import Fastest, Scheme
 from gcexp.theory import order_statistics
-from gcexp.timeline import simulate
 from gcexp_papers.partial_recovery import numerics as tables
 
 PANELS = {"fixed_s": "partial_recovery_fig4_fixed_s", "fixed_alpha": "partial_recovery_fig4_fixed_alpha"}
@@ -104,19 +99,3 @@ def test_mean_of_repetition_over_random_sets():
         variance = (lost + (groups - 1) * both) / groups - lost**2
         found = frame.loc[frame["scheme"] == f"FRC, d = {d}", "random_mean"].iloc[0]
         assert abs(found - (1 - lost)) <= 4.5 * np.sqrt(variance / 20000)
-
-
-@pytest.mark.slow
-def test_mean_load_of_raptor_codes():
-    """About 13 of 30 partitions: 5 E[min(degree, 6)]."""
-    mean = 5 * degree_law(0.1) @ np.minimum(np.arange(1, 12), 6)
-    assert mean == pytest.approx(12.904, abs=5e-4)
-    loads = np.array([BatchRaptor(30, 19, 0.1, seed=seed).load for seed in range(200)])
-    assert abs(loads.mean() - mean) <= 4.5 * loads.std() / np.sqrt(loads.size)
-
-
-def test_delays_are_kept_for_ten_iterations():
-    draws = Pareto(scale=1e-3, shape=1.2, data_time=3e-3, persistence=10).draw((3,), 40, 30)
-    for code in (BatchRaptor(30, 19, 0.1, seed=3), CyclicRepetition(30, 19)):
-        duration = simulate(Scheme(code, Fastest(s=19)), draws).duration[0]
-        assert (np.flatnonzero(np.diff(duration)) + 1).tolist() == [10, 20, 30]

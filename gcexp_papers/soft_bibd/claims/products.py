@@ -8,7 +8,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from gcexp.analysis.claims import Verdict, all_instances, claim, tally
+from gcexp.analysis.claims import Verdict, all_instances, claim
 from gcexp.codes.block_design import BlockDesign
 from gcexp.codes.composite import Kronecker
 from gcexp.codes.soft_bibd import SoftBIBD
@@ -134,34 +134,30 @@ _MIXED = [
     *("theorem4", "eq6_extended", "four_product_bounds", "theorem4_worst_pattern", "theorem4_decomposition"),
     assumed=True,
 )
-def error_of_repetition_times_design() -> dict[str, Verdict]:
+def error_of_repetition_times_design() -> Iterator[tuple[str, bool]]:
     """The worst error of FRC x BIBD is err_FRC(s / n2), at a real argument, plus (r1/n1) err_BIBD of the
     columns lost in one further block; straggling blocks and columns in turn attains it, and the error of
     every set is the sum over blocks of the BIBD's at the columns lost altogether: six products of up to 16
     workers, every s, every set.
     """
-
-    def instances():
-        for (n1, k1, r1), name in _MIXED:
-            design = named_design(name).params
-            n2, A = design[0], np.kron(repetition(n1, k1, r1), incidence(name))
-            n, found, answered = n1 * n2, errors(A), survivor_sets(n1 * n2)
-            place = np.arange(n)  # block by block, in each the copies of one column after the other
-            order = np.lexsort((place // n2 % r1, place % n2, place // n2 // r1))
-            for s in range(n + 1):
-                largest = found[answered.sum(1) == n - s].max()
-                blocks = np.floor(s / n2 / r1 + 1e-12) * r1 / n1
-                rest = theory.bibd_error(design, s % (r1 * n2) // r1) if s < n else 0
-                formula = close(largest, blocks + r1 / n1 * rest)
-                formula &= close(theory.frc_bibd_error(n1, r1, design, s), largest)
-                yield from ((one, formula) for one in ("theorem4", "eq6_extended", "four_product_bounds"))
-                pattern = np.isin(place, order[:s], invert=True)[None]
-                yield "theorem4_worst_pattern", close(errors(A, pattern), largest)
-            columns = answered.reshape(-1, n1 // r1, r1, n2).any(2).sum(2)
-            each = theory.bibd_error(design, n2 - columns)
-            yield "theorem4_decomposition", close(found, r1 / n1 * each.sum(1))
-
-    return tally(instances())
+    for (n1, k1, r1), name in _MIXED:
+        design = named_design(name).params
+        n2, A = design[0], np.kron(repetition(n1, k1, r1), incidence(name))
+        n, found, answered = n1 * n2, errors(A), survivor_sets(n1 * n2)
+        place = np.arange(n)  # block by block, in each the copies of one column after the other
+        order = np.lexsort((place // n2 % r1, place % n2, place // n2 // r1))
+        for s in range(n + 1):
+            largest = found[answered.sum(1) == n - s].max()
+            blocks = np.floor(s / n2 / r1 + 1e-12) * r1 / n1
+            rest = theory.bibd_error(design, s % (r1 * n2) // r1) if s < n else 0
+            formula = close(largest, blocks + r1 / n1 * rest)
+            formula &= close(theory.frc_bibd_error(n1, r1, design, s), largest)
+            yield from ((one, formula) for one in ("theorem4", "eq6_extended", "four_product_bounds"))
+            pattern = np.isin(place, order[:s], invert=True)[None]
+            yield "theorem4_worst_pattern", close(errors(A, pattern), largest)
+        columns = answered.reshape(-1, n1 // r1, r1, n2).any(2).sum(2)
+        each = theory.bibd_error(design, n2 - columns)
+        yield "theorem4_decomposition", close(found, r1 / n1 * each.sum(1))
 
 
 # Copies and blocks
@@ -284,22 +280,18 @@ def sum_of_the_gram_matrix() -> Verdict:
 
 
 @claim("theorem5", "four_product_bounds", "theorem6", assumed=True)
-def bounds_of_a_product() -> dict[str, Verdict]:
+def bounds_of_a_product() -> Iterator[tuple[str, bool]]:
     """The worst error of a product of two designs lies between Theorem 6, the largest error of a product set
     with no fewer survivors, and Theorem 5, 1 - (l1 l2)^2 m / (k1 k2 Q(m)): three products of up to 12
     workers, every s.
     """
-
-    def instances():
-        for pair in _SMALL_PAIRS:
-            a, b = _parameters(pair)
-            curve, s = worst(_product(pair)), np.arange(a.n * b.n + 1)
-            above = (curve <= theory.product_upper_bound(a, b, s) + ROUNDING).all()
-            yield from ((one, above) for one in ("theorem5", "four_product_bounds"))
-            factors = [theory.bibd_error(one, np.arange(one.n + 1)) for one in (a, b)]
-            yield "theorem6", (theory.product_lower_bound(*factors, s) <= curve + ROUNDING).all()
-
-    return tally(instances())
+    for pair in _SMALL_PAIRS:
+        a, b = _parameters(pair)
+        curve, s = worst(_product(pair)), np.arange(a.n * b.n + 1)
+        above = (curve <= theory.product_upper_bound(a, b, s) + ROUNDING).all()
+        yield from ((one, above) for one in ("theorem5", "four_product_bounds"))
+        first, second = (theory.bibd_error(one, np.arange(one.n + 1)) for one in (a, b))
+        yield "theorem6", (theory.product_lower_bound(first, second, s) <= curve + ROUNDING).all()
 
 
 @claim("theorem5_minimising_constant", assumed=True)
@@ -423,24 +415,20 @@ def _soft_products() -> list[np.ndarray]:
 
 
 @claim("theorem7_column_weight", "theorem7_intersections")
-def expected_intersections_of_a_soft_product() -> dict[str, Verdict]:
+def expected_intersections_of_a_soft_product() -> Iterator[tuple[str, bool]]:
     """On average each column has l1 l2 = 4 ones, and two workers share l1 l2, l1 lambda2, lambda1 l2 or
     lambda1 lambda2 partitions as for BIBDs: all pairs of the 27 matrices of n = k = 3, l = 2, all pairs of
     workers.
     """
-
-    def instances() -> Iterator[tuple[str, bool]]:
-        mean = np.mean([A.T @ A for A in _soft_products()], axis=0)
-        yield from (("theorem7_column_weight", close(weight, 4)) for weight in mean.diagonal())
-        expected = np.kron(np.eye(3) + 1, np.eye(3) + 1)
-        for found, wanted in zip(mean.ravel(), expected.ravel(), strict=True):
-            yield "theorem7_intersections", close(found, wanted)
-
-    return tally(instances())
+    mean = np.mean([A.T @ A for A in _soft_products()], axis=0)
+    yield from (("theorem7_column_weight", close(weight, 4)) for weight in mean.diagonal())
+    expected = np.kron(np.eye(3) + 1, np.eye(3) + 1)
+    for found, wanted in zip(mean.ravel(), expected.ravel(), strict=True):
+        yield "theorem7_intersections", close(found, wanted)
 
 
 @claim("theorem7", "four_product_bounds", "theorem7_suboptimal_decoder", assumed=True)
-def expected_error_of_a_soft_product() -> dict[str, Verdict]:
+def expected_error_of_a_soft_product() -> Iterator[tuple[str, bool]]:
     """At every fixed set the expected error is at most the expression of Theorem 5 in the expected
     parameters, and that of the constant vector l1 l2 / Q(m) lies between the two: all pairs of the 27
     matrices, every eighth set.
@@ -451,10 +439,6 @@ def expected_error_of_a_soft_product() -> dict[str, Verdict]:
     constant = np.mean([((weights @ A.T - 1) ** 2).mean(1) for A in _soft_products()], axis=0)
     optimal = np.mean([errors(A, answered) for A in _soft_products()], axis=0)
     bound = theory.product_upper_bound(THREE, THREE, 9 - m)
-
-    def instances() -> Iterator[tuple[str, bool]]:
-        for least, plain, most in zip(optimal, constant, bound, strict=True):
-            yield from ((one, least <= most + ROUNDING) for one in ("theorem7", "four_product_bounds"))
-            yield "theorem7_suboptimal_decoder", least - ROUNDING <= plain <= most + ROUNDING
-
-    return tally(instances())
+    for least, plain, most in zip(optimal, constant, bound, strict=True):
+        yield from ((one, least <= most + ROUNDING) for one in ("theorem7", "four_product_bounds"))
+        yield "theorem7_suboptimal_decoder", least - ROUNDING <= plain <= most + ROUNDING

@@ -9,7 +9,7 @@ from math import comb
 
 import numpy as np
 
-from gcexp.analysis.claims import Verdict, all_instances, claim, tally
+from gcexp.analysis.claims import Verdict, all_instances, claim
 from gcexp.codes.soft_bibd import SoftBIBD, sample, weight_law
 from gcexp.seeding import rng
 from gcexp.theory import errors as theory
@@ -46,18 +46,14 @@ def _binary_rank(M: np.ndarray) -> int:
 
 
 @claim("theorem1_full_rank", "lemma1_reed_muller")
-def system_is_a_reed_muller_generator() -> dict[str, Verdict]:
+def system_is_a_reed_muller_generator() -> Iterator[tuple[str, bool]]:
     """The rows of the system, the values of all monomials of degree at most 2, have rank 1 + n + C(n, 2) over
     the reals and over GF(2), for n = 2 to 7.
     """
-
-    def instances():
-        for n in range(2, 8):
-            size = 1 + n + comb(n, 2)
-            yield "theorem1_full_rank", np.linalg.matrix_rank(full_system(n)) == size
-            yield "lemma1_reed_muller", _binary_rank(full_system(n)) == size
-
-    return tally(instances())
+    for n in range(2, 8):
+        size = 1 + n + comb(n, 2)
+        yield "theorem1_full_rank", np.linalg.matrix_rank(full_system(n)) == size
+        yield "lemma1_reed_muller", _binary_rank(full_system(n)) == size
 
 
 @cache
@@ -72,44 +68,36 @@ def _laws() -> list[tuple[int, float, float, np.ndarray]]:
 
 
 @claim("eq8_load_on_average", "eq9_intersections_on_average", "linear_system", assumed=True)
-def laws_solve_the_system() -> dict[str, Verdict]:
+def laws_solve_the_system() -> Iterator[tuple[str, bool]]:
     """A law with P(x_j = 1) = l/k and P(x_i = x_j = 1) = lambda/k is a non-negative solution of the system:
     the 36 laws of the library, spread over {0,1}^n, for n = 3, 5, 7.
     """
-
-    def instances():
-        for n, rho, mu, law in _laws():
-            weight = survivor_sets(n).sum(1)
-            spread = law[weight] / np.array([comb(n, int(w)) for w in weight])
-            left = full_system(n) @ spread
-            yield "eq8_load_on_average", close(left[1 : n + 1], rho)
-            yield "eq9_intersections_on_average", close(left[n + 1 :], mu)
-            yield "linear_system", close(left, _right_side(n, rho, mu)) and law.min() >= 0
-
-    return tally(instances())
+    for n, rho, mu, law in _laws():
+        weight = survivor_sets(n).sum(1)
+        spread = law[weight] / np.array([comb(n, int(w)) for w in weight])
+        left = full_system(n) @ spread
+        yield "eq8_load_on_average", close(left[1 : n + 1], rho)
+        yield "eq9_intersections_on_average", close(left[n + 1 :], mu)
+        yield "linear_system", close(left, _right_side(n, rho, mu)) and law.min() >= 0
 
 
 @claim("soft_only_on_average", "rows_iid_joint_law")
-def sampled_rows_follow_the_law() -> dict[str, Verdict]:
+def sampled_rows_follow_the_law() -> Iterator[tuple[str, bool]]:
     """Of 20 000 sampled rows the loads and intersections are l and lambda on average within 4 standard
     errors, and the weights of two rows are independent with one law within 4.5, for 36 laws.
     """
     random = rng(0, "monte_carlo", 14)
-
-    def instances():
-        for n, rho, mu, law in _laws():
-            rows = sample(law, DRAWS, random).astype(float)
-            pairs = (rows.T @ rows / DRAWS)[np.triu_indices(n, 1)]
-            one, two = (4 * np.sqrt(share * (1 - share) / DRAWS) for share in (rho, mu))
-            mean = np.abs(rows.mean(0) - rho).max() <= one and np.abs(pairs - mu).max() <= two + 1e-12
-            yield "soft_only_on_average", mean
-            first, second = (part.sum(1).astype(int) for part in np.split(rows, 2))
-            joint, expected = np.zeros((n + 1, n + 1)), np.outer(law, law)
-            np.add.at(joint, (first, second), 1 / len(first))
-            apart = np.abs(joint - expected) - 4.5 * np.sqrt(expected / len(first))
-            yield "rows_iid_joint_law", apart.max() <= 1e-12
-
-    return tally(instances())
+    for n, rho, mu, law in _laws():
+        rows = sample(law, DRAWS, random).astype(float)
+        pairs = (rows.T @ rows / DRAWS)[np.triu_indices(n, 1)]
+        one, two = (4 * np.sqrt(share * (1 - share) / DRAWS) for share in (rho, mu))
+        mean = np.abs(rows.mean(0) - rho).max() <= one and np.abs(pairs - mu).max() <= two + 1e-12
+        yield "soft_only_on_average", mean
+        first, second = (part.sum(1).astype(int) for part in np.split(rows, 2))
+        joint, expected = np.zeros((n + 1, n + 1)), np.outer(law, law)
+        np.add.at(joint, (first, second), 1 / len(first))
+        apart = np.abs(joint - expected) - 4.5 * np.sqrt(expected / len(first))
+        yield "rows_iid_joint_law", apart.max() <= 1e-12
 
 
 # Existence
@@ -221,25 +209,21 @@ def three() -> tuple[np.ndarray, ...]:
 @claim(
     "theorem2", "theorem2_every_set", "soft_expected_error_lower", "theorem2_constant_decoder", assumed=True
 )
-def expected_error_of_every_set() -> dict[str, Verdict]:
+def expected_error_of_every_set() -> Iterator[tuple[str, bool]]:
     """At every fixed set the expected error is at most the expression (27), smaller at s = 1, and with the
     constant vector of Lemma 3 equal to it, over the 27 matrices of n = k = 3, l = 2.
     """
-
-    def instances() -> Iterator[tuple[str, bool]]:
-        for answered, expected in zip(
-            survivor_sets(3), np.mean([errors(A) for A in three()], axis=0), strict=True
-        ):
-            m = answered.sum()
-            bound = float(theory.bibd_error(THREE, 3 - m))
-            yield "theorem2", expected <= bound + ROUNDING
-            yield "theorem2_every_set", expected <= bound + ROUNDING
-            yield "soft_expected_error_lower", expected <= bound + (-ROUNDING if m == 2 else ROUNDING)
-            weights = answered * 2 / (1 + m)
-            constant = np.mean([((A @ weights - 1) ** 2).mean() for A in three()])
-            yield "theorem2_constant_decoder", close(constant, bound)
-
-    return tally(instances())
+    for answered, expected in zip(
+        survivor_sets(3), np.mean([errors(A) for A in three()], axis=0), strict=True
+    ):
+        m = answered.sum()
+        bound = float(theory.bibd_error(THREE, 3 - m))
+        yield "theorem2", expected <= bound + ROUNDING
+        yield "theorem2_every_set", expected <= bound + ROUNDING
+        yield "soft_expected_error_lower", expected <= bound + (-ROUNDING if m == 2 else ROUNDING)
+        weights = answered * 2 / (1 + m)
+        constant = np.mean([((A @ weights - 1) ** 2).mean() for A in three()])
+        yield "theorem2_constant_decoder", close(constant, bound)
 
 
 @claim("soft_performance_per_realisation")
