@@ -159,10 +159,11 @@ def sentences(uri: str) -> Iterator[None]:
     except (MlflowException, SQLAlchemyError, ImportError) as error:
         text = " ".join(str(error).split())
         system = re.search(r"\[Errno -?\d+\] ([^\"')\]]+)", text)
-        raise UserError(
-            f"MLflow cannot use the tracking URI {masked(uri)} ({system[1] if system else masked(text[:300])}); "
-            "allowed: sqlite:///FILE, http://SERVER:PORT, or another database that MLflow supports"
-        ) from error
+        advice = "allowed: sqlite:///FILE, http://SERVER:PORT, or another database that MLflow supports"
+        if uri.startswith(_SQLITE) and re.search("malformed|not a database", text):
+            advice = f"delete {_file(uri)}, and the next import fills a new one"
+        told = system[1] if system else masked(text[:300])
+        raise UserError(f"MLflow cannot use the tracking URI {masked(uri)} ({told}); {advice}") from error
 
 
 def masked(text: str) -> str:

@@ -168,7 +168,6 @@ TRUNCATED = (
     ("data/prepared/*.json", _LEARNED, "train"),
     ("reports/quick/data/small_three.csv", "reports/quick/figures", "draw"),
     ("reports/quick/data/small_three.provenance.json", "reports/quick/figures", "draw"),
-    ("reports/quick/figures/*.png", "reports/quick/index.html", "page"),
     ("results/records/**/*.json", "reports/quick/index.html", "page"),
     ("results/mlflow/mlflow.db", "results/mlflow/quick.imported", "tracking"),
 )

@@ -241,6 +241,11 @@ class Trial:
             if code != 0:
                 raise Wrong(f"--unlock failed: {output}")
             return "--unlock"
+        if "older modification time" in text:
+            for path in self.project.files(".").values():
+                if path.stat().st_mtime > time.time():
+                    path.touch()
+            return "touch files of the future"
         for line in text.splitlines():
             if re.search(r"\bdelete\b", line):
                 named = [

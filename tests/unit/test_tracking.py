@@ -392,6 +392,7 @@ def test_a_useless_uri_is_one_sentence(project, monkeypatch, uri, words):
     with pytest.raises(UserError) as caught:
         track([figure(CGC)], Path("results/new.imported"), uri)
     sentence = str(caught.value)
+    assert ("delete damaged.db" in sentence) == (uri == "sqlite:///damaged.db")
     assert words in sentence and "\n" not in sentence and "secret" not in sentence and len(sentence) < 500
     assert not Path("results/new.imported").exists()
     assert {key: os.environ.get(key) for key in before} == before
