@@ -65,7 +65,7 @@ def listen(connection: Connection, size: int) -> Said:
     head = _HEAD.unpack(connection.recv_bytes(_HEAD.size))
     said = Said(connection.recv_bytes(max(size, _SENTENCE)), *head)
     if said.failed:
-        raise RuntimeError(said.content.decode(errors="replace"))
+        raise RuntimeError(bytes(said.content).decode(errors="replace"))
     return said
 
 
