@@ -6,6 +6,7 @@ from pathlib import Path
 
 from gcexp.command.arguments import keywords
 from gcexp.command.fit import trace
+from gcexp.delays.trace_file import located
 
 
 def add(parser) -> None:
@@ -25,6 +26,7 @@ def add(parser) -> None:
 
 def run(arguments) -> None:
     """Print it, and write it where a folder or an option file is named."""
+    located(arguments.file)  # a wrong name is reported before pandas is imported
     from gcexp.advice.advise import advise
 
     found = advise(arguments.file, **keywords(arguments.options, advise))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gcexp.command.arguments import keywords
+from gcexp.delays.trace_file import located
 
 
 def add(parser) -> None:
@@ -26,6 +27,7 @@ def trace(parser, options: str) -> None:
 
 def run(arguments) -> None:
     """Print it, and write it where a folder is named."""
+    located(arguments.file)  # a wrong name is reported before pandas is imported
     from gcexp.advice.fit import fit
 
     found = fit(arguments.file, **keywords(arguments.options, fit))
