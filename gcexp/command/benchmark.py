@@ -11,7 +11,7 @@ from gcexp.benchmarking import COLUMNS, benchmark, verdicts
 from gcexp.command.arguments import maybe_folder
 from gcexp.errors import UserError
 from gcexp.figures.markdown import escape, grid
-from gcexp.files import written
+from gcexp.files import writable, written
 from gcexp.schema import typed
 
 if TYPE_CHECKING:
@@ -243,7 +243,8 @@ def write(frame: pd.DataFrame, head: str, folder: Path) -> list[Path]:
     """The table, and the map in Markdown and as a drawing, under a folder."""
     from gcexp.figures import draw, save, write_table
 
-    folder.mkdir(parents=True, exist_ok=True)
+    with writable(folder):
+        folder.mkdir(parents=True, exist_ok=True)
     table, page, drawing = (folder / f"benchmark.{suffix}" for suffix in ("csv", "md", "png"))
     write_table(frame, table)
     with written(page) as temporary:
