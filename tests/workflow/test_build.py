@@ -71,6 +71,7 @@ def test_nothing_is_left_lying_about(built):
         "workflow",
         "profiles",
         "conf",
+        "config",
         "small",
         "Makefile",
         "requirements.lock",
@@ -171,7 +172,10 @@ JOBS = {
 #: What brings options, files and records to a stage and decides nothing of its result.
 CARRIERS = (
     *("command", "errors.py", "files.py", "progress.py", "schema.py"),
-    *(f"run/{name}.py" for name in ("build", "compose", "datasets", "declared", "dependencies", "modules")),
+    *(
+        f"run/{name}.py"
+        for name in ("build", "compose", "datasets", "declared", "dependencies", "devices", "modules")
+    ),
     *(
         f"run/{name}.py"
         for name in ("options", "own_checkpoint", "paths", "provenance", "records", "run", "tokens")
