@@ -18,6 +18,7 @@ import json
 import os
 import pkgutil
 import sys
+import sysconfig
 import time
 import tokenize
 from collections.abc import Callable, Iterable, Iterator
@@ -33,7 +34,13 @@ from gcexp.run.modules import is_edited, own_modules, source
 #: Environment variable by which a rule hands a job the `state` that was planned.
 PLANNED = "GCEXP_PLANNED"
 EDITED = "edited while it was read"  # no content is equal to it
-_FINDERS = ("<frozen importlib", os.path.dirname(importlib.metadata.__file__), pkgutil.__file__)
+#: Code that looks for modules and packages; `importlib_metadata`, which MLflow imports, stands beside our libraries.
+_FINDERS = (
+    "<frozen importlib",
+    os.path.dirname(importlib.metadata.__file__),
+    pkgutil.__file__,
+    os.path.join(sysconfig.get_path("purelib"), "importlib_metadata"),
+)
 
 _watching: list[Seen] = []
 _silent = 0

@@ -42,51 +42,41 @@ FILES = {
 CYCLIC, HOME, LEARNED = "cyclic, s = 1", "FRC, d = 2", "FRC, d = 2, learned pairs"
 
 
-def of(name: str, label: str, against: str) -> dict:
-    return ends(FILES[name], label, against)
+@cache
+def found(file: str, label: str) -> pd.DataFrame:
+    return break_evens([{"file": file}], [label]).set_index("against")
 
 
 def ends(file, label: str, against: str) -> dict:
     """From where on a scheme wins on a trace, and from where on any code of its loads may."""
-    found = break_evens([{"file": str(file)}], [label]).set_index("against").loc[against]
-    return {name: found[column] for name, column in (("scheme", "wins_from"), ("bound", "bound_from"))}
+    row = found(str(file), label).loc[against]
+    return {name: row[column] for name, column in (("scheme", "wins_from"), ("bound", "bound_from"))}
 
 
-@pytest.mark.parametrize(
-    ("label", "expected"),
-    [
-        (CYCLIC, {"job1": 0.952472, "SE": 0.931175}),
-        (HOME, {"job1": 0.938801, "job4": 0.338015, "SE": 0.81467}),
-        (LEARNED, {"job1": 0.889474, "job4": 0.0, "SE": 0.836531}),
-        ("backup 1", {"job1": 0.572245, "SE": 0.0}),
-    ],
-)
-def test_break_even_against_waiting_for_all(label, expected):  # E38
-    for name, phi in expected.items():
-        assert of(name, label, "waiting")["scheme"] == pytest.approx(phi, abs=2e-6)
+#: Where schemes break even with waiting for all (E38), and the learned pairs with rebalancing (E39 and its bound, B11).
+AGAINST_WAITING = {
+    CYCLIC: {"SE": 0.931175},
+    HOME: {"job1": 0.938801, "SE": 0.81467},
+    LEARNED: {"job1": 0.889474, "job4": 0.0, "SE": 0.836531},
+    "backup 1": {"job1": 0.572245, "SE": 0.0},
+}
+AGAINST_REBALANCING = {"job1": (0.958488, 0.943029), "job4": (0.346009, 0.346009), "SE": (0.836531, 0.712914)}
+AGAINST_REBALANCING["AR"] = (0.947433, 0.946739)
+#: Below which share no code of load 2 beats waiting for all, in closed form (B9).
+NO_CODE_OF_LOAD_2 = {"job1": 0.867190, "job4": 0.0, "SE": 0.712914}
 
 
-def test_break_even_against_rebalancing():  # E39, and B11 as the bar of the bound
-    expected = {"job1": 0.958488, "job4": 0.346009, "AR": 0.947433, "SE": 0.836531}
-    cannot = {"job1": 0.943029, "job4": 0.346009, "AR": 0.946739, "SE": 0.712914}
-    for name, phi in expected.items():
-        found = of(name, LEARNED, "rebalancing")
-        assert found == {
-            "scheme": pytest.approx(phi, abs=2e-6),
-            "bound": pytest.approx(cannot[name], abs=2e-6),
-        }
-
-
-def test_below_what_no_code_of_load_2_can():  # B9: the closed form
-    for name, phi in (
-        ("job1", 0.867190),
-        ("job2", 0.900357),
-        ("job3", 0.872788),
-        ("job4", 0.0),
-        ("SE", 0.712914),
-    ):
-        share = float(of(name, CYCLIC, "waiting")["bound"])
-        assert share == pytest.approx(phi, abs=2e-6)
+def test_break_evens():
+    """In one test, since the pairs' break-evens answer three questions."""
+    for label, expected in AGAINST_WAITING.items():
+        for name, phi in expected.items():
+            assert ends(FILES[name], label, "waiting")["scheme"] == pytest.approx(phi, abs=2e-6)
+    for name, (scheme, bound) in AGAINST_REBALANCING.items():
+        pairs = ends(FILES[name], LEARNED, "rebalancing")
+        assert pairs["scheme"] == pytest.approx(scheme, abs=2e-6)
+        assert pairs["bound"] == pytest.approx(bound, abs=2e-6)
+    for name, phi in NO_CODE_OF_LOAD_2.items():
+        assert ends(FILES[name], LEARNED, "waiting")["bound"] == pytest.approx(phi, abs=2e-6)
 
 
 def bound_over(name: str, against: str):

@@ -46,9 +46,6 @@ def test_points_that_are_jobs_give_the_bytes_of_one_process(folder):
     assert there == here and jobs(said) == 4 and "impossible" in said
     again, said = swept(folder, *points, *SUBMITTED)
     assert again == here and jobs(said) == 0
-    more = ("scheme=cgc,frc,forget", "s=1,2", *CLOCKS)
-    there, said = swept(folder, *more, *SUBMITTED)
-    assert jobs(said) == 2 and there == swept(folder, *more)[0]
 
 
 def test_trained_points_share_what_exact_schemes_share(folder):
@@ -58,9 +55,6 @@ def test_trained_points_share_what_exact_schemes_share(folder):
     assert there == here
     assert jobs(said) == 4, "one training of both exact schemes, their points, and a point that trains"
     assert not list((folder / "results/checkpoints/sweep").glob("*.npz*"))
-    # Which exact scheme stands first does not matter to their training.
-    _, said = swept(folder, "scheme=frc", "s=1,2", "task=digits_mlp", *CLOCKS, *SUBMITTED)
-    assert jobs(said) == 1
 
 
 def test_python_gets_the_same_table(folder, monkeypatch):
