@@ -10,8 +10,8 @@ TORCH_BACKEND ?=
 TARGETS ?=
 PRESET ?=
 ARGS ?=
-# One more than cores: tests of real ranks sleep much of their time.
-TEST_JOBS ?= 3
+# Twice the cores of a small machine: tests of real ranks and of whole builds wait much of their time.
+TEST_JOBS ?= 4
 
 BIN := .venv/bin
 STAMP := .venv/.installed

@@ -1,6 +1,5 @@
 """``--sdm conda`` and ``--sdm apptainer``: stand-ins for both programs write down what Snakemake asks of them."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -48,22 +47,6 @@ def stand_ins(fresh, tmp_path, monkeypatch):
         (folder / "bin" / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder / 'bin'}:" + fresh.environment["PATH"])
     return folder
-
-
-@pytest.mark.slow
-def test_jobs_run_in_the_environment_that_their_rule_names(fresh, stand_ins):
-    code, output = fresh.run("snakemake", "-n", "small_three", "--sdm", "conda")
-    assert code == 0, output
-    assert len(re.findall(r"Conda environment \S+ will be created", output)) == 2, output
-    code, output = fresh.run("snakemake", "-j1", "small_three", "--sdm", "conda")
-    assert code == 0, output
-    calls = (stand_ins / "calls").read_text().splitlines()
-    assert len(calls) == 6 and (fresh / "reports/quick/figures/small_three.pdf").is_file()
-    makes = {
-        line.split()[-1]: line for line in calls
-    }  # the last word is the verb, the first ones say for which jobs
-    assert all("that prepare data, train" in makes[verb] for verb in ("data", "train"))
-    assert all("that make tables, draw" in makes[verb] for verb in ("table", "plot"))
 
 
 @pytest.mark.slow
