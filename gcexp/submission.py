@@ -125,8 +125,10 @@ def read_point(path: Path | str) -> tuple[dict[str, np.ndarray], Any]:
 
     Examples
     --------
-    >>> write_point("point.npz", {"seed": np.arange(2)}, {"passed": True})
-    >>> read_point("point.npz")
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     write_point(Path(folder) / "point.npz", {"seed": np.arange(2)}, {"passed": True})
+    ...     read_point(Path(folder) / "point.npz")
     ({'seed': array([0, 1])}, {'passed': True})
     """
     with np.load(path) as stored:
