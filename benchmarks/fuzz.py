@@ -194,8 +194,8 @@ def _memory(name: str) -> int:
     return next(1024 * int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
 
 
-def tried(act: Callable[[], object], is_command: bool) -> tuple[str, str]:
-    """How a command or a call ended, and what is wrong with that."""
+def tried(act: Callable[[], object], is_command: bool, asked_for_trace: bool = False) -> tuple[str, str]:
+    """How a command or a call ended, and what is wrong with that; ``--debug`` asks for a trace."""
     err = io.StringIO()
     with watched() as excess, contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(err):
         try:
@@ -219,7 +219,8 @@ def tried(act: Callable[[], object], is_command: bool) -> tuple[str, str]:
     if told:
         return "excess", told
     ends_well = ended in ("exit 0", "exit 2", "result", "sentence")
-    if is_command and not ends_well or "Traceback" in err.getvalue() or "Warning" in err.getvalue():
+    words = ["Warning"] if asked_for_trace else ["Traceback", "Warning"]
+    if is_command and not ends_well or any(word in err.getvalue() for word in words):
         return "trace", err.getvalue()[-600:]
     return ended, ""
 
@@ -244,12 +245,13 @@ def main(argv: list[str] | None = None) -> int:
         for case in [asked.only] if asked.only else cases:
             number = int(case[1:])
             chance = random.Random(f"{asked.seed} {case}")
+            line: list[str] = []
             if case[0] == "c":
                 line = benchmark_line(chance) if chance.random() < 0.5 else older(f"{asked.seed} {number}")
                 name, act = f"gcexp {line}", partial(command, [word.replace("\0", "") for word in line])
             else:
                 name, act = calls(chance)
-            ended, wrong = tried(act, case[0] == "c")
+            ended, wrong = tried(act, case[0] == "c", "--debug" in line)
             counts["command" if case[0] == "c" else "call"][ended] += 1
             if wrong:
                 found += 1

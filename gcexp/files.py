@@ -95,12 +95,12 @@ def refuse_no_folder(path: Path | str) -> None:
     --------
     >>> refuse_no_folder("/dev/null/results")
     Traceback (most recent call last):
-    gcexp.errors.UserError: /dev/null/results: cannot be a folder (/dev/null is none)
+    gcexp.errors.UserError: /dev/null/results: cannot be a folder, since /dev/null is not one
     """
     with writable(path):
         there = next(place for place in (Path(path), *Path(path).absolute().parents) if place.exists())
         if not there.is_dir():
-            raise UserError(f"{path}: cannot be a folder ({there} is none)")
+            raise UserError(f"{path}: cannot be a folder, since {there} is not one")
         if not os.access(there, os.W_OK):
             raise UserError(f"{path}: cannot be written (no permission in {there})")
 

@@ -121,13 +121,13 @@ def arguments(
     gcexp.errors.UserError: area: unknown key 'widht'; did you mean 'width'? (allowed: height, unit, width)
     >>> arguments(area, {"width": "2"}, "area")
     Traceback (most recent call last):
-    gcexp.errors.UserError: area: width wants number, got '2'
+    gcexp.errors.UserError: area: width must be a number, got '2'
     """
     parameters, hints = _signature(of)
     named = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     rest = next((p.name for p in parameters if p.kind is p.VAR_KEYWORD), None)
     if not isinstance(given, Mapping):
-        raise UserError(f"{place}: wants keys ({', '.join(named)}), got {quoted(given)}")
+        raise UserError(f"{place} must be a mapping with the keys {', '.join(named)}, got {quoted(given)}")
     for name in given:
         if name not in named and (rest is None or not isinstance(name, str)):
             raise UserError(f"{place}: {unknown(kind, name, named)}")
@@ -178,7 +178,7 @@ def fitted(hint: Any, value: Any, place: str) -> Any:
     (1, 2)
     >>> fitted(dict[str, list[int]], {"a": [1, True]}, "sets")
     Traceback (most recent call last):
-    gcexp.errors.UserError: sets: a: number 2 wants whole number, got True
+    gcexp.errors.UserError: sets: a: entry 2 must be a whole number, got True
     """
     options = _options(hint)
     for option in sorted(options, key=lambda option: option is not type(value)):  # a fraction stays one
@@ -188,7 +188,7 @@ def fitted(hint: Any, value: Any, place: str) -> Any:
     choices = [c for o in options if typing.get_origin(o) is typing.Literal for c in typing.get_args(o)]
     if choices and (isinstance(value, str) or len(options) == 1):
         raise UserError(f"{place}: {unknown('choice', value, map(str, choices))}")
-    raise UserError(f"{place} wants {_kinds(hint)}, got {quoted(value)}{_spelling(options, value)}")
+    raise UserError(f"{place} must be {_kinds(hint)}, got {quoted(value)}{_spelling(options, value)}")
 
 
 def _spelling(options: tuple, value: Any) -> str:
@@ -214,7 +214,8 @@ def checked(build: Callable, plain: bool = True) -> Callable:
     """The constructor `build`, in which what does not fit its annotations, or into memory, is one sentence.
 
     Parameters that are annotated as numbers (or none) become `plain` Python numbers. What can be gone through once
-    only, such as a generator, is not looked into. A number `n` of workers is at most the `most_workers` of the class.
+    only, such as a generator, is not looked into. Numbers `n` of workers and `k` of partitions are at most the
+    `most_workers` and `most_partitions` of the class.
 
     Examples
     --------
@@ -226,7 +227,7 @@ def checked(build: Callable, plain: bool = True) -> Callable:
     3
     >>> Box("3")
     Traceback (most recent call last):
-    gcexp.errors.ParameterError: Box: width wants whole number, got '3'
+    gcexp.errors.ParameterError: Box: width must be a whole number, got '3'
     """
 
     @wraps(build)
@@ -246,9 +247,12 @@ def checked(build: Callable, plain: bool = True) -> Callable:
                     given.arguments[key] = found if number and plain else value
         except UserError as error:
             raise ParameterError(str(error)) from None
-        n, most = given.arguments.get("n"), getattr(type(self), "most_workers", math.inf)
-        if is_number(n) and n > most:
-            raise ParameterError(f"{name}: n is a number of workers up to {most}, got {quoted(n)}")
+        for key, counted in (("n", "workers"), ("k", "partitions")):
+            number, most = given.arguments.get(key), getattr(type(self), f"most_{counted}", math.inf)
+            if is_number(number) and number > most:
+                raise ParameterError(
+                    f"{name}: {key} is a number of {counted} up to {most}, got {quoted(number)}"
+                )
         try:
             build(*given.args, **given.kwargs)
         except (MemoryError, OverflowError) as error:
@@ -325,17 +329,18 @@ def quoted(value: object, letters: int = 100) -> str:
 
 
 _MISFIT: Any = object()
-_WORDS: dict[Any, str] = {
-    bool: "true or false",
-    str: "text",
-    int: "whole number",
-    float: "number",
-    Fraction: "fraction such as 2/3",
-    dict: "mapping",
-    collections.abc.Mapping: "mapping",
-    collections.abc.Callable: "function",
-    types.NoneType: "nothing",
-    tuple: "list",
+#: One of a kind, and several of them in a list.
+_WORDS: dict[Any, tuple[str, str]] = {
+    bool: ("true or false", "truth values"),
+    str: ("text", "texts"),
+    int: ("a whole number", "whole numbers"),
+    float: ("a number", "numbers"),
+    Fraction: ("a fraction such as 2/3", "fractions such as 2/3"),
+    dict: ("a mapping", "mappings"),
+    collections.abc.Mapping: ("a mapping", "mappings"),
+    collections.abc.Callable: ("a function", "functions"),
+    types.NoneType: ("nothing", "nothing"),
+    **dict.fromkeys((tuple, *_SEQUENCES), ("a list", "lists")),
 }
 
 
@@ -388,14 +393,14 @@ def _as(option: Any, value: Any, place: str) -> Any:
     )
 
 
-def _kinds(hint: Any) -> str:
-    found = " or ".join(map(_spelled, _options(hint)))
+def _kinds(hint: Any, several: bool = False) -> str:
+    found = " or ".join(_spelled(option, several) for option in _options(hint))
     return found.removesuffix(" or nothing") if found.endswith(" or nothing or nothing") else found
 
 
 def _entries(hints, values, place: str) -> list:
     return [
-        fitted(hint, value, f"{place}: number {i}")
+        fitted(hint, value, f"{place}: entry {i}")
         for i, (hint, value) in enumerate(zip(hints, values, strict=True), 1)
     ]
 
@@ -429,33 +434,26 @@ def _array(value: Any) -> Any:
     return found if found is not None and found.dtype.kind in "biuf" else _MISFIT
 
 
-def _spelled(option: Any) -> str:
-    """A kind of value in words."""
+def _spelled(option: Any, several: bool = False) -> str:
+    """A kind of value in words: one, or `several` of them."""
     kind, parts = typing.get_origin(option) or option, typing.get_args(option)
+    a_list = "lists" if several else "a list"
     if kind is typing.Literal:
         return " or ".join(map(repr, parts))
     if _is_array(kind):
-        return "a list of numbers"
+        return f"{a_list} of numbers"
     if kind is tuple and parts and parts[-1] is not Ellipsis:
         if len(set(parts)) == 1:
-            return f"{len(parts)} {_plural(parts[0])}"
-        return f"a list of {', '.join(map(_spelled, parts))}"
+            return f"{'lists of ' * several}{len(parts)} {_kinds(parts[0], several=True)}"
+        return f"{a_list} of {' and '.join(map(_spelled, parts))}"
     if kind in (tuple, *_SEQUENCES) and parts:
-        return f"a list of {_plural(parts[0])}"
-    if kind in _SEQUENCES:
-        return "list"
+        return f"{a_list} of {_kinds(parts[0], several=True)}"
     if dataclasses.is_dataclass(kind):
-        return "mapping"
-    return _WORDS.get(kind, getattr(kind, "__name__", str(option)))
-
-
-def _plural(option: Any) -> str:
-    text, other, rest = _kinds(option).partition(" or ")
-    if text.startswith("a list"):
-        text = f"lists{text.removeprefix('a list')}"
-    else:
-        text = f"lists of {text}" if text[0].isdigit() else f"{text}s"
-    return text + other + rest
+        kind = dict
+    if kind in _WORDS:
+        return _WORDS[kind][several]
+    name = getattr(kind, "__name__", str(option))
+    return f"{name}s" if several else f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
 
 
 @cache

@@ -173,7 +173,7 @@ def judge(function: Callable, tables: Mapping[str, pd.DataFrame]) -> dict[str, V
         not isinstance(one, Verdict) for one in verdicts.values()
     ):
         raise Defect(
-            f"claim {function.__name__} wants a verdict for {', '.join(about.statements)}, got {found!r}"
+            f"claim {function.__name__} must give a verdict for {', '.join(about.statements)}, got {found!r}"
         )
     return verdicts
 
@@ -483,7 +483,7 @@ def _ratios(
     seeds: int,
 ) -> tuple[str, tuple[float, float]]:
     """The median paired ratio over the shared seeds in words, and the interval that it lies in."""
-    require(seeds >= 5, f"seeds wants at least 5, the fewest that decide, got {seeds}")
+    require(seeds >= 5, f"seeds must be at least 5, the fewest that decide, got {seeds}")
     over, under = _name(numerator), _name(denominator)
 
     def measured(side: Side) -> dict[int, tuple[float, float]]:
@@ -543,7 +543,7 @@ def _passages(
 def _values(rows: pd.DataFrame, y: str, name: str) -> dict[int, tuple[float, float]]:
     """For each seed the number in its one row."""
     if rows["seed"].duplicated().any():
-        raise UserError(f"several rows of {name} have one seed; without a level each seed wants one row")
+        raise UserError(f"several rows of {name} have one seed; without a level each seed must have one row")
     values = rows[y].to_numpy(dtype=np.float64)
     if not np.isfinite(values).all():
         raise Undecided(f"{y} of {name} is missing or not finite")

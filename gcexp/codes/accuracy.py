@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from gcexp.codes.base import RESIDUAL_BOUND, Code, is_binary
-from gcexp.errors import require
+from gcexp.errors import DecodingError, ParameterError
+from gcexp.schema import quoted
 from gcexp.seeding import rng
 
 KINDS = ("consecutive", "alternating", "random")
@@ -88,19 +89,23 @@ def residuals(code: Code, kind: str) -> float:
     >>> residuals(CyclicRepetition(10, 4), "consecutive") < 1e-12
     True
     """
-    responses = patterns(code, kind)
+    return float(_residual_of_each(code, patterns(code, kind)).max(initial=0.0))
+
+
+def _residual_of_each(code: Code, responses: np.ndarray) -> np.ndarray:
+    """Largest entry of W B - 1 (x) I for each pattern, (U,)."""
     M = code.encoding.shape[0]
     try:
         weights = np.asarray(code.weights(responses)).reshape(-1, M)
     except np.linalg.LinAlgError:
-        return float("inf")
+        return np.full(len(responses), np.inf)
     combined = np.real((code._decoding @ weights.T).T).reshape(
         len(responses), code.blocks, code.k, code.blocks
     )
     mean = np.einsum("ubkb->uk", combined) / code.blocks
     whole = mean if code.recovers < code.k else np.ones_like(mean)  # a partial sum is 0 or 1 itself
     off = np.abs(combined - np.rint(whole)[:, None, :, None] * np.eye(code.blocks)[:, None])
-    return float(np.nan_to_num(off, nan=np.inf).max(initial=0.0))
+    return np.nan_to_num(off, nan=np.inf).max(axis=(1, 2, 3), initial=0.0)
 
 
 def is_tried(code: Code) -> bool:
@@ -116,7 +121,8 @@ def require_accurate(code: Code) -> None:
     Raises
     ------
     ParameterError
-        With the kind of set, the residual, and what to take instead.
+        With the workers that were heard, the residual, and what to take instead. A code that names nothing to take
+        instead may be wrong rather than inaccurate, so that it is told what it promises.
 
     Examples
     --------
@@ -124,12 +130,17 @@ def require_accurate(code: Code) -> None:
     >>> require_accurate(ReedSolomon(40, 20))
     >>> require_accurate(ReedSolomon(80, 40))
     Traceback (most recent call last):
-    gcexp.errors.ParameterError: ReedSolomon(n=80, s=40, k=80, mask='spread') loses its accuracy: residuals ...
+    gcexp.errors.ParameterError: ReedSolomon(n=80, s=40, k=80, mask='spread') loses its accuracy: ...
     """
     for kind in KINDS * is_tried(code):
-        worst = residuals(code, kind)
-        require(
-            worst <= MOST_RESIDUAL,
-            f"{code!r} loses its accuracy: residuals reach {worst:.0e} where the stragglers are {kind} (at most "
-            f"{MOST_RESIDUAL:.0e}); take {code.instead or 'fewer workers or stragglers'}",
+        responses = patterns(code, kind)
+        off = _residual_of_each(code, responses)
+        if off.max(initial=0.0) <= MOST_RESIDUAL:
+            continue
+        heard = quoted(np.flatnonzero(responses[off.argmax()]).tolist())
+        smaller = "" if code.instead else "; where only rounding spoils it, take fewer workers or stragglers"
+        sentence = (
+            f"{code!r} loses its accuracy: where the stragglers are {kind}, residuals reach {off.max():.0e} (at most "
+            f"{MOST_RESIDUAL:.0e}), from workers {heard}{code._promised()}{smaller}"
         )
+        raise ParameterError(sentence) from DecodingError(sentence, code)

@@ -144,6 +144,8 @@ class Code:
     redrawn = False
     #: Largest supported number of workers; larger in families that keep no matrix of workers and partitions.
     most_workers = 10_000
+    #: Largest supported number of partitions, where it is given as `k`.
+    most_partitions = 10**6
     #: Parameters of the instances on which the contract suite runs.
     examples: tuple[dict, ...] = ()
 

@@ -61,6 +61,7 @@ class StochasticGradientCode(Code):
     limit = "none: nothing is solved"
     source = ("bitar2020",)
     redrawn = True
+    most_partitions = 10**5  # each has a random stream of its own
     examples = (
         {"n": 6, "d": 2, "p": 0.3},
         {"n": 5, "d": 3, "p": 0.2, "k": 8, "layout": "cyclic"},

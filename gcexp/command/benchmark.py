@@ -77,8 +77,8 @@ def run(arguments) -> None:
         if given:
             named = ["SCHEME" if name == "schemes" else f"--{name.replace('_', '-')}" for name in given]
             raise UserError(
-                f"{arguments.file} is the table of a finished benchmark and is shown as it is; it takes no "
-                f"{', '.join(named)}, which are options of a benchmark of a trace"
+                f"{arguments.file} is the table of a finished benchmark and is shown as it is; "
+                f"{', '.join(named)} can only be given with a trace"
             )
         _give(frame, f"{arguments.file}: {', '.join(dict.fromkeys(frame['trace']))}", arguments.folder)
         return

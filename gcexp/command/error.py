@@ -97,7 +97,7 @@ def _number(key: str, text: str) -> int:
     found = typed(text.strip())
     if not is_whole(found):
         allowed = " (allowed: 4, 0..8, [0,4,8])" if key in ("s", "stragglers") else ""
-        raise UserError(f"{key} wants whole numbers, got {text!r}{allowed}")
+        raise UserError(f"{key} must be whole numbers, got {text!r}{allowed}")
     return found
 
 

@@ -21,6 +21,9 @@ _SHOWN = 4  # calls of a trace
 
 def said(error: Exception, given: list[str]) -> tuple[str, int]:
     """What is said of an error, and the exit code."""
+    broken = error if isinstance(error, DecodingError) else error.__cause__
+    if isinstance(broken, DecodingError) and (place := _place_of(broken.code)):
+        return f"{error} (a code of your project, {place}, not of gcexp)", 2
     if isinstance(error, UserError):
         return str(error), 2
     if isinstance(error, SyntaxError) and _of_a_project(error.filename):
@@ -31,8 +34,6 @@ def said(error: Exception, given: list[str]) -> tuple[str, int]:
         return f"{error.filename}: {error.strerror}", 2
     if isinstance(error, MemoryError):
         return f"the run does not fit into memory ({error or 'nothing left'})", 2
-    if isinstance(error, DecodingError) and (place := _place_of(error.code)):
-        return f"{error} (a code of your project, {place}, not of gcexp)", 2
     if found := _in_a_project(error):
         return found, 2
     sentence = " ".join(str(error).split()) or type(error).__name__

@@ -53,6 +53,10 @@ def run(arguments) -> None:
             config = compose(given)
         print(yaml.safe_dump(config, sort_keys=False, allow_unicode=True), end="")
         return
+    if arguments.multirun and arguments.folder is not None:
+        raise UserError(
+            "-o is the folder of one run, and a sweep prints one table: take --format csv > FILE in its place"
+        )
     if arguments.multirun and uri is not None:
         raise UserError("MLflow logs one run while it trains; --mlflow and tracking_uri= do not go with -m")
     if arguments.multirun:

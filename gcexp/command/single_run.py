@@ -53,16 +53,17 @@ def run(
     build(config, "delay"), build(config, "optimizer")
     task = build(config, "task")
     folder = folder or Path(paths.RUNS) / (_name(overrides) or "default")
+    if uri is not None:
+        from gcexp.report import live_logging
+
+        client, uri = live_logging.connect(uri)  # complain before any work
     print(f"{scheme.code!r}, {scheme.wait!r}")
 
     data = prepared(task.dataset, config["data_dir"])
-    if uri is None:
-        _made(config, overrides, folder, level, stages.run_timeline(config, folder / "timeline.npz"))
-        return folder
-    from gcexp.report import live_logging
-
-    client, uri = live_logging.connect(uri)  # complain before any work
     timeline = stages.run_timeline(config, folder / "timeline.npz")
+    if uri is None:
+        _made(config, overrides, folder, level, timeline)
+        return folder
     record = read_json(data.with_suffix(".json"))
     live = live_logging.LiveRun(client, uri, config, overrides, folder, record, timeline)
     with live_logging.ended(live):

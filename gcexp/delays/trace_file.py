@@ -459,11 +459,12 @@ def report(file: str | Path | TraceFile) -> str:
         f"time: mean {found['mean']:.6g} {flags.unit}".rstrip() + f", CoV {found['cov']:.3f}",
         f"max/median of a row: {found['max_over_median']:.2f} (95 %: {found['max_over_median_95']:.2f})",
     ]
-    if len(times) > 1 and flags.persistent:
+    if len(times) > 1 and flags.persistent and np.isfinite(found["rest"]):
         shares = ", ".join(f"{name} {found[name]:.2f}" for name in ("worker", "iteration", "rest"))
+        lag = f"{found['lag1']:.2f}" if np.isfinite(found["lag1"]) else "unknown, too few rows differ"
         lines += [
             f"variance by: {shares}",
-            f"lag-1 correlation: {found['lag1']:.2f}; equal to the previous one: {found['repeats']:.0%}",
+            f"lag-1 correlation: {lag}; equal to the previous one: {found['repeats']:.0%}",
         ]
     if trace.chunks is not None:
         lines.append(f"micro-batches: {trace.chunks.shape[2]} for each worker and iteration")

@@ -25,22 +25,22 @@ def _given(*columns: str | None) -> tuple[str, ...]:
 def _rising(name: str, pair: Ends | None) -> None:
     low, high = pair or (None, None)
     rising = low is None or high is None or low < high
-    require(rising, f"{name} wants two rising numbers, got {pair}")
+    require(rising, f"{name} must be two rising numbers, got {pair}")
 
 
 def _checked_panels(plot: LinesPlot | BarsPlot | FunctionPlot) -> None:
     for name in ("panel_titles", "xlabel", "ylabel"):
         given = getattr(plot, name, None)
         each = name == "panel_titles" or isinstance(given, dict)
-        require(not each or given is None or plot.panel is not None, f"{name} wants a panel, got {given}")
+        require(not each or given is None or plot.panel is not None, f"{name} needs a panel, got {given}")
     titles = plot.panel_titles
     one = isinstance(titles, str) and titles.count("{}") != 1
-    require(not one, f"panel_titles wants a mapping, or a text with one {{}} for the value, got {titles!r}")
+    require(not one, f"panel_titles must be a mapping, or a text with one {{}} for the value, got {titles!r}")
 
 
 def _positive(name: str, pair: Ends | None) -> None:
     positive = all(end is None or end > 0 for end in pair or ())
-    require(positive, f"{name} of a log axis wants positive numbers, got {pair}")
+    require(positive, f"{name} of a log axis must be positive numbers, got {pair}")
 
 
 @dataclass(frozen=True)
@@ -240,9 +240,9 @@ class TablePlot:
         return (*self.keys, *(self.columns or ()), *(across or named))
 
     def __post_init__(self):
-        require(len(self.across) < 2, f"across wants one column and its cells, got {self.across}")
+        require(len(self.across) < 2, f"across must be one column and its cells, got {self.across}")
         require(
-            not self.across or self.columns is not None, "across wants columns, which tell the rows apart"
+            not self.across or self.columns is not None, "across needs columns, which tell the rows apart"
         )
         for column, spec in self.formats.items():
             try:
@@ -288,9 +288,9 @@ class FunctionPlot:
     def __post_init__(self):
         _checked_panels(self)
         module, _, name = self.function.rpartition(".")
-        require(bool(module and name), f"function wants a dotted name, got {self.function!r}")
+        require(bool(module and name), f"function must be a dotted name, got {self.function!r}")
         require(self.height > 0, f"height is in inches, > 0, got {self.height:g}")
-        require(self.columns >= 1, f"columns wants at least 1, got {self.columns}")
+        require(self.columns >= 1, f"columns must be at least 1, got {self.columns}")
         require(self.least is None or self.least > 0, f"least is in inches, > 0, got {self.least}")
 
     @property
@@ -360,7 +360,7 @@ def parse(plot: dict, where: str = "plot") -> Plot:
     gcexp.errors.UserError: plot: unknown key 'xlims'; did you mean 'xlim'? (allowed: band, by, ...)
     """
     if not isinstance(plot, Mapping) or "kind" not in plot:
-        raise UserError(f"{where}: wants a kind ({', '.join(KINDS)}), got {plot!r}")
+        raise UserError(f"{where} needs a kind ({', '.join(KINDS)}), got {plot!r}")
     rest = {key: value for key, value in plot.items() if key != "kind"}
     if plot["kind"] not in tuple(KINDS):  # a list, say, has no hash
         raise UserError(f"{where}: {unknown('kind of plot', plot['kind'], KINDS)}")

@@ -59,7 +59,7 @@ def numbers(frame: pd.DataFrame, column: str) -> np.ndarray:
     try:
         return frame[column].to_numpy(dtype=np.float64)
     except (TypeError, ValueError):
-        raise UserError(f"column {column!r} holds text, where a plot wants numbers") from None
+        raise UserError(f"column {column!r} holds text, where a plot needs numbers") from None
 
 
 def parts(frame: pd.DataFrame, column: str | None) -> Iterator[tuple[object, pd.DataFrame]]:

@@ -164,7 +164,7 @@ def outcomes(
         ]
         reason = "; ".join(dict.fromkeys(filter(None, reasons))) if mine else statement.remark
         if outcome != REPRODUCED and not reason:
-            raise UserError(f"{folder.name}: statement {statement.id} is {outcome} and wants a reason")
+            raise UserError(f"{folder.name}: statement {statement.id} is {outcome} and needs a reason")
         rows.append(
             Outcome(
                 paper=folder.name,

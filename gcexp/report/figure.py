@@ -116,7 +116,7 @@ class RenderOptions:
         for name in ("title", "note"):
             word = str(given.get(prefix + name, True))
             if word.lower() not in ("true", "false"):
-                raise UserError(f"{prefix}{name} wants true or false, got {word!r}")
+                raise UserError(f"{prefix}{name} must be true or false, got {word!r}")
             flags[name] = word.lower() == "true"
         width = str(given.get(prefix + "width") or "")
         if width:

@@ -67,7 +67,7 @@ def figure_files() -> list[Path]:
     for package, folder in papers().items():
         if not _PACKAGE.fullmatch(folder.name) or not (folder / "__init__.py").is_file():
             raise UserError(
-                f"{_place(package)} has a paper.yaml and is no package: it wants a name of letters, digits and _, and"
+                f"{_place(package)} has a paper.yaml and is no package: it needs a name of letters, digits and _, and"
                 " an __init__.py, which may be empty"
             )
         with unrecorded():  # a figure counts by its values

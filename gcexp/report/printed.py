@@ -84,7 +84,7 @@ def printed(path: Path) -> list[Printed]:
         for row in reader:
             place = f"{path.name}: line {reader.line_num}"
             if None in row or None in row.values():
-                raise UserError(f"{place}: wants {len(names)} cells")
+                raise UserError(f"{place}: a row must have {len(names)} cells")
             one = _printed({name: cell.strip() for name, cell in row.items()}, place)
             if str(one) in found:
                 raise UserError(f"{place}: {one} stands twice")
@@ -104,9 +104,9 @@ def _printed(row: dict[str, str], place: str) -> Printed:
         as_number(row["expected"]),
     )
     if tolerance is None or tolerance < 0:
-        raise UserError(f"{place}: tolerance wants a number of at least 0, got {row['tolerance']!r}")
+        raise UserError(f"{place}: tolerance must be a number of at least 0, got {row['tolerance']!r}")
     if not rows.isdecimal():
-        raise UserError(f"{place}: rows wants a whole number, got {rows!r}")
+        raise UserError(f"{place}: rows must be a whole number, got {rows!r}")
     return Printed(
         where={key: value for key, value in row.items() if key not in (*REQUIRED, *OPTIONAL) and value},
         column=row["column"],

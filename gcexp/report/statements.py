@@ -139,9 +139,9 @@ def _rows(path: Path, columns: list[str]) -> Iterator[tuple[str, dict[str, str]]
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file, strict=True)
         if list(reader.fieldnames or ()) != columns:
-            raise DataError(f"{path}: wants the columns {', '.join(columns)}, got {reader.fieldnames}")
+            raise DataError(f"{path}: the columns must be {', '.join(columns)}, got {reader.fieldnames}")
         for row in reader:
             place = f"{path}: line {reader.line_num}"
             if None in row or None in row.values():
-                raise DataError(f"{place}: wants {len(columns)} cells")
+                raise DataError(f"{place}: a row must have {len(columns)} cells")
             yield place, row

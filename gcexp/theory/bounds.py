@@ -245,7 +245,8 @@ def one_assignment(fixed: np.ndarray, growing: np.ndarray, load: float) -> float
     Raises
     ------
     ParameterError
-        For more than four workers, and a load below 1, which holds no exact code.
+        For more than four workers, for times that are negative or not finite, and for a load below 1, which holds no
+        exact code.
 
     References
     ----------
@@ -259,13 +260,19 @@ def one_assignment(fixed: np.ndarray, growing: np.ndarray, load: float) -> float
     """
     from scipy.optimize import Bounds, LinearConstraint, milp  # slow to import
 
-    at = np.asarray(fixed, float) + load * np.asarray(growing, float)
-    T, n = at.shape
+    F, C = _times(fixed, growing)
+    load = _number(load, "load")
+    require(F.ndim == 2, f"times must be arrays (T, n) of T rows and n workers, got {F.shape}")
+    T, n = F.shape
     require(
         n <= _FEW,
         f"the bound for one assignment in all rows is computed for at most {_FEW} workers, got n={n}",
     )
-    require(load >= 1, f"workers of relative load {load} cannot hold all data: an exact code has load >= 1")
+    require(
+        1 <= load < inf,
+        f"workers of relative load {load:g} cannot hold all data: the load of an exact code is a finite number >= 1",
+    )
+    at = F + load * C
     holders = [list(A) for r in range(1, n + 1) for A in combinations(range(n), r)]
     U, first = len(holders), np.stack([at[:, A].min(1) for A in holders], axis=1)
     held = np.array([[w in A for A in holders] for w in range(n)], float)

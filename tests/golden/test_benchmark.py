@@ -382,7 +382,7 @@ UNPLAYABLE = {
         "decodable",
         "  - override /placement: greedy\ncode: {d: 2}",
     ): "observe=state",
-    ("uncoded", "decodable", "benchmark: certainly"): "mine: benchmark wants",
+    ("uncoded", "decodable", "benchmark: certainly"): "mine: benchmark must be",
     ("uncoded", "decodable", "exat: true"): "mine.yaml: unknown key 'exat'; did you mean 'exact'",
 }
 

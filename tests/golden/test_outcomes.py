@@ -10,6 +10,8 @@ PAPERS = audit.papers()
 @pytest.mark.parametrize("package", PAPERS, ids=[folder.name for folder in PAPERS.values()])
 def test_committed_outcomes_are_those_of_the_claims(package):
     folder = PAPERS[package]
+    if folder.name == "partial_recovery":
+        pytest.importorskip("torch", reason="a claim takes steps of the paper's network, which needs torch")
     found = audit.evidence(package, folder)
     rows = audit.outcomes(folder, found)
     assert rows == [one for one in statements.committed() if one.paper == folder.name]

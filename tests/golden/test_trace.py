@@ -327,3 +327,12 @@ def test_check_says_what_a_file_holds(capsys):
     assert "equal to the previous one: 28%" in told and "licence: CC-BY-4.0" in told
     assert main.main(["trace", "check", FAAS]) == 0
     assert "rows have 50 to 200 of them" in capsys.readouterr().out
+
+
+def test_check_tells_no_statistic_that_does_not_exist(tmp_path, capsys):
+    (tmp_path / "two.csv").write_text(HEAD + "0,0,1\n0,1,2\n1,0,3\n1,1,1\n")  # two rows have no correlation
+    (tmp_path / "same.csv").write_text(HEAD + "0,0,1\n0,1,1\n1,0,1\n1,1,1\n")
+    for name in ("two", "same"):
+        assert main.main(["trace", "check", str(tmp_path / f"{name}.csv")]) == 0
+        told = capsys.readouterr().out
+        assert "nan" not in told and "2 iterations, 2 workers" in told

@@ -348,6 +348,10 @@ SE = Trace("data/traces/bytedance-SE-dp.csv", data_bound=True)
         (lambda: bounds.capacity(np.array([np.inf, 1.0]), np.ones(2), 2), "fixed times .* got inf"),
         (lambda: bounds.water_loads(np.array([-1.0, 1.0]), np.ones(2)), "fixed times .* got -1"),
         (lambda: bounds.data_bound(np.ones(2), np.array([np.nan, 1.0]), 1), "growing times .* got nan"),
+        (lambda: bounds.one_assignment(np.full((2, 3), np.nan), np.ones((2, 3)), 2), "fixed .* got nan"),
+        (lambda: bounds.one_assignment(np.ones((2, 3)), -np.ones((2, 3)), 2), "growing times .* got -1"),
+        (lambda: bounds.one_assignment(np.ones(3), np.ones(3), 2), "rows"),
+        (lambda: bounds.one_assignment(np.ones((2, 3)), np.ones((2, 3)), np.nan), "load"),
         (
             lambda: run_clock(
                 Scheme(Uncoded(50), Decodable(), loads=Uneven()),

@@ -24,6 +24,7 @@ from gcexp.codes import (
     SoftBIBD,
     StochasticGradientCode,
     Uncoded,
+    UnevenShards,
     arcs,
 )
 from gcexp.errors import DecodingError, ParameterError
@@ -319,9 +320,12 @@ def test_a_part_that_is_met_is_whole_though_another_is_not():
         (lambda: BlockAssignment(holders=[[0]]), "'s'"),
         (lambda: CirculantMultiMessage(n=4, sizes=1.5), "CirculantMultiMessage: sizes .*1.5"),
         (lambda: DirectSum(parts=-1), "DirectSum: parts .*-1"),
-        (lambda: DirectSum(parts=[1, 2]), "DirectSum: parts: number 1 .*1"),
+        (lambda: DirectSum(parts=[1, 2]), "DirectSum: parts: entry 1 .*1"),
         (lambda: Kronecker(a=0, b=0), "Kronecker: a .*0"),
-        (lambda: BernoulliCode(n=6, d=2, k=10**9), "Bernoulli .*k=1000000000"),
+        (lambda: BernoulliCode(n=6000, d=2, k=10**6), "Bernoulli .*k=1000000"),
+        (lambda: StochasticGradientCode(n=6, d=2, p=0.5, k=10**6), "StochasticGradientCode: k .*1000000"),
+        (lambda: StochasticGradientCode(n=6, d=0, p=2, k=10**9), "StochasticGradientCode: k .*1000000000"),
+        (lambda: UnevenShards([1.0, 1.0], k=10**9), "UnevenShards: k .*1000000000"),
         (lambda: ExpanderCode(n=6, offsets=float("nan")), "ExpanderCode: offsets .*nan"),
         (lambda: GraphCode(n=6, d=3, offsets=float("nan")), "GraphCode: offsets .*nan"),
         (lambda: GraphCode(n=6, d=3, offsets=("x",)), "'x'"),

@@ -447,7 +447,7 @@ def test_arguments_that_fit(name, value):
 def test_arguments_that_do_not_fit(name, value):
     with pytest.raises(UserError) as caught:
         arguments(Sample, {"count": 1} | {name: value}, "sample", joint=".")
-    assert f"sample.{name} wants " in str(caught.value) or "sample.choice: unknown choice" in str(
+    assert f"sample.{name} must be " in str(caught.value) or "sample.choice: unknown choice" in str(
         caught.value
     )
     assert f"got {value!r}" in str(caught.value) or f"choice {str(value)!r}" in str(caught.value)
@@ -460,7 +460,7 @@ def test_argument_names():
         arguments(Sample, {"rate": 1}, "sample")
     with pytest.raises(UserError, match="dict does not say which arguments it takes"):
         arguments(dict, {"rate": 1}, "sample")
-    with pytest.raises(UserError, match=r"sample: wants keys \(count, rate, .*\), got 3"):
+    with pytest.raises(UserError, match=r"sample must be a mapping with the keys count, rate, .*, got 3"):
         arguments(Sample, 3, "sample")
 
 
@@ -470,15 +470,15 @@ def nested(sets: dict[str, list[int]], pairs: list[tuple[str, float]] = (), of: 
 @pytest.mark.parametrize(
     "given, sentence",
     [
-        ({"sets": {"a": [1, "x"]}}, "nested: sets: a: number 2 wants whole number, got 'x'"),
-        ({"sets": {1: [1]}}, "nested: sets: a key wants text, got 1"),
-        ({"sets": [1]}, "nested: sets wants mapping, got [1]"),
+        ({"sets": {"a": [1, "x"]}}, "nested: sets: a: entry 2 must be a whole number, got 'x'"),
+        ({"sets": {1: [1]}}, "nested: sets: a key must be text, got 1"),
+        ({"sets": [1]}, "nested: sets must be a mapping, got [1]"),
         (
             {"sets": {}, "pairs": [["a", 1], ["b"]]},
-            "nested: pairs: number 2 wants a list of text, number, got ['b']",
+            "nested: pairs: entry 2 must be a list of text and a number, got ['b']",
         ),
-        ({"sets": {}, "pairs": "ab"}, "nested: pairs wants a list of lists of text, number, got 'ab'"),
-        ({"sets": {}, "of": 3}, "nested: of wants Code or nothing, got 3"),
+        ({"sets": {}, "pairs": "ab"}, "nested: pairs must be a list of lists of text and a number, got 'ab'"),
+        ({"sets": {}, "of": 3}, "nested: of must be a Code or nothing, got 3"),
     ],
 )
 def test_nested_arguments_that_do_not_fit(given, sentence):

@@ -332,8 +332,8 @@ def test_a_sweep_reads_values_as_a_run_does(capsys):
     found = pd.read_csv(io.StringIO(capsys.readouterr().out))
     assert len(found) == 8 and set(found["overhead"]) == {1e-3, 0} and found["horizon"].count() == 4
     for value, sentence in (
-        ("010", "wants whole number, got '010'"),
-        ("3/2", "wants whole number, got '3/2'"),
+        ("010", "must be a whole number, got '010'"),
+        ("3/2", "must be a whole number, got '3/2'"),
     ):
         assert main(["run", "-m", "scheme=cgc", "n=4", f"s=1,{value}"]) == 2
         assert sentence in capsys.readouterr().err
@@ -365,6 +365,14 @@ def test_points_that_are_left_out_are_named_in_a_plain_line(capsys):
     assert main(["run", "-m", "scheme=cgc,frc", "n=4", "s=2", "iterations=2", "seeds=1"]) == 0
     said = capsys.readouterr().err
     assert said.startswith("gcexp: 1 of 2 points are impossible") and "Warning" not in said
+
+
+def test_a_sweep_that_would_ignore_its_folder_is_refused(capsys, tmp_path):
+    """A sweep is one table; only a single run writes files."""
+    folder = tmp_path / "results"
+    assert main(["run", "-m", "scheme=cgc,frc", "n=4", "s=1", "iterations=2", "-o", str(folder)]) == 2
+    said = capsys.readouterr()
+    assert "-o" in said.err and not said.out and not folder.exists()
 
 
 def test_a_level_that_is_no_score_is_refused(capsys):

@@ -101,7 +101,7 @@ def test_a_module_of_the_project_in_the_place_of_another(mine, file, words, caps
 
 
 WRONG = """
-from gcexp.codes import Code
+from gcexp.codes import Code, Quorum
 from gcexp.schema import checked
 
 
@@ -117,6 +117,13 @@ class Worse(Code):
         helped(n)
 
 
+class Off(Code):
+    @checked
+    def __init__(self, n: int):
+        rows = [[1.0 * (i == j) + 2.0 * (i + j == n - 1) for j in range(n)] for i in range(n)]
+        super().__init__(rows, quorums=[Quorum((w, n - 1 - w), [(1, 1)]) for w in range(n // 2)])
+
+
 def helped(n):
     return lost + n
 """
@@ -128,12 +135,16 @@ def test_a_mistake_in_the_projects_code_is_the_projects(mine, capsys):
     run = ["simulate", "scheme=uncoded", "wait=fastest", "n=4", "iterations=3", "seeds=1"]
     assert main([*run, "code._target_=mine.wrong.Worse"]) == 2
     said = capsys.readouterr().err
-    assert "mine/wrong.py, line 19, in helped: NameError" in said and "return lost + n" in said
+    assert "mine/wrong.py, line 26, in helped: NameError" in said and "return lost + n" in said
     assert "defect" not in said and "not of gcexp" in said
     assert main([*run, "wait.s=1", "code._target_=mine.wrong.Bad"]) == 2
     said = capsys.readouterr().err
     assert "Bad(n=4) did not decode from workers [" in said and "at least 4 of 4 partitions" in said
     assert "promise='least_squares'" in said and "mine/wrong.py, line 6" in said and "defect" not in said
+    assert main(["simulate", "scheme=uncoded", "n=4", "iterations=3", "code._target_=mine.wrong.Off"]) == 2
+    said = capsys.readouterr().err  # of a promise that is tried before anything is played
+    assert "from workers [" in said and "at least 4 of 4 partitions" in said
+    assert "promise='least_squares'" in said and "mine/wrong.py, line 18" in said and "defect" not in said
 
 
 def test_its_own_tests_pass(mine, monkeypatch):

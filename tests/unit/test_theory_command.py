@@ -67,7 +67,7 @@ def test_every_annotation_is_understood():
             if p.kind is not p.VAR_KEYWORD and p.annotation is not p.empty
         }
         for key in required:
-            with pytest.raises(UserError, match=f"^{re.escape(name)}: {key} wants [^<]*, got <object"):
+            with pytest.raises(UserError, match=f"^{re.escape(name)}: {key} must be [^<]*, got <object"):
                 schema.fitted(typing.get_type_hints(function)[key], object(), f"{name}: {key}")
 
 
@@ -175,13 +175,13 @@ MISTAKES = [
     (f"{BOUND} n=15 s=9 s=8 alpha=1/2", "'s'"),
     (f"{BOUND} 15", "'15'"),
     (f"{BOUND} n=15 s=19 alpha=1/2", "0 <= s < n, got n=15, s=19"),
-    ("adaptive.group_length L=6 d=3 s=1 w=12", "s wants a list of whole numbers, got 1"),
-    ("adaptive.group_length L=6 d=3 s=[0,x] w=12", "s: number 2 wants whole number, got 'x'"),
-    ("adaptive.first_epoch u=3 p=0.5 s_max=null", "s_max wants whole number, got None"),
-    (f"{BOUND} n=015 s=9 alpha=1/2", "n wants whole number, got '015'"),
+    ("adaptive.group_length L=6 d=3 s=1 w=12", "s must be a list of whole numbers, got 1"),
+    ("adaptive.group_length L=6 d=3 s=[0,x] w=12", "s: entry 2 must be a whole number, got 'x'"),
+    ("adaptive.first_epoch u=3 p=0.5 s_max=null", "s_max must be a whole number, got None"),
+    (f"{BOUND} n=015 s=9 alpha=1/2", "n must be a whole number, got '015'"),
     (f"{BOUND} n={5000 * '9'} s=9 alpha=1/2", "has more digits than are read"),
     ("adaptive.prices scheme=agd", "did you mean 'agc'"),
-    ("adaptive.crossing one=1 other=2 low=0 high=1", "one wants function, got 1"),
+    ("adaptive.crossing one=1 other=2 low=0 high=1", "one must be a function, got 1"),
     ("partial_recovery.expected_times model=A n=20 alpha=0.7 samples=20 foo=1", "'foo'"),
     ("partial_recovery.spans rows=[[1,a]] target=[1,1]", "cannot be evaluated at rows="),
     # A formula outside its domain is refused, not evaluated.
@@ -204,7 +204,7 @@ MISTAKES = [
     ("adaptive.survivable_bound n=20 d=-1", "1 <= d <= n, got n=20, d=-1"),
     ("comm_efficient.ec2_like n=-1", "n >= 1 workers, got -1"),
     ("comm_efficient.no_communication n=8 d=2 t1=-1 lambda1=1", "times >= 0, got t1=-1"),
-    ("comm_efficient.no_computation n=8 m=2 t2=1 lambda2=nan", "lambda2 wants number, got nan"),
+    ("comm_efficient.no_computation n=8 m=2 t2=1 lambda2=nan", "lambda2 must be a number, got nan"),
     ("comm_efficient.worker_cdf x=2 d=-1 m=1 t1=1 lambda1=1 t2=1 lambda2=1", "d >= 1 and m >= 1"),
     ("dynamic_clustering.order_statistic n=9 spare=1 load=2 alpha=1 mu=-1", "mu > 0, got load=2, mu=-1"),
     ("dynamic_clustering.slow_probability p=-1 t=2 starts_slow=true", "0 <= p <= 1 and t >= 0, got p=-1"),
@@ -212,7 +212,7 @@ MISTAKES = [
     ("errors.design_error n=7 redundancy=-1 s=1", "1 <= r <= n and n >= 2, got n=7, r=-1"),
     (
         "errors.spectral_bound n=7 k=7 redundancy=3 sigma2_squared=nan s=1",
-        "sigma2_squared wants number, got nan",
+        "sigma2_squared must be a number, got nan",
     ),
     ("errors.soft_smallest_mu n=1 rho=0.5", "n >= 2 and densities 0 <= rho <= 1, got n=1"),
     ("soft_bibd.soft_paper_smallest_mu n=5 rho=1.5", "got n=5, rho=1.5"),

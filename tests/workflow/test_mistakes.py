@@ -120,7 +120,7 @@ def test_other_commands_say_the_same(there, capsys, command):
     [
         ("task=digits", "unknown task 'digits'; did you mean 'digits_mlp'"),
         ("task.hidden=0", "task.hidden must be an integer >= 1, got 0"),
-        ("task.hidden=many", "task.hidden wants whole number, got 'many'"),
+        ("task.hidden=many", "task.hidden must be a whole number, got 'many'"),
         ("task.hiden=3", "unknown key 'task.hiden'; did you mean 'task.hidden'"),
         ("task.dataset=imagenet", "imagenet"),
         ("optimizer.normalize=all", "unknown optimizer.normalize 'all'"),
@@ -339,7 +339,7 @@ def test_wrong_arguments_are_one_sentence(arguments, sentence, capsys):
         ("scheme=cgc,frc n=6 s=2", "unknown scheme 'cgc,frc'.*; several values of a key: gcexp run -m$"),
         (
             "scheme=cgc n=6 s=1,2",
-            "code.s wants whole number, got '1,2'; several values of a key: gcexp run -m$",
+            "code.s must be a whole number, got '1,2'; several values of a key: gcexp run -m$",
         ),
         ("scheme=cgc n=6 s=7 seeds=[1,2]", "needs 0 <= s < n, got n=6, s=7 .code: CyclicRepetition.$"),
     ],
