@@ -59,13 +59,13 @@ def run(
     if uri is None:
         _made(config, overrides, folder, level, stages.run_timeline(config, folder / "timeline.npz"))
         return folder
-    from gcexp.report import live_logging
+    from gcexp.report.live_logging import LiveRun
+    from gcexp.report.mlflow_store import Store
 
-    client, uri = live_logging.connect(uri)  # complain before any work
+    store = Store(uri)  # complain before any work
     timeline = stages.run_timeline(config, folder / "timeline.npz")
     record = read_json(data.with_suffix(".json"))
-    live = live_logging.LiveRun(client, uri, config, overrides, folder, record, timeline)
-    with live_logging.ended(live):
+    with LiveRun(store, config, overrides, folder, record, timeline) as live:
         _made(config, overrides, folder, level, timeline, live)
     return folder
 
@@ -111,7 +111,7 @@ def _made(
     print(f"  {'verification errors:':26} {errors}")
     if live:
         live.add({name: found[name] for name in ("decoded_error", "weighted_error")})
-        print(f"  {'logged in MLflow:':26} experiment {live.experiment} at {live.place}")
+        print(f"  {'logged in MLflow:':26} {live.place}")
     print(f"  results in {folder}: {', '.join(sorted(p.name for p in folder.iterdir()))}")
 
 
