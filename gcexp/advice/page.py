@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape as html_escape
 from math import isfinite
 from pathlib import Path
@@ -23,27 +23,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Page:
-    """What is told of a trace.
-
-    Attributes
-    ----------
-    title : str
-    sentences : list of str
-        The answer.
-    tables : dict of str to DataFrame
-        By their headings; all cells are text.
-    notes : list of str
-        What the answer rests on, and what is taken for granted.
-    """
+    """What is told of a trace: the answer, tables of text by their headings, and what the answer rests on."""
 
     title: str
     sentences: list[str]
-    tables: dict[str, pd.DataFrame] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    tables: dict[str, pd.DataFrame]
+    notes: list[str]
 
     def text(self) -> str:
         """For a terminal."""
-        parts = [f"{heading}:\n{_aligned(table)}\n" for heading, table in self.tables.items()]
+        parts = [
+            f"{heading}:\n{table.set_index(table.columns[0]).rename_axis(None).to_string()}\n"
+            for heading, table in self.tables.items()
+        ]
         return "\n".join([*self.sentences, "", *parts, *self.notes]).rstrip() + "\n"
 
     def markdown(self, picture: str = "", level: int = 1) -> str:
@@ -62,42 +54,19 @@ class Page:
         parts = [f"<p>{html_escape(sentence)}</p>" for sentence in self.sentences]
         for heading, table in self.tables.items():
             parts.append(f"<p><b>{html_escape(heading)}</b></p>{table.to_html(index=False)}")
-        parts += [f"<li>{html_escape(note)}</li>" for note in self.notes]
-        return "".join(parts)
+        return "".join([*parts, *(f"<li>{html_escape(note)}</li>" for note in self.notes)])
 
 
-def _aligned(table: pd.DataFrame) -> str:
-    """A table as lines of text: the first and the last column from the left, the others from the right."""
-    first, last = table.columns[[0, -1]]
-    columns = []
-    for name in table:
-        cells = pd.Series([name, *table[name]]).astype(str)
-        columns.append(cells.str.pad(cells.str.len().max(), "right" if name in (first, last) else "left"))
-    lines = pd.concat(columns, axis=1).agg("  ".join, axis=1)
-    return "\n".join(f"  {line.rstrip()}" for line in lines)
-
-
-def write(
-    folder: Path, name: str, page: str, facts: dict[str, Any], drawing: Callable[[], Figure]
-) -> list[Path]:
+def write(folder: Path, name: str, page: str, facts: dict[str, Any], picture: Figure) -> list[Path]:
     """Write ``name.json``, ``name.md`` and ``name.png`` under a folder."""
     from gcexp.figures import save
 
-    told, shown, drawn = (folder / f"{name}.{suffix}" for suffix in ("json", "md", "png"))
-    for path, text in ((shown, page), (told, json.dumps(_plain(facts), indent=1) + "\n")):
+    paths = [folder / f"{name}.{suffix}" for suffix in ("json", "md", "png")]
+    for path, text in zip(paths, (json.dumps(_plain(facts), indent=1) + "\n", page), strict=False):
         with written(path) as temporary:
             temporary.write_text(text, "utf-8")
-    save(drawing(), [drawn])
-    return [told, shown, drawn]
-
-
-def versions() -> dict[str, str]:
-    """Of what an answer was made with."""
-    import numpy
-    import scipy
-
-    libraries = {"numpy": numpy.__version__, "scipy": scipy.__version__}
-    return {"gcexp": __version__, **libraries, "python": platform.python_version()}
+    save(picture, paths[2:])
+    return paths
 
 
 def _plain(value: Any) -> Any:
@@ -108,6 +77,15 @@ def _plain(value: Any) -> Any:
         return [_plain(one) for one in value]
     value = value.item() if hasattr(value, "item") else value
     return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def versions() -> dict[str, str]:
+    """Of what an answer was made with."""
+    import numpy
+    import scipy
+
+    libraries = {"numpy": numpy.__version__, "scipy": scipy.__version__}
+    return {"gcexp": __version__, **libraries, "python": platform.python_version()}
 
 
 def percent(ratio: float, digits: int = 0) -> str:
@@ -129,8 +107,8 @@ def listed(names: Sequence[object]) -> str:
     >>> listed([3]), listed(["a", "b", "c"])
     ('3', 'a, b and c')
     """
-    words = list(map(str, names))
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    *most, last = map(str, names)
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def counted(number: int, noun: str) -> str:

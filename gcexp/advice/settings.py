@@ -52,33 +52,28 @@ def settings(x: np.ndarray, phis: tuple[float, ...]) -> pd.DataFrame:
     first, second = np.sort(x[:half], axis=None), x[half:]
     ordered = np.sort(second, axis=1)
     every = ordered[:, -1].mean()
-    rows: list[dict[str, Any]] = []
-
-    def judge(setting: str, value: float, lasts: np.ndarray, limit: float | None = None) -> None:
-        heard = second <= lasts[:, None]
-        by_worker, used = heard.mean(0), heard.mean()
-        kept = limit is None or bool(1 - used <= limit + _TIE)
-        rows.append(
-            {
-                "setting": setting,
-                "limit": limit,
-                "value": value,
-                "time": lasts.mean() / every,
-                "used": used,
-                "least_used_worker": by_worker.min(),
-                "worst_iteration": heard.mean(1).min(),
-                "kept_on_second_half": kept,
-                "fits": kept and bool(by_worker.min() >= _LEAST_USED - _TIE),
-                "never_used": np.flatnonzero(by_worker == 0).tolist(),
-            }
-        )
-
+    chosen: list[tuple[dict[str, Any], np.ndarray]] = []
     for limit in LIMITS:
         stop = first[ceil((1 - limit) * len(first) - _TIE) - 1]
-        judge("timeout", stop, np.maximum(ordered[:, 0], np.minimum(ordered[:, -1], stop)), limit)
+        lasts = np.maximum(ordered[:, 0], np.minimum(ordered[:, -1], stop))
+        chosen.append(({"setting": "timeout", "limit": limit, "value": stop}, lasts))
     fewer = [s for s in _FEWER if s < n]
-    for s in fewer:
-        judge("quorum", n - s, ordered[:, n - s - 1])
+    chosen += [({"setting": "quorum", "limit": None, "value": n - s}, ordered[:, n - s - 1]) for s in fewer]
+    rows = []
+    for given, lasts in chosen:
+        heard = second <= lasts[:, None]
+        by_worker, used = heard.mean(0), heard.mean()
+        kept = given["limit"] is None or bool(1 - used <= given["limit"] + _TIE)
+        judged = {
+            "time": lasts.mean() / every,
+            "used": used,
+            "least_used_worker": by_worker.min(),
+            "worst_iteration": heard.mean(1).min(),
+            "kept_on_second_half": kept,
+            "fits": kept and bool(by_worker.min() >= _LEAST_USED - _TIE),
+            "never_used": np.flatnonzero(by_worker == 0).tolist(),
+        }
+        rows.append(given | judged)
     whole: dict[str, Any] = dict.fromkeys(("used", "least_used_worker", "worst_iteration"), 1.0)
     whole |= {"kept_on_second_half": True, "fits": True, "never_used": []}
     for b in fewer:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil
 
 import numpy as np
 
-from gcexp.advice.remedies import KINDS, Plan, Played, Remedy, remedies
+from gcexp.advice.remedies import KINDS, Plan, Remedy, remedies
 from gcexp.advice.resampling import ratio_interval
 from gcexp.theory import bounds
 
@@ -18,9 +17,10 @@ DEPENDS, UNKNOWN = "depends on phi", "not enough data"
 LEAST_ROWS = 16
 _SHORT, _BLOCKS = 40, 8  # fewer rows, or fewer blocks of dependent rows, are a short trace
 _OFTEN, _CLEARLY = 0.9, 0.9  # on a short trace: of the iterations, and of the time of waiting
-_GRID = 201
-#: Shares phi that the clock plays together, and between which it is interpolated.
-_CLOCKED = np.linspace(0, 1, 21)
+_GRID, _CLOCKED = (
+    201,
+    21,
+)  # values of phi between which means are interpolated; the same where they take the clock
 _MOST_PER_MESSAGE = 0.05
 _EXACT = 1e-4
 
@@ -50,17 +50,6 @@ class Terms:
             return False
         return self.late == "stop" or remedy.kind != "chunks"
 
-    def asks_clock(self, remedy: Remedy) -> bool:
-        """Whether a remedy has no closed form under these terms: somebody is late, or copies are slow."""
-        return remedy.kind in ("grouped", "chunks") and (self.data_bound or self.late != "stop")
-
-    def time(self, played: Played, phi: float) -> np.ndarray:
-        """Time (T,) of each iteration, without overhead and messages."""
-        plan = played.plan
-        if self.asks_clock(plan.remedy):
-            return plan.clock(played.x, [phi], self.late, self.data_bound)[0]
-        return played.time(phi)
-
 
 @dataclass(frozen=True)
 class Judged:
@@ -85,14 +74,14 @@ class Answer:
         The remedy that was chosen; what it gains may be too little, or too unsure, for the verdict.
     plan : Plan
         The same, learned from the whole trace.
+    runner_up : Judged
+        The best remedy of another kind.
     low, high : float
         95 % interval of the pick's ratio.
     floor : float
         No exact scheme whose workers store at most `d_max` shares has a smaller ratio on these rows.
     capacity : float, optional
         Of a code that sends one message: no other such code of its load has a smaller ratio.
-    best : dict
-        The best remedy of each kind.
     reason : str
         Why there is not enough data, where there is not.
     """
@@ -101,11 +90,11 @@ class Answer:
     verdict: str
     pick: Judged
     plan: Plan
+    runner_up: Judged
     low: float
     high: float
     floor: float
     capacity: float | None
-    best: dict[str, Judged] = field(repr=False)
     reason: str = ""
 
     @property
@@ -117,17 +106,6 @@ class Answer:
     def gap(self) -> float:
         """By how much the pick misses the floor."""
         return self.pick.ratio / self.floor - 1
-
-    @property
-    def runner_up(self) -> Judged:
-        """The best remedy of another kind."""
-        others = [one for kind, one in self.best.items() if kind != self.pick.remedy.kind]
-        return min(others, key=lambda one: one.ratio, default=self.pick)
-
-    @property
-    def wins(self) -> float:
-        """Share of the iterations in which the pick is faster than the runner-up."""
-        return float((self.pick.times < self.runner_up.times).mean())
 
 
 class Comparison:
@@ -143,69 +121,45 @@ class Comparison:
 
     def __init__(self, x: np.ndarray, terms: Terms):
         self.x, self.terms, self.n = x, terms, x.shape[1]
-        self.half = len(x) // 2
-        self.rows = x[: 2 * self.half]
+        self.rows = x[: len(x) // 2 * 2]
         self.unit = float(x.max(1).mean())
+        self.waiting = self.rows.max(1) + self.extra(Remedy("wait"), terms)
         self.offered = [one for one in remedies(self.n, terms.d_max, terms.moves) if terms.offers(one)]
         first, second = np.split(self.rows, 2)
-        learn = terms.seed
-        self._played = {
-            one: (one.learned(second, learn).on(first), one.learned(first, learn).on(second))
+        self._plans = {
+            one: [(one.learned(second, terms.seed), first), (one.learned(first, terms.seed), second)]
             for one in self.offered
         }
-        self._means: dict[float, dict[Remedy, float]] = {}
-        self._clocked: dict[Remedy, np.ndarray] = {}
-
-    def times(self, remedy: Remedy, phi: float) -> np.ndarray:
-        """Time of each iteration, without overhead and messages."""
-        if self.terms.asks_clock(remedy) and phi in _CLOCKED:
-            return self._by_clock(remedy)[_CLOCKED == phi][0]
-        return np.concatenate([self.terms.time(played, phi) for played in self._played[remedy]])
-
-    def _by_clock(self, remedy: Remedy) -> np.ndarray:
-        """The same by the clock, one row for each phi of `_CLOCKED`."""
-        if remedy not in self._clocked:
-            how = _CLOCKED.tolist(), self.terms.late, self.terms.data_bound
-            each = [played.plan.clock(played.x, *how) for played in self._played[remedy]]
-            self._clocked[remedy] = np.concatenate(each, axis=1)
-        return self._clocked[remedy]
 
     def extra(self, remedy: Remedy, terms: Terms) -> float:
         """Overhead of an iteration and of its messages."""
         return terms.overhead + terms.per_message * self.unit * remedy.messages(self.n)
 
+    def times(self, remedy: Remedy, phis: np.ndarray) -> np.ndarray:
+        """Time (P, T) of each iteration, without overhead and messages."""
+        how = self.terms.late, self.terms.data_bound
+        return np.hstack([plan.times(x, phis, *how) for plan, x in self._plans[remedy]])
+
     @cached_property
-    def waiting(self) -> np.ndarray:
-        """Time of each iteration of waiting for all."""
-        return self.rows.max(1) + self.extra(Remedy("wait"), self.terms)
+    def means(self) -> tuple[np.ndarray, dict[Remedy, np.ndarray]]:
+        """Values of phi from 0 to 1, and the means of `times` at these."""
+        clocked = self.terms.data_bound or self.terms.late != "stop"
+        grid = np.linspace(0, 1, _CLOCKED if clocked else _GRID)
+        return grid, {one: self.times(one, grid).mean(1) for one in self.offered}
 
-    def _mean(self, remedy: Remedy, phi: float) -> float:
-        """Mean of `times`, interpolated in phi where it takes the clock."""
-        if self.terms.asks_clock(remedy):
-            return float(np.interp(phi, _CLOCKED, self._by_clock(remedy).mean(1)))
-        return float(self.times(remedy, phi).mean())
-
-    def chosen(self, phi: float, terms: Terms | None = None) -> Remedy:
-        """The simplest of the remedies whose mean time is near the least."""
-        terms = terms or self.terms
-        if phi not in self._means:
-            self._means[phi] = {one: self._mean(one, phi) for one in self.offered}
-        means = {
-            one: mean + self.extra(one, terms)
-            for one, mean in self._means[phi].items()
-            if one.load(self.n) <= terms.d_max + 1e-9
-        }
-        least = min(means.values())
-        near = [one for one, mean in means.items() if mean <= least * (1 + terms.near)]
-        return min(near, key=lambda one: (KINDS.index(one.kind), means[one]))
+    def chosen(self, phi: float, terms: Terms) -> Remedy:
+        """The pick at any phi and under other terms, by interpolated means."""
+        grid, means = self.means
+        some = [one for one in self.offered if one.load(self.n) <= terms.d_max + 1e-9]
+        return _simplest(
+            {one: np.interp(phi, grid, means[one]) + self.extra(one, terms) for one in some}, terms.near
+        )
 
     def judged(self, remedy: Remedy, phi: float) -> Judged:
         """A remedy's ratio to waiting for all, with overhead and messages."""
-        took = self.times(remedy, phi) + self.extra(remedy, self.terms)
-        halves = np.reshape(took, (2, -1)).mean(1) / np.reshape(self.waiting, (2, -1)).mean(1)
-        return Judged(
-            remedy, float(took.mean() / self.waiting.mean()), (float(halves[0]), float(halves[1])), took
-        )
+        took = self.times(remedy, np.array([phi]))[0] + self.extra(remedy, self.terms)
+        first, second = np.reshape(took, (2, -1)).mean(1) / np.reshape(self.waiting, (2, -1)).mean(1)
+        return Judged(remedy, float(took.mean() / self.waiting.mean()), (float(first), float(second)), took)
 
     def floor(self, phi: float) -> float:
         """Ratio below which no exact scheme within the memory gets on these rows."""
@@ -224,20 +178,20 @@ class Comparison:
 
     def answer(self, phi: float) -> Answer:
         """The verdict at one phi, by the steps of docs/advice.md."""
-        pick = self.judged(self.chosen(phi), phi)
-        every = [self.judged(one, phi) for one in self.offered]
-        best = {
-            kind: min((one for one in every if one.remedy.kind == kind), key=lambda one: one.ratio)
-            for kind in dict.fromkeys(one.kind for one in self.offered)
-        }
+        every = {one: self.judged(one, phi) for one in self.offered}
+        pick = every[_simplest({one: judged.ratio for one, judged in every.items()}, self.terms.near)]
+        others = [judged for one, judged in every.items() if one.kind != pick.remedy.kind]
+        runner_up = min(others, key=lambda one: one.ratio, default=pick)
         plan = pick.remedy.learned(self.x, self.terms.seed)
         low = high = 1.0
         blocks = float(len(self.x))
         if pick.remedy.kind != "wait":
             low, high, blocks = ratio_interval(pick.times, self.waiting, self.terms.seed)
         limits = self.floor(phi), self.capacity(pick.remedy, phi)
-        found = Answer(phi, NOTHING, pick, plan, low, high, *limits, best)
-        better_half = min((min(one.halves) for one in every if one.remedy.kind != "wait"), default=1.0)
+        found = Answer(phi, NOTHING, pick, plan, runner_up, low, high, *limits)
+        better_half = min(
+            (min(one.halves) for one in every.values() if one.remedy.kind != "wait"), default=1.0
+        )
         verdict, reason = self._decided(found, blocks, better_half)
         return replace(found, verdict=verdict, reason=reason)
 
@@ -265,52 +219,55 @@ class Comparison:
         if pick.remedy.kind not in ("exclude", "rebalance"):
             return CODE, ""
         last = self.x[-max(T // 10, 1) :]  # who was slow may have recovered
-        if found.plan.on(last).time(found.phi).mean() > (1 + terms.least) * last.max(1).mean():
+        if found.plan.times(last, [found.phi]).mean() > (1 + terms.least) * last.max(1).mean():
             return UNKNOWN, "in the last tenth of the trace the remedy would be slower than waiting"
         return REBALANCE, ""
 
-    def changes(self, phi: float) -> list[tuple[str, float, bool, Remedy]]:
+    def changes(self, phi: float) -> list[dict[str, str | float | bool]]:
         """What would change its mind: the nearest phi, message cost and memory with a pick of another kind.
 
         Returns
         -------
-        list of tuple
-            ``phi``, ``per_message`` or ``d_max``; the value from which on the pick is of another kind, all else
-            unchanged; whether it is below the one assumed; and the new pick. Of phi the nearest values on both sides.
+        list of dict
+            ``what`` is phi, per_message or d_max; ``at`` the value from which on the pick is of another kind, all else
+            unchanged; ``below`` says whether it is below the one assumed; ``then`` is the new kind. Of phi the nearest
+            values on both sides.
         """
-        terms = self.terms
-        messages, memory = np.linspace(0, _MOST_PER_MESSAGE, _GRID), np.arange(1, int(terms.d_max) + 1)
-        found = [
-            *_changes("phi", phi, np.linspace(0, 1, _GRID), self.chosen),
-            *_changes(
-                "per_message",
-                terms.per_message,
-                messages,
-                lambda cost: self.chosen(phi, replace(terms, per_message=cost)),
-            )[:1],
-            *_changes(
-                "d_max", terms.d_max, memory, lambda limit: self.chosen(phi, replace(terms, d_max=limit))
-            )[:1],
-        ]
+        terms, found = self.terms, []
+        given = {"phi": phi, "per_message": terms.per_message, "d_max": terms.d_max}
+        tried = {
+            "phi": np.linspace(0, 1, _GRID),
+            "per_message": np.linspace(0, _MOST_PER_MESSAGE, _GRID),
+            "d_max": np.arange(1, int(terms.d_max) + 1),
+        }
+        for what, now in given.items():
+
+            def kind(value: float, what: str = what) -> str:
+                if what == "phi":
+                    return self.chosen(value, terms).kind
+                return self.chosen(phi, replace(terms, **{what: value})).kind
+
+            ends, usual = [], kind(now)
+            for side in (-1, 1):
+                values = sorted(
+                    tried[what][side * (tried[what] - now) > 0], key=lambda value: abs(value - now)
+                )
+                before = now
+                for value in map(float, values):
+                    if kind(value) != usual:
+                        while what != "d_max" and abs(value - before) > _EXACT / 2:
+                            middle = (before + value) / 2
+                            before, value = (middle, value) if kind(middle) == usual else (before, middle)
+                        ends.append({"what": what, "at": value, "below": side < 0, "then": kind(value)})
+                        break
+                    before = value
+            nearest = sorted(ends, key=lambda end: abs(end["at"] - now))
+            found += ends if what == "phi" else nearest[:1]
         return found
 
 
-def _changes(
-    what: str, now: float, values: Iterable[float], chosen: Callable[[float], Remedy]
-) -> list[tuple[str, float, bool, Remedy]]:
-    """The first values on both sides of `now` at which the kind of what is chosen changes, the nearest one first."""
-    kind, found = chosen(now).kind, []
-    for sign in (-1, 1):
-        before = now
-        for value in sorted(
-            (float(one) for one in values if sign * (one - now) > 0), key=lambda one: sign * one
-        ):
-            if chosen(value).kind != kind:
-                behind = value
-                while what != "d_max" and abs(behind - before) > _EXACT / 2:
-                    middle = (before + behind) / 2
-                    before, behind = (middle, behind) if chosen(middle).kind == kind else (before, middle)
-                found.append((what, behind, sign < 0, chosen(behind)))
-                break
-            before = value
-    return sorted(found, key=lambda one: abs(one[1] - now)) if what != "phi" else found
+def _simplest(means: dict[Remedy, float], near: float) -> Remedy:
+    """The simplest of the remedies whose mean time is near the least."""
+    kinds, least = list(KINDS), min(means.values())
+    close = [one for one, mean in means.items() if mean <= least * (1 + near)]
+    return min(close, key=lambda one: (kinds.index(one.kind), means[one]))

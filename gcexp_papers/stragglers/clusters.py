@@ -88,7 +88,7 @@ def priced(answer: Answer, comparison: Comparison, later: np.ndarray) -> tuple[f
     """Mean time on later rows of what is advised, of waiting for all, and of the best candidate in hindsight."""
     terms, phi = comparison.terms, answer.phi
     took = {
-        one: float(one.learned(comparison.x, terms.seed).on(later).time(phi).mean())
+        one: float(one.learned(comparison.x, terms.seed).times(later, [phi]).mean())
         + comparison.extra(one, terms)
         for one in comparison.offered
     }
