@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from gcexp.advice.page import Page, counted, listed, percent, versions, write
+from gcexp.advice.page import Page, counted, listed, percent, write
 from gcexp.advice.phi import share
 from gcexp.advice.recorded import Recorded, recorded
-from gcexp.advice.remedies import KINDS, Plan, Remedy, spelled
+from gcexp.advice.remedies import KINDS, Plan, Remedy
 from gcexp.advice.settings import settings
 from gcexp.advice.verdict import (
     CODE,
@@ -106,7 +106,7 @@ class Advice:
     @property
     def settings(self) -> list[dict[str, Any]]:
         """The settings as they stand in ``advice.json``."""
-        return self.table.drop(columns=["fits", "never_used"]).to_dict("records")
+        return self.table.drop(columns="never_used").to_dict("records")
 
     @property
     def plan(self) -> Plan | None:
@@ -208,21 +208,24 @@ class Advice:
     def page(self) -> Page:
         """Sentences, settings, what the verdict rests on, and what would change it."""
         sentences = [self.sentence, *self._limits(), self._setting()]
-        tables = {"Settings, chosen on the first half and judged on the second": self._settings_table()}
+        names = (
+            "setting",
+            "limit",
+            "phi",
+            "value",
+            "time",
+            "used",
+            "least_used_worker",
+            "worst_iteration",
+            "remark",
+        )
+        shown = self.table[[name for name in names if name in self.table]]
+        tables = {"Settings, chosen on the first half and judged on the second": shown}
         if len(self.answers) > 1:
-            tables["The verdict by phi"] = pd.DataFrame(
-                {
-                    "phi": f"{one.phi:g}",
-                    "verdict": one.verdict,
-                    "remedy": KINDS[one.pick.remedy.kind],
-                    "time": f"{percent(one.pick.ratio, 1)} ({_interval(one)})",
-                    "bound": percent(one.floor, 1),
-                }
-                for one in self.answers
-            )
+            tables["The verdict by phi"] = pd.DataFrame(self._by_phi()).drop(columns=["capacity", "reason"])
         if self.trained:
             sentences.insert(0, self.trained.sentence)
-            tables = {self.trained.heading: self.trained.shown()} | tables
+            tables = self.trained.tables | tables
         title = f"Advice for {self.recorded.trace.name}"
         return Page(title, sentences, tables, [*self._mind(), *self._rests_on()])
 
@@ -244,40 +247,17 @@ class Advice:
 
     def _setting(self) -> str:
         """The timeout or quorum that saves most among those that may be recommended."""
-        usual = self.table[(self.table["setting"] != "spare") & self.table["fits"]]
+        usual = self.table[(self.table["setting"] != "spare") & (self.table["remark"] == "")]
         usual = usual[usual["time"] < 1 - self.comparison.terms.least]
         if usual.empty:
             return "No timeout and no quorum saves time without dropping more than it should."
         best = usual.loc[usual["time"].idxmin()]
+        unit = self.recorded.trace.flags.unit if best["setting"] == "timeout" else "workers"
         return (
-            f"If gradients may be dropped: a {best['setting']} of {self._typed(best, ' workers')} takes "
+            f"If gradients may be dropped: a {best['setting']} of {best['value']:.4g} {unit} takes "
             f"{percent(best['time'])} of waiting for all, uses {percent(best['used'], 1)} of the gradient and "
             f"{percent(best['least_used_worker'], 1)} of the data of the worker that is heard least."
         )
-
-    def _typed(self, row: pd.Series, noun: str = "") -> str:
-        """The value of a setting, with its unit where that has a short name."""
-        if row["setting"] != "timeout":
-            return f"{row['value']:g}{noun}"
-        unit = self.recorded.trace.flags.unit
-        return f"{row['value']:.6g}{f' {unit}' if 0 < len(unit) <= 3 else ''}"
-
-    def _settings_table(self) -> pd.DataFrame:
-        """The settings as text."""
-        rows = []
-        for _, row in self.table.iterrows():
-            names = {
-                "timeout": f"timeout, drops at most {percent(row['limit'], 1)}",
-                "quorum": "quorum",
-                "spare": f"spare workers, phi {row['phi']:g}",
-            }
-            remark = "" if row["fits"] else "do not, unless every worker sees all data"
-            remark = remark if row["kept_on_second_half"] else "drops more than that"
-            told = {"setting": names[row["setting"]], "value": self._typed(row)}
-            for name in ("time", "used", "least_used_worker", "worst_iteration"):
-                told[name.replace("_", " ")] = percent(row[name], 1)
-            rows.append(told | {"remark": remark})
-        return pd.DataFrame(rows)
 
     def _mind(self) -> Iterator[str]:
         """What would change the verdict, in sentences."""
@@ -346,22 +326,30 @@ class Advice:
     def _repr_html_(self) -> str:
         return self.page().html()
 
-    def as_dict(self) -> dict[str, Any]:
-        """What stands in ``advice.json``."""
-        by_phi = [
-            {name: getattr(one, name) for name in ("phi", "verdict", "low", "high", "capacity", "reason")}
-            | {"remedy": one.pick.remedy.kind, "ratio": one.pick.ratio, "bound": one.floor}
+    def _by_phi(self) -> list[dict[str, Any]]:
+        """The answers in numbers."""
+        return [
+            {"phi": one.phi, "verdict": one.verdict, "remedy": one.pick.remedy.kind, "ratio": one.pick.ratio}
+            | {
+                "low": one.low,
+                "high": one.high,
+                "bound": one.floor,
+                "capacity": one.capacity,
+                "reason": one.reason,
+            }
             for one in self.answers
         ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """What stands in ``advice.json``."""
         facts = {
             **self.recorded.facts,
             **{name: getattr(self, name) for name in _TOLD},
             "gap": self.main.gap,
             "phi_measured": self.measured,
-            "by_phi": by_phi,
+            "by_phi": self._by_phi(),
             "terms": asdict(self.comparison.terms),
             "notes": list(self._rests_on()),
-            "versions": versions(),
         }
         return facts | ({"task": self.trained.as_dict()} if self.trained else {})
 
@@ -385,26 +373,24 @@ class Advice:
         UserError
             Where nothing is there to be written, or the file is there already.
         """
+        import yaml
+
         path = Path(path)
         if self.plan is None or self.verdict == NOTHING:
             raise UserError(f"{path}: there is no scheme to write; the verdict is: {self.verdict}")
         if path.exists():
             raise UserError(f"{path} is there already; name another file")
         options = self.plan.options(self.comparison.terms.data_bound)
-        lines = [
-            "# @package _global_",
-            f"# {self._described(self.plan)}.",
-            f"# Advised by: gcexp advise {self.recorded.source} phi={self.main.phi:g}",
-            f"# Times of sha256 {self.recorded.facts['sha256']}",
-            "defaults:",
-            *(f"  - override /{group}: {name}" for group, (name, _) in options.items()),
-            "exact: true",
-        ]
-        for group, (_, keys) in options.items():
-            given = [f"  {key}: {spelled(value, ', ')}" for key, value in keys.items()]
-            lines += [f"{group}:", *given] if given else []
+        head = (
+            f"# @package _global_\n# {self._described(self.plan)}.\n"
+            f"# Advised by: gcexp advise {self.recorded.source} phi={self.main.phi:g}\n"
+            f"# Times of sha256 {self.recorded.facts['sha256']}\n"
+        )
+        chosen = [{f"override /{group}": name} for group, (name, _) in options.items()]
+        given = {group: keys for group, (_, keys) in options.items() if keys}
+        option = yaml.safe_dump({"defaults": chosen, "exact": True} | given, sort_keys=False)
         with written(path) as temporary:
-            temporary.write_text("\n".join(lines) + "\n", "utf-8")
+            temporary.write_text(head + option, "utf-8")
         return " ".join(["gcexp run", f"scheme={path.stem}", *self.replayed(self.plan)])
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from gcexp.advice.mechanisms import LEAST_ROWS, Decomposition, found_in
-from gcexp.advice.page import Page, counted, listed, percent, versions, write
+from gcexp.advice.page import Page, counted, listed, percent, write
 from gcexp.advice.phi import share
 from gcexp.advice.recorded import Recorded, recorded
 from gcexp.advice.resampling import Number
@@ -53,15 +53,16 @@ WORDS = {
 
 
 @dataclass(frozen=True)
-class Fit:
+class Fit(Decomposition):
     """What `gcexp.fit` found; a notebook shows it, and ``table`` is it as a frame.
+
+    It is a decomposition of recorded times, of which ``found`` names the mechanisms that were found, and ``unsure``
+    those that may be there, each with what would settle it.
 
     Attributes
     ----------
     recorded : Recorded
         The times.
-    decomposition : Decomposition
-        Mechanisms and what they leave.
     phi : Number, optional
         Share of the time that does not grow with the load, where it is known.
     model : Composed
@@ -73,21 +74,10 @@ class Fit:
     """
 
     recorded: Recorded
-    decomposition: Decomposition = field(repr=False)
     phi: Number | None
     model: Composed = field(repr=False)
     replay: dict[str, float]
     held: dict[str, float]
-
-    @property
-    def found(self) -> list[str]:
-        """Names of the mechanisms that were found."""
-        return self.decomposition.found
-
-    @property
-    def unsure(self) -> dict[str, str]:
-        """Mechanisms that may be there, with what would settle it."""
-        return self.decomposition.unsure
 
     @property
     def replays(self) -> bool:
@@ -95,15 +85,15 @@ class Fit:
         return all(abs(ratio - 1) <= _OFF for ratio in self.replay.values())
 
     @property
-    def changed(self) -> bool:
+    def has_changed(self) -> bool:
         """Whether a model of the first half misses the slowest workers of the second by more than 15 %."""
         return bool(self.held) and abs(self.held["slowest"] - 1) > _CHANGED
 
     @property
     def sentences(self) -> list[str]:
         """What it is, how sure that is, and what it means for coding."""
-        (T, n), found = self.recorded.x.shape, self.decomposition
-        certain = {name: one for name, one in found.mechanisms.items() if not one.unsure}
+        T, n = self.recorded.x.shape
+        certain = [name for name in self.mechanisms if name not in self.unsure]
         if certain:
             what = f"{listed([self._said(name) for name in certain])}."
         elif T < LEAST_ROWS:
@@ -112,22 +102,22 @@ class Fit:
             what = "nothing is certain yet."
         else:
             what = "no mechanism stands out of the noise."
-            if found.variance.shares["rest"] > 0.8 and self.recorded.chunks is None:
+            if self.variance.shares["rest"] > 0.8 and self.recorded.chunks is None:
                 what += (
                     " Noise of the machine or of the data: they cannot be told apart without times of chunks."
                 )
-        independent = counted(max(T // found.block, 1), "independent stretch")
+        independent = counted(max(T // self.block, 1), "independent stretch")
         sure = (
             f"This rests on {counted(T, 'iteration')} of {counted(n, 'worker')}, about {independent} of rows"
         )
         sure += f"; not sure: {listed([WORDS[name][0] for name in self.unsure])}." if self.unsure else "."
         meant = "Nothing here asks for a code; `gcexp advise` weighs the remedies."
         if certain:
-            meant = WORDS[list(certain)[-1]][1]
+            meant = WORDS[certain[-1]][1]
         return [f"{self.recorded.trace.name}: {what}", sure, meant]
 
     def _said(self, name: str) -> str:
-        one, words = self.decomposition.mechanisms[name], WORDS[name][0]
+        one, words = self.mechanisms[name], WORDS[name][0]
         if name == "bad_node":
             many = len(one.workers) > 1
             named = listed(self.recorded.named(one.workers))
@@ -139,48 +129,38 @@ class Fit:
     def table(self) -> pd.DataFrame:
         """One row for each number: mechanism, whether it is found, number, value, low, high, workers."""
         rows = []
-        for name, one in self.decomposition.mechanisms.items():
+        for name, one in self.mechanisms.items():
             known = {"mechanism": name, "status": "unsure" if one.unsure else "found"}
-            known |= {"workers": ", ".join(self.recorded.named(one.workers)), "settled_by": one.unsure}
+            known["workers"] = ", ".join(self.recorded.named(one.workers))
             numbers = [{"number": number} | asdict(value) for number, value in one.numbers.items()]
             rows += [known | number for number in numbers or [{}]]
         if self.phi:
             rows.append({"mechanism": "phi", "status": "found", "number": "phi"} | asdict(self.phi))
-        columns = ["mechanism", "status", "number", "value", "low", "high", "workers", "settled_by"]
+        columns = ["mechanism", "status", "number", "value", "low", "high", "workers"]
         return pd.DataFrame(rows, columns=columns)
 
     def page(self) -> Page:
         """All of it in words and tables."""
-        shown = pd.DataFrame(
-            {
-                "mechanism": WORDS[name][0],
-                "status": "not sure" if one.unsure else "found",
-                "number": number.replace("_", " "),
-                "value (95 % interval)": str(value),
-            }
-            for name, one in self.decomposition.mechanisms.items()
-            for number, value in one.numbers.items()
-        )
+        shown = self.table.dropna(axis=1, how="all")
         title = f"What makes the workers of {self.recorded.trace.name} slow"
         return Page(title, self.sentences, {} if shown.empty else {"Mechanisms": shown}, self._notes())
 
     def _notes(self) -> list[str]:
         """What is not sure, phi, what was left out, and how well the model replays the trace."""
-        found = self.decomposition
         said = [f"Not sure, {WORDS[name][0]}: {why}." for name, why in self.unsure.items()]
         known = f": {self.phi}" if self.phi else f", is not known: {self.recorded.phi_unknown}"
         said += [f"phi, the share of the time that does not grow with the load{known}.", *self.recorded.notes]
-        shares = listed([f"{percent(share)} by {by}" for by, share in found.variance.shares.items()])
-        alike = f"; rank correlation of the workers' means in the two halves {found.stability:.2f}"
-        alike = alike if np.isfinite(found.stability) else ""
+        shares = listed([f"{percent(share)} by {by}" for by, share in self.variance.shares.items()])
+        alike = f"; rank correlation of the workers' means in the two halves {self.stability:.2f}"
+        alike = alike if np.isfinite(self.stability) else ""
         said.append(f"Variance of the logarithms: {shares}{alike}.")
-        if found.changed:
-            who = listed(self.recorded.named(found.changed))
+        if self.changed:
+            who = listed(self.recorded.named(self.changed))
             said.append(f"The mean of worker {who} differs between the two halves.")
         told = listed([f"{name} worker {ratio:.2f}" for name, ratio in self.replay.items()])
         misses = "" if self.replays else " The model does not replay this trace; use delay=trace."
         said.append(f"The model over the trace, mean times: {told}.{misses}")
-        if self.changed:
+        if self.has_changed:
             said.append(
                 f"The trace changed: a model of its first half gives {self.held['slowest']:.2f} of the slowest "
                 "worker's time in its second half."
@@ -192,22 +172,20 @@ class Fit:
 
     def as_dict(self) -> dict[str, Any]:
         """What stands in ``fit.json``."""
-        found = self.decomposition
         return {
             **self.recorded.facts,
             "sentences": self.sentences,
             "found": self.found,
             "unsure": self.unsure,
             "mechanisms": self.table.to_dict("records"),
-            "shares": found.variance.shares,
-            "icc": found.variance.icc,
-            "block": found.block,
-            "changed": self.recorded.named(found.changed),
-            "stability": found.stability,
+            "shares": self.variance.shares,
+            "icc": self.variance.icc,
+            "block": self.block,
+            "changed": self.recorded.named(self.changed),
+            "stability": self.stability,
             "phi": asdict(self.phi) if self.phi else None,
             "replay": self.replay,
             "first_half_on_second": self.held,
-            "versions": versions(),
         }
 
     def write(self, folder: Path | str) -> list[Path]:
@@ -318,4 +296,4 @@ def fit(
     half, held = len(x) // 2, {}
     if half >= 2:
         held = replayed(model_of(found_in(x[:half], seed=seed)), x[half:])
-    return Fit(times, found, known, model, replayed(model, x), held)
+    return Fit(**vars(found), recorded=times, phi=known, model=model, replay=replayed(model, x), held=held)

@@ -66,39 +66,17 @@ def variance(y: np.ndarray) -> Variance:
 
 @dataclass(frozen=True)
 class Decomposition:
-    """What `found_in` found in a trace.
+    """What `found_in` found in a trace of T iterations and n workers."""
 
-    Attributes
-    ----------
-    mechanisms : dict of str to Mechanism
-        In the order in which they were looked for.
-    rest : ndarray (T, n)
-        Logarithms without what was found, centred.
-    slope : float
-        Of the drift, in logarithms over the whole trace.
-    worker_effect : ndarray (n,)
-        Mean logarithm of each worker when it is not slow.
-    states : SlowStates, optional
-        Where states were fitted and taken out.
-    variance : Variance
-        Of the times as they are.
-    block : int
-        Rows that depend on each other.
-    changed : list of int
-        Workers whose mean differs between the two halves.
-    stability : float
-        Rank correlation of the workers' means in the two halves.
-    """
-
-    mechanisms: dict[str, Mechanism]
-    rest: np.ndarray = field(repr=False)
-    slope: float
-    worker_effect: np.ndarray = field(repr=False)
-    states: SlowStates | None
-    variance: Variance
-    block: int
-    changed: list[int]
-    stability: float
+    mechanisms: dict[str, Mechanism]  # in the order in which they were looked for
+    rest: np.ndarray = field(repr=False)  # (T, n): logarithms without what was found, centred
+    slope: float  # of the drift, in logarithms over the whole trace
+    worker_effect: np.ndarray = field(repr=False)  # (n,): mean logarithm of each worker when it is not slow
+    states: SlowStates | None  # where states were fitted and taken out
+    variance: Variance  # of the times as they are
+    block: int  # rows that depend on each other
+    changed: list[int]  # workers whose mean differs between the two halves
+    stability: float  # rank correlation of the workers' means in the two halves
 
     @property
     def found(self) -> list[str]:

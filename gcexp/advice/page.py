@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape as html_escape
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from gcexp import __version__
 from gcexp.figures.markdown import escape, grid
 from gcexp.files import written
 
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Page:
-    """What is told of a trace: the answer, tables of text by their headings, and what the answer rests on."""
+    """What is told of a trace: the answer, tables by their headings, and what the answer rests on."""
 
     title: str
     sentences: list[str]
@@ -32,10 +30,10 @@ class Page:
 
     def text(self) -> str:
         """For a terminal."""
-        parts = [
-            f"{heading}:\n{table.set_index(table.columns[0]).rename_axis(None).to_string()}\n"
-            for heading, table in self.tables.items()
-        ]
+        parts = []
+        for heading, table in self.tables.items():
+            shown = _cells(table)
+            parts.append(f"{heading}:\n{shown.set_index(shown.columns[0]).rename_axis(None).to_string()}\n")
         return "\n".join([*self.sentences, "", *parts, *self.notes]).rstrip() + "\n"
 
     def markdown(self, picture: str = "", level: int = 1) -> str:
@@ -44,8 +42,9 @@ class Page:
         if picture:
             parts.append(f"![{escape(self.title)}]({picture})")
         for heading, table in self.tables.items():
-            shown = grid(list(table), table.to_numpy(), right=range(1, table.shape[1]))
-            parts += [f"{'#' * (level + 1)} {escape(heading)}", shown.rstrip()]
+            shown = _cells(table)
+            parts.append(f"{'#' * (level + 1)} {escape(heading)}")
+            parts.append(grid(list(shown), shown.to_numpy(), right=range(1, shown.shape[1])).rstrip())
         parts.append("\n".join(f"* {escape(note)}" for note in self.notes))
         return "\n\n".join(filter(None, parts)) + "\n"
 
@@ -53,8 +52,14 @@ class Page:
         """For a notebook."""
         parts = [f"<p>{html_escape(sentence)}</p>" for sentence in self.sentences]
         for heading, table in self.tables.items():
-            parts.append(f"<p><b>{html_escape(heading)}</b></p>{table.to_html(index=False)}")
+            parts.append(f"<p><b>{html_escape(heading)}</b></p>{_cells(table).to_html(index=False)}")
         return "".join([*parts, *(f"<li>{html_escape(note)}</li>" for note in self.notes)])
+
+
+def _cells(table: pd.DataFrame) -> pd.DataFrame:
+    """A table as text: numbers with four digits, nothing where there is none."""
+    shown = table.map(lambda value: f"{value:.4g}" if isinstance(value, float) else str(value))
+    return shown.where(table.notna(), "").rename(columns=lambda name: name.replace("_", " "))
 
 
 def write(folder: Path, name: str, page: str, facts: dict[str, Any], picture: Figure) -> list[Path]:
@@ -77,15 +82,6 @@ def _plain(value: Any) -> Any:
         return [_plain(one) for one in value]
     value = value.item() if hasattr(value, "item") else value
     return None if isinstance(value, float) and not isfinite(value) else value
-
-
-def versions() -> dict[str, str]:
-    """Of what an answer was made with."""
-    import numpy
-    import scipy
-
-    libraries = {"numpy": numpy.__version__, "scipy": scipy.__version__}
-    return {"gcexp": __version__, **libraries, "python": platform.python_version()}
 
 
 def percent(ratio: float, digits: int = 0) -> str:

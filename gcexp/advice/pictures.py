@@ -25,11 +25,11 @@ def of_fit(fit: Fit) -> Figure:
     """Times over the median of all, the workers' effects, decoded slow states, and quantiles of the rest."""
     from scipy.stats import probplot  # slow to import
 
-    x, found, labels = fit.recorded.x, fit.decomposition, fit.recorded.trace.labels
+    x, labels = fit.recorded.x, fit.recorded.trace.labels
     firsts = range(0, len(x), -(-len(x) // _COLUMNS))
     logs = np.add.reduceat(np.log(x / np.median(x)), firsts) / np.diff([*firsts, len(x)])[:, None]
     limit = max(float(np.exp(np.abs(logs).max())), 1.01)
-    slow = np.maximum.reduceat(found.states.slow, firsts) if found.states else np.zeros_like(logs)
+    slow = np.maximum.reduceat(fit.states.slow, firsts) if fit.states else np.zeros_like(logs)
     with style.applied():
         figure = style.blank(_WIDTH, 2 * _HEIGHT)
         times, effects, states, rest = figure.subplots(2, 2).ravel()
@@ -37,18 +37,18 @@ def of_fit(fit: Fit) -> Figure:
         times.imshow(np.exp(logs).T, cmap="RdBu_r", norm=LogNorm(1 / limit, limit), **place)
         times.set(title=f"time over median (red: up to {limit:.2g})")
         states.imshow(slow.T, cmap="Greys", vmin=0, vmax=1, **place)
-        states.set(title="slow states" if found.states else "no slow states")
+        states.set(title="slow states" if fit.states else "no slow states")
         for axes in (times, states):
             axes.set(xlabel="iteration", ylabel="worker")
             axes.grid(False)
-        effects.plot(np.exp(found.worker_effect - found.worker_effect.mean()), "o", color="C0")
+        effects.plot(np.exp(fit.worker_effect - fit.worker_effect.mean()), "o", color="C0")
         effects.axhline(1, color="0.7", linewidth=0.6, zorder=0)
         effects.set(title="workers when they are not slow", xlabel="worker", ylabel="factor")
         if len(labels) <= _MOST_NAMED:
             times.set_yticks(range(len(labels)), labels)
             states.set_yticks(range(len(labels)), labels)
             effects.set_xticks(range(len(labels)), labels, rotation=0 if max(map(len, labels)) < 3 else 90)
-        values = np.sort(found.rest, axis=None)
+        values = np.sort(fit.rest, axis=None)
         rest.plot(*probplot(values[:: -(-values.size // _COLUMNS)], fit=False), ".", color="C0", markersize=3)
         rest.set(title="the rest against a normal law", xlabel="normal quantile", ylabel="log of the rest")
         style.arrange(figure, fit.page().title, " ".join(fit.sentences[:2]), [], beside=False)
@@ -63,7 +63,11 @@ def of_advice(advice: Advice) -> Figure:
         figure = style.blank(_WIDTH, _HEIGHT)
         left, right = figure.subplots(1, 2)
         for kind in (kind for kind in KINDS if kind != "wait"):
-            some = [means[one] + compared.extra(one, compared.terms) for one in means if one.kind == kind]
+            some = [
+                row + compared.extra(one, compared.terms)
+                for one, row in zip(compared.offered, means, strict=True)
+                if one.kind == kind
+            ]
             if some:
                 left.plot(grid, np.min(some, axis=0) / compared.waiting.mean(), "-", marker="", label=kind)
         left.plot(phis, [compared.floor(phi) for phi in phis], ":", color="black", marker="", label="bound")
@@ -78,7 +82,7 @@ def of_advice(advice: Advice) -> Figure:
         )
         for kind, colour, marker in (("timeout", "C4", "o"), ("quorum", "C5", "s")):
             for one in advice.table[advice.table["setting"] == kind].itertuples():
-                face = colour if one.fits else "white"
+                face = "white" if one.remark else colour
                 right.plot(one.time, one.least_used_worker, marker, color=colour, markerfacecolor=face)
             right.plot([], [], marker, color=colour, label=kind)
         right.axhline(0.5, color="0.6", linewidth=0.8, zorder=0)

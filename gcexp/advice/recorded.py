@@ -21,34 +21,16 @@ _PAUSE, _DEVIATIONS = np.log(10.0), 8 * 1.4826
 
 @dataclass(frozen=True)
 class Recorded:
-    """The times of a trace.
-
-    Attributes
-    ----------
-    trace : TraceFile
-    every : ndarray (T0, n)
-        Times of the workers with their own share of the data.
-    x : ndarray (T, n)
-        The same without iterations from which nothing can be learned.
-    chunks : ndarray (T, n, M), optional
-    phi : Number, optional
-        Share of the time that does not grow with the load, where it was measured.
-    phi_unknown : str
-        Why it was not.
-    notes : tuple of str
-        What was left out, and what is doubtful.
-    source : str
-        The file as it was named; empty for times in memory, which no command can replay.
-    """
+    """The times of a trace."""
 
     trace: TraceFile
-    every: np.ndarray = field(repr=False)
-    x: np.ndarray = field(repr=False)
-    chunks: np.ndarray | None = field(repr=False)
-    phi: Number | None
-    phi_unknown: str
-    notes: tuple[str, ...]
-    source: str
+    every: np.ndarray = field(repr=False)  # (T0, n): times of the workers with their own share of the data
+    x: np.ndarray = field(repr=False)  # (T, n): the same without iterations from which nothing can be learned
+    chunks: np.ndarray | None = field(repr=False)  # (T, n, M)
+    phi: Number | None  # share of the time that does not grow with the load, where it was measured
+    phi_unknown: str  # why it was not
+    notes: tuple[str, ...]  # what was left out, and what is doubtful
+    source: str  # the file as it was named; empty for times in memory, which no command can replay
 
     def named(self, workers: Iterable[int]) -> list[str]:
         """What the workers of some columns are called."""

@@ -38,22 +38,14 @@ def growth(load, phi):
 class Remedy:
     """A candidate: a kind of remedy, its sizes, and by which rule workers are given their seats.
 
-    Attributes
-    ----------
-    kind : str
-        One of `KINDS`.
-    order : str
-        ``home`` (as numbered), ``snake`` and ``search`` of groups, ``alternate`` of chunks, ``recent`` of rebalancing.
-    size : int
-        Of the groups; or how many workers are excluded; or how many chunks a worker has.
-    s : int
-        Workers of each group that need not be waited for.
+    Orders are ``home`` (as numbered), ``snake`` and ``search`` of groups, ``alternate`` of chunks, ``recent`` of
+    rebalancing.
     """
 
-    kind: str
+    kind: str  # one of `KINDS`
     order: str = "home"
-    size: int = 0
-    s: int = 0
+    size: int = 0  # of the groups; or how many workers are excluded; or how many chunks a worker has
+    s: int = 0  # workers of each group that need not be waited for
 
     def load(self, n: int) -> float:
         """Largest load that a worker must store; 1 where loads only move between workers."""
@@ -86,20 +78,11 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Plan:
-    """A remedy with what it has learned.
-
-    Attributes
-    ----------
-    remedy : Remedy
-    workers : ndarray (n,)
-        Columns of the trace in the order of their seats: groups one after the other, or around the ring.
-    shares : ndarray (n,)
-        Load of every worker, where they differ; 1 for codes.
-    """
+    """A remedy with what it has learned."""
 
     remedy: Remedy
-    workers: np.ndarray
-    shares: np.ndarray = field(repr=False)
+    workers: np.ndarray  # (n,): columns of the trace by their seats, group after group or around the ring
+    shares: np.ndarray = field(repr=False)  # (n,): load of every worker, where they differ; 1 for codes
 
     def options(self, data_bound: bool = False) -> dict[str, tuple[str, dict[str, Any]]]:
         """Options of a run that plays the plan, by their groups: a name, and what is set of it.
@@ -130,22 +113,16 @@ class Plan:
         options = self.options(data_bound)
         chosen = [f"{group}={name}" for group, (name, _) in options.items()]
         for group, (_, keys) in options.items():
-            chosen += [f"{group}.{key}={spelled(value)}" for key, value in keys.items()]
+            chosen += [f"{group}.{key}={value}".replace(" ", "") for key, value in keys.items()]
         return [*chosen, "exact=true"]
 
     def times(
         self, x: np.ndarray, phis: Sequence[float], late: str = "stop", data_bound: bool = False
     ) -> np.ndarray:
-        """Time (P, T) of each iteration at several phi, without overhead and messages.
+        """Time (P, T) of each iteration of x (T, n) at several phi, without overhead and messages.
 
-        Parameters
-        ----------
-        x : ndarray (T, n)
-        phis : sequence of float (P,)
-        late : str
-            What workers do whose work was not waited for, see `gcexp.schemes.late`.
-        data_bound : bool
-            The part of a time that grows follows the share of the data, wherever it is computed.
+        `late` is what workers do whose work was not waited for, see `gcexp.schemes.late`. With `data_bound` the part of
+        a time that grows follows the share of the data, wherever it is computed.
         """
         remedy, n, phi = self.remedy, x.shape[1], np.asarray(phis, float)[:, None]
         if remedy.kind in ("grouped", "chunks") and (late != "stop" or data_bound):
@@ -258,8 +235,3 @@ def remedies(n: int, d_max: float, moves: bool = False) -> Iterator[Remedy]:
     for chunks in range(2, min(int(d_max), n) + 1):
         for order in ("home", "alternate"):
             yield Remedy("chunks", order, chunks)
-
-
-def spelled(value: Any, joint: str = ",") -> str:
-    """A value as an override or an option file spells it."""
-    return f"[{joint.join(map(repr, value))}]" if isinstance(value, list) else str(value)

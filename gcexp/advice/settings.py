@@ -38,8 +38,9 @@ def settings(x: np.ndarray, phis: tuple[float, ...]) -> pd.DataFrame:
         what to type: the time in the trace's unit, how many workers are waited for, or how many are spare. ``time`` is
         the mean iteration over that of waiting for all. ``used`` is the share of the gradient that is used,
         ``least_used_worker`` that of the data of the worker heard least, ``worst_iteration`` that in the worst
-        iteration. ``kept_on_second_half`` says whether no more was dropped than asked for; ``fits`` whether besides
-        every worker's data count at least half the time; ``never_used`` lists the columns of workers never heard.
+        iteration. ``kept_on_second_half`` says whether no more was dropped than asked for; ``remark`` why a
+        setting is not recommended: that, or some worker's data count less than half the time; ``never_used`` lists the
+        columns of workers never heard.
 
     Examples
     --------
@@ -70,12 +71,14 @@ def settings(x: np.ndarray, phis: tuple[float, ...]) -> pd.DataFrame:
             "least_used_worker": by_worker.min(),
             "worst_iteration": heard.mean(1).min(),
             "kept_on_second_half": kept,
-            "fits": kept and bool(by_worker.min() >= _LEAST_USED - _TIE),
+            "remark": ""
+            if by_worker.min() >= _LEAST_USED - _TIE
+            else "do not, unless every worker sees all data",
             "never_used": np.flatnonzero(by_worker == 0).tolist(),
         }
-        rows.append(given | judged)
+        rows.append(given | judged | ({} if kept else {"remark": "drops more than that"}))
     whole: dict[str, Any] = dict.fromkeys(("used", "least_used_worker", "worst_iteration"), 1.0)
-    whole |= {"kept_on_second_half": True, "fits": True, "never_used": []}
+    whole |= {"kept_on_second_half": True, "remark": "", "never_used": []}
     for b in fewer:
         for phi in phis:
             time = growth(n / (n - b), phi) * ordered[:, n - b - 1].mean() / every

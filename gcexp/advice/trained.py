@@ -30,15 +30,10 @@ _SURE = 0.05
 class Trained:
     """The answer to "which is fastest to this level?", with all that were screened or trained.
 
-    Attributes
-    ----------
-    task : str
-    level : float
-    runs : DataFrame
-        A row for each scheme, the fastest first: ``screen``, the time of all iterations over the mean coefficient,
-        what the level may take; ``least_recovered``, the mean coefficient of the partition recovered least;
-        ``may_win``, whether that is often enough; ``reached``, the time at which each seed reaches the level, inf where
-        it never does, None where it was not trained; and their ``median``.
+    ``runs`` has a row for each scheme, the fastest first: ``screen``, the time of all iterations over the mean
+    coefficient, what the level may take; ``least_recovered``, the mean coefficient of the partition recovered least;
+    ``may_win``, whether that is often enough; ``median``, empty where it was not trained, of ``reached``, the times at
+    which the seeds reach the level, inf where one never does.
     """
 
     task: str
@@ -48,7 +43,7 @@ class Trained:
     @property
     def ranked(self) -> pd.DataFrame:
         """Those that were trained and may win, the fastest first."""
-        return self.runs[self.runs["reached"].notna() & self.runs["may_win"]]
+        return self.runs[self.runs["median"].notna() & self.runs["may_win"]]
 
     @property
     def p(self) -> float:
@@ -79,37 +74,15 @@ class Trained:
         return f"{took}, before {told} in {wins} of {len(first.reached)} seeds."
 
     @property
-    def heading(self) -> str:
-        """Of the table."""
-        return f"Time to {self.level:g} on {self.task}"
-
-    def shown(self) -> pd.DataFrame:
-        """All runs as text."""
-        rows = []
-        for one in self.runs.itertuples():
-            trained, arrived = (
-                one.reached is not None,
-                np.isfinite([] if one.reached is None else one.reached),
-            )
-            remark = "" if trained else "not trained"
-            rows.append(
-                {
-                    "scheme": one.scheme,
-                    "screen": f"{one.screen:.5g}",
-                    "least recovered": f"{one.least_recovered:.2f}",
-                    "median time": f"{one.median:.5g}".replace("inf", "never" if trained else ""),
-                    "seeds that arrive": f"{arrived.sum()} of {len(arrived)}" if trained else "",
-                    "remark": remark if one.may_win else "hardly ever uses some data: allow_bias=true",
-                }
-            )
-        return pd.DataFrame(rows)
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """All runs, by a heading."""
+        return {f"Time to {self.level:g} on {self.task}": self.runs.drop(columns="reached")}
 
     def as_dict(self) -> dict[str, Any]:
         """What stands in ``advice.json``."""
-        runs = self.runs.assign(reached=[[] if one is None else one.tolist() for one in self.runs["reached"]])
         told = {"task": self.task, "level": self.level, "sentence": self.sentence, "p": self.p}
         fastest = self.ranked["scheme"].tolist()[: 1 if self.p <= _SURE else 2]
-        return told | {"fastest": fastest, "runs": runs.to_dict("records")}
+        return told | {"fastest": fastest, "runs": self.runs.to_dict("records")}
 
 
 def fastest_to(advice: Advice, task: str, level: float, seeds: int, allow_bias: bool) -> Trained:
@@ -127,7 +100,7 @@ def fastest_to(advice: Advice, task: str, level: float, seeds: int, allow_bias: 
     runs["may_win"] = runs["least_recovered"].ge(_BIASED) | allow_bias
     chosen = {0, *runs[runs["may_win"]].sort_values("screen", kind="stable").index[:_TRAINED]}
     exact: np.ndarray | None = None  # all exact schemes share one trajectory
-    reached: list[np.ndarray | None] = [None] * len(runs)
+    reached: list[np.ndarray] = [np.empty(0)] * len(runs)
     for place in sorted(chosen):
         label = runs["scheme"][place]
         timeline = timelines[label]
@@ -136,8 +109,8 @@ def fastest_to(advice: Advice, task: str, level: float, seeds: int, allow_bias: 
         exact = steps if shared else exact
         clock = np.hstack([np.zeros((seeds, 1)), timeline.clock, np.full((seeds, 1), np.inf)])
         reached[place] = np.take_along_axis(clock, steps[:, None], axis=1)[:, 0]
-    medians = [np.inf if one is None else float(np.median(one)) for one in reached]
-    runs = runs.assign(median=medians, reached=pd.Series(reached, dtype=object))
+    runs["median"] = [np.median(one) if one.size else np.nan for one in reached]
+    runs["reached"] = reached
     return Trained(task, level, runs.sort_values(["median", "screen"], kind="stable", ignore_index=True))
 
 

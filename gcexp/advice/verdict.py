@@ -17,12 +17,9 @@ DEPENDS, UNKNOWN = "depends on phi", "not enough data"
 LEAST_ROWS = 16
 _SHORT, _BLOCKS = 40, 8  # fewer rows, or fewer blocks of dependent rows, are a short trace
 _OFTEN, _CLEARLY = 0.9, 0.9  # on a short trace: of the iterations, and of the time of waiting
-_GRID, _CLOCKED = (
-    201,
-    21,
-)  # values of phi between which means are interpolated; the same where they take the clock
+_GRID, _CLOCKED = 201, 21  # values of phi between which means are interpolated; where they take the clock
+_FINE = 10_001  # values at which the kind of the pick is asked for
 _MOST_PER_MESSAGE = 0.05
-_EXACT = 1e-4
 
 
 @dataclass(frozen=True)
@@ -63,39 +60,20 @@ class Judged:
 
 @dataclass(frozen=True)
 class Answer:
-    """The verdict at one phi.
-
-    Attributes
-    ----------
-    phi : float
-    verdict : str
-        ``do nothing``, ``rebalance``, ``code`` or ``not enough data``.
-    pick : Judged
-        The remedy that was chosen; what it gains may be too little, or too unsure, for the verdict.
-    plan : Plan
-        The same, learned from the whole trace.
-    runner_up : Judged
-        The best remedy of another kind.
-    low, high : float
-        95 % interval of the pick's ratio.
-    floor : float
-        No exact scheme whose workers store at most `d_max` shares has a smaller ratio on these rows.
-    capacity : float, optional
-        Of a code that sends one message: no other such code of its load has a smaller ratio.
-    reason : str
-        Why there is not enough data, where there is not.
-    """
+    """The verdict at one phi."""
 
     phi: float
     verdict: str
-    pick: Judged
-    plan: Plan
-    runner_up: Judged
-    low: float
+    pick: Judged  # the remedy that was chosen; its gain may be too little, or too unsure, for the verdict
+    plan: Plan  # the same, learned from the whole trace
+    runner_up: Judged  # the best remedy of another kind
+    low: float  # 95 % interval of the pick's ratio
     high: float
-    floor: float
-    capacity: float | None
-    reason: str = ""
+    floor: (
+        float  # no exact scheme whose workers store at most `d_max` shares has a smaller ratio on these rows
+    )
+    capacity: float | None  # of a code that sends one message: the same for all such codes of its load
+    reason: str = ""  # why there is not enough data, where there is not
 
     @property
     def advised(self) -> bool:
@@ -141,19 +119,11 @@ class Comparison:
         return np.hstack([plan.times(x, phis, *how) for plan, x in self._plans[remedy]])
 
     @cached_property
-    def means(self) -> tuple[np.ndarray, dict[Remedy, np.ndarray]]:
-        """Values of phi from 0 to 1, and the means of `times` at these."""
+    def means(self) -> tuple[np.ndarray, np.ndarray]:
+        """Values of phi from 0 to 1, and the means of `times` at these, a row for each remedy."""
         clocked = self.terms.data_bound or self.terms.late != "stop"
         grid = np.linspace(0, 1, _CLOCKED if clocked else _GRID)
-        return grid, {one: self.times(one, grid).mean(1) for one in self.offered}
-
-    def chosen(self, phi: float, terms: Terms) -> Remedy:
-        """The pick at any phi and under other terms, by interpolated means."""
-        grid, means = self.means
-        some = [one for one in self.offered if one.load(self.n) <= terms.d_max + 1e-9]
-        return _simplest(
-            {one: np.interp(phi, grid, means[one]) + self.extra(one, terms) for one in some}, terms.near
-        )
+        return grid, np.array([self.times(one, grid).mean(1) for one in self.offered])
 
     def judged(self, remedy: Remedy, phi: float) -> Judged:
         """A remedy's ratio to waiting for all, with overhead and messages."""
@@ -178,9 +148,11 @@ class Comparison:
 
     def answer(self, phi: float) -> Answer:
         """The verdict at one phi, by the steps of docs/advice.md."""
-        every = {one: self.judged(one, phi) for one in self.offered}
-        pick = every[_simplest({one: judged.ratio for one, judged in every.items()}, self.terms.near)]
-        others = [judged for one, judged in every.items() if one.kind != pick.remedy.kind]
+        every = [self.judged(one, phi) for one in self.offered]
+        close = min(one.ratio for one in every) * (1 + self.terms.near)
+        near = [one for one in every if one.ratio <= close]
+        pick = min(near, key=lambda one: (list(KINDS).index(one.remedy.kind), one.ratio))
+        others = [one for one in every if one.remedy.kind != pick.remedy.kind]
         runner_up = min(others, key=lambda one: one.ratio, default=pick)
         plan = pick.remedy.learned(self.x, self.terms.seed)
         low = high = 1.0
@@ -189,9 +161,7 @@ class Comparison:
             low, high, blocks = ratio_interval(pick.times, self.waiting, self.terms.seed)
         limits = self.floor(phi), self.capacity(pick.remedy, phi)
         found = Answer(phi, NOTHING, pick, plan, runner_up, low, high, *limits)
-        better_half = min(
-            (min(one.halves) for one in every.values() if one.remedy.kind != "wait"), default=1.0
-        )
+        better_half = min((min(one.halves) for one in every if one.remedy.kind != "wait"), default=1.0)
         verdict, reason = self._decided(found, blocks, better_half)
         return replace(found, verdict=verdict, reason=reason)
 
@@ -233,41 +203,41 @@ class Comparison:
             unchanged; ``below`` says whether it is below the one assumed; ``then`` is the new kind. Of phi the nearest
             values on both sides.
         """
-        terms, found = self.terms, []
-        given = {"phi": phi, "per_message": terms.per_message, "d_max": terms.d_max}
-        tried = {
-            "phi": np.linspace(0, 1, _GRID),
-            "per_message": np.linspace(0, _MOST_PER_MESSAGE, _GRID),
-            "d_max": np.arange(1, int(terms.d_max) + 1),
-        }
-        for what, now in given.items():
+        terms, (grid, means) = self.terms, self.means
+        simplicity = np.array([[list(KINDS).index(one.kind)] for one in self.offered])
+        loads = np.array([[one.load(self.n)] for one in self.offered])
+        messages = self.unit * np.array([[one.messages(self.n)] for one in self.offered])
 
-            def kind(value: float, what: str = what) -> str:
-                if what == "phi":
-                    return self.chosen(value, terms).kind
-                return self.chosen(phi, replace(terms, **{what: value})).kind
+        def picked(times: np.ndarray) -> np.ndarray:
+            near = times <= times.min(0) * (1 + terms.near)
+            return np.where(near, simplicity, len(KINDS)).min(0)
 
-            ends, usual = [], kind(now)
-            for side in (-1, 1):
-                values = sorted(
-                    tried[what][side * (tried[what] - now) > 0], key=lambda value: abs(value - now)
-                )
-                before = now
-                for value in map(float, values):
-                    if kind(value) != usual:
-                        while what != "d_max" and abs(value - before) > _EXACT / 2:
-                            middle = (before + value) / 2
-                            before, value = (middle, value) if kind(middle) == usual else (before, middle)
-                        ends.append({"what": what, "at": value, "below": side < 0, "then": kind(value)})
-                        break
-                    before = value
-            nearest = sorted(ends, key=lambda end: abs(end["at"] - now))
-            found += ends if what == "phi" else nearest[:1]
+        now = np.array([[np.interp(phi, grid, row)] for row in means]) + terms.overhead
+        phis, costs = np.linspace(0, 1, _FINE), np.linspace(0, _MOST_PER_MESSAGE, _FINE)
+        by_phi = np.array([np.interp(phis, grid, row) for row in means]) + terms.overhead
+        memory = np.arange(1, int(terms.d_max) + 1)
+        usual = picked(now + terms.per_message * messages)
+        found = []
+        for what, assumed, values, kinds in (
+            ("phi", phi, phis, picked(by_phi + terms.per_message * messages)),
+            ("per_message", terms.per_message, costs, picked(now + costs * messages)),
+            (
+                "d_max",
+                terms.d_max,
+                memory,
+                picked(np.where(loads <= memory, now + terms.per_message * messages, np.inf)),
+            ),
+        ):
+            below = np.flatnonzero((kinds != usual) & (values < assumed))[-1:]
+            above = np.flatnonzero((kinds != usual) & (values > assumed))[:1]
+            ends = sorted([*below, *above], key=lambda place: abs(values[place] - assumed))
+            found += [
+                {
+                    "what": what,
+                    "at": float(values[place]),
+                    "below": bool(values[place] < assumed),
+                    "then": list(KINDS)[kinds[place]],
+                }
+                for place in (ends if what == "phi" else ends[:1])
+            ]
         return found
-
-
-def _simplest(means: dict[Remedy, float], near: float) -> Remedy:
-    """The simplest of the remedies whose mean time is near the least."""
-    kinds, least = list(KINDS), min(means.values())
-    close = [one for one, mean in means.items() if mean <= least * (1 + near)]
-    return min(close, key=lambda one: (kinds.index(one.kind), means[one]))
