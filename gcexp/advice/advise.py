@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,6 @@ from gcexp.advice.verdict import (
     UNKNOWN,
     Answer,
     Comparison,
-    Terms,
 )
 from gcexp.errors import UserError, require, require_known
 from gcexp.files import written
@@ -122,28 +121,28 @@ class Advice:
 
     def playing(self, plan: Plan) -> list[str]:
         """Overrides of a plan and of its replay."""
-        return [*plan.overrides(self.comparison.terms.data_bound), *self.replayed(plan)]
+        return [*plan.overrides(self.comparison.data_bound), *self.replayed(plan)]
 
     def replayed(self, plan: Plan) -> list[str]:
         """Overrides that replay the trace for a plan; of times in memory only how many workers there are."""
-        trace, terms = self.recorded.trace, self.comparison.terms
+        trace, compared = self.recorded.trace, self.comparison
         given = [f"n={len(trace.workers)}"]
         if not self.recorded.source:
             return given
         given += ["delay=trace", f"delay.file={self.recorded.source}", f"delay.phi={self.main.phi:.12g}"]
-        if terms.data_bound:
+        if compared.data_bound:
             who = ",".join(str(trace.workers[w]) for w in plan.workers)
             given += ["delay.data_bound=true", f"delay.workers=[{who}]"]
-        return given + ([f"late={terms.late}"] if terms.late != "stop" else [])
+        return given + ([f"late={compared.late}"] if compared.late != "stop" else [])
 
     @property
     def mean_as_written(self) -> float | None:
         """Mean iteration of `scheme` on the whole trace, which `gcexp simulate` gives as well."""
         if self.plan is None:
             return None
-        terms = self.comparison.terms
+        compared = self.comparison
         return float(
-            self.plan.times(self.recorded.every, [self.main.phi], terms.late, terms.data_bound).mean()
+            self.plan.times(self.recorded.every, [self.main.phi], compared.late, compared.data_bound).mean()
         )
 
     @cached_property
@@ -170,7 +169,7 @@ class Advice:
             return (
                 f"Do nothing: keep waiting for all workers of {self.recorded.trace.name}; {that}, "
                 f"{KINDS[best.remedy.kind]}, takes {percent(best.ratio, 1)} of that, and a gain below "
-                f"{percent(self.comparison.terms.least)} is not worth it."
+                f"{percent(self.comparison.least)} is not worth it."
             )
         said = self._described(main.plan)
         said = f"Use redundancy: {said}" if self.verdict == CODE else said[0].upper() + said[1:]
@@ -208,18 +207,7 @@ class Advice:
     def page(self) -> Page:
         """Sentences, settings, what the verdict rests on, and what would change it."""
         sentences = [self.sentence, *self._limits(), self._setting()]
-        names = (
-            "setting",
-            "limit",
-            "phi",
-            "value",
-            "time",
-            "used",
-            "least_used_worker",
-            "worst_iteration",
-            "remark",
-        )
-        shown = self.table[[name for name in names if name in self.table]]
+        shown = self.table.drop(columns=["kept_on_second_half", "never_used"])
         tables = {"Settings, chosen on the first half and judged on the second": shown}
         if len(self.answers) > 1:
             tables["The verdict by phi"] = pd.DataFrame(self._by_phi()).drop(columns=["capacity", "reason"])
@@ -231,10 +219,10 @@ class Advice:
 
     def _limits(self) -> Iterator[str]:
         """What is proven to be out of reach, and the runner-up."""
-        main, terms = self.main, self.comparison.terms
+        main, compared = self.main, self.comparison
         if not main.advised or self.verdict == DEPENDS:
             return
-        limits, least = f"No exact scheme whose workers store at most {terms.d_max:g} shares", main.floor
+        limits, least = f"No exact scheme whose workers store at most {compared.d_max:g} shares", main.floor
         if main.capacity is not None:
             load = main.pick.remedy.load(self.comparison.n)
             limits, least = f"No exact code of one message with load {load:g}", main.capacity
@@ -248,11 +236,15 @@ class Advice:
     def _setting(self) -> str:
         """The timeout or quorum that saves most among those that may be recommended."""
         usual = self.table[(self.table["setting"] != "spare") & (self.table["remark"] == "")]
-        usual = usual[usual["time"] < 1 - self.comparison.terms.least]
+        usual = usual[usual["time"] < 1 - self.comparison.least]
         if usual.empty:
             return "No timeout and no quorum saves time without dropping more than it should."
         best = usual.loc[usual["time"].idxmin()]
-        unit = self.recorded.trace.flags.unit if best["setting"] == "timeout" else "workers"
+        unit = (
+            "workers"
+            if best["setting"] == "quorum"
+            else self.recorded.trace.flags.unit or "(the trace's unit)"
+        )
         return (
             f"If gradients may be dropped: a {best['setting']} of {best['value']:.4g} {unit} takes "
             f"{percent(best['time'])} of waiting for all, uses {percent(best['used'], 1)} of the gradient and "
@@ -281,11 +273,11 @@ class Advice:
 
     def _rests_on(self) -> Iterator[str]:
         """What the answer takes for granted, and which doubts the trace itself raises."""
-        terms, x = self.comparison.terms, self.recorded.x
+        compared, x = self.comparison, self.recorded.x
         yield (
             f"This rests on {counted(len(x), 'iteration')} of {x.shape[1]} workers; each remedy was learned on one "
-            f"half and priced on the other. A message costs {terms.per_message:g} of a mean iteration, overhead is "
-            f"{terms.overhead:g}, and a worker can store {terms.d_max:g} shares."
+            f"half and priced on the other. A message costs {compared.per_message:g} of a mean iteration, overhead is "
+            f"{compared.overhead:g}, and a worker can store {compared.d_max:g} shares."
         )
         yield from self.recorded.notes
         half = len(x) // 2
@@ -308,17 +300,17 @@ class Advice:
                 who = listed(self.recorded.named(one.never_used))
                 yield f"Waiting for {one.value:g} workers never uses worker {who}: its data would be lost."
         if half >= LEAST_ROWS and self.verdict != DEPENDS:
-            early = Comparison(x[:half], terms).answer(self.main.phi)
+            early = replace(compared, x=x[:half]).answer(self.main.phi)
             if (early.verdict, early.pick.remedy.kind) != (self.main.verdict, self.main.pick.remedy.kind):
                 yield f"From the first half alone the verdict would be: {_short(early)}."
-        if not terms.data_bound:
+        if not compared.data_bound:
             yield (
                 "A slow time is taken to belong to the worker; where it belongs to the data (slowness=data), a copy is "
                 "as slow, and redundancy is flattered."
             )
-        if terms.late != "stop":
+        if compared.late != "stop":
             yield (
-                f"Workers that were not waited for go on with their work (late={terms.late}), which delays what they "
+                f"Workers that were not waited for go on with their work (late={compared.late}), which delays what they "
                 "do next; codes in chunks were not compared."
             )
         yield "Not modelled: contention of the network, and time of the master beyond overhead and messages."
@@ -348,7 +340,11 @@ class Advice:
             "gap": self.main.gap,
             "phi_measured": self.measured,
             "by_phi": self._by_phi(),
-            "terms": asdict(self.comparison.terms),
+            "terms": {
+                name: value
+                for name, value in vars(self.comparison).items()
+                if isinstance(value, str | float | int)
+            },
             "notes": list(self._rests_on()),
         }
         return facts | ({"task": self.trained.as_dict()} if self.trained else {})
@@ -380,7 +376,7 @@ class Advice:
             raise UserError(f"{path}: there is no scheme to write; the verdict is: {self.verdict}")
         if path.exists():
             raise UserError(f"{path} is there already; name another file")
-        options = self.plan.options(self.comparison.terms.data_bound)
+        options = self.plan.options(self.comparison.data_bound)
         head = (
             f"# @package _global_\n# {self._described(self.plan)}.\n"
             f"# Advised by: gcexp advise {self.recorded.source} phi={self.main.phi:g}\n"
@@ -495,9 +491,8 @@ def advise(
         len(x) >= 4,
         f"{times.trace.name} has {counted(len(x), 'iteration')}: too few to learn from one half and judge on the other",
     )
-    terms = Terms(d_max, overhead, per_message, late, slowness, moves, near, least, seed)
     phis, measured = _phis(times, phi)
-    comparison = Comparison(x, terms)
+    comparison = Comparison(x, d_max, overhead, per_message, late, slowness, moves, near, least, seed)
     answers = tuple(comparison.answer(value) for value in phis)
     found = Advice(times, comparison, answers, settings(x, phis), measured)
     if task is None or level is None:

@@ -80,16 +80,6 @@ class Fit(Decomposition):
     held: dict[str, float]
 
     @property
-    def replays(self) -> bool:
-        """Whether the model replays the trace within 5 %."""
-        return all(abs(ratio - 1) <= _OFF for ratio in self.replay.values())
-
-    @property
-    def has_changed(self) -> bool:
-        """Whether a model of the first half misses the slowest workers of the second by more than 15 %."""
-        return bool(self.held) and abs(self.held["slowest"] - 1) > _CHANGED
-
-    @property
     def sentences(self) -> list[str]:
         """What it is, how sure that is, and what it means for coding."""
         T, n = self.recorded.x.shape
@@ -158,9 +148,10 @@ class Fit(Decomposition):
             who = listed(self.recorded.named(self.changed))
             said.append(f"The mean of worker {who} differs between the two halves.")
         told = listed([f"{name} worker {ratio:.2f}" for name, ratio in self.replay.items()])
-        misses = "" if self.replays else " The model does not replay this trace; use delay=trace."
+        off = any(abs(ratio - 1) > _OFF for ratio in self.replay.values())
+        misses = " The model does not replay this trace; use delay=trace." if off else ""
         said.append(f"The model over the trace, mean times: {told}.{misses}")
-        if self.has_changed:
+        if abs(self.held.get("slowest", 1.0) - 1) > _CHANGED:
             said.append(
                 f"The trace changed: a model of its first half gives {self.held['slowest']:.2f} of the slowest "
                 "worker's time in its second half."
@@ -172,20 +163,15 @@ class Fit(Decomposition):
 
     def as_dict(self) -> dict[str, Any]:
         """What stands in ``fit.json``."""
+        told = ("sentences", "found", "unsure", "block", "stability", "replay", "held")
         return {
             **self.recorded.facts,
-            "sentences": self.sentences,
-            "found": self.found,
-            "unsure": self.unsure,
+            **{name: getattr(self, name) for name in told},
             "mechanisms": self.table.to_dict("records"),
+            "changed": self.recorded.named(self.changed),
             "shares": self.variance.shares,
             "icc": self.variance.icc,
-            "block": self.block,
-            "changed": self.recorded.named(self.changed),
-            "stability": self.stability,
             "phi": asdict(self.phi) if self.phi else None,
-            "replay": self.replay,
-            "first_half_on_second": self.held,
         }
 
     def write(self, folder: Path | str) -> list[Path]:

@@ -22,35 +22,31 @@ _MOST_NAMED = 16  # workers at an axis
 
 
 def of_fit(fit: Fit) -> Figure:
-    """Times over the median of all, the workers' effects, decoded slow states, and quantiles of the rest."""
-    from scipy.stats import probplot  # slow to import
-
+    """Times over the median of all, with what was taken for slow states, and the workers' effects."""
     x, labels = fit.recorded.x, fit.recorded.trace.labels
     firsts = range(0, len(x), -(-len(x) // _COLUMNS))
     logs = np.add.reduceat(np.log(x / np.median(x)), firsts) / np.diff([*firsts, len(x)])[:, None]
     limit = max(float(np.exp(np.abs(logs).max())), 1.01)
-    slow = np.maximum.reduceat(fit.states.slow, firsts) if fit.states else np.zeros_like(logs)
     with style.applied():
-        figure = style.blank(_WIDTH, 2 * _HEIGHT)
-        times, effects, states, rest = figure.subplots(2, 2).ravel()
-        place = {"aspect": "auto", "extent": (0, len(x), x.shape[1] - 0.5, -0.5), "rasterized": True}
-        times.imshow(np.exp(logs).T, cmap="RdBu_r", norm=LogNorm(1 / limit, limit), **place)
-        times.set(title=f"time over median (red: up to {limit:.2g})")
-        states.imshow(slow.T, cmap="Greys", vmin=0, vmax=1, **place)
-        states.set(title="slow states" if fit.states else "no slow states")
-        for axes in (times, states):
-            axes.set(xlabel="iteration", ylabel="worker")
-            axes.grid(False)
+        figure = style.blank(_WIDTH, _HEIGHT)
+        times, effects = figure.subplots(1, 2)
+        place = (0, len(x), x.shape[1] - 0.5, -0.5)
+        look = {"cmap": "RdBu_r", "norm": LogNorm(1 / limit, limit), "rasterized": True}
+        times.imshow(np.exp(logs).T, aspect="auto", extent=place, **look)
+        if fit.states:
+            times.plot(*np.nonzero(fit.states.slow), ".", color="black", markersize=1)
+        times.set(
+            title=f"time over median (red: up to {limit:.2g}; dots: slow)",
+            xlabel="iteration",
+            ylabel="worker",
+        )
+        times.grid(False)
         effects.plot(np.exp(fit.worker_effect - fit.worker_effect.mean()), "o", color="C0")
         effects.axhline(1, color="0.7", linewidth=0.6, zorder=0)
         effects.set(title="workers when they are not slow", xlabel="worker", ylabel="factor")
         if len(labels) <= _MOST_NAMED:
             times.set_yticks(range(len(labels)), labels)
-            states.set_yticks(range(len(labels)), labels)
             effects.set_xticks(range(len(labels)), labels, rotation=0 if max(map(len, labels)) < 3 else 90)
-        values = np.sort(fit.rest, axis=None)
-        rest.plot(*probplot(values[:: -(-values.size // _COLUMNS)], fit=False), ".", color="C0", markersize=3)
-        rest.set(title="the rest against a normal law", xlabel="normal quantile", ylabel="log of the rest")
         style.arrange(figure, fit.page().title, " ".join(fit.sentences[:2]), [], beside=False)
     return figure
 
@@ -64,8 +60,8 @@ def of_advice(advice: Advice) -> Figure:
         left, right = figure.subplots(1, 2)
         for kind in (kind for kind in KINDS if kind != "wait"):
             some = [
-                row + compared.extra(one, compared.terms)
-                for one, row in zip(compared.offered, means, strict=True)
+                row + compared.extra(one)
+                for one, row in zip(compared.plans, means, strict=True)
                 if one.kind == kind
             ]
             if some:

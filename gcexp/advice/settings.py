@@ -13,6 +13,10 @@ from gcexp.advice.remedies import growth
 LIMITS = (0.001, 0.01, 0.05)  # largest shares of the gradient that a timeout may drop
 _FEWER = (1, 2)  # workers that a quorum leaves out, and spare workers
 _LEAST_USED = 0.5
+_COLUMNS = [
+    *("setting", "limit", "phi", "value", "time", "used", "least_used_worker", "worst_iteration"),
+    *("kept_on_second_half", "remark", "never_used"),
+]
 _TIE = 1e-9
 
 
@@ -65,22 +69,21 @@ def settings(x: np.ndarray, phis: tuple[float, ...]) -> pd.DataFrame:
         heard = second <= lasts[:, None]
         by_worker, used = heard.mean(0), heard.mean()
         kept = given["limit"] is None or bool(1 - used <= given["limit"] + _TIE)
+        remark = "" if by_worker.min() >= _LEAST_USED - _TIE else "do not, unless every worker sees all data"
         judged = {
             "time": lasts.mean() / every,
             "used": used,
             "least_used_worker": by_worker.min(),
             "worst_iteration": heard.mean(1).min(),
             "kept_on_second_half": kept,
-            "remark": ""
-            if by_worker.min() >= _LEAST_USED - _TIE
-            else "do not, unless every worker sees all data",
+            "remark": remark if kept else "drops more than that",
             "never_used": np.flatnonzero(by_worker == 0).tolist(),
         }
-        rows.append(given | judged | ({} if kept else {"remark": "drops more than that"}))
+        rows.append(given | judged)
     whole: dict[str, Any] = dict.fromkeys(("used", "least_used_worker", "worst_iteration"), 1.0)
     whole |= {"kept_on_second_half": True, "remark": "", "never_used": []}
     for b in fewer:
         for phi in phis:
             time = growth(n / (n - b), phi) * ordered[:, n - b - 1].mean() / every
             rows.append({"setting": "spare", "value": b, "phi": phi, "time": time} | whole)
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=_COLUMNS)

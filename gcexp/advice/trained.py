@@ -140,14 +140,14 @@ def _steps(config: dict, timeline: Timeline, level: float) -> np.ndarray:
 def _candidates(advice: Advice) -> Iterator[tuple[str, list[str]]]:
     """Labels of the schemes, and overrides that play them on the trace."""
     compared, x = advice.comparison, advice.recorded.x
-    n, terms = compared.n, compared.terms
+    n = compared.n
     waiting = Remedy("wait").learned(x)
     usual = advice.replayed(waiting)
     yield "wait for all", advice.playing(waiting)
     for s in range(1, n // 2 + 1):
         yield f"ignore {s}", ["scheme=forget", f"s={s}", *usual]
     best: dict[tuple, Remedy] = {}  # of those that differ in their order only
-    for one in sorted(compared.offered, key=lambda one: compared.judged(one, advice.main.phi).ratio):
+    for one in sorted(compared.plans, key=lambda one: compared.judged(one, advice.main.phi).ratio):
         if one.kind != "wait":
             best.setdefault((one.kind, one.size, one.s), one)
     for one in list(best.values())[:_BEST]:
@@ -157,8 +157,8 @@ def _candidates(advice: Advice) -> Iterator[tuple[str, list[str]]]:
             "grouped": f"groups of {one.size}, s = {one.s} ({one.order})",
             "chunks": f"chunks, load {one.size} ({one.order})",
         }[one.kind]
-        yield label, advice.playing(one.learned(x[: max(len(x) // 10, 1)], terms.seed))
-    for d in (d for d in range(2, int(terms.d_max) + 1) if n % d == 0 and d < n):
+        yield label, advice.playing(one.learned(x[: max(len(x) // 10, 1)], compared.seed))
+    for d in (d for d in range(2, int(compared.d_max) + 1) if n % d == 0 and d < n):
         for s in sorted({d, n // 2}):
             scheme = ["scheme=frc", f"code.d={d}", f"s={s}", "exact=false", *usual]
             yield f"FRC, d = {d}, fastest {n - s}", scheme

@@ -23,32 +23,6 @@ _MOST_PER_MESSAGE = 0.05
 
 
 @dataclass(frozen=True)
-class Terms:
-    """What is compared, and by which rules; see `gcexp.advise`."""
-
-    d_max: float = 4.0
-    overhead: float = 0.0
-    per_message: float = 0.001
-    late: str = "stop"
-    slowness: str = "worker"
-    moves: bool = False
-    near: float = 0.01
-    least: float = 0.02
-    seed: int = 0
-
-    @property
-    def data_bound(self) -> bool:
-        """Whether a slow time belongs to a share of the data, so that a copy is slow as well."""
-        return self.slowness == "data"
-
-    def offers(self, remedy: Remedy) -> bool:
-        """Whether a remedy is a candidate: slow data are slow with any worker, and who is late goes by blocks."""
-        if self.data_bound and remedy.kind in ("exclude", "rebalance"):
-            return False
-        return self.late == "stop" or remedy.kind != "chunks"
-
-
-@dataclass(frozen=True)
 class Judged:
     """A remedy that was learned on each half of the trace and priced on the other: its time over waiting for all."""
 
@@ -86,79 +60,115 @@ class Answer:
         return self.pick.ratio / self.floor - 1
 
 
+@dataclass(frozen=True)
 class Comparison:
     """All remedies on a trace x (T, n): learned on its first half and priced on its second, and the other way.
+
+    What is compared, and by which rules, is said in `gcexp.advise`.
 
     Examples
     --------
     >>> slow = np.exp(0.05 * np.sin(np.arange(600.0)).reshape(100, 6)) * np.array([1, 1, 1, 1, 1, 3.0])
-    >>> answer = Comparison(slow, Terms()).answer(0.0)
+    >>> answer = Comparison(slow).answer(0.0)
     >>> answer.verdict, answer.pick.remedy.kind, round(answer.pick.ratio, 2)
     ('rebalance', 'rebalance', 0.4)
     """
 
-    def __init__(self, x: np.ndarray, terms: Terms):
-        self.x, self.terms, self.n = x, terms, x.shape[1]
-        self.rows = x[: len(x) // 2 * 2]
-        self.unit = float(x.max(1).mean())
-        self.waiting = self.rows.max(1) + self.extra(Remedy("wait"), terms)
-        self.offered = [one for one in remedies(self.n, terms.d_max, terms.moves) if terms.offers(one)]
+    x: np.ndarray = field(repr=False)
+    d_max: float = 4.0
+    overhead: float = 0.0
+    per_message: float = 0.001
+    late: str = "stop"
+    slowness: str = "worker"
+    moves: bool = False
+    near: float = 0.01
+    least: float = 0.02
+    seed: int = 0
+
+    @property
+    def data_bound(self) -> bool:
+        """Whether a slow time belongs to a share of the data, so that a copy is slow as well."""
+        return self.slowness == "data"
+
+    @property
+    def n(self) -> int:
+        """Workers."""
+        return self.x.shape[1]
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """Rows that are priced, two halves of the same length."""
+        return self.x[: len(self.x) // 2 * 2]
+
+    @cached_property
+    def waiting(self) -> np.ndarray:
+        """Time of each iteration of waiting for all."""
+        return self.rows.max(1) + self.extra(Remedy("wait"))
+
+    @cached_property
+    def plans(self) -> dict[Remedy, list[tuple[Plan, np.ndarray]]]:
+        """Of each candidate what it learns on one half, and the other half."""
         first, second = np.split(self.rows, 2)
-        self._plans = {
-            one: [(one.learned(second, terms.seed), first), (one.learned(first, terms.seed), second)]
-            for one in self.offered
+        offered = list(remedies(self.n, self.d_max, self.moves))
+        if self.data_bound:  # slow data are slow with any worker
+            offered = [one for one in offered if one.kind not in ("exclude", "rebalance")]
+        if self.late != "stop":  # who is late goes by blocks
+            offered = [one for one in offered if one.kind != "chunks"]
+        return {
+            one: [(one.learned(second, self.seed), first), (one.learned(first, self.seed), second)]
+            for one in offered
         }
 
-    def extra(self, remedy: Remedy, terms: Terms) -> float:
+    def extra(self, remedy: Remedy) -> float:
         """Overhead of an iteration and of its messages."""
-        return terms.overhead + terms.per_message * self.unit * remedy.messages(self.n)
+        return self.overhead + self.per_message * self.x.max(1).mean() * remedy.messages(self.n)
 
     def times(self, remedy: Remedy, phis: np.ndarray) -> np.ndarray:
         """Time (P, T) of each iteration, without overhead and messages."""
-        how = self.terms.late, self.terms.data_bound
-        return np.hstack([plan.times(x, phis, *how) for plan, x in self._plans[remedy]])
+        how = self.late, self.data_bound
+        return np.hstack([plan.times(x, phis, *how) for plan, x in self.plans[remedy]])
 
     @cached_property
     def means(self) -> tuple[np.ndarray, np.ndarray]:
         """Values of phi from 0 to 1, and the means of `times` at these, a row for each remedy."""
-        clocked = self.terms.data_bound or self.terms.late != "stop"
+        clocked = self.data_bound or self.late != "stop"
         grid = np.linspace(0, 1, _CLOCKED if clocked else _GRID)
-        return grid, np.array([self.times(one, grid).mean(1) for one in self.offered])
+        return grid, np.array([self.times(one, grid).mean(1) for one in self.plans])
 
     def judged(self, remedy: Remedy, phi: float) -> Judged:
         """A remedy's ratio to waiting for all, with overhead and messages."""
-        took = self.times(remedy, np.array([phi]))[0] + self.extra(remedy, self.terms)
+        took = self.times(remedy, np.array([phi]))[0] + self.extra(remedy)
         first, second = np.reshape(took, (2, -1)).mean(1) / np.reshape(self.waiting, (2, -1)).mean(1)
         return Judged(remedy, float(took.mean() / self.waiting.mean()), (float(first), float(second)), took)
 
     def floor(self, phi: float) -> float:
         """Ratio below which no exact scheme within the memory gets on these rows."""
-        cap = min(self.terms.d_max, self.n)
+        cap = min(self.d_max, self.n)
         parts = phi * self.rows, (1 - phi) * self.rows
-        least = bounds.shared_work(*parts) if self.terms.data_bound else bounds.work_floor(*parts, cap)
-        sent = self.terms.per_message * self.unit * ceil(self.n / cap - 1e-9)
-        return float((least.mean() + self.terms.overhead + sent) / self.waiting.mean())
+        least = bounds.shared_work(*parts) if self.data_bound else bounds.work_floor(*parts, cap)
+        sent = self.per_message * self.x.max(1).mean() * ceil(self.n / cap - 1e-9)
+        return float((least.mean() + self.overhead + sent) / self.waiting.mean())
 
     def capacity(self, remedy: Remedy, phi: float) -> float | None:
         """The same for exact codes with one message and the load of a block code."""
-        if remedy.kind != "grouped" or self.terms.data_bound:
+        if remedy.kind != "grouped" or self.data_bound:
             return None
         least = bounds.capacity(phi * self.rows, (1 - phi) * self.rows, remedy.load(self.n))
-        return float((least.mean() + self.extra(remedy, self.terms)) / self.waiting.mean())
+        return float((least.mean() + self.extra(remedy)) / self.waiting.mean())
 
     def answer(self, phi: float) -> Answer:
         """The verdict at one phi, by the steps of docs/advice.md."""
-        every = [self.judged(one, phi) for one in self.offered]
-        close = min(one.ratio for one in every) * (1 + self.terms.near)
+        every = [self.judged(one, phi) for one in self.plans]
+        close = min(one.ratio for one in every) * (1 + self.near)
         near = [one for one in every if one.ratio <= close]
         pick = min(near, key=lambda one: (list(KINDS).index(one.remedy.kind), one.ratio))
         others = [one for one in every if one.remedy.kind != pick.remedy.kind]
         runner_up = min(others, key=lambda one: one.ratio, default=pick)
-        plan = pick.remedy.learned(self.x, self.terms.seed)
+        plan = pick.remedy.learned(self.x, self.seed)
         low = high = 1.0
         blocks = float(len(self.x))
         if pick.remedy.kind != "wait":
-            low, high, blocks = ratio_interval(pick.times, self.waiting, self.terms.seed)
+            low, high, blocks = ratio_interval(pick.times, self.waiting, self.seed)
         limits = self.floor(phi), self.capacity(pick.remedy, phi)
         found = Answer(phi, NOTHING, pick, plan, runner_up, low, high, *limits)
         better_half = min((min(one.halves) for one in every if one.remedy.kind != "wait"), default=1.0)
@@ -167,7 +177,7 @@ class Comparison:
 
     def _decided(self, found: Answer, blocks: float, better_half: float) -> tuple[str, str]:
         """The verdict, and the reason where it is that there is not enough data."""
-        pick, terms, T = found.pick, self.terms, len(self.x)
+        pick, T = found.pick, len(self.x)
         if T < LEAST_ROWS:
             return UNKNOWN, f"the trace has {T} iterations, and {LEAST_ROWS} are the least for any advice"
         short = T < _SHORT or ceil(blocks) < _BLOCKS
@@ -176,8 +186,8 @@ class Comparison:
             if T < _SHORT
             else f"the {T} iterations are only about {ceil(blocks)} independent stretches"
         )
-        if pick.remedy.kind == "wait" or 1 - pick.ratio < terms.least:
-            if short and better_half <= 1 - terms.least:
+        if pick.remedy.kind == "wait" or 1 - pick.ratio < self.least:
+            if short and better_half <= 1 - self.least:
                 return UNKNOWN, f"{because}, and some remedy gains in one of its halves"
             return NOTHING, ""
         if short:
@@ -189,7 +199,7 @@ class Comparison:
         if pick.remedy.kind not in ("exclude", "rebalance"):
             return CODE, ""
         last = self.x[-max(T // 10, 1) :]  # who was slow may have recovered
-        if found.plan.times(last, [found.phi]).mean() > (1 + terms.least) * last.max(1).mean():
+        if found.plan.times(last, [found.phi]).mean() > (1 + self.least) * last.max(1).mean():
             return UNKNOWN, "in the last tenth of the trace the remedy would be slower than waiting"
         return REBALANCE, ""
 
@@ -203,29 +213,29 @@ class Comparison:
             unchanged; ``below`` says whether it is below the one assumed; ``then`` is the new kind. Of phi the nearest
             values on both sides.
         """
-        terms, (grid, means) = self.terms, self.means
-        simplicity = np.array([[list(KINDS).index(one.kind)] for one in self.offered])
-        loads = np.array([[one.load(self.n)] for one in self.offered])
-        messages = self.unit * np.array([[one.messages(self.n)] for one in self.offered])
+        grid, means = self.means
+        simplicity = np.array([[list(KINDS).index(one.kind)] for one in self.plans])
+        loads = np.array([[one.load(self.n)] for one in self.plans])
+        messages = self.x.max(1).mean() * np.array([[one.messages(self.n)] for one in self.plans])
 
         def picked(times: np.ndarray) -> np.ndarray:
-            near = times <= times.min(0) * (1 + terms.near)
+            near = times <= times.min(0) * (1 + self.near)
             return np.where(near, simplicity, len(KINDS)).min(0)
 
-        now = np.array([[np.interp(phi, grid, row)] for row in means]) + terms.overhead
+        now = np.array([[np.interp(phi, grid, row)] for row in means]) + self.overhead
         phis, costs = np.linspace(0, 1, _FINE), np.linspace(0, _MOST_PER_MESSAGE, _FINE)
-        by_phi = np.array([np.interp(phis, grid, row) for row in means]) + terms.overhead
-        memory = np.arange(1, int(terms.d_max) + 1)
-        usual = picked(now + terms.per_message * messages)
+        by_phi = np.array([np.interp(phis, grid, row) for row in means]) + self.overhead
+        memory = np.arange(1, int(self.d_max) + 1)
+        usual = picked(now + self.per_message * messages)
         found = []
         for what, assumed, values, kinds in (
-            ("phi", phi, phis, picked(by_phi + terms.per_message * messages)),
-            ("per_message", terms.per_message, costs, picked(now + costs * messages)),
+            ("phi", phi, phis, picked(by_phi + self.per_message * messages)),
+            ("per_message", self.per_message, costs, picked(now + costs * messages)),
             (
                 "d_max",
-                terms.d_max,
+                self.d_max,
                 memory,
-                picked(np.where(loads <= memory, now + terms.per_message * messages, np.inf)),
+                picked(np.where(loads <= memory, now + self.per_message * messages, np.inf)),
             ),
         ):
             below = np.flatnonzero((kinds != usual) & (values < assumed))[-1:]
