@@ -310,8 +310,8 @@ class Advice:
             )
         if compared.late != "stop":
             yield (
-                f"Workers that were not waited for go on with their work (late={compared.late}), which delays what they "
-                "do next; codes in chunks were not compared."
+                f"Workers that were not waited for go on with their work (late={compared.late}), which delays what "
+                "they do next; codes in chunks were not compared."
             )
         yield "Not modelled: contention of the network, and time of the master beyond overhead and messages."
 
