@@ -226,7 +226,7 @@ def of_a_new_target(place):
     """What `make publish` will bring."""
     name = place.name.removesuffix(".gz").rpartition(".")[0]
     published = ROOT / "reports" / "published"
-    is_new = name in target_files() and not (published / "claims" / f"{name}.json").exists()
+    is_new = name in target_files() and not (published / "data" / f"{name}.csv").exists()
     return is_new and place.is_relative_to(published)
 
 
