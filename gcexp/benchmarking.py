@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gcexp.analysis.declared import gives
+from gcexp.analysis.declared import columns
 from gcexp.errors import ParameterError, UserError, require, require_known, unknown
 from gcexp.progress import bar
 from gcexp.run.benchmarked import Entry, entries
@@ -537,7 +537,7 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-@gives(*COLUMNS, clocks=True)
+@columns(*COLUMNS, clocks=True)
 def remedies(
     traces: list[dict],
     phi: list[float],
@@ -565,7 +565,7 @@ def remedies(
     return pd.concat(frames, ignore_index=True)
 
 
-@gives("trace", "against", "scheme", "load", "wins_from", "bound_from", clocks=True)
+@columns("trace", "against", "scheme", "load", "wins_from", "bound_from", clocks=True)
 @schemes_kept()
 def break_evens(traces: list[dict], schemes: list | None = None) -> pd.DataFrame:
     """From which phi on schemes win on traces, against waiting for all and against rebalancing.
@@ -657,7 +657,7 @@ def _crossing(excess: Callable[[tuple[float, ...]], np.ndarray], last: bool) -> 
     return ends[1]
 
 
-@gives("label", "n", "iterations", "quantity", "value", "exponent")
+@columns("label", "n", "iterations", "quantity", "value", "exponent")
 def growth(
     codes: list, n: list[int], iterations: int, repeats: int = 1, sizes: list[int] | None = None
 ) -> pd.DataFrame:
