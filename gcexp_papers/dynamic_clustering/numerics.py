@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from gcexp.analysis.declared import gives
+from gcexp.analysis.declared import columns
 from gcexp.codes.clustered import Clustered
 from gcexp.schemes.placement import (
     Greedy,
@@ -76,7 +76,7 @@ def expected_iteration_time(scheme: Scheme, delay: TwoStateMarkov, iterations: i
 # --- The running example: matrices, counts, drawings ---------------------------------------------------------------
 
 
-@gives("matrix", "row", more=lambda n, **_: [f"column {j}" for j in range(n)])
+@columns("matrix", "row", more=lambda n, **_: [f"column {j}" for j in range(n)])
 def matrices(n: int, clusters: int, load: int, shifts: Iterable[int]) -> pd.DataFrame:
     """The matrices of the running example, 0-based, one row per row.
 
@@ -109,7 +109,7 @@ def matrices(n: int, clusters: int, load: int, shifts: Iterable[int]) -> pd.Data
     return pd.DataFrame(rows)
 
 
-@gives(
+@columns(
     *("stragglers", "sets", "gc", "static", "greedy", "best", "lost_by_greedy", "lost_by_best"),
     "threshold",
 )
@@ -183,7 +183,7 @@ def _threshold(code: Clustered, seated: np.ndarray) -> int:
     return 1
 
 
-@gives("panel", "cluster", "worker", "slow", "moved", "gc", "gc_sc", "gc_dc", "lb", "caption")
+@columns("panel", "cluster", "worker", "slow", "moved", "gc", "gc_sc", "gc_dc", "lb", "caption")
 def balls_in_bins(
     n: int,
     clusters: int,
@@ -217,7 +217,7 @@ def balls_in_bins(
     return pd.concat(frames, ignore_index=True)
 
 
-@gives(
+@columns(
     *("panel", "cluster", "worker", "slow", "moved", "expected_time", "slow_in_cluster", "gc", "gc_sc"),
     *("gc_dc", "lb", "caption"),
 )

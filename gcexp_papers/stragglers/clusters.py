@@ -9,7 +9,7 @@ import pandas as pd
 
 from gcexp.advice.remedies import Remedy
 from gcexp.advice.verdict import Answer, Comparison
-from gcexp.analysis.declared import gives
+from gcexp.analysis.declared import columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,7 +97,7 @@ def priced(answer: Answer, comparison: Comparison, later: np.ndarray) -> tuple[f
     return took[answer.pick.remedy] if answer.advised else waiting, waiting, min(took.values())
 
 
-@gives("cluster", "kind", "workers", "phi", "rows", "verdict", "ratio", "low", "high", "later", "regret")
+@columns("cluster", "kind", "workers", "phi", "rows", "verdict", "ratio", "low", "high", "later", "regret")
 def regret(clusters: int, rows: list[int], first: int = 0, later: int = LONG_RUN) -> pd.DataFrame:
     """What following the advice costs in the long run, over the best candidate, on clusters of known mechanisms.
 
@@ -131,7 +131,7 @@ def regret(clusters: int, rows: list[int], first: int = 0, later: int = LONG_RUN
     return pd.DataFrame(found)
 
 
-@gives("cluster", "kind", "workers", "phi", "rows", "verdict", "ratio", "low", "high", "later", "regret")
+@columns("cluster", "kind", "workers", "phi", "rows", "verdict", "ratio", "low", "high", "later", "regret")
 def harm(clusters: int, rows: int = 300, first: int = 0) -> pd.DataFrame:
     """The same on mechanisms that the adviser does not know, judged on as many further rows."""
     found = []
