@@ -257,17 +257,18 @@ def test_pooled_maxima_are_watched_too(data):
     assert len(found.jumps) == 5 and np.allclose(np.abs(found.jumps), 1)
 
 
-def test_large_gradients_are_kept_in_files_and_shared(data, tmp_path, monkeypatch):
+def test_large_gradients_are_kept_in_files_and_shared(data, monkeypatch):
     code = CyclicRepetition(n=6, s=2)
     timeline = simulate(Scheme(code, Fastest(s=2)), Pareto(1.0, 1.2).draw((0,), 3, 6))
     task = replace(TASK, verify_every=1)
     trajectory = train(task, GradientDescent(), data, (0,), (3,), progress=False)
     plain = verify_decoding(lambda seed: code, timeline, trajectory, task, data)
     monkeypatch.setattr(verification, "LARGE", 0)
-    first = verify_decoding(lambda seed: code, timeline, trajectory, task, data, tmp_path)
+    kept = {}
+    first = verify_decoding(lambda seed: code, timeline, trajectory, task, data, kept)
     for computed in ("partition_gradients", "gradient"):
         monkeypatch.setattr(PerceptronProblem, computed, lambda *_: pytest.fail("computed again"))
-    again = verify_decoding(lambda seed: code, timeline, trajectory, task, data, tmp_path)
+    again = verify_decoding(lambda seed: code, timeline, trajectory, task, data, kept)
     assert plain == first == again
 
 
