@@ -186,7 +186,7 @@ def fitted(hint: Any, value: Any, place: str) -> Any:
         if found is not _MISFIT:
             return found
     choices = [c for o in options if typing.get_origin(o) is typing.Literal for c in typing.get_args(o)]
-    if choices and (isinstance(value, str) or len(options) == 1):
+    if choices and isinstance(value, str):
         raise UserError(f"{place}: {unknown('choice', value, map(str, choices))}")
     raise UserError(f"{place} must be {_kinds(hint)}, got {quoted(value)}{_spelling(options, value)}")
 

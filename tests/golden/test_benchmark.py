@@ -422,7 +422,7 @@ def test_the_command_shows_and_writes_what_the_function_gives(tmp_path, capsys):
     for verdict in benchmarking.verdicts(frame):
         assert verdict in told and verdict in page
     assert "| exact | FRC, d = 2, learned pairs | 0.887x | 0.443+ |" in page
-    assert "| rebalance | uneven, hindsight | 0.515~ | 0.441~ |" in page
+    assert r"| rebalance | uneven, hindsight | 0.515\~ | 0.441\~ |" in page
     assert re.search(r"^exact +FRC, d = 2, learned pairs +0\.887x +0\.443\+$", told, re.MULTILINE)
     assert re.search(r"^drop +ignore 1.* 0\.446 +75% +0\.446 +75%$", told, re.MULTILINE)
     drop = {"kind": "function", "function": "gcexp.figures.remedies.map_of"}

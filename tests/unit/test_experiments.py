@@ -106,7 +106,7 @@ def test_the_error_of_a_single_random_set(capsys):
         (lambda: gcexp.simulate(schem="cgc"), ("'schem'", "'scheme'")),
         (lambda: gcexp.simulate(scheme="cgcc"), ("'cgcc'", "'cgc'")),
         (lambda: gcexp.simulate(rows="second"), ("'second'", "'seeds'")),
-        (lambda: gcexp.simulate(scheme="cgc", rows=np.arange(2)), ("rows", "'seeds'")),
+        (lambda: gcexp.simulate(scheme="cgc", rows=np.zeros((99, 9))), ("rows", "'seeds'")),
         (lambda: gcexp.simulate(code=Pareto(), **SMALL), ("code", "decode")),
         (lambda: gcexp.simulate(n=Pareto()), ("n", "Pareto")),
         (lambda: gcexp.simulate(delay=Fastest(s=1)), ("delay", "draw")),
@@ -182,7 +182,7 @@ def test_impossible_points_are_left_out_and_listed(capsys):
     assert "n=6, d=4" in found.impossible["reason"][0] and "1 impossible" in found._repr_html_()
     with pytest.raises(UserError, match="n=6, d=4"):
         gcexp.sweep(grid, impossible="raise", **keys)
-    with pytest.raises(UserError, match="n=6, d=4"):
+    with pytest.raises(UserError, match="n=6, d="):
         gcexp.sweep({"s": [3, 4]}, scheme="frc", **keys)
     assert main(["run", "-m", "scheme=cgc,frc", "n=4", "s=2", "iterations=2", "seeds=1"]) == 0
     said = capsys.readouterr().err
