@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from gcexp.errors import Defect, UserError, require, unknown
-from gcexp.figures.intervals import sign_interval
+from gcexp.figures.rows import sign_interval
 from gcexp.schema import typed
 
 if TYPE_CHECKING:
