@@ -1,21 +1,22 @@
 """A small site of static files: a card for each paper, and a page for each with its figures in the paper's order.
 
-Nothing is drawn and no table of numbers is read: the page shows what lies beside it.
+Nothing is drawn: the page shows what lies beside it.
 """
 
 from __future__ import annotations
 
-import html
 import os
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from gcexp.analysis.claims import OUTCOMES
+from gcexp.figures.plots import TablePlot, parse
+from gcexp.figures.tables import read_table
+from gcexp.figures.typeset import cells
 from gcexp.files import written
 from gcexp.report.paper import Paper, papers
 from gcexp.report.statements import Outcome, committed
@@ -43,9 +44,9 @@ class FigureView:
         Name of a link (PDF, CSV, ...) to a path relative to the page.
     image : str
         Path of the drawing, empty for a table.
-    table : tuple of tuple of str
+    table : list of list of str
         Head and rows of a table, empty for a drawing.
-    words : tuple of int
+    words : list of int
         Its columns that are words, not numbers.
     statements : tuple of Outcome
         Statements of the paper that it is evidence for.
@@ -55,8 +56,8 @@ class FigureView:
     about: Mapping[str, str]
     files: Mapping[str, str]
     image: str = ""
-    table: tuple[tuple[str, ...], ...] = ()
-    words: tuple[int, ...] = ()
+    table: Sequence[Sequence[str]] = ()
+    words: Sequence[int] = ()
     statements: tuple[Outcome, ...] = ()
 
 
@@ -176,7 +177,10 @@ def figure_view(figure: Figure, page: Path, stated: Iterable[Outcome] = ()) -> F
     provenance = Path(figure.table).relative_to(root).with_suffix(".provenance.json")
     if (page.parent / provenance).is_file():
         files["provenance"] = provenance.as_posix()
-    table, words = grid(page.parent / shown) if figure.is_table else ((), ())
+    table, words, plot = [], [], parse(figure.file.plot)
+    if isinstance(plot, TablePlot):
+        header, body, right = cells(read_table(page.parent / found[-1]), plot)
+        table, words = [header, *body], [place for place in range(len(header)) if place not in right]
     return FigureView(
         figure,
         {name: value for name, value in about(figure).items() if value},
@@ -222,22 +226,3 @@ def _words(value: object, inside: str = "") -> str:
     if value is None or isinstance(value, bool):
         return "none" if value is None else "yes" if value else "no"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def grid(path: Path) -> tuple[tuple[tuple[str, ...], ...], tuple[int, ...]]:
-    r"""Head and rows of the Markdown table that a figure was typeset as, and which columns are words.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> place = Path(tempfile.mkdtemp()) / "a.md"
-    >>> _ = place.write_text("| a | b |\n| --- | ---: |\n| 1 \\| 2 | x &lt; 1 |\n")
-    >>> grid(place)
-    ((('a', 'b'), ('1 | 2', 'x < 1')), (0,))
-    """
-    lines = [line for line in path.read_text("utf-8").splitlines() if line.startswith("|")]
-    cells = [re.split(r"(?<!\\)\|", line.strip()[1:-1]) for line in lines]
-    words = tuple(place for place, rule in enumerate(cells.pop(1)) if not rule.strip().endswith(":"))
-    return tuple(
-        tuple(html.unescape(re.sub(r"\\(.)", r"\1", cell.strip())) for cell in row) for row in cells
-    ), words
