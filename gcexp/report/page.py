@@ -23,11 +23,7 @@ from gcexp.report.statements import Outcome, committed
 from gcexp.run import options, paths
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
-
     from gcexp.report.figure import Figure
-
-_TEMPLATES = Path(__file__).parent / "templates"
 
 
 @dataclass(frozen=True)
@@ -113,8 +109,13 @@ def write_pages(preset: str, figures: Iterable[Figure], output: Path) -> list[Pa
     list of Path
         The files that were written.
     """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
     shown = paper_views(figures, output)
-    pages = environment()
+    form = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
+    loader = FileSystemLoader(Path(__file__).parent / "templates")
+    pages = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, **form)
+    pages.filters["link"] = lambda link: quote(Path(link).as_posix(), safe="/.-_~+@")
     texts = {output: pages.get_template("index.html.j2").render(preset=preset, papers=shown)}
     for view in shown:
         text = pages.get_template("paper.html.j2").render(preset=preset, view=view, index=output.name)
@@ -142,22 +143,6 @@ def paper_views(figures: Iterable[Figure], output: Path) -> list[PaperView]:
         if views:
             found.append(PaperView(name, paper, own, studies, tuple(one for one in mine if one.main)))
     return found
-
-
-def environment() -> Environment:
-    """Templates of pages; everything written by people is escaped."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    made = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    made.filters["link"] = lambda link: quote(Path(link).as_posix(), safe="/.-_~+@")
-    return made
 
 
 def figure_view(figure: Figure, page: Path, stated: Iterable[Outcome] = ()) -> FigureView | None:
