@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from gcexp.errors import Defect, UserError, require, unknown
-from gcexp.figures.intervals import sign_interval
+from gcexp.figures.rows import sign_interval
 from gcexp.schema import typed
 
 if TYPE_CHECKING:
@@ -165,7 +165,8 @@ def judge(function: Callable, tables: Mapping[str, pd.DataFrame]) -> dict[str, V
     try:
         found = function(*(tables[name] for name in about.figures))
         if isinstance(found, Iterator):
-            found = _of_instances(list(found))
+            tried = list(found)
+            found = tally(tried) if tried and isinstance(tried[0], tuple) else all_instances(tried)
     except Undecided as why:
         found = Verdict(UNDECIDED, str(why))
     verdicts = found if isinstance(found, dict) else dict.fromkeys(about.statements, found)
@@ -290,24 +291,25 @@ class Bounds:
         given = [self.above, self.at_least, self.at_most, self.below]
         require(any(one is not None for one in given), "no bound is given (above, at_least, at_most, below)")
 
-    def admits(self, value: float) -> bool:
-        """Whether a number lies within the bounds."""
-        return (
-            (self.above is None or value > self.above)
-            and (self.at_least is None or value >= self.at_least - _ROUNDING * abs(self.at_least))
-            and (self.at_most is None or value <= self.at_most + _ROUNDING * abs(self.at_most))
-            and (self.below is None or value < self.below)
+    def above_lower(self, value: float) -> bool:
+        """Whether a number is above the lower end."""
+        return (self.above is None or value > self.above) and (
+            self.at_least is None or value >= self.at_least - _ROUNDING * abs(self.at_least)
         )
+
+    def below_upper(self, value: float) -> bool:
+        """Whether a number is below the upper end."""
+        return (self.below is None or value < self.below) and (
+            self.at_most is None or value <= self.at_most + _ROUNDING * abs(self.at_most)
+        )
+
+    def admits(self, low: float, high: float) -> bool:
+        """Whether all numbers between two lie within the bounds."""
+        return self.above_lower(low) and self.below_upper(high)
 
     def excludes(self, low: float, high: float) -> bool:
         """Whether no number between two lies within the bounds."""
-        under = Bounds(self.above, self.at_least) if (self.above, self.at_least) != (None, None) else None
-        over = (
-            Bounds(at_most=self.at_most, below=self.below)
-            if (self.at_most, self.below) != (None, None)
-            else None
-        )
-        return (under is not None and not under.admits(high)) or (over is not None and not over.admits(low))
+        return not (self.above_lower(high) and self.below_upper(low))
 
     def __str__(self) -> str:
         given = {">": self.above, ">=": self.at_least, "<=": self.at_most, "<": self.below}
@@ -323,7 +325,7 @@ def within(found: float, **bounds: float) -> Verdict:
     ('reproduced', 'not reproduced')
     """
     limits = Bounds(**bounds)
-    return _verdict(limits.admits(found), f"{found:.6g}, wanted {limits}")
+    return _verdict(limits.admits(found, found), f"{found:.6g}, wanted {limits}")
 
 
 def less(left: float, right: float, *, or_equal: bool = False, resolution: float = 0.0) -> Verdict:
@@ -378,11 +380,6 @@ def tally(instances: Iterable[tuple[str, Any]]) -> dict[str, Verdict]:
     for name, holds in instances:
         tried.setdefault(name, []).append(bool(holds))
     return {name: all_instances(found) for name, found in tried.items()}
-
-
-def _of_instances(tried: list[Any]) -> Verdict | dict[str, Verdict]:
-    """The verdict on what a claim yielded, or one for each statement that it named."""
-    return tally(tried) if tried and isinstance(tried[0], tuple) else all_instances(tried)
 
 
 def every(*verdicts: Verdict | Iterable[Verdict]) -> Verdict:
@@ -445,7 +442,7 @@ def ratio_within(
     limits = Bounds(**bounds)
     middle, (low, high) = _ratios(table, numerator, denominator, level, y, falling, clock, seeds)
     found = f"{_pair(numerator, denominator)}: {middle} ({low:.4g} to {high:.4g}), wanted {limits}"
-    if limits.admits(low) and limits.admits(high):
+    if limits.admits(low, high):
         return Verdict(REPRODUCED, found)
     return Verdict(NOT_REPRODUCED if limits.excludes(low, high) else UNDECIDED, found)
 
@@ -515,29 +512,19 @@ def _passages(
     rows: pd.DataFrame, y: str, level: float, falling: bool, clock: str, name: str
 ) -> dict[int, tuple[float, float]]:
     """For each seed, between which times the level is first reached: equal ends where it was."""
-    rows = rows.sort_values(["seed", "iteration"], kind="stable")
-    seed, at, time, score = (rows[column].to_numpy() for column in ("seed", "iteration", clock, y))
-    if not (np.isfinite(time).all() and np.isfinite(score.astype(np.float64)).all()):
-        raise Undecided(f"a score or a time of {name} is missing or not finite")
-    starts = np.flatnonzero(np.r_[True, seed[1:] != seed[:-1]])
-    ends = np.r_[starts[1:], len(rows)] - 1
-    inside = np.ones(len(rows), dtype=bool)
-    inside[starts] = False
-    steps = np.diff(at, prepend=at[0])
-    # Scores are taken at one distance, but for the last iteration, which may come earlier.
-    regular = inside.copy()
-    regular[ends] = False
-    even = steps[regular]
-    short = steps[ends[ends > starts]]
-    if at[starts].any() or len(even) and (even.min() != even.max() or short.max(initial=0) > even.max()):
-        raise Undecided(f"a curve of {name} has a hole")
-    reached = score <= level if falling else score >= level
-    order = np.where(reached, np.arange(len(rows)), len(rows))
-    first = np.minimum.reduceat(order, starts)
-    there = first <= ends
-    low = time[np.where(there, first, ends)]
-    high = np.where(there, low, math.inf)
-    return {int(s): (float(a), float(b)) for s, a, b in zip(seed[starts], low, high, strict=True)}
+    found = {}
+    for seed, curve in rows.sort_values("iteration", kind="stable").groupby("seed"):
+        at, time, score = (curve[column].to_numpy() for column in ("iteration", clock, y))
+        if not (np.isfinite(time).all() and np.isfinite(score.astype(np.float64)).all()):
+            raise Undecided(f"a score or a time of {name} is missing or not finite")
+        # Scores are taken at one distance, but for the last iteration, which may come earlier.
+        steps = np.diff(at)
+        if at[0] or len(steps) > 1 and (np.ptp(steps[:-1]) or steps[-1] > steps[0]):
+            raise Undecided(f"a curve of {name} has a hole")
+        reached = score <= level if falling else score >= level
+        first = float(time[reached.argmax() if reached.any() else -1])
+        found[int(seed)] = (first, first if reached.any() else math.inf)
+    return found
 
 
 def _values(rows: pd.DataFrame, y: str, name: str) -> dict[int, tuple[float, float]]:

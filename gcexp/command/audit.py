@@ -29,8 +29,7 @@ def run(arguments) -> int:
         return 0
     rows, complaints = [], []
     for package, folder in audit.papers(arguments.papers).items():
-        found = audit.evidence(package, folder, arguments.preset)
-        mine = audit.outcomes(folder, found)
+        mine, found = audit.judged(package, folder, arguments.preset)
         count = Counter(one.outcome for one in mine)
         numbers = sum(one.printed for one in found)
         shown = ", ".join(f"{count[outcome]} {outcome}" for outcome in OUTCOMES if count[outcome])

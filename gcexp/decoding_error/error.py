@@ -316,9 +316,9 @@ def bears(code: Code) -> int:
     return min(slack)
 
 
-def _promised(code: Code, s: int) -> float:
-    """Upper bound on the error with s stragglers from the code's promise; 1 if there is none."""
-    return 1 - code.recovers / code.k if code.promise == "indicator" and s <= bears(code) else 1.0
+def _promised(code: Code, s: int, else_bound: float = 1.0) -> float:
+    """Upper bound on the error with s stragglers from the code's promise, or the other one if there is none."""
+    return 1 - code.recovers / code.k if code.promise == "indicator" and s <= bears(code) else else_bound
 
 
 @dataclass(frozen=True)
@@ -661,8 +661,7 @@ def _decoded_bound(code: Code, s: int, decoding: str) -> float:
     if decoding == "iterative":
         return 1.0
     if decoding == "closed_form":
-        fewer = code.promise == "indicator" and s <= bears(code)
-        return 1 - code.recovers / code.k if fewer else np.inf
+        return _promised(code, s, np.inf)
     mine, m = rows(code), code.n - s
     weight = float(equal_weight(code, np.array([m]), decoding)[0])
     x, y = float(np.sort(mine.h)[:m].sum()), _Quadratic(mine.G).bound(m)

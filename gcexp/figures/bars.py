@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from gcexp.errors import UserError, unknown
 from gcexp.figures import rows, style
-from gcexp.figures.panels import Drawing, Panel, Place, each, titled
+from gcexp.figures.panels import Drawing, Panel, Place, panels_of
 from gcexp.figures.plots import BarsPlot
 
 if TYPE_CHECKING:
@@ -47,10 +47,8 @@ def drawing(frame: pd.DataFrame, plot: BarsPlot) -> Drawing:
     for label in plot.reference if isinstance(plot.reference, dict) else ():
         if str(label) not in labels:
             raise UserError(f"reference: {unknown('label', label, labels)}")
-    found = titled(frame, plot)
-    names = [name for name, _, _ in found]
-    below = each("ylabel", plot.ylabel, names, dict.fromkeys(names, style.axis_label(plot.y)))
-    bars = [rows.names(part, plot.by) for _, _, part in found]
+    found = panels_of(frame, plot, ylabel=style.axis_label(plot.y))
+    bars = [rows.names(part, plot.by) for part, *_ in found]
     # Panels with the same bars stand side by side and share their names; others stand below each other.
     shared = all(some == bars[0] for some in bars)
     wide = len(found) > 1 and shared
@@ -66,22 +64,13 @@ def drawing(frame: pd.DataFrame, plot: BarsPlot) -> Drawing:
     }
     handle = Line2D([], [], label=style.plain(plot.reference_label), **mark)
     return Drawing(
-        [Panel(partial(drawn, part), title, below[name]) for name, title, part in found],
+        [Panel(partial(drawn, part), *words) for part, *words in found],
         height=lambda inches, names: 0.5 + _row(labels, names) * max(map(len, bars)),
         handles={plot.reference_label: handle} if plot.reference else {},
-        words=_seed_sentence(frame, plot),
+        words=rows.seed_sentence(frame, plot.by, "Bars show the mean", ", whiskers its 95 % interval"),
         columns=3 if shared else 1,
         width="wide" if wide else plot.width,
     )
-
-
-def _seed_sentence(frame: pd.DataFrame, plot: BarsPlot) -> str:
-    counts = rows.seeds_of(frame, plot.by)
-    if not counts:
-        return ""
-    if set(counts.values()) == {1}:
-        return "One seed."
-    return f"Bars show the mean over {rows.seed_words(counts)}, whiskers its 95 % interval."
 
 
 def _draw(

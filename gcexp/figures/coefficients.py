@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _HELD = ("#CFE3F3", "#EEF5FA")  # pale, alternating from partition to partition
 _FONT = 7
+_LOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def draw(axes: Axes, frame: pd.DataFrame) -> None:
@@ -37,7 +38,7 @@ def draw(axes: Axes, frame: pd.DataFrame) -> None:
     place = {message: y for y, message in enumerate(messages)}
     wide = partitions * blocks
     inches = axes.figure.get_figwidth() / axes.get_subplotspec().get_gridspec().ncols - 0.2
-    widest = max(style.inches_of(written(text), _FONT) for text in cells["fraction"])
+    widest = max(style.inches_of(style.plain(text), _FONT) for text in cells["fraction"])
     for named, size in ((True, _FONT), (True, 6), (False, 6)):
         names = -1.6 if not several else -2.6 if named else -1.0
         left = names * max(1.0, wide / 8) * size / _FONT
@@ -50,13 +51,14 @@ def draw(axes: Axes, frame: pd.DataFrame) -> None:
         face = _HELD[i % 2]
         axes.add_patch(Rectangle((x, y), 1, 1, facecolor=face, edgecolor="white", linewidth=0.8))
         look: dict[str, Any] = {"color": "0.6"} if cell["fraction"] == "0" else {"weight": weight}
-        text = written(cell["fraction"])
-        axes.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize=size, **look)
+        axes.text(
+            x + 0.5, y + 0.5, style.plain(cell["fraction"]), ha="center", va="center", fontsize=size, **look
+        )
     for i in range(partitions):
         axes.text(
             (i + 0.5) * blocks,
             -0.85 if blocks > 1 else -0.2,
-            _gradient(i),
+            f"g{i}".translate(_LOW),
             ha="center",
             va="bottom",
             fontsize=_FONT,
@@ -88,7 +90,7 @@ def decoded(frame: pd.DataFrame, several: bool) -> list[str]:
     lines = []
     for (silent, u), part in weights.groupby(["silent", "coordinate"], sort=False):
         terms = [
-            _term(row["fraction"], f"{_message(int(row['worker']), int(row['round']), several)}")
+            _term(row["fraction"], _message(int(row["worker"]), int(row["round"]), several))
             for _, row in part.iterrows()
         ]
         text = "".join(terms).removeprefix(" + ").replace(" − ", "−", 1 if terms[0].startswith(" − ") else 0)
@@ -97,30 +99,10 @@ def decoded(frame: pd.DataFrame, several: bool) -> list[str]:
     return lines
 
 
-def written(fraction: str) -> str:
-    """A fraction with a printer's minus sign.
-
-    Examples
-    --------
-    >>> written("-1/2")
-    '−1/2'
-    """
-    return str(fraction).replace("-", "−")
-
-
 def _term(fraction: str, name: str) -> str:
-    sign = " − " if fraction.startswith("-") else " + "
-    size = written(fraction.removeprefix("-"))
-    return sign + ("" if size == "1" else f"{size} ") + name
+    size = fraction.removeprefix("-")
+    return f" {'−' if fraction.startswith('-') else '+'} " + ("" if size == "1" else f"{size} ") + name
 
 
 def _message(worker: int, r: int, several: bool) -> str:
-    return f"X{_low(worker)},{_low(r)}" if several else f"f{_low(worker)}"
-
-
-def _gradient(i: int) -> str:
-    return f"g{_low(i)}"
-
-
-def _low(number: int) -> str:
-    return "".join("₀₁₂₃₄₅₆₇₈₉"[int(digit)] for digit in str(number))
+    return f"X{worker},{r}".translate(_LOW) if several else f"f{worker}".translate(_LOW)

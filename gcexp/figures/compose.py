@@ -53,9 +53,10 @@ def figure_of(
     if width < own:
         columns = max(1, min(columns, int(width // drawing.least)))
     figure = _figure(drawing, width, columns)
-    sentences = [drawing.words, _level_sentence(drawing.levels), note]
     beside = count == 1 and width >= WIDTHS["wide"]
-    style.arrange(figure, title, " ".join(filter(None, sentences)), [*drawing.handles.values()], beside)
+    style.arrange(
+        figure, title, " ".join(filter(None, [drawing.words, note])), [*drawing.handles.values()], beside
+    )
     return figure
 
 
@@ -82,16 +83,6 @@ def draw_on(axes: Axes, frame: pd.DataFrame, plot: Plot, title: str = "") -> Non
     axes.set(title=style.plain(title), xlabel=style.plain(panel.below), ylabel=style.plain(panel.left))
     if drawing.handles:
         axes.legend(handles=[*drawing.handles.values()])
-
-
-def _level_sentence(levels: tuple[float, ...]) -> str:
-    """What dashed lines across the panels are."""
-    texts = [f"{level:g}" for level in sorted(levels)]
-    if not texts:
-        return ""
-    if len(texts) == 1:
-        return f"The dashed line marks {texts[0]}."
-    return f"The dashed lines mark {', '.join(texts[:-1])} and {texts[-1]}."
 
 
 def _figure(drawing: Drawing, width: float, columns: int) -> Figure:

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from gcexp.errors import UserError, unknown
-from gcexp.figures.panels import Drawing, Panel, Place, titled
+from gcexp.figures.panels import Drawing, Panel, Place, panels_of
 from gcexp.figures.plots import WIDTHS, FunctionPlot
 
 if TYPE_CHECKING:
@@ -41,9 +41,8 @@ def drawing(frame: pd.DataFrame, plot: FunctionPlot) -> Drawing:
             for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
                 handles.setdefault(name, handle)
 
-    panels = [
-        Panel(partial(drawn, rows), title, plot.xlabel, plot.ylabel) for _, title, rows in titled(frame, plot)
-    ]
+    found = panels_of(frame, plot, xlabel="", ylabel="")
+    panels = [Panel(partial(drawn, rows), *words) for rows, *words in found]
     least = WIDTHS[plot.width] / plot.columns if plot.least is None else plot.least
     return Drawing(
         panels,

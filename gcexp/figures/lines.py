@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 
 from gcexp.errors import UserError, unknown
 from gcexp.figures import rows, style
-from gcexp.figures.panels import Drawing, Panel, Place, each, titled
+from gcexp.figures.panels import Drawing, Panel, Place, panels_of
 from gcexp.figures.plots import Ends, LinesPlot, Scale
 
 if TYPE_CHECKING:
@@ -100,22 +100,17 @@ def drawing(frame: pd.DataFrame, plot: LinesPlot) -> Drawing:
     """
     rows.known(frame, plot.x, plot.y, plot.by, plot.panel, plot.threshold)
     plot = replace(plot, xscale=plot.xscale or scale_of(frame, plot))
-    found = titled(frame, plot)
-    names = [name for name, _, _ in found]
-    below = each("xlabel", plot.xlabel, names, dict.fromkeys(names, style.axis_label(plot.x)))
-    left = each("ylabel", plot.ylabel, names, dict.fromkeys(names, style.axis_label(plot.y)))
+    found = panels_of(frame, plot, xlabel=style.axis_label(plot.x), ylabel=style.axis_label(plot.y))
     shown = looks(rows.names(frame, plot.by), plot.dashed)
     handles = {label: Line2D([], [], label=style.plain(label), **look) for label, look in shown.items()}
     if plot.threshold:
         text = style.plain(plot.threshold_label)
         handles[plot.threshold_label] = Line2D([], [], label=text, **_THRESHOLD)
-    guide = f"The dotted line has slope {plot.slope:g}." if plot.slope is not None else ""
     return Drawing(
-        [Panel(partial(_draw, part, plot, shown), title, below[n], left[n]) for n, title, part in found],
+        [Panel(partial(_draw, part, plot, shown), *words) for part, *words in found],
         height=lambda inches, names: _HEIGHT if inches > 3 else _PANEL_HEIGHT,
         handles=handles if len(handles) > 1 else {},
-        words=" ".join(filter(None, [_seed_sentence(frame, plot), guide])),
-        levels=plot.levels,
+        words=_sentences(frame, plot),
         columns=4 if plot.width == "double" and len(found) > 6 else 3,
         width=plot.width,
     )
@@ -129,15 +124,17 @@ def scale_of(frame: pd.DataFrame, plot: LinesPlot) -> Scale:
     return "log" if max(ends) > _STRETCHED * min(ends) > 0 else "linear"
 
 
-def _seed_sentence(frame: pd.DataFrame, plot: LinesPlot) -> str:
-    counts = rows.seeds_of(frame, plot.by)
-    if not counts:
-        return ""
-    if set(counts.values()) == {1}:
-        return "One seed."
+def _sentences(frame: pd.DataFrame, plot: LinesPlot) -> str:
+    """What the note says of medians, bands, the guide and dashed lines."""
     middle = "mean" if plot.band == "interval" else "median"
     band = f", {_BAND_WORDS[plot.band]}" if plot.band != "none" else ""
-    return f"Lines show the {middle} over {rows.seed_words(counts)}{band}."
+    said = [rows.seed_sentence(frame, plot.by, f"Lines show the {middle}", band)]
+    if plot.slope is not None:
+        said.append(f"The dotted line has slope {plot.slope:g}.")
+    if levels := [f"{level:g}".replace("e-0", "e-") for level in sorted(plot.levels)]:
+        lines = "lines mark" if len(levels) > 1 else "line marks"
+        said.append(f"The dashed {lines} {rows.listed(levels)}.")
+    return " ".join(filter(None, said))
 
 
 def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Axes, place: Place) -> None:
@@ -153,7 +150,7 @@ def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Ax
     found = {label: points(parts[label], plot, grid, label) for label in shown}
     bands = {label: middle(values, plot.band) for label, (_, values) in found.items()}
     centres = {label: (found[label][0], bands[label][0]) for label in shown}
-    groups = equal_lines(centres, plot.yscale, plot.ylim)
+    groups = _equal_lines(centres, plot.yscale, plot.ylim)
     for number, label in enumerate(shown):
         look = looks[label]
         x, values = found[label]
@@ -184,28 +181,19 @@ def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Ax
         if _fit(values, _SHARE * place.inches):
             axes.set_xticks(values, [style.number(value) for value in values])
             axes.set_xticks([], minor=True)
-    if not plot.curves and plot.xscale == "linear" and _whole(rows.numbers(frame, plot.x)):
+    if not plot.curves and plot.xscale == "linear" and (rows.numbers(frame, plot.x) % 1 == 0).all():
         axes.xaxis.get_major_locator().set_params(integer=True)
 
 
-def equal_lines(
+def _equal_lines(
     lines: dict[str, tuple[np.ndarray, np.ndarray]], yscale: Scale = "linear", ylim: Ends | None = None
 ) -> dict[str, list[str]]:
-    """The lines that lie on each line, or so near that they hide it, itself included, in the order of drawing.
-
-    Parameters
-    ----------
-    lines : mapping
-        Name to x and y.
-    yscale : {"linear", "log"}
-        Scale on which heights are compared.
-    ylim : (float, float), optional
-        Ends of the axis: only what is seen counts.
+    """The lines that lie on each line, or so near within the axes that they hide it, in the order of drawing.
 
     Examples
     --------
     >>> x = np.array([0.0, 1.0])
-    >>> equal_lines({"a": (x, x), "b": (x, 2 * x), "c": (x, x)})
+    >>> _equal_lines({"a": (x, x), "b": (x, 2 * x), "c": (x, x)})
     {'a': ['a', 'c'], 'b': ['b'], 'c': ['a', 'c']}
     """
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -231,18 +219,9 @@ def equal_lines(
 def _marked(
     seen: np.ndarray, curves: bool, number: int, count: int, rank: int, size: int
 ) -> tuple[int, int] | None:
-    """Which points of a line have markers, the first one and the step, so that no line hides another one's.
+    """First point with a marker and the step, so that no line hides another one's: line `number` of `count`.
 
-    Parameters
-    ----------
-    seen : ndarray of bool
-        Which points are drawn.
-    curves : bool
-        Whether the points are those of the grid.
-    number, count : int
-        Place of the line among all lines.
-    rank, size : int
-        Place of the line among those that lie on it.
+    It is line `rank` of the `size` lines that lie on each other; its points that are drawn are `seen`.
     """
     if curves and seen.any():
         gap = GRID // _MARKS
@@ -261,10 +240,6 @@ def _fit(values: np.ndarray, inches: float) -> bool:
     return bool((apart >= (wide[1:] + wide[:-1]) / 2).all())
 
 
-def _whole(values: np.ndarray) -> bool:
-    return bool((values == np.rint(values)).all())
-
-
 def clock_grid(frame: pd.DataFrame, plot: LinesPlot) -> np.ndarray:
     """`GRID` places at which the step functions of a panel are drawn."""
     x = rows.numbers(frame, plot.x)
@@ -278,13 +253,9 @@ def clock_grid(frame: pd.DataFrame, plot: LinesPlot) -> np.ndarray:
 def _ends(frame: pd.DataFrame, plot: LinesPlot) -> list[float]:
     """Where each line ends in its median seed: what lies beyond is the tail of a few seeds."""
     return [
-        float(np.median([np.nanmax(rows.numbers(run, plot.x)) for _, run in rows.parts(part, _seed(part))]))
+        float(np.median([np.nanmax(rows.numbers(run, plot.x)) for run in rows.seeds(part)]))
         for _, part in rows.parts(frame, plot.by)
     ]
-
-
-def _seed(part: pd.DataFrame) -> str | None:
-    return "seed" if "seed" in part.columns else None
 
 
 def points(
@@ -297,8 +268,7 @@ def points(
 
 
 def _on_grid(part: pd.DataFrame, plot: LinesPlot, grid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    seeds = rows.parts(part, _seed(part))
-    each = [(rows.numbers(run, plot.x), rows.numbers(run, plot.y)) for _, run in seeds]
+    each = [(rows.numbers(run, plot.x), rows.numbers(run, plot.y)) for run in rows.seeds(part)]
     runs = np.array([step(x, y, grid) for x, y in each])
     # A run that has ended keeps what it learned, for as long as another seed of the line goes on.
     # The end of the longest is drawn at the grid's next point: few evaluations would else lose the last one.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -66,9 +66,7 @@ class Drawing:
     handles : mapping
         Name to artist, for the legend.
     words : str
-        What the note says of means, medians and bands.
-    levels : tuple of float
-        Heights of dashed lines, which the note names.
+        What the note says of means, medians, bands and dashed lines.
     columns : int
         Most panels side by side.
     least : float
@@ -81,51 +79,49 @@ class Drawing:
     height: Callable[[float, float], float]
     handles: Mapping[str, Artist] = field(default_factory=dict)
     words: str = ""
-    levels: tuple[float, ...] = ()
     columns: int = 3
     least: float = 1.6
     width: str = "wide"
 
 
-def titled(
-    frame: pd.DataFrame, plot: LinesPlot | BarsPlot | FunctionPlot
-) -> list[tuple[str, str, pd.DataFrame]]:
-    """Value, title and rows of each panel.
+def panels_of(
+    frame: pd.DataFrame, plot: LinesPlot | BarsPlot | FunctionPlot, **labels: str
+) -> list[tuple[pd.DataFrame, str, *tuple[str, ...]]]:
+    """Rows, title and labels of each panel.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The rows that are drawn.
+    plot : LinesPlot, BarsPlot or FunctionPlot
+        What the figure file says.
+    **labels : str
+        Fields of the plot that are labels, and the text where the plot gives none.
 
     Raises
     ------
     UserError
-        For a title of a panel that does not exist.
+        For a title or a label of a panel that does not exist.
     """
     parts = list(rows.parts(frame, plot.panel))
-    if plot.panel is None:
-        return [("", "", frame)]
-    own, names = plot.panel_titles, [str(value) for value, _ in parts]
-    text = frame[plot.panel].dtype.kind == "O"
-    pattern = own if isinstance(own, str) else "{}" if text else f"{plot.panel} = {{}}"
-    default = {name: pattern.replace("{}", name) for name in names}
-    titles = each("panel_titles", own, names, default) if isinstance(own, dict) else default
-    return [(name, titles[name], part) for name, (_, part) in zip(names, parts, strict=True)]
+    names = [str(value) for value, _ in parts]
+    own, pattern = plot.panel_titles, ""
+    if isinstance(own, str):
+        pattern = own
+    elif plot.panel is not None:
+        pattern = "{}" if frame[plot.panel].dtype.kind == "O" else f"{plot.panel} = {{}}"
+    titles = {name: pattern.replace("{}", name) for name in names}
+    words = [_each("panel_titles", own if isinstance(own, dict) else None, titles)]
+    words += [_each(key, getattr(plot, key), dict.fromkeys(names, text)) for key, text in labels.items()]
+    return [(part, *(text[name] for text in words)) for name, (_, part) in zip(names, parts, strict=True)]
 
 
-def each(key: str, given: str | dict | None, names: Iterable[str], default: dict[str, str]) -> dict[str, str]:
-    """Text of each panel: one for all, or by the panel's value; where none is given, the default.
-
-    Examples
-    --------
-    >>> each("xlabel", {"p": "probability"}, ["p", "m"], {"p": "value", "m": "value"})
-    {'p': 'probability', 'm': 'value'}
-
-    Raises
-    ------
-    UserError
-        For a text for a panel that does not exist.
-    """
-    names = list(names)
+def _each(key: str, given: str | dict | None, default: dict[str, str]) -> dict[str, str]:
+    """Text of each panel: one for all, or by the panel's value; where none is given, the default."""
     if not isinstance(given, dict):
-        return default if given is None else dict.fromkeys(names, given)
+        return default if given is None else dict.fromkeys(default, given)
     given = {str(name): str(text) for name, text in given.items()}
     for name in given:
-        if name not in names:
-            raise UserError(f"{key}: {unknown('panel', name, names)}")
-    return {name: given.get(name, default[name]) for name in names}
+        if name not in default:
+            raise UserError(f"{key}: {unknown('panel', name, default)}")
+    return default | given

@@ -1,4 +1,4 @@
-"""Rows of a table: those of a line, bar or panel, and what they say of seeds, means and first passages."""
+"""Rows of a table: those of a line, bar or panel, and what they say of seeds, means, medians and first passages."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from gcexp.errors import UserError, unknown
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_ODDS = 32  # to one against, on each side of an interval: five seeds that agree decide, four do not
 
 
 def known(frame: pd.DataFrame, *columns: str | None) -> None:
@@ -70,17 +72,24 @@ def parts(frame: pd.DataFrame, column: str | None) -> Iterator[tuple[object, pd.
         yield from frame.groupby(column, sort=False)
 
 
+def seeds(frame: pd.DataFrame) -> list[pd.DataFrame]:
+    """The rows of each seed, everything in a table without seeds."""
+    return [rows for _, rows in parts(frame, "seed" if "seed" in frame.columns else None)]
+
+
 def names(frame: pd.DataFrame, column: str) -> list[str]:
     """The values of a column as text, in order of appearance."""
     return [str(value) for value in frame[column].drop_duplicates()]
 
 
-def seeds_of(frame: pd.DataFrame, by: str) -> dict[str, int]:
-    """Number of seeds of each line or bar, in order of appearance; empty for a table without seeds."""
+def seed_sentence(frame: pd.DataFrame, by: str, middle: str, spread: str) -> str:
+    """What is drawn over how many seeds, in a sentence; empty for a table without seeds."""
     if "seed" not in frame.columns:
-        return {}
+        return ""
     counts = frame.groupby(by, sort=False)["seed"].nunique()
-    return {str(name): int(count) for name, count in counts.items()}
+    if set(counts) == {1}:
+        return "One seed."
+    return f"{middle} over {seed_words({str(name): int(count) for name, count in counts.items()})}{spread}."
 
 
 def seed_words(counts: Mapping[str, int]) -> str:
@@ -98,11 +107,19 @@ def seed_words(counts: Mapping[str, int]) -> str:
     for name, count in counts.items():
         if count != usual:
             others.setdefault(count, []).append(name)
-    named = "; ".join(
-        f"{count} of {' and '.join(filter(None, [', '.join(names[:-1]), names[-1]]))}"
-        for count, names in others.items()
-    )
+    named = "; ".join(f"{count} of {listed(names)}" for count, names in others.items())
     return f"{usual} seed{'s' * (usual > 1)}" + (f" ({named})" if named else "")
+
+
+def listed(names: list[str]) -> str:
+    """Names as a sentence lists them.
+
+    Examples
+    --------
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def interval(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -120,6 +137,33 @@ def interval(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if n < 2:
         return values.mean(0), np.full(values.shape[1:], np.nan)
     return values.mean(0), stdtrit(n - 1, 0.975) * values.std(0, ddof=1) / np.sqrt(n)
+
+
+def sign_interval(low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
+    """Interval of a median from numbers that are known to lie between `low` and `high` each.
+
+    Parameters
+    ----------
+    low, high : ndarray, shape (S,)
+        Ends; equal where the number is known.
+
+    Returns
+    -------
+    tuple of float
+        k-th smallest of `low` and k-th largest of `high`, with the largest k for which ``P(Bin(S, 1/2) < k)
+        <= 1/32``; without end in both directions below five numbers.
+
+    Examples
+    --------
+    >>> five = np.array([1.2, 1.1, 1.4, 1.3, 1.25])
+    >>> [float(end) for end in sign_interval(five, five)], sign_interval(five[:4], five[:4])
+    ([1.1, 1.4], (-inf, inf))
+    """
+    below, k = 1, 0  # sum of C(S, j) for j <= k
+    while _ODDS * below <= 2 ** len(low):
+        k += 1
+        below += math.comb(len(low), k)
+    return (float(np.sort(low)[k - 1]), float(np.sort(high)[-k])) if k else (-math.inf, math.inf)
 
 
 def time_to(rows: pd.DataFrame, y: str, level: float, falling: bool = False) -> float:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,8 +67,8 @@ def papers(asked: Collection[str] = ()) -> dict[str, Path]:
     return {package: folder for package, folder in found.items() if not asked or folder.name in asked}
 
 
-def evidence(package: str, folder: Path, preset: str | None = None) -> list[Evidence]:
-    """Every claim and printed number of a paper with its verdict.
+def judged(package: str, folder: Path, preset: str | None = None) -> tuple[list[Outcome], list[Evidence]]:
+    """The outcomes of a paper's statements, in its order, and every claim and printed number with its verdict.
 
     Parameters
     ----------
@@ -79,17 +80,23 @@ def evidence(package: str, folder: Path, preset: str | None = None) -> list[Evid
     Raises
     ------
     UserError
-        For a claim about a statement or a figure that the paper does not have, and where a table is missing.
+        For a claim about a statement or a figure that the paper does not have, where a table is missing, and for a
+        statement that is not reproduced without a reason.
     """
+    stated = read_statements(folder / "statements.csv")
+    found = _evidence(package, folder, stated, preset)
+    return outcomes(folder.name, stated.values(), found), found
+
+
+def _evidence(
+    package: str, folder: Path, stated: Mapping[str, Statement], preset: str | None
+) -> list[Evidence]:
     paper = folder.name
     files = {path.stem: path for path in target_files().values() if path.parent.parent == folder}
-    stated = read_statements(folder / "statements.csv")
-    tables: dict[str, pd.DataFrame] = {}
 
+    @cache
     def table(figure: str) -> pd.DataFrame:
-        if figure not in tables:
-            tables[figure] = read_table(_table(f"{paper}_{figure}", preset))
-        return tables[figure]
+        return read_table(_table(f"{paper}_{figure}", preset))
 
     found = []
     for function in claims_of(package):
@@ -102,16 +109,12 @@ def evidence(package: str, folder: Path, preset: str | None = None) -> list[Evid
         )
     for figure, path in files.items():
         for one in printed(file_of(path)):
-            _refuse_unknown(file_of(path).name, one.answers, stated)
-            verdict = one.judge(table(figure))
-            name = f"numbers of {figure}"
-            about = (f"{paper}_{figure}",), one.assumed, one.post_hoc, one.reason
+            answers = one.answers.split()
+            _refuse_unknown(file_of(path).name, answers, stated)
             # A number that answers nothing counts under its own text.
-            found.append(
-                Evidence(
-                    name, dict.fromkeys(one.answers or (f"{one} ({one.source})",), verdict), *about, True
-                )
-            )
+            verdicts = dict.fromkeys(answers or [f"{one} ({one.source})"], one.judge(table(figure)))
+            about = (f"{paper}_{figure}",), one.assumed == "yes", one.post_hoc, one.reason
+            found.append(Evidence(f"numbers of {figure}", verdicts, *about, printed=True))
     return found
 
 
@@ -137,10 +140,8 @@ def _table(target: str, preset: str | None) -> Path:
     return found
 
 
-def outcomes(
-    folder: Path, found: Sequence[Evidence], *, stated: dict[str, Statement] | None = None
-) -> list[Outcome]:
-    """The outcome of every statement of a paper, in the paper's order.
+def outcomes(paper: str, stated: Iterable[Statement], found: Sequence[Evidence]) -> list[Outcome]:
+    """The outcome of each of the statements of a paper, in their order.
 
     A statement is *reproduced* if all that answers it is, *not reproduced* if nothing is and something failed,
     *partly* if some is and some failed, *undecided* if nothing failed and something is undecided, and *not testable
@@ -151,9 +152,8 @@ def outcomes(
     UserError
         For a statement that is not reproduced without a reason.
     """
-    stated = read_statements(folder / "statements.csv") if stated is None else stated
     rows = []
-    for statement in stated.values():
+    for statement in stated:
         mine = [one for one in found if statement.id in one.verdicts]
         verdicts = [one.verdicts[statement.id].outcome for one in mine]
         outcome = _whole(verdicts)
@@ -164,10 +164,10 @@ def outcomes(
         ]
         reason = "; ".join(dict.fromkeys(filter(None, reasons))) if mine else statement.remark
         if outcome != REPRODUCED and not reason:
-            raise UserError(f"{folder.name}: statement {statement.id} is {outcome} and needs a reason")
+            raise UserError(f"{paper}: statement {statement.id} is {outcome} and needs a reason")
         rows.append(
             Outcome(
-                paper=folder.name,
+                paper=paper,
                 id=statement.id,
                 where=statement.where,
                 statement=statement.statement,
@@ -266,23 +266,18 @@ def in_words(one: Outcome) -> str:
     return one.outcome + (f" ({', '.join(marks)})" if marks else "")
 
 
-def main_statements(rows: Iterable[Outcome]) -> str:
-    """The main statements of a paper, for its README, as a Markdown table."""
-    cells = [[one.where, one.statement, in_words(one), one.reason] for one in rows if one.main]
-    return markdown.grid(["where", "what the paper says", "outcome", "why not"], cells)
-
-
 def publish(preset: str | None = None) -> None:
     """Judge every paper, and write the table of outcomes, a Markdown file per paper and the READMEs of the papers."""
     every: list[Outcome] = []
     for package, folder in papers().items():
-        found = evidence(package, folder, preset)
-        rows = outcomes(folder, found)
+        rows, found = judged(package, folder, preset)
         every += rows
         text = page(rows, found, options.read_yaml(folder / "paper.yaml")["title"])
         with written(COMMITTED.with_name("statements") / f"{folder.name}.md") as temporary:
             temporary.write_text(text, encoding="utf-8", newline="\n")
-        fill(folder / "README.md", "statements", main_statements(rows))
+        main = [[one.where, one.statement, in_words(one), one.reason] for one in rows if one.main]
+        text = markdown.grid(["where", "what the paper says", "outcome", "why not"], main)
+        fill(folder / "README.md", "statements", text)
         print(f"{folder.name}: {len(rows)} statements judged")
     write(sorted(every, key=lambda one: one.paper), COMMITTED)
 

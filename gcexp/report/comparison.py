@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gcexp.errors import UserError
-from gcexp.figures.intervals import sign_interval
-from gcexp.figures.rows import time_to
+from gcexp.figures.rows import sign_interval, time_to
 from gcexp.figures.tables import scores_of
 from gcexp.report.columns import key_columns
 from gcexp.run.scheme import loads
@@ -68,7 +67,8 @@ def comparison(
         found = {"label": run.label, "run": run.id, "seeds": len(seeds)}
         rows.append(found | medians(seeds, scores_of(frame), level, more) | loads(run.config))
     found = pd.DataFrame(rows)
-    return found.sort_values(sorted_by(found), kind="stable", ignore_index=True)
+    times = [name for name in found if name.startswith("time_to_") or name == "mean_iteration_time_s"]
+    return found.sort_values(times, kind="stable", ignore_index=True)
 
 
 def identifying_columns(found: pd.DataFrame, figure: Figure) -> pd.DataFrame:
@@ -92,11 +92,6 @@ def refuse_without_runs(figure: Figure) -> None:
     """Complain about a figure with nothing to compare."""
     if not figure.runs:
         raise UserError(f"{figure.target} has no runs to compare: it is of kind {figure.file.kind}")
-
-
-def sorted_by(found: pd.DataFrame) -> list[str]:
-    """The columns that decide which scheme of a comparison is faster, the first of them first."""
-    return [name for name in found if name.startswith("time_to_") or name == "mean_iteration_time_s"]
 
 
 def medians(

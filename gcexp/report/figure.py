@@ -21,7 +21,7 @@ from gcexp.run.dependencies import digest_of, tracked, values
 from gcexp.run.measured import CURVE
 from gcexp.run.options import conf_dir
 from gcexp.run.run import Run
-from gcexp.schema import fill
+from gcexp.schema import fill, fitted, typed
 
 
 @dataclass(frozen=True)
@@ -112,16 +112,13 @@ class RenderOptions:
         UserError
             For another word.
         """
-        flags = {}
-        for name in ("title", "note"):
-            word = str(given.get(prefix + name, True))
-            if word.lower() not in ("true", "false"):
-                raise UserError(f"{prefix}{name} must be true or false, got {word!r}")
-            flags[name] = word.lower() == "true"
-        width = str(given.get(prefix + "width") or "")
-        if width:
-            inches(width)
-        return cls(**flags, width=width)
+        words = {name: str(given.get(prefix + name, True)) for name in ("title", "note")}
+        flags = {name: fitted(bool, typed(word), f"{prefix}{name}") for name, word in words.items()}
+        return cls(**flags, width=str(given.get(prefix + "width") or ""))
+
+    def __post_init__(self):
+        if self.width:
+            inches(self.width)
 
     @property
     def inches(self) -> float | None:

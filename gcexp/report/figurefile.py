@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,21 +23,8 @@ from gcexp.schema import fill, fitted
 PRESETS = ("quick", "paper")
 #: Names of rules: no folder or target can be called so.
 RULES = (
-    *(
-        "all",
-        "everything",
-        "quick",
-        "mlflow",
-        "tracking",
-        "tracking_part",
-        "page",
-        "audit",
-        "audit_paper",
-        "data",
-        "table",
-        "draw",
-    ),
-    *("typeset", "train", "train_exact"),
+    *("all", "everything", "quick", "mlflow", "tracking", "tracking_part", "page", "audit", "audit_paper"),
+    *("data", "train", "train_exact", "table", "draw", "typeset"),
 )
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _PACKAGE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -145,12 +132,7 @@ def made_files(target: str, preset: str) -> list[str]:
 
 def figures(preset: str, published: bool = False) -> list[Figure]:
     """Every figure of `page_files`; the first mistake in any figure file is an error with file and key."""
-    return read_figures(page_files(published).values(), preset)
-
-
-def read_figures(files: Iterable[Path], preset: str, checks: bool = True) -> list[Figure]:
-    """The figures of some files, see `read_figure`."""
-    return [read_figure(path, preset, checks) for path in files]
+    return named_figures(page_files(published), preset)
 
 
 def named_figures(targets: Collection[str], preset: str, checks: bool = True) -> list[Figure]:
@@ -159,7 +141,7 @@ def named_figures(targets: Collection[str], preset: str, checks: bool = True) ->
     for target in targets:
         if target not in paths:
             raise UserError(unknown("figure", target, paths))
-    return read_figures([paths[target] for target in targets], preset, checks)
+    return [read_figure(paths[target], preset, checks) for target in targets]
 
 
 def figure(target: str, preset: str, checks: bool = True) -> Figure:
@@ -254,9 +236,7 @@ def _check_kind(figure: Figure) -> None:
             raise UserError(
                 f"analysis.function is the dotted name of a function, as .numerics.table of the paper, got {given!r}"
             )
-        _check_plot(figure)
-        return
-    if not figure.runs:
+    elif not figure.runs:
         raise UserError(f"kind {file.kind} needs runs")
     if file.kind == "curves" and (idle := [run.label for run in figure.runs if not run.task]):
         raise UserError(f"kind curves needs a task, and run {idle[0]!r} has none")

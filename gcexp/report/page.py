@@ -1,32 +1,29 @@
 """A small site of static files: a card for each paper, and a page for each with its figures in the paper's order.
 
-Nothing is drawn and no table of numbers is read: the page shows what lies beside it.
+Nothing is drawn: the page shows what lies beside it.
 """
 
 from __future__ import annotations
 
-import html
 import os
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from gcexp.analysis.claims import OUTCOMES
+from gcexp.figures.plots import TablePlot, parse
+from gcexp.figures.tables import read_table
+from gcexp.figures.typeset import cells
 from gcexp.files import written
 from gcexp.report.paper import Paper, papers
 from gcexp.report.statements import Outcome, committed
 from gcexp.run import options, paths
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
-
     from gcexp.report.figure import Figure
-
-_TEMPLATES = Path(__file__).parent / "templates"
 
 
 @dataclass(frozen=True)
@@ -43,9 +40,9 @@ class FigureView:
         Name of a link (PDF, CSV, ...) to a path relative to the page.
     image : str
         Path of the drawing, empty for a table.
-    table : tuple of tuple of str
+    table : list of list of str
         Head and rows of a table, empty for a drawing.
-    words : tuple of int
+    words : list of int
         Its columns that are words, not numbers.
     statements : tuple of Outcome
         Statements of the paper that it is evidence for.
@@ -55,8 +52,8 @@ class FigureView:
     about: Mapping[str, str]
     files: Mapping[str, str]
     image: str = ""
-    table: tuple[tuple[str, ...], ...] = ()
-    words: tuple[int, ...] = ()
+    table: Sequence[Sequence[str]] = ()
+    words: Sequence[int] = ()
     statements: tuple[Outcome, ...] = ()
 
 
@@ -112,8 +109,13 @@ def write_pages(preset: str, figures: Iterable[Figure], output: Path) -> list[Pa
     list of Path
         The files that were written.
     """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
     shown = paper_views(figures, output)
-    pages = environment()
+    form = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
+    loader = FileSystemLoader(Path(__file__).parent / "templates")
+    pages = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, **form)
+    pages.filters["link"] = lambda link: quote(Path(link).as_posix(), safe="/.-_~+@")
     texts = {output: pages.get_template("index.html.j2").render(preset=preset, papers=shown)}
     for view in shown:
         text = pages.get_template("paper.html.j2").render(preset=preset, view=view, index=output.name)
@@ -143,22 +145,6 @@ def paper_views(figures: Iterable[Figure], output: Path) -> list[PaperView]:
     return found
 
 
-def environment() -> Environment:
-    """Templates of pages; everything written by people is escaped."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    made = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    made.filters["link"] = lambda link: quote(Path(link).as_posix(), safe="/.-_~+@")
-    return made
-
-
 def figure_view(figure: Figure, page: Path, stated: Iterable[Outcome] = ()) -> FigureView | None:
     """A figure as the page in `page` shows it; None where its drawing does not lie in the folder of the page."""
     root = Path(paths.REPORT.format(preset=figure.preset))
@@ -176,7 +162,10 @@ def figure_view(figure: Figure, page: Path, stated: Iterable[Outcome] = ()) -> F
     provenance = Path(figure.table).relative_to(root).with_suffix(".provenance.json")
     if (page.parent / provenance).is_file():
         files["provenance"] = provenance.as_posix()
-    table, words = grid(page.parent / shown) if figure.is_table else ((), ())
+    table, words, plot = [], [], parse(figure.file.plot)
+    if isinstance(plot, TablePlot):
+        header, body, right = cells(read_table(page.parent / found[-1]), plot)
+        table, words = [header, *body], [place for place in range(len(header)) if place not in right]
     return FigureView(
         figure,
         {name: value for name, value in about(figure).items() if value},
@@ -222,22 +211,3 @@ def _words(value: object, inside: str = "") -> str:
     if value is None or isinstance(value, bool):
         return "none" if value is None else "yes" if value else "no"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def grid(path: Path) -> tuple[tuple[tuple[str, ...], ...], tuple[int, ...]]:
-    r"""Head and rows of the Markdown table that a figure was typeset as, and which columns are words.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> place = Path(tempfile.mkdtemp()) / "a.md"
-    >>> _ = place.write_text("| a | b |\n| --- | ---: |\n| 1 \\| 2 | x &lt; 1 |\n")
-    >>> grid(place)
-    ((('a', 'b'), ('1 | 2', 'x < 1')), (0,))
-    """
-    lines = [line for line in path.read_text("utf-8").splitlines() if line.startswith("|")]
-    cells = [re.split(r"(?<!\\)\|", line.strip()[1:-1]) for line in lines]
-    words = tuple(place for place, rule in enumerate(cells.pop(1)) if not rule.strip().endswith(":"))
-    return tuple(
-        tuple(html.unescape(re.sub(r"\\(.)", r"\1", cell.strip())) for cell in row) for row in cells
-    ), words

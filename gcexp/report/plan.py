@@ -6,7 +6,7 @@ import csv
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -177,10 +177,8 @@ def costs() -> dict[tuple[str, str], Rate]:
     for folder in reversed(search_dirs()):
         if (path := folder / "costs.csv").is_file():
             for row in csv.DictReader(path.read_text("utf-8").splitlines()):
-                numbers = [
-                    float(row[name]) for name in ("start_s", "unit_s", "memory_mib", "unit_bytes", "score_s")
-                ]
-                found[row["job"], row["option"]] = Rate(*numbers)
+                numbers = {one.name: float(row[one.name]) for one in fields(Rate)}
+                found[row["job"], row["option"]] = Rate(**numbers)
     return found
 
 

@@ -10,13 +10,14 @@ equals the cell; an empty cell puts no condition.
 
 from __future__ import annotations
 
-import csv
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from gcexp.analysis.claims import UNDECIDED, Undecided, Verdict, as_number, equals, number, text
-from gcexp.errors import UserError
+from gcexp.errors import UserError, require
+from gcexp.report.statements import rows_of
+from gcexp.schema import fill, typed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,19 +28,22 @@ OPTIONAL = ("statistic", "rows", "post_hoc")
 
 @dataclass(frozen=True)
 class Printed:
-    """One printed number; the fields are those of the file."""
+    """One printed number; the fields are those of the file, `where` its other columns."""
 
-    where: dict[str, str]
     column: str
     expected: float | str
-    tolerance: float
-    source: str
-    assumed: bool
-    answers: tuple[str, ...]
-    reason: str
+    tolerance: float = 0.0
+    source: str = ""
+    assumed: Literal["", "yes"] = ""
+    answers: str = ""
+    reason: str = ""
     statistic: str | None = None
     rows: int = 1
     post_hoc: str = ""
+    where: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self):
+        require(self.tolerance >= 0, f"tolerance must be a number of at least 0, got {self.tolerance:g}")
 
     def judge(self, table: pd.DataFrame) -> Verdict:
         """Whether the table has this number."""
@@ -71,52 +75,15 @@ def printed(path: Path) -> list[Printed]:
         For missing columns, a cell too many or too few, an empty ``column`` or ``expected``, a tolerance that is no
         number, a count of rows that is no whole number and a number that stands twice: one sentence with the line.
     """
-    if not path.is_file():
-        return []
     found: dict[str, Printed] = {}
-    with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file, strict=True)
-        names = reader.fieldnames or []
-        if lacking := [name for name in REQUIRED if name not in names]:
-            raise UserError(
-                f"{path.name}: lacks the columns {', '.join(lacking)} (given: {', '.join(names)})"
-            )
-        for row in reader:
-            place = f"{path.name}: line {reader.line_num}"
-            if None in row or None in row.values():
-                raise UserError(f"{place}: a row must have {len(names)} cells")
-            one = _printed({name: cell.strip() for name, cell in row.items()}, place)
-            if str(one) in found:
-                raise UserError(f"{place}: {one} stands twice")
-            found[str(one)] = one
+    for place, row in rows_of(path, REQUIRED, more=True):
+        given = {name: cell.strip() for name, cell in row.items() if cell.strip()}
+        known: dict = {name: given.pop(name) for name in (*REQUIRED, *OPTIONAL) if name in given}
+        known |= {name: typed(known[name], fractions=True) for name in ("tolerance", "rows") if name in known}
+        if (value := as_number(known.get("expected"))) is not None:
+            known["expected"] = value
+        one = fill(Printed, known | {"where": given}, place)
+        if str(one) in found:
+            raise UserError(f"{place}: {one} stands twice")
+        found[str(one)] = one
     return list(found.values())
-
-
-def _printed(row: dict[str, str], place: str) -> Printed:
-    for name in ("column", "expected"):
-        if not row[name]:
-            raise UserError(f"{place}: {name} is empty")
-    if row["assumed"] not in ("", "yes"):
-        raise UserError(f"{place}: assumed is yes or empty, got {row['assumed']!r}")
-    tolerance, rows, expected = (
-        as_number(row["tolerance"] or 0),
-        row.get("rows") or "1",
-        as_number(row["expected"]),
-    )
-    if tolerance is None or tolerance < 0:
-        raise UserError(f"{place}: tolerance must be a number of at least 0, got {row['tolerance']!r}")
-    if not rows.isdecimal():
-        raise UserError(f"{place}: rows must be a whole number, got {rows!r}")
-    return Printed(
-        where={key: value for key, value in row.items() if key not in (*REQUIRED, *OPTIONAL) and value},
-        column=row["column"],
-        expected=row["expected"] if expected is None else expected,
-        tolerance=tolerance,
-        source=row["source"],
-        assumed=row["assumed"] == "yes",
-        answers=tuple(row["answers"].split()),
-        reason=row["reason"],
-        statistic=row.get("statistic") or None,
-        rows=int(rows),
-        post_hoc=row.get("post_hoc") or "",
-    )

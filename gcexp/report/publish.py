@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import shutil
-from pathlib import Path
 
 from gcexp.errors import UserError
 from gcexp.files import written
@@ -43,7 +42,11 @@ def publish() -> str:
         packed(target).unlink(missing_ok=True)
     for path in PUBLISHED.glob("data/*.csv"):
         if path.stat().st_size > MOST_SHOWN:
-            _pack(path)
+            with written(
+                packed(path)
+            ) as temporary:  # the same bytes of the same table, whenever it is packed
+                temporary.write_bytes(gzip.compress(path.read_bytes(), 9, mtime=0))
+            path.unlink()
     shown = [figure for figure in planned if published(figure.table).is_file()]
     if not shown:
         raise UserError("nothing to publish: make the paper preset first (make reproduce PRESET=paper)")
@@ -61,10 +64,3 @@ def publish() -> str:
     missing = sorted({figure.target for figure in planned} - {figure.target for figure in shown})
     lacking = f"; not made yet: {', '.join(missing)}" if missing else ""
     return f"{len(shown)} figures in {PUBLISHED}{lacking}; commit them"
-
-
-def _pack(path: Path) -> None:
-    """Put ``.csv.gz`` in the place of a table: the same bytes of the same table, whenever it is packed."""
-    with written(packed(path)) as temporary:
-        temporary.write_bytes(gzip.compress(path.read_bytes(), 9, mtime=0))
-    path.unlink()

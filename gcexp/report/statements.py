@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -108,7 +108,7 @@ def read_statements(path: Path) -> dict[str, Statement]:
         or ``main``.
     """
     found: dict[str, Statement] = {}
-    for place, row in _rows(path, columns_of(Statement)):
+    for place, row in rows_of(path, columns_of(Statement)):
         statement = Statement(**row)
         if not statement.id or statement.id in found:
             raise DataError(f"{place}: id {statement.id!r} is empty or stands twice")
@@ -129,19 +129,34 @@ def committed() -> list[Outcome]:
         If the file has other columns.
     """
     place = next((one for one in (COMMITTED, bundled(COMMITTED)) if one.is_file()), COMMITTED)
-    return [Outcome(**row) for _, row in _rows(place, columns_of(Outcome))]
+    return [Outcome(**row) for _, row in rows_of(place, columns_of(Outcome))]
 
 
-def _rows(path: Path, columns: list[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """The rows of a CSV file with exactly these columns, each behind its place; none if there is no such file."""
+def rows_of(path: Path, columns: Sequence[str], more: bool = False) -> Iterator[tuple[str, dict[str, str]]]:
+    """The rows of a CSV file with these columns, each behind its place; none if there is no such file.
+
+    Parameters
+    ----------
+    path : Path
+    columns : sequence of str
+        Columns that it must have.
+    more : bool
+        Whether it may have others, and these in any order.
+
+    Raises
+    ------
+    DataError
+        For other columns, and a row with too many or too few cells.
+    """
     if not path.is_file():
         return
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file, strict=True)
-        if list(reader.fieldnames or ()) != columns:
-            raise DataError(f"{path}: the columns must be {', '.join(columns)}, got {reader.fieldnames}")
+        names = list(reader.fieldnames or ())
+        if not ({*columns} <= {*names} if more else names == [*columns]):
+            raise DataError(f"{path}: the columns must be {', '.join(columns)}, got {', '.join(names)}")
         for row in reader:
             place = f"{path}: line {reader.line_num}"
             if None in row or None in row.values():
-                raise DataError(f"{place}: a row must have {len(columns)} cells")
+                raise DataError(f"{place}: a row must have {len(names)} cells")
             yield place, row

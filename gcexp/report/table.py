@@ -76,9 +76,10 @@ def learned(figure: Figure) -> tuple[pd.DataFrame, dict[str, dict]]:
             rows = curve(run, timeline, trajectory)
             frames.append(rows if kept is None else passages(rows, kept))
             if run.id not in replays:  # a run may stand under several labels
-                replays[run.id] = largest_errors(
-                    verification(run, timeline, trajectory, gradients.setdefault(run.trajectory, {}))
-                )
+                made = run.verification  # none of an exact scheme, which is replayed here
+                known = gradients.setdefault(run.trajectory, {})
+                found = read_json(made) if made else replayed(run.config, timeline, trajectory, known)
+                replays[run.id] = largest_errors(found)
             moving.update()
     return _joined(figure, frames), replays
 
@@ -86,15 +87,6 @@ def learned(figure: Figure) -> tuple[pd.DataFrame, dict[str, dict]]:
 def clock(run: Run) -> Timeline:
     """The timeline of a run."""
     return simulated(run.config, length_of(run.config))
-
-
-def verification(
-    run: Run, timeline: Timeline, trajectory: Trajectory, gradients: dict[str, np.ndarray]
-) -> dict:
-    """What the replay of a run found: of an exact scheme made here, of any other by the job that trained it."""
-    if run.exact:
-        return replayed(run.config, timeline, trajectory, gradients)
-    return read_json(str(run.verification))
 
 
 def passages(curves: pd.DataFrame, kept: Passages) -> pd.DataFrame:
@@ -119,22 +111,13 @@ def timed(figure: Figure) -> pd.DataFrame:
 
 
 def _joined(figure: Figure, frames: list[pd.DataFrame]) -> pd.DataFrame:
-    for run, frame in zip(figure.runs, frames, strict=True):
-        for place, name in enumerate(own_columns(figure), start=2):
-            frame.insert(place, name, dict(run.columns).get(name))
-    return with_keys(pd.concat(frames, ignore_index=True), figure)
-
-
-def own_columns(figure: Figure) -> list[str]:
-    """Names of the figure's own columns, which stand behind label and id of the run."""
-    return list(dict.fromkeys(name for run in figure.runs for name, _ in run.columns))
-
-
-def with_keys(frame: pd.DataFrame, figure: Figure) -> pd.DataFrame:
-    """Rows of a figure's runs with a column for every key that is set or swept in any of them."""
-    place = 2 + len(own_columns(figure))
+    """Rows of all runs, with the figure's own columns and the keys of its runs behind label and id of the run."""
+    own = dict.fromkeys(name for run in figure.runs for name, _ in run.columns)
+    rows = [frame.assign(**own | dict(run.columns)) for run, frame in zip(figure.runs, frames, strict=True)]
+    frame = pd.concat(rows, ignore_index=True)
     keys = {key: frame["run"].map(of_run) for key, of_run in key_columns(figure.runs).items()}
-    return pd.concat([frame.iloc[:, :place], pd.DataFrame(keys), frame.iloc[:, place:]], axis=1)
+    first = figure.identifying_columns
+    return frame.assign(**keys)[[*first, *(name for name in frame if name not in first)]]
 
 
 def saved(frame: pd.DataFrame, figure: Figure) -> pd.DataFrame:
@@ -146,12 +129,14 @@ def saved(frame: pd.DataFrame, figure: Figure) -> pd.DataFrame:
         If two runs of the other label fit, or a seed of it is missing.
     """
     time = figure.timings.time
-    keys = [key for key in (*own_columns(figure), *key_columns(figure.runs)) if key != "scheme"]
+    keys = [key for key in figure.identifying_columns[2:] if key != "scheme"]
     rows = [name for name in ("seed", "iteration") if name in frame]
     frame = frame.assign(saved_time_s=np.nan, saved_share=np.nan)
     for label, other in figure.timings.against.items():
         here, there = frame[frame["label"] == label], frame[frame["label"] == other]
-        differs = [key for key in keys if _is_draw(key) or there[key].nunique(dropna=False) > 1]
+        # Only what was played on the same draws is compared, which n and the delay model decide.
+        drawn = [key for key in keys if key in ("n", "delay") or key.startswith("delay.")]
+        differs = [key for key in keys if key in drawn or there[key].nunique(dropna=False) > 1]
         on = [*differs, *rows]
         if there.duplicated(on).any():
             raise UserError(
@@ -166,11 +151,6 @@ def saved(frame: pd.DataFrame, figure: Figure) -> pd.DataFrame:
         frame.loc[here.index, "saved_time_s"] = gain
         frame.loc[here.index, "saved_share"] = gain / baseline["mean"].to_numpy()
     return frame
-
-
-def _is_draw(key: str) -> bool:
-    """Whether a key decides the draws: only what was played on the same ones is compared."""
-    return key in ("n", "delay") or key.startswith("delay.")
 
 
 def curve(run: Run, timeline: Timeline, trajectory: Trajectory) -> pd.DataFrame:

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from gcexp.errors import UserError, unknown
-from gcexp.figures.intervals import sign_interval
-from gcexp.figures.rows import time_to
+from gcexp.figures.rows import sign_interval, time_to
 from gcexp.run.measured import COSTS
 
 #: What a code costs a worker: columns of every table.
@@ -93,7 +92,7 @@ class Result(pd.DataFrame):
         DataFrame
             The keys and ``time_to_<level>`` in simulated seconds, infinite where the level is not reached. Per point it
             is the median over the seeds, with ``low`` and ``high``, the ends of its interval (the sign test, see
-            `gcexp.figures.intervals.sign_interval`; without end below five seeds), ``seeds`` and ``seeds_reached``.
+            `gcexp.figures.rows.sign_interval`; without end below five seeds), ``seeds`` and ``seeds_reached``.
 
         Raises
         ------

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pandas as pd
 
-from gcexp.analysis.counting import collected
 from gcexp.analysis.declared import columns
 from gcexp.codes.base import Code
 from gcexp.codes.partial_recovery import CyclicPartialRecovery, CyclicTwoMessage
@@ -492,7 +491,14 @@ def counted(
         _sweeps(sweeps_up_to),
         _model_d(model_d_below),
     )
-    frame = collected(checks, ["statement"])
+    counted = []
+    for check in checks:
+        if not (tried := list(check)):
+            name = getattr(check, "__name__", "a check").strip("_")  # of a generator: its function's
+            raise ParameterError(f"{name}: there is no instance to try")
+        counted += tried
+    frame = pd.DataFrame(counted, columns=["statement", "holds"]).astype({"holds": bool})
+    frame = frame.groupby("statement", sort=False)["holds"].agg(cases="size", hold="sum").reset_index()
     return frame.assign(share=frame["hold"] / frame["cases"])
 
 

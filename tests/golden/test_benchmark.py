@@ -528,12 +528,14 @@ def test_measured_parts_that_are_no_times(amount, asked, tmp_path):
         benchmark(tmp_path / "my.csv", **asked)
 
 
+@pytest.mark.paper("stragglers")
 def test_drawings_of_the_folder_show_every_scheme():
     """Each drawing of the figures on a small trace: what it names, and what its markers say."""
     traces = [{"file": FILES["AR"], "name": "AR"}]
 
     def axes_of(table, name):
-        return draw(table, {"kind": "function", "function": f"gcexp.figures.remedies.{name}"}).axes[0]
+        room = "gcexp.figures" if name == "map_of" else "gcexp_papers.stragglers"
+        return draw(table, {"kind": "function", "function": f"{room}.remedies.{name}"}).axes[0]
 
     def legend_of(axes):
         (legend,) = axes.figure.legends

@@ -12,8 +12,7 @@ def test_committed_outcomes_are_those_of_the_claims(package):
     folder = PAPERS[package]
     if folder.name == "partial_recovery":
         pytest.importorskip("torch", reason="a claim takes steps of the paper's network, which needs torch")
-    found = audit.evidence(package, folder)
-    rows = audit.outcomes(folder, found)
+    rows, found = audit.judged(package, folder)
     assert rows == [one for one in statements.committed() if one.paper == folder.name]
     assert not audit.numbers_that_differ(found)
     assert 8 <= sum(one.main == "yes" for one in rows) <= 15

@@ -449,7 +449,7 @@ def test_columns_that_an_analysis_does_not_give(plot, sentence):
 
 def test_an_analysis_that_declares_nothing_is_not_asked():
     text = re.sub(
-        r"(?<=function: ).*\n(  .*\n)*", "gcexp.analysis.counting.collected\n  checks: []\n", LOSSES
+        r"(?<=function: ).*\n(  .*\n)*", "gcexp.analysis.claims.all_instances\n  holds: []\n", LOSSES
     )
     assert read(text.replace("by: draw", "by: nothing")).columns is None
 

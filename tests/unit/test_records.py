@@ -453,7 +453,7 @@ LIBRARY = {
     "data/readers.py": {"prepare", "replay", "curves", "analysis"},
     "tasks/linear_regression.py": {"replay", "curves", "analysis"},
     "tasks/mlp.py": {"replay", "curves", "analysis", "trajectory"},
-    "analysis/counting.py": {"analysis"},
+    "analysis/coefficients.py": {"analysis"},
     "figures/lines.py": {"draw", "typeset", "page"},
     "figures/rows.py": {"draw", "typeset", "page", "curves", "timings", "analysis", "tracking"},
     "report/page.py": {"page"},

@@ -49,12 +49,10 @@ def figures_to_plan(preset):
     # A figure or a paper is asked for by its name, and a file is named by its figure.
     asked = {*NAMED, *MENTIONED, *(Path(target).stem for target in TARGETS)}
     files = figurefile.target_files()
-    named = {
-        target: path for target, path in files.items() if target in asked or figurefile.is_asked(path, asked)
-    }
+    named = {target for target, path in files.items() if target in asked or figurefile.is_asked(path, asked)}
     if not NAMED or not {*NAMED} <= {*files, *map(figurefile.paper_of, files.values())}:
-        named |= figurefile.page_files(config["published"], studies="everything" in TARGETS)
-    return figurefile.read_figures((path for target, path in files.items() if target in named), preset)
+        named |= {*figurefile.page_files(config["published"], studies="everything" in TARGETS)}
+    return figurefile.named_figures([target for target in files if target in named], preset)
 
 
 # What config/config.yaml of this folder and `--config key=value` may set, and the defaults.

@@ -8,11 +8,11 @@ from math import lcm
 import numpy as np
 
 from gcexp.analysis.claims import Verdict, all_instances, claim
-from gcexp.analysis.solving import PRIME, eliminate, interpolate
 from gcexp.codes.adaptive import decode_rows
 from gcexp.errors import require
 from gcexp.theory import adaptive as theory
 
+from ..solving import PRIME, eliminate, interpolate
 from .instances import signals_needed, whole
 
 #: Numbers in the gradient of the experiment.
