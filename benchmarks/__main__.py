@@ -12,44 +12,32 @@ import importlib
 import sys
 from collections.abc import Callable
 
-from benchmarks import REGISTRY, SLOW
+from benchmarks import MODULES, SLOW
 from benchmarks.measure import Row, table
-from gcexp.errors import UserError, unknown
-
-
-def chosen(ids: list[str], everything: bool = False) -> list[str]:
-    """Ids to run, in the registry's order: the named ones, else all but the slow ones.
-
-    Raises
-    ------
-    UserError
-        For an id that is not registered, with the nearest match.
-    """
-    named = {given.upper() for given in ids}
-    for id in named - set(REGISTRY):
-        raise UserError(unknown("benchmark", id, REGISTRY))
-    return [id for id in REGISTRY if everything or (id in named if named else id not in SLOW)]
+from gcexp.errors import UserError, require_known
 
 
 def function(id: str) -> Callable[[], list[Row]]:
     """The benchmark of an id."""
-    module, _, name = REGISTRY[id].partition(":")
-    return getattr(importlib.import_module(module), name)
+    return getattr(importlib.import_module(f"benchmarks.{MODULES[id]}"), id.lower())
 
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point: exit code 0; 1 where a row is far over its bar (`Row.excess`), 2 for a user's mistake."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Time the hot paths of gcexp.")
-    parser.add_argument(
-        "ids", nargs="*", metavar="ID", help=f"{', '.join(REGISTRY)}; none: all but {', '.join(SLOW)}"
-    )
+    slow = ", ".join(SLOW)
+    parser.add_argument("ids", nargs="*", metavar="ID", help=f"{', '.join(MODULES)}; none: all but {slow}")
     parser.add_argument("--all", action="store_true", help="the slow ones too")
-    arguments = parser.parse_args(argv)
+    given = parser.parse_args(argv)
+    named = [id.upper() for id in given.ids]
     rows = []
     try:
-        for id in chosen(arguments.ids, arguments.all):
-            print(f"{id} ...", file=sys.stderr, flush=True)
-            rows += function(id)()
+        for id in named:
+            require_known("benchmark", id, MODULES)
+        for id in MODULES:
+            if given.all or (id in named if named else id not in SLOW):
+                print(f"{id} ...", file=sys.stderr, flush=True)
+                rows += function(id)()
     except UserError as error:
         print(f"benchmarks: {error}", file=sys.stderr)
         return 2

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gcexp.errors import UserError
 
@@ -34,18 +34,14 @@ class Row:
         Seconds, median; CPU seconds unless `work` says wall.
     bar : str
         What gcexp should reach; "-" where the bar says nothing about this line.
-    limit : float, optional
-        CPU seconds that the bar allows; those of a bar on a ratio, from the floor of the same run.
-    memory : (float, float), optional
-        Peak memory in MiB, and what the bar allows.
+    limit, memory : float or (float, float), optional
+        CPU seconds that the bar allows, from the floor of the same run for a ratio; peak MiB, and what is allowed.
     holds : bool
         Whether the rest of the bar is met: an error, a number of jobs.
     floor : float, optional
         Seconds of the floor, measured in the same run.
-    peer : str
-        The peer's number as it was given.
-    peer_seconds : float, optional
-        The same in seconds, where it is the same work in the same unit; the ratio to the peer is only shown then.
+    peer, peer_seconds : str, float, optional
+        The peer's number as it was given, and in seconds where it is the same work in the same unit, for the ratio.
     note : str
         Stands behind our number.
     """
@@ -63,12 +59,12 @@ class Row:
     note: str = ""
 
     @property
-    def met(self) -> bool | None:
-        """Whether the bar is met; None where there is none."""
+    def met(self) -> str:
+        """Whether the bar is met, as the table shows it."""
         if self.bar == "-":
-            return None
-        in_time = self.limit is None or self.ours <= self.limit
-        return bool(self.holds and in_time and (self.memory is None or self.memory[0] <= self.memory[1]))
+            return "-"
+        limits = [(self.ours, self.limit or self.ours), self.memory or (0, 0)]
+        return "yes" if self.holds and all(spent <= most for spent, most in limits) else "no"
 
     @property
     def excess(self) -> str:
@@ -82,21 +78,12 @@ class Row:
     @property
     def cells(self) -> tuple[str, ...]:
         """What the table shows."""
-        notes = [self.note] if self.note else []
-        if self.memory:
-            notes.append(f"{self.memory[0]:.0f} MiB")
-        return (
-            self.id,
-            self.work,
-            self.peer,
-            duration(self.ours) + (f" ({', '.join(notes)})" if notes else ""),
-            ratio(self.peer_seconds, self.ours),
-            duration(self.floor) if self.floor else "-",
-            ratio(self.ours, self.floor),
-            self.bar,
-            {True: "yes", False: "no", None: "-"}[self.met],
-            ratio(self.ours, self.limit),
-        )
+        notes = ", ".join(filter(None, [self.note, f"{self.memory[0]:.0f} MiB" if self.memory else ""]))
+        ours = duration(self.ours) + (f" ({notes})" if notes else "")
+        floor = duration(self.floor) if self.floor else "-"
+        to_peer, to_floor = ratio(self.peer_seconds, self.ours), ratio(self.ours, self.floor)
+        to_limit = ratio(self.ours, self.limit)
+        return self.id, self.work, self.peer, ours, to_peer, floor, to_floor, self.bar, self.met, to_limit
 
 
 def ratio(one: float | None, other: float | None) -> str:
@@ -136,19 +123,8 @@ def median_cpu(*functions: Callable[[], object], repeats: int = 7) -> list[float
     return [statistics.median(mine) for mine in times]
 
 
-@dataclass(frozen=True)
-class Spent:
-    """What a process and everything that it started and waited for took.
-
-    Attributes
-    ----------
-    cpu, wall : float
-        Seconds.
-    memory : float
-        Peak of the largest of these processes, MiB.
-    output : str
-        What it printed.
-    """
+class Spent(NamedTuple):
+    """What a process and all that it waited for took: seconds, peak MiB of the largest of them, what was printed."""
 
     cpu: float
     wall: float

@@ -19,7 +19,13 @@ from gcexp.delays import ShiftedExponential
 from gcexp.schemes import Fastest, Scheme, Spanned
 from gcexp.timeline import simulate
 
-# --- B1 ------------------------------------------------------------------------------------------------------------
+
+def straggling(n: int, sets: list) -> np.ndarray:
+    """Patterns (U, n) in which each set of workers is silent."""
+    responses = np.ones((len(sets), n), dtype=np.int64)
+    np.put_along_axis(responses, np.array(sets), 0, axis=1)
+    return responses
+
 
 #: n, s, and the peer's decode ms and worst error: the original authors' routines, one `lstsq` per pattern.
 CYCLIC = (
@@ -32,14 +38,7 @@ CYCLIC = (
 )
 
 
-def straggling(n: int, sets: list) -> np.ndarray:
-    """Patterns (U, n) in which each set of workers is silent."""
-    responses = np.ones((len(sets), n), dtype=np.int64)
-    np.put_along_axis(responses, np.array(sets), 0, axis=1)
-    return responses
-
-
-def cyclic_repetition() -> list[Row]:
+def b1() -> list[Row]:
     """B1: decode weights of the cyclic code of Tandon et al. for 200 random patterns of s stragglers, in one call.
 
     Times are of one pattern. Floor: ``numpy.linalg.solve`` of as many systems of s unknowns.
@@ -51,12 +50,12 @@ def cyclic_repetition() -> list[Row]:
         error = np.abs(code.weights(responses) @ code.encoding.toarray() - 1).max()
         A, b = draw.standard_normal((patterns, s, s)), np.ones((patterns, s, 1))
         solved, decoded = median_cpu(partial(np.linalg.solve, A, b), partial(code.weights, responses))
-        large = n >= 100
+        bar, limit = (
+            ("error <= 1e-10, peer / ours >= 10", decode_ms / 1e4) if n >= 100 else ("error <= 1e-10", None)
+        )
         rows.append(
             Row(
-                *("B1", f"CyclicRepetition n={n} s={s}: one decode", decoded / patterns),
-                bar="error <= 1e-10" + (", peer / ours >= 10" if large else ""),
-                limit=decode_ms / 1e4 if large else None,
+                *("B1", f"CyclicRepetition n={n} s={s}: one decode", decoded / patterns, bar, limit),
                 holds=error <= 1e-10,
                 floor=solved / patterns,
                 peer=f"{decode_ms:g} ms, error {peer_error}",
@@ -67,64 +66,56 @@ def cyclic_repetition() -> list[Row]:
     return rows
 
 
-# --- B2 ------------------------------------------------------------------------------------------------------------
-
-STRAGGLERS, GRAPHS, PATTERNS, N, D = (3, 4, 5, 6, 7), 10, 100, 50, 3
-
-
-def mean_errors(decoder: str) -> np.ndarray:
-    """Mean error ||c - 1||^2 / n for each number of stragglers, over random graphs and patterns."""
-    order = np.random.default_rng(0).random((len(STRAGGLERS), PATTERNS, N)).argsort(-1).argsort(-1)
-    responses = (order >= np.array(STRAGGLERS)[:, None, None]).astype(np.int64).reshape(-1, N)
-    errors = []
-    for seed in range(GRAPHS):
-        code = codes.RegularBipartiteCode(N, D, decoder=decoder, seed=seed)
-        errors.append(code.decode(responses).error.reshape(len(STRAGGLERS), PATTERNS))
-    return np.mean(errors, axis=(0, 2))
+def mean_errors(decoder: str, n: int = 50, d: int = 3, graphs: int = 10, patterns: int = 100) -> np.ndarray:
+    """Mean error ||c - 1||^2 / n for 3 to 7 stragglers, over random graphs and patterns."""
+    order = np.random.default_rng(0).random((5, patterns, n)).argsort(-1).argsort(-1)
+    responses = (order >= np.arange(3, 8)[:, None, None]).astype(np.int64).reshape(-1, n)
+    drawn = [codes.RegularBipartiteCode(n, d, decoder=decoder, seed=seed) for seed in range(graphs)]
+    return np.mean([code.decode(responses).error.reshape(5, patterns) for code in drawn], axis=(0, 2))
 
 
-def study() -> None:
-    """Both decoders on the same patterns, and one plot."""
+def b2() -> list[Row]:
+    """B2: random 3-regular codes of 50 workers, 5000 patterns, two decoders, one plot; after imports."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots()
-    errors = [mean_errors(decoder) for decoder in ("one_step", "optimal")]
-    assert (errors[1] <= errors[0]).all(), "optimal weights are worse than equal ones"
-    axes.plot(STRAGGLERS, np.transpose(errors), marker="o")
-    figure.savefig(BytesIO(), format="pdf")
-    pyplot.close(figure)
+    def study() -> None:
+        errors = [mean_errors(decoder) for decoder in ("one_step", "optimal")]
+        assert (errors[1] <= errors[0]).all(), "optimal weights are worse than equal ones"
+        figure, axes = pyplot.subplots()
+        axes.plot(range(3, 8), np.transpose(errors), marker="o")
+        figure.savefig(BytesIO(), format="pdf")
+        pyplot.close(figure)
 
-
-def random_regular() -> list[Row]:
-    """B2: error study of random regular codes, optimal and one-step decoding, with its plot; after imports."""
     (seconds,) = median_cpu(study)
-    work = f"random regular n={N} d={D}: {GRAPHS * len(STRAGGLERS) * PATTERNS} x 2 decodes and a plot"
-    return [Row("B2", work, seconds, "< 1 s", limit=1, peer="about 4.2 s user CPU")]
-
-
-# --- B3 and B4 -----------------------------------------------------------------------------------------------------
+    return [
+        Row(
+            "B2",
+            "random regular n=50 d=3: 5000 x 2 decodes and a plot",
+            seconds,
+            "< 1 s",
+            1,
+            peer="about 4.2 s user CPU",
+        )
+    ]
 
 
 def prepared(name: str, folder: str) -> Path | None:
-    """A prepared data set, if its raw files are on this machine."""
+    """A prepared data set, if its raw files are on this machine ($GCEXP_DATA, or data/raw)."""
     from gcexp.data import prepare
     from gcexp.errors import UserError
 
     ready = ROOT / "data" / "prepared" / f"{name}.npz"
-    if ready.is_file():
-        return ready
-    for place in (os.environ.get("GCEXP_DATA"), ROOT / "data" / "raw", ROOT.parent / "shared" / "data"):
-        if place and Path(place).is_dir():
-            try:
-                prepare(name, f"{folder}/{name}.npz", place)
-            except UserError:  # another folder may have it
-                continue
-            return Path(folder) / f"{name}.npz"
-    print(f"{name} is not on this machine", file=sys.stderr)
-    return None
+    if not ready.is_file():
+        ready = Path(folder, f"{name}.npz")
+        try:
+            prepare(name, ready, os.environ.get("GCEXP_DATA") or ROOT / "data" / "raw")
+        except UserError as error:
+            print(f"{name} is not measured: {error}", file=sys.stderr)
+            return None
+    return ready
 
 
 def accelerated(path: str) -> float:
@@ -153,6 +144,18 @@ def accelerated(path: str) -> float:
     return float(found.scores["test_auc"][0, -1])
 
 
+def b3() -> list[Row]:
+    """B3: Amazon's rows, 100 accelerated iterations with the AUC in each, the clocks of five schemes: a process."""
+    with TemporaryDirectory() as folder:
+        if (path := prepared("amazon_access", folder)) is None:
+            return []
+        found = [alone(accelerated, str(path)) for _ in range(3)]
+    seconds, auc = median(spent.cpu for spent, _ in found), found[0][1]
+    work, bar, note = "Amazon, 100 accelerated iterations, 5 schemes", "<= 3 s, AUC 0.883", f"AUC {auc:.4f}"
+    peer = {"peer": "18-19 s wall, 31 s CPU", "peer_seconds": 31.0}
+    return [Row("B3", work, seconds, bar, 3, holds=abs(auc - 0.883) <= 1e-3, note=note, **peer)]
+
+
 def with_delays(path: str, more_seeds: int) -> float:
     """B4's work: the mean time of an iteration on the clock."""
     from gcexp.data import load
@@ -169,50 +172,23 @@ def with_delays(path: str, more_seeds: int) -> float:
     return float(first.duration.mean())
 
 
-def amazon() -> list[Row]:
-    """B3: data loaded, 100 accelerated iterations with the AUC in each, the clocks of five schemes: a whole process."""
-    with TemporaryDirectory() as folder:
-        if (path := prepared("amazon_access", folder)) is None:
-            return []
-        found = [alone(accelerated, str(path)) for _ in range(3)]
-    seconds, auc = median(spent.cpu for spent, _ in found), found[0][1]
-    return [
-        Row(
-            *("B3", "Amazon, 100 accelerated iterations, 5 schemes", seconds, "<= 3 s, AUC 0.883"),
-            limit=3,
-            holds=abs(auc - 0.883) <= 1e-3,
-            peer="18-19 s wall, 31 s CPU",
-            peer_seconds=31.0,
-            note=f"AUC {auc:.4f}",
-        )
-    ]
-
-
-def amazon_with_delays() -> list[Row]:
-    """B4: 100 iterations of descent, groups of 2, the master waits for 5 of 10 workers: a whole process."""
+def b4() -> list[Row]:
+    """B4: 100 iterations of descent on Amazon's rows, groups of 2, the master waits for 5 of 10 workers: a process."""
     with TemporaryDirectory() as folder:
         if (path := prepared("amazon_access", folder)) is None:
             return []
         slow, mean = alone(with_delays, str(path), 0)
         more, _ = alone(with_delays, str(path), 10)
+    work, bar = "Amazon, waiting for 5 of 10 workers", "<= 2 s, mean 0.323 +- 0.045"
+    told = {"peer": "162 s CPU", "peer_seconds": 162.0, "note": f"mean {mean:.3f} s"}
     return [
-        Row(
-            *("B4", "Amazon, waiting for 5 of 10 workers", slow.cpu, "<= 2 s, mean 0.323 +- 0.045"),
-            limit=2,
-            holds=abs(mean - 0.3228) <= 0.045,
-            peer="162 s CPU",
-            peer_seconds=162.0,
-            note=f"mean {mean:.3f} s",
-        ),
-        Row("B4", "10 more seeds of delays", max(more.cpu - slow.cpu, 0.0), "< 0.5 s", limit=0.5),
+        Row("B4", work, slow.cpu, bar, 2, holds=abs(mean - 0.3228) <= 0.045, **told),
+        Row("B4", "10 more seeds of delays", max(more.cpu - slow.cpu, 0.0), "< 0.5 s", 0.5),
     ]
 
 
-# --- B5 ------------------------------------------------------------------------------------------------------------
-
-
-def waiting_rule() -> list[Row]:
-    """B5: n=256 workers, s=15, 1000 rounds of 1 + Exp(1), draws excluded.
+def b5() -> list[Row]:
+    """B5: the waiting rule for n=256 workers, s=15, 1000 rounds of 1 + Exp(1), draws excluded.
 
     Floor: `numpy.partition` of the same arrivals, whose (n-s)-th smallest are the durations.
     """
@@ -220,20 +196,17 @@ def waiting_rule() -> list[Row]:
     draws = ShiftedExponential(shift=1.0).draw((0,), 1000, n)
     scheme = Scheme(codes.CyclicRepetition(n, s), Fastest(s=s))
     at = np.array(draws.arrival(scheme.code.load / scheme.code.k, scheme.code.length))
-    expected = np.partition(at, n - s - 1, axis=-1)[..., n - s - 1]
-    assert np.array_equal(simulate(scheme, draws).duration, expected), "durations differ from numpy.partition"
+    partition = partial(np.partition, at, n - s - 1, axis=-1)
+    durations = simulate(scheme, draws).duration
+    assert np.array_equal(durations, partition()[..., n - s - 1]), "durations differ from numpy.partition"
     floor, waited = median_cpu(
-        partial(np.partition, at, n - s - 1, axis=-1),
-        lambda: scheme.wait.stop(scheme.code, lambda r=None: at),
-        repeats=15,
+        partition, lambda: scheme.wait.stop(scheme.code, lambda r=None: at), repeats=15
     )
-    work, peer = f"n={n} s={s}, 1000 rounds: waiting rule", "10.5 ms (durations)"
-    return [
-        Row("B5", work, waited, "ours / floor <= 2", 2 * floor, floor=floor, peer=peer, peer_seconds=10.5e-3)
-    ]
-
-
-# --- B6 ------------------------------------------------------------------------------------------------------------
+    work, peer = (
+        f"n={n} s={s}, 1000 rounds: waiting rule",
+        {"peer": "10.5 ms (durations)", "peer_seconds": 10.5e-3},
+    )
+    return [Row("B5", work, waited, "ours / floor <= 2", 2 * floor, floor=floor, **peer)]
 
 
 def first_of_full_rank(rows: np.ndarray, arrival: np.ndarray) -> float:
@@ -245,7 +218,7 @@ def first_of_full_rank(rows: np.ndarray, arrival: np.ndarray) -> float:
     return np.inf
 
 
-def elimination() -> list[Row]:
+def b6() -> list[Row]:
     """B6: N=40 workers, messages of 1, 2 and 3 partitions; stop when all partitions are in the span of what arrived.
 
     The answer must be that of ranks from scratch. Floor: those ranks of one iteration at its stop alone.
@@ -259,32 +232,19 @@ def elimination() -> list[Row]:
     expected = [first_of_full_rank(encoding, at[0, t].ravel()) for t in range(iterations)]
     assert stop()[0][0].tolist() == expected, "stopping times differ from ranks from scratch"
     floor, ours = median_cpu(partial(np.linalg.matrix_rank, encoding), stop)
-    return [
-        Row(
-            *("B6", f"N=40, {len(encoding)} rows, one iteration of {iterations}", ours / iterations),
-            bar="< 2 ms, the same answer",
-            limit=2e-3,
-            floor=floor,
-            peer="0.25 s per iteration",
-            peer_seconds=0.25,
-            note="answer equal",
-        )
-    ]
-
-
-# --- B7 ------------------------------------------------------------------------------------------------------------
+    work, bar = f"N=40, {len(encoding)} rows, one iteration of {iterations}", "< 2 ms, the same answer"
+    told = {"peer": "0.25 s per iteration", "peer_seconds": 0.25, "note": "answer equal"}
+    return [Row("B6", work, ours / iterations, bar, 2e-3, floor=floor, **told)]
 
 
 def worst_error(code: codes.Code, gradients: np.ndarray, responses: np.ndarray) -> float:
     """Largest relative error of the decoded sum over patterns."""
-    sent, total, errors = code.encode(gradients), gradients.sum(0), []
-    for weights in code.decode(responses).weights:
-        answer = code.combine(sent, weights)[: gradients.shape[1]]
-        errors.append(np.linalg.norm(answer - total) / np.linalg.norm(total))
-    return float(max(errors))
+    sent, total = code.encode(gradients), gradients.sum(0)
+    decoded = [code.combine(sent, weights)[: len(total)] for weights in code.decode(responses).weights]
+    return float(np.linalg.norm(np.array(decoded) - total, axis=1).max() / np.linalg.norm(total))
 
 
-def polynomial_code() -> list[Row]:
+def b7() -> list[Row]:
     """B7: the code of Ye and Abbe with gradients of 10000: encode all workers, decode one pattern; errors at n=24.
 
     Floor: one product of numpy's with as many numbers. Peer: a Python loop per block.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import time
 from collections.abc import Callable
 from functools import partial
@@ -15,24 +14,23 @@ from benchmarks.measure import Row, Spent, alone, median_cpu, process
 from gcexp import codes
 from gcexp.delays import ShiftedExponential
 from gcexp.schemes import Decodable, Fastest, Scheme
+from gcexp.seeding import rng
 from gcexp.timeline import run_clock
 
 DELAY = ShiftedExponential()
 
 
-def draws(total: int, piece: int) -> None:
-    """A floor: so many unit exponentials from one stream, some at a time."""
-    stream = np.random.default_rng(0)
-    for _ in range(0, total, piece):
-        stream.standard_exponential(piece)
+def draws(total: int, piece: int, streams: int = 1) -> None:
+    """A floor: so many unit exponentials from some streams, a piece at a time."""
+    for worker in range(streams):
+        stream = rng(0, "delays", worker)
+        for _ in range(0, total // streams, piece):
+            stream.standard_exponential(piece)
 
 
-def rate(n: int, iterations: int, seconds: float) -> float:
+def rate(n: int, iterations: int, seconds: float) -> str:
     """Million worker-iterations per second."""
-    return n * iterations / seconds / 1e6
-
-
-# --- B13 and B14 ---------------------------------------------------------------------------------------------------
+    return f"{n * iterations / seconds / 1e6:.0f} M worker-iterations/s"
 
 
 def run_to_file(n: int, s: int, iterations: int) -> float:
@@ -44,35 +42,28 @@ def run_to_file(n: int, s: int, iterations: int) -> float:
     return time.process_time() - begun
 
 
-def drawn_and_partitioned(n: int, s: int, iterations: int, chunk: int = 1000) -> None:
-    """B13's floor."""
-    stream = np.random.default_rng(0)
-    for _ in range(0, iterations, chunk):
-        np.partition(stream.standard_exponential((chunk, n)), n - s - 1, axis=-1)
-
-
-def long_run() -> list[Row]:
+def b13() -> list[Row]:
     """B13: n=1000 workers, the fastest 950, 10^5 iterations, draws and decoding included, the timeline written.
 
-    On a machine slower than that of the bar, the same share of its floor counts.
+    Floor: numpy's draws and partitions of as many values. On a machine slower than that of the bar, the same share of
+    its floor counts.
     """
-    n, s, iterations = 1000, 50, 10**5
+    n, s, iterations, chunk = 1000, 50, 10**5, 1000
+
+    def drawn_and_partitioned() -> None:
+        stream = np.random.default_rng(0)
+        for _ in range(0, iterations, chunk):
+            np.partition(stream.standard_exponential((chunk, n)), n - s - 1, axis=-1)
+
     found = [alone(run_to_file, n, s, iterations) for _ in range(3)]
     ours, memory = (
-        float(np.median(values)) for values in zip(*((cpu, one.memory) for one, cpu in found), strict=True)
+        float(np.median(each)) for each in zip(*((cpu, one.memory) for one, cpu in found), strict=True)
     )
-    (floor,) = median_cpu(partial(drawn_and_partitioned, n, s, iterations), repeats=3)
-    return [
-        Row(
-            *("B13", f"n={n}, {iterations} iterations, to the file", ours),
-            bar=">= 30 M/s or ours / floor <= 3.1; < 1 GiB",
-            limit=max(n * iterations / 30e6, floor * 93 / 30),
-            memory=(memory, 1024),
-            floor=floor,
-            peer="93 M/s (floor, elsewhere)",
-            note=f"{rate(n, iterations, ours):.0f} M worker-iterations/s",
-        )
-    ]
+    (floor,) = median_cpu(drawn_and_partitioned, repeats=3)
+    work, bar = f"n={n}, {iterations} iterations, to the file", ">= 30 M/s or ours / floor <= 3.1; < 1 GiB"
+    limit = max(n * iterations / 30e6, floor * 93 / 30)
+    told = {"peer": "93 M/s (floor, elsewhere)", "note": rate(n, iterations, ours)}
+    return [Row("B13", work, ours, bar, limit, memory=(memory, 1024), floor=floor, **told)]
 
 
 #: Scheme, iterations and the bar in million worker-iterations per second.
@@ -84,40 +75,24 @@ CLOCKS = {
 STREAMS = 153  # M/s: what the floor of per-worker streams reached where the bars were set
 
 
-def worker_streams(n: int, iterations: int, piece: int = 2000) -> None:
-    """B14's floor: as many unit exponentials, each worker from a stream of its own."""
-    from gcexp.seeding import rng
+def b14() -> list[Row]:
+    """B14: the clock alone, draws included, where nothing is decoded that a promise gives.
 
-    for worker in range(n):
-        stream = rng(0, "delays", worker)
-        for _ in range(0, iterations, piece):
-            stream.standard_exponential(piece)
-
-
-def clock() -> list[Row]:
-    """B14: the clock alone, draws included, where nothing is decoded that a promise gives."""
+    Floor: as many unit exponentials, each worker from a stream of its own.
+    """
     rows = []
     for name, (scheme, iterations, least) in CLOCKS.items():
         n = scheme.code.n
-        play = partial(run_clock, scheme, DELAY, (0,), iterations)
-        floor, ours = median_cpu(partial(worker_streams, n, iterations), play, repeats=2)
-        rows.append(
-            Row(
-                *("B14", f"{name}, {iterations} iterations", ours),
-                bar=f">= {least} M/s or ours / floor <= {STREAMS / least:.1f}",
-                limit=max(n * iterations / least / 1e6, floor * STREAMS / least),
-                floor=floor,
-                peer=f"{STREAMS} M/s (floor, elsewhere)",
-                note=f"{rate(n, iterations, ours):.0f} M worker-iterations/s",
-            )
-        )
+        streams = partial(draws, n * iterations, 2000, n)
+        floor, ours = median_cpu(streams, partial(run_clock, scheme, DELAY, (0,), iterations), repeats=2)
+        bar = f">= {least} M/s or ours / floor <= {STREAMS / least:.1f}"
+        limit = max(n * iterations / least / 1e6, floor * STREAMS / least)
+        told = {"peer": f"{STREAMS} M/s (floor, elsewhere)", "note": rate(n, iterations, ours)}
+        rows.append(Row("B14", f"{name}, {iterations} iterations", ours, bar, limit, floor=floor, **told))
     return rows
 
 
-# --- B15 -----------------------------------------------------------------------------------------------------------
-
-
-def worst_case() -> list[Row]:
+def b15() -> list[Row]:
     """B15: the exact worst case of a regular bipartite code among 50 063 860 sets of stragglers."""
     from gcexp.decoding_error.error import MAX_SEARCHED, error
 
@@ -127,9 +102,6 @@ def worst_case() -> list[Row]:
     holds, note = found.exact and abs(found.lower - 0.0538256) < 1e-7, f"error {found.lower:.7f}"
     peer = {"peer": "0.71 s", "peer_seconds": 0.71}
     return [Row("B15", "worst case, n=60 d=3 s=6", seconds, "<= 2 s", 2, holds=holds, note=note, **peer)]
-
-
-# --- B16 and B18 ---------------------------------------------------------------------------------------------------
 
 
 def simulated(*typed: str, n: int, iterations: int) -> Spent:
@@ -153,7 +125,7 @@ SCHEMES: dict[str, Callable[[int], Scheme]] = {
 }
 
 
-def many_workers() -> list[Row]:
+def b16() -> list[Row]:
     """B16: 10^5 workers, 10^3 iterations, the whole command; and the exponent in n of the clock's CPU seconds."""
     iterations, sizes = 1000, (12_500, 25_000, 50_000, 100_000)
     (floor,) = median_cpu(partial(draws, MANY * iterations, MANY), repeats=3)
@@ -162,21 +134,13 @@ def many_workers() -> list[Row]:
         spent = simulated(*typed.split(), n=MANY, iterations=iterations)
         clocks = [partial(run_clock, make(n), DELAY, (0,), 300) for n in sizes]
         exponent = np.polyfit(np.log(sizes), np.log(median_cpu(*clocks, repeats=3)), 1)[0]
-        rows.append(
-            Row(
-                *("B16", f"{typed}, n={MANY} x {iterations}, whole command", spent.cpu),
-                bar="<= 10 s, 1 GiB, exponent 1.1",
-                limit=10,
-                memory=(spent.memory, 1024),
-                holds=exponent <= 1.1,
-                floor=floor,
-                note=f"n^{exponent:.2f}",
-            )
-        )
+        work, bar = f"{typed}, n={MANY} x {iterations}, whole command", "<= 10 s, 1 GiB, exponent 1.1"
+        told = {"memory": (spent.memory, 1024), "floor": floor, "note": f"n^{exponent:.2f}"}
+        rows.append(Row("B16", work, spent.cpu, bar, 10, holds=exponent <= 1.1, **told))
     return rows
 
 
-def many_iterations() -> list[Row]:
+def b18() -> list[Row]:
     """B18: 10^8 iterations of 10 workers, the whole command: the memory that it takes, imports included."""
     n, iterations = 10, 10**8
     (floor,) = median_cpu(partial(draws, n * iterations // 100, 10**6), repeats=3)
@@ -184,8 +148,6 @@ def many_iterations() -> list[Row]:
     work, memory = f"n={n} x {iterations:.0e}, whole command", (spent.memory, 200)
     return [Row("B18", work, spent.cpu, "<= 200 MiB", memory=memory, floor=100 * floor)]
 
-
-# --- B17 and B20 ---------------------------------------------------------------------------------------------------
 
 #: Every s + 1 divides every n, as fractional repetition wants it.
 GRID = {
@@ -217,31 +179,23 @@ def swept() -> list[float]:
     return [seconds, time.process_time() - start]
 
 
-def sweep() -> list[Row]:
+def b17() -> list[Row]:
     """B17: ``gcexp.sweep`` of 1000 points of 100 iterations, one process, nothing kept. Floor: the clocks alone."""
     with TemporaryDirectory() as folder:
         found = [alone(swept, folder=Path(folder))[1] for _ in range(3)]
     ours, floor = (float(median) for median in np.median(found, axis=0))
-    return [
-        Row(
-            *("B17", "sweep of 1000 points x 100 iterations", ours, "<= 2.5 s"),
-            limit=2.5,
-            floor=floor,
-            peer="1.4 s (floor)",
-        )
-    ]
+    work = "sweep of 1000 points x 100 iterations"
+    return [Row("B17", work, ours, "<= 2.5 s", 2.5, floor=floor, peer="1.4 s (floor)")]
 
 
-def map_of_a_trace() -> list[Row]:
+def b20() -> list[Row]:
     """B20: ``gcexp benchmark`` of a generated trace, n=512, 5000 rows, phi 0, its default set of schemes."""
     n, rows = 512, 5000
     times = 1 + np.random.default_rng(0).exponential(size=(rows, n))
     with TemporaryDirectory() as folder:
-        with open(Path(folder, "trace.csv"), "w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(["iteration", "worker", "time"])
-            for (t, w), value in np.ndenumerate(times):
-                writer.writerow([t, w, f"{value:.6f}"])
+        cells = [*np.indices(times.shape).reshape(2, -1), times.ravel()]
+        names = {"fmt": "%d,%d,%.6f", "header": "iteration,worker,time", "comments": ""}
+        np.savetxt(Path(folder, "trace.csv"), np.transpose(cells), **names)
         command = ("gcexp", "benchmark", "trace.csv", "--phi", "0")
         spent = process(*command, folder=Path(folder), timeout=900)
     work, bar = f"gcexp benchmark, n={n}, {rows} rows", "<= 120 s, 1 GiB"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from functools import partial
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -35,18 +34,13 @@ def mnist() -> Dataset:
     return Dataset("mnist", x[:60_000], y[:60_000], x[60_000:], y[60_000:], "random")
 
 
-@dataclass(frozen=True)
 class Unscored:
     """A task whose problem was bound to its data beforehand, is never scored, and whose parameters are kept once."""
 
-    bound: Any
-    dataset: str = "mnist"
-    evaluate_every: int = 10**9
-    verify_every: int = 10**9
+    dataset, evaluate_every, verify_every = "mnist", 10**9, 10**9
 
-    def problem(self, data: Dataset, seed: int) -> Any:
-        """The same problem every time."""
-        return self.bound
+    def __init__(self, bound: Any):
+        self.problem = lambda data, seed: bound
 
 
 def plain_steps(x: torch.Tensor, y: torch.Tensor) -> None:
@@ -76,7 +70,7 @@ def coefficients() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     return found
 
 
-def one_step() -> list[Row]:
+def b8() -> list[Row]:
     """B8: a step of the perceptron 784-25-10 on all 60000 rows of MNIST, evaluation and timelines excluded.
 
     Floor: a plain torch step on the same rows, before every scheme, so that each ratio compares neighbours in time.
@@ -97,7 +91,7 @@ def one_step() -> list[Row]:
     return rows
 
 
-def shared_training() -> list[Row]:
+def b9() -> list[Row]:
     """B9: nine exact schemes under three straggling probabilities share one training per seed; each adds a timeline.
 
     Timed is each of the 27 timelines, draws and decoding included. Floor: the draws of the slowest.
@@ -120,14 +114,7 @@ def shared_training() -> list[Row]:
     length, n = length_of(slowest), build_scheme(slowest).code.n
     (floor,) = median_cpu(lambda: build(slowest, "delay").draw(length.seeds, length.iterations, n))
     trainings = {run.trajectory for run in runs}
-    return [
-        Row(
-            *("B9", f"{len(configs)} curves of one figure, the slowest timeline", max(seconds)),
-            bar="1 training per seed, timelines < 1 s each",
-            limit=1,
-            holds=len(trainings) == len(length.seeds),
-            floor=floor,
-            peer="27 trainings",
-            note=f"{len(trainings)} training, {sum(seconds):.2f} s together",
-        )
-    ]
+    work = f"{len(configs)} curves of one figure, the slowest timeline"
+    bar, holds = "1 training per seed, timelines < 1 s each", len(trainings) == len(length.seeds)
+    note = f"{len(trainings)} training, {sum(seconds):.2f} s together"
+    return [Row("B9", work, max(seconds), bar, 1, holds=holds, floor=floor, peer="27 trainings", note=note)]

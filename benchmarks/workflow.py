@@ -19,7 +19,7 @@ def jobs(output: str) -> int:
     return int(found[0]) if found else 0
 
 
-def plan() -> list[Row]:
+def b10() -> list[Row]:
     """B10: ``snakemake -n`` of everything of the paper preset, as the first plan of a clone and as the second.
 
     Median of three clones. Floor: the plan of a file with one empty rule.
@@ -51,7 +51,7 @@ def reproduced(target: str) -> tuple[Spent, int]:
     return spent, jobs(spent.output)
 
 
-def first_figure() -> list[Row]:
+def b11() -> list[Row]:
     """B11: the first figure file alone, from a clean clone. Installing is not measured."""
     first = sorted((ROOT / "gcexp_papers").glob("*/figures/*.yaml"))[0]
     spent, count = reproduced(f"{first.parent.parent.name}_{first.stem}")
@@ -60,7 +60,7 @@ def first_figure() -> list[Row]:
     return [Row("B11", work, spent.wall, "< 60 s with installation", holds=spent.wall < 60, note=note)]
 
 
-def everything() -> list[Row]:
+def b12() -> list[Row]:
     """B12: the quick preset from clean clones: the figures and tables of the five papers, and everything.
 
     CPU seconds are those of Snakemake and of all the processes that it waited for.
@@ -88,7 +88,7 @@ COMMANDS = {
 }
 
 
-def start() -> list[Row]:
+def b19() -> list[Row]:
     """B19: commands that answer at once, one of them with a misspelt key. Floor: Python that imports numpy."""
     rows = []
     for typed, (code, most) in COMMANDS.items():
@@ -126,7 +126,7 @@ def called(folder: str) -> dict[str, int]:
     return {"functions": len(ours), "modules": len({file for file, _ in ours})}
 
 
-def functions_of_a_drawing() -> list[Row]:
+def b21() -> list[Row]:
     """B21: functions of gcexp that are called to draw one figure from its table, counted with `sys.setprofile`."""
     with TemporaryDirectory() as folder:
         spent, count = alone(called, folder)

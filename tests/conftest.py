@@ -37,6 +37,7 @@ plot: {kind: lines, x: simulated_time_s, y: test_accuracy}
 
 collect_ignore = [
     "distributed/ranks.py",
+    "faults",
     "workflow/warm_snakemake.py",
 ]  # scripts, not to be imported for doctests
 

@@ -37,18 +37,19 @@ _gcexp() {
         compadd -S '' -- ${(M)found:#*=}
         compadd -- ${found:#*=}
     else
+        compset -P '*='  # what stands behind a key may be a file
         _files
     fi
 }
 compdef _gcexp gcexp
 """,
     "fish": r"""# gcexp completion fish > ~/.config/fish/completions/gcexp.fish
-function __gcexp_words
+function __gcexp_found
     set -l words (commandline -opc)
-    set -l current (commandline -ct)
-    $words[1] completion words -- $words[2..-1] "$current" 2> /dev/null
+    set -g __gcexp_words ($words[1] completion words -- $words[2..-1] (commandline -ct) 2> /dev/null)
+    test -n "$__gcexp_words[1]"
 end
-complete -c gcexp -a '(__gcexp_words)'
+complete -c gcexp -f -n __gcexp_found -a '$__gcexp_words'
 """,
 }
 
@@ -107,22 +108,24 @@ def _of(argument, before: list[str], current: str) -> Iterable[str]:
     """What an argument that is no option may be: its choices, or the names that its own name stands for."""
     if argument.choices:
         return argument.choices
-    if argument.dest == "overrides":
-        return _overrides(before, current)
-    if argument.dest == "kind":
-        from gcexp.command.catalogue import LISTED
+    match argument.dest:
+        case "overrides":
+            return _overrides(before, current)
+        case "kind":
+            from gcexp.command.catalogue import LISTED
 
-        return LISTED
-    if argument.dest == "names":
-        return _datasets()
-    if argument.dest == "schemes":
-        return options("scheme")
-    names = [folder.name for folder in papers().values()]
-    if argument.dest in ("target", "targets"):
-        from gcexp.report.figurefile import target_files
+            return LISTED
+        case "names":
+            return _datasets()
+        case "schemes":
+            return options("scheme")
+        case "papers":
+            return _papers()
+        case "target" | "targets":
+            from gcexp.report.figurefile import target_files
 
-        return [*target_files(), *(names if argument.dest == "targets" else ())]
-    return names if argument.dest == "papers" else ()
+            return [*target_files(), *(_papers() if argument.dest == "targets" else ())]
+    return ()
 
 
 def _overrides(before: list[str], current: str) -> Iterable[str]:
@@ -147,3 +150,7 @@ def _datasets() -> list[str]:
     from gcexp.data import datasets
 
     return [*datasets(), *options("dataset")]
+
+
+def _papers() -> list[str]:
+    return [folder.name for folder in papers().values()]

@@ -54,9 +54,10 @@ def run(
     task = build(config, "task")
     folder = folder or Path(paths.RUNS) / (_name(overrides) or "default")
     if uri is not None:
-        from gcexp.report import live_logging
+        from gcexp.report.live_logging import LiveRun
+        from gcexp.report.mlflow_store import Store
 
-        client, uri = live_logging.connect(uri)  # complain before any work
+        store = Store(uri)  # complain before any work
     print(f"{scheme.code!r}, {scheme.wait!r}")
 
     data = prepared(task.dataset, config["data_dir"])
@@ -65,8 +66,7 @@ def run(
         _made(config, overrides, folder, level, timeline)
         return folder
     record = read_json(data.with_suffix(".json"))
-    live = live_logging.LiveRun(client, uri, config, overrides, folder, record, timeline)
-    with live_logging.ended(live):
+    with LiveRun(store, config, overrides, folder, record, timeline) as live:
         _made(config, overrides, folder, level, timeline, live)
     return folder
 
@@ -112,7 +112,7 @@ def _made(
     print(f"  {'verification errors:':26} {errors}")
     if live:
         live.add({name: found[name] for name in ("decoded_error", "weighted_error")})
-        print(f"  {'logged in MLflow:':26} experiment {live.experiment} at {live.place}")
+        print(f"  {'logged in MLflow:':26} {live.place}")
     print(f"  results in {folder}: {', '.join(sorted(p.name for p in folder.iterdir()))}")
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,38 +19,39 @@ import numpy as np
 from gcexp.errors import UserError
 from gcexp.figures.tables import scores_of
 from gcexp.files import written
-from gcexp.report import mlflow_store as store
 from gcexp.report.comparison import medians
-from gcexp.report.mlflow_store import LEVELS, Point, params_of, text_of
+from gcexp.report.mlflow_store import LEVELS, Point, Store, inputs_of, tags_of
 from gcexp.run.options import conf_dir, read_yaml
 from gcexp.run.own_checkpoint import OwnCheckpoint
 from gcexp.run.provenance import finished_provenance
 from gcexp.run.records import Seen, unrecorded
+from gcexp.run.run import PARTS
 from gcexp.run.scheme import loads
 from gcexp.tasks.checkpoint import stamp
 from gcexp.tasks.training import Trajectory
 
 if TYPE_CHECKING:
     import pandas as pd
-    from mlflow import MlflowClient
-    from mlflow.entities import Run
 
     from gcexp.timeline import Timeline
 
 #: Beside the results of a run: which MLflow run shows it.
 FILE = "mlflow.json"
+_EXPERIMENT = "runs"  # beside those of the papers
 _EVERY = 2.0  # seconds of wall time between two looks at what is new
-_PARTS = ("scheme", "delay", "task", "optimizer")
 _PARENT, _CLOCK = "parent", "simulated_time_s"
+
+_Curves = dict[tuple[str, str], dict[int, float]]
 
 
 class LiveRun:
     """A single run as MLflow shows it: a parent with its summary, and a child with the curves of each seed.
 
+    As a context it tells MLflow how the run ended.
+
     Parameters
     ----------
-    client : MlflowClient
-    uri : str
+    store : Store
     config : dict
         Composed run.
     overrides : list of str
@@ -63,24 +64,38 @@ class LiveRun:
         The clock of the run: time stamps of its curves are simulated.
     """
 
-    experiment = "runs"  # beside those of the papers
-
     def __init__(
         self,
-        client: MlflowClient,
-        uri: str,
+        store: Store,
         config: dict,
         overrides: list[str],
         folder: Path,
         data: dict,
         timeline: Timeline,
     ):
-        self._client, self._uri, self._config, self._overrides = client, uri, config, overrides
-        self._folder, self._data, self._timeline = folder, data, timeline
-        self._ids: dict[str, str] = {}  # of the children by their seed, and of the parent
+        self._store, self._config, self._overrides = store, config, overrides
+        self._folder, self._data = folder, data
+        clocks = np.pad(timeline.clock, ((0, 0), (1, 0)))
+        self._clocks = {
+            str(seed): clock[: steps + 1]
+            for seed, clock, steps in zip(timeline.seeds, clocks, timeline.steps, strict=True)
+        }
+        self._ids: dict[str, str] = {}  # of the parent, and of the children by their seed
         self._start = 0
-        self._logged: dict[tuple[str, str], int] = {}  # last step by seed and score
+        self._logged: dict[tuple[str, str], int] = {}  # last step by seed and name
         self._told = False
+
+    def __enter__(self) -> LiveRun:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        status = "FINISHED" if kind is None else "KILLED" if kind is KeyboardInterrupt else "FAILED"
+        with ExitStack() as stack:
+            if kind is not None:
+                stack.enter_context(suppress(UserError))  # the first mistake is the one that is told
+            stack.enter_context(self._store.used())
+            for run in self._ids.values():
+                self._store.client.set_terminated(run, status)
 
     def checkpoint(self, path: Path, config: list[str], seen: Seen) -> OwnCheckpoint:
         """The checkpoint of the training, which logs what it keeps."""
@@ -88,8 +103,8 @@ class LiveRun:
 
     @property
     def place(self) -> str:
-        """The tracking URI without passwords."""
-        return store.masked(self._uri)
+        """Where a person finds the run."""
+        return f"experiment {_EXPERIMENT} at {self._store.shown}"
 
     # --- Beginning and continuing
 
@@ -104,79 +119,69 @@ class LiveRun:
             From where it goes on.
         """
         key = stamp({"config": self._config, "training": key})
-        with store.sentences(self._uri), store.alone(self._uri):
-            if not self._continued(key, state):
-                self._created()
+        curves = self._curves(state) if state else {}
+        with self._store.used():
+            if not self._continued(key, curves):
+                self._create()
         with written(self._folder / FILE) as temporary:
             temporary.write_text(json.dumps({"key": key, "runs": self._ids}, indent=1) + "\n")
-        self.log(state)
+        if state:
+            self.keep(state)
 
-    def _continued(self, key: str, state: dict[str, np.ndarray] | None) -> bool:
+    def _continued(self, key: str, curves: _Curves) -> bool:
         """Take up the MLflow run of the folder; False if there is none, or it shows another training."""
         try:
             known = json.loads((self._folder / FILE).read_text("utf-8"))
-            self._ids = {str(name): str(run_id) for name, run_id in known["runs"].items()}
-        except (OSError, ValueError, TypeError, KeyError, AttributeError):  # none, or damaged
+            self._ids, agrees = dict(known["runs"]), known["key"] == key
+        except (OSError, ValueError, TypeError, KeyError):  # none, or damaged
             return False
-        runs = store.found_runs(self._client, self._ids.values())
-        if not runs:
+        client = self._store.client
+        runs = {name: self._store.found(run) for name, run in self._ids.items()}
+        if None in runs.values():
             return False
-        self._start = runs[0].info.start_time
-        if known["key"] == key and self._agrees(runs, state):
-            for run_id in self._ids.values():
-                self._client.update_run(run_id, status="RUNNING")
-            return True
-        for run in runs:
-            if run.info.status == "RUNNING":  # it was killed, and nothing goes on from it
-                self._client.set_terminated(run.info.run_id, "KILLED")
-        return False
+        self._start, self._logged = runs[_PARENT].info.start_time, {}
+        for seed in self._clocks if agrees else ():
+            for name in runs[seed].data.metrics:
+                history = client.get_metric_history(self._ids[seed], name)
+                kept = curves.get((seed, name), {})
+                agrees = agrees and all(kept.get(metric.step) == metric.value for metric in history)
+                self._logged[seed, name] = max(metric.step for metric in history)
+        for run in runs.values():
+            if agrees:
+                client.update_run(run.info.run_id, status="RUNNING")
+            elif run.info.status == "RUNNING":  # it was killed, and nothing goes on from it
+                client.set_terminated(run.info.run_id, "KILLED")
+        return agrees
 
-    def _agrees(self, runs: list[Run], state: dict[str, np.ndarray] | None) -> bool:
-        """Whether all that was logged is what the training kept, and how far that was."""
-        kept = {(seed, name): dict(steps) for seed, name, steps in _scores(state)}
-        self._logged.clear()
-        for seed, run in zip(self._ids, runs, strict=True):
-            for name in run.data.metrics.keys() - {_CLOCK} if seed != _PARENT else ():
-                for metric in self._client.get_metric_history(run.info.run_id, name):
-                    if kept.get((seed, name), {}).get(metric.step) != metric.value:
-                        return False
-                    self._logged[seed, name] = max(metric.step, self._logged.get((seed, name), -1))
-        return True
-
-    def _created(self) -> None:
+    def _create(self) -> None:
         """A parent and a child for each seed."""
-        client, overrides = self._client, " ".join(self._overrides)
-        experiment = store.experiment(client, self.experiment, self._uri)
-        inputs = store.inputs_of(self._config, self._data)
         self._start, self._logged = round(time.time() * 1000), {}
-        named = _default_options() | dict(text.partition("=")[::2] for text in self._overrides)
-        label = self._config["code"]["_target_"].rpartition(".")[2]
-        made = finished_provenance(self._folder / "timeline.npz")
-        common = {
-            **store.origin_tags(f"gcexp run {overrides}", made),
-            "run": self._folder.name,
-            "label": label,
-            **{part: named[part] for part in _PARTS if named.get(part)},
-            "exact": text_of(bool(self._config["exact"])),
-            "commit": made.get("commit") or "unknown",
-            "dirty": text_of(bool(made.get("dirty"))),
-        }
-        name = overrides or "default run"
-        tags = common | {"kind": "scheme"}
-        self._ids = {_PARENT: store.new_run(client, experiment, name, tags, self._start)}
-        for seed in map(str, self._timeline.seeds.tolist()):
-            tags = common | {"kind": "seed", "seed": seed, "mlflow.parentRunId": self._ids[_PARENT]}
-            self._ids[seed] = store.new_run(client, experiment, f"{name}, seed {seed}", tags, self._start)
-        for run_id in self._ids.values():
-            store.log_inputs(client, run_id, inputs)
-            store.log(client, run_id, self._start, [], params_of(self._config))
+        overrides = " ".join(self._overrides)
+        named: dict[str, str] = {}  # the option of each group: by default, and as it was given
+        for one in read_yaml(conf_dir() / "run.yaml")["defaults"]:
+            named |= one if isinstance(one, dict) else {}
+        named |= dict(text.partition("=")[::2] for text in self._overrides)
+        tags = tags_of(
+            f"gcexp run {overrides}",
+            [finished_provenance(self._folder / "timeline.npz")],
+            self._config,
+            kind="scheme",
+            run=self._folder.name,
+            label=self._config["code"]["_target_"].rpartition(".")[2],
+            **{part: named.get(part) for part in PARTS},
+        )
+        experiment, name = self._store.experiment(_EXPERIMENT), overrides or "default run"
+        shared = (self._start, self._config, inputs_of(self._config, self._data))
+        parent = self._store.new_run(experiment, name, tags, *shared)
+        self._ids = {_PARENT: parent}
+        for seed in self._clocks:
+            own = tags | {"kind": "seed", "seed": seed, "mlflow.parentRunId": parent}
+            self._ids[seed] = self._store.new_run(experiment, f"{name}, seed {seed}", own, *shared)
 
     # --- Steps, and the end
 
-    def log(self, state: dict[str, np.ndarray] | None) -> None:
+    def keep(self, state: dict[str, np.ndarray]) -> None:
         """Log what is new in a kept state; where MLflow does not answer, that is told once and tried again later."""
-        if state is None:
-            return
         try:
             self._log(state)
         except UserError as error:
@@ -185,48 +190,48 @@ class LiveRun:
             self._told = True
 
     def _log(self, state: dict[str, np.ndarray]) -> None:
-        timeline = self._timeline
-        clocks = dict(
-            zip(map(str, timeline.seeds.tolist()), np.pad(timeline.clock, ((0, 0), (1, 0))), strict=True)
-        )
-        ends = dict(zip(clocks, timeline.steps.tolist(), strict=True))
-        new: dict[str, dict[Point, None]] = {seed: {} for seed in clocks}
-        for seed, name, steps in _scores(state):
+        new: dict[str, list[Point]] = {seed: [] for seed in self._clocks}
+        for (seed, name), values in self._curves(state).items():
             last = self._logged.get((seed, name), -1)
-            for step, value in steps:
-                if last < step <= ends[seed]:  # an exact training may be longer than the clock
-                    at = float(clocks[seed][step])
-                    new[seed] |= {Point(name, value, at, step): None, Point(_CLOCK, at, at, step): None}
-        with store.sentences(self._uri), store.alone(self._uri):
+            clock = self._clocks[seed]
+            new[seed] += [Point(name, value, clock[t], t) for t, value in sorted(values.items()) if t > last]
+        with self._store.used():
             for seed, points in new.items():
                 if points:
-                    store.log(self._client, self._ids[seed], self._start, points)
+                    self._store.log(self._ids[seed], self._start, points)
                 self._logged |= {(seed, point.name): point.step for point in points}
+
+    def _curves(self, state: dict[str, np.ndarray]) -> _Curves:
+        """Values by step of each seed's scores and clock, as far as a training is."""
+        found: _Curves = {}
+        trajectory = Trajectory.from_arrays(state)
+        for name, scores in trajectory.scores.items():
+            for seed, row in zip(map(str, trajectory.seeds), scores, strict=True):
+                clock = self._clocks[seed]
+                values = {
+                    t: value
+                    for t, value in zip(trajectory.evaluated.tolist(), row.tolist(), strict=True)
+                    if np.isfinite(value) and t < len(clock)  # an exact training may be longer than the clock
+                }
+                found[seed, name] = values
+                found.setdefault((seed, _CLOCK), {}).update((t, float(clock[t])) for t in values)
+        return found
 
     def finish(self, trajectory: Trajectory, frame: pd.DataFrame, level: float | None) -> None:
         """Log what is still missing of the curves, and the summary of the whole run."""
         self._log(trajectory.arrays())
         seeds = [rows for _, rows in frame.groupby("seed")]
-        found = {
-            "seeds": len(seeds),
-            **medians(seeds, scores_of(frame), level, LEVELS),
-            **loads(self._config),
-        }
-        self.add({name: float(value) for name, value in found.items()})
+        self.add(
+            {"seeds": len(seeds), **medians(seeds, scores_of(frame), level, LEVELS), **loads(self._config)}
+        )
 
     def add(self, summary: dict[str, float], files: Iterable[Path] = ()) -> None:
         """Log numbers and files of the whole run."""
-        with store.sentences(self._uri), store.alone(self._uri):
-            points = [Point(name, value) for name, value in summary.items()]
-            store.log(self._client, self._ids[_PARENT], self._start, points)
+        with self._store.used():
+            points = [Point(name, float(value)) for name, value in summary.items()]
+            self._store.log(self._ids[_PARENT], self._start, points)
             for file in files:
-                self._client.log_artifact(self._ids[_PARENT], str(file))
-
-    def end(self, status: str) -> None:
-        """Say how the run ended; a resumed one is running again."""
-        with store.sentences(self._uri), store.alone(self._uri):
-            for run_id in self._ids.values():
-                self._client.set_terminated(run_id, status)
+                self._store.client.log_artifact(self._ids[_PARENT], str(file))
 
 
 class _LoggedCheckpoint(OwnCheckpoint):
@@ -247,50 +252,4 @@ class _LoggedCheckpoint(OwnCheckpoint):
         """As of any checkpoint; then what is new in it is logged."""
         super().save(state)
         with unrecorded():
-            self._run.log(state)
-
-
-def _scores(
-    state: dict[str, np.ndarray] | None,
-) -> Iterator[tuple[str, str, list[tuple[int, float]]]]:
-    """Of each seed and score that a training has so far, steps and values."""
-    if state is None:
-        return
-    trajectory = Trajectory.from_arrays({name: state[name] for name in state if not name.startswith("at_")})
-    for name, values in trajectory.scores.items():
-        for seed, row in zip(map(str, trajectory.seeds.tolist()), values, strict=True):
-            there = np.isfinite(row)
-            yield (
-                seed,
-                name,
-                list(zip(trajectory.evaluated[there].tolist(), row[there].tolist(), strict=True)),
-            )
-
-
-def _default_options() -> dict[str, str]:
-    """The option of each group that a run has where nothing else is said."""
-    return {
-        group: option
-        for one in read_yaml(conf_dir() / "run.yaml")["defaults"]
-        if isinstance(one, dict)
-        for group, option in one.items()
-    }
-
-
-def connect(uri: str | None) -> tuple[MlflowClient, str]:
-    """Client of the store that is meant, and its URI."""
-    uri = store.chosen_uri(uri)
-    with store.sentences(uri):
-        return store.connect(uri), uri
-
-
-@contextmanager
-def ended(run: LiveRun) -> Iterator[None]:
-    """Whatever ends the block, MLflow says how it ended."""
-    try:
-        yield
-    except BaseException as error:
-        with suppress(UserError):  # the first mistake is the one that is told
-            run.end("KILLED" if isinstance(error, KeyboardInterrupt) else "FAILED")
-        raise
-    run.end("FINISHED")
+            self._run.keep(state)

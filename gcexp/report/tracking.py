@@ -16,15 +16,13 @@ import numpy as np
 from gcexp.errors import UserError
 from gcexp.figures.tables import read_table, scores_of
 from gcexp.files import written
-from gcexp.report import mlflow_store as store
 from gcexp.report.comparison import comparison
 from gcexp.report.figure import Figure
-from gcexp.report.mlflow_store import Point, params_of, text_of
+from gcexp.report.mlflow_store import LEVELS, Point, Store, inputs_of, tags_of
 from gcexp.run.provenance import finished_provenance
-from gcexp.run.run import Run
+from gcexp.run.run import PARTS, Run
 
-if TYPE_CHECKING:  # MLflow and pandas take seconds to import
-    from mlflow import MlflowClient
+if TYPE_CHECKING:  # pandas takes a second to import
     from pandas import DataFrame
 
 #: Tag that is set last: an MLflow run with it is complete, and shows the result that has this digest.
@@ -34,7 +32,6 @@ KEY = "gcexp.key"
 #: Bump when the same files give other params, tags or metrics, so that everything is imported anew.
 VERSION = 5
 
-_PARTS = ("scheme", "delay", "task", "optimizer")
 _POINTS = 75  # of a curve: a point costs 0.1 ms
 _MOST_RUNS = 50_000  # that MLflow finds at once
 
@@ -60,94 +57,74 @@ def track(figures: list[Figure], output: Path, uri: str | None) -> None:
     UserError
         If no figure has its table, or MLflow cannot use the URI.
     """
-    uri = store.chosen_uri(uri)
     figures = [figure for figure in figures if figure.runs]
     finished = [figure for figure in figures if Path(figure.table).is_file()]
     if figures and not finished:
         raise UserError(f"no run is finished: {figures[0].table} does not exist; make the figures first")
-    found: dict[str, Any] = {"uri": store.masked(uri), "imported": [], "already_there": []}
-    with store.sentences(uri):
-        client = store.connect(uri)
-        for figure in finished:
-            with store.alone(uri):
-                new = _bring(client, store.experiment(client, figure.paper, uri), figure)
-            found["imported" if new else "already_there"].append(figure.target)
+    store = Store(uri)
+    found: dict[str, Any] = {"uri": store.shown, "imported": [], "already_there": []}
+    for figure in finished:
+        with store.used():
+            new = _bring(store, figure)
+        found["imported" if new else "already_there"].append(figure.target)
     found["unfinished"] = [figure.target for figure in figures if figure not in finished]
     with written(output) as temporary:
         temporary.write_text(json.dumps(found, indent=1) + "\n")
     counts = f"{len(found['imported'])} figures imported, {len(found['already_there'])} already there"
-    print(f"MLflow at {store.masked(uri)}: {counts}; listed in {output}")
+    print(f"MLflow at {store.shown}: {counts}; listed in {output}")
 
 
 # --- One figure --------------------------------------------------------------------------------------------------
 
 
-def _bring(client: MlflowClient, experiment: str, figure: Figure) -> bool:
+def _bring(store: Store, figure: Figure) -> bool:
     """Bring the runs of a figure up to date; False if MLflow has all of them already."""
-    key, digest = f"{figure.preset}/{figure.target}", _digest(figure)
+    client, experiment = store.client, store.experiment(figure.paper)
+    digest = _digest(figure)
     runs = list({(run.label, run.id): run for run in figure.runs}.values())
-    stored = client.search_runs([experiment], f"tags.`{KEY}` = '{key}'", max_results=_MOST_RUNS)
+    stored = client.search_runs([experiment], f"tags.`{KEY}` = '{_key(figure)}'", max_results=_MOST_RUNS)
     if sum(one.data.tags.get(DIGEST) == digest for one in stored) == len(runs):
         return False
     for one in stored:
         client.delete_run(one.info.run_id)
     frame = read_table(figure.table)
-    compared = comparison(figure, frame, more=store.LEVELS)
+    compared = comparison(figure, frame, more=LEVELS).set_index(["run", "label"])
     for run in runs:
-        parent = _create(client, experiment, figure, run, frame, compared)
+        mine = frame[(frame["run"] == run.id) & (frame["label"] == run.label)]
+        summary = compared.loc[[(run.id, run.label)]].iloc[0]
+        parent = _create(store, experiment, figure, run, mine, dict(summary))
         client.set_tag(parent, DIGEST, digest, synchronous=True)
     return True
 
 
 def _create(
-    client: MlflowClient, experiment: str, figure: Figure, run: Run, frame: DataFrame, compared: DataFrame
+    store: Store, experiment: str, figure: Figure, run: Run, mine: DataFrame, summary: dict[str, float]
 ) -> str:
-    """The parent run of a scheme with its children and artifacts; its id."""
-    mine = frame[(frame["run"] == run.id) & (frame["label"] == run.label)]
-    row = compared[(compared["run"] == run.id) & (compared["label"] == run.label)].iloc[0]
-    summary = [Point(name, float(value)) for name, value in row.drop(["label", "run"]).items()]
-    common = tags_of(figure, run)
-    inputs = _inputs(run)
-    parent = _run(client, experiment, figure, run, run.label, common | {"kind": "scheme"}, summary, inputs)
-    if run.task:
-        replays = finished_provenance(figure.table).get("replays", {}).get(run.id, {})
-        for seed in run.seed_list:
-            tags = common | {"kind": "seed", "seed": str(seed), "mlflow.parentRunId": parent}
-            points = _curves(mine[mine["seed"] == seed], scores_of(frame))
-            points += [Point(name, value) for name, value in replays.get(str(seed), {}).items()]
-            _run(client, experiment, figure, run, f"{run.label}, seed {seed}", tags, points, inputs)
+    """The parent run of a scheme, from its rows of the table, with its children and artifacts; its id."""
+    tags = _tags(figure, run)
+    data = finished_provenance(run.trajectory).get("data") if run.task else None
+    shared = (int(Path(figure.table).stat().st_mtime * 1000), run.config, inputs_of(run.config, data))
+    points = [Point(name, float(value)) for name, value in summary.items()]
+    parent = store.new_run(experiment, run.label, tags | {"kind": "scheme"}, *shared, points)
+    replays = finished_provenance(figure.table).get("replays", {}).get(run.id, {})
+    for seed in run.seed_list if run.task else ():
+        own = tags | {"kind": "seed", "seed": str(seed), "mlflow.parentRunId": parent}
+        points = _curves(mine[mine["seed"] == seed])
+        points += [Point(name, value) for name, value in replays.get(str(seed), {}).items()]
+        store.new_run(experiment, f"{run.label}, seed {seed}", own, *shared, points)
     for drawing in figure.drawings:
         if Path(drawing).is_file():
-            client.log_artifact(parent, drawing)
+            store.client.log_artifact(parent, drawing)
     with tempfile.TemporaryDirectory() as folder:
-        own = Path(folder) / f"{figure.target}.csv"
-        mine.to_csv(own, index=False)
-        client.log_artifact(parent, str(own))
+        own_rows = Path(folder) / f"{figure.target}.csv"
+        mine.to_csv(own_rows, index=False)
+        store.client.log_artifact(parent, str(own_rows))
     return parent
 
 
-def _run(
-    client: MlflowClient,
-    experiment: str,
-    figure: Figure,
-    run: Run,
-    name: str,
-    tags: dict[str, str],
-    points: list[Point],
-    inputs: list[store.Input],
-) -> str:
-    """One finished MLflow run."""
-    start = int(Path(figure.table).stat().st_mtime * 1000)
-    made = store.new_run(client, experiment, name, tags, start)
-    client.set_terminated(made, "FINISHED", start)  # first: afterwards it would read every point again
-    store.log_inputs(client, made, inputs)
-    store.log(client, made, start, points, params_of(run.config))
-    return made
-
-
-def _curves(rows: DataFrame, scores: list[str]) -> list[Point]:
+def _curves(rows: DataFrame) -> list[Point]:
     """Points of a seed's scores and of its clock, at most 75 of each curve."""
-    if not scores:
+    if not (scores := scores_of(rows)):
         return []
     kept = rows.iloc[np.unique(np.linspace(0, len(rows) - 1, min(_POINTS, len(rows))).astype(int))]
     times, steps = kept["simulated_time_s"].tolist(), kept["iteration"].tolist()
@@ -158,30 +135,24 @@ def _curves(rows: DataFrame, scores: list[str]) -> list[Point]:
     ]
 
 
-def _inputs(run: Run) -> list[store.Input]:
-    """The data and the trace behind a run."""
-    data = finished_provenance(run.trajectory).get("data") if run.task else None
-    return store.inputs_of(run.config, data)
-
-
-def tags_of(figure: Figure, run: Run) -> dict[str, str]:
+def _tags(figure: Figure, run: Run) -> dict[str, str]:
     """What runs are grouped and filtered by."""
-    facts = [finished_provenance(path) for path in (figure.table, *run.inputs)]
-    commits = sorted({fact["commit"] for fact in facts if fact.get("commit")})
-    command = f"snakemake {figure.target} --config preset={figure.preset}"
-    return {
-        KEY: f"{figure.preset}/{figure.target}",
-        **store.origin_tags(command, facts[0]),
-        "paper": figure.paper,
-        "figure": figure.target,
-        "preset": figure.preset,
-        "run": run.id,
-        "label": run.label,
-        **{part: getattr(run, part).partition("+")[0] for part in _PARTS if getattr(run, part)},
-        "exact": text_of(run.exact),
-        "commit": ",".join(commits) or "unknown",
-        "dirty": text_of(any(fact.get("dirty") for fact in facts)),
-    }
+    return {KEY: _key(figure)} | tags_of(
+        f"snakemake {figure.target} --config preset={figure.preset}",
+        [finished_provenance(path) for path in (figure.table, *run.inputs)],
+        run.config,
+        paper=figure.paper,
+        figure=figure.target,
+        preset=figure.preset,
+        run=run.id,
+        label=run.label,
+        **{part: (getattr(run, part) or "").partition("+")[0] for part in PARTS},
+    )
+
+
+def _key(figure: Figure) -> str:
+    """Which figure of which preset MLflow runs show."""
+    return f"{figure.preset}/{figure.target}"
 
 
 def _digest(figure: Figure) -> str:

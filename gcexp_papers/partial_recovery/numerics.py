@@ -38,6 +38,7 @@ from gcexp.theory import order_statistics
 from gcexp.theory import partial_recovery as theory
 
 from . import theory as searches
+from .instances import cyclic_cases, pairs, sizes, triples
 
 if TYPE_CHECKING:  # a table of closed forms depends on no scheme and no delay model
     from gcexp.delays import Pareto, ShiftedExponential
@@ -499,25 +500,23 @@ Counted = Iterator[tuple[str, bool]]  # a statement, and whether it holds in one
 
 
 def _sets_of_workers(up_to: int) -> Counted:
-    for n in range(1, up_to + 1):
+    for n, y in sizes(up_to):
         for s in range(n):
-            for y in range(1, n + 1):
-                visible = comb(n, y) - theory.choose(s, y)
-                all_equal = (recovered_partitions(Combinatorial(n, s, y), s) == visible).all()
-                yield "Theorem 2: recovered fraction 1 - ρ_y, every set", all_equal
-                if gcd(n, y) == 1:
-                    all_equal = (recovered_partitions(CoPrime(n, s, y), s) == visible).all()
-                    yield "Theorem 3: co-prime scheme recovers the same", all_equal
+            visible = comb(n, y) - theory.choose(s, y)
+            all_equal = (recovered_partitions(Combinatorial(n, s, y), s) == visible).all()
+            yield "Theorem 2: recovered fraction 1 - ρ_y, every set", all_equal
+            if gcd(n, y) == 1:
+                all_equal = (recovered_partitions(CoPrime(n, s, y), s) == visible).all()
+                yield "Theorem 3: co-prime scheme recovers the same", all_equal
 
 
 def _intermediate(up_to: int) -> Counted:
-    for n in range(1, up_to + 1):
-        for s, y in product(range(n), range(1, n + 1)):
-            for x in range(1, y + 1):
-                code = Intermediate(n, s, x, y)
-                most = code.k - recovered_partitions(code, s).min()
-                right = most == theory.intermediate_misses(n, s, x, y)
-                yield "Theorem 10: worst loss (x/g) C(s-y+x, x)", right
+    for n, y in sizes(up_to):
+        for s, x in product(range(n), range(1, y + 1)):
+            code = Intermediate(n, s, x, y)
+            most = code.k - recovered_partitions(code, s).min()
+            right = most == theory.intermediate_misses(n, s, x, y)
+            yield "Theorem 10: worst loss (x/g) C(s-y+x, x)", right
 
 
 def _designs() -> Counted:
@@ -545,25 +544,19 @@ def _design_messages(up_to: int) -> Counted:
 
 
 def _cyclic(up_to: int) -> Counted:
-    for n in range(2, up_to + 1):
-        for s in range(n):
-            for beta in range(n - s, n + 1):
-                p = theory.cyclic_load(n, s, beta)
-                if beta % p == 0:
-                    least = recovered_partitions(CyclicPartialRecovery(n, s, beta), s).min()
-                    yield "Theorem 5: one message where p divides β", least >= beta
-                elif p * -(-beta // p) <= n:
-                    least = recovered_partitions(CyclicTwoMessage(n, s, beta), s).min()
-                    yield "Theorem 7: two messages where p ⌈β/p⌉ ≤ n", least >= beta
+    for n, s, beta, _ in cyclic_cases(up_to, 1, least=2):
+        least = recovered_partitions(CyclicPartialRecovery(n, s, beta), s).min()
+        yield "Theorem 5: one message where p divides β", least >= beta
+    for n, s, beta, _ in cyclic_cases(up_to, 2, least=2):
+        least = recovered_partitions(CyclicTwoMessage(n, s, beta), s).min()
+        yield "Theorem 7: two messages where p ⌈β/p⌉ ≤ n", least >= beta
 
 
 def _excluded(up_to: int) -> Counted:
-    for n in range(2, up_to + 1):
-        for s in range(n):
-            for beta in range(n - s, n):
-                if beta % theory.cyclic_load(n, s, beta):
-                    excluded = searches.cyclic_impossible(n, s, beta)
-                    yield "Theorem 6: one message excluded elsewhere, β < n", excluded
+    for n, s, beta in triples(up_to, least=2):
+        if beta < n and beta % theory.cyclic_load(n, s, beta):
+            excluded = searches.cyclic_impossible(n, s, beta)
+            yield "Theorem 6: one message excluded elsewhere, β < n", excluded
 
 
 def _graphs() -> Counted:
@@ -582,39 +575,38 @@ def _graphs() -> Counted:
 
 
 def _loads(up_to: int) -> Counted:
-    for n in range(2, up_to + 1):
-        for s in range(1, n):
-            for beta in range(n - s, n + 1):
-                alpha = Fraction(beta, n)
-                bound, y = n * theory.lower_bound(n, s, alpha), theory.minimal_y(n, s, alpha)
-                p, naive = theory.cyclic_load(n, s, beta), n * theory.naive(n, s, alpha).load
-                yield "loads: Theorem 1 ≤ combinatorial ≤ cyclic ≤ naive", bound <= y <= p <= naive
-            for alpha in (Fraction(i, 20) for i in range(1, 20)):
-                if n - s <= alpha * n != int(alpha * n):
-                    fits = theory.minimal_y(n, s, alpha) <= n * theory.naive(n, s, alpha).load
-                    yield "loads, α n not whole: combinatorial ≤ naive", fits
-        for y in range(1, n):
-            if gcd(n, y) == 1:
-                fewer, most = theory.co_prime(n, y).m, theory.combinatorial(n, y).m
-                right = fewer < most if comb(n, y) > n else fewer == most
-                yield "messages: co-prime ≤ combinatorial, < where C(n,y) > n", right
+    for n, s, beta in triples(up_to, least=2):
+        if s:
+            alpha = Fraction(beta, n)
+            bound, y = n * theory.lower_bound(n, s, alpha), theory.minimal_y(n, s, alpha)
+            p, naive = theory.cyclic_load(n, s, beta), n * theory.naive(n, s, alpha).load
+            yield "loads: Theorem 1 ≤ combinatorial ≤ cyclic ≤ naive", bound <= y <= p <= naive
+    for (n, s), i in product(pairs(up_to, least=2), range(1, 20)):
+        alpha = Fraction(i, 20)
+        if s and n - s <= alpha * n != int(alpha * n):
+            fits = theory.minimal_y(n, s, alpha) <= n * theory.naive(n, s, alpha).load
+            yield "loads, α n not whole: combinatorial ≤ naive", fits
+    for n, y in sizes(up_to):
+        if y < n and gcd(n, y) == 1:
+            fewer, most = theory.co_prime(n, y).m, theory.combinatorial(n, y).m
+            right = fewer < most if comb(n, y) > n else fewer == most
+            yield "messages: co-prime ≤ combinatorial, < where C(n,y) > n", right
 
 
 def _sweeps(up_to: int) -> Counted:
-    for n in range(4, up_to + 1):
-        for s in range(1, n):
-            for beta in range(n - s, n):
-                rows = theory.sweep(n, s, Fraction(beta, n))
-                y, m = [row["y"] for row in rows], [row["m"] for row in rows]
-                low, high = min(m[0], m[-1]), max(m[0], m[-1])
-                ends = theory.cyclic_load(n, s, beta), theory.minimal_y(n, s, Fraction(beta, n))
-                yield "sweep: load never rises with x", y == sorted(y, reverse=True)
-                yield "sweep: ends are the cyclic and the combinatorial load", (y[0], y[-1]) == ends
-                for each in m[1:-1]:
-                    yield "sweep: points with messages between the ends", low <= each <= high
-                    yield "sweep: points strictly between the ends", low < each < high
-                if m[1:-1]:
-                    yield "sweep: all points between the ends", all(low <= each <= high for each in m)
+    for n, s, beta in triples(up_to, least=4):
+        if s and beta < n:
+            rows = theory.sweep(n, s, Fraction(beta, n))
+            y, m = [row["y"] for row in rows], [row["m"] for row in rows]
+            low, high = min(m[0], m[-1]), max(m[0], m[-1])
+            ends = theory.cyclic_load(n, s, beta), theory.minimal_y(n, s, Fraction(beta, n))
+            yield "sweep: load never rises with x", y == sorted(y, reverse=True)
+            yield "sweep: ends are the cyclic and the combinatorial load", (y[0], y[-1]) == ends
+            for each in m[1:-1]:
+                yield "sweep: points with messages between the ends", low <= each <= high
+                yield "sweep: points strictly between the ends", low < each < high
+            if m[1:-1]:
+                yield "sweep: all points between the ends", all(low <= each <= high for each in m)
 
 
 def _model_d(below: int) -> Counted:

@@ -1,15 +1,15 @@
 """``make test-faults``: whole builds with faults, and a table of what came of them.
 
-    python -m tests.faults [--seed 0] [--part 1/4] [--only WORD] [--output FILE]
+    python -m tests.faults [--seed 0] [--only WORD] [--folder FOLDER]
 
 A seed decides the moments, the files and the sizes. Exit code 1 if a build had wrong bytes, showed a trace, hung, or
-failed without a sentence that says what to do.
+failed without a sentence that says what to do. In a folder that is named the outcomes are kept: the same command goes
+on where it was interrupted, and tries again what was wrong.
 """
-
-from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import tempfile
 import time
@@ -22,53 +22,48 @@ from tests.faults.trial import Skipped, Trial, Wrong, built, digests, traces
 COLUMNS = ("same command", "after its sentence", "skipped", "wrong")
 
 
-def main() -> int:
+def main():
     """Try the faults, one after the other."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--part", default="1/1", help="K/N: every N-th fault, from the K-th on")
     parser.add_argument("--only", default="", help="faults whose description has this word")
-    parser.add_argument(
-        "--base", type=Path, help="folder that keeps the builds without a fault for the next call"
-    )
-    parser.add_argument("--output", type=Path, help="JSON lines, to which the outcomes are added")
+    parser.add_argument("--folder", type=Path, help="keeps the outcomes, and the builds without a fault")
     arguments = parser.parse_args()
-    part, parts = map(int, arguments.part.split("/"))
-    listed = [(place, *fault) for place, fault in enumerate(faults()) if arguments.only in f"{fault}"]
-    found = []
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what is mounted is unmounted
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(arguments.base or temporary).resolve()
+        folder = Path(arguments.folder or temporary).resolve()
         first, second = (built(folder / name) for name in ("first", "second"))
-        right = digests(first)
-        right = {name: digest for name, digest in digests(second).items() if right.get(name) == digest}
+        right = {
+            name: digest for name, digest in digests(first).items() if digests(second).get(name) == digest
+        }
         print(f"{len(right)} products have the same bytes in two builds without a fault")
-        for place, row, harm, given in listed[part - 1 :: parts]:
+        outcomes = folder / "outcomes.json"
+        found = json.loads(outcomes.read_text()) if outcomes.exists() else {}
+        for place, (row, harm, given) in enumerate(faults()):
+            name = f"{arguments.seed}/{place}"
+            told = f"{row} {given}"
+            if arguments.only not in told or found.get(name, {"outcome": "wrong"})["outcome"][:5] != "wrong":
+                continue
             started = time.monotonic()
-            trial = Trial(first, folder / f"trial{place}", f"{arguments.seed}/{place}")
-            outcome, said = tried(trial, harm, given, right)
-            told = f"{row} {given}: {outcome}"
-            print(f"{place:3} {told} ({time.monotonic() - started:.0f} s)", flush=True)
+            outcome, said = tried(Trial(first, folder / "trial", name), harm, given, right)
+            print(f"{place:3} {told}: {outcome} ({time.monotonic() - started:.0f} s)", flush=True)
             if outcome.startswith("wrong"):
                 print("\n".join(text[-3000:] for text in said), file=sys.stderr)
-            found.append({"row": row, "given": given, "seed": arguments.seed, "outcome": outcome})
-            if arguments.output:
-                with arguments.output.open("a") as file:
-                    file.write(json.dumps(found[-1]) + "\n")
-    if arguments.output and arguments.output.exists():
-        found = [json.loads(line) for line in arguments.output.read_text().splitlines()]
-    print(table(found))
-    return int(any(one["outcome"].startswith("wrong") for one in found))
+            found[name] = {"row": row, "outcome": outcome}
+            outcomes.write_text(json.dumps(found, indent=1))
+    print(table([*found.values()]))
+    return int(any(one["outcome"].startswith("wrong") for one in found.values()))
 
 
-def tried(trial: Trial, harm, given: tuple, right: dict[str, str]) -> tuple[str, list[str]]:
+def tried(trial, harm, given, right):
     """What came of a fault, in words, and all that was said."""
-    said: list[str] = []
+    said = []
     try:
         said += harm(trial, *given)
         outcome = trial.mended(right, said)
     except Skipped as error:
-        return f"skipped: {error}", said
-    except Wrong as error:
+        outcome = f"skipped: {error}"
+    except (Wrong, AssertionError) as error:
         outcome = f"wrong: {error}"
     finally:
         trial.clear()
@@ -77,9 +72,9 @@ def tried(trial: Trial, harm, given: tuple, right: dict[str, str]) -> tuple[str,
     return outcome, said
 
 
-def table(found: list[dict]) -> str:
+def table(found):
     """Counts by fault and outcome, as Markdown."""
-    counts: dict[str, Counter] = {}
+    counts = {}
     for one in found:
         word = one["outcome"].partition(":")[0]
         column = word if word in COLUMNS else "after its sentence"

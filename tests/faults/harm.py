@@ -3,31 +3,26 @@
 Every function takes a trial and draws what it needs from the trial's random numbers.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 
-from tests.faults.trial import KINDS, PRODUCTS, Trial
+from tests.faults.trial import KINDS, PRODUCTS
 
 SIGNALS = ("SIGKILL", "SIGTERM")
 VICTIMS = ("workflow", "job", "group")
 DAY = 86400.0
 
 
-# --- Signals
-
-
-def killed(trial: Trial, kind: str, victim: str, name: str) -> list[str]:
+def killed(trial, kind, victim, name):
     """Send a signal to the workflow, a job, their group, or the server of warm jobs, at a random moment.
 
     The moment is one of a job of some kind, or of a build that has everything to do.
     """
-    process = trial.begun(kind)
+    trial.undo(kind)
+    process = trial.start(trial.command)
     if kind == "everything":
         time.sleep(trial.random.uniform(1.0, 20.0))
     else:
@@ -45,53 +40,42 @@ def killed(trial: Trial, kind: str, victim: str, name: str) -> list[str]:
     return [trial.end_of(process)]
 
 
-# --- Disks and folders
-
-
-def disk_full(trial: Trial, kind: str) -> list[str]:
+def disk_full(trial, kind):
     """No file may be longer than a random limit, as under a quota."""
     trial.undo(kind)
     limit = trial.random.randint(1, 24)  # KiB
-    return [trial.said("bash", "-c", f"ulimit -f {limit}; exec {' '.join(trial.command())}")]
+    return [trial.said(["bash", "-c", f"ulimit -f {limit}; exec {' '.join(trial.command)}"])]
 
 
-def small_disk(trial: Trial, kind: str) -> list[str]:
+def small_disk(trial, kind):
     """The folder of the results lies on a disk with random little room, which is enlarged afterwards."""
     trial.undo(kind)
-    folder = trial.random.choice(("results", "reports"))
-    place = trial.project / folder
+    place = trial.project / trial.random.choice(("results", "reports"))
     held = sum(-(-path.stat().st_size // 4096) * 4096 for path in place.rglob("*") if path.is_file())
-    kept = place.rename(place.with_name(f"{folder}.kept"))
+    kept = shutil.move(place, trial.project / "kept")
     place.mkdir()
     trial.mount("-t", "tmpfs", "-o", f"size={held + trial.random.randint(40, 160) * 1024}", "none", place)
-    try:
-        subprocess.run(["cp", "-a", f"{kept}/.", place], check=True)
-        return [trial.said(*trial.command())]
-    finally:
-        trial.settle()
-        fresh = shutil.copytree(place, place.with_name(f"{folder}.fresh"), symlinks=True)
-        trial.unmount(place)
-        place.rmdir()
-        fresh.rename(place)
-        shutil.rmtree(kept)
+    subprocess.run(["cp", "-a", f"{kept}/.", place], check=True)
+    said = trial.said(trial.command)
+    trial.mount("-o", "remount,size=1g", place)
+    return [said]
 
 
-def read_only(trial: Trial, kind: str, folder: str) -> list[str]:
+def read_only(trial, kind, folder):
     """A folder that nobody can write, not even root, until it is mended."""
     trial.undo(kind)
     place = trial.project / folder
     trial.mount("--bind", place, place)
-    try:
-        trial.mount("-o", "remount,ro,bind", place)
-        return [trial.said(*trial.command())]
-    finally:
-        trial.settle()
-        trial.unmount(place)
+    trial.mount("-o", "remount,ro,bind", place)
+    said = trial.said(trial.command)
+    trial.unmount()
+    return [said]
 
 
-def lost(trial: Trial, kind: str, folder: str) -> list[str]:
+def lost(trial, kind, folder):
     """A folder disappears at a random moment of a build and comes back after it, as a network mount does."""
-    process = trial.begun(kind)
+    trial.undo(kind)
+    process = trial.start(trial.command)
     trial.job(KINDS[kind][0], process)
     time.sleep(trial.random.uniform(0.0, 1.0))
     place, away = trial.project / folder, trial.project / "away"
@@ -99,16 +83,12 @@ def lost(trial: Trial, kind: str, folder: str) -> list[str]:
     if trial.random.random() < 0.5:  # what is left of a mount is an empty folder
         place.mkdir(exist_ok=True)
     said = trial.end_of(process)
-    trial.settle()
     shutil.rmtree(place, ignore_errors=True)
     away.rename(place)
     return [said]
 
 
-# --- Files
-
-
-def truncated(trial: Trial, pattern: str, users: str, kind: str) -> list[str]:
+def truncated(trial, pattern, users, kind):
     """A random file loses its end while nobody looks; what is made from it is made again."""
     found = sorted(path for path in trial.project.folder.glob(pattern) if path.is_file())
     path = trial.random.choice(found)
@@ -116,13 +96,12 @@ def truncated(trial: Trial, pattern: str, users: str, kind: str) -> list[str]:
     os.truncate(path, int(before.st_size * trial.random.uniform(0.0, 0.98)))
     if trial.random.random() < 0.5:
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    trial.delete(*users.split())
-    trial.damaged = path
-    trial.kind = kind
+    trial.delete(users)
+    trial.kind, trial.damaged = kind, True
     return []
 
 
-def clock(trial: Trial, direction: int) -> list[str]:
+def clock(trial, direction):
     """Files from the future or from the past: some of what was made, or some of what it was made from."""
     files = [path for path in trial.project.files(*PRODUCTS).values()]
     files += [trial.project / trial.project.figure, *(trial.project / "workflow/rules").glob("*.smk")]
@@ -134,27 +113,21 @@ def clock(trial: Trial, direction: int) -> list[str]:
     return []
 
 
-# --- Others at work
-
-
-def two_builds(trial: Trial, how: str) -> list[str]:
+def two_builds(trial, how):
     """A second build begins at a random moment of the first, or two jobs make one file."""
     trial.undo("train")
-    if how == "make":
-        commands = [["make", "reproduce", "TARGETS=small_three", "ARGS=-j2"]] * 2
-    elif how == "job":
-        target = "results/trajectory/digits_mlp/gradient_descent/exact/T200/seeds0-1.npz"
-        options = "task=digits_mlp optimizer=gradient_descent iterations=200 seeds=0-1 exact=true"
-        commands = [["gcexp", "job", "train", *options.split(), "-o", target]] * 2
-    else:
-        commands = [trial.command()] * 2
-    first = trial.start(*commands[0])
+    target = "results/trajectory/digits_mlp/gradient_descent/exact/T200/seeds0-1.npz"
+    options = "task=digits_mlp optimizer=gradient_descent iterations=200 seeds=0-1 exact=true"
+    command = {
+        "snakemake": trial.command,
+        "make": ["make", "reproduce", "TARGETS=small_three", "ARGS=-j2"],
+        "job": ["gcexp", "job", "train", *options.split(), "-o", target],
+    }[how]
+    first = trial.start(command)
     time.sleep(trial.random.uniform(0.0, 4.0))
-    second = trial.start(*commands[1])
+    second = trial.start(command)
     return [trial.end_of(first), trial.end_of(second)]
 
-
-# --- The list
 
 #: A pattern of files, what is made from them and so is deleted, and the kind of job that uses them.
 _LEARNED = "results/checkpoints results/trajectory/*/*/exact reports/quick/data/small_three*"
@@ -173,18 +146,15 @@ TRUNCATED = (
 )
 
 
-def faults() -> list[tuple[str, Callable[..., list[str]], tuple]]:
+def faults():
     """Name of the row in the table, function, and what it takes: the same list for every seed."""
-    found: list[tuple[str, Callable[..., list[str]], tuple]] = []
+    found = []
     for place, kind in enumerate(one for one in KINDS if one != "everything"):
         for victim in (VICTIMS[place % 3], VICTIMS[(place + 1) % 3]):
             name = SIGNALS[(place + len(found)) % 2]
             found.append((f"{name} of the {victim}", killed, (kind, victim, name)))
-    for victim, name in (
-        ("workflow", "SIGTERM"),
-        ("server", "SIGKILL"),
-        *(("group", name) for name in SIGNALS),
-    ):
+    everything = (("workflow", "SIGTERM"), ("server", "SIGKILL"), *(("group", name) for name in SIGNALS))
+    for victim, name in everything:
         found.append((f"{name} of the {victim}", killed, ("everything", victim, name)))
     found += [("file size limit", disk_full, (kind,)) for kind in ("data", "train", "draw")]
     found += [("full disk", small_disk, (kind,)) for kind in ("train", "draw", "tracking")]

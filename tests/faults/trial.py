@@ -1,7 +1,5 @@
 """One small project that is built, harmed and built again, and what counts as right afterwards."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 import re
@@ -10,7 +8,6 @@ import sqlite3
 import subprocess
 import time
 from contextlib import suppress
-from pathlib import Path
 
 import psutil
 
@@ -18,7 +15,7 @@ from tests.conftest import BIN, Project, small_project
 from tests.workflow.test_kills import at_work
 
 PRODUCTS = ("data/prepared", "results/trajectory", "reports")
-LONG = 240.0  # seconds, after which something hangs
+LONG = 480.0  # seconds, after which something hangs
 RUNS = """common: {task: digits_mlp, delay: pareto, n: 6, s: 2, iterations: 200, seeds: 2}"""
 TABLE = """\
 title: Clocks
@@ -63,10 +60,11 @@ class Wrong(Exception):
     """A build that is not as it must be after a fault."""
 
 
-def built(folder: Path) -> Project:
+def built(folder):
     """The project with everything made: exact and approximate trainings, a drawing, a table, a statement."""
     if (folder / "done").exists():
         return Project(folder)
+    shutil.rmtree(folder, ignore_errors=True)
     project = small_project(folder)
     figure = project / project.figure
     figure.write_text(re.sub("^common:.*$", RUNS, figure.read_text(), flags=re.M))
@@ -75,19 +73,12 @@ def built(folder: Path) -> Project:
     with open(project / ".guard/sitecustomize.py", "a") as file:
         file.write(KEPT)
     for target in ("all", "mlflow", "audit"):
-        code, output = project.run(*command_of(target))
-        if code != 0:
-            raise Wrong(f"the build without a fault failed: {output}")
+        project.build("-j2", target)
     (project / "done").touch()
     return project
 
 
-def command_of(target: str) -> list[str]:
-    """What a person types."""
-    return [str(BIN / "snakemake"), "-j2", target]
-
-
-def digests(project: Project) -> dict[str, str]:
+def digests(project):
     """Sha256 of all products by name."""
     return {
         name: hashlib.sha256(path.read_bytes()).hexdigest()
@@ -96,7 +87,7 @@ def digests(project: Project) -> dict[str, str]:
     }
 
 
-def imported(project: Project) -> list[tuple[str, int]]:
+def imported(project):
     """Name and number of metrics of all runs that MLflow shows."""
     with sqlite3.connect(project / "results/mlflow/mlflow.db") as database:
         return sorted(
@@ -107,6 +98,12 @@ def imported(project: Project) -> list[tuple[str, int]]:
         )
 
 
+def traces(said):
+    """Traces that pass through our code."""
+    found = [trace for text in said for trace in text.split("Traceback (most recent call last):")[1:]]
+    return [trace[:2000] for trace in found if "/gcexp/" in trace or ".smk" in trace]
+
+
 class Trial:
     """A copy of the built project, and the random numbers of one fault.
 
@@ -114,50 +111,45 @@ class Trial:
     ----------
     kind : str
         Kind of job that the fault is about: it decides what a person types.
-    damaged : Path, optional
-        A file that the fault has damaged, so that it may be asked for.
+    damaged : bool
+        Whether a file is damaged before the first command: its bytes are wrong until that has run.
     settles : bool
         Whether nothing is left to do after the build that mends it.
     """
 
-    def __init__(self, original: Project, folder: Path, seed: str):
+    def __init__(self, original, folder, seed):
         self.original, self.project = original, original.copy(folder)
         self.random = random.Random(seed)
-        self.kind, self.damaged, self.settles = "table", None, True
-        self.mounted: list[Path] = []
+        self.kind, self.damaged, self.settles = "table", False, True
+        self.mounted = []
 
     # --- What harm is made of
 
-    def command(self) -> list[str]:
+    @property
+    def command(self):
         """What a person types for a build with this kind of job."""
-        return command_of(KINDS[self.kind][2])
+        return [str(BIN / "snakemake"), "-j2", KINDS[self.kind][2]]
 
-    def delete(self, *patterns: str) -> None:
+    def delete(self, patterns):
         """Delete files and folders of the project."""
-        for path in [path for pattern in patterns for path in self.project.folder.glob(pattern)]:
+        for path in [path for pattern in patterns.split() for path in self.project.folder.glob(pattern)]:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
-    def undo(self, kind: str) -> None:
+    def undo(self, kind):
         """Delete what jobs of a kind make, so that there is work for one."""
         self.kind = kind
-        self.delete(*KINDS[kind][1].split())
+        self.delete(KINDS[kind][1])
 
-    def start(self, *command: str) -> subprocess.Popen:
-        """Start a command, or the build, in a process group of its own; what it says goes to a file."""
-        command = command or tuple(self.command())
+    def start(self, command):
+        """Start a command in a process group of its own; what it says goes to a file."""
         if command[0] == "make":
             self.project.make("--version").communicate()  # links its virtual environment
         with open(self.project / f".said-{time.monotonic_ns()}", "w") as output:
             process = self.project.start(*command, output=output)
-        process.said = Path(output.name)  # type: ignore[attr-defined]
+        process.said = self.project / output.name
         return process
 
-    def begun(self, kind: str) -> subprocess.Popen:
-        """A build that has a job of this kind to do."""
-        self.undo(kind)
-        return self.start()
-
-    def job(self, word: str, build: subprocess.Popen | None = None) -> psutil.Process | None:
+    def job(self, word, build=None):
         """The process of a command with this word, as soon as the build has one; None if there is none."""
         while True:
             for process in at_work(self.project):
@@ -169,57 +161,47 @@ class Trial:
                 return None
             time.sleep(0.02)
 
-    def end_of(self, process: subprocess.Popen) -> str:
-        """What a command said, when it has ended."""
-        try:
-            process.wait(LONG)
-        except subprocess.TimeoutExpired:
-            raise Wrong("a command hangs") from None
-        return process.said.read_text(errors="replace")  # type: ignore[attr-defined]
-
-    def said(self, *command: str) -> str:
-        """What a command says."""
-        return self.end_of(self.start(*command))
-
-    def mount(self, *arguments: object) -> None:
-        """Mount something, which this machine may not allow."""
-        made = subprocess.run(["mount", *map(str, arguments)], capture_output=True, text=True, check=False)
-        if made.returncode != 0:
-            raise Skipped(f"mount is not allowed here: {made.stderr.strip()}")
-        place = Path(str(arguments[-1]))
-        self.mounted += [place] if place not in self.mounted else []
-
-    def unmount(self, place: Path) -> None:
-        """Unmount what `mount` mounted there."""
-        subprocess.run(["umount", "--lazy", str(place)], check=True)
-        self.mounted.remove(place)
-
-    def settle(self) -> None:
-        """Wait until nothing works in the folder any more."""
+    def end_of(self, process):
+        """What a command said, when it and all that it started have ended."""
         end = time.monotonic() + LONG
-        while at_work(self.project):
+        while process.poll() is None or at_work(self.project):
             if time.monotonic() > end:
                 raise Wrong(f"still at work: {[one.cmdline() for one in at_work(self.project)]}")
             time.sleep(0.05)
+        return process.said.read_text(errors="replace")
 
-    def clear(self) -> None:
+    def said(self, command):
+        """What a command says."""
+        return self.end_of(self.start(command))
+
+    def mount(self, *arguments):
+        """Mount something, which this machine may not allow."""
+        made = subprocess.run(["mount", *map(str, arguments)], capture_output=True, text=True)
+        if made.returncode != 0:
+            raise Skipped(f"mount is not allowed here: {made.stderr.strip()}")
+        self.mounted += {arguments[-1]} - {*self.mounted}
+
+    def unmount(self):
+        """Unmount all."""
+        while self.mounted:
+            subprocess.run(["umount", "--lazy", self.mounted.pop()], check=True)
+
+    def clear(self):
         """Leave nothing mounted, nothing at work and no file."""
-        for place in list(self.mounted):
-            self.unmount(place)
+        self.unmount()
         for process in at_work(self.project):
             process.kill()
         shutil.rmtree(self.project.folder, ignore_errors=True)
 
     # --- What must hold after it
 
-    def mended(self, right: dict[str, str], said: list[str]) -> str:
+    def mended(self, right, said):
         """How the same command comes to the right bytes: at once, or after what its sentence says."""
-        self.settle()
-        if self.damaged is None:
+        if not self.damaged:
             self._check(right, partly=True)
         advice = []
         for _ in range(4):
-            build = self.start()
+            build = self.start(self.command)
             said.append(self.end_of(build))
             if build.returncode == 0:
                 break
@@ -234,12 +216,11 @@ class Trial:
             raise Wrong(f"half written: {left}")
         return " and ".join(dict.fromkeys(advice)) or "same command"
 
-    def _follow(self, text: str) -> str:
+    def _follow(self, text):
         """Do what the last sentence says."""
         if "--unlock" in text:
-            code, output = self.project.run(*self.command(), "--unlock")
-            if code != 0:
-                raise Wrong(f"--unlock failed: {output}")
+            code, output = self.project.run(*self.command, "--unlock")
+            assert code == 0, output
             return "--unlock"
         if "older modification time" in text:
             for path in self.project.files(".").values():
@@ -248,15 +229,13 @@ class Trial:
             return "touch files of the future"
         for line in text.splitlines():
             if re.search(r"\bdelete\b", line):
-                named = [
-                    path for path in re.findall(r"[\w./+@-]+\.\w+", line) if (self.project / path).is_file()
-                ]
-                if named:
-                    (self.project / named[0]).unlink()
-                    return "delete the named file"
+                for name in re.findall(r"[\w./+@-]+\.\w+", line):
+                    if (self.project / name).is_file():
+                        (self.project / name).unlink()
+                        return "delete the named file"
         raise Wrong("the command failed without a sentence that says what to do")
 
-    def _check(self, right: dict[str, str], partly: bool = False) -> None:
+    def _check(self, right, partly=False):
         """All products have the right bytes; `partly`: those that are there, as nothing asks for data of a table."""
         found = digests(self.project)
         wrong = []
@@ -268,13 +247,3 @@ class Trial:
             wrong.append("MLflow")
         if wrong:
             raise Wrong(f"wrong bytes: {', '.join(wrong)}")
-
-
-def traces(said: list[str]) -> list[str]:
-    """Traces that pass through our code."""
-    found = []
-    for text in said:
-        for trace in text.split("Traceback (most recent call last):")[1:]:
-            if "/gcexp/" in trace or ".smk" in trace:
-                found.append(trace[:2000])
-    return found

@@ -99,14 +99,6 @@ def test_structured_codes_decode_for_load_2_only():
         code.decode(responses_without(code, 1))
 
 
-def test_singular_points_are_refused():
-    E = np.array(vandermonde(3, 2, 2, [4, -4, 1, 5, 2, -2]))
-    with pytest.raises(
-        ParameterError, match=r"does not decode without workers \[0\]: the determinant .* is 0"
-    ):
-        Adaptive(3, 2, E=E.tolist())
-
-
 # --- section 2: random matrices ---------------------------------------------------------------------------------
 
 
@@ -133,8 +125,6 @@ def test_decodes_for_every_set_of_stragglers(n, d, bound, arithmetic):
         assert decoding.residual.max() <= code.bound  # what the search promised
         assert relative_error(code, responses, 5 * L) < bound
         assert relative_error(code, responses[:20], 5 * L + 1) < bound  # padded
-        fewer = np.maximum(responses - 1, 0)
-        assert not code.met(fewer).any() or r in {x + 1 for x in rounds_needed(L, d)}
 
 
 def test_rounds_that_do_not_divide_use_every_message():
@@ -156,12 +146,6 @@ def test_more_workers_than_needed():
 def test_below_the_quorum_nothing_is_mixed():
     decoding = agc(5, 3).decode([[6, 6, 0, 0, 0], [2, 2, 2, 2, 1], [0, 0, 0, 0, 0]], partial=True)
     assert not decoding.weights.any() and not decoding.coefficients.any()
-
-
-def test_one_round_is_conventional_gradient_coding():
-    code = Adaptive(7, 3, rounds=1)
-    assert code.length == 1 and (code.messages == 1).all() and code.quorums[0].need == ((1, 5),)
-    assert code.decode(responses_without(code, 2)).residual.max() < 1e-10
 
 
 @pytest.mark.slow
@@ -234,24 +218,6 @@ def code_of(scheme: str, n: int = 20, d: int = 3):
     return GroupedCGC(n, d, m) if grouped else CommunicationEfficient(n, d, m)
 
 
-def nominal(scheme: str, d: int = 3, t_cp: float = 3.0, t_cm: float = 13.0) -> Restart:
-    """Prices of (83)."""
-    row = scheme.removeprefix("g_")
-    s_max = d - 1 if row == "agc" else int(row[-1])
-    last = tuple(t_cp + t_cm / (d - (s if row == "agc" else s_max)) for s in range(s_max + 1))
-    return Restart(last, last, (t_cp + t_cm,) * 2)
-
-
-def times(
-    scheme: str, rule: Restart, p: float, iterations: int, seeds=(0,), n: int = 20, d: int = 3
-) -> np.ndarray:
-    arrived = Epochs(p).draw(seeds, iterations, n).arrival(1.0, 1.0)
-    code = code_of(scheme, n, d)
-    time, responses = rule.stop(code, lambda r=None: arrived)
-    assert code.met(responses.reshape(-1, n)).all()
-    return time
-
-
 def test_epochs_are_geometric_and_shared_by_all_p():
     draws = {p: Epochs(p).draw((0, 1), 4000, 5).start for p in (0.0, 0.2, 0.5)}
     assert not draws[0.0].any()
@@ -264,20 +230,6 @@ def test_epochs_are_geometric_and_shared_by_all_p():
     np.testing.assert_array_equal(draws[0.5][1, :, 3], np.floor(np.log(uniform) / log(0.5)))
     longer = Epochs(0.5).draw((0, 1), 5000, 6).start
     np.testing.assert_array_equal(longer[:, :4000, :5], draws[0.5])
-
-
-@pytest.mark.parametrize(("n", "d"), [(20, 3), (9, 2), (8, 4)])
-def test_dominance_in_every_iteration(n, d):
-    for p in (0.05, 0.3, 0.7):
-        time = {
-            scheme: times(scheme, nominal(scheme, d), p, 2000, n=n, d=d)
-            for scheme in ["agc", "g_agc", *(f"{g}cgc{s}" for g in ("", "g_") for s in range(d))]
-        }
-        for s in range(d):
-            assert (time["agc"] <= time[f"cgc{s}"] + 1e-12).all()
-            assert (time["g_agc"] <= time[f"g_cgc{s}"] + 1e-12).all()
-            assert (time[f"g_cgc{s}"] <= time[f"cgc{s}"] + 1e-12).all()
-        assert (time["g_agc"] <= time["agc"] + 1e-12).all()
 
 
 def by_hand(G: np.ndarray, d: int, s_max: int) -> tuple[int, int]:
@@ -340,7 +292,8 @@ def test_rounds_follow_the_stragglers_on_a_real_clock():
         ({"n": 3, "d": 2, "E": E3[1:]}, r"6 rows of 4 numbers, got shape \(5, 4\)"),
         ({"n": 3, "d": 2, "E": [["x"] * 4] * 6}, "E holds rows of numbers"),
         ({"n": 3, "d": 2, "E": [[1, 2, 3, 4]] * 6}, "'4'"),
-        ({"n": 3, "d": 2, "E": [[1, 2, 0, 0]] * 6}, "does not fit: its rows .* are singular"),
+        ({"n": 3, "d": 2, "E": [[1, 2, 0, 0]] * 6}, "singular"),
+        ({"n": 3, "d": 2, "E": vandermonde(3, 2, 2, [4, -4, 1, 5, 2, -2])}, r"workers \[0\]"),
     ],
 )
 def test_adaptive_refuses(given, message):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import combinations
-from math import comb
 
 import numpy as np
 import pytest
@@ -49,12 +48,6 @@ def decoded(code, s: int):
     return decoding.coefficients
 
 
-def matches(code, cost: theory.Cost) -> bool:
-    """Partitions, messages and loads are the theorem's, on every worker."""
-    same = set(code.messages) == {cost.m} and set(code.load) == {int(cost.load * code.k)}
-    return same and code.k == cost.k and code.length == 1
-
-
 def sets(text: str) -> list[set[int]]:
     return [{int(c) for c in word} for word in text.split()]
 
@@ -66,14 +59,6 @@ def test_subsets_are_lexicographic():
     code = Combinatorial(5, 3, 2)
     assert [set(block) for block in code.holders] == sets("01 02 03 04 12 13 14 23 24 34")
     assert code.owner.tolist() == sorted(code.owner.tolist())
-
-
-@pytest.mark.parametrize(("n", "s", "alpha"), [(7, 4, 5 / 7), (9, 5, 6 / 9), (12, 8, 0.9), (6, 5, 1.0)])
-def test_minimal_y_recovers_the_wanted_fraction(n, s, alpha):
-    y = theory.minimal_y(n, s, alpha)
-    assert Combinatorial(n, s, y).recovers >= theory.exact(alpha) * comb(n, y)
-    if y > 1:
-        assert Combinatorial(n, s, y - 1).recovers < theory.exact(alpha) * comb(n, y - 1)
 
 
 # --- Theorem 3 ----------------------------------------------------------------------------------------------
@@ -106,7 +91,7 @@ def test_hadamard_design():
     assert all(np.bitwise_xor.reduce(b) == 0 for b in hadamard_blocks(8))
     assert design_index(hadamard_blocks(8), 8, 3) == 1
     code = TDesign("hadamard_8", t=3, s=5)
-    assert matches(code, theory.t_design(8, 3, 4, 1)) and code.messages[0] == 7
+    assert code.k == 14 and set(code.messages) == set(code.load) == {7}
     rows = [
         set(range(7)), {0, 1, 2, 7, 8, 9, 10}, {0, 3, 4, 7, 8, 11, 12}, {0, 5, 6, 9, 10, 11, 12},
         {1, 3, 5, 7, 9, 11, 13}, {1, 4, 6, 8, 10, 11, 13}, {2, 3, 6, 8, 9, 12, 13}, {2, 4, 5, 7, 10, 12, 13},

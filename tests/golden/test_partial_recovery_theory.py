@@ -129,18 +129,18 @@ def test_order_statistics_at_the_edge():
             order_statistics.pareto(k, 3)
 
 
-INSTANCES = [  # model, sample_time, law, E[T1], E[T2] at n=20, alpha=3/4, N=2000
-    ("A", 0.01, {"scale": 1.0, "shape": 2.5}, 2.7104, 3.3117),
-    ("B", 0.01, {"shift": 0.5, "mean": 2.0}, 4.1288, 3.8375),
-    ("C", 0.0, {"scale": 1.0, "shape": 2.5}, 171.036, 262.332),
-    ("D", 0.0, {"shift": 0.5, "mean": 2.0}, 312.881, 367.509),
-    ("A", 0.001, {"scale": 1.0, "shape": 2.5}, 1.8104, 1.5117),
-    ("C", 0.0, {"scale": 1.0, "shape": 0.8}, 579.986, 479.558),
+INSTANCES = [  # model, sample_time, law
+    ("A", 0.01, {"scale": 1.0, "shape": 2.5}),
+    ("B", 0.01, {"shift": 0.5, "mean": 2.0}),
+    ("C", 0.0, {"scale": 1.0, "shape": 2.5}),
+    ("D", 0.0, {"shift": 0.5, "mean": 2.0}),
+    ("A", 0.001, {"scale": 1.0, "shape": 2.5}),
+    ("C", 0.0, {"scale": 1.0, "shape": 0.8}),
 ]
 
 
-@pytest.mark.parametrize(("model", "sample_time", "law", "t1", "t2"), INSTANCES)
-def test_limits(model, sample_time, law, t1, t2):
+@pytest.mark.parametrize(("model", "sample_time", "law"), INSTANCES)
+def test_limits(model, sample_time, law):
     n = 2000
     large = expected_times(model, n, 0.75, 100 * n, sample_time, **law)
     assert large == pytest.approx(limit_times(model, n, 0.75, 100 * n, sample_time, **law), rel=5e-3)

@@ -6,8 +6,7 @@ The paper's theorems are tried in ``gcexp_papers/soft_bibd/claims`` and are not 
 from __future__ import annotations
 
 from functools import cache
-from itertools import combinations, product
-from math import comb
+from itertools import product
 
 import numpy as np
 import pytest
@@ -93,33 +92,6 @@ def test_repetition_curve():
 
 
 # --- checks 5-7: soft designs -------------------------------------------------------------------------------
-
-
-def full_system(n: int) -> np.ndarray:
-    x = every(n)
-    pairs = [x[:, i] * x[:, j] for i, j in combinations(range(n), 2)]
-    return np.vstack([np.ones(2**n), x.T, pairs])
-
-
-@pytest.mark.parametrize("n", [3, 4, 5])
-def test_region_is_the_full_linear_program(n):
-    M = full_system(n)
-    for rho, mu in product(np.linspace(0.05, 0.95, 10), np.linspace(0, 0.95, 14)):
-        low = theory.soft_smallest_mu(n, rho)
-        if min(abs(mu - low), abs(mu - rho)) < 1e-6:
-            continue
-        right = np.concatenate([[1], np.full(n, rho), np.full(comb(n, 2), mu)])
-        full = linprog(np.zeros(2**n), A_eq=M, b_eq=right, method="highs").status == 0
-        assert full == (low <= mu <= rho)
-        if full:
-            law, w = weight_law(n, rho, mu), np.arange(n + 1)
-            assert (law >= 0).all()
-            np.testing.assert_allclose(
-                [law.sum(), law @ w / n, law @ (w * (w - 1)) / (n * (n - 1))], [1, rho, mu], atol=1e-12
-            )
-        else:
-            with pytest.raises(ParameterError, match="Soft BIBD needs .* <= mu <= "):
-                weight_law(n, rho, mu)
 
 
 def test_smallest_mu():

@@ -24,12 +24,12 @@ ROWS = [
 def rows(monkeypatch):
     """Rows of one registered benchmark that measures nothing."""
     found = list(ROWS)
-    monkeypatch.setitem(benchmarks.REGISTRY, "B0", "benchmarks.peers:fake")
-    monkeypatch.setattr(peers, "fake", lambda: found, raising=False)
+    monkeypatch.setitem(benchmarks.MODULES, "B0", "peers")
+    monkeypatch.setattr(peers, "b0", lambda: found, raising=False)
     return found
 
 
-@pytest.mark.parametrize("id", benchmarks.REGISTRY)
+@pytest.mark.parametrize("id", benchmarks.MODULES)
 def test_every_benchmark_says_what_it_measures(id):
     assert command.function(id).__doc__.startswith(f"{id}: ")
 
@@ -69,10 +69,17 @@ def test_an_unknown_id_is_refused(capsys):
     assert "'B11X'" in (told := capsys.readouterr().err) and "B11" in told
 
 
-def test_slow_ones_only_when_named():
-    assert not set(command.chosen([])) & set(benchmarks.SLOW)
-    assert command.chosen(["b12", "B1"]) == ["B1", "B12"]
-    assert command.chosen([], everything=True) == list(benchmarks.REGISTRY)
+def test_slow_ones_only_when_named(monkeypatch, capsys):
+    def measured(*arguments):
+        called.clear()
+        assert command.main([*arguments]) == 0
+        return called
+
+    called = []
+    monkeypatch.setattr(command, "function", lambda id: lambda: called.append(id) or [])
+    assert set(measured()) == set(benchmarks.MODULES) - set(benchmarks.SLOW)
+    assert measured("b12", "B1") == ["B1", "B12"]
+    assert measured("--all") == list(benchmarks.MODULES)
 
 
 def test_median_interleaves_after_a_warm_up():

@@ -21,7 +21,7 @@ RUN = ["run", "scheme=forget", "n=6", "s=2", f"iterations={T}", "seeds=2", "-o",
 def empty_store(tmp_path_factory):
     """A new store, which takes seconds to make."""
     place = tmp_path_factory.mktemp("store") / "empty.db"
-    mlflow_store.connect(f"sqlite:///{place}")
+    mlflow_store.Store(f"sqlite:///{place}")
     return place
 
 
@@ -131,7 +131,7 @@ def test_a_training_that_starts_over_is_not_mixed_with_the_earlier_one(folder, m
 def test_a_store_that_fails_while_a_run_trains_stops_nothing(folder, monkeypatch, capsys):
     calls = []
 
-    def log(*arguments, written=mlflow_store.log, **more):
+    def log(*arguments, written=mlflow_store.Store.log, **more):
         from mlflow.exceptions import MlflowException
 
         calls.append(1)
@@ -139,7 +139,7 @@ def test_a_store_that_fails_while_a_run_trains_stops_nothing(folder, monkeypatch
             raise MlflowException("no answer")
         written(*arguments, **more)
 
-    monkeypatch.setattr(mlflow_store, "log", log)
+    monkeypatch.setattr(mlflow_store.Store, "log", log)
     assert main([*RUN, "--mlflow"]) == 0
     assert capsys.readouterr().err.count("training goes on") == 1
     client, runs, _ = stored(folder)
@@ -159,6 +159,6 @@ def test_the_uri_may_stand_among_the_overrides(folder, capsys):
 
 
 def test_without_the_flag_nothing_is_logged(folder, monkeypatch):
-    monkeypatch.setattr(mlflow_store, "connect", lambda uri: pytest.fail(f"connected to {uri}"))
+    monkeypatch.setattr(mlflow_store, "Store", lambda uri: pytest.fail(f"connected to {uri}"))
     assert main(RUN) == 0 and not Path("out/mlflow.json").exists()
     assert Checkpoint("x", {}).every == 15.0

@@ -19,8 +19,8 @@ from gcexp.report import table
 from gcexp.report.figure import Figure, FigureFile
 from gcexp.report.figurefile import named_figures
 from gcexp.report.jobs import make_table
-from gcexp.report.mlflow_store import connect, inputs_of
-from gcexp.report.tracking import DIGEST, params_of, track
+from gcexp.report.mlflow_store import Store, inputs_of, params_of
+from gcexp.report.tracking import DIGEST, track
 from gcexp.run.provenance import provenance_file
 from gcexp.run.run import run_of_path
 from gcexp.tasks.training import Trajectory
@@ -203,7 +203,9 @@ def test_a_replayed_trace_is_an_input(tmp_path):
     delay = {"_target_": "gcexp.delays.Trace", "file": str(tmp_path / "times.csv")}
     (one,) = inputs_of({"delay": delay}, None)
     digest = hashlib.sha256(Path(tmp_path / "times.csv").read_bytes()).hexdigest()
-    assert (one.name, one.sha256, one.context) == ("times", digest, "delays")
+    assert (one.dataset.name, one.dataset.digest) == ("times", digest[:36])
+    assert json.loads(one.dataset.profile)["sha256"] == digest
+    assert [tag.value for tag in one.tags] == ["delays"]
     assert inputs_of({"delay": {"_target_": "gcexp.delays.Pareto", "file": "none"}}, None) == []
 
 
@@ -413,8 +415,8 @@ def test_a_database_that_was_not_finished_is_not_there(tmp_path, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(sqlalchemy.engine.Connection, "execute", failing)
-        with pytest.raises(sqlalchemy.exc.OperationalError):
-            connect(uri)
+        with pytest.raises(UserError):
+            Store(uri)
     assert not (tmp_path / "mlflow.db").exists()
-    assert connect(uri).search_experiments()
+    assert Store(uri).client.search_experiments()
     assert {path.name for path in tmp_path.iterdir()} <= {"mlflow.db", "mlflow.db.lock", "artifacts"}

@@ -3,10 +3,12 @@
 import functools
 import json
 import subprocess
+from pathlib import Path
 
 import pytest
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
+ROOT = Path(__file__).resolve().parents[2]
 
 # A clock is enough for the journey; the template's figure, which trains, is read and planned beside it.
 CLOCKS = """\
@@ -115,3 +117,19 @@ def test_a_projects_own_config_counts(project_in, tmp_path):
     code, output = mine.snakemake("-n", "mine_first")
     assert code == 2 and "gcexp: unknown preset 'papr'" in output, output
     assert mine.snakemake("-n", "mine_first", "--config", "preset=quick")[0] == 0
+
+
+def test_a_project_with_the_former_configuration_is_told_the_new_place(project_in, tmp_path):
+    mine = project_in(tmp_path / "mine")
+    (mine / "conf").mkdir(parents=True)
+    (mine / "conf/workflow.yaml").write_text("preset: quick\n")
+    (mine / "Snakefile").write_text(
+        (ROOT / "Snakefile").read_text().replace("workflow/", f"{ROOT}/workflow/")
+    )
+    for code, said in (mine.gcexp("list"), mine.snakemake("-n")):
+        told = [line for line in said.splitlines() if line.startswith("gcexp: ")]
+        assert code == 2 and len(told) == 1 and "Traceback" not in said, said
+        assert "conf/workflow.yaml" in told[0] and "config/config.yaml" in told[0]
+    (mine / "config").mkdir()
+    (mine / "conf/workflow.yaml").rename(mine / "config/config.yaml")
+    assert mine.gcexp("list", "delays")[0] == 0

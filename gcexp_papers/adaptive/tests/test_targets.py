@@ -13,14 +13,9 @@ from gcexp.run.options import conf_dir, read_yaml
 from gcexp.schemes import Decodable, Restart, Scheme
 from gcexp.schemes.restart import phases
 from gcexp.timeline import simulate
-from gcexp_papers.adaptive import tables, theory
+from gcexp_papers.adaptive import theory
 
 pytestmark = pytest.mark.slow
-
-
-def test_parameters_of_resnet():
-    assert tables.resnet18_parameters(10) == 11_173_962 == 6 * 1_862_327
-    assert tables.resnet18_parameters(10, stem=7) == 11_181_642
 
 
 def test_phases_of_the_clock_are_those_of_the_tables():

@@ -206,19 +206,3 @@ def test_the_example_is_the_only_one_that_fits():
 
 
 # --- The simulations -----------------------------------------------------------------------------------------------
-
-
-def test_the_swap_rule_changes_gc_dc_alone():
-    """(f) 16: GC, GC-SC and the bound are equal to the bit; a placement leaves the draws as they are."""
-    drawn = TWO.draw(3, 100, **LAW)
-    compute, states = drawn.compute.copy(), drawn.is_slow.copy()
-    others, times = [played(TWO, drawn)], []
-    for swap_rule in ("first_fit", "same_class"):
-        times.append(placed(TWO, drawn, TWO.rule(swap_rule=swap_rule)))
-        others.append(played(TWO, drawn))
-    np.testing.assert_array_equal(drawn.compute, compute)
-    np.testing.assert_array_equal(drawn.is_slow, states)
-    for after in others[1:]:
-        for name, before in others[0].items():
-            np.testing.assert_array_equal(after[name], before)
-    assert (times[0] != times[1]).any()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations, combinations_with_replacement, product
+from itertools import combinations, combinations_with_replacement
 from math import comb, gcd
 
 import numpy as np
@@ -22,9 +22,10 @@ from gcexp.codes.subset_designs import Combinatorial, CoPrime, Intermediate
 from gcexp.decoding_error.straggler_sets import all_sets
 from gcexp.theory import partial_recovery as theory
 
+from ..instances import cyclic_cases, pairs, triples
 from ..numerics import recovered_partitions
 from ..theory import spans
-from .instances import fewest_copies, in_every_case, pairs, triples
+from .instances import fewest_copies, in_every_case
 
 
 @claim(
@@ -109,21 +110,15 @@ def bound_is_the_best_mixture_of_copies():
 
     The least sum j x_j with x >= 0, sum x_j = 1 and sum x_j C(n-j, s-j) / C(n, s) <= 1 - alpha has at most two x_j > 0.
     """
-
-    def best(n: int, s: int, missing: Fraction) -> Fraction:
+    for (n, s), i in ((pair, i) for pair in pairs(10, least=2) for i in range(1, pair[0] + 1)):
+        missing = 1 - Fraction(i, n)
         lost = [Fraction(comb(n - j, s - j), comb(n, s)) if j <= s else Fraction(0) for j in range(n + 1)]
         loads = [Fraction(j) for j in range(n + 1) if lost[j] <= missing]
         for a, b in combinations(range(n + 1), 2):
             if lost[a] > missing > lost[b]:
                 share = (missing - lost[b]) / (lost[a] - lost[b])
                 loads.append(share * a + (1 - share) * b)
-        return min(loads) / n
-
-    return all_instances(
-        best(n, s, 1 - Fraction(i, n)) == theory.lower_bound(n, s, Fraction(i, n))
-        for n in range(2, 11)
-        for s, i in product(range(n), range(1, n + 1))
-    )
+        yield min(loads) / n == theory.lower_bound(n, s, Fraction(i, n))
 
 
 @claim(
@@ -154,13 +149,9 @@ def no_load_of_figure_2_is_below_the_bound(table):
 @claim("background_linear_in_s", assumed=True)
 def least_load_of_full_recovery_grows_linearly():
     """Of all storages with n, k <= 4 that leave everything after any s stragglers the least load is (s+1)/n."""
-
-    def least(n: int, s: int) -> Fraction:
-        return min(
-            Fraction(load, k) for k in range(1, 5) for load, _, worst in _storages(n, k) if worst[s] == k
-        )
-
-    return all_instances(least(n, s) == Fraction(s + 1, n) for n, s in pairs(4, least=2))
+    for n, s in pairs(4, least=2):
+        full = (Fraction(load, k) for k in range(1, 5) for load, _, worst in _storages(n, k) if worst[s] == k)
+        yield min(full) == Fraction(s + 1, n)
 
 
 @claim("claim1", assumed=True)
@@ -258,14 +249,12 @@ def combinatorial_load_is_never_above_the_naive_one_where_alpha_n_is_not_whole(t
 @claim("naive_scheme", assumed=True)
 def naive_scheme_recovers_the_kept_share():
     """For n <= 7, s and beta every set of stragglers leaves the kept share, with one message and load alpha (s+1)/n."""
-
-    def feasible(n: int, s: int, alpha: Fraction) -> bool:
+    for n, s, beta in triples(7):
+        alpha = Fraction(beta, n)
         code = NaivePartial(n, s, float(alpha))
         load = Fraction(int(code.load.max()), code.k)
         full = (recovered_partitions(code, s) == alpha * code.k).all()
-        return full and code.messages.max() == 1 and load == alpha * (s + 1) / n
-
-    return all_instances(feasible(n, s, Fraction(beta, n)) for n, s, beta in triples(7))
+        yield full and code.messages.max() == 1 and load == alpha * (s + 1) / n
 
 
 # --- Linear schemes, and one that was made for another purpose ----------------------------------------------
@@ -273,19 +262,16 @@ def naive_scheme_recovers_the_kept_share():
 
 def _schemes(up_to: int) -> Iterator[tuple[Code, int, int]]:
     """Schemes of the paper with their stragglers and the partitions that they promise."""
-    for n, s, beta in triples(up_to):
-        p = theory.cyclic_load(n, s, beta)
-        if beta % p == 0:
-            yield CyclicPartialRecovery(n, s, beta), s, beta
-        elif p * -(-beta // p) <= n:
-            yield CyclicTwoMessage(n, s, beta), s, beta
-    for n, s in pairs(up_to):
-        for y in range(1, n + 1):
-            subsets: list[Code] = [Combinatorial(n, s, y)]
-            if gcd(n, y) == 1:
-                subsets.append(CoPrime(n, s, y))
-            subsets += [Intermediate(n, s, x, y) for x in range(1, y + 1)]
-            yield from ((code, s, code.recovers) for code in subsets)
+    for n, s, beta, _ in cyclic_cases(up_to, 1):
+        yield CyclicPartialRecovery(n, s, beta), s, beta
+    for n, s, beta, _ in cyclic_cases(up_to, 2):
+        yield CyclicTwoMessage(n, s, beta), s, beta
+    for (n, s), y in ((pair, y) for pair in pairs(up_to) for y in range(1, pair[0] + 1)):
+        subsets: list[Code] = [Combinatorial(n, s, y)]
+        if gcd(n, y) == 1:
+            subsets.append(CoPrime(n, s, y))
+        subsets += [Intermediate(n, s, x, y) for x in range(1, y + 1)]
+        yield from ((code, s, code.recovers) for code in subsets)
 
 
 @claim("definition_linear_condition", assumed=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import combinations, product
 
 import numpy as np
@@ -14,24 +13,9 @@ from gcexp.decoding_error.straggler_sets import all_sets
 from gcexp.theory import partial_recovery as theory
 
 from .. import theory as searches
+from ..instances import cyclic_cases, pairs, triples
 from ..numerics import recovered_partitions
-from .instances import in_every_case, pairs, triples
-
-
-def _one_message(up_to: int) -> Iterator[tuple[int, int, int, int]]:
-    """(n, s, beta, p) of Theorem 5: p divides beta."""
-    for n, s, beta in triples(up_to):
-        p = theory.cyclic_load(n, s, beta)
-        if beta % p == 0:
-            yield n, s, beta, p
-
-
-def _two_messages(up_to: int) -> Iterator[tuple[int, int, int, int]]:
-    """(n, s, beta, p) of Theorem 7: p does not divide beta, and p ceil(beta / p) <= n."""
-    for n, s, beta in triples(up_to):
-        p = theory.cyclic_load(n, s, beta)
-        if beta % p and p * -(-beta // p) <= n:
-            yield n, s, beta, p
+from .instances import in_every_case
 
 
 def _sums(n: int, length: int) -> np.ndarray:
@@ -77,7 +61,7 @@ def disjoint_workers_are_found_for_every_set():
     def exactly(beta: int, found) -> bool:
         return (found.coefficients.sum(1) == beta).all() and (found.coefficients <= 1).all()
 
-    for n, s, beta, p in _one_message(9):
+    for n, s, beta, p in cyclic_cases(9, 1):
         code, right = CyclicPartialRecovery(n, s, beta, "exact"), True
         longer, full = CyclicPartialRecovery(n, s, beta, "appendix"), True
         for responses in all_sets(n, s):
@@ -98,7 +82,7 @@ def full_sums_and_a_short_one_are_found_for_every_set():
 
     Where beta = n - s + 1 is odd the load is 2/n with two messages; for beta < n one message is excluded at that load.
     """
-    for n, s, beta, p in _two_messages(9):
+    for n, s, beta, p in cyclic_cases(9, 2):
         code, right = CyclicTwoMessage(n, s, beta), True
         for responses in all_sets(n, s):
             found = code.decode(2 * responses)
@@ -130,10 +114,10 @@ def a_shorter_arc_shows_too_little_and_coefficients_are_forced():
 @claim("theorem7_scheme", "cyclic_at_most_two_messages", assumed=True)
 def messages_of_the_cyclic_codes_are_plain_sums():
     """Workers of the codes with n <= 10 send one sum of p partitions, or also that of the first beta mod p of them."""
-    for n, s, beta, p in _one_message(10):
+    for n, s, beta, p in cyclic_cases(10, 1):
         one = CyclicPartialRecovery(n, s, beta).encoding.toarray()
         yield "cyclic_at_most_two_messages", np.array_equal(one, _sums(n, p))
-    for n, s, beta, p in _two_messages(10):
+    for n, s, beta, p in cyclic_cases(10, 2):
         code = CyclicTwoMessage(n, s, beta)
         sums = np.stack([_sums(n, p), _sums(n, beta % p)], axis=1).reshape(2 * n, n)
         right = np.array_equal(code.encoding.toarray(), sums)
@@ -168,12 +152,10 @@ def algorithm_1_goes_through_the_examples_as_printed():
 @claim("lemma2_scheme")
 def one_partition_each_recovers_all_but_s():
     """For s < n <= 5 the uncoded scheme recovers n - s partitions from every set, with one message and load 1/n."""
-
-    def right(n: int, s: int) -> bool:
+    for n, s in pairs(5):
         code = Uncoded(n)
-        return (recovered_partitions(code, s) == n - s).all() and code.messages.max() == code.load.max() == 1
-
-    return all_instances(right(n, s) for n, s in pairs(5))
+        full = (recovered_partitions(code, s) == n - s).all()
+        yield full and code.messages.max() == code.load.max() == 1
 
 
 @claim("theorem8_odd", "contribution_low_load_bound", figure="all_parameters", assumed=True)
@@ -247,21 +229,15 @@ def plain_sums_along_a_path():
 @claim("appendix_e_removal_order", assumed=True)
 def edges_are_removed_until_a_cycle_is_left():
     """Leaves of every connected graph with n = 3, 4, 5 nodes and n edges come off until all degrees are 2."""
-
-    def left_is_a_cycle(n: int, chosen: tuple[tuple[int, int], ...]) -> bool:
-        edges, steps = set(chosen), 0
-        while leaves := [v for v in range(n) if sum(v in e for e in edges) == 1]:
-            edges = {e for e in edges if leaves[0] not in e}
-            steps += 1
-        degrees = [sum(v in e for e in edges) for v in range(n)]
-        return set(degrees) <= {0, 2} and len(edges) == n - steps == sum(map(bool, degrees))
-
-    return all_instances(
-        left_is_a_cycle(n, chosen)
-        for n in (3, 4, 5)
-        for chosen in combinations(list(combinations(range(n), 2)), n)
-        if _connected(n, chosen)
-    )
+    for n in (3, 4, 5):
+        for chosen in combinations(list(combinations(range(n), 2)), n):
+            if _connected(n, chosen):
+                edges, steps = set(chosen), 0
+                while leaves := [v for v in range(n) if sum(v in e for e in edges) == 1]:
+                    edges = {e for e in edges if leaves[0] not in e}
+                    steps += 1
+                degrees = [sum(v in e for e in edges) for v in range(n)]
+                yield set(degrees) <= {0, 2} and len(edges) == n - steps == sum(map(bool, degrees))
 
 
 def _connected(n: int, edges: tuple[tuple[int, int], ...]) -> bool:

@@ -1,29 +1,13 @@
-"""What the claims share: parameters in turn, and rows of the table of counted statements."""
+"""What the claims share: the least load by another way, and rows of the table of counted statements."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 from math import comb
 
 import pandas as pd
 
 from gcexp.analysis.claims import Verdict, equals, every, number
-
-
-def pairs(up_to: int, least: int = 1) -> Iterator[tuple[int, int]]:
-    """(n, s) with s < n <= up_to."""
-    return ((n, s) for n in range(least, up_to + 1) for s in range(n))
-
-
-def sizes(up_to: int) -> Iterator[tuple[int, int]]:
-    """(n, y) with 1 <= y <= n <= up_to."""
-    return ((n, y) for n in range(1, up_to + 1) for y in range(1, n + 1))
-
-
-def triples(up_to: int) -> Iterator[tuple[int, int, int]]:
-    """(n, s, beta) with n - s <= beta <= n <= up_to."""
-    return ((n, s, beta) for n, s in pairs(up_to) for beta in range(n - s, n + 1))
 
 
 def fewest_copies(n: int, s: int, alpha: Fraction) -> int:

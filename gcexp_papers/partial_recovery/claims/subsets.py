@@ -23,8 +23,9 @@ from gcexp.codes.subset_designs import (
 )
 from gcexp.theory import partial_recovery as theory
 
+from ..instances import cyclic_cases, pairs, sizes
 from ..numerics import recovered_partitions
-from .instances import fewest_copies, in_every_case, pairs, sizes, triples
+from .instances import fewest_copies, in_every_case
 
 # --- Theorems 2 and 3 ---------------------------------------------------------------------------------------
 
@@ -61,18 +62,11 @@ def every_worker_is_chosen_equally_often():
 
     Each worker is chosen for subsets that it belongs to.
     """
-
-    def balanced(n: int, y: int) -> bool:
+    for n, y in ((n, y) for n, y in sizes(11) if y < n and gcd(n, y) == 1):
         families = [{tuple(sorted((w + i) % n for w in T)) for T in co_prime_classes(n, y)} for i in range(n)]
-        together = set().union(*families)
-        disjoint = sum(map(len, families)) == len(together) == comb(n, y)
-        return (
-            disjoint
-            and len(set(map(len, families))) == 1
-            and all(i in T for i, one in enumerate(families) for T in one)
-        )
-
-    return all_instances(balanced(n, y) for n in range(2, 12) for y in range(1, n) if gcd(n, y) == 1)
+        disjoint = sum(map(len, families)) == len(set().union(*families)) == comb(n, y)
+        own = all(i in T for i, one in enumerate(families) for T in one)
+        yield disjoint and len(set(map(len, families))) == 1 and own
 
 
 @claim("theorem3_slightly_fewer_messages", figure="all_parameters")
@@ -279,35 +273,23 @@ def messages_rise_and_fall_as_the_load_falls():
 @claim("two_classes", assumed=True)
 def combinatorial_scheme_computes_no_more_and_sends_no_less():
     """For n <= 12 and n - s < beta < n it has at most the load and at least the messages of the cyclic scheme."""
-
-    def apart(n: int, s: int, beta: int) -> bool:
-        near, far = (
-            theory.cyclic(n, s, beta),
-            theory.combinatorial(n, theory.minimal_y(n, s, Fraction(beta, n))),
-        )
-        return far.load <= near.load and far.m >= near.m
-
-    return all_instances(
-        apart(n, s, beta)
-        for n, s, beta in triples(12)
-        if n - s < beta < n and (p := theory.cyclic_load(n, s, beta)) * -(-beta // p) <= n
-    )
+    for n, s, beta, _ in (*cyclic_cases(12, 1), *cyclic_cases(12, 2)):
+        if n - s < beta < n:
+            near = theory.cyclic(n, s, beta)
+            far = theory.combinatorial(n, theory.minimal_y(n, s, Fraction(beta, n)))
+            yield far.load <= near.load and far.m >= near.m
 
 
 @claim("lemma3_ratio", assumed=True)
 def left_side_of_inequality_3_falls_with_x():
     """For n <= 12, 1 <= x < y <= s < n the left side at x + 1 over that at x is (s-y+x+1)/(n-y+x), at most one."""
-
-    def falls(n: int, s: int, y: int, x: int) -> bool:
-        here, there = (
-            Fraction(theory.intermediate_misses(n, s, v, y), theory.intermediate(n, v, y).k)
-            for v in (x, x + 1)
-        )
-        return here * (s - y + x + 1) == there * (n - y + x) and there <= here
-
-    return all_instances(
-        falls(n, s, y, x) for n, s in pairs(12) for y in range(2, s + 1) for x in range(1, y)
-    )
+    for (n, s), y in ((pair, y) for pair in pairs(12) for y in range(2, pair[1] + 1)):
+        for x in range(1, y):
+            here, there = (
+                Fraction(theory.intermediate_misses(n, s, v, y), theory.intermediate(n, v, y).k)
+                for v in (x, x + 1)
+            )
+            yield here * (s - y + x + 1) == there * (n - y + x) and there <= here
 
 
 @claim("remark11_x_equals_y", "remark11_x_1")
@@ -326,23 +308,13 @@ def cyclic_codes_send_fewer_messages():
 
     Both leave the share beta/n for every set of stragglers; pairs or larger subsets of workers are needed.
     """
-
-    def fewer(n: int, s: int, beta: int, y: int) -> bool:
-        near, far = CyclicTwoMessage(n, s, beta), Combinatorial(n, s, y)
-        enough = all(
-            recovered_partitions(code, s).min() >= Fraction(beta, n) * code.k for code in (near, far)
-        )
-        sent = [_messages(code) for code in (near, far)]
-        return enough and sent[1].min() >= n - 1 and sent[0].sum() < sent[1].sum()
-
-    return all_instances(
-        fewer(n, s, beta, y)
-        for n, s, beta in triples(8)
-        if beta < n
-        and beta % (p := theory.cyclic_load(n, s, beta))
-        and p * -(-beta // p) <= n
-        and (y := fewest_copies(n, s, Fraction(beta, n))) >= 2
-    )
+    for n, s, beta, _ in cyclic_cases(8, 2):
+        y = fewest_copies(n, s, Fraction(beta, n))
+        if beta < n and y >= 2:
+            codes = CyclicTwoMessage(n, s, beta), Combinatorial(n, s, y)
+            enough = all(recovered_partitions(one, s).min() >= Fraction(beta, n) * one.k for one in codes)
+            near, far = map(_messages, codes)
+            yield enough and far.min() >= n - 1 and near.sum() < far.sum()
 
 
 def _messages(code: Code) -> np.ndarray:

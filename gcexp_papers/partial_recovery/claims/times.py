@@ -28,8 +28,9 @@ from gcexp.codes.uncoded import Uncoded
 from gcexp.theory import order_statistics
 from gcexp.theory import partial_recovery as theory
 
+from ..instances import sizes
 from ..numerics import recovered_partitions
-from .instances import in_every_case, sizes
+from .instances import in_every_case
 
 _EULER = 0.5772156649015329
 PAIRS = "combinatorial, y = 2"

@@ -18,25 +18,6 @@ from gcexp_papers.partial_recovery import numerics as tables
 PANELS = {"fixed_s": "partial_recovery_fig4_fixed_s", "fixed_alpha": "partial_recovery_fig4_fixed_alpha"}
 
 
-@pytest.mark.parametrize("target", PANELS.values(), ids=PANELS)
-def test_settings_of_the_experiment(target):
-    figure = figurefile.figure(target, "paper")
-    for run in figure.runs:
-        task, delay, optimizer = (run.config[group] for group in ("task", "delay", "optimizer"))
-        of_task = (task["dataset"], task["hidden"], task["initial_std"], task["evaluate_every"])
-        assert of_task == ("mnist", 25, 0.1, 1)
-        assert (delay["scale"], delay["shape"], delay["data_time"]) == (1e-3, 1.2, 3e-3)
-        assert (delay["scaling"], delay["persistence"]) == ("data", 10)
-        assert (optimizer["learning_rate"], optimizer["normalize"]) == (0.5, "total")
-        assert run.config["code"].get("decoder", "max_disjoint") == "max_disjoint"
-        wanted = 10 if run.label in ("cyclic, β = 15", "ε-BRC, ε = 0.1") else 5
-        assert (run.horizon, len(run.seed_list)) == (0.8, wanted)
-    if target == PANELS["fixed_s"]:
-        assert {(run.config["n"], run.config["s"]) for run in figure.runs} == {(30, 19)}
-        betas = {run.config["code"].get("beta") for run in figure.runs} - {None}
-        assert betas == {12, 15, 20}
-
-
 @pytest.fixture(scope="module")
 def digits(tmp_path_factory):
     folder = tmp_path_factory.mktemp("digits")

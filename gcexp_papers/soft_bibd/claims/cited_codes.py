@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from itertools import product
 
 import numpy as np
 
@@ -34,31 +35,26 @@ from .instances import (
 
 
 @claim("def_optimal_decoding")
-def pseudoinverse_is_optimal() -> Verdict:
+def pseudoinverse_is_optimal() -> Iterator[bool]:
     """The pseudoinverse gives the least error on 50 random matrices: no disturbed vector does better, and the
     library's error equals it.
     """
     random = rng(0, "monte_carlo", 12)
-
-    def least(A):
+    for A in random_matrices(50, 1):
         best = np.linalg.pinv(A).sum(1)
         smallest = ((A @ best - 1) ** 2).sum()
         tries = best[:, None] + 0.3 * random.standard_normal((A.shape[1], 50))
         others = ((A @ tries - 1) ** 2).sum(0)
-        return close(errors(A, np.ones((1, A.shape[1]))), smallest / len(A)) and others.min() >= smallest
-
-    return all_instances(map(least, random_matrices(50, 1)))
+        yield close(errors(A, np.ones((1, A.shape[1]))), smallest / len(A)) and others.min() >= smallest
 
 
 @claim("def_worst_case_error")
-def worst_case_is_the_largest_error() -> Verdict:
+def worst_case_is_the_largest_error() -> Iterator[bool]:
     """The worst case that the library gives is the largest error over all sets, on designs of up to 9 workers
     and 30 random matrices, for every s.
     """
-    codes = [*map(incidence, DESIGNS), *random_matrices(30, 2)]
-    return all_instances(
-        close([e.lower for e in error(code(A), range(A.shape[1] + 1))], worst(A)) for A in codes
-    )
+    for A in [*map(incidence, DESIGNS), *random_matrices(30, 2)]:
+        yield close([e.lower for e in error(code(A), range(A.shape[1] + 1))], worst(A))
 
 
 # Fractional repetition
@@ -104,40 +100,30 @@ def all_ones_block() -> Verdict:
 
 
 @claim("exact_load_proportional", assumed=True)
-def exact_recovery_needs_a_load_of_k_s_plus_1_over_n() -> Verdict:
+def exact_recovery_needs_a_load_of_k_s_plus_1_over_n() -> Iterator[bool]:
     """Exact recovery from any s stragglers needs s + 1 copies of each partition, and codes with exactly these
     exist: s silent holders lose a partition of four cyclic storages, and cyclic and fractional repetition
     attain the bound.
     """
-
-    def lost(n, s):
+    for n, s in product((6, 8), (2, 3)):
         A = np.array([[(j - i) % n < s for j in range(n)] for i in range(n)], dtype=float)
-        return errors(A, A[:1] == 0)[0] >= 1 / n - ROUNDING
-
-    def attained(made, s):
-        return made.load.max() == made.k * (s + 1) / made.n and error(made, s).upper == 0
-
-    return all_instances(
-        [
-            *(lost(n, s) for n in (6, 8) for s in (2, 3)),
-            *(attained(CyclicRepetition(n, s), s) for n in (6, 9, 12) for s in range(n // 2)),
-            *(attained(FractionalRepetition(12, s + 1), s) for s in (0, 1, 2, 3, 5)),
-        ]
-    )
+        yield errors(A, A[:1] == 0)[0] >= 1 / n - ROUNDING
+    attaining = [(CyclicRepetition(n, s), s) for n in (6, 9, 12) for s in range(n // 2)]
+    attaining += [(FractionalRepetition(12, s + 1), s) for s in (0, 1, 2, 3, 5)]
+    for made, s in attaining:
+        yield made.load.max() == made.k * (s + 1) / made.n and error(made, s).upper == 0
 
 
 @claim("eq5_exact_recovery", assumed=True)
-def cyclic_codes_recover_exactly() -> Verdict:
+def cyclic_codes_recover_exactly() -> Iterator[bool]:
     """Condition (5), read as r > s and as the existence of suitable coefficients: a cyclic repetition code in
     which each partition has r copies recovers the sum for every set of s < r stragglers, for all n <= 7.
     """
-
-    def recovers(n, r):
-        made = CyclicRepetition(n, r - 1)
-        answered = survivor_sets(n)[survivor_sets(n).sum(1) > n - r]
-        return (made.assignment.sum(0) == r).all() and close(errors_of(made, answered), 0)
-
-    return all_instances(recovers(n, r) for n in range(2, 8) for r in range(1, n + 1))
+    for n in range(2, 8):
+        for r in range(1, n + 1):
+            made = CyclicRepetition(n, r - 1)
+            answered = survivor_sets(n)[survivor_sets(n).sum(1) > n - r]
+            yield (made.assignment.sum(0) == r).all() and close(errors_of(made, answered), 0)
 
 
 # Block designs against others
@@ -207,62 +193,49 @@ def design_outperforms_earlier_codes() -> Verdict:
 
 
 @claim("bibd_dual_intersections", "appC_gram")
-def gram_matrix_of_a_design() -> Verdict:
+def gram_matrix_of_a_design() -> Iterator[bool]:
     """Any two workers share lambda partitions, A^T A = (l - lambda) I + lambda J, for 15 designs; for lambda
     < l its inverse is (I - lambda J / (l + lambda (n - 1))) / (l - lambda).
     """
-
-    def right(name):
+    for name in (*DESIGNS, "pg-2-3", "bent-2", "ag_dual-2-4", "pg-3-2", "twin-3"):
         A, (n, _, l, _, shared) = incidence(name), named_design(name).params
         inverse = (np.eye(n) - shared / (l + shared * (n - 1))) / (l - shared)
-        return close(A.T @ A, (l - shared) * np.eye(n) + shared) and close(np.linalg.inv(A.T @ A), inverse)
-
-    return all_instances(map(right, (*DESIGNS, "pg-2-3", "bent-2", "ag_dual-2-4", "pg-3-2", "twin-3")))
+        yield close(A.T @ A, (l - shared) * np.eye(n) + shared) and close(np.linalg.inv(A.T @ A), inverse)
 
 
 @claim("bibd_error_set_independent", "bibd_robust")
-def error_of_a_design_depends_on_s_only() -> Verdict:
+def error_of_a_design_depends_on_s_only() -> Iterator[bool]:
     """No set of stragglers is worse than another of its size, and the pseudoinverse gives all survivors of
     all these sets the same weight, for ten designs of up to 9 workers and all sets.
     """
-
-    def alike(name, s):
-        A = incidence(name)
-        answered = survivor_sets(A.shape[1])[survivor_sets(A.shape[1]).sum(1) == A.shape[1] - s]
-        weights = np.array([np.linalg.pinv(A * F).sum(1)[F] for F in answered])
-        return np.ptp(errors(A, answered)) < ROUNDING and np.ptp(weights) < ROUNDING
-
-    return all_instances(alike(name, s) for name in DESIGNS for s in range(incidence(name).shape[1]))
+    for A in map(incidence, DESIGNS):
+        for s in range(A.shape[1]):
+            answered = survivor_sets(A.shape[1])[survivor_sets(A.shape[1]).sum(1) == A.shape[1] - s]
+            weights = np.array([np.linalg.pinv(A * F).sum(1)[F] for F in answered])
+            yield np.ptp(errors(A, answered)) < ROUNDING and np.ptp(weights) < ROUNDING
 
 
 @claim("eq7_bibd_error", "lemma3_gives_eq7", "lemma5", "theorem2_equals_bibd", assumed=True)
-def error_of_a_design() -> Verdict:
+def error_of_a_design() -> Iterator[bool]:
     """The error of every set of survivors is 1 - l^2 m / (k (l + lambda (m - 1))), for ten designs of up to 9
     workers and all sets.
     """
-
-    def right(name):
+    for name in DESIGNS:
         n, k, l, _, shared = named_design(name).params
         m = survivor_sets(n).sum(1)
         formula = 1 - l**2 * m / (k * (l + shared * (m - 1)))
-        return close(errors(incidence(name)), formula) and close(
-            theory.bibd_error(named_design(name).params, n - m), formula
-        )
-
-    return all_instances(map(right, DESIGNS))
+        library = theory.bibd_error(named_design(name).params, n - m)
+        yield close(errors(incidence(name)), formula) and close(library, formula)
 
 
 @claim("lemma3_bibd_decoder", "appC_closed_form_decoder", assumed=True)
-def decoder_of_a_design() -> Verdict:
+def decoder_of_a_design() -> Iterator[bool]:
     """The pseudoinverse gives l / (l + lambda (m - 1)) on every survivor, for ten designs and all sets."""
-
-    def right(name):
+    for name in DESIGNS:
         n, _, l, _, shared = named_design(name).params
         answered = survivor_sets(n)[1:]
         expected = answered * (l / (l + shared * (answered.sum(1, keepdims=True) - 1)))
-        return close(code(incidence(name)).decode(answered.astype(int)).weights[:, 0], expected)
-
-    return all_instances(map(right, DESIGNS))
+        yield close(code(incidence(name)).decode(answered.astype(int)).weights[:, 0], expected)
 
 
 @cache
@@ -273,75 +246,60 @@ def _uneven() -> list[np.ndarray]:
 
 
 @claim("gc_with_lambda_same_error", assumed=True)
-def error_with_constant_intersections() -> Verdict:
+def error_with_constant_intersections() -> Iterator[bool]:
     """The error of a BIBD with the same l and lambda is that of a code with constant l and lambda and rows of
     different weights, for five such codes and all sets.
     """
-
-    def right(A):
+    for A in _uneven():
         k, n = A.shape
         gram = A.T @ A
-        return close(
-            errors(A), theory.bibd_error((n, k, gram[0, 0], 0, gram[0, 1]), n - survivor_sets(n).sum(1))
-        )
-
-    return all_instances(map(right, _uneven()))
+        expected = theory.bibd_error((n, k, gram[0, 0], 0, gram[0, 1]), n - survivor_sets(n).sum(1))
+        yield close(errors(A), expected)
 
 
 @claim("gc_with_lambda_not_bibd", assumed=True)
-def constant_intersections_without_a_design() -> Verdict:
+def constant_intersections_without_a_design() -> Iterator[bool]:
     """Codes with constant load and intersections need not satisfy lambda (n - 1) = l (r - 1): five codes
     whose rows have different weights violate it for the mean of r.
     """
-
-    def violates(A):
+    for A in _uneven():
         gram, n = A.T @ A, A.shape[1]
         constant = np.ptp(gram.diagonal()) == np.ptp(gram[~np.eye(n, dtype=bool)]) == 0
-        return constant and not close(gram[0, 1] * (n - 1), gram[0, 0] * (A.sum(1).mean() - 1))
-
-    return all_instances(map(violates, _uneven()))
+        yield constant and not close(gram[0, 1] * (n - 1), gram[0, 0] * (A.sum(1).mean() - 1))
 
 
 @claim("lemma6", "normalisation_allows_comparison")
-def repeated_partitions_keep_the_error() -> Verdict:
+def repeated_partitions_keep_the_error() -> Iterator[bool]:
     """With t = 2, 3 copies of every partition the squared error of every set is t times as large and the
     normalised one stays, for ten designs and 20 random matrices.
     """
 
     def squared(A):
-        return np.array(
-            [((A @ np.linalg.pinv(A * F).sum(1) - 1) ** 2).sum() for F in survivor_sets(A.shape[1])]
-        )
+        fitted = (A @ np.linalg.pinv(A * F).sum(1) for F in survivor_sets(A.shape[1]))
+        return np.array([((one - 1) ** 2).sum() for one in fitted])
 
-    def right(A, t):
+    for A, t in product([*map(incidence, DESIGNS[:5]), *random_matrices(20, 17)], (2, 3)):
         copied = np.repeat(A, t, axis=0)
-        return close(squared(copied), t * squared(A), 1e-8) and close(errors(copied), errors(A))
-
-    codes = [*map(incidence, DESIGNS[:5]), *random_matrices(20, 17)]
-    return all_instances(right(A, t) for A in codes for t in (2, 3))
+        yield close(squared(copied), t * squared(A), 1e-8) and close(errors(copied), errors(A))
 
 
 @claim("lemma9")
-def errors_of_a_design_are_convex() -> Verdict:
+def errors_of_a_design_are_convex() -> Iterator[bool]:
     """The errors of twelve designs, by least squares, are a convex sequence in s."""
-
-    def convex(A):
+    for A in map(incidence, (*DESIGNS, "pg-2-3", "bent-2")):
         first = np.tri(A.shape[1] + 1, A.shape[1], -1, dtype=bool)[::-1]  # the first m workers, s = 0, ..., n
-        return np.diff(errors(A, first), 2).min() >= -1e-12
-
-    return all_instances(convex(incidence(name)) for name in (*DESIGNS, "pg-2-3", "bent-2"))
+        yield np.diff(errors(A, first), 2).min() >= -1e-12
 
 
 @claim("appG_convex_function", assumed=True)
-def error_of_a_design_is_a_convex_function() -> Verdict:
+def error_of_a_design_is_a_convex_function() -> Iterator[bool]:
     """As a function of a real s the closed form has the second derivative 2 l^2 lambda (l - lambda) / (k (l -
     lambda + lambda m)^3), which is not negative: ten designs, 20 points each.
     """
-
-    def convex(n, k, l, r, shared):
+    for name in DESIGNS:
+        n, k, l, _, shared = design = named_design(name).params
         s, h = np.linspace(0.5, n - 1.5, 20), 1e-3
-        below, here, above = (theory.bibd_error((n, k, l, r, shared), s + step) for step in (-h, 0, h))
+        below, here, above = (theory.bibd_error(design, s + step) for step in (-h, 0, h))
         formula = 2 * l**2 * shared * (l - shared) / (k * (l - shared + shared * (n - s)) ** 3)
-        return formula.min() >= 0 and close((above - 2 * here + below) / h**2, formula, 1e-4 * formula.max())
-
-    return all_instances(convex(*named_design(name).params) for name in DESIGNS)
+        second = (above - 2 * here + below) / h**2
+        yield formula.min() >= 0 and close(second, formula, 1e-4 * formula.max())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache, reduce
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 
@@ -67,19 +67,16 @@ def order_of_factors() -> Verdict:
 
 
 @claim("appB_permuted_factors")
-def permuted_product() -> Verdict:
+def permuted_product() -> Iterator[bool]:
     """The reordered product is the product with rows and columns permuted, and 20 random sets keep their
     errors, for the same pairs.
     """
-
-    def permuted(a, b):
+    for a, b in _factors():
         (k1, n1), (k2, n2) = a.shape, b.shape
         rows, columns = (np.arange(x * y).reshape(x, y).T.ravel() for x, y in ((k1, k2), (n1, n2)))
         same = np.array_equal(np.kron(a, b)[np.ix_(rows, columns)], np.kron(b, a))
         answered = random_sets(n1 * n2, n1 * n2 // 3, 20, 0)
-        return same and close(errors(np.kron(a, b), answered), errors(np.kron(b, a), answered[:, columns]))
-
-    return all_instances(permuted(a, b) for a, b in _factors())
+        yield same and close(errors(np.kron(a, b), answered), errors(np.kron(b, a), answered[:, columns]))
 
 
 # Products with fractional repetition
@@ -91,33 +88,27 @@ _REPEATED = [
 
 
 @claim("theorem3", "four_product_bounds", assumed=True)
-def error_of_repetition_times_repetition() -> Verdict:
+def error_of_repetition_times_repetition() -> Iterator[bool]:
     """The worst error of FRC x FRC is floor(s / (r1 r2)) r1 r2 / (n1 n2), for pairs with up to 16 workers and
     every s.
     """
-
-    def right(n1, k1, r1, n2, k2, r2):
+    for n1, k1, r1, n2, k2, r2 in _REPEATED:
         s = np.arange(n1 * n2 + 1)
         curve = worst(np.kron(repetition(n1, k1, r1), repetition(n2, k2, r2)))
         formula = s // (r1 * r2) * r1 * r2 / (n1 * n2)
-        return close(curve, formula) and close(theory.frc_product_error(n1, r1, n2, r2, s), formula)
-
-    return all_instances(right(*given) for given in _REPEATED)
+        yield close(curve, formula) and close(theory.frc_product_error(n1, r1, n2, r2, s), formula)
 
 
 @claim("frc_product_is_frc")
-def repetition_times_repetition_is_repetition() -> Verdict:
+def repetition_times_repetition_is_repetition() -> Iterator[bool]:
     """FRC x FRC is an FRC up to permutation, as its rows are equal or disjoint and all weights are equal, for
     pairs with up to 16 workers.
     """
-
-    def is_repetition(n1, k1, r1, n2, k2, r2):
+    for n1, k1, r1, n2, k2, r2 in _REPEATED:
         A = np.kron(repetition(n1, k1, r1), repetition(n2, k2, r2)).astype(bool)
         blocks = np.unique(A, axis=0)
         apart = not any((x & y).any() for x, y in combinations(blocks, 2))
-        return apart and np.ptp(A.sum(0)) == np.ptp(A.sum(1)) == 0
-
-    return all_instances(is_repetition(*given) for given in _REPEATED)
+        yield apart and np.ptp(A.sum(0)) == np.ptp(A.sum(1)) == 0
 
 
 _MIXED = [
@@ -185,20 +176,17 @@ def error_with_copies_of_workers() -> Verdict:
 
 
 @claim("appE_best_copy")
-def best_copy_bounds_the_error() -> Verdict:
+def best_copy_bounds_the_error() -> Iterator[bool]:
     """The copy with the fewest stragglers bounds the error of 50 random sets, and equal sets in all copies
     attain that of the single code, for the same codes.
     """
-
-    def right(A, t, copied):
+    for A, t, copied in _copied():
         n = A.shape[1]
         answered = random_sets(t * n, t * n // 2, 50, 0)
         copies = answered.reshape(-1, t, n)
         best = errors(A, copies[np.arange(len(copies)), copies.sum(2).argmax(1)])
         attained = close(errors(copied, np.tile(survivor_sets(n), t)), errors(A))
-        return (errors(copied, answered) <= best + ROUNDING).all() and attained
-
-    return all_instances(right(*given) for given in _copied())
+        yield (errors(copied, answered) <= best + ROUNDING).all() and attained
 
 
 @claim("appE_monotone")
@@ -211,19 +199,14 @@ def worst_error_does_not_fall() -> Verdict:
 
 
 @claim("lemma8")
-def blocks_add_up() -> Verdict:
+def blocks_add_up() -> Iterator[bool]:
     """The squared errors of the blocks of a block-diagonal code add up, for 16 pairs of designs and random
     matrices and every set.
     """
-
-    def adds_up(a, b):
+    for a, b in pairwise(_some_codes()):
         together = np.block([[a, np.zeros((len(a), b.shape[1]))], [np.zeros((len(b), a.shape[1])), b]])
-        answered = survivor_sets(together.shape[1])
-        left, right = np.split(answered, [a.shape[1]], axis=1)
-        return close(errors(together) * len(together), errors(a, left) * len(a) + errors(b, right) * len(b))
-
-    codes = _some_codes()
-    return all_instances(adds_up(a, b) for a, b in zip(codes[:-1], codes[1:], strict=True))
+        left, right = np.split(survivor_sets(together.shape[1]), [a.shape[1]], axis=1)
+        yield close(errors(together) * len(together), errors(a, left) * len(a) + errors(b, right) * len(b))
 
 
 # Products of two block designs
@@ -248,35 +231,29 @@ def product_of_designs_is_no_design() -> Verdict:
 
 
 @claim("appH_block_class_counts", assumed=True)
-def intersections_of_a_product() -> Verdict:
+def intersections_of_a_product() -> Iterator[bool]:
     """Two workers of a product share l1 l2 partitions (the same worker), l1 lambda2 (the same block), lambda1
     l2 (the same class) or lambda1 lambda2: five products of designs, all pairs of workers.
     """
-
-    def right(pair):
+    for pair in _PAIRS:
         a, b = _parameters(pair)
         block = np.kron(np.eye(a.n), np.ones((b.n, b.n))) > 0
         same_class = np.kron(np.ones((a.n, a.n)), np.eye(b.n)) > 0
         expected = np.where(block, a.load, a.intersection) * np.where(same_class, b.load, b.intersection)
-        return close(_product(pair).T @ _product(pair), expected)
-
-    return all_instances(map(right, _PAIRS))
+        yield close(_product(pair).T @ _product(pair), expected)
 
 
 @claim("lemma10", assumed=True)
-def sum_of_the_gram_matrix() -> Verdict:
+def sum_of_the_gram_matrix() -> Iterator[bool]:
     """The sum of all entries of the survivors' Gram matrix is at most m Q(m), as restored: five products of
     designs, every set of up to 12 workers and ten random sets for every fifth s of larger ones.
     """
-
-    def bounded(pair):
+    for pair in _PAIRS:
         n = _product(pair).shape[1]
         larger = (random_sets(n, s, 10, 0) for s in range(0, n, 5))
         answered = (survivor_sets(n)[1:] if n <= 12 else np.concatenate(list(larger))).astype(float)
         total = ((answered @ _product(pair).T) ** 2).sum(1)
-        return (total <= theory.product_gram(*_parameters(pair), answered.sum(1)) + ROUNDING).all()
-
-    return all_instances(map(bounded, _PAIRS))
+        yield (total <= theory.product_gram(*_parameters(pair), answered.sum(1)) + ROUNDING).all()
 
 
 @claim("theorem5", "four_product_bounds", "theorem6", assumed=True)
@@ -295,23 +272,17 @@ def bounds_of_a_product() -> Iterator[tuple[str, bool]]:
 
 
 @claim("theorem5_minimising_constant", assumed=True)
-def constant_that_minimises_the_bound() -> Verdict:
+def constant_that_minimises_the_bound() -> Iterator[bool]:
     """The constant w = l1 l2 / Q(m) minimises the quadratic bound, whose least value is Theorem 5: five
     products of designs, every seventh m, against 100 other constants.
     """
-
-    def minimises(a, b, m):
-        best = theory.product_constant_weight(a, b, m)
-        w = best * np.linspace(0.5, 1.5, 101)
-        bound = (
-            1 - 2 * w * a.load * b.load * m / (a.k * b.k) + w**2 * theory.product_gram(a, b, m) / (a.k * b.k)
-        )
-        least = theory.product_upper_bound(a, b, a.n * b.n - m)
-        return close(bound[50], least) and bound.min() >= least - 1e-12
-
-    return all_instances(
-        minimises(a, b, m) for a, b in map(_parameters, _PAIRS) for m in range(1, a.n * b.n + 1, 7)
-    )
+    for a, b in map(_parameters, _PAIRS):
+        for m in range(1, a.n * b.n + 1, 7):
+            w = theory.product_constant_weight(a, b, m) * np.linspace(0.5, 1.5, 101)
+            linear = 2 * w * a.load * b.load * m
+            bound = 1 + (w**2 * theory.product_gram(a, b, m) - linear) / (a.k * b.k)
+            least = theory.product_upper_bound(a, b, a.n * b.n - m)
+            yield close(bound[50], least) and bound.min() >= least - 1e-12
 
 
 def _product_sets_are_right(A: np.ndarray, B: np.ndarray) -> bool:
@@ -329,16 +300,14 @@ def product_sets_of_designs() -> Verdict:
 
 
 @claim("remark2", assumed=True)
-def product_sets_of_any_codes() -> Verdict:
+def product_sets_of_any_codes() -> Iterator[bool]:
     """The same for products of 16 random matrices and a realisation of a Soft BIBD, neighbours with up to
     nine workers together, all product sets.
     """
     codes = [*random_matrices(16, 6), SoftBIBD(4, 5, 2, seed=1).assignment.T.astype(float)]
-    return all_instances(
-        _product_sets_are_right(a, b)
-        for a, b in zip(codes[:-1], codes[1:], strict=True)
-        if a.shape[1] + b.shape[1] <= 9
-    )
+    for a, b in pairwise(codes):
+        if a.shape[1] + b.shape[1] <= 9:
+            yield _product_sets_are_right(a, b)
 
 
 _LARGE = ("pg-2-2", "pg-2-3")
@@ -383,27 +352,22 @@ def constant_vector_is_reasonable() -> Verdict:
 
 
 @claim("concl_scalable")
-def products_of_products_are_codes() -> Verdict:
+def products_of_products_are_codes() -> Iterator[bool]:
     """Products of two and of three designs are built, with n1 n2 (n3) workers, constant loads and
     redundancies, and an error of no set that exceeds that of the worst factor at the same share of
     stragglers: six products, 50 random sets at a third of stragglers.
     """
-
-    def right(names):
+    for names in [*_PAIRS, ("complete-3-2", "complete-3-2", "complete-4-2")]:
         factors = [theory.Parameters(*named_design(name).params) for name in names]
         made = reduce(Kronecker, [BlockDesign(one.n, name) for one, name in zip(factors, names, strict=True)])
         A = made.assignment
-        sizes = np.prod([(one.n, one.k) for one in factors], axis=0)
-        load, redundancy = (
-            np.prod([getattr(one, name) for one in factors]) for name in ("load", "redundancy")
+        n, k, load, redundancy = np.prod(
+            [(one.n, one.k, one.load, one.redundancy) for one in factors], axis=0
         )
         constant = (A.sum(1) == load).all() and (A.sum(0) == redundancy).all()
         odds = max(one.gamma for one in factors) * (made.n // 3) / (made.n - made.n // 3)
         found = errors_of(made, random_sets(made.n, made.n // 3, 50, 0))
-        return A.shape == tuple(sizes) and constant and found.max() <= odds / (1 + odds) + ROUNDING
-
-    triple = ("complete-3-2", "complete-3-2", "complete-4-2")
-    return all_instances(map(right, [*_PAIRS, triple]))
+        yield A.shape == (n, k) and constant and found.max() <= odds / (1 + odds) + ROUNDING
 
 
 # Products of two Soft BIBDs: 27 x 27 pairs of n = k = 3, l = 2

@@ -1,4 +1,4 @@
-"""Remake the page of advice for the bundled traces: ``python -m benchmarks.advice_page > docs/advice-traces.md``."""
+"""Remake the page of advice for the bundled traces: ``python docs/advice_traces.py > docs/advice-traces.md``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TRACES = (
 )
 HEAD = """# Advice for the bundled traces, and how good advice is
 
-Made by `python -m benchmarks.advice_page > docs/advice-traces.md`; do not edit it by hand. What the words mean stands
+Made by `python docs/advice_traces.py > docs/advice-traces.md`; do not edit it by hand. What the words mean stands
 in [advice](advice.md). No share phi of fixed time was measured in these traces, so each verdict is given for phi = 0,
 0.5 and 1.
 """
