@@ -22,10 +22,9 @@ from gcexp.progress import bar
 from gcexp.run import paths
 from gcexp.run.build import build
 from gcexp.run.checks import check_scheme
-from gcexp.run.compose import compose
+from gcexp.run.compose import compose, look_again
 from gcexp.run.datasets import prepared
 from gcexp.run.dependencies import digest_of, tracked
-from gcexp.run.options import look_again
 from gcexp.run.records import observed
 from gcexp.run.run import seed_range, spelled_seeds
 from gcexp.run.scheme import build_scheme, require_trainable, schemes_kept
@@ -848,7 +847,7 @@ def _result(points: list[_Point], columns: list[dict[str, np.ndarray]]) -> Resul
         found.attrs[_ERROR] = found.pop(_ERROR).tolist()
     configs = [{k: v if _is_plain(v) else repr(v) for k, v in point.config.items()} for point in points]
     found.attrs["keys"] = keys
-    found.attrs["provenance"] = Kept(points=configs, versions=dict(versions()), packages=packages())
+    found.attrs["provenance"] = Kept(points=configs, versions=versions(), packages=packages())
     return found
 
 

@@ -57,14 +57,31 @@ connect, socket.socket.connect = socket.socket.connect, refuse
 """
 
 
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
 @functools.cache
 def _warm_snakemake() -> subprocess.Popen:
     command = [sys.executable, "-P", str(ROOT / "tests/workflow/warm_snakemake.py")]
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    variables = os.environ | threads | {"PYTHONPATH": str(ROOT)}
+    variables = os.environ | ONE_THREAD | {"PYTHONPATH": str(ROOT)}
     server = subprocess.Popen(command, env=variables, stdin=-1, stdout=-1, text=True)
     assert server.stdout.readline() == "ready\n"
     return server
+
+
+@functools.cache
+def _warm_jobs() -> str:
+    """Name of a fork server for jobs: all workers of a test run share the one that took the name first."""
+    name = f"gcexp-tests-{os.environ.get('PYTEST_XDIST_TESTRUNUID', os.getpid())}"
+    code = f"{GUARD}\nfrom gcexp.command.forkserver import serve\nserve({name!r})"
+    variables = os.environ | ONE_THREAD | {"PYTHONPATH": str(ROOT)}
+    _servers.append(
+        subprocess.Popen([sys.executable, "-P", "-c", code], env=variables, stdin=-1, stdout=-3, stderr=-3)
+    )
+    return name
+
+
+_servers: list[subprocess.Popen] = []  # which end when this process closes their standard input
 
 
 def new_paper(folder):
@@ -101,12 +118,11 @@ class Project:
             for k, v in os.environ.items()
             if not k.startswith(("GCEXP_", "MLFLOW_", "SNAKEMAKE_", "MAKE"))
         }
-        threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         python = os.pathsep.join([str(self / ".guard"), str(self.code)])
         wide = {"COLUMNS": "400"}  # or the logger breaks lines
         return (
             kept
-            | threads
+            | ONE_THREAD
             | wide
             | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": python}
             | self.variables
@@ -141,7 +157,10 @@ class Project:
         return process.returncode, output
 
     def snakemake(self, *arguments, timeout=600):
-        """Exit code and output of Snakemake: in a fork of a warm process, unless the project has code of its own."""
+        """Exit code and output of Snakemake, which like its jobs runs in a fork of a warm process.
+
+        A project that has code of its own starts both as a person does.
+        """
         if self.code != ROOT:
             return self.run(str(BIN / "snakemake"), *arguments, timeout=timeout)
         with tempfile.NamedTemporaryFile("r") as output:
@@ -149,7 +168,7 @@ class Project:
             request = {
                 "arguments": arguments,
                 "folder": str(self.folder),
-                "environment": self.environment,
+                "environment": {"GCEXP_WARM": _warm_jobs()} | self.environment,
                 "output": output.name,
                 "seconds": timeout,
             }
@@ -170,16 +189,14 @@ class Project:
         return self.start("make", *arguments, output=output)
 
     def build(self, *arguments):
-        """Output of a run of Snakemake that a person starts, and the jobs that it made, by rule."""
-        code, output = self.run(str(BIN / "snakemake"), *arguments)
+        """Jobs that a run of Snakemake made, by rule."""
+        code, output = self.snakemake(*arguments)
         assert code == 0, output
-        return output, jobs_of(output)
+        return jobs_of(output)
 
     def planned(self, *targets):
         """Jobs of a dry run, by rule."""
-        code, output = self.snakemake("-n", *targets)
-        assert code == 0, output
-        return jobs_of(output)
+        return self.build("-n", *targets)
 
     def edit(self, path, old, new):
         text = (self / path).read_text()
@@ -259,6 +276,9 @@ def hold():
 
 
 def _forget() -> None:
+    from gcexp.run import checks
+
+    checks._passed.clear()
     for name, module in list(sys.modules.items()):
         if name.startswith(("gcexp.run.", "gcexp.report.")):
             for known, function in list(vars(module).items()):
@@ -307,7 +327,9 @@ def built(shared):
         (folder / ".gitignore").write_text(ignored)
         for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "all"]):
             subprocess.run([*git, *arguments], cwd=folder, check=True)
-        (folder / "done").write_text(project.build("-j2")[0])
+        code, output = project.run(str(BIN / "snakemake"), "-j2")
+        assert code == 0, output
+        (folder / "done").write_text(output)
         return project
 
 

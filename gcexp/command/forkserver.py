@@ -10,6 +10,7 @@ Who hands a command over imports no more than stands at the top.
 
 from __future__ import annotations
 
+import marshal
 import os
 import socket
 import struct
@@ -23,19 +24,12 @@ VARIABLE = "GCEXP_WARM"
 FEWEST_JOBS = 8
 
 _PRELOADED = (
-    *(
-        "pandas",
-        "scipy.special",
-        "torch",
-        "matplotlib.backends.backend_agg",
-        "matplotlib.backends.backend_pdf",
-    ),
-    *("gcexp.command.main", "gcexp.run.stages", "gcexp.report.jobs", "gcexp.report.figurefile"),
-    *("gcexp.schemes", "gcexp.delays", "gcexp.tasks.mlp", "gcexp.tasks.training", "gcexp.run.verification"),
-    *("gcexp.report.table", "gcexp.figures.compose", "gcexp.figures.typeset"),
+    *("pandas", "scipy.special", "torch", "matplotlib.backends.backend_agg"),
+    *("matplotlib.backends.backend_pdf", "gcexp.command.main", "gcexp.run.stages", "gcexp.report.jobs"),
+    *("gcexp.report.figurefile", "gcexp.schemes", "gcexp.delays", "gcexp.tasks.mlp", "gcexp.tasks.training"),
+    *("gcexp.run.verification", "gcexp.report.table", "gcexp.figures.compose", "gcexp.figures.typeset"),
 )
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-_BYTES = 8  # of the number that says how long a request is
 _GRACE = 10.0  # seconds that an interrupted command has to remove what it has half written
 
 
@@ -79,15 +73,11 @@ def forwarded(arguments: list[str]) -> int | None:
             connection.connect(_address(name))
             if not _same_user(connection):
                 return None
-            message = repr((list(arguments), os.getcwd(), dict(os.environ))).encode(
-                "utf-8", "surrogateescape"
-            )
-            socket.send_fds(connection, [len(message).to_bytes(_BYTES)], [0, 1, 2])
-            connection.sendall(message)
-            taken = connection.recv(1)
+            socket.send_fds(connection, [b"\0"], [0, 1, 2])
+            connection.sendall(marshal.dumps((list(arguments), os.getcwd(), dict(os.environ))))
+            if not connection.recv(1):  # it did not take the command
+                return None
         except OSError:  # no server, or none any more
-            return None
-        if not taken:
             return None
         with suppress(OSError):
             if answer := connection.recv(1):
@@ -101,10 +91,21 @@ def serve(name: str) -> None:
     import gc
     import importlib
     import select
+    from socketserver import ForkingMixIn, UnixStreamServer
 
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(_address(name))
-        listening.listen(64)  # who comes early waits: its own imports would take as long, and slow these down
+    class Server(ForkingMixIn, UnixStreamServer):
+        request_queue_size = 64  # who comes early waits: its own imports would take as long, and slow these down
+        max_children = 10**6
+        timeout = 0
+
+        def verify_request(self, request, _):
+            return _same_user(request)
+
+        def finish_request(self, request, _):  # in the child
+            self.socket.close()
+            _answer(request)
+
+    with Server(_address(name), None) as server:  # type: ignore[arg-type]  # no handler
         for module in _PRELOADED:
             with suppress(ModuleNotFoundError):  # without the extra that brings it no job needs it
                 importlib.import_module(module)
@@ -112,19 +113,8 @@ def serve(name: str) -> None:
 
         ask_once()
         gc.freeze()  # pages that are never written stay shared
-        while sys.stdin not in (ready := select.select([listening, sys.stdin], [], [], 1.0)[0]):
-            if ready:
-                connection, _ = listening.accept()
-                if _same_user(connection) and os.fork() == 0:
-                    listening.close()
-                    _answer(connection)
-                connection.close()
-            with suppress(ChildProcessError):
-                while os.waitpid(-1, os.WNOHANG)[0]:
-                    pass
-    with suppress(ChildProcessError):  # the last ones, which end with their clients
-        while os.wait():
-            pass
+        while sys.stdin not in select.select([server, sys.stdin], [], [], 1.0)[0]:
+            server.handle_request()
 
 
 def _address(name: str) -> bytes:
@@ -143,18 +133,15 @@ def _answer(connection: socket.socket) -> None:
     import signal
     import threading
     import traceback
-    from ast import literal_eval
 
     code = 1
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        head, files, _, _ = socket.recv_fds(connection, _BYTES, 3)
-        with connection.makefile("rb") as stream:
-            text = stream.read(int.from_bytes(head)).decode("utf-8", "surrogateescape")
-        arguments, folder, environment = literal_eval(text)
-        for place, file in enumerate(files):
+        for place, file in enumerate(socket.recv_fds(connection, 1, 3)[1]):
             os.dup2(file, place)
             os.close(file)
+        with connection.makefile("rb") as stream:
+            arguments, folder, environment = marshal.load(stream)
         os.chdir(folder)
         os.environ.clear()
         os.environ.update({key: value for key, value in environment.items() if key != VARIABLE})
@@ -193,6 +180,7 @@ def _write_benchmark(output: str, seconds: float) -> None:
     """
     import resource
     from datetime import timedelta
+    from pathlib import Path
 
     from gcexp.run import paths
 
@@ -206,11 +194,9 @@ def _write_benchmark(output: str, seconds: float) -> None:
         "mean_load": f"{100 * cpu / seconds:.2f}",
         "cpu_time": f"{cpu:.2f}",
     }
-    place = paths.benchmark(output)
-    os.makedirs(os.path.dirname(place), exist_ok=True)
-    with open(place, "w") as file:
-        print(*row, sep="\t", file=file)
-        print(*row.values(), sep="\t", file=file)
+    place = Path(paths.benchmark(output))
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text("\t".join(row) + "\n" + "\t".join(row.values()) + "\n")
 
 
 def _end_with(connection: socket.socket) -> None:

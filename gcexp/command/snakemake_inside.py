@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,33 +14,21 @@ from typing import Any
 TRIED = "9.27"
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What a person asked for.
-
-    Attributes
-    ----------
-    targets, mentioned : list of str
-        Targets, and names behind options such as ``--forcerun``; nothing where another program or a `module` brings
-        these rules.
-    """
-
-    targets: list[str]
-    mentioned: list[str]
-
-
 def use_this_interpreter() -> None:
     """Let jobs start with the interpreter that plans, whether or not its environment was activated."""
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 
 
-def asked(workflow: Any) -> Asked:
-    """What stands on the command line."""
+def asked(workflow: Any) -> tuple[list[str], list[str]]:
+    """Targets on the command line, and names behind options such as ``--forcerun``.
+
+    Nothing where another program or a `module` brings these rules.
+    """
     if Path(sys.argv[0]).name != "snakemake" or workflow.modifier.namespace is not None:
-        return Asked([], [])
+        return [], []
     given = _given()
     others = (given.forcerun, given.prioritize, given.until, given.omit_from)
-    return Asked(list(given.targets or ()), [name for names in others for name in names or ()])
+    return list(given.targets or ()), [name for names in others for name in names or ()]
 
 
 def is_first(workflow: Any) -> bool:
@@ -60,17 +47,15 @@ def planned_jobs(workflow: Any) -> int:
     return sum(1 for _ in workflow.dag.needrun_jobs())
 
 
-def leave_benchmarks(workflow: Any) -> None:
-    """Leave it to the fork server to write benchmark files: Snakemake would measure the command that waits for it."""
-    for rule in workflow.rules:
-        rule._benchmark = None
-    for job in workflow.dag.needrun_jobs():
-        job._benchmark = None
-
-
 def runs_here(workflow: Any) -> bool:
     """Whether jobs run on this machine, in the environment of this process: in none of ``--sdm``."""
     return bool(workflow.local_exec) and not workflow.deployment_settings.deployment_method
+
+
+def leave_benchmarks(workflow: Any) -> None:
+    """Leave it to the fork server to write benchmark files: Snakemake would measure the command that waits for it."""
+    for one in (*workflow.rules, *workflow.dag.needrun_jobs()):
+        one._benchmark = None
 
 
 def _given() -> Any:

@@ -15,10 +15,10 @@ from gcexp.report.columns import Passages, Timings, key_columns
 from gcexp.report.entries import filled
 from gcexp.run import paths
 from gcexp.run.benchmarked import decided_by
-from gcexp.run.checks import check_call, declared_clocks, declared_scores
+from gcexp.run.checks import declared, declared_scores
+from gcexp.run.compose import composed_codes
 from gcexp.run.dependencies import digest_of, tracked, values
 from gcexp.run.measured import CURVE
-from gcexp.run.named_codes import composed_codes
 from gcexp.run.options import conf_dir
 from gcexp.run.run import Run
 from gcexp.schema import fill
@@ -164,7 +164,7 @@ class Figure:
 
     @cached_property
     def arguments(self) -> dict:
-        """The same with codes composed: see `gcexp.run.named_codes`."""
+        """The same with codes composed: see `gcexp.run.compose.composed_codes`."""
         return composed_codes(self.raw_arguments)
 
     @property
@@ -235,7 +235,7 @@ class Figure:
     def columns(self) -> list[str] | None:
         """Columns of the table before it is made; None where an analysis, or a task its scores, declares none."""
         if self.file.kind == "analysis":
-            return check_call(self.file.analysis["function"], self.arguments, "analysis")
+            return declared(self.file.analysis["function"], self.arguments)["columns"]
         if self.file.kind == "timings":
             return [*self.identifying_columns, *self.timings.columns]
         if self.passages:
@@ -273,7 +273,10 @@ class Figure:
         function = [f"function={self.file.analysis.get('function')}"] if self.file.analysis else []
         given = values(self.file.timings, "timings") + values(self.file.passages, "passages")
         given += values(self.arguments, "analysis")
-        if self.file.kind == "analysis" and declared_clocks(self.file.analysis["function"], self.arguments):
+        if (
+            self.file.kind == "analysis"
+            and declared(self.file.analysis["function"], self.arguments)["clocks"]
+        ):
             given += decided_by(self.arguments.get("schemes"))
         return tracked(self.file.kind) + runs + function + given
 

@@ -15,7 +15,7 @@ from gcexp.progress import bar
 from gcexp.report.columns import Passages, Timings, key_columns
 from gcexp.report.figure import Figure
 from gcexp.run.build import build, locate, with_makers
-from gcexp.run.measured import scored, timing_rows
+from gcexp.run.measured import scored, timing_columns
 from gcexp.run.run import Run
 from gcexp.run.scheme import build_scheme
 from gcexp.run.stages import length_of, replayed, simulated
@@ -69,13 +69,16 @@ def learned(figure: Figure) -> tuple[pd.DataFrame, dict[str, dict]]:
     from gcexp.tasks.training import Trajectory
 
     kept, frames, replays = figure.passages, [], dict[str, dict]()
+    gradients: dict[str, dict[str, np.ndarray]] = {}  # of each training that exact schemes share
     with bar(len(figure.runs), "runs", "run") as moving:
         for run in figure.runs:
             timeline, trajectory = clock(run), Trajectory.load(run.trajectory)
             rows = curve(run, timeline, trajectory)
             frames.append(rows if kept is None else passages(rows, kept))
             if run.id not in replays:  # a run may stand under several labels
-                replays[run.id] = largest_errors(verification(run, timeline, trajectory))
+                replays[run.id] = largest_errors(
+                    verification(run, timeline, trajectory, gradients.setdefault(run.trajectory, {}))
+                )
             moving.update()
     return _joined(figure, frames), replays
 
@@ -85,9 +88,13 @@ def clock(run: Run) -> Timeline:
     return simulated(run.config, length_of(run.config))
 
 
-def verification(run: Run, timeline: Timeline, trajectory: Trajectory) -> dict:
+def verification(
+    run: Run, timeline: Timeline, trajectory: Trajectory, gradients: dict[str, np.ndarray]
+) -> dict:
     """What the replay of a run found: of an exact scheme made here, of any other by the job that trained it."""
-    return replayed(run.config, timeline, trajectory) if run.exact else read_json(str(run.verification))
+    if run.exact:
+        return replayed(run.config, timeline, trajectory, gradients)
+    return read_json(str(run.verification))
 
 
 def passages(curves: pd.DataFrame, kept: Passages) -> pd.DataFrame:
@@ -181,7 +188,7 @@ def timing(run: Run, spec: Timings | None = None) -> pd.DataFrame:
     """Rows of a run's timeline, by default one per seed; see `gcexp.report.columns.Timings`."""
     spec = spec or Timings()
     timeline, config = clock(run), run.config
-    frame = timing_rows(timeline, config, spec.rows)
+    frame = pd.DataFrame(timing_columns(timeline, config, spec.rows))
     if spec.exact:
         expected, plan = locate(spec.exact, "timings.exact"), (build_scheme(config), build(config, "delay"))
         lengths = frame["iteration"] if "iteration" in frame else frame["iterations"]

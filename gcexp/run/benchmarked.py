@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, get_args
 
 from gcexp.errors import UserError, unknown
 from gcexp.run.compose import compose
 from gcexp.run.dependencies import STAGES, values
 from gcexp.run.options import conf_dir, option_file, options, read_yaml
-from gcexp.schema import fitted
+from gcexp.run.tokens import spelled
+from gcexp.schema import fill, fitted
 
 #: Kinds of remedies, in the order in which they are shown; schemes of a person's own come last.
-SHOWN = ("bounds", "rebalance", "exact", "drop", "local", "own")
+Group = Literal["bounds", "rebalance", "exact", "drop", "local", "own"]
+SHOWN: tuple[str, ...] = get_args(Group)
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Entry:
     """
 
     label: str
-    group: str
+    group: Group
     keys: dict[str, Any] = field(default_factory=dict)
     half: tuple[str, ...] = ()
     local_steps: int = 0
@@ -41,7 +43,7 @@ class Entry:
     def config(self, n: int, late: str = "stop", chunks: int | None = None) -> dict:
         """The composed run for n workers, with any delay model."""
         given = {"s": 1} | self.keys | dict.fromkeys(self.half, n // 2) | {"n": n}
-        config = compose([f"{key}={_spelled(value)}" for key, value in given.items()])
+        config = compose([f"{key}={spelled(value)}" for key, value in given.items()])
         if config["bound"]:
             return config
         return config | {"late": late} | ({} if chunks is None else {"chunks": chunks})
@@ -50,10 +52,6 @@ class Entry:
     def is_bound(self) -> bool:
         """Whether it is a bound, which is played once: with workers that stop at once, whatever late ones do."""
         return self.config(1)["bound"]
-
-
-def _spelled(value: Any) -> str:
-    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def entries(named: Iterable[str | dict] | None = None) -> list[Entry]:
@@ -78,13 +76,10 @@ def entries(named: Iterable[str | dict] | None = None) -> list[Entry]:
     listed = fitted(list[dict], read_yaml(conf_dir() / "benchmark.yaml").get("schemes", []), place)
     known = {entry.label: entry for entry in (_entry(keys, place) for keys in listed)}
     if named is None:
-        own = [
-            name
-            for name in options("scheme")
-            if fitted(
-                bool, read_yaml(option_file("scheme", name)).get("benchmark", False), f"{name}: benchmark"
-            )
-        ]
+        said = {
+            name: read_yaml(option_file("scheme", name)).get("benchmark", False) for name in options("scheme")
+        }
+        own = [name for name, joins in said.items() if fitted(bool, joins, f"{name}: benchmark")]
         return [*known.values(), *(Entry(name, "own", {"scheme": name}) for name in own)]
     found = []
     for one in named:
@@ -104,26 +99,20 @@ def entries(named: Iterable[str | dict] | None = None) -> list[Entry]:
 
 def _entry(keys: dict, place: str) -> Entry:
     """An entry as it is written."""
-    own = dict(keys)
-    if not isinstance(own.get("scheme"), str):
+    if not isinstance(keys.get("scheme"), str):
         raise UserError(f"{place}: an entry names a scheme, got {keys}")
-    half = fitted(list[str], own.pop("half", []), f"{place}: half")
-    steps = fitted(int, own.pop("local_steps", 0), f"{place}: local_steps")
-    group = fitted(str, own.pop("group", "own"), f"{place}: group")
-    if group not in SHOWN:
-        raise UserError(f"{place}: {unknown('group', group, SHOWN)}")
-    more = " ".join(f"{key}={value}" for key, value in own.items() if key not in ("scheme", "label"))
-    label = fitted(str, own.pop("label", f"{own['scheme']} {more}".strip()), f"{place}: label")
-    return Entry(label, group, own, tuple(half), steps)
+    of_entry = {name: keys[name] for name in ("label", "group", "half", "local_steps") if name in keys}
+    more = [f"{key}={value}" for key, value in keys.items() if key not in ("scheme", *of_entry)]
+    named = {"label": " ".join([keys["scheme"], *more]), "group": "own"}
+    own = {key: value for key, value in keys.items() if key not in of_entry}
+    return fill(Entry, named | of_entry | {"keys": own}, place)
 
 
 def decided_by(named: Iterable[str | dict] | None) -> list[str]:
     """What the clocks of these schemes depend on, beside the times and the library: the values of their options."""
-    found = []
+    keys, found = [key for key in STAGES["timeline"].keys if key != "delay"], []
     for entry in entries(named):
         config = entry.config(10)
-        said = [
-            line for key in STAGES["timeline"].keys if key != "delay" for line in values(config.get(key), key)
-        ]
+        said = [line for key in keys for line in values(config.get(key), key)]
         found += [f"{entry.label}: {line}" for line in (*said, str(entry))]
     return found

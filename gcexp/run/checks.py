@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
+from functools import partial
+from typing import Any
 
-from gcexp.errors import ExtraError, UserError, unknown
+from gcexp.errors import EXTRAS, ExtraError, UserError, unknown
 from gcexp.run.build import GROUPS_BUILT, build, dotted, locate, named, with_makers
 from gcexp.run.datasets import has_labels
-from gcexp.run.declared import class_value, is_there, names_in
-from gcexp.run.options import generation
+from gcexp.run.declared import class_value, names_in
+from gcexp.run.modules import spec_of
 from gcexp.run.scheme import SCHEME_KEYS, build_scheme
 from gcexp.schema import arguments
-
-if TYPE_CHECKING:  # a plan loads no codes
-    from gcexp.codes import Code
 
 
 def check(configs: Iterable[dict]) -> None:
@@ -32,9 +28,6 @@ def check(configs: Iterable[dict]) -> None:
             once([key, config.get(key)], partial(build, config, key))
 
 
-_accurate: WeakSet[Code] = WeakSet()  # tried, or known as accurate, in this process
-
-
 def check_scheme(config: dict) -> None:
     """Build the scheme of a composed run, and refuse an exact code that rounding spoils at its size.
 
@@ -43,40 +36,30 @@ def check_scheme(config: dict) -> None:
     from gcexp.codes.accuracy import is_tried, require_accurate
 
     code = build_scheme(config).code
-    if code in _accurate or not is_tried(code):
-        return
-    if not isinstance(config["code"], dict):  # built by a person in Python
-        require_accurate(code)
-    else:
+    if is_tried(code) and isinstance(config["code"], dict):
         once(["accuracy", config["code"]], partial(require_accurate, code))
-        _accurate.add(code)
+    elif is_tried(code):  # built by a person in Python
+        require_accurate(code)
 
 
-def check_call(function: str, given: dict, key: str) -> list[str] | None:
-    """Check the arguments of an analysis, and give the columns that it declares for them; None where it declares none.
+def declared(function: str, given: dict) -> dict[str, Any]:
+    """What an analysis declares for its arguments, which are checked first; see `gcexp.analysis.declared`.
 
-    Once for the same arguments.
+    Returns
+    -------
+    dict
+        ``columns``, its columns, None where it declares none; ``clocks``, whether it plays the schemes of a benchmark.
     """
-    return _declared(function, given, key)["columns"]
+    dotted(function, "analysis.function")
 
-
-def declared_clocks(function: str, given: dict) -> bool:
-    """Whether an analysis declares that it plays the schemes of a benchmark."""
-    return bool(_declared(function, given, "analysis").get("clocks"))
-
-
-def _declared(function: str, given: dict, key: str) -> dict:
-    """What a function declares for its arguments, which are checked first."""
-    dotted(function, f"{key}.function")
-
-    def called() -> dict:
-        found, made = locate(function, f"{key}.function"), with_makers(given)
-        fit = arguments(found, made, key, joint=".")
-        declared = getattr(found, "columns", None)  # see gcexp.analysis.declared
-        columns = declared(**fit) if callable(declared) else None
+    def called() -> dict[str, Any]:
+        found = locate(function, "analysis.function")
+        fit = arguments(found, with_makers(given), "analysis", joint=".")
+        columns = getattr(found, "columns", None)
+        columns = columns(**fit) if callable(columns) else None
         return {"columns": columns and list(columns), "clocks": getattr(found, "clocks", False)}
 
-    return once(["analysis", function, key, given], called) or {"columns": None}
+    return once(["analysis", function, given], called) or {"columns": None, "clocks": False}
 
 
 def declared_scores(task: dict) -> list[str] | None:
@@ -110,7 +93,8 @@ def check_named(function: str, place: str) -> None:
     gcexp.errors.UserError: plot.function: unknown name in gcexp.figures.style 'plane'; did you mean 'plain'? ...
     """
     module, _, name = dotted(function, place).rpartition(".")
-    if not is_there(module):
+    of_an_extra = any(module.partition(".")[0] in packages for packages in EXTRAS.values())
+    if not of_an_extra and spec_of(module) is None:
         raise UserError(f"{place}: cannot import {function!r} (there is no module {module})")
     names = names_in(module)
     if names is not None and name not in names:
@@ -118,10 +102,7 @@ def check_named(function: str, place: str) -> None:
         raise UserError(f"{place}: {unknown(f'name in {module}', name, public)}")
 
 
-@cache
-def _passed() -> dict[tuple, Any]:
-    """What checks returned, by what they were made of."""
-    return {}
+_passed: dict[str, Any] = {}
 
 
 def once(description: list, check: Callable[[], Any]) -> Any:
@@ -129,9 +110,8 @@ def once(description: list, check: Callable[[], Any]) -> Any:
 
     Of one that lacks the package of an extra nothing is returned: the job that needs it tells.
     """
-    key = (repr(description), *generation())
     with suppress(ExtraError):
-        if key not in _passed():
-            _passed()[key] = check()
-        return _passed()[key]
+        if (key := repr(description)) not in _passed:
+            _passed[key] = check()
+        return _passed[key]
     return None

@@ -7,19 +7,32 @@ stand for other values. Neither Hydra nor OmegaConf takes part: see "Six unusual
 
 from __future__ import annotations
 
+import inspect
+import json
 import re
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gcexp.errors import UserError, unknown
-from gcexp.run.devices import with_device
-from gcexp.run.options import GROUPS, conf_dir, generation, option_file, options, read_value, read_yaml
+from gcexp.errors import UserError, require, require_known, unknown
+from gcexp.run.build import locate
+from gcexp.run.options import (
+    GROUPS,
+    conf_dir,
+    folders_of_options,
+    option_file,
+    options,
+    read_value,
+    read_yaml,
+    search_dirs,
+)
 from gcexp.run.records import unrecorded
+from gcexp.run.tokens import SHARED
 from gcexp.schema import quoted
 
 _REFERENCE = re.compile(r"\$\{([A-Za-z_]\w*(?:\.\w+)*)\}")
 _GLOBAL = "# @package _global_\n"
+_DEVICES = ("auto", "cpu", "cuda", "mps")  # as in gcexp.tasks.devices, which loads torch
 
 
 def compose(overrides: list[str]) -> dict:
@@ -45,11 +58,11 @@ def compose(overrides: list[str]) -> dict:
             choices[key] = text
         else:
             values[key] = read_value(override)
-    config = _of_options(tuple(choices.items()), generation())
+    config = _of_options(tuple(choices.items()), *search_dirs())
     for key, value in values.items():
         task = config.get("task")
         if key == "task.device" and isinstance(task, dict) and "_target_" in task and "device" not in task:
-            config = config | {"task": with_device(task, value)}
+            config = config | {"task": _with_device(task, value)}
             continue
         _require_key(config, key)
         for part in reversed(key.split(".")):
@@ -59,25 +72,30 @@ def compose(overrides: list[str]) -> dict:
 
 
 @cache  # a plan asks for few choices of options thousands of times
-def _of_options(choices: tuple[tuple[str, str], ...], _generation: object) -> dict:
+def _of_options(choices: tuple[tuple[str, str], ...], conf: Path, *_more: Path) -> dict:
     """What some options set, unresolved and not to be changed."""
-    place = conf_dir() / "run.yaml"
+    place = conf / "run.yaml"
     run = read_yaml(place)
     run.pop("hydra", None)
     listed = _listed(run, "", place)
     chosen = {group: option for entry in listed if isinstance(entry, dict) for group, option in entry.items()}
-    scheme = dict(choices).get("scheme", chosen.get("scheme"))
-    chosen |= _of_scheme(scheme) | dict(choices)
+    if scheme := dict(choices).get("scheme", chosen.get("scheme")):
+        chosen |= _content("scheme", scheme)[1]
+    chosen |= dict(choices)
     config: dict[str, Any] = {}
     for entry in listed:
         if entry == "_self_":
             config = _merged(config, run)
-            continue
-        (group,) = entry
-        if chosen[group] is not None:
-            config = _merged(config, _content(group, chosen[group]))
+        elif (option := chosen[group := next(iter(entry))]) is not None:
+            config = _merged(config, _content(group, option)[0])
     _require_meaning(config, {group: option for group, option in chosen.items() if option is not None})
     return config
+
+
+def look_again() -> None:
+    """See options that were edited since: for a process that lives long, as a notebook does."""
+    folders_of_options.cache_clear()
+    _of_options.cache_clear()
 
 
 def _listed(content: dict, own: str, place: Path) -> list:
@@ -104,39 +122,30 @@ def _listed(content: dict, own: str, place: Path) -> list:
     return listed if "_self_" in listed else [*listed, "_self_"]
 
 
-def _of_scheme(scheme: str | None) -> dict[str, str | None]:
-    """Options of other groups that a scheme chooses, and those on which it builds.
+def _content(group: str, option: str, above: tuple[str, ...] = ()) -> tuple[dict, dict[str, str | None]]:
+    """What the file of an option sets in a run, over the options of its group that it builds on; and what a scheme
+    chooses of other groups.
 
     Examples
     --------
-    >>> _of_scheme("cgc")
-    {'code': 'cyclic_repetition', 'wait': 'fastest'}
+    >>> _content("scheme", "cgc")
+    ({'exact': True}, {'code': 'cyclic_repetition', 'wait': 'fastest'})
     """
-    found: dict[str, str | None] = {}
-    if scheme is not None:
-        _content("scheme", scheme)  # refuses one that builds on itself
-        for entry in _listed(read_yaml(place := option_file("scheme", scheme)), "scheme", place):
-            if isinstance(entry, dict):
-                found |= {key.removeprefix("override /"): option for key, option in entry.items()}
-            elif entry != "_self_":
-                found = _of_scheme(entry) | found
-    return found
-
-
-def _content(group: str, option: str, above: tuple[str, ...] = ()) -> dict:
-    """What the file of an option sets in a run, over the options of its group that it builds on."""
     if option in above:
         raise UserError(f"{group}={above[0]} builds on itself: {' -> '.join([*above, option])}")
     place = option_file(group, option)
-    own, found = read_yaml(place), dict[str, Any]()
+    own, found, chosen = read_yaml(place), dict[str, Any](), dict[str, str | None]()
     with unrecorded():
         is_global = place.read_text("utf-8").startswith(_GLOBAL)
     for entry in _listed(own, group, place):
         if entry == "_self_":
             found = _merged(found, own if is_global else {group: own})
         elif isinstance(entry, str):
-            found = _merged(found, _content(group, entry, (*above, option)))
-    return found
+            more, others = _content(group, entry, (*above, option))
+            found, chosen = _merged(found, more), others | chosen
+        else:
+            chosen |= {key.removeprefix("override /"): chosen_option for key, chosen_option in entry.items()}
+    return found, chosen
 
 
 def _merged(below: Any, above: Any) -> Any:
@@ -217,6 +226,63 @@ def of_a_group(config: dict, key: str) -> str | None:
 def _options_with(group: str, key: str) -> list[str]:
     """Options of a group that have a key."""
     return [option for option in options(group) if key in read_yaml(option_file(group, option))]
+
+
+def _with_device(task: dict, name: object) -> dict:
+    """The options of a task whose file has no key for the device that it shall be trained on.
+
+    A class without an option ``device`` computes in numpy: it takes ``auto`` and ``cpu``, which change nothing.
+    """
+    require_known("task.device", name, _DEVICES)
+    of = locate(task["_target_"], "task._target_")
+    if "device" in inspect.signature(of).parameters:
+        return {**task, "device": name}
+    numpy_only = f"{of.__name__} computes in numpy on the processor; use auto or cpu"
+    require(name in ("auto", "cpu"), f"task.device={name}: {numpy_only}")
+    return task
+
+
+def composed_codes(node: Any) -> Any:
+    """Every mapping ``{code: OPTION, KEY: VALUE, ...}`` in arguments of an analysis replaced by what it composes to.
+
+    ``n`` and other shared keys are those of a run; every other key is one of the code. Where ``n`` is a list, the
+    mapping stands for one code per entry, and a list of them replaces it: another key that is a list has one value for
+    each of them, in the same order, and what is no list is the same in all. (So an option that wants a list itself has
+    a list of lists there.) `gcexp.run.build` builds the codes.
+
+    Raises
+    ------
+    UserError
+        For an unknown option or key, or lists of different lengths.
+
+    Examples
+    --------
+    >>> for code in composed_codes({"code": "clustered", "n": [10, 20], "d": [2, 4], "clusters": 2}):
+    ...     print(code["n"], code["d"], code["clusters"])
+    10 2 2
+    20 4 2
+    """
+    if isinstance(node, list):
+        return [composed_codes(value) for value in node]
+    if not isinstance(node, dict):
+        return node
+    if not isinstance(node.get("code"), str):
+        return {key: composed_codes(value) for key, value in node.items()}
+    if node["code"] not in options("code"):
+        raise UserError(unknown("code", node["code"], options("code")))
+    if isinstance(node.get("n"), list):
+        lists = {key: value for key, value in node.items() if isinstance(value, list)}
+        if len({*map(len, lists.values())}) > 1:
+            lengths = ", ".join(f"{key} has {len(values)}" for key, values in lists.items())
+            raise UserError(
+                f"code {node['code']}: where n is a list, every list has one value for each n, but {lengths}"
+            )
+        each = zip(*lists.values(), strict=True)
+        return [composed_codes(node | dict(zip(lists, values, strict=True))) for values in each]
+    given = {key if key in SHARED else f"code.{key}": value for key, value in node.items() if key != "code"}
+    return compose([f"code={node['code']}", *(f"{key}={json.dumps(value)}" for key, value in given.items())])[
+        "code"
+    ]
 
 
 def swept(overrides: list[str]) -> tuple[list[str], dict[str, list[str]]]:

@@ -7,22 +7,13 @@ import importlib.util
 import re
 import symtable
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from typing import Any
 
-from gcexp.errors import EXTRAS, UserError, no_python
+from gcexp.errors import UserError, no_python
 from gcexp.run.modules import is_own, source, spec_of
 from gcexp.run.records import unrecorded
-
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-
-
-def is_there(module: str) -> bool:
-    """Whether a module can be found, or is one of a library that an extra of ours brings."""
-    top = module.partition(".")[0]
-    return spec_of(module) is not None or any(top in packages for packages in EXTRAS.values())
 
 
 def outside(target: str) -> bool:
@@ -36,8 +27,8 @@ def outside(target: str) -> bool:
     top = target.partition(".")[0]
     if top in sys.stdlib_module_names or (spec := spec_of(top)) is None:
         return False
-    places = [spec.origin or "", *(f"{place}/__init__.py" for place in spec.submodule_search_locations or ())]
-    return any(map(is_own, places))
+    folders = spec.submodule_search_locations or ()  # of a namespace without a module of its own
+    return any(map(is_own, [spec.origin or "", *(f"{place}/__init__.py" for place in folders)]))
 
 
 def names_in(module: str) -> frozenset[str] | None:
@@ -71,43 +62,40 @@ def class_value(target: str, name: str, beside: str) -> Any:
     module, _, cls = target.rpartition(".")
     if (text := _text(module)) is None:
         return None
-    tree, found = _tree(text), None
-    imported = dict(_imported(tree, module))
+    tree = ast.parse(text)
+    imported = _imported(tree, module)
     node = next(
-        (line for line in ast.walk(tree) if isinstance(line, ast.ClassDef) and line.name == cls), None
+        (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == cls), None
     )
     if node is None:  # a package may only pass it on
         return class_value(imported[cls], name, beside) if cls in imported else None
     for line in node.body:
         if isinstance(line, ast.Assign | ast.AnnAssign) and line.value:
-            names = line.targets if isinstance(line, ast.Assign) else [line.target]
-            if name in [place.id for place in names if isinstance(place, ast.Name)]:
+            places = line.targets if isinstance(line, ast.Assign) else [line.target]
+            if name in [place.id for place in places if isinstance(place, ast.Name)]:
                 with suppress(ValueError):
                     found = ast.literal_eval(line.value)
-    if found is not None:
-        return list(found) if isinstance(found, tuple) else found
-    if any(isinstance(line, _FUNCTIONS) and line.name == beside for line in node.body):
+                    return list(found) if isinstance(found, tuple) else found
+    if any(isinstance(line, ast.FunctionDef) and line.name == beside for line in node.body):
         return None
     bases = [base.id for base in node.bases if isinstance(base, ast.Name) and base.id != cls]
     said = (class_value(imported.get(base, f"{module}.{base}"), name, beside) for base in bases)
     return next((value for value in said if value is not None), None)
 
 
-def _imported(tree: ast.Module, module: str) -> Iterator[tuple[str, str]]:
+def _imported(tree: ast.Module, module: str) -> dict[str, str]:
     """Names that imports of a module bind to something in another one, and its dotted name."""
     package = module if (file := source(module)) and file.name == "__init__.py" else module.rpartition(".")[0]
+    found = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             with suppress(ImportError):  # relative beyond the top
                 origin = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
-                yield from ((alias.asname or alias.name, f"{origin}.{alias.name}") for alias in node.names)
+                found |= {alias.asname or alias.name: f"{origin}.{alias.name}" for alias in node.names}
+    return found
 
 
 @cache
-def _tree(text: str) -> ast.Module:
-    return ast.parse(text)
-
-
 def _text(module: str) -> str | None:
     """Text of a module of ours or of one's own; None of another."""
     file = source(module)
@@ -116,7 +104,7 @@ def _text(module: str) -> str | None:
     try:
         with unrecorded():  # what a module says here decides what a plan refuses, and no number
             text = file.read_text("utf-8")
-        _tree(text)
+        ast.parse(text)
     except SyntaxError as error:
         error.filename = str(file)
         raise UserError(no_python(error)) from None

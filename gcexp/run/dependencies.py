@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,7 +18,6 @@ from typing import Any
 
 from gcexp.run.build import named
 from gcexp.run.declared import outside
-from gcexp.run.modules import own_modules
 from gcexp.run.records import content, unrecorded, version_of
 
 
@@ -51,7 +50,7 @@ _RUN = ("run/build.py", "run/scheme.py", "run/stages.py", "run/run.py", "schema.
 _CLOCK = ("codes", "designs", "decoding_error", "delays", "schemes", "theory", "timeline.py", *_RUN)
 _TABLE = (
     *("figures/tables.py", "figures/rows.py", "report/table.py", "report/columns.py"),
-    *("run/measured.py", "run/tokens.py", "run/named_codes.py", "summary.py"),
+    *("run/measured.py", "run/tokens.py", "summary.py"),
 )
 _LEARN = ("tasks", "data")
 _NUMBERS, _FRAMES = ("numpy", "scipy"), ("numpy", "scipy", "pandas")
@@ -86,9 +85,8 @@ STAGES = {
     ),
 }
 
-#: The room whose modules decide what is learned, and the module in it that only stores it.
-_LEARNING, _STORING = "gcexp.tasks", "gcexp.tasks.checkpoint"
-_IMPORT = r"^\s*(?:from|import)\s+gcexp\.tasks\b(?:[^\n(]*\([^)]*\)|[^\n]*)"
+#: The module of `gcexp.tasks` that decides nothing of what is learned.
+_STORING = "gcexp.tasks.checkpoint"
 _ROOT = Path(__file__).parents[1]
 
 
@@ -108,7 +106,7 @@ def tracked(stage: str, config: dict | None = None) -> list[str]:
     for key in keys:
         flat += values(config.get(key), key)
     if found.trained:
-        flat += learning(target for key in keys for target in targets(config.get(key)))
+        flat += _learning(frozenset(target for key in keys for target in targets(config.get(key))))
     return flat + [f"{room}={_room(room)}" for room in found.rooms]
 
 
@@ -153,54 +151,28 @@ def targets(node: Any) -> list[str]:
     return [target for target in named(node, "_target_", "function") if isinstance(target, str)]
 
 
-def learning(classes: Iterable[str], ran: bool = False) -> list[str]:
-    """The modules that decide what is learned, each with a hash of its text.
+@cache
+def _learning(classes: frozenset[str]) -> list[str]:
+    """The modules that decide what is learned, each with a hash of its text without remarks.
 
-    Those are the modules of `gcexp.tasks` that `classes` and training import, directly or through others, and the one
-    that seeds random streams: an edit of any other module of ours repeats no training, nor does a remark in these.
-
-    Parameters
-    ----------
-    classes : iterable of str
-        What a training is made of.
-    ran : bool
-        Whether those are loaded. With a class from outside every module of ours counts where they are not, else those
-        that the loaded modules from outside import, and these themselves.
+    Those are the one that seeds random streams and the modules of `gcexp.tasks` that some classes and training import,
+    directly or through others: an edit of any other one repeats no training. A class from outside may import any.
     """
-    classes = list(classes)
-    names = {f"{_LEARNING}.training", *(name.rpartition(".")[0] for name in classes)}
-    is_outside = any(map(outside, classes))
-    own = own_modules() if ran and is_outside else {}
-    if is_outside:
-        said = set().union(*(_imports(file, r"gcexp\.tasks\.\w+") for file in own.values()))
-        names |= said | {f"{_LEARNING}.base"} if ran else {*_modules()}
+    files = {f"gcexp.tasks.{file.stem}": file for file in (_ROOT / "tasks").glob("[!_]*.py")}
+    found, waiting = set(), {"gcexp.tasks.training", *(name.rpartition(".")[0] for name in classes)}
+    waiting |= files.keys() if any(map(outside, classes)) else set()
+    while waiting := waiting & files.keys() - found - {_STORING}:
+        found |= waiting
+        waiting = {name for file in waiting for name in _imported(files[file])}
     lines = [f"gcexp.seeding={content(_ROOT / 'seeding.py')}"]
-    lines += [f"{name}={content(_modules()[name])}" for name in sorted(closure(frozenset(names)))]
-    return lines + [f"{name}={content(file)}" for name, file in sorted(own.items())]
+    return lines + [f"{name}={content(files[name])}" for name in sorted(found)]
 
 
-@cache
-def closure(names: frozenset[str]) -> set[str]:
-    """Modules of the room that run with some of them."""
-    files = _modules()
-    found, waiting = set(), [name for name in names if name in files]
-    while waiting:
-        if (name := waiting.pop()) not in found:
-            found.add(name)
-            waiting += _imports(files[name]) & files.keys()
-    return found - {_STORING}
-
-
-@cache
-def _modules() -> dict[str, Path]:
-    """Files of the room by the names of their modules."""
-    files = (_ROOT / "tasks").glob("*.py")
-    return {f"{_LEARNING}.{file.stem}": file for file in files if file.stem != "__init__"}
-
-
-def _imports(file: Path | str, more: str = _IMPORT) -> set[str]:
-    """Names that may be modules of the room, from the imports of a text and from what else `more` matches."""
+def _imported(file: Path) -> Iterator[str]:
+    """Names behind `gcexp.tasks` in the imports of a module, those of modules among them."""
     with unrecorded():
-        text = Path(file).read_text("utf-8", errors="replace")
-    found = re.findall(f"{_IMPORT}|{more}", text, re.MULTILINE)
-    return {f"{_LEARNING}.{word}" for word in re.findall(r"\w+", " ".join(found))}
+        text = file.read_text("utf-8")
+    for line in re.findall(
+        r"^\s*(?:from|import) gcexp\.tasks\b(?:[^\n(]*\([^)]*\)|[^\n]*)", text, re.MULTILINE
+    ):
+        yield from (f"gcexp.tasks.{word}" for word in re.findall(r"\w+", line))

@@ -47,10 +47,10 @@ def scored(timeline: Timeline, trajectory: Trajectory, label: str, run: str) -> 
     import pandas as pd
 
     clock = np.pad(timeline.clock, ((0, 0), (1, 0)))
+    known = ~np.isnan(next(iter(trajectory.scores.values())))
     frames = []
     for s, seed in enumerate(timeline.seeds):
-        known = ~np.isnan(next(iter(trajectory.scores.values()))[s])
-        mine = known & (trajectory.evaluated <= timeline.steps[s])
+        mine = known[s] & (trajectory.evaluated <= timeline.steps[s])
         at = trajectory.evaluated[mine]
         columns = {
             "label": label,
@@ -59,21 +59,13 @@ def scored(timeline: Timeline, trajectory: Trajectory, label: str, run: str) -> 
             "iteration": at,
             "simulated_time_s": clock[s, at],
         }
-        frames.append(
-            pd.DataFrame(columns | {name: score[s, mine] for name, score in trajectory.scores.items()})
-        )
+        scores = {name: score[s, mine] for name, score in trajectory.scores.items()}
+        frames.append(pd.DataFrame(columns | scores))
     return pd.concat(frames, ignore_index=True)
 
 
-def timing_rows(timeline: Timeline, config: dict, rows: str) -> pd.DataFrame:
-    """What a timeline measures, one row as `gcexp.report.columns.Timings.rows` says."""
-    import pandas as pd
-
-    return pd.DataFrame(timing_columns(timeline, config, rows))
-
-
 def timing_columns(timeline: Timeline, config: dict, rows: str) -> dict[str, np.ndarray]:
-    """The columns of `timing_rows`."""
+    """What a timeline measures, with rows as `gcexp.report.columns.Timings.rows` says."""
     if rows == "iterations":
         return _per_iteration(timeline, config)
     from gcexp.summary import summary_of
@@ -83,12 +75,18 @@ def timing_columns(timeline: Timeline, config: dict, rows: str) -> dict[str, np.
 
 
 def summary_columns(summary: Summary, config: dict, at: list[int]) -> dict[str, np.ndarray]:
-    """The columns of ``rows=seeds``, or of ``rows=running`` where there are marks: no iteration is needed for them."""
-    return _running(summary, config, at) if at else _per_seed(summary, config)
+    """The columns of ``rows=seeds``, or where there are marks of ``rows=running``, NaN behind a seed's end.
 
-
-def _per_seed(summary: Summary, config: dict) -> dict[str, np.ndarray]:
-    """Statistics over all iterations, one row per seed."""
+    For both no iteration must be kept.
+    """
+    spent = costs(summary.seeds, config)
+    if at:
+        return {
+            "seed": np.tile(summary.seeds, len(at)),
+            "iteration": np.repeat(at, len(summary.seeds)),
+            "mean_iteration_time_s": summary.running.T.ravel(),
+            **{name: np.tile(spent[name], len(at)) for name in COSTS},
+        }
     with np.errstate(divide="ignore", invalid="ignore"):  # where waiting takes no time
         speed = summary.recovered / summary.duration
     return {
@@ -98,18 +96,7 @@ def _per_seed(summary: Summary, config: dict) -> dict[str, np.ndarray]:
         "mean_recovered_fraction": summary.recovered,
         "min_recovered_fraction": summary.least,
         "recovered_fraction_per_s": speed,
-        **costs(summary.seeds, config),
-    }
-
-
-def _running(summary: Summary, config: dict, at: list[int]) -> dict[str, np.ndarray]:
-    """Means up to some iterations, one row per iteration and seed; NaN behind a seed's end."""
-    spent = costs(summary.seeds, config)
-    return {
-        "seed": np.tile(summary.seeds, len(at)),
-        "iteration": np.repeat(at, len(summary.seeds)),
-        "mean_iteration_time_s": summary.running.T.ravel(),
-        **{name: np.tile(spent[name], len(at)) for name in COSTS},
+        **spent,
     }
 
 

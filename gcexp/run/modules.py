@@ -13,8 +13,7 @@ from pathlib import Path
 
 from gcexp.run import paths
 
-_PACKAGE = str(Path(__file__).parents[1])
-_SYSTEM = ("/proc", "/sys", "/dev", "/etc", "/usr", "/run")
+_PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
 
 @cache
@@ -28,30 +27,27 @@ def is_edited(path: str) -> bool:
 
     Modules of gcexp are not among them: they count by the rooms of `gcexp.run.dependencies`.
     """
-    here, home = os.getcwd(), os.path.expanduser("~")
-    (made, foreign), folder = _places(here), path + os.sep
+    home, folder = os.path.expanduser("~"), path + os.sep
+    made, foreign = _places(here := os.getcwd() + os.sep)
     if path.endswith(".pyc") or path == home or folder.startswith(made):
         return False
-    if _inside(path, _PACKAGE):
+    if folder.startswith(_PACKAGE):
         return not path.endswith(".py") and not os.path.isdir(path)
     if installed := re.search(r"/(?:site|dist)-packages(?:/([^/]*)|$)", path):
         plugged = {"gcexp_papers", *(name.partition(".")[0] for name in plugins())}
         return (installed[1] or "").removesuffix(".py") in plugged
-    hidden = re.match(rf"{re.escape(home)}/\.[^/]*", path)  # settings and caches
-    return not folder.startswith(foreign) and (hidden is None or _inside(here, hidden[0]))
+    hidden = re.match(rf"{re.escape(home)}/\.[^/]*/", folder)  # settings and caches
+    return not folder.startswith(foreign) and (hidden is None or here.startswith(hidden[0]))
 
 
 @cache  # a job asks for two thousand modules
 def _places(here: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Folders, each with a separator behind it: those where jobs write, and those of the system and of Python."""
     library = sysconfig.get_paths()
-    foreign = (*_SYSTEM, sys.prefix, sys.base_prefix, *(library[name] for name in ("stdlib", "platstdlib")))
-    made = tuple(os.path.join(here, name) + os.sep for name in paths.MADE)
-    return made, tuple(place.rstrip(os.sep) + os.sep for place in foreign if not _inside(here, place))
-
-
-def _inside(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+    foreign = [*("/proc", "/sys", "/dev", "/etc", "/usr", "/run"), sys.prefix, sys.base_prefix]
+    foreign = [f"{place}{os.sep}" for place in (*foreign, library["stdlib"], library["platstdlib"])]
+    made = tuple(f"{here}{name}{os.sep}" for name in paths.MADE)
+    return made, tuple(place for place in foreign if not here.startswith(place))
 
 
 def is_own(path: str) -> bool:
@@ -61,12 +57,10 @@ def is_own(path: str) -> bool:
 
 def own_modules() -> dict[str, str]:
     """Where every loaded module of a person's own is, by name."""
-    found = {}
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__dict__", {}).get("__file__")
-        if isinstance(file, str) and is_own(place := os.path.abspath(file)):
-            found[name] = place
-    return found
+    modules = [*sys.modules.items()]
+    files = {name: getattr(module, "__dict__", {}).get("__file__") for name, module in modules}
+    found = {name: os.path.abspath(file) for name, file in files.items() if isinstance(file, str)}
+    return {name: file for name, file in found.items() if is_own(file)}
 
 
 def spec_of(module: str) -> ModuleSpec | None:
@@ -77,11 +71,9 @@ def spec_of(module: str) -> ModuleSpec | None:
             spec = PathFinder.find_spec(".".join(parts[: i + 1]), where)
         except (ImportError, ValueError, KeyError):  # KeyError: inside a namespace package
             return None
-        if spec is None:
+        if spec is None or (spec.submodule_search_locations is None and i + 1 < len(parts)):
             return None
         where = spec.submodule_search_locations
-        if where is None and i + 1 < len(parts):
-            return None
     return spec
 
 

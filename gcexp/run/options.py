@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import copy
-import importlib
 import importlib.util
 import itertools
 import os
 import re
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -51,34 +49,40 @@ def _conf_dir(named: str | None, _cwd: str) -> Path:
 
 def search_dirs() -> list[Path]:
     """conf/ and what joins it: ``hydra.searchpath`` of run.yaml, $GCEXP_SEARCHPATH, this project, papers, plug-ins."""
-    return list(_search_dirs(conf_dir(), os.environ.get("GCEXP_SEARCHPATH"), os.getcwd()))
+    return list(folders_of_options(conf_dir(), os.environ.get("GCEXP_SEARCHPATH", ""), os.getcwd()))
 
 
 @cache
-def _search_dirs(conf: Path, extra: str | None, _cwd: str) -> tuple[Path, ...]:
-    known, here, dirs = papers(), project(), [conf]
-    named = [*(Path(p) for p in (extra or "").split(os.pathsep) if p), *([here / "conf"] if here else [])]
-    named += [folder / "conf" for folder in known.values() if (folder / "conf").is_dir()]
+def folders_of_options(conf: Path, extra: str, _cwd: str) -> tuple[Path, ...]:
+    """What `search_dirs` gives for conf/, the variable and the working folder."""
+    known, here = papers(), project()
     listed = (read_yaml(conf / "run.yaml").get("hydra") or {}).get("searchpath") or []
+    folders = [*filter(None, extra.split(os.pathsep)), *([here / "conf"] if here else [])]
+    folders += [folder / "conf" for folder in known.values() if (folder / "conf").is_dir()]
     plugged = [f"pkg://{name}" for name in plugins() if name not in known]
-    for entry in [*listed, *(f"file://{path.resolve()}" for path in named), *plugged]:
-        kind, _, place = str(entry).rpartition("://")
-        if (kind, place) == ("pkg", "gcexp.conf"):
-            places = [str(bundled("conf"))]  # a package where gcexp is installed; beside it in a clone
-        elif kind == "pkg":
-            try:
-                spec = importlib.util.find_spec(place)
-            except ModuleNotFoundError:
-                spec = None
-            places = list(spec.submodule_search_locations or []) if spec else []
-        else:
-            places = [place]
-        if not places or not Path(places[0]).is_dir():
-            raise UserError(
-                f"hydra.searchpath names {entry}, which is not a folder (allowed: file://DIR, pkg://PACKAGE)"
-            )
-        dirs.append(Path(places[0]).resolve())
-    return tuple(dirs)
+    return (conf, *map(_place, [*listed, *(f"file://{Path(one).resolve()}" for one in folders), *plugged]))
+
+
+def _place(entry: str) -> Path:
+    """Folder of an entry of Hydra's search path."""
+    kind, _, place = str(entry).rpartition("://")
+    if (kind, place) == ("pkg", "gcexp.conf"):
+        place = str(bundled("conf"))  # a package where gcexp is installed; beside it in a clone
+    elif kind == "pkg":
+        place = next(iter(_folders_of(place)), "")
+    if not place or not Path(place).is_dir():
+        raise UserError(
+            f"hydra.searchpath names {entry}, which is not a folder (allowed: file://DIR, pkg://PACKAGE)"
+        )
+    return Path(place).resolve()
+
+
+def _folders_of(package: str) -> list[str]:
+    try:
+        spec = importlib.util.find_spec(package)
+    except ModuleNotFoundError:
+        return []
+    return list(spec.submodule_search_locations or []) if spec else []
 
 
 def papers() -> dict[str, Path]:
@@ -98,8 +102,7 @@ def papers() -> dict[str, Path]:
     for folder in (conf.parent, here):
         found |= _papers_in(folder) if folder else {}
     for name in plugins():
-        spec = importlib.util.find_spec(name.partition(".")[0]) and importlib.util.find_spec(name)
-        for place in (spec.submodule_search_locations or []) if spec else []:
+        for place in _folders_of(name):
             if name not in found and (Path(place) / "paper.yaml").is_file():
                 found[name] = Path(place).resolve()
     return found
@@ -136,47 +139,14 @@ def option_file(group: str, option: str) -> Path:
 
 def options(group: str) -> list[str]:
     """Names of a group's options, also those from outside the project."""
-    folders = [folder / group for folder in search_dirs()]
     with unrecorded():  # an option counts by its values
-        return sorted(
-            {
-                name
-                for folder in folders
-                if folder.is_dir()
-                for name in _names(folder, folder.stat().st_mtime_ns)
-            }
-        )
+        folders = [folder / group for folder in search_dirs() if (folder / group).is_dir()]
+        return sorted({name for folder in folders for name in _names(folder, folder.stat().st_mtime_ns)})
 
 
 @cache  # a folder whose entries change has another time
 def _names(folder: Path, _changed: int) -> tuple[str, ...]:
     return tuple(path.stem for path in folder.glob("*.yaml"))
-
-
-def generation() -> tuple:
-    """Where options are looked for, and how often `look_again` found one edited."""
-    return conf_dir(), os.environ.get("GCEXP_SEARCHPATH"), os.getcwd(), _edits[0]
-
-
-def look_again() -> None:
-    """See options that were edited since: for a process that lives long, as a notebook does."""
-    now = [(path, os.stat(path).st_mtime_ns, os.stat(path).st_size) for path in _option_files()]
-    if now != _looked:
-        _looked[:] = now
-        _edits[0] += 1
-        for known in (_search_dirs, _names):
-            known.cache_clear()
-
-
-_looked: list[tuple] = []
-_edits = [0]
-
-
-def _option_files() -> Iterator[str]:
-    """Every option file."""
-    for folder in search_dirs():
-        for where, _, names in sorted(os.walk(folder)):  # half the time of pathlib
-            yield from (os.path.join(where, name) for name in sorted(names) if name.endswith(".yaml"))
 
 
 def read_yaml(path: Path) -> dict:
@@ -185,10 +155,10 @@ def read_yaml(path: Path) -> dict:
         with unrecorded():
             text = path.read_text("utf-8")
         loaded = copy.deepcopy(_loaded(text))
-    except yaml.YAMLError as error:
-        raise UserError(yaml_sentence(error, path)) from None
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path}: not valid YAML ({_first_line(error)})") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" line {mark.line + 1}:" if mark else ""
+        raise UserError(f"{path}:{line} not valid YAML ({_problem(error)})") from None
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror or error}") from None
     if not isinstance(loaded or {}, dict):
@@ -213,8 +183,9 @@ def read_value(override: str) -> Any:
     try:
         return copy.deepcopy(_value(text)) if text else None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        problem = getattr(error, "problem", None) or _first_line(error)
-        raise UserError(f"{quoted(override)} has a value that is not valid YAML ({problem})") from None
+        raise UserError(
+            f"{quoted(override)} has a value that is not valid YAML ({_problem(error)})"
+        ) from None
 
 
 @cache  # a plan asks the same few hundred values thousands of times
@@ -222,16 +193,8 @@ def _value(text: str) -> Any:
     return yaml.load(text, Loader=_Typed)
 
 
-def yaml_sentence(error: yaml.YAMLError, path: Path | None = None) -> str:
-    """File, line and problem of a syntax error."""
-    mark = getattr(error, "problem_mark", None)
-    place: object = path or getattr(mark, "name", "an option file")
-    line = f" line {mark.line + 1}:" if mark else ""
-    return f"{place}:{line} not valid YAML ({getattr(error, 'problem', None) or _first_line(error)})"
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0] or type(error).__name__
+def _problem(error: Exception) -> str:
+    return getattr(error, "problem", None) or str(error).partition("\n")[0] or type(error).__name__
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]

@@ -16,7 +16,7 @@ APPROXIMATE = "results/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/s
 #: The replay of an approximate scheme, by the job that trained it.
 VERIFIED = "results/trajectory/{task}/{optimizer}/{scheme}/{delay}/{length}/seeds{seeds}.verified.json"
 
-#: States of trainings that are not finished, and gradients that replays share.
+#: States of trainings.
 CHECKPOINTS = "results/checkpoints"
 #: What a sweep that was interrupted goes on from: states of its trainings, clocks that took time. Deleted at its end.
 SWEPT = f"{CHECKPOINTS}/sweep/{{point}}.npz"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import hashlib
 import importlib.util
@@ -16,7 +15,6 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from gcexp.errors import DataError, UserError
@@ -24,18 +22,11 @@ from gcexp.files import read_json, written
 from gcexp.run.declared import outside
 from gcexp.run.dependencies import targets
 from gcexp.run.modules import plugins
-from gcexp.run.records import unrecorded
+from gcexp.run.records import unrecorded, version_of
 
-_PACKAGES = (
-    "gcexp",
-    "numpy",
-    "scipy",
-    "torch",
-    "scikit-learn",
-    "pandas",
-    "matplotlib",
-    "snakemake",
-    "hydra-core",
+#: Distributions whose versions stand in every provenance.
+_LIBRARIES = (
+    *("gcexp", "numpy", "scipy", "torch", "scikit-learn", "pandas", "matplotlib", "snakemake", "hydra-core"),
 )
 
 
@@ -63,7 +54,7 @@ def recorded(output: Path | str, config: dict, **more) -> Iterator[dict]:
         "cpu_s": round(time.process_time() - cpu, 3),
         "peak_memory_mib": peak_kib // 1024,
         "python": platform.python_version(),
-        "versions": dict(versions()),
+        "versions": versions(),
         **_commit(os.getcwd()),
         "packages": packages(targets(config)),
         **facts,
@@ -72,16 +63,9 @@ def recorded(output: Path | str, config: dict, **more) -> Iterator[dict]:
         temporary.write_text(json.dumps(record, indent=1, default=str) + "\n")
 
 
-@cache
 def versions() -> dict[str, str]:
     """Versions of what decides a result, by package."""
-    found = {}
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
+    return {name: found for name in _LIBRARIES if (found := version_of(name))}
 
 
 def ask_once() -> None:
@@ -100,7 +84,7 @@ def _commit(folder: str | Path) -> dict:
     except (OSError, subprocess.SubprocessError):
         return {"commit": None, "dirty": None}
     said = ran.stdout.splitlines()
-    commit = next((line.split()[-1] for line in said if line.startswith("# branch.oid ")), None)
+    commit = next(line.split()[-1] for line in said if line.startswith("# branch.oid "))
     if commit == "(initial)":
         return {"commit": None, "dirty": None}
     return {"commit": commit, "dirty": not all(line.startswith("# ") for line in said)}
@@ -134,9 +118,7 @@ def _package(top: str) -> dict:
             for file in sorted(folder.rglob("*.py")) if folders else [Path(spec.origin or "")]:
                 name = file.relative_to(folder).as_posix()
                 digest.update(f"{name} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
-    installed = {}
-    with contextlib.suppress(PackageNotFoundError):
-        installed["version"] = version(top)
+    installed = {"version": found} if (found := version_of(top)) else {}
     return installed | _commit(folder) | {"sha256": digest.hexdigest()}
 
 

@@ -36,9 +36,7 @@ PLANNED = "GCEXP_PLANNED"
 EDITED = "edited while it was read"  # no content is equal to it
 #: Code that looks for modules and packages; `importlib_metadata`, which MLflow imports, stands beside our libraries.
 _FINDERS = (
-    "<frozen importlib",
-    os.path.dirname(importlib.metadata.__file__),
-    pkgutil.__file__,
+    *("<frozen importlib", os.path.dirname(importlib.metadata.__file__), pkgutil.__file__),
     os.path.join(sysconfig.get_path("purelib"), "importlib_metadata"),
 )
 
@@ -67,23 +65,23 @@ class Seen:
         """Take down a path that is read, or that the block itself makes."""
         if made and path not in self.read:
             self._made.add(path)
-        elif not made and not _silent and path not in self._made:
+        elif not made and path not in self._made:
             self.read[path] = None
 
     def record(self) -> dict[str, Any]:
         """Modules by name, files by path, versions of libraries: what each of them is now."""
         with unrecorded():
-            modules = own_modules()
-            named = {name for name, path in modules.items() if str(source(name)) == path}
-            spaces = {name.rpartition(".")[0] for name in named if "." in name} - {
-                *modules
-            }  # without __init__
-            files = [path for path in map(_module_of, self.read) if is_edited(path)]
-            files += [path for name, path in modules.items() if name not in named]  # run by path
+            own = own_modules()
+            named = {name for name, path in own.items() if str(source(name)) == path}
+            packages = {name.rpartition(".")[0] for name in named if "." in name}  # some have no __init__
+            read = {_module_of(path) for path in self.read} - {*own.values()}
+            read |= {
+                path for name, path in own.items() if name not in named
+            }  # modules that were run by their path
             found = {
-                "modules": {name: self._now(str(source(name))) for name in sorted(named | spaces)},
-                "files": {_short(path): self._now(path) for path in sorted({*files} - {*modules.values()})},
-                "versions": _versions(modules),
+                "modules": {name: self._now(str(source(name))) for name in sorted(named | packages - {*own})},
+                "files": {_short(path): self._now(path) for path in sorted(filter(is_edited, read))},
+                "versions": _versions(own),
             }
         return {kind: self.earlier.get(kind, {}) | entries for kind, entries in found.items()}
 
@@ -135,12 +133,6 @@ def unrecorded() -> Iterator[None]:
         _silent -= 1
 
 
-def note(path: Path | str) -> None:
-    """Say that a file is read, where compiled code opens it."""
-    for seen in _watching:
-        seen.note(os.path.abspath(path), made=False)
-
-
 @cache
 def _hook() -> None:
     sys.addaudithook(_heard)  # for good: no hook can be taken away
@@ -151,9 +143,7 @@ def _hook() -> None:
         if dir_fd is None or not _watching:
             return opened(path, flags, mode, dir_fd=dir_fd)
         with suppress(OSError, TypeError, ValueError):
-            place = os.path.join(os.readlink(f"/proc/self/fd/{dir_fd}"), os.fsdecode(path))
-            for seen in _watching:
-                seen.note(os.path.abspath(place), made=bool(flags & (os.O_TRUNC | os.O_EXCL)))
+            _note(os.path.join(_path_of(dir_fd), os.fsdecode(path)), bool(flags & (os.O_TRUNC | os.O_EXCL)))
         with unrecorded():
             return opened(path, flags, mode, dir_fd=dir_fd)
 
@@ -163,18 +153,27 @@ def _hook() -> None:
 def _heard(event: str, given: tuple) -> None:
     if not _watching or event not in ("open", "os.rename", "os.listdir", "os.scandir"):
         return
-    path, made = given[event == "os.rename"], event == "os.rename"
-    if event == "open":
+    path, made = given[0], False
+    if event == "os.rename":
+        path, made = given[1], True
+    elif event == "open":
         made = given[2] & os.O_ACCMODE == os.O_WRONLY or bool(given[2] & (os.O_TRUNC | os.O_EXCL))
-    elif not made and sys._getframe(1).f_code.co_filename.startswith(_FINDERS):
+    elif sys._getframe(1).f_code.co_filename.startswith(_FINDERS):
         return  # looking for modules: those that it finds are known anyway
+    if event == "open" and isinstance(path, int):
+        return  # opened before
     with suppress(TypeError, ValueError, OSError):
-        if isinstance(path, int):
-            if event == "open":
-                return
-            path = os.readlink(f"/proc/self/fd/{path}")
+        _note(_path_of(path) if isinstance(path, int) else os.fsdecode("." if path is None else path), made)
+
+
+def _path_of(descriptor: int) -> str:
+    return os.readlink(f"/proc/self/fd/{descriptor}")
+
+
+def _note(path: str, made: bool) -> None:
+    if made or not _silent:
         for seen in _watching:
-            seen.note(os.path.abspath(os.fsdecode("." if path is None else path)), made)
+            seen.note(os.path.abspath(path), made)
 
 
 def _module_of(path: str) -> str:
@@ -232,9 +231,8 @@ def content(path: Path | str | None) -> str | None:
 @cache
 def _content(path: str, *_when: int) -> str:
     if path.endswith(".py"):
-        return _hash(
-            code_of(Path(path).read_text("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
-        )
+        text = code_of(Path(path).read_text("utf-8", "surrogateescape"))
+        return _hash(text.encode("utf-8", "surrogateescape"))
     if path.endswith(".mplstyle"):  # a remark in a style draws nothing
         lines = Path(path).read_bytes().splitlines()
         return _hash(b"\n".join(line for line in lines if not line.startswith(b"#")))
@@ -262,7 +260,7 @@ def code_of(text: str) -> str:
 
 def _remarks(text: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
     """Where comments and docstrings stand: strings that are a statement of their own."""
-    begins = (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING)
+    begins = (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
     before, string = tokenize.NEWLINE, None
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
@@ -310,12 +308,8 @@ def changes(record: dict[str, Any]) -> dict[str, str | None]:
         "files": content,
         "versions": version_of,
     }
-    return {
-        name: found
-        for kind, read in now.items()
-        for name, was in record.get(kind, {}).items()
-        if (found := read(name)) != was
-    }
+    entries = ((now[kind](name), name, was) for kind in now for name, was in record.get(kind, {}).items())
+    return {name: found for found, name, was in entries if found != was}
 
 
 def _loaded(file: Path) -> dict | None:

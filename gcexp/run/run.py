@@ -51,16 +51,16 @@ class Run:
     @property
     def trajectory(self) -> str:
         """File of the trajectory; an exact one names no scheme, delay or horizon."""
-        return self._file(paths.EXACT if self.exact else paths.APPROXIMATE)
+        return self.file(paths.EXACT if self.exact else paths.APPROXIMATE)
 
     @property
     def verification(self) -> str | None:
         """File with the replay of an approximate training; None for an exact scheme, which tables replay."""
-        return None if self.exact else self._file(paths.VERIFIED)
+        return None if self.exact else self.file(paths.VERIFIED)
 
-    def _file(self, pattern: str) -> str:
-        parts = {part: getattr(self, part) for part in PARTS}
-        return pattern.format(**parts, length=self.length, iterations=self.iterations, seeds=self.seeds)
+    def file(self, pattern: str) -> str:
+        """A file of the run by its pattern in `gcexp.run.paths`."""
+        return pattern.format(**vars(self), length=self.length)
 
     @property
     def seed_list(self) -> tuple[int, ...]:
@@ -161,28 +161,25 @@ def seed_list(seeds: object) -> tuple[int, ...]:
     if is_whole(seeds) and seeds >= 1:
         return tuple(range(check_count("seeds", seeds, MOST_SEEDS)))
     if isinstance(seeds, list | tuple | range):
-        return _listed(seeds)
+        found = [*seeds[: MOST_SEEDS + 1]]
+        if not found or not all(map(is_whole, found)) or found != [*range(found[0], found[0] + len(found))]:
+            raise UserError(
+                f"seeds must be consecutive whole numbers where they are listed, got {quoted(seeds)}"
+            )
+        return seed_list(f"{seeds[0]}-{seeds[-1]}")
     text = str(seeds)[:40] if isinstance(seeds, int | str) else ""
-    found = re.fullmatch(r"([0-9]{1,18})-([0-9]{1,18})", text)
-    if not found or int(found[2]) < int(found[1]):
+    span = re.fullmatch(r"([0-9]{1,18})-([0-9]{1,18})", text)
+    first, last = map(int, span.groups()) if span else (0, -1)
+    if last < first:
         alone = f"; seed {text} alone is {text}-{text}" if re.fullmatch("[0-9]{1,10}", text) else ""
         raise UserError(
             f"seeds must be a number of seeds >= 1 or a range such as 0-4, got {quoted(seeds)}{alone}"
         )
-    first, last = int(found[1]), int(found[2])
     if last > _LARGEST_SEED:
         raise UserError(f"seeds go up to {_LARGEST_SEED}, got {seeds!r}")
     if last - first >= MOST_SEEDS:
         raise UserError(f"seeds {seeds} are {last - first + 1} seeds (allowed: up to {MOST_SEEDS})")
     return tuple(range(first, last + 1))
-
-
-def _listed(seeds: list | tuple | range) -> tuple[int, ...]:
-    """Seeds of a list: whole numbers, one after the other."""
-    whole = all(map(is_whole, seeds[:MOST_SEEDS]))
-    if not len(seeds) or not whole or [*seeds[:MOST_SEEDS]] != [*range(seeds[0], seeds[0] + len(seeds))]:
-        raise UserError(f"seeds must be consecutive whole numbers where they are listed, got {quoted(seeds)}")
-    return seed_list(f"{seeds[0]}-{seeds[-1]}")
 
 
 def seed_range(seeds: object) -> str:

@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gcexp.errors import ParameterError, UserError
-from gcexp.run.build import build, is_redrawn, locate, named, redrawn
+from gcexp.run.build import build, is_redrawn, locate, redrawn
 from gcexp.run.declared import class_value
 from gcexp.run.run import seed_list
 from gcexp.schema import fitted
 
+if TYPE_CHECKING:  # a plan loads no codes
+    from gcexp.codes.base import Code
+
 #: What a scheme is built from.
 SCHEME_KEYS = ("code", "wait", "placement", "loads", "overhead", "late", "chunks", "exact", "bound", "n")
 
-#: Codes and schemes by their values and classes, while `schemes_kept`.
-_kept: dict[str, dict[tuple, Any]] | None = None
+#: Codes by their values, while `schemes_kept`.
+_kept: dict[str, Code] | None = None
 #: Entries of all their matrices, about: one that is full has as many as its workers squared.
 _MOST_KEPT = 2**24
 
 
 @contextmanager
 def schemes_kept() -> Iterator[None]:
-    """Keep codes and schemes, for a sweep that checks, plays and counts each point: many small or the last few large.
+    """Keep codes, for a sweep that checks, plays and counts each point: many small or the last few large.
 
     Not for jobs: what they read is recorded, and what is at hand reads nothing.
     """
     global _kept
-    _kept = {"code": {}, "scheme": {}}
+    _kept = {}
     try:
         yield
     finally:
@@ -38,47 +41,15 @@ def schemes_kept() -> Iterator[None]:
 
 def build_scheme(config: dict, seed: int | None = None):
     """Scheme of a composed run; `seed` replaces the code's own where the code is redrawn for every seed."""
-    seed = seed if seed is None or is_redrawn(config) else None
-    return _known("scheme", {key: config.get(key) for key in SCHEME_KEYS}, seed, lambda: _build(config, seed))
+    from gcexp.schemes.scheme import Scheme, durations_only
 
-
-def _known(what: str, wanted: dict, seed: int | None, make: Callable[[], Any]) -> Any:
-    """What is kept of a kind under its values; else, or where those are a person's objects, what `make` makes."""
-    if _kept is None or not all(
-        value is None or isinstance(value, dict | str | int | float) for value in wanted.values()
-    ):
-        return make()
-    kept = _kept[what]
-    key = (json.dumps(wanted), seed, *(locate(target, "_target_") for target in named(wanted, "_target_")))
-    if key not in kept:
-        kept[key] = made = make()
-        n = getattr(made, "code", made).n
-        while len(kept) > max(1, _MOST_KEPT // n**2):
-            del kept[next(iter(kept))]
-    return kept[key]
-
-
-def _build(config: dict, seed: int | None):
-    from gcexp.schemes.scheme import Scheme, durations_only, require_workers
-
-    if isinstance(config["code"], dict) and "_target_" in config["code"]:  # else built in Python
-        # Before it is built: a matrix of too many workers fills the memory without a word.
-        of = locate(config["code"]["_target_"], "code._target_")
-        for key, n in (("n", config.get("n")), ("code.n", config["code"].get("n"))):
-            if isinstance(n, int):
-                require_workers(of, n, key)
-    drawn = config if seed is None else config | {"code": redrawn(config["code"], seed)}
-    try:
-        code = _known("code", {"code": drawn["code"]}, None, lambda: build(drawn, "code"))
-    except ParameterError as error:
-        raise ParameterError(f"{error} (code: {config['code']['_target_'].rpartition('.')[2]})") from None
-    overhead = fitted(float, config.get("overhead", 0.0), "overhead")
+    code = _code_of(config, seed if seed is not None and is_redrawn(config) else None)
     fitted(bool, config.get("exact", False), "exact")
     bound = fitted(bool, config.get("bound", False), "bound")
     scheme = Scheme(
         code,
         build(config, "wait"),
-        overhead,
+        fitted(float, config.get("overhead", 0.0), "overhead"),
         build(config, "placement"),
         late=config.get("late", "stop"),
         chunks=fitted(int | None, config.get("chunks"), "chunks"),
@@ -91,6 +62,33 @@ def _build(config: dict, seed: int | None):
     if durations_only(scheme.wait) and not bound:
         raise UserError(f"{scheme.wait!r} is a bound, and the scheme declares bound: false; add bound=true")
     return scheme
+
+
+def _code_of(config: dict, seed: int | None) -> Code:
+    """The code of a run, with a seed in the place of its own."""
+    from gcexp.schemes.scheme import require_workers
+
+    node = config["code"]
+    if not isinstance(node, dict) or "_target_" not in node:  # built in Python, or refused
+        return build(config, "code")
+    # Before it is built: a matrix of too many workers fills the memory without a word.
+    of = locate(node["_target_"], "code._target_")
+    for key, n in (("n", config.get("n")), ("code.n", node.get("n"))):
+        if isinstance(n, int):
+            require_workers(of, n, key)
+    node = node if seed is None else redrawn(node, seed)
+    key = json.dumps(node, default=id)
+    if _kept is not None and key in _kept:
+        return _kept[key]
+    try:
+        code = build({"code": node}, "code")
+    except ParameterError as error:
+        raise ParameterError(f"{error} (code: {node['_target_'].rpartition('.')[2]})") from None
+    if _kept is not None:
+        _kept[key] = code
+        while len(_kept) > max(1, _MOST_KEPT // code.n**2):
+            del _kept[next(iter(_kept))]
+    return code
 
 
 def loads(config: dict) -> dict[str, float]:

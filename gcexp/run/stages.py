@@ -14,15 +14,15 @@ from gcexp.errors import UserError, VerificationError
 from gcexp.files import written
 from gcexp.run import paths
 from gcexp.run.build import build, is_redrawn
-from gcexp.run.declared import outside
-from gcexp.run.dependencies import learning, targets, tracked
-from gcexp.run.devices import trained_on
+from gcexp.run.dependencies import tracked
 from gcexp.run.provenance import recorded
 from gcexp.run.records import observed
 from gcexp.run.run import check_count, check_horizon, seed_list, seed_range
 from gcexp.run.scheme import build_scheme, require_trainable
 
 if TYPE_CHECKING:  # codes, torch and pandas only where a stage uses them
+    import numpy as np
+
     from gcexp.delays import DelayModel
     from gcexp.run.records import Seen
     from gcexp.schemes import Scheme
@@ -143,26 +143,30 @@ def run_training(
     return trajectory
 
 
+def trained_on(task: object) -> str | None:
+    """The device that a task's option ``device`` means here; None for one without, which uses the processor."""
+    name = task.get("device") if isinstance(task, dict) else getattr(task, "device", None)
+    if name != "auto":
+        return name
+    from gcexp.tasks.devices import device_of
+
+    return device_of(name)
+
+
 def decided_by(config: dict, data: dict) -> list[str]:
     """What a training depends on beside its steps and coefficients: its checkpoint belongs to it.
 
     Parameters
     ----------
     config : dict
-        Composed run; what is from outside in it is loaded.
+        Composed run.
     data : dict
         Record of the prepared data, what they are: a scale decides too.
     """
     record = json.dumps({key: value for key, value in data.items() if key != "key"}, sort_keys=True)
-    return [*_learned(config), f"seeds={seed_range(config['seeds'])}", record]
-
-
-def _learned(config: dict) -> list[str]:
-    """The same without data and seeds."""
-    lines, classes = tracked("trajectory", config), targets([config.get("task"), config.get("optimizer")])
-    if (device := trained_on(config.get("task"))) is not None:
-        lines = [*lines, f"device={device}"]
-    return lines + (learning(classes, ran=True) if any(map(outside, classes)) else [])
+    device = trained_on(config["task"])
+    lines = tracked("trajectory", config) + ([] if device is None else [f"device={device}"])
+    return [*lines, f"seeds={seed_range(config['seeds'])}", record]
 
 
 def checkpoint_file(output: Path) -> Path:
@@ -189,13 +193,18 @@ def run_verification(config: dict, timeline: Timeline, trajectory: Trajectory, o
     return found
 
 
-def replayed(config: dict, timeline: Timeline, trajectory: Trajectory) -> dict:
+def replayed(
+    config: dict,
+    timeline: Timeline,
+    trajectory: Trajectory,
+    kept: dict[str, np.ndarray] | None = None,
+) -> dict:
     """Replay encode, drop and decode on the parameters that a training saved.
 
     Returns
     -------
     dict
-        What `gcexp.run.verification.verify_decoding` finds.
+        What `gcexp.run.verification.verify_decoding` finds; `kept` is the one of that function.
 
     Raises
     ------
@@ -206,22 +215,13 @@ def replayed(config: dict, timeline: Timeline, trajectory: Trajectory) -> dict:
     from gcexp.run.verification import failure, verify_decoding
 
     task = build(config, "task")
-    place = Path(paths.DATA.format(dataset=task.dataset))
-    gradients = CHECKPOINTS / "gradients" / _gradients_of(config, place)
+    data = load(Path(paths.DATA.format(dataset=task.dataset)))
 
     @cache  # a code that is drawn for each seed is asked for once for each iteration
     def code_of(seed: int):
         return build_scheme(config, seed).code
 
-    found = verify_decoding(code_of, timeline, trajectory, task, load(place), gradients)
+    found = verify_decoding(code_of, timeline, trajectory, task, data, kept)
     if not found["passed"]:
         raise VerificationError(f"verification failed: {failure(found['failures'])}")
     return found
-
-
-def _gradients_of(config: dict, data: Path) -> str:
-    """Name of the gradients that replays of one training share: all that decides them but the code."""
-    from gcexp.tasks.checkpoint import stamp
-
-    record = json.loads(data.with_suffix(".json").read_text("utf-8"))
-    return stamp([*_learned({"task": config["task"]}), record])[:16]  # type: ignore[arg-type]  # JSON of any kind

@@ -37,10 +37,11 @@ def token(group: str, option: str, values: dict[str, Any]) -> str:
         short = f".{key}" if not dot else rest if home == HOME[group] and "." not in rest else key
         value = values[key]
         listed = isinstance(value, list)
-        texts = [_text(one) for one in (value if listed else [value])]
+        texts = [spelled(one) for one in (value if listed else [value])]
         text = ",".join(texts) + "," * (listed and len(texts) < 2)
-        spelled = all(map(_SPELLED.fullmatch, texts))
-        if not spelled or repr(read_value(f"{key}={_value(text)}")) != repr(value):
+        if not all(map(_SPELLED.fullmatch, texts)) or repr(read_value(f"{key}={_value(text)}")) != repr(
+            value
+        ):
             raise UserError(
                 f"{key}={quoted(value)} cannot stand in a file name; write an option file in conf/{group} instead"
             )
@@ -59,8 +60,14 @@ def overrides_of(group: str, text: str) -> list[str]:
     return overrides
 
 
-def _text(value: Any) -> str:
-    """A plain value as it is typed."""
+def spelled(value: Any) -> str:
+    """A plain value as it is typed.
+
+    Examples
+    --------
+    >>> spelled(None), spelled(True), spelled(1e-07)
+    ('null', 'true', '1e-07')
+    """
     return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -5,17 +5,16 @@ The one module that knows codes and tasks together.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
+from dataclasses import dataclass
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gcexp.codes import Code
 from gcexp.errors import require
-from gcexp.files import written
+from gcexp.run import paths
 from gcexp.tasks import Problem, Task
 from gcexp.tasks.training import Trajectory
 from gcexp.timeline import Timeline
@@ -35,7 +34,7 @@ ROUNDINGS, MOVES = 32, 16
 #: A flipped unit changes the gradient by its jump once; a fit to rounding noise is a little off.
 _FLIP = 1.1
 _CHUNK_COLUMNS, _CHUNK_NUMBERS = 2**16, 2**24
-#: Partition gradients of more bytes are kept in files, mapped, and shared by all schemes of a trajectory.
+#: Gradients of all partitions with more bytes are kept in files and mapped.
 LARGE = 2**28
 
 
@@ -45,7 +44,7 @@ def verify_decoding(
     trajectory: Trajectory,
     task: Task,
     data: Dataset,
-    folder: Path | None = None,
+    kept: dict[str, np.ndarray] | None = None,
 ) -> dict:
     """Replay the true path wherever a trajectory kept its parameters within a timeline's steps.
 
@@ -68,9 +67,8 @@ def verify_decoding(
         Exact ones are shared by schemes and may be longer than the timeline.
     task : Task
     data : Dataset
-    folder : path, optional
-        Partition gradients that are large are kept there for other schemes of the same trajectory; whoever gives it
-        answers for its belonging to this task and its code. Left out: they are computed anew.
+    kept : dict, optional
+        Takes up large gradients, in files without names, for other schemes of the same trajectory.
 
     Returns
     -------
@@ -88,17 +86,17 @@ def verify_decoding(
     checks, failures = [], []
     row_of = {int(seed): row for row, seed in enumerate(trajectory.seeds)}
     for row, (seed, steps) in enumerate(zip(timeline.seeds.tolist(), timeline.steps.tolist(), strict=True)):
-        kept = row_of.get(seed)
-        require(kept is not None, f"the trajectory has no seed {seed}, only {trajectory.seeds.tolist()}")
+        place = row_of.get(seed)
+        require(place is not None, f"the trajectory has no seed {seed}, only {trajectory.seeds.tolist()}")
         require(
-            trajectory.steps[kept] >= steps,
-            f"the trajectory of seed {seed} has {trajectory.steps[kept]} steps, the timeline {steps}",
+            trajectory.steps[place] >= steps,
+            f"the trajectory of seed {seed} has {trajectory.steps[place]} steps, the timeline {steps}",
         )
         code, problem = code_of(seed), task.problem(data, seed)
         for v in np.flatnonzero(trajectory.verified < steps):
             t = int(trajectory.verified[v])
             u = timeline.pattern[row, t]
-            replay = _Replay(problem, np.asarray(trajectory.parameters[kept, v]), seed, t, folder)
+            replay = _Replay(problem, np.asarray(trajectory.parameters[place, v]), seed, t, kept)
             c = timeline.coefficients[u].astype(np.float64)
             check, failed = _check(code, timeline.patterns[u], c, replay)
             checks.append({"seed": seed, "iteration": t} | check)
@@ -159,48 +157,49 @@ def failure(sentences: list[str]) -> str:
     )
 
 
+@dataclass
 class _Replay:
     """The gradients of one seed and iteration, computed from its saved parameters."""
 
-    def __init__(self, problem: Problem, parameters: np.ndarray, seed: int, t: int, folder: Path | None):
-        self.problem, self.parameters, self._t = problem, parameters, t
-        self.precision = getattr(problem, "precision", np.float64)
-        digest = hashlib.sha256(parameters.tobytes()).hexdigest()[:16]
-        self._name = folder and f"{folder}/{seed}-{t}-{digest}"
+    problem: Problem
+    parameters: np.ndarray
+    seed: int
+    iteration: int
+    kept: dict[str, np.ndarray] | None
+
+    @property
+    def precision(self) -> type:
+        return getattr(self.problem, "precision", np.float64)
 
     def partitions(self, k: int) -> np.ndarray:
         """Gradients (k, l) one by one."""
-
-        def compute() -> np.ndarray:
-            return self.problem.partition_gradients(self.parameters, k, self._t)
-
-        return self._kept(f"k{k}", compute, k)
+        return self._once(
+            k, f"{k}", lambda: self.problem.partition_gradients(self.parameters, k, self.iteration)
+        )
 
     def weighted(self, coefficients: np.ndarray, precision: type) -> np.ndarray:
         """One weighted pass (l,)."""
-
-        def compute() -> np.ndarray:
-            return self.problem.gradient(self.parameters.astype(precision), coefficients, self._t)
-
-        digest = hashlib.sha256(coefficients.tobytes()).hexdigest()[:16]
-        return self._kept(f"c{digest}-{np.dtype(precision)}", compute, len(coefficients))
+        given = self.parameters.astype(precision), coefficients, self.iteration
+        name = f"{coefficients.tobytes()!r} {np.dtype(precision)}"
+        return self._once(len(coefficients), name, lambda: self.problem.gradient(*given))
 
     def rounding(self, coefficients: np.ndarray):
         """What float32 may do to the weighted pass, where the task can tell."""
         tell = getattr(self.problem, "rounding", None)
-        return tell(self.parameters, coefficients, self._t) if tell else None
+        return tell(self.parameters, coefficients, self.iteration) if tell else None
 
-    def _kept(self, name: str, compute: Callable[[], np.ndarray], k: int) -> np.ndarray:
-        if self._name is None or k * self.parameters.nbytes < LARGE:
+    def _once(self, k: int, name: str, compute: Callable[[], np.ndarray]) -> np.ndarray:
+        if self.kept is None or k * self.parameters.nbytes < LARGE:
             return compute()
-        path = Path(f"{self._name}-{name}.npy")
-        with suppress(
-            OSError, EOFError, ValueError
-        ):  # it is not there, or has lost its end: it is made again
-            return np.load(path, mmap_mode="r")
-        with written(path) as temporary, open(temporary, "wb") as file:
-            np.save(file, compute())
-        return np.load(path, mmap_mode="r")
+        key = f"{self.seed} {self.iteration} {name}"
+        if key not in self.kept:
+            made = compute()
+            with TemporaryFile(
+                dir=paths.WRITTEN[0]
+            ) as file:  # no name: it is gone with this process, whatever ends that
+                made.tofile(file)
+                self.kept[key] = np.memmap(file, made.dtype, "r", shape=made.shape)
+        return self.kept[key]
 
 
 def _check(code: Code, responses, c, replay: _Replay) -> tuple[dict, list[str]]:

@@ -136,7 +136,6 @@ TRUNCATED = (
     ("results/trajectory/**/*.verified.json", "reports/quick/data/small_three*", "table"),
     ("results/trajectory/**/*.provenance.json", "reports/quick/data/small_three*", "table"),
     ("results/checkpoints/results/**/*.npz", "results/trajectory reports/quick/data/small_three*", "train"),
-    ("results/checkpoints/gradients/**/*.np*", "reports/quick/data/small_three*", "table"),
     ("data/prepared/*.npz", _LEARNED, "train"),
     ("data/prepared/*.json", _LEARNED, "train"),
     ("reports/quick/data/small_three.csv", "reports/quick/figures", "draw"),

@@ -18,7 +18,6 @@ from gcexp.errors import UserError
 from gcexp.figures import parse
 from gcexp.figures.compose import draw_on
 from gcexp.figures.rows import time_to
-from gcexp.run import checks
 from gcexp.run.compose import compose
 from gcexp.run.stages import run_timeline
 from gcexp.schemes import Fastest, Span
@@ -474,10 +473,10 @@ def test_a_run_builds_its_code_once(built):
     assert built == [2]
 
 
-def test_a_sweep_builds_and_tries_a_code_once(monkeypatch, tmp_path, built):
+def test_a_sweep_builds_and_tries_a_code_once(monkeypatch, tmp_path, built, forget):
     monkeypatch.chdir(tmp_path)
-    tried, once = [], checks.once
-    monkeypatch.setattr(checks, "once", lambda *given: tried.append(given) or once(*given))
+    tried = []
+    monkeypatch.setattr("gcexp.codes.accuracy.require_accurate", tried.append)
     grid = {"s": [1, 2], "overhead": [0, 1, 2], "wait": ["fastest", "decodable"]}
     assert len(gcexp.sweep(grid, scheme="cgc", n=6, delay="pareto", iterations=3, seeds=1)) == 12
     assert built == [1, 2] and len(tried) == 2

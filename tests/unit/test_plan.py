@@ -13,7 +13,6 @@ from gcexp.errors import UserError
 from gcexp.report import figurefile
 from gcexp.report.figure import RenderOptions
 from gcexp.run import paths as run_paths
-from gcexp.run.compose import compose
 from gcexp.run.run import run_of_path, seed_range
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -147,54 +146,30 @@ def test_paths_stand_in_one_module():
     assert found.pop("run/paths.py") and {name: places for name, places in found.items() if places} == {}
 
 
-def patterns():
-    """Output patterns of the rules on results/, with the constraints of their wildcards."""
+def constraints():
+    """What the wildcards of rules may be."""
     rules = (ROOT / "workflow" / "rules" / "common.smk").read_text()
-    constraints = dict(re.findall(r'^ {4}(\w+)=r"(.*)",$', rules, re.M))
-    assert set(constraints) >= {"iterations", "length", "seeds"}
-    parts_of_runs = dict.fromkeys(("scheme", "delay", "task", "optimizer"), run_paths.NAME)
-    constraints |= parts_of_runs
-    found = [
-        run_paths.EXACT,
-        run_paths.APPROXIMATE,
-        run_paths.VERIFIED,
-    ]
-
-    def regex(pattern):
-        pieces = re.split(r"\{(\w+)\}", pattern)
-        parts = [
-            f"(?P<{piece}>{constraints[piece]})" if i % 2 else re.escape(piece)
-            for i, piece in enumerate(pieces)
-        ]
-        return re.compile("".join(parts))
-
-    return [regex(pattern) for pattern in sorted(found)]
+    found = dict(re.findall(r'^ {4}(\w+)=r"(.*)",$', rules, re.M))
+    assert set(found) >= {"iterations", "length", "seeds"}
+    return found | dict.fromkeys(("scheme", "delay", "task", "optimizer"), run_paths.NAME)
 
 
 def check_paths(runs):
-    """Every path is made by exactly one rule, whose wildcards spell the run again."""
-    regexes = patterns()
+    """The wildcards of a rule spell the run again from the path of its file."""
+    known = constraints()
     for run in runs:
-        for path in run.inputs:
-            matches = [m for m in (regex.fullmatch(path) for regex in regexes) if m]
-            if "/exact/" in path:  # also a scheme by the pattern alone; the rules' depth tells them apart
-                matches = [m for m in matches if "scheme" not in m.groupdict()]
-            assert len(matches) == 1, path
-            again = run_of_path(matches[0].groupdict())
-            spelled = matches[0].groupdict()
-            for part in ("scheme", "delay", "task", "optimizer"):
-                assert getattr(again, part) == (getattr(run, part) if part in spelled else None)
-            assert (again.iterations, again.seeds) == (run.iterations, run.seeds)
-            if "length" in spelled:
-                assert again.horizon == run.horizon
-                assert path in (again.trajectory, again.verification)
-            for key in (
-                ("task", "optimizer")
-                if "task" in spelled
-                else ("code", "wait", "placement", "delay", "overhead")
-            ):
-                assert again.config.get(key) == run.config.get(key)
-            assert compose(again.overrides) == again.config
+        patterns = [run_paths.EXACT] if run.exact else [run_paths.APPROXIMATE, run_paths.VERIFIED]
+        for path, pattern in zip(run.inputs, patterns, strict=True) if run.task else ():
+            regex = re.sub(
+                r"\\{(\w+)\\}", lambda found: f"(?P<{found[1]}>{known[found[1]]})", re.escape(pattern)
+            )
+            again = run_of_path(re.fullmatch(regex, path).groupdict())
+            assert again.file(pattern) == path
+            keys = ["task", "optimizer", "iterations", "seeds"]
+            keys += (
+                [] if run.exact else ["code", "wait", "placement", "loads", "delay", "overhead", "horizon"]
+            )
+            assert {key: again.config[key] for key in keys} == {key: run.config[key] for key in keys}
 
 
 @pytest.mark.slow
@@ -274,7 +249,7 @@ def test_lists_and_paths_are_values_of_runs():
     text = f"delay: trace, delay.file: {asked['file']}, delay.workers: [{asked['workers']}]"
     pattern = re.sub(r"\{(\w+)\}", rf"(?P<\1>{run_paths.NAME})", run_paths.APPROXIMATE)
     for run in read(edited("delay: pareto", text)).runs:
-        parts = re.fullmatch(pattern, run._file(run_paths.APPROXIMATE)).groupdict()
+        parts = re.fullmatch(pattern, run.file(run_paths.APPROXIMATE)).groupdict()
         assert parts["delay"] == "trace+file@data@traces@pai-job1.csv+workers@5,4,3,2,1,0"
         delay = run_of_path(parts).config["delay"]
         assert delay == run.config["delay"] and delay | asked == delay

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gcexp.run.dependencies import STAGES, learning
+from gcexp.run.dependencies import STAGES, tracked
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -172,10 +172,7 @@ JOBS = {
 #: What brings options, files and records to a stage and decides nothing of its result.
 CARRIERS = (
     *("command", "errors.py", "files.py", "progress.py", "schema.py"),
-    *(
-        f"run/{name}.py"
-        for name in ("build", "compose", "datasets", "declared", "dependencies", "devices", "modules")
-    ),
+    *(f"run/{name}.py" for name in ("build", "compose", "datasets", "declared", "dependencies", "modules")),
     *(
         f"run/{name}.py"
         for name in ("options", "own_checkpoint", "paths", "provenance", "records", "run", "tokens")
@@ -184,7 +181,7 @@ CARRIERS = (
 #: What reads and checks figure files, which count by their values.
 READERS = (
     *(f"report/{name}.py" for name in ("columns", "entries", "figure", "figurefile", "jobs")),
-    *(f"run/{name}.py" for name in ("benchmarked", "checks", "measured", "named_codes", "scheme")),
+    *(f"run/{name}.py" for name in ("benchmarked", "checks", "measured", "scheme")),
     *(
         "figures/plots.py",
         "figures/rows.py",
@@ -210,8 +207,10 @@ def test_a_stage_loads_only_its_rooms(project):
     code, output = project.run(sys.executable, "-c", LOADED, json.dumps(jobs))
     assert code == 0, output
     told = [json.loads(line) for line in output.splitlines() if line.startswith("[0, ")]
-    learns = learning(["gcexp.tasks.mlp.MultilayerPerceptron", "gcexp.tasks.optimizers.GradientDescent"])
-    stamped = [name.partition("=")[0].replace(".", "/")[len("gcexp/") :] + ".py" for name in learns]
+    trained = ["gcexp.tasks.mlp.MultilayerPerceptron", "gcexp.tasks.optimizers.GradientDescent"]
+    learns = tracked("trajectory", {"task": [{"_target_": name} for name in trained]})
+    names = [line.partition("=")[0] for line in learns if line.startswith("gcexp.")]
+    stamped = [name.replace(".", "/")[len("gcexp/") :] + ".py" for name in names]
     beyond = {}
     for stages, (_, modules) in zip(JOBS, told, strict=True):
         rooms = {room for stage in stages for room in STAGES[stage].rooms} | {*CARRIERS}

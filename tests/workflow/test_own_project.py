@@ -87,6 +87,10 @@ def test_a_project_from_nothing_to_a_figure(fresh, project_in, tmp_path):
     assert (plain["page"], plain["draw"]) == (1, 2)  # plain `snakemake`: its own on one page
     assert (every["page"], every["draw"]) == (1, 3)
     assert mine.planned("mlflow")["draw"] == 2
+    mine.edit("config/config.yaml", "preset: quick #", "preset: papr #")
+    code, output = mine.snakemake("-n", "mine_first")
+    assert code == 2 and "gcexp: unknown preset 'papr'" in output, output
+    assert mine.planned("mine_first", "--config", "preset=quick")
     assert git(fresh.code, "status", "--porcelain") == before
 
 
@@ -99,24 +103,13 @@ def test_another_snakefile_uses_the_rules(fresh, project_in, tmp_path):
     )
     (other / "config").mkdir()
     (other / "config/config.yaml").write_text("samples: 3\ngcexp: {preset: quick, plot_title: false}\n")
-    output, made = other.build("--cores", "1")
+    made = other.build("--cores", "1")
     assert made["mine"] == made["gcexp_table"] == made["gcexp_draw"] == 1 and made["gcexp_train_exact"] == 1
     rows = (other / "reports/quick/data/small_three.csv").read_text().splitlines()
     assert int((other / "rows.txt").read_text()) == len(rows) > 1
     assert other.planned("--cores", "1") == {}
     code, output = other.snakemake("-n", "--cores", "1", "--config", "gcexp={preset: papr}")
     assert code == 2 and "gcexp: unknown preset 'papr'; did you mean 'paper'?" in output, output
-
-
-def test_a_projects_own_config_counts(project_in, tmp_path):
-    home = project_in(tmp_path / "home")
-    home.folder.mkdir()
-    assert home.gcexp("init", "mine")[0] == 0
-    mine = project_in(home / "mine").guarded()
-    mine.edit("config/config.yaml", "preset: quick #", "preset: papr #")
-    code, output = mine.snakemake("-n", "mine_first")
-    assert code == 2 and "gcexp: unknown preset 'papr'" in output, output
-    assert mine.snakemake("-n", "mine_first", "--config", "preset=quick")[0] == 0
 
 
 def test_a_project_with_the_former_configuration_is_told_the_new_place(project_in, tmp_path):

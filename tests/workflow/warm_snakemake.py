@@ -14,12 +14,19 @@ import sys
 
 def serve() -> None:
     """Requests as JSON, one a line; the answer is the exit code."""
+    import jsonschema  # noqa: F401
     import smart_open  # noqa: F401
     import snakemake.cli
     import snakemake.dag
     import snakemake.workflow
     import snakemake_logger_plugin_rich.handler  # noqa: F401
 
+    import gcexp.command.forkserver
+    import gcexp.command.progress
+    import gcexp.delays
+    import gcexp.report.audit
+    import gcexp.report.end_message
+    import gcexp.schemes  # noqa: F401
     from gcexp.run.dependencies import STAGES, tracked
 
     for stage in STAGES:

@@ -24,8 +24,7 @@ from gcexp.run.options import read_yaml
 from gcexp.run.run import run_of_path
 
 snakemake_inside.use_this_interpreter()
-ASKED = snakemake_inside.asked(workflow)
-TARGETS = ASKED.targets
+TARGETS, MENTIONED = snakemake_inside.asked(workflow)
 # Figures and papers, whether they are made or imported into MLflow.
 NAMED = [target.removeprefix("mlflow_") for target in TARGETS]
 
@@ -48,7 +47,7 @@ def figures_to_plan(preset):
         made = {wildcards["target"] for _, wildcards in jobs if "target" in wildcards}
         return [figurefile.figure(target, preset) for target in sorted(made)]
     # A figure or a paper is asked for by its name, and a file is named by its figure.
-    asked = {*NAMED, *ASKED.mentioned, *(Path(target).stem for target in TARGETS)}
+    asked = {*NAMED, *MENTIONED, *(Path(target).stem for target in TARGETS)}
     files = figurefile.target_files()
     named = {
         target: path for target, path in files.items() if target in asked or figurefile.is_asked(path, asked)

@@ -9,7 +9,7 @@ import pytest
 from gcexp.codes.partial_recovery import CyclicPartialRecovery
 from gcexp.codes.repetition import FractionalRepetition
 from gcexp.errors import ParameterError, UserError
-from gcexp.run.named_codes import composed_codes
+from gcexp.run.compose import composed_codes
 from gcexp.theory import partial_recovery as theory
 from gcexp_papers.partial_recovery import numerics as tables
 
