@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gcexp.analysis.declared import gives
+from gcexp.analysis.declared import columns
 from gcexp.errors import ParameterError, UserError, require, require_known, unknown
 from gcexp.progress import bar
 from gcexp.run.benchmarked import Entry, entries
@@ -40,10 +40,8 @@ REBALANCING, WAITING = "rebalancing", "waiting for all"
 #: The reference where workers are new in every row, or where times follow the data.
 ALONE = "waiting for all (rebalancing does not apply)"
 _TIE = 1e-9
-_HARDLY, _MOST_NAMED = (
-    0.05,
-    4,
-)  # of a worker's data is used: a share below which that is told; workers in a phrase
+_HARDLY = 0.05  # a worker whose data are used less often than this is named
+_MOST_NAMED = 4  # workers that are named in a phrase
 _QUARTERS = 4
 _GRID, _STEP = 101, 2e-8  # values of phi that are tried together, and how close two of them get
 
@@ -146,8 +144,9 @@ def benchmark(
                 try:
                     rows.append(replay.row(entry, v, c))
                 except ParameterError as error:
-                    if replay.refuses_all(v, c):
-                        raise
+                    replay.played(
+                        build_scheme(_UNCODED.config(replay.n, v, c), 0)
+                    )  # or no scheme can be played
                     left_out[entry.label] = str(error)
                 except UserError as error:
                     raise UserError(f"{entry.label}: {error}") from None
@@ -163,25 +162,35 @@ def benchmark(
 
 
 def _unused(rows: list[dict]) -> dict[str, str]:
-    """Of each scheme that hardly ever uses the data of some worker, a phrase that says so."""
+    """The phrase of each scheme that hardly ever uses the data of some worker, and whether it holds everywhere."""
     found: dict[str, list[str]] = {}
     for row in rows:
-        used = row.get("used_of_worker", {})
-        parts = []
-        for phrase, who in (
-            ("never uses", [name for name, share in used.items() if share == 0]),
-            ("hardly ever uses", [name for name, share in used.items() if 0 < share < _HARDLY]),
-        ):
-            if who:
-                more = f" and {len(who) - _MOST_NAMED} more" if len(who) > _MOST_NAMED else ""
-                parts.append(f"{phrase} worker{'s' * (len(who) > 1)} {', '.join(who[:_MOST_NAMED])}{more}")
-        found.setdefault(row["scheme"], []).append("; ".join(parts))
+        found.setdefault(row["scheme"], []).append(row.get("unused", ""))
     told = {}
     for scheme, phrases in found.items():
         if any(phrases):
             first = next(filter(None, phrases))
             told[scheme] = first if len(set(phrases)) == 1 else f"{first} in some columns"
     return told
+
+
+def _hardly_used(labels: Sequence[str], shares: np.ndarray) -> str:
+    """A phrase that names the workers whose data are never or hardly ever used; empty where there are none.
+
+    Examples
+    --------
+    >>> _hardly_used(["node0", "node1", "node2"], np.array([0.9, 0.0, 0.01]))
+    'never uses worker node1; hardly ever uses worker node2'
+    """
+    used, parts = dict(zip(labels, shares.tolist(), strict=False)), []
+    for phrase, who in (
+        ("never uses", [name for name, share in used.items() if share == 0]),
+        ("hardly ever uses", [name for name, share in used.items() if 0 < share < _HARDLY]),
+    ):
+        if who:
+            more = f" and {len(who) - _MOST_NAMED} more" if len(who) > _MOST_NAMED else ""
+            parts.append(f"{phrase} worker{'s' * (len(who) > 1)} {', '.join(who[:_MOST_NAMED])}{more}")
+    return "; ".join(parts)
 
 
 def _listed(given: Any, kind: Any, name: str) -> list:
@@ -246,14 +255,6 @@ class Replay:
         labels = tuple(read.labels[i] for i in there) if read.flags.persistent else ()
         workers = len(there) if n is None else n
         return cls(read.name, delay, workers, len(times) - prefix, prefix, notes, measures, labels)
-
-    def refuses_all(self, late: str, chunks: int | None) -> bool:
-        """Whether not even waiting for all can be played, so that the fault is not a scheme's."""
-        try:
-            self.played(build_scheme(_UNCODED.config(self.n, late, chunks), 0))
-        except ParameterError:
-            return True
-        return False
 
     def draws(self, n: int, phi: tuple[float, ...] | None = None) -> Draws:
         """The rows for n workers; for several phi one below the other, as if each were a seed. The last are kept."""
@@ -362,8 +363,7 @@ class Replay:
             )
         used = quality["used_share"]
         if not quality["exact"] and not _is_fresh(scheme) and scheme.placement is None:
-            shares = _used_of_workers(timeline, scheme)
-            found["used_of_worker"] = dict(zip(self.labels, shares.tolist(), strict=False))
+            found["unused"] = _hardly_used(self.labels, _used_of_workers(timeline, scheme))
         found |= quality | {"ratio_per_used": found["ratio"] / used if used else None}
         least = bound_of(scheme, self.draws(n), _share(timeline, scheme))
         if least is not None:
@@ -537,7 +537,7 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-@gives(*COLUMNS, clocks=True)
+@columns(*COLUMNS, clocks=True)
 def remedies(
     traces: list[dict],
     phi: list[float],
@@ -565,7 +565,7 @@ def remedies(
     return pd.concat(frames, ignore_index=True)
 
 
-@gives("trace", "against", "scheme", "load", "wins_from", "bound_from", clocks=True)
+@columns("trace", "against", "scheme", "load", "wins_from", "bound_from", clocks=True)
 @schemes_kept()
 def break_evens(traces: list[dict], schemes: list | None = None) -> pd.DataFrame:
     """From which phi on schemes win on traces, against waiting for all and against rebalancing.
@@ -657,7 +657,7 @@ def _crossing(excess: Callable[[tuple[float, ...]], np.ndarray], last: bool) -> 
     return ends[1]
 
 
-@gives("label", "n", "iterations", "quantity", "value", "exponent")
+@columns("label", "n", "iterations", "quantity", "value", "exponent")
 def growth(
     codes: list, n: list[int], iterations: int, repeats: int = 1, sizes: list[int] | None = None
 ) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from gcexp.errors import ExtraError, ParameterError, UserError, lacking, unknown
 from gcexp.files import read_json
@@ -55,8 +55,7 @@ OBJECTS = {
     "optimizer": "update",
 }
 _TEXT = (str, int, float, list, tuple, type(None))  # what an override spells
-ROWS = ("seeds", "running", "iterations")
-IMPOSSIBLE = ("skip", "raise")
+ROWS = Literal["seeds", "running", "iterations"]
 
 
 def simulate(*overrides: str, rows: str = "seeds", progress: bool = True, **keys: Any) -> Result:
@@ -95,11 +94,11 @@ def simulate(*overrides: str, rows: str = "seeds", progress: bool = True, **keys
     [['cgc', 6, 2, 0, 50], ['cgc', 6, 2, 1, 50], ['cgc', 6, 2, 2, 50]]
     """
     look_again()
-    progress = fitted(bool, progress, "progress")
+    rows, progress = fitted(ROWS, rows, "rows"), fitted(bool, progress, "progress")
     point = _point(overrides, keys)
     with schemes_kept():
         point.check()
-        return _clock_table([point], _rows(rows), progress=progress)
+        return _clock_table([point], rows, progress=progress)
 
 
 def train(*overrides: str, verify: bool = True, progress: bool = True, **keys: Any) -> Result:
@@ -205,21 +204,19 @@ def sweep(
     """
     if not isinstance(jobs, int) or jobs < 1:
         raise UserError(f"jobs is a number of processes >= 1, got {jobs!r}")
-    if impossible not in IMPOSSIBLE:
-        raise UserError(unknown("impossible", impossible, IMPOSSIBLE))
+    impossible = fitted(Literal["skip", "raise"], impossible, "impossible")
+    rows, progress = fitted(ROWS, rows, "rows"), fitted(bool, progress, "progress")
     lists = _lists(grid, keys)
     look_again()
-    progress = fitted(bool, progress, "progress")
     with schemes_kept():
         points, left_out = _possible_points(lists, overrides, keys, skip=impossible == "skip")
         trains = any(text.startswith("task=") for text in overrides) or "task" in keys | lists
-        chosen = _rows(rows)
         if submit is not None:
-            found, reports = _submitted(points, None if trains else chosen, verify, submit)
+            found, reports = _submitted(points, None if trains else rows, verify, submit)
         elif trains:
             found, reports = _training_table(points, verify, resume=True, jobs=jobs, progress=progress)
         else:
-            found, reports = _clock_table(points, chosen, jobs=jobs, progress=progress), []
+            found, reports = _clock_table(points, rows, jobs=jobs, progress=progress), []
     from gcexp.run.result import Kept
 
     if left_out:
@@ -373,7 +370,7 @@ def measure_point(
     point = _point(overrides, {})
     with schemes_kept():
         if not (train or trained):
-            write_point(output, _clock_columns(point, _rows(rows), False))
+            write_point(output, _clock_columns(point, fitted(ROWS, rows, "rows"), False))
             return
         timeline = _timeline(point)
         trajectory, place = (
@@ -449,6 +446,8 @@ def plot(
     """
     import pandas as pd
 
+    from gcexp.run.result import Result
+
     if not isinstance(table, pd.DataFrame):
         raise UserError(f"plot takes a table of simulate, train or sweep, got {table!r}")
     given = table.attrs.get("keys") or [name for name in table if name not in _MEASURED]
@@ -457,7 +456,8 @@ def plot(
     if x is None:
         places = [name for name in ("simulated_time_s", "iteration") if name in table]
         x = (places or numbers or [None])[0]
-    y = y or _score(table)
+    times = [name for name in ("iteration_time_s", "mean_iteration_time_s") if name in table]
+    y = y or [*Result(table).scores, *times, "mean_iteration_time_s"][0]
     for name in (x, y, line):
         if name is not None and name not in table:
             raise UserError(unknown("column", name, table.columns))
@@ -541,6 +541,9 @@ def error(
     trials: int = 2000,
     seed: int = 0,
     steps: int = 10,
+    max_sets: int | None = None,
+    max_searched: int | None = None,
+    progress: bool = False,
     **keys: Any,
 ) -> pd.DataFrame:
     """Measure how far from the gradient a code decodes without some of its workers.
@@ -552,8 +555,8 @@ def error(
         for; or an object, ``code=CyclicRepetition(n=10, s=3)``.
     s : int or sequence of int, optional
         Stragglers; by default 0 to n.
-    kind, decoding, stragglers, trials, seed, steps
-        See `gcexp.decoding_error.error.error`.
+    kind, decoding, stragglers, trials, seed, steps, max_sets, max_searched, progress
+        See `gcexp.decoding_error.error.error`; by default up to 60 million sets are searched.
 
     Returns
     -------
@@ -576,13 +579,23 @@ def error(
 
     import pandas as pd
 
-    from gcexp.decoding_error.error import MAX_SEARCHED
-    from gcexp.decoding_error.error import error as errors_of
+    from gcexp.decoding_error import error as measured
 
     code = build(_point(overrides, keys).config, "code")
     wanted = ([] if kind == "set" else list(range(code.n + 1))) if s is None else s
-    options: dict[str, Any] = {"stragglers": stragglers, "trials": trials, "seed": seed, "steps": steps}
-    found = errors_of(code, wanted, kind, decoding, max_searched=MAX_SEARCHED, **options)
+    found = measured.error(
+        code,
+        wanted,
+        kind,
+        decoding,
+        stragglers=stragglers,
+        trials=trials,
+        seed=seed,
+        steps=steps,
+        max_sets=measured.MAX_SETS if max_sets is None else max_sets,
+        max_searched=measured.MAX_SEARCHED if max_searched is None else max_searched,
+        progress=progress,
+    )
     return pd.DataFrame([dataclasses.asdict(one) for one in (found if isinstance(found, list) else [found])])
 
 
@@ -734,12 +747,6 @@ def _spelled(value: Any) -> str:
     return json.dumps(value) if isinstance(value, _TEXT) else repr(value)
 
 
-def _rows(rows: str) -> str:
-    if fitted(str, rows, "rows") not in ROWS:
-        raise UserError(unknown("rows", rows, ROWS))
-    return rows
-
-
 def _clock_table(points: list[_Point], rows: str, jobs: int = 1, progress: bool = True) -> Result:
     """The clocks of some points."""
     clock = partial(_clock_columns, rows=rows, progress=progress and len(points) == 1)
@@ -869,6 +876,7 @@ def _trained(
     point: _Point, timeline: Timeline, resume: bool, progress: bool
 ) -> tuple[Trajectory, Path | None]:
     """Train a point, perhaps from where an earlier call was when it ended, and say where its state is kept."""
+    from gcexp.data import load
     from gcexp.run.own_checkpoint import OwnCheckpoint
     from gcexp.tasks.training import train as run_training
 
@@ -879,10 +887,11 @@ def _trained(
         steps = [length.iterations] * len(length.seeds)
     else:
         coefficients, pattern = timeline.coefficients.astype(float), timeline.pattern
-    given = (task, optimizer, _data(task, config["data_dir"]), length.seeds, steps, coefficients, pattern)
+    source = prepared(task.dataset, config["data_dir"], home=True)
+    given = (task, optimizer, load(source), length.seeds, steps, coefficients, pattern)
     if not (resume and point.is_named and os.access(".", os.W_OK)):
         return run_training(*given, None, progress), None
-    record = read_json(_prepared(task, config["data_dir"]).with_suffix(".json"))
+    record = read_json(source.with_suffix(".json"))
     decides = [] if _is_exact(timeline) else tracked("timeline", config)
     key = [*decided_by(config, record), *decides, config["n"], length.iterations, length.horizon]
     place = Path(paths.SWEPT.format(point=digest_of(key)))
@@ -903,22 +912,12 @@ def _training_key(point: _Point, timeline: Timeline, place: int) -> str:
     return repr([point.config["task"], point.config["optimizer"], length.iterations, length.seeds])
 
 
-def _data(task, folder: str | None):
-    """Data of a task, prepared where they are missing."""
-    from gcexp.data import load
-
-    return load(_prepared(task, folder))
-
-
-def _prepared(task, folder: str | None) -> Path:
-    return prepared(task.dataset, folder, home=True)
-
-
 def _verified(point: _Point, timeline: Timeline, trajectory: Trajectory) -> dict:
+    from gcexp.data import load
     from gcexp.run.verification import verify_decoding
 
     task = build(point.config, "task")
-    data = _data(task, point.config["data_dir"])
+    data = load(prepared(task.dataset, point.config["data_dir"], home=True))
     return verify_decoding(
         lambda seed: build_scheme(point.config, seed).code, timeline, trajectory, task, data
     )
@@ -932,17 +931,6 @@ def _warn(reports: Mapping[str, dict]) -> None:
 
         told = [f"{point}: {failure(one['failures'])}".removeprefix(": ") for point, one in failed.items()]
         warnings.warn(f"verification failed: {'; '.join(told)} (attrs['verification'] has all)", stacklevel=3)
-
-
-def _score(table: pd.DataFrame) -> str:
-    columns = list(table)
-    if (
-        "simulated_time_s" in columns
-        and columns[-1] != "simulated_time_s"
-        and "iteration_time_s" not in columns
-    ):
-        return columns[columns.index("simulated_time_s") + 1]
-    return "iteration_time_s" if "iteration_time_s" in columns else "mean_iteration_time_s"
 
 
 def _for_each(function: Callable, arguments: list[tuple], what: str, jobs: int, progress: bool) -> list:

@@ -19,8 +19,6 @@ In a test file of yours, one test for each subject and check::
         check()
 
 Without pytest, ``for check in checks(codes=[...]): check()`` raises an `AssertionError` that says what is broken.
-
-A paper's own tests ask for the table of a figure: `table`.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ import inspect
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from itertools import combinations
 from math import comb
 from typing import TYPE_CHECKING, Any
@@ -39,13 +37,11 @@ import numpy as np
 from gcexp.codes import Code
 from gcexp.codes.base import RESIDUAL_BOUND
 from gcexp.delays import DelayModel, Draws, ShiftedExponential
-from gcexp.errors import ParameterError, UserError
+from gcexp.errors import ParameterError
 from gcexp.schemes import Lead, Scheme
 from gcexp.timeline import simulate
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from gcexp.data import Dataset
 
 MOST_PATTERNS = 300  # of one quorum alternative: all of them up to here, else a sample
@@ -119,32 +115,6 @@ def parametrize_with_checks(**subjects: Iterable):
     import pytest
 
     return pytest.mark.parametrize("check", list(checks(**subjects)), ids=str)
-
-
-@cache
-def table(target: str, preset: str = "quick") -> pd.DataFrame:
-    """Table of a figure that needs no training, made anew once per process: nothing is read of ``results/``.
-
-    Parameters
-    ----------
-    target : str
-        ``<paper>_<figure>``.
-    preset : {"quick", "paper"}
-
-    Raises
-    ------
-    UserError
-        For an unknown target or preset, a mistake in its file, or a figure that is trained.
-    """
-    from gcexp.report.figurefile import figure
-    from gcexp.report.table import assemble
-
-    found = figure(target, preset)
-    if found.file.kind == "curves":
-        raise UserError(
-            f"{target} is trained: snakemake {target} makes its table and says what its claims are"
-        )
-    return assemble(found)[0]
 
 
 def _named(build: Callable) -> str:

@@ -8,11 +8,10 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 import numpy as np
 
-from gcexp.errors import DecodingError, UserError, require
+from gcexp.errors import DecodingError, require
 from gcexp.files import written
 from gcexp.schema import quoted
 from gcexp.schemes.late import PIECES, free_after, pieces
@@ -30,7 +29,6 @@ if TYPE_CHECKING:  # a job that only reads a timeline loads no codes
 # Workers times iterations in memory at once: what stays near the cache, and with a placement, whose rules go from
 # iteration to iteration for all seeds together, as many seeds as fit.
 CHUNK, CHUNK_SEATED = 2**18, 2**23
-_BITS = {"patterns": np.int8, "coefficients": bool}  # tables that mostly hold 0 and 1; their type in memory
 # Workers times patterns decoded at once, patterns all the same, but for so many workers that they fill the memory.
 _DECODED, _LEAST_DECODED, _MOST_DECODED = 2**17, 128, 2**21
 # Patterns that are certified although the code promises what they give, and the stream that draws them.
@@ -84,53 +82,20 @@ class Timeline:
         T = int(steps.max())
         return replace(self, steps=steps, duration=self.duration[:, :T], pattern=self.pattern[:, :T])
 
-    def save(self, path: Path, **more: np.ndarray) -> None:
-        """Write all fields, and `more`, as one npz file; tables of 0 and 1 as bits, of so many columns."""
-        stored = {f.name: getattr(self, f.name) for f in fields(self)} | more
-        for name in _BITS:
+    def save(self, path: Path) -> None:
+        """Write all fields as one npz file for `numpy.load`.
+
+        Tables that hold only 0 and 1 are stored as bits: ``numpy.unpackbits(table, axis=1, count=columns)`` reads them,
+        with the number of columns stored beside them (``coefficients_columns``, ``patterns_columns``).
+        """
+        stored = {f.name: getattr(self, f.name) for f in fields(self)}
+        for name in ("patterns", "coefficients"):
             table = stored[name]
             if table.dtype.kind in "biu" and table.max(initial=0) <= 1:
                 table = table if table.itemsize == 1 else table != 0
                 stored |= {name: np.packbits(table, axis=1), f"{name}_columns": np.array(table.shape[1])}
         with written(path) as temporary, open(temporary, "wb") as file:
             np.savez(file, **stored)
-
-    def _check(self) -> None:
-        """Raise `ValueError` for arrays that are not a timeline."""
-        S, T = self.duration.shape
-        U, k = len(self.patterns), self.coefficients.shape[1]
-        shapes = {"seeds": (S,), "steps": (S,), "pattern": (S, T), "coefficients": (U, k), "residual": (U,)}
-        for name, shape in shapes.items():
-            if getattr(self, name).shape != shape or self.patterns.ndim != 2:
-                raise ValueError(f"{name} has shape {getattr(self, name).shape}, not {shape}")
-        for name in ("seeds", "steps", "pattern", "patterns"):
-            if getattr(self, name).dtype.kind not in "iu":
-                raise ValueError(f"{name} is of type {getattr(self, name).dtype}, not whole numbers")
-        if not ((self.steps >= 1) & (self.steps <= T)).all():
-            raise ValueError(f"steps are not between 1 and {T}")
-        used = self.pattern[self.ran]
-        if used.min() < 0 or used.max() >= U:
-            raise ValueError(f"pattern names others than the {U} that are there")
-
-    @classmethod
-    def load(cls, path: Path | str) -> Timeline:
-        """Read what `save` wrote."""
-        try:
-            with np.load(path) as stored:
-                arrays = {f.name: stored[f.name] for f in fields(cls)}
-                for name, kind in _BITS.items():
-                    if f"{name}_columns" in stored:
-                        columns = int(stored[f"{name}_columns"])
-                        arrays[name] = np.unpackbits(arrays[name], axis=1, count=columns).view(kind)
-                found = cls(**arrays)
-                found._check()
-                return found
-        except FileNotFoundError:
-            raise UserError(f"the timeline {path} does not exist; make it first") from None
-        except (OSError, EOFError, KeyError, ValueError, IndexError, TypeError, BadZipFile) as error:
-            raise UserError(
-                f"{path} is not a timeline written by this version ({error}); delete it and run again"
-            ) from None
 
 
 def run_clock(

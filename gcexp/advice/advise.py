@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from gcexp.advice.page import Page, counted, listed, percent, versions, write
-from gcexp.advice.recorded import Recorded, recorded, share
-from gcexp.advice.remedies import Plan, Remedy, spelled
+from gcexp.advice.page import Page, counted, listed, percent, write
+from gcexp.advice.phi import share
+from gcexp.advice.recorded import Recorded, recorded
+from gcexp.advice.remedies import KINDS, Plan, Remedy
 from gcexp.advice.settings import settings
 from gcexp.advice.verdict import (
     CODE,
@@ -22,7 +24,6 @@ from gcexp.advice.verdict import (
     UNKNOWN,
     Answer,
     Comparison,
-    Terms,
 )
 from gcexp.errors import UserError, require, require_known
 from gcexp.files import written
@@ -36,13 +37,6 @@ _TOLD = (
     *("verdict", "sentence", "scheme", "ratio", "low", "high", "bound"),
     *("mean_as_written", "phi", "depends", "settings"),
 )
-_KINDS = {
-    "wait": "waiting for all",
-    "exclude": "excluding slow workers",
-    "rebalance": "rebalancing",
-    "grouped": "redundancy in groups",
-    "chunks": "redundancy in chunks",
-}
 
 
 @dataclass(frozen=True)
@@ -53,7 +47,7 @@ class Advice:
     ----------
     recorded : Recorded
         The times.
-    terms : Terms
+    comparison : Comparison
         What was compared, and by which rules.
     answers : tuple of Answer
         One for each phi that was looked at: the one that is known, or the ends and the middle of a range.
@@ -61,19 +55,15 @@ class Advice:
         The settings, see `gcexp.advice.settings.settings`.
     measured : bool
         Whether phi was measured.
-    pauses : int
-        Iterations that were left out because the whole cluster paused.
     trained : Trained, optional
         Which scheme reaches a score first, where a task was named.
     """
 
     recorded: Recorded
-    terms: Terms
     comparison: Comparison = field(repr=False)
     answers: tuple[Answer, ...] = field(repr=False)
     table: pd.DataFrame = field(repr=False)
     measured: bool
-    pauses: int = 0
     trained: Trained | None = None
 
     @property
@@ -115,80 +105,87 @@ class Advice:
     @property
     def settings(self) -> list[dict[str, Any]]:
         """The settings as they stand in ``advice.json``."""
-        return self.table.drop(columns=["fits", "never_used"]).to_dict("records")
+        return self.table.drop(columns="never_used").to_dict("records")
 
     @property
     def plan(self) -> Plan | None:
         """What is to be run, learned from the whole trace; None where nothing definite is advised."""
         if self.verdict == NOTHING:
-            return Remedy("wait").learned(self.comparison.x)
+            return Remedy("wait").learned(self.recorded.x)
         return self.main.plan if self.verdict in (REBALANCE, CODE) else None
 
     @property
     def scheme(self) -> list[str] | None:
         """Overrides with which `gcexp run` plays the advice on this trace."""
-        if self.plan is None:
-            return None
-        return [*self.plan.overrides(self.terms.data_bound), *self.replayed(self.plan)]
+        return None if self.plan is None else self.playing(self.plan)
+
+    def playing(self, plan: Plan) -> list[str]:
+        """Overrides of a plan and of its replay."""
+        return [*plan.overrides(self.comparison.data_bound), *self.replayed(plan)]
 
     def replayed(self, plan: Plan) -> list[str]:
         """Overrides that replay the trace for a plan; of times in memory only how many workers there are."""
-        trace = self.recorded.trace
+        trace, compared = self.recorded.trace, self.comparison
         given = [f"n={len(trace.workers)}"]
-        if not self.recorded.is_file:
+        if not self.recorded.source:
             return given
         given += ["delay=trace", f"delay.file={self.recorded.source}", f"delay.phi={self.main.phi:.12g}"]
-        if self.terms.data_bound:
+        if compared.data_bound:
             who = ",".join(str(trace.workers[w]) for w in plan.workers)
             given += ["delay.data_bound=true", f"delay.workers=[{who}]"]
-        return given + ([f"late={self.terms.late}"] if self.terms.late != "stop" else [])
+        return given + ([f"late={compared.late}"] if compared.late != "stop" else [])
+
+    @property
+    def mean_as_written(self) -> float | None:
+        """Mean iteration of `scheme` on the whole trace, which `gcexp simulate` gives as well."""
+        if self.plan is None:
+            return None
+        compared = self.comparison
+        return float(
+            self.plan.times(self.recorded.every, [self.main.phi], compared.late, compared.data_bound).mean()
+        )
+
+    @cached_property
+    def depends(self) -> list[dict[str, Any]]:
+        """The nearest changes of phi, message cost and memory that would change the kind of remedy."""
+        return [] if self.verdict == UNKNOWN else self.comparison.changes(self.main.phi)
 
     @property
     def sentence(self) -> str:
         """The verdict in one or two sentences."""
-        main, name = self.main, self.recorded.trace.name
-        between = f"{percent(main.low)[:-2]} to {percent(main.high)}"
+        main, pick = self.main, self.main.pick
         if self.verdict == DEPENDS:
-            parts = [f"phi {one.phi:g}: {self._short(one)}" for one in self.answers]
+            parts = [f"phi {one.phi:g}: {_short(one)}" for one in self.answers]
             return f"It depends on phi, the share of the time that does not grow with the load: {'; '.join(parts)}."
         if self.verdict == UNKNOWN:
             return (
                 f"There is not enough data for advice: {main.reason}. The best so far is this, at "
-                f"{percent(main.pick.ratio, 1)} of waiting for all ({between}): {self._described(main.plan)}."
+                f"{percent(pick.ratio, 1)} of waiting for all ({_interval(main)}): {self._described(main.plan)}."
             )
         if self.verdict == NOTHING:
-            kind = main.pick.remedy.kind
-            tells = f"the best remedy, {_KINDS[kind]}, still takes {percent(main.pick.ratio, 1)}"
-            if kind == "wait":
-                best = main.runner_up
-                tells = f"the best other remedy, {_KINDS[best.remedy.kind]}, takes {percent(best.ratio, 1)}"
+            best, that = pick, "the best remedy"
+            if pick.remedy.kind == "wait":
+                best, that = main.runner_up, "the best other remedy"
             return (
-                f"Do nothing: keep waiting for all workers of {name}; {tells} of that, and a gain below "
-                f"{percent(self.terms.least)} is not worth it."
+                f"Do nothing: keep waiting for all workers of {self.recorded.trace.name}; {that}, "
+                f"{KINDS[best.remedy.kind]}, takes {percent(best.ratio, 1)} of that, and a gain below "
+                f"{percent(self.comparison.least)} is not worth it."
             )
         said = self._described(main.plan)
         said = f"Use redundancy: {said}" if self.verdict == CODE else said[0].upper() + said[1:]
-        return (
-            f"{said}. Expected time per iteration: {percent(main.pick.ratio)} of waiting for all ({between})."
-        )
-
-    def _short(self, answer: Answer) -> str:
-        words = answer.verdict if not answer.advised else _KINDS[answer.pick.remedy.kind]
-        return f"{words} ({percent(answer.pick.ratio)})" if answer.verdict != NOTHING else words
-
-    def _named(self, workers: Any) -> list[str]:
-        return [self.recorded.labels[w] for w in workers]
+        ratio = percent(pick.ratio)
+        return f"{said}. Expected time per iteration: {ratio} of waiting for all ({_interval(main)})."
 
     def _described(self, plan: Plan) -> str:
         """What a plan is, with the names of its workers."""
-        remedy, names = plan.remedy, self._named(plan.workers)
+        remedy, names = plan.remedy, self.recorded.named(plan.workers)
+        size, s = remedy.size, remedy.s
         if remedy.kind == "wait":
             return "wait for all workers"
         if remedy.kind == "exclude":
-            out = self._named((plan.shares == 0).nonzero()[0])
-            return (
-                f"exclude worker{'s' * (len(out) > 1)} {listed(out)}, and share their data among the others"
-            )
+            out = self.recorded.named((plan.shares == 0).nonzero()[0])
+            many = "s" * (len(out) > 1)
+            return f"exclude worker{many} {listed(out)}, and share their data among the others"
         if remedy.order == "recent":
             return "rebalance before every iteration, by the mean times of the last 20"
         if remedy.kind == "rebalance":
@@ -196,10 +193,9 @@ class Advice:
             return f"rebalance: give the workers {shares} of an even share"
         if remedy.kind == "chunks":
             return (
-                f"chunks: each worker computes its own share and then those of the next {remedy.size - 1} on the ring "
+                f"chunks: each worker computes its own share and then those of the next {size - 1} on the ring "
                 f"{' '.join(names)}, with a message for each; the first copy of a share counts"
             )
-        size, s = remedy.size, remedy.s
         groups = [names[first : first + size] for first in range(0, len(names), size)]
         if size == 2:
             return f"fractional repetition with pairs {', '.join('-'.join(pair) for pair in groups)}"
@@ -208,219 +204,162 @@ class Advice:
         code = "fractional repetition" if s == size - 1 else "cyclic repetition inside each group"
         return f"groups of {size} with s = {s}, {code}: {'; '.join(' '.join(group) for group in groups)}"
 
-    @cached_property
-    def depends(self) -> list[dict[str, Any]]:
-        """The nearest changes of phi, message cost and memory that would change the kind of remedy."""
-        changes = [] if self.verdict == UNKNOWN else self.comparison.changes(self.main.phi)
-        return [
-            {"what": what, "at": at, "below": below, "then": remedy.kind}
-            for what, at, below, remedy in changes
-        ]
-
-    def _mind(self) -> list[str]:
-        """What would change the verdict, in sentences."""
-        said = []
-        for one in self.depends:
-            side, then = "Below" if one["below"] else "Above", _KINDS[one["then"]]
-            if one["what"] == "phi":
-                said.append(f"{side} phi = {one['at']:.3g} the best remedy would be {then}.")
-            elif one["what"] == "per_message":
-                said.append(f"{side} {one['at']:.2g} of a mean iteration per message it would be {then}.")
-            else:
-                said.append(
-                    f"With memory for {counted(int(one['at']), 'share')} per worker it would be {then}."
-                )
-        if not self.depends and self.verdict != UNKNOWN:
-            said.append(
-                "No phi, no message cost up to 5 % of an iteration and no smaller memory changes the kind of remedy."
-            )
-        if self.measured:
-            said.append("phi was measured in this trace.")
-        else:
-            said.append(
-                "phi is assumed, not measured: run 20 iterations with half the data as well, and give them with a "
-                "column load, to measure it."
-            )
-        return said
-
     def page(self) -> Page:
         """Sentences, settings, what the verdict rests on, and what would change it."""
-        main, terms, n = self.main, self.terms, self.comparison.n
-        sentences = [self.sentence]
-        if main.advised and self.verdict != DEPENDS:
-            limits, least = f"No exact scheme whose workers store at most {terms.d_max:g} shares", main.floor
-            if main.capacity is not None:
-                load = main.pick.remedy.load(n)
-                limits, least = f"No exact code of one message with load {load:g}", main.capacity
-            runner = main.runner_up
-            sentences.append(
-                f"{limits} can be faster than {percent(least, 1)}; the runner-up, {_KINDS[runner.remedy.kind]}, "
-                f"reaches {percent(runner.ratio, 1)} and is slower in {percent(main.wins)} of the iterations."
-            )
-        sentences.append(self._setting())
-        tables = {"Settings, chosen on the first half and judged on the second": self._settings_table()}
+        sentences = [self.sentence, *self._limits(), self._setting()]
+        shown = self.table.drop(columns=["kept_on_second_half", "never_used"])
+        tables = {"Settings, chosen on the first half and judged on the second": shown}
         if len(self.answers) > 1:
-            tables["The verdict by phi"] = pd.DataFrame(
-                {
-                    "phi": f"{one.phi:g}",
-                    "verdict": one.verdict,
-                    "remedy": _KINDS[one.pick.remedy.kind],
-                    "time": f"{percent(one.pick.ratio, 1)} ({percent(one.low)[:-2]} to {percent(one.high)})",
-                    "bound": percent(one.floor, 1),
-                }
-                for one in self.answers
-            )
-        tables[f"The best of each kind at phi = {main.phi:g}"] = pd.DataFrame(
-            {
-                "remedy": _KINDS[one.remedy.kind],
-                "load": f"{one.remedy.load(n):.3g}",
-                "time": percent(one.ratio, 1),
-            }
-            for one in sorted(main.best.values(), key=lambda one: one.ratio)
-        )
+            tables["The verdict by phi"] = pd.DataFrame(self._by_phi()).drop(columns=["capacity", "reason"])
         if self.trained:
             sentences.insert(0, self.trained.sentence)
-            tables = {self.trained.heading: self.trained.shown()} | tables
+            tables = self.trained.tables | tables
         title = f"Advice for {self.recorded.trace.name}"
         return Page(title, sentences, tables, [*self._mind(), *self._rests_on()])
 
-    def _rests_on(self) -> list[str]:
-        T, n = self.recorded.x.shape
-        terms, x = self.terms, self.comparison.x
-        said = [
-            f"This rests on {counted(T, 'iteration')} of {n} workers; each remedy was learned on one half and priced "
-            f"on the other. A message costs {terms.per_message:g} of a mean iteration, overhead is {terms.overhead:g}, "
-            f"and a worker can store {terms.d_max:g} shares.",
-            *self.recorded.notes,
-        ]
-        if self.pauses:
-            said.append(f"Left out: {counted(self.pauses, 'iteration')} in which the whole cluster paused.")
+    def _limits(self) -> Iterator[str]:
+        """What is proven to be out of reach, and the runner-up."""
+        main, compared = self.main, self.comparison
+        if not main.advised or self.verdict == DEPENDS:
+            return
+        limits, least = f"No exact scheme whose workers store at most {compared.d_max:g} shares", main.floor
+        if main.capacity is not None:
+            load = main.pick.remedy.load(self.comparison.n)
+            limits, least = f"No exact code of one message with load {load:g}", main.capacity
+        runner = main.runner_up
+        slower = (main.pick.times < runner.times).mean()
+        yield (
+            f"{limits} can be faster than {percent(least, 1)}; the runner-up, {KINDS[runner.remedy.kind]}, "
+            f"reaches {percent(runner.ratio, 1)} and is slower in {percent(slower)} of the iterations."
+        )
+
+    def _setting(self) -> str:
+        """The timeout or quorum that saves most among those that may be recommended."""
+        usual = self.table[(self.table["setting"] != "spare") & (self.table["remark"] == "")]
+        usual = usual[usual["time"] < 1 - self.comparison.least]
+        if usual.empty:
+            return "No timeout and no quorum saves time without dropping more than it should."
+        best = usual.loc[usual["time"].idxmin()]
+        unit = (
+            "workers"
+            if best["setting"] == "quorum"
+            else self.recorded.trace.flags.unit or "(the trace's unit)"
+        )
+        return (
+            f"If gradients may be dropped: a {best['setting']} of {best['value']:.4g} {unit} takes "
+            f"{percent(best['time'])} of waiting for all, uses {percent(best['used'], 1)} of the gradient and "
+            f"{percent(best['least_used_worker'], 1)} of the data of the worker that is heard least."
+        )
+
+    def _mind(self) -> Iterator[str]:
+        """What would change the verdict, in sentences."""
+        told = {
+            "phi": "phi = {:.3g}",
+            "per_message": "{:.2g} of a mean iteration per message",
+            "d_max": "memory for {:g} shares per worker",
+        }
+        for one in self.depends:
+            side, value = "Below" if one["below"] else "Above", told[one["what"]].format(one["at"])
+            side = "With" if one["what"] == "d_max" else side
+            yield f"{side} {value} the best remedy would be {KINDS[one['then']]}."
+        if not self.depends and self.verdict != UNKNOWN:
+            yield "No phi, no message cost up to 5 % of an iteration and no smaller memory changes the kind of remedy."
+        yield (
+            "phi was measured in this trace."
+            if self.measured
+            else "phi is assumed, not measured: run 20 iterations with half the data as well, and give them with a "
+            "column load, to measure it."
+        )
+
+    def _rests_on(self) -> Iterator[str]:
+        """What the answer takes for granted, and which doubts the trace itself raises."""
+        compared, x = self.comparison, self.recorded.x
+        yield (
+            f"This rests on {counted(len(x), 'iteration')} of {x.shape[1]} workers; each remedy was learned on one "
+            f"half and priced on the other. A message costs {compared.per_message:g} of a mean iteration, overhead is "
+            f"{compared.overhead:g}, and a worker can store {compared.d_max:g} shares."
+        )
+        yield from self.recorded.notes
         half = len(x) // 2
         change = x[half:].max(1).mean() / x[:half].max(1).mean() - 1
         if abs(change) > _CHANGED:
             word = "longer" if change > 0 else "shorter"
-            said.append(
+            yield (
                 f"The cluster changed: waiting for all takes {percent(abs(change))} {word} in the second half of "
                 "the trace than in the first, so that nothing that was learned early may be trusted for long."
             )
         broken = self.table[~self.table["kept_on_second_half"]]
         if len(broken):
             worst = broken.loc[(1 - broken["used"] - broken["limit"]).idxmax()]
-            said.append(
+            yield (
                 f"A timeout that drops {percent(worst['limit'], 1)} of the first half drops "
                 f"{percent(1 - worst['used'], 1)} of the second: the promise is not kept."
             )
         for one in self.table[self.table["setting"] == "quorum"].itertuples():
             if one.never_used:
-                who = listed(self._named(one.never_used))
-                said.append(
-                    f"Waiting for {one.value:g} workers never uses worker {who}: its data would be lost."
-                )
-        if (early := self._early()) is not None:
-            said.append(early)
-        if not terms.data_bound:
-            said.append(
+                who = listed(self.recorded.named(one.never_used))
+                yield f"Waiting for {one.value:g} workers never uses worker {who}: its data would be lost."
+        if half >= LEAST_ROWS and self.verdict != DEPENDS:
+            early = replace(compared, x=x[:half]).answer(self.main.phi)
+            if (early.verdict, early.pick.remedy.kind) != (self.main.verdict, self.main.pick.remedy.kind):
+                yield f"From the first half alone the verdict would be: {_short(early)}."
+        if not compared.data_bound:
+            yield (
                 "A slow time is taken to belong to the worker; where it belongs to the data (slowness=data), a copy is "
                 "as slow, and redundancy is flattered."
             )
-        if terms.late != "stop":
-            said.append(
-                f"Workers that were not waited for go on with their work (late={terms.late}), which delays what they "
-                "do next; codes in chunks were not compared."
+        if compared.late != "stop":
+            yield (
+                f"Workers that were not waited for go on with their work (late={compared.late}), which delays what "
+                "they do next; codes in chunks were not compared."
             )
-        said.append(
-            "Not modelled: contention of the network, and time of the master beyond overhead and messages."
-        )
-        return said
-
-    def _early(self) -> str | None:
-        """What the first half alone would have advised, where that is something else."""
-        x = self.comparison.x
-        if len(x) // 2 < LEAST_ROWS or self.verdict == DEPENDS:
-            return None
-        early = Comparison(x[: len(x) // 2], self.terms).answer(self.main.phi)
-        if (early.verdict, early.pick.remedy.kind) == (self.main.verdict, self.main.pick.remedy.kind):
-            return None
-        return f"From the first half alone the verdict would be: {self._short(early)}."
-
-    def _setting(self) -> str:
-        """The timeout or quorum that saves most among those that may be recommended."""
-        usual = self.table[(self.table["setting"] != "spare") & self.table["fits"]]
-        usual = usual[usual["time"] < 1 - self.terms.least]
-        if usual.empty:
-            return "No timeout and no quorum saves time without dropping more than it should."
-        best = usual.loc[usual["time"].idxmin()]
-        value = f"{best['value']:g} workers"
-        if best["setting"] == "timeout":
-            value = f"{best['value']:.4g}{self.recorded.unit}"
-        return (
-            f"If gradients may be dropped: a {best['setting']} of {value} takes {percent(best['time'])} of waiting for "
-            f"all, uses {percent(best['used'], 1)} of the gradient and {percent(best['least_used_worker'], 1)} of the "
-            "data of the worker that is heard least."
-        )
-
-    def _settings_table(self) -> pd.DataFrame:
-        """The settings as text."""
-        rows = []
-        for one in self.table.itertuples():
-            name, value = "quorum", f"{one.value:g}"
-            if one.setting == "timeout":
-                name = f"timeout, drops at most {percent(one.limit, 1)}"
-                value = f"{one.value:.6g}{self.recorded.unit}"
-            elif one.setting == "spare":
-                name = f"spare workers, phi {one.phi:g}"
-            remark = "" if one.fits else "do not, unless every worker sees all data"
-            rows.append([name, value, remark if one.kept_on_second_half else "drops more than that"])
-        told = pd.DataFrame(rows, columns=["setting", "value", "remark"])
-        for place, name in enumerate(("time", "used", "least_used_worker", "worst_iteration")):
-            told.insert(2 + place, name.replace("_", " "), [percent(part, 1) for part in self.table[name]])
-        return told
+        yield "Not modelled: contention of the network, and time of the master beyond overhead and messages."
 
     def _repr_html_(self) -> str:
         return self.page().html()
 
-    def as_dict(self) -> dict[str, Any]:
-        """What stands in ``advice.json``."""
-        main = self.main
-        by_phi = [
-            {name: getattr(one, name) for name in ("phi", "verdict", "low", "high", "capacity", "reason")}
-            | {"remedy": one.pick.remedy.kind, "ratio": one.pick.ratio, "bound": one.floor}
+    def _by_phi(self) -> list[dict[str, Any]]:
+        """The answers in numbers."""
+        return [
+            {"phi": one.phi, "verdict": one.verdict, "remedy": one.pick.remedy.kind, "ratio": one.pick.ratio}
+            | {
+                "low": one.low,
+                "high": one.high,
+                "bound": one.floor,
+                "capacity": one.capacity,
+                "reason": one.reason,
+            }
             for one in self.answers
         ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """What stands in ``advice.json``."""
         facts = {
-            **self.recorded.facts(),
+            **self.recorded.facts,
             **{name: getattr(self, name) for name in _TOLD},
-            "capacity": main.capacity,
-            "gap": main.gap,
+            "gap": self.main.gap,
             "phi_measured": self.measured,
-            "by_phi": by_phi,
-            "kinds": {kind: one.ratio for kind, one in main.best.items()},
-            "terms": asdict(self.terms),
-            "notes": self._rests_on(),
-            "versions": versions(),
+            "by_phi": self._by_phi(),
+            "terms": {
+                name: value
+                for name, value in vars(self.comparison).items()
+                if isinstance(value, str | float | int)
+            },
+            "notes": list(self._rests_on()),
         }
         return facts | ({"task": self.trained.as_dict()} if self.trained else {})
-
-    @property
-    def mean_as_written(self) -> float | None:
-        """Mean iteration of `scheme` on the whole trace, which `gcexp simulate` gives as well."""
-        if self.plan is None:
-            return None
-        return float(self.terms.time(self.plan.on(self.recorded.x), self.main.phi).mean())
 
     def write(self, folder: Path | str) -> list[Path]:
         """Write ``advice.json``, ``advice.md`` and ``advice.png``."""
         from gcexp.advice.pictures import of_advice
 
-        page = self.page().markdown("advice.png") + self._to_benchmark(folder)
-        return write(Path(folder), "advice", page, self.as_dict(), lambda: of_advice(self))
-
-    def _to_benchmark(self, folder: Path | str) -> str:
-        """The end of the page: where all schemes and bounds stand, and what writes them there."""
-        if not self.recorded.is_file:
-            return ""
-        command = f"`gcexp benchmark {self.recorded.source} -o {folder}`"
-        return f"\nAll schemes and bounds on these times: [the map](benchmark.md), which {command} writes.\n"
+        page = self.page().markdown("advice.png")
+        if self.recorded.source:
+            command = f"`gcexp benchmark {self.recorded.source} -o {folder}`"
+            page += (
+                f"\nAll schemes and bounds on these times: [the map](benchmark.md), which {command} writes.\n"
+            )
+        return write(Path(folder), "advice", page, self.as_dict(), of_advice(self))
 
     def write_scheme(self, path: Path | str) -> str:
         """Write the advice as a scheme option, and return the line that runs it.
@@ -430,27 +369,36 @@ class Advice:
         UserError
             Where nothing is there to be written, or the file is there already.
         """
+        import yaml
+
         path = Path(path)
         if self.plan is None or self.verdict == NOTHING:
             raise UserError(f"{path}: there is no scheme to write; the verdict is: {self.verdict}")
         if path.exists():
             raise UserError(f"{path} is there already; name another file")
-        options = self.plan.options(self.terms.data_bound)
-        lines = [
-            "# @package _global_",
-            f"# {self._described(self.plan)}.",
-            f"# Advised by: gcexp advise {self.recorded.source} phi={self.main.phi:g}",
-            f"# Times of sha256 {self.recorded.digest}",
-            "defaults:",
-            *(f"  - override /{group}: {name}" for group, (name, _) in options.items()),
-            "exact: true",
-        ]
-        for group, (_, keys) in options.items():
-            given = [f"  {key}: {spelled(value, ', ')}" for key, value in keys.items()]
-            lines += [f"{group}:", *given] if given else []
+        options = self.plan.options(self.comparison.data_bound)
+        head = (
+            f"# @package _global_\n# {self._described(self.plan)}.\n"
+            f"# Advised by: gcexp advise {self.recorded.source} phi={self.main.phi:g}\n"
+            f"# Times of sha256 {self.recorded.facts['sha256']}\n"
+        )
+        chosen = [{f"override /{group}": name} for group, (name, _) in options.items()]
+        given = {group: keys for group, (_, keys) in options.items() if keys}
+        option = yaml.safe_dump({"defaults": chosen, "exact": True} | given, sort_keys=False)
         with written(path) as temporary:
-            temporary.write_text("\n".join(lines) + "\n", "utf-8")
+            temporary.write_text(head + option, "utf-8")
         return " ".join(["gcexp run", f"scheme={path.stem}", *self.replayed(self.plan)])
+
+
+def _interval(answer: Answer) -> str:
+    """The 95 % interval of an answer's ratio."""
+    return f"{percent(answer.low)[:-2]} to {percent(answer.high)}"
+
+
+def _short(answer: Answer) -> str:
+    """An answer in a few words."""
+    words = KINDS[answer.pick.remedy.kind] if answer.advised else answer.verdict
+    return f"{words} ({percent(answer.pick.ratio)})" if answer.verdict != NOTHING else words
 
 
 def advise(
@@ -480,7 +428,7 @@ def advise(
 
     Parameters
     ----------
-    source : path, name of a bundled trace, DataFrame, array or Fit's times
+    source : path, name of a bundled trace, DataFrame or array
         As in `gcexp.fit`.
     phi : float, "low,high" or pair of float, optional
         Share of the time that does not grow with the load; by default it is measured where the trace allows it, and
@@ -536,18 +484,17 @@ def advise(
     if (task is None) != (level is None):
         raise UserError("task and level belong together: a task, and the score it is to reach")
     times = recorded(source, absent, barrier, seed)  # type: ignore[arg-type]
-    x, pauses = times.usual()
+    x = times.x
     if x.shape[1] < 2:
         raise UserError(f"{times.trace.name} has one worker: there is nothing to code and nobody to wait for")
     require(
         len(x) >= 4,
         f"{times.trace.name} has {counted(len(x), 'iteration')}: too few to learn from one half and judge on the other",
     )
-    terms = Terms(d_max, overhead, per_message, late, slowness, moves, near, least, seed)
     phis, measured = _phis(times, phi)
-    comparison = Comparison(x, terms)
+    comparison = Comparison(x, d_max, overhead, per_message, late, slowness, moves, near, least, seed)
     answers = tuple(comparison.answer(value) for value in phis)
-    found = Advice(times, terms, comparison, answers, settings(x, phis), measured, pauses)
+    found = Advice(times, comparison, answers, settings(x, phis), measured)
     if task is None or level is None:
         return found
     from gcexp.advice.trained import fastest_to

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import platform
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape as html_escape
 from math import isfinite
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from gcexp import __version__
 from gcexp.figures.markdown import escape, grid
 from gcexp.files import written
 
@@ -23,27 +21,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Page:
-    """What is told of a trace.
-
-    Attributes
-    ----------
-    title : str
-    sentences : list of str
-        The answer.
-    tables : dict of str to DataFrame
-        By their headings; all cells are text.
-    notes : list of str
-        What the answer rests on, and what is taken for granted.
-    """
+    """What is told of a trace: the answer, tables by their headings, and what the answer rests on."""
 
     title: str
     sentences: list[str]
-    tables: dict[str, pd.DataFrame] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    tables: dict[str, pd.DataFrame]
+    notes: list[str]
 
     def text(self) -> str:
         """For a terminal."""
-        parts = [f"{heading}:\n{_aligned(table)}\n" for heading, table in self.tables.items()]
+        parts = []
+        for heading, table in self.tables.items():
+            shown = _cells(table)
+            parts.append(f"{heading}:\n{shown.set_index(shown.columns[0]).rename_axis(None).to_string()}\n")
         return "\n".join([*self.sentences, "", *parts, *self.notes]).rstrip() + "\n"
 
     def markdown(self, picture: str = "", level: int = 1) -> str:
@@ -52,8 +42,9 @@ class Page:
         if picture:
             parts.append(f"![{escape(self.title)}]({picture})")
         for heading, table in self.tables.items():
-            shown = grid(list(table), table.to_numpy(), right=range(1, table.shape[1]))
-            parts += [f"{'#' * (level + 1)} {escape(heading)}", shown.rstrip()]
+            shown = _cells(table)
+            parts.append(f"{'#' * (level + 1)} {escape(heading)}")
+            parts.append(grid(list(shown), shown.to_numpy(), right=range(1, shown.shape[1])).rstrip())
         parts.append("\n".join(f"* {escape(note)}" for note in self.notes))
         return "\n\n".join(filter(None, parts)) + "\n"
 
@@ -61,43 +52,26 @@ class Page:
         """For a notebook."""
         parts = [f"<p>{html_escape(sentence)}</p>" for sentence in self.sentences]
         for heading, table in self.tables.items():
-            parts.append(f"<p><b>{html_escape(heading)}</b></p>{table.to_html(index=False)}")
-        parts += [f"<li>{html_escape(note)}</li>" for note in self.notes]
-        return "".join(parts)
+            parts.append(f"<p><b>{html_escape(heading)}</b></p>{_cells(table).to_html(index=False)}")
+        return "".join([*parts, *(f"<li>{html_escape(note)}</li>" for note in self.notes)])
 
 
-def _aligned(table: pd.DataFrame) -> str:
-    """A table as lines of text: the first and the last column from the left, the others from the right."""
-    first, last = table.columns[[0, -1]]
-    columns = []
-    for name in table:
-        cells = pd.Series([name, *table[name]]).astype(str)
-        columns.append(cells.str.pad(cells.str.len().max(), "right" if name in (first, last) else "left"))
-    lines = pd.concat(columns, axis=1).agg("  ".join, axis=1)
-    return "\n".join(f"  {line.rstrip()}" for line in lines)
+def _cells(table: pd.DataFrame) -> pd.DataFrame:
+    """A table as text: numbers with four digits, nothing where there is none."""
+    shown = table.map(lambda value: f"{value:.4g}" if isinstance(value, float) else str(value))
+    return shown.where(table.notna(), "").rename(columns=lambda name: name.replace("_", " "))
 
 
-def write(
-    folder: Path, name: str, page: str, facts: dict[str, Any], drawing: Callable[[], Figure]
-) -> list[Path]:
+def write(folder: Path, name: str, page: str, facts: dict[str, Any], picture: Figure) -> list[Path]:
     """Write ``name.json``, ``name.md`` and ``name.png`` under a folder."""
     from gcexp.figures import save
 
-    told, shown, drawn = (folder / f"{name}.{suffix}" for suffix in ("json", "md", "png"))
-    for path, text in ((shown, page), (told, json.dumps(_plain(facts), indent=1) + "\n")):
+    paths = [folder / f"{name}.{suffix}" for suffix in ("json", "md", "png")]
+    for path, text in zip(paths, (json.dumps(_plain(facts), indent=1) + "\n", page), strict=False):
         with written(path) as temporary:
             temporary.write_text(text, "utf-8")
-    save(drawing(), [drawn])
-    return [told, shown, drawn]
-
-
-def versions() -> dict[str, str]:
-    """Of what an answer was made with."""
-    import numpy
-    import scipy
-
-    libraries = {"numpy": numpy.__version__, "scipy": scipy.__version__}
-    return {"gcexp": __version__, **libraries, "python": platform.python_version()}
+    save(picture, paths[2:])
+    return paths
 
 
 def _plain(value: Any) -> Any:
@@ -129,8 +103,8 @@ def listed(names: Sequence[object]) -> str:
     >>> listed([3]), listed(["a", "b", "c"])
     ('3', 'a, b and c')
     """
-    words = list(map(str, names))
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    *most, last = map(str, names)
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def counted(number: int, noun: str) -> str:

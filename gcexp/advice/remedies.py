@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,11 +19,17 @@ from gcexp.schemes.loads import Recent
 from gcexp.seeding import rng
 
 #: From the simplest to the most involved, which decides between remedies that are as fast.
-KINDS = ("wait", "exclude", "rebalance", "grouped", "chunks")
+KINDS = {
+    "wait": "waiting for all",
+    "exclude": "excluding slow workers",
+    "rebalance": "rebalancing",
+    "grouped": "redundancy in groups",
+    "chunks": "redundancy in chunks",
+}
 _SWAPS, _ROWS = 300, 200  # tried when groups are searched for, and rows on which they are compared
 
 
-def growth(load, phi: float):
+def growth(load, phi):
     """How much longer a worker takes with `load` shares in place of one."""
     return phi + (1 - phi) * load
 
@@ -33,22 +38,14 @@ def growth(load, phi: float):
 class Remedy:
     """A candidate: a kind of remedy, its sizes, and by which rule workers are given their seats.
 
-    Attributes
-    ----------
-    kind : str
-        One of `KINDS`.
-    order : str
-        ``home`` (as numbered), ``snake`` and ``search`` of groups, ``alternate`` of chunks, ``recent`` of rebalancing.
-    size : int
-        Of the groups; or how many workers are excluded; or how many chunks a worker has.
-    s : int
-        Workers of each group that need not be waited for.
+    Orders are ``home`` (as numbered), ``snake`` and ``search`` of groups, ``alternate`` of chunks, ``recent`` of
+    rebalancing.
     """
 
-    kind: str
+    kind: str  # one of `KINDS`
     order: str = "home"
-    size: int = 0
-    s: int = 0
+    size: int = 0  # of the groups; or how many workers are excluded; or how many chunks a worker has
+    s: int = 0  # workers of each group that need not be waited for
 
     def load(self, n: int) -> float:
         """Largest load that a worker must store; 1 where loads only move between workers."""
@@ -81,81 +78,79 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Plan:
-    """A remedy with what it has learned.
-
-    Attributes
-    ----------
-    remedy : Remedy
-    workers : ndarray (n,)
-        Columns of the trace in the order of their seats: groups one after the other, or around the ring.
-    shares : ndarray (n,)
-        Load of every worker, where they differ; 1 for codes.
-    """
+    """A remedy with what it has learned."""
 
     remedy: Remedy
-    workers: np.ndarray
-    shares: np.ndarray = field(repr=False)
+    workers: np.ndarray  # (n,): columns of the trace by their seats, group after group or around the ring
+    shares: np.ndarray = field(repr=False)  # (n,): load of every worker, where they differ; 1 for codes
 
     def options(self, data_bound: bool = False) -> dict[str, tuple[str, dict[str, Any]]]:
         """Options of a run that plays the plan, by their groups: a name, and what is set of it.
 
         Data-bound seats do not go into a scheme: the data move with their workers, in ``delay.workers``.
         """
-        kind, n = self.remedy.kind, len(self.shares)
-        seats = {} if data_bound else {"placement": ("given", {"workers": self.workers.tolist()})}
-        if kind == "grouped":
-            return {"code": self._code(n), "wait": ("decodable", {})} | seats
-        if kind == "chunks":
-            return {
-                "code": ("partial_work", {"d": self.remedy.size, "q": 1}),
-                "wait": ("covered", {}),
-            } | seats
-        waiting: dict[str, tuple[str, dict[str, Any]]] = {"code": ("uncoded", {}), "wait": ("decodable", {})}
-        if kind == "wait":
-            return waiting
-        recent = self.remedy.order == "recent"
-        return waiting | {"loads": ("recent", {}) if recent else ("given", {"shares": self.shares.tolist()})}
-
-    def _code(self, n: int) -> tuple[str, dict[str, Any]]:
-        """The code of groups: the name of its option, and its parameters."""
-        size, s = self.remedy.size, self.remedy.s
-        if s == size - 1:
-            return "fractional_repetition", {"d": size}
-        if size == n:
-            return "cyclic_repetition", {"s": s}
-        return "clustered", {"clusters": n // size, "d": s + 1, "layout": "column"}
+        remedy, n = self.remedy, len(self.shares)
+        size, s = remedy.size, remedy.s
+        if remedy.kind in ("grouped", "chunks"):
+            code: tuple[str, dict[str, Any]] = ("partial_work", {"d": size, "q": 1})
+            if remedy.kind == "grouped" and s == size - 1:
+                code = "fractional_repetition", {"d": size}
+            elif remedy.kind == "grouped" and size == n:
+                code = "cyclic_repetition", {"s": s}
+            elif remedy.kind == "grouped":
+                code = "clustered", {"clusters": n // size, "d": s + 1, "layout": "column"}
+            wait = "covered" if remedy.kind == "chunks" else "decodable"
+            seats = {} if data_bound else {"placement": ("given", {"workers": self.workers.tolist()})}
+            return {"code": code, "wait": (wait, {})} | seats
+        uncoded: dict[str, tuple[str, dict[str, Any]]] = {"code": ("uncoded", {}), "wait": ("decodable", {})}
+        if remedy.kind == "wait":
+            return uncoded
+        recent = remedy.order == "recent"
+        return uncoded | {"loads": ("recent", {}) if recent else ("given", {"shares": self.shares.tolist()})}
 
     def overrides(self, data_bound: bool = False) -> list[str]:
         """The options and their values as `gcexp run` takes them."""
         options = self.options(data_bound)
         chosen = [f"{group}={name}" for group, (name, _) in options.items()]
         for group, (_, keys) in options.items():
-            chosen += [f"{group}.{key}={spelled(value)}" for key, value in keys.items()]
+            chosen += [f"{group}.{key}={value}".replace(" ", "") for key, value in keys.items()]
         return [*chosen, "exact=true"]
 
-    def on(self, x: np.ndarray) -> Played:
-        """The plan on the rows `x`."""
-        return Played(self, x)
-
-    def clock(
+    def times(
         self, x: np.ndarray, phis: Sequence[float], late: str = "stop", data_bound: bool = False
     ) -> np.ndarray:
-        """Time (P, T) of each iteration by the clock, at several phi.
+        """Time (P, T) of each iteration of x (T, n) at several phi, without overhead and messages.
 
-        Parameters
-        ----------
-        x : ndarray (T, n)
-        phis : sequence of float (P,)
-        late : str
-            What workers do whose work was not waited for, see `gcexp.schemes.late`.
-        data_bound : bool
-            The part of a time that grows follows the share of the data, wherever it is computed.
+        `late` is what workers do whose work was not waited for, see `gcexp.schemes.late`. With `data_bound` the part of
+        a time that grows follows the share of the data, wherever it is computed.
         """
+        remedy, n, phi = self.remedy, x.shape[1], np.asarray(phis, float)[:, None]
+        if remedy.kind in ("grouped", "chunks") and (late != "stop" or data_bound):
+            return self._clock(x, phi[..., None], late, data_bound)
+        if remedy.kind == "rebalance":
+            loads = self.shares
+            if remedy.order == "recent":
+                loads = Recent().start(n, None)(TraceDraws((0,), (1, *x.shape), compute=n * x[None]))[0]
+            return np.array([(x * growth(loads, share)).max(1) for share in phis])
+        seated = x[:, self.workers]
+        if remedy.kind == "chunks":  # the share at seat i is computed there first, and j-th at seat i - j
+            ring = [(j + 1, np.roll(seated, j, axis=1)) for j in range(remedy.size)]
+            return np.array(
+                [np.minimum.reduce([growth(j, share) * done for j, done in ring]).max(1) for share in phis]
+            )
+        if remedy.kind == "grouped":
+            base = order_statistic(seated, remedy.size, remedy.s)
+        else:
+            base = x[:, self.shares > 0].max(1)
+        return growth(remedy.load(n), phi) * base
+
+    def _clock(self, x: np.ndarray, phi: np.ndarray, late: str, data_bound: bool) -> np.ndarray:
+        """The same by the clock, for phi (P, 1, 1)."""
         from gcexp.run.compose import compose
         from gcexp.run.scheme import build_scheme
         from gcexp.timeline import simulate
 
-        phi, n = np.asarray(phis, float)[:, None, None], x.shape[1]
+        n = x.shape[1]
         x = x[:, self.workers] if data_bound else x
         fixed, growing = phi * x, (1 - phi) * x
         parts: dict[str, Any] = {"compute": n * growing}
@@ -164,39 +159,6 @@ class Plan:
         draws = TraceDraws((0,) * len(phi), growing.shape, start=fixed, **parts)
         scheme = build_scheme(compose([*self.overrides(data_bound), f"n={n}", f"late={late}"]), 0)
         return simulate(scheme, draws).duration
-
-
-@dataclass(frozen=True)
-class Played:
-    """A plan on some rows; what does not depend on phi is computed once."""
-
-    plan: Plan
-    x: np.ndarray = field(repr=False)
-
-    def time(self, phi: float) -> np.ndarray:
-        """Time (T,) of each iteration, without overhead and messages."""
-        remedy, n = self.plan.remedy, self.x.shape[1]
-        if remedy.kind == "rebalance":
-            return (self.x * growth(self._base, phi)).max(1)
-        if remedy.kind == "chunks":  # the share at seat i is computed there first, and j-th at seat i - j
-            done = [growth(j + 1, phi) * np.roll(self._base, j, axis=1) for j in range(remedy.size)]
-            return np.minimum.reduce(done).max(1)
-        return growth(remedy.load(n), phi) * self._base
-
-    @cached_property
-    def _base(self) -> np.ndarray:
-        """Loads of rebalancing, times in the order of the seats of chunks, and else times (T,) at load 1."""
-        remedy, (T, n) = self.plan.remedy, self.x.shape
-        if remedy.order == "recent":
-            return Recent().start(n, None)(TraceDraws((0,), (1, T, n), compute=n * self.x[None]))[0]
-        if remedy.kind == "rebalance":
-            return self.plan.shares
-        seated = self.x[:, self.plan.workers]
-        if remedy.kind == "chunks":
-            return seated
-        if remedy.kind == "grouped":
-            return order_statistic(seated, remedy.size, remedy.s)
-        return seated[:, self.plan.shares[self.plan.workers] > 0].max(1)
 
 
 def order_statistic(seated: np.ndarray, size: int, s: int) -> np.ndarray:
@@ -273,8 +235,3 @@ def remedies(n: int, d_max: float, moves: bool = False) -> Iterator[Remedy]:
     for chunks in range(2, min(int(d_max), n) + 1):
         for order in ("home", "alternate"):
             yield Remedy("chunks", order, chunks)
-
-
-def spelled(value: Any, joint: str = ",") -> str:
-    """A value as an override or an option file spells it."""
-    return f"[{joint.join(map(repr, value))}]" if isinstance(value, list) else str(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
@@ -10,7 +11,21 @@ import numpy as np
 from gcexp.seeding import rng
 
 RESAMPLES = 200
-_LEVELS = (2.5, 97.5)
+LEVELS = (2.5, 97.5)
+
+
+@dataclass(frozen=True)
+class Number:
+    """An estimate with its 95 % interval, where there is one."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    def __str__(self) -> str:
+        if self.low is None or self.high is None:
+            return f"{self.value:.3g}"
+        return f"{self.value:.3g}, {self.low:.3g} to {self.high:.3g}"
 
 
 def autocorrelation_time(series: np.ndarray) -> float:
@@ -26,15 +41,13 @@ def autocorrelation_time(series: np.ndarray) -> float:
     True
     """
     T = len(series)
-    centred = series - series.mean()
-    power = np.abs(np.fft.rfft(centred, 2 * T)) ** 2
+    power = np.abs(np.fft.rfft(series - series.mean(), 2 * T)) ** 2
     covariance = np.fft.irfft(power, 2 * T)[:T]
-    if covariance[0] <= 1e-24 * T * max(float(np.mean(series)) ** 2, 1e-300):
-        return 1.0
     lags = np.arange(1, ceil(T / 3))
-    taus = 1 + 2 * np.cumsum(covariance[lags]) / covariance[0]
-    if not lags.size:
+    constant = covariance[0] <= 1e-24 * T * max(float(np.mean(series)) ** 2, 1e-300)
+    if constant or not lags.size:
         return 1.0
+    taus = 1 + 2 * np.cumsum(covariance[lags]) / covariance[0]
     enough = lags >= 5 * taus
     return float(max(taus[enough.argmax() if enough.any() else -1], 1.0))
 
@@ -44,19 +57,15 @@ def block_length(T: int, tau: float) -> int:
     return min(T, max(ceil(round(T ** (1 / 3), 9)), ceil(2 * tau)))
 
 
-def resampled_rows(T: int, block: int, seed: int, purpose: str = "advice.bootstrap") -> np.ndarray:
+def resampled_rows(T: int, block: int, seed: int, purpose: str = "advice.mechanisms") -> np.ndarray:
     """Rows (200, T) of a circular block bootstrap: blocks of neighbouring rows, begun anywhere."""
-    blocks = ceil(T / block)
-    begin = rng(seed, purpose).integers(T, size=(RESAMPLES, blocks))
+    begin = rng(seed, purpose).integers(T, size=(RESAMPLES, ceil(T / block)))
     return ((begin[..., None] + np.arange(block)) % T).reshape(RESAMPLES, -1)[:, :T]
 
 
-def interval(
-    statistic: Callable[[np.ndarray], float | np.ndarray], T: int, block: int, seed: int = 0
-) -> np.ndarray:
+def interval(statistic: Callable[[np.ndarray], np.ndarray], T: int, block: int, seed: int) -> np.ndarray:
     """The 95 % percentile interval of a statistic of rows, (2, ...); `statistic` is given numbers of rows."""
-    rows = resampled_rows(T, block, seed, "advice.mechanisms")
-    return np.percentile(np.array([statistic(some) for some in rows]), _LEVELS, axis=0)
+    return np.percentile([statistic(rows) for rows in resampled_rows(T, block, seed)], LEVELS, axis=0)
 
 
 def widened(estimate: float, ends: np.ndarray, blocks: float) -> tuple[float, float]:
@@ -73,6 +82,6 @@ def ratio_interval(a: np.ndarray, b: np.ndarray, seed: int = 0) -> tuple[float, 
     """95 % interval of mean(a) / mean(b) of paired rows, and how many blocks of rows it rests on."""
     T, ratio = len(a), a.mean() / b.mean()
     block = block_length(T, autocorrelation_time(a - ratio * b))
-    rows = resampled_rows(T, block, seed)
-    ends = np.percentile(a[rows].mean(1) / b[rows].mean(1), _LEVELS)
+    rows = resampled_rows(T, block, seed, "advice.bootstrap")
+    ends = np.percentile(a[rows].mean(1) / b[rows].mean(1), LEVELS)
     return *widened(ratio, ends, T / block), T / block

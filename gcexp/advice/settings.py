@@ -13,6 +13,10 @@ from gcexp.advice.remedies import growth
 LIMITS = (0.001, 0.01, 0.05)  # largest shares of the gradient that a timeout may drop
 _FEWER = (1, 2)  # workers that a quorum leaves out, and spare workers
 _LEAST_USED = 0.5
+_COLUMNS = [
+    *("setting", "limit", "phi", "value", "time", "used", "least_used_worker", "worst_iteration"),
+    *("kept_on_second_half", "remark", "never_used"),
+]
 _TIE = 1e-9
 
 
@@ -38,8 +42,9 @@ def settings(x: np.ndarray, phis: tuple[float, ...]) -> pd.DataFrame:
         what to type: the time in the trace's unit, how many workers are waited for, or how many are spare. ``time`` is
         the mean iteration over that of waiting for all. ``used`` is the share of the gradient that is used,
         ``least_used_worker`` that of the data of the worker heard least, ``worst_iteration`` that in the worst
-        iteration. ``kept_on_second_half`` says whether no more was dropped than asked for; ``fits`` whether besides
-        every worker's data count at least half the time; ``never_used`` lists the columns of workers never heard.
+        iteration. ``kept_on_second_half`` says whether no more was dropped than asked for; ``remark`` why a
+        setting is not recommended: that, or some worker's data count less than half the time; ``never_used`` lists the
+        columns of workers never heard.
 
     Examples
     --------
@@ -52,37 +57,33 @@ def settings(x: np.ndarray, phis: tuple[float, ...]) -> pd.DataFrame:
     first, second = np.sort(x[:half], axis=None), x[half:]
     ordered = np.sort(second, axis=1)
     every = ordered[:, -1].mean()
-    rows: list[dict[str, Any]] = []
-
-    def judge(setting: str, value: float, lasts: np.ndarray, limit: float | None = None) -> None:
-        heard = second <= lasts[:, None]
-        by_worker, used = heard.mean(0), heard.mean()
-        kept = limit is None or bool(1 - used <= limit + _TIE)
-        rows.append(
-            {
-                "setting": setting,
-                "limit": limit,
-                "value": value,
-                "time": lasts.mean() / every,
-                "used": used,
-                "least_used_worker": by_worker.min(),
-                "worst_iteration": heard.mean(1).min(),
-                "kept_on_second_half": kept,
-                "fits": kept and bool(by_worker.min() >= _LEAST_USED - _TIE),
-                "never_used": np.flatnonzero(by_worker == 0).tolist(),
-            }
-        )
-
+    chosen: list[tuple[dict[str, Any], np.ndarray]] = []
     for limit in LIMITS:
         stop = first[ceil((1 - limit) * len(first) - _TIE) - 1]
-        judge("timeout", stop, np.maximum(ordered[:, 0], np.minimum(ordered[:, -1], stop)), limit)
+        lasts = np.maximum(ordered[:, 0], np.minimum(ordered[:, -1], stop))
+        chosen.append(({"setting": "timeout", "limit": limit, "value": stop}, lasts))
     fewer = [s for s in _FEWER if s < n]
-    for s in fewer:
-        judge("quorum", n - s, ordered[:, n - s - 1])
+    chosen += [({"setting": "quorum", "limit": None, "value": n - s}, ordered[:, n - s - 1]) for s in fewer]
+    rows = []
+    for given, lasts in chosen:
+        heard = second <= lasts[:, None]
+        by_worker, used = heard.mean(0), heard.mean()
+        kept = given["limit"] is None or bool(1 - used <= given["limit"] + _TIE)
+        remark = "" if by_worker.min() >= _LEAST_USED - _TIE else "do not, unless every worker sees all data"
+        judged = {
+            "time": lasts.mean() / every,
+            "used": used,
+            "least_used_worker": by_worker.min(),
+            "worst_iteration": heard.mean(1).min(),
+            "kept_on_second_half": kept,
+            "remark": remark if kept else "drops more than that",
+            "never_used": np.flatnonzero(by_worker == 0).tolist(),
+        }
+        rows.append(given | judged)
     whole: dict[str, Any] = dict.fromkeys(("used", "least_used_worker", "worst_iteration"), 1.0)
-    whole |= {"kept_on_second_half": True, "fits": True, "never_used": []}
+    whole |= {"kept_on_second_half": True, "remark": "", "never_used": []}
     for b in fewer:
         for phi in phis:
             time = growth(n / (n - b), phi) * ordered[:, n - b - 1].mean() / every
             rows.append({"setting": "spare", "value": b, "phi": phi, "time": time} | whole)
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=_COLUMNS)

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from gcexp.advice.resampling import interval
-
 _STEPS, _CLOSE = 40, 1e-6
 _FARTHEST = 300.0  # of a likelihood ratio in logarithms
 _LEAST_SD = 1e-6
@@ -18,12 +16,7 @@ _TANGENTS = 20
 class Chain:
     """Fast is N(base_w, sd_fast) and slow N(base_w + gap, sd_slow), in logarithms; the chain starts stationary.
 
-    Attributes
-    ----------
-    p01, p10 : float
-        Chances of a fast worker to become slow, and of a slow one to become fast.
-    gap, sd_fast, sd_slow : float
-    base : ndarray (n,)
+    `p01` and `p10` are the chances of a fast worker to become slow and of a slow one to become fast; `base` is (n,).
     """
 
     p01: float
@@ -32,11 +25,6 @@ class Chain:
     sd_fast: float
     sd_slow: float
     base: np.ndarray = field(repr=False)
-
-    @property
-    def share(self) -> float:
-        """Of the time that a worker is slow."""
-        return self.p01 / (self.p01 + self.p10)
 
     @property
     def memory(self) -> float:
@@ -56,15 +44,9 @@ class Chain:
 
 @dataclass(frozen=True)
 class SlowStates:
-    """A fitted chain, and which times it takes for slow.
+    """A fitted chain; the times (T, n) that are more likely slow than fast; and what the chain explains.
 
-    Attributes
-    ----------
-    chain : Chain
-    slow : ndarray (T, n) of bool
-        More likely slow than fast.
-    gain : float
-        By how much the Bayesian information criterion prefers the chain to one normal law around each worker's mean.
+    `gain` is by how much the Bayesian information criterion prefers it to one normal law around each worker's mean.
     """
 
     chain: Chain
@@ -77,20 +59,6 @@ class SlowStates:
         begins = self.slow.copy()
         begins[1:] &= ~self.slow[:-1]
         return np.nonzero(begins)[0]
-
-    def rate_intervals(self, block: int, seed: int) -> dict[str, tuple[float, float]]:
-        """95 % intervals of p01 and p10: transitions of the decoded states, resampled by iterations."""
-        before, after = self.slow[:-1], self.slow[1:]
-        counts = np.stack(
-            [(~before & after).sum(1), (~before).sum(1), (before & ~after).sum(1), before.sum(1)], axis=1
-        )
-
-        def rates(rows: np.ndarray) -> np.ndarray:
-            up, fast, down, slow = counts[rows].sum(0)
-            return np.array([up / max(fast, 1), down / max(slow, 1)])
-
-        low, high = interval(rates, len(counts), min(block, len(counts)), seed)
-        return {name: (float(low[i]), float(high[i])) for i, name in enumerate(("p01", "p10"))}
 
 
 def split(values: np.ndarray) -> tuple[float, float]:
@@ -114,10 +82,9 @@ def split(values: np.ndarray) -> tuple[float, float]:
     return float(ordered[at]), float(apart)
 
 
-def fitted(y: np.ndarray, seed_states: np.ndarray) -> SlowStates:
+def fitted(y: np.ndarray, slow: np.ndarray) -> SlowStates:
     """Fit the chain to logarithms y (T, n) by expectation and maximisation, from a first guess of who is slow when."""
-    chain = _first(y, seed_states)
-    likelihood = -np.inf
+    chain, likelihood = _first(y, slow), -np.inf
     for _ in range(_STEPS):
         found, posterior, pairs = smoothed(y, chain)
         if found - likelihood <= _CLOSE * abs(found):
@@ -125,29 +92,28 @@ def fitted(y: np.ndarray, seed_states: np.ndarray) -> SlowStates:
         likelihood = found
         chain = maximised(y, chain, posterior, pairs)
     likelihood, posterior, _ = smoothed(y, chain)
-    T, n = y.shape
-    centred = y - y.mean(0)
-    variance = max(float((centred**2).mean()), _LEAST_SD**2)
-    alone = -T * n / 2 * (np.log(2 * np.pi * variance) + 1)
-    gain = 2 * (likelihood - alone) - 5 * np.log(T * n)
+    variance = max(float(((y - y.mean(0)) ** 2).mean()), _LEAST_SD**2)
+    alone = -y.size / 2 * (np.log(2 * np.pi * variance) + 1)
+    gain = 2 * (likelihood - alone) - 5 * np.log(y.size)
     return SlowStates(chain, posterior > 0.5, float(gain))
 
 
 def _first(y: np.ndarray, slow: np.ndarray) -> Chain:
+    """A chain from a guess; workers that are never or always slow tell nothing of the gap."""
     often = slow.sum(0)
     both = (often > 0) & (often < len(y))
     base = np.where(both, np.where(slow, 0, y).sum(0) / np.maximum(len(y) - often, 1), y.mean(0))
-    inside = slow & both
-    gap = float((y - base)[inside].mean()) if inside.any() else 0.0
-    fast = ~slow & both
+    above = y - base
+    fast, inside = above[~slow & both], above[slow & both]
+    gap = float(inside.mean()) if inside.size else 0.0
+    sd_fast, sd_slow = (
+        max(float(part.std()), _LEAST_SD) if part.size else _LEAST_SD for part in (fast, inside)
+    )
     before, after = slow[:-1], slow[1:]
     p01 = (~before & after).sum() / max((~before).sum(), 1)
     p10 = (before & ~after).sum() / max(before.sum(), 1)
-    above = y - base
-    spread = [float(part.std()) if part.size else 0.0 for part in (above[fast], above[inside])]
-    p01, p10 = np.clip([p01, p10], 1e-4, 0.9)
-    fast_sd, slow_sd = np.maximum(spread, _LEAST_SD)
-    return Chain(float(p01), float(p10), gap, float(fast_sd), float(slow_sd), base)
+    p01, p10 = np.clip([p01, p10], 1e-4, 0.9).tolist()
+    return Chain(p01, p10, gap, sd_fast, sd_slow, base)
 
 
 def _log_normal(y: np.ndarray, mean: np.ndarray, sd: float) -> np.ndarray:
@@ -159,10 +125,8 @@ def smoothed(y: np.ndarray, chain: Chain) -> tuple[float, np.ndarray, np.ndarray
 
     Forwards and backwards one number is carried for each worker: the odds of being slow.
     """
-    fast, slow = (
-        _log_normal(y, chain.base, chain.sd_fast),
-        _log_normal(y, chain.base + chain.gap, chain.sd_slow),
-    )
+    fast = _log_normal(y, chain.base, chain.sd_fast)
+    slow = _log_normal(y, chain.base + chain.gap, chain.sd_slow)
     ratio = np.exp(np.clip(slow - fast, -_FARTHEST, _FARTHEST))
     p01, p10, T = chain.p01, chain.p10, len(y)
     odds, later = np.empty_like(y), np.ones_like(y)
@@ -174,7 +138,7 @@ def smoothed(y: np.ndarray, chain: Chain) -> tuple[float, np.ndarray, np.ndarray
         ahead = ratio[t + 1] * later[t + 1]
         later[t] = (p10 + (1 - p10) * ahead) / ((1 - p01) + p01 * ahead)
     filtered = odds / (1 + odds)
-    expected = np.vstack([np.full((1, y.shape[1]), chain.share), p01 + chain.memory * filtered[:-1]])
+    expected = np.vstack([np.full((1, y.shape[1]), p01 / (p01 + p10)), p01 + chain.memory * filtered[:-1]])
     likelihood = float(np.logaddexp(np.log1p(-expected) + fast, np.log(expected) + slow).sum())
     both = odds * later
     ahead = ratio[1:] * later[1:]

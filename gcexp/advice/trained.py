@@ -30,28 +30,20 @@ _SURE = 0.05
 class Trained:
     """The answer to "which is fastest to this level?", with all that were screened or trained.
 
-    Attributes
-    ----------
-    task : str
-    level : float
-    runs : DataFrame
-        A row for each scheme: ``screen``, the time of all iterations over the mean coefficient, what the level may
-        take; ``least_recovered``, the mean coefficient of the partition recovered least; and, empty where it was not
-        trained, ``reached``, the time at which each seed reaches the level, inf where it never does, and ``median``.
-    may_win : Series of bool
-        Whether a scheme uses all data often enough.
+    ``runs`` has a row for each scheme, the fastest first: ``screen``, the time of all iterations over the mean
+    coefficient, what the level may take; ``least_recovered``, the mean coefficient of the partition recovered least;
+    ``may_win``, whether that is often enough; ``median``, empty where it was not trained, of ``reached``, the times at
+    which the seeds reach the level, inf where one never does.
     """
 
     task: str
     level: float
     runs: pd.DataFrame = field(repr=False)
-    may_win: pd.Series = field(repr=False)
 
     @property
     def ranked(self) -> pd.DataFrame:
         """Those that were trained and may win, the fastest first."""
-        able = self.runs[self.runs["reached"].notna() & self.may_win]
-        return able.sort_values("median", kind="stable")
+        return self.runs[self.runs["median"].notna() & self.runs["may_win"]]
 
     @property
     def p(self) -> float:
@@ -82,35 +74,15 @@ class Trained:
         return f"{took}, before {told} in {wins} of {len(first.reached)} seeds."
 
     @property
-    def heading(self) -> str:
-        """Of the table."""
-        return f"Time to {self.level:g} on {self.task}"
-
-    def shown(self) -> pd.DataFrame:
-        """All runs as text, by the median time and then by the screen."""
-        runs = self.runs.sort_values(["median", "screen"])
-        trained = runs["reached"].notna()
-        reached = runs.loc[trained, "reached"]
-        remark = trained.map({True: "", False: "not trained"})
-        return pd.DataFrame(
-            {
-                "scheme": runs["scheme"],
-                "screen": runs["screen"].map("{:.5g}".format),
-                "least recovered": runs["least_recovered"].map("{:.2f}".format),
-                "median time": runs.loc[trained, "median"].map("{:.5g}".format).replace("inf", "never"),
-                "seeds that arrive": reached.map(lambda one: f"{np.isfinite(one).sum()} of {len(one)}"),
-                "remark": remark.where(self.may_win, "hardly ever uses some data: allow_bias=true"),
-            },
-            index=runs.index,
-        ).fillna("")
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """All runs, by a heading."""
+        return {f"Time to {self.level:g} on {self.task}": self.runs.drop(columns="reached")}
 
     def as_dict(self) -> dict[str, Any]:
         """What stands in ``advice.json``."""
+        told = {"task": self.task, "level": self.level, "sentence": self.sentence, "p": self.p}
         fastest = self.ranked["scheme"].tolist()[: 1 if self.p <= _SURE else 2]
-        told = {"task": self.task, "level": self.level, "sentence": self.sentence, "fastest": fastest}
-        runs = self.runs.drop(columns="median")
-        runs["reached"] = [[] if one is None else one.tolist() for one in runs["reached"]]
-        return told | {"p": self.p, "runs": runs.to_dict("records")}
+        return told | {"fastest": fastest, "runs": self.runs.to_dict("records")}
 
 
 def fastest_to(advice: Advice, task: str, level: float, seeds: int, allow_bias: bool) -> Trained:
@@ -119,34 +91,27 @@ def fastest_to(advice: Advice, task: str, level: float, seeds: int, allow_bias: 
     Waiting for all and ignoring 1, ..., n/2 workers are always among the candidates; then the best exact remedies, as
     learned from the first tenth of the trace, which is not played, and fractional repetition with the fastest workers.
     """
-    if not advice.recorded.is_file:
+    if not advice.recorded.source:
         raise UserError("task and level replay a file: write the times as CSV and name it")
-    given = [
-        "delay.skip=prefix",
-        "delay.start=random",
-        f"task={task}",
-        f"iterations={ITERATIONS}",
-        f"seeds={seeds}",
-    ]
-    configs = {label: compose([*scheme, *given]) for label, scheme in _candidates(advice)}
+    given = ["delay.skip=prefix", "delay.start=random", f"task={task}", f"iterations={ITERATIONS}"]
+    configs = {label: compose([*scheme, *given, f"seeds={seeds}"]) for label, scheme in _candidates(advice)}
     timelines = {label: simulated(config, length_of(config)) for label, config in configs.items()}
     runs = pd.DataFrame([_screened(label, timeline) for label, timeline in timelines.items()])
-    may_win = runs["least_recovered"].ge(_BIASED) | allow_bias
-    chosen = {0, *runs[may_win].sort_values("screen", kind="stable").index[:_TRAINED]}
+    runs["may_win"] = runs["least_recovered"].ge(_BIASED) | allow_bias
+    chosen = {0, *runs[runs["may_win"]].sort_values("screen", kind="stable").index[:_TRAINED]}
     exact: np.ndarray | None = None  # all exact schemes share one trajectory
-    reached: list[np.ndarray | None] = [None] * len(runs)
-    for place, label in enumerate(runs["scheme"]):
-        if place not in chosen:
-            continue
+    reached: list[np.ndarray] = [np.empty(0)] * len(runs)
+    for place in sorted(chosen):
+        label = runs["scheme"][place]
         timeline = timelines[label]
         shared = bool((timeline.coefficients == 1).all())
         steps = exact if shared and exact is not None else _steps(configs[label], timeline, level)
         exact = steps if shared else exact
         clock = np.hstack([np.zeros((seeds, 1)), timeline.clock, np.full((seeds, 1), np.inf)])
         reached[place] = np.take_along_axis(clock, steps[:, None], axis=1)[:, 0]
-    medians = [np.inf if one is None else float(np.median(one)) for one in reached]
-    runs = runs.assign(median=medians, reached=pd.Series(reached, dtype=object))
-    return Trained(task, level, runs, may_win)
+    runs["median"] = [np.median(one) if one.size else np.nan for one in reached]
+    runs["reached"] = reached
+    return Trained(task, level, runs.sort_values(["median", "screen"], kind="stable", ignore_index=True))
 
 
 def _screened(label: str, timeline: Timeline) -> dict[str, Any]:
@@ -174,26 +139,26 @@ def _steps(config: dict, timeline: Timeline, level: float) -> np.ndarray:
 
 def _candidates(advice: Advice) -> Iterator[tuple[str, list[str]]]:
     """Labels of the schemes, and overrides that play them on the trace."""
-    x, n, terms = advice.comparison.x, advice.comparison.n, advice.terms
-    usual = advice.replayed(Remedy("wait").learned(x))
-    yield "wait for all", ["code=uncoded", "wait=decodable", "exact=true", *usual]
+    compared, x = advice.comparison, advice.recorded.x
+    n = compared.n
+    waiting = Remedy("wait").learned(x)
+    usual = advice.replayed(waiting)
+    yield "wait for all", advice.playing(waiting)
     for s in range(1, n // 2 + 1):
         yield f"ignore {s}", ["scheme=forget", f"s={s}", *usual]
-    coded = [one for one in advice.comparison.offered if one.kind != "wait"]
-    coded.sort(key=lambda one: advice.comparison.judged(one, advice.main.phi).ratio)
-    best = {
-        (one.kind, one.size, one.s): one for one in reversed(coded)
-    }  # of those that differ in their order only
-    for one in [one for one in coded if one in best.values()][:_BEST]:
-        plan = one.learned(x[: max(len(x) // 10, 1)], terms.seed)
+    best: dict[tuple, Remedy] = {}  # of those that differ in their order only
+    for one in sorted(compared.plans, key=lambda one: compared.judged(one, advice.main.phi).ratio):
+        if one.kind != "wait":
+            best.setdefault((one.kind, one.size, one.s), one)
+    for one in list(best.values())[:_BEST]:
         label = {
             "exclude": f"exclude {one.size}",
             "rebalance": f"rebalance ({one.order})",
             "grouped": f"groups of {one.size}, s = {one.s} ({one.order})",
             "chunks": f"chunks, load {one.size} ({one.order})",
         }[one.kind]
-        yield label, [*plan.overrides(terms.data_bound), *advice.replayed(plan)]
-    for d in (d for d in range(2, int(terms.d_max) + 1) if n % d == 0 and d < n):
+        yield label, advice.playing(one.learned(x[: max(len(x) // 10, 1)], compared.seed))
+    for d in (d for d in range(2, int(compared.d_max) + 1) if n % d == 0 and d < n):
         for s in sorted({d, n // 2}):
             scheme = ["scheme=frc", f"code.d={d}", f"s={s}", "exact=false", *usual]
             yield f"FRC, d = {d}, fastest {n - s}", scheme

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil
 
 import numpy as np
 
-from gcexp.advice.remedies import KINDS, Plan, Played, Remedy, remedies
+from gcexp.advice.remedies import KINDS, Plan, Remedy, remedies
 from gcexp.advice.resampling import ratio_interval
 from gcexp.theory import bounds
 
@@ -18,17 +17,64 @@ DEPENDS, UNKNOWN = "depends on phi", "not enough data"
 LEAST_ROWS = 16
 _SHORT, _BLOCKS = 40, 8  # fewer rows, or fewer blocks of dependent rows, are a short trace
 _OFTEN, _CLEARLY = 0.9, 0.9  # on a short trace: of the iterations, and of the time of waiting
-_GRID = 201
-#: Shares phi that the clock plays together, and between which it is interpolated.
-_CLOCKED = np.linspace(0, 1, 21)
+_GRID, _CLOCKED = 201, 21  # values of phi between which means are interpolated; where they take the clock
+_FINE = 10_001  # values at which the kind of the pick is asked for
 _MOST_PER_MESSAGE = 0.05
-_EXACT = 1e-4
 
 
 @dataclass(frozen=True)
-class Terms:
-    """What is compared, and by which rules; see `gcexp.advise`."""
+class Judged:
+    """A remedy that was learned on each half of the trace and priced on the other: its time over waiting for all."""
 
+    remedy: Remedy
+    ratio: float
+    halves: tuple[float, float]
+    times: np.ndarray = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The verdict at one phi."""
+
+    phi: float
+    verdict: str
+    pick: Judged  # the remedy that was chosen; its gain may be too little, or too unsure, for the verdict
+    plan: Plan  # the same, learned from the whole trace
+    runner_up: Judged  # the best remedy of another kind
+    low: float  # 95 % interval of the pick's ratio
+    high: float
+    floor: (
+        float  # no exact scheme whose workers store at most `d_max` shares has a smaller ratio on these rows
+    )
+    capacity: float | None  # of a code that sends one message: the same for all such codes of its load
+    reason: str = ""  # why there is not enough data, where there is not
+
+    @property
+    def advised(self) -> bool:
+        """Whether something is to be done."""
+        return self.verdict in (REBALANCE, CODE)
+
+    @property
+    def gap(self) -> float:
+        """By how much the pick misses the floor."""
+        return self.pick.ratio / self.floor - 1
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All remedies on a trace x (T, n): learned on its first half and priced on its second, and the other way.
+
+    What is compared, and by which rules, is said in `gcexp.advise`.
+
+    Examples
+    --------
+    >>> slow = np.exp(0.05 * np.sin(np.arange(600.0)).reshape(100, 6)) * np.array([1, 1, 1, 1, 1, 3.0])
+    >>> answer = Comparison(slow).answer(0.0)
+    >>> answer.verdict, answer.pick.remedy.kind, round(answer.pick.ratio, 2)
+    ('rebalance', 'rebalance', 0.4)
+    """
+
+    x: np.ndarray = field(repr=False)
     d_max: float = 4.0
     overhead: float = 0.0
     per_message: float = 0.001
@@ -44,206 +90,94 @@ class Terms:
         """Whether a slow time belongs to a share of the data, so that a copy is slow as well."""
         return self.slowness == "data"
 
-    def offers(self, remedy: Remedy) -> bool:
-        """Whether a remedy is a candidate: slow data are slow with any worker, and who is late goes by blocks."""
-        if self.data_bound and remedy.kind in ("exclude", "rebalance"):
-            return False
-        return self.late == "stop" or remedy.kind != "chunks"
-
-    def asks_clock(self, remedy: Remedy) -> bool:
-        """Whether a remedy has no closed form under these terms: somebody is late, or copies are slow."""
-        return remedy.kind in ("grouped", "chunks") and (self.data_bound or self.late != "stop")
-
-    def time(self, played: Played, phi: float) -> np.ndarray:
-        """Time (T,) of each iteration, without overhead and messages."""
-        plan = played.plan
-        if self.asks_clock(plan.remedy):
-            return plan.clock(played.x, [phi], self.late, self.data_bound)[0]
-        return played.time(phi)
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A remedy that was learned on each half of the trace and priced on the other: its time over waiting for all."""
-
-    remedy: Remedy
-    ratio: float
-    halves: tuple[float, float]
-    times: np.ndarray = field(repr=False)
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The verdict at one phi.
-
-    Attributes
-    ----------
-    phi : float
-    verdict : str
-        ``do nothing``, ``rebalance``, ``code`` or ``not enough data``.
-    pick : Judged
-        The remedy that was chosen; what it gains may be too little, or too unsure, for the verdict.
-    plan : Plan
-        The same, learned from the whole trace.
-    low, high : float
-        95 % interval of the pick's ratio.
-    floor : float
-        No exact scheme whose workers store at most `d_max` shares has a smaller ratio on these rows.
-    capacity : float, optional
-        Of a code that sends one message: no other such code of its load has a smaller ratio.
-    best : dict
-        The best remedy of each kind.
-    reason : str
-        Why there is not enough data, where there is not.
-    """
-
-    phi: float
-    verdict: str
-    pick: Judged
-    plan: Plan
-    low: float
-    high: float
-    floor: float
-    capacity: float | None
-    best: dict[str, Judged] = field(repr=False)
-    reason: str = ""
-
     @property
-    def advised(self) -> bool:
-        """Whether something is to be done."""
-        return self.verdict in (REBALANCE, CODE)
+    def n(self) -> int:
+        """Workers."""
+        return self.x.shape[1]
 
-    @property
-    def gap(self) -> float:
-        """By how much the pick misses the floor."""
-        return self.pick.ratio / self.floor - 1
-
-    @property
-    def runner_up(self) -> Judged:
-        """The best remedy of another kind."""
-        others = [one for kind, one in self.best.items() if kind != self.pick.remedy.kind]
-        return min(others, key=lambda one: one.ratio, default=self.pick)
-
-    @property
-    def wins(self) -> float:
-        """Share of the iterations in which the pick is faster than the runner-up."""
-        return float((self.pick.times < self.runner_up.times).mean())
-
-
-class Comparison:
-    """All remedies on a trace x (T, n): learned on its first half and priced on its second, and the other way.
-
-    Examples
-    --------
-    >>> slow = np.exp(0.05 * np.sin(np.arange(600.0)).reshape(100, 6)) * np.array([1, 1, 1, 1, 1, 3.0])
-    >>> answer = Comparison(slow, Terms()).answer(0.0)
-    >>> answer.verdict, answer.pick.remedy.kind, round(answer.pick.ratio, 2)
-    ('rebalance', 'rebalance', 0.4)
-    """
-
-    def __init__(self, x: np.ndarray, terms: Terms):
-        self.x, self.terms, self.n = x, terms, x.shape[1]
-        self.half = len(x) // 2
-        self.rows = x[: 2 * self.half]
-        self.unit = float(x.max(1).mean())
-        self.offered = [one for one in remedies(self.n, terms.d_max, terms.moves) if terms.offers(one)]
-        first, second = np.split(self.rows, 2)
-        learn = terms.seed
-        self._played = {
-            one: (one.learned(second, learn).on(first), one.learned(first, learn).on(second))
-            for one in self.offered
-        }
-        self._means: dict[float, dict[Remedy, float]] = {}
-        self._clocked: dict[Remedy, np.ndarray] = {}
-
-    def times(self, remedy: Remedy, phi: float) -> np.ndarray:
-        """Time of each iteration, without overhead and messages."""
-        if self.terms.asks_clock(remedy) and phi in _CLOCKED:
-            return self._by_clock(remedy)[_CLOCKED == phi][0]
-        return np.concatenate([self.terms.time(played, phi) for played in self._played[remedy]])
-
-    def _by_clock(self, remedy: Remedy) -> np.ndarray:
-        """The same by the clock, one row for each phi of `_CLOCKED`."""
-        if remedy not in self._clocked:
-            how = _CLOCKED.tolist(), self.terms.late, self.terms.data_bound
-            each = [played.plan.clock(played.x, *how) for played in self._played[remedy]]
-            self._clocked[remedy] = np.concatenate(each, axis=1)
-        return self._clocked[remedy]
-
-    def extra(self, remedy: Remedy, terms: Terms) -> float:
-        """Overhead of an iteration and of its messages."""
-        return terms.overhead + terms.per_message * self.unit * remedy.messages(self.n)
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """Rows that are priced, two halves of the same length."""
+        return self.x[: len(self.x) // 2 * 2]
 
     @cached_property
     def waiting(self) -> np.ndarray:
         """Time of each iteration of waiting for all."""
-        return self.rows.max(1) + self.extra(Remedy("wait"), self.terms)
+        return self.rows.max(1) + self.extra(Remedy("wait"))
 
-    def _mean(self, remedy: Remedy, phi: float) -> float:
-        """Mean of `times`, interpolated in phi where it takes the clock."""
-        if self.terms.asks_clock(remedy):
-            return float(np.interp(phi, _CLOCKED, self._by_clock(remedy).mean(1)))
-        return float(self.times(remedy, phi).mean())
-
-    def chosen(self, phi: float, terms: Terms | None = None) -> Remedy:
-        """The simplest of the remedies whose mean time is near the least."""
-        terms = terms or self.terms
-        if phi not in self._means:
-            self._means[phi] = {one: self._mean(one, phi) for one in self.offered}
-        means = {
-            one: mean + self.extra(one, terms)
-            for one, mean in self._means[phi].items()
-            if one.load(self.n) <= terms.d_max + 1e-9
+    @cached_property
+    def plans(self) -> dict[Remedy, list[tuple[Plan, np.ndarray]]]:
+        """Of each candidate what it learns on one half, and the other half."""
+        first, second = np.split(self.rows, 2)
+        offered = list(remedies(self.n, self.d_max, self.moves))
+        if self.data_bound:  # slow data are slow with any worker
+            offered = [one for one in offered if one.kind not in ("exclude", "rebalance")]
+        if self.late != "stop":  # who is late goes by blocks
+            offered = [one for one in offered if one.kind != "chunks"]
+        return {
+            one: [(one.learned(second, self.seed), first), (one.learned(first, self.seed), second)]
+            for one in offered
         }
-        least = min(means.values())
-        near = [one for one, mean in means.items() if mean <= least * (1 + terms.near)]
-        return min(near, key=lambda one: (KINDS.index(one.kind), means[one]))
+
+    def extra(self, remedy: Remedy) -> float:
+        """Overhead of an iteration and of its messages."""
+        return self.overhead + self.per_message * self.x.max(1).mean() * remedy.messages(self.n)
+
+    def times(self, remedy: Remedy, phis: np.ndarray) -> np.ndarray:
+        """Time (P, T) of each iteration, without overhead and messages."""
+        how = self.late, self.data_bound
+        return np.hstack([plan.times(x, phis, *how) for plan, x in self.plans[remedy]])
+
+    @cached_property
+    def means(self) -> tuple[np.ndarray, np.ndarray]:
+        """Values of phi from 0 to 1, and the means of `times` at these, a row for each remedy."""
+        clocked = self.data_bound or self.late != "stop"
+        grid = np.linspace(0, 1, _CLOCKED if clocked else _GRID)
+        return grid, np.array([self.times(one, grid).mean(1) for one in self.plans])
 
     def judged(self, remedy: Remedy, phi: float) -> Judged:
         """A remedy's ratio to waiting for all, with overhead and messages."""
-        took = self.times(remedy, phi) + self.extra(remedy, self.terms)
-        halves = np.reshape(took, (2, -1)).mean(1) / np.reshape(self.waiting, (2, -1)).mean(1)
-        return Judged(
-            remedy, float(took.mean() / self.waiting.mean()), (float(halves[0]), float(halves[1])), took
-        )
+        took = self.times(remedy, np.array([phi]))[0] + self.extra(remedy)
+        first, second = np.reshape(took, (2, -1)).mean(1) / np.reshape(self.waiting, (2, -1)).mean(1)
+        return Judged(remedy, float(took.mean() / self.waiting.mean()), (float(first), float(second)), took)
 
     def floor(self, phi: float) -> float:
         """Ratio below which no exact scheme within the memory gets on these rows."""
-        cap = min(self.terms.d_max, self.n)
+        cap = min(self.d_max, self.n)
         parts = phi * self.rows, (1 - phi) * self.rows
-        least = bounds.shared_work(*parts) if self.terms.data_bound else bounds.work_floor(*parts, cap)
-        sent = self.terms.per_message * self.unit * ceil(self.n / cap - 1e-9)
-        return float((least.mean() + self.terms.overhead + sent) / self.waiting.mean())
+        least = bounds.shared_work(*parts) if self.data_bound else bounds.work_floor(*parts, cap)
+        sent = self.per_message * self.x.max(1).mean() * ceil(self.n / cap - 1e-9)
+        return float((least.mean() + self.overhead + sent) / self.waiting.mean())
 
     def capacity(self, remedy: Remedy, phi: float) -> float | None:
         """The same for exact codes with one message and the load of a block code."""
-        if remedy.kind != "grouped" or self.terms.data_bound:
+        if remedy.kind != "grouped" or self.data_bound:
             return None
         least = bounds.capacity(phi * self.rows, (1 - phi) * self.rows, remedy.load(self.n))
-        return float((least.mean() + self.extra(remedy, self.terms)) / self.waiting.mean())
+        return float((least.mean() + self.extra(remedy)) / self.waiting.mean())
 
     def answer(self, phi: float) -> Answer:
         """The verdict at one phi, by the steps of docs/advice.md."""
-        pick = self.judged(self.chosen(phi), phi)
-        every = [self.judged(one, phi) for one in self.offered]
-        best = {
-            kind: min((one for one in every if one.remedy.kind == kind), key=lambda one: one.ratio)
-            for kind in dict.fromkeys(one.kind for one in self.offered)
-        }
-        plan = pick.remedy.learned(self.x, self.terms.seed)
+        every = [self.judged(one, phi) for one in self.plans]
+        close = min(one.ratio for one in every) * (1 + self.near)
+        near = [one for one in every if one.ratio <= close]
+        pick = min(near, key=lambda one: (list(KINDS).index(one.remedy.kind), one.ratio))
+        others = [one for one in every if one.remedy.kind != pick.remedy.kind]
+        runner_up = min(others, key=lambda one: one.ratio, default=pick)
+        plan = pick.remedy.learned(self.x, self.seed)
         low = high = 1.0
         blocks = float(len(self.x))
         if pick.remedy.kind != "wait":
-            low, high, blocks = ratio_interval(pick.times, self.waiting, self.terms.seed)
+            low, high, blocks = ratio_interval(pick.times, self.waiting, self.seed)
         limits = self.floor(phi), self.capacity(pick.remedy, phi)
-        found = Answer(phi, NOTHING, pick, plan, low, high, *limits, best)
+        found = Answer(phi, NOTHING, pick, plan, runner_up, low, high, *limits)
         better_half = min((min(one.halves) for one in every if one.remedy.kind != "wait"), default=1.0)
         verdict, reason = self._decided(found, blocks, better_half)
         return replace(found, verdict=verdict, reason=reason)
 
     def _decided(self, found: Answer, blocks: float, better_half: float) -> tuple[str, str]:
         """The verdict, and the reason where it is that there is not enough data."""
-        pick, terms, T = found.pick, self.terms, len(self.x)
+        pick, T = found.pick, len(self.x)
         if T < LEAST_ROWS:
             return UNKNOWN, f"the trace has {T} iterations, and {LEAST_ROWS} are the least for any advice"
         short = T < _SHORT or ceil(blocks) < _BLOCKS
@@ -252,8 +186,8 @@ class Comparison:
             if T < _SHORT
             else f"the {T} iterations are only about {ceil(blocks)} independent stretches"
         )
-        if pick.remedy.kind == "wait" or 1 - pick.ratio < terms.least:
-            if short and better_half <= 1 - terms.least:
+        if pick.remedy.kind == "wait" or 1 - pick.ratio < self.least:
+            if short and better_half <= 1 - self.least:
                 return UNKNOWN, f"{because}, and some remedy gains in one of its halves"
             return NOTHING, ""
         if short:
@@ -265,52 +199,55 @@ class Comparison:
         if pick.remedy.kind not in ("exclude", "rebalance"):
             return CODE, ""
         last = self.x[-max(T // 10, 1) :]  # who was slow may have recovered
-        if found.plan.on(last).time(found.phi).mean() > (1 + terms.least) * last.max(1).mean():
+        if found.plan.times(last, [found.phi]).mean() > (1 + self.least) * last.max(1).mean():
             return UNKNOWN, "in the last tenth of the trace the remedy would be slower than waiting"
         return REBALANCE, ""
 
-    def changes(self, phi: float) -> list[tuple[str, float, bool, Remedy]]:
+    def changes(self, phi: float) -> list[dict[str, str | float | bool]]:
         """What would change its mind: the nearest phi, message cost and memory with a pick of another kind.
 
         Returns
         -------
-        list of tuple
-            ``phi``, ``per_message`` or ``d_max``; the value from which on the pick is of another kind, all else
-            unchanged; whether it is below the one assumed; and the new pick. Of phi the nearest values on both sides.
+        list of dict
+            ``what`` is phi, per_message or d_max; ``at`` the value from which on the pick is of another kind, all else
+            unchanged; ``below`` says whether it is below the one assumed; ``then`` is the new kind. Of phi the nearest
+            values on both sides.
         """
-        terms = self.terms
-        messages, memory = np.linspace(0, _MOST_PER_MESSAGE, _GRID), np.arange(1, int(terms.d_max) + 1)
-        found = [
-            *_changes("phi", phi, np.linspace(0, 1, _GRID), self.chosen),
-            *_changes(
-                "per_message",
-                terms.per_message,
-                messages,
-                lambda cost: self.chosen(phi, replace(terms, per_message=cost)),
-            )[:1],
-            *_changes(
-                "d_max", terms.d_max, memory, lambda limit: self.chosen(phi, replace(terms, d_max=limit))
-            )[:1],
-        ]
-        return found
+        grid, means = self.means
+        simplicity = np.array([[list(KINDS).index(one.kind)] for one in self.plans])
+        loads = np.array([[one.load(self.n)] for one in self.plans])
+        messages = self.x.max(1).mean() * np.array([[one.messages(self.n)] for one in self.plans])
 
+        def picked(times: np.ndarray) -> np.ndarray:
+            near = times <= times.min(0) * (1 + self.near)
+            return np.where(near, simplicity, len(KINDS)).min(0)
 
-def _changes(
-    what: str, now: float, values: Iterable[float], chosen: Callable[[float], Remedy]
-) -> list[tuple[str, float, bool, Remedy]]:
-    """The first values on both sides of `now` at which the kind of what is chosen changes, the nearest one first."""
-    kind, found = chosen(now).kind, []
-    for sign in (-1, 1):
-        before = now
-        for value in sorted(
-            (float(one) for one in values if sign * (one - now) > 0), key=lambda one: sign * one
+        now = np.array([[np.interp(phi, grid, row)] for row in means]) + self.overhead
+        phis, costs = np.linspace(0, 1, _FINE), np.linspace(0, _MOST_PER_MESSAGE, _FINE)
+        by_phi = np.array([np.interp(phis, grid, row) for row in means]) + self.overhead
+        memory = np.arange(1, int(self.d_max) + 1)
+        usual = picked(now + self.per_message * messages)
+        found = []
+        for what, assumed, values, kinds in (
+            ("phi", phi, phis, picked(by_phi + self.per_message * messages)),
+            ("per_message", self.per_message, costs, picked(now + costs * messages)),
+            (
+                "d_max",
+                self.d_max,
+                memory,
+                picked(np.where(loads <= memory, now + self.per_message * messages, np.inf)),
+            ),
         ):
-            if chosen(value).kind != kind:
-                behind = value
-                while what != "d_max" and abs(behind - before) > _EXACT / 2:
-                    middle = (before + behind) / 2
-                    before, behind = (middle, behind) if chosen(middle).kind == kind else (before, middle)
-                found.append((what, behind, sign < 0, chosen(behind)))
-                break
-            before = value
-    return sorted(found, key=lambda one: abs(one[1] - now)) if what != "phi" else found
+            below = np.flatnonzero((kinds != usual) & (values < assumed))[-1:]
+            above = np.flatnonzero((kinds != usual) & (values > assumed))[:1]
+            ends = sorted([*below, *above], key=lambda place: abs(values[place] - assumed))
+            found += [
+                {
+                    "what": what,
+                    "at": float(values[place]),
+                    "below": bool(values[place] < assumed),
+                    "then": list(KINDS)[kinds[place]],
+                }
+                for place in (ends if what == "phi" else ends[:1])
+            ]
+        return found

@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from gcexp.analysis.declared import gives
+from gcexp.analysis.declared import columns
 from gcexp.codes.base import Code, Quorum
 from gcexp.errors import ParameterError, require
 
@@ -52,7 +52,7 @@ def first_round(code: Code) -> Code:
     return Code(code.encoding[: code.n], blocks=code.blocks, quorums=alone)
 
 
-@gives("code", "what", "worker", "round", "partition", "coordinate", "silent", "value", "fraction")
+@columns("code", "what", "worker", "round", "partition", "coordinate", "silent", "value", "fraction")
 def table(
     codes: dict[str, Callable[[], Code]],
     length: int,

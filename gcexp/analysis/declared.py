@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 Analysis = TypeVar("Analysis", bound=Callable)
 
 
-def gives(
-    *columns: str,
+def columns(
+    *names: str,
     more: Callable[..., Iterable[str]] | None = None,
     clocks: bool = False,
 ) -> Callable[[Analysis], Analysis]:
@@ -21,8 +21,8 @@ def gives(
 
     Parameters
     ----------
-    *columns : str
-        Names, in any order.
+    *names : str
+        In any order.
     more : callable, optional
         Further names from the arguments of the function, where they depend on them.
     clocks : bool
@@ -31,7 +31,7 @@ def gives(
 
     Examples
     --------
-    >>> @gives("n", "time_s", more=lambda powers: [f"n^{p}" for p in powers])
+    >>> @columns("n", "time_s", more=lambda powers: [f"n^{p}" for p in powers])
     ... def times(powers=(2,)): ...
     >>> times.columns(powers=[2, 3]), times.columns()
     (['n', 'time_s', 'n^2', 'n^3'], ['n', 'time_s', 'n^2'])
@@ -41,7 +41,7 @@ def gives(
         def of(**given: Any) -> list[str]:
             bound = inspect.signature(function).bind(**given)
             bound.apply_defaults()
-            return [*columns, *(more(**bound.arguments) if more else ())]
+            return [*names, *(more(**bound.arguments) if more else ())]
 
         function.columns = of  # type: ignore[attr-defined]  # what gcexp.run.checks asks
         function.clocks = clocks  # type: ignore[attr-defined]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gcexp.command.arguments import keywords
+from gcexp.command.arguments import keywords, new_folder
 from gcexp.command.fit import trace
 from gcexp.delays.trace_file import located
 
@@ -17,7 +17,7 @@ def add(parser) -> None:
         "level=0.9 absent=skip",
     )
     parser.add_argument(
-        "-o", dest="folder", type=Path, help="folder for advice.json, advice.md and advice.png"
+        "-o", dest="folder", type=new_folder, help="folder for advice.json, advice.md and advice.png"
     )
     parser.add_argument(
         "--write", type=Path, metavar="FILE", help="scheme option to write: conf/scheme/advised.yaml"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gcexp.errors import UserError
-from gcexp.files import written
+from gcexp.files import refuse_no_folder, refuse_special, written
 from gcexp.schema import arguments, typed
 
 if TYPE_CHECKING:
@@ -49,14 +49,28 @@ def one_run(given: list[str]) -> Iterator[None]:
         raise
 
 
+def new_file(text: str) -> Path:
+    """The path of an argument that names a file to write, refused before any work where no file can stand."""
+    refuse_special(text)
+    return Path(text)
+
+
+def new_folder(text: str) -> Path:
+    """The path of an argument that names a folder for results, refused before any work where no folder can stand."""
+    if not text:
+        raise ArgumentTypeError("a folder has a name, this one is empty")
+    refuse_no_folder(text)
+    return Path(text)
+
+
 def output(parser: ArgumentParser, count: str | None = None) -> None:
     """``-o``, one file, or as many as `count` says."""
-    parser.add_argument("-o", "--output", type=Path, nargs=count, required=True)
+    parser.add_argument("-o", "--output", type=new_file, nargs=count, required=True)
 
 
 def maybe_output(parser: ArgumentParser) -> None:
     """``-o``, where a file may take the place of standard output."""
-    parser.add_argument("-o", "--output", type=Path, help="file to write (default: standard output)")
+    parser.add_argument("-o", "--output", type=new_file, help="file to write (default: standard output)")
 
 
 def give(text: str, output: Path | None) -> None:
@@ -69,16 +83,10 @@ def give(text: str, output: Path | None) -> None:
 
 
 def maybe_folder(parser: ArgumentParser, purpose: str) -> None:
-    """``-o``, a folder for results, which `main` refuses before any work where none can stand."""
+    """``-o``, a folder for results."""
     parser.add_argument(
-        *("-o", "--output"), dest="folder", metavar="FOLDER", type=_folder, help=f"folder {purpose}"
+        *("-o", "--output"), dest="folder", metavar="FOLDER", type=new_folder, help=f"folder {purpose}"
     )
-
-
-def _folder(text: str) -> Path:
-    if not text:
-        raise ArgumentTypeError("a folder has a name, this one is empty")
-    return Path(text)
 
 
 def preset(parser: ArgumentParser) -> None:

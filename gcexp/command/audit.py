@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from pathlib import Path
 
 from gcexp.analysis.claims import OUTCOMES
+from gcexp.command.arguments import new_file
 from gcexp.report import audit, statements
 
 
@@ -16,7 +16,7 @@ def add(parser) -> None:
     parser.add_argument(
         "--preset", help="judge the tables that this preset made here (default: published ones)"
     )
-    parser.add_argument("-o", "--output", type=Path, help="write the outcomes here, as CSV")
+    parser.add_argument("-o", "--output", type=new_file, help="write the outcomes here, as CSV")
     parser.add_argument(
         "--write", action="store_true", help="write the outcomes of all papers into reports/published"
     )

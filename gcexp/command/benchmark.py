@@ -11,7 +11,7 @@ from gcexp.benchmarking import COLUMNS, benchmark, verdicts
 from gcexp.command.arguments import maybe_folder
 from gcexp.errors import UserError
 from gcexp.figures.markdown import escape, grid
-from gcexp.files import writable, written
+from gcexp.files import written
 from gcexp.schema import typed
 
 if TYPE_CHECKING:
@@ -149,56 +149,44 @@ def summary(frame: pd.DataFrame) -> str:
 
 
 def format_map(frame: pd.DataFrame, head: str) -> str:
-    """The verdicts, and the map: a row for each scheme, a column for each phi and value of late."""
-    cases, cells = _cells(frame)
-    width = max(map(len, cells), default=0)
-    columns = [f"phi {phi:g}{late}" for phi, late in cases]
-    wide = max([9, *(len(name) + 2 for name in columns)])
-    if any("%" in cell for _, found in cells.values() for cell in found.values()):
-        wide = max(wide, 13)
-    lines = [head, "", *_verdicts(frame), " " * (width + 11) + "".join(f"{name:>{wide}}" for name in columns)]
-    before = None
-    for scheme, (group, found) in cells.items():
-        texts = (f"{found.get(case, ''):>{wide}}" for case in cases)
-        lines.append(f"{group if group != before else '':9}  {scheme:{width}}{''.join(texts)}".rstrip())
-        before = group
+    """The verdicts, and the map as aligned text."""
+    table = _map(frame)
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = [head, "", *verdicts(frame), ""]
+    for cells in table:
+        aligned = [
+            cell.ljust(width) if place < 2 else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        ]
+        lines.append("  ".join(aligned).rstrip())
     return "\n".join([*lines, "", *_notes(frame)]) + "\n"
 
 
 def as_markdown(frame: pd.DataFrame, head: str) -> str:
     """The same as a page."""
-    cases, cells = _cells(frame)
-    header = ["", "scheme", *(f"φ = {phi:g}{late}" for phi, late in cases)]
-    table = [
-        [group, scheme, *(" ".join(found.get(case, "").split()) for case in cases)]
-        for scheme, (group, found) in cells.items()
-    ]
+    header, *rows = [[" ".join(cell.split()) for cell in cells] for cells in _map(frame)]
     first, notes = (
         "".join(f"* {escape(line)}\n" for line in lines) for lines in (verdicts(frame), _notes(frame))
     )
-    return f"# {escape(head)}\n\n{first}\n{grid(header, table, right=range(2, len(header)))}\n{notes}"
+    return f"# {escape(head)}\n\n{first}\n{grid(header, rows, right=range(2, len(header)))}\n{notes}"
 
 
-def _cells(frame: pd.DataFrame) -> tuple[list[tuple[float, str]], dict[str, tuple[str, dict]]]:
-    """Columns of the map in order, and of each scheme its group and cells."""
+def _map(frame: pd.DataFrame) -> list[list[str]]:
+    """The header and a row for each scheme: its group, its name, and a cell for each phi and value of late."""
     several = frame["late"].nunique() > 1 or frame["chunks"].nunique(dropna=False) > 1
     traces = frame["trace"].nunique() > 1
-    cases: dict[tuple[float, str], None] = {}
-    cells: dict[str, tuple[str, dict]] = {}
+    cases: dict[str, None] = {}
+    schemes: dict[tuple[str, str], dict[str, str]] = {}
     for row in _shown(frame).itertuples():
         pieces = f"({row.chunks:g})" if row.chunks == row.chunks and row.chunks is not None else ""
-        case = (row.phi, f" {row.late}{pieces}" * several + f" {row.trace}" * traces)
+        case = f"phi {row.phi:g}" + f" {row.late}{pieces}" * several + f" {row.trace}" * traces
         cases[case] = None
         mark = "~" if row.hindsight and row.group != "bounds" else MARKS.get(row.colour, " ")
         ratio = f"{row.ratio:{'.3f' if row.ratio < 1e4 else '.3g'}}{mark}"
         used = f" {row.used_share:4.0%}" if row.exact == False else ""  # noqa: E712  # it may be empty
-        cells.setdefault(row.scheme, (row.group, {}))[1][case] = ratio + used
-    return list(cases), cells
-
-
-def _verdicts(frame: pd.DataFrame) -> list[str]:
-    found = verdicts(frame)
-    return [*found, ""] if found else []
+        schemes.setdefault((row.group, row.scheme), {})[case] = ratio + used
+    rows = [[*scheme, *(cells.get(case, "") for case in cases)] for scheme, cells in schemes.items()]
+    return [["", "scheme", *cases], *rows]
 
 
 def _notes(frame: pd.DataFrame) -> list[str]:
@@ -232,23 +220,18 @@ def _shown(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(scheme=frame["scheme"].replace(names))
 
 
-def _to_advice(frame: pd.DataFrame, folder: Path) -> str:
-    """The end of a page: where one verdict stands, and what writes it there."""
-    if not (file := frame.attrs.get("file")):
-        return ""
-    return f"\nWhat to set, in one sentence: [the advice](advice.md), which `gcexp advise {file} -o {folder}` writes.\n"
-
-
 def write(frame: pd.DataFrame, head: str, folder: Path) -> list[Path]:
     """The table, and the map in Markdown and as a drawing, under a folder."""
     from gcexp.figures import draw, save, write_table
 
-    with writable(folder):
-        folder.mkdir(parents=True, exist_ok=True)
     table, page, drawing = (folder / f"benchmark.{suffix}" for suffix in ("csv", "md", "png"))
     write_table(frame, table)
+    text = as_markdown(frame, head)
+    if file := frame.attrs.get("file"):
+        command = f"gcexp advise {file} -o {folder}"
+        text += f"\nWhat to set, in one sentence: [the advice](advice.md), which `{command}` writes.\n"
     with written(page) as temporary:
-        temporary.write_text(as_markdown(frame, head) + _to_advice(frame, folder), "utf-8")
+        temporary.write_text(text, "utf-8")
     plot = {
         "kind": "function",
         "function": "gcexp.figures.remedies.map_of",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable
-from dataclasses import asdict
 from typing import Any
 
 from gcexp.command.arguments import as_json, overrides
-from gcexp.decoding_error.error import DECODINGS, KINDS, MAX_SEARCHED, WorstError, error
+from gcexp.command.theory import plain
+from gcexp.decoding_error.error import KINDS
 from gcexp.errors import UserError
+from gcexp.experiments import error
 from gcexp.run.build import GROUPS_BUILT, build, dotted, named
 from gcexp.run.compose import compose
 from gcexp.schema import is_whole, typed
@@ -24,8 +24,8 @@ def errors(given: Iterable[str]) -> dict:
     """Errors of a composed code, ready for JSON.
 
     ``s``, ``kind``, ``decoding``, ``stragglers``, ``trials``, ``seed``, ``steps``, ``max_sets`` and ``max_searched``
-    are arguments of `gcexp.decoding_error.error.error` (the last one is 60 million here); everything else is an
-    override, so that ``code.s=3`` is the s a code is built for, and ``code.seed=1`` the seed of its assignment.
+    are arguments of `gcexp.error`; everything else is an override, so that ``code.s=3`` is the s a code is built for,
+    and ``code.seed=1`` the seed of its assignment.
 
     Raises
     ------
@@ -47,8 +47,8 @@ def errors(given: Iterable[str]) -> dict:
         else:
             overrides.append(one)
     options: dict[str, Any] = {key: _number(key, mine[key]) for key in _NUMBERS if key in mine}
-    if "stragglers" in mine:
-        options["stragglers"] = _numbers("stragglers", mine["stragglers"])
+    options |= {key: _numbers(key, mine[key]) for key in ("s", "stragglers") if key in mine}
+    options |= {"decoding": mine["decoding"]} if "decoding" in mine else {}
     kind = mine.get("kind", "set" if "stragglers" in mine else "worst")
     if "stragglers" in mine and kind != "set":
         raise UserError(f"stragglers are for kind=set, got kind={kind} (kinds: {', '.join(KINDS)})")
@@ -57,28 +57,16 @@ def errors(given: Iterable[str]) -> dict:
         for target in named(config.get(group), "_target_"):
             dotted(target, f"{group}._target_")
     code = build(config, "code")
-    if "s" in mine:
-        s = _numbers("s", mine["s"])
-    else:
-        s = [] if kind == "set" else list(range(code.n + 1))
-    decoding = mine.get("decoding", DECODINGS[-1])
-    found = error(code, s, kind, decoding, progress=True, **{"max_searched": MAX_SEARCHED} | options)
-    results = found if isinstance(found, list) else [found]
+    found = error(code=code, kind=kind, progress=True, **options)
+    if kind == "worst":
+        found["exact"] = found["lower"] == found["upper"]
     return {
         "code": repr(code),
         "workers": code.n,
         "partitions": code.k,
         "kind": kind,
-        "decoding": decoding,
-        "errors": [_plain(result) for result in results],
-    }
-
-
-def _plain(result) -> dict:
-    exact = {"exact": result.exact} if isinstance(result, WorstError) else {}
-    values = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(result).items()}
-    return {
-        k: v if not isinstance(v, float) or math.isfinite(v) else str(v) for k, v in (values | exact).items()
+        "decoding": options.get("decoding", "optimal"),
+        "errors": plain(found.to_dict("records")),
     }
 
 
@@ -106,7 +94,8 @@ def format_errors(found: dict) -> str:
     lines = [f"{found['code']}: {found['kind']} stragglers, {found['decoding']} decoding"]
     for one in found["errors"]:
         if found["kind"] == "random":
-            value = f"mean {one['mean']:.6g} ± {one['stderr']:.2g}, largest of {one['trials']}: {one['largest']:.6g}"
+            spread = "" if one["stderr"] is None else f" ± {one['stderr']:.2g}"  # one set tells nothing of it
+            value = f"mean {one['mean']:.6g}{spread}, largest of {one['trials']}: {one['largest']:.6g}"
         elif found["kind"] == "set":
             value = f"{one['error']:.6g} without {one['stragglers']}"
         elif one["exact"]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from gcexp.command.arguments import keywords
+from gcexp.command.arguments import keywords, new_folder
 from gcexp.delays.trace_file import located
 
 
@@ -12,7 +10,7 @@ def add(parser) -> None:
     """Its arguments."""
     trace(parser, "phi=0.3 absent=skip barrier=no drift=true seed=0")
     parser.add_argument(
-        "-o", dest="folder", type=Path, help="folder for fit.json, fit.md, fit.png and delay.yaml"
+        "-o", dest="folder", type=new_folder, help="folder for fit.json, fit.md, fit.png and delay.yaml"
     )
 
 

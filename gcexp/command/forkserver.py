@@ -94,7 +94,7 @@ def serve(name: str) -> None:
     from socketserver import ForkingMixIn, UnixStreamServer
 
     class Server(ForkingMixIn, UnixStreamServer):
-        request_queue_size = 64  # who comes early waits: its own imports would take as long, and slow these down
+        request_queue_size = 64  # early clients wait: their own imports would take as long
         max_children = 10**6
         timeout = 0
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from gcexp.command.arguments import figures_of, output, overrides, preset, targets
+from gcexp.command.arguments import figures_of, new_file, output, overrides, preset, targets
 from gcexp.errors import UserError
 
 #: The verbs, each with a phrase.
@@ -44,7 +44,7 @@ def add_train(parser) -> None:
     overrides(parser)
     parser.add_argument(
         "--verified",
-        type=Path,
+        type=new_file,
         help="train with the coefficients that the scheme decodes, replay encode, drop and decode, and write here"
         " what the replay finds; without it every coefficient is 1",
     )

@@ -20,7 +20,6 @@ from gcexp.command.arguments import add_options
 from gcexp.command.failure import said
 from gcexp.command.job import VERBS
 from gcexp.errors import unknown
-from gcexp.files import refuse_no_folder, refuse_special
 
 #: A module of this room each, with `add(parser)` and `run(arguments)`; only the one that is asked for is imported.
 COMMANDS = {
@@ -61,12 +60,6 @@ def main(argv: list[str] | None = None) -> int:
         arguments = _read(given)
         if folder := getattr(arguments, "config_dir", None):
             add_options(folder)
-        for name in ("output", "verified"):  # a place where no file can stand is refused before any work
-            value = getattr(arguments, name, None)
-            for path in value if isinstance(value, list) else [value] if value is not None else []:
-                refuse_special(path)
-        if folder := getattr(arguments, "folder", None):
-            refuse_no_folder(folder)
         return _done(arguments, given[:1] == ["job"]) or 0
     except KeyboardInterrupt:
         print("gcexp: interrupted", file=sys.stderr)

@@ -7,7 +7,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from gcexp.errors import UserError
-from gcexp.experiments import simulate, sweep
+from gcexp.experiments import sweep
 from gcexp.report.comparison import format_comparison
 from gcexp.run.compose import swept
 from gcexp.schema import typed
@@ -34,11 +34,6 @@ def multirun(
         else:
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
     return format_comparison(summary(table, level), form)
-
-
-def simulated(overrides: list[str], rows: str, form: str) -> str:
-    """The clock of one scheme as a table."""
-    return format_comparison(simulate(*overrides, rows=rows), form)
 
 
 def summary(result: Result, level: float | None = None) -> pd.DataFrame:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 
-from gcexp.command.arguments import as_json, overrides
+from gcexp.command.arguments import as_json, new_file, overrides
 from gcexp.run.build import build, is_redrawn
 from gcexp.run.compose import compose
 from gcexp.run.scheme import build_scheme, loads
@@ -94,7 +93,9 @@ def add(parser) -> None:
     """Arguments of the command."""
     overrides(parser)
     as_json(parser)
-    parser.add_argument("--figure", type=Path, help="draw one iteration: file to write, .png, .pdf or .svg")
+    parser.add_argument(
+        "--figure", type=new_file, help="draw one iteration: file to write, .png, .pdf or .svg"
+    )
     parser.add_argument("--seed", type=int, default=0, help="whose draws the figure shows (default: 0)")
 
 

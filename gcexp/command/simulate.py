@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gcexp.command.arguments import form, one_run, overrides
-from gcexp.command.multirun import simulated
+from gcexp.experiments import simulate
+from gcexp.report.comparison import format_comparison
 
 
 def add(parser) -> None:
@@ -20,4 +21,5 @@ def add(parser) -> None:
 def run(arguments) -> None:
     """Print the clock."""
     with one_run(arguments.overrides):
-        print(simulated(arguments.overrides, arguments.rows, arguments.format), end="")
+        table = simulate(*arguments.overrides, rows=arguments.rows)
+    print(format_comparison(table, arguments.format), end="")

@@ -82,13 +82,14 @@ def _made(
     """Train on a clock, tell what came out, draw it and replay it."""
     import numpy as np
 
+    from gcexp.figures.tables import scores_of
+
     kept = live.checkpoint if live else None
     trained_on = None if config["exact"] else timeline
     trajectory = stages.run_training(config, folder / "trajectory.npz", trained_on, kept)
     table = folder / "curve.csv"
     frame = _table(config, timeline, trajectory, table)
-    last = frame.groupby("seed").last()
-    metrics = [column for column in last if column not in ("label", "run", "iteration", "simulated_time_s")]
+    last, metrics = frame.groupby("seed").last(), scores_of(frame)
     if level is None:
         level = usual_level(frame, metrics[0])
     summary = {
@@ -155,15 +156,13 @@ def usual_level(frame: pd.DataFrame, score: str) -> float | None:
 
 def passage(frame: pd.DataFrame, score: str, level: float) -> str:
     """Median over the seeds of the simulated time to a level of a score, and how many seeds reached it."""
-    import numpy as np
+    from gcexp.run.result import Result
 
-    from gcexp.figures.rows import time_to
-
-    falling = score.endswith("loss")
-    times = [time_to(rows, score, level, falling) for _, rows in frame.groupby("seed")]
-    middle, reached = float(np.median(times)), sum(map(math.isfinite, times))
+    found = Result(frame).time_to(level, score).iloc[0]
+    middle = found[f"time_to_{level:g}"]
     told = f"{middle:.4g}" if math.isfinite(middle) else "not reached"
-    return f"{told} ({score.replace('_', ' ')} {level:g}, reached in {reached} of {len(times)} seeds)"
+    reached = f"reached in {found['seeds_reached']:g} of {found['seeds']:g} seeds"
+    return f"{told} ({score.replace('_', ' ')} {level:g}, {reached})"
 
 
 def _table(config: dict, timeline, trajectory, path: Path):

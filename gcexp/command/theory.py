@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import itertools
 import json
 import math
 import pkgutil
@@ -64,13 +65,11 @@ def as_lines(found: Mapping[str, str]) -> str:
     <BLANKLINE>
     gcexp theory MODULE.NAME explains a function and its arguments.
     """
-    lines: list[str] = []
-    for module in dict.fromkeys(name.partition(".")[0] for name in found):
-        named = {
-            name.partition(".")[2]: line for name, line in found.items() if name.startswith(f"{module}.")
-        }
+    described, lines = {name: first_line(module) for name, module in reversed(modules())}, list[str]()
+    for module, group in itertools.groupby(found.items(), key=lambda item: item[0].partition(".")[0]):
+        named = {name.partition(".")[2]: line for name, line in group}
         width = max(map(len, named))
-        lines += [f"{module}: {first_line(dict(reversed(modules()))[module])}"]
+        lines += [f"{module}: {described[module]}"]
         lines += [f"  {name:{width}}  {line}" for name, line in named.items()] + [""]
     return "\n".join([*lines, "gcexp theory MODULE.NAME explains a function and its arguments."])
 
@@ -80,21 +79,17 @@ def first_line(documented: object) -> str:
     return (inspect.getdoc(documented) or "").partition("\n")[0]
 
 
-def _usage(function: Callable) -> str:
-    """Arguments as they are typed, those with a default in brackets."""
-    found = inspect.signature(function).parameters.values()
-    return " ".join(f"{p.name}=" if p.default is p.empty else f"[{p.name}=]" for p in found)
-
-
-def needs_arguments(name: str) -> bool:
-    """Whether the function `name` cannot be called without any."""
-    parameters = inspect.signature(_function(name)).parameters.values()
+def needs_arguments(function: Callable) -> bool:
+    """Whether a function cannot be called without any."""
+    parameters = inspect.signature(function).parameters.values()
     return any(p.default is p.empty and p.kind is not p.VAR_KEYWORD for p in parameters)
 
 
-def explained(name: str) -> str:
-    """The function's arguments and its whole docstring."""
-    return f"gcexp theory {name} {_usage(_function(name))}\n\n{inspect.getdoc(_function(name))}"
+def explained(name: str, function: Callable) -> str:
+    """The arguments as they are typed, those with a default in brackets, and the whole docstring."""
+    found = inspect.signature(function).parameters.values()
+    usage = " ".join(f"{p.name}=" if p.default is p.empty else f"[{p.name}=]" for p in found)
+    return f"gcexp theory {name} {usage}\n\n{inspect.getdoc(function)}"
 
 
 def evaluate(name: str, given: Iterable[str]):
@@ -134,9 +129,10 @@ def evaluate(name: str, given: Iterable[str]):
 
 
 def _function(name: str) -> Callable:
-    if name not in functions():
-        raise UserError(unknown("formula", name, functions()))
-    return functions()[name]
+    found = functions()
+    if name not in found:
+        raise UserError(unknown("formula", name, found))
+    return found[name]
 
 
 def parse(text: str):
@@ -226,8 +222,8 @@ def run(given) -> None:
     name = given.name
     if not given.arguments and (found := listing(name)):
         print(json.dumps(found, indent=1) if given.json else as_lines(found))
-    elif not given.arguments and needs_arguments(name):
-        print(explained(name))
+    elif not given.arguments and needs_arguments(_function(name)):
+        print(explained(name, _function(name)))
     else:
         value = evaluate(name, given.arguments)
         print(json.dumps(plain(value)) if given.json else format_value(value))

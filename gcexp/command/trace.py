@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from gcexp.command.arguments import keywords
+from gcexp.command.arguments import keywords, new_file
 from gcexp.delays.trace_file import read_trace, report
 from gcexp.errors import UserError
 
@@ -23,7 +21,7 @@ def add(parser) -> None:
         metavar="KEY=VALUE",
         help="of check, absent=skip leaves out iterations in which workers are missing",
     )
-    parser.add_argument("-o", "--output", type=Path, help="join: the new CSV file")
+    parser.add_argument("-o", "--output", type=new_file, help="join: the new CSV file")
     parser.add_argument("--warm-up", type=int, default=1, help="join: first iterations left out (default: 1)")
 
 

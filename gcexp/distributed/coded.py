@@ -19,7 +19,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 from gcexp.distributed import refusals
 from gcexp.distributed.decisions import Decisions
 from gcexp.distributed.ring import Referee, Ring
-from gcexp.distributed.star import Collector, star
+from gcexp.distributed.star import Collector, Sender
 from gcexp.distributed.wire import Seat
 from gcexp.errors import require
 from gcexp.schemes import Scheme
@@ -100,9 +100,8 @@ class Coded:
         self._taken = 0  # of the first of them
         self._buckets: list[tuple[torch.Tensor, torch.futures.Future]] = []
         self._ended = time.monotonic()
-        self._computing: deque[float] = deque(maxlen=_JUDGED)
-        self._rank, group = dist.get_rank(), model.process_group
-        self._linger = 0.0 if self._rank else linger
+        self._computing: list[float] = []
+        self._rank, group, self._linger = dist.get_rank(), model.process_group, linger
         length = sum(p.numel() for p in model.parameters() if p.requires_grad)
         same = repr((scheme.code, scheme.wait, length, form, scheme.code.encoding.toarray().tolist()))
         digest = hashlib.sha256(same.encode()).digest()
@@ -111,8 +110,11 @@ class Coded:
         token, told = bytes(sent[:32].tolist()), bytes(sent[32:].tolist())
         require(told == digest, f"rank {self._rank} has not the scheme, form and model of rank 0")
         seat = Seat(self._rank, length, token, bind, patience, max(2, most_kept // (4 * length)))
-        store, decisions = dist.distributed_c10d._get_default_store(), Decisions(scheme)
-        self._end = star(store, decisions, seat, Collector if form == "star" else Referee)
+        name = f"gcexp/{hashlib.sha256(token).hexdigest()[:16]}"  # of keys that no other exchange has
+        store = dist.PrefixStore(name, dist.distributed_c10d._get_default_store())
+        self._decisions = decisions = Decisions(scheme)
+        rank_0 = Collector if form == "star" else Referee
+        self._end = Sender(store, seat) if self._rank else rank_0(store, decisions, seat)
         answering = self._end if form == "star" else Ring(store, decisions, seat, self._end)
         self._exchange = answering.exchange
         dist.barrier(group=group)  # or rank 0 might end before the others have found it
@@ -176,11 +178,11 @@ class Coded:
         future: torch.futures.Future = torch.futures.Future()
         self._buckets.append((bucket.buffer(), future))
         if bucket.is_last():
-            buckets, self._buckets = self._buckets, []
-            self._send(buckets)
+            self._send()
         return future
 
-    def _send(self, buckets: list[tuple[torch.Tensor, torch.futures.Future]]) -> None:
+    def _send(self) -> None:
+        buckets, self._buckets = self._buckets, []
         step, began = len(self.steps), self._ended
         self._computing.append(time.monotonic() - began)
         weights = self._issued.popleft() if self._issued else np.zeros(0)
@@ -200,8 +202,9 @@ class Coded:
         if not isinstance(self._end, Collector):
             self.steps.append(Step(step, samples, self._ended - began))
             return
-        one, seconds = self._end.decided.pop(step)
-        self.steps.append(Step(step, samples, seconds, one.heard, one.coefficients, one.noise_gain))
+        heard, seconds = self._end.decided.pop(step)
+        _, coefficients, gain = self._decisions.decoded(heard)
+        self.steps.append(Step(step, samples, seconds, np.array(heard), coefficients, gain))
         busy = self._end.busy
         if step == _JUDGED and busy and median(busy) > median(self._computing):
             told = f"messages take {median(busy):.3g} s of a step, computing {median(self._computing):.3g} s"

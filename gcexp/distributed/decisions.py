@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from gcexp.schemes import Scheme
-
-
-@dataclass(frozen=True)
-class Decoded:
-    """How a set of ranks is decoded: who was heard (n,), weights (n,), coefficients (k,), 2-norm of the weights."""
-
-    heard: np.ndarray
-    weights: np.ndarray
-    coefficients: np.ndarray
-    noise_gain: float
 
 
 class Decisions:
@@ -43,7 +32,8 @@ class Decisions:
             self._memory = memory
         return float(time[0, 0]), tuple((responses[0, 0] > 0).tolist())
 
-    def _decoded(self, heard: tuple[bool, ...]) -> Decoded:
+    def _decoded(self, heard: tuple[bool, ...]) -> tuple[np.ndarray, np.ndarray, float]:
+        """Weights (n,), coefficients (k,) and the 2-norm of the weights."""
         found = self.code.decode(np.array(heard), partial=True)
         weights = found.weights[0, 0, self._message] * found.coefficients[0].any()
-        return Decoded(np.array(heard), weights, found.coefficients[0], float(found.noise_gain[0]))
+        return weights, found.coefficients[0], float(found.noise_gain[0])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from io import StringIO
 from math import inf
 from pathlib import Path
 
@@ -15,20 +15,11 @@ from gcexp.errors import DataError, UserError, require
 from gcexp.files import writable, written
 
 _UNSETTLED = 2  # first steps of DDP, which makes its buckets anew after one
-_COLUMNS = ("iteration", "worker", "time", "compute", "load")
+_COLUMNS = {"iteration": int, "worker": int, "time": float, "compute": float, "load": float}
 
 
 def _rank_file(folder: Path | str, rank: int) -> Path:
     return Path(folder) / f"rank-{rank:04}.csv"
-
-
-def _own_rank() -> int:
-    if "RANK" in os.environ:
-        return int(os.environ["RANK"])
-    import torch.distributed as dist
-
-    require(dist.is_initialized(), "neither a process group nor RANK says which rank this is: give rank=")
-    return dist.get_rank()
 
 
 class Recorder:
@@ -74,7 +65,14 @@ class Recorder:
         self.load, self._iteration = load, 0
         self._ended = 0.0  # when the last collective did
         self._forward = 0.0  # when the step's first forward pass began, or 0
-        self._rank = _own_rank() if rank is None else rank
+        if rank is None and "RANK" in os.environ:
+            rank = int(os.environ["RANK"])
+        elif rank is None:
+            import torch.distributed as dist
+
+            require(dist.is_initialized(), "no process group nor RANK says which rank this is: give rank=")
+            rank = dist.get_rank()
+        self._rank = rank
         if model is not None:
             devices = {parameter.device.type for parameter in model.parameters()}
             require(devices == {"cpu"}, "on a GPU use recorder.step() and synchronise at the block's end")
@@ -141,54 +139,49 @@ def join(folder: Path | str, output: Path | str, warm_up: int = 1) -> str:
     UserError
         If `output` is there, or for a `warm_up` below 0.
     """
+    import pandas as pd  # which ranks do not need
+
     folder, output = Path(folder), Path(output)
-    files = sorted(folder.glob("rank-*.csv"))
-    for rank, file in enumerate(files or [folder]):
-        if file != _rank_file(folder, rank):
-            raise DataError(f"{folder} lacks the recording of rank {rank}, {_rank_file(folder, rank).name}")
     require(warm_up >= 0, f"warm-up is a number of iterations >= 0, got {warm_up}")
     if output.exists():
         raise UserError(f"{output} is there already; name a new file")
-    ranks = [_rows(rank, file) for rank, file in enumerate(files)]
-    first, last = min(min(rows) for rows in ranks), min(max(rows) for rows in ranks)
-    kept = range(first + warm_up, last + 1)
-    if not kept:
-        raise DataError(f"all ranks in {folder} have {last + 1 - first} iterations, warm-up is {warm_up}")
-    for t in kept:
-        if lacking := [rank for rank, rows in enumerate(ranks) if t not in rows]:
-            raise DataError(f"{files[lacking[0]]} lacks iteration {t}")
-        if len({rows[t][-1] for rows in ranks}) > 1:
+    ranks = []
+    for rank, file in enumerate(sorted(folder.glob("rank-*.csv")) or [folder]):
+        if file != _rank_file(folder, rank):
+            raise DataError(f"{folder} lacks the recording of rank {rank}, {_rank_file(folder, rank).name}")
+        ranks.append(_recording(rank, file))
+    rows, last = pd.concat(ranks), min(one["iteration"].max() for one in ranks)
+    first = rows["iteration"].min() + warm_up
+    if first > last:
+        raise DataError(f"{folder}: the iterations of all ranks end with {last}, warm-up is {warm_up}")
+    loads = rows.pivot(index="iteration", columns="worker", values="load").reindex(range(first, last + 1))
+    for t, of in loads.iterrows():
+        if of.isna().any():
+            raise DataError(f"{_rank_file(folder, of.isna().idxmax())} lacks iteration {t}")
+        if of.nunique() > 1:
             raise DataError(f"{folder}: the ranks' loads differ in iteration {t}")
-    computed = all(rows[t][1] for rows in ranks for t in kept)
-    columns = [name for name in _COLUMNS if name != "compute" or computed]
-    with written(output) as temporary, open(temporary, "w", newline="") as file:
-        table = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
-        table.writeheader()
-        for number, t in enumerate(kept):
-            for worker, rows in enumerate(ranks):
-                table.writerow(dict(zip(_COLUMNS, (number, worker, *rows[t]), strict=True)))
-    dropped = sum(t > last for rows in ranks for t in rows)
-    return f"{output}: {len(kept)} iterations of {len(files)} workers; {dropped} rows behind the last are dropped"
+    kept = rows[rows["iteration"].between(first, last)].sort_values(["iteration", "worker"])
+    with written(output) as temporary:
+        kept.assign(iteration=kept["iteration"] - first).dropna(axis=1).to_csv(temporary, index=False)
+    dropped = (rows["iteration"] > last).sum()
+    return f"{output}: {len(loads)} iterations of {len(ranks)} workers; {dropped} rows behind the last are dropped"
 
 
-def _rows(rank: int, file: Path) -> dict[int, list[str]]:
-    """Time, compute and load of each iteration; a last line that was cut when the rank was killed is dropped."""
+def _recording(rank: int, file: Path):
+    """A rank's rows as a frame, without a last line that was cut off when the rank was killed."""
+    import pandas as pd
+
     try:
-        head, *lines = file.read_text("utf-8").rpartition("\n")[0].split("\n")
-    except (OSError, UnicodeDecodeError) as error:
+        text = file.read_text("utf-8").rpartition("\n")[0]
+        rows = pd.read_csv(StringIO(text), dtype=_COLUMNS, index_col=False)
+    except (OSError, ValueError) as error:
         raise DataError(f"{file} cannot be read ({error})") from None
-    rows: dict[int, list[str]] = {}
-    for number, line in enumerate(lines, start=2):
-        try:
-            iteration, worker, *cells = line.split(",")
-            times = [float(cell) for cell in cells if cell]
-            fine = len(cells) == 3 and cells[0] and int(worker) == rank and int(iteration) not in rows
-            rows[int(iteration)] = cells
-        except ValueError:
-            fine = False
-        if not (fine and all(0 < time < inf for time in times)):
-            wanted = f"a new iteration of rank {rank} with numbers > 0"
-            raise DataError(f"{file}: line {number} is {line!r}, wanted is {wanted}: {','.join(_COLUMNS)}")
-    if head != ",".join(_COLUMNS) or not rows:
+    if list(rows) != list(_COLUMNS) or rows.empty:
         raise DataError(f"{file} is no recording with columns {','.join(_COLUMNS)} and an iteration")
+    fine = (rows["worker"] == rank) & ~rows["iteration"].duplicated()
+    for numbers in (rows["time"], rows["compute"].fillna(1.0), rows["load"]):  # blocks have no part
+        fine &= (numbers > 0) & (numbers < inf)
+    if not fine.all():
+        line = fine.argmin() + 2
+        raise DataError(f"{file}: line {line} is no new iteration of rank {rank} with numbers > 0")
     return rows

@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 
 from gcexp.distributed import wire
-from gcexp.distributed.decisions import Decisions, Decoded
+from gcexp.distributed.decisions import Decisions
 from gcexp.distributed.star import Collector, Sender
 
 _READY, _DONE, _FAILED = b"?", b"+", b"-"  # a message can be reduced, is reduced, could not be reduced
@@ -23,7 +23,7 @@ class Referee(Collector):
     """
 
     words = (_READY, _DONE, _FAILED)
-    _reducing: Decoded | None = None  # the ranks that were told to reduce
+    _reducing: tuple[bool, ...] = ()  # the ranks that were told to reduce
     _told = 0.0  # when
     _failures = 0  # a part of groups' names: after a failure none of them is met again
 
@@ -32,22 +32,22 @@ class Referee(Collector):
         self._failures += failed
         if failed and step in self._kept:
             self._kept[step][1].discard(rank)
-        elif step > self.latest and self._reducing and self._reducing.heard[rank]:
+        elif step > self.latest and self._reducing and self._reducing[rank]:
             if failed:
                 self._again()
             elif message != _DONE:
-                self._settle(self._reducing, message, {*np.flatnonzero(self._reducing.heard).tolist()})
-                self._reducing = None
+                self._settle(self._reducing, message, {*np.flatnonzero(self._reducing).tolist()})
+                self._reducing = ()
         super()._take(rank, step, message)
 
     def _again(self) -> None:
         """Forget who was told to reduce; who has not begun is as ready as before."""
         self._at[[*self._tasks]] = self._told
-        self._reducing, self._tasks = None, {}
+        self._reducing, self._tasks = (), {}
 
     def _consider(self, now):
         if self._reducing:
-            first = int(self._reducing.heard.argmax())
+            first = self._reducing.index(True)
             left = self._told + self._seat.patience - now
             if first not in self._ended:
                 if left <= 0:
@@ -57,12 +57,12 @@ class Referee(Collector):
         self._at[[*self._ended]] = np.inf
         return super()._consider(now)
 
-    def _stopped(self, decoded, now):
-        self._reducing, self._told = decoded, now
-        content = np.array([self._failures, *decoded.heard], np.int32)
+    def _stopped(self, heard, now):
+        self._reducing, self._told = heard, now
+        content = np.array([self._failures, *heard], np.int32)
         task = wire.Said(content, decided=False, latest=self.latest)
-        self._tasks = dict.fromkeys(np.flatnonzero(decoded.heard).tolist(), task)
-        self._at[decoded.heard] = np.inf  # until they are back
+        self._tasks = dict.fromkeys(np.flatnonzero(heard).tolist(), task)
+        self._at[[*heard]] = np.inf  # until they are back
         self._changed.notify_all()
 
 
@@ -94,12 +94,12 @@ class Ring:
         To give up making a group takes gloo five times its timeout, so that a rank that fails says so in time.
         """
         ranks, rank = np.flatnonzero(heard).tolist(), self._seat.rank
-        weight = self._decisions.decoded(heard).weights[rank]
+        weight = self._decisions.decoded(heard)[0][rank]
         scaled = message * np.float32(weight) if weight else np.zeros_like(message)  # 0 times NaN is NaN
         name = f"{failures}-" + ".".join(map(str, ranks))
         try:
             if name not in self._groups:
-                store = dist.PrefixStore(f"{self._seat.name}/{name}", self._store)
+                store = dist.PrefixStore(name, self._store)
                 group = dist.ProcessGroupGloo(store, ranks.index(rank), len(ranks), self._patience / 8)
                 self._groups[name] = group
             options = dist.AllreduceOptions()

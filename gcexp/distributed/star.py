@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
 from contextlib import suppress
 from math import inf
 from multiprocessing.connection import Connection
@@ -12,24 +11,15 @@ from multiprocessing.connection import Connection
 import numpy as np
 
 from gcexp.distributed import wire
-from gcexp.distributed.decisions import Decisions, Decoded
+from gcexp.distributed.decisions import Decisions
 
 _BLOCK = 65536  # numbers that are decoded at a time in double precision
 
 
-def star(store, decisions: Decisions, seat: wire.Seat, rank_0: type[Collector]) -> Collector | Sender:
-    """A rank's end of the star, connected; rank 0 leaves its address in the store."""
-    key = f"{seat.name}/address"
-    if seat.rank:
-        port, host = store.get(key).decode().split()
-        return Sender((host, int(port)), seat)
-    collector = rank_0(decisions, seat)
-    store.set(key, f"{collector.port} {seat.bind}")
-    return collector
-
-
 class Collector:
     """Rank 0's end of the star, with a thread for each other rank; when all are there, nobody else is heard.
+
+    Its address is in the process group's store.
 
     A rank sends the message of a step when it has the answer of the step before. Whichever thread brings what satisfies
     the waiting rule decodes. All ranks get the same bytes, which are kept until every rank that takes part has them.
@@ -37,11 +27,13 @@ class Collector:
 
     words: tuple[bytes, ...] = ()  # that a rank may send besides its message
 
-    def __init__(self, decisions: Decisions, seat: wire.Seat):
+    def __init__(self, store, decisions: Decisions, seat: wire.Seat):
         self._decisions, self._seat, self._n = decisions, seat, decisions.code.n
         self.latest = -1  # newest decided step
-        self.decided: dict[int, tuple[Decoded, float]] = {}  # with seconds, until rank 0 takes them
-        self.busy: deque[float] = deque(maxlen=64)  # seconds of receiving, decoding and sending
+        self.decided: dict[
+            int, tuple[tuple[bool, ...], float]
+        ] = {}  # who was heard, seconds; rank 0 takes them
+        self.busy: list[float] = []  # seconds of receiving, decoding and sending
         self._failure = ""  # why there is no further step
         self._connected: set[int] = set()
         self._ended: dict[int, str] = {}  # ranks that take no further part, and why
@@ -54,16 +46,16 @@ class Collector:
         self._began = time.monotonic()
         self._changed = threading.Condition()
         self._listening = wire.admit(seat, self._serve)
-        self.port = self._listening.getsockname()[1]
+        store.set("address", "{} {}".format(*self._listening.getsockname()))
 
     def exchange(self, step: int, message: wire.Content | None, rank: int = 0) -> wire.Said:
         """What a rank is told of a step, for its message, or for None where it knows that the step is decided."""
         with self._changed:
             if message is not None:
                 self._take(rank, step, message)
-            while not (self._can_tell(rank, step) or self._failure or rank in self._ended):
+            while not (step <= self.latest or rank in self._tasks or self._failure or rank in self._ended):
                 self._changed.wait(self._consider(time.monotonic() - self._began))
-            failed = not self._can_tell(rank, step)
+            failed = step > self.latest and rank not in self._tasks
             if failed and rank == 0:  # this process may end now: those that wait shall hear why
                 self._changed.wait_for(lambda: {*self._messages} - {0} <= {*self._ended}, 1.0)
             if failed or rank in self._ended:
@@ -75,16 +67,13 @@ class Collector:
             self._forget()
             return wire.Said(b"" if rank in have else answer, latest=self.latest)
 
-    def _can_tell(self, rank: int, step: int) -> bool:
-        return step <= self.latest or rank in self._tasks
-
     def _take(self, rank: int, step: int, message: wire.Content) -> None:
         """A message has arrived."""
         if step > self.latest:
             self._messages[rank], self._at[rank] = message, time.monotonic() - self._began
 
     def _serve(self, connection: Connection, rank: int) -> None:
-        """Talk to a rank until it says goodbye, is gone, or sends what no rank sends."""
+        """Talk to a rank until it ends, or sends what no rank sends."""
         with self._changed:
             if not 0 < rank < self._n or rank in self._connected:
                 return
@@ -99,12 +88,12 @@ class Collector:
                 sent = connection.recv_bytes(size)
                 self._receiving[rank] = time.monotonic() - began
                 if len(sent) != size and sent not in self.words and (sent or step > self.latest):
-                    break  # a goodbye, or what no rank sends
+                    break
                 said = self.exchange(step, sent or None, rank)
                 wire.tell(connection, said)
                 step += said.decided
         except RuntimeError as error:  # the step, or this rank's part in it, has failed
-            wire.tell_failure(connection, str(error))
+            wire.tell(connection, wire.Said(str(error).encode(), failed=True))
         finally:
             with self._changed:
                 self._ended.setdefault(rank, f"rank {rank} is gone")
@@ -116,7 +105,7 @@ class Collector:
         try:
             stop, heard = self._decisions.stop(self._at)
             if stop <= now:
-                self._stopped(self._decisions.decoded(heard), now)
+                self._stopped(heard, now)
                 return 0.0
             pending = np.flatnonzero(np.isinf(self._at)).tolist()
             ended = [rank for rank in pending if rank in self._ended]
@@ -133,24 +122,27 @@ class Collector:
             self._fail(str(error))
         return 0.0 if self._failure else end - now
 
-    def _stopped(self, decoded: Decoded, now: float) -> None:
+    def _stopped(self, heard: tuple[bool, ...], now: float) -> None:
         """The rule has stopped: decode in double precision, block by block, for all ranks the same float32 numbers."""
         answer = np.zeros(self._seat.length, np.float32)
-        ranks = np.flatnonzero(decoded.weights)
-        used = [(decoded.weights[rank], np.frombuffer(self._messages[rank], np.float32)) for rank in ranks]
+        weights, *_ = self._decisions.decoded(heard)
+        used = [
+            (weights[rank], np.frombuffer(self._messages[rank], np.float32))
+            for rank in np.flatnonzero(weights)
+        ]
         for first in range(0, len(answer) if used else 0, _BLOCK):
             part = slice(first, first + _BLOCK)
             answer[part] = sum(weight * message[part].astype(np.float64) for weight, message in used)
-        receiving = self._receiving[decoded.heard].max(initial=0.0)  # and as long to send
+        receiving = self._receiving[[*heard]].max(initial=0.0)  # and as long to send
         self.busy.append(2 * receiving + time.monotonic() - self._began - now)
         self._decisions.stop(self._at, final=True)
-        self._settle(decoded, answer, set())
+        self._settle(heard, answer, set())
 
-    def _settle(self, decoded: Decoded, answer: wire.Content, have: set[int]) -> None:
+    def _settle(self, heard: tuple[bool, ...], answer: wire.Content, have: set[int]) -> None:
         """The step is decided."""
         now = time.monotonic()
         self.latest += 1
-        self._kept[self.latest], self.decided[self.latest] = (answer, have), (decoded, now - self._began)
+        self._kept[self.latest], self.decided[self.latest] = (answer, have), (heard, now - self._began)
         self._messages, self._began = {}, now
         self._at[:] = inf
         while len(self._kept) > self._seat.most_answers:  # who is furthest behind is told so when it asks
@@ -170,7 +162,7 @@ class Collector:
         self._kept = {step: kept for step, kept in self._kept.items() if step >= first}
 
     def close(self, linger: float) -> None:
-        """Answer late ranks until all have said goodbye or are gone, at most `linger` seconds."""
+        """Answer late ranks until all have ended, at most `linger` seconds."""
         with self._changed:
             self._ended[0] = "rank 0 has ended"
             self._forget()
@@ -183,10 +175,11 @@ class Collector:
 class Sender:
     """Another rank's end of the star: a message to rank 0, an answer back."""
 
-    def __init__(self, address: tuple[str, int], seat: wire.Seat):
+    def __init__(self, store, seat: wire.Seat):
+        host, port = store.get("address").decode().split()
         self._size, self.latest = 4 * seat.length, -1
         self._silence = 1.5 * seat.patience  # rank 0 names silent ranks before it is called silent itself
-        self._connection = wire.connect(address, seat, self._silence)
+        self._connection = wire.connect((host, int(port)), seat, self._silence)
 
     def exchange(self, step: int, message: wire.Content | None) -> wire.Said:
         """See `Collector.exchange`."""
@@ -201,6 +194,6 @@ class Sender:
         return said
 
     def close(self, linger: float = 0.0) -> None:
-        """Say goodbye."""
+        """Say goodbye, since worker processes of a DataLoader may keep the connection open."""
         with suppress(OSError), self._connection:
-            self._connection.send_bytes(wire.GOODBYE)
+            self._connection.send_bytes(b"goodbye")  # as long as no message

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import socket
 import struct
@@ -16,7 +15,6 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 Content: TypeAlias = bytes | memoryview | np.ndarray
-GOODBYE = b"."
 _HELLO = struct.Struct("<32sq")  # token, rank
 _HEAD = struct.Struct("<??q")  # of a `Said`
 _SENTENCE = 4096  # bytes of a sentence, at most
@@ -34,11 +32,6 @@ class Seat:
     patience: float = 30.0
     most_answers: int = 1024  # that are kept for late ranks
 
-    @property
-    def name(self) -> str:
-        """Of this exchange's keys in the process group's store; no other has it."""
-        return f"gcexp/{hashlib.sha256(self.token).hexdigest()[:16]}"
-
 
 class Said(NamedTuple):
     """What rank 0 says of a step: the answer, what to do if it is not `decided` yet, or why it has `failed`."""
@@ -52,12 +45,8 @@ class Said(NamedTuple):
 def tell(connection: Connection, said: Said) -> None:
     """Send it."""
     connection.send_bytes(_HEAD.pack(*said[1:]))
-    connection.send_bytes(memoryview(said.content).cast("B"))
-
-
-def tell_failure(connection: Connection, sentence: str) -> None:
-    """Send what the other side raises as a RuntimeError."""
-    tell(connection, Said(sentence.encode()[:_SENTENCE], failed=True))
+    content = memoryview(said.content).cast("B")
+    connection.send_bytes(content[:_SENTENCE] if said.failed else content)
 
 
 def listen(connection: Connection, size: int) -> Said:
@@ -70,7 +59,7 @@ def listen(connection: Connection, size: int) -> Said:
 
 
 def connect(address: tuple[str, int], seat: Seat, silence: float) -> Connection:
-    """Connect to rank 0 and present the token; `silence` bounds how long a read waits."""
+    """Connect to rank 0 and present the token; `silence` bounds how long reading or sending waits."""
     connection = socket.create_connection(address, timeout=silence)
     connection.sendall(_HELLO.pack(seat.token, seat.rank))
     return _connection(connection, silence)
@@ -78,9 +67,10 @@ def connect(address: tuple[str, int], seat: Seat, silence: float) -> Connection:
 
 def _connection(of: socket.socket, silence: float = 0.0) -> Connection:
     of.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    longest = struct.pack("ll", int(silence), int(silence % 1 * 1e6))
-    of.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, longest)
     of.settimeout(None)
+    longest = struct.pack("ll", int(silence), int(silence % 1 * 1e6))
+    for waiting in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+        of.setsockopt(socket.SOL_SOCKET, waiting, longest)
     return Connection(of.detach())
 
 

@@ -136,8 +136,9 @@ class LiveRun:
         except (OSError, ValueError, TypeError, KeyError):  # none, or damaged
             return False
         client = self._store.client
-        runs = {name: self._store.found(run) for name, run in self._ids.items()}
-        if None in runs.values():
+        found = {name: self._store.found(number) for name, number in self._ids.items()}
+        runs = {name: run for name, run in found.items() if run is not None}
+        if len(runs) < len(self._ids):
             return False
         self._start, self._logged = runs[_PARENT].info.start_time, {}
         for seed in self._clocks if agrees else ():

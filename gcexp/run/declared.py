@@ -86,7 +86,7 @@ def class_value(target: str, name: str, beside: str) -> Any:
 def _imported(tree: ast.Module, module: str) -> dict[str, str]:
     """Names that imports of a module bind to something in another one, and its dotted name."""
     package = module if (file := source(module)) and file.name == "__init__.py" else module.rpartition(".")[0]
-    found = {}
+    found: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             with suppress(ImportError):  # relative beyond the top

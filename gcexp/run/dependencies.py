@@ -159,7 +159,8 @@ def _learning(classes: frozenset[str]) -> list[str]:
     directly or through others: an edit of any other one repeats no training. A class from outside may import any.
     """
     files = {f"gcexp.tasks.{file.stem}": file for file in (_ROOT / "tasks").glob("[!_]*.py")}
-    found, waiting = set(), {"gcexp.tasks.training", *(name.rpartition(".")[0] for name in classes)}
+    found: set[str] = set()
+    waiting = {"gcexp.tasks.training", *(name.rpartition(".")[0] for name in classes)}
     waiting |= files.keys() if any(map(outside, classes)) else set()
     while waiting := waiting & files.keys() - found - {_STORING}:
         found |= waiting

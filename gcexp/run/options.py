@@ -57,10 +57,12 @@ def folders_of_options(conf: Path, extra: str, _cwd: str) -> tuple[Path, ...]:
     """What `search_dirs` gives for conf/, the variable and the working folder."""
     known, here = papers(), project()
     listed = (read_yaml(conf / "run.yaml").get("hydra") or {}).get("searchpath") or []
-    folders = [*filter(None, extra.split(os.pathsep)), *([here / "conf"] if here else [])]
+    folders = [Path(folder) for folder in extra.split(os.pathsep) if folder]
+    folders += [here / "conf"] if here else []
     folders += [folder / "conf" for folder in known.values() if (folder / "conf").is_dir()]
     plugged = [f"pkg://{name}" for name in plugins() if name not in known]
-    return (conf, *map(_place, [*listed, *(f"file://{Path(one).resolve()}" for one in folders), *plugged]))
+    named = [f"file://{folder.resolve()}" for folder in folders]
+    return (conf, *map(_place, [*listed, *named, *plugged]))
 
 
 def _place(entry: str) -> Path:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from gcexp.analysis.declared import gives
+from gcexp.analysis.declared import columns
 from gcexp.codes.adaptive import Adaptive, GroupedAdaptive, decode_rows, random_matrix
 from gcexp.seeding import rng
 from gcexp.theory import adaptive as theory
 
 
-@gives("matrices", "stragglers", "s", "n", "draws", "condition", "exponent", "bound")
+@columns("matrices", "stragglers", "s", "n", "draws", "condition", "exponent", "bound")
 def condition_numbers(
     d: int, L: int, sizes: dict, quantile: float, realisations: int, sets: int
 ) -> pd.DataFrame:
@@ -83,7 +83,7 @@ def _best_conditions(
     return min(found, key=lambda conditions: np.quantile(conditions, quantile))
 
 
-@gives("n", "method", "seed", "error", "largest_group")
+@columns("n", "method", "seed", "error", "largest_group")
 def decode_errors(
     d: int, L: int, sizes: list, seeds: int, sets: int, length: int, search_seeds: int
 ) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 
-from gcexp.analysis.declared import gives
+from gcexp.analysis.declared import columns
 from gcexp.theory import adaptive as theory
 
 from . import theory as experiment
@@ -33,7 +33,7 @@ def _least(functions: Sequence[Callable[[float], float]]) -> Callable[[float], f
     return lambda c: min(one(c) for one in functions)
 
 
-@gives("p", "lost_first_epoch_s", "scheme", "mean_iteration_time_s", "first", *CROSSINGS)
+@columns("p", "lost_first_epoch_s", "scheme", "mean_iteration_time_s", "first", *CROSSINGS)
 def constant(probabilities: Sequence[float], largest: float, step: float) -> pd.DataFrame:
     """Mean iteration time of (91), (92) where c + 4 (i - 1) seconds are lost before epoch i, over c.
 

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from gcexp.analysis.declared import gives
+from gcexp.analysis.declared import columns
 from gcexp.delays.epochs import Epochs, Restarts
 from gcexp.errors import require
 from gcexp.schemes import Restart, Scheme
@@ -34,7 +34,7 @@ NAMES = {
 # --- Tables I to VI -------------------------------------------------------------------------------------------
 
 
-@gives("scheme", "s", "cost", "fraction")
+@columns("scheme", "s", "cost", "fraction")
 def costs(d: int, w: int, lengths: list) -> pd.DataFrame:
     """Table I: what a worker sends, in gradients, by the number of stragglers.
 
@@ -69,7 +69,7 @@ _ORDERS = {
 }
 
 
-@gives("scheme", "order", "s", "cost", "tripled")
+@columns("scheme", "order", "s", "cost", "tripled")
 def decoding_costs(n: int, d: int, L: int) -> pd.DataFrame:
     """Table II: orders of the decoding cost, and their values.
 
@@ -93,7 +93,7 @@ def decoding_costs(n: int, d: int, L: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-@gives("setting", "value")
+@columns("setting", "value")
 def settings(
     workers: int, load: int, batch: int, classes: int, train: int, test: int, rate: float
 ) -> pd.DataFrame:
@@ -171,7 +171,7 @@ _ROWS = {
 }
 
 
-@gives("row", "epoch", "phase", "seconds")
+@columns("row", "epoch", "phase", "seconds")
 def phases(adaptive: bool) -> pd.DataFrame:
     """Tables IV and V: measured phases of an iteration, n = 20, d = 3.
 
@@ -205,7 +205,7 @@ def phases(adaptive: bool) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-@gives("scheme", "p", "convention", "time_s", "deviation", "rank", "mean_stragglers")
+@columns("scheme", "p", "convention", "time_s", "deviation", "rank", "mean_stragglers")
 def calculated_times(printed: dict, chances: list) -> pd.DataFrame:
     """Table VI: calculated mean times of the experiment, in every convention, beside the printed ones.
 
@@ -276,7 +276,7 @@ CURVES = {
 }
 
 
-@gives(
+@columns(
     *("range", "scheme", "p", "average_time_s", "positive", "best_s_max", "above_lowest_s"),
     *("gain_of_groups_s", "below_best_cgc_s", "paper_limit"),
 )

@@ -11,7 +11,7 @@ from itertools import takewhile
 import numpy as np
 import pandas as pd
 
-from gcexp.analysis.declared import gives
+from gcexp.analysis.declared import columns
 from gcexp.codes.base import Code
 from gcexp.decoding_error.error import bears, error
 from gcexp.decoding_error.straggler_sets import random_sets, runs
@@ -27,7 +27,7 @@ USABLE = {"float32": 1e-3, "float64": 1e-6}
 # --- Approximate codes at equal density -------------------------------------------------------------------------
 
 
-@gives(
+@columns(
     *("label", "n", "k", "density", "load", "draws", "s", "fraction", "panel", "quantity", "value"),
     *("trials", "exact"),
 )
@@ -112,7 +112,7 @@ def _drawn(given: dict, draws: int, seed: int, n: int, density: float) -> list[C
     return drawn
 
 
-@gives(
+@columns(
     *("label", "n", "k", "density", "least_load", "most_load", "least_holders", "most_holders"),
     *("gamma", "spectral_gap"),
 )
@@ -157,7 +157,7 @@ def parameters(groups: list, seed: int = 0) -> pd.DataFrame:
 # --- Exact codes: where rounding ends them ----------------------------------------------------------------------
 
 
-@gives("label", "n", "s", "precision", "gradients", "panel", "what", "value", "status")
+@columns("label", "n", "s", "precision", "gradients", "panel", "what", "value", "status")
 def stability(
     groups: list, most_slow: int, sets: int, length: int, sizes: list | None = None, seed: int = 0
 ) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from math import comb
 import numpy as np
 import pandas as pd
 
-from gcexp.analysis.declared import gives
+from gcexp.analysis.declared import columns
 from gcexp.codes.comm_efficient import (
     CommunicationEfficient,
     evaluation_points,
@@ -27,7 +27,7 @@ from gcexp.theory import comm_efficient as theory
 # --- Tables ---------------------------------------------------------------------------------------------------
 
 
-@gives("symbol", "meaning", "value")
+@columns("symbol", "meaning", "value")
 def notation(meanings: dict[str, str], n: int, d: int, m: int, length: int) -> pd.DataFrame:
     """Table 1: what the symbols mean, and their values in a code that is built.
 
@@ -66,7 +66,7 @@ def notation(meanings: dict[str, str], n: int, d: int, m: int, length: int) -> p
     )
 
 
-@gives("straggler", "coordinate", "worker", "weight", "fraction", "error")
+@columns("straggler", "coordinate", "worker", "weight", "fraction", "error")
 def decode_weights(
     n: int, d: int, m: int, theta: list[float | str], scales: list[float | str]
 ) -> pd.DataFrame:
@@ -106,7 +106,7 @@ def decode_weights(
     return pd.DataFrame(rows)
 
 
-@gives(
+@columns(
     *("m", "d", "s", "expected_time_s", "gain_of_last_straggler_s", "spare", "rank", "below_uncoded"),
     "below_best_m1",
 )
@@ -147,7 +147,7 @@ def expected_times(n: int, t1: float, lambda1: float, t2: float, lambda2: float)
 # --- Stability ------------------------------------------------------------------------------------------------
 
 
-@gives("case", "n", "d", "m", "method", "worst_error", "condition")
+@columns("case", "n", "d", "m", "method", "worst_error", "condition")
 def stability(methods: list, length: int, sets: int, seed: int = 0) -> pd.DataFrame:
     r"""Rounding errors and condition numbers of the code, and what exact coefficients change.
 

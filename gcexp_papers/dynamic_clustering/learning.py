@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from gcexp.analysis.declared import gives
+from gcexp.analysis.declared import columns
 from gcexp.data.load import Dataset
 from gcexp.data.readers import mixture
 from gcexp.seeding import rng
@@ -13,7 +13,7 @@ from gcexp.tasks.optimizers import GradientDescent
 from gcexp.tasks.training import train
 
 
-@gives("draw", "iteration", "train_loss", "test_loss")
+@columns("draw", "iteration", "train_loss", "test_loss")
 def losses_by_data(draws: int, iterations: int, learning_rate: float) -> pd.DataFrame:
     """Last losses of the linear regression for data sets of one law; draw 0 is the one that is stored.
 

@@ -8,7 +8,7 @@ ICC 2021 (arXiv 2011.01922).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from gcexp.analysis.declared import gives
+from gcexp.analysis.declared import columns
 from gcexp.codes.clustered import Clustered
 from gcexp.schemes.placement import (
     Greedy,
@@ -76,7 +76,7 @@ def expected_iteration_time(scheme: Scheme, delay: TwoStateMarkov, iterations: i
 # --- The running example: matrices, counts, drawings ---------------------------------------------------------------
 
 
-@gives("matrix", "row", more=lambda n, **_: [f"column {j}" for j in range(n)])
+@columns("matrix", "row", more=lambda n, **_: [f"column {j}" for j in range(n)])
 def matrices(n: int, clusters: int, load: int, shifts: Iterable[int]) -> pd.DataFrame:
     """The matrices of the running example, 0-based, one row per row.
 
@@ -109,7 +109,7 @@ def matrices(n: int, clusters: int, load: int, shifts: Iterable[int]) -> pd.Data
     return pd.DataFrame(rows)
 
 
-@gives(
+@columns(
     *("stragglers", "sets", "gc", "static", "greedy", "best", "lost_by_greedy", "lost_by_best"),
     "threshold",
 )
@@ -183,7 +183,7 @@ def _threshold(code: Clustered, seated: np.ndarray) -> int:
     return 1
 
 
-@gives("panel", "cluster", "worker", "slow", "moved", "gc", "gc_sc", "gc_dc", "lb", "caption")
+@columns("panel", "cluster", "worker", "slow", "moved", "gc", "gc_sc", "gc_dc", "lb", "caption")
 def balls_in_bins(
     n: int,
     clusters: int,
@@ -208,28 +208,16 @@ def balls_in_bins(
     DataFrame
         With the exact expected times of GC, GC-SC, GC-DC (states known) and LB.
     """
-    setting = Setting(n, clusters, load)
-    allowed = membership(setting.rule(shifts=shifts).matrix(n, 0))
     frames = []
-    for title, chosen in slow.items():
-        states = np.isin(np.arange(n), list(chosen))
-        at_home, _ = home(n, clusters)
-        placed = greedy_clusters(allowed[None], states[None])[0]
-        times = _times(setting, states, at_home, placed, law)
-        caption = (
-            (
-                "no cluster waits for a slow worker"
-                if _decodable(at_home[None], states[None], clusters, load)[0]
-                else "a cluster waits for a slow worker"
-            )
-            + "; expected time "
-            + ", ".join(f"{name} {time:.3f}" for name, time in times.items())
-        )
+    for title, states, at_home, _, _, times in _panels(n, clusters, load, shifts, slow, law):
+        waits = "a" if (_counts(at_home[None], states[None], clusters) >= load).any() else "no"
+        told = ", ".join(f"{name} {time:.3f}" for name, time in times.items())
+        caption = f"{waits} cluster waits for a slow worker; expected time {told}"
         frames.append(_balls(title, at_home, states, np.zeros(n, dtype=bool), caption, times))
     return pd.concat(frames, ignore_index=True)
 
 
-@gives(
+@columns(
     *("panel", "cluster", "worker", "slow", "moved", "expected_time", "slow_in_cluster", "gc", "gc_sc"),
     *("gc_dc", "lb", "caption"),
 )
@@ -255,15 +243,8 @@ def placement(
         number of slow workers in a cluster, `expected_time` that of the panel's clusters; beside it those of GC,
         GC-SC, GC-DC and LB for the same slow workers.
     """
-    setting = Setting(n, clusters, load)
-    allowed = membership(setting.rule(shifts=shifts).matrix(n, 0))
-    at_home, _ = home(n, clusters)
     frames = []
-    for title, chosen in slow.items():
-        states = np.isin(np.arange(n), list(chosen))
-        placed = greedy_clusters(allowed[None], states[None])[0]
-        dealt = greedy_clusters(allowed[None], states[None], phases=1)[0]
-        times = _times(setting, states, at_home, placed, law)
+    for title, states, at_home, dealt, placed, times in _panels(n, clusters, load, shifts, slow, law):
         still = np.zeros(n, dtype=bool)
         if (dealt >= 0).all():
             stages = {"at home (GC-SC)": (at_home, still), "placed (GC-DC)": (placed, placed != at_home)}
@@ -278,6 +259,19 @@ def placement(
             columns = {"expected_time": time if done else np.nan, "slow_in_cluster": counts.max()} | times
             frames.append(_balls(f"{title}: {stage}", cluster, states, moved, caption, columns))
     return pd.concat(frames, ignore_index=True)
+
+
+def _panels(
+    n: int, clusters: int, load: int, shifts: Iterable[int], slow: Mapping[str, Iterable[int]], law: Mapping
+) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, float]]]:
+    """Title, slow workers, clusters at home, after phase 1 and placed, and exact expected times of the schemes."""
+    setting = Setting(n, clusters, load)
+    allowed = membership(setting.rule(shifts=shifts).matrix(n, 0))
+    at_home, _ = home(n, clusters)
+    for title, chosen in slow.items():
+        states = np.isin(np.arange(n), list(chosen))
+        dealt, placed = (greedy_clusters(allowed[None], states[None], phases=phases)[0] for phases in (1, 2))
+        yield title, states, at_home, dealt, placed, _times(setting, states, at_home, placed, law)
 
 
 def _balls(panel, cluster, slow, moved, caption, columns) -> pd.DataFrame:
@@ -295,9 +289,8 @@ def _times(setting: Setting, slow, at_home, placed, law) -> dict[str, float]:
         q = slow[order].astype(float).reshape(groups, -1)
         return expected_time(q, spare, load=setting.load, **law)
 
-    times = {
-        name: time(np.zeros_like(at_home) if groups == 1 else at_home, groups, spare)
-        for name, (groups, spare) in setting.groups().items()
-    }
+    found = {}
+    for name, (groups, spare) in setting.groups().items():
+        found[name] = time(np.zeros_like(at_home) if groups == 1 else at_home, groups, spare)
     dynamic = time(placed, setting.clusters, setting.load - 1)
-    return {"GC": times["GC"], "GC-SC": times["GC-SC"], "GC-DC": dynamic, "LB": times["LB"]}
+    return {"GC": found["GC"], "GC-SC": found["GC-SC"], "GC-DC": dynamic, "LB": found["LB"]}

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from gcexp.analysis.counting import collected
-from gcexp.analysis.declared import gives
+from gcexp.analysis.declared import columns
 from gcexp.codes.base import Code
 from gcexp.codes.partial_recovery import CyclicPartialRecovery, CyclicTwoMessage
 from gcexp.codes.raptor import BatchRaptor
@@ -71,7 +71,7 @@ def _words(numbers: Iterable[int]) -> str:
 # --- Tables -------------------------------------------------------------------------------------------------
 
 
-@gives(
+@columns(
     *("theorem", "condition", "messages", "load_formula", "n", "s", "beta", "p", "load_partitions"),
     *("worst_recovered", "excluded"),
 )
@@ -129,7 +129,7 @@ def cyclic_schemes(n: int, s: int, divisible: int, other: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-@gives("setting", "n", "s", "beta", "scheme", "messages", "load_fraction", "load", "bound")
+@columns("setting", "n", "s", "beta", "scheme", "messages", "load_fraction", "load", "bound")
 def costs(settings: list[tuple[int, int, int]]) -> pd.DataFrame:
     """Table 4: messages and computation load of the naive, cyclic and combinatorial schemes.
 
@@ -163,7 +163,7 @@ def costs(settings: list[tuple[int, int, int]]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-@gives(
+@columns(
     *("worker", "in_its_sum", "chosen", "sent_alone", "row", "messages", "partitions", "load"),
     *("worst_recovered", "naive_load", "first_recovered", "first_used"),
 )
@@ -219,7 +219,7 @@ def _assigned(codes: list[Callable[[], Code]], stragglers: list[int]) -> list[st
     return [*(str(j) for make in codes[:1] for j in range(make().k)), *facts]
 
 
-@gives("worker", "row", "held", "partitions", "messages", "load", "combinatorial_messages", more=_assigned)
+@columns("worker", "row", "held", "partitions", "messages", "load", "combinatorial_messages", more=_assigned)
 def assignment(codes: list[Callable[[], Code]], stragglers: list[int]) -> pd.DataFrame:
     """Table 3 and Example 3: who holds what, as a picture of ones and dots.
 
@@ -271,7 +271,7 @@ def assignment(codes: list[Callable[[], Code]], stragglers: list[int]) -> pd.Dat
 # --- Fig. 2: between the cyclic and the combinatorial scheme ------------------------------------------------
 
 
-@gives("(n, s, α)", "n", "scheme", "x", "y", "load", "messages", "partitions", "rise", "missed")
+@columns("(n, s, α)", "n", "scheme", "x", "y", "load", "messages", "partitions", "rise", "missed")
 def intermediate_sweep(settings: list[tuple[int, int, float]], bounds: bool) -> pd.DataFrame:
     """Fig. 2: messages and load of the intermediate schemes, from x = 1 (cyclic) to x = y (combinatorial).
 
@@ -314,7 +314,7 @@ def intermediate_sweep(settings: list[tuple[int, int, float]], bounds: bool) -> 
 _FAMILIES = {FractionalRepetition: "FRC", CyclicPartialRecovery: "cyclic scheme"}
 
 
-@gives(
+@columns(
     *("scheme", "family", "stragglers", "recovered", "recovered_fraction", "most_recovered"),
     *("guaranteed", "at_least", "exact", "random_mean", "cyclic_visible"),
 )
@@ -392,7 +392,7 @@ def chosen_stragglers(
 _SCHEMES = ("uncoded", "combinatorial, y = 2")
 
 
-@gives("model", "alpha", "alpha_from", "scheme", "mean_iteration_time_s", "quotient", "threshold")
+@columns("model", "alpha", "alpha_from", "scheme", "mean_iteration_time_s", "quotient", "threshold")
 def expected_times(n: int, samples: int, models: list[dict[str, Any]], fractions: list[int]) -> pd.DataFrame:
     """Section VIII: mean iteration times of the uncoded and the combinatorial scheme, by formula.
 
@@ -441,7 +441,7 @@ def expected_iteration_time(scheme: Scheme, delay: Pareto | ShiftedExponential, 
 # --- Statements about all parameters, counted ---------------------------------------------------------------
 
 
-@gives("statement", "cases", "hold", "share")
+@columns("statement", "cases", "hold", "share")
 def counted(
     schemes_up_to: int,
     designs_up_to: int,
@@ -622,7 +622,7 @@ def _model_d(below: int) -> Counted:
 # --- Fig. 4: what the curves cost ---------------------------------------------------------------------------
 
 
-@gives(
+@columns(
     *("panel", "scheme", "partitions", "messages", "load", "guaranteed", "guaranteed_fraction"),
     *("mean_recovered_fraction", "deterministic_time_s", "mean_iteration_time_s"),
     *("recovered_fraction_per_s", "guaranteed_fraction_per_s", "straggler_sets"),

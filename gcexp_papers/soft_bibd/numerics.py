@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from gcexp.analysis.declared import gives
+from gcexp.analysis.declared import columns
 from gcexp.codes.block_design import BlockDesign
 from gcexp.codes.composite import Kronecker
 from gcexp.codes.soft_bibd import SoftBIBD
@@ -27,7 +27,7 @@ from .theory import soft_paper_smallest_mu
 # --- Figure 1: which parameters exist -------------------------------------------------------------------------
 
 
-@gives(
+@columns(
     *("panel", "n", "density", "what", "load", "intersection", "design", "design_n", "design_density"),
     "value",
 )
@@ -139,7 +139,7 @@ def _agree(n: int, rho: float, height: float) -> bool:
 # --- Figure 2: a block design and Soft BIBDs --------------------------------------------------------------------
 
 
-@gives(
+@columns(
     *("n", "k", "load", "redundancy", "intersection", "label", "s", "fraction", "realisation"),
     *("quantity", "value", "excess", "stderr", "largest", "trials", "standard_errors"),
 )
@@ -227,7 +227,7 @@ def _pseudoinverse_errors(code, responses: np.ndarray) -> np.ndarray:
 # --- Figure 3: a product of two block designs -------------------------------------------------------------------
 
 
-@gives(
+@columns(
     *("n", "k", "load", "redundancy", "density", "gamma", "label", "relation", "s", "fraction"),
     *("value", "excess"),
 )

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from gcexp.advice.verdict import Answer, Comparison, Terms
-from gcexp.analysis.declared import gives
+from gcexp.advice.remedies import Remedy
+from gcexp.advice.verdict import Answer, Comparison
+from gcexp.analysis.declared import columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,17 +87,17 @@ def unknown_times(kind: str, rows: int, n: int, draw: np.random.Generator) -> np
 
 def priced(answer: Answer, comparison: Comparison, later: np.ndarray) -> tuple[float, float, float]:
     """Mean time on later rows of what is advised, of waiting for all, and of the best candidate in hindsight."""
-    terms, phi = comparison.terms, answer.phi
+    phi = answer.phi
     took = {
-        one: float(one.learned(comparison.x, terms.seed).on(later).time(phi).mean())
-        + comparison.extra(one, terms)
-        for one in comparison.offered
+        one: float(one.learned(comparison.x, comparison.seed).times(later, [phi]).mean())
+        + comparison.extra(one)
+        for one in comparison.plans
     }
-    waiting = took[comparison.offered[0]]
+    waiting = took[Remedy("wait")]
     return took[answer.pick.remedy] if answer.advised else waiting, waiting, min(took.values())
 
 
-@gives("cluster", "kind", "workers", "phi", "rows", "verdict", "ratio", "low", "high", "later", "regret")
+@columns("cluster", "kind", "workers", "phi", "rows", "verdict", "ratio", "low", "high", "later", "regret")
 def regret(clusters: int, rows: list[int], first: int = 0, later: int = LONG_RUN) -> pd.DataFrame:
     """What following the advice costs in the long run, over the best candidate, on clusters of known mechanisms.
 
@@ -130,7 +131,7 @@ def regret(clusters: int, rows: list[int], first: int = 0, later: int = LONG_RUN
     return pd.DataFrame(found)
 
 
-@gives("cluster", "kind", "workers", "phi", "rows", "verdict", "ratio", "low", "high", "later", "regret")
+@columns("cluster", "kind", "workers", "phi", "rows", "verdict", "ratio", "low", "high", "later", "regret")
 def harm(clusters: int, rows: int = 300, first: int = 0) -> pd.DataFrame:
     """The same on mechanisms that the adviser does not know, judged on as many further rows."""
     found = []
@@ -144,7 +145,7 @@ def harm(clusters: int, rows: int = 300, first: int = 0) -> pd.DataFrame:
 
 
 def _row(x: np.ndarray, rows: int, phi: float) -> dict:
-    comparison = Comparison(x[:rows], Terms())
+    comparison = Comparison(x[:rows])
     answer = comparison.answer(phi)
     took, waiting, best = priced(answer, comparison, x[rows:])
     return {

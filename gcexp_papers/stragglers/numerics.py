@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from gcexp.analysis.declared import gives
+from gcexp.analysis.declared import columns
 from gcexp.delays.trace_file import Flags, read_trace, statistics
 
 
-@gives("trace", "what", "iteration", "worker", "value", "note")
+@columns("trace", "what", "iteration", "worker", "value", "note")
 def overview(files: list[str], bins: int = 150) -> pd.DataFrame:
     """Every matrix as a strip of times over its mean, with its statistics and flags.
 

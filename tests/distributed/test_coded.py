@@ -2,7 +2,6 @@
 
 from statistics import median
 
-import psutil
 import pytest
 
 from gcexp.seeding import rng
@@ -10,32 +9,24 @@ from gcexp.seeding import rng
 pytestmark = pytest.mark.slow
 
 CYCLIC = {"code": ["CyclicRepetition", {"n": 4, "s": 1}], "wait": ["Fastest", {"s": 1}]}
-FRACTIONAL = {"code": ["FractionalRepetition", {"n": 4, "d": 2}], "wait": ["Decodable", {}]}
+FRACTIONAL = {"code": ["FractionalRepetition", {"n": 4, "d": 2}]}
 SPANNED = {"code": ["CyclicRepetition", {"n": 4, "s": 2}], "wait": ["Spanned", {}]}
-FORGET = {"code": ["Uncoded", {"n": 4}], "wait": ["Fastest", {"s": 1}]}
-GRADUAL = {"code": ["CyclicPartialRecovery", {"n": 4, "s": 1, "beta": 3}], "wait": ["Fastest", {"s": 1}]}
-LEARNED = {"code": ["CyclicRepetition", {"n": 4, "s": 1}], "wait": ["AdaptiveDeadline", {}]}
+FORGET = {"code": ["Uncoded", {"n": 4}]}
+GRADUAL = {"code": ["CyclicPartialRecovery", {"n": 4, "s": 1, "beta": 3}]}
+LEARNED = {"wait": ["AdaptiveDeadline", {}]}
 RING = {"form": "ring"}
 CASES = {
-    "cyclic": CYCLIC,
-    "fractional": FRACTIONAL,
-    "spanned": SPANNED,
-    "uncoded": FORGET,
-    "partial recovery": GRADUAL,
-    "learned deadline": LEARNED,
-    "cyclic, ring": CYCLIC | RING,
-    "fractional, ring": FRACTIONAL | RING | {"wait": ["Fastest", {"s": 1}]},
+    "cyclic, buckets, last batch": {"bucket_mb": 1e-4, "samples": 37},
+    "cyclic, buckets, last batch, ring": {"bucket_mb": 1e-4, "samples": 37} | RING,
+    "fractional, no_sync, views": FRACTIONAL | {"wait": ["Decodable", {}], "parts": 2, "view": True},
+    "fractional, ring": FRACTIONAL | RING,
+    "spanned, static graph": SPANNED | {"static": True},
+    "uncoded, workers": FORGET | {"workers": 1},
     "uncoded, ring": FORGET | RING,
+    "partial recovery": GRADUAL,
     "partial recovery, ring": GRADUAL | RING,
-    "buckets": {"bucket_mb": 1e-4},
-    "buckets, ring": {"bucket_mb": 1e-4} | RING,
-    "no_sync": {"parts": 2},
-    "last batch": {"samples": 37},
-    "last batch, ring": {"samples": 37} | RING,
-    "static graph": {"static": True},
-    "views": {"view": True},
-    "every step": {"late": "every", "slow": [3, 0.02]},
-    "workers": {"workers": 1},
+    "learned deadline": LEARNED,
+    "every step": {"late": "every", "sleeps": [0, 0, 0, 0.02]},
     "bfloat16": {"kind": "bfloat16"},
     "bfloat16, ring": {"kind": "bfloat16"} | RING,
 }
@@ -46,21 +37,25 @@ def seconds(found, others=(0, 1, 2)):
     return [took for rank in others for took in found[rank]["seconds"][2:]]
 
 
-def check(found, steps=None):
+def check(found, steps):
     """All that are there have made their steps without an error, and have equal bits."""
     there = [one for one in found if one]
-    told = [one["error"] for one in there if one["error"]]
-    assert told == []
-    counts = {len(one["seconds"]) for one in there}
-    assert counts == {steps}
-    digests = {one["digest"] for one in there}
-    assert len(digests) == 1
+    assert {one["error"] for one in there} == {""}
+    assert {len(one["seconds"]) for one in there} == {steps}
+    assert len({one["digest"] for one in there}) == 1
+
+
+def beside(ranks, *runs):
+    """What every rank finds in each of the runs, which have worlds of their own at the same time."""
+    return [world[0] for world in ranks(*([run] for run in runs))]
 
 
 @pytest.fixture(scope="module")
 def trained(ranks):
-    """All cases, one after another in one world."""
-    return dict(zip(CASES, ranks.in_turn(CASES.values()), strict=True))
+    """All cases, one after another in one world; then a plain run and two coded ones with a slow rank."""
+    slow = {"sleeps": [0, 0, 0, 0.15], "batch": 16, "steps": 10}
+    (found,) = ranks([*CASES.values(), slow | {"bare": True}, slow, slow | RING])
+    return dict(zip([*CASES, "slow, plain", "slow", "slow, ring"], found, strict=True))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -69,81 +64,62 @@ def test_gradients_are_exact_and_replicas_equal(trained, name):
     check(found, 12)
     approximate = name.startswith(("uncoded", "partial", "learned"))  # only rank 0 knows the coefficients
     judged = found[:1] if approximate else found
-    bound = 0.05 if "bfloat16" in name else 1e-5
-    assert max(error for one in judged for error in one["errors"]) < bound
+    assert max(error for one in judged for error in one["errors"]) < (0.05 if "bfloat16" in name else 1e-5)
     assert (found[0]["buckets"] > 1) == ("buckets" in name)
     if name == "every step":
         assert found[3]["computed"] == 12
 
 
-def test_others_do_not_wait_for_a_slow_rank(ranks):
-    slow = {"slow": [3, 0.15], "batch": 16}
-    runs = [{"bare": True} | slow, slow, slow | RING, {"batch": 16}, {"batch": 16} | RING]
-    plain, *coded = ranks.in_turn(runs)
-    undisturbed = max(median(seconds(found)) for found in coded[2:])
+def test_others_do_not_wait_for_a_slow_rank(trained):
+    undisturbed = median(seconds(trained["bfloat16"]))
     if undisturbed > 0.06:
         pytest.skip(f"void: an undisturbed step takes {undisturbed:.3f} s on this machine now")
-    for found in coded[:2]:
-        check(found, 12)
-        assert median(seconds(found)) < 0.6 * median(seconds(plain))
-        assert found[3]["computed"] < 12
+    for found in (trained["slow"], trained["slow, ring"]):
+        check(found, 10)
+        assert median(seconds(found)) < 0.6 * median(seconds(trained["slow, plain"]))
+        assert found[3]["computed"] < 10
 
 
 def test_a_killed_rank_stops_nobody(ranks):
-    killed = {"end": [3, 6, "SIGKILL"], "steps": 20, "patience": 8}
-    for found in ranks.beside([killed, killed | RING]):
+    killed = {"harm": [3, "SIGKILL", 6, 0], "steps": 20, "patience": 8}
+    for found in beside(ranks, killed, killed | RING):
         assert found[3] is None
         check(found, 20)
         assert not any(heard[3] for heard in found[0]["heard"][7:])
 
 
 def test_a_stopped_rank_stops_nobody_and_catches_up(ranks):
-    stopped = {"end": [3, 6, "SIGSTOP"], "steps": 20}
+    stopped = {"harm": [3, "SIGSTOP", 6, 0], "steps": 20}
     slowest = 0.0
-    for found in ranks.beside([stopped, stopped | RING], awake=1.5):
+    for found in beside(ranks, stopped, stopped | RING):
         check(found, 20)
-        assert max(found[3]["seconds"]) > 1.4
+        assert max(found[3]["seconds"]) > 2.4
         slowest = max(slowest, *seconds(found))
-        assert found[3]["computed"] < 20 or slowest > 1.0
-    if slowest > 1.0:  # or it was stopped in a collective of the ring
-        pytest.skip(f"void: another rank's step took {slowest:.2f} s, the stop 1.5 s")
+        assert found[3]["computed"] < 20 or slowest > 2.0
+    if slowest > 2.0:  # or it was stopped in a collective of the ring
+        pytest.skip(f"void: another rank's step took {slowest:.2f} s, the stop 2.5 s")
 
 
 @pytest.mark.parametrize("form", ["star", "ring"])
-@pytest.mark.parametrize("sign", ["SIGKILL", "SIGSTOP"])
-def test_a_signal_at_any_moment_stops_nobody(ranks, form, sign):
-    moments = 0.4 * rng(0, "gcexp.signals").random(3)
-    after = [{"form": form, "after": [2, moment, sign], "steps": 60, "patience": 8} for moment in moments]
-    for found in ranks.beside(after):
+def test_a_signal_at_any_moment_stops_nobody(ranks, form):
+    moments = zip(["SIGKILL", "SIGSTOP"] * 2, 0.4 * rng(0, "gcexp.signals").random(4), strict=True)
+    run = {"form": form, "steps": 60, "patience": 8}
+    for found in beside(ranks, *(run | {"harm": [2, sign, 2, moment]} for sign, moment in moments)):
         check(found, 60)
 
 
 def test_ranks_without_which_nothing_is_decoded_are_named(ranks):
     needed = {"wait": ["Fastest", {"s": 0}], "patience": 1, "linger": 5}
-    killed, stopped = {"end": [2, 5, "SIGKILL"]}, {"end": [2, 5, "SIGSTOP"]}
-    runs = [needed | sign | form for sign in (killed, stopped) for form in ({}, RING)]
-    found = ranks.beside(runs, awake=2.5)
+    killed, stopped = {"harm": [2, "SIGKILL", 5, 0]}, {"harm": [2, "SIGSTOP", 5, 0]}
+    found = beside(ranks, *(needed | sign | form for sign in (killed, stopped) for form in ({}, RING)))
     for one in found[:2]:
-        told = [one[rank]["error"] for rank in (0, 1, 3)]
-        assert all("step 5: rank 2 is gone and CyclicRepetition" in sentence for sentence in told), told
+        assert all("step 5: rank 2 is gone" in one[rank]["error"] for rank in (0, 1, 3)), one
     for one in found[2:]:
-        told = [one[rank]["error"] for rank in range(4)]
-        assert all("step 5: ranks [2] have been silent for 1 s" in sentence for sentence in told), told
+        assert all("step 5: ranks [2] have been silent" in one[rank]["error"] for rank in range(4)), one
 
 
 def test_without_rank_0_the_others_end(ranks):
-    killed = {"end": [0, 5, "SIGKILL"], "patience": 5, "steps": 500}  # more than are made before it ends
-    for found in ranks.beside([killed, killed | RING]):
+    killed = {"harm": [0, "SIGKILL", 5, 0], "patience": 5, "steps": 500}  # more than are made before it ends
+    for found in beside(ranks, killed, killed | RING):
         assert found[0] is None
-        told = [one["error"] for one in found[1:]]
-        assert all("rank 0, which collects the messages, is gone" in sentence for sentence in told), told
-
-
-def test_a_loss_that_misses_samples_is_refused(ranks):
-    (found,) = ranks.beside([{"parts": 2, "skipped": 1}])
-    assert all("step 0: the loss saw 2 of this rank's 4 samples" in one["error"] for one in found)
-
-
-def test_no_process_is_left(ranks):
-    """The last test of this file: of what it killed and stopped nothing remains."""
-    assert psutil.Process(ranks.server.pid).children() == []
+        assert all("rank 0" in one["error"] for one in found[1:]), found

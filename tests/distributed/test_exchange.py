@@ -8,7 +8,6 @@ import sys
 import threading
 import tracemalloc
 import types
-import warnings
 from functools import partial
 
 import numpy as np
@@ -22,7 +21,7 @@ from torch.utils.data import DataLoader
 
 from gcexp import codes
 from gcexp.codes import CyclicRepetition, Uncoded
-from gcexp.distributed.coded import _JUDGED, Coded
+from gcexp.distributed import Coded
 from gcexp.distributed.decisions import Decisions
 from gcexp.distributed.refusals import check_scheme
 from gcexp.distributed.star import Collector, Sender
@@ -33,33 +32,43 @@ from gcexp.seeding import rng
 
 LENGTH = 1000
 TOKEN = secrets.token_bytes(32)
-SEAT = partial(Seat, length=LENGTH, token=TOKEN, patience=5.0)
+ONE = Scheme(Uncoded(n=1), Fastest(s=0))
 
 
-def collector(scheme=None, **options):
-    return Collector(
-        Decisions(scheme or Scheme(CyclicRepetition(n=3, s=1), Fastest(s=1))), SEAT(0, **options)
-    )
+class Star:
+    """Rank 0 of three, and what others do."""
+
+    def __init__(self, **options):
+        self.store, self.seat = dist.HashStore(), partial(Seat, length=LENGTH, token=TOKEN, patience=5.0)
+        scheme = Scheme(CyclicRepetition(n=3, s=1), Fastest(s=1))
+        self.end = Collector(self.store, Decisions(scheme), self.seat(0, **options))
+
+    def stranger(self):
+        host, port = self.store.get("address").decode().split()
+        return socket.create_connection((host, int(port)), timeout=10)
+
+    def sender(self, rank):
+        return Sender(self.store, self.seat(rank))
+
+    def train(self, steps, *senders):
+        """Take part with all messages of rank 0 and of some senders; rank 0's answers."""
+
+        def part(end):
+            return [bytes(end.exchange(step, message(step)).content) for step in range(steps)]
+
+        threads = [threading.Thread(target=part, args=(sender,), daemon=True) for sender in senders]
+        for thread in threads:
+            thread.start()
+        answers = part(self.end)
+        for thread in threads:
+            thread.join(10)
+            assert not thread.is_alive()
+        assert self.end.latest == steps - 1
+        return answers
 
 
-def connected(port):
-    return socket.create_connection(("127.0.0.1", port), timeout=10)
-
-
-def beside(function, *given):
-    thread = threading.Thread(target=function, args=given, daemon=True)
-    thread.start()
-    return thread
-
-
-def message(rank, step):
-    return np.full(LENGTH, 1.0 + rank + step, np.float32)
-
-
-def steps(end, count, first=0):
-    """Take part with all of a rank's messages."""
-    for step in range(first, count):
-        end.exchange(step, message(0, step))
+def message(step):
+    return np.full(LENGTH, 1.0 + step, np.float32)
 
 
 def closes(connection):
@@ -70,37 +79,33 @@ def closes(connection):
 
 
 def test_strangers_are_closed_and_the_run_goes_on():
-    star, draw = collector(), rng(0, "gcexp.strangers")
+    star, draw = Star(), rng(0, "gcexp.strangers")
     hellos = [draw.bytes(draw.integers(1, 200)) for _ in range(460)]
     hellos += [TOKEN[:length] for length in range(1, 21)]
     hellos += [struct.pack("<32sq", TOKEN, rank) for rank in (-1, 0, 3, 2**62)] * 5
     opened = []
     for hello in hellos:
-        opened.append(connected(star.port))
+        opened.append(star.stranger())
         opened[-1].sendall(hello)
-    senders = [Sender(("127.0.0.1", star.port), SEAT(rank)) for rank in (1, 2)]
+    senders = [star.sender(rank) for rank in (1, 2)]
     assert all(map(closes, opened)) and len(opened) == 500
-    threads = [beside(steps, end, 20) for end in senders]
-    steps(star, 20)
-    for thread, sender in zip(threads, senders, strict=True):
-        thread.join(10)
+    star.train(20, *senders)
+    for sender in senders:
         sender.close()
     with pytest.raises(OSError):  # all ranks were there: nobody is heard any more
-        connected(star.port)
-    star.close(5.0)
-    assert star.latest == 19
+        star.stranger()
+    star.end.close(5.0)
 
 
 def test_a_stranger_has_ten_seconds(monkeypatch):
     monkeypatch.setattr("gcexp.distributed.wire._INTRODUCTION", 0.2)
-    star = collector()
-    assert closes(connected(star.port))
+    assert closes(Star().stranger())
 
 
 @pytest.mark.parametrize("size", [1, 4 * LENGTH - 4, 4 * LENGTH + 4, 2**31 - 1, -5])
 def test_a_message_of_another_size_ends_a_rank_and_allocates_nothing(size):
-    star = collector()
-    bad, good = connected(star.port), Sender(("127.0.0.1", star.port), SEAT(2))
+    star = Star()
+    bad, good = star.stranger(), star.sender(2)
     bad.sendall(struct.pack("<32sq", TOKEN, 1))
     tracemalloc.start()
     bad.sendall(struct.pack("!i", size) + bytes(min(max(size, 0), 8 * LENGTH)))
@@ -108,33 +113,32 @@ def test_a_message_of_another_size_ends_a_rank_and_allocates_nothing(size):
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < 1e6
-    thread = beside(steps, good, 5)
-    steps(star, 5)
-    thread.join(10)
-    assert star.latest == 4 and not thread.is_alive()
+    star.train(5, good)
 
 
-def test_a_rank_that_is_too_far_behind_is_told_to_leave():
-    star = collector(most_answers=10)
-    late, good = (Sender(("127.0.0.1", star.port), SEAT(rank)) for rank in (1, 2))
-    thread = beside(steps, good, 30)
-    steps(star, 30)
-    thread.join(10)
-    with pytest.raises(RuntimeError, match="rank 1 is 11 steps behind"):
-        late.exchange(0, message(1, 0))
-    good.close()
-    star.close(5.0)
-
-
-def test_a_late_rank_gets_stored_answers_and_learns_how_far_the_others_are():
-    star = collector()
-    late, good = (Sender(("127.0.0.1", star.port), SEAT(rank)) for rank in (1, 2))
-    answers, thread = [], beside(steps, good, 8)
-    for step in range(8):
-        answers.append(bytes(star.exchange(step, message(0, step)).content))
-    thread.join(10)
-    assert late.exchange(0, message(1, 0)).content == answers[0] and late.latest == 7
+def test_a_late_rank_gets_stored_answers_until_it_is_too_far_behind():
+    star = Star(most_answers=10)
+    late, good = star.sender(1), star.sender(2)
+    answers = star.train(8, good)
+    assert late.exchange(0, message(0)).content == answers[0] and late.latest == 7
     assert all(late.exchange(step, None).content == answers[step] for step in range(1, 8))
+    star = Star(most_answers=10)
+    late, good = star.sender(1), star.sender(2)
+    star.train(30, good)
+    with pytest.raises(RuntimeError, match="rank 1 .* 11 steps.* most_kept"):
+        late.exchange(0, message(0))
+
+
+def test_a_rank_0_that_neither_reads_nor_writes_is_named():
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        store = dist.HashStore()
+        store.set("address", "{} {}".format(*listening.getsockname()))
+        small, large = (
+            Sender(store, Seat(1, length, TOKEN, patience=0.1)) for length in (LENGTH, 10_000_000)
+        )
+        for sender, length in ((small, LENGTH), (large, 10_000_000)):  # the large one fills all buffers
+            with pytest.raises(RuntimeError, match="rank 0"):
+                sender.exchange(0, np.zeros(length, np.float32))
 
 
 def test_a_deadline_counts_from_the_step_before():
@@ -144,141 +148,112 @@ def test_a_deadline_counts_from_the_step_before():
 
 @pytest.fixture
 def alone(monkeypatch):
-    """A world of one rank, in this process."""
+    """What wraps a model, by default a small one, in a world of one rank in this process."""
     monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
     dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
-    yield partial(DistributedDataParallel, forward_sync_buffers=False)
+
+    def wrapped(model=None, forward_sync_buffers=False, **options):
+        model = model or nn.Linear(2, 1)
+        return DistributedDataParallel(model, forward_sync_buffers=forward_sync_buffers, **options)
+
+    yield wrapped
     dist.destroy_process_group()
 
 
-ONE = Scheme(Uncoded(n=1), Fastest(s=0))
-
-
-class Boundless(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layer = nn.Linear(2, 1)
-        self.register_buffer("seen", torch.zeros(1))
-
-    def forward(self, x):
-        return self.layer(x)
-
-
-def scheme(code, wait=None, **more):
-    return Scheme(code, wait or Fastest(s=0), **more)
-
-
 def test_what_cannot_work_is_refused_by_name(alone):
-    def linear():
-        return nn.Linear(2, 1)
-
-    hooked = alone(linear())
+    hooked, smaller, buffered = alone(), alone(), nn.Linear(2, 1)
     hooked.register_comm_hook(None, lambda state, bucket: None)
-    smaller = alone(linear())
     smaller.process_group = types.SimpleNamespace(size=lambda: 2)
-    models = {
-        "DistributedDataParallel, got a Linear": linear(),
-        "find_unused_parameters=True": alone(linear(), find_unused_parameters=True),
-        "forward_sync_buffers=False": DistributedDataParallel(Boundless()),
-        "communication hook already": hooked,
-        "has 2 of 1": smaller,
-    }
-    for told, model in models.items():
+    buffered.register_buffer("seen", torch.zeros(1))
+    later = Scheme(Uncoded(n=1), Deadline(time=1.0))
+    for told, model, scheme, options in [
+        ("DistributedDataParallel.* Linear", nn.Linear(2, 1), ONE, {}),
+        ("find_unused_parameters=True", alone(find_unused_parameters=True), ONE, {}),
+        ("forward_sync_buffers=False", alone(buffered, forward_sync_buffers=True), ONE, {}),
+        ("communication hook", hooked, ONE, {}),
+        ("2 of 1", smaller, ONE, {}),
+        ("late=stop", alone(), ONE, {"late": "stop"}),
+        ("'tree'", alone(), ONE, {"form": "tree"}),
+        ("form=star", alone(), later, {"form": "ring"}),
+    ]:
         with pytest.raises(UserError, match=told):
-            Coded(model, ONE)
-    for told, options in {"cannot be stopped": {"late": "stop"}, "unknown form": {"form": "tree"}}.items():
-        with pytest.raises(UserError, match=told):
-            Coded(alone(linear()), ONE, **options)
-    with pytest.raises(UserError, match="needs form=star"):
-        Coded(alone(linear()), scheme(Uncoded(n=1), Deadline(time=1.0)), form="ring")
+            Coded(model, scheme, **options)
+    with pytest.warns(UserWarning, match="BatchNorm"):
+        Coded(alone(nn.Sequential(nn.Linear(2, 1), nn.BatchNorm1d(1))), ONE).close()
 
 
 def test_schemes_that_a_backward_pass_cannot_follow_are_refused_by_name():
-    schemes = {
-        "has 5 workers, the process group 3 ranks": scheme(CyclicRepetition(n=5, s=1)),
-        "messages per worker": scheme(codes.PartialWork(n=3, d=2, q=2)),
-        "blocks": scheme(codes.CommunicationEfficient(n=3, d=2, m=2)),
-        "complex": scheme(codes.CyclicMDS(n=3, s=1)),
-        "wait=restart": scheme(Uncoded(n=3), Restart((1.0,), (1.0,), (1.0, 1.0))),
-        "bound of durations": scheme(codes.Clustered(n=3, clusters=1, d=2), Fewest()),
-        "every rank keeps its partitions": scheme(Uncoded(n=3), placement=Home()),
-    }
-    for told, given in schemes.items():
+    alike = partial(Scheme, wait=Fastest(s=0))
+    for told, given in {
+        r"CyclicRepetition\(n=5, s=1.* 5 workers.* 3": alike(CyclicRepetition(n=5, s=1)),
+        "PartialWork.* messages": alike(codes.PartialWork(n=3, d=2, q=2)),
+        "CommunicationEfficient.* blocks": alike(codes.CommunicationEfficient(n=3, d=2, m=2)),
+        "CyclicMDS.* complex": alike(codes.CyclicMDS(n=3, s=1)),
+        "wait=restart": Scheme(Uncoded(n=3), Restart((1.0,), (1.0,), (1.0, 1.0))),
+        "Fewest": Scheme(codes.Clustered(n=3, clusters=1, d=2), Fewest()),
+        "Home": alike(Uncoded(n=3), placement=Home()),
+    }.items():
         with pytest.raises(UserError, match=told):
             check_scheme(given, 3, "star", "finish")
 
 
-def trained(model, coded, count, samples=12, size=4, optimizer=None):
-    x, y = torch.randn(samples, 2), torch.randn(samples)
+def train(model, coded, epochs, share=1.0, optimizer=None):
+    x, y = torch.randn(12, 2), torch.randn(12)
     optimizer = optimizer or torch.optim.SGD(model.parameters(), lr=0.1)
-    loader = DataLoader(list(zip(x, y, strict=True)), batch_sampler=coded.batches(samples, size))
-    for _ in range(count):
+    loader = DataLoader(list(zip(x, y, strict=True)), batch_sampler=coded.batches(12, 4))
+    for _ in range(epochs):
         for inputs, targets in loader:
             optimizer.zero_grad()
-            coded.loss(mse_loss(model(inputs)[:, 0], targets, reduction="none")).backward()
+            losses = mse_loss(model(inputs)[:, 0], targets, reduction="none")
+            coded.loss(losses[: int(share * 4)]).backward()
             optimizer.step()
-    return loader
 
 
-def test_zero_and_join_are_refused_where_they_show(alone):
-    model = alone(nn.Linear(2, 1))
-    coded = Coded(model, ONE)
+class ZeroRedundancyOptimizer(torch.optim.SGD):
+    """As torch's is named, which cannot be made in a world of one."""
+
+
+def test_what_goes_wrong_in_a_step_is_named(alone):
+    model = alone()
     with pytest.raises(RuntimeError, match="Join"), model.join():
-        trained(model, coded, 1)
-
-    class ZeroRedundancyOptimizer(torch.optim.SGD):
-        """As torch's is named, which cannot be made in a world of one."""
-
-    coded.close()
-    model = alone(nn.Linear(2, 1))
+        train(model, Coded(model, ONE), 1)
+    model = alone()
     coded = Coded(model, ONE)
     with pytest.raises(RuntimeError, match="ZeroRedundancyOptimizer"):
-        trained(model, coded, 1, optimizer=ZeroRedundancyOptimizer(model.parameters(), lr=0.1))
+        train(model, coded, 1, optimizer=ZeroRedundancyOptimizer(model.parameters(), lr=0.1))
     coded.close()
-    torch.optim.SGD(model.parameters(), lr=0.1).step()  # the hook of all optimisers is gone
+    model = alone()
+    with pytest.raises(RuntimeError, match="step 0: .* 2 of .* 4 samples"):
+        train(model, Coded(model, ONE), 1, share=0.5)
 
 
-def test_batch_normalisation_is_warned_of_and_long_messages(alone):
-    with pytest.warns(UserWarning, match="BatchNorm"):
-        Coded(alone(nn.Sequential(nn.Linear(2, 1), nn.BatchNorm1d(1))), ONE).close()
-    model = alone(nn.Linear(2, 1))
+def test_messages_that_take_longer_than_computing_are_warned_of(alone):
+    model = alone()
     coded = Coded(model, ONE)
-    coded._end.busy.extend([9.0] * 64)
+    coded._end.busy.extend([9.0] * 64)  # seconds
     with pytest.warns(UserWarning, match="form='ring'"):
-        trained(model, coded, _JUDGED)
-    coded.close()
-    model = alone(nn.Linear(2, 1))
-    coded = Coded(model, ONE)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        coded._end.busy.clear()
-        coded._end.busy = type("Free", (list,), {"append": lambda self, x: list.append(self, 0.0)})()
-        trained(model, coded, _JUDGED)
+        train(model, coded, 10)
     coded.close()
 
 
 def test_batches_are_the_partitions_of_the_global_batch(alone):
-    model = alone(nn.Linear(2, 1))
-    coded = Coded(model, ONE)
+    coded = Coded(alone(), ONE)
     batches = coded.batches(10, 4, seed=3)
     assert len(batches) == 3 and len(coded.batches(10, 4, drop_last=True)) == 2
     order = rng(3, "data_order", 0).permutation(10).tolist()
     assert [*batches] == [order[:4], order[4:8], order[8:]]
-    assert [*batches][0] == rng(3, "data_order", 1).permutation(10).tolist()[
-        :4
-    ]  # each pass is the next epoch
+    following = rng(3, "data_order", 1).permutation(10).tolist()
+    assert next(iter(batches)) == following[:4]  # each pass is the next epoch
     batches.set_epoch(0)
     assert next(iter(batches)) == order[:4]
     assert [*coded.batches(4, 2, shuffle=False)] == [[0, 1], [2, 3]]
     for size in (0, 11):
         with pytest.raises(UserError, match="batch_size"):
             coded.batches(10, size)
-    with pytest.raises(UserError, match="number per sample"):
+    with pytest.raises(UserError, match="per sample"):
         coded.loss(torch.tensor(1.0))
-    with pytest.raises(UserError, match="sees 5 samples, 0"):
-        coded.batches(10, 4)
-        coded._issued.clear()
-        coded.loss(torch.zeros(5))
+    with pytest.raises(UserError, match="50 samples"):
+        coded.loss(torch.zeros(50))
     same = [coded.generator(partition).initial_seed() for partition in (0, 0, 1)]
     assert same[0] == same[1] != same[2]
     coded.close()
@@ -286,11 +261,9 @@ def test_batches_are_the_partitions_of_the_global_batch(alone):
 
 def test_gcexp_and_joining_need_no_torch():
     code = (
-        "import sys; sys.modules['torch'] = None\n"
-        "import gcexp, gcexp.distributed, gcexp.command.main\n"
-        "from gcexp.distributed import join\n"
-        "from gcexp.distributed import Recorder\n"
-        "import tempfile\n"
+        "import sys, tempfile; sys.modules['torch'] = None\n"
+        "import gcexp.command.main\n"
+        "from gcexp.distributed import Recorder, join\n"
         "with Recorder(tempfile.mkdtemp(), rank=0).step(): pass\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

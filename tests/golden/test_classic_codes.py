@@ -168,16 +168,6 @@ def parameters(code: Code) -> dict:
     return {name: getattr(code, name) for name in inspect.signature(type(code)).parameters}
 
 
-def test_one_step_weights():
-    code = ExpanderCode(13, offsets=(1, 5))
-    weights = code.decode(survivors(13, 2)).weights[:, 0]
-    np.testing.assert_allclose(weights, survivors(13, 2) * 13 / 11)
-    assert (
-        code.promise == "linear"
-        and ExpanderCode(13, offsets=(1, 5), decoder="optimal").promise == "least_squares"
-    )
-
-
 def test_random_regular_graphs():
     for seed in range(20):
         A = random_regular(10, 3, np.random.default_rng(seed))
@@ -356,13 +346,6 @@ def test_circulant_recovers_what_the_span_holds(sizes):
         np.testing.assert_array_equal(c, expected)
 
 
-def test_circulant_sends_disjoint_runs():
-    code = CirculantMultiMessage(40, (1, 2, 3))
-    assert code.encoding.shape == (120, 40) and (code.load == 6).all()
-    np.testing.assert_array_equal(code.work(2), 3)
-    assert np.flatnonzero(code.encoding.toarray()[3 * 38 + 2]).tolist() == [1, 2, 3]
-
-
 # --- what is refused -----------------------------------------------------------------------------------------
 
 
@@ -374,9 +357,7 @@ def test_circulant_sends_disjoint_runs():
         (lambda: CyclicMDS(8, 4, "reel"), "'reel'.*'real'"),
         (lambda: ReedSolomon(5, -1), "n=5, s=-1"),
         (lambda: ReedSolomon(5, 1, k=0), "k=0"),
-        (lambda: ReedSolomon(5, 1, mask="spred"), "'spred'.*'spread'"),
         (lambda: ExpanderCode(9, graph="pally"), "'pally'.*'paley'"),
-        (lambda: ExpanderCode(9, graph="paley", decoder="best"), "decoder.*'best'"),
         (lambda: ExpanderCode(9), "offsets"),
         (lambda: ExpanderCode(9, offsets=(1, 1)), r"offsets.*\[1, 1\]"),
         (lambda: ExpanderCode(9, offsets=(5,)), r"n=9 .*\[5\]"),
@@ -389,11 +370,9 @@ def test_circulant_sends_disjoint_runs():
         (lambda: StochasticGradientCode(5, 6, 0.1), "n=5, k=5, d=6"),
         (lambda: StochasticGradientCode(5, (1, 2), 0.1), r"d=\(1, 2\)"),
         (lambda: StochasticGradientCode(5, 2, 1.0), "p=1.0"),
-        (lambda: StochasticGradientCode(5, 2, 0.1, layout="cycle"), "'cycle'.*'cyclic'"),
         (lambda: GraphCode(10, 3), "n=10, d=3"),
         (lambda: GraphCode(6, 4), "n=6, d=4"),
         (lambda: GraphCode(10, 4, graph="circulant", offsets=(1,)), r"d=4, offsets=\(1,\)"),
-        (lambda: GraphCode(10, 4, graph="circular"), "'circular'.*'circulant'"),
         (lambda: CirculantMultiMessage(5, (1, 2, 3)), r"n=5, sizes=\(1, 2, 3\)"),
         (lambda: iterate(ExpanderCode(9, graph="paley"), [9 * [1]], -1), "steps.* -1"),
         (lambda: expander_bound(5, 6, 3, 1), "n=5, s=6"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from math import comb
 
 import numpy as np
 import pytest
@@ -83,20 +82,6 @@ def test_worst_cases_and_brackets(name):
     for e, exact in zip(error(code, everything, max_sets=0), truth, strict=True):
         assert e.lower <= exact + 1e-9 <= e.upper + 2e-9
         assert e.exact or e.how == "bracket"
-
-
-@pytest.mark.parametrize(
-    "name", ["product", "soft", "soft_dependent", "circulant", "cyclic", "signed", "sum"]
-)
-def test_enumeration_by_size(name):
-    """From survivors or from stragglers, with worker 0 pinned where the code is symmetric."""
-    code = CODES[name]
-    truth = brute(code)
-    for s in range(code.n + 1):
-        for pinned in (False, True) if name in ("product", "circulant") else (False,):
-            value, responses = worst_of_size(rows(code), s, pinned)
-            assert value == pytest.approx(truth[s], abs=1e-9) and responses.sum() == code.n - s
-            assert errors_of(code, responses)[0] == pytest.approx(value, abs=1e-9)
 
 
 @settings(max_examples=40, deadline=None)
@@ -226,9 +211,6 @@ def test_refuses(call, named):
         call()
 
 
-# --- Speed, as promised --------------------------------------------------------------------------------------------
-
-
 # --- The command ---------------------------------------------------------------------------------------------------
 
 
@@ -340,12 +322,3 @@ def test_no_search_where_rounding_decides():
     B[8] = B[7] + 1e-5 * B[8]  # almost a copy
     with pytest.raises(np.linalg.LinAlgError):
         search_worst(Rows(B), 3, 0.0)
-
-
-def test_a_search_with_a_pinned_worker():
-    """A circulant: worker 0 may always be among the stragglers."""
-    mine = Rows(np.array([np.roll([1.0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0], i) for i in range(11)]))
-    told = []
-    pinned = search_worst(mine, 4, 0.0, pinned=True, tell=told.append)
-    free = search_worst(mine, 4, 0.0)
-    assert pinned[0] == pytest.approx(free[0], abs=1e-10) and not pinned[1][0] and sum(told) == comb(10, 3)

@@ -201,7 +201,6 @@ def test_empty_workers_and_rows_stay():
     ("given", "message"),
     [
         ({"d": 8}, "0 < d <= k, got d=8, k=7"),
-        ({"intersection": 0.5}, "needs 1 <= intersection <= 3, got 0.5"),
         ({"intersection": 3.5}, "needs 1 <= intersection <= 3, got 3.5"),
         ({"n": 1}, "n=1"),
         ({"decoder": "optimum"}, "'optimal'"),

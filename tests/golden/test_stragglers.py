@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from gcexp.codes import (
-    CirculantMultiMessage,
     Clustered,
     CyclicRepetition,
     FractionalRepetition,
@@ -19,9 +18,8 @@ from gcexp.codes import (
     Uncoded,
     UnevenShards,
 )
-from gcexp.delays import LocalSteps, Trace
+from gcexp.delays import Draws, LocalSteps, Trace, TraceDraws
 from gcexp.delays.trace_file import read_trace
-from gcexp.run.options import options
 from gcexp.schemes import (
     LATE,
     AdaptiveDeadline,
@@ -29,9 +27,7 @@ from gcexp.schemes import (
     Best,
     Capacity,
     Covered,
-    Deadline,
     Decodable,
-    DecodableOrFastest,
     DropCompute,
     Fastest,
     Given,
@@ -40,9 +36,7 @@ from gcexp.schemes import (
     Pairs,
     PrefixDeadline,
     QuorumGrace,
-    Recovered,
     Scheme,
-    Spanned,
     Uneven,
     Zipper,
 )
@@ -67,13 +61,9 @@ def trace_of(name: str, **more) -> tuple[Trace, int, int]:
     return Trace(file, **({"skip": "prefix"} | more)), rows - max(1, rows // 10), WORKERS.get(name, 10)
 
 
-def played(
-    name: str, code, wait=None, placement=None, late="stop", chunks=None, loads=None, bound=False, **more
-):
+def played(name: str, code, wait=None, placement=None, late="stop", loads=None, bound=False, **more):
     delay, rows, _ = trace_of(name, **more)
-    scheme = Scheme(
-        code, wait or Decodable(), placement=placement, late=late, chunks=chunks, loads=loads, bound=bound
-    )
+    scheme = Scheme(code, wait or Decodable(), placement=placement, late=late, loads=loads, bound=bound)
     return run_clock(scheme, delay, (0,), rows)
 
 
@@ -82,10 +72,8 @@ def waiting_for_all(name: str, **more) -> float:
     return float(played(name, Uncoded(WORKERS.get(name, 10)), **more).duration.mean())
 
 
-def ratio(
-    name: str, code, wait=None, placement=None, late="stop", chunks=None, loads=None, bound=False, **more
-):
-    found = played(name, code, wait, placement, late, chunks, loads, bound, **more)
+def ratio(name: str, *scheme, late="stop", loads=None, bound=False, **more) -> float:
+    found = played(name, *scheme, late=late, loads=loads, bound=bound, **more)
     return float(found.duration.mean()) / waiting_for_all(name, **more)
 
 
@@ -291,7 +279,6 @@ def test_bounds_in_closed_form(phi):
             0.9: [0.894782, 0.892987, 0.899526, 0.197034, 0.458126, 0.779740],
         }[phi],
     }
-    gaps = [0.0200668, 0.00605518, 0.0345074, 0.000376903, 0.000444301, 0.106248]
     for i, name in enumerate(SIX):
         delay, rows, n = trace_of(name, phi=phi)
         draws = delay.draw((0,), rows, n)
@@ -309,9 +296,6 @@ def test_bounds_in_closed_form(phi):
         for cap, key in ((None, "floor"), (2.0, "cap 2")):
             found = ratio(name, Uncoded(n), loads=Uneven("hindsight", cap), bound=True, phi=phi)
             assert found == pytest.approx(table[key][i], rel=2e-5)
-        learned = ratio(name, FractionalRepetition(n, 2), None, Pairs(2), phi=phi)
-        gap = learned / ratio(name, FractionalRepetition(n, 2), Capacity(), bound=True, phi=phi) - 1
-        assert gap == pytest.approx(gaps[i], rel=1e-3 if gaps[i] < 1e-3 else 2e-4)
 
 
 def test_data_bound_in_closed_form():  # B7
@@ -331,18 +315,7 @@ def test_data_bound_in_closed_form():  # B7
     assert [*found, three] == pytest.approx([1.68884, 1.18884, 0.838480, 2.38784], rel=2e-5)
 
 
-def test_additive_times_of_a_real_function():  # B8
-    delay = Trace("data/traces/faas-aws-2048mb.csv", pricing="additive", rows=[0])
-    fixed, growing = delay.draw((0,), 1, 50).parts()
-    all_ = (fixed + growing).max()
-    found = [float(bounds.capacity(fixed, growing, d)[0, 0]) / all_ for d in (2, 3)]
-    found.append(float(bounds.work_floor(fixed, growing, 2)[0, 0]) / all_)
-    assert found == pytest.approx([1.61734, 2.30833, 0.893139], rel=2e-5)
-
-
 def test_equal_micro_batches_are_the_scaled_law():
-    from gcexp.delays import Draws, TraceDraws
-
     random = np.random.default_rng(0)
     x, rho = random.exponential(1, (2, 7, 4)), random.uniform(0, 3, (2, 7, 4))
     chunked = TraceDraws((0, 1), x.shape, chunks=np.repeat(x[..., None] / 8, 8, -1))
@@ -353,30 +326,20 @@ def test_equal_micro_batches_are_the_scaled_law():
 
 # --- No rule looks ahead ------------------------------------------------------------------------------------------
 
-SEVERAL, CLUSTERS = CirculantMultiMessage(10, (1, 1)), Clustered(n=10, clusters=2, d=3)
+CLUSTERS = Clustered(n=10, clusters=2, d=3)
 GREEDY = {"clusters": 2, "memberships": 2}
 
-#: The rules that see nothing but what was: code, rule of stopping, placement, loads.
+#: What learns or moves work, and sees nothing but what was: code, rule of stopping, placement, loads. The contract of
+#: waiting rules asks the same of every rule.
 HONEST = {
-    "decodable": (PAIRS, Decodable(), Given([3, 1, 4, 5, 9, 2, 6, 8, 7, 0]), None),
-    "fastest": (CYCLIC, Fastest(s=1), None, None),
-    "decodable_or_fastest": (PAIRS, DecodableOrFastest(q=7), None, None),
-    "recovered": (SEVERAL, Recovered(0.8), None, None),
-    "spanned": (CYCLIC, Spanned(), None, None),
-    "deadline": (HOME, Deadline(400.0, early=True), None, None),
-    "covered": (PARTIAL[8], Covered(), Zipper(), None),
+    "given": (PAIRS, Decodable(), Given([3, 1, 4, 5, 9, 2, 6, 8, 7, 0]), None),
+    "zipper": (PARTIAL[8], Covered(), Zipper(), None),
     "adaptive_deadline": (HOME, AdaptiveDeadline(), None, None),
-    "quorum_grace": (HOME, QuorumGrace(), None, None),
     "prefix_deadline": (HOME, PrefixDeadline(), None, None),
     "dropcompute": (PartialWork(10, 1, 8), DropCompute(), None, None),
     "pairs": (PAIRS, Decodable(), Pairs(2), None),
     "greedy, arrival": (CLUSTERS, Decodable(), Greedy(**GREEDY, observe="arrival"), None),
-    "greedy, threshold": (
-        CLUSTERS,
-        Decodable(),
-        Greedy(**GREEDY, observe="threshold", threshold=300.0),
-        None,
-    ),
+    "greedy, threshold": (CLUSTERS, Decodable(), Greedy(**GREEDY, observe="threshold", threshold=3e2), None),
     "best, censored": (CLUSTERS, Decodable(), Best(**GREEDY, observe="censored", threshold=300.0), None),
     "uneven, last": (HOME, Decodable(), None, Uneven("last")),
     "uneven, prefix": (HOME, Decodable(), None, Uneven("prefix")),
@@ -409,16 +372,6 @@ def attack(code, wait, placement, loads, folder) -> None:
 @pytest.mark.parametrize("name", HONEST)
 def test_later_rows_change_nothing_that_was(name, tmp_path):
     attack(*HONEST[name], tmp_path)
-
-
-def test_every_waiting_rule_is_attacked():
-    """Bounds know no later rows but are no rules, restarts have draws of epochs."""
-    assert {name.split(",")[0] for name in HONEST} >= set(options("wait")) - {
-        "capacity",
-        "fewest",
-        "restart",
-        "phases",
-    }
 
 
 class Peeking(Decodable):
@@ -465,17 +418,18 @@ def test_the_same_bytes_for_any_stacking(name):
         np.testing.assert_array_equal(*heard)
 
 
-@pytest.mark.parametrize("late", LATE)
+@pytest.mark.parametrize("late", [late for late in LATE if late != "stop"])
 def test_waiting_for_all_has_equal_bits_whatever_late_workers_do(late):
     """With even and with uneven shares; and so has local SGD."""
     for loads in (None, Uneven("last"), Uneven("hindsight", 2.0)):
-        durations = [played("job4", HOME, late=v, loads=loads, phi=0.25).duration for v in ("stop", late)]
+        durations = [played("AR", Uncoded(4), late=v, loads=loads, phi=0.25).duration for v in ("stop", late)]
         np.testing.assert_array_equal(*durations)
-    delay, rows, n = trace_of("job1")
-    scheme = Scheme(Uncoded(n), Decodable(), late=late)
-    took = run_clock(scheme, LocalSteps(delay), (0,), rows // 10).duration
-    stop = run_clock(Scheme(Uncoded(n), Decodable()), LocalSteps(delay), (0,), rows // 10).duration
-    np.testing.assert_array_equal(took, stop)
+    delay, rows, n = trace_of("AR")
+    took = [
+        run_clock(Scheme(Uncoded(n), Decodable(), late=v), LocalSteps(delay), (0,), rows // 10).duration
+        for v in ("stop", late)
+    ]
+    np.testing.assert_array_equal(*took)
 
 
 def test_backup_is_ignoring_over_its_share_and_ratios_are_linear_in_phi():

@@ -15,7 +15,7 @@ from gcexp.errors import UserError
 from gcexp.run.compose import compose
 from gcexp.run.stages import decided_by
 from gcexp.tasks import GradientDescent
-from gcexp.tasks.checkpoint import Checkpoint, stamp
+from gcexp.tasks.checkpoint import Checkpoint
 from gcexp.tasks.linear_regression import LinearRegression
 from gcexp.tasks.logistic_regression import LogisticRegression
 from gcexp.tasks.mlp import MultilayerPerceptron
@@ -27,9 +27,9 @@ from gcexp.tasks.training import train
 TASK = MultilayerPerceptron("digits", evaluate_every=2, verify_every=3)
 CONFIG = {"task": "digits", "version": 1}
 LONG = 300  # seconds, after which something hangs
-SEEDS, STEPS = [0, 1], [12, 9]
+SEEDS, STEPS = [0, 1], [8, 5]
 COEFFICIENTS = np.array([[1.0, 1, 1], [0, 0.5, 2], [0, 0, 0]])
-PATTERN = np.random.default_rng(0).integers(3, size=(2, 12))
+PATTERN = np.random.default_rng(0).integers(3, size=(2, 8))
 
 
 def digits() -> Dataset:
@@ -185,33 +185,17 @@ def test_a_damaged_checkpoint_is_not_used(tmp_path, capsys, damage):
             np.save(file, np.ones(1))
     else:
         middle, method = len(content) // 2, content.index(b"PK\x01\x02") + 10  # of compression
-        flipped = (
-            content[:middle] + bytes(b ^ 255 for b in content[middle : middle + 8]) + content[middle + 8 :]
-        )
-        path.write_bytes(
-            {
-                "cut": content[:middle],
-                "flipped": flipped,
-                "empty": b"",
-                "text": b"no zip",
-                "method": content[:method] + b"\x63" + content[method + 1 :],
-            }[damage]
-        )
+        flipped = bytes(b ^ 255 for b in content[middle : middle + 8])
+        bad = {
+            "cut": content[:middle],
+            "flipped": content[:middle] + flipped + content[middle + 8 :],
+            "empty": b"",
+            "text": b"no zip",
+            "method": content[:method] + b"\x63" + content[method + 1 :],
+        }
+        path.write_bytes(bad[damage])
     assert_equal(run(Checkpoint(path, CONFIG)), run())
     assert "cannot be read" in capsys.readouterr().err
-
-
-def test_stamps_tell_arrays_apart():
-    a = np.arange(6)
-    stamps = {
-        stamp({}, a),
-        stamp({}, a[::-1]),
-        stamp({}, a.reshape(2, 3)),
-        stamp({}, a.astype(float)),
-        stamp({"a": 1}, a),
-    }
-    assert len(stamps) == 5
-    assert stamp({}, a[::2]) == stamp({}, a[::2].copy())
 
 
 def test_a_training_is_found_again_however_its_seeds_were_spelled():

@@ -31,6 +31,9 @@ CLUSTERED = "n=12 code.d=2 code.clusters=4 delay=markov"
         f"scheme=gc_dc {CLUSTERED} placement.observe=perfect",
         f"scheme=gc_dc {CLUSTERED} placement.observe=arrival delay.initial_slow=4",
         f"scheme=gc_dc {CLUSTERED} placement.observe=censored placement.threshold=0.9",
+        f"scheme=gc_dc {CLUSTERED} placement.observe=arrival late=finish",
+        f"scheme=gc_sc {CLUSTERED} late=every",
+        f"scheme=gc_sc {CLUSTERED} late=chunk",
     ],
 )
 def test_the_same_bits_in_chunks_of_any_size(overrides):
@@ -44,6 +47,8 @@ def test_the_same_bits_in_chunks_of_any_size(overrides):
             ours, theirs = getattr(pieces, field.name), getattr(whole, field.name)
             assert ours.dtype == theirs.dtype
             np.testing.assert_array_equal(ours, theirs, err_msg=f"{field.name} at {chunk}")
+    alone = run_clock(scheme, delay, SEEDS[1:2], ITERATIONS)
+    np.testing.assert_array_equal(alone.duration[0], whole.duration[1])
 
 
 @pytest.mark.parametrize(

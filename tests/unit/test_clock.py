@@ -12,16 +12,15 @@ from scipy import stats
 
 from gcexp.codes import (
     CyclicPartialRecovery,
-    CyclicRepetition,
     CyclicTwoMessage,
     FractionalRepetition,
     Uncoded,
 )
 from gcexp.delays import ComputeTransmit, Draws, Pareto, ShiftedExponential
-from gcexp.errors import ParameterError, UserError
-from gcexp.schemes import Decodable, Fastest, Scheme
+from gcexp.errors import ParameterError
+from gcexp.schemes import Fastest, Scheme
 from gcexp.schemes.survivors import distinct
-from gcexp.timeline import Timeline, joined, simulate
+from gcexp.timeline import joined, simulate
 
 SEEDS = (0, 1)
 
@@ -80,6 +79,7 @@ def test_bad_delay_parameters():
         (lambda: ComputeTransmit(transmit_mean=-1), "transmit_mean"),
         (lambda: Pareto().draw((0,), 0, 3), "iteration"),
         (lambda: Pareto().draw((-1,), 1, 3), "-1"),
+        (lambda: Scheme(Uncoded(4), Fastest(s=1), -1.0), "overhead"),
     ):
         with pytest.raises(ParameterError, match=named):
             build()
@@ -88,40 +88,13 @@ def test_bad_delay_parameters():
 # --- Waiting
 
 
-@settings(max_examples=50, deadline=None)
-@given(st.lists(st.integers(0, 3), min_size=4, max_size=4), st.integers(1, 4))
-def test_ties_go_to_the_lower_worker(times, q):
-    at = np.array([[times]], dtype=float)
-    time, responses = Fastest(q=q).stop(Uncoded(4), lambda: at)
-    first = sorted(range(4), key=lambda w: (times[w], w))[:q]
-    assert time[0, 0] == sorted(times)[q - 1] and np.flatnonzero(responses[0, 0]).tolist() == sorted(first)
-
-
 def test_fastest_waits_for_all_messages_of_a_worker():
     code = CyclicTwoMessage(n=10, s=4, beta=7)
     _, responses = Fastest(s=4).stop(code, lambda: np.arange(10.0)[None, None])
     assert responses.tolist() == [[[2] * 6 + [0] * 4]]
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.permutations(range(6)))
-def test_decodable_stops_at_the_first_moment_every_group_has_answered(order):
-    at = np.array(order, dtype=float)[None, None]
-    code = FractionalRepetition(6, 2)
-    time, responses = Decodable().stop(code, lambda r=1: at)
-    assert time[0, 0] == max(min(order[w] for w in (g, g + 1)) for g in (0, 2, 4))
-    assert code.met(responses[0])[0] and not code.met(np.where(at[0] < time[0, 0], responses[0], 0))[0]
-
-
 # --- Timelines
-
-
-def test_schemes_share_their_random_numbers():
-    draws = Pareto(1e-3, 1.2, data_time=3e-3).draw(SEEDS, 30, 12)
-    light, heavy = (
-        simulate(Scheme(code, Fastest(s=5)), draws) for code in (Uncoded(12), CyclicRepetition(12, 5))
-    )
-    assert np.allclose(heavy.duration - light.duration, 3e-3 * 5 / 12)
 
 
 @given(st.integers(1, 3), st.integers(1, 70), st.integers(0, 2**32 - 1))
@@ -145,16 +118,6 @@ def test_a_horizon_cuts_each_seed_after_the_iteration_that_reaches_it():
         whole.until(0)
 
 
-def test_overhead_is_added_to_every_iteration():
-    draws = ShiftedExponential().draw(SEEDS, 5, 4)
-    with_it, without = (
-        simulate(Scheme(Uncoded(4), Fastest(s=1), overhead), draws) for overhead in (2.5, 0.0)
-    )
-    assert np.allclose(with_it.duration - without.duration, 2.5)
-    with pytest.raises(ParameterError, match="overhead"):
-        Scheme(Uncoded(4), Fastest(s=1), -1.0)
-
-
 def test_joined_timelines_keep_their_codes_apart():
     codes = {0: FractionalRepetition(6, 2), 1: FractionalRepetition(6, 3)}
     parts = [simulate(Scheme(c, Fastest(s=4)), Pareto().draw((s,), 20, 6)) for s, c in codes.items()]
@@ -165,16 +128,18 @@ def test_joined_timelines_keep_their_codes_apart():
     assert both.seeds.tolist() == [0, 1]
 
 
-def test_timelines_are_read_back(tmp_path):
+def test_a_timeline_is_written_whole(tmp_path):
+    """The steps that were cut off by a horizon, and tables of 0 and 1, which are stored as bits."""
     timeline = simulate(
         Scheme(CyclicPartialRecovery(6, 3, 4), Fastest(s=3)), Pareto().draw(SEEDS, 9, 6)
     ).until(5.0)
     timeline.save(tmp_path / "t.npz")
-    again = Timeline.load(tmp_path / "t.npz")
-    assert all((getattr(again, name) == getattr(timeline, name)).all() for name in vars(timeline))
-    (tmp_path / "t.npz").write_bytes(b"PK damaged")
-    with pytest.raises(UserError, match="is not a timeline"):
-        Timeline.load(tmp_path / "t.npz")
+    with np.load(tmp_path / "t.npz") as stored:
+        for name, values in vars(timeline).items():
+            found = stored[name]
+            if f"{name}_columns" in stored:
+                found = np.unpackbits(found, axis=1, count=int(stored[f"{name}_columns"]))
+            np.testing.assert_array_equal(found, values, err_msg=name)
 
 
 def test_draws_for_other_workers_are_refused():

@@ -18,8 +18,6 @@ from gcexp.codes import (
     ExpanderCode,
     FractionalRepetition,
     GraphCode,
-    Kronecker,
-    NaivePartial,
     Quorum,
     SoftBIBD,
     StochasticGradientCode,
@@ -44,11 +42,6 @@ def test_quorum_is_met_by_any_alternative():
     responses = np.array([[1, 1, 1, 0], [2, 2, 0, 0], [2, 1, 0, 9], [0, 0, 0, 9]])
     np.testing.assert_array_equal(quorum.met(responses), [True, True, False, False])
     np.testing.assert_array_equal(quorum.met(responses.reshape(2, 2, 4)), [[True, True], [False, False]])
-
-
-def test_quorums_compare_by_value():
-    quorum = Quorum(np.arange(3), np.array([[1, 2]]))
-    assert quorum == Quorum((0, 1, 2), [(1, 2)]) and hash(quorum) == hash(Quorum(range(3), [(1, 2)]))
 
 
 @pytest.mark.parametrize("need", [[], [(2, 1), (1, 2)], [(1, 1), (1, 2)], [(1, 4)], [(1, -1)]])
@@ -235,19 +228,12 @@ def test_decode_of_no_pattern_is_empty(halves):
         (lambda: Code(np.eye(3), owner=[0]), "worker"),
         (lambda: Code(np.eye(3), blocks=2), "blocks=2"),
         (lambda: Code(np.eye(3), promise="exact"), "promise"),
-        (lambda: Code(np.eye(3)).decode([[1, 0]]), "n=3"),
-        (lambda: Code(np.eye(3)).decode([[1.0, 0, 0]]), "float"),
-        (lambda: Code(np.eye(3)).decode([[2, 0, 0]]), "0 and 1"),
-        (lambda: Code(np.eye(3)).decode([[-1, 0, 0]]), "0 and 1"),
         (lambda: Code(np.eye(2)).decode([[1, 0], [1]]), "responses"),
         (lambda: Code(np.eye(2)).encode([["a"] * 2] * 2), "gradients"),
         (lambda: Code(np.eye(2)).encode([[1, 2], [3]]), "gradients"),
         (lambda: Code(np.eye(2)).encode(None), "gradients"),
         (lambda: Code(np.eye(2)).encode({1: 2}), "gradients"),
-        (
-            lambda: Code(np.eye(2)).encode(np.ones((2, 2)) * 1j),
-            "gradients",
-        ),  # their imaginary part would be lost
+        (lambda: Code(np.eye(2)).encode(np.ones((2, 2)) * 1j), "gradients"),  # half would be lost
     ],
 )
 def test_what_does_not_fit_is_refused(act, named):
@@ -312,22 +298,14 @@ def test_a_part_that_is_met_is_whole_though_another_is_not():
         (lambda: CyclicRepetition(5, True), "CyclicRepetition: s .*True"),
         (lambda: CyclicRepetition(5, 2, construction=[]), "construction"),  # not hashable, and no name
         (lambda: SoftBIBD(7, 7, "3"), "SoftBIBD: d .*'3'"),
-        (lambda: SoftBIBD(7, 7, 3, s=1.5), "SoftBIBD: s .*1.5"),
         (lambda: CyclicMDS(n=10**6, s=2), "CyclicMDS: n .*10000"),
-        (lambda: BlockDesign(-1, "pg-2-2"), "pg-2-2 .*n=-1"),
-        (lambda: NaivePartial(n=10**9, s=1, alpha=0.5), "NaivePartial: n .*10000"),
         (lambda: BlockAssignment(holders=None, s=1), "BlockAssignment: holders .*None"),
         (lambda: BlockAssignment(holders=[[0]]), "'s'"),
         (lambda: CirculantMultiMessage(n=4, sizes=1.5), "CirculantMultiMessage: sizes .*1.5"),
-        (lambda: DirectSum(parts=-1), "DirectSum: parts .*-1"),
         (lambda: DirectSum(parts=[1, 2]), "DirectSum: parts: entry 1 .*1"),
-        (lambda: Kronecker(a=0, b=0), "Kronecker: a .*0"),
         (lambda: BernoulliCode(n=6000, d=2, k=10**6), "Bernoulli .*k=1000000"),
-        (lambda: StochasticGradientCode(n=6, d=2, p=0.5, k=10**6), "StochasticGradientCode: k .*1000000"),
-        (lambda: StochasticGradientCode(n=6, d=0, p=2, k=10**9), "StochasticGradientCode: k .*1000000000"),
         (lambda: UnevenShards([1.0, 1.0], k=10**9), "UnevenShards: k .*1000000000"),
         (lambda: ExpanderCode(n=6, offsets=float("nan")), "ExpanderCode: offsets .*nan"),
-        (lambda: GraphCode(n=6, d=3, offsets=float("nan")), "GraphCode: offsets .*nan"),
         (lambda: GraphCode(n=6, d=3, offsets=("x",)), "'x'"),
     ],
 )

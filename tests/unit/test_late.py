@@ -19,7 +19,7 @@ from gcexp.codes import (
     PartialWork,
     Uncoded,
 )
-from gcexp.delays import Draws, ShiftedExponential, Trace
+from gcexp.delays import Draws, Trace
 from gcexp.errors import ParameterError
 from gcexp.run.compose import compose
 from gcexp.run.scheme import build_scheme
@@ -32,13 +32,12 @@ from gcexp.schemes import (
     DecodableOrFastest,
     Fastest,
     Given,
-    Greedy,
     QuorumGrace,
     Recovered,
     Scheme,
     Spanned,
 )
-from gcexp.schemes.late import free_after, pieces
+from gcexp.schemes.late import free_after
 from gcexp.timeline import Timeline, run_clock, simulate
 
 # --- The oracle: a heap of events ---------------------------------------------------------------------------------
@@ -297,18 +296,6 @@ def test_two_workers_by_hand(late, expected):
     assert simulate(scheme, in_turn([[1, 3], [3, 1.5]], 4)).duration[0].tolist() == expected
 
 
-def test_one_piece_is_finish_and_many_tend_to_stop():
-    x = np.random.default_rng(0).exponential(1, (2, 60, 6))
-    draws = Draws((0, 1), x.shape, compute=6 * x)
-
-    def duration(late, chunks=None):
-        return simulate(Scheme(Uncoded(6), Fastest(s=2), late=late, chunks=chunks), draws).duration
-
-    np.testing.assert_array_equal(duration("chunk", 1), duration("finish"))
-    assert np.abs(duration("chunk", 4000) - duration("stop")).max() < 2e-3
-    np.testing.assert_array_equal(duration("chunk"), duration("chunk", 8))
-
-
 @pytest.mark.parametrize("late", LATE)
 def test_waiting_for_all_has_equal_bits(late):
     delay = Trace("data/traces/pai-job1.csv", phi=0.3, skip="prefix")
@@ -317,33 +304,6 @@ def test_waiting_for_all_has_equal_bits(late):
     ]
     for field in dataclasses.fields(Timeline):
         np.testing.assert_array_equal(*(getattr(timeline, field.name) for timeline in timelines))
-
-
-def test_price_of_late_workers_under_exponential_times():
-    """1 + Exp(1), fastest n - s: finish 1.14 to 1.16, every 1.18 to 1.19, chunk 1.02 to 1.03 times stop."""
-    n, s = 8, 2
-    draws = ShiftedExponential(shift=1.0, scaling="server").draw((0,), 4000, n)
-    draws = dataclasses.replace(draws, compute=n * draws.compute)  # of a share of its own
-    mean = {v: simulate(Scheme(Uncoded(n), Fastest(s=s), late=v), draws).duration.mean() for v in LATE}
-    of_stop = [mean[v] / mean["stop"] for v in LATE[1:]]
-    assert of_stop == pytest.approx([1.025, 1.15, 1.187], abs=0.02)
-
-
-def test_the_same_bits_in_chunks_of_any_size_and_one_seed_at_a_time():
-    for late in LATE:
-        for placement in (None, Greedy(clusters=2, memberships=2, observe="arrival")):
-            config = compose(
-                [f"late={late}", "scheme=gc_sc", "n=6", "code.d=3", "code.clusters=2", "delay=markov"]
-            )
-            scheme = dataclasses.replace(build_scheme(config), placement=placement)
-            delay = ShiftedExponential(shift=0.2)
-            whole = run_clock(scheme, delay, (0, 1, 2), 17)
-            for chunk in (1, 12, 6 * 34):
-                pieces_ = run_clock(scheme, delay, (0, 1, 2), 17, chunk)
-                for field in dataclasses.fields(Timeline):
-                    np.testing.assert_array_equal(getattr(pieces_, field.name), getattr(whole, field.name))
-            alone = run_clock(scheme, delay, (1,), 17)
-            np.testing.assert_array_equal(alone.duration[0], whole.duration[1])
 
 
 def test_free_belongs_to_the_worker_and_not_to_its_seat():
@@ -385,10 +345,6 @@ def test_a_rule_that_observes_sees_what_was_cut_at_the_stop():
     assert second[0, 0] == 1 and 1 < second[0, 1] < 1 + 1e-9  # and never begins the next
 
 
-def test_pieces_are_rounded_half_to_even():
-    assert pieces(np.array([0, 0.05, 0.5, 1.5, 2.5]), 1).tolist() == [1, 1, 1, 2, 2]
-
-
 def test_ties_are_decided_by_a_tolerance():
     begin, end, borders = np.zeros((1, 2)), np.array([[1 + 1e-13, 3.0]]), np.array([[[0.5, 1 - 1e-13]]])
     assert free_after("chunk", begin, np.ones(1), end, borders) == pytest.approx(1, abs=1e-9)
@@ -397,26 +353,22 @@ def test_ties_are_decided_by_a_tolerance():
 # --- Mistakes -----------------------------------------------------------------------------------------------------
 
 
+def traced(name: str, late: str, n: int, **keys):
+    return run_clock(
+        Scheme(Uncoded(n), Fastest(s=1), late=late), Trace(f"data/traces/{name}.csv", **keys), (0,), 3
+    )
+
+
 @pytest.mark.parametrize(
-    ("overrides", "sentence"),
+    ("act", "named"),
     [
-        ("scheme=frc late=finnish", "'finnish'.*'finish'"),
-        ("scheme=frc chunks=0", "chunks must be a number of pieces >= 1, got 0"),
-        ("scheme=uncoded_restart late=finish", "late=stop"),
+        (lambda: build_scheme(compose(["scheme=frc", "late=finnish"])), "'finnish'.*'finish'"),
+        (lambda: build_scheme(compose(["scheme=frc", "chunks=0"])), "chunks.* 0"),
+        (lambda: build_scheme(compose(["scheme=uncoded_restart", "late=finish"])), "late=stop"),
+        (lambda: traced("faas-aws-256mb", "finish", 50), "late=finish"),  # its workers are new in every row
+        (lambda: traced("bytedance-SE-dp", "chunk", 32, data_bound=True), "late=chunk"),  # borders go by load
     ],
 )
-def test_one_sentence_for_each_mistake(overrides, sentence):
-    with pytest.raises(ParameterError, match=sentence):
-        build_scheme(compose(overrides.split()))
-
-
-def test_workers_that_are_new_in_every_row_are_never_late():
-    delay = Trace("data/traces/faas-aws-256mb.csv")
-    with pytest.raises(ParameterError, match="late=finish"):
-        run_clock(Scheme(Uncoded(50), Fastest(s=1), late="finish"), delay, (0,), 3)
-
-
-def test_borders_go_by_load_and_data_bound_times_do_not():
-    delay = Trace("data/traces/bytedance-SE-dp.csv", data_bound=True)
-    with pytest.raises(ParameterError, match="late=chunk"):
-        run_clock(Scheme(Uncoded(32), Fastest(s=1), late="chunk"), delay, (0,), 3)
+def test_where_late_has_no_meaning_it_is_refused(act, named):
+    with pytest.raises(ParameterError, match=named):
+        act()

@@ -36,7 +36,7 @@ MAY = {
     # Whether models and rules keep their contracts is asked one by one.
     "testing.py": {"simulate", ".draw", ".arrival", ".stop"},
     # A fitted model beside its trace; schemes that are screened before some are trained.
-    "advice/replay.py": {".draw", ".arrival"},
+    "advice/fit.py": {".draw", ".arrival"},
     "advice/trained.py": {"simulated"},
     "advice/remedies.py": {"simulate"},  # candidates, which are priced on the trace
     # Times that real ranks took decide when a real step ends; nothing is simulated.

@@ -201,37 +201,17 @@ class Drawn:
         return float(np.repeat(np.abs(self.c), sizes) @ (length * each))
 
 
-def random_problems(count: int) -> None:
-    seen = 0
-    for seed in range(count):
-        drawn = Drawn(seed)
-        assert not drawn.checked(0.0), (seed, drawn.checked(0.0))
-        if not drawn.hidden:
-            assert drawn.checked(1e-4 * drawn.summed()), seed
-            seen += 1
-    assert seen > count / 3
-
-
 @pytest.mark.slow
 def test_rounding_is_bounded_by_what_is_summed():
     """A regression on 2000 samples was called a defect over a rounding error of 2.6e-6."""
-    random_problems(40)
-
-
-def test_an_ordinary_regression_is_no_defect():
-    draw = np.random.default_rng(0)
-    for seed in range(4):
-        x = draw.standard_normal((2000, 5)).astype(np.float32)
-        y = x @ np.arange(1.0, 6) + 0.1 * draw.standard_normal(2000)
+    linear = 0
+    for seed in range(40):
         drawn = Drawn(seed)
-        drawn.data = Dataset("drawn", x, y, x[:9], y[:9], "")
-        drawn.problem = TorchProblem(
-            lambda: nn.Linear(5, 1), nn.MSELoss(reduction="none"), drawn.data, seed, device="cpu"
-        )
-        drawn.c, drawn.direction = np.ones(10), np.ones(6)
-        for w in (drawn.problem.initial(), np.array([1, 2, 3, 4, 5, 0], np.float32)):
-            drawn.parameters = w
-            assert not drawn.checked(0.0)
+        assert not drawn.checked(0.0), seed
+        if not drawn.hidden:
+            assert drawn.checked(1e-4 * drawn.summed()), seed
+            linear += 1
+    assert linear > 13
 
 
 def test_jumps_are_what_a_unit_changes(data):

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gcexp.analysis.declared import gives
+from gcexp.analysis.declared import columns
 from gcexp.errors import UserError
 from gcexp.figures import read_table, write_table
 from gcexp.report.columns import Passages
@@ -57,7 +57,7 @@ def table(*edits):
     return read_table("table.csv")
 
 
-@gives("n", "time_s")
+@columns("n", "time_s")
 def timed_otherwise(n: int, time: str = "time_s"):
     """A table of the test below."""
     return pd.DataFrame({"n": [n], time: [1.0]})

@@ -71,7 +71,7 @@ def test_expected_time_of_many_workers(n, d):
     assert found == pytest.approx(comm_efficient.no_communication(n, d, 1.6, 0.8), rel=1e-9)
 
 
-@pytest.mark.parametrize("p", [0.0, 0.3, 0.9])
+@pytest.mark.parametrize("p", [0.0, 0.9])
 def test_restarts_of_many_workers(p):
     chances = adaptive.first_epoch(1100, p, 3)  # was an OverflowError from 1030 on
     left = binom.cdf(3, 1100, p ** np.arange(1, len(chances) + 1))  # of 1100 after so many epochs

@@ -66,22 +66,6 @@ def test_real_targets_with_one_output():
     assert found.scores["test_loss"][0, -1] < 1e-3 * found.scores["test_loss"][0, 0]
 
 
-def test_a_batch_normalised_module_is_normalised_by_partition():
-    task = TorchTask(
-        "noise",
-        lambda: nn.Sequential(nn.Linear(6, 5), nn.BatchNorm1d(5), nn.ReLU(), nn.Linear(5, 3)),
-        nn.CrossEntropyLoss(reduction="none"),
-        batch=20,
-        partitions=4,
-    )
-    problem, c = task.problem(noise(), 0), np.array([1.0, 0, 2, -1])
-    w = problem.initial()
-    parts = problem.partition_gradients(w, 4, 1)
-    np.testing.assert_allclose(problem.gradient(w.astype(float), c, 1), c @ parts, atol=1e-12)
-    found = train(task, GradientDescent(0.1), noise(), [0], [3], progress=False)
-    assert np.isfinite(found.scores["test_loss"]).all()
-
-
 CROSS = nn.CrossEntropyLoss(reduction="none")
 
 

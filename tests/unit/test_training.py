@@ -126,13 +126,6 @@ def test_score_is_accuracy_and_mean_loss():
     assert score["test_loss"] == pytest.approx(cross_entropy(output, labels).item(), rel=1e-6)
 
 
-def test_the_model_learns():
-    accuracy = train(replace(TASK, evaluate_every=60), GradientDescent(), DATA, [0], [60]).scores[
-        "test_accuracy"
-    ]
-    assert accuracy[0, 0] < 0.4 and accuracy[0, -1] > 0.75
-
-
 CODED = {"coefficients": np.ones((1, 2)), "pattern": np.zeros((1, 2), int)}
 
 

@@ -53,76 +53,17 @@ quick: {bounds: false}
 BASES = [yaml.safe_load(text) for text in (CURVES, TIMINGS, ANALYSIS)]
 ODD = [
     *(None, True, False, 0, -1, 1, 2.5, -0.0, 10**9, 10**30, -(10**30), 1e308, float("inf"), float("nan")),
-    *(
-        "",
-        " ",
-        "x",
-        "0",
-        "null",
-        "é",
-        "a b",
-        "\n",
-        "\t",
-        "\0",
-        "${n}",
-        "${",
-        "${oc.env:HOME}",
-        "{n}",
-        "{",
-        "%s",
-    ),
-    *(
-        "../x",
-        "/etc/passwd",
-        "a/b",
-        "a+b@c",
-        "~",
-        "*",
-        "x" * 300,
-        "$(touch pwned)",
-        "`touch pwned`; touch pwned",
-    ),
-    *(
-        "os.system",
-        "builtins.dict",
-        "builtins.eval",
-        "subprocess.Popen",
-        "gcexp.nope",
-        "gcexp.codes.Code",
-        "cgc",
-    ),
+    *("", " ", "x", "0", "null", "é", "a b", "\n", "\t", "\0"),
+    *"${n} ${ ${oc.env:HOME} {n} { %s ../x /etc/passwd a/b a+b@c ~ *".split(),
+    *("x" * 300, "$(touch pwned)", "`touch pwned`; touch pwned"),
+    *"os.system builtins.dict builtins.eval subprocess.Popen gcexp.nope gcexp.codes.Code cgc".split(),
     *([], {}, [[]], [None], [1, "x"], {"a": 1}, {1: 2}, {"a": {"b": [1, {"c": None}]}}, [[1], [2, [3]]]),
 ]
 LIKELY = [1, 2, 3, 4, 6, 0.5, "some text", True, "cgc", "gc", "pareto", [2, 4], [4], "0-2", "GC"]
 KEYS = [
-    *(
-        "n",
-        "s",
-        "label",
-        "scheme",
-        "delay",
-        "code.n",
-        "code.d",
-        "code._target_",
-        "wait.q",
-        "task.hidden",
-        "horizon",
-    ),
-    *(
-        "overhead",
-        "kind",
-        "function",
-        "each",
-        "columns.x",
-        "level",
-        "of",
-        "where",
-        "parts",
-        "x",
-        "optimizer",
-        "seeds",
-    ),
-    *("iterations", "placement._target_", "delay.scale", "data_dir", "exact", "", ".", "a.b.c", "_target_"),
+    *"n s label scheme delay code.n code.d code._target_ wait.q task.hidden horizon overhead kind function".split(),
+    *"each columns.x level of where parts x optimizer seeds iterations placement._target_ delay.scale data_dir".split(),
+    *("exact", "", ".", "a.b.c", "_target_"),
 ]
 
 
@@ -187,7 +128,11 @@ def files() -> set[str]:
     return {str(path) for path in Path().rglob("*") if path.parts[0] != ".cache" and not path.is_dir()}
 
 
-def read_figures(numbers) -> None:
+@pytest.mark.paper("partial_recovery")
+@pytest.mark.parametrize(
+    "numbers", [range(60), pytest.param(range(60, 600), marks=pytest.mark.slow)], ids=len
+)
+def test_figure_files(here, numbers):
     path = Path("paper/figures/target.yaml").resolve()
     before = files() | {"paper/figures/target.yaml"}
     refused = 0
@@ -214,116 +159,34 @@ def read_figures(numbers) -> None:
     assert len(numbers) < refused < 1.95 * len(numbers), "of two readings each, most are refused, not all"
 
 
-@pytest.mark.paper("partial_recovery")
-def test_figure_files(here):
-    read_figures(range(60))
-
-
-@pytest.mark.paper("partial_recovery")
-@pytest.mark.slow
-def test_many_figure_files(here):
-    read_figures(range(60, 600))
-
-
 # --- Command lines
 
 OPTIONS = [
-    *("scheme=cgc", "scheme=frc", "scheme=forget", "scheme=gc_dc", "scheme=epsilon_brc", "scheme=soft_bibd"),
-    *("scheme=cyclic_partial", "scheme=comm_efficient", "scheme=adaptive", "scheme=agc", "scheme=t_design"),
-    *(
-        "delay=pareto",
-        "delay=markov",
-        "delay=shifted_exponential",
-        "delay=epochs",
-        "wait=decodable",
-        "wait=fastest",
-    ),
-    *("code=uncoded", "code=clustered", "code=expander", "placement=greedy", "task=linear_regression"),
+    *(f"scheme={name}" for name in "cgc frc forget gc_dc epsilon_brc soft_bibd cyclic_partial".split()),
+    *(f"scheme={name}" for name in "comm_efficient adaptive agc t_design".split()),
+    *(f"delay={name}" for name in "pareto markov shifted_exponential epochs".split()),
+    *"wait=decodable wait=fastest code=uncoded code=clustered code=expander placement=greedy".split(),
+    "task=linear_regression",
 ]
 SET = [
-    *(
-        "n",
-        "s",
-        "code.n",
-        "code.d",
-        "code.m",
-        "code.seed",
-        "wait.q",
-        "wait.s",
-        "iterations",
-        "seeds",
-        "horizon",
-    ),
-    *(
-        "overhead",
-        "exact",
-        "bound",
-        "delay.scale",
-        "delay.persistence",
-        "delay.p",
-        "code.clusters",
-        "code.epsilon",
-    ),
-    *(
-        "code._target_",
-        "delay._target_",
-        "data_dir",
-        "scheme",
-        "schem",
-        "code.betta",
-        "optimizer.learning_rate",
-    ),
+    *"n s code.n code.d code.m code.seed wait.q wait.s iterations seeds horizon overhead exact bound".split(),
+    *"delay.scale delay.persistence delay.p code.clusters code.epsilon code._target_ delay._target_".split(),
+    *"data_dir scheme schem code.betta optimizer.learning_rate".split(),
 ]
 VALUES = [
     *"0 1 2 3 5 6 7 10 12 -1 2.5 0.1 1e-3 1e400 .inf .nan true null x 0-2 3-1 [1,2] {a: 1} ${n} ${ 007 1_0".split(),
-    *(
-        "",
-        " ",
-        "999999999999999999999999",
-        "../x",
-        "$(touch pwned)",
-        "a=b",
-        "é",
-        "\t",
-        "'",
-        '"',
-        "[",
-        "!!set {1}",
-    ),
-    *(
-        "os.system",
-        "builtins.dict",
-        "gcexp.codes.uncoded.Uncoded",
-        "x" * 500,
-        "1,2",
-        "--help",
-        "-1-2",
-        "[[[[[]]]]]",
-    ),
+    *("", " ", "9" * 24, "../x", "$(touch pwned)", "a=b", "é", "\t", "'", '"', "[", "!!set {1}"),
+    *("os.system", "builtins.dict", "gcexp.codes.uncoded.Uncoded", "x" * 500, "1,2", "--help", "-1-2"),
+    "[[[[[]]]]]",
 ]
 GOOD = ["n=12", "s=3", "seeds=0-1", "horizon=2", "overhead=0.1", "iterations=3", "delay=pareto"]
 OUTPUTS = [
-    "out/c.npz",
-    "out/d.npz",
-    "out/a.npz",
-    "out/deep/b.npz",
-    "",
-    ".",
-    "conf",
-    "conf/run.yaml/x",
-    "/dev/null",
-    "/proc/x/y",
+    *("out/c.npz", "out/d.npz", "out/a.npz", "out/deep/b.npz", "", ".", "conf", "conf/run.yaml/x"),
+    *("/dev/null", "/proc/x/y"),
 ]
 FILES = ["clock.npz", "nope.npz", "conf/run.yaml", "conf", "table.csv", "more.json", ""]
 WORDS = [
-    "paper_small",
-    "paper_smal",
-    "cyclic",
-    "schemes",
-    "digits",
-    "nope",
-    "",
-    "../x",
+    *("paper_small", "paper_smal", "cyclic", "schemes", "digits", "nope", "", "../x"),
     "partial_recovery.lower_bound",
 ]
 
@@ -361,7 +224,10 @@ def command_line(number: int) -> list[str]:
     return [argument.replace("\0", "") for argument in line]
 
 
-def run_commands(numbers, capsys) -> None:
+@pytest.mark.parametrize(
+    "numbers", [range(40), pytest.param(range(40, 240), marks=pytest.mark.slow)], ids=len
+)
+def test_command_lines(here, capsys, numbers):
     small = TIMINGS.replace("kind: panels, parts: [{kind: bars, by: label}]", "kind: bars")
     Path("paper/figures/small.yaml").write_text(small)
     Path("table.csv").write_text("label,run,seed,mean_iteration_time_s\nGC,a,0,1\n")
@@ -386,12 +252,3 @@ def run_commands(numbers, capsys) -> None:
         assert not new, f"command {number}: gcexp {line} wrote {new}"
     assert codes == {0, 2}
     assert files() >= before
-
-
-def test_command_lines(here, capsys):
-    run_commands(range(40), capsys)
-
-
-@pytest.mark.slow
-def test_many_command_lines(here, capsys):
-    run_commands(range(40, 240), capsys)

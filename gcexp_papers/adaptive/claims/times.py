@@ -142,7 +142,6 @@ def other_numbers_of_stragglers_cost_more() -> Verdict:
     """
 
     def given(s: int, s_max: int, p: float) -> float:
-        """Mean time when s workers straggle in the first epoch: they begin anew until s_max are left."""
         chances = theory.first_epoch(s, p, s_max).sum(1) if s > s_max else np.ones(1)
         restarts = float(chances @ np.arange(len(chances))) + (s > s_max)
         return T_CP + T_CM / (3 - s_max) + (T_CP + T_CM) * restarts

@@ -22,7 +22,7 @@ from gcexp.codes.subset_designs import Combinatorial, CoPrime, Intermediate
 from gcexp.decoding_error.straggler_sets import all_sets
 from gcexp.theory import partial_recovery as theory
 
-from ..instances import cyclic_cases, pairs, triples
+from ..instances import cyclic_cases, pairs, sizes, triples
 from ..numerics import recovered_partitions
 from ..theory import spans
 from .instances import fewest_copies, in_every_case
@@ -110,15 +110,16 @@ def bound_is_the_best_mixture_of_copies():
 
     The least sum j x_j with x >= 0, sum x_j = 1 and sum x_j C(n-j, s-j) / C(n, s) <= 1 - alpha has at most two x_j > 0.
     """
-    for (n, s), i in ((pair, i) for pair in pairs(10, least=2) for i in range(1, pair[0] + 1)):
-        missing = 1 - Fraction(i, n)
-        lost = [Fraction(comb(n - j, s - j), comb(n, s)) if j <= s else Fraction(0) for j in range(n + 1)]
-        loads = [Fraction(j) for j in range(n + 1) if lost[j] <= missing]
-        for a, b in combinations(range(n + 1), 2):
-            if lost[a] > missing > lost[b]:
-                share = (missing - lost[b]) / (lost[a] - lost[b])
-                loads.append(share * a + (1 - share) * b)
-        yield min(loads) / n == theory.lower_bound(n, s, Fraction(i, n))
+    for n, i in sizes(10):
+        for s in range(n) if n > 1 else ():
+            missing = 1 - Fraction(i, n)
+            lost = [Fraction(comb(n - j, s - j), comb(n, s)) if j <= s else Fraction(0) for j in range(n + 1)]
+            loads = [Fraction(j) for j in range(n + 1) if lost[j] <= missing]
+            for a, b in combinations(range(n + 1), 2):
+                if lost[a] > missing > lost[b]:
+                    share = (missing - lost[b]) / (lost[a] - lost[b])
+                    loads.append(share * a + (1 - share) * b)
+            yield min(loads) / n == theory.lower_bound(n, s, Fraction(i, n))
 
 
 @claim(
@@ -266,12 +267,13 @@ def _schemes(up_to: int) -> Iterator[tuple[Code, int, int]]:
         yield CyclicPartialRecovery(n, s, beta), s, beta
     for n, s, beta, _ in cyclic_cases(up_to, 2):
         yield CyclicTwoMessage(n, s, beta), s, beta
-    for (n, s), y in ((pair, y) for pair in pairs(up_to) for y in range(1, pair[0] + 1)):
-        subsets: list[Code] = [Combinatorial(n, s, y)]
-        if gcd(n, y) == 1:
-            subsets.append(CoPrime(n, s, y))
-        subsets += [Intermediate(n, s, x, y) for x in range(1, y + 1)]
-        yield from ((code, s, code.recovers) for code in subsets)
+    for n, y in sizes(up_to):
+        for s in range(n):
+            subsets: list[Code] = [Combinatorial(n, s, y)]
+            if gcd(n, y) == 1:
+                subsets.append(CoPrime(n, s, y))
+            subsets += [Intermediate(n, s, x, y) for x in range(1, y + 1)]
+            yield from ((code, s, code.recovers) for code in subsets)
 
 
 @claim("definition_linear_condition", assumed=True)

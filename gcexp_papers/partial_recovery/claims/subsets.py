@@ -62,11 +62,15 @@ def every_worker_is_chosen_equally_often():
 
     Each worker is chosen for subsets that it belongs to.
     """
-    for n, y in ((n, y) for n, y in sizes(11) if y < n and gcd(n, y) == 1):
-        families = [{tuple(sorted((w + i) % n for w in T)) for T in co_prime_classes(n, y)} for i in range(n)]
-        disjoint = sum(map(len, families)) == len(set().union(*families)) == comb(n, y)
-        own = all(i in T for i, one in enumerate(families) for T in one)
-        yield disjoint and len(set(map(len, families))) == 1 and own
+    for n, y in sizes(11):
+        if y < n and gcd(n, y) == 1:
+            shifted = (
+                [tuple(sorted((w + i) % n for w in T)) for T in co_prime_classes(n, y)] for i in range(n)
+            )
+            families = [set(one) for one in shifted]
+            disjoint = sum(map(len, families)) == len(set().union(*families)) == comb(n, y)
+            own = all(i in T for i, one in enumerate(families) for T in one)
+            yield disjoint and len(set(map(len, families))) == 1 and own
 
 
 @claim("theorem3_slightly_fewer_messages", figure="all_parameters")
@@ -283,8 +287,8 @@ def combinatorial_scheme_computes_no_more_and_sends_no_less():
 @claim("lemma3_ratio", assumed=True)
 def left_side_of_inequality_3_falls_with_x():
     """For n <= 12, 1 <= x < y <= s < n the left side at x + 1 over that at x is (s-y+x+1)/(n-y+x), at most one."""
-    for (n, s), y in ((pair, y) for pair in pairs(12) for y in range(2, pair[1] + 1)):
-        for x in range(1, y):
+    for n, s in pairs(12):
+        for y, x in combinations(range(s, 0, -1), 2):
             here, there = (
                 Fraction(theory.intermediate_misses(n, s, v, y), theory.intermediate(n, v, y).k)
                 for v in (x, x + 1)

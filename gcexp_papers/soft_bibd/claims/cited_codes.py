@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 
 from gcexp.analysis.claims import Verdict, all_instances, claim
+from gcexp.codes.base import Code
 from gcexp.codes.bernoulli import BernoulliCode
 from gcexp.codes.cyclic import CyclicRepetition
 from gcexp.codes.expander import ExpanderCode, RandomRegularCode
@@ -108,7 +109,9 @@ def exact_recovery_needs_a_load_of_k_s_plus_1_over_n() -> Iterator[bool]:
     for n, s in product((6, 8), (2, 3)):
         A = np.array([[(j - i) % n < s for j in range(n)] for i in range(n)], dtype=float)
         yield errors(A, A[:1] == 0)[0] >= 1 / n - ROUNDING
-    attaining = [(CyclicRepetition(n, s), s) for n in (6, 9, 12) for s in range(n // 2)]
+    attaining: list[tuple[Code, int]] = [
+        (CyclicRepetition(n, s), s) for n in (6, 9, 12) for s in range(n // 2)
+    ]
     attaining += [(FractionalRepetition(12, s + 1), s) for s in (0, 1, 2, 3, 5)]
     for made, s in attaining:
         yield made.load.max() == made.k * (s + 1) / made.n and error(made, s).upper == 0

@@ -9,6 +9,7 @@ from itertools import combinations, pairwise, product
 import numpy as np
 
 from gcexp.analysis.claims import Verdict, all_instances, claim
+from gcexp.codes.base import Code
 from gcexp.codes.block_design import BlockDesign
 from gcexp.codes.composite import Kronecker
 from gcexp.codes.soft_bibd import SoftBIBD
@@ -359,7 +360,8 @@ def products_of_products_are_codes() -> Iterator[bool]:
     """
     for names in [*_PAIRS, ("complete-3-2", "complete-3-2", "complete-4-2")]:
         factors = [theory.Parameters(*named_design(name).params) for name in names]
-        made = reduce(Kronecker, [BlockDesign(one.n, name) for one, name in zip(factors, names, strict=True)])
+        blocks: list[Code] = [BlockDesign(one.n, name) for one, name in zip(factors, names, strict=True)]
+        made: Code = reduce(Kronecker, blocks)
         A = made.assignment
         n, k, load, redundancy = np.prod(
             [(one.n, one.k, one.load, one.redundancy) for one in factors], axis=0
