@@ -106,7 +106,7 @@ def located(file: str | Path) -> Path:
     Raises
     ------
     DataError
-        If there is neither.
+        If there is neither, and for a pipe or a device.
 
     Examples
     --------
@@ -117,8 +117,11 @@ def located(file: str | Path) -> Path:
     if Path(file).name == str(file):
         paths.append(bundled(f"data/traces/{file}.csv"))
     for path in paths:
-        with suppress(OSError), open(path):  # what is looked for in vain is seen, too
-            return path
+        with suppress(OSError):
+            if path.exists() and not (path.is_file() or path.is_dir()):  # a device may never end
+                raise DataError(f"trace {path} cannot be read: it is no regular file")
+            with open(path):  # what is looked for in vain is seen, too
+                return path
     names = [path.stem for path in bundled("data/traces").glob("*.csv")]
     raise DataError(
         f"there is no trace {file}, neither from this folder nor from the project's; {unknown('trace', file, names)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -327,6 +328,14 @@ def test_check_says_what_a_file_holds(capsys):
     assert "equal to the previous one: 28%" in told and "licence: CC-BY-4.0" in told
     assert main.main(["trace", "check", FAAS]) == 0
     assert "rows have 50 to 200 of them" in capsys.readouterr().out
+
+
+def test_a_trace_is_no_pipe_and_no_device(tmp_path, capsys):
+    """A pipe without a writer would be waited for, and /dev/zero has no end."""
+    os.mkfifo(tmp_path / "pipe")
+    for place in ("/dev/zero", str(tmp_path / "pipe")):
+        assert main.main(["trace", "check", place]) == 2
+        assert "no regular file" in capsys.readouterr().err
 
 
 def test_check_tells_no_statistic_that_does_not_exist(tmp_path, capsys):
