@@ -17,7 +17,7 @@ DEPENDS, UNKNOWN = "depends on phi", "not enough data"
 LEAST_ROWS = 16
 _SHORT, _BLOCKS = 40, 8  # fewer rows, or fewer blocks of dependent rows, are a short trace
 _OFTEN, _CLEARLY = 0.9, 0.9  # on a short trace: of the iterations, and of the time of waiting
-_GRID, _CLOCKED = 201, 21  # values of phi between which means are interpolated; where they take the clock
+_GRID, _CLOCKED = 201, 11  # values of phi between which means are interpolated; where they take the clock
 _FINE = 10_001  # values at which the kind of the pick is asked for
 _MOST_PER_MESSAGE = 0.05
 
@@ -226,17 +226,13 @@ class Comparison:
         phis, costs = np.linspace(0, 1, _FINE), np.linspace(0, _MOST_PER_MESSAGE, _FINE)
         by_phi = np.array([np.interp(phis, grid, row) for row in means]) + self.overhead
         memory = np.arange(1, int(self.d_max) + 1)
-        usual = picked(now + self.per_message * messages)
+        usual_cost = self.per_message * messages
+        usual = picked(now + usual_cost)
         found = []
         for what, assumed, values, kinds in (
-            ("phi", phi, phis, picked(by_phi + self.per_message * messages)),
+            ("phi", phi, phis, picked(by_phi + usual_cost)),
             ("per_message", self.per_message, costs, picked(now + costs * messages)),
-            (
-                "d_max",
-                self.d_max,
-                memory,
-                picked(np.where(loads <= memory, now + self.per_message * messages, np.inf)),
-            ),
+            ("d_max", self.d_max, memory, picked(np.where(loads <= memory + 1e-9, now + usual_cost, np.inf))),
         ):
             below = np.flatnonzero((kinds != usual) & (values < assumed))[-1:]
             above = np.flatnonzero((kinds != usual) & (values > assumed))[:1]
