@@ -66,24 +66,24 @@ def test_a_broken_promise_is_never_recommended():
 
 
 WORDS = {"n": "not enough data", "d": "do nothing", "r": "rebalance", "c": "code"}
-VERDICTS = {  # from first halves at phi 0, .5, 1: verdicts, ratios, those with free messages, their bound at phi 0
-    "pai-job1": ("ndc", (0.9884, 0.9813, 0.8830), (0.9883, 0.9811, 0.8818), 0.90706),
-    "pai-job2": ("rrc", (0.9084, 0.9448, 0.8791), (0.9075, 0.9442, 0.8779), 0.88154),
-    "pai-job3": ("rrc", (0.9582, 0.9664, 0.8947), (0.9578, 0.9660, 0.8937), 0.91059),
-    "pai-job4": ("rcc", (0.4791, 0.4044, 0.2480), (0.4739, 0.3840, 0.2271), 0.35269),
-    AR: ("rrr", (0.5192, 0.5185, 0.4449), (0.5173, 0.5176, 0.4390), 0.51295),
-    SE: ("ddc", (1.0, 1.0, 0.7777), (1.0, 1.0, 0.7706), 0.79621),
-    ST: ("ddd", (1.0, 1.0, 1.0), (1.0, 1.0, 1.0), 0.99647),
+VERDICTS = {  # from first halves at phi 0, .5, 1: verdict and ratio; the same with free messages; bound at phi 0
+    "pai-job1": ("ndc", (0.9884, 0.9813, 0.8830), "ndc", (0.9883, 0.9811, 0.8818), 0.90706),
+    "pai-job2": ("rrc", (0.9084, 0.9448, 0.8791), "rrc", (0.9075, 0.9442, 0.8779), 0.88154),
+    "pai-job3": ("rrc", (0.9582, 0.9664, 0.8947), "rrc", (0.9578, 0.9660, 0.8937), 0.91059),
+    "pai-job4": ("rcc", (0.4791, 0.4044, 0.2480), "rcc", (0.4739, 0.3840, 0.2271), 0.35269),
+    AR: ("rrr", (0.5192, 0.5185, 0.4449), "rrc", (0.5173, 0.5176, 0.4390), 0.51295),
+    SE: ("ddc", (1.0, 1.0, 0.7777), "ddc", (1.0, 1.0, 0.7706), 0.79621),
+    ST: ("ddd", (1.0, 1.0, 1.0), "ddd", (1.0, 1.0, 1.0), 0.99647),
 }
 
 
 @pytest.mark.parametrize("name", VERDICTS)
 def test_verdicts_from_the_first_half_do_no_harm_in_the_second(name):
     first, second = halves(name)
-    words, *ratios, bound = VERDICTS[name]
-    for per_message, expected in zip((0.001, 0.0), ratios, strict=True):
+    words, ratios, free_words, free_ratios, bound = VERDICTS[name]
+    for per_message, *expected in ((0.001, words, ratios), (0.0, free_words, free_ratios)):
         compared = Comparison(first, per_message=per_message)
-        for phi, word, ratio in zip((0.0, 0.5, 1.0), words, expected, strict=True):
+        for phi, word, ratio in zip((0.0, 0.5, 1.0), *expected, strict=True):
             answer = compared.answer(phi)
             assert (answer.verdict, answer.pick.ratio) == (WORDS[word], pytest.approx(ratio, abs=1e-4)), phi
             took = answer.plan.times(second, [phi]).mean() + compared.extra(answer.pick.remedy)
