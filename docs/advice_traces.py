@@ -43,7 +43,7 @@ advice is withheld.
 
 Another generator of the same five mechanisms was written afterwards: 4 to 16 workers, each cluster answered at
 phi = 0, 0.5 and 1. On 300 clusters 899 of 900 answers were within the 2 %; the other was 2.6 % slower, with two
-workers that alternate, of which the second had not been slow once in the 300 rows. SECOND
+workers that alternate, of which the second had not been slow once in the 300 rows.
 
 Other mechanisms are harder: a slow wave over half of the workers, with a period of half to three times the trace, and
 a slow role that passes from worker to worker. Of 360 answers from 100 or 300 rows of 120 such clusters 348 were within
