@@ -66,7 +66,7 @@ def main() -> None:
         shown = advice.page().markdown(level=2).split("\n", 2)[2]
         why = " ".join(fit.sentences[:2])
         print(f"## {name}\n\nWhat makes its workers slow: {why}\n{shown}")
-    print(_generated())
+    print(_generated(), end="")
 
 
 def _generated() -> str:
