@@ -76,11 +76,11 @@ def write(folder: Path, name: str, page: str, facts: dict[str, Any], picture: Fi
 
 def _plain(value: Any) -> Any:
     """A value as JSON has it: numbers of numpy become numbers, and what is no number becomes null."""
+    value = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(value, dict):
         return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
-    value = value.item() if hasattr(value, "item") else value
     return None if isinstance(value, float) and not isfinite(value) else value
 
 

@@ -17,7 +17,8 @@ DEPENDS, UNKNOWN = "depends on phi", "not enough data"
 LEAST_ROWS = 16
 _SHORT, _BLOCKS = 40, 8  # fewer rows, or fewer blocks of dependent rows, are a short trace
 _OFTEN, _CLEARLY = 0.9, 0.9  # on a short trace: of the iterations, and of the time of waiting
-_GRID, _CLOCKED = 201, 21  # values of phi between which means are interpolated; where they take the clock
+_GRID = np.linspace(0, 1, 201)  # values of phi between which means are interpolated
+_CLOCKED = np.linspace(0, 1, 21)  # the same where they take the clock, which plays all of them at once
 _FINE = 10_001  # values at which the kind of the pick is asked for
 _MOST_PER_MESSAGE = 0.05
 
@@ -129,15 +130,23 @@ class Comparison:
         return np.hstack([plan.times(x, phis, *how) for plan, x in self.plans[remedy]])
 
     @cached_property
+    def clocked(self) -> dict[Remedy, np.ndarray]:
+        """Times of all remedies at the values of `_CLOCKED`, where these take the clock."""
+        asked = self.data_bound or self.late != "stop"
+        return {one: self.times(one, _CLOCKED) for one in self.plans} if asked else {}
+
+    @cached_property
     def means(self) -> tuple[np.ndarray, np.ndarray]:
         """Values of phi from 0 to 1, and the means of `times` at these, a row for each remedy."""
-        clocked = self.data_bound or self.late != "stop"
-        grid = np.linspace(0, 1, _CLOCKED if clocked else _GRID)
-        return grid, np.array([self.times(one, grid).mean(1) for one in self.plans])
+        if self.clocked:
+            return _CLOCKED, np.array([times.mean(1) for times in self.clocked.values()])
+        return _GRID, np.array([self.times(one, _GRID).mean(1) for one in self.plans])
 
     def judged(self, remedy: Remedy, phi: float) -> Judged:
         """A remedy's ratio to waiting for all, with overhead and messages."""
-        took = self.times(remedy, np.array([phi]))[0] + self.extra(remedy)
+        known = self.clocked.get(remedy) if phi in _CLOCKED else None
+        times = self.times(remedy, np.array([phi]))[0] if known is None else known[_CLOCKED == phi][0]
+        took = times + self.extra(remedy)
         first, second = np.reshape(took, (2, -1)).mean(1) / np.reshape(self.waiting, (2, -1)).mean(1)
         return Judged(remedy, float(took.mean() / self.waiting.mean()), (float(first), float(second)), took)
 
@@ -226,17 +235,13 @@ class Comparison:
         phis, costs = np.linspace(0, 1, _FINE), np.linspace(0, _MOST_PER_MESSAGE, _FINE)
         by_phi = np.array([np.interp(phis, grid, row) for row in means]) + self.overhead
         memory = np.arange(1, int(self.d_max) + 1)
-        usual = picked(now + self.per_message * messages)
+        usual_cost = self.per_message * messages
+        usual = picked(now + usual_cost)
         found = []
         for what, assumed, values, kinds in (
-            ("phi", phi, phis, picked(by_phi + self.per_message * messages)),
+            ("phi", phi, phis, picked(by_phi + usual_cost)),
             ("per_message", self.per_message, costs, picked(now + costs * messages)),
-            (
-                "d_max",
-                self.d_max,
-                memory,
-                picked(np.where(loads <= memory, now + self.per_message * messages, np.inf)),
-            ),
+            ("d_max", self.d_max, memory, picked(np.where(loads <= memory + 1e-9, now + usual_cost, np.inf))),
         ):
             below = np.flatnonzero((kinds != usual) & (values < assumed))[-1:]
             above = np.flatnonzero((kinds != usual) & (values > assumed))[:1]

@@ -297,23 +297,6 @@ def test_what_fit_writes_is_an_option_of_delay(tmp_path):
     assert mean == pytest.approx(times("bytedance-AR-dp").max(1).mean(), rel=0.01)
 
 
-BAD = [
-    (["phi=1.2"], "1.2"),
-    (["absent=never"], "skip"),
-    (["phy=1"], "phi"),
-    (["phi"], "KEY=VALUE"),
-    (["phi=0", "phi=1"], "twice"),
-]
-
-
-@pytest.mark.parametrize(("options", "named"), BAD)
-def test_bad_input_is_one_sentence_and_nothing_is_written(options, named, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    assert main.main(["fit", "pai-job1", *options, "-o", "out"]) == 2
-    out, err = capsys.readouterr()
-    assert not out and named in err and err.count("\n") == 1 and not (tmp_path / "out").exists()
-
-
 def test_loads_that_differ_within_an_iteration_are_refused():
     table = frame(planted([], 40, 0)).assign(load=1)
     table.loc[123, "load"] = 2
