@@ -20,7 +20,7 @@ from gcexp.errors import UserError
 from gcexp.figures.tables import scores_of
 from gcexp.files import written
 from gcexp.report.comparison import medians
-from gcexp.report.mlflow_store import LEVELS, Point, Store, inputs_of, tags_of
+from gcexp.report.mlflow_store import LEVELS, MOST_RUNS, Point, Store, inputs_of, tags_of
 from gcexp.run.options import conf_dir, read_yaml
 from gcexp.run.own_checkpoint import OwnCheckpoint
 from gcexp.run.provenance import finished_provenance
@@ -121,14 +121,15 @@ class LiveRun:
         key = stamp({"config": self._config, "training": key})
         curves = self._curves(state) if state else {}
         with self._store.used():
-            if not self._continued(key, curves):
-                self._create()
+            experiment = self._store.experiment(_EXPERIMENT)
+            if not self._continued(experiment, key, curves):
+                self._create(experiment)
         with written(self._folder / FILE) as temporary:
             temporary.write_text(json.dumps({"key": key, "runs": self._ids}, indent=1) + "\n")
         if state:
             self.keep(state)
 
-    def _continued(self, key: str, curves: _Curves) -> bool:
+    def _continued(self, experiment: str, key: str, curves: _Curves) -> bool:
         """Take up the MLflow run of the folder; False if there is none, or it shows another training."""
         try:
             known = json.loads((self._folder / FILE).read_text("utf-8"))
@@ -136,25 +137,26 @@ class LiveRun:
         except (OSError, ValueError, TypeError, KeyError):  # none, or damaged
             return False
         client = self._store.client
-        found = {name: self._store.found(number) for name, number in self._ids.items()}
-        runs = {name: run for name, run in found.items() if run is not None}
+        among = ", ".join(f"'{run}'" for run in self._ids.values())
+        found = client.search_runs([experiment], f"attributes.run_id IN ({among})", max_results=MOST_RUNS)
+        runs = {run.info.run_id: run for run in found}
         if len(runs) < len(self._ids):
             return False
-        self._start, self._logged = runs[_PARENT].info.start_time, {}
+        self._start, self._logged = runs[self._ids[_PARENT]].info.start_time, {}
         for seed in self._clocks if agrees else ():
-            for name in runs[seed].data.metrics:
+            for name in runs[self._ids[seed]].data.metrics:
                 history = client.get_metric_history(self._ids[seed], name)
                 kept = curves.get((seed, name), {})
                 agrees = agrees and all(kept.get(metric.step) == metric.value for metric in history)
                 self._logged[seed, name] = max(metric.step for metric in history)
-        for run in runs.values():
+        for run_id, run in runs.items():
             if agrees:
-                client.update_run(run.info.run_id, status="RUNNING")
+                client.update_run(run_id, status="RUNNING")
             elif run.info.status == "RUNNING":  # it was killed, and nothing goes on from it
-                client.set_terminated(run.info.run_id, "KILLED")
+                client.set_terminated(run_id, "KILLED")
         return agrees
 
-    def _create(self) -> None:
+    def _create(self, experiment: str) -> None:
         """A parent and a child for each seed."""
         self._start, self._logged = round(time.time() * 1000), {}
         overrides = " ".join(self._overrides)
@@ -171,7 +173,7 @@ class LiveRun:
             label=self._config["code"]["_target_"].rpartition(".")[2],
             **{part: named.get(part) for part in PARTS},
         )
-        experiment, name = self._store.experiment(_EXPERIMENT), overrides or "default run"
+        name = overrides or "default run"
         shared = (self._start, self._config, inputs_of(self._config, self._data))
         parent = self._store.new_run(experiment, name, tags, *shared)
         self._ids = {_PARENT: parent}

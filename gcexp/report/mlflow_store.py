@@ -12,7 +12,7 @@ import logging
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,10 +22,13 @@ from gcexp.files import writable, written
 from gcexp.run import paths
 
 if TYPE_CHECKING:
-    from mlflow.entities import DatasetInput, Run
+    from mlflow.entities import DatasetInput
 
 #: Scores that runs are compared at beside their own.
 LEVELS = (0.8, 0.9)
+
+#: That MLflow finds at once.
+MOST_RUNS = 50_000
 
 _SQLITE = "sqlite:///"
 _DATABASES = ("sqlite", "postgresql", "mysql", "mssql")
@@ -140,18 +143,6 @@ class Store:
         kind = {"mlflow.experimentKind": "custom_model_development"}  # its page opens with the list of runs
         return self.client.create_experiment(name, artifact_location=place, tags=kind)
 
-    def found(self, run: str) -> Run | None:
-        """The run with an id, unless it was deleted."""
-        from mlflow.exceptions import MlflowException
-
-        try:
-            found = self.client.get_run(run)
-        except MlflowException as error:
-            if error.error_code != "RESOURCE_DOES_NOT_EXIST":
-                raise
-            return None
-        return found if found.info.lifecycle_stage == "active" else None
-
     def new_run(
         self,
         experiment: str,
@@ -175,7 +166,7 @@ class Store:
         """Write points whose value is finite, and a resolved config as params."""
         from mlflow.entities import Metric, Param
 
-        params = [Param(key, value) for key, value in params_of(config or {})]
+        params = [Param(*param) for param in params_of(config).items()] if config else []
         metrics = [
             Metric(point.name, point.value, start + round(1000 * point.at), point.step)
             for point in points
@@ -192,29 +183,36 @@ def _masked(text: str) -> str:
 
 
 def inputs_of(config: dict, data: dict | None) -> list[DatasetInput]:
-    """The prepared data of a run, by their record, and the trace that its delay model replays."""
-    found = []
+    """The prepared data of a run, by their record, and the trace that its delay model replays, as MLflow's data sets.
+
+    A digest is the beginning of the file's sha256, which the profile of the data set has whole.
+    """
+    from mlflow.entities import Dataset, DatasetInput, InputTag
+
+    files = []
     if data and "sha256" in data:
-        facts = {key: data[key] for key in ("bytes", "shapes", "raw") if key in data}
-        place = paths.DATA.format(dataset=data["dataset"])
-        found.append(_input(data["dataset"], data["sha256"], place, "training", facts))
+        facts = {key: data[key] for key in ("sha256", "bytes", "shapes", "raw") if key in data}
+        files.append((data["dataset"], paths.DATA.format(dataset=data["dataset"]), "training", facts))
     delay = config.get("delay")
     if isinstance(delay, dict) and delay.get("_target_") == "gcexp.delays.Trace":
         from gcexp.data.checksum import sha256
         from gcexp.delays.trace_file import located
 
         if (trace := located(delay["file"])).is_file():
-            found.append(_input(trace.stem, sha256(trace), trace.name, "delays", {}))
-    return found
-
-
-def _input(name: str, sha256: str, source: str, context: str, facts: dict) -> DatasetInput:
-    """A file as a data set: its digest is the beginning of its sha256, which stands whole in its profile."""
-    from mlflow.entities import Dataset, DatasetInput, InputTag
-
-    place, profile = json.dumps({"uri": source}), json.dumps({"sha256": sha256, **facts})
-    data = Dataset(name, sha256[:_DIGEST_LENGTH], source_type="local", source=place, profile=profile)
-    return DatasetInput(data, [InputTag("mlflow.data.context", context)])
+            files.append((trace.stem, trace.name, "delays", {"sha256": sha256(trace)}))
+    return [
+        DatasetInput(
+            Dataset(
+                name,
+                facts["sha256"][:_DIGEST_LENGTH],
+                source_type="local",
+                source=json.dumps({"uri": place}),
+                profile=json.dumps(facts),
+            ),
+            [InputTag("mlflow.data.context", context)],
+        )
+        for name, place, context, facts in files
+    ]
 
 
 def tags_of(command: str, made: list[dict], config: dict, **more: str | None) -> dict[str, str]:
@@ -248,19 +246,18 @@ def tags_of(command: str, made: list[dict], config: dict, **more: str | None) ->
     return {name: value for name, value in tags.items() if value}
 
 
-def params_of(config: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+def params_of(config: dict) -> dict[str, str]:
     """Flat names and texts of a resolved config.
 
     Examples
     --------
     >>> params_of({"n": 30, "code": {"_target_": "gcexp.codes.Uncoded", "q": None}})
-    [('n', '30'), ('code._target_', 'gcexp.codes.Uncoded'), ('code.q', 'null')]
+    {'n': '30', 'code._target_': 'gcexp.codes.Uncoded', 'code.q': 'null'}
     """
-    flat: list[tuple[str, str]] = []
-    for key, value in config.items():
-        inner = isinstance(value, dict)
-        flat += params_of(value, f"{prefix}{key}.") if inner else [(prefix + key, text_of(value))]
-    return flat
+    from pandas import json_normalize
+
+    (flat,) = json_normalize(config).to_dict("records")
+    return {str(name): text_of(value) for name, value in flat.items()}
 
 
 def text_of(value: Any) -> str:

@@ -18,7 +18,7 @@ from gcexp.figures.tables import read_table, scores_of
 from gcexp.files import written
 from gcexp.report.comparison import comparison
 from gcexp.report.figure import Figure
-from gcexp.report.mlflow_store import LEVELS, Point, Store, inputs_of, tags_of
+from gcexp.report.mlflow_store import LEVELS, MOST_RUNS, Point, Store, inputs_of, tags_of
 from gcexp.run.provenance import finished_provenance
 from gcexp.run.run import PARTS, Run
 
@@ -33,7 +33,6 @@ KEY = "gcexp.key"
 VERSION = 5
 
 _POINTS = 75  # of a curve: a point costs 0.1 ms
-_MOST_RUNS = 50_000  # that MLflow finds at once
 
 
 def track(figures: list[Figure], output: Path, uri: str | None) -> None:
@@ -82,7 +81,7 @@ def _bring(store: Store, figure: Figure) -> bool:
     client, experiment = store.client, store.experiment(figure.paper)
     digest = _digest(figure)
     runs = list({(run.label, run.id): run for run in figure.runs}.values())
-    stored = client.search_runs([experiment], f"tags.`{KEY}` = '{_key(figure)}'", max_results=_MOST_RUNS)
+    stored = client.search_runs([experiment], f"tags.`{KEY}` = '{_key(figure)}'", max_results=MOST_RUNS)
     if sum(one.data.tags.get(DIGEST) == digest for one in stored) == len(runs):
         return False
     for one in stored:

@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 from tests.faults.harm import faults
-from tests.faults.trial import Skipped, Trial, Wrong, built, digests, traces
+from tests.faults.trial import Skipped, Trial, Wrong, built, traces
 
 COLUMNS = ("same command", "after its sentence", "skipped", "wrong")
 
@@ -27,16 +27,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="faults whose description has this word")
-    parser.add_argument("--folder", type=Path, help="keeps the outcomes, and the builds without a fault")
+    parser.add_argument("--folder", type=Path, help="keeps the outcomes, and the build without a fault")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what is mounted is unmounted
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(arguments.folder or temporary).resolve()
-        first, second = (built(folder / name) for name in ("first", "second"))
-        right = {
-            name: digest for name, digest in digests(first).items() if digests(second).get(name) == digest
-        }
-        print(f"{len(right)} products have the same bytes in two builds without a fault")
+        original = built(folder / "project")
         outcomes = folder / "outcomes.json"
         found = json.loads(outcomes.read_text()) if outcomes.exists() else {}
         for place, (row, harm, given) in enumerate(faults()):
@@ -45,7 +41,7 @@ def main():
             if arguments.only not in told or found.get(name, {"outcome": "wrong"})["outcome"][:5] != "wrong":
                 continue
             started = time.monotonic()
-            outcome, said = tried(Trial(first, folder / "trial", name), harm, given, right)
+            outcome, said = tried(Trial(original, folder / "trial", name), harm, given)
             print(f"{place:3} {told}: {outcome} ({time.monotonic() - started:.0f} s)", flush=True)
             if outcome.startswith("wrong"):
                 print("\n".join(text[-3000:] for text in said), file=sys.stderr)
@@ -55,12 +51,12 @@ def main():
     return int(any(one["outcome"].startswith("wrong") for one in found.values()))
 
 
-def tried(trial, harm, given, right):
+def tried(trial, harm, given):
     """What came of a fault, in words, and all that was said."""
     said = []
     try:
         said += harm(trial, *given)
-        outcome = trial.mended(right, said)
+        outcome = trial.mended(said)
     except Skipped as error:
         outcome = f"skipped: {error}"
     except (Wrong, AssertionError) as error:

@@ -195,10 +195,10 @@ class Trial:
 
     # --- What must hold after it
 
-    def mended(self, right, said):
+    def mended(self, said):
         """How the same command comes to the right bytes: at once, or after what its sentence says."""
         if not self.damaged:
-            self._check(right, partly=True)
+            self._check(partly=True)
         advice = []
         for _ in range(4):
             build = self.start(self.command)
@@ -208,7 +208,7 @@ class Trial:
             advice.append(self._follow(said[-1]))
         else:
             raise Wrong("no sentence led to a build")
-        self._check(right)
+        self._check()
         target = KINDS[self.kind][2]
         if self.settles and target != "audit" and (left := self.project.planned(target)):
             raise Wrong(f"still to do: {left}")
@@ -235,11 +235,10 @@ class Trial:
                         return "delete the named file"
         raise Wrong("the command failed without a sentence that says what to do")
 
-    def _check(self, right, partly=False):
+    def _check(self, partly=False):
         """All products have the right bytes; `partly`: those that are there, as nothing asks for data of a table."""
-        found = digests(self.project)
-        wrong = []
-        for name, digest in right.items():
+        found, wrong = digests(self.project), []
+        for name, digest in digests(self.original).items():
             may_lack = partly or not name.startswith("reports")
             if found.get(name, digest if may_lack else "") != digest:
                 wrong.append(name)

@@ -179,7 +179,7 @@ def test_names_tags_and_params(project):
         assert run.info.status == "FINISHED"
         assert (expected | more).items() <= run.data.tags.items()
         assert "c0ffee" in run.data.tags["commit"].split(",")
-        assert run.data.params == dict(params_of(CGC.config))
+        assert run.data.params == params_of(CGC.config)
     assert "task" not in runs[CLOCK].data.tags
 
 
