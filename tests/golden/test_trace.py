@@ -87,17 +87,7 @@ def test_expected_numbers(found, expected):
 )
 def test_statistics_are_those_of_the_sources(name, row):
     found = statistics(read_trace(TRACES / f"{name}.csv").values["time"])
-    keys = (
-        "mean",
-        "cov",
-        "row_cov",
-        "max_over_median",
-        "max_over_median_95",
-        "worker",
-        "iteration",
-        "rest",
-        "lag1",
-    )
+    keys = "mean cov row_cov max_over_median max_over_median_95 worker iteration rest lag1".split()
     assert [found[key] for key in keys] == pytest.approx(row, rel=2e-4, abs=0.0051)
 
 
@@ -218,6 +208,10 @@ def drawn(file, n=None, iterations=3, **more):
     return lambda: Trace(file, **more).draw((0,), iterations, n or 4)
 
 
+def placed(code, placement, file, **more):
+    return lambda: run_clock(Scheme(code, Decodable(), placement=placement), Trace(file, **more), (0,), 3)
+
+
 REFUSED = [
     (drawn(JOB4, 12), "pai-job4 .*10.*n=12"),
     (drawn(JOB4, 2, workers=[3, 12]), r"workers \[3, 12\].*0 to 9"),
@@ -232,27 +226,11 @@ REFUSED = [
     (drawn(JOB1, start=300), "start=300.*299"),
     (drawn(JOB1, rows=[0], skip="prefix"), "1 row"),
     (drawn(FAAS, skip=1), "persistent: false"),
-    (
-        lambda: run_clock(
-            Scheme(FractionalRepetition(4, 2), Decodable(), placement=Pairs(2)),
-            Trace(FAAS, skip="prefix"),
-            (0,),
-            3,
-        ),
-        "placement=pairs",
-    ),
+    (placed(FractionalRepetition(4, 2), Pairs(2), FAAS, skip="prefix"), "placement=pairs"),
     (lambda: Pairs(3).check(Uncoded(10)), "placement=pairs .*n=10, d=3"),
     (lambda: Given([0, 2]), r"\[0, 2\]"),
     (lambda: Given([1, 0]).check(Uncoded(3)), "2 workers, .*n=3"),
-    (
-        lambda: run_clock(
-            Scheme(Clustered(4, 2, 2), Decodable(), placement=Greedy(clusters=2, memberships=1)),
-            Trace(JOB4),
-            (0,),
-            3,
-        ),
-        "states.*arrival",
-    ),
+    (placed(Clustered(4, 2, 2), Greedy(clusters=2, memberships=1), JOB4), "states.*arrival"),
     (drawn("nowhere.csv"), "nowhere.csv"),
 ]
 

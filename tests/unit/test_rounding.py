@@ -2,7 +2,7 @@
 
 from copy import copy
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -30,15 +30,11 @@ from gcexp.timeline import simulate
 TASK = MultilayerPerceptron("digits", evaluate_every=10**6, verify_every=100)
 
 
-@cache
-def digits(folder):
-    prepare("digits", f"{folder}/digits.npz")
-    return load(f"{folder}/digits.npz")
-
-
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    return digits(tmp_path_factory.mktemp("digits"))
+    path = tmp_path_factory.mktemp("digits") / "digits.npz"
+    prepare("digits", path)
+    return load(path)
 
 
 @pytest.fixture(scope="module")
