@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -242,25 +243,24 @@ def test_refuses(call, sentence):
 
 
 HEAD = "iteration,worker,time\n"
+CHUNKED = "iteration,worker,chunk,time\n"
 BROKEN = [
-    ("", "trace mine.csv has no column 'iteration'; it has nothing"),
-    ("worker,time\n0,1\n", "has no column 'iteration'; it has worker, time"),
-    (HEAD, "has a header and no rows"),
-    (HEAD + "0,0,1\n0,1,1\n1,0,1\n", "trace mine.csv: iteration 1 lacks worker 1"),
-    (HEAD + "0,0,1\n0,2,1\n1,0,1\n1,1,1\n1,2,1\n", "iteration 0 lacks worker 1"),
-    (HEAD + "0,0,1\n0,0,1\n", "iteration 0, worker 0 stands twice"),
-    (HEAD + "0,0,1\n1,0,1\n3,0,1\n", "iterations go 0, 1, 3: 2 is missing"),
-    (HEAD + "1,0,1\n", "iterations go 1: 0 is missing"),
-    *(
-        (HEAD + f"0,0,1\n0,1,{bad}\n", f"time in line 3 is '{bad}'")
-        for bad in ("abc", "nan", "inf", "0", "-1", "", "1e-151", "2e150")
-    ),
-    (HEAD + "0,0,1\n0,x,1\n", "worker in line 3 is 'x', wanted is a whole number"),
-    (HEAD + f"0,0,1\n{'1' * 5000},0,1\n", "iteration in line 3 is '1111"),
-    ("iteration,worker,time,time\n0,0,1,2\n", "has 2 columns 'time'; it has iteration, worker, time, time"),
-    (HEAD + "0,0,1\n0,1\n", "line 3 has 2 cells, the header 3"),
-    ("iteration,worker,chunk,time\n0,0,0,1\n0,0,1000000000,1\n", "chunks go 0, 1000000000: 1 is missing"),
-    ("iteration,worker,chunk,time\n0,0,0,1\n0,0,1,1\n0,1,1,1\n", "iteration 0, worker 1 lacks chunk 0"),
+    ("", "'iteration'"),
+    ("worker,time\n0,1\n", "'iteration'.*worker, time"),
+    (HEAD, "no rows"),
+    (HEAD + "0,0,1\n0,1,1\n1,0,1\n", "iteration 1 .* worker 1"),
+    (HEAD + "0,0,1\n0,2,1\n1,0,1\n1,1,1\n1,2,1\n", "iteration 0 .* worker 1"),
+    (HEAD + "0,0,1\n0,0,1\n", "iteration 0, worker 0 .*twice"),
+    (HEAD + "0,0,1\n1,0,1\n3,0,1\n", "iterations .*0, 1, 3: 2"),
+    (HEAD + "1,0,1\n", "iterations .*1: 0"),
+    *((HEAD + f"0,0,1\n0,1,{bad}\n", f"time .*3 is '{bad}'") for bad in ("abc", "nan", "inf", "0", "-1", "")),
+    *((HEAD + f"0,0,1\n0,1,{bad}\n", f"time .*3 is '{bad}'") for bad in ("1e-151", "2e150")),
+    (HEAD + "0,0,1\n0,x,1\n", "worker .*3 is 'x'"),
+    (HEAD + f"0,0,1\n{'1' * 5000},0,1\n", "iteration .*3 is '1111"),
+    ("iteration,worker,time,time\n0,0,1,2\n", "2 columns 'time'"),
+    (HEAD + "0,0,1\n0,1\n", "line 3 .*2 .*3"),
+    (CHUNKED + "0,0,0,1\n0,0,1000000000,1\n", "chunks .*0, 1000000000: 1"),
+    (CHUNKED + "0,0,0,1\n0,0,1,1\n0,1,1,1\n", "iteration 0, worker 1 .*chunk 0"),
 ]
 
 
@@ -281,13 +281,13 @@ def test_a_byte_order_mark_is_read(tmp_path):
     assert read_trace(tmp_path / "t.csv").values["time"].tolist() == [[1.5]]
 
 
-@pytest.mark.parametrize(("text", "sentence"), BROKEN, ids=[row[1] for row in BROKEN])
-def test_broken_files(text, sentence, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(("text", "named"), BROKEN, ids=[row[1] for row in BROKEN])
+def test_broken_files(text, named, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("mine.csv").write_text(text)
     assert main.main(["trace", "check", "mine.csv"]) == 2
     out, err = capsys.readouterr()
-    assert not out and sentence in err and err.count("\n") == 1
+    assert not out and re.search(named, err) and err.count("\n") == 1
     with pytest.raises(UserError):
         Trace("mine.csv").draw((0,), 1, 1)
 
@@ -301,10 +301,9 @@ def test_a_negative_fixed_part(tmp_path):
 def test_check_says_what_a_file_holds(capsys):
     assert main.main(["trace", "check", JOB4]) == 0
     told = capsys.readouterr().out
-    assert told.startswith("pai-job4: 2182 iterations, 10 workers, no gaps")
-    assert "equal to the previous one: 28%" in told and "licence: CC-BY-4.0" in told
+    assert "2182 iterations, 10 workers" in told and "28%" in told and "CC-BY-4.0" in told
     assert main.main(["trace", "check", FAAS]) == 0
-    assert "rows have 50 to 200 of them" in capsys.readouterr().out
+    assert "50 to 200" in capsys.readouterr().out
 
 
 def test_check_tells_no_statistic_that_does_not_exist(tmp_path, capsys):
