@@ -10,13 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gcexp.codes import (
-    Clustered,
-    CyclicRepetition,
-    CyclicTwoMessage,
-    FractionalRepetition,
-    Uncoded,
-)
+from gcexp.codes import Clustered, CyclicRepetition, CyclicTwoMessage, FractionalRepetition, Uncoded
 from gcexp.command import main
 from gcexp.delays import Trace
 from gcexp.delays.trace_file import read_trace, statistics

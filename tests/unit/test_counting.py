@@ -28,10 +28,7 @@ def test_rows_of_one_statement_stand_together():
 
 @pytest.mark.parametrize(
     ("check", "name"),
-    [
-        (lambda: collected([told(), silent()]), "silent"),
-        (lambda: collected([[]]), "a check"),
-    ],
+    [(lambda: collected([told(), silent()]), "silent"), (lambda: collected([[]]), "a check")],
 )
 def test_nothing_holds_for_want_of_an_instance(check, name):
     with pytest.raises(ParameterError, match=name):

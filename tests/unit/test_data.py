@@ -100,18 +100,10 @@ def damaged(content, how):
 @pytest.mark.parametrize("given", ["argument", "environment"])
 def test_local_folder_in_both_layouts(tmp_path, monkeypatch, contents, layout, given):
     folder = write(tmp_path / "data" / layout, contents)
-    data_dir = tmp_path / "data"
-    if given == "environment":
-        monkeypatch.setenv("GCEXP_DATA", str(data_dir))
-        data_dir = None
-    paths = fetch(source_of(contents), data_dir)
+    by_argument = given == "argument"  # which wins over the environment
+    monkeypatch.setenv("GCEXP_DATA", str(tmp_path / ("nowhere" if by_argument else "data")))
+    paths = fetch(source_of(contents), tmp_path / "data" if by_argument else None)
     assert [p.resolve() for p in paths] == [(folder / name).resolve() for name in contents]
-
-
-def test_argument_wins_over_environment(tmp_path, monkeypatch, contents):
-    monkeypatch.setenv("GCEXP_DATA", str(tmp_path / "nowhere"))
-    folder = write(tmp_path / "data", contents)
-    assert fetch(source_of(contents), folder)[0].parent == folder
 
 
 def test_missing_file_names_what_was_looked_for_where(tmp_path, monkeypatch, contents):

@@ -123,10 +123,7 @@ def test_auc_table_of_the_specification(tmp_path):
     assert [len(np.unique(c)) for c in data.x_train.T] == [7518, 4243, 128, 177, 449, 343, 2358, 67, 343]
     task = LogisticRegression("amazon_access", 26220, pad_to=343474)
     found = train(task, AcceleratedGradient(10.0, 1.0), data, [0, 1], [100, 100], progress=False)
-    expected = [
-        [0.5, 0.7498, 0.8414, 0.8573, 0.8651, 0.8664],
-        [0.5, 0.7779, 0.8499, 0.8644, 0.8698, 0.8713],
-    ]
+    expected = [[0.5, 0.7498, 0.8414, 0.8573, 0.8651, 0.8664], [0.5, 0.7779, 0.8499, 0.8644, 0.8698, 0.8713]]
     np.testing.assert_allclose(
         found.scores["test_auc"][:, [0, 10, 20, 30, 50, 100]], expected, rtol=0, atol=1e-3
     )

@@ -69,8 +69,7 @@ def test_as_torch_updates(rule, theirs, given):
 
 def test_schedules_as_torch_has_them():
     step = torch_path(
-        lambda p: torch.optim.SGD(p, 0.1, momentum=0.9),
-        lambda o: torch.optim.lr_scheduler.StepLR(o, 4, 0.5),
+        lambda p: torch.optim.SGD(p, 0.1, momentum=0.9), lambda o: torch.optim.lr_scheduler.StepLR(o, 4, 0.5)
     )
     np.testing.assert_allclose(followed(Momentum(0.1, schedule=StepDecay(4, 0.5))), step, rtol=1e-12)
     cosine = torch_path(
