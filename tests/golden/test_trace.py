@@ -180,22 +180,6 @@ def test_uncoded_is_the_trace_in_every_pricing(small):
         np.testing.assert_allclose(found.duration[0], x.max(1))
 
 
-def test_what_was_learned_is_not_scored(tmp_path):
-    """Scrambling the rows after the prefix changes no learned seat; cutting a replay changes no earlier duration."""
-    lines = Path(JOB4).read_text().splitlines()
-    rows = np.array([line.split(",")[2] for line in lines[1:]]).reshape(-1, 10)
-    order = np.concatenate([np.arange(218), 218 + np.random.default_rng(0).permutation(len(rows) - 218)])
-    body = [f"{t},{w},{rows[r, w]}" for t, r in enumerate(order) for w in range(10)]
-    (tmp_path / "scrambled.csv").write_text("\n".join(["iteration,worker,time", *body]))
-    code = FractionalRepetition(10, 2)
-    clocks = [
-        run_clock(Scheme(code, Decodable(), placement=Pairs(2)), Trace(file, skip="prefix"), (0,), iterations)
-        for file, iterations in ((JOB4, 1964), (str(tmp_path / "scrambled.csv"), 1964), (JOB4, 50))
-    ]
-    np.testing.assert_allclose(np.sort(clocks[0].duration), np.sort(clocks[1].duration))
-    np.testing.assert_array_equal(clocks[2].duration[0], clocks[0].duration[0, :50])
-
-
 # --- bad input: one sentence each ---------------------------------------------------------------------------------
 
 

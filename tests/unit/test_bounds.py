@@ -179,14 +179,6 @@ def test_no_data_bound_assignment_is_decodable_before_theorem_3():
     assert met > 20
 
 
-def test_theorem_3_on_the_clock():
-    delay = Trace("data/traces/bytedance-SE-dp.csv", skip="prefix", data_bound=True, phi=0.5)
-    draws = delay.draw((0,), 39, 32)
-    took = simulate(Scheme(FractionalRepetition(32, 2), Decodable()), draws).duration[0]
-    bound = bounds.data_bound(draws.start[0], draws.chunks[0, ..., 0], 2)
-    assert (took >= bound * (1 - CLOSE)).all()
-
-
 # --- As large as they may be ---------------------------------------------------------------------------------------
 
 
