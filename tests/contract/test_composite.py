@@ -129,11 +129,6 @@ def test_product_sets_use_the_factors_weights():
     responses = np.kron([1, 0, 1, 1, 0, 1, 1], [1, 0, 1])
     weights = np.kron(PLANE.decode([1, 0, 1, 1, 0, 1, 1]).weights[0], PAIR.decode([1, 0, 1]).weights[0])
     np.testing.assert_array_equal(code.decode(responses).weights[0], weights)
-    e1, e2 = (
-        part.decode(np.ones(part.n, int) - np.eye(part.n, dtype=int)[0]).error[0] for part in (PLANE, PAIR)
-    )
-    survivors = np.kron([0, 1, 1, 1, 1, 1, 1], [0, 1, 1])
-    assert code.decode(survivors).error[0] == pytest.approx(e1 + e2 - e1 * e2, abs=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,6 @@ from gcexp.seeding import rng
 
 N = 4
 HUNG = 120  # seconds, after which a run hangs: on a machine with much else to do nothing is sooner
-STOPPED = 2.5  # seconds until a stopped rank goes on
 
 
 def gradients(model):
@@ -58,19 +57,19 @@ def error_of(net, x, y, batch, coefficients):
     return float((gradients(net) - exact).abs().max() / exact.abs().max())
 
 
-def send(name):
-    """Give this process a signal; one that stops it is followed by one that wakes it."""
-    if name == "SIGSTOP":
-        subprocess.Popen(["sh", "-c", f"sleep {STOPPED}; kill -CONT {os.getpid()}"])
+def send(name, asleep=0):
+    """Give this process a signal; one that stops it is followed, after so many seconds, by one that wakes it."""
+    if asleep:
+        subprocess.Popen(["sh", "-c", f"sleep {asleep}; kill -CONT {os.getpid()}"])
     os.kill(os.getpid(), getattr(signal, name))
 
 
 def train(
-    rank, *, code=("CyclicRepetition", {"n": N, "s": 1}), wait=("Fastest", {"s": 1}), steps=12, samples=40, batch=8,
+    rank, *, code=("CyclicRepetition", {"n": N, "s": 1}), wait=("Fastest", {"s": 1}), steps=8, samples=40, batch=8,
     kind="float32", bucket_mb=25.0, static=False, view=False, parts=1, sleeps=(0, 0, 0, 0), harm=None, bare=False,
     record=None, workers=0, **options,
 ):  # fmt: skip
-    """Train a small network; `harm` = [rank, signal, step, seconds] stops or kills a rank after a step began."""
+    """Train a small network; `harm` = [rank, step, delay, signal, seconds asleep] is what a rank suffers."""
     torch.manual_seed(0)
     net = torch.nn.Sequential(torch.nn.Linear(10, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
     net = net.to(getattr(torch, kind))
@@ -94,9 +93,9 @@ def train(
             optimizer.zero_grad()
             if bare or len(inputs) > 2:  # a rank that is behind gets two samples, and need not compute
                 time.sleep(sleeps[rank])
-            if harm and [rank, step] == [harm[0], harm[2]]:
-                threading.Timer(harm[3], send, harm[1:2]).start()
-                time.sleep(0 if harm[3] else STOPPED)  # it is hit here
+            if harm and [rank, step] == harm[:2]:
+                threading.Timer(harm[2], send, harm[3:]).start()
+                time.sleep(0 if harm[2] else 1)  # it is hit here
             if bare:
                 mse_loss(wide(inputs)[:, 0], targets).backward()
             else:

@@ -1,8 +1,5 @@
-"""What a recorder writes of known sleeps, and one trace of all ranks' files."""
+"""What a recorder writes of blocks, and one trace of all ranks' files."""
 
-from statistics import median
-
-import numpy as np
 import pytest
 
 from gcexp.command.main import main
@@ -35,24 +32,6 @@ def recordings(tmp_path):
         return folder
 
     return recorded
-
-
-@pytest.mark.slow
-def test_known_sleeps_are_recorded_before_the_collective(ranks, tmp_path):
-    sleeps, folder = [0.0, 0.03, 0.06, 0.09], tmp_path / "jobs"
-    ((found,),) = ranks([{"bare": True, "record": str(folder), "sleeps": sleeps, "steps": 20}])
-    assert [one["error"] for one in found] == [""] * 4
-    assert not (folder / "rank-0000.csv").read_text().splitlines()[1].startswith(("0,", "1,"))
-    join(folder, tmp_path / "jobs.csv")
-    times = read_trace(tmp_path / "jobs.csv").values["time"]
-    assert times.shape == (17, 4)
-    beyond = np.median(times, axis=0) - sleeps
-    if beyond.max() > 0.03:
-        pytest.skip(f"void: steps without sleep take up to {beyond.max():.3f} s on this machine now")
-    assert beyond.min() > 0
-    assert np.corrcoef(np.median(times, axis=0), sleeps)[0, 1] > 0.98
-    slowest = np.median(times.max(1))  # all ranks' steps take as long as the slowest
-    assert slowest < median(found[0]["seconds"][3:]) * 1.05
 
 
 def test_a_block_is_a_step_without_ddp(tmp_path, monkeypatch):

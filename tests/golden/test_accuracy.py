@@ -80,16 +80,10 @@ def test_every_example_is_accurate(family):
 
 def decoded_off(code: Code, responses: np.ndarray) -> float:
     """The residual again, by an encoded identity for every pattern on its own."""
-    B, target = code.encoding.toarray(), np.kron(np.ones(code.k), np.eye(code.blocks))
-    if code.recovers < code.k:
-        return max(
-            abs((c := (w @ B).real) - np.rint(c)).max()
-            for w in code.weights(responses).reshape(len(responses), code.blocks, -1)
-        )
-    return max(
-        abs((w @ B).real - target).max()
-        for w in code.weights(responses).reshape(len(responses), code.blocks, -1)
-    )
+    weights = code.weights(responses).reshape(len(responses), code.blocks, -1)
+    found = (weights @ code.encoding.toarray()).real
+    whole = np.kron(np.ones(code.k), np.eye(code.blocks))
+    return abs(found - (np.rint(found) if code.recovers < code.k else whole)).max()
 
 
 def test_codes_that_solve_nothing_and_large_ones_are_not_tried(monkeypatch):

@@ -168,17 +168,14 @@ def parameters(code: Code) -> dict:
     return {name: getattr(code, name) for name in inspect.signature(type(code)).parameters}
 
 
-def test_random_regular_graphs():
+def test_random_graphs_are_regular():
     for seed in range(20):
         A = random_regular(10, 3, np.random.default_rng(seed))
         assert (A == A.T).all() and (A.sum(0) == 3).all() and not np.diag(A).any() and A.max() == 1
-
-
-@pytest.mark.parametrize("n", range(1, 10))
-def test_biregular_matrices(n):
-    for d in range(n + 1):
-        A = random_biregular(n, d, np.random.default_rng(n + d))
-        assert (A.sum(0) == d).all() and (A.sum(1) == d).all() and np.isin(A, (0, 1)).all()
+    for n in range(1, 10):
+        for d in range(n + 1):
+            A = random_biregular(n, d, np.random.default_rng(n + d))
+            assert (A.sum(0) == d).all() and (A.sum(1) == d).all() and np.isin(A, (0, 1)).all()
 
 
 def test_biregular_entries_are_equally_likely():
@@ -289,16 +286,6 @@ def test_a_long_path_decodes_in_linear_time():
     ends = np.stack([np.arange(k - 1), np.arange(1, k)], axis=1)[:, ::-1]
     c = np.bincount(ends.ravel(), np.repeat(edge_weights(k, ends), 2), minlength=k)
     assert ((c - 1) ** 2).sum() == pytest.approx(1 / k)
-
-
-def test_shuffled_circulant_is_the_same_graph():
-    codes = [GraphCode(14, 4, graph="circulant", offsets=(1, 2), seed=seed) for seed in (0, 1)]
-    assert (codes[0].encoding != codes[1].encoding).nnz
-    for code in codes:
-        B = code.encoding.toarray()
-        assert second_eigenvalue(B.T @ B - 4 * np.eye(7)) == pytest.approx(
-            second_eigenvalue(circulant(7, (1, 2)))
-        )
 
 
 # --- iterative decoding --------------------------------------------------------------------------------------

@@ -179,14 +179,6 @@ def test_no_data_bound_assignment_is_decodable_before_theorem_3():
     assert met > 20
 
 
-def test_theorem_3_on_the_clock():
-    delay = Trace("data/traces/bytedance-SE-dp.csv", skip="prefix", data_bound=True, phi=0.5)
-    draws = delay.draw((0,), 39, 32)
-    took = simulate(Scheme(FractionalRepetition(32, 2), Decodable()), draws).duration[0]
-    bound = bounds.data_bound(draws.start[0], draws.chunks[0, ..., 0], 2)
-    assert (took >= bound * (1 - CLOSE)).all()
-
-
 # --- As large as they may be ---------------------------------------------------------------------------------------
 
 
@@ -293,18 +285,9 @@ SE = Trace("data/traces/bytedance-SE-dp.csv", data_bound=True)
 @pytest.mark.parametrize(
     ("build", "sentence"),
     [
-        (
-            lambda: run_clock(Scheme(CyclicRepetition(32, 1), Capacity()), SE, (0,), 3),
-            "wait=capacity:",
-        ),
-        (
-            lambda: run_clock(Scheme(FractionalRepetition(32, 2), Fewest()), SE, (0,), 3),
-            "wait=fewest:",
-        ),
-        (
-            lambda: run_clock(Scheme(Uncoded(32), Decodable(), loads=Uneven()), SE, (0,), 3),
-            "data_bound",
-        ),
+        (lambda: run_clock(Scheme(CyclicRepetition(32, 1), Capacity()), SE, (0,), 3), "wait=capacity:"),
+        (lambda: run_clock(Scheme(FractionalRepetition(32, 2), Fewest()), SE, (0,), 3), "wait=fewest:"),
+        (lambda: run_clock(Scheme(Uncoded(32), Decodable(), loads=Uneven()), SE, (0,), 3), "data_bound"),
         (
             lambda: Scheme(
                 Code(np.array([[1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 1]])),
@@ -323,10 +306,7 @@ SE = Trace("data/traces/bytedance-SE-dp.csv", data_bound=True)
             ),
             "linear in the load",
         ),
-        (
-            lambda: bounds.work_floor(np.ones(10), np.ones(10), cap=0.5),
-            "n=10; got cap=0.5",
-        ),
+        (lambda: bounds.work_floor(np.ones(10), np.ones(10), cap=0.5), "n=10; got cap=0.5"),
         (lambda: bounds.work_floor(np.array([1.0, np.nan]), np.ones(2)), "fixed times .* got nan"),
         (lambda: bounds.work_floor(np.ones(2), np.array([1.0, -2.0])), "growing times .* got -2"),
         (lambda: bounds.capacity(np.ones(2), np.ones(2), 2, fraction=np.ones(3)), "one for each of"),

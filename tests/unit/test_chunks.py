@@ -11,7 +11,7 @@ from gcexp.delays import Draws, ShiftedExponential, TwoStateMarkov
 from gcexp.run.build import build
 from gcexp.run.compose import compose
 from gcexp.run.scheme import build_scheme
-from gcexp.schemes import Fastest, Greedy, Scheme
+from gcexp.schemes import Fastest, Scheme
 from gcexp.timeline import Timeline, run_clock, simulate
 
 SEEDS, ITERATIONS = (0, 3, 5), 17
@@ -111,11 +111,3 @@ def test_models_and_placements_from_outside_need_no_chunks():
     markov = run_clock(scheme, TwoStateMarkov(), (0,), 4, chunk=1)
     whole = simulate(scheme, TwoStateMarkov().draw((0,), 4, 3))
     np.testing.assert_array_equal(markov.duration, whole.duration)
-
-
-def test_a_placement_goes_on_where_it_was():
-    """Seats of the second half are those of the whole, although only the first half's last states are known."""
-    rule, states = Greedy(clusters=4, memberships=2), np.random.default_rng(0).random((2, 9, 12)) < 0.4
-    seat = rule.start((0, 1), 12)
-    halves = [seat(states[:, :4]), seat(states[:, 4:])]
-    np.testing.assert_array_equal(np.concatenate(halves, axis=1), rule.seat(states, (0, 1)))

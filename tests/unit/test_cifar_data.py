@@ -28,8 +28,7 @@ def batch(seed, N=4) -> bytes:
 
 CONTENTS = {name: batch(i) for i, name in enumerate(NAMES)}
 TINY = dataclasses.replace(
-    CIFAR10,
-    files=tuple(RawFile(n, len(c), hashlib.sha256(c).hexdigest(), ()) for n, c in CONTENTS.items()),
+    CIFAR10, files=tuple(RawFile(n, len(c), hashlib.sha256(c).hexdigest(), ()) for n, c in CONTENTS.items())
 )
 
 

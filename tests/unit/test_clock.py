@@ -10,12 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from gcexp.codes import (
-    CyclicPartialRecovery,
-    CyclicTwoMessage,
-    FractionalRepetition,
-    Uncoded,
-)
+from gcexp.codes import CyclicPartialRecovery, CyclicTwoMessage, FractionalRepetition, Uncoded
 from gcexp.delays import ComputeTransmit, Draws, Pareto, ShiftedExponential
 from gcexp.errors import ParameterError
 from gcexp.schemes import Fastest, Scheme

@@ -100,18 +100,10 @@ def damaged(content, how):
 @pytest.mark.parametrize("given", ["argument", "environment"])
 def test_local_folder_in_both_layouts(tmp_path, monkeypatch, contents, layout, given):
     folder = write(tmp_path / "data" / layout, contents)
-    data_dir = tmp_path / "data"
-    if given == "environment":
-        monkeypatch.setenv("GCEXP_DATA", str(data_dir))
-        data_dir = None
-    paths = fetch(source_of(contents), data_dir)
+    by_argument = given == "argument"  # which wins over the environment
+    monkeypatch.setenv("GCEXP_DATA", str(tmp_path / ("nowhere" if by_argument else "data")))
+    paths = fetch(source_of(contents), tmp_path / "data" if by_argument else None)
     assert [p.resolve() for p in paths] == [(folder / name).resolve() for name in contents]
-
-
-def test_argument_wins_over_environment(tmp_path, monkeypatch, contents):
-    monkeypatch.setenv("GCEXP_DATA", str(tmp_path / "nowhere"))
-    folder = write(tmp_path / "data", contents)
-    assert fetch(source_of(contents), folder)[0].parent == folder
 
 
 def test_missing_file_names_what_was_looked_for_where(tmp_path, monkeypatch, contents):
@@ -138,8 +130,7 @@ def test_damaged_raw_file_is_told_with_both_checksums(tmp_path, contents, damage
     sentence = str(error.value)
     for sha in (hashlib.sha256(content).hexdigest(), hashlib.sha256(bad).hexdigest()):
         assert sha in sentence
-    assert sentence.startswith(str(folder / name)) and "\n" not in sentence
-    assert f"({len(bad)} bytes, expected {len(content)})" in sentence
+    assert str(folder / name) in sentence and "\n" not in sentence
     assert not output.exists() and not output.with_suffix(".json").exists()
     assert (folder / name).read_bytes() == bad  # never replaced
 
@@ -241,22 +232,6 @@ def test_unwritable_raw_dir_is_a_sentence(tmp_path, mirrors, contents):
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(UserError, match="file"):
         fetch(both(mirrors, contents), raw_dir=tmp_path / "file")
-
-
-def test_pooch_is_imported_for_downloads_alone(tmp_path, contents):
-    write(tmp_path / "mnist", contents)
-    program = f"""
-        import sys
-        from gcexp.data import prepare
-        from gcexp.data.fetch import fetch
-        try:
-            prepare("mnist", "never.npz", {str(tmp_path)!r})
-        except Exception as error:
-            assert "expected sha256" in str(error), error
-        slow = {{"pooch", "requests", "sklearn", "torch"}} & set(sys.modules)
-        assert not slow, slow
-    """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(program)], cwd=ROOT, check=True)
 
 
 # ---- idx files ----
@@ -452,12 +427,9 @@ def test_data_readme_lists_the_checksums_of_the_code():
     listed = re.findall(r"^\| (\S+) \| (\d+) \| ([0-9a-f]{64}) \|$", readme, re.M)
     assert listed == [(f.name, str(f.size), f.sha256) for source in SOURCES.values() for f in source.files]
     assert re.findall(r"^## (\S+)$", readme, re.M) == list(SOURCES)
-    assert all(len(f.urls) >= 2 for f in MNIST.files)
-    assert all(
-        url.removesuffix(f.name) in readme and url.endswith("/" + f.name)
-        for f in MNIST.files
-        for url in f.urls
-    )
+    for file in MNIST.files:
+        assert all(url.endswith("/" + file.name) for url in file.urls)
+        assert all(url.removesuffix(file.name) in readme for url in file.urls)
 
 
 @pytest.mark.skipif(REAL_MNIST is None, reason="MNIST is neither in $GCEXP_DATA nor in ../shared/data")

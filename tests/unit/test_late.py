@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import heapq
+from collections.abc import Callable
 from itertools import count
 from math import inf
 
@@ -38,7 +39,7 @@ from gcexp.schemes import (
     Spanned,
 )
 from gcexp.schemes.late import free_after
-from gcexp.timeline import Timeline, run_clock, simulate
+from gcexp.timeline import run_clock, simulate
 
 # --- The oracle: a heap of events ---------------------------------------------------------------------------------
 
@@ -50,6 +51,7 @@ def same(time: float) -> float:
     return round(time, 9)
 
 
+@dataclasses.dataclass
 class EventLoop:
     """A master and n workers that know nothing of arrays.
 
@@ -59,22 +61,19 @@ class EventLoop:
     seen, and does not count before q workers have answered.
     """
 
-    def __init__(
-        self,
-        code: Code,
-        price,
-        enough,
-        late,
-        chunks,
-        overhead=0.0,
-        timer=inf,
-        only_timer=False,
-        grace=None,
-        adaptive=None,
-    ):
-        self.code, self.price, self.enough, self.late, self.chunks = code, price, enough, late, chunks
-        self.overhead, self.timer, self.only_timer = overhead, timer, only_timer
-        self.grace, self.adaptive = grace, adaptive
+    code: Code
+    price: Callable
+    enough: Callable | None
+    late: str
+    chunks: int
+    overhead: float = 0.0
+    timer: float = inf
+    only_timer: bool = False
+    grace: tuple | None = None
+    adaptive: tuple | None = None
+
+    def __post_init__(self):
+        code = self.code
         self.rho = code.n * code.load / code.k
         self.ends = [
             [code.n * code.work(r + 1)[w] / code.k for r in range(code.messages[w])] for w in range(code.n)
@@ -294,16 +293,6 @@ def in_turn(rows, iterations: int, **keys) -> Draws:
 def test_two_workers_by_hand(late, expected):
     scheme = Scheme(Uncoded(2), Fastest(q=1), late=late, chunks=2)
     assert simulate(scheme, in_turn([[1, 3], [3, 1.5]], 4)).duration[0].tolist() == expected
-
-
-@pytest.mark.parametrize("late", LATE)
-def test_waiting_for_all_has_equal_bits(late):
-    delay = Trace("data/traces/pai-job1.csv", phi=0.3, skip="prefix")
-    timelines = [
-        run_clock(Scheme(Uncoded(10), Decodable(), 0.1, late=v), delay, (0,), 50) for v in ("stop", late)
-    ]
-    for field in dataclasses.fields(Timeline):
-        np.testing.assert_array_equal(*(getattr(timeline, field.name) for timeline in timelines))
 
 
 def test_free_belongs_to_the_worker_and_not_to_its_seat():

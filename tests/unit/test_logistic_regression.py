@@ -1,7 +1,6 @@
 """Categorical rows one-hot encoded, the regression on them, and the AUC table of the specification on the real rows."""
 
 import os
-from functools import cache
 from itertools import combinations
 from pathlib import Path
 
@@ -77,20 +76,13 @@ def test_gradients_are_derivatives_of_the_loss_on_the_split_of_the_seed(seed, sp
 
 
 def test_padding_changes_no_score():
-    found = [
-        train(
-            LogisticRegression("small", 44, pad_to=pad),
-            AcceleratedGradient(1.0),
-            small(),
-            [0],
-            [20],
-            progress=False,
-        )
-        for pad in (None, 1500)
-    ]
-    np.testing.assert_allclose(found[0].scores["test_loss"], found[1].scores["test_loss"], rtol=1e-12)
-    np.testing.assert_allclose(found[0].scores["test_auc"], found[1].scores["test_auc"], rtol=1e-12)
-    assert found[1].parameters.shape[-1] == 1500
+    tasks = LogisticRegression("small", 44), LogisticRegression("small", 44, pad_to=1500)
+    plain, padded = (
+        train(task, AcceleratedGradient(1.0), small(), [0], [20], progress=False) for task in tasks
+    )
+    for score in ("test_loss", "test_auc"):
+        np.testing.assert_allclose(plain.scores[score], padded.scores[score], rtol=1e-12)
+    assert padded.parameters.shape[-1] == 1500
 
 
 @pytest.mark.parametrize(
@@ -114,41 +106,24 @@ def test_generated_rows(tmp_path):
     """The stand-in of the quick preset: sizes, the chance of access, and what can be learned from them."""
     prepare("access_rows", tmp_path / "access_rows.npz")
     data = load(tmp_path / "access_rows.npz")
-    assert (
-        data.x_train.shape == (3000, 9)
-        and abs(data.y_train.mean() - 0.942) < 0.02
-        and "generated" in data.note
-    )
+    assert data.x_train.shape == (3000, 9) and "generated" in data.note
+    assert abs(data.y_train.mean() - 0.942) < 0.02
     assert 7.2e4 < one_hot_pairs(data.x_train)[1] < 8.2e4
-    found = train(
-        LogisticRegression("access_rows", 2400),
-        AcceleratedGradient(),
-        data,
-        [0, 1],
-        [100, 100],
-        progress=False,
-    )
+    task = LogisticRegression("access_rows", 2400)
+    found = train(task, AcceleratedGradient(), data, [0, 1], [100, 100], progress=False)
     auc = found.scores["test_auc"]
     assert (auc[:, 0] == 0.5).all() and ((auc[:, -1] > 0.77) & (auc[:, -1] < 0.9)).all()
 
 
-@cache
-def amazon(folder):
-    prepare("amazon_access", f"{folder}/amazon_access.npz", REAL)
-    return load(f"{folder}/amazon_access.npz")
-
-
 @real
-def test_auc_table_of_the_specification(tmp_path_factory):
-    data = amazon(tmp_path_factory.mktemp("amazon"))
+def test_auc_table_of_the_specification(tmp_path):
+    prepare("amazon_access", tmp_path / "amazon_access.npz", REAL)
+    data = load(tmp_path / "amazon_access.npz")
     assert data.y_train.sum() == 30872 and one_hot_pairs(data.x_train)[1] == 241915
     assert [len(np.unique(c)) for c in data.x_train.T] == [7518, 4243, 128, 177, 449, 343, 2358, 67, 343]
     task = LogisticRegression("amazon_access", 26220, pad_to=343474)
     found = train(task, AcceleratedGradient(10.0, 1.0), data, [0, 1], [100, 100], progress=False)
-    expected = [
-        [0.5, 0.7498, 0.8414, 0.8573, 0.8651, 0.8664],
-        [0.5, 0.7779, 0.8499, 0.8644, 0.8698, 0.8713],
-    ]
+    expected = [[0.5, 0.7498, 0.8414, 0.8573, 0.8651, 0.8664], [0.5, 0.7779, 0.8499, 0.8644, 0.8698, 0.8713]]
     np.testing.assert_allclose(
         found.scores["test_auc"][:, [0, 10, 20, 30, 50, 100]], expected, rtol=0, atol=1e-3
     )

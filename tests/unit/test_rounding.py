@@ -2,7 +2,7 @@
 
 from copy import copy
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,7 +15,6 @@ from gcexp.codes import Code, CyclicRepetition, Uncoded
 from gcexp.codes.comm_efficient import CommunicationEfficient
 from gcexp.data import Dataset, load, prepare
 from gcexp.delays import Draws, Pareto
-from gcexp.run import verification
 from gcexp.run.verification import failure, verify_decoding
 from gcexp.schemes import Fastest, Scheme
 from gcexp.seeding import rng
@@ -30,15 +29,11 @@ from gcexp.timeline import simulate
 TASK = MultilayerPerceptron("digits", evaluate_every=10**6, verify_every=100)
 
 
-@cache
-def digits(folder):
-    prepare("digits", f"{folder}/digits.npz")
-    return load(f"{folder}/digits.npz")
-
-
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    return digits(tmp_path_factory.mktemp("digits"))
+    path = tmp_path_factory.mktemp("digits") / "digits.npz"
+    prepare("digits", path)
+    return load(path)
 
 
 @pytest.fixture(scope="module")
@@ -255,21 +250,6 @@ def test_pooled_maxima_are_watched_too(data):
     big = replace(data, x_train=data.x_train + 1)
     found = near.problem(big, 0).rounding(np.array([1.0, 1.0 + 1e-8]), np.ones(1), 0)
     assert len(found.jumps) == 5 and np.allclose(np.abs(found.jumps), 1)
-
-
-def test_large_gradients_are_kept_in_files_and_shared(data, monkeypatch):
-    code = CyclicRepetition(n=6, s=2)
-    timeline = simulate(Scheme(code, Fastest(s=2)), Pareto(1.0, 1.2).draw((0,), 3, 6))
-    task = replace(TASK, verify_every=1)
-    trajectory = train(task, GradientDescent(), data, (0,), (3,), progress=False)
-    plain = verify_decoding(lambda seed: code, timeline, trajectory, task, data)
-    monkeypatch.setattr(verification, "LARGE", 0)
-    kept = {}
-    first = verify_decoding(lambda seed: code, timeline, trajectory, task, data, kept)
-    for computed in ("partition_gradients", "gradient"):
-        monkeypatch.setattr(PerceptronProblem, computed, lambda *_: pytest.fail("computed again"))
-    again = verify_decoding(lambda seed: code, timeline, trajectory, task, data, kept)
-    assert plain == first == again
 
 
 def test_a_task_in_float32_is_replayed_in_float32(data):

@@ -10,13 +10,7 @@ import pytest
 from scipy.stats import binom
 
 from gcexp.errors import ParameterError
-from gcexp.theory import (
-    adaptive,
-    comm_efficient,
-    dynamic_clustering,
-    order_statistics,
-    partial_recovery,
-)
+from gcexp.theory import adaptive, comm_efficient, dynamic_clustering, order_statistics, partial_recovery
 
 LAW = {"load": 2, "alpha": 0.01, "mu_s": 0.1, "mu_f": 10.0}
 

@@ -46,6 +46,8 @@ def test_bfloat16_is_read_and_what_requires_grad_is_refused(code):
     with pytest.raises(ParameterError, match=r"gradients.detach\(\)"):
         code.encode(g)
     np.testing.assert_array_equal(code.encode(g.detach()), code.encode(g.detach().numpy()))
+    with pytest.raises(ParameterError, match="real.*complex"):
+        code.encode(torch.ones(code.k, 3, dtype=torch.complex64))
 
 
 @each_code
@@ -61,9 +63,3 @@ def test_combine_takes_tensors(code):
     np.testing.assert_allclose(code.combine(torch.from_numpy(sent).to(single), weights), answer, atol=0.2)
     with pytest.raises(ParameterError, match="messages require grad"):
         code.combine(torch.from_numpy(sent).requires_grad_(), weights)
-
-
-@each_code
-def test_complex_gradients_are_refused(code):
-    with pytest.raises(ParameterError, match="real.*complex"):
-        code.encode(torch.ones(code.k, 3, dtype=torch.complex64))

@@ -16,7 +16,6 @@ from gcexp.data.load import Dataset
 from gcexp.errors import ParameterError, UserError
 from gcexp.seeding import rng
 from gcexp.tasks import GradientDescent, partition_edges, together
-from gcexp.tasks.base import spans
 from gcexp.tasks.mlp import MultilayerPerceptron
 from gcexp.tasks.optimizers import AcceleratedGradient, Adam, Momentum
 from gcexp.tasks.together import TogetherPerceptron
@@ -39,7 +38,7 @@ def relative(found, expected, gradients):
     return np.linalg.norm(found - expected) / np.sqrt((gradients**2).sum())
 
 
-# --- partitions and spans
+# --- partitions
 
 
 @given(st.integers(1, 300), st.data())
@@ -48,20 +47,6 @@ def test_partitions_are_those_of_array_split(n_samples, drawn):
     edges = partition_edges(n_samples, k)
     assert np.diff(edges).tolist() == [len(part) for part in np.array_split(np.arange(n_samples), k)]
     assert edges[0] == 0 and edges[-1] == n_samples
-
-
-@given(
-    st.lists(st.sampled_from([0.0, 0.0, 1.0, 1.0, -0.5, 2.25]), min_size=1, max_size=40), st.integers(0, 12)
-)
-def test_spans_carry_the_weight_of_every_sample(c, gap):
-    c = np.array(c)
-    edges = partition_edges(97, len(c))
-    weights, last = np.zeros(97), -gap
-    for rows, weight in spans(c, edges, gap):
-        weights[rows] += weight
-        assert rows.start - last >= gap  # shorter holes are not stepped over
-        last = rows.stop
-    np.testing.assert_array_equal(weights, np.repeat(c, np.diff(edges)))
 
 
 # --- the weighted pass

@@ -121,16 +121,6 @@ def test_recovered_decodes_little():
     assert 0 < len(decoded) == len(set(decoded)) < 100
 
 
-def test_recovered_waits_for_all_where_all_do_not_suffice():
-    codes = (BatchRaptor(12, 3, 0.1, batch=1, seed=seed) for seed in range(50))
-    code = next(code for code in codes if code.decode(code.messages).recovered < 1)
-    arrive = arrivals_of(code, 1, 4)
-    for monotone in (False, True):
-        time, responses = Recovered(1.0, monotone).stop(code, arrive)
-        np.testing.assert_array_equal(time, arrive().max(-1))
-        assert (responses == 1).all()
-
-
 def test_recovered_never_uses_a_message_that_never_comes():
     at = np.array([[[1.0, inf, 2.0, 3.0], [inf, inf, 1.0, 2.0]]])
     time, responses = Recovered(0.5).stop(FractionalRepetition(4, 2), lambda r=1: at)
