@@ -147,14 +147,14 @@ def _files(group: str) -> dict[str, Path]:
     found: dict[str, Path] = {}
     with unrecorded():  # an option counts by its values
         for folder in (folder / group for folder in reversed(search_dirs())):
-            if folder.is_dir():
-                found |= {name: folder / f"{name}.yaml" for name in _names(folder, folder.stat().st_mtime_ns)}
+            if os.path.isdir(folder):
+                found |= _options_in(folder, folder.stat().st_mtime_ns)
     return found
 
 
 @cache  # a folder whose entries change has another time
-def _names(folder: Path, _changed: int) -> tuple[str, ...]:
-    return tuple(path.stem for path in folder.glob("*.yaml"))
+def _options_in(folder: Path, _changed: int) -> dict[str, Path]:
+    return {path.stem: path for path in folder.glob("*.yaml")}
 
 
 def read_yaml(path: Path) -> dict:
