@@ -64,6 +64,14 @@ def same(overrides):
     )
 
 
+def refused(function, *given):
+    """The sentence in which a function refuses what it is given."""
+    with pytest.raises(UserError) as caught:
+        function(*given)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 600
+    return str(caught.value)
+
+
 # --- Composition
 
 
@@ -134,9 +142,8 @@ def test_infinities_of_yaml_and_json_are_numbers():
     ],
 )
 def test_what_is_no_number_in_a_run_is_told_with_how_to_write_it(overrides, key, names):
-    with pytest.raises(UserError) as caught:
-        build(compose(overrides), key)
-    assert all(name in str(caught.value) for name in names)
+    said = refused(build, compose(overrides), key)
+    assert all(name in said for name in names)
 
 
 @pytest.mark.slow
@@ -227,10 +234,7 @@ def test_a_composed_run_may_be_changed_without_harm():
     ],
 )
 def test_mistakes_in_overrides_are_sentences(overrides, sentence):
-    with pytest.raises(UserError) as caught:
-        compose(overrides)
-    assert sentence in str(caught.value)
-    assert "\n" not in str(caught.value)
+    assert sentence in refused(compose, overrides)
 
 
 def test_an_interpolation_inside_text_is_resolved(own_conf):
@@ -283,10 +287,7 @@ def test_a_scheme_has_keys_of_its_own_that_its_values_refer_to(own_conf):
 def test_mistakes_in_option_files_are_sentences(own_conf, file, text, sentence):
     (own_conf / f"{file}.yaml").write_text(text)
     group = file.partition("/")[0]
-    with pytest.raises(UserError) as caught:
-        compose(["scheme=cgc" if group == "code" else f"{group}=mine"])
-    assert sentence in str(caught.value)
-    assert "\n" not in str(caught.value) and len(str(caught.value)) < 600
+    assert sentence in refused(compose, ["scheme=cgc" if group == "code" else f"{group}=mine"])
 
 
 @pytest.mark.parametrize("named", ["/nonexistent", "conf/scheme", "README.md"])
@@ -327,10 +328,9 @@ NEST = "a0: &a0 [1]\n" + "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]
 def test_mistakes_in_yaml_name_file_and_line(tmp_path, text, sentence):
     path = tmp_path / "figure.yaml"
     path.write_text(text)
-    with pytest.raises(UserError) as caught:
-        read_yaml(path)
-    assert str(path) in str(caught.value)
-    assert sentence in str(caught.value)
+    said = refused(read_yaml, path)
+    assert str(path) in said
+    assert sentence in said
 
 
 def test_aliases_are_read(tmp_path):
@@ -453,9 +453,8 @@ def test_nested_arguments_that_do_not_fit(given, sentence):
     ],
 )
 def test_targets_that_cannot_be_built(target, sentence):
-    with pytest.raises(UserError) as caught:
-        build({"code": {"_target_": target}}, "code")
-    assert str(caught.value).startswith("code") and sentence in str(caught.value)
+    said = refused(build, {"code": {"_target_": target}}, "code")
+    assert said.startswith("code") and sentence in said
 
 
 def test_build():

@@ -64,6 +64,14 @@ def edited(old, new, text=SMALL):
     return text.replace(old, new)
 
 
+def refused(text=SMALL, preset="paper"):
+    """The sentence that says what is wrong with a figure file."""
+    with pytest.raises(UserError) as caught:
+        read(text, preset)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 600
+    return str(caught.value)
+
+
 # --- Runs and their files
 
 
@@ -337,11 +345,9 @@ def test_labels_use_composed_values():
     ],
 )
 def test_mistakes_in_figure_files_name_the_file(old, new, sentence):
-    with pytest.raises(UserError) as caught:
-        read(edited(old, new))
-    assert re.match(r"(.*/)?paper/figures/target\.yaml: ", str(caught.value))
-    assert sentence in str(caught.value)
-    assert "\n" not in str(caught.value) and len(str(caught.value)) < 500
+    said = refused(edited(old, new))
+    assert re.match(r"(.*/)?paper/figures/target\.yaml: ", said)
+    assert sentence in said
 
 
 @pytest.mark.parametrize(
@@ -367,9 +373,7 @@ def test_mistakes_in_figure_files_name_the_file(old, new, sentence):
     ],
 )
 def test_columns_that_curves_will_not_have(plot, sentence):
-    with pytest.raises(UserError) as caught:
-        read(edited("plot: {kind: lines}", f"plot: {plot}"))
-    assert sentence in str(caught.value) and "\n" not in str(caught.value)
+    assert sentence in refused(edited("plot: {kind: lines}", f"plot: {plot}"))
 
 
 def test_a_task_that_declares_no_scores_is_asked_for_its_keys_alone(monkeypatch):
@@ -409,9 +413,7 @@ def test_a_formula_that_is_not_there(exact, sentence):
     text = edited("kind: curves", f"kind: timings\ntimings: {{exact: {exact}}}").replace(
         "task: digits_mlp, ", ""
     )
-    with pytest.raises(UserError) as caught:
-        read(text.replace("{kind: lines}", "{kind: bars}"))
-    assert sentence in str(caught.value)
+    assert sentence in refused(text.replace("{kind: lines}", "{kind: bars}"))
 
 
 LOSSES = """
@@ -442,9 +444,7 @@ def test_columns_that_an_analysis_does_not_give(plot, sentence):
     read(
         LOSSES.replace("{kind: bars, y: test_loss, by: draw}", across)
     )  # columns that values become are free
-    with pytest.raises(UserError) as caught:
-        read(LOSSES.replace("{kind: bars, y: test_loss, by: draw}", plot))
-    assert sentence in str(caught.value) and "\n" not in str(caught.value)
+    assert sentence in refused(LOSSES.replace("{kind: bars, y: test_loss, by: draw}", plot))
 
 
 def test_an_analysis_that_declares_nothing_is_not_asked():
@@ -469,11 +469,9 @@ ANALYSIS = "title: A\nsource: B\nkind: analysis\nanalysis: {function: FUNCTION}\
     ],
 )
 def test_mistakes_in_analysis_files(function, sentence):
-    with pytest.raises(UserError) as caught:
-        read(ANALYSIS.replace("FUNCTION", function))
-    assert re.match(r"paper/figures/target\.yaml: ", str(caught.value))
-    assert sentence in str(caught.value)
-    assert len(str(caught.value)) < 600
+    said = refused(ANALYSIS.replace("FUNCTION", function))
+    assert re.match(r"paper/figures/target\.yaml: ", said)
+    assert sentence in said
 
 
 @pytest.mark.parametrize(
@@ -522,9 +520,8 @@ def test_the_rules_are_known():
 )
 def test_mistakes_in_a_preset(text, sentence):
     Path("conf/preset/quick.yaml").write_text(text)
-    with pytest.raises(UserError) as caught:
-        read(preset="quick")
-    assert sentence in str(caught.value) and "target.yaml" not in str(caught.value)
+    said = refused(preset="quick")
+    assert sentence in said and "target.yaml" not in said
 
 
 def test_a_swept_task_has_stand_ins_too():
