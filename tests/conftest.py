@@ -72,7 +72,7 @@ def _warm_snakemake() -> subprocess.Popen:
 @functools.cache
 def _warm_jobs() -> str:
     """Name of a fork server for jobs: all workers of a test run share the one that took the name first."""
-    name = f"gcexp-tests-{os.environ.get('PYTEST_XDIST_TESTRUNUID', os.getpid())}"
+    name = f"gcexp-tests-{ROOT.stat().st_ino}-{os.environ.get('PYTEST_XDIST_TESTRUNUID', os.getpid())}"
     code = f"{GUARD}\nfrom gcexp.command.forkserver import serve\nserve({name!r})"
     variables = os.environ | ONE_THREAD | {"PYTHONPATH": str(ROOT)}
     _servers.append(

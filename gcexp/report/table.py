@@ -69,7 +69,7 @@ def learned(figure: Figure) -> tuple[pd.DataFrame, dict[str, dict]]:
     from gcexp.tasks.training import Trajectory
 
     kept, frames, replays = figure.passages, [], dict[str, dict]()
-    gradients: dict[str, dict[str, np.ndarray]] = {}  # of each training that exact schemes share
+    gradients: dict[str, dict[tuple, np.ndarray]] = {}  # of each training that exact schemes share
     with bar(len(figure.runs), "runs", "run") as moving:
         for run in figure.runs:
             timeline, trajectory = clock(run), Trajectory.load(run.trajectory)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from gcexp.errors import EXTRAS, ExtraError, UserError, unknown
-from gcexp.run.build import GROUPS_BUILT, build, dotted, locate, named, with_makers
+from gcexp.run.build import build, dotted, locate, named, with_makers
 from gcexp.run.datasets import has_labels
 from gcexp.run.declared import class_value, names_in
 from gcexp.run.modules import spec_of
@@ -19,9 +19,8 @@ from gcexp.schema import arguments
 def check(configs: Iterable[dict]) -> None:
     """Build scheme, delay model and optimiser of composed runs, so that a mistake is told before the first job."""
     for config in configs:
-        for group in GROUPS_BUILT:
-            for target in named(config.get(group), "_target_"):
-                dotted(target, f"{group}._target_")
+        for target in named(config.get("task"), "_target_"):  # which is not built: that takes torch
+            dotted(target, "task._target_")
         scheme = {key: config.get(key) for key in SCHEME_KEYS}
         once(["scheme", scheme], partial(check_scheme, scheme))
         for key in ("delay", "optimizer"):

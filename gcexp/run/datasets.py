@@ -82,10 +82,16 @@ def prepared(name: str, data_dir: str | None = None, home: bool = False) -> Path
     return place
 
 
+def fingerprint(name: str) -> list[str]:
+    """What the prepared data depend on beside their raw files: code, and the values of the file that describes them."""
+    described = {"dataset": read_yaml(option_file("dataset", name))} if name in options("dataset") else {}
+    return tracked("prepare", described)
+
+
 def key_of(name: str, source: Source) -> str:
-    """What decides the arrays of a data set: its values, its raw files and the code that prepares them."""
+    """A name for all that decides the arrays of a data set."""
     raw = [file.sha256 for file in source.files]
-    return hashlib.sha256(repr([*tracked("prepare", depends(name)), raw]).encode()).hexdigest()[:12]
+    return hashlib.sha256(repr([*fingerprint(name), raw]).encode()).hexdigest()[:12]
 
 
 def _is_of(place: Path, key: str, source: Source) -> bool:
@@ -94,8 +100,3 @@ def _is_of(place: Path, key: str, source: Source) -> bool:
         return False
     record = read_json(place.with_suffix(".json"))
     return isinstance(record, dict) and record.get("key", None if source.local else key) == key
-
-
-def depends(name: str) -> dict:
-    """What the prepared data depend on beside code: the values of the option file, if one describes them."""
-    return {"dataset": read_yaml(option_file("dataset", name))} if name in options("dataset") else {}

@@ -18,7 +18,7 @@ from typing import Any
 
 from gcexp.run.build import named
 from gcexp.run.declared import outside
-from gcexp.run.records import content, unrecorded, version_of
+from gcexp.run.records import content, version_of
 
 
 @dataclass(frozen=True)
@@ -125,10 +125,9 @@ def versions(libraries: Iterable[str]) -> list[str]:
 def _room(name: str) -> str:
     """Hash of the modules in a folder or a file of the package, remarks included: to leave them out takes 0.4 CPU-s."""
     place, digest = _ROOT / name, hashlib.sha256()
-    with unrecorded():
-        for file in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
-            text = file.read_bytes()
-            digest.update(f"{file.relative_to(_ROOT).as_posix()} {len(text)}\n".encode() + text)
+    for file in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+        text = file.read_bytes()
+        digest.update(f"{file.relative_to(_ROOT).as_posix()} {len(text)}\n".encode() + text)
     return digest.hexdigest()[:12]
 
 
@@ -171,9 +170,6 @@ def _learning(classes: frozenset[str]) -> list[str]:
 
 def _imported(file: Path) -> Iterator[str]:
     """Names behind `gcexp.tasks` in the imports of a module, those of modules among them."""
-    with unrecorded():
-        text = file.read_text("utf-8")
-    for line in re.findall(
-        r"^\s*(?:from|import) gcexp\.tasks\b(?:[^\n(]*\([^)]*\)|[^\n]*)", text, re.MULTILINE
-    ):
+    imports = r"^\s*(?:from|import) gcexp\.tasks\b(?:[^\n(]*\([^)]*\)|[^\n]*)"
+    for line in re.findall(imports, file.read_text("utf-8"), re.MULTILINE):
         yield from (f"gcexp.tasks.{word}" for word in re.findall(r"\w+", line))

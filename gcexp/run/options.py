@@ -131,24 +131,30 @@ def project() -> Path | None:
 
 
 def option_file(group: str, option: str) -> Path:
-    """File of one option, the last folder of the search path first found."""
-    if option in (known := options(group)):
-        for folder in search_dirs():
-            if (path := folder / group / f"{option}.yaml").is_file():
-                return path
-    raise UserError(unknown(group, option, known))
+    """File of one option, in the first folder of the search path that has it."""
+    if option not in (known := _files(group)):
+        raise UserError(unknown(group, option, known))
+    return known[option]
 
 
 def options(group: str) -> list[str]:
     """Names of a group's options, also those from outside the project."""
+    return sorted(_files(group))
+
+
+def _files(group: str) -> dict[str, Path]:
+    """Every option of a group with the first file of its name on the search path."""
+    found: dict[str, Path] = {}
     with unrecorded():  # an option counts by its values
-        folders = [folder / group for folder in search_dirs() if (folder / group).is_dir()]
-        return sorted({name for folder in folders for name in _names(folder, folder.stat().st_mtime_ns)})
+        for folder in (folder / group for folder in reversed(search_dirs())):
+            if os.path.isdir(folder):
+                found |= _options_in(folder, folder.stat().st_mtime_ns)
+    return found
 
 
 @cache  # a folder whose entries change has another time
-def _names(folder: Path, _changed: int) -> tuple[str, ...]:
-    return tuple(path.stem for path in folder.glob("*.yaml"))
+def _options_in(folder: Path, _changed: int) -> dict[str, Path]:
+    return {path.stem: path for path in folder.glob("*.yaml")}
 
 
 def read_yaml(path: Path) -> dict:

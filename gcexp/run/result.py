@@ -112,9 +112,7 @@ class Result(pd.DataFrame):
             times = np.array([*seeds.values()])
             if per_seed:
                 return {"seed": [*seeds], column: times}
-            low, high = sign_interval(times, times)
-            found = {column: float(np.median(times)), "low": low, "high": high, "seeds": len(times)}
-            return found | {"seeds_reached": int(np.isfinite(times).sum())}
+            return _middle(column, times) | {"seeds_reached": int(np.isfinite(times).sum())}
 
         found = self._points(one)
         return found.explode(["seed", column], ignore_index=True).infer_objects() if per_seed else found
@@ -137,13 +135,7 @@ class Result(pd.DataFrame):
 
         def one(part: pd.DataFrame) -> dict[str, Any]:
             times = np.array([of_seed(rows) for _, rows in part.groupby("seed")])
-            low, high = sign_interval(times, times)
-            return {
-                "mean_iteration_time_s": float(np.median(times)),
-                "low": low,
-                "high": high,
-                "seeds": len(times),
-            }
+            return _middle("mean_iteration_time_s", times)
 
         return self._points(one)
 
@@ -170,3 +162,9 @@ class Result(pd.DataFrame):
             *([f"{len(self.impossible)} impossible points left out"] if len(self.impossible) else []),
         ]
         return f"<p>{', '.join(told)}</p>{pd.DataFrame(self)._repr_html_()}"
+
+
+def _middle(column: str, times: np.ndarray) -> dict[str, Any]:
+    """Median over the seeds with its interval."""
+    low, high = sign_interval(times, times)
+    return {column: float(np.median(times)), "low": low, "high": high, "seeds": len(times)}

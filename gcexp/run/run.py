@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from gcexp.errors import UserError
@@ -79,7 +79,7 @@ class Run:
         """Prepared data on which a table replays an exact scheme; none for any other run."""
         return [paths.DATA.format(dataset=self.config["task"]["dataset"])] if self.task and self.exact else []
 
-    @property
+    @cached_property
     def overrides(self) -> list[str]:
         """Hydra overrides of the whole run."""
         length = [f"iterations={self.iterations}", f"seeds={spelled_seeds(self.seeds)}"]
@@ -91,7 +91,7 @@ class Run:
         token = getattr(self, part)
         return overrides_of(part, token) if token else []
 
-    @property
+    @cached_property
     def config(self) -> dict:
         """Resolved config."""
         return composed(tuple(self.overrides))

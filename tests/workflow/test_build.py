@@ -66,17 +66,7 @@ def test_exact_runs_share_a_trajectory(built):
 def test_nothing_is_left_lying_about(built):
     everywhere = built.files("results", "reports", "data", "logs", "benchmarks-raw", ".cache")
     assert not [path for path in everywhere if path.rpartition("/")[2].startswith(".")]  # temporary names
-    known = (
-        "Snakefile",
-        "workflow",
-        "profiles",
-        "conf",
-        "config",
-        "small",
-        "Makefile",
-        "requirements.lock",
-        "pyproject.toml",
-    )
+    known = "Snakefile workflow profiles conf config small Makefile requirements.lock pyproject.toml".split()
     made = (".snakemake", ".cache", "results", "reports", "data", "logs", "benchmarks-raw")
     assert {p.name for p in built.folder.iterdir()} <= {*known, *made, ".git", ".gitignore", ".guard", "done"}
     status = subprocess.run(
@@ -170,35 +160,20 @@ JOBS = {
     ("page",): "page small_three -o reports/quick/index.html",
 }
 #: What brings options, files and records to a stage and decides nothing of its result.
-CARRIERS = (
-    *("command", "errors.py", "files.py", "progress.py", "schema.py"),
-    *(f"run/{name}.py" for name in ("build", "compose", "datasets", "declared", "dependencies", "modules")),
-    *(
-        f"run/{name}.py"
-        for name in ("options", "own_checkpoint", "paths", "provenance", "records", "run", "tokens")
-    ),
+CARRYING = (
+    "build compose datasets declared dependencies modules options own_checkpoint paths provenance records run"
 )
-#: What reads and checks figure files, which count by their values.
-READERS = (
-    *(f"report/{name}.py" for name in ("columns", "entries", "figure", "figurefile", "jobs")),
-    *(f"run/{name}.py" for name in ("benchmarked", "checks", "measured", "scheme")),
-    *(
-        "figures/plots.py",
-        "figures/rows.py",
-    ),  # that rows decide tables is tried in tests/unit/test_records.py
-)
+CARRIERS = {
+    *"command errors.py files.py progress.py schema.py run/tokens.py".split(),
+    *(f"run/{name}.py" for name in CARRYING.split()),
+}
+#: What reads and checks figure files, which count by their values; that rows decide tables is tried in test_records.py.
+READERS = {
+    *"report/columns.py report/entries.py report/figure.py report/figurefile.py report/jobs.py".split(),
+    *"run/benchmarked.py run/checks.py run/measured.py run/scheme.py figures/plots.py figures/rows.py".split(),
+}
 #: A training runs modules of `gcexp.tasks` that its stamp names, on data and coefficients that count by their content.
-TRAINS = (
-    "codes",
-    "designs",
-    "data",
-    "schemes",
-    "theory",
-    "timeline.py",
-    "seeding.py",
-    "run/scheme.py",
-    "run/stages.py",
-)
+TRAINS = {*"codes designs data schemes theory timeline.py seeding.py run/scheme.py run/stages.py".split()}
 
 
 def test_a_stage_loads_only_its_rooms(project):
@@ -213,11 +188,11 @@ def test_a_stage_loads_only_its_rooms(project):
     stamped = [name.replace(".", "/")[len("gcexp/") :] + ".py" for name in names]
     beyond = {}
     for stages, (_, modules) in zip(JOBS, told, strict=True):
-        rooms = {room for stage in stages for room in STAGES[stage].rooms} | {*CARRIERS}
+        rooms = {room for stage in stages for room in STAGES[stage].rooms} | CARRIERS
         if "trajectory" in stages:
-            rooms |= {*TRAINS, *stamped, "tasks/checkpoint.py"}
+            rooms |= TRAINS | {*stamped, "tasks/checkpoint.py"}
         if {"curves", "draw", "page"} & {*stages}:
-            rooms |= {*READERS}
+            rooms |= READERS
         places = {name.removeprefix("gcexp.").replace(".", "/") for name in modules}
         files = {place for place in places if not (ROOT / "gcexp" / place).is_dir()}
         beyond[stages] = {name for name in files if not {name + ".py", name.partition("/")[0]} & rooms}

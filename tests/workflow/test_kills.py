@@ -2,15 +2,15 @@
 
 import fcntl
 import os
+import shutil
 import signal
 import sys
 import time
+from contextlib import suppress
 
 import numpy as np
 import psutil
 import pytest
-
-from gcexp.run.run import run_of_path
 
 pytestmark = pytest.mark.workflow
 
@@ -63,16 +63,13 @@ def locks(project):
     return os.listdir(folder) if folder.exists() else []
 
 
-def trainings(project, path=""):
-    """Training processes that work in the folder, of all outputs or of one."""
+def at_work(project, word=""):
+    """Processes that work in the folder, all of them or those with a word in their command."""
     found = []
     for process in psutil.process_iter():
-        try:
-            if process.cwd() == str(project.folder) and "train" in (line := process.cmdline()):
-                if any("python" in part for part in line[:2]) and (not path or path in line):
-                    found.append(process)
-        except psutil.Error:
-            continue
+        with suppress(psutil.Error):
+            if process.cwd() == str(project.folder) and (not word or word in process.cmdline()):
+                found.append(process)
     return found
 
 
@@ -87,15 +84,18 @@ def killed(project):
         process.wait()
     (project / "go").touch()
     assert locks(project)
-    orphans = [trainings(project, path) for path in TRAININGS]
-    for (orphan,) in orphans:
+    orphans = [
+        next(process for process in at_work(project, path) if process.pid in halted(project))
+        for path in TRAININGS
+    ]
+    for orphan in orphans:
         wait(lambda orphan=orphan: orphan.status() == psutil.STATUS_STOPPED, "stopped training")
     for path in TRAININGS:
         assert not (project / path).exists()
         with np.load(project / "results/checkpoints" / path) as state:
             assert 1 <= int(state["at_row"]) < 3
-    yield project, *(orphan for (orphan,) in orphans)
-    for process in trainings(project):
+    yield project, *orphans
+    for process in at_work(project, "train"):
         process.kill()
 
 
@@ -134,24 +134,12 @@ def test_the_same_command_goes_on_where_a_killed_run_stopped(killed):
         with np.load(project / path) as trained:
             assert trained["seeds"].tolist() == seeds and trained["steps"].tolist() == [100] * 3
     # The one that was resumed has the same bytes as without an interruption.
+    resumed = shutil.move(project / TRAININGS[1], project / "resumed.npz")
     (project / "results/checkpoints" / TRAININGS[1]).unlink()
-    parts = {"task": "digits_mlp", "optimizer": "gradient_descent", "iterations": "100", "seeds": "3-5"}
-    code, output = project.gcexp("job", "train", *run_of_path(parts).overrides, "-o", "whole.npz")
-    assert code == 0, output
-    with np.load(project / TRAININGS[1]) as resumed, np.load(project / "whole.npz") as whole:
+    assert project.build("-j1", TRAININGS[1]) == {"train_exact": 1}
+    with np.load(resumed) as resumed, np.load(project / TRAININGS[1]) as whole:
         assert set(whole.files) == set(resumed.files)
         assert all(whole[name].tobytes() == resumed[name].tobytes() for name in whole.files)
-
-
-def at_work(project):
-    """Processes that work in the folder."""
-    found = []
-    for process in psutil.process_iter():
-        try:
-            found += [process] if process.cwd() == str(project.folder) else []
-        except psutil.Error:
-            continue
-    return found
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="warm jobs are for Linux")

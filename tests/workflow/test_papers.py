@@ -1,5 +1,6 @@
 """A paper is its folder: deleted, all goes on without it; added, it is there."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -35,6 +36,14 @@ def clone(fresh, tmp_path):
     return type(fresh)(folder, folder).guarded()
 
 
+def test_papers_are_imported_by_their_own_tests_alone():
+    """So that the others are collected without them."""
+    texts = {path: path.read_text() for path in (ROOT / "tests").rglob("*.py")}
+    assert [
+        path for path, text in texts.items() if re.search("^(from|import) gcexp_papers", text, re.M)
+    ] == []
+
+
 def test_papers_are_deleted_and_added_with_their_folders(clone, tmp_path):
     """All but one, so that little is planned; then copies of it, one installed, which find their own functions."""
     papers = clone / "gcexp_papers"
@@ -44,9 +53,10 @@ def test_papers_are_deleted_and_added_with_their_folders(clone, tmp_path):
     figures = len([*(papers / STAYS / "figures").glob("*.yaml")])
     code, output = clone.gcexp("publish")
     assert code == 0 and f"{figures} figures" in output, output
-    looking = "test_published or test_artifact or test_catalogue or test_links"  # all tests are collected
+    looking = "test_published or test_catalogue or test_links"
+    where = ["tests/golden", "tests/unit/test_docs.py", "tests/unit/test_catalogue.py", "gcexp_papers"]
     command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "-m", "not slow"]
-    code, output = clone.run(*command, "-k", looking, "tests", "gcexp_papers")
+    code, output = clone.run(*command, "-k", looking, *where)
     assert code == 0, output[-4000:]
     shutil.copytree(papers / STAYS, papers / "sixth")
     installed(papers / STAYS, tmp_path / "site", "elsewhere")

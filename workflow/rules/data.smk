@@ -15,7 +15,7 @@ rule data:
         mem_mb=2000,
         runtime=30,
     params:
-        fingerprint=lambda w: dependencies.tracked("prepare", datasets.depends(w.dataset)),
+        fingerprint=lambda w: datasets.fingerprint(w.dataset),
         record=record_of(paths.DATA),
         folder=lambda w: ["--data-dir", config["data_dir"]] if config["data_dir"] else [],
     message:
