@@ -305,28 +305,27 @@ def _add_jobs(jobs: dict[str, Job], point: _Point, rows: str | None, verify: boo
         raise UserError(f"jobs take names and numbers, got an object for {built}; leave submit out")
     if compose(run) != config:  # the order of what was given matters
         run = point.overrides
-    clock = tracked("timeline", config)
+    fingerprint, pattern = tracked("timeline", config), paths.SWEEP_POINT
+    task, needs = str(point.keys.get("task", "default")), list[str]()
     if rows is not None:
-        job = Job(run, [*clock, *tracked("timings")], ["--rows", rows], [])
-        jobs[file := job.named(paths.SWEEP_POINT)] = job
-        return file
-    # Data are prepared here, where there is a network.
-    data = read_json(prepared(build(config, "task").dataset, config["data_dir"]).with_suffix(".json"))
-    learned, task = decided_by(config, data), str(point.keys.get("task", "default"))
-    options = ["--verify"] if verify else []
-    measured = [*clock, *learned, *tracked("curves"), *tracked("replay", config)]
-    if not config["exact"]:
-        job = Job(run, measured, ["--train", *options], [])
-        jobs[file := job.named(paths.SWEEP_TRAINED_POINT, task=task)] = job
-        return file
-    length = length_of(config)
-    shared = Job(_learning(point), learned, [], [])
-    trained = paths.SWEEP_TRAINING.format(
-        name=digest_of([config["task"], config["optimizer"], length.iterations, length.seeds]), task=task
-    )
-    jobs.setdefault(trained, shared)
-    job = Job(run, measured, ["--trained", trained, *options], [trained])
-    jobs[file := job.named(paths.SWEEP_POINT)] = job
+        fingerprint, options = [*fingerprint, *tracked("timings")], ["--rows", rows]
+    else:
+        # Data are prepared here, where there is a network.
+        data = read_json(prepared(build(config, "task").dataset, config["data_dir"]).with_suffix(".json"))
+        learned = decided_by(config, data)
+        fingerprint = [*fingerprint, *learned, *tracked("curves"), *tracked("replay", config)]
+        if config["exact"]:
+            length = length_of(config)
+            decisive = [config["task"], config["optimizer"], length.iterations, length.seeds]
+            trained = paths.SWEEP_TRAINING.format(name=digest_of(decisive), task=task)
+            jobs.setdefault(trained, Job(_learning(point), learned, [], []))
+            options, needs = ["--trained", trained], [trained]
+        else:
+            options, pattern = ["--train"], paths.SWEEP_TRAINED_POINT
+        options += ["--verify"] if verify else []
+    job = Job(run, fingerprint, options, needs)
+    file = job.named(pattern, task=task)
+    jobs[file] = job
     return file
 
 

@@ -336,39 +336,14 @@ def test_a_sweep_reads_values_as_a_run_does(capsys):
     words = ["scheme=cgc", "n=4", "s=1,2", "horizon=null,9", "overhead=1e-3,0", "iterations=3", "seeds=1"]
     found = shell(capsys, "run", "-m", *words)
     assert len(found) == 8 and set(found["overhead"]) == {1e-3, 0} and found["horizon"].count() == 4
-    for value in ("010", "3/2"):
-        assert main(["run", "-m", "scheme=cgc", "n=4", f"s=1,{value}"]) == 2
-        assert f"'{value}'" in capsys.readouterr().err
 
 
-def test_a_sweep_chooses_options_by_a_pattern(monkeypatch, capsys):
+def test_a_sweep_chooses_options_by_a_pattern(monkeypatch):
     asked = []
     monkeypatch.setattr("gcexp.command.multirun.sweep", lambda grid, *more, **kept: asked.append(grid))
     monkeypatch.setattr("gcexp.command.multirun.summary", lambda *_: pd.DataFrame({"a": [1]}))
     assert main(["run", "-m", "scheme=glob(cyclic_p*)", "s=range(1,3)"]) == 0
     assert asked == [{"scheme": ["cyclic_partial"], "s": [1, 2]}]
-    capsys.readouterr()
-    for words, name in (
-        (["scheme=glob(xyz*)"], "'xyz*'"),
-        (["n=glob(1*)"], "glob"),
-        (["scheme=glob(c*)", "s=interval(1,3)"], "s=interval(1,3)"),
-    ):
-        assert main(["run", "-m", *words]) == 2
-        said = capsys.readouterr().err
-        assert name in said and said.count("\n") == 1
-
-
-def test_a_sweep_that_would_ignore_its_folder_is_refused(capsys, tmp_path):
-    """A sweep is one table; only a single run writes files."""
-    folder = tmp_path / "results"
-    assert main(["run", "-m", "scheme=cgc,frc", "n=4", "s=1", "iterations=2", "-o", str(folder)]) == 2
-    said = capsys.readouterr()
-    assert "-o" in said.err and not said.out and not folder.exists()
-
-
-def test_a_level_that_is_no_score_is_refused(capsys):
-    assert main(["run", "scheme=cgc", "n=4", "s=1", "--level", "nan"]) == 2
-    assert "--level" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

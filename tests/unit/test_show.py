@@ -30,15 +30,6 @@ def test_the_iteration_is_the_first_of_the_timeline(scheme):
     assert (seen.computed <= seen.arrived).all() and (np.diff(seen.arrived, axis=0) >= 0).all()
 
 
-@pytest.mark.parametrize(
-    "given", ["iterations=[1,2]", "horizon=../../etc/passwd", "seeds=[]", "data_dir=[[1]]", "iterations=0"]
-)
-def test_a_run_that_means_nothing_is_not_shown(given, capsys):
-    assert main(["show", "scheme=cgc", "n=4", "s=1", given]) == 2
-    said = capsys.readouterr()
-    assert given.partition("=")[0] in said.err and not said.out
-
-
 def test_the_figure_shows_stop_and_rows():
     figure = gcexp.show(scheme="cgc", n=6, s=2, delay="pareto")
     strips, matrix = figure.axes
