@@ -5,7 +5,7 @@ Nothing here stands in a paper; what papers say of their own codes is checked in
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import takewhile
 
 import numpy as np
@@ -39,7 +39,8 @@ def comparison(
     Parameters
     ----------
     groups : list of mapping
-        ``n``, ``density`` and ``codes``: mappings with ``label`` and ``of``, which makes the code with a given seed.
+        ``n`` and ``density``, lists, and ``codes``: mappings with ``label`` and ``of``, which for each n makes the code
+        with a given seed.
     trials : int
         Random straggler sets for each s, the same for all codes with n workers.
     draws : int
@@ -63,15 +64,14 @@ def comparison(
         If a code has not the n or, on average, not the density of its group (random codes: within a tenth).
     """
     found = []
-    for group in groups:
+    for n, density, codes in _placed(groups):
         rows = []
-        n, density = int(group["n"]), float(group["density"])
         s = sorted({round(i * n / points) for i in range(points + 1)}) if points < n else list(range(n + 1))
-        for given in group["codes"]:
-            drawn = _drawn(given, draws, seed, n, density)
+        for label, make in codes:
+            drawn = _drawn(label, make, draws, seed, n, density)
             means = [error(code, s, "random", trials=trials, seed=seed) for code in drawn]
             worst = [error(code, s, max_sets=max_sets, seed=seed) for code in drawn]
-            known = {"label": given["label"], "n": n, "k": drawn[0].k, "density": density}
+            known = {"label": label, "n": n, "k": drawn[0].k, "density": density}
             known |= {"load": float(np.mean([code.load.mean() for code in drawn])), "draws": len(drawn)}
             for i, lost in enumerate(s):
                 place = known | {"s": lost, "fraction": lost / n}
@@ -99,15 +99,24 @@ _SPOKEN = {
 }
 
 
-def _drawn(given: dict, draws: int, seed: int, n: int, density: float) -> list[Code]:
-    first = given["of"](seed)
-    drawn = [first, *(given["of"](seed + i) for i in range(1, draws))] if first.redrawn else [first]
+def _placed(groups: list) -> Iterator[tuple[int, float, list[tuple[str, Callable[[int], Code]]]]]:
+    """Each n of the groups in turn, with its density, and the labels and makers of its codes."""
+    for group in groups:
+        for place, (n, density) in enumerate(zip(group["n"], group["density"], strict=True)):
+            yield n, density, [(given["label"], given["of"][place]) for given in group["codes"]]
+
+
+def _drawn(
+    label: str, make: Callable[[int], Code], draws: int, seed: int, n: int, density: float
+) -> list[Code]:
+    first = make(seed)
+    drawn = [first, *(make(seed + i) for i in range(1, draws))] if first.redrawn else [first]
     for code in drawn:
         mine = code.assignment.mean()
         slack = 0.25 if code.redrawn else 1e-9
         require(
             code.n == n and abs(mine / density - 1) <= slack,
-            f"{given['label']} has n={code.n} and density {mine:.3g}, its group n={n} and {density:g}",
+            f"{label} has n={code.n} and density {mine:.3g}, its group n={n} and {density:g}",
         )
     return drawn
 
@@ -132,14 +141,14 @@ def parameters(groups: list, seed: int = 0) -> pd.DataFrame:
         the spectral gap is 1 - sigma_2 / sigma_1.
     """
     found = []
-    for group in groups:
-        for given in group["codes"]:
-            code = given["of"](seed)
+    for _, _, codes in _placed(groups):
+        for label, make in codes:
+            code = make(seed)
             sigma = np.append(np.linalg.svd(messages(code).B, compute_uv=False), 0)
             holders = code.assignment.sum(0)
             found.append(
                 {
-                    "label": given["label"],
+                    "label": label,
                     "n": code.n,
                     "k": code.k,
                     "density": float(code.assignment.mean()),

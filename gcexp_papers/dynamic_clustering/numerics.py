@@ -8,8 +8,7 @@ ICC 2021 (arXiv 2011.01922).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -37,25 +36,6 @@ if TYPE_CHECKING:
     from gcexp.schemes import Scheme
 
 
-@dataclass(frozen=True)
-class Setting:
-    """Workers n, clusters P, load r and memberships m."""
-
-    n: int
-    clusters: int
-    load: int
-    memberships: int = 2
-
-    def rule(self, **more) -> Greedy:
-        """Placement of GC-DC."""
-        return Greedy(clusters=self.clusters, memberships=self.memberships, **more)
-
-    def groups(self) -> dict[str, tuple[int, int]]:
-        """Groups and spare workers of the schemes with fixed groups."""
-        spare = self.load - 1
-        return {"GC": (1, spare), "GC-SC": (self.clusters, spare), "LB": (1, self.clusters * spare)}
-
-
 def expected_iteration_time(scheme: Scheme, delay: TwoStateMarkov, iterations: int) -> float:
     """Expected mean time of the first iterations of GC, GC-SC or LB, by integration.
 
@@ -76,8 +56,13 @@ def expected_iteration_time(scheme: Scheme, delay: TwoStateMarkov, iterations: i
 # --- The running example: matrices, counts, drawings ---------------------------------------------------------------
 
 
+def _with_memberships(n: int, clusters: int, shifts: Sequence[int]) -> np.ndarray:
+    """Clusters with all their workers, two memberships each, in columns."""
+    return Greedy(clusters=clusters, memberships=2, shifts=shifts).matrix(n, 0)
+
+
 @columns("matrix", "row", more=lambda n, **_: [f"column {j}" for j in range(n)])
-def matrices(n: int, clusters: int, load: int, shifts: Iterable[int]) -> pd.DataFrame:
+def matrices(n: int, clusters: int, load: int, shifts: Sequence[int]) -> pd.DataFrame:
     """The matrices of the running example, 0-based, one row per row.
 
     (4) clusters and their workers at home, (5) partitions of each worker, (6) codeword of each worker, (12) clusters
@@ -89,8 +74,7 @@ def matrices(n: int, clusters: int, load: int, shifts: Iterable[int]) -> pd.Data
     shifts : list of int
         One per row of a cluster, for two memberships.
     """
-    setting = Setting(n, clusters, load)
-    matrix = setting.rule(shifts=shifts).matrix(n, 0)
+    matrix = _with_memberships(n, clusters, shifts)
     size = n // clusters
     at_home, row = home(n, clusters)
     found: dict[str, np.ndarray | list[np.ndarray]] = {
@@ -113,7 +97,7 @@ def matrices(n: int, clusters: int, load: int, shifts: Iterable[int]) -> pd.Data
     *("stragglers", "sets", "gc", "static", "greedy", "best", "lost_by_greedy", "lost_by_best"),
     "threshold",
 )
-def recoverable(n: int, clusters: int, load: int, shifts: Iterable[int]) -> pd.DataFrame:
+def recoverable(n: int, clusters: int, load: int, shifts: Sequence[int]) -> pd.DataFrame:
     """How many straggler sets leave a scheme decodable without a straggler, one row per number of stragglers.
 
     Parameters
@@ -128,8 +112,7 @@ def recoverable(n: int, clusters: int, load: int, shifts: Iterable[int]) -> pd.D
         these lose to the home clusters; and how many results decode whatever the stragglers are (`threshold`), with
         every placement that greedy makes for sets of this size.
     """
-    setting = Setting(n, clusters, load)
-    allowed = membership(setting.rule(shifts=shifts).matrix(n, 0))
+    allowed = membership(_with_memberships(n, clusters, shifts))
     code = Clustered(n, clusters, load)
     gc, static = (recoverable_sets(n, groups, load) for groups in (1, clusters))
     rows = []
@@ -188,7 +171,7 @@ def balls_in_bins(
     n: int,
     clusters: int,
     load: int,
-    shifts: Iterable[int],
+    shifts: Sequence[int],
     slow: Mapping[str, Iterable[int]],
     law: Mapping[str, float],
 ) -> pd.DataFrame:
@@ -225,7 +208,7 @@ def placement(
     n: int,
     clusters: int,
     load: int,
-    shifts: Iterable[int],
+    shifts: Sequence[int],
     slow: Mapping[str, Iterable[int]],
     law: Mapping[str, float],
 ) -> pd.DataFrame:
@@ -262,16 +245,15 @@ def placement(
 
 
 def _panels(
-    n: int, clusters: int, load: int, shifts: Iterable[int], slow: Mapping[str, Iterable[int]], law: Mapping
+    n: int, clusters: int, load: int, shifts: Sequence[int], slow: Mapping[str, Iterable[int]], law: Mapping
 ) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, float]]]:
     """Title, slow workers, clusters at home, after phase 1 and placed, and exact expected times of the schemes."""
-    setting = Setting(n, clusters, load)
-    allowed = membership(setting.rule(shifts=shifts).matrix(n, 0))
+    allowed = membership(_with_memberships(n, clusters, shifts))
     at_home, _ = home(n, clusters)
     for title, chosen in slow.items():
         states = np.isin(np.arange(n), list(chosen))
         dealt, placed = (greedy_clusters(allowed[None], states[None], phases=phases)[0] for phases in (1, 2))
-        yield title, states, at_home, dealt, placed, _times(setting, states, at_home, placed, law)
+        yield title, states, at_home, dealt, placed, _times(states, at_home, placed, clusters, load, law)
 
 
 def _balls(panel, cluster, slow, moved, caption, columns) -> pd.DataFrame:
@@ -281,16 +263,18 @@ def _balls(panel, cluster, slow, moved, caption, columns) -> pd.DataFrame:
     return pd.DataFrame(first | columns | {"caption": caption})
 
 
-def _times(setting: Setting, slow, at_home, placed, law) -> dict[str, float]:
+def _times(slow, at_home, placed, clusters: int, load: int, law: Mapping) -> dict[str, float]:
     """Exact expected times where the states are known."""
 
     def time(cluster: np.ndarray, groups: int, spare: int) -> float:
         order = np.argsort(cluster, kind="stable")
         q = slow[order].astype(float).reshape(groups, -1)
-        return expected_time(q, spare, load=setting.load, **law)
+        return expected_time(q, spare, load=load, **law)
 
-    found = {}
-    for name, (groups, spare) in setting.groups().items():
-        found[name] = time(np.zeros_like(at_home) if groups == 1 else at_home, groups, spare)
-    dynamic = time(placed, setting.clusters, setting.load - 1)
-    return {"GC": found["GC"], "GC-SC": found["GC-SC"], "GC-DC": dynamic, "LB": found["LB"]}
+    together, spare = np.zeros_like(at_home), load - 1
+    return {
+        "GC": time(together, 1, spare),
+        "GC-SC": time(at_home, clusters, spare),
+        "GC-DC": time(placed, clusters, spare),
+        "LB": time(together, 1, clusters * spare),
+    }

@@ -20,7 +20,8 @@ pytestmark = pytest.mark.slow
 def test_comparison_of_sixteen_workers():
     """Exact worst cases; equal density; the design is the best at worst from s = r on, not on average."""
     given = with_makers(figure("codes_comparison", "quick").arguments)
-    frame = numerics.comparison(given["groups"][:1], trials=200, draws=1, points=8)
+    sixteen = given["groups"][0] | {"n": [16], "density": [0.25]}
+    frame = numerics.comparison([sixteen], trials=200, draws=1, points=8)
     worst = frame[frame["quantity"] == "lower"].pivot(index="s", columns="label", values="value")
     upper = frame[frame["quantity"] == "upper"].pivot(index="s", columns="label", values="value")
     np.testing.assert_allclose(worst, upper, atol=1e-12)
@@ -29,21 +30,16 @@ def test_comparison_of_sixteen_workers():
     assert worst.loc[2, "block design"] > others.loc[2].min()
     mean = frame[frame["quantity"] == "mean"].pivot(index="s", columns="label", values="value")
     assert mean.loc[8, "fractional repetition"] < mean.loc[8, "block design"]
-    wrong = [
-        {
-            "n": 16,
-            "density": 0.25,
-            "codes": [{"label": "x", "of": lambda seed: FractionalRepetition(n=16, d=2)}],
-        }
-    ]
+    wrong = [{"label": "x", "of": [lambda seed: FractionalRepetition(n=16, d=2)]}]
     with pytest.raises(ParameterError, match=r"x has n=16 and density 0.125, its group n=16 and 0.25"):
-        numerics.comparison(wrong, trials=2, draws=1, points=2)
+        numerics.comparison([sixteen | {"codes": wrong}], trials=2, draws=1, points=2)
 
 
 def test_parameters_of_known_codes():
     """(n - r) / (r (n - 1)) for a design, that of the worse factor for a product, 1 for blocks that share nothing."""
     groups = with_makers(figure("codes_parameters", "quick").arguments)["groups"]
-    found = numerics.parameters(groups[:1]).set_index("label")
+    sixteen = groups[0] | {"n": [16], "density": [0.25]}
+    found = numerics.parameters([sixteen]).set_index("label")
     gamma = found["gamma"]
     assert gamma["block design"] == pytest.approx(1 / 5) and gamma.idxmin() == "block design"
     assert gamma["product of designs"] == pytest.approx(1 / 3)
