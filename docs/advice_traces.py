@@ -49,14 +49,15 @@ A fourth generator has the five mechanisms named above again, 4 to 16 workers, a
 alternate, of which the second had not been slow once in the 300 rows. On 300 more all 900 were, and the only one that
 was slower than waiting at all was so by 0.05 %.
 
-The slow wave, with a period of half to three times the trace, and the slow role that passes are harder. Of 360 answers from 100 or 300 rows of 120 such clusters 348 were within
-the 2 %, and the other 12 were 2.4 to 21 % slower. Would it help to hold out the last part of the learned rows? No: in
-all twelve the remedy, learned each time on the rows before, saves at least 14 % in each of the last three quarters of
-the learned rows. The wave turns, or the role passes on, after the last of them. Five such rules were tried (no slower
-than waiting in the last quarter, or in all three; the same with 2 % of slack; at most 2 % slower in the last tenth).
-None of them withholds any of the twelve, and they withhold 0 to 25 of the 586 recommendations on the 300 clusters above,
-none of which was slower than waiting. So no such rule was added. Where a cluster may change like that, take advice
-again when its times change.
+The slow wave, with a period of half to three times the trace, and the slow role that passes are harder. Of 360
+answers from 100 or 300 rows of 120 such clusters 348 were within the 2 %, and the other 12 were 2.4 to 21 % slower.
+Would it help to hold out the last part of the learned rows? No: in all twelve the remedy, learned each time on the
+rows before, saves at least 14 % in each of the last three quarters of the learned rows. The wave turns, or the role
+passes on, after the last of them. Five such rules were tried (no slower than waiting in the last quarter, or in all
+three; the same with 2 % of slack; at most 2 % slower in the last tenth). None of them withholds any of the twelve. Of
+the 586 recommendations on the first 300 clusters above they withhold 0 to 25, and all that they withhold was no
+slower than waiting. So no such rule was added. Where a cluster may change like that, take advice again when its times
+change.
 
 """
 
