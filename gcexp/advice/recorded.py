@@ -99,8 +99,8 @@ def _kept(x: np.ndarray) -> tuple[np.ndarray, list[str]]:
         )
     if alone.any():
         told.append(
-            f"Left out: iteration {int(alone.argmax())}, which took longer than all others together: one event does "
-            "not tell how often it comes."
+            "Left out: an iteration that took longer than all others together: one event does not tell how often it "
+            "comes."
         )
     return ~(paused | alone), told
 
