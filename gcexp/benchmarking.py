@@ -597,15 +597,12 @@ def break_evens(traces: list[dict], schemes: list | None = None) -> pd.DataFrame
         replay = Replay.of(file, 0.0, **more)
         for entry in entries(schemes):
             load = load_of(replay.allowed(entry)[1])
-            for against in _AGAINST:
+            for against in ("waiting", "rebalancing"):
                 found = _break_even(replay, entry, against)
                 said = {"against": against, "scheme": entry.label, "load": load}
                 ends = {"wins_from": found["scheme"], "bound_from": found["bound"]}
                 rows.append({"trace": name or replay.name} | said | ends)
     return pd.DataFrame(rows)
-
-
-_AGAINST = ("waiting", "rebalancing")
 
 
 def _break_even(replay: Replay, entry: Entry, against: str) -> dict[str, float | None]:

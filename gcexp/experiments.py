@@ -627,14 +627,10 @@ def show(*overrides: str, seed: int = 0, **keys: Any) -> Figure:
     >>> [axes.get_title() for axes in figure.axes]
     ['who is heard', 'what is decoded with']
     """
-    return first_iteration_drawn(_point(overrides, keys).config, fitted(int, seed, "seed"))
-
-
-def first_iteration_drawn(config: dict, seed: int = 0) -> Figure:
-    """What `show` draws, of a composed run."""
     from gcexp.figures import gantt, style
     from gcexp.timeline import first_iteration
 
+    config, seed = _point(overrides, keys).config, fitted(int, seed, "seed")
     scheme = build_scheme(config, seed)
     code = scheme.code
     seen = first_iteration(scheme, build(config, "delay").draw((seed,), 1, code.n))

@@ -39,12 +39,13 @@ def init(name: str, folder: Path | None = None) -> str:
     """
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise UserError(f"a project is named like a package, [a-z][a-z0-9_]*, got {name!r}")
+    kind = _taken(name, Path.cwd())
     if name in ("gcexp", PAPERS, "conf", "config", "profiles"):
-        raise UserError(f"{name!r} is the name of another package; choose one of your own")
-    if kind := _taken(name, Path.cwd()):
+        kind = "the name of another package"
+    elif name in {folder.name for folder in papers().values()}:
+        kind = "a paper of gcexp"
+    if kind:
         raise UserError(f"{name!r} is {kind}; choose a name of your own")
-    if name in {folder.name for folder in papers().values()}:
-        raise UserError(f"{name!r} is a paper of gcexp; choose a name of your own")
     place = (folder or Path()) / name
     if place.exists():
         raise UserError(f"{place} exists; choose another name, or remove it")

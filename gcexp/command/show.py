@@ -106,8 +106,8 @@ def run(arguments) -> None:
     fitted(str | None, config["data_dir"], "data_dir")
     found = description(config)
     if arguments.figure:
-        from gcexp.experiments import first_iteration_drawn
+        from gcexp.experiments import show
         from gcexp.figures import save
 
-        save(first_iteration_drawn(config, arguments.seed), [arguments.figure])
+        save(show(*arguments.overrides, seed=arguments.seed), [arguments.figure])
     print(json.dumps(found, indent=1) if arguments.json else format_description(found))
