@@ -14,22 +14,15 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(scope="session")
 def python():
     """Run Python on this clone; what `subprocess.Popen` takes besides."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    return lambda *command, **more: subprocess.Popen(
-        [sys.executable, *map(str, command)],
-        stdin=-1,
-        stdout=-1,
-        text=True,
-        env=environment,
-        start_new_session=True,
-        **more,
-    )
+    pipes = {"stdin": -1, "stdout": -1, "text": True, "env": os.environ | {"PYTHONPATH": str(ROOT)}}
+    return lambda *command, **more: subprocess.Popen([sys.executable, *map(str, command)], **pipes, **more)
 
 
 @pytest.fixture(scope="session")
 def ranks(python):
     """Give worlds of four ranks, each a list of runs; what every rank has found, by world and run."""
-    with python(Path(__file__).with_name("ranks.py")) as server:
+    script = Path(__file__).with_name("ranks.py")
+    with python(script, start_new_session=True) as server:  # it looks for what is left of its group
 
         def found(*worlds):
             server.stdin.write(json.dumps(worlds) + "\n")
