@@ -115,6 +115,7 @@ def test_another_snakefile_uses_the_rules(fresh, project_in, tmp_path):
 def test_a_project_with_the_former_configuration_is_told_the_new_place(project_in, tmp_path):
     mine = project_in(tmp_path / "mine")
     (mine / "conf").mkdir(parents=True)
+    mine.guarded()
     (mine / "conf/workflow.yaml").write_text("preset: quick\n")
     (mine / "Snakefile").write_text(
         (ROOT / "Snakefile").read_text().replace("workflow/", f"{ROOT}/workflow/")
