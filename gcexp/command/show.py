@@ -73,7 +73,7 @@ def _span(workers: tuple[int, ...]) -> str:
 def format_description(found: dict) -> str:
     """The description as aligned lines."""
     lines = []
-    for key, value in found.items():
+    for key, value in _with_one_load(dict(found)).items():
         name = key.replace("_", " ")
         if key in ("assignment", "encoding", "encoding_imaginary"):
             rows = np.array2string(np.array(value), precision=3, suppress_small=True, max_line_width=120)
@@ -81,6 +81,14 @@ def format_description(found: dict) -> str:
         else:
             lines.append(f"{name + ':':20} {_short(value)}")
     return "\n".join(lines)
+
+
+def _with_one_load(found: dict) -> dict:
+    """The description with one line for the mean and the largest share of the data that a worker computes."""
+    mean, largest = found.pop("computation_load_mean"), found.pop("computation_load_largest")
+    same = np.isclose(mean, largest)
+    load = f"{mean:g} for each" if same else f"{mean:g} on average, {largest:g} at most"
+    return found | {"computation_load": load}
 
 
 def _short(value) -> str:
