@@ -207,15 +207,39 @@ class Advice:
     def page(self) -> Page:
         """Sentences, settings, what the verdict rests on, and what would change it."""
         sentences = [self.sentence, *self._limits(), self._setting()]
-        shown = self.table.drop(columns=["kept_on_second_half", "never_used"])
-        tables = {"Settings, chosen on the first half and judged on the second": shown}
+        tables = {"Settings, chosen on the first half and judged on the second": self._settings_in_words()}
         if len(self.answers) > 1:
-            tables["The verdict by phi"] = pd.DataFrame(self._by_phi()).drop(columns=["capacity", "reason"])
+            rows = [
+                (f"{one.phi:g}", one.verdict, KINDS[one.pick.remedy.kind])
+                + (f"{percent(one.pick.ratio, 1)} ({_interval(one)})", percent(one.floor, 1))
+                for one in self.answers
+            ]
+            columns = ["phi", "verdict", "best remedy", "time", "bound"]
+            tables["The verdict by phi"] = pd.DataFrame(rows, columns=columns)
         if self.trained:
             sentences.insert(0, self.trained.sentence)
             tables = self.trained.tables | tables
         title = f"Advice for {self.recorded.trace.name}"
         return Page(title, sentences, tables, [*self._mind(), *self._rests_on()])
+
+    def _settings_in_words(self) -> pd.DataFrame:
+        """The settings as they are read, with units."""
+        unit, names, values = self.recorded.trace.flags.unit or "", [], []
+        unit = unit if len(unit) < 4 else ""  # a longer one is a description
+        for one in self.table.itertuples():
+            name, value = "quorum", f"{one.value:g}"
+            if one.setting == "timeout":
+                name = f"timeout, drops at most {percent(one.limit, 1)}"
+                value = f"{one.value:.6g} {unit}".rstrip()
+            elif one.setting == "spare":
+                name = f"spare workers, phi {one.phi:g}"
+            names.append(name)
+            values.append(value)
+        shares = self.table[["time", "used", "least_used_worker", "worst_iteration"]]
+        shown = shares.map(lambda share: percent(share, 1)).assign(remark=self.table["remark"])
+        shown.insert(0, "setting", names)
+        shown.insert(1, "value", values)
+        return shown
 
     def _limits(self) -> Iterator[str]:
         """What is proven to be out of reach, and the runner-up."""
@@ -253,15 +277,15 @@ class Advice:
 
     def _mind(self) -> Iterator[str]:
         """What would change the verdict, in sentences."""
-        told = {
-            "phi": "phi = {:.3g}",
-            "per_message": "{:.2g} of a mean iteration per message",
-            "d_max": "memory for {:g} shares per worker",
-        }
         for one in self.depends:
-            side, value = "Below" if one["below"] else "Above", told[one["what"]].format(one["at"])
-            side = "With" if one["what"] == "d_max" else side
-            yield f"{side} {value} the best remedy would be {KINDS[one['then']]}."
+            side = "Below" if one["below"] else "Above"
+            if one["what"] == "d_max":
+                change = f"With memory for {counted(round(one['at']), 'share')} per worker"
+            elif one["what"] == "phi":
+                change = f"{side} phi = {one['at']:.3g}"
+            else:
+                change = f"{side} {one['at']:.2g} of a mean iteration per message"
+            yield f"{change} the best remedy would be {KINDS[one['then']]}."
         if not self.depends and self.verdict != UNKNOWN:
             yield "No phi, no message cost up to 5 % of an iteration and no smaller memory changes the kind of remedy."
         yield (

@@ -318,3 +318,9 @@ def test_which_is_fastest_to_a_level_on_the_trace(tmp_path):
     assert ranked["median"].iloc[0] == medians.min() and (ranked["least_recovered"] >= 0.05).all()
     told = json.loads(advice.write(tmp_path)[0].read_text())["task"]
     assert told["fastest"][0] == ranked["scheme"].iloc[0] and len(told["runs"][0]["reached"]) == 3
+
+
+def test_the_page_has_the_value_to_type_with_its_unit_and_shares_in_per_cent():
+    page = gcexp.advise("bytedance-AR-dp").page()
+    for shown in (page.text(), page.markdown(), page.html()):
+        assert "45.7002 s" in shown and "88.6 %" in shown and "excluding slow workers" in shown
