@@ -247,19 +247,3 @@ def test_descriptions_are_checked(tmp_path, monkeypatch, table):
     described(tmp_path, monkeypatch, "digits", path=str(table[0]))
     with pytest.raises(UserError, match="digits"):
         source_of("digits")
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"scale": 17}, {"scale": "x"}, {"bytes": "many"}, {"sha256": 3}, {"classes": True}, {"note": "other"}],
-    ids=str,
-)
-def test_an_edited_record_is_noticed(tmp_path, change):
-    prepare("digits", tmp_path / "digits.npz")
-    sidecar = tmp_path / "digits.json"
-    record = json.loads(sidecar.read_text())
-    sidecar.write_text(json.dumps(record | change))
-    with pytest.raises(DataError, match="digits.json"):
-        load(tmp_path / "digits.npz")
-    sidecar.write_text(json.dumps(record))
-    assert len(load(tmp_path / "digits.npz").y_train) == 1497
