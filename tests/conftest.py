@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from gcexp.errors import UserError
+
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
 PARTS = (
@@ -255,6 +257,71 @@ def same_path(monkeypatch):
 def add_paper():
     """What makes a folder a paper without figures."""
     return new_paper
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch, forget):
+    """An empty working folder, where the installed options are used and nothing is remembered."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("GCEXP_CONF", "GCEXP_SEARCHPATH", "GCEXP_DATA"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def own_conf(here):
+    """A copy of conf/ in the working folder, which a test may edit."""
+    return shutil.copytree(ROOT / "conf", here / "conf", dirs_exist_ok=True)
+
+
+@pytest.fixture
+def paper(here):
+    """A paper without figures, in a project whose folder is the working folder."""
+    for name in ("conf", "config"):
+        (here / name).mkdir()
+    (here / "config/config.yaml").touch()
+    new_paper(here / "paper")
+    return here / "paper"
+
+
+def named(names):
+    """One name, or several."""
+    return [names] if isinstance(names, str) else names
+
+
+@pytest.fixture(scope="session")
+def refused():
+    """Make a call that must end in one sentence with some names, and give back that sentence."""
+
+    def sentence(names, function, *given, error=UserError):
+        with pytest.raises(error) as caught:
+            function(*given)
+        said = str(caught.value)
+        assert [name for name in named(names) if name not in said] == []
+        assert "\n" not in said and len(said) < 600
+        return said
+
+    return sentence
+
+
+@pytest.fixture
+def refused_command(capsys, refused):
+    """The same of a command, which exits with 2 and prints nothing else."""
+
+    def sentence(names, *command):
+        from gcexp.command.main import main
+
+        capsys.readouterr()
+        try:
+            code = main([*command])
+        except SystemExit as stopped:  # wrong arguments
+            code = stopped.code
+        out, said = capsys.readouterr()
+        assert (code, out, said.count("\n"), said[:7]) == (2, "", 1, "gcexp: "), said
+        assert [name for name in named(names) if name not in said] == []
+        return said
+
+    return sentence
 
 
 @pytest.fixture
