@@ -5,7 +5,6 @@ Every case follows from its number alone; the first ones are the quick subset.
 
 import copy
 import random
-import shutil
 import time
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from gcexp.command.main import main
 from gcexp.errors import UserError
 from gcexp.report import figurefile
 
-ROOT = Path(__file__).resolve().parents[2]
 LONGEST = 20  # seconds of CPU: others may use the machine as well
 
 CURVES = """
@@ -104,24 +102,18 @@ def figure_text(number: int) -> str:
     text = yaml.safe_dump(node, allow_unicode=True, sort_keys=False)
     if chance.random() < 0.25:
         for _ in range(chance.randint(1, 4)):
-            at = chance.randrange(len(text))
-            text = (
-                text[:at] + chance.choice("\t\n:[]{}&*!|>%@`\"'#-, 0é\x07") + text[at + chance.randrange(3) :]
-            )
+            at, letter = chance.randrange(len(text)), chance.choice("\t\n:[]{}&*!|>%@`\"'#-, 0é\x07")
+            text = text[:at] + letter + text[at + chance.randrange(3) :]
     if chance.random() < 0.02:
         text = text.replace("title:", "title: !!python/object/apply:os.system ['touch pwned'] #", 1)
     return text
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch, forget, add_paper):
-    """A project without figures as working folder."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("GCEXP_CONF", "GCEXP_SEARCHPATH", "GCEXP_DATA"):
-        monkeypatch.delenv(name, raising=False)
-    shutil.copytree(ROOT / "conf", "conf")
+def figures(own_conf, add_paper):
+    """Folder of the figures of a paper that has none, beside options."""
     add_paper(Path("paper"))
-    return tmp_path
+    return Path("paper/figures").resolve()
 
 
 def files() -> set[str]:
@@ -132,8 +124,8 @@ def files() -> set[str]:
 @pytest.mark.parametrize(
     "numbers", [range(60), pytest.param(range(60, 600), marks=pytest.mark.slow)], ids=len
 )
-def test_figure_files(here, numbers):
-    path = Path("paper/figures/target.yaml").resolve()
+def test_figure_files(figures, numbers):
+    path = figures / "target.yaml"
     before = files() | {"paper/figures/target.yaml"}
     refused = 0
     for number in numbers:
@@ -142,13 +134,8 @@ def test_figure_files(here, numbers):
         for preset in figurefile.PRESETS:
             try:
                 found = figurefile.read_figure(path, preset)
-                assert [
-                    found.inputs,
-                    found.products,
-                    found.drawing_fingerprint,
-                    found.table_fingerprint,
-                    found.note,
-                ]
+                assert [found.inputs, found.products, found.note]
+                assert [found.drawing_fingerprint, found.table_fingerprint]
             except UserError as error:
                 refused += 1
                 assert 0 < len(str(error)) < 2000 and "\n" not in str(error), f"figure {number}: {error}"
@@ -227,9 +214,9 @@ def command_line(number: int) -> list[str]:
 @pytest.mark.parametrize(
     "numbers", [range(40), pytest.param(range(40, 240), marks=pytest.mark.slow)], ids=len
 )
-def test_command_lines(here, capsys, numbers):
+def test_command_lines(figures, capsys, numbers):
     small = TIMINGS.replace("kind: panels, parts: [{kind: bars, by: label}]", "kind: bars")
-    Path("paper/figures/small.yaml").write_text(small)
+    (figures / "small.yaml").write_text(small)
     Path("table.csv").write_text("label,run,seed,mean_iteration_time_s\nGC,a,0,1\n")
     Path("more.json").write_text("[1]")
     Path("clock.npz").write_bytes(b"no clock")
