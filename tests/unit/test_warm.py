@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 from uuid import uuid4
 
@@ -18,14 +17,13 @@ import pytest
 from snakemake.benchmark import BenchmarkRecord
 
 from gcexp.command import forkserver
+from tests.conftest import LONG, ONE_THREAD, wait
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-m", "gcexp.command.entry")
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 ENDLESS = ("job", "train", "task=digits_mlp", "iterations=1000000", "seeds=1", "-o", "t.npz")
-LONG = 300  # seconds, after which something hangs: on a machine with much else to do nothing is sooner
 RUN = ("scheme=forget", "n=6", "s=2", "delay=pareto", "seeds=0-1")
 
 
@@ -44,13 +42,6 @@ def begun(folder, *arguments, command=COMMAND, **more):
     """A command that works."""
     keys = {"cwd": folder, "env": environment(**more), "stderr": -1, "text": True}
     return subprocess.Popen([*command, *arguments], **keys)
-
-
-def wait(condition, what, seconds=LONG):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, f"after {seconds} s still no {what}"
-        time.sleep(0.02)
 
 
 def listens(name):
