@@ -220,8 +220,8 @@ def chosen_stragglers(n: int, s: int, repetition: list[int], cyclic: list[int], 
     """Recovered fraction of fractional repetition and of cyclic schemes against consecutive and worst stragglers.
 
     Groups of fractional repetition have the sizes `repetition`, and cyclic schemes the loads `cyclic`, which divide
-    n - s - 1. The worst set is that of `gcexp.decoding_error.error.error` with the code's own decoding: ``at_least`` says
-    that no set leaves fewer, and ``exact`` whether that set leaves as few. ``guaranteed`` is the formula, and
+    n - s - 1. The worst set is that of `gcexp.decoding_error.error.error` with the code's own decoding: no set leaves
+    fewer than ``at_least``, and ``exact`` says whether that set leaves as few. ``guaranteed`` is the formula, and
     ``most_recovered`` is over the starts of consecutive stragglers. ``random_mean`` is the fraction over `trials`
     random sets, and ``cyclic_visible`` the partitions that consecutive stragglers leave visible in the cyclic
     assignment of that load.
