@@ -58,7 +58,7 @@ def decode_errors(d: int, L: int, sizes: list, seeds: int, sets: int, length: in
     """Relative errors ||g_hat - g|| / ||g|| of decoding over the number of workers n, for load d and L rounds.
 
     The error is the largest over `sets` random sets of stragglers for each number of them, of a gradient of `length`
-    numbers. ``float64``: M and the paper's decoding matrix by plain solves, for `seeds` drawn E of which none is chosen.
+    numbers. ``float64``: M and the paper's decoding matrix by plain solves, for `seeds` drawn E, none of them chosen.
     ``float32``: the same B, encoded and decoded in single precision. ``chosen, refined``: `Adaptive`, chosen from
     `search_seeds` draws. ``groups``: `GroupedAdaptive`.
     """

@@ -20,9 +20,9 @@ from gcexp.theory import comm_efficient as converse
 def _storages(length: int) -> pd.DataFrame:
     """Every storage on n <= 4 workers with k <= 3 partitions, every s and gradients of up to `length` numbers.
 
-    ``copies`` are those of the partition that fewest workers hold. Each worker but s silent ones sends ``sent`` numbers:
-    ``determined`` says whether what any others say of each partition has full rank, and ``decoded`` whether a code that
-    is built on the storage decodes from any others.
+    ``copies`` are those of the partition that fewest workers hold. Each but s silent workers sends ``sent`` numbers.
+    Whoever the silent ones are, ``determined`` says that what is said of each partition has full rank, and ``decoded``
+    that a code built on the storage decodes.
     """
     generator, said, built, found = rng(0, "assignment", 1), {}, {}, []
     held_by = [held for n in range(2, 5) for k in range(1, 4) for held in engine.storages(n, k)]
