@@ -498,8 +498,9 @@ def test_drawings_of_the_folder_show_every_scheme():
         looks = style.looks(schemes[1:])  # those of the lines in other figures
     assert [line.get_color() for line in points] == [look["color"] for look in looks.values()]
     late = remedies(traces, [0.0], ["wait for all", HOME], ["stop", "chunk", "finish", "every"], [2, 8])
-    lines = axes_of(late, "late_lines").lines
-    assert [len(line.get_ydata()) for line in lines] == [5, 5] and set(lines[0].get_ydata()) == {1.0}
+    lines = [axes_of(table, "late_lines").lines for table in (late, late.assign(ratio=1.0))]
+    marks = [[line.get_xdata().tolist() for line in drawn[1::2]] for drawn in lines]
+    assert set(lines[0][0].get_ydata()) == {1.0} and marks == [[[*range(5)]] * 2, [[0, 2, 4], [1, 3]]]
     bars = axes_of(break_evens(traces, [LEARNED]).query("against == 'rebalancing'"), "break_even_bars")
     assert bars.patches[0].get_width() == pytest.approx(0.946739, abs=2e-6)
     seats = [
