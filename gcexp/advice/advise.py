@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from gcexp.advice.page import Page, counted, listed, percent, write
+from gcexp.advice.page import Page, counted, percent, write
 from gcexp.advice.phi import share
 from gcexp.advice.recorded import Recorded, recorded
 from gcexp.advice.remedies import KINDS, Plan, Remedy
@@ -26,6 +26,7 @@ from gcexp.advice.verdict import (
     Comparison,
 )
 from gcexp.errors import UserError, require, require_known
+from gcexp.figures.rows import listed
 from gcexp.files import written
 from gcexp.schemes import LATE
 
@@ -140,10 +141,8 @@ class Advice:
         """Mean iteration of `scheme` on the whole trace, which `gcexp simulate` gives as well."""
         if self.plan is None:
             return None
-        compared = self.comparison
-        return float(
-            self.plan.times(self.recorded.every, [self.main.phi], compared.late, compared.data_bound).mean()
-        )
+        how = self.comparison.late, self.comparison.data_bound
+        return float(self.plan.times(self.recorded.every, [self.main.phi], *how).mean())
 
     @cached_property
     def depends(self) -> list[dict[str, Any]]:
@@ -178,8 +177,8 @@ class Advice:
 
     def _described(self, plan: Plan) -> str:
         """What a plan is, with the names of its workers."""
-        remedy, names = plan.remedy, self.recorded.named(plan.workers)
-        size, s = remedy.size, remedy.s
+        remedy, size, s = plan.remedy, plan.remedy.size, plan.remedy.s
+        names = self.recorded.named(plan.workers)
         if remedy.kind == "wait":
             return "wait for all workers"
         if remedy.kind == "exclude":
@@ -264,11 +263,8 @@ class Advice:
         if usual.empty:
             return "No timeout and no quorum saves time without dropping more than it should."
         best = usual.loc[usual["time"].idxmin()]
-        unit = (
-            "workers"
-            if best["setting"] == "quorum"
-            else self.recorded.trace.flags.unit or "(the trace's unit)"
-        )
+        unit = self.recorded.trace.flags.unit or "(the trace's unit)"
+        unit = "workers" if best["setting"] == "quorum" else unit
         return (
             f"If gradients may be dropped: a {best['setting']} of {best['value']:.4g} {unit} takes "
             f"{percent(best['time'])} of waiting for all, uses {percent(best['used'], 1)} of the gradient and "
@@ -342,33 +338,16 @@ class Advice:
     def _repr_html_(self) -> str:
         return self.page().html()
 
-    def _by_phi(self) -> list[dict[str, Any]]:
-        """The answers in numbers."""
-        return [
-            {"phi": one.phi, "verdict": one.verdict, "remedy": one.pick.remedy.kind, "ratio": one.pick.ratio}
-            | {
-                "low": one.low,
-                "high": one.high,
-                "bound": one.floor,
-                "capacity": one.capacity,
-                "reason": one.reason,
-            }
-            for one in self.answers
-        ]
-
     def as_dict(self) -> dict[str, Any]:
         """What stands in ``advice.json``."""
+        terms = vars(self.comparison).items()
         facts = {
             **self.recorded.facts,
             **{name: getattr(self, name) for name in _TOLD},
             "gap": self.main.gap,
             "phi_measured": self.measured,
-            "by_phi": self._by_phi(),
-            "terms": {
-                name: value
-                for name, value in vars(self.comparison).items()
-                if isinstance(value, str | float | int)
-            },
+            "by_phi": [one.as_dict() for one in self.answers],
+            "terms": {name: value for name, value in terms if isinstance(value, str | float | int)},
             "notes": list(self._rests_on()),
         }
         return facts | ({"task": self.trained.as_dict()} if self.trained else {})
@@ -386,13 +365,7 @@ class Advice:
         return write(Path(folder), "advice", page, self.as_dict(), of_advice(self))
 
     def write_scheme(self, path: Path | str) -> str:
-        """Write the advice as a scheme option, and return the line that runs it.
-
-        Raises
-        ------
-        UserError
-            Where nothing is there to be written, or the file is there already.
-        """
+        """Write the advice as a scheme option, where there is one and no file yet, and return the line that runs it."""
         import yaml
 
         path = Path(path)
@@ -500,9 +473,8 @@ def advise(
     require(d_max >= 1, f"d_max is a load >= 1 in traced loads, got {d_max:g}")
     require(overhead >= 0, f"overhead is a time >= 0, got {overhead:g}")
     require(per_message >= 0, f"per_message is a share >= 0 of an iteration, got {per_message:g}")
-    require(
-        0 <= near < 1 and 0 <= least < 1, f"near and least are shares in [0, 1), got {near:g} and {least:g}"
-    )
+    shares = 0 <= near < 1 and 0 <= least < 1
+    require(shares, f"near and least are shares in [0, 1), got {near:g} and {least:g}")
     require_known("late", late, LATE)
     require_known("slowness", slowness, ("worker", "data"))
     if (task is None) != (level is None):
@@ -511,10 +483,8 @@ def advise(
     x = times.x
     if x.shape[1] < 2:
         raise UserError(f"{times.trace.name} has one worker: there is nothing to code and nobody to wait for")
-    require(
-        len(x) >= 4,
-        f"{times.trace.name} has {counted(len(x), 'iteration')}: too few to learn from one half and judge on the other",
-    )
+    many = f"{times.trace.name} has {counted(len(x), 'iteration')}"
+    require(len(x) >= 4, f"{many}: too few to learn from one half and judge on the other")
     phis, measured = _phis(times, phi)
     comparison = Comparison(x, d_max, overhead, per_message, late, slowness, moves, near, least, seed)
     answers = tuple(comparison.answer(value) for value in phis)

@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 
 from gcexp.advice.mechanisms import LEAST_ROWS, Decomposition, found_in
-from gcexp.advice.page import Page, counted, listed, percent, write
+from gcexp.advice.page import Page, counted, percent, write
 from gcexp.advice.phi import share
 from gcexp.advice.recorded import Recorded, recorded
 from gcexp.advice.resampling import Number
 from gcexp.delays.composed import Composed
 from gcexp.errors import require
+from gcexp.figures.rows import listed
 from gcexp.files import written
 
 _OFF, _CHANGED = 0.05, 0.15  # what a model may miss of its own trace, and of the other half

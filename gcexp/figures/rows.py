@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -111,15 +111,16 @@ def seed_words(counts: Mapping[str, int]) -> str:
     return f"{usual} seed{'s' * (usual > 1)}" + (f" ({named})" if named else "")
 
 
-def listed(names: list[str]) -> str:
+def listed(names: Iterable[object]) -> str:
     """Names as a sentence lists them.
 
     Examples
     --------
-    >>> listed(["a"]), listed(["a", "b", "c"])
-    ('a', 'a, b and c')
+    >>> listed([3]), listed(["a", "b", "c"])
+    ('3', 'a, b and c')
     """
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    *most, last = map(str, names)
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def interval(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
