@@ -36,14 +36,8 @@ EQUAL, WITHIN, DIFFERS, NOT = "equal", "within tolerance", "differs", "not compa
 
 @dataclass(frozen=True)
 class Agreement:
-    """How a fresh table and the published one compare.
-
-    Attributes
-    ----------
-    target, preset : str
-    outcome : {"equal", "within tolerance", "differs", "not comparable"}
-    about : str
-        The largest deviation, where they differ, or why they cannot be compared.
+    """How a fresh table and the published one compare; `about` tells the largest deviation, or why they cannot be
+    compared.
     """
 
     target: str
@@ -53,25 +47,7 @@ class Agreement:
 
 
 def compare_with_published(targets: Sequence[str] = (), preset: str | None = None) -> list[Agreement]:
-    """Hold fresh tables against the published ones.
-
-    Parameters
-    ----------
-    targets : sequence of str
-        Figures; by default all that have a fresh table.
-    preset : str, optional
-        Only tables of this one.
-
-    Returns
-    -------
-    list of Agreement
-        One for each fresh table.
-
-    Raises
-    ------
-    UserError
-        For an unknown target or preset, and where nothing fresh is there.
-    """
+    """Hold fresh tables against the published ones: those of some figures, or of all; of one preset, or of both."""
     if preset not in (None, *PRESETS):
         raise UserError(unknown("preset", preset, PRESETS))
     known = target_files()
@@ -153,26 +129,14 @@ def _of_runs(table: pd.DataFrame, runs: Set[tuple[str, str]]) -> pd.DataFrame:
 def compared(
     fresh: pd.DataFrame, published: pd.DataFrame, tolerances: Mapping[str, Any] | None = None
 ) -> tuple[str, str]:
-    """Compare two tables cell by cell.
+    """Outcome of comparing two tables cell by cell, and words about it; their rows stand in the same order.
 
-    Parameters
-    ----------
-    fresh, published : DataFrame
-        Their rows in the same order.
-    tolerances : mapping, optional
-        Column to the share of the published number by which it may differ, before those of `TOLERANCES`.
-
-    Returns
-    -------
-    outcome, about : str
-        As in `Agreement`.
+    `tolerances` gives for a column the share of the published number by which it may differ, before `TOLERANCES`.
 
     Examples
     --------
     >>> import pandas as pd
     >>> one = pd.DataFrame({"label": ["CGC", "FRC"], "time_s": [1.0, 2.0]})
-    >>> compared(one, one)
-    ('equal', '')
     >>> compared(one.assign(time_s=[1.0, 2.000001]), one)
     ('within tolerance', 'largest deviation 1e-06 in time_s (2 was published, 2e-06 is allowed)')
     >>> compared(one.assign(time_s=[1.0, 3.0]), one)

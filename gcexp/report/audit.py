@@ -48,13 +48,7 @@ class Evidence:
 
 
 def papers(asked: Collection[str] = ()) -> dict[str, Path]:
-    """Packages of the papers that state something, by name and folder; those that are asked for, by folder name.
-
-    Raises
-    ------
-    UserError
-        For a paper that there is not.
-    """
+    """Packages of the papers that state something, by name and folder; those that are asked for, by folder name."""
     found = {
         package: folder
         for package, folder in options.papers().items()
@@ -70,18 +64,7 @@ def papers(asked: Collection[str] = ()) -> dict[str, Path]:
 def judged(package: str, folder: Path, preset: str | None = None) -> tuple[list[Outcome], list[Evidence]]:
     """The outcomes of a paper's statements, in its order, and every claim and printed number with its verdict.
 
-    Parameters
-    ----------
-    package, folder
-        Of the paper.
-    preset : str, optional
-        Judge the tables that this preset made here; by default the published ones.
-
-    Raises
-    ------
-    UserError
-        For a claim about a statement or a figure that the paper does not have, where a table is missing, and for a
-        statement that is not reproduced without a reason.
+    Judged are the published tables, or those that a preset made here.
     """
     stated = read_statements(folder / "statements.csv")
     found = _evidence(package, folder, stated, preset)
@@ -145,12 +128,7 @@ def outcomes(paper: str, stated: Iterable[Statement], found: Sequence[Evidence])
 
     A statement is *reproduced* if all that answers it is, *not reproduced* if nothing is and something failed,
     *partly* if some is and some failed, *undecided* if nothing failed and something is undecided, and *not testable
-    here* if nothing answers it.
-
-    Raises
-    ------
-    UserError
-        For a statement that is not reproduced without a reason.
+    here* if nothing answers it. One that is not reproduced needs a reason.
     """
     rows = []
     for statement in stated:
@@ -184,13 +162,7 @@ def outcomes(paper: str, stated: Iterable[Statement], found: Sequence[Evidence])
 
 
 def _whole(verdicts: Sequence[str]) -> str:
-    """The outcome of a statement from those of what answers it.
-
-    Examples
-    --------
-    >>> _whole(["reproduced", "not reproduced"]), _whole(["reproduced", "undecided"]), _whole([])
-    ('partly', 'undecided', 'not testable here')
-    """
+    """The outcome of a statement from those of what answers it."""
     if not verdicts:
         return NOT_TESTABLE
     if PARTLY in verdicts or {REPRODUCED, NOT_REPRODUCED} <= {*verdicts}:
@@ -255,13 +227,7 @@ def page(rows: Sequence[Outcome], found: Sequence[Evidence], title: str) -> str:
 
 
 def in_words(one: Outcome) -> str:
-    """Outcome and marks in words.
-
-    Examples
-    --------
-    >>> in_words(Outcome("p", "a", "I", "x", "", "reproduced", "yes", "yes", "", "f", ""))
-    'reproduced (assumed)'
-    """
+    """Outcome and marks in words, as in reproduced (assumed)."""
     marks = [name.replace("_", " ") for name in ("assumed", "post_hoc") if getattr(one, name)]
     return one.outcome + (f" ({', '.join(marks)})" if marks else "")
 

@@ -13,14 +13,8 @@ _MOST_NAMED = 6  # figures that are named one by one
 
 
 def ending(preset: str, part: Sequence[Figure] | None = None) -> str:
-    """What a person reads at the end of a build, in at most ten lines; nothing is computed.
-
-    Parameters
-    ----------
-    preset : str
-        Name of the preset.
-    part : sequence of Figure, optional
-        The figures that were asked for; by default everything, which the page shows.
+    """What a person reads at the end of a build, in at most ten lines: of some figures, or of all, which the page
+    shows.
     """
     page = Path(paths.PAGE.format(preset=preset))
     if part is not None:

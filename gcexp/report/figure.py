@@ -86,12 +86,7 @@ class FigureFile:
 class RenderOptions:
     """How drawings are wanted: a copy for a paper has a caption there, and the width of a column.
 
-    Attributes
-    ----------
-    title, note : bool
-        Whether they stand on the drawing.
-    width : str
-        ``single``, ``wide``, ``double`` or inches; empty: what the figure's file says.
+    A width is ``single``, ``wide``, ``double`` or inches; empty: what the figure's file says.
     """
 
     title: bool = True
@@ -100,18 +95,7 @@ class RenderOptions:
 
     @classmethod
     def of(cls, given: Mapping[str, object], prefix: str = "") -> RenderOptions:
-        """The look that words ask for: ``true`` or ``false`` for title and note, and a width.
-
-        Examples
-        --------
-        >>> RenderOptions.of({"plot_title": "False", "plot_width": "single"}, "plot_")
-        RenderOptions(title=False, note=True, width='single')
-
-        Raises
-        ------
-        UserError
-            For another word.
-        """
+        """The look that words ask for: ``true`` or ``false`` for title and note, and a width."""
         words = {name: str(given.get(prefix + name, True)) for name in ("title", "note")}
         flags = {name: fitted(bool, typed(word), f"{prefix}{name}") for name, word in words.items()}
         return cls(**flags, width=str(given.get(prefix + "width") or ""))

@@ -103,12 +103,6 @@ def papers_fingerprint() -> list[str]:
 
 
 def bibtex(text: str, key: str) -> str:
-    r"""Entry of a BibTeX file, empty where it has none.
-
-    Examples
-    --------
-    >>> bibtex("@misc{a1,\n  title = {A}\n}\n\n@misc{b2,\n}", "a1")
-    '@misc{a1,\n  title = {A}\n}'
-    """
+    """Entry of a BibTeX file, empty where it has none."""
     found = re.search(rf"^@\w+\{{{re.escape(key)},.*?^\}}", text, re.MULTILINE | re.DOTALL) if key else None
     return found[0] if found else ""

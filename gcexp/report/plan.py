@@ -26,16 +26,10 @@ _SAMPLED = 100  # iterations from which the length of a run is foretold
 
 @dataclass(frozen=True)
 class Rate:
-    """Cost of a kind of job in ``costs.csv``: a start, and so much for each unit of its size.
+    """Cost of a kind of job in ``costs.csv``: a start, and so much for each unit of its size, in CPU seconds.
 
-    Attributes
-    ----------
-    start_s, unit_s, score_s : float
-        CPU seconds. A unit of a clock is a worker in an iteration of a seed, of a training a gradient over all data,
-        of a replay a kept parameter of a seed; a training is scored besides.
-    memory_mib : float
-    unit_bytes : float
-        Of its result on disk.
+    A unit of a clock is a worker in an iteration of a seed, of a training a gradient over all data, of a replay a
+    kept parameter of a seed; a training is scored besides.
     """
 
     start_s: float
@@ -57,24 +51,12 @@ class Cost:
 
 
 def plan(preset: str, targets: Sequence[str] = ()) -> list[Cost]:
-    """Cost of every job that some targets need and whose result is not there.
+    """Cost of every job that some targets need and whose result is not there, by kind of job in the order in which
+    they run.
 
-    Parameters
-    ----------
-    preset : str
-    targets : sequence of str
-        Figures or papers; by default all of the preset, in a project its own, with the page.
-
-    Returns
-    -------
-    list of Cost
-        By kind of job, in the order in which they run. How many iterations a run has time for before its horizon, and
-        which share of the data they visit, is taken from the first iterations of its clock.
-
-    Raises
-    ------
-    UserError
-        For an unknown preset or target.
+    Targets are figures or papers; by default all of the preset, in a project its own, with the page. How many
+    iterations a run has time for before its horizon, and which share of the data they visit, is taken from the first
+    iterations of its clock.
     """
     if preset not in PRESETS:
         raise UserError(unknown("preset", preset, PRESETS))
@@ -166,13 +148,7 @@ def _rated(job: str, option: str, size: float, share: float = 1.0, scores: float
 
 @cache
 def costs() -> dict[tuple[str, str], Rate]:
-    """Rates of ``costs.csv`` of the search path by job and option; ``*`` is any option.
-
-    Examples
-    --------
-    >>> costs()["training", "mnist_mlp"].memory_mib > 100
-    True
-    """
+    """Rates of ``costs.csv`` of the search path by job and option; ``*`` is any option."""
     found: dict[tuple[str, str], Rate] = {}
     for folder in reversed(search_dirs()):
         if (path := folder / "costs.csv").is_file():
