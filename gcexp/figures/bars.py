@@ -32,15 +32,7 @@ _WHISKER: dict[str, Any] = {"ecolor": "black", "capsize": 2, "elinewidth": 0.9, 
 
 
 def drawing(frame: pd.DataFrame, plot: BarsPlot) -> Drawing:
-    """Bars, lying, so that long labels stay readable; the first label is on top.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        One row per label and seed, or per label.
-    plot : BarsPlot
-        What the figure file says.
-    """
+    """Bars, lying, so that long labels stay readable; the first label is on top."""
     column = plot.reference if isinstance(plot.reference, str) else None
     rows.known(frame, plot.y, plot.by, plot.panel, column)
     labels = rows.names(frame, plot.by)
@@ -121,11 +113,5 @@ def _row(labels: list[str], names: float) -> float:
 
 
 def _three_digits(value: float) -> str:
-    """A mean as it stands beside its bar: three digits, zeros at the end too.
-
-    Examples
-    --------
-    >>> [_three_digits(value) for value in (7.756, 11, 123.4, 0.5)]
-    ['7.76', '11.0', '123', '0.500']
-    """
+    """A mean as it stands beside its bar: three digits, zeros at the end too."""
     return f"{value:#.3g}".removesuffix(".").replace("-", "−")

@@ -21,12 +21,6 @@ def draw(axes: Axes, frame: pd.DataFrame) -> None:
     """The rows of one code of `gcexp.analysis.coefficients.table`.
 
     Shaded are the coordinates of the partitions that a message's worker holds; the lines below are the decoded sums.
-
-    Parameters
-    ----------
-    axes : Axes
-    frame : DataFrame
-        ``what, worker, round, partition, coordinate, silent, fraction``.
     """
     rows.known(frame, "what", "worker", "round", "partition", "coordinate", "silent", "fraction")
     cells = frame[frame["what"] == "coefficient"]
