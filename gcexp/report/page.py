@@ -143,7 +143,7 @@ def about(figure: Figure) -> dict[str, str]:
     common = figure.file.common | (figure.file.quick if figure.preset == "quick" else {})
     common = {key: value for key, value in common.items() if key not in ("label", "seeds", "task")}
     return {
-        "data": ", ".join(sorted({run.config["task"]["dataset"] for run in runs if run.task})),
+        "data": ", ".join(figure.datasets),
         "schemes": ", ".join(dict.fromkeys(str(run.scheme).partition("+")[0] for run in runs)),
         "seeds": ", ".join(dict.fromkeys(run.seeds for run in runs)),
         **{key: _words(value) for key, value in common.items()},

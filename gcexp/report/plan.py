@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Sequence
 from contextlib import suppress
@@ -15,6 +14,7 @@ from gcexp.errors import UserError, unknown
 from gcexp.report.figure import Figure
 from gcexp.report.figurefile import PRESETS, figures, page_files, paper_of
 from gcexp.report.published import table_of
+from gcexp.report.statements import rows_of
 from gcexp.run import paths
 from gcexp.run.options import search_dirs
 from gcexp.run.provenance import provenance_file
@@ -79,11 +79,6 @@ def plan(preset: str, targets: Sequence[str] = ()) -> list[Cost]:
     return found
 
 
-def _of_clock(run: Run) -> Cost:
-    workers = run.config["n"] or 1
-    return _rated("clock", _option(run.scheme), run.iterations * len(run.seed_list) * workers)
-
-
 def _of_training(run: Run) -> Cost:
     """Gradients over all data and scorings; an approximate training is replayed by the same job."""
     task = run.config["task"]
@@ -128,8 +123,10 @@ def _of_table(one: Figure) -> Cost:
         if not one.runs:
             record = json.loads(provenance_file(table := table_of(one)).read_text("utf-8"))
             return Cost("table", record["cpu_s"], record["peak_memory_mib"], table.stat().st_size)
-    parts = [rows, *map(_of_clock, one.runs)]
-    parts += [_of_replay(run) for run in one.runs if run.task and run.exact]
+    parts = [rows, *(_of_replay(run) for run in one.runs if run.task and run.exact)]
+    for run in one.runs:
+        size = run.iterations * len(run.seed_list) * (run.config["n"] or 1)
+        parts.append(_rated("clock", _option(run.scheme), size))
     memory, known = max(part.memory_mib for part in parts), all(part.known for part in parts)
     return replace(rows, cpu_s=sum(part.cpu_s for part in parts), memory_mib=memory, known=known)
 
@@ -149,12 +146,10 @@ def _rated(job: str, option: str, size: float, share: float = 1.0, scores: float
 @cache
 def costs() -> dict[tuple[str, str], Rate]:
     """Rates of ``costs.csv`` of the search path by job and option; ``*`` is any option."""
-    found: dict[tuple[str, str], Rate] = {}
+    names, found = [one.name for one in fields(Rate)], {}
     for folder in reversed(search_dirs()):
-        if (path := folder / "costs.csv").is_file():
-            for row in csv.DictReader(path.read_text("utf-8").splitlines()):
-                numbers = {one.name: float(row[one.name]) for one in fields(Rate)}
-                found[row["job"], row["option"]] = Rate(**numbers)
+        for _, row in rows_of(folder / "costs.csv", ["job", "option", *names], more=True):
+            found[row["job"], row["option"]] = Rate(**{name: float(row[name]) for name in names})
     return found
 
 

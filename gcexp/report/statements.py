@@ -53,15 +53,10 @@ class Outcome:
     reason: str  # why it is not simply reproduced
 
 
-def columns_of(row: type) -> list[str]:
-    """Columns of a file whose rows are `Statement` or `Outcome`."""
-    return [field.name for field in fields(row)]
-
-
 def read_statements(path: Path) -> dict[str, Statement]:
     """The statements of a paper by id, in the order of the paper; none for a collection that is no paper."""
     found: dict[str, Statement] = {}
-    for place, row in rows_of(path, columns_of(Statement)):
+    for place, row in rows_of(path, [field.name for field in fields(Statement)]):
         statement = Statement(**row)
         if not statement.id or statement.id in found:
             raise DataError(f"{place}: id {statement.id!r} is empty or stands twice")
@@ -76,7 +71,7 @@ def read_statements(path: Path) -> dict[str, Statement]:
 def committed() -> list[Outcome]:
     """The committed outcomes of all papers; none where ``gcexp audit --write`` has not written them."""
     place = next((one for one in (COMMITTED, bundled(COMMITTED)) if one.is_file()), COMMITTED)
-    return [Outcome(**row) for _, row in rows_of(place, columns_of(Outcome))]
+    return [Outcome(**row) for _, row in rows_of(place, [field.name for field in fields(Outcome)])]
 
 
 def rows_of(path: Path, columns: Sequence[str], more: bool = False) -> Iterator[tuple[str, dict[str, str]]]:
