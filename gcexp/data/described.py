@@ -85,15 +85,8 @@ class Description:
         if self.sha256 not in (None, found):
             raise DataError(f"{path}: expected sha256 {self.sha256}, found {found}")
         file = RawFile(path.name, path.stat().st_size, found, ())
-        return Source(
-            name,
-            (file,),
-            partial(_read, self),
-            scale=None,
-            classes=None if self.kind == "real" else 1,
-            note=self.note,
-            local=path,
-        )
+        classes = None if self.kind == "real" else 1
+        return Source(name, (file,), partial(_read, self), None, classes, self.note, local=path)
 
 
 def _read(described: Description, files: list[Path]) -> dict[str, np.ndarray]:

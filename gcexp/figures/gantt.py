@@ -70,13 +70,8 @@ def _workers(
                 begin = max(begin, until)
             axes.plot([there], [w], marker="|", markersize=5, color="black" if there <= stop else "0.6")
     axes.axvline(stop, color="#A00000", linewidth=1.2)
-    axes.set(
-        xlim=(0, end),
-        ylim=(len(responses) - 0.4, -0.6),
-        xlabel="time (s)",
-        ylabel="worker",
-        title="who is heard",
-    )
+    axes.set(xlim=(0, end), ylim=(len(responses) - 0.4, -0.6))
+    axes.set(xlabel="time (s)", ylabel="worker", title="who is heard")
     if len(responses) <= _MOST // 2:
         axes.set_yticks(range(len(responses)))
     axes.xaxis.set_major_formatter(lambda value, _: style.number(value))

@@ -43,9 +43,8 @@ def map_of(axes: Axes, frame: pd.DataFrame) -> None:
         face = _BOUND if row.group == "bounds" else FACES.get(row.colour, _PLAIN)
         axes.add_patch(Rectangle((x, y), 1, 1, facecolor=face, edgecolor="white", linewidth=0.6))
         if row.hindsight and row.group != "bounds":
-            axes.add_patch(
-                Rectangle((x, y), 1, 1, fill=False, edgecolor="#c4c4c4", linewidth=0, hatch="////")
-            )
+            hatched = {"fill": False, "edgecolor": "#c4c4c4", "linewidth": 0, "hatch": "////"}
+            axes.add_patch(Rectangle((x, y), 1, 1, **hatched))
         cell = axes.text(x + 0.5, y + 0.52, text, ha="center", va="center", fontsize=FONT)
         cell.set_in_layout(False)  # within the axes, which are laid out: none of hundreds is measured
     for y in range(1, len(schemes)):
@@ -116,9 +115,7 @@ def _named(varied: list[str], case: tuple) -> str:
     """A column's name: values of what varies."""
     told = []
     for name, value in zip(varied, case, strict=True):
-        if value is None or value != value:  # no value, as NaN is
-            continue
-        told.append(
-            f"φ = {value:g}" if name == "phi" else f"{value:g}" if isinstance(value, float) else str(value)
-        )
+        if value is not None and value == value:  # NaN is no value
+            text = f"{value:g}" if isinstance(value, float) else str(value)
+            told.append(f"φ = {value:g}" if name == "phi" else text)
     return " ".join(told).replace("bytedance-", "").replace("-dp", "")
