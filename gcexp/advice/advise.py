@@ -34,10 +34,7 @@ if TYPE_CHECKING:
     from gcexp.advice.trained import Trained
 
 _CHANGED = 0.15
-_TOLD = (
-    *("verdict", "sentence", "scheme", "ratio", "low", "high", "bound"),
-    *("mean_as_written", "phi", "depends", "settings"),
-)
+_TOLD = "verdict sentence scheme ratio low high bound mean_as_written phi depends settings".split()
 
 
 @dataclass(frozen=True)
@@ -217,28 +214,25 @@ class Advice:
             tables["The verdict by phi"] = pd.DataFrame(rows, columns=columns)
         if self.trained:
             sentences.insert(0, self.trained.sentence)
-            tables = self.trained.tables | tables
+            tables = {self.trained.heading: self.trained.runs.drop(columns="reached")} | tables
         title = f"Advice for {self.recorded.trace.name}"
         return Page(title, sentences, tables, [*self._mind(), *self._rests_on()])
 
     def _settings_in_words(self) -> pd.DataFrame:
         """The settings as they are read, with units."""
-        unit, names, values = self.recorded.trace.flags.unit or "", [], []
+        unit, rows = self.recorded.trace.flags.unit or "", []
         unit = unit if len(unit) < 4 else ""  # a longer one is a description
         for one in self.table.itertuples():
-            name, value = "quorum", f"{one.value:g}"
+            row = {"setting": one.setting, "value": f"{one.value:g}"}
             if one.setting == "timeout":
-                name = f"timeout, drops at most {percent(one.limit, 1)}"
-                value = f"{one.value:.6g} {unit}".rstrip()
+                row = {"setting": f"timeout, drops at most {percent(one.limit, 1)}"}
+                row["value"] = f"{one.value:.6g} {unit}".rstrip()
             elif one.setting == "spare":
-                name = f"spare workers, phi {one.phi:g}"
-            names.append(name)
-            values.append(value)
-        shares = self.table[["time", "used", "least_used_worker", "worst_iteration"]]
-        shown = shares.map(lambda share: percent(share, 1)).assign(remark=self.table["remark"])
-        shown.insert(0, "setting", names)
-        shown.insert(1, "value", values)
-        return shown
+                row["setting"] = f"spare workers, phi {one.phi:g}"
+            shares = ("time", "used", "least_used_worker", "worst_iteration")
+            row |= {name: percent(getattr(one, name), 1) for name in shares}
+            rows.append(row | {"remark": one.remark})
+        return pd.DataFrame(rows)
 
     def _limits(self) -> Iterator[str]:
         """What is proven to be out of reach, and the runner-up."""
@@ -274,21 +268,22 @@ class Advice:
     def _mind(self) -> Iterator[str]:
         """What would change the verdict, in sentences."""
         for one in self.depends:
-            side = "Below" if one["below"] else "Above"
-            if one["what"] == "d_max":
-                change = f"With memory for {counted(round(one['at']), 'share')} per worker"
-            elif one["what"] == "phi":
-                change = f"{side} phi = {one['at']:.3g}"
-            else:
-                change = f"{side} {one['at']:.2g} of a mean iteration per message"
+            side, at = "Below" if one["below"] else "Above", one["at"]
+            change = {
+                "phi": f"{side} phi = {at:.3g}",
+                "per_message": f"{side} {at:.2g} of a mean iteration per message",
+                "d_max": f"With memory for {counted(round(at), 'share')} per worker",
+            }[one["what"]]
             yield f"{change} the best remedy would be {KINDS[one['then']]}."
         if not self.depends and self.verdict != UNKNOWN:
             yield "No phi, no message cost up to 5 % of an iteration and no smaller memory changes the kind of remedy."
+        assumed = (
+            "run 20 iterations with half the data as well, and give them with a column load, to measure it"
+        )
         yield (
             "phi was measured in this trace."
             if self.measured
-            else "phi is assumed, not measured: run 20 iterations with half the data as well, and give them with a "
-            "column load, to measure it."
+            else f"phi is assumed, not measured: {assumed}."
         )
 
     def _rests_on(self) -> Iterator[str]:

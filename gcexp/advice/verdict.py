@@ -197,11 +197,9 @@ class Comparison:
         if T < LEAST_ROWS:
             return UNKNOWN, f"the trace has {T} iterations, and {LEAST_ROWS} are the least for any advice"
         short = T < _SHORT or ceil(blocks) < _BLOCKS
-        because = (
-            f"the trace has {T} iterations, fewer than {_SHORT}"
-            if T < _SHORT
-            else f"the {T} iterations are only about {ceil(blocks)} independent stretches"
-        )
+        because = f"the {T} iterations are only about {ceil(blocks)} independent stretches"
+        if T < _SHORT:
+            because = f"the trace has {T} iterations, fewer than {_SHORT}"
         if pick.remedy.kind == "wait" or 1 - pick.ratio < self.least:
             if short and better_half <= 1 - self.least:
                 return UNKNOWN, f"{because}, and some remedy gains in one of its halves"
