@@ -54,15 +54,7 @@ def step(x: np.ndarray, y: np.ndarray, grid: np.ndarray) -> np.ndarray:
 
 
 def middle(values: np.ndarray, band: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Middle over seeds (first axis) and the two ends of the band; NaN wherever a seed is missing.
-
-    Examples
-    --------
-    >>> [end.tolist() for end in middle(np.array([[1.0], [2.0], [9.0]]), "range")]
-    [[2.0], [1.0], [9.0]]
-    >>> [end.round(2).tolist() for end in middle(np.array([[1.0], [2.0], [9.0]]), "interval")]
-    [[4.0], [-6.83], [14.83]]
-    """
+    """Middle over seeds (first axis) and the two ends of the band; NaN wherever a seed is missing."""
     if band == "interval":
         mean, half = rows.interval(values)
         return mean, mean - half, mean + half
@@ -72,13 +64,7 @@ def middle(values: np.ndarray, band: str) -> tuple[np.ndarray, np.ndarray, np.nd
 
 
 def looks(labels: list[str], dashed: tuple[str, ...] = ()) -> dict[str, dict]:
-    """Look of every line, in the order of the legend: bounds and references, which are `dashed`, come last.
-
-    Raises
-    ------
-    UserError
-        For `dashed` that names no line.
-    """
+    """Look of every line, in the order of the legend: bounds and references, which are `dashed`, come last."""
     for label in dashed:
         if label not in labels:
             raise UserError(unknown("label", label, labels))
@@ -89,15 +75,7 @@ def looks(labels: list[str], dashed: tuple[str, ...] = ()) -> dict[str, dict]:
 
 
 def drawing(frame: pd.DataFrame, plot: LinesPlot) -> Drawing:
-    """Lines over x: step functions of a clock, or values at the same x for all seeds.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        One row per line, seed and x; without a column `seed`, one row per line and x.
-    plot : LinesPlot
-        What the figure file says.
-    """
+    """Lines over x: step functions of a clock, or values at the same x for all seeds."""
     rows.known(frame, plot.x, plot.y, plot.by, plot.panel, plot.threshold)
     plot = replace(plot, xscale=plot.xscale or scale_of(frame, plot))
     found = panels_of(frame, plot, xlabel=style.axis_label(plot.x), ylabel=style.axis_label(plot.y))

@@ -47,13 +47,8 @@ def read_table(path: Path | str) -> pd.DataFrame:
     import pandas as pd
 
     try:
-        return pd.read_csv(
-            path,
-            dtype=dict.fromkeys(_TEXT, str),
-            keep_default_na=False,
-            na_values=[""],
-            encoding="utf-8",
-        )
+        texts = dict.fromkeys(_TEXT, str)
+        return pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""], encoding="utf-8")
     except OSError as error:
         raise DataError(f"cannot read the table {path}: {error.strerror or error}") from error
     except ValueError as error:  # pandas' parser errors and undecodable bytes are ValueErrors

@@ -36,13 +36,7 @@ def cell(value: object, spec: str | None = None) -> str:
 
 
 def cells(frame: pd.DataFrame, plot: TablePlot) -> tuple[list[str], list[list[str]], list[int]]:
-    """Header, rows of text, and the columns that hold numbers.
-
-    Raises
-    ------
-    UserError
-        For a column that the table does not have.
-    """
+    """Header, rows of text, and the columns that hold numbers."""
     columns = list(frame.columns) if plot.columns is None else list(plot.columns)
     frame = rows.chosen(frame, plot.where)
     for column, values in plot.across.items():
@@ -63,13 +57,7 @@ def cells(frame: pd.DataFrame, plot: TablePlot) -> tuple[list[str], list[list[st
 
 
 def _across(frame: pd.DataFrame, keys: list[str], column: str, values: str) -> tuple[pd.DataFrame, list[str]]:
-    """The table with the values of `column` as columns, filled from `values`; `keys` tell its rows apart.
-
-    Raises
-    ------
-    UserError
-        If two numbers would stand in one cell.
-    """
+    """The table with the values of `column` as columns, filled from `values`; `keys` tell its rows apart."""
     rows.known(frame, column, values, *keys)
     double = frame.duplicated([*keys, column])
     if double.any():
@@ -96,19 +84,7 @@ def _grouped(body: list[list[str]], once: list[int]) -> list[list[str]]:
 def typeset(
     frame: pd.DataFrame, plot: TablePlot, title: str = "", note: str = "", label: str = ""
 ) -> Typeset:
-    """The table in Markdown and in LaTeX.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Any table.
-    plot : TablePlot
-        What the figure file says.
-    title, note : str
-        Above and below the table.
-    label : str
-        What LaTeX refers to it by.
-    """
+    """The table in Markdown and in LaTeX, which refers to it by `label`."""
     header, body, right = cells(frame, plot)
     before = f"**{markdown.escape(title)}**\n\n" if title else ""
     after = f"\n{markdown.escape(note)}\n" if note else ""
