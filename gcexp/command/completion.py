@@ -112,7 +112,7 @@ def _of(argument, before: list[str], current: str) -> Iterable[str]:
         case "overrides":
             return _overrides(before, current)
         case "kind":
-            from gcexp.command.catalogue import LISTED
+            from gcexp.command.list import LISTED
 
             return LISTED
         case "names":

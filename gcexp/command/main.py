@@ -40,7 +40,6 @@ COMMANDS = {
     "init": "a folder for a project of your own: options, figures, code, Snakefile",
     "trace": "check a CSV of workers' times for delay=trace, and say what it holds",
     "completion": "a script that completes words in a shell: bash, zsh or fish",
-    "catalogue": "the table of all codes (docs/codes.md)",
     "schema": "JSON Schema of the figure file, for editors (docs/figure.schema.json)",
     "publish": "copy reports/paper to reports/published, to be committed",
 }
