@@ -11,24 +11,9 @@ AFTER = 0.5  # seconds: what is done by then needs no bar
 
 
 def bar(total: int, what: str, unit: str, shown: bool = True, done: int = 0) -> Any:
-    """A bar of tqdm, as a context manager with ``update(count)``.
+    """A bar of tqdm, as a context manager with ``update(count)``: how many of a total are done, `done` of them before.
 
     In a notebook it is the notebook's own where ipywidgets is there, else one of text.
-
-    Parameters
-    ----------
-    total : int
-    what, unit : str
-        What is done, and what is counted.
-    shown : bool
-        False: nothing is shown anywhere.
-    done : int
-        How much of the total was done before.
-
-    Examples
-    --------
-    >>> with bar(2, "trainings", "point") as moving:
-    ...     moving.update(2)
     """
     if not shown:
         return _Hidden()

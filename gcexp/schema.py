@@ -38,24 +38,10 @@ def typed(text: str, fractions: bool = False) -> Any:
 
     ``null``, ``true``, ``false``, ``inf``, ``nan`` in small or large letters, and numbers, as Hydra's grammar of
     overrides has them; everything else is text, ``010``, ``0x1F``, ``yes`` and ``none`` too. Two things differ from
-    Hydra: ``.inf``, ``.nan`` and ``Infinity`` are what YAML and JSON mean by them, and there are `fractions`. An option
-    file is no typed word: it is YAML as OmegaConf reads it, where ``yes`` is true and ``010`` is eight.
+    Hydra: ``.inf``, ``.nan`` and ``Infinity`` are what YAML and JSON mean by them, and with `fractions`, as in
+    formulas and tables, ``2/3`` is one. (A config holds only what JSON and file names can hold.) An option file is no
+    typed word: it is YAML as OmegaConf reads it, where ``yes`` is true and ``010`` is eight.
 
-    Parameters
-    ----------
-    text : str
-        The word, without blanks around it.
-    fractions : bool
-        Whether ``2/3`` is a fraction, as in formulas and tables. In a run it is text, as in Hydra: a config holds what
-        JSON and file names can hold.
-
-    Raises
-    ------
-    ParameterError
-        For a fraction by zero and a number of thousands of digits.
-
-    Examples
-    --------
     >>> [typed(word) for word in ("12", "1e-3", "inf", "null", "True", "010", "cgc", "2/3")]
     [12, 0.001, inf, None, True, '010', 'cgc', '2/3']
     >>> typed("2/3", fractions=True)
@@ -84,35 +70,12 @@ def arguments(
 
     Annotations may be ``str``, ``bool``, ``int``, ``float``, ``Fraction``, ``None``, ``Literal[...]``, lists, tuples,
     mappings (to any depth), ``ndarray``, ``Callable``, a dataclass (from a mapping, or an instance), a protocol (whose
-    methods must be there), any other class, or a union of these. What has no annotation is not checked.
+    methods must be there), any other class, or a union of these. What has no annotation is not checked. A whole number
+    for a float becomes one, and a list for a tuple as well.
 
-    Parameters
-    ----------
-    of : callable
-        A function, a class or a dataclass.
-    given : mapping
-        What was written.
-    place : str
-        Where it was written, for the sentence.
-    kind : str
-        What a name is called.
-    joint : str
-        What stands between `place` and a name.
-    typed : bool
-        Whether values are checked, and not the names alone.
+    In a sentence `place` says where it was written, `kind` what a name is called, and `joint` stands between the place
+    and a name. Without `typed` names are checked, and values are not.
 
-    Returns
-    -------
-    dict
-        The values in the types of the annotations: a whole number for a float is one, a list for a tuple as well.
-
-    Raises
-    ------
-    UserError
-        For an unknown or missing name and a value of the wrong kind.
-
-    Examples
-    --------
     >>> def area(width: float, height: float = 1.0, *, unit: typing.Literal["m", "ft"] = "m"): ...
     >>> arguments(area, {"width": 2}, "area")
     {'width': 2.0}
@@ -145,8 +108,6 @@ def arguments(
 def fill(cls: type, given: object, place: str):
     """Instance of the dataclass `cls` with its fields from the mapping `given`; see `arguments`.
 
-    Examples
-    --------
     >>> @dataclasses.dataclass(frozen=True)
     ... class Box:
     ...     width: float
@@ -167,13 +128,6 @@ def fill(cls: type, given: object, place: str):
 def fitted(hint: Any, value: Any, place: str) -> Any:
     """`value` as one of the kinds in the annotation `hint`.
 
-    Raises
-    ------
-    UserError
-        If it is none of them.
-
-    Examples
-    --------
     >>> fitted(tuple[int, ...] | None, [1, 2], "shifts")
     (1, 2)
     >>> fitted(dict[str, list[int]], {"a": [1, True]}, "sets")
@@ -217,8 +171,6 @@ def checked(build: Callable, plain: bool = True) -> Callable:
     only, such as a generator, is not looked into. Numbers `n` of workers and `k` of partitions are at most the
     `most_workers` and `most_partitions` of the class.
 
-    Examples
-    --------
     >>> class Box:
     ...     @checked
     ...     def __init__(self, width: int, depth: float | None = None):
@@ -274,8 +226,6 @@ def _signed(build: Callable) -> tuple[inspect.Signature, dict[str, Any]]:
 def fits(cls: type, kind: type) -> bool:
     """Whether `cls` is a subclass of `kind`; of a protocol: whether it has its methods.
 
-    Examples
-    --------
     >>> fits(bool, int), fits(dict, typing.SupportsFloat)
     (True, False)
     """
@@ -293,8 +243,6 @@ def _is_method(name: str, member: object) -> bool:
 def is_number(value: object) -> bool:
     """Whether `value` is a number and not a truth value.
 
-    Examples
-    --------
     >>> is_number(1), is_number(True), is_number("1")
     (True, False, False)
     """
@@ -304,8 +252,6 @@ def is_number(value: object) -> bool:
 def is_whole(value: object) -> TypeGuard[int]:
     """Whether `value` is a whole number and not a truth value.
 
-    Examples
-    --------
     >>> is_whole(1), is_whole(True), is_whole(1.0)
     (True, False, False)
     """
@@ -315,8 +261,6 @@ def is_whole(value: object) -> TypeGuard[int]:
 def quoted(value: object, letters: int = 100) -> str:
     """A value in a sentence, cut where it is long.
 
-    Examples
-    --------
     >>> quoted("x"), quoted([1, 2, 3, 4], letters=8)
     ("'x'", '[1, 2, 3...')
     """

@@ -26,23 +26,11 @@ if TYPE_CHECKING:
 def run(
     overrides: list[str], folder: Path | None = None, level: float | None = None, uri: str | None = None
 ) -> Path:
-    """Timeline, training, verification, summary and plot of the run that `overrides` compose.
+    """Timeline, training, verification, summary and plot of the run that `overrides` compose, in a folder that it
+    names.
 
-    Parameters
-    ----------
-    overrides : list of str
-        Hydra overrides, as in ``scheme=cgc n=30 s=19 task=mnist_mlp``.
-    folder : Path, optional
-        Where the results go; default results/run/<the overrides>.
-    level : float, optional
-        Value of the main score whose first passage is told; default `usual_level`.
-    uri : str, optional
-        Tracking URI of MLflow, where the run is logged while it trains; empty: the usual one; left out: nowhere.
-
-    Returns
-    -------
-    Path
-        The folder.
+    `level` is the value of the main score whose first passage is told; by default `usual_level`. `uri` says where
+    MLflow logs the run while it trains; empty: where it usually does; None: nowhere.
     """
     config = compose(overrides)
     stages.length_of(config)  # complain before any work
@@ -138,8 +126,6 @@ def usual_level(frame: pd.DataFrame, score: str) -> float | None:
 
     It depends on the task and its seeds, not on the scheme, so that runs of several schemes are told alike.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame(
     ...     {"iteration": [0, 0, 1], "test_accuracy": [0.1, 0.12, 0.9], "train_loss": [8, 9, 1.0]}
