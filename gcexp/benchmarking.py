@@ -590,7 +590,7 @@ def _break_even(replay: Replay, entry: Entry, against: str) -> dict[str, float |
 
 
 def _crossing(excess: Callable[[tuple[float, ...]], np.ndarray], last: bool) -> float | None:
-    """The first phi, to 1e-8, at which `excess` is not above 0, and with `last` stays so up to 1; None: there is none."""
+    """The first phi, to 1e-8, at which `excess` is at most 0, and with `last` stays so up to 1; None: there is none."""
     ends = 0.0, 1.0
     while ends[1] - ends[0] > _STEP:
         phi = tuple(np.linspace(*ends, _GRID).tolist())

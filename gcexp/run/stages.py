@@ -189,10 +189,7 @@ def run_verification(config: dict, timeline: Timeline, trajectory: Trajectory, o
 
 
 def replayed(
-    config: dict,
-    timeline: Timeline,
-    trajectory: Trajectory,
-    kept: dict[tuple, np.ndarray] | None = None,
+    config: dict, timeline: Timeline, trajectory: Trajectory, kept: dict[tuple, np.ndarray] | None = None
 ) -> dict:
     """What `verified` finds on the prepared data of this folder, where every error is small enough."""
     from gcexp.run.verification import failure
