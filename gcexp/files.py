@@ -86,20 +86,13 @@ def written(path: Path | str) -> Iterator[Path]:
     with writable(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with _held(temporary):
+            with open(temporary, "wb") as held:  # the lock ends with the process, too
+                with suppress(OSError):  # a file system without locks: what is left there stays
+                    fcntl.flock(held, fcntl.LOCK_SH)
                 yield temporary
             os.replace(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
-
-
-@contextmanager
-def _held(path: Path) -> Iterator[None]:
-    """A file that is locked while it is written. The system releases the lock when the process ends."""
-    with open(path, "wb") as file:
-        with suppress(OSError):  # a file system without locks: what is left there stays
-            fcntl.flock(file, fcntl.LOCK_SH)
-        yield
 
 
 def remove_half_written(*folders: Path | str) -> list[Path]:

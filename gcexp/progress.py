@@ -17,7 +17,8 @@ def bar(total: int, what: str, unit: str, shown: bool = True, done: int = 0) -> 
     """
     if not shown:
         return _Hidden()
-    inside = _in_notebook()
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    inside = "IPKernelApp" in getattr(shell, "config", ())  # this process is a kernel of Jupyter
     if inside and find_spec("ipywidgets"):
         from tqdm.notebook import tqdm
     else:
@@ -34,9 +35,3 @@ class _Hidden(nullcontext):
 
     def update(self, count: int = 1) -> None:
         """Do nothing."""
-
-
-def _in_notebook() -> bool:
-    """Whether this process is a kernel of Jupyter."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return "IPKernelApp" in getattr(shell, "config", ())

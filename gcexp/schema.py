@@ -12,6 +12,7 @@ import re
 import types
 import typing
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from functools import cache, wraps
 from numbers import Integral, Rational, Real
@@ -86,7 +87,11 @@ def arguments(
     Traceback (most recent call last):
     gcexp.errors.UserError: area: width must be a number, got '2'
     """
-    parameters, hints = _signature(of)
+    try:
+        signature, hints = _signature(of)
+    except (TypeError, ValueError):
+        raise UserError(f"{getattr(of, '__name__', of)} does not say which arguments it takes") from None
+    parameters = signature.parameters.values()
     named = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     rest = next((p.name for p in parameters if p.kind is p.VAR_KEYWORD), None)
     if not isinstance(given, Mapping):
@@ -184,7 +189,7 @@ def checked(build: Callable, plain: bool = True) -> Callable:
 
     @wraps(build)
     def init(self, *args, **kwargs):
-        (signature, hints), name = _signed(build), type(self).__name__
+        (signature, hints), name = _signature(build), type(self).__name__
         try:
             given = signature.bind(self, *args, **kwargs)
         except TypeError as error:
@@ -207,20 +212,13 @@ def checked(build: Callable, plain: bool = True) -> Callable:
                 )
         try:
             build(*given.args, **given.kwargs)
-        except (MemoryError, OverflowError) as error:
-            raise ParameterError(f"{name} does not fit into memory: {error}") from None
-        except ValueError as error:
-            if "Maximum allowed" not in str(error):  # as numpy says of an array with too many numbers
+        except (MemoryError, OverflowError, ValueError) as error:
+            # As numpy says of an array with too many numbers.
+            if isinstance(error, ValueError) and "Maximum allowed" not in str(error):
                 raise
             raise ParameterError(f"{name} does not fit into memory: {error}") from None
 
     return init
-
-
-@cache
-def _signed(build: Callable) -> tuple[inspect.Signature, dict[str, Any]]:
-    """Signature, and the annotations."""
-    return inspect.signature(build), _hints(build)
 
 
 def fits(cls: type, kind: type) -> bool:
@@ -229,15 +227,10 @@ def fits(cls: type, kind: type) -> bool:
     >>> fits(bool, int), fits(dict, typing.SupportsFloat)
     (True, False)
     """
-    if getattr(kind, "_is_protocol", False):
-        return all(hasattr(cls, name) for name, member in vars(kind).items() if _is_method(name, member))
-    return issubclass(cls, kind)
-
-
-def _is_method(name: str, member: object) -> bool:
-    return (
-        inspect.isfunction(member) and (name[0] != "_" or name.startswith("__")) and name not in vars(object)
-    )
+    if not getattr(kind, "_is_protocol", False):
+        return issubclass(cls, kind)
+    methods = {name for name, member in vars(kind).items() if inspect.isfunction(member)} - {*vars(object)}
+    return all(hasattr(cls, name) for name in methods if name[0] != "_" or name.startswith("__"))
 
 
 def is_number(value: object) -> bool:
@@ -306,7 +299,10 @@ def _as(option: Any, value: Any, place: str) -> Any:
     ):  # Any, a type variable, a name that only a type checker knows
         return value
     if kind is float:
-        return _float(value) if isinstance(value, Real) and not truth else _MISFIT
+        if isinstance(value, Real) and not truth:
+            with suppress(OverflowError):  # of a number that is larger than any float
+                return _MISFIT if math.isnan(value) else float(value)
+        return _MISFIT
     if kind is int:
         whole = isinstance(value, Integral) or (isinstance(value, Rational) and value.denominator == 1)
         return int(value) if whole and not truth else _MISFIT
@@ -349,14 +345,6 @@ def _entries(hints, values, place: str) -> list:
     ]
 
 
-def _float(value: Real) -> Any:
-    try:
-        number = float(value)
-    except OverflowError:
-        return _MISFIT
-    return _MISFIT if math.isnan(number) else number
-
-
 def _is_array(kind: type) -> bool:
     return kind.__name__ == "ndarray" and kind.__module__ == "numpy"
 
@@ -366,16 +354,12 @@ def _array(value: Any) -> Any:
         return value
     import numpy as np  # where an array is asked for, it is loaded already
 
-    try:
-        found = np.array(value) if isinstance(value, list | tuple) else None
-    except ValueError:  # ragged
-        found = None
-    if found is not None and found.dtype.kind == "O":
-        try:
-            found = found.astype(float)  # fractions
-        except (TypeError, ValueError):
-            found = None
-    return found if found is not None and found.dtype.kind in "biuf" else _MISFIT
+    if isinstance(value, list | tuple):
+        with suppress(TypeError, ValueError):  # ragged, or no numbers
+            found = np.array(value)
+            found = found.astype(float) if found.dtype.kind == "O" else found  # fractions
+            return found if found.dtype.kind in "biuf" else _MISFIT
+    return _MISFIT
 
 
 def _spelled(option: Any, several: bool = False) -> str:
@@ -401,12 +385,8 @@ def _spelled(option: Any, several: bool = False) -> str:
 
 
 @cache
-def _signature(of: Callable) -> tuple[list[inspect.Parameter], dict[str, Any]]:
-    try:
-        parameters = list(inspect.signature(of).parameters.values())
-    except (TypeError, ValueError):
-        raise UserError(f"{getattr(of, '__name__', of)} does not say which arguments it takes") from None
-    return parameters, _hints(of)
+def _signature(of: Callable) -> tuple[inspect.Signature, dict[str, Any]]:
+    return inspect.signature(of), _hints(of)
 
 
 def _hints(of: Any) -> dict[str, Any]:
