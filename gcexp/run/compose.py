@@ -151,7 +151,7 @@ def _content(group: str, option: str, above: tuple[str, ...] = ()) -> tuple[dict
     chooses of other groups.
 
     >>> _content("scheme", "cgc")
-    ({'exact': True}, {'code': 'cyclic_repetition', 'wait': 'fastest'})
+    ({'exact': True}, {'code': 'cyclic_repetition'})
     """
     if option in above:
         raise UserError(f"{group}={above[0]} builds on itself: {' -> '.join([*above, option])}")
