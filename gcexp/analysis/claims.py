@@ -39,12 +39,6 @@ REPRODUCED, PARTLY, NOT_REPRODUCED, UNDECIDED, NOT_TESTABLE = OUTCOMES = (
     "not testable here",
 )
 _ROUNDING = 5e-9  # a table keeps nine digits: equality cannot be asked for more closely
-_STATISTICS: dict[str, Callable[..., Any]] = {
-    "mean": np.mean,
-    "median": np.median,
-    "max": np.max,
-    "min": np.min,
-}
 _BOUNDS = {"above": ">", "at_least": ">=", "at_most": "<=", "below": "<"}
 
 Function = TypeVar("Function", bound=Callable)
@@ -238,7 +232,7 @@ def number(
     values = found.to_numpy(dtype=np.float64)
     if not np.isfinite(values).all():
         raise Undecided(f"{column} is missing or not finite in {(~np.isfinite(values)).sum()} rows")
-    return float(_STATISTICS[statistic or "mean"](values))
+    return float(getattr(np, statistic or "mean")(values))
 
 
 def text(table: pd.DataFrame, column: str, where: Mapping[str, Any]) -> str:

@@ -206,7 +206,8 @@ def average_times(n: int, d: int, t_cp: float, t_cm: float, ranges: dict, paper_
         low, high = f"{family}({s})", f"{family}({s + 1})"
         p = theory.crossing(partial(time, low), partial(time, high), 0.05 if s else 0.001, 0.6)
         yield "crossing", f"{low} and {high}", p, time(low, p), *[None] * 5, paper_limit
-    p = theory.crossing(*(partial(_three_groups, t_cp, t_cm, s) for s in (1, 2)), 0.05, 0.6)
+    one, two = (partial(_three_groups, t_cp, t_cm, s_max) for s_max in (1, 2))
+    p = theory.crossing(one, two, 0.05, 0.6)
     yield "three groups", "G-CGC(1) and G-CGC(2)", p, *[None] * 6, paper_limit
 
 
