@@ -256,9 +256,7 @@ def selected(table: pd.DataFrame, where: Mapping[str, Any], *columns: str) -> pd
             raise UserError(unknown("column", column, table.columns))
     keep = np.ones(len(table), dtype=bool)
     for column, wanted in where.items():
-        one = np.zeros(len(table), dtype=bool)
-        for value in _listed(wanted):
-            one |= _equal(table[column], value)
+        one = np.any([_equal(table[column], value) for value in _listed(wanted)], axis=0)
         if not one.any():
             raise UserError(unknown(f"{column} in the table", wanted, table[column].drop_duplicates()))
         keep &= one
