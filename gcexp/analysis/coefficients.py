@@ -115,13 +115,7 @@ def _numbers(code: Code, length: int, shown: list | None) -> Iterator[tuple[str,
 
 
 def words(silent: tuple[int, ...]) -> str:
-    """A set of workers in words.
-
-    Examples
-    --------
-    >>> words((0, 2)), words(())
-    ('0 2', 'none')
-    """
+    """A set of workers in words: their numbers, or that there are none."""
     return " ".join(map(str, silent)) or "none"
 
 
