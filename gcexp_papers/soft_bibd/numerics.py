@@ -86,10 +86,11 @@ def _region(n: int, density: float, most_load: int, others: list[Found], points:
         shared = load * (redundancy - 1) / (n - 1)
         if abs(n * density - redundancy) > 1e-9 or load % 1 or shared % 1 or k < n:
             continue
-        if why_impossible(n, k, int(load), redundancy, int(shared)) is None:
+        candidate = Found("", n, k, int(load), redundancy, int(shared))
+        if why_impossible(*candidate[1:]) is None:
             possible += 1
             if k not in built:
-                rows.append(_marker("not constructed", Found("", n, k, load, redundancy, shared)))
+                rows.append(_marker("not constructed", candidate))
     rows += [_marker("other design", found) for found in others if found.n != n]
     weights = SoftBIBD(n, n, n * density, seed=0).assignment.sum(0)
     numbers = {
@@ -245,7 +246,7 @@ def product_of_designs(first: str, second: str) -> pd.DataFrame:
     code = Kronecker(BlockDesign(a.n, first), BlockDesign(b.n, second))
     bounds = {
         ("product: Theorem 5", "upper"): theory.product_upper_bound(a, b, s),
-        ("product: Theorem 6", "lower"): theory.product_lower_bound(*errors, s),
+        ("product: Theorem 6", "lower"): theory.product_lower_bound(errors[0], errors[1], s),
         ("product: spectral bound (ours)", "upper"): theory.product_spectral_bound(a, b, s),
         ("product: tight Lemma 10 (ours)", "upper"): theory.product_upper_bound(a, b, s, tight=True),
         ("product: worst set found (ours)", "lower"): np.array([e.lower for e in error(code, s)]),
@@ -265,7 +266,7 @@ def product_of_designs(first: str, second: str) -> pd.DataFrame:
 def _curve(
     code: theory.Parameters, gamma: float, label: str, relation: str, s=np.nan, value=np.nan
 ) -> pd.DataFrame:
-    known = {"n": code.n, "k": code.k, "load": code.load, "redundancy": code.redundancy}
+    known: dict = {"n": code.n, "k": code.k, "load": code.load, "redundancy": code.redundancy}
     known |= {"density": code.redundancy / code.n, "gamma": gamma, "label": label, "relation": relation}
     return pd.DataFrame(known | {"s": s, "fraction": s / code.n, "value": value}, index=range(np.size(s)))
 
