@@ -233,12 +233,38 @@ def soft_bibd_page():
     yield f"s = 45: {found:.3f} against {bound:.3f}"
 
 
+def stragglers_page():
+    of = {name: table(f"stragglers_{name}") for name in ("breakeven", "map", "placement", "late", "training")}
+    learned = "FRC, d = 2, learned pairs"
+    paired = {name: of[name][of[name]["scheme"] == learned] for name in ("map", "breakeven")}
+    ends = paired["breakeven"].query("against == 'rebalancing'").set_index("trace")["bound_from"]
+    ends = (100 * ends).round().astype(int)
+    few = ends[["PAI 1", "PAI 2", "PAI 3", "AR"]]
+    yield f"only if {few.min()} to {few.max()} % of the time is fixed on PAI jobs 1 to 3 and AR"
+    yield f"{ends['SE']} % on SE and {ends['PAI 4']} % on PAI job 4"
+    (gap,) = paired["map"].query("trace == 'PAI 4' and phi == 0")["gap"]
+    yield f"are within {100 * gap:.2f} %"
+    seats = of["placement"].query("trace == 'PAI 4'").set_index("scheme")["ratio"]
+    best, worst = seats["FRC, d = 2: best"], seats["FRC, d = 2: worst"]
+    yield f"placement alone decides between {best:.2f} and {worst:.2f} times"
+    jobs = ["PAI 1", "PAI 2", "PAI 3"]
+    partial = of["late"].query("scheme == 'partial work, d = 2'").set_index("trace")
+    gains = 100 * (1 - partial.query("late == 'stop'")["ratio"][jobs])
+    yield f"gains {gains.min():.0f} to {gains.max():.0f} %"
+    assert (partial.query("late == 'chunk' and chunks == 8")["ratio"][jobs] > 1).all()
+    last = of["training"].query("iteration == 96 and data == 'PAI 4, by label'")
+    score = last.groupby("label")["test_accuracy"].median()
+    low, high = score["quorum n/2 and grace"], score["wait for all"]
+    yield f"ends at a test accuracy of {low:.2f} instead of {high:.2f}"
+
+
 PAGES = {
     adaptive_page: "adaptive",
     clustering_map_page: "dynamic_clustering",
     clustering_page: "dynamic_clustering",
     partial_recovery_page: "partial_recovery",
     soft_bibd_page: "soft_bibd",
+    stragglers_page: "stragglers",
 }
 
 
