@@ -22,7 +22,7 @@ from matplotlib.textpath import TextToPath
 from matplotlib.ticker import LogFormatter
 from PIL import Image
 
-from gcexp.errors import UserError, require, unknown
+from gcexp.errors import UserError, require, require_known
 from gcexp.figures.signs import minus
 from gcexp.files import bundled, written
 
@@ -132,10 +132,8 @@ def _table() -> dict[str, tuple[int, bool]]:
         names = given.get("names", names)
         for name, look in given.get("schemes", {}).items():
             colour, _, form = str(look).partition(", ")
-            if colour not in names:
-                raise UserError(f"{path}: {name!r}: {unknown('look', colour, names)}")
-            if form not in ("", "open"):
-                raise UserError(f"{path}: {name!r}: {unknown('form', form, ['open'])}")
+            require_known("look", colour, names, f"{path}: {name!r}")
+            require_known("form", form or "open", ["open"], f"{path}: {name!r}")
             found[name] = names.index(colour), form == "open"
     return found
 
@@ -251,8 +249,7 @@ def save(figure: Figure, paths: Iterable[Path | str], style: Path | str | None =
     with applied(style):
         _settle(figure)
         for path in map(Path, paths):
-            if path.suffix not in _METADATA:
-                raise UserError(f"{path}: {unknown('format of a plot', path.suffix, _METADATA)}")
+            require_known("format of a plot", path.suffix, _METADATA, str(path))
             with written(path) as temporary:
                 if path.suffix == ".png":
                     _save_png(figure, temporary)

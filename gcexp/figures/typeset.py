@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gcexp.errors import UserError, unknown
+from gcexp.errors import UserError, require_known
 from gcexp.figures import latex, markdown, rows
 from gcexp.figures.plots import TablePlot
 from gcexp.files import written
@@ -44,11 +44,8 @@ def cells(frame: pd.DataFrame, plot: TablePlot) -> tuple[list[str], list[list[st
     frame = rows.chosen(frame, plot.where)
     for column, values in plot.across.items():
         frame, columns = _across(frame, columns, column, values)
-    for column in (*columns, *plot.headers, *plot.formats, *plot.once):
-        if column not in frame.columns:
-            raise UserError(unknown("column", column, frame.columns))
+    rows.known(frame, *columns, *plot.headers, *plot.formats, *plot.once, plot.mean_by)
     if plot.mean_by is not None:
-        rows.known(frame, plot.mean_by)
         frame = frame.groupby(plot.mean_by, sort=False, as_index=False).mean(numeric_only=True)
         columns = [column for column in columns if column in frame.columns]
     header = [str(plot.headers.get(column, column)) for column in columns]
@@ -109,7 +106,6 @@ def typeset(
 def save(table: Typeset, paths: Iterable[Path | str]) -> None:
     """Write a table in the forms that the suffixes say; see `gcexp.figures.save`."""
     for path in map(Path, paths):
-        if path.suffix not in table.sources:
-            raise UserError(f"{path}: {unknown('format of a table', path.suffix, table.sources)}")
+        require_known("format of a table", path.suffix, table.sources, str(path))
         with written(path) as temporary:
             temporary.write_text(table.sources[path.suffix], encoding="utf-8", newline="\n")

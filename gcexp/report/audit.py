@@ -19,7 +19,7 @@ from gcexp.analysis.claims import (
     claims_of,
     judge,
 )
-from gcexp.errors import UserError, unknown
+from gcexp.errors import UserError, require_known
 from gcexp.figures import markdown
 from gcexp.figures.tables import read_table, write_table
 from gcexp.files import written
@@ -48,15 +48,10 @@ class Evidence:
 
 def papers(asked: Collection[str] = ()) -> dict[str, Path]:
     """Packages of the papers that state something, by name and folder; those that are asked for, by folder name."""
-    found = {
-        package: folder
-        for package, folder in options.papers().items()
-        if (folder / "statements.csv").is_file()
-    }
-    names = {folder.name: package for package, folder in found.items()}
+    every = options.papers().items()
+    found = {package: folder for package, folder in every if (folder / "statements.csv").is_file()}
     for name in asked:
-        if name not in names:
-            raise UserError(unknown("paper", name, names))
+        require_known("paper", name, [folder.name for folder in found.values()])
     return {package: folder for package, folder in found.items() if not asked or folder.name in asked}
 
 
@@ -83,7 +78,10 @@ def _evidence(
     found = []
     for function in claims_of(package):
         about = function.claim  # type: ignore[attr-defined]
-        _refuse_unknown(f"claim {function.__name__}", about.statements, stated, about.figures, files)
+        for name in about.statements:
+            require_known("statement", name, stated, f"claim {function.__name__}")
+        for name in about.figures:
+            require_known("figure", name, files, f"claim {function.__name__}")
         verdicts = judge(function, {figure: table(figure) for figure in about.figures})
         targets = tuple(f"{paper}_{figure}" for figure in about.figures)
         marks = about.assumed, about.post_hoc, about.reason
@@ -91,7 +89,8 @@ def _evidence(
     for figure, path in files.items():
         for one in printed(file_of(path)):
             answers = one.answers.split()
-            _refuse_unknown(file_of(path).name, answers, stated)
+            for name in answers:
+                require_known("statement", name, stated, file_of(path).name)
             # A number that answers nothing counts under its own text.
             verdicts = dict.fromkeys(answers or [f"{one} ({one.source})"], one.judge(table(figure)))
             marks = one.assumed == "yes", one.post_hoc, one.reason
@@ -99,19 +98,6 @@ def _evidence(
                 Evidence(f"numbers of {figure}", verdicts, (f"{paper}_{figure}",), *marks, printed=True)
             )
     return found
-
-
-def _refuse_unknown(
-    place: str,
-    statements: Iterable[str],
-    stated: Collection[str],
-    figures: Iterable[str] = (),
-    known: Collection[str] = (),
-) -> None:
-    for kind, names, there in (("statement", statements, stated), ("figure", figures, known)):
-        for name in names:
-            if name not in there:
-                raise UserError(f"{place}: {unknown(kind, name, there)}")
 
 
 def _table(target: str, preset: str | None) -> Path:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gcexp.errors import UserError, unknown
+from gcexp.errors import UserError, require_known
 from gcexp.figures.plots import parse as parse_plot
 from gcexp.report.entries import runs_of, substitutes
 from gcexp.report.figure import Figure, FigureFile
@@ -33,12 +33,6 @@ _PACKAGE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 def paper_of(path: Path) -> str:
     """The paper of a figure file, by the folder that it stands in."""
     return path.parent.parent.name
-
-
-def package_of(path: Path) -> str:
-    """Dotted name of the paper's package."""
-    folder = path.parent.parent
-    return next((name for name, place in papers().items() if place == folder), folder.name)
 
 
 def figure_files() -> list[Path]:
@@ -132,8 +126,7 @@ def named_figures(targets: Collection[str], preset: str, checks: bool = True) ->
     """The figures of some target names, see `read_figure`."""
     paths = target_files()
     for target in targets:
-        if target not in paths:
-            raise UserError(unknown("figure", target, paths))
+        require_known("figure", target, paths)
     return [read_figure(paths[target], preset, checks) for target in targets]
 
 
@@ -148,9 +141,8 @@ def read_figure(path: Path, preset: str, checks: bool = True) -> Figure:
     Without `checks` nothing that its runs name is built, and its plot is not held against its columns: jobs that only
     draw or show a table import no codes, and the plan has checked the figure.
     """
-    if preset not in PRESETS:
-        raise UserError(unknown("preset", preset, PRESETS))
-    package = package_of(path)
+    require_known("preset", preset, PRESETS)
+    package = next((name for name, place in papers().items() if place == path.parent.parent), paper_of(path))
     shown = _place(package) / "figures" / path.name
     instead = substitutes(preset)  # a mistake there is none of this figure
     try:
@@ -219,12 +211,11 @@ def _check_kind(figure: Figure) -> None:
     if figure.passages:
         for run in figure.runs:
             scores = declared_scores(run.config["task"])
-            if scores is not None and figure.passages.y not in scores:
-                raise UserError(f"passages.y: {unknown('score', figure.passages.y, scores)}")
+            if scores is not None:
+                require_known("score", figure.passages.y, scores, "passages.y")
     if file.kind == "timings":
         for label in (*figure.timings.against, *figure.timings.against.values()):
-            if label not in figure.labels:
-                raise UserError(f"timings.against: {unknown('label', label, figure.labels)}")
+            require_known("label", label, figure.labels, "timings.against")
         if figure.timings.exact is not None:
             check_named(figure.timings.exact, "timings.exact")
     _check_plot(figure)
@@ -237,8 +228,7 @@ def _check_plot(figure: Figure) -> None:
     if known is None and figure.runs:  # a task that declares no scores: what tells its runs apart is known
         known, drawn = [*figure.identifying_columns, *CURVE], plot.keys
     for place, columns in (("plot", drawn), ("tolerances", figure.file.tolerances if figure.columns else ())):
-        for column in columns:
-            if known is not None and column not in known:
-                raise UserError(f"{place}: {unknown('column', column, known)}")
+        for column in columns if known is not None else ():
+            require_known("column", column, known or (), place)
     for function in targets(figure.file.plot):
         check_named(function, "plot.function")
