@@ -366,8 +366,7 @@ class Advice:
         path = Path(path)
         if self.plan is None or self.verdict == NOTHING:
             raise UserError(f"{path}: there is no scheme to write; the verdict is: {self.verdict}")
-        if path.exists():
-            raise UserError(f"{path} is there already; name another file")
+        require(not path.exists(), f"{path} is there already; name another file")
         options = self.plan.options(self.comparison.data_bound)
         head = (
             f"# @package _global_\n# {self._described(self.plan)}.\n"
@@ -472,12 +471,12 @@ def advise(
     require(shares, f"near and least are shares in [0, 1), got {near:g} and {least:g}")
     require_known("late", late, LATE)
     require_known("slowness", slowness, ("worker", "data"))
-    if (task is None) != (level is None):
-        raise UserError("task and level belong together: a task, and the score it is to reach")
+    both = (task is None) == (level is None)
+    require(both, "task and level belong together: a task, and the score it is to reach")
     times = recorded(source, absent, barrier, seed)  # type: ignore[arg-type]
     x = times.x
-    if x.shape[1] < 2:
-        raise UserError(f"{times.trace.name} has one worker: there is nothing to code and nobody to wait for")
+    alone = "has one worker: there is nothing to code and nobody to wait for"
+    require(x.shape[1] >= 2, f"{times.trace.name} {alone}")
     many = f"{times.trace.name} has {counted(len(x), 'iteration')}"
     require(len(x) >= 4, f"{many}: too few to learn from one half and judge on the other")
     phis, measured = _phis(times, phi)

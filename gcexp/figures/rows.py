@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gcexp.errors import UserError, require_known, unknown
+from gcexp.errors import UserError, require, require_known, unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,8 +21,7 @@ def known(frame: pd.DataFrame, *columns: str | None) -> None:
     for column in columns:
         if column is not None:
             require_known("column", column, frame.columns)
-    if frame.empty:
-        raise UserError("the table has no rows; there is nothing to draw")
+    require(not frame.empty, "the table has no rows; there is nothing to draw")
 
 
 def chosen(frame: pd.DataFrame, where: Mapping[str, object]) -> pd.DataFrame:

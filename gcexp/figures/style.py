@@ -43,8 +43,7 @@ _METADATA = {
 def applied(style: Path | str | None = None) -> Iterator[None]:
     """Matplotlib's own defaults and the style file, whatever the user's matplotlibrc says."""
     style = Path(style or STYLE)
-    if not style.is_file():
-        raise UserError(f"the style file {style} does not exist")
+    require(style.is_file(), f"the style file {style} does not exist")
     with matplotlib.rc_context(fname=style):
         yield
 

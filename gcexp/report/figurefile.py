@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gcexp.errors import UserError, require_known
+from gcexp.errors import UserError, require, require_known
 from gcexp.figures.plots import parse as parse_plot
 from gcexp.report.entries import runs_of, substitutes
 from gcexp.report.figure import Figure, FigureFile
@@ -62,10 +62,8 @@ def figure_files() -> list[Path]:
     for path in paths:
         paper = _place(found[path])
         place = paper / "figures" / path.name
-        if not _NAME.fullmatch(path.stem):
-            raise UserError(
-                f"{place}: {path.stem!r} cannot name a target (allowed: letters, digits and _ . -)"
-            )
+        named = f"{place}: {path.stem!r} cannot name a target (allowed: letters, digits and _ . -)"
+        require(bool(_NAME.fullmatch(path.stem)), named)
         for name, owner in ((paper_of(path), paper), (f"{paper_of(path)}_{path.stem}", place)):
             if taken.setdefault(name, owner) != owner:
                 raise UserError(f"{owner}: {name} is already the name of {taken[name]}; rename one of them")
@@ -109,12 +107,10 @@ def is_asked(path: Path, asked: Collection[str]) -> bool:
 
 def made_files(target: str, preset: str) -> list[str]:
     """What is there of a figure that was drawn, or typeset, before: nothing of one that was not."""
-    table, *drawn = (
-        pattern.format(preset=preset, target=target)
-        for pattern in (paths.TABLE, *paths.DRAWN, *paths.TYPESET)
-    )
-    found = [path for path in drawn if Path(path).is_file()]
-    return [*found, *([table] if Path(table).is_file() else [])] if found else []
+    patterns = (*paths.DRAWN, *paths.TYPESET, paths.TABLE)
+    every = [pattern.format(preset=preset, target=target) for pattern in patterns]
+    found = [path for path in every if Path(path).is_file()]
+    return [] if found == every[-1:] else found
 
 
 def figures(preset: str, published: bool = False) -> list[Figure]:
@@ -194,18 +190,14 @@ _OWN: dict = {"level": float, "note": str, "plot": dict}
 def _check_kind(figure: Figure) -> None:
     """Whether the figure has what its kind is made of, and draws columns that its table will have."""
     file = figure.file
-    if file.kind != "timings" and file.timings:
-        raise UserError(f"timings are rows of kind timings, got kind {file.kind}")
-    if file.kind != "curves" and file.passages:
-        raise UserError(f"passages are rows of kind curves, got kind {file.kind}")
+    for key, kind, given in (("timings", "timings", file.timings), ("passages", "curves", file.passages)):
+        require(file.kind == kind or not given, f"{key} are rows of kind {kind}, got kind {file.kind}")
     if file.kind == "analysis":
-        if not isinstance(file.analysis.get("function"), str):
-            given = file.analysis.get("function")
-            raise UserError(
-                f"analysis.function is the dotted name of a function, as .numerics.table of the paper, got {given!r}"
-            )
-    elif not figure.runs:
-        raise UserError(f"kind {file.kind} needs runs")
+        function = file.analysis.get("function")
+        told = "the dotted name of a function, as .numerics.table of the paper"
+        require(isinstance(function, str), f"analysis.function is {told}, got {function!r}")
+    else:
+        require(bool(figure.runs), f"kind {file.kind} needs runs")
     if file.kind == "curves" and (idle := [run.label for run in figure.runs if not run.task]):
         raise UserError(f"kind curves needs a task, and run {idle[0]!r} has none")
     if figure.passages:
