@@ -54,23 +54,13 @@ class VerificationError(Defect):
 
 
 def require(condition: bool, sentence: str) -> None:
-    """Raise `ParameterError` with `sentence` unless `condition` holds.
-
-    Examples
-    --------
-    >>> require(1 <= 3, "never shown")
-    """
+    """Raise `ParameterError` with `sentence` unless `condition` holds."""
     if not condition:
         raise ParameterError(sentence)
 
 
 def require_known(kind: str, given: object, allowed: Iterable[str], place: str = "") -> None:
-    """Raise `ParameterError` unless `given` is one of the names `allowed`; `place` says where it was given.
-
-    Examples
-    --------
-    >>> require_known("mask", "cyclic", ("cyclic", "spread"))
-    """
+    """Raise `ParameterError` unless `given` is one of the names `allowed`; `place` says where it was given."""
     names = tuple(allowed)
     if given not in names:
         sentence = unknown(kind, given, names)

@@ -156,7 +156,8 @@ def _of_archive(archive: Path, member: str) -> bytes:
             content = tar.extractfile(member)
             return content.read() if content else b""
     except (KeyError, EOFError, tarfile.TarError, zlib.error) as error:
-        raise ValueError(f"not a tar file with {member}: {error}") from error
+        first = str(error).partition("\n")[0]  # as in `_unpack`
+        raise ValueError(f"not a tar file with {member}: {first}") from error
 
 
 def _of_openml(url: str) -> bytes:

@@ -127,7 +127,7 @@ def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Ax
     found = {label: points(parts[label], plot, grid, label) for label in shown}
     bands = {label: middle(values, plot.band) for label, (_, values) in found.items()}
     centres = {label: (found[label][0], bands[label][0]) for label in shown}
-    groups = _equal_lines(centres, plot.yscale, plot.ylim)
+    groups = equal_lines(centres, plot.yscale, plot.ylim)
     for number, label in enumerate(shown):
         look = looks[label]
         x, values = found[label]
@@ -162,15 +162,20 @@ def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Ax
         axes.xaxis.get_major_locator().set_params(integer=True)
 
 
-def _equal_lines(
-    lines: dict[str, tuple[np.ndarray, np.ndarray]], yscale: Scale = "linear", ylim: Ends | None = None
+def equal_lines(
+    lines: dict[str, tuple[np.ndarray, np.ndarray]],
+    yscale: Scale = "linear",
+    ylim: Ends | None = None,
+    near: float = _NEAR,
 ) -> dict[str, list[str]]:
     """The lines that lie on each line, or so near within the axes that they hide it, in the order of drawing.
+
+    Lines are near each other that differ by at most the share `near` of the height of all of them.
 
     Examples
     --------
     >>> x = np.array([0.0, 1.0])
-    >>> _equal_lines({"a": (x, x), "b": (x, 2 * x), "c": (x, x)})
+    >>> equal_lines({"a": (x, x), "b": (x, 2 * x), "c": (x, x)})
     {'a': ['a', 'c'], 'b': ['b'], 'c': ['a', 'c']}
     """
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -178,7 +183,7 @@ def _equal_lines(
         heights = {name: np.log(y) if yscale == "log" else y for name, y in seen.items()}
     every = np.concatenate([*heights.values(), np.empty(0)])
     every = every[np.isfinite(every)]
-    tolerance = _NEAR * np.ptp(every) if len(every) else 0.0
+    tolerance = near * np.ptp(every) if len(every) else 0.0
 
     def equal(one: str, other: str) -> bool:
         if not np.array_equal(lines[one][0], lines[other][0]):

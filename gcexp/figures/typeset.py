@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gcexp.errors import UserError, require_known
+from gcexp.errors import UserError
 from gcexp.figures import latex, markdown, rows
 from gcexp.figures.plots import TablePlot
-from gcexp.files import written
+from gcexp.figures.tables import Typeset
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,13 +78,6 @@ def _grouped(body: list[list[str]], once: list[int]) -> list[list[str]]:
     return shown
 
 
-@dataclass(frozen=True)
-class Typeset:
-    """A table as text, by the suffix of its file: ``.md`` and ``.tex``."""
-
-    sources: Mapping[str, str]
-
-
 def typeset(
     frame: pd.DataFrame, plot: TablePlot, title: str = "", note: str = "", label: str = ""
 ) -> Typeset:
@@ -101,11 +91,3 @@ def typeset(
             ".tex": latex.grid(header, body, right, title, note, label),
         }
     )
-
-
-def save(table: Typeset, paths: Iterable[Path | str]) -> None:
-    """Write a table in the forms that the suffixes say; see `gcexp.figures.save`."""
-    for path in map(Path, paths):
-        require_known("format of a table", path.suffix, table.sources, str(path))
-        with written(path) as temporary:
-            temporary.write_text(table.sources[path.suffix], encoding="utf-8", newline="\n")
