@@ -106,5 +106,11 @@ def _row(labels: list[str], names: float) -> float:
 
 
 def _three_digits(value: float) -> str:
-    """A mean as it stands beside its bar: three digits, zeros at the end too."""
+    """A mean as it stands beside its bar: three digits, zeros at the end too.
+
+    Examples
+    --------
+    >>> [_three_digits(value) for value in (7.756, 11, 123.4, 0.5)]
+    ['7.76', '11.0', '123', '0.500']
+    """
     return f"{value:#.3g}".removesuffix(".").replace("-", "−")

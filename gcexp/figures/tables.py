@@ -63,13 +63,7 @@ def scores_of(frame: pd.DataFrame) -> list[str]:
 
 @dataclass(frozen=True)
 class Typeset:
-    """A table as text.
-
-    Attributes
-    ----------
-    sources : mapping of str to str
-        Text by the suffix of its file: ``.md`` and ``.tex``.
-    """
+    """A table as text, by the suffix of its file: ``.md`` and ``.tex``."""
 
     sources: Mapping[str, str]
 

@@ -174,9 +174,9 @@ def _absolute(node: Any, package: str, key: str = "") -> Any:
 def _under(file: FigureFile, preset: str) -> FigureFile:
     """The file under a preset, with what the quick preset sets instead."""
     quick = dict(file.quick)
-    own = {name: quick.pop(name) for name in ("level", "note", "plot") if name in quick}
+    own = {name: quick.pop(name) for name in _OWN if name in quick}
     if preset == "quick":
-        own = {name: fitted(kind, own[name], f"quick.{name}") for name, kind in _OWN.items() if name in own}
+        own = {name: fitted(_OWN[name], value, f"quick.{name}") for name, value in own.items()}
         if "plot" in own:
             own["plot"] = file.plot | own["plot"]
         file = replace(file, **own)

@@ -103,7 +103,7 @@ def paper_views(figures: Iterable[Figure], output: Path) -> list[PaperView]:
     return found
 
 
-def figure_view(figure: Figure, page: Path, stated: Iterable[Outcome] = ()) -> FigureView | None:
+def figure_view(figure: Figure, page: Path, stated: Iterable[Outcome]) -> FigureView | None:
     """A figure as the page in `page` shows it; None where its drawing does not lie in the folder of the page."""
     root = Path(paths.REPORT.format(preset=figure.preset))
     products = [Path(path).relative_to(root) for path in (*figure.drawings, figure.table)]
