@@ -27,7 +27,7 @@ from gcexp.advice.verdict import (
 )
 from gcexp.errors import UserError, require, require_known
 from gcexp.figures.rows import listed
-from gcexp.files import written
+from gcexp.files import write_text
 from gcexp.schemes import LATE
 
 if TYPE_CHECKING:
@@ -376,8 +376,7 @@ class Advice:
         chosen = [{f"override /{group}": name} for group, (name, _) in options.items()]
         given = {group: keys for group, (_, keys) in options.items() if keys}
         option = yaml.safe_dump({"defaults": chosen, "exact": True} | given, sort_keys=False)
-        with written(path) as temporary:
-            temporary.write_text(head + option, "utf-8")
+        write_text(path, head + option)
         return " ".join(["gcexp run", f"scheme={path.stem}", *self.replayed(self.plan)])
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gcexp.errors import DataError, require_known
-from gcexp.files import written
+from gcexp.files import write_text, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,5 +71,4 @@ class Typeset:
         """Write the table in the forms that the suffixes say; see `gcexp.figures.save`."""
         for path in map(Path, paths):
             require_known("format of a table", path.suffix, self.sources, str(path))
-            with written(path) as temporary:
-                temporary.write_text(self.sources[path.suffix], encoding="utf-8", newline="\n")
+            write_text(path, self.sources[path.suffix])

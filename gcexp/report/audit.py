@@ -22,7 +22,7 @@ from gcexp.analysis.claims import (
 from gcexp.errors import UserError, require_known
 from gcexp.figures import markdown
 from gcexp.figures.tables import read_table, write_table
-from gcexp.files import written
+from gcexp.files import write_text
 from gcexp.report.figurefile import target_files
 from gcexp.report.printed import file_of, printed
 from gcexp.report.published import published_table
@@ -221,8 +221,7 @@ def publish(preset: str | None = None) -> None:
         rows, found = judged(package, folder, preset)
         every += rows
         text = page(rows, found, options.read_yaml(folder / "paper.yaml")["title"])
-        with written(COMMITTED.with_name("statements") / f"{folder.name}.md") as temporary:
-            temporary.write_text(text, encoding="utf-8", newline="\n")
+        write_text(COMMITTED.with_name("statements") / f"{folder.name}.md", text)
         main = [[one.where, one.statement, in_words(one), one.reason] for one in rows if one.main]
         text = markdown.grid(["where", "what the paper says", "outcome", "why not"], main)
         fill(folder / "README.md", "statements", text)
@@ -238,5 +237,4 @@ def fill(path: Path, name: str, text: str) -> None:
     pattern = rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)"
     new = re.sub(pattern, lambda match: f"{match[1]}{text}{match[2]}", old, flags=re.DOTALL)
     if new != old:
-        with written(path) as temporary:
-            temporary.write_text(new, encoding="utf-8", newline="\n")
+        write_text(path, new)

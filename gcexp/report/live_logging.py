@@ -18,7 +18,7 @@ import numpy as np
 
 from gcexp.errors import UserError
 from gcexp.figures.tables import scores_of
-from gcexp.files import written
+from gcexp.files import write_text
 from gcexp.report.comparison import medians
 from gcexp.report.mlflow_store import LEVELS, MOST_RUNS, Point, Store, inputs_of, tags_of
 from gcexp.run.options import conf_dir, read_yaml
@@ -104,8 +104,7 @@ class LiveRun:
             experiment = self._store.experiment(_EXPERIMENT)
             if not self._continued(experiment, key, curves):
                 self._create(experiment)
-        with written(self._folder / FILE) as temporary:
-            temporary.write_text(json.dumps({"key": key, "runs": self._ids}, indent=1) + "\n")
+        write_text(self._folder / FILE, json.dumps({"key": key, "runs": self._ids}, indent=1) + "\n")
         if state:
             self.keep(state)
 

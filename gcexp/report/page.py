@@ -17,7 +17,7 @@ from gcexp.analysis.claims import OUTCOMES
 from gcexp.figures.plots import TablePlot, parse
 from gcexp.figures.tables import read_table
 from gcexp.figures.typeset import cells
-from gcexp.files import written
+from gcexp.files import write_text
 from gcexp.report.paper import Paper, papers
 from gcexp.report.statements import Outcome, committed
 from gcexp.run import options, paths
@@ -79,8 +79,7 @@ def write_pages(preset: str, figures: Iterable[Figure], output: Path) -> list[Pa
         text = pages.get_template("paper.html.j2").render(preset=preset, view=view, index=output.name)
         texts[output.with_name(f"{view.name}.html")] = text
     for path, text in texts.items():
-        with written(path) as temporary:
-            temporary.write_text(text, encoding="utf-8", newline="\n")
+        write_text(path, text)
     return list(texts)
 
 
