@@ -44,16 +44,14 @@ def fetch(source: Source, data_dir: str | Path | None = None, raw_dir: Path = RA
         places = [local / source.name, local]
         places += [place / source.folder for place in places if source.folder]
         found = {file.name: path for file in source.files if (path := _first(places, file.name))}
-        lacking = [file.name for file in source.files if file.name not in found]
-        if not lacking:
-            return [_checked(found[file.name], file, _REPLACE) for file in source.files]
-        archive = _first(places, source.archive.name) if source.archive else None
+        if source.archive and len(found) < len(source.files):
+            archive = _first(places, source.archive.name)
         if archive is None:
-            packed = f" and {source.archive.name}, which has them," if source.archive else ""
-            raise DataError(
-                f"the local folder given by {given_by} lacks {', '.join(lacking)}{packed} of {source.name}: looked in "
-                f"{', '.join(map(str, places))}; put them there, or give no local folder to download them"
-            )
+            for file in source.files:
+                if file.name not in found:
+                    raise DataError(_missing(source, file.name, places, given_by))
+                _checked(found[file.name], file, _REPLACE)
+            return [*found.values()]
     elif source.archive is None:
         return [_downloaded(file, raw / file.name) for file in source.files]
     if source.archive and not all(os.path.exists(raw / file.name) for file in source.files):
@@ -64,6 +62,17 @@ def fetch(source: Source, data_dir: str | Path | None = None, raw_dir: Path = RA
 def _first(places: list[Path], name: str) -> Path | None:
     # Path.exists can raise
     return next((place / name for place in places if os.path.exists(place / name)), None)
+
+
+def _missing(source: Source, name: str, places: list[Path], given_by: str) -> str:
+    wanted = name
+    if source.archive:
+        wanted = f"{source.archive.name}, or all of {', '.join(file.name for file in source.files)},"
+    looked = " and ".join(str(place / name) for place in places)
+    return (
+        f"{wanted} of {source.name} is not in the local folder given by {given_by}: looked for {looked}; put it there, or "
+        "give no local folder to download it"
+    )
 
 
 def _checked(path: Path, file: RawFile, remedy: str) -> Path:
