@@ -70,8 +70,8 @@ def _missing(source: Source, name: str, places: list[Path], given_by: str) -> st
         wanted = f"{source.archive.name}, or all of {', '.join(file.name for file in source.files)},"
     looked = " and ".join(str(place / name) for place in places)
     return (
-        f"{wanted} of {source.name} is not in the local folder given by {given_by}: looked for {looked}; put it there, or "
-        "give no local folder to download it"
+        f"{wanted} of {source.name} is not in the local folder given by {given_by}: looked for {looked}; put it there, "
+        "or give no local folder to download it"
     )
 
 
