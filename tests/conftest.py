@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import functools
+import importlib
 import itertools
 import json
 import os
@@ -15,6 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 
@@ -106,11 +108,39 @@ def at_work(project, word=""):
     return found
 
 
+def write_files(folder, files):
+    """Files with a text each, by path."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+def unload(*packages):
+    """Import some packages of a test anew when they are asked for again."""
+    for name in [name for name in sys.modules if name.partition(".")[0] in packages]:
+        del sys.modules[name]
+    importlib.invalidate_caches()
+
+
+def commit(folder):
+    """The commit of all that lies in a folder."""
+    git = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "all"]):
+        subprocess.run([*git, *arguments], check=True)
+    return subprocess.check_output([*git, "rev-parse", "HEAD"], text=True).strip()
+
+
+def assert_same_arrays(one, other):
+    """Whether two npz files hold the same arrays, bit by bit."""
+    with np.load(one) as one, np.load(other) as other:
+        assert one.files == other.files
+        assert [name for name in one.files if one[name].tobytes() != other[name].tobytes()] == []
+
+
 def new_paper(folder):
     """Make a folder a paper without figures."""
     (folder / "figures").mkdir(parents=True)
-    (folder / "paper.yaml").write_text("title: A paper\n")
-    (folder / "__init__.py").write_text("")
+    write_files(folder, {"paper.yaml": "title: A paper\n", "__init__.py": ""})
 
 
 def jobs_of(output):
@@ -394,11 +424,8 @@ def built(shared):
             return Project(folder)
         assert not folder.exists(), "building failed in another worker"
         project = small_project(folder)
-        git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org"]
-        ignored = (ROOT / ".gitignore").read_text() + "/.guard/\n/done\n/.venv\n"
-        (folder / ".gitignore").write_text(ignored)
-        for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "all"]):
-            subprocess.run([*git, *arguments], cwd=folder, check=True)
+        (folder / ".gitignore").write_text((ROOT / ".gitignore").read_text() + "/.guard/\n/done\n/.venv\n")
+        commit(folder)
         code, output = project.run(str(BIN / "snakemake"), "-j2")
         assert code == 0, output
         (folder / "done").write_text(output)

@@ -6,7 +6,6 @@ import json
 import os
 import runpy
 import shutil
-import sys
 import textwrap
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from gcexp.report import paper
 from gcexp.run import dependencies, modules, records
 from gcexp.run.modules import own_modules
 from gcexp.run.records import EDITED, PLANNED, changes, code_of, observed, recorded, state, unrecorded
+from tests.conftest import unload, write_files
 
 ROOT = Path(__file__).resolve().parents[2]
 OUTPUT = Path("results/a.txt")
@@ -201,10 +201,7 @@ def write(path, text):
 
 
 def forget_modules():
-    for name in list(sys.modules):
-        if name.partition(".")[0] in ("mine", "helper", "spaces", "theirs", "foreign"):
-            del sys.modules[name]
-    importlib.invalidate_caches()
+    unload("mine", "helper", "spaces", "theirs", "foreign")
 
 
 @pytest.fixture(scope="module")
@@ -213,8 +210,7 @@ def job(tmp_path_factory):
     folder = tmp_path_factory.mktemp("job")
     with contextlib.chdir(folder), pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(folder / "home"))
-        for name, text in FILES.items():
-            write(name, textwrap.dedent(text))
+        write_files(folder, {name: textwrap.dedent(text) for name, text in FILES.items()})
         np.savez("arrays.npz", x=np.ones(2))
         write("large.bin", "a" * 2**20)
         for place in ("plugged/site-packages", ""):
