@@ -160,20 +160,6 @@ def test_commands_of_help_and_pages_run(tmp_path, monkeypatch, capsys):
             assert answer == 0, (text, said)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("said", "made"),
-    [("init mypaper", "mypaper/README.md"), ("benchmark mine.csv -o answer", "answer/benchmark.csv")],
-)
-def test_commands_that_make_something_run(said, made, tmp_path, monkeypatch):
-    """`plan`, `publish` and `verify` run in other tests."""
-    assert f"gcexp {said}" in commands()
-    monkeypatch.chdir(tmp_path)
-    rows = (ROOT / "data/traces/pai-job1.csv").read_text().splitlines()[:301]  # 30 iterations
-    Path("mine.csv").write_text("\n".join(rows))
-    assert main(said.split()) == 0 and Path(made).is_file()
-
-
 def test_targets_on_pages_exist():
     """Of make in the Makefile, of Snakemake among figures and papers."""
     text = "\n".join(page.read_text() for page in PAGES)
