@@ -4,7 +4,6 @@ import contextlib
 import fcntl
 import functools
 import importlib
-import itertools
 import json
 import os
 import re
@@ -44,7 +43,6 @@ plot: {kind: lines, x: simulated_time_s, y: test_accuracy}
 # scripts, not to be imported for doctests
 collect_ignore = ["distributed/ranks.py", "faults", "workflow/warm_snakemake.py"]
 INSTALLED = ("plugins", "versions")  # what is known of installed packages: no test installs one
-LATER = ("slow", "workflow")  # marks of tests that `make check` leaves out
 
 # Loaded by every Python that a test starts: the quick preset must do without a network.
 GUARD = """\
@@ -477,21 +475,6 @@ def pytest_runtest_setup(item):
 
 
 def pytest_collection_modifyitems(items):
-    """In every process what takes long comes first, so that none ends long after the others.
-
-    Of the list of tests each process is handed an equal part to begin with. Files with slow tests are dealt to them in
-    turn; other tests fill up.
-    """
-    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    items.sort(key=lambda item: item.path)
-    long = [item for item in items if any(map(item.get_closest_marker, LATER))]
-    short = [item for item in items if not any(map(item.get_closest_marker, LATER))]
-    by_file = [list(tests) for _, tests in itertools.groupby(long, lambda item: item.path)]
-    number, items[:] = len(items), []
-    for place in range(processes):
-        end = len(items) + (number - len(items)) // (processes - place)
-        items += itertools.chain.from_iterable(by_file[place::processes])
-        fill = max(0, end - len(items))
-        items += short[:fill]
-        del short[:fill]
-    items += short
+    """What takes long comes first: processes that have nothing to do steal tests from the others (--dist worksteal)."""
+    long = ("slow", "workflow")  # marks of tests that `make check` leaves out
+    items.sort(key=lambda item: (not any(map(item.get_closest_marker, long)), item.path))
