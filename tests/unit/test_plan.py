@@ -430,13 +430,6 @@ def test_the_level_is_compared_and_not_drawn(preset, level):
     assert all(run.config["iterations"] == 30 for run in figure.runs)
 
 
-def test_what_a_figure_shows_is_drawn_and_computed_by_no_job():
-    before, after = read(), read((LINES, f"{LINES}\nshows: Two lines."))
-    assert after.file.shows == "Two lines."
-    assert before.drawing_fingerprint == after.drawing_fingerprint
-    assert before.table_fingerprint == after.table_fingerprint
-
-
 def test_comments_in_a_style_are_not_tracked(own_conf):
     before = read().drawing_fingerprint
     style = own_conf / "style" / "paper.mplstyle"

@@ -71,31 +71,18 @@ FILES = {
                 file.write("ours")
             open("made.txt").read()
         """,
-    "mine/aliased.py": "x = 1\n",
-    "mine/relative.py": "x = 1\n",
-    "mine/sub.py": "x = 1\n",
     "mine/parts/__init__.py": "from .two import Two\n",
     "mine/parts/one.py": "class One:\n    def f(self):\n        return 1\n",
     "mine/parts/two.py": "class Two: pass\n",
-    "mine/computed.py": "x = 1\n",
-    "mine/formatted.py": "x = 1\n",
     "mine/late.py": "def later(): ...\n",
-    "mine/types_only.py": "x = 1\n",
-    "mine/unread.py": "x = 1\n",
     "mine/resource.txt": "a\n",
     "mine/packed.bin": "a\n",
     "mine/README.md": "a\n",
     "helper/__init__.py": "from helper import again\n",
-    "helper/again.py": "x = 1\n",
     "helper/deep.py": "from .again import x\nvalue = x\n",
-    "spaces/inner.py": "x = 1\n",
     "plugged/site-packages/theirs/__init__.py": "from theirs import inside\n",
-    "plugged/site-packages/theirs/inside.py": "x = 1\n",
-    "plugged/site-packages/gcexp_papers/paper/numbers.py": "x = 1\n",
-    "plugged/site-packages/foreign/__init__.py": "x = 1\n",
     "effects.cfg": "a\n",
     "script.txt": "1 + 1\n",
-    "alone.py": "x = 1\n",
     "values.json": "{}",
     "table.csv": "1 2\n",
     "folder/a.txt": "a\n",
@@ -108,6 +95,15 @@ FILES = {
     "home/.cache/font.json": "1\n",
     "results/earlier.txt": "1\n",
 }
+
+
+#: Modules with nothing but a number.
+PLAIN = """
+mine/aliased mine/relative mine/sub mine/computed mine/formatted mine/types_only mine/unread helper/again spaces/inner
+plugged/site-packages/theirs/inside plugged/site-packages/gcexp_papers/paper/numbers
+plugged/site-packages/foreign/__init__ alone
+"""
+FILES |= {f"{name}.py": "x = 1\n" for name in PLAIN.split()}
 
 
 def replace(path, old, new):
