@@ -1,6 +1,6 @@
 """Which settings does every option have? A page of all options of all groups: their files, with a phrase each."""
 
-from gcexp.command.catalogue import LISTED, listed
+from gcexp.command.list import LISTED, listed
 from gcexp.figures.markdown import grid
 from gcexp.run.options import GROUPS, option_file
 

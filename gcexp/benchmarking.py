@@ -177,8 +177,6 @@ def _unused(rows: list[dict]) -> dict[str, str]:
 def _hardly_used(labels: Sequence[str], shares: np.ndarray) -> str:
     """A phrase that names the workers whose data are never or hardly ever used; empty where there are none.
 
-    Examples
-    --------
     >>> _hardly_used(["node0", "node1", "node2"], np.array([0.9, 0.0, 0.01]))
     'never uses worker node1; hardly ever uses worker node2'
     """
@@ -205,18 +203,9 @@ def _listed(given: Any, kind: Any, name: str) -> list:
 class Replay:
     """The scored rows of a trace at one phi: what schemes are played on, and what that took.
 
-    Attributes
-    ----------
-    name : str
-    delay : Trace
-    n, rows, prefix : int
-        Workers, scored rows, and rows that are known before.
-    notes : tuple of str
-        What a reader of the numbers should know about this trace.
-    measures : str
-        What the times are, where the trace says it and they are compute times alone; else empty.
-    labels : tuple of str
-        What the workers are called; empty where they are new in every row.
+    Of the `n` workers' times `rows` are scored, and `prefix` are known before. `notes` are what a reader of the numbers
+    should know about this trace; `measures` says what the times are, where the trace says it and they are compute times
+    alone. `labels` are the workers' names; there are none where they are new in every row.
     """
 
     name: str
@@ -399,15 +388,9 @@ def load_of(scheme: Scheme) -> float:
 def bound_of(scheme: Scheme, draws: Draws, share: float | np.ndarray) -> np.ndarray | None:
     """What no scheme of these loads and messages can beat, (S, T); None where no theorem speaks of it.
 
-    The theorem with unequal loads, or with several messages of which some were dropped, is that of the work floor, with
-    the largest load as its cap.
-
-    Parameters
-    ----------
-    scheme : Scheme
-    draws : Draws
-    share : float or ndarray (S, T)
-        Share of the gradient that each iteration used: 1 for exact schemes.
+    `share` is that of the gradient which each iteration used, one or (S, T): 1 for exact schemes. The theorem with
+    unequal loads, or with several messages of which some were dropped, is that of the work floor, with the largest load
+    as its cap.
     """
     from gcexp.schemes import Capacity
     from gcexp.timeline import simulate
@@ -437,8 +420,6 @@ def bound_of(scheme: Scheme, draws: Draws, share: float | np.ndarray) -> np.ndar
 def colour(ratio: float, bound: float, reference: float) -> str:
     """Whether a code wins against a reference, loses though another of its loads might win, or provably cannot win.
 
-    Examples
-    --------
     >>> colour(0.8, 0.7, 0.9), colour(1.1, 0.7, 0.9), colour(1.1, 1.0, 0.9)
     ('wins', 'loses', 'cannot win')
     """
@@ -489,8 +470,6 @@ def verdicts(table: pd.DataFrame) -> list[str]:
 
     Codes that know the times beforehand are not considered.
 
-    Examples
-    --------
     >>> import gcexp
     >>> for part in verdicts(gcexp.benchmark("pai-job1", ["cyclic, s = 1"], phi=[0.0]))[0].split(";"):
     ...     print(part)
@@ -547,12 +526,8 @@ def remedies(
 ) -> pd.DataFrame:
     """`benchmark` of several traces, one below the other: the table of a figure.
 
-    Parameters
-    ----------
-    traces : list of dict
-        Each has a ``file``, and may have a ``name``, a list ``phi`` of its own, and parameters of `benchmark`.
-    phi, schemes, late, chunks
-        As in `benchmark`; `late` is ``stop`` by default.
+    Each of the `traces` has a ``file``, and may have a ``name``, a list ``phi`` of its own, and parameters of
+    `benchmark`.
     """
     import pandas as pd
 
@@ -570,23 +545,13 @@ def remedies(
 def break_evens(traces: list[dict], schemes: list | None = None) -> pd.DataFrame:
     """From which phi on schemes win on traces, against waiting for all and against rebalancing.
 
-    A scheme wins from the smallest phi from which on, up to 1, its ratio is at most the reference's. No code can win
-    below the smallest phi at which the bound is at most the reference's ratio. Both are looked for among 101 values of
-    phi, and between two of these to 1e-8. Between other values of the 101 nothing is proven, because rebalancing is no
+    ``wins_from`` is the smallest phi from which on, up to 1, a scheme's ratio is at most the reference's: 0 where it
+    always wins, empty where it never does. Below ``bound_from``, the smallest phi at which the bound is at most the
+    reference's ratio, no exact scheme of these loads and messages can. Both are looked for among 101 values of phi,
+    and between two of these to 1e-8. Between other values of the 101 nothing is proven, because rebalancing is no
     continuous function of phi: a worker that is given nothing is not measured any more.
 
-    Parameters
-    ----------
-    traces : list of dict
-        As in `remedies`.
-    schemes : list, optional
-        Exact schemes with one load.
-
-    Returns
-    -------
-    DataFrame
-        ``wins_from`` is 0 where a scheme always wins and empty where it never does; below ``bound_from`` no exact
-        scheme of these loads and messages can.
+    `traces` are as in `remedies`, `schemes` exact ones with one load.
     """
     import pandas as pd
 
@@ -625,20 +590,7 @@ def _break_even(replay: Replay, entry: Entry, against: str) -> dict[str, float |
 
 
 def _crossing(excess: Callable[[tuple[float, ...]], np.ndarray], last: bool) -> float | None:
-    """Where `excess` is not above 0, to 1e-8 in phi: the first such phi, or the first of the last of such stretches.
-
-    Parameters
-    ----------
-    excess : callable
-        Is given values of phi.
-    last : bool
-        Whether it has to stay so up to 1.
-
-    Returns
-    -------
-    float or None
-        None where there is no such phi.
-    """
+    """The first phi, to 1e-8, at which `excess` is at most 0, and with `last` stays so up to 1; None: there is none."""
     ends = 0.0, 1.0
     while ends[1] - ends[0] > _STEP:
         phi = tuple(np.linspace(*ends, _GRID).tolist())
@@ -663,34 +615,14 @@ def growth(
     Times of workers are unit exponentials, `gcexp.delays.ShiftedExponential`. The library is loaded before; what is
     measured is the code, the draws, waiting, and the 64 iterations that are decoded as a sample.
 
-    Parameters
-    ----------
-    codes : list of mapping
-        ``label``; ``of``, what makes the code at each n; ``s``, how many are not waited for at each n: left out, as
-        many as the code lets be missing in each iteration.
-    n : list of int
-        Workers.
-    iterations : int
-        Of one seed.
-    repeats : int
-        Times are the least of so many rounds over all codes and sizes.
-    sizes : list of int, optional
-        Those n that are measured; default all.
+    Each of the `codes` has a ``label``; ``of``, what makes the code at each n; and ``s``, how many are not waited for
+    at each n: left out, as many as the code lets be missing in each iteration. `sizes` are the n that are measured, by
+    default all. Times are the least of `repeats` rounds over all codes and sizes.
 
-    Returns
-    -------
-    DataFrame
-        ``label, n, iterations, quantity, value, exponent``: quantity is ``CPU seconds`` of this process, or ``memory
-        (MiB)``, the largest that is allocated at once, as `tracemalloc` counts it. ``exponent`` is the slope of a line
-        through the CPU seconds of all sizes in logarithms; memory, which small sizes fill in pieces, has none.
+    The ``quantity`` of a row is ``CPU seconds`` of this process, or ``memory (MiB)``, the largest that is allocated at
+    once, as `tracemalloc` counts it. ``exponent`` is the slope of a line through the CPU seconds of all sizes in
+    logarithms; memory, which small sizes fill in pieces, has none.
 
-    Raises
-    ------
-    ParameterError
-        Unless n rises and has at least two of the sizes, each with a code.
-
-    Examples
-    --------
     >>> from functools import partial
     >>> from gcexp.codes import Uncoded
     >>> makers = [partial(Uncoded, 10), partial(Uncoded, 1000)]

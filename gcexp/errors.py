@@ -54,23 +54,13 @@ class VerificationError(Defect):
 
 
 def require(condition: bool, sentence: str) -> None:
-    """Raise `ParameterError` with `sentence` unless `condition` holds.
-
-    Examples
-    --------
-    >>> require(1 <= 3, "never shown")
-    """
+    """Raise `ParameterError` with `sentence` unless `condition` holds."""
     if not condition:
         raise ParameterError(sentence)
 
 
 def require_known(kind: str, given: object, allowed: Collection[str]) -> None:
-    """Raise `ParameterError` unless `given` is one of the names `allowed`.
-
-    Examples
-    --------
-    >>> require_known("mask", "cyclic", ("cyclic", "spread"))
-    """
+    """Raise `ParameterError` unless `given` is one of the names `allowed`."""
     if given not in tuple(allowed):
         raise ParameterError(unknown(kind, given, allowed))
 

@@ -25,10 +25,9 @@ from gcexp.run.checks import check_scheme
 from gcexp.run.compose import compose, look_again
 from gcexp.run.datasets import prepared
 from gcexp.run.dependencies import digest_of, tracked
-from gcexp.run.records import observed
 from gcexp.run.run import seed_range, spelled_seeds
 from gcexp.run.scheme import build_scheme, require_trainable, schemes_kept
-from gcexp.run.stages import Length, decided_by, length_of, simulated, summarised
+from gcexp.run.stages import Length, decided_by, length_of, simulated, summarised, trained, verified
 from gcexp.schema import fitted, quoted
 
 if TYPE_CHECKING:
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
 
     from gcexp.codes import Code
     from gcexp.delays import Trace
+    from gcexp.run.records import Seen
     from gcexp.run.result import Result
     from gcexp.submission import Job
     from gcexp.tasks.training import Trajectory
@@ -259,10 +259,7 @@ def _possible_points(
 ) -> tuple[list[_Point], list[dict]]:
     """The points of a grid, checked before anything runs, and those that the mathematics does not allow, with reasons.
 
-    Raises
-    ------
-    ParameterError
-        If no point is possible, or one is not and impossible ones are not to be skipped.
+    It raises where no point is possible, and where impossible ones are not to be skipped.
     """
     combined = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
     points, left_out = [], []
@@ -317,9 +314,9 @@ def _add_jobs(jobs: dict[str, Job], point: _Point, rows: str | None, verify: boo
         if config["exact"]:
             length = length_of(config)
             decisive = [config["task"], config["optimizer"], length.iterations, length.seeds]
-            trained = paths.SWEEP_TRAINING.format(name=digest_of(decisive), task=task)
-            jobs.setdefault(trained, Job(_learning(point), learned, [], []))
-            options, needs = ["--trained", trained], [trained]
+            shared = paths.SWEEP_TRAINING.format(name=digest_of(decisive), task=task)
+            jobs.setdefault(shared, Job(_learning(point), learned, [], []))
+            options, needs = ["--trained", shared], [shared]
         else:
             options, pattern = ["--train"], paths.SWEEP_TRAINED_POINT
         options += ["--verify"] if verify else []
@@ -343,38 +340,25 @@ def measure_point(
     output: Path,
     rows: str = "seeds",
     train: bool = False,
-    trained: Path | None = None,
+    given: Path | None = None,
     verify: bool = False,
 ) -> None:
-    """Write what a point of a submitted sweep measures, as `sweep` would have it.
+    """Write what a point of a submitted sweep measures, as `sweep` would have it; see `gcexp.submission.write_point`.
 
-    Parameters
-    ----------
-    overrides : sequence of str
-        Hydra overrides.
-    output : Path
-        See `gcexp.submission.write_point`.
-    rows : str
-        Of a clock, as in `simulate`.
-    train : bool
-        Train with the coefficients that the scheme decodes, from the checkpoint where there is one.
-    trained : Path, optional
-        The trajectory that exact schemes share.
-    verify : bool
-        Replay encode, drop and decode.
+    It is its clock, or scores on it: of a training with the coefficients that the scheme decodes (`train`), or of the
+    trajectory that exact schemes share, where that file is given.
     """
     from gcexp.submission import write_point
     from gcexp.tasks.training import Trajectory
 
     point = _point(overrides, {})
     with schemes_kept():
-        if not (train or trained):
+        if not (train or given):
             write_point(output, _clock_columns(point, fitted(ROWS, rows, "rows"), False))
             return
         timeline = _timeline(point)
-        trajectory, place = (
-            (Trajectory.load(trained), None) if trained else _trained(point, timeline, True, False)
-        )
+        learned = (Trajectory.load(given), None) if given else _trained(point, timeline, True, False)
+        trajectory, place = learned
         columns = _score_columns(point, timeline, trajectory)
         report = _verified(point, timeline, trajectory) if verify else None
     write_point(output, columns, report)
@@ -683,6 +667,10 @@ class _Point:
         """Whether options and values say all of it: an object that a person built may be any."""
         return all(map(_is_plain, self.config.values()))
 
+    def data(self, dataset: str) -> Path:
+        """Where a data set is prepared, as it is now."""
+        return prepared(dataset, self.config["data_dir"], home=True)
+
 
 def _point(overrides: Iterable[str], keys: Mapping[str, Any], swept: Iterable[str] = ()) -> _Point:
     """Compose a run of overrides and keys, in which objects take the place of options."""
@@ -753,10 +741,7 @@ def _training_table(
 ) -> tuple[Result, list[dict]]:
     """The curves of some points, of which all exact ones share a training, and the reports of their replays.
 
-    Parameters
-    ----------
-    resume : bool
-        Whether trainings keep checkpoints, from which a call that is repeated goes on.
+    With `resume` trainings keep checkpoints, from which a call that is repeated goes on.
     """
     for point in points:
         require_trainable(point.config)
@@ -768,12 +753,12 @@ def _training_table(
     for key, run in zip(keys, runs, strict=True):
         first.setdefault(key, run)
     train_one = partial(_trained, resume=resume, progress=progress and len(first) == 1)
-    trained = _for_each(train_one, [*first.values()], "trainings", jobs, progress)
-    trajectories = {key: trajectory for key, (trajectory, _) in zip(first, trained, strict=True)}
+    done = _for_each(train_one, [*first.values()], "trainings", jobs, progress)
+    trajectories = {key: trajectory for key, (trajectory, _) in zip(first, done, strict=True)}
     learned = [(*run, trajectories[key]) for run, key in zip(runs, keys, strict=True)]
     table = _result(points, [_score_columns(*one) for one in learned])
     reports = _for_each(_verified, learned, "replays", jobs, progress) if verify else []
-    for _, place in trained:  # the next call begins anew
+    for _, place in done:  # the next call begins anew
         _forget(place)
     return table, reports
 
@@ -871,27 +856,21 @@ def _trained(
     point: _Point, timeline: Timeline, resume: bool, progress: bool
 ) -> tuple[Trajectory, Path | None]:
     """Train a point, perhaps from where an earlier call was when it ended, and say where its state is kept."""
-    from gcexp.data import load
     from gcexp.run.own_checkpoint import OwnCheckpoint
-    from gcexp.tasks.training import train as run_training
 
     config, length = point.config, length_of(point.config)
-    task, optimizer = build(config, "task"), build(config, "optimizer")
-    steps, coefficients, pattern = timeline.steps.tolist(), None, None
-    if _is_exact(timeline):
-        steps = [length.iterations] * len(length.seeds)
-    else:
-        coefficients, pattern = timeline.coefficients.astype(float), timeline.pattern
-    source = prepared(task.dataset, config["data_dir"], home=True)
-    given = (task, optimizer, load(source), length.seeds, steps, coefficients, pattern)
+    clock = None if _is_exact(timeline) else timeline
     if not (resume and point.is_named and os.access(".", os.W_OK)):
-        return run_training(*given, None, progress), None
-    record = read_json(source.with_suffix(".json"))
-    decides = [] if _is_exact(timeline) else tracked("timeline", config)
-    key = [*decided_by(config, record), *decides, config["n"], length.iterations, length.horizon]
-    place = Path(paths.SWEPT.format(point=digest_of(key)))
-    with observed() as seen:
-        return run_training(*given, OwnCheckpoint(place, decided_by(config, record), seen), progress), place
+        return trained(config, clock, point.data, None, progress), None
+    states = list[Path]()
+
+    def kept(decided: list[str], seen: Seen) -> OwnCheckpoint:
+        own = tracked("timeline", config) if clock else []
+        key = [*decided, *own, config["n"], length.iterations, length.horizon]
+        states.append(Path(paths.SWEPT.format(point=digest_of(key))))
+        return OwnCheckpoint(states[0], decided, seen)
+
+    return trained(config, clock, point.data, kept, progress), states[0]
 
 
 def _is_exact(timeline: Timeline) -> bool:
@@ -908,14 +887,7 @@ def _training_key(point: _Point, timeline: Timeline, place: int) -> str:
 
 
 def _verified(point: _Point, timeline: Timeline, trajectory: Trajectory) -> dict:
-    from gcexp.data import load
-    from gcexp.run.verification import verify_decoding
-
-    task = build(point.config, "task")
-    data = load(prepared(task.dataset, point.config["data_dir"], home=True))
-    return verify_decoding(
-        lambda seed: build_scheme(point.config, seed).code, timeline, trajectory, task, data
-    )
+    return verified(point.config, timeline, trajectory, point.data)
 
 
 def _warn(reports: Mapping[str, dict]) -> None:
@@ -930,11 +902,11 @@ def _warn(reports: Mapping[str, dict]) -> None:
 
 def _for_each(function: Callable, arguments: list[tuple], what: str, jobs: int, progress: bool) -> list:
     """Call a function with every tuple of arguments, some processes side by side; several calls have a progress bar."""
-    from joblib import Parallel, delayed
-
     if min(jobs, len(arguments)) == 1:
         results = itertools.starmap(function, arguments)
     else:
+        from joblib import Parallel, delayed
+
         calls = (delayed(function)(*each) for each in arguments)
         results = Parallel(n_jobs=min(jobs, len(arguments)), return_as="generator")(calls)
     found = []

@@ -19,25 +19,13 @@ _PLACES = [Path(__file__).resolve().parents[level] for level in (0, 1)]
 
 
 def bundled(name: Path | str) -> Path:
-    """A file or folder that comes with the package: inside it in a wheel, beside it in a clone.
-
-    Examples
-    --------
-    >>> bundled("conf/run.yaml").is_file(), bundled("workflow/Snakefile").is_file()
-    (True, True)
-    """
+    """A file or folder that comes with the package: inside it in a wheel, beside it in a clone."""
     places = [folder / name for folder in _PLACES]
     return next((place for place in places if place.exists()), places[-1])
 
 
 def read_json(path: Path | str) -> Any:
-    """Read the JSON file of an earlier job.
-
-    Raises
-    ------
-    UserError
-        If the file is missing or damaged.
-    """
+    """Read the JSON file of an earlier job."""
     try:
         return json.loads(Path(path).read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -49,8 +37,6 @@ def read_json(path: Path | str) -> Any:
 def writable(path: Path | str) -> Iterator[None]:
     """Turn an error of the file system about writing `path` into a `UserError`.
 
-    Examples
-    --------
     >>> with writable("out.npz"):
     ...     raise OSError(28, "No space left on device")
     Traceback (most recent call last):
@@ -63,18 +49,7 @@ def writable(path: Path | str) -> Iterator[None]:
 
 
 def refuse_special(path: Path | str) -> None:
-    """Raise `UserError` for a path where no file can be written: a folder, a device, an empty name.
-
-    Raises
-    ------
-    UserError
-
-    Examples
-    --------
-    >>> refuse_special("/dev/null")
-    Traceback (most recent call last):
-    gcexp.errors.UserError: /dev/null: cannot be written (it is no regular file)
-    """
+    """Raise `UserError` for a path where no file can be written: a folder, a device, an empty name."""
     path = Path(path)
     with writable(path):  # its name may be too long to ask
         folder, file, there = path.is_dir(), path.is_file(), path.exists()
@@ -85,18 +60,7 @@ def refuse_special(path: Path | str) -> None:
 
 
 def refuse_no_folder(path: Path | str) -> None:
-    """Raise `UserError` for a path that cannot be used as a folder: a file, a path below one, a read-only folder.
-
-    Raises
-    ------
-    UserError
-
-    Examples
-    --------
-    >>> refuse_no_folder("/dev/null/results")
-    Traceback (most recent call last):
-    gcexp.errors.UserError: /dev/null/results: cannot be a folder, since /dev/null is not one
-    """
+    """Raise `UserError` for a path that cannot be used as a folder: a file, a path below one, a read-only folder."""
     with writable(path):
         there = next(place for place in (Path(path), *Path(path).absolute().parents) if place.exists())
         if not there.is_dir():
@@ -109,13 +73,6 @@ def refuse_no_folder(path: Path | str) -> None:
 def written(path: Path | str) -> Iterator[Path]:
     """Temporary path beside `path`, renamed to it when the block ends well and removed otherwise.
 
-    Raises
-    ------
-    UserError
-        If the folder cannot be written, or what is there is no regular file.
-
-    Examples
-    --------
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp()) / "new" / "table.csv"
     >>> with written(target) as temporary:
@@ -129,27 +86,18 @@ def written(path: Path | str) -> Iterator[Path]:
     with writable(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with _held(temporary):
+            with open(temporary, "wb") as held:  # the lock ends with the process, too
+                with suppress(OSError):  # a file system without locks: what is left there stays
+                    fcntl.flock(held, fcntl.LOCK_SH)
                 yield temporary
             os.replace(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
 
 
-@contextmanager
-def _held(path: Path) -> Iterator[None]:
-    """A file that is locked while it is written. The system releases the lock when the process ends."""
-    with open(path, "wb") as file:
-        with suppress(OSError):  # a file system without locks: what is left there stays
-            fcntl.flock(file, fcntl.LOCK_SH)
-        yield
-
-
 def remove_half_written(*folders: Path | str) -> list[Path]:
     """Remove half-written files of killed processes under some folders, but none that a running process writes.
 
-    Examples
-    --------
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
     >>> left = folder / f".table.{uuid4().hex}.csv"

@@ -11,28 +11,14 @@ AFTER = 0.5  # seconds: what is done by then needs no bar
 
 
 def bar(total: int, what: str, unit: str, shown: bool = True, done: int = 0) -> Any:
-    """A bar of tqdm, as a context manager with ``update(count)``.
+    """A bar of tqdm, as a context manager with ``update(count)``: how many of a total are done, `done` of them before.
 
     In a notebook it is the notebook's own where ipywidgets is there, else one of text.
-
-    Parameters
-    ----------
-    total : int
-    what, unit : str
-        What is done, and what is counted.
-    shown : bool
-        False: nothing is shown anywhere.
-    done : int
-        How much of the total was done before.
-
-    Examples
-    --------
-    >>> with bar(2, "trainings", "point") as moving:
-    ...     moving.update(2)
     """
     if not shown:
         return _Hidden()
-    inside = _in_notebook()
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    inside = "IPKernelApp" in getattr(shell, "config", ())  # this process is a kernel of Jupyter
     if inside and find_spec("ipywidgets"):
         from tqdm.notebook import tqdm
     else:
@@ -49,9 +35,3 @@ class _Hidden(nullcontext):
 
     def update(self, count: int = 1) -> None:
         """Do nothing."""
-
-
-def _in_notebook() -> bool:
-    """Whether this process is a kernel of Jupyter."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return "IPKernelApp" in getattr(shell, "config", ())

@@ -12,6 +12,7 @@ import re
 import types
 import typing
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from functools import cache, wraps
 from numbers import Integral, Rational, Real
@@ -38,24 +39,10 @@ def typed(text: str, fractions: bool = False) -> Any:
 
     ``null``, ``true``, ``false``, ``inf``, ``nan`` in small or large letters, and numbers, as Hydra's grammar of
     overrides has them; everything else is text, ``010``, ``0x1F``, ``yes`` and ``none`` too. Two things differ from
-    Hydra: ``.inf``, ``.nan`` and ``Infinity`` are what YAML and JSON mean by them, and there are `fractions`. An option
-    file is no typed word: it is YAML as OmegaConf reads it, where ``yes`` is true and ``010`` is eight.
+    Hydra: ``.inf``, ``.nan`` and ``Infinity`` are what YAML and JSON mean by them, and with `fractions`, as in
+    formulas and tables, ``2/3`` is one. (A config holds only what JSON and file names can hold.) An option file is no
+    typed word: it is YAML as OmegaConf reads it, where ``yes`` is true and ``010`` is eight.
 
-    Parameters
-    ----------
-    text : str
-        The word, without blanks around it.
-    fractions : bool
-        Whether ``2/3`` is a fraction, as in formulas and tables. In a run it is text, as in Hydra: a config holds what
-        JSON and file names can hold.
-
-    Raises
-    ------
-    ParameterError
-        For a fraction by zero and a number of thousands of digits.
-
-    Examples
-    --------
     >>> [typed(word) for word in ("12", "1e-3", "inf", "null", "True", "010", "cgc", "2/3")]
     [12, 0.001, inf, None, True, '010', 'cgc', '2/3']
     >>> typed("2/3", fractions=True)
@@ -84,35 +71,12 @@ def arguments(
 
     Annotations may be ``str``, ``bool``, ``int``, ``float``, ``Fraction``, ``None``, ``Literal[...]``, lists, tuples,
     mappings (to any depth), ``ndarray``, ``Callable``, a dataclass (from a mapping, or an instance), a protocol (whose
-    methods must be there), any other class, or a union of these. What has no annotation is not checked.
+    methods must be there), any other class, or a union of these. What has no annotation is not checked. A whole number
+    for a float becomes one, and a list for a tuple as well.
 
-    Parameters
-    ----------
-    of : callable
-        A function, a class or a dataclass.
-    given : mapping
-        What was written.
-    place : str
-        Where it was written, for the sentence.
-    kind : str
-        What a name is called.
-    joint : str
-        What stands between `place` and a name.
-    typed : bool
-        Whether values are checked, and not the names alone.
+    In a sentence `place` says where it was written, `kind` what a name is called, and `joint` stands between the place
+    and a name. Without `typed` names are checked, and values are not.
 
-    Returns
-    -------
-    dict
-        The values in the types of the annotations: a whole number for a float is one, a list for a tuple as well.
-
-    Raises
-    ------
-    UserError
-        For an unknown or missing name and a value of the wrong kind.
-
-    Examples
-    --------
     >>> def area(width: float, height: float = 1.0, *, unit: typing.Literal["m", "ft"] = "m"): ...
     >>> arguments(area, {"width": 2}, "area")
     {'width': 2.0}
@@ -123,7 +87,11 @@ def arguments(
     Traceback (most recent call last):
     gcexp.errors.UserError: area: width must be a number, got '2'
     """
-    parameters, hints = _signature(of)
+    try:
+        signature, hints = _signature(of)
+    except (TypeError, ValueError):
+        raise UserError(f"{getattr(of, '__name__', of)} does not say which arguments it takes") from None
+    parameters = signature.parameters.values()
     named = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     rest = next((p.name for p in parameters if p.kind is p.VAR_KEYWORD), None)
     if not isinstance(given, Mapping):
@@ -145,8 +113,6 @@ def arguments(
 def fill(cls: type, given: object, place: str):
     """Instance of the dataclass `cls` with its fields from the mapping `given`; see `arguments`.
 
-    Examples
-    --------
     >>> @dataclasses.dataclass(frozen=True)
     ... class Box:
     ...     width: float
@@ -167,13 +133,6 @@ def fill(cls: type, given: object, place: str):
 def fitted(hint: Any, value: Any, place: str) -> Any:
     """`value` as one of the kinds in the annotation `hint`.
 
-    Raises
-    ------
-    UserError
-        If it is none of them.
-
-    Examples
-    --------
     >>> fitted(tuple[int, ...] | None, [1, 2], "shifts")
     (1, 2)
     >>> fitted(dict[str, list[int]], {"a": [1, True]}, "sets")
@@ -217,8 +176,6 @@ def checked(build: Callable, plain: bool = True) -> Callable:
     only, such as a generator, is not looked into. Numbers `n` of workers and `k` of partitions are at most the
     `most_workers` and `most_partitions` of the class.
 
-    Examples
-    --------
     >>> class Box:
     ...     @checked
     ...     def __init__(self, width: int, depth: float | None = None):
@@ -232,7 +189,7 @@ def checked(build: Callable, plain: bool = True) -> Callable:
 
     @wraps(build)
     def init(self, *args, **kwargs):
-        (signature, hints), name = _signed(build), type(self).__name__
+        (signature, hints), name = _signature(build), type(self).__name__
         try:
             given = signature.bind(self, *args, **kwargs)
         except TypeError as error:
@@ -255,46 +212,30 @@ def checked(build: Callable, plain: bool = True) -> Callable:
                 )
         try:
             build(*given.args, **given.kwargs)
-        except (MemoryError, OverflowError) as error:
-            raise ParameterError(f"{name} does not fit into memory: {error}") from None
-        except ValueError as error:
-            if "Maximum allowed" not in str(error):  # as numpy says of an array with too many numbers
+        except (MemoryError, OverflowError, ValueError) as error:
+            # As numpy says of an array with too many numbers.
+            if isinstance(error, ValueError) and "Maximum allowed" not in str(error):
                 raise
             raise ParameterError(f"{name} does not fit into memory: {error}") from None
 
     return init
 
 
-@cache
-def _signed(build: Callable) -> tuple[inspect.Signature, dict[str, Any]]:
-    """Signature, and the annotations."""
-    return inspect.signature(build), _hints(build)
-
-
 def fits(cls: type, kind: type) -> bool:
     """Whether `cls` is a subclass of `kind`; of a protocol: whether it has its methods.
 
-    Examples
-    --------
     >>> fits(bool, int), fits(dict, typing.SupportsFloat)
     (True, False)
     """
-    if getattr(kind, "_is_protocol", False):
-        return all(hasattr(cls, name) for name, member in vars(kind).items() if _is_method(name, member))
-    return issubclass(cls, kind)
-
-
-def _is_method(name: str, member: object) -> bool:
-    return (
-        inspect.isfunction(member) and (name[0] != "_" or name.startswith("__")) and name not in vars(object)
-    )
+    if not getattr(kind, "_is_protocol", False):
+        return issubclass(cls, kind)
+    methods = {name for name, member in vars(kind).items() if inspect.isfunction(member)} - {*vars(object)}
+    return all(hasattr(cls, name) for name in methods if name[0] != "_" or name.startswith("__"))
 
 
 def is_number(value: object) -> bool:
     """Whether `value` is a number and not a truth value.
 
-    Examples
-    --------
     >>> is_number(1), is_number(True), is_number("1")
     (True, False, False)
     """
@@ -304,8 +245,6 @@ def is_number(value: object) -> bool:
 def is_whole(value: object) -> TypeGuard[int]:
     """Whether `value` is a whole number and not a truth value.
 
-    Examples
-    --------
     >>> is_whole(1), is_whole(True), is_whole(1.0)
     (True, False, False)
     """
@@ -315,8 +254,6 @@ def is_whole(value: object) -> TypeGuard[int]:
 def quoted(value: object, letters: int = 100) -> str:
     """A value in a sentence, cut where it is long.
 
-    Examples
-    --------
     >>> quoted("x"), quoted([1, 2, 3, 4], letters=8)
     ("'x'", '[1, 2, 3...')
     """
@@ -362,7 +299,10 @@ def _as(option: Any, value: Any, place: str) -> Any:
     ):  # Any, a type variable, a name that only a type checker knows
         return value
     if kind is float:
-        return _float(value) if isinstance(value, Real) and not truth else _MISFIT
+        if isinstance(value, Real) and not truth:
+            with suppress(OverflowError):  # of a number that is larger than any float
+                return _MISFIT if math.isnan(value) else float(value)
+        return _MISFIT
     if kind is int:
         whole = isinstance(value, Integral) or (isinstance(value, Rational) and value.denominator == 1)
         return int(value) if whole and not truth else _MISFIT
@@ -405,14 +345,6 @@ def _entries(hints, values, place: str) -> list:
     ]
 
 
-def _float(value: Real) -> Any:
-    try:
-        number = float(value)
-    except OverflowError:
-        return _MISFIT
-    return _MISFIT if math.isnan(number) else number
-
-
 def _is_array(kind: type) -> bool:
     return kind.__name__ == "ndarray" and kind.__module__ == "numpy"
 
@@ -422,16 +354,12 @@ def _array(value: Any) -> Any:
         return value
     import numpy as np  # where an array is asked for, it is loaded already
 
-    try:
-        found = np.array(value) if isinstance(value, list | tuple) else None
-    except ValueError:  # ragged
-        found = None
-    if found is not None and found.dtype.kind == "O":
-        try:
-            found = found.astype(float)  # fractions
-        except (TypeError, ValueError):
-            found = None
-    return found if found is not None and found.dtype.kind in "biuf" else _MISFIT
+    if isinstance(value, list | tuple):
+        with suppress(TypeError, ValueError):  # ragged, or no numbers
+            found = np.array(value)
+            found = found.astype(float) if found.dtype.kind == "O" else found  # fractions
+            return found if found.dtype.kind in "biuf" else _MISFIT
+    return _MISFIT
 
 
 def _spelled(option: Any, several: bool = False) -> str:
@@ -457,12 +385,8 @@ def _spelled(option: Any, several: bool = False) -> str:
 
 
 @cache
-def _signature(of: Callable) -> tuple[list[inspect.Parameter], dict[str, Any]]:
-    try:
-        parameters = list(inspect.signature(of).parameters.values())
-    except (TypeError, ValueError):
-        raise UserError(f"{getattr(of, '__name__', of)} does not say which arguments it takes") from None
-    return parameters, _hints(of)
+def _signature(of: Callable) -> tuple[inspect.Signature, dict[str, Any]]:
+    return inspect.signature(of), _hints(of)
 
 
 def _hints(of: Any) -> dict[str, Any]:

@@ -28,18 +28,10 @@ _REPORT = "report.json"  # beside the columns: what is known of the point beside
 
 @dataclass(frozen=True)
 class Job:
-    """A point of a sweep, or a training that several points share.
+    """A point of a sweep, or a training that several points share: Hydra overrides, and further words of the command.
 
-    Attributes
-    ----------
-    run : list of str
-        Hydra overrides.
-    fingerprint : list of str
-        All else that decides what it makes; see `gcexp.run.dependencies`.
-    options : list of str
-        Further words of the command.
-    needs : list of str
-        Files that other jobs of the sweep make.
+    `fingerprint` is all else that decides what it makes (`gcexp.run.dependencies`), `needs` are files that other jobs
+    of the sweep make.
     """
 
     run: list[str]
@@ -55,13 +47,6 @@ class Job:
 def profile_folder(given: str) -> Path:
     """Folder of a profile by its path, or by its name where it lies in ``profiles/`` here or comes with gcexp.
 
-    Raises
-    ------
-    UserError
-        If there is none.
-
-    Examples
-    --------
     >>> profile_folder("slurm") == profile_folder("profiles/slurm")
     True
     """
@@ -76,17 +61,7 @@ def profile_folder(given: str) -> Path:
 def submit(jobs: Mapping[str, Job], profile: str) -> None:
     """Make the files of a sweep by Snakemake, which starts its jobs as a profile says and shows how far they are.
 
-    Parameters
-    ----------
-    jobs : mapping
-        Each job by the file that it makes.
-    profile : str
-        As `profile_folder` takes it.
-
-    Raises
-    ------
-    UserError
-        If the same sweep is being made already, or a job failed.
+    `jobs` names each job by the file that it makes. The same sweep is made by one process at a time.
     """
     folder = profile_folder(profile)
     plan = Path(paths.SWEEP_PLAN.format(name=digest_of(sorted(jobs))))
@@ -123,8 +98,6 @@ def write_point(path: Path | str, columns: Mapping[str, np.ndarray], report: Any
 def read_point(path: Path | str) -> tuple[dict[str, np.ndarray], Any]:
     """What `write_point` wrote.
 
-    Examples
-    --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     write_point(Path(folder) / "point.npz", {"seed": np.arange(2)}, {"passed": True})

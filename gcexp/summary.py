@@ -84,22 +84,9 @@ def summarise(
 ) -> Summary:
     """Run the clock and keep statistics only. They equal those of `run_clock`'s timeline to the last bit.
 
-    A sample of 64 iterations whose coefficients are a promise is decoded at the end.
+    A sample of 64 iterations whose coefficients are a promise is decoded at the end. `marks` are numbers of first
+    iterations over which `Summary.running` is the mean; all else is as of `gcexp.timeline.run_clock`.
 
-    Parameters
-    ----------
-    scheme, delay, seeds, iterations, chunk, tell
-        As of `gcexp.timeline.run_clock`.
-    marks : sequence of int
-        Numbers of first iterations over which `Summary.running` is the mean.
-
-    Raises
-    ------
-    ParameterError, DecodingError
-        As `gcexp.timeline.run_clock`.
-
-    Examples
-    --------
     >>> from gcexp.codes import Uncoded
     >>> from gcexp.delays import ShiftedExponential
     >>> from gcexp.schemes import Fastest, Scheme
@@ -126,8 +113,6 @@ class RunningMean:
     numpy adds pairwise: the sum of a contiguous array is that of its first half, in whole eights, plus that of the
     rest. So the values that belong together are known beforehand, and a short rest is all that waits.
 
-    Examples
-    --------
     >>> mean = RunningMean(3)
     >>> mean.add(np.array([1.0, 2.0])), mean.add(np.array([6.0, 7.0]))
     (None, None)

@@ -117,10 +117,7 @@ def as_json(parser: ArgumentParser) -> None:
 def form(parser: ArgumentParser) -> None:
     """``--format`` of a table."""
     parser.add_argument(
-        "--format",
-        choices=("text", "csv", "markdown"),
-        default="text",
-        help="of the table (default: text)",
+        "--format", choices=("text", "csv", "markdown"), default="text", help="of the table (default: text)"
     )
 
 

@@ -92,8 +92,6 @@ def run(arguments) -> None:
 def _schemes(words: list[str]) -> list[str | dict[str, Any]]:
     """Schemes as `benchmark` takes them; a key belongs to the scheme before it, and several values make several.
 
-    Examples
-    --------
     >>> _schemes(["cgc", "s=1,2", "cyclic, s = 1"])
     [{'scheme': 'cgc', 's': 1}, {'scheme': 'cgc', 's': 2}, 'cyclic, s = 1']
     """

@@ -74,8 +74,6 @@ def run(arguments) -> None:
 def words(typed: list[str]) -> list[str]:
     """What may stand in place of the last of the words that were typed after ``gcexp``; none where files may.
 
-    Examples
-    --------
     >>> words(["sim"]), words(["run", "--multi"]), words(["run", "scheme=cgc", "optimizer=ad"])
     (['simulate'], ['--multirun'], ['optimizer=adam'])
     >>> words(["run", "code=graph", "code.n"]), words(["run", "-m", "scheme=cgc,frc,cgc_"])[0]
@@ -112,7 +110,7 @@ def _of(argument, before: list[str], current: str) -> Iterable[str]:
         case "overrides":
             return _overrides(before, current)
         case "kind":
-            from gcexp.command.catalogue import LISTED
+            from gcexp.command.list import LISTED
 
             return LISTED
         case "names":

@@ -23,17 +23,9 @@ OWN = ("s", "kind", "decoding", "stragglers", *_NUMBERS)
 def errors(given: Iterable[str]) -> dict:
     """Errors of a composed code, ready for JSON.
 
-    ``s``, ``kind``, ``decoding``, ``stragglers``, ``trials``, ``seed``, ``steps``, ``max_sets`` and ``max_searched``
-    are arguments of `gcexp.error`; everything else is an override, so that ``code.s=3`` is the s a code is built for,
-    and ``code.seed=1`` the seed of its assignment.
+    What `OWN` names are arguments of `gcexp.error`; everything else is an override, so that ``code.s=3`` is the s a
+    code is built for, and ``code.seed=1`` the seed of its assignment.
 
-    Raises
-    ------
-    UserError
-        For an argument that is no number, an unknown kind or override, and whatever the code refuses.
-
-    Examples
-    --------
     >>> found = errors(["code=fractional_repetition", "n=6", "code.d=2", "s=1..3"])
     >>> [(e["s"], round(e["upper"], 4), e["exact"]) for e in found["errors"]]
     [(1, 0.0, True), (2, 0.3333, True), (3, 0.3333, True)]

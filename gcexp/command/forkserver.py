@@ -34,14 +34,9 @@ _GRACE = 10.0  # seconds that an interrupted command has to remove what it has h
 
 
 def start(jobs: int) -> bool:
-    """Start a server for the commands that this process starts later, and say whether there is one.
+    """Start a server for so many commands that this process starts later, and say whether there is one: not for a few.
 
     It ends when this process does, whatever way that is.
-
-    Parameters
-    ----------
-    jobs : int
-        Commands to come; for a few of them no server is started.
     """
     if sys.platform != "linux" or jobs < FEWEST_JOBS or VARIABLE in os.environ:
         return False

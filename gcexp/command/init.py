@@ -18,25 +18,7 @@ _NAME = "mypaper"  # in the template's files and in their paths; .in keeps our o
 
 
 def init(name: str, folder: Path | None = None) -> str:
-    """Make a project from the template.
-
-    Parameters
-    ----------
-    name : str
-        Of its folder and its package.
-    folder : Path, optional
-        Where; default this folder.
-
-    Returns
-    -------
-    str
-        What to type next.
-
-    Raises
-    ------
-    UserError
-        If the name is no name of a Python package, is taken by an installed one, or if there is such a folder.
-    """
+    """Make a project from the template, a folder and a package with this name, and say what to type next."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise UserError(f"a project is named like a package, [a-z][a-z0-9_]*, got {name!r}")
     kind = _taken(name, Path.cwd())
@@ -75,13 +57,7 @@ def _taken(name: str, folder: Path, installed: bool = True) -> str | None:
 
 
 def refuse_shadows() -> None:
-    """Refuse modules of a project that stand in the place of others, because the project comes first on the path.
-
-    Raises
-    ------
-    UserError
-        With the file, and what its name already means.
-    """
+    """Refuse modules of a project that stand in the place of others, because the project comes first on the path."""
     if not (folder := project()):
         return
     packages = {path.parent: (path.parent / "paper.yaml").exists() for path in folder.glob("*/__init__.py")}
@@ -95,15 +71,8 @@ def refuse_shadows() -> None:
 
 
 def rules() -> str:
-    """The Snakefile with the rules: that of the wheel, or of the clone.
+    """The Snakefile with the rules: that of the wheel, or of the clone, unless a module of the project shadows another.
 
-    Raises
-    ------
-    UserError
-        If a module of the project stands in the place of another.
-
-    Examples
-    --------
     >>> Path(rules()).name
     'Snakefile'
     """

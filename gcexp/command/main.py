@@ -40,7 +40,6 @@ COMMANDS = {
     "init": "a folder for a project of your own: options, figures, code, Snakefile",
     "trace": "check a CSV of workers' times for delay=trace, and say what it holds",
     "completion": "a script that completes words in a shell: bash, zsh or fish",
-    "catalogue": "the table of all codes (docs/codes.md)",
     "schema": "JSON Schema of the figure file, for editors (docs/figure.schema.json)",
     "publish": "copy reports/paper to reports/published, to be committed",
 }
@@ -53,14 +52,23 @@ def main(argv: list[str] | None = None) -> int:
     """
     given = sys.argv[1:] if argv is None else argv
     try:
-        if Path("conf/run.yaml").is_file() or (
-            Path("conf").is_dir() and Path("config/config.yaml").is_file()
-        ):
-            _enter_project()
+        conf, told = Path("conf"), Path("config/config.yaml")
+        if (conf / "run.yaml").is_file() or (conf.is_dir() and told.is_file()):
+            from gcexp.command.init import refuse_shadows
+
+            refuse_shadows()
+            if str(Path.cwd()) not in sys.path:  # modules of a project lie beside its conf/
+                sys.path.insert(0, str(Path.cwd()))
         arguments = _read(given)
         if folder := getattr(arguments, "config_dir", None):
             add_options(folder)
-        return _done(arguments, given[:1] == ["job"]) or 0
+        if given[:1] != ["job"]:
+            return arguments.do(arguments) or 0
+        from gcexp.run.records import recorded
+
+        first = arguments.output[0] if isinstance(arguments.output, list) else arguments.output
+        with recorded(first):  # what a rule calls writes down what it reads
+            return arguments.do(arguments) or 0
     except KeyboardInterrupt:
         print("gcexp: interrupted", file=sys.stderr)
         return 130
@@ -75,15 +83,6 @@ def main(argv: list[str] | None = None) -> int:
         return code
 
 
-def _enter_project() -> None:
-    """Let modules of a project of one's own be imported: its package lies beside its conf/."""
-    from gcexp.command.init import refuse_shadows
-
-    refuse_shadows()
-    if str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
-
-
 def _read(given: Sequence[str]) -> argparse.Namespace:
     """The arguments of a command; those of a list may stand before and behind its options."""
     reader = parser(given)
@@ -94,17 +93,6 @@ def _read(given: Sequence[str]) -> argparse.Namespace:
     elif more:
         reader.error(f"unrecognized arguments: {' '.join(more)}")
     return arguments
-
-
-def _done(arguments: argparse.Namespace, recorded: bool) -> int | None:
-    """Run a command; one that a rule calls writes down what it reads."""
-    if not recorded:
-        return arguments.do(arguments)
-    from gcexp.run.records import recorded as writing
-
-    output = arguments.output
-    with writing(output[0] if isinstance(output, list) else output):
-        return arguments.do(arguments)
 
 
 class _Parser(argparse.ArgumentParser):

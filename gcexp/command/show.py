@@ -56,45 +56,34 @@ def guarantee(code) -> str:
     }[code.promise]
     if not code.quorums:
         return f"{wanted}, whoever is heard"
-    needs = [" or ".join(_need(quorum, r, q) for r, q in quorum.need) for quorum in code.quorums[:3]]
+    needs = []
+    for quorum in code.quorums[:3]:
+        workers = quorum.workers
+        consecutive = workers == tuple(range(workers[0], workers[-1] + 1)) and len(workers) > 2
+        named = f"{workers[0]}..{workers[-1]}" if consecutive else ", ".join(map(str, workers))
+        each = (f"{q} of workers {named} with {r} message{'s' * (r > 1)}" for r, q in quorum.need)
+        needs.append(" or ".join(each))
     more = f" and {len(code.quorums) - 3} more quorums" if len(code.quorums) > 3 else ""
     return f"{wanted}, from any {'; any '.join(needs)}{more}"
 
 
-def _need(quorum, r: int, q: int) -> str:
-    return f"{q} of workers {_span(quorum.workers)} with {r} message{'s' if r > 1 else ''}"
-
-
-def _span(workers: tuple[int, ...]) -> str:
-    consecutive = workers == tuple(range(workers[0], workers[-1] + 1)) and len(workers) > 2
-    return f"{workers[0]}..{workers[-1]}" if consecutive else ", ".join(map(str, workers))
-
-
 def format_description(found: dict) -> str:
     """The description as aligned lines."""
-    lines = []
-    for key, value in _with_one_load(dict(found)).items():
+    found, lines = dict(found), []
+    mean, largest = found.pop("computation_load_mean"), found.pop("computation_load_largest")
+    found["computation_load"] = f"{mean:g} on average, {largest:g} at most"
+    if np.isclose(mean, largest):
+        found["computation_load"] = f"{mean:g} for each"
+    for key, value in found.items():
         name = key.replace("_", " ")
         if key in ("assignment", "encoding", "encoding_imaginary"):
             rows = np.array2string(np.array(value), precision=3, suppress_small=True, max_line_width=120)
             lines += [f"{name}:", *(f"  {row}" for row in rows.splitlines())]
         else:
-            lines.append(f"{name + ':':20} {_short(value)}")
+            if isinstance(value, list) and len(set(value)) == 1:
+                value = f"{value[0]} for each"
+            lines.append(f"{name + ':':20} {f'{value:g}' if isinstance(value, float) else value}")
     return "\n".join(lines)
-
-
-def _with_one_load(found: dict) -> dict:
-    """The description with one line for the mean and the largest share of the data that a worker computes."""
-    mean, largest = found.pop("computation_load_mean"), found.pop("computation_load_largest")
-    same = np.isclose(mean, largest)
-    load = f"{mean:g} for each" if same else f"{mean:g} on average, {largest:g} at most"
-    return found | {"computation_load": load}
-
-
-def _short(value) -> str:
-    if isinstance(value, list) and len(set(value)) == 1:
-        return f"{value[0]} for each"
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def add(parser) -> None:

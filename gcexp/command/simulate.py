@@ -11,9 +11,7 @@ def add(parser) -> None:
     """Its arguments."""
     overrides(parser)
     parser.add_argument(
-        "--rows",
-        default="seeds",
-        help="seeds, running or iterations: one row for each (default: seeds)",
+        "--rows", default="seeds", help="seeds, running or iterations: one row for each (default: seeds)"
     )
     form(parser)
 

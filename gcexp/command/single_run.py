@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,24 +27,14 @@ if TYPE_CHECKING:
 def run(
     overrides: list[str], folder: Path | None = None, level: float | None = None, uri: str | None = None
 ) -> Path:
-    """Timeline, training, verification, summary and plot of the run that `overrides` compose.
+    """Timeline, training, verification, summary and plot of the run that `overrides` compose, and their folder.
 
-    Parameters
-    ----------
-    overrides : list of str
-        Hydra overrides, as in ``scheme=cgc n=30 s=19 task=mnist_mlp``.
-    folder : Path, optional
-        Where the results go; default results/run/<the overrides>.
-    level : float, optional
-        Value of the main score whose first passage is told; default `usual_level`.
-    uri : str, optional
-        Tracking URI of MLflow, where the run is logged while it trains; empty: the usual one; left out: nowhere.
-
-    Returns
-    -------
-    Path
-        The folder.
+    `level` is the value of the main score whose first passage is told; by default `usual_level`. `uri` says where
+    MLflow logs the run while it trains; empty: where it usually does; None: nowhere.
     """
+    from gcexp.figures.tables import scores_of, write_table
+    from gcexp.run.measured import scored
+
     config = compose(overrides)
     stages.length_of(config)  # complain before any work
     fitted(str | None, config["data_dir"], "data_dir")
@@ -52,7 +43,11 @@ def run(
     scheme = build_scheme(config)
     build(config, "delay"), build(config, "optimizer")
     task = build(config, "task")
-    folder = folder or Path(paths.RUNS) / (_name(overrides) or "default")
+    if folder is None:
+        name = "+".join(o.replace("=", "@").replace("/", "_") for o in sorted(overrides)) or "default"
+        if len(name) > 200:
+            raise UserError("so many overrides make too long a folder name: give one with --output")
+        folder = Path(paths.RUNS) / name
     if uri is not None:
         from gcexp.report.live_logging import LiveRun
         from gcexp.report.mlflow_store import Store
@@ -62,38 +57,44 @@ def run(
 
     data = prepared(task.dataset, config["data_dir"])
     timeline = stages.run_timeline(config, folder / "timeline.npz")
-    if uri is None:
-        _made(config, overrides, folder, level, timeline)
-        return folder
-    record = read_json(data.with_suffix(".json"))
-    with LiveRun(store, config, overrides, folder, record, timeline) as live:
-        _made(config, overrides, folder, level, timeline, live)
+    live: LiveRun | None = None
+    if uri is not None:
+        live = LiveRun(store, config, overrides, folder, read_json(data.with_suffix(".json")), timeline)
+    with live or nullcontext():
+        trained_on = None if config["exact"] else timeline
+        kept = live.checkpoint if live else None
+        trajectory = stages.run_training(config, folder / "trajectory.npz", trained_on, kept)
+        code = config["code"]["_target_"].rpartition(".")[2]
+        frame = scored(timeline, trajectory, label=code, run=folder.name)
+        write_table(frame, folder / "curve.csv")
+        metrics = scores_of(frame)
+        level = usual_level(frame, metrics[0]) if level is None else level
+        for name, value in _summary(timeline, frame, metrics, level).items():
+            print(f"  {name + ':':26} {value}")
+        _plot(frame, metrics[0], overrides, folder)
+        if live:
+            live.finish(trajectory, frame, level)
+            live.add({}, [folder / f"curve.{suffix}" for suffix in ("csv", "pdf", "png")])
+        # The curve stands when this fails: whoever looks for the reason needs it.
+        found = stages.run_verification(config, timeline, trajectory, folder / "verification.json")
+        errors = f"decoded {found['decoded_error']:.1e}, weighted pass {found['weighted_error']:.1e}"
+        print(f"  {'verification errors:':26} {errors}")
+        if live:
+            live.add({name: found[name] for name in ("decoded_error", "weighted_error")})
+            print(f"  {'logged in MLflow:':26} {live.place}")
+        print(f"  results in {folder}: {', '.join(sorted(p.name for p in folder.iterdir()))}")
     return folder
 
 
-def _made(
-    config: dict,
-    overrides: list[str],
-    folder: Path,
-    level: float | None,
-    timeline: Timeline,
-    live: LiveRun | None = None,
-) -> None:
-    """Train on a clock, tell what came out, draw it and replay it."""
+def _summary(
+    timeline: Timeline, frame: pd.DataFrame, metrics: list[str], level: float | None
+) -> dict[str, str]:
+    """What is told of a run, each value with its name."""
     import numpy as np
 
-    from gcexp.figures.tables import scores_of
-
-    kept = live.checkpoint if live else None
-    trained_on = None if config["exact"] else timeline
-    trajectory = stages.run_training(config, folder / "trajectory.npz", trained_on, kept)
-    table = folder / "curve.csv"
-    frame = _table(config, timeline, trajectory, table)
-    last, metrics = frame.groupby("seed").last(), scores_of(frame)
-    if level is None:
-        level = usual_level(frame, metrics[0])
-    summary = {
-        "seeds": len(timeline.seeds),
+    last = frame.groupby("seed").last()
+    return {
+        "seeds": str(len(timeline.seeds)),
         "iterations per seed": f"{timeline.steps.min()} to {timeline.steps.max()}",
         "mean iteration time (s)": f"{timeline.duration[timeline.ran].mean():.4g}",
         **decoded(timeline),
@@ -101,20 +102,6 @@ def _made(
         **({} if level is None else {"time to a level (s)": passage(frame, metrics[0], level)}),
         **{f"final {name.replace('_', ' ')}": f"{np.median(last[name]):.4g}" for name in metrics},
     }
-    for name, value in summary.items():
-        print(f"  {name + ':':26} {value}")
-    _plot(frame, metrics[0], overrides, folder)
-    if live:
-        live.finish(trajectory, frame, level)
-        live.add({}, [table, folder / "curve.pdf", folder / "curve.png"])
-    # The curve stands when this fails: whoever looks for the reason needs it.
-    found = stages.run_verification(config, timeline, trajectory, folder / "verification.json")
-    errors = f"decoded {found['decoded_error']:.1e}, weighted pass {found['weighted_error']:.1e}"
-    print(f"  {'verification errors:':26} {errors}")
-    if live:
-        live.add({name: found[name] for name in ("decoded_error", "weighted_error")})
-        print(f"  {'logged in MLflow:':26} {live.place}")
-    print(f"  results in {folder}: {', '.join(sorted(p.name for p in folder.iterdir()))}")
 
 
 def decoded(timeline: Timeline) -> dict[str, str]:
@@ -138,8 +125,6 @@ def usual_level(frame: pd.DataFrame, score: str) -> float | None:
 
     It depends on the task and its seeds, not on the scheme, so that runs of several schemes are told alike.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame(
     ...     {"iteration": [0, 0, 1], "test_accuracy": [0.1, 0.12, 0.9], "train_loss": [8, 9, 1.0]}
@@ -165,17 +150,6 @@ def passage(frame: pd.DataFrame, score: str, level: float) -> str:
     return f"{told} ({score.replace('_', ' ')} {level:g}, {reached})"
 
 
-def _table(config: dict, timeline, trajectory, path: Path):
-    from gcexp.figures.tables import write_table
-    from gcexp.run.measured import scored
-
-    frame = scored(
-        timeline, trajectory, label=config["code"]["_target_"].rpartition(".")[2], run=path.parent.name
-    )
-    write_table(frame, path)
-    return frame
-
-
 def _plot(frame, metric: str, overrides: list[str], folder: Path) -> None:
     from gcexp.figures import draw, save
 
@@ -184,10 +158,3 @@ def _plot(frame, metric: str, overrides: list[str], folder: Path) -> None:
         plot["yscale"] = "log"
     drawn = draw(frame, plot, " ".join(overrides) or "default run", "The clock is simulated.")
     save(drawn, [folder / "curve.pdf", folder / "curve.png"])
-
-
-def _name(overrides: list[str]) -> str:
-    name = "+".join(o.replace("=", "@").replace("/", "_") for o in sorted(overrides))
-    if len(name) > 200:
-        raise UserError("so many overrides make too long a folder name: give one with --output")
-    return name

@@ -56,8 +56,6 @@ def listing(module: str | None = None) -> dict[str, str]:
 def as_lines(found: Mapping[str, str]) -> str:
     """A listing by module, one line for each function.
 
-    Examples
-    --------
     >>> print(as_lines({"order_statistics.harmonic": "Harmonic number.", "order_statistics.pareto": "Mean."}))
     order_statistics: Means of order statistics: ...
       harmonic  Harmonic number.
@@ -95,13 +93,6 @@ def explained(name: str, function: Callable) -> str:
 def evaluate(name: str, given: Iterable[str]):
     """Result of the function `name` for arguments such as ``n=15`` and ``alpha=2/3``.
 
-    Raises
-    ------
-    UserError
-        For an unknown name or argument, a missing one, a value of the wrong kind, and whatever the function refuses.
-
-    Examples
-    --------
     >>> evaluate("partial_recovery.lower_bound", ["n=15", "s=9", "alpha=2/3"])
     Fraction(89, 648)
     >>> evaluate("adaptive.rounds", ["L=6", "d=3"])
@@ -138,8 +129,6 @@ def _function(name: str) -> Callable:
 def parse(text: str):
     """A value as typed; what is nothing else is text.
 
-    Examples
-    --------
     >>> parse("2/3"), parse("[1, -inf]"), parse("pg-2-3"), parse("[[1,2],[a]]")
     (Fraction(2, 3), [1, -inf], 'pg-2-3', [[1, 2], ['a']])
     """
@@ -169,8 +158,6 @@ def _array(value):
 def plain(value):
     """A result in the types of JSON; fractions and infinities as text, NaN as null.
 
-    Examples
-    --------
     >>> plain({"load": Fraction(1, 3), "times": np.array([1.5, np.inf, np.nan])})
     {'load': '1/3', 'times': [1.5, 'inf', None]}
     """
@@ -192,8 +179,6 @@ def plain(value):
 def format_value(value) -> str:
     """A result for people: fractions as decimals too, lists and mappings line by line.
 
-    Examples
-    --------
     >>> print(format_value(Fraction(1, 3)))
     1/3 = 0.333333333333
     >>> print(format_value([{"x": 1, "load": Fraction(2, 3)}, {"x": 12, "load": Fraction(1, 2)}]))

@@ -20,18 +20,9 @@ SHOWN: tuple[str, ...] = get_args(Group)
 
 @dataclass(frozen=True)
 class Entry:
-    """A scheme of a benchmark.
+    """A scheme of a benchmark: its name, one of the groups `SHOWN`, and the keys that are set on a run.
 
-    Attributes
-    ----------
-    label, group : str
-        Its name, and one of `SHOWN`.
-    keys : dict
-        What is set on a run: ``scheme``, ``s``, ``code.d`` and so on.
-    half : tuple of str
-        Keys that are n // 2.
-    local_steps : int
-        Steps of a round, where the delay model is one of rounds; 0: it is not.
+    Keys in `half` are n // 2. `local_steps` is the number of steps of a round, where the delay model is one of rounds.
     """
 
     label: str
@@ -57,18 +48,8 @@ class Entry:
 def entries(named: Iterable[str | dict] | None = None) -> list[Entry]:
     """The schemes of a benchmark: all of conf/benchmark.yaml and who joins by itself, or those that are named.
 
-    Parameters
-    ----------
-    named : iterable of str or dict, optional
-        Labels of conf/benchmark.yaml, names of scheme options, or mappings as they stand in that file.
+    Named are labels of conf/benchmark.yaml, options of the group scheme, or mappings as they stand in that file.
 
-    Raises
-    ------
-    UserError
-        For a name that is neither, and a mapping that lacks a scheme.
-
-    Examples
-    --------
     >>> [entry.label for entry in entries(["FRC, d = 2", "bgc", {"scheme": "cgc", "s": 3}])]
     ['FRC, d = 2', 'bgc', 'cgc s=3']
     """

@@ -27,15 +27,9 @@ GROUPS_BUILT = {
 
 
 def build(config: dict, key: str) -> Any:
-    """Instantiate ``config[key]`` by its ``_target_`` after checking keys and types against the signature.
+    """Instantiate ``config[key]`` by its ``_target_``, after its keys and values were checked against the signature.
 
     A value that has a ``_target_`` itself is built first: codes made of codes are spelled by nesting.
-
-    Raises
-    ------
-    UserError
-        For a key the class does not take, a missing one, a wrong type, or a class of another kind: with the key and the
-        nearest match.
     """
     node = config.get(key)
     if node is None:
@@ -118,8 +112,6 @@ def redrawn(node: Any, seed: int, *place: Any) -> Any:
 def named(node: Any, *keys: str) -> list:
     """What stands under some keys anywhere in a node, its own first.
 
-    Examples
-    --------
     >>> named({"parts": [{"_target_": "lab.Inner"}], "_target_": "lab.Outer"}, "_target_")
     ['lab.Outer', 'lab.Inner']
     """
@@ -133,15 +125,8 @@ def named(node: Any, *keys: str) -> list:
 
 @dataclass(frozen=True)
 class MakesCode:
-    """What an analysis is given for a code: called, it builds one.
+    """What an analysis is given for a code: called, it builds the one that `node` describes.
 
-    Attributes
-    ----------
-    node : dict
-        ``_target_`` and arguments.
-
-    Examples
-    --------
     >>> make = MakesCode({"_target_": "gcexp.codes.FractionalRepetition", "n": 6, "d": 2})
     >>> make().k, make(seed=3).k
     (6, 6)

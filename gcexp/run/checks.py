@@ -42,13 +42,7 @@ def check_scheme(config: dict) -> None:
 
 
 def declared(function: str, given: dict) -> dict[str, Any]:
-    """What an analysis declares for its arguments, which are checked first; see `gcexp.analysis.declared`.
-
-    Returns
-    -------
-    dict
-        ``columns``, its columns, None where it declares none; ``clocks``, whether it plays the schemes of a benchmark.
-    """
+    """What an analysis declares, once its arguments are checked: its columns, and whether it plays schemes."""
     dotted(function, "analysis.function")
 
     def called() -> dict[str, Any]:
@@ -66,8 +60,6 @@ def declared_scores(task: dict) -> list[str] | None:
 
     None where neither says them.
 
-    Examples
-    --------
     >>> declared_scores({"_target_": "gcexp.tasks.torch_task.TorchTask", "dataset": "linear_mixture"})
     ['test_loss']
     """
@@ -85,8 +77,6 @@ def declared_scores(task: dict) -> list[str] | None:
 def check_named(function: str, place: str) -> None:
     """Whether a dotted name stands for something in a module; told by the module's source, and nothing is imported.
 
-    Examples
-    --------
     >>> check_named("gcexp.figures.style.plane", "plot.function")
     Traceback (most recent call last):
     gcexp.errors.UserError: plot.function: unknown name in gcexp.figures.style 'plane'; did you mean 'plain'? ...
@@ -107,7 +97,7 @@ _passed: dict[str, Any] = {}
 def once(description: list, check: Callable[[], Any]) -> Any:
     """What a check returns; in this process it runs once for each description, which consists of plain values.
 
-    Of one that lacks the package of an extra nothing is returned: the job that needs it tells.
+    None where the package of an extra is missing: the job that needs it tells.
     """
     with suppress(ExtraError):
         if (key := repr(description)) not in _passed:

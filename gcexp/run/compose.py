@@ -39,11 +39,6 @@ def compose(overrides: list[str]) -> dict:
     """Resolved config of one run from overrides such as ``scheme=frc code.d=5 delay=pareto n=30``.
 
     The same result as one full Hydra composition; a test compares them.
-
-    Raises
-    ------
-    UserError
-        For an unknown group option or key, with the nearest match, a key given twice, a value that cannot be read.
     """
     choices: dict[str, str] = {}
     values: dict[str, Any] = {}
@@ -99,13 +94,7 @@ def look_again() -> None:
 
 
 def _listed(content: dict, own: str, place: Path) -> list:
-    """Take the list of defaults out of what a file of the group `own` says; ``_self_`` stands for its own values.
-
-    Raises
-    ------
-    UserError
-        For an entry that names no option of this group, and of no other one.
-    """
+    """Take the list of defaults out of what a file of the group `own` says; ``_self_`` stands for its own values."""
     listed = content.pop("defaults", [])
     for entry in listed if isinstance(listed, list) else [listed]:
         if entry == "_self_":
@@ -126,8 +115,6 @@ def _content(group: str, option: str, above: tuple[str, ...] = ()) -> tuple[dict
     """What the file of an option sets in a run, over the options of its group that it builds on; and what a scheme
     chooses of other groups.
 
-    Examples
-    --------
     >>> _content("scheme", "cgc")
     ({'exact': True}, {'code': 'cyclic_repetition', 'wait': 'fastest'})
     """
@@ -246,17 +233,9 @@ def composed_codes(node: Any) -> Any:
     """Every mapping ``{code: OPTION, KEY: VALUE, ...}`` in arguments of an analysis replaced by what it composes to.
 
     ``n`` and other shared keys are those of a run; every other key is one of the code. Where ``n`` is a list, the
-    mapping stands for one code per entry, and a list of them replaces it: another key that is a list has one value for
-    each of them, in the same order, and what is no list is the same in all. (So an option that wants a list itself has
-    a list of lists there.) `gcexp.run.build` builds the codes.
+    mapping stands for one code per entry, and every other list has one value for each of them. (So an option that wants
+    a list itself has a list of lists there.)
 
-    Raises
-    ------
-    UserError
-        For an unknown option or key, or lists of different lengths.
-
-    Examples
-    --------
     >>> for code in composed_codes({"code": "clustered", "n": [10, 20], "d": [2, 4], "clusters": 2}):
     ...     print(code["n"], code["d"], code["clusters"])
     10 2 2
@@ -288,8 +267,6 @@ def composed_codes(node: Any) -> Any:
 def swept(overrides: list[str]) -> tuple[list[str], dict[str, list[str]]]:
     """Overrides that have one value, and the values of those that have several.
 
-    Examples
-    --------
     >>> swept(["scheme=cgc,frc", "n=12", "s=range(1,4)"])
     (['n=12'], {'scheme': ['cgc', 'frc'], 's': ['1', '2', '3']})
     >>> swept(["scheme=glob(cyclic_p*)"])

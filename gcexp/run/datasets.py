@@ -17,13 +17,7 @@ if TYPE_CHECKING:  # the dry run of a workflow asks only what a data set depends
 
 
 def source_of(name: str) -> Source:
-    """The data set of that name.
-
-    Raises
-    ------
-    UserError
-        If there is none, if its option file describes none, or has a name that the package uses.
-    """
+    """The data set of that name: one that the package knows, or one that an option file describes."""
     from gcexp.data import datasets
     from gcexp.data.described import Description
     from gcexp.data.sources import SOURCES
@@ -45,8 +39,6 @@ def source_of(name: str) -> Source:
 def has_labels(name: str) -> bool:
     """Whether what a data set asks for are classes, not real numbers; true of a name that nobody knows.
 
-    Examples
-    --------
     >>> has_labels("digits"), has_labels("linear_mixture")
     (True, False)
     """
@@ -60,14 +52,8 @@ def has_labels(name: str) -> bool:
 def prepared(name: str, data_dir: str | None = None, home: bool = False) -> Path:
     """Array file of a data set as its option file and its raw file are now: prepared where it is missing or of others.
 
-    Parameters
-    ----------
-    name : str
-    data_dir : str, optional
-        Folder with the raw files of a published one.
-    home : bool
-        Where this folder has none of now, keep it among the user's caches: projects may share a name, so the key is
-        part of the file's.
+    With `home` it is kept among the user's caches where this folder has none of now. Projects may share a name, so the
+    key is part of the file's.
     """
     from gcexp.data import prepare
 

@@ -19,8 +19,6 @@ from gcexp.run.records import unrecorded
 def outside(target: str) -> bool:
     """Whether a dotted name leads to a module of one's own: neither ours nor an installed library's.
 
-    Examples
-    --------
     >>> outside("gcexp.tasks.mlp.MultilayerPerceptron"), outside("torch.nn.Linear")
     (False, False)
     """
@@ -34,8 +32,6 @@ def outside(target: str) -> bool:
 def names_in(module: str) -> frozenset[str] | None:
     """Names at the top of a module of ours or one's own; None where its text does not say them all.
 
-    Examples
-    --------
     >>> "source" in names_in("gcexp.run.declared"), names_in("numpy")
     (True, None)
     """
@@ -53,8 +49,6 @@ def class_value(target: str, name: str, beside: str) -> Any:
     None where it sets nothing, or something that must run to be known. `beside` is the method that the value is about:
     a class that defines this anew does not inherit the value.
 
-    Examples
-    --------
     >>> class_value("gcexp.tasks.mlp.MultilayerPerceptron", "scores", "problem")
     ['test_accuracy', 'test_loss']
     >>> class_value("gcexp.tasks.mlp.MultilayerPerceptron", "score", "problem")

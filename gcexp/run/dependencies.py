@@ -25,18 +25,10 @@ from gcexp.run.records import content, version_of
 class Stage:
     """What decides the result of a stage beside its input files.
 
-    Attributes
-    ----------
-    rooms : tuple of str
-        Folders and files of the package whose code runs in it: an edit of any module there makes the result again.
-    keys : tuple of str
-        Keys of a run's config whose values decide.
-    libraries : tuple of str
-        Installed distributions whose versions decide.
-    version : int
-        Raised when the result changes and nothing else here shows it.
-    trained : bool
-        The result may take hours: of ``gcexp.tasks`` only the modules that the task's classes import count.
+    `rooms` are the folders and files of the package whose code runs in it, `keys` those of a run's config whose values
+    decide, `libraries` the distributions whose versions do. `version` is raised when the result changes and nothing
+    else here shows it. A stage that is `trained` may take hours: of ``gcexp.tasks`` only the modules that the task's
+    classes import count.
     """
 
     rooms: tuple[str, ...] = ()
@@ -93,12 +85,7 @@ _ROOT = Path(__file__).parents[1]
 def tracked(stage: str, config: dict | None = None) -> list[str]:
     """All that decides the result of a stage beside its input files and what its job reads, as a short flat list.
 
-    Parameters
-    ----------
-    stage : str
-        A name of `STAGES`.
-    config : dict, optional
-        Composed run; left out where the stage is not of one run.
+    `config` is the composed run, where the stage is of one run.
     """
     found = STAGES[stage]
     keys, config = (found.keys, config) if config is not None else ((), {})
@@ -113,8 +100,6 @@ def tracked(stage: str, config: dict | None = None) -> list[str]:
 def versions(libraries: Iterable[str]) -> list[str]:
     """Versions of those of some distributions that are installed.
 
-    Examples
-    --------
     >>> [line.partition("==")[0] for line in versions(["numpy", "no-such-distribution"])]
     ['numpy']
     """
@@ -155,7 +140,7 @@ def _learning(classes: frozenset[str]) -> list[str]:
     """The modules that decide what is learned, each with a hash of its text without remarks.
 
     Those are the one that seeds random streams and the modules of `gcexp.tasks` that some classes and training import,
-    directly or through others: an edit of any other one repeats no training. A class from outside may import any.
+    directly or through others. A class from outside may import any.
     """
     files = {f"gcexp.tasks.{file.stem}": file for file in (_ROOT / "tasks").glob("[!_]*.py")}
     found: set[str] = set()

@@ -142,8 +142,6 @@ def marks(iterations: int, rows: str) -> list[int]:
 def up_to(iterations: int) -> list[int]:
     """1, 2, 5, 10, 20, 50, ... and the last iteration.
 
-    Examples
-    --------
     >>> up_to(34)
     [1, 2, 5, 10, 20, 34]
     """

@@ -92,11 +92,6 @@ def papers() -> dict[str, Path]:
 
     They lie in ``gcexp_papers`` beside conf/, directly in the folder of a project, or the entry point
     ``gcexp.plugins`` names them. Who brings a conf/ with a run.yaml sees none of the papers that come with gcexp.
-
-    Examples
-    --------
-    >>> all((folder / "paper.yaml").is_file() for folder in papers().values())
-    True
     """
     conf, here = conf_dir(), project()
     ours = conf == bundled("conf").resolve()
@@ -116,13 +111,7 @@ def _papers_in(folder: Path, package: str = "") -> dict[str, Path]:
 
 
 def project() -> Path | None:
-    """The working folder, if it is a project of its own: its conf/ adds options and figures and has no run.yaml.
-
-    Raises
-    ------
-    UserError
-        If it has only the file that told the workflow before gcexp 1.0.
-    """
+    """The working folder, if it is a project of its own: its conf/ adds options and figures and has no run.yaml."""
     conf, told = Path("conf"), Path(PROJECT).is_file()
     if not told and Path(_FORMER).is_file():
         raise UserError(f"{_FORMER} is not read any more: move it to {PROJECT}, its keys are the same")
@@ -182,8 +171,6 @@ def _loaded(text: str) -> Any:
 def read_value(override: str) -> Any:
     """Value of ``KEY=VALUE``: a word as `gcexp.schema.typed` reads it, lists and mappings of words as YAML spells them.
 
-    Examples
-    --------
     >>> read_value("n=3"), read_value("scale=1e-3"), read_value("sizes=[1, 2]"), read_value("label=")
     (3, 0.001, [1, 2], None)
     """

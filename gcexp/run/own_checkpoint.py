@@ -17,12 +17,7 @@ _RECORD = "record"
 class OwnCheckpoint(Checkpoint):
     """A checkpoint with a record of what its training read of a person's own files.
 
-    Parameters
-    ----------
-    path, config, every
-        As of `Checkpoint`.
-    seen : Seen
-        What the running training reads; what earlier processes read for it is added when it goes on.
+    `seen` is what the running training reads; what earlier processes read for it is added when it goes on.
     """
 
     def __init__(self, path: Path | str, config: list[str], seen: Seen, every: float = 15.0):

@@ -50,8 +50,6 @@ MADE = (*WRITTEN, "data/raw", "logs", "benchmarks-raw", ".cache", ".snakemake", 
 def log(pattern: str) -> str:
     """Log file of the rule whose first file is `pattern`.
 
-    Examples
-    --------
     >>> log(TABLE), log(DATA), benchmark(PAGE)
     ('logs/{preset}/data/{target}.log', 'logs/prepared/{dataset}.log', 'benchmarks-raw/{preset}/index.tsv')
     """

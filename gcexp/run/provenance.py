@@ -91,18 +91,9 @@ def _commit(folder: str | Path) -> dict:
 
 
 def packages(named: Iterable[str] = ()) -> dict[str, dict]:
-    """Version, commit, dirtiness and content of this package and of those that a run's options name.
+    """Version, commit, dirtiness (None where git does not know it) and content of this package and of a person's own.
 
-    Parameters
-    ----------
-    named : iterable of str
-        Dotted names of classes and functions. Foreign libraries stand among the versions instead.
-
-    Returns
-    -------
-    dict
-        By package: ``version`` if it is installed, ``commit``, ``dirty`` (None where git does not know it), and
-        ``sha256`` over the package's modules.
+    `named` are dotted names of classes and functions. Foreign libraries stand among the versions instead.
     """
     tops = {target.partition(".")[0] for target in named if outside(target)}
     return {top: _package(top) for top in sorted(tops | {"gcexp"})}
@@ -123,13 +114,7 @@ def _package(top: str) -> dict:
 
 
 def check_unchanged(path: str | Path) -> None:
-    """Refuse a file that was edited after it was made; one without provenance is nobody's but the user's.
-
-    Raises
-    ------
-    DataError
-        If the content is not the one that its provenance names.
-    """
+    """Refuse a file that was edited after it was made; one without provenance is nobody's but the user's."""
     made = finished_provenance(path).get("sha256")
     if made is not None and made != _sha256(path):
         raise DataError(

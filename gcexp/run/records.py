@@ -45,14 +45,9 @@ _silent = 0
 
 
 class Seen:
-    """What a block reads.
+    """What a block reads: absolute paths that were opened, listed or looked for, as keys of `read`.
 
-    Attributes
-    ----------
-    read : dict
-        Absolute paths that were opened, listed or looked for, as keys.
-    earlier : dict
-        A record of what earlier processes read for the same result, part of this one.
+    `earlier` is a record of what earlier processes read for the same result, part of this one.
     """
 
     def __init__(self) -> None:
@@ -105,13 +100,7 @@ def observed() -> Iterator[Seen]:
 
 @contextmanager
 def recorded(output: Path | str) -> Iterator[None]:
-    """Write the record of a job when the block ends well; the old one is removed first.
-
-    Parameters
-    ----------
-    output : path
-        First file that the job makes.
-    """
+    """Write the record of a job by its first file when the block ends well; the old one is removed first."""
     planned = os.environ.get(PLANNED) or state(output)
     file = record_of(output)
     with writable(output):
@@ -213,11 +202,6 @@ def content(path: Path | str | None) -> str | None:
 
     Of a module its text without comments and docstrings, of a folder the names in it, of a style its lines without
     remarks, of any other file its bytes.
-
-    Examples
-    --------
-    >>> content("no such file"), len(content(__file__))
-    (None, 16)
     """
     try:
         stat = os.stat(place := os.path.abspath(str(path)))
@@ -243,8 +227,6 @@ def _content(path: str, *_when: int) -> str:
 def code_of(text: str) -> str:
     r"""A Python text without comments, docstrings and empty lines: the same under every version of Python.
 
-    Examples
-    --------
     >>> code_of("a = 1  # one\n") == code_of("'''What it is.'''\na = 1\n") != code_of("a = 2\n")
     True
     """
@@ -285,13 +267,7 @@ def _short(path: str) -> str:
 
 
 def state(output: Path | str) -> str:
-    """What a plan says of a result: what its job was told as long as all that it read is as it was.
-
-    Parameters
-    ----------
-    output : path
-        First file of the job.
-    """
+    """What a plan says of a job by its first file: what the job was told, as long as all that it read is as it was."""
     record = _loaded(record_of(output))
     if record is None:
         return f"unknown {os.stat(output).st_mtime_ns}" if os.path.exists(output) else "new"

@@ -146,15 +146,8 @@ def check_count(key: str, value: Any, most: int = MOST_ITERATIONS) -> int:
 
 
 def seed_list(seeds: object) -> tuple[int, ...]:
-    """Seeds as a person names them, everywhere alike: how many, the first and the last, or a list.
+    """Seeds as a person names them, everywhere alike: how many, the first and the last, or a list without gaps.
 
-    Raises
-    ------
-    UserError
-        For anything else, and for a list with gaps.
-
-    Examples
-    --------
     >>> seed_list(3), seed_list("2-4"), seed_list("3-3"), seed_list([3])
     ((0, 1, 2), (2, 3, 4), (3,), (3,))
     """
@@ -185,8 +178,6 @@ def seed_list(seeds: object) -> tuple[int, ...]:
 def seed_range(seeds: object) -> str:
     """Name of some seeds in file names: the first and the last, or the only one.
 
-    Examples
-    --------
     >>> seed_range(5), seed_range("2-4"), seed_range("3-3"), seed_range([3])
     ('0-4', '2-4', '3', '3')
     """
@@ -197,8 +188,6 @@ def seed_range(seeds: object) -> str:
 def spelled_seeds(name: str) -> str:
     """What a person types for the seeds of a file name, where a number alone is one seed and not how many.
 
-    Examples
-    --------
     >>> spelled_seeds("0-4"), spelled_seeds("3")
     ('0-4', '3-3')
     """

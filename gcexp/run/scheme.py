@@ -93,17 +93,11 @@ def _code_of(config: dict, seed: int | None) -> Code:
 
 
 def loads(config: dict) -> dict[str, float]:
-    """What the workers of a run compute, and the busiest one computes and sends.
+    """What the workers of a run compute and send; of a code that is drawn per seed, over the seeds of the run.
 
-    Of a code that is drawn per seed, over the seeds of the run.
-
-    Returns
-    -------
-    dict
-        ``computation_load_mean``: share of the data that a worker computes, its mean over workers and seeds;
-        ``computation_load``: largest share of the data that a worker computes, its mean over the seeds;
-        ``computation_load_largest``, the largest of them; ``communication_load``: gradients that a worker sends at
-        most, the mean over the seeds.
+    ``computation_load_mean`` is the mean share of the data that a worker computes, ``computation_load`` the mean over
+    the seeds of the largest share, ``computation_load_largest`` the largest of them; ``communication_load`` are the
+    gradients that a worker sends at most, the mean over the seeds.
     """
     seeds = seed_list(config["seeds"]) if is_redrawn(config) else (None,)
     codes = [build_scheme(config, seed).code for seed in seeds]

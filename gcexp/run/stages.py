@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gcexp.errors import UserError, VerificationError
-from gcexp.files import written
+from gcexp.files import read_json, written
 from gcexp.run import paths
 from gcexp.run.build import build, is_redrawn
 from gcexp.run.dependencies import tracked
@@ -51,18 +52,10 @@ def length_of(config: dict) -> Length:
 
 
 def run_timeline(config: dict, output: Path) -> Timeline:
-    """Simulate all seeds of a scheme; a redrawn code is drawn once per seed.
-
-    Raises
-    ------
-    UserError
-        If the scheme declares itself exact and a coefficient is not 1.
-    """
-    length = length_of(config)
+    """Write the timeline of a composed run."""
     with recorded(output, config) as facts:
-        timeline = simulated(config, length)
-        ran = timeline.ran
-        facts["mean_iteration_time_s"] = float(timeline.duration[ran].mean())
+        timeline = simulated(config, length_of(config))
+        facts["mean_iteration_time_s"] = float(timeline.duration[timeline.ran].mean())
         facts["distinct_patterns"] = len(timeline.patterns)
         timeline.save(output)
     return timeline
@@ -71,10 +64,7 @@ def run_timeline(config: dict, output: Path) -> Timeline:
 def simulated(config: dict, length: Length, tell: Callable[[int], object] | None = None) -> Timeline:
     """Timeline of a composed run; `tell` as of `gcexp.timeline.run_clock`.
 
-    Raises
-    ------
-    UserError
-        If the scheme declares itself exact and a coefficient is not 1.
+    A scheme that declares itself exact is refused where a coefficient is not 1.
     """
     from gcexp.timeline import joined, run_clock
 
@@ -109,38 +99,52 @@ def run_training(
     timeline: Timeline | None,
     kept: Callable[[Path, list[str], Seen], Checkpoint] | None = None,
 ) -> Trajectory:
-    """Train all seeds from a timeline's coefficients, or exactly (every coefficient 1) without one.
-
-    `kept` makes the checkpoint; by default it is an `OwnCheckpoint`.
-    """
-    import numpy as np
-
-    from gcexp.data import load
+    """Write what `trained` gives on the prepared data of this folder, with a checkpoint that `kept` makes."""
     from gcexp.run.own_checkpoint import OwnCheckpoint
-    from gcexp.tasks.training import train
 
     require_trainable(config if timeline else config | {"exact": True})
-    length = length_of(config)
-    coefficients = pattern = None
-    steps = np.full(len(length.seeds), length.iterations)
-    if timeline is not None:
-        coefficients, pattern = timeline.coefficients.astype(np.float64), timeline.pattern
-        steps = timeline.steps
-    place = checkpoint_file(output)
-    with recorded(output, config) as facts, observed() as seen:
-        task, optimizer = build(config, "task"), build(config, "optimizer")
-        source = Path(paths.DATA.format(dataset=task.dataset))
-        data = load(source)
-        facts["data"] = json.loads(source.with_suffix(".json").read_text())
-        checkpoint = (kept or OwnCheckpoint)(place, decided_by(config, facts["data"]), seen)
-        trajectory = train(
-            task, optimizer, data, length.seeds, steps.tolist(), coefficients, pattern, checkpoint
-        )
+    with recorded(output, config) as facts:
+        checkpoint = partial(kept or OwnCheckpoint, checkpoint_file(output))
+        trajectory = trained(config, timeline, _prepared_here, checkpoint)
+        dataset = build(config, "task").dataset
+        facts["data"] = read_json(_prepared_here(dataset).with_suffix(".json"))
         facts["device"] = trained_on(config["task"]) or "cpu"
         facts["iterations_run"] = trajectory.steps.tolist()
         facts["updates_skipped"] = trajectory.skipped.tolist()
         trajectory.save(output)
     return trajectory
+
+
+def trained(
+    config: dict,
+    timeline: Timeline | None,
+    place: Callable[[str], Path],
+    kept: Callable[[list[str], Seen], Checkpoint] | None = None,
+    progress: bool = True,
+) -> Trajectory:
+    """Train all seeds from a timeline's coefficients or, without one, with every coefficient 1.
+
+    `place` says where the prepared data of a name are. `kept` makes a checkpoint from what the training depends on and
+    what it reads.
+    """
+    from gcexp.data import load
+    from gcexp.tasks.training import train
+
+    length = length_of(config)
+    steps, coefficients, pattern = [length.iterations] * len(length.seeds), None, None
+    if timeline is not None:
+        steps = timeline.steps.tolist()
+        coefficients, pattern = timeline.coefficients.astype(float), timeline.pattern
+    with observed() if kept else nullcontext() as seen:
+        task, optimizer = build(config, "task"), build(config, "optimizer")
+        data = load(source := place(task.dataset))
+        record = read_json(source.with_suffix(".json"))
+        checkpoint = kept(decided_by(config, record), seen) if kept and seen else None
+        return train(task, optimizer, data, length.seeds, steps, coefficients, pattern, checkpoint, progress)
+
+
+def _prepared_here(dataset: str) -> Path:
+    return Path(paths.DATA.format(dataset=dataset))
 
 
 def trained_on(task: object) -> str | None:
@@ -156,12 +160,7 @@ def trained_on(task: object) -> str | None:
 def decided_by(config: dict, data: dict) -> list[str]:
     """What a training depends on beside its steps and coefficients: its checkpoint belongs to it.
 
-    Parameters
-    ----------
-    config : dict
-        Composed run.
-    data : dict
-        Record of the prepared data, what they are: a scale decides too.
+    `data` is the record of the prepared data. It says what they are: a scale decides too.
     """
     record = json.dumps({key: value for key, value in data.items() if key != "key"}, sort_keys=True)
     device = trained_on(config["task"])
@@ -172,16 +171,12 @@ def decided_by(config: dict, data: dict) -> list[str]:
 def checkpoint_file(output: Path) -> Path:
     """Where a training keeps its state; never outside `CHECKPOINTS`, wherever its output goes.
 
-    Examples
-    --------
     >>> checkpoint_file(Path("results/run/trajectory.npz")).as_posix()
     'results/checkpoints/results/run/trajectory.npz'
     """
     absolute = Path(os.path.abspath(output))
     inside = absolute.is_relative_to(Path.cwd())
-    return CHECKPOINTS / (
-        absolute.relative_to(Path.cwd()) if inside else absolute.relative_to(absolute.anchor)
-    )
+    return CHECKPOINTS / absolute.relative_to(Path.cwd() if inside else absolute.anchor)
 
 
 def run_verification(config: dict, timeline: Timeline, trajectory: Trajectory, output: Path) -> dict:
@@ -194,34 +189,32 @@ def run_verification(config: dict, timeline: Timeline, trajectory: Trajectory, o
 
 
 def replayed(
+    config: dict, timeline: Timeline, trajectory: Trajectory, kept: dict[tuple, np.ndarray] | None = None
+) -> dict:
+    """What `verified` finds on the prepared data of this folder, where every error is small enough."""
+    from gcexp.run.verification import failure
+
+    found = verified(config, timeline, trajectory, _prepared_here, kept)
+    if not found["passed"]:
+        raise VerificationError(f"verification failed: {failure(found['failures'])}")
+    return found
+
+
+def verified(
     config: dict,
     timeline: Timeline,
     trajectory: Trajectory,
+    place: Callable[[str], Path],
     kept: dict[tuple, np.ndarray] | None = None,
 ) -> dict:
-    """Replay encode, drop and decode on the parameters that a training saved.
-
-    Returns
-    -------
-    dict
-        What `gcexp.run.verification.verify_decoding` finds; `kept` is the one of that function.
-
-    Raises
-    ------
-    VerificationError
-        If an error is too large.
-    """
+    """Replay encode, drop and decode on the parameters that a training saved; see `trained` and `verify_decoding`."""
     from gcexp.data import load
-    from gcexp.run.verification import failure, verify_decoding
+    from gcexp.run.verification import verify_decoding
 
     task = build(config, "task")
-    data = load(Path(paths.DATA.format(dataset=task.dataset)))
 
     @cache  # a code that is drawn for each seed is asked for once for each iteration
     def code_of(seed: int):
         return build_scheme(config, seed).code
 
-    found = verify_decoding(code_of, timeline, trajectory, task, data, kept)
-    if not found["passed"]:
-        raise VerificationError(f"verification failed: {failure(found['failures'])}")
-    return found
+    return verify_decoding(code_of, timeline, trajectory, task, load(place(task.dataset)), kept)

@@ -20,8 +20,6 @@ def token(group: str, option: str, values: dict[str, Any]) -> str:
     A bare key lives in the group's home (``code`` for a scheme), a key with a leading dot is a shared one. In a value
     ``@`` stands for a slash; a comma makes a list, behind its element where that is the only one.
 
-    Examples
-    --------
     >>> token("scheme", "frc", {"n": 30, "code.d": 5})
     'frc+.n@30+d@5'
     >>> overrides_of("scheme", "frc+.n@30+d@5")
@@ -63,8 +61,6 @@ def overrides_of(group: str, text: str) -> list[str]:
 def spelled(value: Any) -> str:
     """A plain value as it is typed.
 
-    Examples
-    --------
     >>> spelled(None), spelled(True), spelled(1e-07)
     ('null', 'true', '1e-07')
     """

@@ -58,17 +58,8 @@ def verify_decoding(
     have `precision` float32, because float64 would take too long, is replayed in float32: partitions and weighted pass
     differ by rounding, and encoding and decoding are in float64 all the same.
 
-    Parameters
-    ----------
-    code_of : callable
-        Code of a seed (codes drawn at random differ between seeds).
-    timeline : Timeline
-    trajectory : Trajectory
-        Exact ones are shared by schemes and may be longer than the timeline.
-    task : Task
-    data : Dataset
-    kept : dict, optional
-        Takes up large gradients, in files without names, for other schemes of the same trajectory.
+    An exact trajectory is shared by schemes and may be longer than the timeline. `kept` takes up large gradients, in
+    files without names, for other schemes of the same trajectory.
 
     Returns
     -------
@@ -77,11 +68,6 @@ def verify_decoding(
         `rounding_error` and `noise_gain`; `decoded_bound`, `weighted_bound` and the largest `rounding_bound`; `checks`,
         one per seed and iteration with the same errors, their `rounding_bound`, `kinks` (samples and units at one),
         `recovered` (fraction of the samples) and `skipped`: nothing was recovered, so there was nothing to compare.
-
-    Raises
-    ------
-    ParameterError
-        If the trajectory lacks a seed of the timeline, or ends before it.
     """
     checks, failures = [], []
     row_of = {int(seed): row for row, seed in enumerate(trajectory.seeds)}
@@ -119,8 +105,6 @@ def verify_decoding(
 def largest_errors(found: dict) -> dict[str, dict[str, float]]:
     """Largest errors of every seed that was compared, of what `verify_decoding` found.
 
-    Examples
-    --------
     >>> check = {"seed": 3, "iteration": 0, "skipped": False, "decoded_error": 1e-16, "weighted_error": 2e-16}
     >>> largest_errors({"checks": [check, check | {"iteration": 100, "decoded_error": 3e-16}]})
     {'3': {'decoded_error': 3e-16, 'weighted_error': 2e-16}}
@@ -137,17 +121,8 @@ def largest_errors(found: dict) -> dict[str, dict[str, float]]:
 def failure(sentences: list[str]) -> str:
     """What failed in one sentence: the first failure of every seed.
 
-    Examples
-    --------
-    >>> failure(
-    ...     [
-    ...         "seed 1, iteration 0: a",
-    ...         "seed 1, iteration 3: b",
-    ...         "seed 4, iteration 0: a",
-    ...         "seed 4, iteration 3: c",
-    ...     ]
-    ... )
-    'seed 1, iteration 0: a (and 1 more); seed 4, iteration 0: a (and 1 more)'
+    >>> failure(["seed 1, iteration 0: a", "seed 1, iteration 3: b", "seed 4, iteration 0: a"])
+    'seed 1, iteration 0: a (and 1 more); seed 4, iteration 0: a'
     """
     of_seed: dict[str, list[str]] = {}
     for sentence in sentences:
@@ -247,19 +222,10 @@ def _summed(gradients: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, float]:
 def decoded_vector(
     code: Code, gradients: np.ndarray, received: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
-    """Encode, drop what was not received, decode: (l,), in chunks of coordinates that bound the memory.
+    """Encode gradients (k, l), drop what was not received, and decode with weights (blocks, M): (l,).
 
-    Parameters
-    ----------
-    code : Code
-    gradients : ndarray (k, l)
-    received : ndarray (M,)
-        Messages that the master has.
-    weights : ndarray (blocks, M)
-        Decode weights of one pattern.
+    It goes in chunks of coordinates that bound the memory.
 
-    Examples
-    --------
     >>> from gcexp.codes import CyclicRepetition
     >>> code, responses = CyclicRepetition(n=3, s=1), np.array([[1, 0, 1]])
     >>> gradients = np.arange(6.0).reshape(3, 2)

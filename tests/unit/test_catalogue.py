@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,8 @@ import gcexp.codes
 from gcexp.codes.bernoulli import BernoulliCode
 from gcexp.codes.soft_bibd import SoftBIBD
 from gcexp.codes.stochastic import StochasticGradientCode
-from gcexp.command import catalogue, main
+from gcexp.command import main
+from gcexp.command.list import LISTED, phrases
 from gcexp.report.figurefile import target_files
 from gcexp.run.options import GROUPS, options
 
@@ -23,6 +25,12 @@ ROOT = Path(__file__).parents[2]
 def clone_here(here, monkeypatch):
     """Only the options of the clone."""
     monkeypatch.chdir(ROOT)
+
+
+def catalogue() -> tuple[str, tuple[str, ...]]:
+    """The page as it would be written now, and the header of its table."""
+    made = runpy.run_path(str(ROOT / "docs/codes.py"))
+    return made["document"](), made["HEADER"]
 
 
 def rows(page: str) -> dict[str, list[str]]:
@@ -41,13 +49,13 @@ def test_every_option_is_listed_with_a_phrase(clone_here, capsys, refused_comman
     lines = capsys.readouterr().out.splitlines()
     listed = [line.split(maxsplit=1) for line in lines if line.startswith("  ")]
     assert len(listed) > 100 and all(len(parts) == 2 for parts in listed), listed
-    assert [line.rstrip(":") for line in lines if not line.startswith("  ")] == list(catalogue.LISTED)
+    assert [line.rstrip(":") for line in lines if not line.startswith("  ")] == list(LISTED)
     names = [parts[0] for parts in listed]
     assert {"greedy", "mnist", *target_files()} <= set(names)
     for group in GROUPS:
-        phrases = catalogue.phrases(group)
-        assert set(phrases) <= set(names)
-        assert not (cut := [name for name, phrase in phrases.items() if not phrase.endswith(".")]), cut
+        told = phrases(group)
+        assert set(told) <= set(names)
+        assert not (cut := [name for name, phrase in told.items() if not phrase.endswith(".")]), cut
     refused_command(("'cods'", "'codes'"), "list", "cods")
     assert main.main(["list", "waits"]) == 0
     told = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
@@ -55,15 +63,15 @@ def test_every_option_is_listed_with_a_phrase(clone_here, capsys, refused_comman
 
 
 def test_every_code_has_its_row(clone_here):
-    page = catalogue.document()
-    assert (ROOT / "docs" / "codes.md").read_text() == page, "write it anew: gcexp catalogue -o docs/codes.md"
+    page, header = catalogue()
+    assert (ROOT / "docs/codes.md").read_text() == page, "write it anew: python docs/codes.py > docs/codes.md"
     found = rows(page)
     composed = {"DirectSum", "Kronecker"}
     assert set(found) == set(options("code")) | composed
     public = {name for name in gcexp.codes.__all__ if getattr(vars(gcexp.codes)[name], "examples", ())}
     assert public <= {cells[1] for cells in found.values()} | composed
     for option, cells in found.items():
-        assert len(cells) == len(catalogue.HEADER) - (option in composed)
+        assert len(cells) == len(header) - (option in composed)
         assert all(cell not in ("", "-") for cell in cells), option
 
 

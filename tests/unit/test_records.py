@@ -373,7 +373,7 @@ LIBRARY = {
     "figures/rows.py": {"draw", "typeset", "page", "curves", "timings", "analysis", "tracking"},
     "report/page.py": {"page"},
     "report/table.py": {"curves", "timings", "analysis", "page"},
-    "command/catalogue.py": set(),
+    "command/list.py": set(),
 }
 
 

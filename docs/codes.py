@@ -1,26 +1,17 @@
-"""One table of all codes: behind ``gcexp catalogue``, which writes docs/codes.md.
+"""One table of all codes: ``python docs/codes.py > docs/codes.md``.
 
 What an instance can tell is derived from one; the rest stands on the class: `formulas`, `error_bound`, `decoding`,
 `limit` and `source` of `gcexp.codes.base.Code`.
 """
 
-from __future__ import annotations
-
-import re
 from fractions import Fraction
 
 import gcexp.codes
-from gcexp.command.arguments import give, maybe_output
 from gcexp.command.show import guarantee
-from gcexp.command.theory import first_line
-from gcexp.data.sources import SOURCES
-from gcexp.errors import UserError, unknown
 from gcexp.figures.markdown import grid
-from gcexp.report.figurefile import target_files
-from gcexp.report.paper import papers
-from gcexp.run.build import build, locate
+from gcexp.run.build import build
 from gcexp.run.compose import compose
-from gcexp.run.options import GROUPS, option_file, options, read_yaml
+from gcexp.run.options import options
 
 #: Where the options refer to the run: the numbers of the table hold here.
 DEFAULTS = {"n": 10, "s": 4}
@@ -42,7 +33,7 @@ _TOP = """\
 # Codes
 
 All codes of `gcexp`, by the name of their option (`gcexp show code=NAME`). Do not edit: this page is written by
-`gcexp catalogue -o docs/codes.md`.
+`python docs/codes.py > docs/codes.md`.
 
 Formulas are in the options' own parameters (`conf/code/NAME.yaml`), and every `= value` and guarantee is that of the
 option's defaults with {defaults}. `comb` is the binomial coefficient.
@@ -67,62 +58,6 @@ are those of the first of the class's `examples`.
 """
 
 
-#: What `gcexp list` knows, by the name a person types; each but the last three is a group of options.
-LISTED = (
-    *("codes", "schemes", "waits", "placements", "loads", "delays", "tasks", "optimizers"),
-    *("datasets", "papers", "targets"),
-)
-
-
-def listed(kind: str) -> dict[str, str]:
-    """Names of a kind, each with one phrase.
-
-    Raises
-    ------
-    UserError
-        If `kind` is none of `LISTED`.
-
-    Examples
-    --------
-    >>> listed("optimizers")["gradient_descent"]
-    'Full-batch gradient descent, divided by the number of all samples, recovered or not.'
-    """
-    if kind not in LISTED:
-        raise UserError(unknown("kind", kind, LISTED))
-    if kind == "targets":
-        return {name: str(read_yaml(path).get("title", "")) for name, path in target_files().items()}
-    if kind == "papers":
-        return {name: paper.title for name, paper in papers().items()}
-    if kind == "datasets":
-        built_in = {name: first_line(source.read) for name, source in SOURCES.items()}
-        return dict(sorted((phrases("dataset") | built_in).items()))
-    return phrases(kind if kind in GROUPS else kind.removesuffix("s"))
-
-
-def phrases(group: str) -> dict[str, str]:
-    """Options of a group with one phrase each: the first comment of the file, else its class's first docstring line."""
-    found = {}
-    for name in options(group):
-        path = option_file(group, name)
-        comments = re.findall(r"^# *(?![@ ])(.+)", path.read_text("utf-8"), flags=re.MULTILINE)
-        if comments:
-            found[name] = comments[0]
-        else:
-            target = read_yaml(path).get("_target_")
-            found[name] = first_line(locate(target, f"{group}._target_")) if target else ""
-    return found
-
-
-def sizes(code) -> dict[str, float]:
-    """What `Code.formulas` speaks about, measured on an instance."""
-    return {
-        "k": code.k,
-        "load": int(code.load.max()),
-        "messages": int(code.messages.max()),
-        "length": code.length,
-    }
-
-
 def document() -> str:
     """The page."""
     given = [f"{key}={number}" for key, number in DEFAULTS.items()]
@@ -141,7 +76,13 @@ def document() -> str:
 
 
 def _row(option: str, code) -> list[str]:
-    family, has, said = type(code), sizes(code), type(code).formulas
+    family, said = type(code), type(code).formulas
+    has = {
+        "k": code.k,
+        "load": int(code.load.max()),
+        "messages": int(code.messages.max()),
+        "length": code.length,
+    }
     messages = said.get("messages", str(has["messages"]))
     length = said.get("length", _fraction(has["length"]))
     if "1" in (messages, length):
@@ -156,7 +97,7 @@ def _row(option: str, code) -> list[str]:
         _equal(said["load"], has["load"]) if "load" in said else _range(code.load),
         _equal(said.get("messages", ""), has["messages"]),
         _equal(communication, _fraction(has["messages"] * has["length"])),
-        " or ".join(kinds(code)),
+        " or ".join(_kinds(code)),
         promised,
         family.decoding or _NONE,
         family.limit or _NONE,
@@ -164,17 +105,12 @@ def _row(option: str, code) -> list[str]:
     ]
 
 
-def kinds(code) -> list[str]:
+def _kinds(code) -> list[str]:
     """What the decoded coefficients are, in this code and in its family's examples."""
-    family = type(code)
-    found = {_kind(one) for one in (code, *(family(**example) for example in family.examples))}
-    return [kind for kind in ("exact", "partial", "approximate") if kind in found]
-
-
-def _kind(code) -> str:
-    if code.promise != "indicator":
-        return "approximate"
-    return "exact" if code.recovers == code.k else "partial"
+    codes = (code, *(type(code)(**example) for example in type(code).examples))
+    found = {"approximate" if one.promise != "indicator" else one.recovers == one.k for one in codes}
+    names = {True: "exact", False: "partial", "approximate": "approximate"}
+    return [name for kind, name in names.items() if kind in found]
 
 
 def _equal(formula: str, number) -> str:
@@ -190,11 +126,5 @@ def _fraction(number: float) -> str:
     return str(Fraction(number).limit_denominator(10**6))
 
 
-def add(parser) -> None:
-    """Arguments of the command."""
-    maybe_output(parser)
-
-
-def run(arguments) -> None:
-    """Print or write the table of all codes."""
-    give(document(), arguments.output)
+if __name__ == "__main__":
+    print(document(), end="")
