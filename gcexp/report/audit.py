@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -182,7 +182,7 @@ def write(rows: Sequence[Outcome], path: Path) -> None:
     """Write outcomes as CSV."""
     import pandas as pd
 
-    write_table(pd.DataFrame(rows), path)
+    write_table(pd.DataFrame(rows, columns=[field.name for field in fields(Outcome)]), path)
 
 
 _ABOUT = """*reproduced*: every check of the statement came out as the paper says. *partly*: some did and some did not.
