@@ -117,7 +117,7 @@ docs: $(DOCS)/.installed ## build the documentation into build/docs (ARGS=-E: ev
 test-slurm: $(STAMP) ## tests on a one-node Slurm of their own (needs Debian's slurm-wlm and munge; else they are skipped)
 	@$(WITH_BIN) GCEXP_TEST_SLURM=1 python -m pytest -n0 -rs tests/slurm $(ARGS)
 
-# Half an hour; with ARGS='--folder FOLDER' the same command goes on where it was interrupted.
+# Half an hour.
 test-faults: $(STAMP) ## whole builds with kills, full disks, lost folders and damaged files (ARGS='--seed 1')
 	@$(WITH_BIN) python -m tests.faults $(ARGS)
 

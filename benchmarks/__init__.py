@@ -7,15 +7,13 @@ are stable. No ratio mixes a simulated clock with a wall clock. The command ends
 over twice what a bar allows, or memory over what it allows.
 """
 
-#: Id of a benchmark: its module.
-MODULES = {
-    **dict.fromkeys(["B1", "B2", "B3", "B4", "B5", "B6", "B7"], "peers"),
-    **dict.fromkeys(["B8", "B9"], "training"),
-    **dict.fromkeys(["B10", "B11", "B12"], "workflow"),
-    **dict.fromkeys(["B13", "B14", "B15", "B16", "B17", "B18"], "scale"),
-    "B19": "workflow",
-    "B20": "scale",
-    "B21": "workflow",
+ROOMS = {
+    "peers": range(1, 8),
+    "training": (8, 9),
+    "workflow": (10, 11, 12, 19, 21),
+    "scale": (*range(13, 19), 20),
 }
+#: Id of a benchmark: its module.
+MODULES = {f"B{number}": module for module, numbers in ROOMS.items() for number in numbers}
 #: Take minutes: only when named, or with --all.
 SLOW = ("B11", "B12", "B20")

@@ -10,14 +10,13 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 import argparse
 import importlib
 import sys
-from collections.abc import Callable
 
 from benchmarks import MODULES, SLOW
-from benchmarks.measure import Row, table
+from benchmarks.measure import table
 from gcexp.errors import UserError, require_known
 
 
-def function(id: str) -> Callable[[], list[Row]]:
+def function(id: str):
     """The benchmark of an id."""
     return getattr(importlib.import_module(f"benchmarks.{MODULES[id]}"), id.lower())
 
@@ -25,17 +24,16 @@ def function(id: str) -> Callable[[], list[Row]]:
 def main(argv: list[str] | None = None) -> int:
     """Entry point: exit code 0; 1 where a row is far over its bar (`Row.excess`), 2 for a user's mistake."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Time the hot paths of gcexp.")
-    slow = ", ".join(SLOW)
-    parser.add_argument("ids", nargs="*", metavar="ID", help=f"{', '.join(MODULES)}; none: all but {slow}")
+    names = f"B1 to B{len(MODULES)}; none: all but {', '.join(SLOW)}"
+    parser.add_argument("ids", nargs="*", type=str.upper, metavar="ID", help=names)
     parser.add_argument("--all", action="store_true", help="the slow ones too")
     given = parser.parse_args(argv)
-    named = [id.upper() for id in given.ids]
     rows = []
     try:
-        for id in named:
+        for id in given.ids:
             require_known("benchmark", id, MODULES)
         for id in MODULES:
-            if given.all or (id in named if named else id not in SLOW):
+            if given.all or (id in given.ids if given.ids else id not in SLOW):
                 print(f"{id} ...", file=sys.stderr, flush=True)
                 rows += function(id)()
     except UserError as error:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 from gcexp.errors import UserError
@@ -24,39 +23,19 @@ FAR = 2
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table.
-
-    Attributes
-    ----------
-    id, work : str
-        Benchmark, and what was done.
-    ours : float
-        Seconds, median; CPU seconds unless `work` says wall.
-    bar : str
-        What gcexp should reach; "-" where the bar says nothing about this line.
-    limit, memory : float or (float, float), optional
-        CPU seconds that the bar allows, from the floor of the same run for a ratio; peak MiB, and what is allowed.
-    holds : bool
-        Whether the rest of the bar is met: an error, a number of jobs.
-    floor : float, optional
-        Seconds of the floor, measured in the same run.
-    peer, peer_seconds : str, float, optional
-        The peer's number as it was given, and in seconds where it is the same work in the same unit, for the ratio.
-    note : str
-        Stands behind our number.
-    """
+    """One line of the table. Seconds are CPU seconds unless `work` says wall."""
 
     id: str
     work: str
-    ours: float
-    bar: str = "-"
-    limit: float | None = None
-    memory: tuple[float, float] | None = None
-    holds: bool = True
-    floor: float | None = None
-    peer: str = "-"
-    peer_seconds: float | None = None
-    note: str = ""
+    ours: float  # median seconds
+    bar: str = "-"  # what gcexp should reach; "-" where the bar says nothing about this line
+    limit: float | None = None  # seconds that the bar allows, from the floor of the same run for a ratio
+    memory: tuple[float, float] | None = None  # peak MiB, and what the bar allows
+    holds: bool = True  # whether the rest of the bar is met: an error, a number of jobs
+    floor: float | None = None  # seconds, measured in the same run
+    peer: str = "-"  # the peer's number as it was given
+    peer_seconds: float | None = None  # for the ratio, where it is the same work in the same unit
+    note: str = ""  # stands behind our number
 
     @property
     def met(self) -> str:
@@ -92,13 +71,7 @@ def ratio(one: float | None, other: float | None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds with three digits, in milliseconds below one second.
-
-    Examples
-    --------
-    >>> duration(0.00123456), duration(2.5)
-    ('1.23 ms', '2.5 s')
-    """
+    """Seconds with three digits, in milliseconds below one second."""
     return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
 
 
@@ -106,21 +79,19 @@ def table(rows: Iterable[Row]) -> str:
     """Rows as an aligned Markdown table."""
     lines = [HEADER, *(row.cells for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    text = ["| " + " | ".join(map(str.ljust, line, widths)) + " |" for line in lines]
-    text.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
-    return "\n".join(text)
+    lines.insert(1, tuple("-" * width for width in widths))
+    return "\n".join("| " + " | ".join(map(str.ljust, line, widths)) + " |" for line in lines)
 
 
 def median_cpu(*functions: Callable[[], object], repeats: int = 7) -> list[float]:
     """Median CPU seconds of each function, called in turn (A, B, A, B, ...) after one warm-up round."""
     times: list[list[float]] = [[] for _ in functions]
-    for turn in range(repeats + 1):
+    for _ in range(repeats + 1):
         for mine, function in zip(times, functions, strict=True):
             start = time.process_time()
             function()
-            if turn:
-                mine.append(time.process_time() - start)
-    return [statistics.median(mine) for mine in times]
+            mine.append(time.process_time() - start)
+    return [median(mine[1:]) for mine in times]
 
 
 class Spent(NamedTuple):
@@ -142,39 +113,30 @@ print(json.dumps([code, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024]), 
 """
 
 
-def process(*command: str, folder: Path = ROOT, code: int = 0, timeout: float | None = None) -> Spent:
+def process(*command: str, folder: Path = ROOT, code: int = 0) -> Spent:
     """Run a command, whose gcexp is that of the folder where it has one, and measure it.
 
     Raises
     ------
     UserError
-        If it ends with another exit code, or not in time.
+        If it ends with another exit code.
     """
     place = folder if (folder / "gcexp").is_dir() else ROOT
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("GCEXP_")}
+    # Where nothing may be compiled for good, what is measured is how long Python compiles.
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("GCEXP_", "PYTHONDONTWRITEBYTECODE"))}
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    given: dict[str, Any] = {"cwd": folder, "env": kept | {"PYTHONPATH": str(place), "PATH": path}}
     start = time.perf_counter()
-    started = subprocess.Popen(
-        [sys.executable, "-c", _STARTER, *command],
-        cwd=folder,
-        env=kept | {"PYTHONPATH": str(place), "PATH": path},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
+    ended = subprocess.run(
+        [sys.executable, "-c", _STARTER, *command], **given, capture_output=True, text=True
     )
-    try:
-        printed, messages = started.communicate(timeout=timeout)
-    except subprocess.TimeoutExpired:
-        os.killpg(started.pid, signal.SIGKILL)
-        started.communicate()
-        raise UserError(f"{' '.join(command)} takes more than {timeout:.0f} s") from None
-    *said, usage = messages.strip().splitlines()
-    ended, cpu, memory = json.loads(usage)
-    output = "\n".join([printed, *said])
-    if ended != code:
-        raise UserError(f"{' '.join(command)} ends with {ended}: {' '.join(output.splitlines()[-3:])}")
-    return Spent(cpu, time.perf_counter() - start, memory, output)
+    wall = time.perf_counter() - start
+    *said, usage = ended.stderr.strip().splitlines()
+    found, cpu, memory = json.loads(usage)
+    output = "\n".join([ended.stdout, *said])
+    if found != code:
+        raise UserError(f"{' '.join(command)} ends with {found}: {' '.join(output.splitlines()[-3:])}")
+    return Spent(cpu, wall, memory, output)
 
 
 def alone(function: Callable, *arguments: Any, folder: Path = ROOT) -> tuple[Spent, Any]:

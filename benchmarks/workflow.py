@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
 from benchmarks.measure import ROOT, Row, Spent, alone, clone, process
+from gcexp.report.figurefile import figure
+from gcexp.report.jobs import make_drawing
+from gcexp.report.published import published_table
 
 CORES = 2
 
@@ -19,7 +23,7 @@ def jobs(output: str) -> int:
     return int(found[0]) if found else 0
 
 
-def b10() -> list[Row]:
+def b10() -> Iterator[Row]:
     """B10: ``snakemake -n`` of everything of the paper preset, as the first plan of a clone and as the second.
 
     Median of three clones. Floor: the plan of a file with one empty rule.
@@ -34,13 +38,10 @@ def b10() -> list[Row]:
             (bare := Path(folder, f"empty{turn}")).mkdir()
             (bare / "Snakefile").write_text("rule all:\n")
             empty.append(process("snakemake", "--dry-run", folder=bare).cpu)
-    rows = []
     for name, found in (("first in a clone", cold), ("second", warm)):
-        work, count = f"snakemake -n of everything, preset paper, {name}", jobs(found[0].output)
-        peer, note = "1.4-2.3 s (floor)", f"{count} jobs"
-        seconds = median(spent.cpu for spent in found)
-        rows.append(Row("B10", work, seconds, "<= 4 s", 4, floor=median(empty), peer=peer, note=note))
-    return rows
+        work, note = f"snakemake -n of everything, preset paper, {name}", f"{jobs(found[0].output)} jobs"
+        told = {"floor": median(empty), "peer": "1.4-2.3 s (floor)", "note": note}
+        yield Row("B10", work, median(spent.cpu for spent in found), "<= 4 s", 4, **told)
 
 
 def reproduced(target: str) -> tuple[Spent, int]:
@@ -51,32 +52,29 @@ def reproduced(target: str) -> tuple[Spent, int]:
     return spent, jobs(spent.output)
 
 
-def b11() -> list[Row]:
+def b11() -> Iterator[Row]:
     """B11: the first figure file alone, from a clean clone. Installing is not measured."""
     first = sorted((ROOT / "gcexp_papers").glob("*/figures/*.yaml"))[0]
     spent, count = reproduced(f"{first.parent.parent.name}_{first.stem}")
     note = f"{count} jobs, CPU {spent.cpu:.0f} s"
     work = f"first figure from a clean clone, {CORES} cores, wall"
-    return [Row("B11", work, spent.wall, "< 60 s with installation", holds=spent.wall < 60, note=note)]
+    yield Row("B11", work, spent.wall, "< 60 s with installation", holds=spent.wall < 60, note=note)
 
 
-def b12() -> list[Row]:
+def b12() -> Iterator[Row]:
     """B12: the quick preset from clean clones: the figures and tables of the five papers, and everything.
 
     CPU seconds are those of Snakemake and of all the processes that it waited for.
     """
-    rows = []
-    for name, target, most, cpu_most, wall_most in (
-        ("the five papers", "all", 110, 120, 80),
-        ("everything", "everything", 300, None, 150),
+    for work, target, most, wall_most, cpu in (
+        ("quick preset, the five papers", "all", 110, 80, ("<= 120 s", 120)),
+        ("quick preset, everything", "everything", 300, 150, ()),
     ):
         spent, count = reproduced(target)
-        work, note = f"quick preset, {name}", f"{count} jobs"
+        told = {"holds": spent.wall <= wall_most and count <= most, "note": f"{count} jobs"}
         bar = f"<= {wall_most} s, <= {most} jobs"
-        holds = spent.wall <= wall_most and count <= most
-        rows.append(Row("B12", f"{work}, {CORES} cores, wall", spent.wall, bar, holds=holds, note=note))
-        rows.append(Row("B12", f"{work}, CPU", spent.cpu, f"<= {cpu_most} s" if cpu_most else "-", cpu_most))
-    return rows
+        yield Row("B12", f"{work}, {CORES} cores, wall", spent.wall, bar, **told)
+        yield Row("B12", f"{work}, CPU", spent.cpu, *cpu)
 
 
 #: What is typed, the exit code, and the CPU seconds that it may take.
@@ -88,31 +86,23 @@ COMMANDS = {
 }
 
 
-def b19() -> list[Row]:
+def b19() -> Iterator[Row]:
     """B19: commands that answer at once, one of them with a misspelt key. Floor: Python that imports numpy."""
-    rows = []
     for typed, (code, most) in COMMANDS.items():
-        ours, floor = [], []
+        found = []
         for _ in range(6):
-            floor.append(process(sys.executable, "-c", "import numpy").cpu)
-            ours.append(process("gcexp", *typed.split(), code=code).cpu)
-        seconds, base = median(ours[1:]), median(floor[1:])
-        rows.append(Row("B19", f"gcexp {typed}", seconds, f"<= {most:g} s", most, floor=base))
-    return rows
+            floor = process(sys.executable, "-c", "import numpy").cpu
+            found.append((process("gcexp", *typed.split(), code=code).cpu, floor))
+        seconds, floor = map(median, zip(*found[1:], strict=True))
+        yield Row("B19", f"gcexp {typed}", seconds, f"<= {most:g} s", most, floor=floor)
 
 
 DRAWN = "partial_recovery_fig4_fixed_s"
 
 
-def called(folder: str) -> dict[str, int]:
+def called(folder: str) -> tuple[int, int]:
     """B21's work: how many functions of ours, in how many modules, draw a figure from its table."""
-    from gcexp.figures.tables import read_table, write_table
-    from gcexp.report.figurefile import figure
-    from gcexp.report.jobs import make_drawing
-
-    (published,) = (ROOT / "reports/published/data").glob(f"{DRAWN}.csv*")
-    table, drawing = Path(folder, "table.csv"), Path(folder, "drawing.png")
-    write_table(read_table(published), table)
+    table, drawing = published_table(DRAWN), Path(folder, "drawing.png")
     drawn, ours = figure(DRAWN, "paper"), set()
 
     def note(frame, event, argument):
@@ -123,14 +113,15 @@ def called(folder: str) -> dict[str, int]:
     make_drawing(drawn, table, [drawing])
     sys.setprofile(None)
     assert drawing.is_file()
-    return {"functions": len(ours), "modules": len({file for file, _ in ours})}
+    return len(ours), len({file for file, _ in ours})
 
 
-def b21() -> list[Row]:
+def b21() -> Iterator[Row]:
     """B21: functions of gcexp that are called to draw one figure from its table, counted with `sys.setprofile`."""
     with TemporaryDirectory() as folder:
-        spent, count = alone(called, folder)
-    holds = count["functions"] <= 200 and count["modules"] <= 20
-    note = f"{count['functions']} functions in {count['modules']} modules"
-    bar = "<= 200 functions, <= 20 modules"
-    return [Row("B21", f"drawing of {DRAWN}", spent.cpu, bar, holds=holds, note=note)]
+        spent, (functions, modules) = alone(called, folder)
+    told = {
+        "holds": functions <= 200 and modules <= 20,
+        "note": f"{functions} functions in {modules} modules",
+    }
+    yield Row("B21", f"drawing of {DRAWN}", spent.cpu, "<= 200 functions, <= 20 modules", **told)

@@ -892,11 +892,11 @@ def _warn(reports: Mapping[str, dict]) -> None:
 
 def _for_each(function: Callable, arguments: list[tuple], what: str, jobs: int, progress: bool) -> list:
     """Call a function with every tuple of arguments, some processes side by side; several calls have a progress bar."""
-    from joblib import Parallel, delayed
-
     if min(jobs, len(arguments)) == 1:
         results = itertools.starmap(function, arguments)
     else:
+        from joblib import Parallel, delayed
+
         calls = (delayed(function)(*each) for each in arguments)
         results = Parallel(n_jobs=min(jobs, len(arguments)), return_as="generator")(calls)
     found = []

@@ -1,5 +1,6 @@
 """What every test may use: a process that forgets, and a small project to work in."""
 
+import contextlib
 import fcntl
 import functools
 import itertools
@@ -14,7 +15,10 @@ import tempfile
 import time
 from pathlib import Path
 
+import psutil
 import pytest
+
+from gcexp.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
@@ -35,14 +39,10 @@ runs:
 plot: {kind: lines, x: simulated_time_s, y: test_accuracy}
 """
 
-collect_ignore = [
-    "distributed/ranks.py",
-    "faults",
-    "workflow/warm_snakemake.py",
-]  # scripts, not to be imported for doctests
-
+# scripts, not to be imported for doctests
+collect_ignore = ["distributed/ranks.py", "faults", "workflow/warm_snakemake.py"]
 INSTALLED = ("plugins", "versions")  # what is known of installed packages: no test installs one
-LONG = ("slow", "workflow")  # marks of tests that `make check` leaves out
+LATER = ("slow", "workflow")  # marks of tests that `make check` leaves out
 
 # Loaded by every Python that a test starts: the quick preset must do without a network.
 GUARD = """\
@@ -84,6 +84,28 @@ def _warm_jobs() -> str:
 _servers: list[subprocess.Popen] = []  # which end when this process closes their standard input
 
 
+LONG = 300  # seconds, after which something hangs: on a machine with much else to do nothing is sooner
+
+
+def wait(condition, what, seconds=LONG):
+    """What a condition answers, as soon as it is true."""
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end, f"after {seconds} s still no {what}"
+        time.sleep(0.02)
+    return found
+
+
+def at_work(project, word=""):
+    """Processes that work in the folder, all of them or those with a word in their command."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.cwd() == str(project.folder) and (not word or word in process.cmdline()):
+                found.append(process)
+    return found
+
+
 def new_paper(folder):
     """Make a folder a paper without figures."""
     (folder / "figures").mkdir(parents=True)
@@ -113,20 +135,12 @@ class Project:
 
     @property
     def environment(self):
-        kept = {
-            k: v
-            for k, v in os.environ.items()
-            if not k.startswith(("GCEXP_", "MLFLOW_", "SNAKEMAKE_", "MAKE"))
-        }
+        ours = ("GCEXP_", "MLFLOW_", "SNAKEMAKE_", "MAKE")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+        path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
         python = os.pathsep.join([str(self / ".guard"), str(self.code)])
-        wide = {"COLUMNS": "400"}  # or the logger breaks lines
-        return (
-            kept
-            | ONE_THREAD
-            | wide
-            | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": python}
-            | self.variables
-        )
+        wide = "400"  # or the logger breaks lines
+        return kept | ONE_THREAD | {"COLUMNS": wide, "PATH": path, "PYTHONPATH": python} | self.variables
 
     def guarded(self):
         """The folder, where no process of ours reaches for the network."""
@@ -136,15 +150,8 @@ class Project:
 
     def start(self, *command, output=subprocess.PIPE):
         """A process in the folder, in a group of its own, with both outputs in one."""
-        return subprocess.Popen(
-            command,
-            cwd=self.folder,
-            env=self.environment,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
+        keys = {"stdout": output, "stderr": subprocess.STDOUT, "text": True, "start_new_session": True}
+        return subprocess.Popen(command, cwd=self.folder, env=self.environment, **keys)
 
     def run(self, *command, timeout=600):
         """Exit code and output."""
@@ -245,16 +252,81 @@ def clone():
         pytest.skip("needs files of the clone that the source distribution leaves out")
 
 
-@pytest.fixture(autouse=True)
-def same_path(monkeypatch):
-    """A command that is run here puts the folder of a project on the path: for this test alone."""
-    monkeypatch.setattr(sys, "path", [*sys.path])
-
-
 @pytest.fixture(scope="session")
 def add_paper():
     """What makes a folder a paper without figures."""
     return new_paper
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch, forget):
+    """An empty working folder, where the installed options are used and nothing is remembered."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("GCEXP_CONF", "GCEXP_SEARCHPATH", "GCEXP_DATA"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def own_conf(here):
+    """A copy of conf/ in the working folder, which a test may edit."""
+    return shutil.copytree(ROOT / "conf", here / "conf", dirs_exist_ok=True)
+
+
+@pytest.fixture
+def paper(here):
+    """A paper without figures, in a project whose folder is the working folder."""
+    for name in ("conf", "config"):
+        (here / name).mkdir()
+    (here / "config/config.yaml").touch()
+    new_paper(here / "paper")
+    return here / "paper"
+
+
+def assert_named(names, said):
+    """Whether a sentence has one name, or several."""
+    assert [name for name in ([names] if isinstance(names, str) else names) if name not in said] == []
+
+
+@pytest.fixture(scope="session")
+def refused():
+    """Make a call that must end in one sentence with some names, and give back that sentence."""
+
+    def sentence(names, function, *given, error=UserError):
+        with pytest.raises(error) as caught:
+            function(*given)
+        said = str(caught.value)
+        assert_named(names, said)
+        assert "\n" not in said and len(said) < 600
+        return said
+
+    return sentence
+
+
+@pytest.fixture
+def refused_command(capsys):
+    """The same of a command, which exits with 2 and prints nothing else."""
+
+    def sentence(names, *command):
+        from gcexp.command.main import main
+
+        capsys.readouterr()
+        try:
+            code = main([*command])
+        except SystemExit as stopped:  # wrong arguments
+            code = stopped.code
+        out, said = capsys.readouterr()
+        assert (code, out, said.count("\n"), said[:7]) == (2, "", 1, "gcexp: "), said
+        assert_named(names, said)
+        return said
+
+    return sentence
+
+
+@pytest.fixture(autouse=True)
+def same_path(monkeypatch):
+    """A command that is run here puts the folder of a project on the path: for this test alone."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
 
 
 @pytest.fixture
@@ -369,16 +441,6 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(f"set-up, lint and tests took {time.time() - float(began):.0f} s")
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report(collector):
-    """Every second process reads the files from the last to the first: what one compiled, the other finds compiled."""
-    report = yield
-    place = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    if place % 2 and isinstance(collector, pytest.Session | pytest.Directory):
-        report.result.reverse()
-    return report
-
-
 def pytest_runtest_setup(item):
     """A paper may be deleted with its folder; what looks at its figures goes with it."""
     for mark in item.iter_markers("paper"):
@@ -395,8 +457,8 @@ def pytest_collection_modifyitems(items):
     """
     processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     items.sort(key=lambda item: item.path)
-    long = [item for item in items if any(map(item.get_closest_marker, LONG))]
-    short = [item for item in items if not any(map(item.get_closest_marker, LONG))]
+    long = [item for item in items if any(map(item.get_closest_marker, LATER))]
+    short = [item for item in items if not any(map(item.get_closest_marker, LATER))]
     by_file = [list(tests) for _, tests in itertools.groupby(long, lambda item: item.path)]
     number, items[:] = len(items), []
     for place in range(processes):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from gcexp.advice.page import Page, counted, listed, percent, write
+from gcexp.advice.page import Page, counted, percent, write
 from gcexp.advice.phi import share
 from gcexp.advice.recorded import Recorded, recorded
 from gcexp.advice.remedies import KINDS, Plan, Remedy
@@ -26,6 +26,7 @@ from gcexp.advice.verdict import (
     Comparison,
 )
 from gcexp.errors import UserError, require, require_known
+from gcexp.figures.rows import listed
 from gcexp.files import written
 from gcexp.schemes import LATE
 
@@ -33,10 +34,7 @@ if TYPE_CHECKING:
     from gcexp.advice.trained import Trained
 
 _CHANGED = 0.15
-_TOLD = (
-    *("verdict", "sentence", "scheme", "ratio", "low", "high", "bound"),
-    *("mean_as_written", "phi", "depends", "settings"),
-)
+_TOLD = "verdict sentence scheme ratio low high bound mean_as_written phi depends settings".split()
 
 
 @dataclass(frozen=True)
@@ -140,10 +138,8 @@ class Advice:
         """Mean iteration of `scheme` on the whole trace, which `gcexp simulate` gives as well."""
         if self.plan is None:
             return None
-        compared = self.comparison
-        return float(
-            self.plan.times(self.recorded.every, [self.main.phi], compared.late, compared.data_bound).mean()
-        )
+        how = self.comparison.late, self.comparison.data_bound
+        return float(self.plan.times(self.recorded.every, [self.main.phi], *how).mean())
 
     @cached_property
     def depends(self) -> list[dict[str, Any]]:
@@ -178,8 +174,8 @@ class Advice:
 
     def _described(self, plan: Plan) -> str:
         """What a plan is, with the names of its workers."""
-        remedy, names = plan.remedy, self.recorded.named(plan.workers)
-        size, s = remedy.size, remedy.s
+        remedy, size, s = plan.remedy, plan.remedy.size, plan.remedy.s
+        names = self.recorded.named(plan.workers)
         if remedy.kind == "wait":
             return "wait for all workers"
         if remedy.kind == "exclude":
@@ -218,28 +214,25 @@ class Advice:
             tables["The verdict by phi"] = pd.DataFrame(rows, columns=columns)
         if self.trained:
             sentences.insert(0, self.trained.sentence)
-            tables = self.trained.tables | tables
+            tables = {self.trained.heading: self.trained.runs.drop(columns="reached")} | tables
         title = f"Advice for {self.recorded.trace.name}"
         return Page(title, sentences, tables, [*self._mind(), *self._rests_on()])
 
     def _settings_in_words(self) -> pd.DataFrame:
         """The settings as they are read, with units."""
-        unit, names, values = self.recorded.trace.flags.unit or "", [], []
+        unit, rows = self.recorded.trace.flags.unit or "", []
         unit = unit if len(unit) < 4 else ""  # a longer one is a description
         for one in self.table.itertuples():
-            name, value = "quorum", f"{one.value:g}"
+            row = {"setting": one.setting, "value": f"{one.value:g}"}
             if one.setting == "timeout":
-                name = f"timeout, drops at most {percent(one.limit, 1)}"
-                value = f"{one.value:.6g} {unit}".rstrip()
+                row = {"setting": f"timeout, drops at most {percent(one.limit, 1)}"}
+                row["value"] = f"{one.value:.6g} {unit}".rstrip()
             elif one.setting == "spare":
-                name = f"spare workers, phi {one.phi:g}"
-            names.append(name)
-            values.append(value)
-        shares = self.table[["time", "used", "least_used_worker", "worst_iteration"]]
-        shown = shares.map(lambda share: percent(share, 1)).assign(remark=self.table["remark"])
-        shown.insert(0, "setting", names)
-        shown.insert(1, "value", values)
-        return shown
+                row["setting"] = f"spare workers, phi {one.phi:g}"
+            shares = ("time", "used", "least_used_worker", "worst_iteration")
+            row |= {name: percent(getattr(one, name), 1) for name in shares}
+            rows.append(row | {"remark": one.remark})
+        return pd.DataFrame(rows)
 
     def _limits(self) -> Iterator[str]:
         """What is proven to be out of reach, and the runner-up."""
@@ -264,11 +257,8 @@ class Advice:
         if usual.empty:
             return "No timeout and no quorum saves time without dropping more than it should."
         best = usual.loc[usual["time"].idxmin()]
-        unit = (
-            "workers"
-            if best["setting"] == "quorum"
-            else self.recorded.trace.flags.unit or "(the trace's unit)"
-        )
+        unit = self.recorded.trace.flags.unit or "(the trace's unit)"
+        unit = "workers" if best["setting"] == "quorum" else unit
         return (
             f"If gradients may be dropped: a {best['setting']} of {best['value']:.4g} {unit} takes "
             f"{percent(best['time'])} of waiting for all, uses {percent(best['used'], 1)} of the gradient and "
@@ -278,21 +268,22 @@ class Advice:
     def _mind(self) -> Iterator[str]:
         """What would change the verdict, in sentences."""
         for one in self.depends:
-            side = "Below" if one["below"] else "Above"
-            if one["what"] == "d_max":
-                change = f"With memory for {counted(round(one['at']), 'share')} per worker"
-            elif one["what"] == "phi":
-                change = f"{side} phi = {one['at']:.3g}"
-            else:
-                change = f"{side} {one['at']:.2g} of a mean iteration per message"
+            side, at = "Below" if one["below"] else "Above", one["at"]
+            change = {
+                "phi": f"{side} phi = {at:.3g}",
+                "per_message": f"{side} {at:.2g} of a mean iteration per message",
+                "d_max": f"With memory for {counted(round(at), 'share')} per worker",
+            }[one["what"]]
             yield f"{change} the best remedy would be {KINDS[one['then']]}."
         if not self.depends and self.verdict != UNKNOWN:
             yield "No phi, no message cost up to 5 % of an iteration and no smaller memory changes the kind of remedy."
+        assumed = (
+            "run 20 iterations with half the data as well, and give them with a column load, to measure it"
+        )
         yield (
             "phi was measured in this trace."
             if self.measured
-            else "phi is assumed, not measured: run 20 iterations with half the data as well, and give them with a "
-            "column load, to measure it."
+            else f"phi is assumed, not measured: {assumed}."
         )
 
     def _rests_on(self) -> Iterator[str]:
@@ -342,33 +333,16 @@ class Advice:
     def _repr_html_(self) -> str:
         return self.page().html()
 
-    def _by_phi(self) -> list[dict[str, Any]]:
-        """The answers in numbers."""
-        return [
-            {"phi": one.phi, "verdict": one.verdict, "remedy": one.pick.remedy.kind, "ratio": one.pick.ratio}
-            | {
-                "low": one.low,
-                "high": one.high,
-                "bound": one.floor,
-                "capacity": one.capacity,
-                "reason": one.reason,
-            }
-            for one in self.answers
-        ]
-
     def as_dict(self) -> dict[str, Any]:
         """What stands in ``advice.json``."""
+        terms = vars(self.comparison).items()
         facts = {
             **self.recorded.facts,
             **{name: getattr(self, name) for name in _TOLD},
             "gap": self.main.gap,
             "phi_measured": self.measured,
-            "by_phi": self._by_phi(),
-            "terms": {
-                name: value
-                for name, value in vars(self.comparison).items()
-                if isinstance(value, str | float | int)
-            },
+            "by_phi": [one.as_dict() for one in self.answers],
+            "terms": {name: value for name, value in terms if isinstance(value, str | float | int)},
             "notes": list(self._rests_on()),
         }
         return facts | ({"task": self.trained.as_dict()} if self.trained else {})
@@ -386,13 +360,7 @@ class Advice:
         return write(Path(folder), "advice", page, self.as_dict(), of_advice(self))
 
     def write_scheme(self, path: Path | str) -> str:
-        """Write the advice as a scheme option, and return the line that runs it.
-
-        Raises
-        ------
-        UserError
-            Where nothing is there to be written, or the file is there already.
-        """
+        """Write the advice as a scheme option, where there is one and no file yet, and return the line that runs it."""
         import yaml
 
         path = Path(path)
@@ -500,9 +468,8 @@ def advise(
     require(d_max >= 1, f"d_max is a load >= 1 in traced loads, got {d_max:g}")
     require(overhead >= 0, f"overhead is a time >= 0, got {overhead:g}")
     require(per_message >= 0, f"per_message is a share >= 0 of an iteration, got {per_message:g}")
-    require(
-        0 <= near < 1 and 0 <= least < 1, f"near and least are shares in [0, 1), got {near:g} and {least:g}"
-    )
+    shares = 0 <= near < 1 and 0 <= least < 1
+    require(shares, f"near and least are shares in [0, 1), got {near:g} and {least:g}")
     require_known("late", late, LATE)
     require_known("slowness", slowness, ("worker", "data"))
     if (task is None) != (level is None):
@@ -511,10 +478,8 @@ def advise(
     x = times.x
     if x.shape[1] < 2:
         raise UserError(f"{times.trace.name} has one worker: there is nothing to code and nobody to wait for")
-    require(
-        len(x) >= 4,
-        f"{times.trace.name} has {counted(len(x), 'iteration')}: too few to learn from one half and judge on the other",
-    )
+    many = f"{times.trace.name} has {counted(len(x), 'iteration')}"
+    require(len(x) >= 4, f"{many}: too few to learn from one half and judge on the other")
     phis, measured = _phis(times, phi)
     comparison = Comparison(x, d_max, overhead, per_message, late, slowness, moves, near, least, seed)
     answers = tuple(comparison.answer(value) for value in phis)

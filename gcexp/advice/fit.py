@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 
 from gcexp.advice.mechanisms import LEAST_ROWS, Decomposition, found_in
-from gcexp.advice.page import Page, counted, listed, percent, write
+from gcexp.advice.page import Page, counted, percent, write
 from gcexp.advice.phi import share
 from gcexp.advice.recorded import Recorded, recorded
 from gcexp.advice.resampling import Number
 from gcexp.delays.composed import Composed
 from gcexp.errors import require
+from gcexp.figures.rows import listed
 from gcexp.files import written
 
 _OFF, _CHANGED = 0.05, 0.15  # what a model may miss of its own trace, and of the other half
@@ -83,8 +84,7 @@ class Fit(Decomposition):
     def sentences(self) -> list[str]:
         """What it is, how sure that is, and what it means for coding."""
         T, n = self.recorded.x.shape
-        certain = [name for name in self.mechanisms if name not in self.unsure]
-        if certain:
+        if certain := [name for name in self.mechanisms if name not in self.unsure]:
             what = f"{listed([self._said(name) for name in certain])}."
         elif T < LEAST_ROWS:
             what = f"{counted(T, 'iteration')} cannot tell any mechanism; {LEAST_ROWS} are needed."
@@ -102,8 +102,7 @@ class Fit(Decomposition):
         )
         sure += f"; not sure: {listed([WORDS[name][0] for name in self.unsure])}." if self.unsure else "."
         meant = "Nothing here asks for a code; `gcexp advise` weighs the remedies."
-        if certain:
-            meant = WORDS[certain[-1]][1]
+        meant = WORDS[certain[-1]][1] if certain else meant
         return [f"{self.recorded.trace.name}: {what}", sure, meant]
 
     def _said(self, name: str) -> str:
@@ -186,10 +185,8 @@ class Fit(Decomposition):
         option = yaml.safe_dump(values, sort_keys=False, default_flow_style=None, width=120)
         with written(path := Path(folder) / "delay.yaml") as temporary:
             temporary.write_text(head + option, "utf-8")
-        return [
-            *write(Path(folder), "fit", self.page().markdown("fit.png"), self.as_dict(), of_fit(self)),
-            path,
-        ]
+        shown = self.page().markdown("fit.png"), self.as_dict(), of_fit(self)
+        return [*write(Path(folder), "fit", *shown), path]
 
 
 def model_of(found: Decomposition, phi: float = 0.0, drift: bool = False) -> Composed:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape as html_escape
 from math import isfinite
@@ -85,35 +84,11 @@ def _plain(value: Any) -> Any:
 
 
 def percent(ratio: float, digits: int = 0) -> str:
-    """A ratio in per cent.
-
-    Examples
-    --------
-    >>> percent(0.404), percent(0.9813, 1)
-    ('40 %', '98.1 %')
-    """
+    """A ratio in per cent."""
     return f"{100 * ratio:.{digits}f} %"
 
 
-def listed(names: Sequence[object]) -> str:
-    """Names in a sentence.
-
-    Examples
-    --------
-    >>> listed([3]), listed(["a", "b", "c"])
-    ('3', 'a, b and c')
-    """
-    *most, last = map(str, names)
-    return f"{', '.join(most)} and {last}" if most else last
-
-
 def counted(number: int, noun: str) -> str:
-    """A number of things.
-
-    Examples
-    --------
-    >>> counted(1, "worker"), counted(2, "stretch")
-    ('1 worker', '2 stretches')
-    """
+    """A number of things: 1 worker, 2 stretches."""
     plural = "es" if noun.endswith("ch") else "s"
     return f"{number} {noun if number == 1 else noun + plural}"

@@ -35,11 +35,8 @@ def of_fit(fit: Fit) -> Figure:
         times.imshow(np.exp(logs).T, aspect="auto", extent=place, **look)
         if fit.states:
             times.plot(*np.nonzero(fit.states.slow), ".", color="black", markersize=1)
-        times.set(
-            title=f"time over median (red: up to {limit:.2g}; dots: slow)",
-            xlabel="iteration",
-            ylabel="worker",
-        )
+        told = f"time over median (red: up to {limit:.2g}; dots: slow)"
+        times.set(title=told, xlabel="iteration", ylabel="worker")
         times.grid(False)
         effects.plot(np.exp(fit.worker_effect - fit.worker_effect.mean()), "o", color="C0")
         effects.axhline(1, color="0.7", linewidth=0.6, zorder=0)
@@ -59,32 +56,23 @@ def of_advice(advice: Advice) -> Figure:
         figure = style.blank(_WIDTH, _HEIGHT)
         left, right = figure.subplots(1, 2)
         for kind in (kind for kind in KINDS if kind != "wait"):
-            some = [
-                row + compared.extra(one)
-                for one, row in zip(compared.plans, means, strict=True)
-                if one.kind == kind
-            ]
-            if some:
+            every = zip(compared.plans, means, strict=True)
+            if some := [row + compared.extra(one) for one, row in every if one.kind == kind]:
                 left.plot(grid, np.min(some, axis=0) / compared.waiting.mean(), "-", marker="", label=kind)
         left.plot(phis, [compared.floor(phi) for phi in phis], ":", color="black", marker="", label="bound")
         left.axhline(1, color="0.6", linewidth=0.8, zorder=0)
         for answer in advice.answers:
             left.plot(answer.phi, answer.pick.ratio, "o", color="black", markersize=4, zorder=5)
-        left.set(
-            xlim=(-0.02, 1.02),
-            ylim=(0, max(1.3, min(2.0, left.get_ylim()[1]))),
-            xlabel="φ, share of fixed time",
-            ylabel="time / waiting for all",
-        )
+        left.set(xlim=(-0.02, 1.02), ylim=(0, max(1.3, min(2.0, left.get_ylim()[1]))))
+        left.set(xlabel="φ, share of fixed time", ylabel="time / waiting for all")
         for kind, colour, marker in (("timeout", "C4", "o"), ("quorum", "C5", "s")):
             for one in advice.table[advice.table["setting"] == kind].itertuples():
                 face = "white" if one.remark else colour
                 right.plot(one.time, one.least_used_worker, marker, color=colour, markerfacecolor=face)
             right.plot([], [], marker, color=colour, label=kind)
         right.axhline(0.5, color="0.6", linewidth=0.8, zorder=0)
-        right.set(
-            ylim=(-0.05, 1.05), xlabel="time / waiting for all", ylabel="data used of the worker heard least"
-        )
+        right.set(ylim=(-0.05, 1.05), xlabel="time / waiting for all")
+        right.set_ylabel("data used of the worker heard least")
         note = (
             "Left: the best of each kind, black dots: what was picked. Right: settings chosen on the first half and "
             "judged on the second; white: breaks its promise, or uses some worker's data less than half of the time."

@@ -45,13 +45,7 @@ class Recorded:
 
 
 def recorded(source: object, absent: Absent = "refuse", barrier: str = "check", seed: int = 0) -> Recorded:
-    """Read times and refuse what no answer can rest on; the parameters are those of `gcexp.fit`.
-
-    Raises
-    ------
-    UserError
-        For a broken trace, workers that are new in every row, and times that were stamped after a barrier.
-    """
+    """Read times and refuse what no answer can rest on; the parameters are those of `gcexp.fit`."""
     require_known("absent", absent, ("refuse", "skip"))
     require_known("barrier", barrier, ("check", "no"))
     trace = trace_of(source, absent)

@@ -89,24 +89,23 @@ class Plan:
 
         Data-bound seats do not go into a scheme: the data move with their workers, in ``delay.workers``.
         """
-        remedy, n = self.remedy, len(self.shares)
-        size, s = remedy.size, remedy.s
-        if remedy.kind in ("grouped", "chunks"):
-            code: tuple[str, dict[str, Any]] = ("partial_work", {"d": size, "q": 1})
-            if remedy.kind == "grouped" and s == size - 1:
-                code = "fractional_repetition", {"d": size}
-            elif remedy.kind == "grouped" and size == n:
-                code = "cyclic_repetition", {"s": s}
-            elif remedy.kind == "grouped":
-                code = "clustered", {"clusters": n // size, "d": s + 1, "layout": "column"}
-            wait = "covered" if remedy.kind == "chunks" else "decodable"
-            seats = {} if data_bound else {"placement": ("given", {"workers": self.workers.tolist()})}
-            return {"code": code, "wait": (wait, {})} | seats
-        uncoded: dict[str, tuple[str, dict[str, Any]]] = {"code": ("uncoded", {}), "wait": ("decodable", {})}
-        if remedy.kind == "wait":
-            return uncoded
-        recent = remedy.order == "recent"
-        return uncoded | {"loads": ("recent", {}) if recent else ("given", {"shares": self.shares.tolist()})}
+        remedy, n, size, s = self.remedy, len(self.shares), self.remedy.size, self.remedy.s
+        code: tuple[str, dict[str, Any]] = ("uncoded", {})
+        if remedy.kind == "chunks":
+            code = "partial_work", {"d": size, "q": 1}
+        elif remedy.kind == "grouped" and s == size - 1:
+            code = "fractional_repetition", {"d": size}
+        elif remedy.kind == "grouped" and size == n:
+            code = "cyclic_repetition", {"s": s}
+        elif remedy.kind == "grouped":
+            code = "clustered", {"clusters": n // size, "d": s + 1, "layout": "column"}
+        found = {"code": code, "wait": ("covered" if remedy.kind == "chunks" else "decodable", {})}
+        if remedy.kind in ("grouped", "chunks") and not data_bound:
+            found["placement"] = "given", {"workers": self.workers.tolist()}
+        if remedy.kind in ("exclude", "rebalance"):
+            recent = remedy.order == "recent"
+            found["loads"] = ("recent", {}) if recent else ("given", {"shares": self.shares.tolist()})
+        return found
 
     def overrides(self, data_bound: bool = False) -> list[str]:
         """The options and their values as `gcexp run` takes them."""
@@ -138,10 +137,9 @@ class Plan:
             return np.array(
                 [np.minimum.reduce([growth(j, share) * done for j, done in ring]).max(1) for share in phis]
             )
+        base = x[:, self.shares > 0].max(1)
         if remedy.kind == "grouped":
-            base = order_statistic(seated, remedy.size, remedy.s)
-        else:
-            base = x[:, self.shares > 0].max(1)
+            base = _heard(seated.reshape(len(x), -1, remedy.size), remedy.size - remedy.s).max(1)
         return growth(remedy.load(n), phi) * base
 
     def _clock(self, x: np.ndarray, phi: np.ndarray, late: str, data_bound: bool) -> np.ndarray:
@@ -161,26 +159,13 @@ class Plan:
         return simulate(scheme, draws).duration
 
 
-def order_statistic(seated: np.ndarray, size: int, s: int) -> np.ndarray:
-    """When every group of `size` neighbours in `seated` (T, n) has all but s of its workers, (T,).
-
-    Examples
-    --------
-    >>> order_statistic(np.array([[1.0, 9.0, 2.0, 3.0]]), size=2, s=1)
-    array([2.])
-    """
-    groups = seated.reshape(len(seated), -1, size)
-    return np.partition(groups, size - s - 1, axis=2)[..., size - s - 1].max(1)
+def _heard(times: np.ndarray, awaited: int) -> np.ndarray:
+    """When so many of the workers along the last axis have finished."""
+    return np.partition(times, awaited - 1, axis=-1)[..., awaited - 1]
 
 
 def dealt(workers: np.ndarray, groups: int) -> np.ndarray:
-    """Workers dealt to groups back and forth, (groups, n / groups).
-
-    Examples
-    --------
-    >>> dealt(np.arange(6), 3).tolist()
-    [[0, 5], [1, 4], [2, 3]]
-    """
+    """Workers dealt to groups back and forth, (groups, n / groups): of six workers 0, 5 and 1, 4 and 2, 3."""
     rounds = workers.reshape(-1, groups).copy()
     rounds[1::2] = rounds[1::2, ::-1]
     return rounds.T
@@ -192,11 +177,7 @@ def _searched(x: np.ndarray, groups: np.ndarray, awaited: int, seed: int) -> np.
     count, size = groups.shape
     if count < 2:
         return groups
-
-    def heard(members: np.ndarray) -> np.ndarray:
-        return np.partition(rows[:, members], awaited - 1, axis=-1)[..., awaited - 1]
-
-    groups, done = groups.copy(), heard(groups)
+    groups, done = groups.copy(), _heard(rows[:, groups], awaited)
     best = done.max(1).mean()
     draw = rng(seed, "advice.search")
     first = draw.integers(count, size=_SWAPS)
@@ -205,7 +186,7 @@ def _searched(x: np.ndarray, groups: np.ndarray, awaited: int, seed: int) -> np.
     for pair, seat in zip(np.stack([first, second], axis=1), seats, strict=True):
         swapped, changed = groups.copy(), done.copy()
         swapped[pair, seat] = groups[pair, seat][::-1]
-        changed[:, pair] = heard(swapped[pair])
+        changed[:, pair] = _heard(rows[:, swapped[pair]], awaited)
         if (time := changed.max(1).mean()) < best:
             groups, best, done = swapped, time, changed
     return groups

@@ -21,37 +21,21 @@ _TIE = 1e-9
 
 
 def settings(x: np.ndarray, phis: tuple[float, ...]) -> pd.DataFrame:
-    """Numbers to type into synchronous training: chosen on the first half of a trace, judged on the second.
+    """Numbers to type into synchronous training: chosen on the first half of the times x (T, n), judged on the
+    second.
 
     A timeout D for the largest dropped share q is the least time of the first half that at most a share q of all its
-    times exceeds; an iteration then takes max(fastest worker, min(slowest worker, D)). A quorum of n - s waits for that
-    many workers. With b spare workers n - b are waited for, and each carries n / (n - b) of a share, so that a batch
-    is whole; the batches must be drawn anew, or it would always lack the same data.
+    times exceeds; an iteration then takes max(fastest worker, min(slowest worker, D)). A quorum of n - s waits for
+    that many workers. With b spare workers n - b are waited for, and each carries n / (n - b) of a share, so that a
+    batch is whole; the batches must be drawn anew, or it would always lack the same data. Spare workers have a row
+    for each phi.
 
-    Parameters
-    ----------
-    x : ndarray (T, n)
-        Times.
-    phis : tuple of float
-        Shares of a time that do not grow with the load; spare workers have a row for each.
-
-    Returns
-    -------
-    DataFrame
-        ``setting`` is timeout, quorum or spare; ``limit`` the share of the gradient that a timeout may drop; ``value``
-        what to type: the time in the trace's unit, how many workers are waited for, or how many are spare. ``time`` is
-        the mean iteration over that of waiting for all. ``used`` is the share of the gradient that is used,
-        ``least_used_worker`` that of the data of the worker heard least, ``worst_iteration`` that in the worst
-        iteration. ``kept_on_second_half`` says whether no more was dropped than asked for; ``remark`` why a
-        setting is not recommended: that, or some worker's data count less than half the time; ``never_used`` lists the
-        columns of workers never heard.
-
-    Examples
-    --------
-    >>> x = np.array([[1.0, 1.0, 1.0, 5.0], [1.0, 1.0, 2.0, 1.0], [1.0, 1.0, 1.0, 3.0], [1.0, 2.0, 1.0, 1.0]])
-    >>> found = settings(x, (0.0,)).query("setting != 'timeout'")
-    >>> found["time"].round(3).tolist()
-    [0.4, 0.4, 0.533, 0.8]
+    ``value`` is what to type: the time in the trace's unit, how many workers are waited for, or how many are spare.
+    ``time`` is the mean iteration over that of waiting for all; ``used`` the share of the gradient that is used,
+    ``least_used_worker`` that of the data of the worker heard least, ``worst_iteration`` that in the worst iteration.
+    ``kept_on_second_half`` says whether no more than ``limit`` was dropped; ``remark`` why a setting is not
+    recommended: that, or some worker's data count less than half the time; ``never_used`` lists the columns of
+    workers never heard.
     """
     half, n = len(x) // 2, x.shape[1]
     first, second = np.sort(x[:half], axis=None), x[half:]

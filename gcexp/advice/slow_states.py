@@ -39,7 +39,7 @@ class Chain:
     @property
     def separation(self) -> float:
         """Distance of the two laws in standard deviations."""
-        return self.gap / float(np.sqrt((self.sd_fast**2 + self.sd_slow**2) / 2))
+        return self.gap / ((self.sd_fast**2 + self.sd_slow**2) / 2) ** 0.5
 
 
 @dataclass(frozen=True)
@@ -62,14 +62,7 @@ class SlowStates:
 
 
 def split(values: np.ndarray) -> tuple[float, float]:
-    """Otsu's threshold between two groups of values, and how many standard deviations their means are apart.
-
-    Examples
-    --------
-    >>> level, apart = split(np.array([0.0, 0.1, 0.2, 5.0, 5.1]))
-    >>> 0.2 <= level < 5.0, apart > 10
-    (True, True)
-    """
+    """Otsu's threshold between two groups of values, and how many standard deviations their means are apart."""
     ordered = np.sort(values, axis=None)
     N = len(ordered)
     below = np.arange(1, N)
@@ -106,9 +99,7 @@ def _first(y: np.ndarray, slow: np.ndarray) -> Chain:
     above = y - base
     fast, inside = above[~slow & both], above[slow & both]
     gap = float(inside.mean()) if inside.size else 0.0
-    sd_fast, sd_slow = (
-        max(float(part.std()), _LEAST_SD) if part.size else _LEAST_SD for part in (fast, inside)
-    )
+    sd_fast, sd_slow = (max(float(x.std()), _LEAST_SD) if x.size else _LEAST_SD for x in (fast, inside))
     before, after = slow[:-1], slow[1:]
     p01 = (~before & after).sum() / max((~before).sum(), 1)
     p10 = (before & ~after).sum() / max(before.sum(), 1)
@@ -142,12 +133,9 @@ def smoothed(y: np.ndarray, chain: Chain) -> tuple[float, np.ndarray, np.ndarray
     likelihood = float(np.logaddexp(np.log1p(-expected) + fast, np.log(expected) + slow).sum())
     both = odds * later
     ahead = ratio[1:] * later[1:]
-    pairs = np.array(
-        [
-            [(1 - filtered[:-1]) * (1 - p01), (1 - filtered[:-1]) * p01 * ahead],
-            [filtered[:-1] * p10, filtered[:-1] * (1 - p10) * ahead],
-        ]
-    )
+    is_slow, is_fast = filtered[:-1], 1 - filtered[:-1]
+    from_fast = [is_fast * (1 - p01), is_fast * p01 * ahead]
+    pairs = np.array([from_fast, [is_slow * p10, is_slow * (1 - p10) * ahead]])
     return likelihood, both / (1 + both), (pairs / pairs.sum((0, 1))).sum((2, 3))
 
 

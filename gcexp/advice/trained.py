@@ -74,9 +74,9 @@ class Trained:
         return f"{took}, before {told} in {wins} of {len(first.reached)} seeds."
 
     @property
-    def tables(self) -> dict[str, pd.DataFrame]:
-        """All runs, by a heading."""
-        return {f"Time to {self.level:g} on {self.task}": self.runs.drop(columns="reached")}
+    def heading(self) -> str:
+        """What its table shows."""
+        return f"Time to {self.level:g} on {self.task}"
 
     def as_dict(self) -> dict[str, Any]:
         """What stands in ``advice.json``."""
@@ -151,12 +151,9 @@ def _candidates(advice: Advice) -> Iterator[tuple[str, list[str]]]:
         if one.kind != "wait":
             best.setdefault((one.kind, one.size, one.s), one)
     for one in list(best.values())[:_BEST]:
-        label = {
-            "exclude": f"exclude {one.size}",
-            "rebalance": f"rebalance ({one.order})",
-            "grouped": f"groups of {one.size}, s = {one.s} ({one.order})",
-            "chunks": f"chunks, load {one.size} ({one.order})",
-        }[one.kind]
+        size, order = one.size, f" ({one.order})" if one.kind != "exclude" else ""
+        named = {"exclude": f"exclude {size}", "rebalance": "rebalance", "chunks": f"chunks, load {size}"}
+        label = named.get(one.kind, f"groups of {size}, s = {one.s}") + order
         yield label, advice.playing(one.learned(x[: max(len(x) // 10, 1)], compared.seed))
     for d in (d for d in range(2, int(compared.d_max) + 1) if n % d == 0 and d < n):
         for s in sorted({d, n // 2}):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,7 @@ class Answer:
     low: float  # 95 % interval of the pick's ratio
     high: float
     floor: (
-        float  # no exact scheme whose workers store at most `d_max` shares has a smaller ratio on these rows
+        float  # ratio of no exact scheme whose workers store at most `d_max` shares is smaller on these rows
     )
     capacity: float | None  # of a code that sends one message: the same for all such codes of its load
     reason: str = ""  # why there is not enough data, where there is not
@@ -59,6 +60,12 @@ class Answer:
     def gap(self) -> float:
         """By how much the pick misses the floor."""
         return self.pick.ratio / self.floor - 1
+
+    def as_dict(self) -> dict[str, Any]:
+        """The answer in words and numbers."""
+        found: dict[str, Any] = {"phi": self.phi, "verdict": self.verdict, "remedy": self.pick.remedy.kind}
+        found |= {"ratio": self.pick.ratio, "low": self.low, "high": self.high, "bound": self.floor}
+        return found | {"capacity": self.capacity, "reason": self.reason}
 
 
 @dataclass(frozen=True)
@@ -190,11 +197,9 @@ class Comparison:
         if T < LEAST_ROWS:
             return UNKNOWN, f"the trace has {T} iterations, and {LEAST_ROWS} are the least for any advice"
         short = T < _SHORT or ceil(blocks) < _BLOCKS
-        because = (
-            f"the trace has {T} iterations, fewer than {_SHORT}"
-            if T < _SHORT
-            else f"the {T} iterations are only about {ceil(blocks)} independent stretches"
-        )
+        because = f"the {T} iterations are only about {ceil(blocks)} independent stretches"
+        if T < _SHORT:
+            because = f"the trace has {T} iterations, fewer than {_SHORT}"
         if pick.remedy.kind == "wait" or 1 - pick.ratio < self.least:
             if short and better_half <= 1 - self.least:
                 return UNKNOWN, f"{because}, and some remedy gains in one of its halves"
@@ -215,12 +220,8 @@ class Comparison:
     def changes(self, phi: float) -> list[dict[str, str | float | bool]]:
         """What would change its mind: the nearest phi, message cost and memory with a pick of another kind.
 
-        Returns
-        -------
-        list of dict
-            ``what`` is phi, per_message or d_max; ``at`` the value from which on the pick is of another kind, all else
-            unchanged; ``below`` says whether it is below the one assumed; ``then`` is the new kind. Of phi the nearest
-            values on both sides.
+        ``at`` is the value of ``what`` from which on the pick is of the kind ``then``, all else unchanged; ``below``
+        says whether it is below the one assumed. Of phi the nearest values on both sides are given.
         """
         grid, means = self.means
         simplicity = np.array([[list(KINDS).index(one.kind)] for one in self.plans])
@@ -246,13 +247,7 @@ class Comparison:
             below = np.flatnonzero((kinds != usual) & (values < assumed))[-1:]
             above = np.flatnonzero((kinds != usual) & (values > assumed))[:1]
             ends = sorted([*below, *above], key=lambda place: abs(values[place] - assumed))
-            found += [
-                {
-                    "what": what,
-                    "at": float(values[place]),
-                    "below": bool(values[place] < assumed),
-                    "then": list(KINDS)[kinds[place]],
-                }
-                for place in (ends if what == "phi" else ends[:1])
-            ]
+            for place in ends if what == "phi" else ends[:1]:
+                at, then = float(values[place]), list(KINDS)[kinds[place]]
+                found.append({"what": what, "at": at, "below": at < assumed, "then": then})
         return found

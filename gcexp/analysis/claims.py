@@ -8,8 +8,8 @@ figure that it is about, or nothing, and it names the statements of ``statements
         return before(table, "cyclic", ["CGC", "Forget"], level=0.9)
 
 The helpers below hold the sign test, the intervals and the rule for "undecided". A claim may also return a verdict for
-each statement, as a dictionary by the statement's id. A claim that tries instances may yield whether each of them holds
-(`all_instances`), or pairs of a statement's id and whether it holds (`tally`).
+each statement, as a dictionary by the statement's id. A claim may yield its answers one by one: whether an instance
+holds (`all_instances`), verdicts (`every`), or pairs of a statement's id and one of these (`tally`).
 """
 
 from __future__ import annotations
@@ -165,8 +165,8 @@ def judge(function: Callable, tables: Mapping[str, pd.DataFrame]) -> dict[str, V
     try:
         found = function(*(tables[name] for name in about.figures))
         if isinstance(found, Iterator):
-            tried = list(found)
-            found = tally(tried) if tried and isinstance(tried[0], tuple) else all_instances(tried)
+            answers = list(found)
+            found = tally(answers) if answers and isinstance(answers[0], tuple) else _whole(answers)
     except Undecided as why:
         found = Verdict(UNDECIDED, str(why))
     verdicts = found if isinstance(found, dict) else dict.fromkeys(about.statements, found)
@@ -349,6 +349,46 @@ def less(left: float, right: float, *, or_equal: bool = False, resolution: float
     return _verdict(left <= right if or_equal else left < right, f"{left:.6g} against {right:.6g}")
 
 
+def below(
+    table: pd.DataFrame,
+    column: str,
+    first: Any,
+    then: Any,
+    where: Mapping[str, Any] | None = None,
+    *,
+    by: str = "label",
+    statistic: str | None = None,
+    rows: int | None = 1,
+    **compared: Any,
+) -> Verdict:
+    """Whether the number of each side of `first` is below that of each side of `then`.
+
+    Parameters
+    ----------
+    table : DataFrame
+    column : str
+        Where the numbers stand.
+    first, then : value or list of values
+        Of the column `by`.
+    where, statistic, rows
+        Which rows else, and how several of them become one number: as for `number`.
+    **compared
+        ``or_equal`` and ``resolution`` of `less`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"label": ["a", "b", "c"], "load": [1, 2, 4]})
+    >>> below(table, "load", "a", ["b", "c"])
+    Verdict(outcome='reproduced', found='1 against 2; 1 against 4')
+    """
+    sides = (
+        [number(table, column, {**(where or {}), by: side}, statistic, rows) for side in _listed(sides)]
+        for sides in (first, then)
+    )
+    return every(less(*pair, **compared) for pair in itertools.product(*sides))
+
+
 def all_instances(holds: Iterable[Any]) -> Verdict:
     """Whether a statement holds in every instance that is tried.
 
@@ -368,18 +408,23 @@ def all_instances(holds: Iterable[Any]) -> Verdict:
     return _verdict(all(tried), f"{sum(tried)} of {len(tried)} instances")
 
 
-def tally(instances: Iterable[tuple[str, Any]]) -> dict[str, Verdict]:
-    """`all_instances` of several statements that one enumeration tries in turn, as pairs of id and whether it holds.
+def tally(answers: Iterable[tuple[str, Any]]) -> dict[str, Verdict]:
+    """The verdict on each of several statements, from pairs of its id and whether an instance holds, or a verdict.
 
     Examples
     --------
     >>> tally((name, n < 3) for n in range(3) for name in ("a", "b"))["b"]
     Verdict(outcome='reproduced', found='3 of 3 instances')
     """
-    tried: dict[str, list[bool]] = {}
-    for name, holds in instances:
-        tried.setdefault(name, []).append(bool(holds))
-    return {name: all_instances(found) for name, found in tried.items()}
+    by_name: dict[str, list] = {}
+    for name, answer in answers:
+        by_name.setdefault(name, []).append(answer)
+    return {name: _whole(found) for name, found in by_name.items()}
+
+
+def _whole(answers: list) -> Verdict:
+    verdicts = any(isinstance(one, Verdict) for one in answers)
+    return every(answers) if verdicts else all_instances(answers)
 
 
 def every(*verdicts: Verdict | Iterable[Verdict]) -> Verdict:

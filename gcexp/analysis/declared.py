@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
-
-Analysis = TypeVar("Analysis", bound=Callable)
+from typing import Any
 
 
 def columns(
     *names: str,
     more: Callable[..., Iterable[str]] | None = None,
     clocks: bool = False,
-) -> Callable[[Analysis], Analysis]:
-    """Declare the columns of the table that a function returns.
+) -> Callable[[Callable], Callable]:
+    """Declare the columns of the table that a function returns, or whose rows it yields.
 
     A figure that draws another column is then refused before the first job, and a table with other columns
     when it is made. Without a declaration only the job finds out.
@@ -22,7 +21,7 @@ def columns(
     Parameters
     ----------
     *names : str
-        In any order.
+        In any order, but of rows that are yielded as tuples in theirs; rows may be dictionaries as well.
     more : callable, optional
         Further names from the arguments of the function, where they depend on them.
     clocks : bool
@@ -31,20 +30,34 @@ def columns(
 
     Examples
     --------
-    >>> @columns("n", "time_s", more=lambda powers: [f"n^{p}" for p in powers])
-    ... def times(powers=(2,)): ...
-    >>> times.columns(powers=[2, 3]), times.columns()
-    (['n', 'time_s', 'n^2', 'n^3'], ['n', 'time_s', 'n^2'])
+    >>> @columns("n", "square", more=lambda powers: [f"n^{p}" for p in powers])
+    ... def squares(powers=(3,)):
+    ...     for n in range(2, 4):
+    ...         yield n, n * n, *(n**p for p in powers)
+    >>> squares.columns(powers=[3, 4]), squares.columns()
+    (['n', 'square', 'n^3', 'n^4'], ['n', 'square', 'n^3'])
+    >>> squares()
+       n  square  n^3
+    0  2       4    8
+    1  3       9   27
     """
 
-    def declared(function: Analysis) -> Analysis:
-        def of(**given: Any) -> list[str]:
-            bound = inspect.signature(function).bind(**given)
+    def declared(function: Callable) -> Callable:
+        def of(*positional: Any, **given: Any) -> list[str]:
+            bound = inspect.signature(function).bind(*positional, **given)
             bound.apply_defaults()
             return [*names, *(more(**bound.arguments) if more else ())]
 
-        function.columns = of  # type: ignore[attr-defined]  # what gcexp.run.checks asks
-        function.clocks = clocks  # type: ignore[attr-defined]
-        return function
+        @functools.wraps(function)
+        def table(*positional: Any, **given: Any) -> Any:
+            import pandas as pd  # takes a quarter of a second, and a plan only asks for the columns
+
+            rows = list(function(*positional, **given))
+            named = rows and isinstance(rows[0], dict)
+            return pd.DataFrame(rows, columns=None if named else of(*positional, **given))
+
+        made: Any = table if inspect.isgeneratorfunction(function) else function
+        made.columns, made.clocks = of, clocks  # what gcexp.run.checks asks
+        return made
 
     return declared

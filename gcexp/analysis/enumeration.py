@@ -280,6 +280,17 @@ def survivors(n: int, s: int) -> list[tuple[int, ...]]:
     return list(combinations(range(n), n - s))
 
 
+def silent_sets(n: int, most: int) -> list[tuple[int, ...]]:
+    """Every set of at most `most` of n workers, the smallest first.
+
+    Examples
+    --------
+    >>> silent_sets(3, 1)
+    [(), (0,), (1,), (2,)]
+    """
+    return [silent for s in range(most + 1) for silent in combinations(range(n), s)]
+
+
 def rounds_needed(B: np.ndarray, s: int) -> int | None:
     """Fewest rounds of a code B (L, n, k L) from which every n - s workers decode; None if all are too few.
 

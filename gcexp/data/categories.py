@@ -14,24 +14,11 @@ LEFT_OUT = ((2, 3), (5, 7))
 def one_hot_pairs(
     rows: np.ndarray, left_out: tuple[tuple[int, int], ...] = LEFT_OUT
 ) -> tuple[np.ndarray, int]:
-    """Where the ones stand in the one-hot encoding of degree 2.
+    """Columns (N, q) of the ones in the one-hot encoding of degree 2, int32 and increasing, and the number of columns.
 
-    The columns are, in order, the values of each categorical column, the pairs of values that occur together in two
-    columns, for each pair of columns that is not left out, and one constant.
-
-    Parameters
-    ----------
-    rows : ndarray (N, columns)
-        Categorical values of *all* rows, training and test: a value counts where it occurs.
-    left_out : tuple of pairs of int
-        Pairs of columns without pairs of values.
-
-    Returns
-    -------
-    ones : ndarray (N, q) of int32
-        Column of each one in a row, increasing.
-    l : int
-        Number of columns.
+    They are, in order, the values of each categorical column of `rows` (N, columns), the pairs of values that occur
+    together in two columns, for each pair of columns that is not left out, and one constant. The rows are *all* rows,
+    training and test: a value counts where it occurs.
 
     References
     ----------

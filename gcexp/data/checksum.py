@@ -10,13 +10,7 @@ from gcexp.errors import DataError
 
 
 def sha256(path: Path) -> str:
-    """Checksum of a file's content.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read.
-    """
+    """Checksum of a file's content."""
     try:
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -25,38 +19,13 @@ def sha256(path: Path) -> str:
 
 
 def checksum(record: dict) -> str:
-    """Sha256 of a record's values; its own ``checksum``, and the ``key`` of what it was made from, left out.
-
-    Examples
-    --------
-    >>> checksum({"a": 1, "b": 2}) == checksum({"b": 2, "a": 1, "checksum": "?"}) != checksum(
-    ...     {"a": 1, "b": 3}
-    ... )
-    True
-    """
+    """Sha256 of a record's values; its own ``checksum``, and the ``key`` of what it was made from, left out."""
     rest = {key: value for key, value in record.items() if key not in ("checksum", "key")}
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 def check_digest(path: Path, expected: str, size: int, remedy: str) -> None:
-    """Raise unless the file has the expected checksum.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    expected : str
-        Its sha256.
-    size : int
-        Its bytes, told in the sentence: a smaller file was truncated.
-    remedy : str
-        What to do about it, the end of the sentence.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read or is another one.
-    """
+    """Raise unless the file has this checksum, in a sentence that tells the bytes too and ends with a remedy."""
     found = sha256(path)
     if found != expected:
         raise DataError(

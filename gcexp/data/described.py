@@ -79,27 +79,14 @@ class Description:
         require(self.seed >= 0, f"seed must be an integer >= 0, got {self.seed}")
 
     def source(self, name: str) -> Source:
-        """The data set of that name.
-
-        Raises
-        ------
-        DataError
-            If the file is missing or has another checksum.
-        """
+        """The data set of that name."""
         path = Path(self.path).expanduser()
         found = sha256(path)
         if self.sha256 not in (None, found):
             raise DataError(f"{path}: expected sha256 {self.sha256}, found {found}")
         file = RawFile(path.name, path.stat().st_size, found, ())
-        return Source(
-            name,
-            (file,),
-            partial(_read, self),
-            scale=None,
-            classes=None if self.kind == "real" else 1,
-            note=self.note,
-            local=path,
-        )
+        classes = None if self.kind == "real" else 1
+        return Source(name, (file,), partial(_read, self), None, classes, self.note, local=path)
 
 
 def _read(described: Description, files: list[Path]) -> dict[str, np.ndarray]:
@@ -160,9 +147,13 @@ def _there(path: Path, what: str, wanted: Sequence[str], found: Sequence[str]) -
         raise DataError(f"{path}: has no {what} {', '.join(missing)}; it has {', '.join(map(str, found))}")
 
 
-def _features(described: Description, x: np.ndarray, path: Path) -> np.ndarray:
+def _finite(x: np.ndarray, what: str, path: Path) -> None:
     if x.dtype.kind not in "iufb" or not np.isfinite(x).all():
-        raise DataError(f"{path}: features are finite numbers, found {x.dtype} or missing values")
+        raise DataError(f"{path}: {what} are finite numbers, found {x.dtype} or missing values")
+
+
+def _features(described: Description, x: np.ndarray, path: Path) -> np.ndarray:
+    _finite(x, "features", path)
     if described.categorical:
         if (x != np.floor(x)).any() or np.abs(x).max(initial=0) >= 2**31:
             raise DataError(f"{path}: categorical features are whole numbers below 2^31")
@@ -182,15 +173,13 @@ def _standardized(train: np.ndarray, test: np.ndarray) -> list[np.ndarray]:
 def _targets(described: Description, parts: list[np.ndarray], path: Path) -> list[np.ndarray]:
     joined = np.concatenate(parts)
     if described.kind is None and joined.dtype.kind == "f":
+        many = len(np.unique(joined))
         raise DataError(
-            f"{path}: the target {described.target!r} holds decimal numbers, {len(np.unique(joined))} different ones: give "
-            "kind: real to learn the numbers, or kind: labels to learn each as a class"
+            f"{path}: the target {described.target!r} holds decimal numbers, {many} different ones: give kind: real to "
+            "learn the numbers, or kind: labels to learn each as a class"
         )
     if described.kind == "real":
-        if joined.dtype.kind not in "iufb" or not np.isfinite(joined).all():
-            raise DataError(
-                f"{path}: real targets are finite numbers, found {joined.dtype} or missing values"
-            )
+        _finite(joined, "real targets", path)
         return [part.astype(np.float64) for part in parts]
     if joined.dtype.kind == "f" and not np.isfinite(joined).all():
         raise DataError(f"{path}: a label is missing")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import lzma
 import os
 import sys
@@ -11,8 +12,8 @@ import time
 import zlib
 from pathlib import Path
 
-from gcexp.data.checksum import check_digest, sha256
-from gcexp.data.sources import Archive, RawFile, Source
+from gcexp.data.checksum import check_digest
+from gcexp.data.sources import RawFile, Source
 from gcexp.errors import DataError
 from gcexp.files import writable, written
 
@@ -23,45 +24,30 @@ RAW_DIR = Path("data/raw")
 #: Seconds before the mirrors are asked again, after none of them delivered.
 WAITS = (1.0, 4.0, 16.0)
 _LATER = (408, 425, 429)  # answers of a server that may serve the file later
+_REPLACE = "replace it with the published file"
 
 
 def fetch(source: Source, data_dir: str | Path | None = None, raw_dir: Path = RAW_DIR) -> list[Path]:
-    """Paths of a data set's raw files, each with the right checksum.
+    """Paths of a data set's raw files, each with the right checksum, in the order of ``source.files``.
 
-    Parameters
-    ----------
-    source : Source
-        The data set.
-    data_dir : path, optional
-        Local folder that holds ``<dataset>/<file>`` or ``<file>``; default ``$GCEXP_DATA``. Where one is given it
-        must hold every file: nothing is downloaded.
-    raw_dir : Path
-        Downloads are kept in ``<raw_dir>/<dataset>/`` and used again.
-
-    Returns
-    -------
-    list of Path
-        One per file, in the order of ``source.files``; empty where no raw file is needed.
-
-    Raises
-    ------
-    DataError
-        If a file is not in the local folder, has the wrong checksum, or no mirror could deliver it.
-    UserError
-        If a download cannot be written.
+    A local folder, `data_dir` or else ``$GCEXP_DATA``, must hold every file as ``<dataset>/<file>`` or ``<file>``:
+    nothing is downloaded then. Downloads are kept in ``<raw_dir>/<dataset>/`` and used again.
     """
     if source.local:
-        check_digest(source.local, source.files[0].sha256, source.files[0].size, "it has just changed: run again")
+        check_digest(
+            source.local, source.files[0].sha256, source.files[0].size, "it has just changed: run again"
+        )
         return [source.local]
     folder, given_by = data_dir, "data_dir"
     if not folder:
         folder, given_by = os.environ.get(DATA_VARIABLE), f"${DATA_VARIABLE}"
     local = Path(folder).expanduser() if folder else None
+    raw = Path(raw_dir) / source.name
     if source.archive:
-        return _members(source, source.archive, local, given_by, Path(raw_dir) / source.name)
+        return _members(source, source.archive, local, given_by, raw)
     if local:
         return [_from_folder(source, file, local, given_by) for file in source.files]
-    return [_downloaded(file, Path(raw_dir) / source.name / file.name) for file in source.files]
+    return [_downloaded(file, raw / file.name) for file in source.files]
 
 
 def _from_folder(source: Source, file: RawFile, folder: Path, given_by: str) -> Path:
@@ -72,67 +58,57 @@ def _from_folder(source: Source, file: RawFile, folder: Path, given_by: str) -> 
             f"{file.name} of {source.name} is not in the local folder given by {given_by}: looked for {places[0]} "
             f"and {places[1]}; put it there, or give no local folder to download it"
         )
-    check_digest(path, file.sha256, file.size, "replace it with the published file")
+    check_digest(path, file.sha256, file.size, _REPLACE)
     return path
 
 
-def _members(
-    source: Source, archive: Archive, local: Path | None, given_by: str | None, raw: Path
-) -> list[Path]:
+def _members(source: Source, archive: RawFile, local: Path | None, given_by: str, raw: Path) -> list[Path]:
     """The members, each verified: where they lie in the local folder, else unpacked into `raw` from the archive."""
     names = [file.name for file in source.files]
-    found = None
+    folder, found, remedy = raw, None, "delete it and run again to unpack it"
     if local:
         places = [local / source.name, local]
-        places += [place / archive.folder for place in places]
-        for place in places:
-            if all(os.path.exists(place / name) for name in names):
-                for file in source.files:
-                    check_digest(place / file.name, file.sha256, file.size, "replace it with the published file")
-                return [place / name for name in names]
-        found = next((place / archive.name for place in places if os.path.exists(place / archive.name)), None)
-        if found is None:
+        places += [place / source.folder for place in places]
+        whole = [place for place in places if all(os.path.exists(place / name) for name in names)]
+        packed = [place / archive.name for place in places if os.path.exists(place / archive.name)]
+        if not whole and not packed:
             raise DataError(
                 f"neither {archive.name} nor all of {', '.join(names)} are in the local folder given by {given_by}: "
                 f"looked in {', '.join(map(str, places))}; put them there, or give no local folder to download them"
             )
-    kept = [raw / name for name in names]
-    if not all(os.path.exists(path) for path in kept):
-        _unpack(found or _downloaded(archive, raw / archive.name), source, kept)
-    for file, path in zip(source.files, kept, strict=True):
-        check_digest(path, file.sha256, file.size, "delete it and run again to unpack it")
-    return kept
+        found = packed[0] if packed else None
+        if whole:
+            folder, remedy = whole[0], _REPLACE
+    if not all(os.path.exists(folder / name) for name in names):
+        _unpack(found or _downloaded(archive, raw / archive.name), source, raw)
+    for file in source.files:
+        check_digest(folder / file.name, file.sha256, file.size, remedy)
+    return [folder / name for name in names]
 
 
-def _unpack(archive: Path, source: Source, kept: list[Path]) -> None:
+def _unpack(archive: Path, source: Source, folder: Path) -> None:
     """Write the named members, of exactly the expected size, and nothing else that the archive holds."""
-    wanted = {file.name: (file, path) for file, path in zip(source.files, kept, strict=True)}
+    wanted = {file.name: file for file in source.files}
     try:
         with tarfile.open(archive) as tar:
             for member in tar:
-                if (asked := wanted.get(Path(member.name).name)) is None:
+                file = wanted.pop(Path(member.name).name, None)
+                if file is None:
                     continue
-                file, path = asked
-                if not member.isreg() or member.size != file.size:
+                stream = tar.extractfile(member) if member.isreg() and member.size == file.size else None
+                content = stream.read() if stream else b""
+                if hashlib.sha256(content).hexdigest() != file.sha256:
                     raise DataError(
-                        f"{archive}: {member.name} should be a file of {file.size} bytes, found {member.size}; "
-                        "replace it with the published file"
+                        f"{archive}: {member.name} should be a file of {file.size} bytes with sha256 {file.sha256}, "
+                        f"found another one of {member.size}; {_REPLACE}"
                     )
-                content = tar.extractfile(member)
-                assert content is not None, "a regular file has content"
-                with written(path) as temporary:
-                    temporary.write_bytes(content.read())
-                    if (found := sha256(temporary)) != file.sha256:
-                        raise DataError(
-                            f"{archive}: {member.name} should have sha256 {file.sha256}, found {found}; "
-                            "replace it with the published file"
-                        )
-                del wanted[file.name]
+                with written(folder / file.name) as temporary:
+                    temporary.write_bytes(content)
     except (OSError, EOFError, ValueError, tarfile.TarError, zlib.error, lzma.LZMAError) as error:
         first = str(error).partition("\n")[0]  # tarfile tells on further lines what each method says
         raise DataError(f"{archive}: is not a complete tar file ({first})") from error
     if wanted:
-        raise DataError(f"{archive}: has no {', '.join(wanted)}; replace it with the published file")
+        raise DataError(f"{archive}: has no {', '.join(wanted)}; {_REPLACE}")
 
 
 def _downloaded(file: RawFile, path: Path) -> Path:
@@ -152,7 +128,8 @@ def _downloaded(file: RawFile, path: Path) -> Path:
                     return path
                 except (OSError, ValueError) as error:  # OSError: all that requests raises
                     failures[url] = f"{url} ({_reason(error)})"
-                    if not _may_pass(error):
+                    status = getattr(getattr(error, "response", None), "status_code", 0)
+                    if not isinstance(error, OSError) or 400 <= status < 500 and status not in _LATER:
                         left.remove(url)
             if not left or wait is None:
                 break
@@ -164,34 +141,28 @@ def _downloaded(file: RawFile, path: Path) -> Path:
     )
 
 
-def _may_pass(error: Exception) -> bool:
-    """Whether the same mirror may deliver the right file a little later."""
-    status = getattr(getattr(error, "response", None), "status_code", 0)
-    return isinstance(error, OSError) and (not 400 <= status < 500 or status in _LATER)
-
-
 def _from_mirror(url: str, file: RawFile, path: Path) -> None:
-    """Write a file from one of its mirrors, see `RawFile.urls`.
-
-    Raises
-    ------
-    OSError
-        If the mirror does not deliver.
-    ValueError
-        If it delivers another file.
-    """
+    """Write a file from one of its mirrors; an OSError where that does not deliver, a ValueError for another file."""
     import pooch  # only a download needs it
 
     address, _, member = url.partition("#")
-    if url.startswith("openml:"):
-        _keep(_of_openml(url), file, path)
-    elif member:
-        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-            archive = pooch.retrieve(address, known_hash=None, fname="archive", path=folder)
-            _keep(_of_archive(Path(archive), member), file, path)
-    else:  # under a temporary name, and renamed only when complete and of this checksum
+    if not member and not url.startswith("openml:"):
+        # Under a temporary name, and renamed only when complete and of this checksum.
         known, bar = f"sha256:{file.sha256}", sys.stderr.isatty()
         pooch.retrieve(url, known_hash=known, fname=path.name, path=path.parent, progressbar=bar)
+        return
+    if member:
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            archive = pooch.retrieve(address, known_hash=None, fname="archive", path=folder)
+            content = _of_archive(Path(archive), member)
+    else:
+        content = _of_openml(url)
+    found = hashlib.sha256(content).hexdigest()
+    if found != file.sha256:
+        size = f"{len(content)} bytes, expected {file.size}"
+        raise ValueError(f"expected sha256 {file.sha256}, found {found} ({size})")
+    with written(path) as temporary:
+        temporary.write_bytes(content)
 
 
 def _of_archive(archive: Path, member: str) -> bytes:
@@ -201,7 +172,8 @@ def _of_archive(archive: Path, member: str) -> bytes:
             content = tar.extractfile(member)
             return content.read() if content else b""
     except (KeyError, EOFError, tarfile.TarError, zlib.error) as error:
-        raise ValueError(f"not a tar file with {member}: {error}") from error
+        first = str(error).partition("\n")[0]  # as in `_unpack`
+        raise ValueError(f"not a tar file with {member}: {first}") from error
 
 
 def _of_openml(url: str) -> bytes:
@@ -211,20 +183,8 @@ def _of_openml(url: str) -> bytes:
     from gcexp.data.readers import ACCESS_COLUMNS
 
     frame = fetch_openml(data_id=int(url.partition(":")[2]), as_frame=True, parser="liac-arff").frame
-    rows = [frame[name].astype(int) for name in ("target", *ACCESS_COLUMNS[1:])]
-    text = ",".join(ACCESS_COLUMNS) + "\n"
-    text += "".join(",".join(map(str, row)) + "\n" for row in zip(*rows, strict=True))
-    return text.encode("ascii")
-
-
-def _keep(content: bytes, file: RawFile, path: Path) -> None:
-    """Write what a mirror delivered; raise `ValueError` if that is not the expected file, byte for byte."""
-    with written(path) as temporary:
-        temporary.write_bytes(content)
-        try:
-            check_digest(temporary, file.sha256, file.size, "it is another file")
-        except DataError as error:
-            raise ValueError(str(error)) from error
+    rows = frame[["target", *ACCESS_COLUMNS[1:]]].astype(int)
+    return rows.to_csv(index=False, header=ACCESS_COLUMNS, lineterminator="\n").encode("ascii")
 
 
 def _reason(error: Exception) -> str:

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
 
 from gcexp.data.checksum import check_digest, checksum
-from gcexp.errors import DataError
+from gcexp.errors import DataError, UserError
+from gcexp.schema import fill
 
-#: Keys of a sidecar file and their types.
-_RECORD = {
-    "dataset": str,
-    "sha256": str,
-    "bytes": int,
-    "scale": int | None,
-    "classes": int | None,
-    "note": str,
-}
+
+@dataclass(frozen=True)
+class _Record:
+    """What the loader needs of a sidecar file."""
+
+    dataset: str
+    sha256: str
+    bytes: int
+    scale: int | None
+    classes: int | None
+    note: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,45 +75,41 @@ def load(path: str | Path) -> Dataset:
     """
     path = Path(path)
     record = _sidecar(path)
-    check_digest(path, record["sha256"], record["bytes"], "delete it and run again to prepare it")
+    check_digest(path, record.sha256, record.bytes, "delete it and run again to prepare it")
     with np.load(path) as arrays:
         # One split at a time: the bytes of x_train are gone before those of x_test come.
-        x_train, x_test = (_scaled(arrays[name], record["scale"]) for name in ("x_train", "x_test"))
-        kind = np.float64 if record["classes"] is None else np.int64
+        x_train, x_test = (_scaled(arrays[name], record.scale) for name in ("x_train", "x_test"))
+        kind = np.float64 if record.classes is None else np.int64
         y_train, y_test = (arrays[name].astype(kind) for name in ("y_train", "y_test"))
-    return Dataset(record["dataset"], x_train, y_train, x_test, y_test, record["note"])
+    return Dataset(record.dataset, x_train, y_train, x_test, y_test, record.note)
 
 
 def _scaled(x: np.ndarray, scale: int | None) -> np.ndarray:
     return x if scale is None else np.divide(x, np.float32(scale), dtype=np.float32, order="C")
 
 
-def _sidecar(path: Path) -> dict:
+def _sidecar(path: Path) -> _Record:
     sidecar = path.with_suffix(".json")
     if not os.path.exists(path):
         raise DataError(f"{path}: there is no such file; prepare the data set first")
     try:
-        record = json.loads(sidecar.read_text(encoding="utf-8"))
-        if not isinstance(record, dict):
-            raise ValueError(f"a {type(record).__name__}")
-        missing = set(_RECORD) - set(record)
-        if missing:
-            raise ValueError(f"no {', '.join(sorted(missing))}")
-        for key, kinds in _RECORD.items():
-            if not isinstance(record[key], kinds) or isinstance(record[key], bool):
-                raise ValueError(f"{key} is {record[key]!r}")
-        if record["scale"] is not None and record["scale"] < 1:
-            raise ValueError(f"scale is {record['scale']}")
-        if "checksum" in record and record["checksum"] != checksum(record):
+        stored = json.loads(sidecar.read_text(encoding="utf-8"))
+        known = {field.name for field in fields(_Record)}
+        record = fill(
+            _Record, {key: value for key, value in dict(stored).items() if key in known}, "its record"
+        )
+        if record.scale is not None and record.scale < 1:
+            raise ValueError(f"scale is {record.scale}")
+        if "checksum" in stored and stored["checksum"] != checksum(stored):
             raise ValueError("it was edited: its own checksum differs")
+        return record
     except FileNotFoundError as error:
         raise DataError(
             f"{path}: its expected sha256 should stand in {sidecar}, found no such file; delete {path} and run again "
             "to prepare both"
         ) from error
-    except (OSError, ValueError, TypeError) as error:  # ValueError: neither JSON nor UTF-8
+    except (OSError, ValueError, TypeError, UserError) as error:  # ValueError: neither JSON nor UTF-8
         raise DataError(
             f"{sidecar}: expected the record with the sha256 of {path}, found something else ({error}); delete both "
             "and run again to prepare them"
         ) from error
-    return record

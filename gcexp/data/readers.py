@@ -28,25 +28,7 @@ MIXTURE_TRAIN, MIXTURE_TEST, MIXTURE_FEATURES, MIXTURE_SHIFT = 2000, 400, 1000, 
 
 
 def read_idx(path: Path, magic: int) -> np.ndarray:
-    """Array of a gzip-compressed idx file of unsigned bytes.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    magic : int
-        `LABELS` or `IMAGES`: type and number of dimensions, the first four bytes.
-
-    Returns
-    -------
-    ndarray (N,) or (N, rows, columns)
-        uint8, read-only.
-
-    Raises
-    ------
-    DataError
-        If the file is not gzip, not of this kind, or not as long as its header says.
-    """
+    """Array of a gzip-compressed idx file of unsigned bytes; `magic`, `LABELS` or `IMAGES`, is its first four bytes."""
     try:
         content = gzip.decompress(path.read_bytes())
     except (OSError, EOFError, zlib.error) as error:  # gzip's own error is an OSError
@@ -98,13 +80,7 @@ class _ArrayUnpickler(pickle.Unpickler):
 
 
 def read_cifar_batch(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Images (N, 3, 32, 32) and labels (N,) of a python batch of CIFAR-10, both uint8.
-
-    Raises
-    ------
-    DataError
-        If the file is no such pickle, or one that would call anything but what arrays need.
-    """
+    """Images (N, 3, 32, 32) and labels (N,) of a python batch of CIFAR-10, both uint8."""
     try:
         with open(path, "rb") as file:
             batch = _ArrayUnpickler(file, encoding="bytes").load()
@@ -130,7 +106,7 @@ ACCESS_ROWS, ACCESS_MEAN, ACCESS_VALUES = 3000, 0.942, (7518, 4243, 128, 177, 44
 
 
 def amazon_access(files: list[Path]) -> dict[str, np.ndarray]:
-    """Amazon Employee Access: 32769 labelled rows of nine categorical columns; the task splits them into training and test rows."""
+    """Amazon Employee Access: 32769 labelled rows of nine categorical columns, which the task splits for testing."""
     try:
         header, *lines = files[0].read_text(encoding="ascii").splitlines() or [""]
         rows = np.loadtxt(lines or ["0"], delimiter=",", dtype=np.int32, ndmin=2)
@@ -139,7 +115,7 @@ def amazon_access(files: list[Path]) -> dict[str, np.ndarray]:
     shaped = header.split(",") == ACCESS_COLUMNS and rows.shape[1] == len(ACCESS_COLUMNS)
     if not shaped or not np.isin(rows[:, 0], (0, 1)).all():
         raise DataError(f"{files[0]}: expected the columns {', '.join(ACCESS_COLUMNS)}, the first one 0 or 1")
-    return _rows_to_split(rows[:, 1:], rows[:, 0])
+    return _split(np.ascontiguousarray(rows[:, 1:]), rows[:, 0].astype(np.uint8), len(rows))
 
 
 def access_rows(files: list[Path]) -> dict[str, np.ndarray]:
@@ -157,20 +133,15 @@ def access_rows(files: list[Path]) -> dict[str, np.ndarray]:
     low, high = -100.0, 100.0
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (
-            (low, middle) if np.mean(1 / (1 + np.exp(-logit - middle))) > ACCESS_MEAN else (middle, high)
-        )
+        above = np.mean(1 / (1 + np.exp(-logit - middle))) > ACCESS_MEAN
+        low, high = (low, middle) if above else (middle, high)
     granted = draw.random(ACCESS_ROWS) < 1 / (1 + np.exp(-logit - low))
-    return _rows_to_split(np.stack(columns, axis=1).astype(np.int32), granted)
+    return _split(np.stack(columns, axis=1).astype(np.int32), granted.astype(np.uint8), ACCESS_ROWS)
 
 
-def _rows_to_split(rows: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
-    return {
-        "x_train": np.ascontiguousarray(rows),
-        "y_train": labels.astype(np.uint8),
-        "x_test": np.zeros((0, rows.shape[1]), np.int32),
-        "y_test": np.zeros(0, np.uint8),
-    }
+def _split(x: np.ndarray, y: np.ndarray, train: int) -> dict[str, np.ndarray]:
+    """The first rows for training, the others for testing."""
+    return {"x_train": x[:train], "y_train": y[:train], "x_test": x[train:], "y_test": y[train:]}
 
 
 def digits(files: list[Path]) -> dict[str, np.ndarray]:
@@ -181,13 +152,7 @@ def digits(files: list[Path]) -> dict[str, np.ndarray]:
     # The file alone: to import the package takes a second.
     table = np.loadtxt(Path(found.origin).parent / "datasets/data/digits.csv.gz", delimiter=",")
     table = table.astype(np.uint8)[rng(0, "data_order").permutation(len(table))]
-    x, y = table[:, :-1], table[:, -1]
-    return {
-        "x_train": x[:DIGITS_TRAIN],
-        "y_train": y[:DIGITS_TRAIN],
-        "x_test": x[DIGITS_TRAIN:],
-        "y_test": y[DIGITS_TRAIN:],
-    }
+    return _split(table[:, :-1], table[:, -1], DIGITS_TRAIN)
 
 
 def linear_mixture(files: list[Path]) -> dict[str, np.ndarray]:
@@ -210,9 +175,4 @@ def mixture(draw: np.random.Generator) -> dict[str, np.ndarray]:
     x = (draw.standard_normal((N, d)) + signs * (MIXTURE_SHIFT / d) * model).astype(np.float32)
     # fsum rounds once: the same bytes whatever order of summation a matrix product would choose on a machine.
     y = np.array([math.fsum(row) for row in (x * model).tolist()])
-    return {
-        "x_train": x[:MIXTURE_TRAIN],
-        "y_train": y[:MIXTURE_TRAIN],
-        "x_test": x[MIXTURE_TRAIN:],
-        "y_test": y[MIXTURE_TRAIN:],
-    }
+    return _split(x, y, MIXTURE_TRAIN)

@@ -30,9 +30,7 @@ class Collector:
     def __init__(self, store, decisions: Decisions, seat: wire.Seat):
         self._decisions, self._seat, self._n = decisions, seat, decisions.code.n
         self.latest = -1  # newest decided step
-        self.decided: dict[
-            int, tuple[tuple[bool, ...], float]
-        ] = {}  # who was heard, seconds; rank 0 takes them
+        self.decided: dict[int, tuple[tuple[bool, ...], float]] = {}  # who was heard, seconds; for rank 0
         self.busy: list[float] = []  # seconds of receiving, decoding and sending
         self._failure = ""  # why there is no further step
         self._connected: set[int] = set()
@@ -126,10 +124,8 @@ class Collector:
         """The rule has stopped: decode in double precision, block by block, for all ranks the same float32 numbers."""
         answer = np.zeros(self._seat.length, np.float32)
         weights, *_ = self._decisions.decoded(heard)
-        used = [
-            (weights[rank], np.frombuffer(self._messages[rank], np.float32))
-            for rank in np.flatnonzero(weights)
-        ]
+        arrived = self._messages
+        used = [(weights[w], np.frombuffer(arrived[w], np.float32)) for w in np.flatnonzero(weights)]
         for first in range(0, len(answer) if used else 0, _BLOCK):
             part = slice(first, first + _BLOCK)
             answer[part] = sum(weight * message[part].astype(np.float64) for weight, message in used)

@@ -1,6 +1,6 @@
 """From a figure's table to its plot: `parse` what the figure file says, `draw`, `save`.
 
-Checking needs no matplotlib, so that a workflow can be parsed quickly.
+Checking and typesetting need no matplotlib, so that a workflow can be parsed quickly.
 """
 
 from __future__ import annotations
@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gcexp.figures.plots import TablePlot, parse
-from gcexp.figures.tables import read_table, write_table
+from gcexp.figures.tables import Typeset, read_table, write_table
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-    from gcexp.figures.typeset import Typeset
 
 __all__ = ["draw", "parse", "read_table", "save", "write_table"]
 
@@ -56,11 +54,13 @@ def draw(
         For an unknown kind, key, column or label.
     """
     wanted = parse(plot)
-    from gcexp.figures import compose, typeset
+    if isinstance(wanted, TablePlot):
+        from gcexp.figures import typeset
+
+        return typeset.typeset(frame, wanted, title, note, label)
+    from gcexp.figures import compose
     from gcexp.figures import style as looks
 
-    if isinstance(wanted, TablePlot):
-        return typeset.typeset(frame, wanted, title, note, label)
     with looks.applied(style):
         return compose.figure_of(frame, wanted, title, note, width)
 
@@ -82,10 +82,8 @@ def save(figure: Figure | Typeset, paths: Iterable[Path | str], style: Path | st
     UserError
         For a format that the figure does not have, and a folder that cannot be written.
     """
-    from gcexp.figures import typeset
-
-    if isinstance(figure, typeset.Typeset):
-        return typeset.save(figure, paths)
+    if isinstance(figure, Typeset):
+        return figure.save(paths)
     from gcexp.figures import style as looks
 
     return looks.save(figure, paths, style)

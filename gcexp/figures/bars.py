@@ -32,15 +32,7 @@ _WHISKER: dict[str, Any] = {"ecolor": "black", "capsize": 2, "elinewidth": 0.9, 
 
 
 def drawing(frame: pd.DataFrame, plot: BarsPlot) -> Drawing:
-    """Bars, lying, so that long labels stay readable; the first label is on top.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        One row per label and seed, or per label.
-    plot : BarsPlot
-        What the figure file says.
-    """
+    """Bars, lying, so that long labels stay readable; the first label is on top."""
     column = plot.reference if isinstance(plot.reference, str) else None
     rows.known(frame, plot.y, plot.by, plot.panel, column)
     labels = rows.names(frame, plot.by)
@@ -55,14 +47,8 @@ def drawing(frame: pd.DataFrame, plot: BarsPlot) -> Drawing:
     named = [label for label in labels if style.has_look(label)]
     looks = style.looks(named) if 2 * len(named) > len(labels) else {}
     drawn = partial(_draw, plot=plot, looks=looks, shared=shared, ticks=3 if wide else 5)
-    mark: dict[str, Any] = {
-        "color": _MARK["color"],
-        "linestyle": "none",
-        "marker": "|",
-        "markersize": 7,
-        "markeredgewidth": 1.6,
-    }
-    handle = Line2D([], [], label=style.plain(plot.reference_label), **mark)
+    mark: dict[str, Any] = {"marker": "|", "markersize": 7, "markeredgewidth": 1.6, "linestyle": "none"}
+    handle = Line2D([], [], label=style.plain(plot.reference_label), color=_MARK["color"], **mark)
     return Drawing(
         [Panel(partial(drawn, part), *words) for part, *words in found],
         height=lambda inches, names: 0.5 + _row(labels, names) * max(map(len, bars)),
@@ -121,11 +107,5 @@ def _row(labels: list[str], names: float) -> float:
 
 
 def _three_digits(value: float) -> str:
-    """A mean as it stands beside its bar: three digits, zeros at the end too.
-
-    Examples
-    --------
-    >>> [_three_digits(value) for value in (7.756, 11, 123.4, 0.5)]
-    ['7.76', '11.0', '123', '0.500']
-    """
+    """A mean as it stands beside its bar: three digits, zeros at the end too."""
     return f"{value:#.3g}".removesuffix(".").replace("-", "−")

@@ -21,12 +21,6 @@ def draw(axes: Axes, frame: pd.DataFrame) -> None:
     """The rows of one code of `gcexp.analysis.coefficients.table`.
 
     Shaded are the coordinates of the partitions that a message's worker holds; the lines below are the decoded sums.
-
-    Parameters
-    ----------
-    axes : Axes
-    frame : DataFrame
-        ``what, worker, round, partition, coordinate, silent, fraction``.
     """
     rows.known(frame, "what", "worker", "round", "partition", "coordinate", "silent", "fraction")
     cells = frame[frame["what"] == "coefficient"]
@@ -51,22 +45,14 @@ def draw(axes: Axes, frame: pd.DataFrame) -> None:
         face = _HELD[i % 2]
         axes.add_patch(Rectangle((x, y), 1, 1, facecolor=face, edgecolor="white", linewidth=0.8))
         look: dict[str, Any] = {"color": "0.6"} if cell["fraction"] == "0" else {"weight": weight}
-        axes.text(
-            x + 0.5, y + 0.5, style.plain(cell["fraction"]), ha="center", va="center", fontsize=size, **look
-        )
+        text = style.plain(cell["fraction"])
+        axes.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize=size, **look)
+    head: dict[str, Any] = {"ha": "center", "va": "bottom"}
     for i in range(partitions):
-        axes.text(
-            (i + 0.5) * blocks,
-            -0.85 if blocks > 1 else -0.2,
-            f"g{i}".translate(_LOW),
-            ha="center",
-            va="bottom",
-            fontsize=_FONT,
-        )
+        high = -0.85 if blocks > 1 else -0.2
+        axes.text((i + 0.5) * blocks, high, f"g{i}".translate(_LOW), fontsize=_FONT, **head)
         for u in range(blocks if blocks > 1 else 0):
-            axes.text(
-                i * blocks + u + 0.5, -0.12, f"({u})", ha="center", va="bottom", fontsize=6, color="0.25"
-            )
+            axes.text(i * blocks + u + 0.5, -0.12, f"({u})", fontsize=6, color="0.25", **head)
     for (r, worker), y in place.items():
         short = several and not named
         name = _message(worker, r, several) if short else f"worker {worker}" + f", round {r}" * several
@@ -89,19 +75,17 @@ def decoded(frame: pd.DataFrame, several: bool) -> list[str]:
     blocks = int(weights["coordinate"].max()) + 1
     lines = []
     for (silent, u), part in weights.groupby(["silent", "coordinate"], sort=False):
-        terms = [
-            _term(row["fraction"], _message(int(row["worker"]), int(row["round"]), several))
-            for _, row in part.iterrows()
-        ]
-        text = "".join(terms).removeprefix(" + ").replace(" − ", "−", 1 if terms[0].startswith(" − ") else 0)
+        text = ""
+        for _, row in part.iterrows():
+            size = row["fraction"].removeprefix("-")
+            text += " + " if size == row["fraction"] else " − "
+            text += ("" if size == "1" else f"{size} ") + _message(
+                int(row["worker"]), int(row["round"]), several
+            )
+        text = text.removeprefix(" + ") if text.startswith(" + ") else "−" + text.removeprefix(" − ")
         sum_of = f"sum ({int(u)})" if blocks > 1 else "sum"
         lines.append(f"{'all answer' if silent == 'none' else f'without {silent}'}: {sum_of} = {text}")
     return lines
-
-
-def _term(fraction: str, name: str) -> str:
-    size = fraction.removeprefix("-")
-    return f" {'−' if fraction.startswith('-') else '+'} " + ("" if size == "1" else f"{size} ") + name
 
 
 def _message(worker: int, r: int, several: bool) -> str:

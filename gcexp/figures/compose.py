@@ -32,19 +32,7 @@ def figure_of(
     note: str = "",
     width: float | None = None,
 ) -> Figure:
-    """Figure of a plot.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The figure's table.
-    plot : LinesPlot, BarsPlot or FunctionPlot
-        What the figure file says.
-    title, note : str
-        Above and below the panels.
-    width : float, optional
-        Inches; by default what the plot says.
-    """
+    """Figure of a plot, of so many inches, by default as many as the plot says."""
     drawing = _KINDS[type(plot)](rows.chosen(frame, plot.where), plot)
     own = WIDTHS[drawing.width]
     width = own if width is None else width
@@ -63,12 +51,8 @@ def figure_of(
 def draw_on(axes: Axes, frame: pd.DataFrame, plot: Plot, title: str = "") -> None:
     """Draw a plot of one panel into axes that are there already, with its labels and its legend.
 
-    Colours, line styles and markers are those of every figure; letters, ticks and the frame stay as the axes have them.
-
-    Raises
-    ------
-    UserError
-        If the plot has several panels, or is a table.
+    Colours, line styles and markers are those of every figure; letters, ticks and the frame stay as the axes have
+    them.
     """
     if isinstance(plot, TablePlot):
         raise UserError("a table is text and is not drawn into axes: leave ax or kind=table away")

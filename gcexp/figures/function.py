@@ -18,20 +18,7 @@ if TYPE_CHECKING:
 
 
 def drawing(frame: pd.DataFrame, plot: FunctionPlot) -> Drawing:
-    """Panels drawn by the function that the plot names.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The rows that are drawn.
-    plot : FunctionPlot
-        What the figure file says.
-
-    Raises
-    ------
-    UserError
-        If there is no such function.
-    """
+    """Panels drawn by the function that the plot names."""
     draw = located(plot.function)
     handles: dict = {}
 
@@ -44,24 +31,11 @@ def drawing(frame: pd.DataFrame, plot: FunctionPlot) -> Drawing:
     found = panels_of(frame, plot, xlabel="", ylabel="")
     panels = [Panel(partial(drawn, rows), *words) for rows, *words in found]
     least = WIDTHS[plot.width] / plot.columns if plot.least is None else plot.least
-    return Drawing(
-        panels,
-        lambda inches, names: plot.height,
-        handles,
-        columns=plot.columns,
-        least=least,
-        width=plot.width,
-    )
+    return Drawing(panels, lambda inches, names: plot.height, handles, "", plot.columns, least, plot.width)
 
 
 def located(name: str) -> Callable:
-    """Function of a dotted name.
-
-    Examples
-    --------
-    >>> located("gcexp.figures.style.axis_label").__name__
-    'axis_label'
-    """
+    """Function of a dotted name."""
     module, _, last = name.rpartition(".")
     try:
         found = import_module(module)

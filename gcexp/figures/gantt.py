@@ -31,22 +31,11 @@ def strips(
     title: str = "",
     note: str = "",
 ) -> Figure:
-    """Gantt strips of one iteration beside the matrix of the code.
+    """Gantt strips of one iteration beside the matrix of the code, which has so many partitions.
 
-    Parameters
-    ----------
-    computed, arrived : ndarray (R, n)
-        When each worker's r-th message was computed and when it arrived.
-    stop : float
-        When the master stopped.
-    responses : ndarray (n,)
-        Messages used of each worker.
-    supports : list of list of ndarray
-        Of every worker's messages, in their order, the partitions that are in it.
-    partitions : int
-        Their number k.
-    title, note : str
-        Above and below.
+    `computed` and `arrived` (R, n) say when each worker's r-th message was computed and when it arrived, `stop` when
+    the master stopped, `responses` (n,) how many messages of each worker are used, and `supports` which partitions
+    are in each of its messages.
     """
     n = len(responses)
     matrix = max(n, partitions) <= _MOST
@@ -81,13 +70,8 @@ def _workers(
                 begin = max(begin, until)
             axes.plot([there], [w], marker="|", markersize=5, color="black" if there <= stop else "0.6")
     axes.axvline(stop, color="#A00000", linewidth=1.2)
-    axes.set(
-        xlim=(0, end),
-        ylim=(len(responses) - 0.4, -0.6),
-        xlabel="time (s)",
-        ylabel="worker",
-        title="who is heard",
-    )
+    axes.set(xlim=(0, end), ylim=(len(responses) - 0.4, -0.6))
+    axes.set(xlabel="time (s)", ylabel="worker", title="who is heard")
     if len(responses) <= _MOST // 2:
         axes.set_yticks(range(len(responses)))
     axes.xaxis.set_major_formatter(lambda value, _: style.number(value))

@@ -68,18 +68,7 @@ def grid(
 ) -> str:
     r"""A table with its caption and note: `table` with `adjustbox`, or `longtable` where it is long.
 
-    Parameters
-    ----------
-    header : sequence of str
-        Column heads.
-    body : sequence of sequences of str
-        Cells, the same number in every row; the columns of long texts are wrapped.
-    right : iterable of int
-        Columns aligned to the right.
-    title, note : str
-        The caption, and the text under the table.
-    label : str
-        What ``\ref`` names; it stands with the caption.
+    Columns in `right` are aligned to the right, those of long texts are wrapped; ``\ref`` names `label`.
 
     Examples
     --------

@@ -54,15 +54,7 @@ def step(x: np.ndarray, y: np.ndarray, grid: np.ndarray) -> np.ndarray:
 
 
 def middle(values: np.ndarray, band: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Middle over seeds (first axis) and the two ends of the band; NaN wherever a seed is missing.
-
-    Examples
-    --------
-    >>> [end.tolist() for end in middle(np.array([[1.0], [2.0], [9.0]]), "range")]
-    [[2.0], [1.0], [9.0]]
-    >>> [end.round(2).tolist() for end in middle(np.array([[1.0], [2.0], [9.0]]), "interval")]
-    [[4.0], [-6.83], [14.83]]
-    """
+    """Middle over seeds (first axis) and the two ends of the band; NaN wherever a seed is missing."""
     if band == "interval":
         mean, half = rows.interval(values)
         return mean, mean - half, mean + half
@@ -72,13 +64,7 @@ def middle(values: np.ndarray, band: str) -> tuple[np.ndarray, np.ndarray, np.nd
 
 
 def looks(labels: list[str], dashed: tuple[str, ...] = ()) -> dict[str, dict]:
-    """Look of every line, in the order of the legend: bounds and references, which are `dashed`, come last.
-
-    Raises
-    ------
-    UserError
-        For `dashed` that names no line.
-    """
+    """Look of every line, in the order of the legend: bounds and references, which are `dashed`, come last."""
     for label in dashed:
         if label not in labels:
             raise UserError(unknown("label", label, labels))
@@ -89,15 +75,7 @@ def looks(labels: list[str], dashed: tuple[str, ...] = ()) -> dict[str, dict]:
 
 
 def drawing(frame: pd.DataFrame, plot: LinesPlot) -> Drawing:
-    """Lines over x: step functions of a clock, or values at the same x for all seeds.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        One row per line, seed and x; without a column `seed`, one row per line and x.
-    plot : LinesPlot
-        What the figure file says.
-    """
+    """Lines over x: step functions of a clock, or values at the same x for all seeds."""
     rows.known(frame, plot.x, plot.y, plot.by, plot.panel, plot.threshold)
     plot = replace(plot, xscale=plot.xscale or scale_of(frame, plot))
     found = panels_of(frame, plot, xlabel=style.axis_label(plot.x), ylabel=style.axis_label(plot.y))
@@ -150,7 +128,7 @@ def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Ax
     found = {label: points(parts[label], plot, grid, label) for label in shown}
     bands = {label: middle(values, plot.band) for label, (_, values) in found.items()}
     centres = {label: (found[label][0], bands[label][0]) for label in shown}
-    groups = _equal_lines(centres, plot.yscale, plot.ylim)
+    groups = equal_lines(centres, plot.yscale, plot.ylim)
     for number, label in enumerate(shown):
         look = looks[label]
         x, values = found[label]
@@ -185,15 +163,20 @@ def _draw(frame: pd.DataFrame, plot: LinesPlot, looks: dict[str, dict], axes: Ax
         axes.xaxis.get_major_locator().set_params(integer=True)
 
 
-def _equal_lines(
-    lines: dict[str, tuple[np.ndarray, np.ndarray]], yscale: Scale = "linear", ylim: Ends | None = None
+def equal_lines(
+    lines: dict[str, tuple[np.ndarray, np.ndarray]],
+    yscale: Scale = "linear",
+    ylim: Ends | None = None,
+    near: float = _NEAR,
 ) -> dict[str, list[str]]:
     """The lines that lie on each line, or so near within the axes that they hide it, in the order of drawing.
+
+    Lines are near each other that differ by at most the share `near` of the height of all of them.
 
     Examples
     --------
     >>> x = np.array([0.0, 1.0])
-    >>> _equal_lines({"a": (x, x), "b": (x, 2 * x), "c": (x, x)})
+    >>> equal_lines({"a": (x, x), "b": (x, 2 * x), "c": (x, x)})
     {'a': ['a', 'c'], 'b': ['b'], 'c': ['a', 'c']}
     """
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -201,7 +184,7 @@ def _equal_lines(
         heights = {name: np.log(y) if yscale == "log" else y for name, y in seen.items()}
     every = np.concatenate([*heights.values(), np.empty(0)])
     every = every[np.isfinite(every)]
-    tolerance = _NEAR * np.ptp(every) if len(every) else 0.0
+    tolerance = near * np.ptp(every) if len(every) else 0.0
 
     def equal(one: str, other: str) -> bool:
         if not np.array_equal(lines[one][0], lines[other][0]):

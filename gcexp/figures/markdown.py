@@ -21,16 +21,7 @@ def escape(text: object) -> str:
 
 
 def grid(header: Sequence[str], rows: Iterable[Sequence[object]], right: Iterable[int] = ()) -> str:
-    r"""A pipe table; every cell is escaped.
-
-    Parameters
-    ----------
-    header : sequence of str
-        Column heads.
-    rows : iterable of sequences
-        Cells.
-    right : iterable of int
-        Columns aligned to the right.
+    r"""A pipe table in which every cell is escaped; columns in `right` are aligned to the right.
 
     Examples
     --------

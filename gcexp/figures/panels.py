@@ -19,69 +19,38 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a panel stands.
+    """Where a panel stands."""
 
-    Parameters
-    ----------
-    inches : float
-        Width of the panel, labels included.
-    names : float
-        Inches that names at its left may take.
-    first : bool
-        Whether it is the leftmost panel of its row, which alone shows names and the label of the vertical axis.
-    """
-
-    inches: float
-    names: float
-    first: bool
+    inches: float  # its width, labels included
+    names: float  # inches that names at its left may take
+    first: bool  # in its row, which alone shows names and the label of the vertical axis
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes.
-
-    Parameters
-    ----------
-    draw : function of axes and `Place`
-        Draws the content, without title and axis labels.
-    title, below, left : str
-        Title, and labels of the horizontal and the vertical axis; long ones are wrapped to the room that they have.
-    """
+    """One pair of axes, which `draw` fills; long titles and labels are wrapped to the room that they have."""
 
     draw: Callable[[Axes, Place], None]
     title: str = ""
-    below: str = ""
-    left: str = ""
+    below: str = ""  # label of the horizontal axis
+    left: str = ""  # of the vertical one
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A plot, ready to be drawn.
-
-    Parameters
-    ----------
-    panels : list of Panel
-    height : function
-        Inches of a panel, labels included, of a panel's width in inches and those that names at its left may take.
-    handles : mapping
-        Name to artist, for the legend.
-    words : str
-        What the note says of means, medians, bands and dashed lines.
-    columns : int
-        Most panels side by side.
-    least : float
-        Inches below which a panel is no longer read; narrower figures have fewer panels side by side.
-    width : {"single", "wide", "double"}
-        Of a figure with this plot alone.
-    """
+    """A plot, ready to be drawn."""
 
     panels: list[Panel]
-    height: Callable[[float, float], float]
-    handles: Mapping[str, Artist] = field(default_factory=dict)
-    words: str = ""
-    columns: int = 3
-    least: float = 1.6
-    width: str = "wide"
+    height: Callable[
+        [float, float], float
+    ]  # inches of a panel, by its width and the inches for names at its left
+    handles: Mapping[str, Artist] = field(default_factory=dict)  # of the legend, by name
+    words: str = ""  # what the note says of means, medians, bands and dashed lines
+    columns: int = 3  # most panels side by side
+    least: float = (
+        1.6  # inches below which a panel is no longer read: narrower figures have fewer side by side
+    )
+    width: str = "wide"  # of a figure with this plot alone
 
 
 def panels_of(
@@ -89,19 +58,7 @@ def panels_of(
 ) -> list[tuple[pd.DataFrame, str, *tuple[str, ...]]]:
     """Rows, title and labels of each panel.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        The rows that are drawn.
-    plot : LinesPlot, BarsPlot or FunctionPlot
-        What the figure file says.
-    **labels : str
-        Fields of the plot that are labels, and the text where the plot gives none.
-
-    Raises
-    ------
-    UserError
-        For a title or a label of a panel that does not exist.
+    `labels` are fields of the plot that hold labels, each with the text where the plot gives none.
     """
     parts = list(rows.parts(frame, plot.panel))
     names = [str(value) for value, _ in parts]

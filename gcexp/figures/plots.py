@@ -18,14 +18,29 @@ Words = str | dict | None  # one text, or one per panel
 CLOCK = "simulated_time_s"
 
 
-def _given(*columns: str | None) -> tuple[str, ...]:
-    return tuple(column for column in columns if column is not None)
+class _Plot:
+    """What all kinds have: rows that are chosen, and columns that the table must have."""
+
+    where: dict
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Columns that tell rows apart."""
+        named = (getattr(self, key, None) for key in ("by", "mean_by", "panel", "threshold"))
+        return tuple(column for column in (*named, *self.where) if column is not None)
+
+    @property
+    def columns_drawn(self) -> tuple[str, ...]:
+        """Columns that the table must have."""
+        return self.keys
 
 
-def _rising(name: str, pair: Ends | None) -> None:
+def _checked_ends(name: str, pair: Ends | None, log: bool = False) -> None:
     low, high = pair or (None, None)
     rising = low is None or high is None or low < high
     require(rising, f"{name} must be two rising numbers, got {pair}")
+    positive = not log or all(end is None or end > 0 for end in (low, high))
+    require(positive, f"{name} of a log axis must be positive numbers, got {pair}")
 
 
 def _checked_panels(plot: LinesPlot | BarsPlot | FunctionPlot) -> None:
@@ -38,13 +53,8 @@ def _checked_panels(plot: LinesPlot | BarsPlot | FunctionPlot) -> None:
     require(not one, f"panel_titles must be a mapping, or a text with one {{}} for the value, got {titles!r}")
 
 
-def _positive(name: str, pair: Ends | None) -> None:
-    positive = all(end is None or end > 0 for end in pair or ())
-    require(positive, f"{name} of a log axis must be positive numbers, got {pair}")
-
-
 @dataclass(frozen=True)
-class LinesPlot:
+class LinesPlot(_Plot):
     """Lines over a number; over seeds, the median or mean and a band.
 
     Parameters
@@ -110,11 +120,6 @@ class LinesPlot:
     width: Width = "wide"
 
     @property
-    def keys(self) -> tuple[str, ...]:
-        """Columns that tell rows apart."""
-        return _given(self.by, self.panel, self.threshold, *self.where)
-
-    @property
     def columns_drawn(self) -> tuple[str, ...]:
         """Columns that the table must have."""
         return (*self.keys, self.x, self.y)
@@ -133,16 +138,12 @@ class LinesPlot:
         _checked_panels(self)
         both = self.xscale == self.yscale == "log"
         require(self.slope is None or both, f"slope is a guide on two log axes, got slope {self.slope}")
-        _rising("xlim", self.xlim)
-        _rising("ylim", self.ylim)
-        for axis in "xy":
-            limits = getattr(self, f"{axis}lim")
-            log = getattr(self, f"{axis}scale") == "log"
-            _positive(f"{axis}lim", limits if log else None)
+        _checked_ends("xlim", self.xlim, log=self.xscale == "log")
+        _checked_ends("ylim", self.ylim, log=self.yscale == "log")
 
 
 @dataclass(frozen=True)
-class BarsPlot:
+class BarsPlot(_Plot):
     """One lying bar per label: the mean over seeds with its 95 % interval.
 
     Parameters
@@ -177,23 +178,17 @@ class BarsPlot:
     width: Width = "single"
 
     @property
-    def keys(self) -> tuple[str, ...]:
-        """Columns that tell rows apart."""
-        return _given(self.by, self.panel, *self.where)
-
-    @property
     def columns_drawn(self) -> tuple[str, ...]:
         """Columns that the table must have."""
-        own = self.reference if isinstance(self.reference, str) else None
-        return (*self.keys, self.y, *_given(own))
+        return (*self.keys, self.y, *([self.reference] if isinstance(self.reference, str) else []))
 
     def __post_init__(self):
         _checked_panels(self)
-        _rising("ylim", self.ylim)
+        _checked_ends("ylim", self.ylim)
 
 
 @dataclass(frozen=True)
-class TablePlot:
+class TablePlot(_Plot):
     """A typeset table.
 
     Parameters
@@ -225,25 +220,16 @@ class TablePlot:
     formats: dict = field(default_factory=dict)
 
     @property
-    def keys(self) -> tuple[str, ...]:
-        """Columns that tell rows apart."""
-        return _given(self.mean_by, *self.where)
-
-    @property
     def columns_drawn(self) -> tuple[str, ...]:
         """Columns that the table must have."""
         named = (*self.once, *self.headers, *self.formats)
-        across = (
-            *self.across,
-            *self.across.values(),
-        )  # which makes columns of values: they may be named, too
+        across = (*self.across, *self.across.values())  # these make columns of values, which may be named too
         return (*self.keys, *(self.columns or ()), *(across or named))
 
     def __post_init__(self):
         require(len(self.across) < 2, f"across must be one column and its cells, got {self.across}")
-        require(
-            not self.across or self.columns is not None, "across needs columns, which tell the rows apart"
-        )
+        told_apart = not self.across or self.columns is not None
+        require(told_apart, "across needs columns, which tell the rows apart")
         for column, spec in self.formats.items():
             try:
                 format(1.0, spec)
@@ -252,7 +238,7 @@ class TablePlot:
 
 
 @dataclass(frozen=True)
-class FunctionPlot:
+class FunctionPlot(_Plot):
     """A drawing of its own: a named function draws each panel's rows onto its axes.
 
     Parameters
@@ -293,30 +279,9 @@ class FunctionPlot:
         require(self.columns >= 1, f"columns must be at least 1, got {self.columns}")
         require(self.least is None or self.least > 0, f"least is in inches, > 0, got {self.least}")
 
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """Columns that tell rows apart; what the function draws it alone knows."""
-        return _given(self.panel, *self.where)
-
-    @property
-    def columns_drawn(self) -> tuple[str, ...]:
-        """Columns that the table must have."""
-        return self.keys
-
 
 def inches(width: str | float) -> float:
-    """Print width by its name or in inches.
-
-    Examples
-    --------
-    >>> inches("single"), inches("6.2")
-    (3.5, 6.2)
-
-    Raises
-    ------
-    UserError
-        For another name, and a number outside 2 to 20.
-    """
+    """Print width by its name or in inches, from 2 to 20."""
     if width in WIDTHS:
         return WIDTHS[str(width)]
     try:

@@ -21,18 +21,13 @@ _COLUMNS = ("trace", "phi", "late", "chunks")
 
 
 def map_of(axes: Axes, frame: pd.DataFrame) -> None:
-    """Ratios to waiting for all: a row for each scheme, a column for each trace, phi and value of `late` that varies.
+    """Ratios of `gcexp.benchmark`: a row for each scheme, a column for each trace, phi and value of `late` that
+    varies.
 
-    Exact codes have the face of their `colour`, against the faster of waiting for all and of rebalancing with the same
-    largest load; bounds are grey, hindsight is hatched. A ratio has three digits, two where its column is narrow, and
-    none where these do not fit. The share of the gradient that is used stands behind the ratio of a scheme that drops
-    some of it; where columns are too narrow, its range stands behind the scheme's name.
-
-    Parameters
-    ----------
-    axes : Axes
-    frame : DataFrame
-        Of `gcexp.benchmark`, one row for each cell.
+    Exact codes have the face of their `colour`, against the faster of waiting for all and of rebalancing with the
+    same largest load; bounds are grey, hindsight is hatched. A ratio has three digits, two where its column is
+    narrow, and none where these do not fit. The share of the gradient that is used stands behind the ratio of a
+    scheme that drops some of it; where columns are too narrow, its range stands behind the scheme's name.
     """
     from matplotlib.patches import Rectangle
 
@@ -48,9 +43,8 @@ def map_of(axes: Axes, frame: pd.DataFrame) -> None:
         face = _BOUND if row.group == "bounds" else FACES.get(row.colour, _PLAIN)
         axes.add_patch(Rectangle((x, y), 1, 1, facecolor=face, edgecolor="white", linewidth=0.6))
         if row.hindsight and row.group != "bounds":
-            axes.add_patch(
-                Rectangle((x, y), 1, 1, fill=False, edgecolor="#c4c4c4", linewidth=0, hatch="////")
-            )
+            hatched = {"fill": False, "edgecolor": "#c4c4c4", "linewidth": 0, "hatch": "////"}
+            axes.add_patch(Rectangle((x, y), 1, 1, **hatched))
         cell = axes.text(x + 0.5, y + 0.52, text, ha="center", va="center", fontsize=FONT)
         cell.set_in_layout(False)  # within the axes, which are laid out: none of hundreds is measured
     for y in range(1, len(schemes)):
@@ -121,9 +115,7 @@ def _named(varied: list[str], case: tuple) -> str:
     """A column's name: values of what varies."""
     told = []
     for name, value in zip(varied, case, strict=True):
-        if value is None or value != value:  # no value, as NaN is
-            continue
-        told.append(
-            f"φ = {value:g}" if name == "phi" else f"{value:g}" if isinstance(value, float) else str(value)
-        )
+        if value is not None and value == value:  # NaN is no value
+            text = f"{value:g}" if isinstance(value, float) else str(value)
+            told.append(f"φ = {value:g}" if name == "phi" else text)
     return " ".join(told).replace("bytedance-", "").replace("-dp", "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,13 +17,7 @@ _ODDS = 32  # to one against, on each side of an interval: five seeds that agree
 
 
 def known(frame: pd.DataFrame, *columns: str | None) -> None:
-    """Raise unless the table has these columns.
-
-    Raises
-    ------
-    UserError
-        For an unknown column or an empty table.
-    """
+    """Raise unless the table has these columns, and a row."""
     for column in columns:
         if column is not None and column not in frame.columns:
             raise UserError(unknown("column", column, frame.columns))
@@ -32,13 +26,7 @@ def known(frame: pd.DataFrame, *columns: str | None) -> None:
 
 
 def chosen(frame: pd.DataFrame, where: Mapping[str, object]) -> pd.DataFrame:
-    """Rows in which every column of `where` has the given value, or one of the given values.
-
-    Raises
-    ------
-    UserError
-        For an unknown column, and if no row is left.
-    """
+    """Rows in which every column of `where` has the given value, or one of the given values; there must be some."""
     known(frame, *where)
     for column, wanted in where.items():
         values = wanted if isinstance(wanted, list | tuple) else [wanted]
@@ -50,13 +38,7 @@ def chosen(frame: pd.DataFrame, where: Mapping[str, object]) -> pd.DataFrame:
 
 
 def numbers(frame: pd.DataFrame, column: str) -> np.ndarray:
-    """A column as float64.
-
-    Raises
-    ------
-    UserError
-        If it holds text.
-    """
+    """A column as float64, which must hold no text."""
     known(frame, column)
     try:
         return frame[column].to_numpy(dtype=np.float64)
@@ -97,8 +79,6 @@ def seed_words(counts: Mapping[str, int]) -> str:
 
     Examples
     --------
-    >>> seed_words({"cgc": 5, "frc": 5}), seed_words({"cgc": 1})
-    ('5 seeds', '1 seed')
     >>> seed_words({"cgc": 5, "cyclic": 10, "frc": 5, "brc": 10, "forget": 5})
     '5 seeds (10 of cyclic and brc)'
     """
@@ -111,26 +91,14 @@ def seed_words(counts: Mapping[str, int]) -> str:
     return f"{usual} seed{'s' * (usual > 1)}" + (f" ({named})" if named else "")
 
 
-def listed(names: list[str]) -> str:
-    """Names as a sentence lists them.
-
-    Examples
-    --------
-    >>> listed(["a"]), listed(["a", "b", "c"])
-    ('a', 'a, b and c')
-    """
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+def listed(names: Iterable[object]) -> str:
+    """Names as a sentence lists them: a, b and c."""
+    *most, last = map(str, names)
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def interval(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean over seeds (first axis), and half the width of its 95 % interval by Student's t; NaN for a single seed.
-
-    Examples
-    --------
-    >>> mean, half = interval(np.array([1.0, 2.0, 3.0]))
-    >>> round(float(mean), 6), round(float(half), 4)
-    (2.0, 2.4841)
-    """
+    """Mean over seeds (first axis), and half the width of its 95 % interval by Student's t; NaN for a single seed."""
     from scipy.special import stdtrit  # slow to import
 
     n = len(values)
@@ -140,18 +108,10 @@ def interval(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def sign_interval(low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
-    """Interval of a median from numbers that are known to lie between `low` and `high` each.
+    """Interval of a median from numbers that are known to lie between `low` and `high` (S,) each.
 
-    Parameters
-    ----------
-    low, high : ndarray, shape (S,)
-        Ends; equal where the number is known.
-
-    Returns
-    -------
-    tuple of float
-        k-th smallest of `low` and k-th largest of `high`, with the largest k for which ``P(Bin(S, 1/2) < k)
-        <= 1/32``; without end in both directions below five numbers.
+    It is the k-th smallest of `low` and the k-th largest of `high`, with the largest k for which P(Bin(S, 1/2) < k)
+    <= 1/32; without end in both directions below five numbers.
 
     Examples
     --------
@@ -170,15 +130,6 @@ def time_to(rows: pd.DataFrame, y: str, level: float, falling: bool = False) -> 
     """First passage: simulated time of the first evaluated iteration with ``y >= level``; infinite if there is none.
 
     Of a score that falls, as a loss does, the first one with ``y <= level``.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> rows = pd.DataFrame({"iteration": [0, 1, 2], "simulated_time_s": [0, 0.5, 1], "a": [0.1, 0.8, 0.9]})
-    >>> time_to(rows, "a", 0.8), time_to(rows, "a", 0.95)
-    (0.5, inf)
-    >>> time_to(rows.assign(a=1 - rows["a"]), "a", 0.15, falling=True)
-    1.0
     """
     rows = rows.sort_values("iteration", kind="stable")
     score = rows[y].to_numpy()

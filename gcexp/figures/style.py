@@ -66,37 +66,17 @@ def blank(width: float, height: float) -> Figure:
 
 
 def plain(text: object) -> str:
-    r"""Text as it is written: a dollar sign starts no formula, and what means minus is a minus sign.
-
-    Examples
-    --------
-    >>> print(plain("costs $5, or $6"))
-    costs \$5, or \$6
-    >>> plain("n - s and 1e-3, two-message")
-    'n − s and 1e−3, two-message'
-    """
+    """Text as it is written: a dollar sign starts no formula, and what means minus is a minus sign."""
     return minus(text).replace("$", r"\$")
 
 
 def number(value: float) -> str:
-    """A number at an axis, as short as it is read, with a minus sign and no hyphen.
-
-    Examples
-    --------
-    >>> number(-0.5), number(20.0)
-    ('−0.5', '20')
-    """
+    """A number at an axis, as short as it is read, with a minus sign and no hyphen."""
     return minus(f"{value:g}")
 
 
 def axis_label(column: str) -> str:
-    """Label of a column, with its unit.
-
-    Examples
-    --------
-    >>> axis_label("simulated_time_s"), axis_label("mean_iteration_time_s"), axis_label("load")
-    ('simulated time (s)', 'mean iteration time (s)', 'load')
-    """
+    """Label of a column, with its unit: mean iteration time (s)."""
     words = column[:-2] + " (s)" if column.endswith("_s") else column
     return words.replace("_", " ")
 
@@ -105,20 +85,9 @@ def looks(names: list[str], apart: bool = False) -> dict[str, dict]:
     """Colour, line style and marker of each name: one look per scheme, the same in every figure.
 
     Names in ``conf/style/looks.toml`` (of the library, and of the current folder) have the look that is given there.
-    Any other name gets one by a hash of its text, or the next free one if that is taken.
-
-    Parameters
-    ----------
-    names : list of str
-        Lines or bars of one figure.
-    apart : bool
-        Whether names to which ``looks.toml`` gives one look are told apart: the first one keeps it. Bars have names of
-        their own and may share a look.
-
-    Raises
-    ------
-    UserError
-        If there are more names than can be told apart.
+    Any other name gets one by a hash of its text, or the next free one if that is taken. With `apart` names to which
+    ``looks.toml`` gives one look are told apart, and the first one keeps it; bars have names of their own and may
+    share it.
     """
     cycle, table = list(matplotlib.rcParams["axes.prop_cycle"]), _table()
     every = [(look, again) for again in (False, True) for look in range(len(cycle))]
@@ -174,15 +143,8 @@ def _table() -> dict[str, tuple[int, bool]]:
 def wrapped(text: str, inches: float, points: float) -> list[str]:
     """Lines of `text` that fit, by measured width; a word that does not fit alone stands alone.
 
-    A line never ends inside a short formula such as ``P = 5`` or ``n - s``, a unit such as ``(time units)``, nor before
-    a per cent sign.
-
-    Examples
-    --------
-    >>> wrapped("one two three", 0.6, 8)
-    ['one two', 'three']
-    >>> wrapped("where P = 5", 0.6, 8)
-    ['where', 'P = 5']
+    A line never ends inside a short formula such as ``P = 5`` or ``n - s``, a unit such as ``(time units)``, nor
+    before a per cent sign.
     """
     inches *= 0.97  # letters are moved to whole pixels when drawn
     lines = []
@@ -236,18 +198,8 @@ def inches_of(text: str, points: float) -> float:
 def arrange(figure: Figure, title: str, note: str, handles: list, beside: bool) -> None:
     """Put title above, note below, and the legend at the right or below; the figure grows by what these need.
 
-    Everything is measured, so that nothing overlaps and the print width stays what it is.
-
-    Parameters
-    ----------
-    figure : Figure
-        With its axes drawn, and as high as these need.
-    title, note : str
-        May be empty.
-    handles : list of artists
-        What the legend shows; none: no legend.
-    beside : bool
-        Legend at the right, unless it takes more than a third of the width; else below the axes.
+    Everything is measured, so that nothing overlaps and the print width stays what it is. A legend stands `beside`
+    the axes unless it takes more than a third of the width.
     """
     width, height = figure.get_size_inches()
     size = matplotlib.rcParams["axes.titlesize"]

@@ -1,11 +1,13 @@
-"""Tables of figures on disk: CSV with nine significant digits, and equal bytes for equal numbers."""
+"""Tables of figures on disk: CSV with nine significant digits and equal bytes for equal numbers, and as text."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gcexp.errors import DataError
+from gcexp.errors import DataError, UserError, unknown
 from gcexp.files import written
 
 if TYPE_CHECKING:
@@ -45,13 +47,8 @@ def read_table(path: Path | str) -> pd.DataFrame:
     import pandas as pd
 
     try:
-        return pd.read_csv(
-            path,
-            dtype=dict.fromkeys(_TEXT, str),
-            keep_default_na=False,
-            na_values=[""],
-            encoding="utf-8",
-        )
+        texts = dict.fromkeys(_TEXT, str)
+        return pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""], encoding="utf-8")
     except OSError as error:
         raise DataError(f"cannot read the table {path}: {error.strerror or error}") from error
     except ValueError as error:  # pandas' parser errors and undecodable bytes are ValueErrors
@@ -62,3 +59,24 @@ def scores_of(frame: pd.DataFrame) -> list[str]:
     """Names of the scores of a table of curves, none for another table."""
     columns = list(frame.columns)
     return columns[columns.index("simulated_time_s") + 1 :] if "simulated_time_s" in columns else []
+
+
+@dataclass(frozen=True)
+class Typeset:
+    """A table as text.
+
+    Attributes
+    ----------
+    sources : mapping of str to str
+        Text by the suffix of its file: ``.md`` and ``.tex``.
+    """
+
+    sources: Mapping[str, str]
+
+    def save(self, paths: Iterable[Path | str]) -> None:
+        """Write the table in the forms that the suffixes say; see `gcexp.figures.save`."""
+        for path in map(Path, paths):
+            if path.suffix not in self.sources:
+                raise UserError(f"{path}: {unknown('format of a table', path.suffix, self.sources)}")
+            with written(path) as temporary:
+                temporary.write_text(self.sources[path.suffix], encoding="utf-8", newline="\n")

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +10,7 @@ import numpy as np
 from gcexp.errors import UserError, unknown
 from gcexp.figures import latex, markdown, rows
 from gcexp.figures.plots import TablePlot
-from gcexp.files import written
+from gcexp.figures.tables import Typeset
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,13 +36,7 @@ def cell(value: object, spec: str | None = None) -> str:
 
 
 def cells(frame: pd.DataFrame, plot: TablePlot) -> tuple[list[str], list[list[str]], list[int]]:
-    """Header, rows of text, and the columns that hold numbers.
-
-    Raises
-    ------
-    UserError
-        For a column that the table does not have.
-    """
+    """Header, rows of text, and the columns that hold numbers."""
     columns = list(frame.columns) if plot.columns is None else list(plot.columns)
     frame = rows.chosen(frame, plot.where)
     for column, values in plot.across.items():
@@ -66,13 +57,7 @@ def cells(frame: pd.DataFrame, plot: TablePlot) -> tuple[list[str], list[list[st
 
 
 def _across(frame: pd.DataFrame, keys: list[str], column: str, values: str) -> tuple[pd.DataFrame, list[str]]:
-    """The table with the values of `column` as columns, filled from `values`; `keys` tell its rows apart.
-
-    Raises
-    ------
-    UserError
-        If two numbers would stand in one cell.
-    """
+    """The table with the values of `column` as columns, filled from `values`; `keys` tell its rows apart."""
     rows.known(frame, column, values, *keys)
     double = frame.duplicated([*keys, column])
     if double.any():
@@ -96,35 +81,10 @@ def _grouped(body: list[list[str]], once: list[int]) -> list[list[str]]:
     return shown
 
 
-@dataclass(frozen=True)
-class Typeset:
-    """A table as text.
-
-    Attributes
-    ----------
-    sources : mapping of str to str
-        Text by the suffix of its file: ``.md`` and ``.tex``.
-    """
-
-    sources: Mapping[str, str]
-
-
 def typeset(
     frame: pd.DataFrame, plot: TablePlot, title: str = "", note: str = "", label: str = ""
 ) -> Typeset:
-    """The table in Markdown and in LaTeX.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Any table.
-    plot : TablePlot
-        What the figure file says.
-    title, note : str
-        Above and below the table.
-    label : str
-        What LaTeX refers to it by.
-    """
+    """The table in Markdown and in LaTeX, which refers to it by `label`."""
     header, body, right = cells(frame, plot)
     before = f"**{markdown.escape(title)}**\n\n" if title else ""
     after = f"\n{markdown.escape(note)}\n" if note else ""
@@ -134,12 +94,3 @@ def typeset(
             ".tex": latex.grid(header, body, right, title, note, label),
         }
     )
-
-
-def save(table: Typeset, paths: Iterable[Path | str]) -> None:
-    """Write a table in the forms that the suffixes say; see `gcexp.figures.save`."""
-    for path in map(Path, paths):
-        if path.suffix not in table.sources:
-            raise UserError(f"{path}: {unknown('format of a table', path.suffix, table.sources)}")
-        with written(path) as temporary:
-            temporary.write_text(table.sources[path.suffix], encoding="utf-8", newline="\n")

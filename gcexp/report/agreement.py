@@ -36,14 +36,8 @@ EQUAL, WITHIN, DIFFERS, NOT = "equal", "within tolerance", "differs", "not compa
 
 @dataclass(frozen=True)
 class Agreement:
-    """How a fresh table and the published one compare.
-
-    Attributes
-    ----------
-    target, preset : str
-    outcome : {"equal", "within tolerance", "differs", "not comparable"}
-    about : str
-        The largest deviation, where they differ, or why they cannot be compared.
+    """How a fresh table and the published one compare; `about` tells the largest deviation, or why they cannot be
+    compared.
     """
 
     target: str
@@ -53,25 +47,7 @@ class Agreement:
 
 
 def compare_with_published(targets: Sequence[str] = (), preset: str | None = None) -> list[Agreement]:
-    """Hold fresh tables against the published ones.
-
-    Parameters
-    ----------
-    targets : sequence of str
-        Figures; by default all that have a fresh table.
-    preset : str, optional
-        Only tables of this one.
-
-    Returns
-    -------
-    list of Agreement
-        One for each fresh table.
-
-    Raises
-    ------
-    UserError
-        For an unknown target or preset, and where nothing fresh is there.
-    """
+    """Hold fresh tables against the published ones: those of some figures, or of all; of one preset, or of both."""
     if preset not in (None, *PRESETS):
         raise UserError(unknown("preset", preset, PRESETS))
     known = target_files()
@@ -79,17 +55,18 @@ def compare_with_published(targets: Sequence[str] = (), preset: str | None = Non
         if target not in known:
             raise UserError(unknown("figure", target, known))
     presets = PRESETS if preset is None else (preset,)
-    fresh = [figure(target, name) for target in targets or known for name in presets if _made(target, name)]
+    fresh = [
+        figure(target, name)
+        for target in targets or known
+        for name in presets
+        if Path(paths.TABLE.format(preset=name, target=target)).is_file()
+    ]
     if lacking := set(targets) - {one.target for one in fresh}:
         raise UserError(f"there is no fresh table of {min(lacking)}; make it first: snakemake {min(lacking)}")
     if not fresh:
         folders = " or ".join(paths.REPORT.format(preset=name) for name in presets)
         raise UserError(f"there is no fresh table in {folders}; make some first: make reproduce")
     return [_of_table(one) for one in fresh]
-
-
-def _made(target: str, preset: str) -> bool:
-    return Path(paths.TABLE.format(preset=preset, target=target)).is_file()
 
 
 def _of_table(fresh: Figure) -> Agreement:
@@ -113,7 +90,7 @@ def agreement(fresh: Figure, table: pd.DataFrame, paper: Figure, published: pd.D
     if fresh.preset != "paper" and not fresh.runs and fresh.arguments != paper.arguments:
         return Agreement(fresh.target, fresh.preset, NOT, f"{fresh.preset} has other arguments")
     if fresh.preset != "paper" and {run.id for run in fresh.runs} != {run.id for run in paper.runs}:
-        mine, theirs = _lengths(fresh), _lengths(paper)
+        mine, theirs = ({(r.label, _options(r.id)): r.length for r in one.runs} for one in (fresh, paper))
         running = "iteration" in table  # else a row sums up all iterations of a run
         shared = {run for run in mine.keys() & theirs.keys() if running or mine[run] == theirs[run]}
         rows, columns = len(published), [name for name in table if name not in (*SAVED, "run")]
@@ -127,11 +104,6 @@ def agreement(fresh: Figure, table: pd.DataFrame, paper: Figure, published: pd.D
         about = f"{len(published)} of {rows} rows"
     outcome, said = compared(table, published, fresh.file.tolerances)
     return Agreement(fresh.target, fresh.preset, outcome, ": ".join(filter(None, [about, said])))
-
-
-def _lengths(one: Figure) -> dict[tuple[str, str], str]:
-    """Length of each run, by its label and its options."""
-    return {(run.label, _options(run.id)): run.length for run in one.runs}
 
 
 def _options(run: str) -> str:
@@ -153,26 +125,14 @@ def _of_runs(table: pd.DataFrame, runs: Set[tuple[str, str]]) -> pd.DataFrame:
 def compared(
     fresh: pd.DataFrame, published: pd.DataFrame, tolerances: Mapping[str, Any] | None = None
 ) -> tuple[str, str]:
-    """Compare two tables cell by cell.
+    """Outcome of comparing two tables cell by cell, and words about it; their rows stand in the same order.
 
-    Parameters
-    ----------
-    fresh, published : DataFrame
-        Their rows in the same order.
-    tolerances : mapping, optional
-        Column to the share of the published number by which it may differ, before those of `TOLERANCES`.
-
-    Returns
-    -------
-    outcome, about : str
-        As in `Agreement`.
+    `tolerances` gives for a column the share of the published number by which it may differ, before `TOLERANCES`.
 
     Examples
     --------
     >>> import pandas as pd
     >>> one = pd.DataFrame({"label": ["CGC", "FRC"], "time_s": [1.0, 2.0]})
-    >>> compared(one, one)
-    ('equal', '')
     >>> compared(one.assign(time_s=[1.0, 2.000001]), one)
     ('within tolerance', 'largest deviation 1e-06 in time_s (2 was published, 2e-06 is allowed)')
     >>> compared(one.assign(time_s=[1.0, 3.0]), one)
@@ -184,19 +144,15 @@ def compared(
         return DIFFERS, f"columns: {'; '.join(told) or 'in another order'}"
     if len(fresh) != len(published):
         return DIFFERS, f"{len(fresh)} rows, {len(published)} were published"
-    worst = (0.0, "", 0)  # the deviation as a share of what is allowed, its column, its row
-    wrong = np.zeros(len(fresh), dtype=bool)
-    for name in fresh:
-        share = _deviation(fresh[name], published[name], *_tolerance(str(name), tolerances or {}))
-        wrong |= share > 1
-        if len(share) and share.max() > worst[0]:
-            worst = (float(share.max()), str(name), int(share.argmax()))
-    share, name, row = worst
-    if share == 0:
+    allowed = {name: _tolerance(str(name), tolerances or {}) for name in fresh}
+    shares = np.array([_deviation(fresh[name], published[name], *allowed[name]) for name in fresh])
+    if not shares.any():
         return EQUAL, ""
+    column, row = np.unravel_index(shares.argmax(), shares.shape)
+    wrong, name = (shares > 1).any(0), list(fresh)[column]
     there, here = published[name].iloc[row], fresh[name].iloc[row]
     if not wrong.any():
-        absolute, relative = _tolerance(name, tolerances or {})
+        absolute, relative = allowed[name]
         return WITHIN, (
             f"largest deviation {abs(here - there):.3g} in {name} "
             f"({there:.6g} was published, {absolute + relative * abs(there):.3g} is allowed)"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,12 +21,12 @@ from gcexp.analysis.claims import (
 )
 from gcexp.errors import UserError, unknown
 from gcexp.figures import markdown
-from gcexp.figures.tables import read_table
+from gcexp.figures.tables import read_table, write_table
 from gcexp.files import written
 from gcexp.report.figurefile import target_files
 from gcexp.report.printed import file_of, printed
 from gcexp.report.published import published_table
-from gcexp.report.statements import COMMITTED, Outcome, Statement, columns_of, read_statements
+from gcexp.report.statements import COMMITTED, Outcome, Statement, read_statements
 from gcexp.run import options, paths
 
 if TYPE_CHECKING:
@@ -48,13 +47,7 @@ class Evidence:
 
 
 def papers(asked: Collection[str] = ()) -> dict[str, Path]:
-    """Packages of the papers that state something, by name and folder; those that are asked for, by folder name.
-
-    Raises
-    ------
-    UserError
-        For a paper that there is not.
-    """
+    """Packages of the papers that state something, by name and folder; those that are asked for, by folder name."""
     found = {
         package: folder
         for package, folder in options.papers().items()
@@ -70,18 +63,7 @@ def papers(asked: Collection[str] = ()) -> dict[str, Path]:
 def judged(package: str, folder: Path, preset: str | None = None) -> tuple[list[Outcome], list[Evidence]]:
     """The outcomes of a paper's statements, in its order, and every claim and printed number with its verdict.
 
-    Parameters
-    ----------
-    package, folder
-        Of the paper.
-    preset : str, optional
-        Judge the tables that this preset made here; by default the published ones.
-
-    Raises
-    ------
-    UserError
-        For a claim about a statement or a figure that the paper does not have, where a table is missing, and for a
-        statement that is not reproduced without a reason.
+    Judged are the published tables, or those that a preset made here.
     """
     stated = read_statements(folder / "statements.csv")
     found = _evidence(package, folder, stated, preset)
@@ -104,17 +86,18 @@ def _evidence(
         _refuse_unknown(f"claim {function.__name__}", about.statements, stated, about.figures, files)
         verdicts = judge(function, {figure: table(figure) for figure in about.figures})
         targets = tuple(f"{paper}_{figure}" for figure in about.figures)
-        found.append(
-            Evidence(function.__name__, verdicts, targets, about.assumed, about.post_hoc, about.reason)
-        )
+        marks = about.assumed, about.post_hoc, about.reason
+        found.append(Evidence(function.__name__, verdicts, targets, *marks))
     for figure, path in files.items():
         for one in printed(file_of(path)):
             answers = one.answers.split()
             _refuse_unknown(file_of(path).name, answers, stated)
             # A number that answers nothing counts under its own text.
             verdicts = dict.fromkeys(answers or [f"{one} ({one.source})"], one.judge(table(figure)))
-            about = (f"{paper}_{figure}",), one.assumed == "yes", one.post_hoc, one.reason
-            found.append(Evidence(f"numbers of {figure}", verdicts, *about, printed=True))
+            marks = one.assumed == "yes", one.post_hoc, one.reason
+            found.append(
+                Evidence(f"numbers of {figure}", verdicts, (f"{paper}_{figure}",), *marks, printed=True)
+            )
     return found
 
 
@@ -145,23 +128,15 @@ def outcomes(paper: str, stated: Iterable[Statement], found: Sequence[Evidence])
 
     A statement is *reproduced* if all that answers it is, *not reproduced* if nothing is and something failed,
     *partly* if some is and some failed, *undecided* if nothing failed and something is undecided, and *not testable
-    here* if nothing answers it.
-
-    Raises
-    ------
-    UserError
-        For a statement that is not reproduced without a reason.
+    here* if nothing answers it. One that is not reproduced needs a reason.
     """
     rows = []
     for statement in stated:
         mine = [one for one in found if statement.id in one.verdicts]
-        verdicts = [one.verdicts[statement.id].outcome for one in mine]
-        outcome = _whole(verdicts)
-        reasons = [
-            one.reason or one.verdicts[statement.id].found
-            for one in mine
-            if one.verdicts[statement.id].outcome != REPRODUCED
-        ]
+        verdicts = [one.verdicts[statement.id] for one in mine]
+        outcome = _whole([one.outcome for one in verdicts])
+        failed = [pair for pair in zip(mine, verdicts, strict=True) if pair[1].outcome != REPRODUCED]
+        reasons = [one.reason or verdict.found for one, verdict in failed]
         reason = "; ".join(dict.fromkeys(filter(None, reasons))) if mine else statement.remark
         if outcome != REPRODUCED and not reason:
             raise UserError(f"{paper}: statement {statement.id} is {outcome} and needs a reason")
@@ -184,13 +159,7 @@ def outcomes(paper: str, stated: Iterable[Statement], found: Sequence[Evidence])
 
 
 def _whole(verdicts: Sequence[str]) -> str:
-    """The outcome of a statement from those of what answers it.
-
-    Examples
-    --------
-    >>> _whole(["reproduced", "not reproduced"]), _whole(["reproduced", "undecided"]), _whole([])
-    ('partly', 'undecided', 'not testable here')
-    """
+    """The outcome of a statement from those of what answers it."""
     if not verdicts:
         return NOT_TESTABLE
     if PARTLY in verdicts or {REPRODUCED, NOT_REPRODUCED} <= {*verdicts}:
@@ -225,10 +194,9 @@ def changed(fresh: Iterable[Outcome], known: Iterable[Outcome]) -> list[str]:
 
 def write(rows: Sequence[Outcome], path: Path) -> None:
     """Write outcomes as CSV."""
-    with written(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns_of(Outcome))
-        writer.writerows(map(astuple, rows))
+    import pandas as pd
+
+    write_table(pd.DataFrame(rows), path)
 
 
 _ABOUT = """*reproduced*: every check of the statement came out as the paper says. *partly*: some did and some did not.
@@ -255,13 +223,7 @@ def page(rows: Sequence[Outcome], found: Sequence[Evidence], title: str) -> str:
 
 
 def in_words(one: Outcome) -> str:
-    """Outcome and marks in words.
-
-    Examples
-    --------
-    >>> in_words(Outcome("p", "a", "I", "x", "", "reproduced", "yes", "yes", "", "f", ""))
-    'reproduced (assumed)'
-    """
+    """Outcome and marks in words, as in reproduced (assumed)."""
     marks = [name.replace("_", " ") for name in ("assumed", "post_hoc") if getattr(one, name)]
     return one.outcome + (f" ({', '.join(marks)})" if marks else "")
 

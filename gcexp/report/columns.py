@@ -73,16 +73,6 @@ def key_columns(runs: Iterable[Run]) -> dict[str, dict[str, Any]]:
     """Keys that are set or swept in any of some runs, and their value in each run: key to id of the run to value.
 
     A key that a run leaves alone has its default there, and nothing where the run has no such key.
-
-    Examples
-    --------
-    >>> from gcexp.run.run import run_of_path
-    >>> shared = {"length": "T10", "seeds": "0-1"}
-    >>> frc = run_of_path({"scheme": "frc+.n@30+d@5", "delay": "pareto"} | shared)
-    >>> cgc = run_of_path({"scheme": "cgc+.n@30", "delay": "pareto+shape@1.5"} | shared)
-    >>> found = key_columns([frc, cgc])
-    >>> list(found), list(found["code.d"].values()), list(found["delay.shape"].values())
-    (['scheme', 'n', 'code.d', 'delay', 'delay.shape'], [5, None], [1.2, 1.5])
     """
     runs = list(runs)
     # Each part with its own keys behind it, whichever run sets them.

@@ -23,33 +23,16 @@ if TYPE_CHECKING:
 def comparison(
     figure: Figure, frame: pd.DataFrame, level: float | None = None, more: Sequence[float] = ()
 ) -> pd.DataFrame:
-    """Medians over the seeds that all runs of a figure have, the fastest first.
+    """Medians over the seeds that all runs of a figure of kind curves or timings have, the fastest first.
 
-    Parameters
-    ----------
-    figure : Figure
-        Of kind curves or timings.
-    frame : DataFrame
-        Its table.
-    level : float, optional
-        Score whose first passage is compared; default the figure's own.
-    more : sequence of float
-        Further levels of a score that rises.
+    `level` is the score whose first passage is compared, by default the figure's own; `more` are further levels of a
+    score that rises.
 
-    Returns
-    -------
-    DataFrame
-        ``label, run, seeds``; where the figure trains ``time_to_<level>`` (simulated seconds at the first evaluated
-        iteration with that score, infinite where fewer than half of the seeds reach it), ``low`` and ``high`` (the
-        interval of that median by the sign test, without end below five seeds), ``seeds_reached`` and
-        ``final_<score>``; ``mean_iteration_time_s``; ``computation_load`` (largest share of the data that a worker
-        computes), ``computation_load_largest`` and ``communication_load`` (gradients that a worker sends at most), see
-        `gcexp.run.scheme.loads`.
-
-    Raises
-    ------
-    UserError
-        If the figure has no runs to compare.
+    Where the figure trains, ``time_to_<level>`` are the simulated seconds at the first evaluated iteration with that
+    score, infinite where fewer than half of the seeds reach it; ``low`` and ``high`` the interval of that median by
+    the sign test, without end below five seeds; ``final_<score>`` the last score. ``computation_load`` is the largest
+    share of the data that a worker computes, ``communication_load`` how many gradients a worker sends at most, see
+    `gcexp.run.scheme.loads`.
     """
     import pandas as pd
 
@@ -123,19 +106,7 @@ def medians(
 
 
 def format_comparison(found: pd.DataFrame, form: str) -> str:
-    """The comparison as aligned text, CSV or a Markdown table.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> print(
-    ...     format_comparison(pd.DataFrame({"label": ["CGC"], "seeds": [5], "loads": [0.25]}), "markdown"),
-    ...     end="",
-    ... )
-    | label | seeds | loads |
-    | --- | ---: | ---: |
-    | CGC | 5 | 0.25 |
-    """
+    """The comparison as aligned text, CSV or a Markdown table."""
     if form == "csv":
         return found.to_csv(index=False, lineterminator="\n")
     shown = found.drop(columns="run", errors="ignore")

@@ -23,13 +23,7 @@ RUN_KEYS = ("label", "iterations", "horizon", "seeds")
 
 
 def runs_of(file: FigureFile, preset: str, instead: dict[str, dict]) -> Iterator[Run]:
-    """The runs of a figure file under a preset, an entry with swept values once for each; `instead` of `substitutes`.
-
-    Raises
-    ------
-    UserError
-        For keys, options and values that a run does not have, and a label that stands twice.
-    """
+    """The runs of a figure file under a preset, a swept entry once for each value; `instead` is of `substitutes`."""
     entry_of: dict[str, int] = {}
     seen: set[tuple] = set()
     for number, entry in enumerate(file.runs):

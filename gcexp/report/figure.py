@@ -86,12 +86,7 @@ class FigureFile:
 class RenderOptions:
     """How drawings are wanted: a copy for a paper has a caption there, and the width of a column.
 
-    Attributes
-    ----------
-    title, note : bool
-        Whether they stand on the drawing.
-    width : str
-        ``single``, ``wide``, ``double`` or inches; empty: what the figure's file says.
+    A width is ``single``, ``wide``, ``double`` or inches; empty: what the figure's file says.
     """
 
     title: bool = True
@@ -100,18 +95,7 @@ class RenderOptions:
 
     @classmethod
     def of(cls, given: Mapping[str, object], prefix: str = "") -> RenderOptions:
-        """The look that words ask for: ``true`` or ``false`` for title and note, and a width.
-
-        Examples
-        --------
-        >>> RenderOptions.of({"plot_title": "False", "plot_width": "single"}, "plot_")
-        RenderOptions(title=False, note=True, width='single')
-
-        Raises
-        ------
-        UserError
-            For another word.
-        """
+        """The look that words ask for: ``true`` or ``false`` for title and note, and a width."""
         words = {name: str(given.get(prefix + name, True)) for name in ("title", "note")}
         flags = {name: fitted(bool, typed(word), f"{prefix}{name}") for name, word in words.items()}
         return cls(**flags, width=str(given.get(prefix + "width") or ""))
@@ -171,29 +155,23 @@ class Figure:
 
     @property
     def note(self) -> str:
-        """Line under the figure: the file's own, and which data stand in for a paper's."""
-        datasets = sorted({run.config["task"]["dataset"] for run in self.runs if run.task})
-        stand_in = f"Data: {', '.join(datasets)} ({self.preset} preset)." if datasets else ""
-        return " ".join(part for part in (self._filled_note, stand_in) if part)
+        """Line under the figure: the file's own with values in the place of ``{key}``, and which data stand in."""
+        configs = [run.config for run in self.runs] or [self.raw_arguments]
+        own, *others = dict.fromkeys(filled(self.file.note, config, "note") for config in configs)
+        if others:
+            raise UserError(f"note {self.file.note!r} names a key whose value differs between the runs")
+        stand_in = f"Data: {', '.join(self.datasets)} ({self.preset} preset)." if self.datasets else ""
+        return " ".join(filter(None, [own, stand_in]))
+
+    @property
+    def datasets(self) -> list[str]:
+        """Names of the data sets on which its runs train."""
+        return sorted({run.config["task"]["dataset"] for run in self.runs if run.task})
 
     @property
     def footnote(self) -> str:
         """What stands under the drawing: nothing where a paper's text says it."""
         return self.note if self.render.note else ""
-
-    @property
-    def _filled_note(self) -> str:
-        """The file's note with values of its runs, or of the arguments of its analysis, in the place of ``{key}``."""
-        configs = [run.config for run in self.runs] or [self.raw_arguments]
-        texts = dict.fromkeys(filled(self.file.note, config, "note") for config in configs)
-        if len(texts) > 1:
-            raise UserError(f"note {self.file.note!r} names a key whose value differs between the runs")
-        return next(iter(texts))
-
-    @property
-    def seeds(self) -> int | None:
-        """Of its runs, the fewest; None without runs."""
-        return min((len(run.seed_list) for run in self.runs), default=None)
 
     @property
     def inputs(self) -> list[str]:
@@ -205,13 +183,10 @@ class Figure:
         """Prepared data on which the table replays exact schemes."""
         return list(dict.fromkeys(itertools.chain.from_iterable(run.replayed_on for run in self.runs)))
 
-    def _file(self, pattern: str) -> str:
-        return pattern.format(preset=self.preset, target=self.target)
-
     @property
     def table(self) -> str:
         """The CSV of the plotted numbers."""
-        return self._file(paths.TABLE)
+        return paths.TABLE.format(preset=self.preset, target=self.target)
 
     @property
     def is_table(self) -> bool:
@@ -226,7 +201,8 @@ class Figure:
     @property
     def drawings(self) -> list[str]:
         """PDF and PNG, or a table's Markdown and LaTeX."""
-        return [self._file(pattern) for pattern in (paths.TYPESET if self.is_table else paths.DRAWN)]
+        patterns = paths.TYPESET if self.is_table else paths.DRAWN
+        return [pattern.format(preset=self.preset, target=self.target) for pattern in patterns]
 
     @cached_property
     def columns(self) -> list[str] | None:
@@ -261,21 +237,17 @@ class Figure:
     @property
     def table_fingerprint(self) -> list[str]:
         """What decides the table beside its input files."""
-        runs = [
-            "; ".join(
-                [f"{run.label} = {run.id}", *(f"{k}={v}" for k, v in run.columns), digest_of(run.config)]
-            )
-            for run in self.runs
-        ]
-        function = [f"function={self.file.analysis.get('function')}"] if self.file.analysis else []
-        given = values(self.file.timings, "timings") + values(self.file.passages, "passages")
-        given += values(self.arguments, "analysis")
-        if (
-            self.file.kind == "analysis"
-            and declared(self.file.analysis["function"], self.arguments)["clocks"]
-        ):
-            given += decided_by(self.arguments.get("schemes"))
-        return tracked(self.file.kind) + runs + function + given
+        found = tracked(self.file.kind)
+        for run in self.runs:
+            columns = [f"{name}={value}" for name, value in run.columns]
+            found.append("; ".join([f"{run.label} = {run.id}", *columns, digest_of(run.config)]))
+        function = str(self.file.analysis.get("function"))
+        found += [f"function={function}"] if self.file.analysis else []
+        found += values(self.file.timings, "timings") + values(self.file.passages, "passages")
+        found += values(self.arguments, "analysis")
+        if self.file.kind == "analysis" and declared(function, self.arguments)["clocks"]:
+            found += decided_by(self.arguments.get("schemes"))
+        return found
 
     @property
     def drawing_fingerprint(self) -> list[str]:
@@ -286,9 +258,8 @@ class Figure:
             return tracked("typeset") + said + [self.label]
         own = Path("conf/style/looks.toml")  # of a project, beside those of ours
         files = [self.style, self.style.with_name("looks.toml"), *([own] if own.is_file() else [])]
-        style = [path.read_text() for path in files]
-        looks = [line for line in "\n".join(style).splitlines() if line and not line.startswith("#")]
-        return tracked("draw") + said + looks
+        lines = [line for path in files for line in path.read_text().splitlines()]
+        return tracked("draw") + said + [line for line in lines if line and not line.startswith("#")]
 
     @property
     def style(self) -> Path:

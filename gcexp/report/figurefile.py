@@ -44,11 +44,8 @@ def package_of(path: Path) -> str:
 def figure_files() -> list[Path]:
     """The figure files of all papers, by paper and name.
 
-    Raises
-    ------
-    UserError
-        For a name that cannot be a target of Snakemake, or that another file, a folder or a rule has already; for
-        a paper that is no package, and figure files in conf/.
+    Refused are names that cannot be targets of Snakemake, or that another file, a folder or a rule has already,
+    papers that are no packages, and figure files in conf/.
     """
     found: dict[Path, str] = {}
     for package, folder in papers().items():
@@ -94,12 +91,8 @@ def target_files() -> dict[str, Path]:
 def page_files(published: bool = False, studies: bool = True) -> dict[str, Path]:
     """Figure files that a call without names is about: all, but of a project that has figures its own.
 
-    Parameters
-    ----------
-    published : bool
-        In a project, those that come with gcexp as well.
-    studies : bool
-        Whether studies of ours count, or only figures and tables that stand in a paper.
+    With `published` a project's call is about those that come with gcexp as well; without `studies` only about
+    figures and tables that stand in a paper.
     """
     files, here = target_files(), project()
     own = {target: path for target, path in files.items() if here and path.is_relative_to(here)}
@@ -150,21 +143,10 @@ def figure(target: str, preset: str, checks: bool = True) -> Figure:
 
 
 def read_figure(path: Path, preset: str, checks: bool = True) -> Figure:
-    """Read and check one figure file.
+    """Read and check one figure file; the first mistake is a sentence with the file and the key.
 
-    Parameters
-    ----------
-    path : Path
-    preset : str
-    checks : bool
-        Build what its runs name, and hold its plot against its columns. False in jobs that only draw or show a table:
-        the plan has checked the figure, and they import no codes.
-
-    Raises
-    ------
-    UserError
-        For unknown or missing keys, wrong types, unknown options, values outside a code's region, and double
-        labels: one sentence with the file.
+    Without `checks` nothing that its runs name is built, and its plot is not held against its columns: jobs that only
+    draw or show a table import no codes, and the plan has checked the figure.
     """
     if preset not in PRESETS:
         raise UserError(unknown("preset", preset, PRESETS))
@@ -192,13 +174,7 @@ def read_figure(path: Path, preset: str, checks: bool = True) -> Figure:
 
 
 def _absolute(node: Any, package: str, key: str = "") -> Any:
-    """The content of a figure file with functions in full: a name that begins with a dot is in the paper's package.
-
-    Examples
-    --------
-    >>> _absolute({"analysis": {"function": ".numerics.table"}}, "lab.fig")
-    {'analysis': {'function': 'lab.fig.numerics.table'}}
-    """
+    """The content of a figure file in which a function whose name begins with a dot is in the paper's package."""
     if isinstance(node, dict):
         return {name: _absolute(value, package, name) for name, value in node.items()}
     if isinstance(node, list):

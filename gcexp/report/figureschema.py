@@ -16,14 +16,7 @@ _OWN_KEYS = "^(code|wait|placement|delay|task|optimizer|columns)[.]"
 
 
 def figure_schema() -> dict:
-    """JSON Schema of ``<paper>/figures/<target>.yaml``, made of the dataclasses that read it.
-
-    Examples
-    --------
-    >>> schema = figure_schema()
-    >>> schema["required"], schema["properties"]["kind"]["enum"]
-    (['title', 'source', 'kind'], ['curves', 'timings', 'analysis'])
-    """
+    """JSON Schema of ``<paper>/figures/<target>.yaml``, made of the dataclasses that read it."""
     from pydantic import TypeAdapter
 
     read = (FigureFile, Timings, Passages, *KINDS.values())

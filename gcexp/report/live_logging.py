@@ -47,21 +47,7 @@ _Curves = dict[tuple[str, str], dict[int, float]]
 class LiveRun:
     """A single run as MLflow shows it: a parent with its summary, and a child with the curves of each seed.
 
-    As a context it tells MLflow how the run ended.
-
-    Parameters
-    ----------
-    store : Store
-    config : dict
-        Composed run.
-    overrides : list of str
-        What a person gave.
-    folder : Path
-        Where the results of the run lie.
-    data : dict
-        Record of the prepared data.
-    timeline : Timeline
-        The clock of the run: time stamps of its curves are simulated.
+    As a context it tells MLflow how the run ended. The time stamps of its curves are those of the clock `timeline`.
     """
 
     def __init__(
@@ -109,14 +95,8 @@ class LiveRun:
     # --- Beginning and continuing
 
     def begin(self, key: str, state: dict[str, np.ndarray] | None) -> None:
-        """Continue the MLflow run that shows this training, or start one.
-
-        Parameters
-        ----------
-        key : str
-            What the training belongs to.
-        state : dict of ndarray, optional
-            From where it goes on.
+        """Continue the MLflow run that shows the training with this key, or start one; `state` is from where it goes
+        on.
         """
         key = stamp({"config": self._config, "training": key})
         curves = self._curves(state) if state else {}

@@ -53,21 +53,8 @@ class Point(NamedTuple):
 class Store:
     """A tracking store that answers. What is done with it stands in a block of `used`.
 
-    Parameters
-    ----------
-    uri : str, optional
-        Tracking URI; default $MLFLOW_TRACKING_URI, else a SQLite file in results/mlflow.
-
-    Attributes
-    ----------
-    client : MlflowClient
-    shown : str
-        The URI without user name and password.
-
-    Raises
-    ------
-    UserError
-        If MLflow cannot use the URI.
+    Without a URI it is $MLFLOW_TRACKING_URI, else a SQLite file in results/mlflow; `shown` is it without user name
+    and password.
     """
 
     def __init__(self, uri: str | None):
@@ -218,16 +205,8 @@ def inputs_of(config: dict, data: dict | None) -> list[DatasetInput]:
 def tags_of(command: str, made: list[dict], config: dict, **more: str | None) -> dict[str, str]:
     """Tags of every run: who made it, by which command, at which commit, and what it is filtered by.
 
-    Parameters
-    ----------
-    command : str
-        What a person types for it.
-    made : list of dict
-        Provenance of its files; MLflow's page shows the commit of the first.
-    config : dict
-        The resolved run.
-    **more : str, optional
-        Further tags; those that are None or empty are left out.
+    `made` is the provenance of its files; MLflow's page shows the commit of the first. Tags that are None or empty
+    are left out.
     """
     try:
         user = getpass.getuser()
@@ -247,13 +226,7 @@ def tags_of(command: str, made: list[dict], config: dict, **more: str | None) ->
 
 
 def params_of(config: dict) -> dict[str, str]:
-    """Flat names and texts of a resolved config.
-
-    Examples
-    --------
-    >>> params_of({"n": 30, "code": {"_target_": "gcexp.codes.Uncoded", "q": None}})
-    {'n': '30', 'code._target_': 'gcexp.codes.Uncoded', 'code.q': 'null'}
-    """
+    """Flat names and texts of a resolved config."""
     from pandas import json_normalize
 
     (flat,) = json_normalize(config).to_dict("records")

@@ -28,56 +28,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FigureView:
-    """A figure on the page of its paper.
-
-    Attributes
-    ----------
-    figure : Figure
-        Title, note and what it shows stand in its file.
-    about : mapping
-        Data, seeds, parameters: name and value.
-    files : mapping
-        Name of a link (PDF, CSV, ...) to a path relative to the page.
-    image : str
-        Path of the drawing, empty for a table.
-    table : list of list of str
-        Head and rows of a table, empty for a drawing.
-    words : list of int
-        Its columns that are words, not numbers.
-    statements : tuple of Outcome
-        Statements of the paper that it is evidence for.
-    """
+    """A figure on the page of its paper; links are relative to the page."""
 
     figure: Figure
-    about: Mapping[str, str]
-    files: Mapping[str, str]
-    image: str = ""
-    table: Sequence[Sequence[str]] = ()
-    words: Sequence[int] = ()
-    statements: tuple[Outcome, ...] = ()
+    about: Mapping[str, str]  # data, seeds, parameters
+    files: Mapping[str, str]  # name of a link (PDF, CSV, ...) to a path
+    image: str = ""  # of a drawing
+    table: Sequence[Sequence[str]] = ()  # head and rows of a table
+    words: Sequence[int] = ()  # its columns that are words, not numbers
+    statements: tuple[Outcome, ...] = ()  # that it is evidence for
 
 
 @dataclass(frozen=True)
 class PaperView:
-    """A paper on the page.
-
-    Attributes
-    ----------
-    name : str
-        Its folder.
-    paper : Paper
-        What its ``paper.yaml`` says.
-    own, studies : tuple of FigureView
-        Figures and tables that stand in the paper, in its order, and our studies about it.
-    main : tuple of Outcome
-        Its main statements with their outcomes.
-    """
+    """A paper on the page: figures and tables that stand in it, in its order, and our studies about it."""
 
     name: str
     paper: Paper
     own: tuple[FigureView, ...]
     studies: tuple[FigureView, ...]
-    main: tuple[Outcome, ...] = ()
+    main: tuple[Outcome, ...] = ()  # its main statements
 
     @property
     def picture(self) -> str:
@@ -93,21 +63,9 @@ class PaperView:
 
 
 def write_pages(preset: str, figures: Iterable[Figure], output: Path) -> list[Path]:
-    """Write ``index.html`` and, beside it, one page for each paper; all links are relative, and no network is needed.
+    """Write ``index.html`` as `output` and, beside it, one page for each paper; return their paths.
 
-    Parameters
-    ----------
-    preset : str
-        Name of the preset.
-    figures : iterable of Figure
-        Those that are shown, if their drawings lie in the folder of the page.
-    output : Path
-        The first page.
-
-    Returns
-    -------
-    list of Path
-        The files that were written.
+    All links are relative, and no network is needed. Those of the figures are shown whose drawings lie in the folder.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -185,7 +143,7 @@ def about(figure: Figure) -> dict[str, str]:
     common = figure.file.common | (figure.file.quick if figure.preset == "quick" else {})
     common = {key: value for key, value in common.items() if key not in ("label", "seeds", "task")}
     return {
-        "data": ", ".join(sorted({run.config["task"]["dataset"] for run in runs if run.task})),
+        "data": ", ".join(figure.datasets),
         "schemes": ", ".join(dict.fromkeys(str(run.scheme).partition("+")[0] for run in runs)),
         "seeds": ", ".join(dict.fromkeys(run.seeds for run in runs)),
         **{key: _words(value) for key, value in common.items()},

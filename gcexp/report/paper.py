@@ -72,13 +72,7 @@ class Paper:
 
 
 def _roman(text: str) -> int:
-    """A number below 40, as tables have them.
-
-    Examples
-    --------
-    >>> [_roman(text) for text in ("IV", "VI", "XIX")]
-    [4, 6, 19]
-    """
+    """A number below 40, as tables have them."""
     values = [(1, 5, 10)["IVX".index(letter)] for letter in text]
     return sum(-one if one < max(values[place:]) else one for place, one in enumerate(values))
 
@@ -103,12 +97,6 @@ def papers_fingerprint() -> list[str]:
 
 
 def bibtex(text: str, key: str) -> str:
-    r"""Entry of a BibTeX file, empty where it has none.
-
-    Examples
-    --------
-    >>> bibtex("@misc{a1,\n  title = {A}\n}\n\n@misc{b2,\n}", "a1")
-    '@misc{a1,\n  title = {A}\n}'
-    """
+    """Entry of a BibTeX file, empty where it has none."""
     found = re.search(rf"^@\w+\{{{re.escape(key)},.*?^\}}", text, re.MULTILINE | re.DOTALL) if key else None
     return found[0] if found else ""

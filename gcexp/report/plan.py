@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Sequence
 from contextlib import suppress
@@ -15,6 +14,7 @@ from gcexp.errors import UserError, unknown
 from gcexp.report.figure import Figure
 from gcexp.report.figurefile import PRESETS, figures, page_files, paper_of
 from gcexp.report.published import table_of
+from gcexp.report.statements import rows_of
 from gcexp.run import paths
 from gcexp.run.options import search_dirs
 from gcexp.run.provenance import provenance_file
@@ -26,16 +26,10 @@ _SAMPLED = 100  # iterations from which the length of a run is foretold
 
 @dataclass(frozen=True)
 class Rate:
-    """Cost of a kind of job in ``costs.csv``: a start, and so much for each unit of its size.
+    """Cost of a kind of job in ``costs.csv``: a start, and so much for each unit of its size, in CPU seconds.
 
-    Attributes
-    ----------
-    start_s, unit_s, score_s : float
-        CPU seconds. A unit of a clock is a worker in an iteration of a seed, of a training a gradient over all data,
-        of a replay a kept parameter of a seed; a training is scored besides.
-    memory_mib : float
-    unit_bytes : float
-        Of its result on disk.
+    A unit of a clock is a worker in an iteration of a seed, of a training a gradient over all data, of a replay a
+    kept parameter of a seed; a training is scored besides.
     """
 
     start_s: float
@@ -57,24 +51,12 @@ class Cost:
 
 
 def plan(preset: str, targets: Sequence[str] = ()) -> list[Cost]:
-    """Cost of every job that some targets need and whose result is not there.
+    """Cost of every job that some targets need and whose result is not there, by kind of job in the order in which
+    they run.
 
-    Parameters
-    ----------
-    preset : str
-    targets : sequence of str
-        Figures or papers; by default all of the preset, in a project its own, with the page.
-
-    Returns
-    -------
-    list of Cost
-        By kind of job, in the order in which they run. How many iterations a run has time for before its horizon, and
-        which share of the data they visit, is taken from the first iterations of its clock.
-
-    Raises
-    ------
-    UserError
-        For an unknown preset or target.
+    Targets are figures or papers; by default all of the preset, in a project its own, with the page. How many
+    iterations a run has time for before its horizon, and which share of the data they visit, is taken from the first
+    iterations of its clock.
     """
     if preset not in PRESETS:
         raise UserError(unknown("preset", preset, PRESETS))
@@ -95,11 +77,6 @@ def plan(preset: str, targets: Sequence[str] = ()) -> list[Cost]:
     if not targets and not Path(paths.PAGE.format(preset=preset)).exists():
         found.append(_rated("page", "*", 1))
     return found
-
-
-def _of_clock(run: Run) -> Cost:
-    workers = run.config["n"] or 1
-    return _rated("clock", _option(run.scheme), run.iterations * len(run.seed_list) * workers)
 
 
 def _of_training(run: Run) -> Cost:
@@ -146,8 +123,10 @@ def _of_table(one: Figure) -> Cost:
         if not one.runs:
             record = json.loads(provenance_file(table := table_of(one)).read_text("utf-8"))
             return Cost("table", record["cpu_s"], record["peak_memory_mib"], table.stat().st_size)
-    parts = [rows, *map(_of_clock, one.runs)]
-    parts += [_of_replay(run) for run in one.runs if run.task and run.exact]
+    parts = [rows, *(_of_replay(run) for run in one.runs if run.task and run.exact)]
+    for run in one.runs:
+        size = run.iterations * len(run.seed_list) * (run.config["n"] or 1)
+        parts.append(_rated("clock", _option(run.scheme), size))
     memory, known = max(part.memory_mib for part in parts), all(part.known for part in parts)
     return replace(rows, cpu_s=sum(part.cpu_s for part in parts), memory_mib=memory, known=known)
 
@@ -166,19 +145,11 @@ def _rated(job: str, option: str, size: float, share: float = 1.0, scores: float
 
 @cache
 def costs() -> dict[tuple[str, str], Rate]:
-    """Rates of ``costs.csv`` of the search path by job and option; ``*`` is any option.
-
-    Examples
-    --------
-    >>> costs()["training", "mnist_mlp"].memory_mib > 100
-    True
-    """
-    found: dict[tuple[str, str], Rate] = {}
+    """Rates of ``costs.csv`` of the search path by job and option; ``*`` is any option."""
+    names, found = [one.name for one in fields(Rate)], {}
     for folder in reversed(search_dirs()):
-        if (path := folder / "costs.csv").is_file():
-            for row in csv.DictReader(path.read_text("utf-8").splitlines()):
-                numbers = {one.name: float(row[one.name]) for one in fields(Rate)}
-                found[row["job"], row["option"]] = Rate(**numbers)
+        for _, row in rows_of(folder / "costs.csv", ["job", "option", *names], more=True):
+            found[row["job"], row["option"]] = Rate(**{name: float(row[name]) for name in names})
     return found
 
 

@@ -67,14 +67,7 @@ def file_of(figure_file: Path) -> Path:
 
 
 def printed(path: Path) -> list[Printed]:
-    """The numbers of a file; none if there is no such file.
-
-    Raises
-    ------
-    UserError
-        For missing columns, a cell too many or too few, an empty ``column`` or ``expected``, a tolerance that is no
-        number, a count of rows that is no whole number and a number that stands twice: one sentence with the line.
-    """
+    """The numbers of a file, each once; none if there is no such file."""
     found: dict[str, Printed] = {}
     for place, row in rows_of(path, REQUIRED, more=True):
         given = {name: cell.strip() for name, cell in row.items() if cell.strip()}

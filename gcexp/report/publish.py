@@ -16,21 +16,11 @@ MOST_SHOWN = 400_000
 
 
 def publish() -> str:
-    """Bring reports/published up to date with reports/paper and with the claims.
+    """Bring reports/published up to date with reports/paper and with the claims; say what was done.
 
     A table that reports/paper has is copied over the published one, packed if it is large; any other stays, and what
     belongs to no figure goes. Then every figure is drawn from its published table, as a picture or as Markdown, and
     every statement of the papers is judged. An edit of a claim or of a drawing repeats no run.
-
-    Returns
-    -------
-    str
-        What was done, for the terminal.
-
-    Raises
-    ------
-    UserError
-        If there is no table, neither made nor published.
     """
     from gcexp.report.jobs import make_drawing
 

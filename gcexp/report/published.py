@@ -19,24 +19,12 @@ def published(path: str | Path) -> Path:
 
 
 def packed(place: Path) -> Path:
-    """The name of a table once it is packed.
-
-    Examples
-    --------
-    >>> packed(Path("data/fig1.csv")).name
-    'fig1.csv.gz'
-    """
+    """The name of a table once it is packed."""
     return place.with_name(f"{place.name}.gz")
 
 
 def table_of(figure: Figure) -> Path:
-    """Table of a figure: the one made here, else, of the paper preset, the published one.
-
-    Raises
-    ------
-    UserError
-        If there is neither.
-    """
+    """Table of a figure: the one made here, else, of the paper preset, the published one."""
     made = Path(figure.table)
     published = published_table(figure.target) if figure.preset == "paper" else None
     found = made if made.is_file() else published

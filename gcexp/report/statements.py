@@ -18,34 +18,16 @@ CHECKABLE = ("yes", "partly", "no")
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement of a paper.
+    """One statement of a paper, a row of its ``statements.csv``."""
 
-    Attributes
-    ----------
-    id : str
-        Name, unique in its paper; claims name it.
-    where : str
-        Place in the paper.
-    kind : str
-        theorem, remark, number, figure, ...
-    statement, conditions : str
-        What is said, and under which conditions; which of it is lost in the text.
-    target : str
-        Figures that were expected to show it.
-    checkable : str
-        ``yes``, ``partly`` or ``no``, and why.
-    main : str
-        ``yes`` for the statements that the paper's page shows, at most 15.
-    """
-
-    id: str
-    where: str
-    kind: str
+    id: str  # unique in its paper; claims name it
+    where: str  # in the paper
+    kind: str  # theorem, remark, number, figure, ...
     statement: str
-    conditions: str
-    target: str
-    checkable: str
-    main: str
+    conditions: str  # under which it is said; which of it is lost in the text
+    target: str  # figures that were expected to show it
+    checkable: str  # yes, partly or no, and why
+    main: str  # yes for the statements that the paper's page shows, at most 15
 
     @property
     def remark(self) -> str:
@@ -56,59 +38,25 @@ class Statement:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One statement of a paper with what was found: a row of the table of outcomes.
+    """One statement of a paper with what was found: a row of the table of outcomes."""
 
-    Attributes
-    ----------
-    paper, id, where, statement : str
-        Folder of the paper, and the statement as ``statements.csv`` has it.
-    target : str
-        Figures whose tables were judged.
-    outcome : str
-        One of `gcexp.analysis.claims.OUTCOMES`.
-    main, assumed, post_hoc : str
-        ``yes`` or empty: shown on the paper's page; rests on parameters that were assumed or restored; something was
-        chosen after the numbers had been seen.
-    evidence : str
-        Names of claim functions, and the figures whose printed numbers were compared.
-    reason : str
-        Why it is not simply reproduced.
-    """
-
-    paper: str
+    paper: str  # its folder
     id: str
     where: str
     statement: str
-    target: str
-    outcome: str
-    main: str
-    assumed: str
-    post_hoc: str
-    evidence: str
-    reason: str
-
-
-def columns_of(row: type) -> list[str]:
-    """Columns of a file whose rows are `Statement` or `Outcome`."""
-    return [field.name for field in fields(row)]
+    target: str  # figures whose tables were judged
+    outcome: str  # one of `gcexp.analysis.claims.OUTCOMES`
+    main: str  # yes or empty, as the next two: shown on the paper's page
+    assumed: str  # rests on parameters that were assumed or restored
+    post_hoc: str  # something was chosen after the numbers had been seen
+    evidence: str  # names of claim functions, and the figures whose printed numbers were compared
+    reason: str  # why it is not simply reproduced
 
 
 def read_statements(path: Path) -> dict[str, Statement]:
-    """The statements of a paper by id, in the order of the paper; none for a collection that is no paper.
-
-    Parameters
-    ----------
-    path : Path
-        The CSV, which need not exist; its columns are the attributes of `Statement`.
-
-    Raises
-    ------
-    DataError
-        If the file is damaged: other columns, a cell too many, an id twice or empty, another word under ``checkable``
-        or ``main``.
-    """
+    """The statements of a paper by id, in the order of the paper; none for a collection that is no paper."""
     found: dict[str, Statement] = {}
-    for place, row in rows_of(path, columns_of(Statement)):
+    for place, row in rows_of(path, [field.name for field in fields(Statement)]):
         statement = Statement(**row)
         if not statement.id or statement.id in found:
             raise DataError(f"{place}: id {statement.id!r} is empty or stands twice")
@@ -121,33 +69,13 @@ def read_statements(path: Path) -> dict[str, Statement]:
 
 
 def committed() -> list[Outcome]:
-    """The committed outcomes of all papers; none where ``gcexp audit --write`` has not written them.
-
-    Raises
-    ------
-    DataError
-        If the file has other columns.
-    """
+    """The committed outcomes of all papers; none where ``gcexp audit --write`` has not written them."""
     place = next((one for one in (COMMITTED, bundled(COMMITTED)) if one.is_file()), COMMITTED)
-    return [Outcome(**row) for _, row in rows_of(place, columns_of(Outcome))]
+    return [Outcome(**row) for _, row in rows_of(place, [field.name for field in fields(Outcome)])]
 
 
 def rows_of(path: Path, columns: Sequence[str], more: bool = False) -> Iterator[tuple[str, dict[str, str]]]:
-    """The rows of a CSV file with these columns, each behind its place; none if there is no such file.
-
-    Parameters
-    ----------
-    path : Path
-    columns : sequence of str
-        Columns that it must have.
-    more : bool
-        Whether it may have others, and these in any order.
-
-    Raises
-    ------
-    DataError
-        For other columns, and a row with too many or too few cells.
-    """
+    """Rows of a CSV file with these columns, with `more` in any order, each behind its place; none without a file."""
     if not path.is_file():
         return
     with path.open(encoding="utf-8", newline="") as file:

@@ -29,13 +29,6 @@ def assemble(figure: Figure) -> tuple[pd.DataFrame, dict[str, dict]]:
     """Table of a figure, and the largest errors that the replays of its trained runs found, by the runs' names.
 
     The clock of every run is simulated here. Trajectories are read: `Figure.inputs` must be there.
-
-    Raises
-    ------
-    UserError
-        If a curve ends before its horizon, or an analysis function fails on its arguments.
-    VerificationError
-        If the replay of an exact scheme fails.
     """
     if figure.file.kind == "curves":
         return learned(figure)
@@ -43,13 +36,7 @@ def assemble(figure: Figure) -> tuple[pd.DataFrame, dict[str, dict]]:
 
 
 def analysed(figure: Figure) -> pd.DataFrame:
-    """Table of an analysis function.
-
-    Raises
-    ------
-    UserError
-        If it has other columns than the function declares: plans believe those.
-    """
+    """Table of an analysis function, which must have the columns that the function declares: plans believe those."""
     name = figure.file.analysis["function"]
     frame = resolve_name(name)(**with_makers(figure.arguments))
     made = {*map(str, frame)}
@@ -121,13 +108,7 @@ def _joined(figure: Figure, frames: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def saved(frame: pd.DataFrame, figure: Figure) -> pd.DataFrame:
-    """What each label saves against another one, seed by seed; see `gcexp.report.columns.Timings`.
-
-    Raises
-    ------
-    UserError
-        If two runs of the other label fit, or a seed of it is missing.
-    """
+    """What each label saves against another one, seed by seed; see `gcexp.report.columns.Timings`."""
     time = figure.timings.time
     keys = [key for key in figure.identifying_columns[2:] if key != "scheme"]
     rows = [name for name in ("seed", "iteration") if name in frame]

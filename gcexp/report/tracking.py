@@ -36,25 +36,14 @@ _POINTS = 75  # of a curve: a point costs 0.1 ms
 
 
 def track(figures: list[Figure], output: Path, uri: str | None) -> None:
-    """Import the runs of every finished figure into MLflow and write down which figures were imported.
+    """Import the runs of every finished figure into MLflow, and write down which figures were imported.
 
-    An experiment is a paper. A parent run is one scheme in one figure: medians over its seeds, and the figure's drawing
-    and its own rows of the table as artifacts. Its children are the seeds of a training. The time stamps of a curve are
-    the simulated clock, so that MLflow's relative time is simulated time; step t is what holds after t iterations.
-    A figure whose table and runs did not change is left alone; the runs of any other figure are replaced.
+    An experiment is a paper. A parent run is one scheme in one figure: medians over its seeds, and the figure's
+    drawing and its own rows of the table as artifacts. Its children are the seeds of a training. The time stamps of a
+    curve are the simulated clock, so that MLflow's relative time is simulated time; step t is what holds after t
+    iterations. A figure whose table and runs did not change is left alone; the runs of any other figure are replaced.
 
-    Parameters
-    ----------
-    figures : list of Figure
-    output : Path
-        JSON file with the figures that were imported, were already there, and have no table yet.
-    uri : str, optional
-        Tracking URI; default $MLFLOW_TRACKING_URI, else a SQLite file in results/mlflow.
-
-    Raises
-    ------
-    UserError
-        If no figure has its table, or MLflow cannot use the URI.
+    The file `output` names the figures that were imported, were already there, and have no table yet.
     """
     figures = [figure for figure in figures if figure.runs]
     finished = [figure for figure in figures if Path(figure.table).is_file()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
 from gcexp.analysis.declared import columns
 from gcexp.codes.adaptive import Adaptive, GroupedAdaptive, decode_rows, random_matrix
@@ -12,61 +11,34 @@ from gcexp.theory import adaptive as theory
 
 
 @columns("matrices", "stragglers", "s", "n", "draws", "condition", "exponent", "bound")
-def condition_numbers(
-    d: int, L: int, sizes: dict, quantile: float, realisations: int, sets: int
-) -> pd.DataFrame:
-    """Quantile of the condition number of the paper's decoding matrix, and how it grows with n.
+def condition_numbers(d: int, L: int, sizes: dict, quantile: float, realisations: int, sets: int):
+    """Quantile (1 - eps of Theorem 2) of the condition number of the paper's decoding matrix, and how it grows with n.
 
-    Parameters
-    ----------
-    d, L : int
-        Load and rounds.
-    sizes : mapping
-        n to the number of draws of E and of the stragglers, one for each s = 0, ..., d-1.
-    quantile : float
-        1 - eps of Theorem 2.
-    realisations : int
-        Draws of E of which Remark 2 keeps one: that of the smallest quantile over the stragglers, for each n and s
-        anew, which can only favour the remark.
-    sets : int
-        Draws of the stragglers on which these are judged; for s = 0 there is one.
-
-    Returns
-    -------
-    DataFrame
-        ``matrices, stragglers, s, n, draws, condition``; ``exponent``, the slope of log condition over log n of these
-        matrices; ``bound``, the exponent 1 / (6 eps) of Theorem 2. ``matrices`` is ``drawn`` where E is drawn anew for
-        every set of stragglers, else ``best``.
+    In ``drawn`` matrices E is drawn anew for every set of stragglers: `sizes` holds the number of draws for each n and
+    s = 0, ..., d-1. In ``best`` ones it is that of `realisations` draws whose quantile over `sets` draws of the
+    stragglers is smallest, for each n and s anew, which can only favour Remark 2; for s = 0 there is one set.
+    ``exponent`` is the slope of log condition over log n of these matrices, and ``bound`` is 1 / (6 eps) of Theorem 2.
     """
-    rows = []
     for s in range(d):
         drawn = {n: _conditions(n, d, L, s, sizes[n][s]) for n in sizes}
         best = {n: _best_conditions(n, d, L, s, realisations, sets if s else 1, quantile) for n in sizes}
         for matrices, found in (("drawn", drawn), ("best", best)):
-            values = {n: float(np.quantile(conditions, quantile)) for n, conditions in found.items()}
-            slope = np.polyfit(np.log([int(n) for n in values]), np.log(list(values.values())), 1)[0]
-            rows += [
-                {
-                    "matrices": matrices,
-                    "stragglers": f"s = {s}",
-                    "s": s,
-                    "n": n,
-                    "draws": len(found[n]),
-                    "condition": value,
-                    "exponent": slope,
-                    "bound": 1 / (6 * (1 - quantile)),
-                }
-                for n, value in values.items()
-            ]
-    return pd.DataFrame(rows)
+            values = [float(np.quantile(conditions, quantile)) for conditions in found.values()]
+            slope = np.polyfit(np.log(list(sizes)), np.log(values), 1)[0]
+            for n, value in zip(sizes, values, strict=True):
+                yield matrices, f"s = {s}", s, n, len(found[n]), value, slope, 1 / (6 * (1 - quantile))
+
+
+def _condition(E: np.ndarray, rows: np.ndarray) -> float:
+    return float(np.linalg.cond(E[rows, : len(rows)]))
 
 
 def _conditions(n: int, d: int, L: int, s: int, draws: int) -> list[float]:
     """Condition numbers of decoding matrices, E and the stragglers drawn anew for each."""
-    generator, found = rng(0, "monte_carlo", int(n), s), []
+    generator, found = rng(0, "monte_carlo", n, s), []
     for _ in range(draws):
-        some = decode_rows(int(n), d, L, generator.choice(int(n), s, replace=False))
-        found.append(float(np.linalg.cond(random_matrix(int(n), d, L, generator)[some, : len(some)])))
+        rows = decode_rows(n, d, L, generator.choice(n, s, replace=False))
+        found.append(_condition(random_matrix(n, d, L, generator), rows))
     return found
 
 
@@ -74,56 +46,32 @@ def _best_conditions(
     n: int, d: int, L: int, s: int, realisations: int, sets: int, quantile: float
 ) -> list[float]:
     """Condition numbers over sets of stragglers of the E, of some drawn, whose quantile is smallest."""
-    generator = rng(1, "monte_carlo", int(n), s)
-    rows = [decode_rows(int(n), d, L, generator.choice(int(n), s, replace=False)) for _ in range(sets)]
-    found = []
-    for _ in range(realisations):
-        E = random_matrix(int(n), d, L, generator)
-        found.append([float(np.linalg.cond(E[some, : len(some)])) for some in rows])
+    generator = rng(1, "monte_carlo", n, s)
+    rows = [decode_rows(n, d, L, generator.choice(n, s, replace=False)) for _ in range(sets)]
+    drawn = (random_matrix(n, d, L, generator) for _ in range(realisations))
+    found = [[_condition(E, some) for some in rows] for E in drawn]
     return min(found, key=lambda conditions: np.quantile(conditions, quantile))
 
 
 @columns("n", "method", "seed", "error", "largest_group")
-def decode_errors(
-    d: int, L: int, sizes: list, seeds: int, sets: int, length: int, search_seeds: int
-) -> pd.DataFrame:
-    """Relative decode errors over the number of workers: plain solves, single precision, the search, groups.
+def decode_errors(d: int, L: int, sizes: list, seeds: int, sets: int, length: int, search_seeds: int):
+    """Relative errors ||g_hat - g|| / ||g|| of decoding over the number of workers n, for load d and L rounds.
 
-    Parameters
-    ----------
-    d, L : int
-        Load and rounds.
-    sizes : list of int
-        Workers n.
-    seeds : int
-        Drawn E of the plain methods, none of them chosen.
-    sets : int
-        Random sets of stragglers for each number of them.
-    length : int
-        Numbers in a gradient.
-    search_seeds : int
-        Draws from which the library's code is chosen.
-
-    Returns
-    -------
-    DataFrame
-        ``n, method, seed, error``, the error ||g_hat - g|| / ||g|| of the worst set of a seed. ``float64``: M and
-        the paper's decoding matrix by plain solves. ``float32``: the same B, encoded and decoded in single precision.
-        ``chosen, refined``: `Adaptive`. ``groups``: `GroupedAdaptive`.
+    The error is the largest over `sets` random sets of stragglers for each number of them, of a gradient of `length`
+    numbers. ``float64``: M and the paper's decoding matrix by plain solves, for `seeds` drawn E, none of them chosen.
+    ``float32``: the same B, encoded and decoded in single precision. ``chosen, refined``: `Adaptive`, chosen from
+    `search_seeds` draws. ``groups``: `GroupedAdaptive`.
     """
-    rows = []
     for n in sizes:
+        largest = max(theory.group_sizes(n, d))
         for seed in range(seeds):
             for method, error in _plain(n, d, L, seed, sets, length).items():
-                rows.append({"n": n, "method": method, "seed": seed, "error": error})
-        codes: dict[str, Adaptive | GroupedAdaptive] = {
-            "chosen, refined": Adaptive(n, d, L, search_seeds=search_seeds),
-            "groups": GroupedAdaptive(n, d, L, search_seeds=search_seeds),
-        }
-        for method, code in codes.items():
-            rows.append({"n": n, "method": method, "seed": 0, "error": _library(code, sets, length)})
-    frame = pd.DataFrame(rows)
-    return frame.assign(largest_group=frame["n"].map(lambda n: max(theory.group_sizes(n, d))))
+                yield n, method, seed, error, largest
+        for method, code in (
+            ("chosen, refined", Adaptive(n, d, L, search_seeds=search_seeds)),
+            ("groups", GroupedAdaptive(n, d, L, search_seeds=search_seeds)),
+        ):
+            yield n, method, 0, _library(code, sets, length), largest
 
 
 def _plain(n: int, d: int, L: int, seed: int, sets: int, length: int) -> dict[str, float]:

@@ -43,8 +43,14 @@ OVERHEAD = BROADCAST + UPDATE
 #: Length of epoch 0 and of any later one that is not final.
 LOST = (16.0, 4.0)
 N, D = 20, 3
-SCHEMES = ("uncoded", "cgc0", "cgc1", "cgc2", "g_cgc0", "g_cgc1", "g_cgc2", "agc", "g_agc")
-TIMINGS = ("formula", "paper", "measured")
+#: Schemes and their names in figures.
+NAMES = {
+    "uncoded": "uncoded",
+    **{f"cgc{s}": f"CGC({s})" for s in range(D)},
+    **{f"g_cgc{s}": f"G-CGC({s})" for s in range(D)},
+    "agc": "AGC",
+    "g_agc": "G-AGC",
+}
 
 
 class Prices(NamedTuple):
@@ -52,7 +58,7 @@ class Prices(NamedTuple):
 
     first: tuple[float, ...]
     later: tuple[float, ...]
-    lost: tuple[float, float]
+    lost: tuple[float, float] = LOST
 
 
 def prices(scheme: str, timing: str = "formula") -> Prices:
@@ -77,15 +83,15 @@ def prices(scheme: str, timing: str = "formula") -> Prices:
     >>> [round(t, 2) for t in prices("agc", "measured").first]
     [6.57, 9.8, 17.55]
     """
-    require_known("scheme", scheme, SCHEMES)
-    require_known("timing", timing, TIMINGS)
+    require_known("scheme", scheme, NAMES)
+    require_known("timing", timing, ("formula", "paper", "measured"))
     row = scheme.removeprefix("g_")
     adaptive, s_max = row == "agc", most_stragglers(scheme)
     rows = [EPOCH_0[f"agc_s{s}" if adaptive else row] for s in range(s_max + 1)]
     if timing == "measured":
         then = LATER_EPOCHS["agc_more" if adaptive else row]
         later = (then.total + then.decode,) * (s_max + 1)
-        return Prices(tuple(phase.total + phase.decode for phase in rows), later, LOST)
+        return Prices(tuple(phase.total + phase.decode for phase in rows), later)
     ends = [phase.encode + phase.decode for phase in rows]
     if timing == "paper":
         fitted = {"uncoded": [0.61], "cgc1": [1.39] * 2, "agc": [1.00, 0.47, 1.34]}
@@ -96,7 +102,7 @@ def prices(scheme: str, timing: str = "formula") -> Prices:
         tuple(phase.compute + c * t_cm + end for phase, c, end in zip(rows, share, ends, strict=True))
         for t_cm in (13, 1)
     )
-    return Prices(first, later, LOST)
+    return Prices(first, later)
 
 
 def most_stragglers(scheme: str) -> int:
@@ -111,7 +117,9 @@ def most_stragglers(scheme: str) -> int:
     return {"agc": D - 1, "uncoded": 0, "cgc0": 0, "cgc1": 1, "cgc2": 2}[row]
 
 
-def modified_average_time(scheme: str, p: float, timing: str = "formula") -> float:
+def modified_average_time(
+    scheme: str, p: float, timing: str = "formula", lost: tuple[float, float] = LOST
+) -> float:
     r"""Modified AET of the experiment, (91) and (92): its mean iteration time, 1.19 s of broadcast and update included.
 
     A restart costs acc(i) = 16 + 4 (i-1) seconds before epoch i (the paper prints i t_i; this reproduces its table).
@@ -123,6 +131,8 @@ def modified_average_time(scheme: str, p: float, timing: str = "formula") -> flo
     scheme, timing
         As in `prices`.
     p : float
+    lost : tuple of two float
+        Seconds of the first epoch and of any later one that is not final.
 
     Examples
     --------
@@ -136,4 +146,5 @@ def modified_average_time(scheme: str, p: float, timing: str = "formula") -> flo
     if scheme.startswith("g_") and (timing, scheme) != ("paper", "g_cgc0"):
         sizes = [3, 3, 5] if timing == "paper" else group_sizes(N, D)
     cost = prices(scheme, timing)
-    return OVERHEAD + mean_time(last_epoch(sizes, p, most_stragglers(scheme)), *cost)
+    chances = last_epoch(sizes, p, most_stragglers(scheme))
+    return OVERHEAD + mean_time(chances, cost.first, cost.later, lost)

@@ -5,6 +5,7 @@ Every function returns a tidy table. Codes are decoded in exact fractions, unles
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
@@ -12,12 +13,10 @@ from math import comb
 
 import numpy as np
 import pandas as pd
+from numpy.polynomial.polynomial import polydiv, polyfromroots, polyval
 
 from gcexp.analysis.declared import columns
-from gcexp.codes.comm_efficient import (
-    CommunicationEfficient,
-    evaluation_points,
-)
+from gcexp.codes.comm_efficient import CommunicationEfficient, evaluation_points
 from gcexp.delays.compute_transmit import ComputeTransmit
 from gcexp.errors import require
 from gcexp.schemes import Scheme
@@ -28,81 +27,46 @@ from gcexp.theory import comm_efficient as theory
 
 
 @columns("symbol", "meaning", "value")
-def notation(meanings: dict[str, str], n: int, d: int, m: int, length: int) -> pd.DataFrame:
-    """Table 1: what the symbols mean, and their values in a code that is built.
-
-    Parameters
-    ----------
-    meanings : mapping
-        Symbol (n, k, d, s, m, l, g, f) to its meaning.
-    n, d, m : int
-        Workers, load and blocks of the code.
-    length : int
-        Numbers in a gradient.
-
-    Returns
-    -------
-    DataFrame
-        ``symbol, meaning, value``: of g and f, how many numbers a gradient of a partition and a message have.
-    """
-    code = CommunicationEfficient(n, d, m)
-    sent = code.encode(np.zeros((code.k, length)))
-    values = {
-        "n": code.n,
-        "k": code.k,
-        "d": int(code.load.max()),
-        "s": code.s,
-        "m": code.blocks,
-        "l": length,
-        "g": length,
-        "f": sent.shape[1],
-    }
-    require(set(meanings) == set(values), f"the symbols are {', '.join(values)}, got {', '.join(meanings)}")
-    return pd.DataFrame(
-        [
-            {"symbol": symbol, "meaning": meaning, "value": values[symbol]}
-            for symbol, meaning in meanings.items()
-        ]
-    )
+def notation(code: Callable[[], CommunicationEfficient], length: int) -> pd.DataFrame:
+    """Table 1: what the symbols mean, and their values in a code for gradients of so many numbers."""
+    made = code()
+    rows = [
+        ("n", "workers", made.n),
+        ("k", "data subsets (partitions), k = n", made.k),
+        ("d", "data subsets of each worker", int(made.load.max())),
+        ("s", "stragglers that are tolerated", made.s),
+        ("m", "factor by which messages are shorter than a gradient", made.blocks),
+        ("l", "dimension of the gradient, coordinates 0, ..., l - 1", length),
+        ("g", "partial gradient of a data subset", length),
+        ("f", "message of a worker", made.encode(np.zeros((made.k, length))).shape[1]),
+    ]
+    return pd.DataFrame(rows, columns=["symbol", "meaning", "value"])
 
 
 @columns("straggler", "coordinate", "worker", "weight", "fraction", "error")
-def decode_weights(
-    n: int, d: int, m: int, theta: list[float | str], scales: list[float | str]
-) -> pd.DataFrame:
+def decode_weights(code: Callable[[], CommunicationEfficient]) -> pd.DataFrame:
     """Table 2: exact weights on the messages that answer, for every set of d - m stragglers.
 
-    Parameters
-    ----------
-    n, d, m, theta, scales
-        As in `CommunicationEfficient`.
-
-    Returns
-    -------
-    DataFrame
-        ``straggler, coordinate, worker, weight, fraction, error``: the largest difference between the decoded
-        coefficients and those of the sum, in fractions, so that 0 is exact.
+    ``error`` is the largest difference between the decoded coefficients and those of the sum, in fractions, so that 0
+    is exact.
     """
-    code = CommunicationEfficient(n, d, m, theta=theta, scales=scales)
-    C = code.exact_encoding()
-    target = np.tile(np.eye(m, dtype=int), n)
+    made = code()
+    target = np.tile(np.eye(made.blocks, dtype=int), made.n)
     rows = []
-    for silent in combinations(range(n), code.s):
-        weights = code.exact_weights([[w not in silent for w in range(n)]])[0]
-        error = abs(weights @ C - target).max()
-        for u in range(m):
-            for w in range(n):
-                weight = Fraction(weights[u, w])
-                rows.append(
-                    {
-                        "straggler": " ".join(map(str, silent)),
-                        "coordinate": u,
-                        "worker": w,
-                        "weight": float(weight),
-                        "fraction": str(weight) if w not in silent else "",
-                        "error": float(error),
-                    }
-                )
+    for silent in combinations(range(made.n), made.s):
+        weights = made.exact_weights([[w not in silent for w in range(made.n)]])[0]
+        error = abs(weights @ made.exact_encoding() - target).max()
+        for (u, w), weight in np.ndenumerate(weights):
+            rows.append(
+                {
+                    "straggler": " ".join(map(str, silent)),
+                    "coordinate": u,
+                    "worker": w,
+                    "weight": float(weight),
+                    "fraction": str(weight) if w not in silent else "",
+                    "error": float(error),
+                }
+            )
     return pd.DataFrame(rows)
 
 
@@ -121,27 +85,25 @@ def expected_times(n: int, t1: float, lambda1: float, t2: float, lambda2: float)
     Returns
     -------
     DataFrame
-        ``m, d, s, expected_time_s``; ``rank``, 1 for the smallest time; ``below_uncoded, below_best_m1``, by how many
-        per cent it is below the time of d = m = 1, and below the best with m = 1; ``gain_of_last_straggler_s``, by how
-        much smaller it is than with any smaller s; ``spare``, whether there is any.
+        ``rank``, 1 for the smallest time; ``below_uncoded, below_best_m1``, by how many per cent it is below the time
+        of d = m = 1, and below the best with m = 1; ``gain_of_last_straggler_s``, by how much smaller it is than with
+        any smaller s; ``spare``, whether there is any.
     """
-    law = (t1, lambda1, t2, lambda2)
     rows = []
     for m in range(1, n + 1):
         for d in range(m, n + 1):
-            time, *fewer = (theory.expected_time(n, d, m, *law, s=s) for s in range(d - m, -1, -1))
-            gain = min(fewer) - time if fewer else np.nan
-            rows.append(
-                {"m": m, "d": d, "s": d - m, "expected_time_s": time, "gain_of_last_straggler_s": gain}
+            time, *fewer = (
+                theory.expected_time(n, d, m, t1, lambda1, t2, lambda2, s=s) for s in range(d - m, -1, -1)
             )
-    frame = pd.DataFrame(rows)
+            rows.append((m, d, d - m, time, min(fewer, default=np.nan) - time, int(d > m)))
+    names = ["m", "d", "s", "expected_time_s", "gain_of_last_straggler_s", "spare"]
+    frame = pd.DataFrame(rows, columns=names)
     time = frame["expected_time_s"]
-    frame["spare"] = (frame["s"] > 0).astype(int)
-    frame["rank"] = time.rank().astype(int)
-    uncoded = time[(frame["m"] == 1) & (frame["d"] == 1)].iloc[0]
-    frame["below_uncoded"] = 100 * (1 - time / uncoded)
-    frame["below_best_m1"] = 100 * (1 - time / time[frame["m"] == 1].min())
-    return frame
+    return frame.assign(
+        rank=time.rank().astype(int),
+        below_uncoded=100 * (1 - time / time[0]),
+        below_best_m1=100 * (1 - time / time[frame["m"] == 1].min()),
+    )
 
 
 # --- Stability ------------------------------------------------------------------------------------------------
@@ -169,8 +131,8 @@ def stability(methods: list, length: int, sets: int, seed: int = 0) -> pd.DataFr
     Returns
     -------
     DataFrame
-        ``case, n, d, m, method, worst_error``; ``condition``, the largest condition number of the n-s columns of the
-        Vandermonde matrix that decode (empty for a general V).
+        ``condition`` is the largest condition number of the n-s columns of the Vandermonde matrix that decode (empty
+        for a general V).
 
     Raises
     ------
@@ -178,7 +140,6 @@ def stability(methods: list, length: int, sets: int, seed: int = 0) -> pd.DataFr
         If the codes of one method are not those of another.
     """
     rows = []
-    labels = [given["label"] for given in methods]
     for makers in zip(*(given["of"] for given in methods), strict=True):
         codes = [make() for make in makers]
         shapes = {(code.n, code.d, code.m, code.s) for code in codes}
@@ -186,12 +147,11 @@ def stability(methods: list, length: int, sets: int, seed: int = 0) -> pd.DataFr
         [(n, d, m, s)] = shapes
         generator = rng(seed, "monte_carlo", n, d, m)
         g = generator.standard_normal((n, length))
-        size = np.sqrt((g**2).sum())
         silent = _silent_sets(n, s, sets, generator)
         responses = np.ones((len(silent), n), dtype=np.int64)
         np.put_along_axis(responses, silent, 0, axis=1)
         condition = max(condition_number(n, tuple(who)) for who in silent.tolist())
-        for method, code in zip(labels, codes, strict=True):
+        for given, code in zip(methods, codes, strict=True):
             # `decode` would refuse what this table is about.
             found = (code.weights(responses) @ code.encode(g)).reshape(len(responses), -1)[:, :length]
             rows.append(
@@ -200,8 +160,8 @@ def stability(methods: list, length: int, sets: int, seed: int = 0) -> pd.DataFr
                     "n": n,
                     "d": d,
                     "m": m,
-                    "method": method,
-                    "worst_error": np.linalg.norm(found - g.sum(0), axis=1).max() / size,
+                    "method": given["label"],
+                    "worst_error": np.linalg.norm(found - g.sum(0), axis=1).max() / np.sqrt((g**2).sum()),
                     "condition": condition if isinstance(code, CommunicationEfficient) else np.nan,
                 }
             )
@@ -211,19 +171,12 @@ def stability(methods: list, length: int, sets: int, seed: int = 0) -> pd.DataFr
 @lru_cache(maxsize=1024)
 def condition_number(n: int, silent: tuple[int, ...]) -> float:
     """2-norm condition number of the responders' Vandermonde matrix, by its exact inverse: float64 ends at 1e16."""
-    x = [point for w, point in enumerate(evaluation_points(n)) if w not in silent]
-    a = [int(2 * point) for point in x]  # whole numbers: y = 2 x
-    P = [1]  # prod (y - a_w), ascending
-    for root in a:
-        P = [low - root * high for low, high in zip([0, *P], [*P, 0], strict=True)]
-    inverse = np.empty((len(x), len(x)))
-    for w, root in enumerate(a):  # row w: the coefficients of prod_{v != w} (y - a_v) / (a_w - a_v)
-        quotient = [0]
-        for coefficient in reversed(P[1:]):
-            quotient.insert(0, coefficient + root * quotient[0])
-        scale = sum(coefficient * root**r for r, coefficient in enumerate(quotient[:-1]))
-        inverse[w] = [float(Fraction(c * 2**r, scale)) for r, c in enumerate(quotient[:-1])]
-    V = np.array(x, dtype=float) ** np.arange(len(x))[:, None]
+    points = [x for w, x in enumerate(evaluation_points(n)) if w not in silent]
+    whole, inverse = polyfromroots(points), []
+    for x in points:  # a row: the coefficients of prod_{v != w} (y - x_v) / (x_w - x_v)
+        others, _ = polydiv(whole, np.array([-x, Fraction(1)]))
+        inverse.append((others / polyval(x, others)).astype(float))
+    V = np.array(points, dtype=float) ** np.arange(len(points))[:, None]
     return float(np.linalg.norm(V, 2) * np.linalg.norm(inverse, 2))
 
 
@@ -256,12 +209,9 @@ def expected_iteration_time(scheme: Scheme, delay: ComputeTransmit, iterations: 
     2.5544
     """
     code, n = scheme.code, scheme.code.n
-    d, m = int(code.load.max()), code.blocks
     s = n - (code.quorums[0].need[0][1] if code.quorums else n)
-    law = {
-        "t1": delay.compute_shift / n,
-        "lambda1": n / delay.compute_mean,
-        "t2": delay.transmit_shift,
-        "lambda2": 1 / delay.transmit_mean,
-    }
-    return scheme.overhead + theory.expected_time(n, d, m, s=s, **law)
+    computing = {"t1": delay.compute_shift / n, "lambda1": n / delay.compute_mean}
+    sending = {"t2": delay.transmit_shift, "lambda2": 1 / delay.transmit_mean}
+    return scheme.overhead + theory.expected_time(
+        n, int(code.load.max()), code.blocks, s=s, **computing, **sending
+    )

@@ -8,32 +8,28 @@ ICC 2021 (arXiv 2011.01922).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from gcexp.analysis.declared import columns
 from gcexp.codes.clustered import Clustered
-from gcexp.schemes.placement import (
-    Greedy,
-    best_clusters,
-    greedy_clusters,
-    home,
-    membership,
-    seats,
-)
-from gcexp.theory.dynamic_clustering import (
-    expected_time,
-    mean_time,
-    recoverable_sets,
-)
+from gcexp.decoding_error.straggler_sets import all_sets
+from gcexp.schemes.placement import best_clusters, cluster_matrix, greedy_clusters, home, membership, seats
+from gcexp.theory.dynamic_clustering import expected_time, mean_time, recoverable_sets
 
 if TYPE_CHECKING:
     from gcexp.delays import TwoStateMarkov
     from gcexp.schemes import Scheme
+
+#: The paper's running example, as restored: workers, clusters and load; clusters at home, and those that are open.
+N, P, R = 12, 4, 2
+AT_HOME, _ROW = home(N, P)
+MATRIX = cluster_matrix(N, P, [(1,), (3,), (1,)])
+ALLOWED = membership(MATRIX)
+LAW: dict[str, Any] = {"alpha": 0.01, "mu_s": 0.1, "mu_f": 10.0}
 
 
 def expected_iteration_time(scheme: Scheme, delay: TwoStateMarkov, iterations: int) -> float:
@@ -56,54 +52,40 @@ def expected_iteration_time(scheme: Scheme, delay: TwoStateMarkov, iterations: i
 # --- The running example: matrices, counts, drawings ---------------------------------------------------------------
 
 
-def _with_memberships(n: int, clusters: int, shifts: Sequence[int]) -> np.ndarray:
-    """Clusters with all their workers, two memberships each, in columns."""
-    return Greedy(clusters=clusters, memberships=2, shifts=shifts).matrix(n, 0)
-
-
-@columns("matrix", "row", more=lambda n, **_: [f"column {j}" for j in range(n)])
-def matrices(n: int, clusters: int, load: int, shifts: Sequence[int]) -> pd.DataFrame:
+@columns("matrix", "row", *(f"column {j}" for j in range(N)))
+def matrices() -> pd.DataFrame:
     """The matrices of the running example, 0-based, one row per row.
 
     (4) clusters and their workers at home, (5) partitions of each worker, (6) codeword of each worker, (12) clusters
     with all their workers, (13) the same, sorted.
-
-    Parameters
-    ----------
-    n, clusters, load : int
-    shifts : list of int
-        One per row of a cluster, for two memberships.
     """
-    matrix = _with_memberships(n, clusters, shifts)
-    size = n // clusters
-    at_home, row = home(n, clusters)
-    found: dict[str, np.ndarray | list[np.ndarray]] = {
-        "(4) home clusters": matrix[:size],
-        "(5) partitions of a worker": [size * at_home + (row + i) % size for i in range(load)],
-        "(6) codeword of a worker": np.array([[f"c[{j},{q}]" for q, j in zip(at_home, row, strict=True)]]),
-        "(12) clusters, with memberships": matrix,
-        "(13) the same, sorted": np.sort(matrix, axis=0),
+    size = N // P
+    found: dict[str, np.ndarray | list] = {
+        "(4) home clusters": MATRIX[:size],
+        "(5) partitions of a worker": [size * AT_HOME + (_ROW + i) % size for i in range(R)],
+        "(6) codeword of a worker": [[f"c[{j},{q}]" for q, j in zip(AT_HOME, _ROW, strict=True)]],
+        "(12) clusters, with memberships": MATRIX,
+        "(13) the same, sorted": np.sort(MATRIX, axis=0),
     }
-    rows = []
-    for name, values in found.items():
-        for i, line in enumerate(values):
-            cells = dict.fromkeys((f"column {j}" for j in range(n)), " ")
-            cells |= {f"column {j}": str(value) for j, value in enumerate(line)}
-            rows.append({"matrix": name, "row": i} | cells)
+    rows = [
+        {"matrix": name, "row": i} | _cells(line)
+        for name, lines in found.items()
+        for i, line in enumerate(lines)
+    ]
     return pd.DataFrame(rows)
+
+
+def _cells(line) -> dict[str, str]:
+    cells = [*map(str, line), *" " * (N - len(line))]
+    return {f"column {j}": cell for j, cell in enumerate(cells)}
 
 
 @columns(
     *("stragglers", "sets", "gc", "static", "greedy", "best", "lost_by_greedy", "lost_by_best"),
     "threshold",
 )
-def recoverable(n: int, clusters: int, load: int, shifts: Sequence[int]) -> pd.DataFrame:
+def recoverable() -> pd.DataFrame:
     """How many straggler sets leave a scheme decodable without a straggler, one row per number of stragglers.
-
-    Parameters
-    ----------
-    n, clusters, load, shifts
-        As in `matrices`.
 
     Returns
     -------
@@ -112,17 +94,16 @@ def recoverable(n: int, clusters: int, load: int, shifts: Sequence[int]) -> pd.D
         these lose to the home clusters; and how many results decode whatever the stragglers are (`threshold`), with
         every placement that greedy makes for sets of this size.
     """
-    allowed = membership(_with_memberships(n, clusters, shifts))
-    code = Clustered(n, clusters, load)
-    gc, static = (recoverable_sets(n, groups, load) for groups in (1, clusters))
+    gc, static = (recoverable_sets(N, groups, R) for groups in (1, P))
     rows = []
-    for s in range(clusters * (load - 1) + 1):
-        slow = _sets(n, s)
-        each = np.broadcast_to(allowed, (len(slow), *allowed.shape))
-        placed = greedy_clusters(each, slow)
-        greedy = _decodable(placed, slow, clusters, load)
-        at_home = _decodable(np.broadcast_to(home(n, clusters)[0], slow.shape), slow, clusters, load)
-        best = _decodable(best_clusters(each, slow), slow, clusters, load)
+    for s in range(P * (R - 1) + 1):
+        slow = ~next(all_sets(N, s))
+        allowed = np.broadcast_to(ALLOWED, (len(slow), P, N))
+        placed = greedy_clusters(allowed, slow)
+        at_home, greedy, best = (
+            (slow_in_clusters(cluster, slow) < R).all(1)
+            for cluster in (np.broadcast_to(AT_HOME, slow.shape), placed, best_clusters(allowed, slow))
+        )
         rows.append(
             {
                 "stragglers": s,
@@ -133,90 +114,62 @@ def recoverable(n: int, clusters: int, load: int, shifts: Sequence[int]) -> pd.D
                 "best": best.sum(),
                 "lost_by_greedy": (at_home & ~greedy).sum(),
                 "lost_by_best": (at_home & ~best).sum(),
-                "threshold": _threshold(code, seats(placed, clusters)),
+                "threshold": _threshold(np.unique(seats(placed, P), axis=0)),
             }
         )
     return pd.DataFrame(rows)
 
 
-def _sets(n: int, s: int) -> np.ndarray:
-    """All sets of s of n workers, boolean (U, n)."""
-    sets = [np.isin(np.arange(n), chosen) for chosen in combinations(range(n), s)]
-    return np.array(sets)
-
-
-def _counts(cluster: np.ndarray, slow: np.ndarray, clusters: int) -> np.ndarray:
-    """Slow workers in each cluster, (U, P)."""
+def slow_in_clusters(cluster: np.ndarray, slow: np.ndarray, clusters: int = P) -> np.ndarray:
+    """Slow workers in each cluster, (U, P), from the cluster of each worker and whether it is slow, (U, n)."""
     return ((cluster[:, None] == np.arange(clusters)[:, None]) & slow[:, None]).sum(2)
 
 
-def _decodable(cluster: np.ndarray, slow: np.ndarray, clusters: int, load: int) -> np.ndarray:
-    return np.all(_counts(cluster, slow, clusters) < load, axis=1)
-
-
-def _threshold(code: Clustered, seated: np.ndarray) -> int:
-    """Results that decode whichever are missing, with every seating (U, n)."""
-    seated = np.unique(seated, axis=0)
-    for missing in range(1, code.n):
-        late = _sets(code.n, missing)
-        # Position j of the code is played by worker seated[u, j].
-        responses = ~late[:, seated].reshape(-1, code.n)
+def _threshold(seated: np.ndarray) -> int:
+    """Results that decode whichever are missing, with every seating: seat j is taken by worker seated[u, j]."""
+    code = Clustered(N, P, R)
+    for missing in range(1, N):
+        responses = next(all_sets(N, missing))[:, seated].reshape(-1, N)
         if not code.met(np.unique(responses, axis=0).astype(int)).all():
-            return code.n - missing + 1
+            return N - missing + 1
     return 1
 
 
 @columns("panel", "cluster", "worker", "slow", "moved", "gc", "gc_sc", "gc_dc", "lb", "caption")
-def balls_in_bins(
-    n: int,
-    clusters: int,
-    load: int,
-    shifts: Sequence[int],
-    slow: Mapping[str, Iterable[int]],
-    law: Mapping[str, float],
-) -> pd.DataFrame:
+def balls_in_bins(slow: Mapping[str, Iterable[int]]) -> pd.DataFrame:
     """Stragglers in home clusters, as a drawing: one row per straggler set and worker.
 
     Parameters
     ----------
-    n, clusters, load, shifts
-        As in `matrices`.
     slow : mapping
         Title of a panel to its slow workers.
-    law : mapping
-        alpha, mu_s, mu_f.
 
     Returns
     -------
     DataFrame
         With the exact expected times of GC, GC-SC, GC-DC (states known) and LB.
     """
-    frames = []
-    for title, states, at_home, _, _, times in _panels(n, clusters, load, shifts, slow, law):
-        waits = "a" if (_counts(at_home[None], states[None], clusters) >= load).any() else "no"
+    panels = []
+    for title, chosen in slow.items():
+        states = np.isin(np.arange(N), list(chosen))
+        times = _times(states)
+        waits = "a" if (slow_in_clusters(AT_HOME[None], states[None]) >= R).any() else "no"
         told = ", ".join(f"{name} {time:.3f}" for name, time in times.items())
         caption = f"{waits} cluster waits for a slow worker; expected time {told}"
-        frames.append(_balls(title, at_home, states, np.zeros(n, dtype=bool), caption, times))
-    return pd.concat(frames, ignore_index=True)
+        panels.append(_balls(title, AT_HOME, states, AT_HOME, {}, times, caption))
+    return pd.concat(panels, ignore_index=True)
 
 
 @columns(
     *("panel", "cluster", "worker", "slow", "moved", "expected_time", "slow_in_cluster", "gc", "gc_sc"),
     *("gc_dc", "lb", "caption"),
 )
-def placement(
-    n: int,
-    clusters: int,
-    load: int,
-    shifts: Sequence[int],
-    slow: Mapping[str, Iterable[int]],
-    law: Mapping[str, float],
-) -> pd.DataFrame:
+def placement(slow: Mapping[str, Iterable[int]]) -> pd.DataFrame:
     """How the greedy rule spreads slow workers, as a drawing.
 
     Parameters
     ----------
-    n, clusters, load, shifts, slow, law
+    slow
         As in `balls_in_bins`. Two panels each: at home and placed, or, if there is a swap, before and after it.
 
     Returns
@@ -226,55 +179,54 @@ def placement(
         number of slow workers in a cluster, `expected_time` that of the panel's clusters; beside it those of GC,
         GC-SC, GC-DC and LB for the same slow workers.
     """
-    frames = []
-    for title, states, at_home, dealt, placed, times in _panels(n, clusters, load, shifts, slow, law):
-        still = np.zeros(n, dtype=bool)
-        if (dealt >= 0).all():
-            stages = {"at home (GC-SC)": (at_home, still), "placed (GC-DC)": (placed, placed != at_home)}
-        else:
-            stages = {"after phase 1": (dealt, still), "after the swap": (placed, placed != dealt)}
-        for stage, (cluster, moved) in stages.items():
-            counts = _counts(cluster[None], states[None], clusters)[0]
-            caption = "slow per cluster: " + ", ".join(map(str, counts))
-            time = times["GC-SC"] if cluster is at_home else times["GC-DC"]
-            done = (cluster >= 0).all()
-            caption += f"; time {time:.3f}" if done else ""
-            columns = {"expected_time": time if done else np.nan, "slow_in_cluster": counts.max()} | times
-            frames.append(_balls(f"{title}: {stage}", cluster, states, moved, caption, columns))
-    return pd.concat(frames, ignore_index=True)
-
-
-def _panels(
-    n: int, clusters: int, load: int, shifts: Sequence[int], slow: Mapping[str, Iterable[int]], law: Mapping
-) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, float]]]:
-    """Title, slow workers, clusters at home, after phase 1 and placed, and exact expected times of the schemes."""
-    allowed = membership(_with_memberships(n, clusters, shifts))
-    at_home, _ = home(n, clusters)
+    panels = []
     for title, chosen in slow.items():
-        states = np.isin(np.arange(n), list(chosen))
-        dealt, placed = (greedy_clusters(allowed[None], states[None], phases=phases)[0] for phases in (1, 2))
-        yield title, states, at_home, dealt, placed, _times(states, at_home, placed, clusters, load, law)
+        states = np.isin(np.arange(N), list(chosen))
+        times, dealt, placed = _times(states), _placed(states, phases=1), _placed(states)
+        if (dealt >= 0).all():
+            before, first, second = AT_HOME, "at home (GC-SC)", "placed (GC-DC)"
+        else:
+            before, first, second = dealt, "after phase 1", "after the swap"
+        for stage, cluster in ((first, before), (second, placed)):
+            counts = slow_in_clusters(cluster[None], states[None])[0]
+            caption = "slow per cluster: " + ", ".join(map(str, counts))
+            time = np.nan
+            if (cluster >= 0).all():
+                time = times["GC-SC" if cluster is AT_HOME else "GC-DC"]
+                caption += f"; time {time:.3f}"
+            numbers = {"expected_time": time, "slow_in_cluster": counts.max()}
+            panels.append(_balls(f"{title}: {stage}", cluster, states, before, numbers, times, caption))
+    return pd.concat(panels, ignore_index=True)
 
 
-def _balls(panel, cluster, slow, moved, caption, columns) -> pd.DataFrame:
+def _placed(slow: np.ndarray, phases: int = 2) -> np.ndarray:
+    return greedy_clusters(ALLOWED[None], slow[None], phases=phases)[0]
+
+
+def _balls(panel, cluster, slow, before, numbers, times, caption) -> pd.DataFrame:
     where = np.where(cluster < 0, np.nan, cluster)
-    columns = {name.lower().replace("-", "_"): value for name, value in columns.items()}
-    first = {"panel": panel, "cluster": where, "worker": np.arange(len(slow)), "slow": slow, "moved": moved}
-    return pd.DataFrame(first | columns | {"caption": caption})
+    first = {
+        "panel": panel,
+        "cluster": where,
+        "worker": np.arange(N),
+        "slow": slow,
+        "moved": cluster != before,
+    }
+    times = {name.lower().replace("-", "_"): time for name, time in times.items()}
+    return pd.DataFrame(first | numbers | times | {"caption": caption})
 
 
-def _times(slow, at_home, placed, clusters: int, load: int, law: Mapping) -> dict[str, float]:
+def _times(slow: np.ndarray) -> dict[str, float]:
     """Exact expected times where the states are known."""
 
-    def time(cluster: np.ndarray, groups: int, spare: int) -> float:
+    def time(cluster: np.ndarray, groups: int, spare: int = R - 1) -> float:
         order = np.argsort(cluster, kind="stable")
-        q = slow[order].astype(float).reshape(groups, -1)
-        return expected_time(q, spare, load=load, **law)
+        return expected_time(slow[order].astype(float).reshape(groups, -1), spare, load=R, **LAW)
 
-    together, spare = np.zeros_like(at_home), load - 1
+    together = np.zeros(N)
     return {
-        "GC": time(together, 1, spare),
-        "GC-SC": time(at_home, clusters, spare),
-        "GC-DC": time(placed, clusters, spare),
-        "LB": time(together, 1, clusters * spare),
+        "GC": time(together, 1),
+        "GC-SC": time(AT_HOME, P),
+        "GC-DC": time(_placed(slow), P),
+        "LB": time(together, 1, P * (R - 1)),
     }

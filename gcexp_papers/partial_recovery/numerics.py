@@ -1,7 +1,7 @@
 """Tables behind the figures of Sarmasarkar, Lalitha, Karamchandani (arXiv 2102.10163) that need no training.
 
-Every function returns a tidy table. What theory states is computed exactly, and what a code promises is decoded:
-"worst" means over all straggler sets, unless a function says otherwise.
+What theory states is computed exactly, and what a code promises is decoded: "worst" means over all straggler sets,
+unless a function says otherwise.
 """
 
 from __future__ import annotations
@@ -74,142 +74,74 @@ def _words(numbers: Iterable[int]) -> str:
     *("theorem", "condition", "messages", "load_formula", "n", "s", "beta", "p", "load_partitions"),
     *("worst_recovered", "excluded"),
 )
-def cyclic_schemes(n: int, s: int, divisible: int, other: int) -> pd.DataFrame:
-    """Table 1: what cyclic schemes need, with one instance of each row that is built and decoded.
+def cyclic_schemes(n: int, s: int, divisible: int, other: int):
+    """Table 1: what cyclic schemes for n workers and s stragglers need, with an instance of each row that is decoded.
 
-    Parameters
-    ----------
-    n, s : int
-        Workers (= partitions) and stragglers.
-    divisible, other : int
-        A beta that p = s + beta - n + 1 divides, and one that it does not.
-
-    Returns
-    -------
-    DataFrame
-        ``theorem, condition, messages, load_formula``; of the instance ``beta, p, load_partitions, worst_recovered``;
-        ``excluded`` is 1 where the argument of Theorem 6 proves that p partitions per worker do not suffice.
+    p = s + beta - n + 1 divides the beta `divisible`, and not the beta `other`. ``excluded`` is 1 where the argument of
+    Theorem 6 proves that p partitions per worker do not suffice.
     """
-    raised = theory.one_message_load(n, s, other)
-    cases = [
-        ("Theorem 5", "p divides β", "p/n", divisible, CyclicPartialRecovery(n, s, divisible)),
+    raised = n - s - 1 + theory.one_message_load(n, s, other)
+    for theorem, condition, load, beta, code in (
+        ("5", "p divides β", "p/n", divisible, CyclicPartialRecovery(n, s, divisible)),
         (
-            "Theorem 6",
+            "6",
             "p does not divide β < n",
             "≥ (p+1)/n, reached p'/n",
             other,
-            CyclicPartialRecovery(n, s, n - s - 1 + raised),
+            CyclicPartialRecovery(n, s, raised),
         ),
-        (
-            "Theorem 7",
-            "p does not divide β, p ⌈β/p⌉ ≤ n",
-            "p/n",
-            other,
-            CyclicTwoMessage(n, s, other),
-        ),
-    ]
-    rows = []
-    for theorem, condition, load, beta, code in cases:
-        rows.append(
-            {
-                "theorem": theorem,
-                "condition": condition,
-                "messages": int(code.messages.max()),
-                "load_formula": load,
-                "n": n,
-                "s": s,
-                "beta": beta,
-                "p": theory.cyclic_load(n, s, beta),
-                "load_partitions": int(code.load.max()),
-                "worst_recovered": int(recovered_partitions(code, s).min()),
-                "excluded": int(beta < n and searches.cyclic_impossible(n, s, beta)),
-            }
-        )
-    return pd.DataFrame(rows)
+        ("7", "p does not divide β, p ⌈β/p⌉ ≤ n", "p/n", other, CyclicTwoMessage(n, s, other)),
+    ):
+        p, excluded = theory.cyclic_load(n, s, beta), beta < n and searches.cyclic_impossible(n, s, beta)
+        formulas = f"Theorem {theorem}", condition, int(code.messages.max()), load
+        worst = int(recovered_partitions(code, s).min())
+        yield *formulas, n, s, beta, p, int(code.load.max()), worst, int(excluded)
 
 
 @columns("setting", "n", "s", "beta", "scheme", "messages", "load_fraction", "load", "bound")
-def costs(settings: list[tuple[int, int, int]]) -> pd.DataFrame:
+def costs(settings: list[tuple[int, int, int]]):
     """Table 4: messages and computation load of the naive, cyclic and combinatorial schemes.
 
-    Parameters
-    ----------
-    settings : list of (n, s, beta)
-        Workers, stragglers, and how many of n equal parts of the data are wanted.
-
-    Returns
-    -------
-    DataFrame
-        ``setting, n, s, beta, scheme, messages, load, load_fraction`` and ``bound``, the load of Theorem 1.
+    A setting is (n, s, beta): workers, stragglers, and how many of n equal parts of the data are wanted. ``bound`` is
+    the load of Theorem 1.
     """
-    rows = []
     for n, s, beta in settings:
-        bound = theory.lower_bound(n, s, Fraction(beta, n))
+        bound = float(theory.lower_bound(n, s, Fraction(beta, n)))
         for scheme, cost in theory.comparison(n, s, beta).items():
-            rows.append(
-                {
-                    "setting": f"{n}, {s}, {beta}/{n}",
-                    "n": n,
-                    "s": s,
-                    "beta": beta,
-                    "scheme": scheme,
-                    "messages": cost.m,
-                    "load_fraction": f"{cost.load.numerator}/{cost.load.denominator}",
-                    "load": float(cost.load),
-                    "bound": float(bound),
-                }
-            )
-    return pd.DataFrame(rows)
+            fraction = f"{cost.load.numerator}/{cost.load.denominator}"
+            yield f"{n}, {s}, {beta}/{n}", n, s, beta, scheme, cost.m, fraction, float(cost.load), bound
 
 
 @columns(
     *("worker", "in_its_sum", "chosen", "sent_alone", "row", "messages", "partitions", "load"),
     *("worst_recovered", "naive_load", "first_recovered", "first_used"),
 )
-def co_prime_messages(n: int, s: int, y: int) -> pd.DataFrame:
+def co_prime_messages(n: int, s: int, y: int):
     """Table 2: which gradients a worker of the co-prime scheme sums, is chosen for, and sends alone.
 
-    Returns
-    -------
-    DataFrame
-        ``worker, in_its_sum, chosen, sent_alone`` (partitions in words), ``row`` with the three of them, ``messages,
-        partitions, load``; ``worst_recovered``, and ``naive_load``, what the naive scheme needs for that fraction;
-        of the instance in which the last s workers straggle ``first_recovered``, the partitions, and ``first_used``,
-        the messages that are added or subtracted (worker: partitions).
+    ``naive_load`` is what the naive scheme needs for the fraction ``worst_recovered``. Of the instance in which the
+    last s workers straggle, ``first_recovered`` are the partitions, and ``first_used`` the messages that are added or
+    subtracted (worker: partitions).
     """
     code = CoPrime(n, s, y)
     worst = int(recovered_partitions(code, s).min())
+    naive = float(theory.naive(n, s, Fraction(worst, code.k)).load)
     rows_of = code.encoding.toarray() != 0
     decoding = code.decode([[m if w < n - s else 0 for w, m in enumerate(code.messages)]])
     weights = decoding.weights[0, 0]
-    facts = {
-        "worst_recovered": worst,
-        "naive_load": float(theory.naive(n, s, Fraction(worst, code.k)).load),
-        "first_recovered": _words(np.flatnonzero(decoding.coefficients[0])),
-        "first_used": ", ".join(
-            f"{weights[i]:+g} ({code.owner[i]}: {_words(np.flatnonzero(rows_of[i]))})"
-            for i in np.flatnonzero(weights)
-        ),
-    }
+    recovered = _words(np.flatnonzero(decoding.coefficients[0]))
+    used = ", ".join(
+        f"{weights[i]:+g} ({code.owner[i]}: {_words(np.flatnonzero(rows_of[i]))})"
+        for i in np.flatnonzero(weights)
+    )
     place = {T: j for j, T in enumerate(combinations(range(n), y))}
-    rows = []
     for w in range(n):
         chosen = sorted(place[tuple(sorted((v + w) % n for v in T))] for T in co_prime_classes(n, y))
         mine = rows_of[code.owner == w]
         held, alone = np.flatnonzero(mine[0]), np.flatnonzero(mine[1:].any(0))
         words = [_words(held), _words(chosen), _words(alone)]
-        rows.append(
-            {
-                "worker": w,
-                **dict(zip(("in_its_sum", "chosen", "sent_alone"), words, strict=True)),
-                "row": " | ".join(words),
-                "messages": int(code.messages[w]),
-                "partitions": code.k,
-                "load": len(held) / code.k,
-                **facts,
-            }
-        )
-    return pd.DataFrame(rows)
+        sizes = int(code.messages[w]), code.k, len(held) / code.k
+        yield w, *words, " | ".join(words), *sizes, worst, naive, recovered, used
 
 
 def _assigned(codes: list[Callable[[], Code]], stragglers: list[int]) -> list[str]:
@@ -219,33 +151,23 @@ def _assigned(codes: list[Callable[[], Code]], stragglers: list[int]) -> list[st
 
 
 @columns("worker", "row", "held", "partitions", "messages", "load", "combinatorial_messages", more=_assigned)
-def assignment(codes: list[Callable[[], Code]], stragglers: list[int]) -> pd.DataFrame:
-    """Table 3 and Example 3: who holds what, as a picture of ones and dots.
+def assignment(codes: list[Callable[[], Code]], stragglers: list[int]):
+    """Table 3 and Example 3: who holds what of a code whose partitions are sets of workers, in ones and dots.
 
-    Parameters
-    ----------
-    codes : list of callable
-        Each makes the code, whose partitions are sets of workers, for a number of stragglers.
-    stragglers : list of int
-        These numbers, for which every straggler set is decoded.
-
-    Returns
-    -------
-    DataFrame
-        ``worker``, one column per partition (1 or a dot), ``row`` with all of them, ``held``, how many ones that
-        are, ``partitions, messages, load``,
-        ``combinatorial_messages`` of Theorem 2 at that load, and for each s ``recovered_s`` and ``best_s``: partitions
-        recovered in the worst and in the best straggler set, and ``bound_s``, the load of Theorem 1 for the worst.
+    Each of the `codes` makes the code for one number of `stragglers`, and every set of so many is decoded.
+    ``combinatorial_messages`` are those of Theorem 2 at the same load. For each s, ``recovered_s`` and ``best_s`` are
+    the partitions recovered in the worst and in the best set, and ``bound_s`` is the load of Theorem 1 for the worst.
     """
     built = [make() for make in codes]
     first = built[0]
     if not isinstance(first, BlockAssignment):
         raise ParameterError(f"an assignment of sets of workers is wanted, got {first!r}")
+    copies = len(first.holders[0])
     facts = {
         "partitions": first.k,
         "messages": int(first.messages.max()),
-        "load": len(first.holders[0]) / first.n,
-        "combinatorial_messages": theory.combinatorial(first.n, len(first.holders[0])).m,
+        "load": copies / first.n,
+        "combinatorial_messages": theory.combinatorial(first.n, copies).m,
     }
     for s, one in zip(stragglers, built, strict=True):
         found = recovered_partitions(one, s)
@@ -255,173 +177,97 @@ def assignment(codes: list[Callable[[], Code]], stragglers: list[int]) -> pd.Dat
             f"best_{s}": int(found.max()),
             f"bound_{s}": float(bound),
         }
-    rows = []
     for w in range(first.n):
-        marks = ["1" if w in block else "." for block in first.holders]
-        rows.append(
-            {"worker": w}
-            | {str(j): mark for j, mark in enumerate(marks)}
-            | {"row": "".join(marks), "held": marks.count("1")}
-            | facts
-        )
-    return pd.DataFrame(rows)
+        marks = {str(j): "1" if w in block else "." for j, block in enumerate(first.holders)}
+        row = "".join(marks.values())
+        yield {"worker": w, **marks, "row": row, "held": row.count("1"), **facts}
 
 
 # --- Fig. 2: between the cyclic and the combinatorial scheme ------------------------------------------------
 
 
 @columns("(n, s, α)", "n", "scheme", "x", "y", "load", "messages", "partitions", "rise", "missed")
-def intermediate_sweep(settings: list[tuple[int, int, float]], bounds: bool) -> pd.DataFrame:
+def intermediate_sweep(settings: list[tuple[int, int, float]], bounds: bool):
     """Fig. 2: messages and load of the intermediate schemes, from x = 1 (cyclic) to x = y (combinatorial).
 
-    Parameters
-    ----------
-    settings : list of (n, s, alpha)
-        One panel each.
-    bounds : bool
-        Whether the load of the naive scheme and the bound of Theorem 1 are lines of the table.
-
-    Returns
-    -------
-    DataFrame
-        ``(n, s, α), scheme, x, y, load, messages, partitions``; ``rise``, y less the y before; ``missed``, the worst
-        lost fraction.
+    A setting (n, s, alpha) is a panel. With `bounds` the load of the naive scheme and the bound of Theorem 1 are lines
+    of the table. ``rise`` is y less the y before, and ``missed`` the worst lost fraction.
     """
-    rows = []
     for n, s, alpha in settings:
-        panel = {"(n, s, α)": f"({n}, {s}, {alpha:g})", "n": n}
+        panel = f"({n}, {s}, {alpha:g})", n
         found = theory.sweep(n, s, alpha)
-        before = found[0]["y"]
-        for row in found:
-            numbers = {"x": row["x"], "y": row["y"], "load": float(row["load"]), "messages": row["m"]}
-            more = {"partitions": row["k"], "rise": row["y"] - before, "missed": float(row["missed"])}
-            rows.append(panel | {"scheme": "intermediate"} | numbers | more)
-            before = row["y"]
-        if bounds:
-            lines = {
-                "naive scheme, α (s+1)/n": theory.naive(n, s, alpha).load,
-                "lower bound, Theorem 1": theory.lower_bound(n, s, alpha),
-            }
-            for scheme, load in lines.items():
-                rows += [panel | {"scheme": scheme, "x": row["x"], "load": float(load)} for row in found]
-    return pd.DataFrame(rows)
+        y = [row["y"] for row in found]
+        for row, rise in zip(found, np.diff(y, prepend=y[0]), strict=True):
+            numbers = row["x"], row["y"], float(row["load"]), row["m"], row["k"]
+            yield *panel, "intermediate", *numbers, rise, float(row["missed"])
+        lines = {
+            "naive scheme, α (s+1)/n": theory.naive(n, s, alpha).load,
+            "lower bound, Theorem 1": theory.lower_bound(n, s, alpha),
+        }
+        for scheme, load in lines.items() if bounds else ():
+            for row in found:
+                yield *panel, scheme, row["x"], None, float(load), None, None, None, None
 
 
 # --- Chosen stragglers --------------------------------------------------------------------------------------
-
-
-_FAMILIES = {FractionalRepetition: "FRC", CyclicPartialRecovery: "cyclic scheme"}
 
 
 @columns(
     *("scheme", "family", "stragglers", "recovered", "recovered_fraction", "most_recovered"),
     *("guaranteed", "at_least", "exact", "random_mean", "cyclic_visible"),
 )
-def chosen_stragglers(
-    n: int, s: int, repetition: list[int], cyclic: list[int], trials: int, seed: int
-) -> pd.DataFrame:
+def chosen_stragglers(n: int, s: int, repetition: list[int], cyclic: list[int], trials: int, seed: int):
     """Recovered fraction of fractional repetition and of cyclic schemes against consecutive and worst stragglers.
 
-    The worst set is that of `gcexp.decoding_error.error.error` with the code's own decoding. Fractional repetition:
-    exact, by its groups. Cyclic: a set that was decoded, and the beta partitions that Theorem 5 guarantees; where the
-    two differ the table says so.
-
-    Parameters
-    ----------
-    n, s : int
-        Workers (= partitions) and stragglers.
-    repetition : list of int
-        Group sizes d.
-    cyclic : list of int
-        Loads p that divide n - s - 1.
-    trials : int
-        Random straggler sets for the mean.
-    seed : int
-        Their seed.
-
-    Returns
-    -------
-    DataFrame
-        Per scheme and kind of stragglers: ``scheme, family, stragglers, recovered, recovered_fraction``,
-        ``most_recovered`` (over the starts), ``random_mean`` (fraction over random straggler sets), ``guaranteed`` (by
-        formula), ``at_least`` (no set leaves fewer), ``exact`` (whether that is reached by the set),
-        ``cyclic_visible``: partitions that consecutive stragglers leave visible in the cyclic assignment of that load.
+    Groups of fractional repetition have the sizes `repetition`, and cyclic schemes the loads `cyclic`, which divide
+    n - s - 1. The worst set is that of `gcexp.decoding_error.error.error` with the code's own decoding: no set leaves
+    fewer than ``at_least``, and ``exact`` says whether that set leaves as few. ``guaranteed`` is the formula, and
+    ``most_recovered`` is over the starts of consecutive stragglers. ``random_mean`` is the fraction over `trials`
+    random sets, and ``cyclic_visible`` the partitions that consecutive stragglers leave visible in the cyclic
+    assignment of that load.
     """
-    schemes: list[tuple[str, FractionalRepetition | CyclicPartialRecovery, int, int]]
-    schemes = [(f"FRC, d = {d}", FractionalRepetition(n, d), n - d * (s // d), d) for d in repetition]
-    schemes += [
-        (f"cyclic, p = {p}", CyclicPartialRecovery(n, s, n - s - 1 + p), n - s - 1 + p, p) for p in cyclic
-    ]
+    schemes: list[tuple[str, str, FractionalRepetition | CyclicPartialRecovery, int, int]]
+    schemes = [(f"FRC, d = {d}", "FRC", FractionalRepetition(n, d), n - d * (s // d), d) for d in repetition]
+    for p in cyclic:
+        beta = n - s - 1 + p
+        schemes.append((f"cyclic, p = {p}", "cyclic scheme", CyclicPartialRecovery(n, s, beta), beta, p))
     apart = (np.arange(n) - np.arange(n)[:, None]) % n
     consecutive, random = runs(n, s), random_sets(n, s, trials, seed)
-    rows = []
-    for scheme, code, guaranteed, load in schemes:
-        arcs = apart < load  # row w: the partitions of worker w
-        visible = int((consecutive @ arcs).sum(1).min())
+    for scheme, family, code, guaranteed, load in schemes:
+        visible = int((consecutive @ (apart < load)).sum(1).min())
         starts = _recovered(code, consecutive)
         worst = error(code, s, decoding="closed_form", seed=seed)
         found, least_of_all = (round(n * (1 - e)) for e in (worst.lower, worst.upper))
-        kinds = {
-            "run, mean": (starts.mean(), starts.max(), starts.mean()),
-            "run, worst": (starts.min(), starts.max(), starts.min()),
-            "any set": (found, found, least_of_all),
-        }
         mean = _recovered(code, random).mean() / n
-        for kind, (least, most, at_least) in kinds.items():
-            rows.append(
-                {
-                    "scheme": scheme,
-                    "family": _FAMILIES[type(code)],
-                    "stragglers": kind,
-                    "recovered": float(least),
-                    "recovered_fraction": float(least) / n,
-                    "most_recovered": int(most),
-                    "guaranteed": guaranteed,
-                    "at_least": float(at_least),
-                    "exact": bool(least == at_least),
-                    "random_mean": mean,
-                    "cyclic_visible": visible,
-                }
-            )
-    return pd.DataFrame(rows)
+        for kind, least, most, at_least in (
+            ("run, mean", starts.mean(), starts.max(), starts.mean()),
+            ("run, worst", starts.min(), starts.max(), starts.min()),
+            ("any set", found, found, least_of_all),
+        ):
+            recovered = float(least), float(least) / n, int(most)
+            exact = bool(least == at_least)
+            yield scheme, family, kind, *recovered, guaranteed, float(at_least), exact, mean, visible
 
 
 # --- Section VIII: expected times ---------------------------------------------------------------------------
 
-_SCHEMES = ("uncoded", "combinatorial, y = 2")
-
 
 @columns("model", "alpha", "alpha_from", "scheme", "mean_iteration_time_s", "quotient", "threshold")
-def expected_times(n: int, samples: int, models: list[dict[str, Any]], fractions: list[int]) -> pd.DataFrame:
-    """Section VIII: mean iteration times of the uncoded and the combinatorial scheme, by formula.
+def expected_times(n: int, samples: int, models: list[dict[str, Any]], fractions: list[int]):
+    """Section VIII: mean iteration times of the uncoded and the combinatorial scheme for n workers, by formula.
 
-    Parameters
-    ----------
-    n, samples : int
-        Workers and data samples.
-    models : list of dict
-        ``model`` (A to D), ``name`` and the parameters of `gcexp.theory.partial_recovery.expected_times`.
-    fractions : list of int
-        Wanted fractions alpha = i/n.
-
-    Returns
-    -------
-    DataFrame
-        ``model, alpha, alpha_from, scheme, mean_iteration_time_s``: the time is the same for all wanted fractions in
-        (alpha_from, alpha]; ``quotient``, that of the combinatorial scheme over that of the
-        uncoded one; ``threshold``, the alpha above which the combinatorial scheme wins for many workers.
+    A model has its letter (A to D), a name and the parameters of `gcexp.theory.partial_recovery.expected_times`. Wanted
+    is alpha = i/n for every i of `fractions`; the time is the same for all fractions in (alpha_from, alpha].
+    ``quotient`` is the time of the combinatorial scheme over that of the uncoded one, and ``threshold`` the alpha above
+    which the combinatorial scheme wins for many workers.
     """
-    rows = []
     for given in models:
         setting = {key: value for key, value in given.items() if key not in ("model", "name")}
         at = theory.threshold(given["model"], n, samples, **setting)
         for i in fractions:
             times = theory.expected_times(given["model"], n, Fraction(i, n), samples, **setting)
-            shared = {"model": given["name"], "alpha": i / n, "alpha_from": (i - 1) / n}
-            more = {"quotient": times[1] / times[0], "threshold": at}
-            for scheme, time in zip(_SCHEMES, times, strict=True):
-                rows.append(shared | {"scheme": scheme, "mean_iteration_time_s": time} | more)
-    return pd.DataFrame(rows)
+            for scheme, time in zip(("uncoded", "combinatorial, y = 2"), times, strict=True):
+                yield given["name"], i / n, (i - 1) / n, scheme, time, times[1] / times[0], at
 
 
 def expected_iteration_time(scheme: Scheme, delay: Pareto | ShiftedExponential, iterations: int) -> float:
@@ -450,29 +296,20 @@ def counted(
     sweeps_up_to: int,
     model_d_below: int,
 ) -> pd.DataFrame:
-    """How often the paper's theorems and general statements hold.
+    """How often the paper's theorems and general statements hold, over all parameters up to a largest n each.
 
     Parameters
     ----------
-    schemes_up_to : int
-        Largest n for which Theorems 2, 3 and 10 are decoded, for all their parameters and straggler sets.
+    schemes_up_to, cyclic_up_to : int
+        Theorems 2, 3 and 10, and Theorems 5 and 7: decoded for all parameters and straggler sets.
     designs_up_to : int
-        Largest n for the messages of Theorem 4, over all parameters that a simple t-design may have.
-    cyclic_up_to : int
-        Largest n for Theorems 5 and 7, decoded for all 0 <= s < n, n - s <= beta <= n and straggler sets.
+        Messages of Theorem 4, over all parameters that a simple t-design may have.
     excluded_up_to : int
-        Largest n for which one message is excluded by Theorem 6.
-    loads_up_to : int
-        Largest n for the order of the loads (1 <= s < n, n - s <= beta <= n) and for the messages of Theorem 3.
-    sweeps_up_to : int
-        Largest n for the sweeps of Fig. 2 (4 <= n, 1 <= s < n, n - s <= beta < n).
+        One message is excluded by Theorem 6.
+    loads_up_to, sweeps_up_to : int
+        Order of the loads and messages of Theorem 3, and sweeps of Fig. 2; with 1 <= s < n and n - s <= beta.
     model_d_below : int
-        Model D is asked for all 2 <= n < this and 1 <= beta <= n.
-
-    Returns
-    -------
-    DataFrame
-        ``statement, cases, hold, share``.
+        Model D, for n below this.
 
     Raises
     ------
@@ -521,8 +358,7 @@ def _intermediate(up_to: int) -> Counted:
         for s, x in product(range(n), range(1, y + 1)):
             code = Intermediate(n, s, x, y)
             most = code.k - recovered_partitions(code, s).min()
-            right = most == theory.intermediate_misses(n, s, x, y)
-            yield "Theorem 10: worst loss (x/g) C(s-y+x, x)", right
+            yield "Theorem 10: worst loss (x/g) C(s-y+x, x)", most == theory.intermediate_misses(n, s, x, y)
 
 
 def _designs() -> Counted:
@@ -538,24 +374,23 @@ def _designs() -> Counted:
 
 
 def _design_messages(up_to: int) -> Counted:
-    for n in range(2, up_to + 1):
-        for size in range(1, n):
-            most = theory.combinatorial(n, size).m
-            for t in range(1, size + 1):
-                # Each t-subset is in at most all C(n-t, size-t) blocks around it: no block comes twice.
-                for index in range(1, comb(n - t, size - t) + 1):
-                    if all(theory.lower_index(n, t, size, index, i).denominator == 1 for i in range(t)):
-                        m = theory.t_design(n, t, size, index).m
-                        yield "messages: simple t-design ≤ combinatorial", m <= most
+    for n, size in sizes(up_to):
+        most = theory.combinatorial(n, size).m
+        for t in range(1, size + 1) if size < n else ():
+            # Each t-subset is in at most all C(n-t, size-t) blocks around it: no block comes twice.
+            for index in range(1, comb(n - t, size - t) + 1):
+                if all(theory.lower_index(n, t, size, index, i).denominator == 1 for i in range(t)):
+                    m = theory.t_design(n, t, size, index).m
+                    yield "messages: simple t-design ≤ combinatorial", m <= most
 
 
 def _cyclic(up_to: int) -> Counted:
-    for n, s, beta, _ in cyclic_cases(up_to, 1, least=2):
-        least = recovered_partitions(CyclicPartialRecovery(n, s, beta), s).min()
-        yield "Theorem 5: one message where p divides β", least >= beta
-    for n, s, beta, _ in cyclic_cases(up_to, 2, least=2):
-        least = recovered_partitions(CyclicTwoMessage(n, s, beta), s).min()
-        yield "Theorem 7: two messages where p ⌈β/p⌉ ≤ n", least >= beta
+    for messages, scheme, statement in (
+        (1, CyclicPartialRecovery, "Theorem 5: one message where p divides β"),
+        (2, CyclicTwoMessage, "Theorem 7: two messages where p ⌈β/p⌉ ≤ n"),
+    ):
+        for n, s, beta, _ in cyclic_cases(up_to, messages, least=2):
+            yield statement, recovered_partitions(scheme(n, s, beta), s).min() >= beta
 
 
 def _excluded(up_to: int) -> Counted:
@@ -567,17 +402,14 @@ def _excluded(up_to: int) -> Counted:
 
 def _graphs() -> Counted:
     """Load 2/n on small n: all multigraphs, workers as edges between partitions."""
+    graphs = {n: searches.multigraphs(n) for n in (3, 4, 5)}
     for n in (4, 5):
-        graphs = searches.multigraphs(n)
-        yield from (
-            ("Theorem 8: β = 3, s = n - 2, load 2/n excluded", not good)
-            for good in searches.not_contradicted(graphs)
-        )
-    for n in (3, 4, 5):
-        graphs = searches.multigraphs(n)
+        for good in searches.not_contradicted(graphs[n]):
+            yield "Theorem 8: β = 3, s = n - 2, load 2/n excluded", not good
+    for n in graphs:
         for s in range(2, n):
-            few = searches.least_covered(graphs, n - s) <= n - s + 1
-            yield from (("Theorem 9: load 2/n sees ≤ n - s + 1, s ≥ 2", each) for each in few)
+            for few in searches.least_covered(graphs[n], n - s) <= n - s + 1:
+                yield "Theorem 9: load 2/n sees ≤ n - s + 1, s ≥ 2", few
 
 
 def _loads(up_to: int) -> Counted:
@@ -635,59 +467,36 @@ def _model_d(below: int) -> Counted:
 )
 def curve_costs(
     codes: list[dict[str, Any]], data_time: float, scale: float, shape: float, trials: int, seed: int
-) -> pd.DataFrame:
+):
     """Fig. 4: messages, load, guarantee, and expected iteration time and recovered fraction of every curve.
 
-    Parameters
-    ----------
-    codes : list of dict
-        ``panel, scheme, stragglers`` and ``of``, which makes the code.
-    data_time : float
-        Time to compute all data (s).
-    scale, shape : float
-        Pareto law of the random times.
-    trials, seed : int
-        Random straggler sets where there are too many to take all.
-
-    Returns
-    -------
-    DataFrame
-        ``panel, scheme, partitions, messages, load, guaranteed, guaranteed_fraction, mean_recovered_fraction,
-        deterministic_time_s, mean_iteration_time_s, recovered_fraction_per_s, guaranteed_fraction_per_s,
-        straggler_sets``. Times and means are those of independent workers with equal loads, and missing for unequal
-        ones, whose clock prefers the light loads. The guaranteed fraction per second is the rate of a decoder that
-        stops at the guarantee.
+    A curve has its panel, its scheme, how many stragglers there are, and ``of``, which makes the code. All data take
+    `data_time` seconds, the random times have a Pareto law of this scale (s) and shape, and where there are too many
+    straggler sets to take all, `trials` random ones are taken. Times and means are those of independent workers with
+    equal loads, and missing for unequal ones, whose clock prefers the light loads. The guaranteed fraction per second
+    is the rate of a decoder that stops at the guarantee.
     """
-    rows = []
     for given in codes:
         code, s = given["of"](), given["stragglers"]
         every = comb(code.n, s) <= MAX_SETS
         sets = all_sets(code.n, s) if every else [random_sets(code.n, s, trials, seed)]
         found = np.concatenate([_recovered(code, responses) for responses in sets])
-        equal = code.load.min() == code.load.max()
         load = code.load.mean() / code.k
-        mean = found.mean() / code.k if equal else np.nan
-        wait = order_statistics.pareto(code.n - s, code.n, scale=scale, shape=shape)
-        time = load * data_time + wait if equal else np.nan
+        mean, work = found.mean() / code.k, load * data_time
+        if code.load.min() < code.load.max():
+            mean = work = np.nan
+        time = work + order_statistics.pareto(code.n - s, code.n, scale=scale, shape=shape)
         promised = int(found.min()) if every else _guaranteed(code, s)
-        rows.append(
-            {
-                "panel": given["panel"],
-                "scheme": given["scheme"],
-                "partitions": code.k,
-                "messages": int(code.messages.max()),
-                "load": load,
-                "guaranteed": promised,
-                "guaranteed_fraction": promised / code.k,
-                "mean_recovered_fraction": mean,
-                "deterministic_time_s": load * data_time if equal else np.nan,
-                "mean_iteration_time_s": time,
-                "recovered_fraction_per_s": mean / time,
-                "guaranteed_fraction_per_s": promised / code.k / time,
-                "straggler_sets": "all" if every else str(trials),
-            }
+        share = promised / code.k
+        costs = code.k, int(code.messages.max()), load, promised, share, mean, work, time
+        yield (
+            given["panel"],
+            given["scheme"],
+            *costs,
+            mean / time,
+            share / time,
+            "all" if every else str(trials),
         )
-    return pd.DataFrame(rows)
 
 
 def _guaranteed(code: Code, s: int) -> int:

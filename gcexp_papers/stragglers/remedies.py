@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gcexp.figures import rows, style
+from gcexp.figures.lines import equal_lines
 from gcexp.figures.remedies import FACES, FONT, column_width, name_columns
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ def fair(axes: Axes, frame: pd.DataFrame) -> None:
 def late_lines(axes: Axes, frame: pd.DataFrame) -> None:
     """Ratios to waiting for all from workers that stop at once to those that run every step.
 
+    Lines that nearly lie on each other have their markers at different points, so that each is seen.
+
     Parameters
     ----------
     axes : Axes
@@ -69,17 +72,21 @@ def late_lines(axes: Axes, frame: pd.DataFrame) -> None:
     pieces = sorted(frame.loc[frame["late"] == "chunk", "chunks"].unique(), reverse=True)
     cases = [("stop", None), *(("chunk", c) for c in pieces), ("finish", None), ("every", None)]
     names = [late if c is None else f"1/{c:g}" for late, c in cases]
-    for scheme, look in _looks(frame, 3).items():
+    x, looks, lines = np.arange(len(cases)), _looks(frame, 3), {}
+    for scheme in looks:
         mine = frame[frame["scheme"] == scheme]
-        heights = []
-        for late, c in cases:
-            found = mine[
-                (mine["late"] == late) & (mine["chunks"].isna() if c is None else mine["chunks"] == c)
-            ]
-            heights.append(float(found["ratio"].iloc[0]))
-        above = 3 - 0.01 * len(axes.lines)  # the first on top, so that dashes are seen over what is solid
-        axes.plot(range(len(cases)), heights, **look, linewidth=0.9, zorder=above, label=scheme)
-    name_columns(axes, np.arange(len(cases)), names, column_width(axes, 0.5, len(cases)))
+        found = [
+            mine[(mine["late"] == late) & (mine["chunks"].isna() if c is None else mine["chunks"] == c)]
+            for late, c in cases
+        ]
+        lines[scheme] = x, np.array([float(part["ratio"].iloc[0]) for part in found])
+    groups = equal_lines(lines, near=0.07)  # about the size of a marker
+    for place, (scheme, group) in enumerate(groups.items()):
+        look, above = looks[scheme], 3 - 0.01 * place  # the first on top: dashes are seen over what is solid
+        own = slice(group.index(scheme), None, len(group))  # markers where no other line of the group has any
+        axes.plot(*lines[scheme], **look, linewidth=0.9, zorder=above, markevery=own, label=scheme)
+        axes.plot(x[own], lines[scheme][1][own], **look | {"linestyle": "none"}, zorder=above + 1)
+    name_columns(axes, x, names, column_width(axes, 0.5, len(cases)))
     axes.set_ylim(0, 1.05 * float(frame["ratio"].max()))
 
 

@@ -54,11 +54,8 @@ CASES = [
 
 @pytest.mark.parametrize("build", CASES)
 def test_contract(build, hold):
+    """Also of the constructor call that it is shown as."""
     hold(checks(codes=[build]))
-
-
-@pytest.mark.parametrize("build", CASES)
-def test_repr_is_the_constructor_call(build):
     code = build()
     again = eval(repr(code), {**globals(), "array": np.array})
     assert type(again) is type(code) and (again.encoding != code.encoding).nnz == 0

@@ -11,8 +11,7 @@ from contextlib import suppress
 
 import psutil
 
-from tests.conftest import BIN, Project, small_project
-from tests.workflow.test_kills import at_work
+from tests.conftest import BIN, at_work, small_project
 
 PRODUCTS = ("data/prepared", "results/trajectory", "reports")
 LONG = 480.0  # seconds, after which something hangs
@@ -62,9 +61,6 @@ class Wrong(Exception):
 
 def built(folder):
     """The project with everything made: exact and approximate trainings, a drawing, a table, a statement."""
-    if (folder / "done").exists():
-        return Project(folder)
-    shutil.rmtree(folder, ignore_errors=True)
     project = small_project(folder)
     figure = project / project.figure
     figure.write_text(re.sub("^common:.*$", RUNS, figure.read_text(), flags=re.M))
@@ -74,7 +70,6 @@ def built(folder):
         file.write(KEPT)
     for target in ("all", "mlflow", "audit"):
         project.build("-j2", target)
-    (project / "done").touch()
     return project
 
 
@@ -87,15 +82,16 @@ def digests(project):
     }
 
 
+RUNS_SHOWN = """
+select name, count(*) from runs join metrics on metrics.run_uuid = runs.run_uuid
+where lifecycle_stage = 'active' group by runs.run_uuid order by 1, 2
+"""
+
+
 def imported(project):
     """Name and number of metrics of all runs that MLflow shows."""
     with sqlite3.connect(project / "results/mlflow/mlflow.db") as database:
-        return sorted(
-            database.execute(
-                "select name, count(*) from runs join metrics on metrics.run_uuid = runs.run_uuid"
-                " where lifecycle_stage = 'active' group by runs.run_uuid"
-            )
-        )
+        return database.execute(RUNS_SHOWN).fetchall()
 
 
 def traces(said):

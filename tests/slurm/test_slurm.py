@@ -7,15 +7,16 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import psutil
 import pytest
 import yaml
 
 from gcexp.run.run import run_of_path
+from tests.conftest import at_work, wait
 
 ROOT = Path(__file__).resolve().parents[2]
 NEEDED = ("slurmctld", "slurmd", "sbatch", "srun", "squeue", "munged")
@@ -23,20 +24,17 @@ NODE = Path(__file__).with_name("node.sh")
 TRAINED = "results/trajectory/digits_mlp/gradient_descent/exact/T3000/seeds0-2.npz"
 SLURM = ("--workflow-profile", "profiles/slurm")
 
-if missing := [
-    program for program in NEEDED if shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin") is None
-]:
-    pytest.skip(
-        f"no Slurm here, {', '.join(missing)} not found: apt-get install --no-install-recommends slurm-wlm munge",
-        allow_module_level=True,
-    )
+PLACES = f"{os.environ['PATH']}:/usr/sbin"
+if missing := [program for program in NEEDED if shutil.which(program, path=PLACES) is None]:
+    told = f"no Slurm here, {', '.join(missing)} not found: apt-get install --no-install-recommends slurm-wlm munge"
+    pytest.skip(told, allow_module_level=True)
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
     """What a shell needs to know of a cluster that lives as long as the tests."""
     folder = tmp_path_factory.mktemp("slurm")
-    path = f"{folder}/bin:{os.environ['PATH']}:/usr/sbin"
+    path = f"{folder}/bin:{PLACES}"
     subprocess.run(["bash", NODE, "start", folder], check=True, env=os.environ | {"PATH": path}, timeout=60)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", path)
@@ -66,10 +64,8 @@ def test_a_paper_has_the_bytes_of_a_desk(cluster, real, tmp_path):
     code, output = submit(far, "comm_efficient")
     assert code == 0, output
     made = same_bytes(desk, far, "results/trajectory", "reports")
-    assert {
-        "reports/quick/data/comm_efficient_table1.csv",
-        "reports/quick/tables/comm_efficient_table1.md",
-    } <= {*made}
+    target = "comm_efficient_table1"
+    assert {f"reports/quick/data/{target}.csv", f"reports/quick/tables/{target}.md"} <= {*made}
     submissions = re.findall(r"submitted with SLURM jobid (\d+)", output)
     tables = [name for name in made if name.startswith("reports/quick/data/")]
     trained = [name for name in made if name.startswith("results/") and name.endswith(".npz")]
@@ -106,10 +102,7 @@ def test_an_interrupt_cancels_the_jobs(cluster, fresh, tmp_path, profile):
     with training_on(profile, fresh, tmp_path) as process:
         os.killpg(process.pid, signal.SIGINT)
         assert process.wait(120) != 0
-        end = time.monotonic() + 60
-        while queued():
-            assert time.monotonic() < end, squeue("squeue")
-            time.sleep(0.5)
+        wait(lambda: not queued(), "end of all jobs", 60)
         assert not (fresh / TRAINED).exists(), "the training was waited for"
 
 
@@ -129,16 +122,10 @@ def test_a_sweep_is_submitted(cluster, fresh, tmp_path, profile):
     for points, submissions in ((clocks, 1), (training, 3)):
         tables, said = [], ""
         for more in ([], ["--submit", profile]):
-            with open(tmp_path / "said.txt", "w") as other:
-                done = subprocess.run(
-                    ["gcexp", "run", "-m", *points, *more, "--format", "csv"],
-                    cwd=fresh.folder,
-                    env=fresh.environment,
-                    stdout=subprocess.PIPE,
-                    stderr=other,
-                    timeout=600,
-                )
-            said = (tmp_path / "said.txt").read_text()
+            command = ["gcexp", "run", "-m", *points, *more, "--format", "csv"]
+            where = {"cwd": fresh.folder, "env": fresh.environment}
+            done = subprocess.run(command, capture_output=True, timeout=600, **where)
+            said = done.stderr.decode()
             assert done.returncode == 0, said
             tables.append(done.stdout)
         assert tables[0] == tables[1] and tables[0].count(b"\n") > 3
@@ -151,25 +138,19 @@ def test_a_training_goes_on_where_its_time_limit_ended_it(cluster, fresh, tmp_pa
     limit = ("--set-resources", "train_exact:runtime=1", "--retries", "4")
     with open(tmp_path / "output.txt", "w") as output:
         process = project.start("snakemake", TRAINED, *SLURM, *limit, output=output)
-        end = time.monotonic() + 400
-        while (reached := rows(project)) < 2:
-            assert time.monotonic() < end and process.poll() is None, (tmp_path / "output.txt").read_text()
-            time.sleep(0.1)
+        said = (tmp_path / "output.txt").read_text
+        wait(lambda: rows(project) >= 2 or process.poll() is not None, "second seed", 400)
+        reached = rows(project)
         (trainer,) = trainers(project)
-        os.kill(trainer, signal.SIGSTOP)  # it now lasts longer than any limit
-        while "TIMEOUT" not in (tmp_path / "output.txt").read_text():
-            assert time.monotonic() < end and process.poll() is None, (tmp_path / "output.txt").read_text()
-            time.sleep(0.1)
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(
-                trainer, signal.SIGKILL
-            )  # what a cluster with control groups does to all that a job started
-        assert process.wait(600) == 0, (tmp_path / "output.txt").read_text()
+        trainer.suspend()  # it now lasts longer than any limit
+        wait(lambda: "TIMEOUT" in said() or process.poll() is not None, "end at the limit", 400)
+        with contextlib.suppress(psutil.NoSuchProcess):
+            trainer.kill()  # what a cluster with control groups does to all that a job started
+        assert process.wait(600) == 0, said()
     assert reached == 2
     parts = {"task": "digits_mlp", "optimizer": "gradient_descent", "iterations": "3000", "seeds": "0-2"}
-    code, output = project.run(
-        "gcexp", "job", "train", *run_of_path(parts).overrides, "-o", "whole.npz", timeout=900
-    )
+    command = ("gcexp", "job", "train", *run_of_path(parts).overrides, "-o", "whole.npz")
+    code, output = project.run(*command, timeout=900)
     assert code == 0, output
     with np.load(project / TRAINED) as resumed, np.load(project / "whole.npz") as whole:
         assert set(whole.files) == set(resumed.files)
@@ -183,14 +164,11 @@ def training_on(profile, project, folder):
     """A workflow whose training takes minutes, from when it works on the node."""
     project.edit(project.figure, "scheme: cgc", "scheme: cgc, iterations: 3000, seeds: 3")
     with open(folder / "output.txt", "w") as output:
-        process = project.start(
-            "snakemake", TRAINED, "--workflow-profile", f"profiles/{profile}", output=output
-        )
+        profile = f"profiles/{profile}"
+        process = project.start("snakemake", TRAINED, "--workflow-profile", profile, output=output)
         try:
-            end = time.monotonic() + 180
-            while not trainers(project):
-                assert time.monotonic() < end and process.poll() is None, (folder / "output.txt").read_text()
-                time.sleep(0.2)
+            wait(lambda: trainers(project) or process.poll() is not None, "training", 180)
+            assert process.poll() is None, (folder / "output.txt").read_text()
             yield process
         finally:
             process.kill()
@@ -223,19 +201,7 @@ def cpu(result):
 
 def trainers(project):
     """Training processes that work in the folder."""
-    found = []
-    for place in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (place / "cmdline").read_bytes().split(b"\0")
-            if (
-                os.readlink(place / "cwd") == str(project.folder)
-                and b"train" in words
-                and b"python" in words[0]
-            ):
-                found.append(int(place.name))
-        except OSError:
-            continue
-    return found
+    return [process for process in at_work(project, "train") if "python" in process.cmdline()[0]]
 
 
 @pytest.mark.parametrize("rule", ["train_exact", "train", "sweep_training", "sweep_trained_point"])

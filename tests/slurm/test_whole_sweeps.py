@@ -25,10 +25,8 @@ def test_trained_points_share_what_exact_schemes_share(folder):
 
 def test_python_gets_the_same_table(folder, monkeypatch):
     monkeypatch.chdir(folder.folder)
-    grid, keys = (
-        {"scheme": ["cgc", "forget"]},
-        {"n": 4, "s": 1, "iterations": 3, "seeds": 1, "task": "digits_mlp"},
-    )
+    grid = {"scheme": ["cgc", "forget"]}
+    keys = {"n": 4, "s": 1, "iterations": 3, "seeds": 1, "task": "digits_mlp"}
     here, there = gcexp.sweep(grid, **keys), gcexp.sweep(grid, submit="default", **keys)
     assert here.equals(there) and [*here.dtypes] == [*there.dtypes]
     assert json.loads(json.dumps(here.verification)) == there.verification
@@ -37,15 +35,7 @@ def test_python_gets_the_same_table(folder, monkeypatch):
 
 def test_a_point_that_fails_is_told_and_the_others_are_kept(folder):
     (folder / "times.csv").write_text("iteration,worker,time\n" + "0,0,1.0\n0,1,2.0\n0,2,1.5\n")
-    points = (
-        "scheme=cgc,frc",
-        "n=3",
-        "s=0",
-        "delay=trace",
-        "delay.file=times.csv",
-        "iterations=1",
-        "seeds=1",
-    )
+    points = "scheme=cgc,frc n=3 s=0 delay=trace delay.file=times.csv iterations=1 seeds=1".split()
     table, _ = swept(folder, *points, *SUBMITTED)
     (plan,) = (folder / "results/sweep/plan").glob("*.json")
     lost = sorted(json.loads(plan.read_text()))[0]
@@ -73,8 +63,6 @@ def test_jobs_run_in_the_environment_that_their_rule_names(fresh, stand_ins):
     assert code == 0, output
     calls = (stand_ins / "calls").read_text().splitlines()
     assert len(calls) == 6 and (fresh / "reports/quick/figures/small_three.pdf").is_file()
-    makes = {
-        line.split()[-1]: line for line in calls
-    }  # the last word is the verb, the first ones say for which jobs
+    makes = {line.split()[-1]: line for line in calls}  # by verb, the first words say for which jobs
     assert all("that prepare data, train" in makes[verb] for verb in ("data", "train"))
     assert all("that make tables, draw" in makes[verb] for verb in ("table", "plot"))

@@ -1,7 +1,9 @@
-"""A web server for tests of downloads."""
+"""A web server for tests of downloads, and the data sets that this machine has."""
 
 import http.server
+import os
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -52,3 +54,17 @@ def web_server(monkeypatch):
     served.release.set()
     served.server.shutdown()
     served.server.server_close()
+
+
+@pytest.fixture(scope="session")
+def published_data():
+    """Find the folder in which a published file lies, as `mnist/NAME`; a test that finds none is skipped."""
+    folders = [os.environ.get("GCEXP_DATA"), Path(__file__).resolve().parents[3] / "shared" / "data"]
+
+    def folder_of(file):
+        for folder in folders:
+            if folder and (Path(folder) / file).exists():
+                return Path(folder)
+        pytest.skip(f"{file} is neither in $GCEXP_DATA nor in ../shared/data")
+
+    return folder_of

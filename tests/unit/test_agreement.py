@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from gcexp.command.main import main
-from gcexp.errors import UserError
 from gcexp.figures.tables import read_table, write_table
 from gcexp.report.agreement import DIFFERS, EQUAL, NOT, WITHIN, agreement, compare_with_published, compared
 from gcexp.report.figurefile import read_figure
@@ -17,14 +16,6 @@ pytestmark = pytest.mark.paper("codes", "comm_efficient", "partial_recovery")
 
 ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED = ROOT / "reports/published/data"
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    """A folder with nothing in it; what is published is found beside the package."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("GCEXP_CONF", str(ROOT / "conf"))
-    return tmp_path
 
 
 def made(here, target, preset="paper", change=lambda frame: frame):
@@ -71,21 +62,19 @@ def test_a_table_of_the_quick_preset_is_compared_where_it_is_the_same(here):
         (["partial_recovery_table1"], "snakemake"),
     ],
 )
-def test_what_cannot_be_compared_is_a_sentence(here, capsys, arguments, words):
-    assert main(["verify", *arguments]) == 2 and words in capsys.readouterr().err
+def test_what_cannot_be_compared_is_a_sentence(here, refused_command, arguments, words):
+    refused_command(words, "verify", *arguments)
 
 
-def test_a_fresh_table_that_was_edited_by_hand_is_refused(here):
+def test_a_fresh_table_that_was_edited_by_hand_is_refused(here, refused):
     made(here, "partial_recovery_table1")
     place = here / "reports/paper/data/partial_recovery_table1"
     place.with_suffix(".provenance.json").write_text('{"sha256": "0"}')
-    with pytest.raises(UserError, match="partial_recovery_table1"):
-        outcomes()
+    refused("partial_recovery_table1", outcomes)
 
 
-FRAME = pd.DataFrame(
-    {"label": ["a", "b"], "test_accuracy": [0.9, 0.8], "test_loss": [0.5, 0.1], "time_s": [1.0, np.nan]}
-)
+FRAME = pd.DataFrame({"label": ["a", "b"], "test_accuracy": [0.9, 0.8], "test_loss": [0.5, 0.1]})
+FRAME["time_s"] = [1.0, np.nan]
 
 
 @pytest.mark.parametrize(
@@ -108,15 +97,12 @@ def test_tolerances(column, values, outcome, words):
     assert found == outcome and words in about
 
 
-def test_a_column_may_have_a_tolerance_of_its_own():
+def test_other_columns_rows_and_tolerances():
+    for other in (FRAME.assign(new=1), FRAME.drop(columns="time_s"), FRAME[:1]):
+        assert compared(other, FRAME)[0] == DIFFERS
     fresh = FRAME.assign(time_s=[4.0, np.nan])
     assert compared(fresh, FRAME)[0] == DIFFERS
     assert compared(fresh, FRAME, {"time_s": 9})[0] == WITHIN
-
-
-def test_other_columns_and_rows_differ():
-    for other in (FRAME.assign(new=1), FRAME.drop(columns="time_s"), FRAME[:1]):
-        assert compared(other, FRAME)[0] == DIFFERS
 
 
 CLOCKS = """\
@@ -143,13 +129,10 @@ plot: {{kind: bars, y: mean_iteration_time_s, by: label}}
         ("{n: 7}", "seeds", NOT, ""),
     ],
 )
-def test_of_a_smaller_preset_the_rows_that_both_make_are_compared(
-    tmp_path, monkeypatch, quick, rows, outcome, share
-):
-    place = tmp_path / "mine" / "figures" / "clocks.yaml"
+def test_of_a_smaller_preset_the_rows_that_both_make_are_compared(here, quick, rows, outcome, share):
+    place = here / "mine" / "figures" / "clocks.yaml"
     place.parent.mkdir(parents=True)
     place.write_text(f"{CLOCKS.format(quick=quick)}timings: {{rows: {rows}}}\n")
-    monkeypatch.chdir(tmp_path)
     small, paper = (read_figure(place, preset) for preset in ("quick", "paper"))
     fresh, published = (assemble(one)[0] for one in (small, paper))
     found = agreement(small, fresh, paper, published)

@@ -42,11 +42,8 @@ def capacity_of(scheme: Scheme, draws: Draws, share: np.ndarray) -> np.ndarray:
 def floor_of(scheme: Scheme, draws: Draws, share: np.ndarray) -> np.ndarray:
     cap = draws.shape[2] * float(scheme.code.load.max()) / scheme.code.k
     fixed, growing = (part[0] for part in draws.parts())
-    rows = [
-        bounds.work_floor(F, C, max(cap, alpha), alpha)
-        for F, C, alpha in zip(fixed, growing, share, strict=True)
-    ]
-    return np.array(rows) + scheme.overhead
+    rows = zip(fixed, growing, share, strict=True)
+    return np.array([bounds.work_floor(F, C, max(cap, a), a) for F, C, a in rows]) + scheme.overhead
 
 
 def shares(timeline) -> tuple[np.ndarray, np.ndarray]:
@@ -103,37 +100,32 @@ def test_nor_on_traces_with_learned_seats(file, late):
 # --- Random assignments --------------------------------------------------------------------------------------------
 
 
-def decodable_at(supports, at, k: int, alpha: float) -> float:
-    """The earliest time at which what was heard holds a share alpha of the partitions: any decoder, generic entries."""
+def decodable_at(code: Code, at: np.ndarray, alpha: float) -> float:
+    """The earliest time at which what was heard holds a share alpha of the partitions: any decoder, generic entries.
+
+    `at` (messages, n) has a worker's last message again where it has fewer.
+    """
     for time in np.sort(at.ravel()):
-        responses = {
-            i
-            for w, messages in enumerate(supports)
-            for r, part in enumerate(messages)
-            if at[r, w] <= time
-            for i in part
-        }
-        if len(responses) >= alpha * k - CLOSE:
+        heard = np.minimum((at <= time).sum(0), code.messages)
+        rows = code.encoding.toarray()[code.received(heard[None])[0]]
+        if rows.any(0).sum() >= alpha * code.k - CLOSE:
             return time
     return np.inf
 
 
-def random_code(random, n: int, k: int) -> tuple[Code, list]:
+def random_code(random, n: int, k: int) -> Code:
     """Any supports: different loads, several messages, repeats; everything is held by somebody."""
-    supports = []
-    for _ in range(n):
+    rows = []
+    for w in range(n):
         held = random.permutation(k)[: random.integers(1, k + 1)]
         cuts = np.sort(random.integers(0, len(held) + 1, random.integers(0, 3)))
-        supports.append([part for part in np.split(held, cuts) if len(part)])
-    missing = set(range(k)) - {i for messages in supports for part in messages for i in part}
-    for i in missing:
-        w = random.integers(n)
-        supports[w][-1] = np.append(supports[w][-1], i)
-    rows = [(w, part) for w, messages in enumerate(supports) for part in messages]
+        rows += [(w, part) for part in np.split(held, cuts) if len(part)]
+    missing = set(range(k)).difference(*(part for _, part in rows))
+    rows += [(int(random.integers(n)), [i]) for i in missing]
     B = np.zeros((len(rows), k))
     for row, (_, part) in enumerate(rows):
         B[row, part] = random.normal(size=len(part))
-    return Code(B, owner=[w for w, _ in rows], promise="least_squares", n=n), supports
+    return Code(B, owner=[w for w, _ in rows], promise="least_squares", n=n)
 
 
 def test_no_assignment_is_decodable_before_its_capacity():
@@ -141,15 +133,13 @@ def test_no_assignment_is_decodable_before_its_capacity():
     met = 0
     for case in range(300):
         n, k = int(random.integers(2, 6)), int(random.integers(2, 8))
-        code, supports = random_code(random, n, k)
+        code = random_code(random, n, k)
         draws = draws_of(n, 1, phi=float(random.choice([0, 0.5])), seed=case)
         most = int(code.messages.max())
-        at = np.array(
-            [draws.arrival(code.work(r + 1) / k, code.messages)[0, 0] for r in range(most)]
-        )  # a worker's last message again where it has fewer
+        at = np.array([draws.arrival(code.work(r + 1) / k, code.messages)[0, 0] for r in range(most)])
         for alpha in (0.6, 1.0):
             bound = simulate(Scheme(code, Capacity(alpha), bound=True), draws).duration[0, 0]
-            found = decodable_at(supports, at, k, alpha)
+            found = decodable_at(code, at, alpha)
             assert found >= bound * (1 - CLOSE)
             met += found <= bound * (1 + CLOSE)
     assert met > 20  # and it is not too small: many of them reach it
@@ -161,18 +151,10 @@ def test_no_data_bound_assignment_is_decodable_before_theorem_3():
         n = int(random.integers(2, 7))
         d, phi = int(random.integers(1, n + 1)), random.choice([0.0, 0.5, 0.9])
         x = random.exponential(1, n) + 0.2
-        held = [set(random.permutation(n)[:d]) for _ in range(n)]
-        held[0] |= set(range(n)) - set().union(*held) if d == n else set()
-        for i in set(range(n)) - set().union(*held):  # somebody changes a share that others hold too
-            for w in random.permutation(n):
-                spare = [j for j in held[w] if sum(j in other for other in held) > 1]
-                if spare:
-                    held[w] = held[w] - {spare[0]} | {i}
-                    break
-        if set().union(*held) != set(range(n)):
-            continue
-        at = np.array([phi * x[w] + (1 - phi) * sum(x[i] for i in held[w]) for w in range(n)])
-        first = min(t for t in at if set().union(*(held[w] for w in range(n) if at[w] <= t)) == set(range(n)))
+        everything = set(range(n))
+        held = [{i, *random.permutation([*everything - {i}])[: d - 1]} for i in random.permutation(n)]
+        at = np.array([phi * x[w] + (1 - phi) * x[[*held[w]]].sum() for w in range(n)])
+        first = min(t for t in at if set().union(*(held[w] for w in range(n) if at[w] <= t)) == everything)
         bound = float(bounds.data_bound(phi * x, (1 - phi) * x, d))
         assert first >= bound * (1 - CLOSE)
         met += first <= bound * (1 + CLOSE)
@@ -180,15 +162,6 @@ def test_no_data_bound_assignment_is_decodable_before_theorem_3():
 
 
 # --- As large as they may be ---------------------------------------------------------------------------------------
-
-
-def test_the_bound_is_reached():
-    """Pairs of a fast and a slow worker decode exactly at the bound: more would be no bound."""
-    x = np.array([[[1.0, 9.0, 2.0, 8.0, 3.0, 7.0]]])
-    draws = Draws((0,), x.shape, compute=6 * x)
-    took = simulate(Scheme(FractionalRepetition(6, 2), Decodable()), draws).duration
-    bound = simulate(Scheme(FractionalRepetition(6, 2), Capacity(), bound=True), draws).duration
-    assert took == 6 and bound <= took and float(bounds.capacity(0 * x, x, 2)[0, 0]) <= took
 
 
 def test_the_bound_is_strong():
@@ -280,65 +253,15 @@ def test_pairs_are_the_best_assignment_for_all_rows():
 # --- Refused ------------------------------------------------------------------------------------------------------
 
 SE = Trace("data/traces/bytedance-SE-dp.csv", data_bound=True)
+HINDSIGHT = Scheme(Uncoded(4), Decodable(), loads=Uneven("hindsight"), bound=True)
+LAST = Scheme(Uncoded(50), Decodable(), loads=Uneven())
 
 
-@pytest.mark.parametrize(
-    ("build", "sentence"),
-    [
-        (lambda: run_clock(Scheme(CyclicRepetition(32, 1), Capacity()), SE, (0,), 3), "wait=capacity:"),
-        (lambda: run_clock(Scheme(FractionalRepetition(32, 2), Fewest()), SE, (0,), 3), "wait=fewest:"),
-        (lambda: run_clock(Scheme(Uncoded(32), Decodable(), loads=Uneven()), SE, (0,), 3), "data_bound"),
-        (
-            lambda: Scheme(
-                Code(np.array([[1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 1]])),
-                Capacity(),
-                placement=_Anywhere(),
-            ),
-            "wait=capacity.*placement _anywhere",
-        ),
-        (lambda: Scheme(Uncoded(4), Capacity(), late="finish"), "late=stop"),
-        (lambda: Scheme(Uncoded(4), Decodable(), bound=True), "declares bound: true"),
-        (lambda: Scheme(Uncoded(4), Capacity(), loads=Uneven()), "scheme=work_floor"),
-        (
-            lambda: simulate(
-                Scheme(Uncoded(4), Decodable(), loads=Uneven("hindsight"), bound=True),
-                Trace("data/traces/bytedance-AR-chunk.csv").draw((0,), 3, 4),
-            ),
-            "linear in the load",
-        ),
-        (lambda: bounds.work_floor(np.ones(10), np.ones(10), cap=0.5), "n=10; got cap=0.5"),
-        (lambda: bounds.work_floor(np.array([1.0, np.nan]), np.ones(2)), "fixed times .* got nan"),
-        (lambda: bounds.work_floor(np.ones(2), np.array([1.0, -2.0])), "growing times .* got -2"),
-        (lambda: bounds.capacity(np.ones(2), np.ones(2), 2, fraction=np.ones(3)), "one for each of"),
-        (lambda: bounds.work_floor("x", np.ones(2)), "'x'"),
-        (lambda: bounds.work_floor(np.ones(2), np.ones(3)), "have the shapes"),
-        (lambda: bounds.capacity(np.array([np.inf, 1.0]), np.ones(2), 2), "fixed times .* got inf"),
-        (lambda: bounds.water_loads(np.array([-1.0, 1.0]), np.ones(2)), "fixed times .* got -1"),
-        (lambda: bounds.data_bound(np.ones(2), np.array([np.nan, 1.0]), 1), "growing times .* got nan"),
-        (lambda: bounds.one_assignment(np.full((2, 3), np.nan), np.ones((2, 3)), 2), "fixed .* got nan"),
-        (lambda: bounds.one_assignment(np.ones((2, 3)), -np.ones((2, 3)), 2), "growing times .* got -1"),
-        (lambda: bounds.one_assignment(np.ones(3), np.ones(3), 2), "rows"),
-        (lambda: bounds.one_assignment(np.ones((2, 3)), np.ones((2, 3)), np.nan), "load"),
-        (
-            lambda: run_clock(
-                Scheme(Uncoded(50), Decodable(), loads=Uneven()),
-                Trace("data/traces/faas-aws-256mb.csv", rows=[0]),
-                (0,),
-                1,
-            ),
-            "know=last.*faas-aws-256mb",
-        ),
-        (lambda: Scheme(Uncoded(10), Decodable(), loads=Uneven(cap=0.5)), "n=10; got cap=0.5"),
-        (lambda: Capacity(0.0), "0 < fraction <= 1"),
-    ],
-)
-def test_refused_where_a_theorem_does_not_hold(build, sentence):
-    with pytest.raises(ParameterError, match=sentence):
-        build()
+UNEVEN = Code(np.array([[1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 1]]))
 
 
 @dataclasses.dataclass(frozen=True)
-class _Anywhere:
+class Anywhere:
     def check(self, code):
         pass
 
@@ -346,11 +269,54 @@ class _Anywhere:
         return np.broadcast_to(np.arange(play.shape[2]), play.shape)
 
 
-def test_placements_that_stay_and_that_move():
-    code = PartialWork(4, 2, 2)  # equal loads and messages: seats do not matter
-    assert Scheme(code, Capacity(), placement=Pairs(2)).bound
-    loads = Code(np.array([[1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 1]]))
-    assert Scheme(loads, Capacity(), placement=Pairs(2)).bound
+def played(scheme: Scheme, file: str, **keys):
+    return run_clock(scheme, Trace(f"data/traces/{file}.csv", **keys), (0,), 3)
+
+
+@pytest.mark.parametrize(
+    ("build", "named"),
+    [
+        (lambda: run_clock(Scheme(CyclicRepetition(32, 1), Capacity()), SE, (0,), 3), "wait=capacity"),
+        (lambda: run_clock(Scheme(FractionalRepetition(32, 2), Fewest()), SE, (0,), 3), "wait=fewest"),
+        (lambda: run_clock(Scheme(Uncoded(32), Decodable(), loads=Uneven()), SE, (0,), 3), "data_bound"),
+        (lambda: Scheme(UNEVEN, Capacity(), placement=Anywhere()), "wait=capacity.*placement anywhere"),
+        (lambda: Scheme(Uncoded(4), Capacity(), late="finish"), "late=stop"),
+        (lambda: Scheme(Uncoded(4), Decodable(), bound=True), "bound: true"),
+        (lambda: Scheme(Uncoded(4), Capacity(), loads=Uneven()), "scheme=work_floor"),
+        (lambda: played(HINDSIGHT, "bytedance-AR-chunk"), "load"),
+        (lambda: played(LAST, "faas-aws-256mb", rows=[0]), "know=last.*faas-aws-256mb"),
+        (lambda: Scheme(Uncoded(10), Decodable(), loads=Uneven(cap=0.5)), "n=10.* cap=0.5"),
+        (lambda: Capacity(0.0), "fraction.* 0.0"),
+        (lambda: bounds.work_floor(np.ones(10), np.ones(10), cap=0.5), "n=10.* cap=0.5"),
+        (lambda: bounds.work_floor("x", np.ones(2)), "'x'"),
+        (lambda: bounds.work_floor(np.ones(2), np.ones(3)), "shapes"),
+        (lambda: bounds.capacity(np.ones(2), np.ones(2), 2, fraction=np.ones(3)), "fraction"),
+        (lambda: bounds.one_assignment(np.ones(3), np.ones(3), 2), "rows"),
+        (lambda: bounds.one_assignment(np.ones((2, 3)), np.ones((2, 3)), np.nan), "load"),
+    ],
+)
+def test_refused_where_a_theorem_does_not_hold(build, named):
+    with pytest.raises(ParameterError, match=named):
+        build()
+
+
+@pytest.mark.parametrize(
+    "bound",
+    [bounds.work_floor, bounds.capacity, bounds.water_loads, bounds.data_bound, bounds.one_assignment],
+)
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -1.0])
+def test_times_are_finite_and_not_negative(bound, bad):
+    load = [] if bound in (bounds.work_floor, bounds.water_loads) else [2]
+    good, wrong = np.ones((2, 3)), np.array([[1.0, bad, 1.0], [1.0, 1.0, 1.0]])
+    for given, kind in (((wrong, good), "fixed"), ((good, wrong), "growing")):
+        with pytest.raises(ParameterError, match=f"{kind} times .* got {bad:g}"):
+            bound(*given, *load)
+
+
+def test_placements_that_stay():
+    """Seats do not matter where loads and messages are equal, nor where a worker keeps its seat."""
+    for code in (PartialWork(4, 2, 2), UNEVEN):
+        assert Scheme(code, Capacity(), placement=Pairs(2)).bound
 
 
 def test_a_bound_as_a_scheme_and_no_task_for_it(capsys):
@@ -358,10 +324,12 @@ def test_a_bound_as_a_scheme_and_no_task_for_it(capsys):
     assert main(["simulate", "scheme=capacity", *clock]) == 0
     assert main(["simulate", "scheme=work_floor", *clock]) == 0
     assert main(["simulate", "scheme=capacity", *clock, "late=every"]) == 2
-    with pytest.raises(UserError, match="durations without a decode"):
-        gcexp.train(scheme="work_floor", n=10, delay="pai_job4", task="digits_mlp")
-    with pytest.raises(UserError, match="local_steps has a clock but no training curve"):
-        gcexp.train(scheme="uncoded", n=10, delay="local_steps", task="digits_mlp")
+    for scheme, delay, named in (
+        ("work_floor", "pai_job4", "decode"),
+        ("uncoded", "local_steps", "local_steps"),
+    ):
+        with pytest.raises(UserError, match=named):
+            gcexp.train(scheme=scheme, n=10, delay=delay, task="digits_mlp")
 
 
 @pytest.mark.filterwarnings("error")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import threading
 import time
 
@@ -32,15 +33,16 @@ COEFFICIENTS = np.array([[1.0, 1, 1], [0, 0.5, 2], [0, 0, 0]])
 PATTERN = np.random.default_rng(0).integers(3, size=(2, 8))
 
 
-def digits() -> Dataset:
-    x, y = load_digits(return_X_y=True)
-    x = np.ascontiguousarray(x / 16, dtype=np.float32)
-    return Dataset("digits", x[:300], y[:300], x[1500:], y[1500:], "")
+def data_of(x, y, name="made") -> Dataset:
+    return Dataset(name, x, y, x[-200:], y[-200:], "")
 
 
-def failing(at=0, rule=None):
-    """A rule, by default gradient descent, that fails at its n-th update."""
-    rule = rule or GradientDescent()
+x, y = load_digits(return_X_y=True)
+DIGITS = data_of((x[:500] / 16).astype(np.float32), y[:500], "digits")
+
+
+def failing(rule, at=0):
+    """The rule, failing at its n-th update."""
 
     class Failing(type(rule)):
         def update(self, *arguments):
@@ -55,15 +57,11 @@ def failing(at=0, rule=None):
 taken: list[int] = []
 
 
-@pytest.fixture(autouse=True)
-def _no_steps_taken():
+def run(checkpoint=None, at=0, coefficients=COEFFICIENTS):
+    """A training, in which `taken` gets an entry for each update."""
     taken.clear()
-
-
-def run(checkpoint=None, optimizer=None, coefficients=COEFFICIENTS):
-    return train(
-        TASK, optimizer or GradientDescent(), digits(), SEEDS, STEPS, coefficients, PATTERN, checkpoint
-    )
+    rule = failing(GradientDescent(), at)
+    return train(TASK, rule, DIGITS, SEEDS, STEPS, coefficients, PATTERN, checkpoint)
 
 
 def assert_equal(one, other):
@@ -76,37 +74,22 @@ def assert_equal(one, other):
 def test_resuming_after_any_step_gives_equal_bits(tmp_path):
     whole = run()
     assert whole.skipped.sum() > 0
-    updates = sum(STEPS) - int(whole.skipped.sum())
+    updates = len(taken)
     for at in range(1, updates + 1):
         checkpoint = Checkpoint(tmp_path / f"{at}.npz", CONFIG, every=0)
-        taken.clear()
         with pytest.raises(InterruptedError):
-            run(checkpoint, failing(at=at))
-        taken.clear()
-        assert_equal(run(checkpoint, failing()), whole)
+            run(checkpoint, at)
+        assert_equal(run(checkpoint), whole)
         assert len(taken) == updates - (at - 1)  # no step is repeated
 
 
-def categories() -> Dataset:
-    draw = np.random.default_rng(0)
-    rows, labels = draw.integers(0, 5, (60, 9)).astype(np.int32), draw.integers(0, 2, 60)
-    return Dataset("small", rows, labels, rows[:0], labels[:0], "")
-
-
-def targets() -> Dataset:
-    draw = np.random.default_rng(0)
-    x, y = draw.standard_normal((60, 11)).astype(np.float32), draw.standard_normal(60)
-    return Dataset("made", x, y, x, y, "")
-
-
-def images() -> Dataset:
-    draw = np.random.default_rng(0)
-    x, y = draw.integers(0, 256, (60, 3, 8, 8)).astype(np.uint8), draw.integers(0, 3, 60)
-    return Dataset("noise", x, y, x, y, "")
-
-
+draw = np.random.default_rng(0)
+TARGETS = data_of(draw.standard_normal((60, 11)).astype(np.float32), draw.standard_normal(60))
+CATEGORIES = data_of(draw.integers(0, 5, (60, 9)).astype(np.int32), draw.integers(0, 2, 60))
+IMAGES = data_of(draw.integers(0, 256, (60, 3, 8, 8)).astype(np.uint8), draw.integers(0, 3, 60))
+TOGETHER = TogetherPerceptron("digits", evaluate_every=2, verify_every=3)
 NORMALISED = TorchTask(
-    "noise",
+    "made",
     lambda: nn.Sequential(nn.BatchNorm2d(3), nn.Flatten(), nn.Linear(192, 3)),
     nn.CrossEntropyLoss(reduction="none"),
     batch=20,
@@ -117,40 +100,32 @@ NORMALISED = TorchTask(
 
 
 @pytest.mark.parametrize(
-    ("task", "rule", "data"),
+    ("task", "rule", "data", "at"),
     [
-        (LinearRegression("made", verify_every=3), GradientDescent(0.1), targets),  # in float64
-        (LogisticRegression("small", 44), AcceleratedGradient(1.0), categories),  # a rule with a state
-        (NORMALISED, GradientDescent(0.1), images),  # a problem with statistics, and batches
+        (LinearRegression("made", verify_every=3), GradientDescent(0.1), TARGETS, 11),
+        (LogisticRegression("made", 44), AcceleratedGradient(1.0), CATEGORIES, 11),
+        (NORMALISED, GradientDescent(0.1), IMAGES, 11),
+        (TOGETHER, Momentum(0.2), DIGITS, 1),
+        (TOGETHER, Momentum(0.2), DIGITS, 7),
     ],
-    ids=["float64", "state", "statistics"],
+    ids=["float64", "a rule's state", "statistics, and batches", "seeds together", "later"],
 )
-def test_a_resumed_training_has_equal_bits(tmp_path, task, rule, data):
-    given = data(), (0, 1), (8, 5)
-    whole = train(task, rule, *given, progress=False)
-    with pytest.raises(InterruptedError):
-        train(task, failing(11, rule=rule), *given, checkpoint=Checkpoint(tmp_path / "c.npz", {}, every=0))
-    assert_equal(train(task, rule, *given, checkpoint=Checkpoint(tmp_path / "c.npz", {})), whole)
-
-
-@pytest.mark.parametrize("at", [1, 4])
-def test_seeds_together_resume_with_equal_bits(tmp_path, at):
-    given = digits(), SEEDS, [6, 6]
-    task, rule = TogetherPerceptron("digits", evaluate_every=2, verify_every=3), Momentum(0.2)
-    whole = train(task, rule, *given)
-    checkpoint = Checkpoint(tmp_path / "run.npz", CONFIG, every=0)
-    with pytest.raises(InterruptedError):
-        train(task, failing(2 * at, rule=rule), *given, checkpoint=checkpoint)
+def test_a_resumed_training_has_equal_bits(tmp_path, task, rule, data, at):
+    given = data, (0, 1), (6, 6) if task is TOGETHER else (8, 5)
+    whole, place = train(task, rule, *given, progress=False), tmp_path / "c.npz"
     taken.clear()
-    assert_equal(train(task, failing(rule=rule), *given, checkpoint=checkpoint), whole)
-    assert len(taken) == 2 * (6 - at + 1)  # a seed's update each; no step is repeated
+    with pytest.raises(InterruptedError):
+        train(task, failing(rule, at), *given, checkpoint=Checkpoint(place, {}, every=0))
+    taken.clear()
+    assert_equal(train(task, failing(rule), *given, checkpoint=Checkpoint(place, {})), whole)
+    assert len(taken) == sum(given[2]) - (at - 1)  # no step is repeated
 
 
 def test_resuming_from_an_old_checkpoint_repeats_the_steps_since(tmp_path):
     whole = run()
     checkpoint = Checkpoint(tmp_path / "run.npz", CONFIG, every=3600)
     with pytest.raises(InterruptedError):
-        run(checkpoint, failing(at=sum(STEPS) - int(whole.skipped.sum())))
+        run(checkpoint, at=len(taken))
     with checkpoint.held(np.array(SEEDS), np.array(STEPS), COEFFICIENTS, PATTERN):
         assert checkpoint.load()["at_row"] == 1  # saved after each seed all the same
     assert_equal(run(checkpoint), whole)
@@ -158,42 +133,50 @@ def test_resuming_from_an_old_checkpoint_repeats_the_steps_since(tmp_path):
 
 def test_a_finished_run_is_adopted_without_a_step(tmp_path):
     whole = run(Checkpoint(tmp_path / "run.npz", CONFIG))
-    again = run(Checkpoint(tmp_path / "run.npz", CONFIG), failing(at=1))
-    assert_equal(again, whole)
+    assert_equal(run(Checkpoint(tmp_path / "run.npz", CONFIG)), whole)
     assert not taken
 
 
-@pytest.mark.parametrize("stale", ["config", "coefficients"])
-def test_a_checkpoint_of_another_run_is_not_used(tmp_path, capsys, stale):
-    other = COEFFICIENTS * 2
-    config = CONFIG | {"version": 2} if stale == "config" else CONFIG
-    run(Checkpoint(tmp_path / "run.npz", config), coefficients=COEFFICIENTS if stale == "config" else other)
-    assert_equal(run(Checkpoint(tmp_path / "run.npz", CONFIG)), run())
-    assert "belongs to another configuration" in capsys.readouterr().err
+@pytest.mark.parametrize("other", [{"config": CONFIG | {"version": 2}}, {"coefficients": COEFFICIENTS * 2}])
+def test_a_checkpoint_of_another_run_is_not_used(tmp_path, capsys, other):
+    path = tmp_path / "run.npz"
+    run(Checkpoint(path, other.get("config", CONFIG)), coefficients=other.get("coefficients", COEFFICIENTS))
+    assert_equal(run(Checkpoint(path, CONFIG)), run())
+    assert "another configuration" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "text", "no stamp", "array", "method"])
+def saved(save, array) -> bytes:
+    save(file := io.BytesIO(), array)
+    return file.getvalue()
+
+
+def another_compression(content: bytes) -> bytes:
+    method = content.index(b"PK\x01\x02") + 10
+    return content[:method] + b"\x63" + content[method + 1 :]
+
+
+def flipped(content: bytes) -> bytes:
+    middle = len(content) // 2
+    return content[:middle] + bytes(b ^ 255 for b in content[middle : middle + 8]) + content[middle + 8 :]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: content[: len(content) // 2],
+        flipped,
+        another_compression,
+        lambda content: b"",
+        lambda content: b"no zip",
+        lambda content: saved(np.savez, np.ones(1)),
+        lambda content: saved(np.save, np.ones(1)),
+    ],
+    ids=["cut", "flipped", "method", "empty", "text", "no stamp", "array"],
+)
 def test_a_damaged_checkpoint_is_not_used(tmp_path, capsys, damage):
     path = tmp_path / "run.npz"
     run(Checkpoint(path, CONFIG))
-    content = path.read_bytes()
-    if damage == "no stamp":
-        with open(path, "wb") as file:
-            np.savez(file, other=np.ones(1))
-    elif damage == "array":
-        with open(path, "wb") as file:
-            np.save(file, np.ones(1))
-    else:
-        middle, method = len(content) // 2, content.index(b"PK\x01\x02") + 10  # of compression
-        flipped = bytes(b ^ 255 for b in content[middle : middle + 8])
-        bad = {
-            "cut": content[:middle],
-            "flipped": content[:middle] + flipped + content[middle + 8 :],
-            "empty": b"",
-            "text": b"no zip",
-            "method": content[:method] + b"\x63" + content[method + 1 :],
-        }
-        path.write_bytes(bad[damage])
+    path.write_bytes(damage(path.read_bytes()))
     assert_equal(run(Checkpoint(path, CONFIG)), run())
     assert "cannot be read" in capsys.readouterr().err
 
@@ -218,16 +201,6 @@ def test_saves_are_spaced_in_time(tmp_path, monkeypatch):
     assert [p.name for p in tmp_path.iterdir() if p.suffix == ".npz"] == ["run.npz"]
 
 
-def waiting(capsys):
-    """What was said until one said that it waits."""
-    said, end = "", time.monotonic() + LONG
-    while "waiting for it" not in said:
-        assert time.monotonic() < end, said
-        time.sleep(0.01)
-        said += capsys.readouterr().err
-    return said
-
-
 def test_a_second_process_waits_and_says_so(tmp_path, capsys):
     entered = []
 
@@ -238,12 +211,16 @@ def test_a_second_process_waits_and_says_so(tmp_path, capsys):
     with Checkpoint(tmp_path / "run.npz", CONFIG).held() as first:
         thread = threading.Thread(target=second)
         thread.start()
-        error = waiting(capsys)
+        said, end = "", time.monotonic() + LONG
+        while "waiting for it" not in said:
+            assert time.monotonic() < end, said
+            time.sleep(0.01)
+            said += capsys.readouterr().err
         assert thread.is_alive() and not entered
         first.save({"step": np.array(5)})
     thread.join()
     assert entered == [{"step": np.array(5)}]
-    assert (error + capsys.readouterr().err).count("\n") == 1
+    assert (said + capsys.readouterr().err).count("\n") == 1
 
 
 def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path):

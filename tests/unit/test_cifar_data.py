@@ -16,7 +16,6 @@ from gcexp.data.readers import read_cifar_batch
 from gcexp.data.sources import CIFAR10, RawFile
 from gcexp.errors import DataError
 
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 NAMES = [file.name for file in CIFAR10.files]
 
 
@@ -157,9 +156,8 @@ def test_a_pickle_runs_nothing(tmp_path, monkeypatch, content):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not (SHARED / "cifar10").is_dir(), reason="CIFAR-10 is not in ../shared/data")
-def test_real_cifar10(tmp_path):
-    record = prepare("cifar10", tmp_path / "cifar10.npz", SHARED, tmp_path / "raw")
+def test_real_cifar10(tmp_path, published_data):
+    record = prepare("cifar10", tmp_path / "cifar10.npz", published_data("cifar10"), tmp_path / "raw")
     assert record["sha256"] == "51933a1f9492cb70f51419b4d4b3f5e9685aa34feecf4fbf150c405e5d872bf2"
     data = load(tmp_path / "cifar10.npz")
     assert np.bincount(data.y_train).tolist() == 10 * [5000]

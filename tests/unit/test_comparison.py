@@ -56,9 +56,8 @@ def test_a_level_that_nobody_reaches_and_further_levels(shown):
     assert found["time_to_0.999"].map(math.isinf).all() and (found["seeds_reached"] == 0).all()
     times = [name for name in found if name.startswith("time_to_")]
     assert times == ["time_to_0.999", "time_to_0.8", "time_to_0.9"]
-    assert (found["time_to_0.8"] < found["time_to_0.9"]).all() and found[
-        "time_to_0.8"
-    ].is_monotonic_increasing
+    assert (found["time_to_0.8"] < found["time_to_0.9"]).all()
+    assert found["time_to_0.8"].is_monotonic_increasing
 
 
 def test_from_the_shell(shown, capsys):
@@ -88,15 +87,12 @@ def test_a_swept_label_is_told_apart_by_its_key():
     assert not apart.drop(columns="run").duplicated().any()
 
 
-def test_a_figure_without_runs_is_refused_before_its_table_is_looked_for(capsys):
-    assert main(["compare", "dynamic_clustering_matrices"]) == 2
-    assert "dynamic_clustering_matrices" in capsys.readouterr().err
+def test_a_figure_without_runs_is_refused_before_its_table_is_looked_for(refused_command):
+    refused_command("dynamic_clustering_matrices", "compare", "dynamic_clustering_matrices")
 
 
-def test_a_missing_table_says_how_to_make_it(tmp_path, monkeypatch, capsys, shown):
+def test_a_missing_table_says_how_to_make_it(here, monkeypatch, refused_command, shown):
     monkeypatch.setattr("gcexp.report.figurefile.figure", lambda *_: shown[0])
     # Nothing is published either.
-    monkeypatch.setattr("gcexp.report.published.bundled", lambda name: tmp_path / name)
-    monkeypatch.chdir(tmp_path)
-    assert main(["compare", TARGET]) == 2
-    assert f"snakemake {TARGET}" in capsys.readouterr().err
+    monkeypatch.setattr("gcexp.report.published.bundled", lambda name: here / name)
+    refused_command(f"snakemake {TARGET}", "compare", TARGET)

@@ -27,15 +27,17 @@ from gcexp.tasks import training
 from gcexp.tasks.mlp import MultilayerPerceptron
 
 JOB = "data/traces/pai-job1.csv"
-TRACE = {"delay.file": "data/traces/pai-job1.csv"}
-SMALL = {"n": 6, "s": 2, "delay": "pareto", "iterations": 30, "seeds": 2}
+CLOCK = {"n": 6, "delay": "pareto", "iterations": 30, "seeds": 2}
+SMALL = CLOCK | {"s": 2}
+TRAINED = SMALL | {"task": "digits_mlp", "iterations": 6}
+
+
+# --- Tables ----------------------------------------------------------------------------------------------------
 
 
 def test_the_same_bits_as_a_timeline_of_the_workflow(tmp_path):
-    config = compose(
-        ["scheme=cyclic_partial", "n=6", "s=2", "code.beta=4", "delay=pareto", "iterations=30", "seeds=0-1"]
-    )
-    timeline = run_timeline(config, tmp_path / "clock.npz")
+    words = "scheme=cyclic_partial n=6 s=2 code.beta=4 delay=pareto iterations=30 seeds=0-1"
+    timeline = run_timeline(compose(words.split()), tmp_path / "clock.npz")
     found = gcexp.simulate("code.beta=4", scheme="cyclic_partial", rows="iterations", **SMALL)
     assert (found["iteration_time_s"].to_numpy().reshape(2, 30) == timeline.duration).all()
     assert (found["simulated_time_s"].to_numpy().reshape(2, 30) == timeline.clock).all()
@@ -44,11 +46,9 @@ def test_the_same_bits_as_a_timeline_of_the_workflow(tmp_path):
 
 def test_objects_in_place_of_names():
     named = gcexp.simulate(scheme="cgc", **SMALL)
-    scale = compose(["delay=pareto"])["delay"]
-    law = Pareto(**{key: value for key, value in scale.items() if key != "_target_"})
-    built = gcexp.simulate(
-        code=CyclicRepetition(n=6, s=2), wait=Fastest(s=2), **SMALL | {"delay": law, "seeds": np.int64(2)}
-    )
+    law = Pareto(**{key: value for key, value in compose(["delay=pareto"])["delay"].items() if key[0] != "_"})
+    keys = SMALL | {"delay": law, "seeds": np.int64(2)}
+    built = gcexp.simulate(code=CyclicRepetition(n=6, s=2), wait=Fastest(s=2), **keys)
     assert (built["mean_iteration_time_s"] == named["mean_iteration_time_s"]).all()
     assert built["code"].iloc[0].startswith("CyclicRepetition(n=6, s=2")
 
@@ -57,30 +57,15 @@ def test_objects_are_swept_and_compared():
     grid = {"code": [CyclicRepetition(6, 1), CyclicRepetition(6, 2)]}
     keys = {"wait": "decodable", "delay": "pareto", "iterations": 30, "seeds": 5}
     trained = gcexp.sweep(grid, task="digits_mlp", **keys)
-    assert (
-        all(report["passed"] for report in trained.verification.values()) and len(trained.verification) == 2
-    )
+    assert [report["passed"] for report in trained.verification.values()] == [True, True]
     ranked = gcexp.compare(trained, 0.2)
-    assert ranked["time_to_0.2"].is_monotonic_increasing and (ranked["seeds"] == 5).all()
-    assert (ranked["low"] <= ranked["time_to_0.2"]).all() and (ranked["time_to_0.2"] <= ranked["high"]).all()
+    times = ranked["time_to_0.2"]
+    assert times.is_monotonic_increasing and (ranked["seeds"] == 5).all()
+    assert (ranked["low"] <= times).all() and (times <= ranked["high"]).all()
     each = trained.time_to(0.2, per_seed=True)
-    assert len(each) == 10 and each["time_to_0.2"][
-        each["code"] == ranked["code"][0]
-    ].median() == pytest.approx(ranked["time_to_0.2"][0])
-    clocks = gcexp.compare(gcexp.sweep(grid, **keys))
-    assert clocks["mean_iteration_time_s"].is_monotonic_increasing
-
-
-def test_a_sweep_from_the_shell_shows_the_decoding_error(capsys):
-    """An approximate code recovers no partition exactly, and its share of recovered ones said 0."""
-    command = "run -m scheme=cgc,bgc,forget n=8 s=2 delay=pareto iterations=50 seeds=2 --format csv"
-    assert main(command.split()) == 0
-    found = pd.read_csv(io.StringIO(capsys.readouterr().out)).set_index("scheme")
-    assert found.loc["cgc", ["mean_decoding_error", "mean_recovered_fraction"]].tolist() == [0, 1]
-    assert found.loc["forget", ["mean_decoding_error", "mean_recovered_fraction"]].tolist() == [0.25, 0.75]
-    assert 0 < found.loc["bgc", "mean_decoding_error"] < 1 and pd.isna(
-        found.loc["bgc", "mean_recovered_fraction"]
-    )
+    fastest = each["time_to_0.2"][each["code"] == ranked["code"][0]]
+    assert len(each) == 10 and fastest.median() == pytest.approx(times[0])
+    assert gcexp.compare(gcexp.sweep(grid, **keys))["mean_iteration_time_s"].is_monotonic_increasing
 
 
 def test_errors_of_a_code_by_name_and_as_an_object():
@@ -102,7 +87,6 @@ def test_the_error_of_a_single_random_set(capsys):
     ("call", "named"),
     [
         (lambda: gcexp.simulate({"scheme": "cgc"}), ("override", "{'scheme': 'cgc'}")),
-        (lambda: gcexp.simulate(3), ("override", "3")),
         (lambda: gcexp.simulate(schem="cgc"), ("'schem'", "'scheme'")),
         (lambda: gcexp.simulate(scheme="cgcc"), ("'cgcc'", "'cgc'")),
         (lambda: gcexp.simulate(rows="second"), ("'second'", "'seeds'")),
@@ -110,6 +94,7 @@ def test_the_error_of_a_single_random_set(capsys):
         (lambda: gcexp.simulate(code=Pareto(), **SMALL), ("code", "decode")),
         (lambda: gcexp.simulate(n=Pareto()), ("n", "Pareto")),
         (lambda: gcexp.simulate(delay=Fastest(s=1)), ("delay", "draw")),
+        (lambda: gcexp.simulate(code=np.ones((100, 6)), n=6), ("code", "decode")),
         (lambda: gcexp.train(wait=range(3)), ("wait", "stop", "range(0, 3)")),
         (lambda: gcexp.train(scheme="lb", task="digits_mlp"), ("bound",)),
         (lambda: gcexp.train(scheme="forget", task="digits_together"), ("exact: true",)),
@@ -123,17 +108,19 @@ def test_the_error_of_a_single_random_set(capsys):
         (lambda: gcexp.sweep({"s": [1]}, impossible="skipp"), ("'skipp'", "'skip'")),
         (lambda: gcexp.compare(3), ("compare", "3")),
         (lambda: gcexp.plot("table"), ("plot", "table")),
-        (
-            lambda: gcexp.plot(gcexp.simulate(scheme="cgc", **SMALL), y="tst"),
-            ("'tst'", "mean_iteration_time_s"),
-        ),
-        (lambda: gcexp.simulate(scheme="frc", **SMALL).time_to(0.2), ("train", "sweep")),
+        (lambda: gcexp.plot(gcexp.simulate(**SMALL), y="tst"), ("'tst'", "mean_iteration_time_s")),
+        (lambda: gcexp.simulate(**SMALL).time_to(0.2), ("train", "sweep")),
         (lambda: gcexp.show(scheme="frc", n=6, s=1, delay="parto"), ("'parto'", "'pareto'")),
-        (lambda: gcexp.simulate(code=np.ones((100, 6)), n=6), ("code", "decode")),
         (lambda: gcexp.show(scheme="cgc", seed="x"), ("seed", "'x'")),
         (lambda: gcexp.benchmark(pd.DataFrame()), ("file", "Empty DataFrame")),
         (lambda: gcexp.benchmark(JOB, ["wait for all"], row=[3]), ("'row'", "'rows'")),
         (lambda: gcexp.benchmark(JOB, "wait for al"), ("'wait for al'", "'wait for all'")),
+        (lambda: ReedSolomon(6, 1, k=10**30), ("ReedSolomon",)),
+        (lambda: Span(2, 2, targets=2), ("targets",)),
+        (lambda: Span(2, 2, targets=[["x", "y"]]), ("numbers",)),
+        (lambda: Span(2, 2, targets=[[1, 1]], tolerance="x"), ("tolerance",)),
+        (lambda: Exponentials(len, 6), ("seeds",)),
+        (lambda: Exponentials((0,), 6, purpose=3), ("purpose",)),
     ],
     ids=count(),
 )
@@ -146,21 +133,32 @@ def test_a_mistake_is_one_sentence_that_names_what_was_given_and_what_is_wanted(
 
 def test_a_list_as_a_value_is_text_in_its_column():
     """It became one number per seed, or an error about lengths."""
-    keys = {"scheme": "cgc", "delay": "trace", "n": 3, "s": 1, "iterations": 5}
+    keys = {"scheme": "cgc", "delay": "trace", "n": 3, "s": 1, "iterations": 5, "delay.file": JOB}
     for seeds in (2, 3):
-        found = gcexp.simulate(**keys, seeds=seeds, **{"delay.workers": [7, 8, 9]}, **TRACE)
+        found = gcexp.simulate(**keys, seeds=seeds, **{"delay.workers": [7, 8, 9]})
         assert found["delay.workers"].tolist() == ["[7, 8, 9]"] * seeds
-    lists = {"delay.workers": [[7, 8, 9], (1, 2, 3)]}
-    both = gcexp.sweep(lists, **keys, seeds=1, **TRACE)
+    both = gcexp.sweep({"delay.workers": [[7, 8, 9], (1, 2, 3)]}, **keys, seeds=1)
     assert both["delay.workers"].tolist() == ["[7, 8, 9]", "[1, 2, 3]"]
     assert both["mean_iteration_time_s"].nunique() == 2
+
+
+def test_recorded_times_are_swept_and_named_by_their_size():
+    times = np.arange(1.0, 601.0).reshape(100, 6)
+    keys = {"scheme": "cgc", "n": 6, "s": 1, "iterations": 100, "seeds": 1, "overhead": 0}
+    found = gcexp.sweep({"delay": [times, times[::-1]]}, **keys)
+    assert found["delay"].nunique() == 2 and found["delay"].str.contains("100 .* 6 ").all()
+    assert found["mean_iteration_time_s"].nunique() == 1  # the same rows in another order
+    assert gcexp.simulate(**keys, delay=times)["delay"][0] == found["delay"][0]
+
+
+# --- Sweeps ----------------------------------------------------------------------------------------------------
 
 
 def test_a_verification_that_failed_is_a_warning(monkeypatch):
     """Only attrs knew."""
     failed = {"passed": False, "failures": ["seed 0, iteration 0: too far"], "checks": []}
     monkeypatch.setattr("gcexp.run.verification.verify_decoding", lambda *a: failed)
-    keys = SMALL | {"iterations": 2, "seeds": 1, "task": "digits_mlp"}
+    keys = TRAINED | {"iterations": 2, "seeds": 1}
     with pytest.warns(UserWarning, match="seed 0, iteration 0: too far"):
         gcexp.train(scheme="frc", **keys)
     with pytest.warns(UserWarning, match="scheme=frc: seed 0.*scheme=cgc: seed 0"):
@@ -170,38 +168,29 @@ def test_a_verification_that_failed_is_a_warning(monkeypatch):
 
 def test_impossible_points_are_left_out_and_listed(capsys):
     grid = {"scheme": ["cgc", "frc"], "s": [1, 3]}
-    keys = {key: value for key, value in SMALL.items() if key != "s"}
     with pytest.warns(UserWarning, match="1 of 4 points.*scheme=frc, s=3: .*n=6, d=4"):
-        found = gcexp.sweep(grid, **keys)
-    assert found[["scheme", "s"]].drop_duplicates().to_numpy().tolist() == [
-        ["cgc", 1],
-        ["cgc", 3],
-        ["frc", 1],
-    ]
+        found = gcexp.sweep(grid, **CLOCK)
+    assert [*found.groupby(["scheme", "s"]).groups] == [("cgc", 1), ("cgc", 3), ("frc", 1)]
     assert found.impossible[["scheme", "s"]].to_numpy().tolist() == [["frc", 3]]
     assert "n=6, d=4" in found.impossible["reason"][0] and "1 impossible" in found._repr_html_()
     with pytest.raises(UserError, match="n=6, d=4"):
-        gcexp.sweep(grid, impossible="raise", **keys)
+        gcexp.sweep(grid, impossible="raise", **CLOCK)
     with pytest.raises(UserError, match="n=6, d="):
-        gcexp.sweep({"s": [3, 4]}, scheme="frc", **keys)
+        gcexp.sweep({"s": [3, 4]}, scheme="frc", **CLOCK)
     assert main(["run", "-m", "scheme=cgc,frc", "n=4", "s=2", "iterations=2", "seeds=1"]) == 0
     said = capsys.readouterr().err
     assert said.startswith("gcexp: 1 of 2 points") and "Warning" not in said
 
 
 def test_a_result_knows_times_loads_and_origin():
-    keys = SMALL | {"iterations": 8, "task": "digits_mlp"}
-    found = gcexp.sweep({"scheme": ["frc", "forget"]}, **keys)
-    times = found.time_to(0.2)
+    found = gcexp.sweep({"scheme": ["frc", "forget"]}, **TRAINED | {"iterations": 8})
+    times = found.time_to(0.2).set_index("scheme")
     for scheme, rows in found.groupby("scheme"):
         each = [time_to(seed, "test_accuracy", 0.2) for _, seed in rows.groupby("seed")]
-        row = times[times["scheme"] == scheme]
-        assert (
-            row["time_to_0.2"].item() == np.median(each)
-            and row["seeds_reached"].item() == np.isfinite(each).sum()
-        )
+        expected = [np.median(each), np.isfinite(each).sum()]
+        assert times.loc[scheme, ["time_to_0.2", "seeds_reached"]].tolist() == expected
     assert found.loads.set_index("scheme")["load"].to_dict() == {"frc": 3, "forget": 1}
-    assert {"load", "messages", "mean_load_fraction"} <= {*gcexp.train(scheme="frc", **keys)}
+    assert {"load", "messages", "mean_load_fraction"} <= {*gcexp.train(scheme="frc", **TRAINED)}
     assert set(found.verification) == {"scheme=frc", "scheme=forget"}
     assert found[found["scheme"] == "frc"].provenance["points"][0]["n"] == 6
     assert "verification passed" in found._repr_html_()
@@ -212,71 +201,127 @@ def test_a_result_knows_times_loads_and_origin():
 
 @pytest.mark.parametrize("rows", ["seeds", "running", "iterations"])
 def test_a_sweep_is_its_runs_one_below_the_other(rows):
-    keys = {key: value for key, value in SMALL.items() if key != "s"}
     grid = {"scheme": ["cgc", "bgc"], "s": np.arange(1, 3)}
-    both = gcexp.sweep(grid, rows=rows, **keys)
-    each = [
-        gcexp.simulate(scheme=scheme, s=s, rows=rows, **keys) for scheme in ("cgc", "bgc") for s in (1, 2)
-    ]
-    columns = list(both)
-    pd.testing.assert_frame_equal(both, pd.concat([one[columns] for one in each], ignore_index=True))
+    both = gcexp.sweep(grid, rows=rows, **CLOCK)
+    points = [{"scheme": scheme, "s": s} for scheme in ("cgc", "bgc") for s in (1, 2)]
+    each = pd.concat([gcexp.simulate(**point, rows=rows, **CLOCK) for point in points], ignore_index=True)
+    pd.testing.assert_frame_equal(both, each[[*both]])
     if rows == "seeds":
-        pd.testing.assert_frame_equal(gcexp.sweep(grid, jobs=2, **keys), both)
+        pd.testing.assert_frame_equal(gcexp.sweep(grid, jobs=2, **CLOCK), both)
+
+
+def test_a_trained_curve_is_that_of_a_training_alone_and_exact_schemes_share_it(monkeypatch):
+    trained, original = [], training.train
+    monkeypatch.setattr(training, "train", lambda *given: trained.append(given) or original(*given))
+    both = gcexp.sweep({"scheme": ["cgc", "forget", "frc"]}, **TRAINED)
+    assert len(trained) == 2
+    assert list(both.columns[:7]) == ["n", "delay", "s", "task", "scheme", "seed", "iteration"]
+    for scheme, rows in both.groupby("scheme"):
+        alone = gcexp.train(scheme=scheme, **TRAINED)
+        assert alone.attrs["verification"]["passed"]
+        scores = ["simulated_time_s", "test_accuracy", "test_loss"]
+        assert (rows[scores].to_numpy() == alone[scores].to_numpy()).all()
+
+
+def test_a_sweep_complains_before_it_runs(monkeypatch):
+    for clock in ("simulated", "summarised"):
+        monkeypatch.setattr(f"gcexp.experiments.{clock}", lambda *_: pytest.fail("it ran"))
+    with pytest.raises(UserError, match="n=6"):
+        gcexp.sweep({"s": [1, 9]}, scheme="cgc", n=6, impossible="raise")
+    with pytest.raises(UserError, match="'cgc'"):
+        gcexp.sweep({"scheme": ["frc", "cgcc"]}, n=6, s=1)
+
+
+def test_codes_are_built_and_tried_once(monkeypatch, tmp_path, forget):
+    """A code is checked, played and counted; at 100 000 workers it costs more than the clock."""
+    built, tried, original = [], [], CyclicRepetition.__init__
+
+    @wraps(original)
+    def init(self, n, s, *more, **keys):
+        built.append(s)
+        original(self, n, s, *more, **keys)
+
+    monkeypatch.setattr(CyclicRepetition, "__init__", init)
+    gcexp.simulate(scheme="cgc", **SMALL)
+    assert built == [2]
+    built.clear()
+    forget()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("gcexp.codes.accuracy.require_accurate", tried.append)
+    grid = {"s": [1, 2], "overhead": [0, 1, 2], "wait": ["fastest", "decodable"]}
+    assert len(gcexp.sweep(grid, scheme="cgc", n=6, delay="pareto", iterations=3, seeds=1)) == 12
+    assert built == [1, 2] and len(tried) == 2
+
+
+class Killed(BaseException):
+    """What nobody catches."""
+
+
+def test_a_sweep_that_was_killed_continues_its_trainings(monkeypatch, tmp_path):
+    original, began = MultilayerPerceptron.problem, []
+
+    def swept(folder, last=100, iterations=4):
+        def told(*given):  # a seed's training
+            began.append(given)
+            if len(began) > last:
+                raise Killed
+            return original(*given)
+
+        monkeypatch.setattr(MultilayerPerceptron, "problem", told)
+        folder.mkdir(exist_ok=True)
+        monkeypatch.chdir(folder)
+        began.clear()
+        keys = TRAINED | {"iterations": iterations, "verify": False}
+        return gcexp.sweep({"scheme": ["bgc", "forget", "sgc"]}, **keys)
+
+    whole = swept(tmp_path / "whole")
+    pieces = len(began)
+    with pytest.raises(Killed):
+        swept(tmp_path / "killed", last=pieces // 2)
+    pd.testing.assert_frame_equal(swept(tmp_path / "killed"), whole)
+    assert len(began) == pieces - pieces // 2
+    left = [path for path in Path("results").rglob("*") if path.is_file() and "data" not in path.parts]
+    assert left == [], "what it went on from is deleted"
+    with pytest.raises(Killed):
+        swept(tmp_path / "killed", last=pieces // 2)
+    swept(tmp_path / "killed", iterations=5)
+    assert len(began) == pieces, "another run is not taken for it"
+
+
+# --- Drawings --------------------------------------------------------------------------------------------------
 
 
 def test_a_table_is_drawn_without_further_arguments():
     """Schemes at one s were refused: give x, a column with numbers."""
     schemes = gcexp.sweep({"scheme": ["cgc", "frc"]}, **SMALL)
-    tables = [
-        schemes,
-        gcexp.simulate(scheme="cgc", **SMALL),
-        gcexp.simulate(scheme="cgc", rows="running", **SMALL),
-    ]
-    tables += [gcexp.train(scheme="frc", task="digits_mlp", **SMALL | {"iterations": 2})]
-    for table in tables:
+    alone = gcexp.simulate(**SMALL)
+    running = gcexp.simulate(rows="running", **SMALL)
+    for table in (schemes, alone, running, gcexp.train(scheme="frc", **TRAINED)):
         figure = gcexp.plot(table)
         assert figure.axes and figure._repr_png_().startswith(b"\x89PNG")  # what a notebook asks for
     axes = gcexp.plot(schemes).axes[0]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["cgc", "frc"]
-    numbers = gcexp.sweep({"s": [1, 2]}, scheme="cgc", n=6, iterations=10, seeds=2)
-    axes = gcexp.plot(numbers).axes[0]
+    axes = gcexp.plot(gcexp.sweep({"s": [1, 2]}, scheme="cgc", **CLOCK)).axes[0]
     assert axes.get_xlabel() == "s" and "time" in axes.get_ylabel()
 
 
 def test_a_table_is_drawn_into_axes_that_are_given():
     figure, (left, right) = pyplot.subplots(1, 2)
-    table = gcexp.sweep(
-        {"scheme": ["cgc", "frc"], "s": [1, 2]}, **{k: v for k, v in SMALL.items() if k != "s"}
-    )
+    table = gcexp.sweep({"scheme": ["cgc", "frc"], "s": [1, 2]}, **CLOCK)
     with pyplot.rc_context({"axes.labelsize": 20}):
         assert gcexp.plot(table, ax=right, title="pareto") is right
     assert (right.get_xlabel(), right.get_title(), right.xaxis.label.get_size()) == ("s", "pareto", 10)
     assert [text.get_text() for text in right.get_legend().get_texts()] == ["cgc", "frc"]
     assert right.get_ylabel() and not left.has_data() and not figure.texts
-    alone = gcexp.plot(table).axes[0]
-    for here, there in zip(right.lines, alone.lines, strict=True):
+    for here, there in zip(right.lines, gcexp.plot(table).axes[0].lines, strict=True):
         assert (here.get_xydata() == there.get_xydata()).all() and here.get_color() == there.get_color()
     gcexp.plot(table, "s", ax=left, panel="n")  # one panel
-    for wrong in (
-        {"ax": [left, right]},
-        {"ax": 3},
-        {"ax": left, "panel": "scheme"},
-    ):
+    for wrong in ({"ax": [left, right]}, {"ax": 3}, {"ax": left, "panel": "scheme"}):
         with pytest.raises(UserError, match="ax"):
             gcexp.plot(table, "s", **wrong)
     with pytest.raises(UserError, match="ax"):
         draw_on(left, table, parse({"kind": "table"}))
     pyplot.close(figure)
-
-
-def test_recorded_times_are_swept_and_named_by_their_size():
-    times = np.arange(1.0, 601.0).reshape(100, 6)
-    grid = {"delay": [times, times[::-1]]}
-    found = gcexp.sweep(grid, scheme="cgc", n=6, s=1, iterations=100, seeds=1, overhead=0)
-    assert found["delay"].nunique() == 2 and found["delay"].str.contains("100 .* 6 ").all()
-    assert found["mean_iteration_time_s"].nunique() == 1  # the same rows in another order
-    alone = gcexp.simulate(scheme="cgc", n=6, s=1, iterations=100, seeds=1, overhead=0, delay=times)
-    assert alone["delay"][0] == found["delay"][0]
 
 
 def test_a_drawing_without_matplotlib_names_the_extra(monkeypatch):
@@ -285,23 +330,7 @@ def test_a_drawing_without_matplotlib_names_the_extra(monkeypatch):
         gcexp.plot(gcexp.simulate(scheme="cgc", **SMALL))
 
 
-def test_a_trained_curve_is_that_of_a_training_alone():
-    both = gcexp.sweep({"scheme": ["cgc", "forget", "frc"]}, task="digits_mlp", **SMALL | {"iterations": 6})
-    assert list(both.columns[:7]) == ["task", "n", "s", "delay", "scheme", "seed", "iteration"]
-    for scheme, rows in both.groupby("scheme"):
-        alone = gcexp.train(scheme=scheme, task="digits_mlp", **SMALL | {"iterations": 6})
-        assert alone.attrs["verification"]["passed"]
-        scores = ["simulated_time_s", "test_accuracy", "test_loss"]
-        assert (rows[scores].to_numpy() == alone[scores].to_numpy()).all()
-
-
-def test_exact_schemes_of_a_sweep_share_one_training(monkeypatch):
-    trained = []
-    original = training.train
-    monkeypatch.setattr(training, "train", lambda *given: trained.append(given) or original(*given))
-    gcexp.sweep({"scheme": ["cgc", "frc", "forget"]}, task="digits_mlp", **SMALL | {"iterations": 3})
-    assert len(trained) == 2
-
+# --- From the shell --------------------------------------------------------------------------------------------
 
 SHORT = ["scheme=cgc", "n=4", "s=1", "iterations=3"]
 
@@ -312,6 +341,10 @@ def shell(capsys, *words):
     return pd.read_csv(io.StringIO(capsys.readouterr().out))
 
 
+def swept(capsys, words):
+    return shell(capsys, "run", "-m", *words.split())
+
+
 @pytest.mark.parametrize("given, meant", [(3, [0, 1, 2]), ("3-3", [3]), ([3], [3]), ("1-2", [1, 2])])
 def test_seeds_mean_the_same_in_the_shell_and_in_python(capsys, given, meant):
     table, spelled = gcexp.simulate(*SHORT, seeds=given), gcexp.simulate(*SHORT, f"seeds={given}")
@@ -320,21 +353,34 @@ def test_seeds_mean_the_same_in_the_shell_and_in_python(capsys, given, meant):
     assert found["mean_iteration_time_s"].tolist() == pytest.approx(table["mean_iteration_time_s"].tolist())
 
 
-def test_seeds_as_a_range_of_python():
-    assert gcexp.simulate(*SHORT, seeds=range(2, 4))["seed"].tolist() == [2, 3]
-    assert gcexp.simulate(*SHORT, seeds=np.array([2]))["seed"].tolist() == [2]
+@pytest.mark.parametrize("seeds", [range(2, 4), np.array([2, 3])], ids=["range", "array"])
+def test_seeds_as_other_values_of_python(seeds):
+    assert gcexp.simulate(*SHORT, seeds=seeds)["seed"].tolist() == [2, 3]
 
 
-@pytest.mark.parametrize("task", [[], ["task=digits_mlp"]], ids=["clock", "training"])
+def test_a_sweep_from_the_shell(capsys):
+    found = swept(capsys, "scheme=cgc,frc s=1,2 n=6 task=digits_mlp iterations=3 seeds=0-1")
+    assert found[["scheme", "s"]].to_numpy().tolist() == [["cgc", 1], ["cgc", 2], ["frc", 1], ["frc", 2]]
+    assert {"final_test_accuracy", "mean_iteration_time_s", "seeds"} <= set(found)
+
+
+def test_a_sweep_from_the_shell_shows_the_decoding_error(capsys):
+    """An approximate code recovers no partition exactly, and its share of recovered ones said 0."""
+    found = swept(capsys, "scheme=cgc,bgc,forget n=8 s=2 delay=pareto iterations=50 seeds=2")
+    shown = found.set_index("scheme")[["mean_decoding_error", "mean_recovered_fraction"]]
+    assert shown.loc["cgc"].tolist() == [0, 1] and shown.loc["forget"].tolist() == [0.25, 0.75]
+    error, recovered = shown.loc["bgc"]
+    assert 0 < error < 1 and pd.isna(recovered)
+
+
+@pytest.mark.parametrize("task", ["", "task=digits_mlp "], ids=["clock", "training"])
 def test_iterations_are_swept_like_any_key(capsys, task):
-    words = ["scheme=cgc", "n=4", "s=1", "delay.persistence=1", "iterations=3,6", "seeds=2"]
-    found = shell(capsys, "run", "-m", *task, *words)
+    found = swept(capsys, task + "scheme=cgc n=4 s=1 delay.persistence=1 iterations=3,6 seeds=2")
     assert found["iterations"].tolist() == [3, 6] and found["mean_iteration_time_s"].nunique() == 2
 
 
 def test_a_sweep_reads_values_as_a_run_does(capsys):
-    words = ["scheme=cgc", "n=4", "s=1,2", "horizon=null,9", "overhead=1e-3,0", "iterations=3", "seeds=1"]
-    found = shell(capsys, "run", "-m", *words)
+    found = swept(capsys, "scheme=cgc n=4 s=1,2 horizon=null,9 overhead=1e-3,0 iterations=3 seeds=1")
     assert len(found) == 8 and set(found["overhead"]) == {1e-3, 0} and found["horizon"].count() == 4
 
 
@@ -346,107 +392,9 @@ def test_a_sweep_chooses_options_by_a_pattern(monkeypatch):
     assert asked == [{"scheme": ["cyclic_partial"], "s": [1, 2]}]
 
 
-@pytest.mark.parametrize(
-    "build, named",
-    [
-        (lambda: ReedSolomon(6, 1, k=10**30), "ReedSolomon"),
-        (lambda: Span(2, 2, targets=2), "targets"),
-        (lambda: Span(2, 2, targets=[["x", "y"]]), "numbers"),
-        (lambda: Span(2, 2, targets=[[1, 1]], tolerance="x"), "tolerance"),
-        (lambda: Exponentials(len, 6), "seeds"),
-        (lambda: Exponentials((0,), 6, purpose=3), "purpose"),
-    ],
-)
-def test_parts_of_a_run_are_made_of_what_fits(build, named):
-    with pytest.raises(UserError, match=named):
-        build()
-
-
 def test_words_may_stand_behind_options(capsys):
     assert main(["simulate", "scheme=cgc", "--format", "csv", "n=4", "s=1", "iterations=2", "seeds=1"]) == 0
     assert capsys.readouterr().out.startswith("scheme,n,s,")
     with pytest.raises(SystemExit):
         main(["simulate", "scheme=cgc", "--fromat", "csv", "n=4"])
-    assert "unrecognized arguments: --fromat" in capsys.readouterr().err
-
-
-def test_a_sweep_complains_before_it_runs(monkeypatch):
-    for clock in ("simulated", "summarised"):
-        monkeypatch.setattr(f"gcexp.experiments.{clock}", lambda *_: pytest.fail("it ran"))
-    with pytest.raises(UserError, match="n=6"):
-        gcexp.sweep({"s": [1, 9]}, scheme="cgc", n=6, impossible="raise")
-    with pytest.raises(UserError, match="did you mean 'cgc'"):
-        gcexp.sweep({"scheme": ["frc", "cgcc"]}, n=6, s=1)
-
-
-def test_a_sweep_from_the_shell(capsys):
-    words = ["scheme=cgc,frc", "s=1,2", "n=6", "task=digits_mlp", "iterations=3", "seeds=0-1"]
-    found = shell(capsys, "run", "-m", *words)
-    assert found[["scheme", "s"]].to_numpy().tolist() == [["cgc", 1], ["cgc", 2], ["frc", 1], ["frc", 2]]
-    assert {"final_test_accuracy", "mean_iteration_time_s", "seeds"} <= set(found)
-
-
-class Killed(BaseException):
-    """What nobody catches."""
-
-
-@pytest.fixture
-def built(monkeypatch):
-    """Stragglers of every cyclic code that is built."""
-    found, original = [], CyclicRepetition.__init__
-
-    def init(self, n, s, *more, **keys):
-        found.append(s)
-        original(self, n, s, *more, **keys)
-
-    monkeypatch.setattr(CyclicRepetition, "__init__", wraps(original)(init))
-    return found
-
-
-def test_codes_are_built_and_tried_once(monkeypatch, tmp_path, built, forget):
-    """A code is checked, played and counted; at 100 000 workers it costs more than the clock."""
-    gcexp.simulate(scheme="cgc", **SMALL)
-    assert built == [2]
-    built.clear()
-    forget()
-    monkeypatch.chdir(tmp_path)
-    tried = []
-    monkeypatch.setattr("gcexp.codes.accuracy.require_accurate", tried.append)
-    grid = {"s": [1, 2], "overhead": [0, 1, 2], "wait": ["fastest", "decodable"]}
-    assert len(gcexp.sweep(grid, scheme="cgc", n=6, delay="pareto", iterations=3, seeds=1)) == 12
-    assert built == [1, 2] and len(tried) == 2
-
-
-def test_a_sweep_that_was_killed_continues_its_trainings(monkeypatch, tmp_path):
-    keys = SMALL | {"iterations": 4, "verify": False, "task": "digits_mlp"}
-    original, began, last = MultilayerPerceptron.problem, [], 100
-
-    def told(*given):  # a seed's training
-        began.append(given)
-        if len(began) > last:
-            raise Killed
-        return original(*given)
-
-    def swept(folder):
-        folder.mkdir(exist_ok=True)
-        monkeypatch.chdir(folder)
-        began.clear()
-        return gcexp.sweep({"scheme": ["bgc", "forget", "sgc"]}, **keys)
-
-    monkeypatch.setattr(MultilayerPerceptron, "problem", told)
-    whole = swept(tmp_path / "whole")
-    pieces, last = len(began), len(began) // 2
-    with pytest.raises(Killed):
-        swept(tmp_path / "killed")
-    last = 100
-    pd.testing.assert_frame_equal(swept(tmp_path / "killed"), whole)
-    assert len(began) == pieces - pieces // 2
-    left = [path for path in Path("results").rglob("*") if path.is_file() and "data" not in path.parts]
-    assert left == [], "what it went on from is deleted"
-    last = pieces // 2
-    with pytest.raises(Killed):
-        swept(tmp_path / "killed")
-    keys |= {"iterations": 5}
-    last = 100
-    swept(tmp_path / "killed")
-    assert len(began) == pieces, "another run is not taken for it"
+    assert "--fromat" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 import itertools
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -37,12 +38,11 @@ def found():
 
 
 def test_variance_is_split(found):
-    assert list(found["pai-job1"].variance.shares.values()) == pytest.approx(
-        [0.358583, 0.137911, 0.503506], abs=2e-6
-    )
-    assert list(found["pai-job4"].variance.shares.values()) == pytest.approx(
-        [0.907818, 0.007213, 0.084969], abs=2e-6
-    )
+    for name, shares in (
+        ("pai-job1", (0.358583, 0.137911, 0.503506)),
+        ("pai-job4", (0.907818, 0.007213, 0.084969)),
+    ):
+        assert [*found[name].variance.shares.values()] == pytest.approx(shares, abs=2e-6)
     names = [*JOBS, "bytedance-AR-dp", "bytedance-SE-dp"]
     expected = [0.215010, 0.021385, 0.234391, 0.078249, 0.787001, 0.002098]
     assert [found[name].variance.icc for name in names] == pytest.approx(expected, abs=1e-6)
@@ -101,8 +101,7 @@ def test_a_share_is_measured_where_the_trace_allows_it():
 def test_the_model_of_job_4s_first_half_does_not_hold_in_its_second():
     fit = gcexp.fit("pai-job4")
     assert fit.held["slowest"] == pytest.approx(0.64, abs=0.01)
-    notes = " ".join(fit.page().notes)
-    assert "The trace changed" in notes and "delay=trace" in notes
+    assert any("delay=trace" in note for note in fit.page().notes)
 
 
 # --- Planted mechanisms ---------------------------------------------------------------------------------------------
@@ -186,9 +185,8 @@ def test_the_model_replays_what_it_was_fitted_to(name):
 
 
 def test_composed_times_are_the_same_in_one_piece_and_in_two():
-    model = Composed(
-        2.0, [1.0, 2.0, 3.0], 0.2, 0.5, 0.1, 0.3, 4.0, values=[-0.1, 0.0, 0.1], phi=0.3, drift=0.001
-    )
+    parts = {"values": [-0.1, 0.0, 0.1], "phi": 0.3, "drift": 0.001}
+    model = Composed(2.0, [1.0, 2.0, 3.0], 0.2, 0.5, 0.1, 0.3, 4.0, **parts)
     whole = model.draw((0, 1), 50, 3).arrival(1 / 3, 1)
     some = model.start((0, 1), 2)
     parts = np.concatenate([some(13).arrival(0.5, 1), some(37).arrival(0.5, 1)], axis=1)
@@ -199,17 +197,15 @@ def test_composed_times_are_the_same_in_one_piece_and_in_two():
 @pytest.mark.parametrize(
     "given", [{"level": 0}, {"p01": 0.6, "p10": 0.6}, {"workers": [1, -1]}, {"common_lag": 1}, {"phi": 2}]
 )
-def test_composed_refuses(given):
-    with pytest.raises(UserError, match=next(iter(given))):
-        Composed(**given)
-    with pytest.raises(UserError, match="n=3"):
-        Composed(workers=[1.0, 2.0]).draw((0,), 1, 3)
+def test_composed_refuses(refused, given):
+    refused(next(iter(given)), lambda: Composed(**given))
+    refused("n=3", Composed(workers=[1.0, 2.0]).draw, (0,), 1, 3)
 
 
 # --- Barriers, slow workers, traces as people have them ---------------------------------------------------------------
 
 
-def test_times_after_a_barrier_are_refused_and_honest_ones_are_not(tmp_path, monkeypatch, capsys):
+def test_times_after_a_barrier_are_refused_and_honest_ones_are_not(here, refused_command, capsys):
     for seed in range(40):
         draw = np.random.default_rng(seed)
         n, rows = int(draw.choice([4, 8, 10])), int(draw.choice([30, 100, 300]))
@@ -218,11 +214,9 @@ def test_times_after_a_barrier_are_refused_and_honest_ones_are_not(tmp_path, mon
         after = honest.max(1, keepdims=True) * np.exp(jitter)
         assert (barrier(honest), barrier(after)) == ("", "equalised")
     assert all(barrier(times(name)) == "" for name in FOUND)
-    monkeypatch.chdir(tmp_path)
     frame(after).to_csv("after.csv", index=False)
     for verb in ("fit", "advise"):
-        assert main.main([verb, "after.csv"]) == 2
-        assert "barrier=no" in capsys.readouterr().err
+        refused_command("barrier=no", verb, "after.csv")
     assert main.main(["fit", "after.csv", "barrier=no"]) == 0
     assert main.main(["trace", "check", "after.csv"]) == 0 and "barrier" in capsys.readouterr().out
 
@@ -257,36 +251,26 @@ def test_a_trace_is_a_path_a_name_a_frame_or_an_array(tmp_path):
 def test_workers_may_be_hosts():
     x = times("bytedance-AR-dp")
     trace = trace_of(frame(x, ["node10", "node2", "node1", "node3"]))
-    assert trace.labels == ("node1", "node2", "node3", "node10") and np.array_equal(
-        trace.values["time"][:, 3], x[:, 0]
-    )
-    fit = gcexp.fit(trace)
-    assert "node10" in fit.sentences[0] and fit.table["workers"].tolist() == ["node10"]
+    assert trace.labels == ("node1", "node2", "node3", "node10")
+    assert np.array_equal(trace.values["time"][:, 3], x[:, 0])
+    assert gcexp.fit(trace).table["workers"].tolist() == ["node10"]
 
 
-def test_iterations_without_all_workers_are_left_out_when_asked(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_iterations_without_all_workers_are_left_out_when_asked(here, refused_command, capsys):
     x = planted(["bad_node"], 60, 4)
     lines = frame(x).to_csv(index=False).splitlines()
     del lines[1 + 12 * 10 + 3]
-    (tmp_path / "holes.csv").write_text("\n".join(lines))
-    (tmp_path / "cut.csv").write_text("\n".join(lines).rpartition(",")[0])
+    Path("holes.csv").write_text("\n".join(lines))
+    Path("cut.csv").write_text("\n".join(lines).rpartition(",")[0])
     for name in ("holes.csv", "cut.csv"):
-        assert main.main(["fit", name]) == 2
-        assert "absent=skip" in capsys.readouterr().err
+        refused_command("absent=skip", "fit", name)
     trace = trace_of("cut.csv", absent="skip")
     assert trace.left_out == 2 and np.array_equal(trace.values["time"], np.delete(x, [12, 59], axis=0))
     assert main.main(["trace", "check", "cut.csv", "absent=skip"]) == 0
     assert main.main(["fit", "cut.csv", "absent=skip", "-o", "out"]) == 0
-    assert "2 iterations" in capsys.readouterr().out
-    told = json.loads((tmp_path / "out" / "fit.json").read_text())
+    told = json.loads(Path("out/fit.json").read_text())
     assert told["iterations"] == 58 and told["found"] == ["bad_node"]
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {
-        "fit.json",
-        "fit.md",
-        "fit.png",
-        "delay.yaml",
-    }
+    assert {path.name for path in Path("out").iterdir()} == {"fit.json", "fit.md", "fit.png", "delay.yaml"}
 
 
 def test_what_fit_writes_is_an_option_of_delay(tmp_path):
@@ -297,11 +281,10 @@ def test_what_fit_writes_is_an_option_of_delay(tmp_path):
     assert mean == pytest.approx(times("bytedance-AR-dp").max(1).mean(), rel=0.01)
 
 
-def test_loads_that_differ_within_an_iteration_are_refused():
+def test_loads_that_differ_within_an_iteration_are_refused(refused):
     table = frame(planted([], 40, 0)).assign(load=1)
     table.loc[123, "load"] = 2
-    with pytest.raises(UserError, match="iteration 12 has loads 1 and 2"):
-        gcexp.fit(table)
+    refused(("iteration 12", "1 and 2"), gcexp.fit, table)
     table["load"] = 1 + (table["iteration"] < 20)
     assert gcexp.fit(table.assign(time=table["time"] * table["load"])).phi.value == pytest.approx(0, abs=0.2)
 

@@ -162,10 +162,6 @@ class EventLoop:
         return durations, all_responses
 
 
-def all_of(code):
-    return lambda responses: bool((responses >= code.messages).all())
-
-
 def fastest(code, q):
     return lambda responses: int(((responses >= code.messages) & (responses > 0)).sum()) >= q
 
@@ -211,35 +207,28 @@ def schemes(n: int, random):
     two = CyclicTwoMessage(7, 4, 5)
     seats = [int(w) for w in random.permutation(pairs.n)]
     parts = PartialWork(n, 2, int(random.integers(1, 4)))
+    plain, half = Uncoded(n), -(-n // 2)
+
+    def either(responses):
+        return met(pairs)(responses) or fastest(pairs, pairs.n - 2)(responses)
+
     return [
-        (Uncoded(n), Decodable(), all_of(Uncoded(n)), {}, None),
-        (Uncoded(n), Fastest(s=s), fastest(Uncoded(n), n - s), {}, None),
+        (plain, Decodable(), fastest(plain, n), {}, None),
+        (plain, Fastest(s=s), fastest(plain, n - s), {}, None),
         (cyclic, Fastest(s=s), fastest(cyclic, n - s), {}, None),
         (cyclic, Decodable(), met(cyclic), {}, None),
         (pairs, Decodable(), met(pairs), {}, None),
         (pairs, Decodable(), met(pairs), {}, seats),
         (several, Recovered(0.7), recovered(several, 0.7), {}, None),
-        (Uncoded(n), Deadline(tau), None, {"timer": tau, "only_timer": True}, None),
-        (
-            pairs,
-            DecodableOrFastest(q=max(1, pairs.n - 2)),
-            lambda h: met(pairs)(h) or fastest(pairs, pairs.n - 2)(h),
-            {},
-            None,
-        ),
+        (plain, Deadline(tau), None, {"timer": tau, "only_timer": True}, None),
+        (pairs, DecodableOrFastest(q=max(1, pairs.n - 2)), either, {}, None),
         (cyclic, Spanned(), spans(cyclic), {}, None),
         (two, Decodable(), met(two), {}, None),
         (parts, Covered(), covered(parts, 1.0), {}, None),
         (parts, Covered(0.7), covered(parts, 0.7), {}, [int(w) for w in random.permutation(n)]),
-        (Uncoded(n), QuorumGrace(grace=0.3), all_of(Uncoded(n)), {"grace": (-(-n // 2), 0.3)}, None),
-        (
-            Uncoded(n),
-            AdaptiveDeadline(kappa=0.5, window=3),
-            all_of(Uncoded(n)),
-            {"adaptive": (0.5, 3, -(-n // 2))},
-            None,
-        ),
-        (pairs, AdaptiveDeadline(kappa=0.3), all_of(pairs), {"adaptive": (0.3, 10, -(-pairs.n // 2))}, seats),
+        (plain, QuorumGrace(grace=0.3), fastest(plain, n), {"grace": (half, 0.3)}, None),
+        (plain, AdaptiveDeadline(0.5, 3), fastest(plain, n), {"adaptive": (0.5, 3, half)}, None),
+        (pairs, AdaptiveDeadline(0.3), fastest(pairs, pairs.n), {"adaptive": (0.3, 10, pairs.n // 2)}, seats),
     ]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gcexp.command.main import main
-from gcexp.report import live_logging, mlflow_store
+from gcexp.report import mlflow_store
 from gcexp.tasks.checkpoint import Checkpoint
 
 pytestmark = pytest.mark.slow
@@ -31,7 +31,9 @@ def folder(tmp_path, monkeypatch, empty_store):
     monkeypatch.chdir(tmp_path)
     shutil.copy(empty_store, tmp_path / "store.db")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/store.db")
-    monkeypatch.setattr(live_logging, "_EVERY", 0.0)  # every step is kept, and so is logged
+    monkeypatch.setattr(
+        Checkpoint, "due", property(lambda self: True)
+    )  # every step is kept, and so is logged
     return tmp_path
 
 
@@ -49,17 +51,20 @@ def steps(client, run):
     return [metric.step for metric in client.get_metric_history(run.info.run_id, "test_accuracy")]
 
 
-def interrupting(monkeypatch, saves):
-    """Interrupt a training when it has kept its state so many times."""
-    count = []
+def interrupted(monkeypatch, saves):
+    """Run until the training has kept its state so many times, and interrupt it; the MLflow runs by seed."""
+    count, saved = [], Checkpoint.save
 
-    def save(self, state, saved=live_logging._LoggedCheckpoint.save):
+    def save(self, state):
         saved(self, state)
         count.append(1)
         if len(count) == saves:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(live_logging._LoggedCheckpoint, "save", save)
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "save", save)
+        assert main([*RUN, "--mlflow"]) == 130
+    return json.loads(Path("out/mlflow.json").read_text())["runs"]
 
 
 def test_a_run_has_its_curves_its_summary_and_where_it_came_from(folder, capsys):
@@ -90,13 +95,8 @@ def test_a_run_has_its_curves_its_summary_and_where_it_came_from(folder, capsys)
 
 
 def test_a_resumed_run_continues_its_own(folder, monkeypatch):
-    with monkeypatch.context() as patch:
-        interrupting(patch, T + 3)  # while the second seed is trained
-        assert main([*RUN, "--mlflow"]) == 130
-    from mlflow import MlflowClient
-
-    client = MlflowClient(f"sqlite:///{folder}/store.db")
-    begun = json.loads(Path("out/mlflow.json").read_text())["runs"]
+    begun = interrupted(monkeypatch, T + 3)  # while the second seed is trained
+    client, *_ = stored(folder)
     assert {client.get_run(run_id).info.status for run_id in begun.values()} == {"KILLED"}
     done = len(client.get_metric_history(begun["0"], "test_accuracy"))
     assert 0 < done <= T + 1
@@ -108,19 +108,14 @@ def test_a_resumed_run_continues_its_own(folder, monkeypatch):
 
 
 def test_another_training_in_the_folder_is_another_run(folder, monkeypatch):
-    with monkeypatch.context() as patch:
-        interrupting(patch, 2)
-        assert main([*RUN, "--mlflow"]) == 130
-    first = json.loads(Path("out/mlflow.json").read_text())["runs"]
+    first = interrupted(monkeypatch, 2)
     assert main([*RUN, "optimizer.learning_rate=0.1", "--mlflow"]) == 0
     second = json.loads(Path("out/mlflow.json").read_text())["runs"]
     assert not {*first.values()} & {*second.values()}
 
 
 def test_a_training_that_starts_over_is_not_mixed_with_the_earlier_one(folder, monkeypatch):
-    with monkeypatch.context() as patch:
-        interrupting(patch, 2)
-        assert main([*RUN, "--mlflow"]) == 130
+    interrupted(monkeypatch, 2)
     for state in Path("results/checkpoints").rglob("*.npz"):
         state.unlink()
     assert main([*RUN, "--mlflow"]) == 0
@@ -146,19 +141,15 @@ def test_a_store_that_fails_while_a_run_trains_stops_nothing(folder, monkeypatch
     assert steps(client, runs["0"]) == steps(client, runs["1"]) == [*range(T + 1)]
 
 
-def test_the_uri_may_stand_among_the_overrides(folder, capsys):
+def test_the_uri_may_stand_among_the_overrides(folder, refused_command):
     shutil.copy("store.db", "other.db")
     assert main([*RUN, f"tracking_uri=sqlite:///{folder}/other.db"]) == 0
     assert Path("other.db").stat().st_size > Path("store.db").stat().st_size
-    assert main([*RUN, "tracking_uri=a", "tracking_uri=b"]) == 2
-    assert main(["run", "-m", "scheme=cgc,frc", "--mlflow"]) == 2
-    capsys.readouterr()
-    assert main([*RUN, "tracking_uri=./mlruns"]) == 2
-    said = capsys.readouterr()
-    assert "./mlruns" in said.err and not said.out  # refused before anything is said of the run
+    refused_command("tracking_uri", *RUN, "tracking_uri=a", "tracking_uri=b")
+    refused_command("--mlflow", "run", "-m", "scheme=cgc,frc", "--mlflow")
+    refused_command("./mlruns", *RUN, "tracking_uri=./mlruns")  # before anything is said of the run
 
 
 def test_without_the_flag_nothing_is_logged(folder, monkeypatch):
     monkeypatch.setattr(mlflow_store, "Store", lambda uri: pytest.fail(f"connected to {uri}"))
     assert main(RUN) == 0 and not Path("out/mlflow.json").exists()
-    assert Checkpoint("x", {}).every == 15.0

@@ -1,14 +1,17 @@
-"""Every simulated time comes from scheme x delay -> timeline: whoever else of the library runs the clock, draws from a
-delay model, prices its draws or lets a rule wait is named here, with the reason. (A paper imports no clock at all: see
-the contracts in pyproject.toml.)
+"""Who may do what in the library: the floors of the design, and one road to every simulated time.
+
+Simulated times come from scheme x delay -> timeline. Whoever else runs the clock, draws from a delay model, prices its
+draws or lets a rule wait is named here, with the reason. Who may import whom is said by the contracts of import-linter
+in pyproject.toml, which `make lint` holds: a paper imports no clock at all.
 """
 
 import ast
+import re
+import tomllib
 from pathlib import Path
 
-import pytest
-
-PACKAGE = Path(__file__).resolve().parents[2] / "gcexp"
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "gcexp"
 MODULES = {path.relative_to(PACKAGE).as_posix(): path for path in sorted(PACKAGE.rglob("*.py"))}
 
 #: The clock itself, the models that draw and the rules that wait: what follows is about every other module.
@@ -62,16 +65,11 @@ def test_nobody_else_does():
     assert {name: used for name, used in found.items() if used} == MAY
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "def f(s, draws):\n    from gcexp.timeline import simulate as run\n    return run(s, draws)",
-        "from gcexp import timeline\ndef f(s, d): return timeline.run_clock(s, d, (0,), 9)",
-        "from gcexp.run import stages\ndef f(c, l): return stages.simulated(c, l)",
-        "TwoStateMarkov().draw((0,), 3, 4)",
-        "def f(draws): return draws.arrival(0.1, 1)",
-        "def f(delay, u): return map(delay.law, u)",
-    ],
-)
-def test_a_second_simulator_would_be_seen(source):
-    assert clocks(source)
+def test_floors_are_those_of_the_design():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (layers,) = (one["layers"] for one in contracts if one["type"] == "layers")
+    floors = {
+        name: floor for floor, names in enumerate(reversed(layers), 1) for name in re.split(" [|:] ", names)
+    }
+    rows = re.findall(r"^\| (\d) \| (.+?) \|", (ROOT / "docs" / "design.md").read_text(), re.M)
+    assert floors == {name: int(floor) for floor, rooms in rows for name in re.findall(r"`(\w+)[/.]", rooms)}

@@ -8,34 +8,37 @@ import subprocess
 import sys
 import tarfile
 import tomllib
+import zipfile
+from email import message_from_string
 from pathlib import Path
 
 import pytest
 import yaml
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from gcexp.errors import EXTRAS
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-PINS = dict(re.findall(r"^([a-z0-9.-]+)==(\S+)", (ROOT / "requirements.lock").read_text(), re.M))
-HYDRA = """
-from hydra import compose, initialize_config_dir
-from sys import argv
-with initialize_config_dir(argv[1], version_base="1.3"):
-    print(compose("config", ["delay.shape=3"])["delay"]["shape"])
-"""
-OTHER_PROGRAM = "defaults: [delay: pareto, _self_]\nhydra: {searchpath: ['pkg://gcexp.conf']}\n"
+LOCKS = "".join((ROOT / name).read_text() for name in ("requirements.lock", "requirements-docs.lock"))
+PINS = dict(re.findall(r"^([a-z0-9.-]+)==(\S+)", LOCKS, re.M))
 # The first modules that read the clone's own files: git's list of files, workflows of a host, raw traces.
-OF_THE_CLONE = ("tests/unit/test_wheel.py", "tests/unit/test_stability.py", "tests/golden/test_versions.py")
+OF_THE_CLONE = (
+    "tests/unit/test_provenance.py",
+    "tests/unit/test_stability.py",
+    "tests/golden/test_versions.py",
+)
 
 
-def called(command, **more):
+def called(*command, **more):
     done = subprocess.run(command, capture_output=True, text=True, check=False, **more)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
 
 
 def build(source, folder, *more):
-    called([sys.executable, "-m", "hatchling", "build", "-d", str(folder), *more], cwd=source)
+    called(sys.executable, "-m", "hatchling", "build", "-d", str(folder), *more, cwd=source)
     return {path.suffix: path for path in folder.iterdir()}
 
 
@@ -47,6 +50,15 @@ def digest(path):
 def built(tmp_path_factory):
     """Wheel and sdist, by suffix."""
     return build(ROOT, tmp_path_factory.mktemp("dist"))
+
+
+@pytest.fixture(scope="module")
+def wheel(built, tmp_path_factory):
+    """Folder of the unpacked wheel."""
+    folder = tmp_path_factory.mktemp("wheel")
+    with zipfile.ZipFile(built[".whl"]) as archive:
+        archive.extractall(folder)
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -67,29 +79,108 @@ def test_two_builds_give_the_same_bytes(built, sdist, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_wheel_works_without_the_clone(built, tmp_path):
-    """In a fresh environment that borrows only the dependencies of this one."""
-    called([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "fresh")])
+@pytest.mark.usefixtures("clone")
+def test_the_wheel_holds_what_lies_beside_the_package(wheel):
+    listed = called("git", "ls-files", cwd=ROOT)
+    tracked = [Path(line) for line in listed.splitlines() if (ROOT / line).is_file()]
+    beside = [path for path in tracked if path.parts[0] in ("conf", "workflow", "profiles")]
+    traces = [path for path in tracked if path.match("data/traces/*.csv") or path.match("licenses/*.txt")]
+    published = [path for path in tracked if path.match("reports/published/data/*.csv")]
+    assert len(beside) > 140 and len(traces) > 20 and published
+    lacking = [path for path in [*beside, *traces, *published] if not (wheel / "gcexp" / path).is_file()]
+    assert not lacking
+    for path in (path for path in tracked if path.parts[0] in ("gcexp", "gcexp_papers")):
+        assert (wheel / path).is_file() != ("gcexp_papers" in path.parts and "tests" in path.parts), path
+    found = [path.relative_to(wheel) for path in wheel.rglob("*") if path.is_file()]
+    assert {path.parts[0].partition("-")[0] for path in found} == {"gcexp", "gcexp_papers"}
+    assert not [path for path in found if path.suffix == ".pyc" or "raw" in path.parts]
+
+
+@pytest.mark.slow
+def test_its_extras_are_those_of_which_the_commands_speak(wheel):
+    (file,) = wheel.glob("*.dist-info/METADATA")
+    asked = [Requirement(text) for text in message_from_string(file.read_text()).get_all("Requires-Dist")]
+    for extra, packages in EXTRAS.items():
+        brought = {one.name for one in asked if one.marker and one.marker.evaluate({"extra": extra})}
+        assert {"scikit-learn" if name == "sklearn" else name for name in packages} <= brought
+    base = {one.name for one in asked if not one.marker}
+    assert base == {Requirement(text).name for text in PROJECT["dependencies"]} and "torch" not in base
+
+
+@pytest.mark.slow
+def test_a_wheel_that_is_installed_works_without_the_clone(built, tmp_path):
+    """In a fresh environment that borrows only the dependencies of this one; Hydra finds its options."""
+    called(sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "fresh"))
     python = tmp_path / "fresh/bin/python"
     install = ["install", "--quiet", "--no-index", "--no-deps", "--disable-pip-version-check"]
-    called([sys.executable, "-m", "pip", "--python", str(python), *install, str(built[".whl"])])
+    called(sys.executable, "-m", "pip", "--python", str(python), *install, str(built[".whl"]))
     (packages,) = (tmp_path / "fresh/lib").glob("python*/site-packages")
     borrowed = [place for place in sys.path if place.endswith("site-packages")]
     (packages / "borrowed.pth").write_text("\n".join(borrowed) + "\n")
-    (tmp_path / "empty").mkdir()
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("GCEXP_", "PYTHON"))}
-    where = {"cwd": tmp_path / "empty", "env": kept}
-
-    place = called([python, "-c", "import gcexp; print(gcexp.__file__)"], **where)
-    assert Path(place.strip()).is_relative_to(packages)
-    gcexp = tmp_path / "fresh/bin/gcexp"
-    assert "  cgc " in called([gcexp, "list"], **where)
-    command = re.search(r"^gcexp (simulate .*)$", (ROOT / "docs/package.md").read_text(), re.M)[1]
-    assert called([gcexp, *command.split()], **where).count("cgc") == 5
-    assert called([gcexp, "--version"], **where).split()[-1] == PROJECT["version"]
     (tmp_path / "other").mkdir()
-    (tmp_path / "other/config.yaml").write_text(OTHER_PROGRAM)
-    assert called([python, "-c", HYDRA, str(tmp_path / "other")], **where).strip() == "3"
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("GCEXP_", "PYTHON"))}
+    where = {"cwd": tmp_path / "other", "env": kept}
+    gcexp = tmp_path / "fresh/bin/gcexp"
+    command = re.search(r"^gcexp (simulate .*)$", (ROOT / "docs/package.md").read_text(), re.M)[1]
+    assert called(gcexp, *command.split(), **where).count("cgc") == 5
+    assert called(gcexp, "--version", **where).split()[-1] == PROJECT["version"]
+    options = "defaults: [delay: pareto, _self_]\nhydra: {searchpath: ['pkg://gcexp.conf']}\n"
+    (tmp_path / "other/config.yaml").write_text(options)
+    assert called(python, "-c", HYDRA, **where).split() == ["3", str(packages / "gcexp")]
+
+
+HYDRA = """
+import gcexp, os
+from hydra import compose, initialize_config_dir
+with initialize_config_dir(os.getcwd(), version_base="1.3"):
+    print(compose("config", ["delay.shape=3"])["delay"]["shape"], os.path.dirname(gcexp.__file__))
+"""
+# As in an environment without the extras: what they bring cannot be imported.
+ALONE = f"""
+import sys
+class Absent:
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] in {sorted(name for packages in EXTRAS.values() for name in packages)}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Absent())
+from gcexp.command.main import main
+print([main(line.split()) for line in sys.argv[1:]])
+"""
+COMMANDS = {
+    "simulate scheme=cgc n=6 s=1 delay=pareto iterations=20 seeds=1": 0,
+    "simulate scheme=cgc n=10 s=1 delay=pai_job1 iterations=20 seeds=1": 0,
+    "list": 0,
+    "theory partial_recovery.lower_bound n=15 s=9 alpha=2/3": 0,
+    "error code=cyclic_repetition n=6 s=0..2 kind=worst": 0,
+    "show scheme=frc n=6 s=1": 0,
+    "init mine": 0,
+    "compare partial_recovery_fig4_fixed_s_timing --preset paper": 0,
+    "run scheme=cgc n=4 s=1": 2,
+    "schema figure": 2,
+}
+
+
+@pytest.mark.paper("partial_recovery")
+@pytest.mark.slow
+def test_it_runs_without_the_extras(wheel, tmp_path):
+    where = {"cwd": tmp_path, "env": os.environ | {"PYTHONPATH": str(wheel)}}
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE, *COMMANDS], capture_output=True, text=True, check=False, **where
+    )
+    assert done.stdout.endswith(f"{[*COMMANDS.values()]}\n"), done.stdout[-2000:] + done.stderr
+    learn, workflow = done.stderr.strip().splitlines()
+    assert "torch" in learn and "'gcexp[learn]'" in learn
+    assert "pydantic" in workflow and "'gcexp[workflow]'" in workflow
+    schema = (ROOT / "docs/figure.schema.json").read_bytes()
+    assert (tmp_path / "mine" / "figure.schema.json").read_bytes() == schema
+    assert (tmp_path / "mine" / "Snakefile").is_file() and not (tmp_path / "logs").exists()
+
+
+def test_the_lock_pins_all_that_is_asked_for():
+    extras = PROJECT["optional-dependencies"].values()
+    for text in [*PROJECT["dependencies"], *(text for extra in extras for text in extra)]:
+        asked = Requirement(text)
+        assert asked.name == PROJECT["name"] or asked.specifier.contains(PINS[canonicalize_name(asked.name)])
 
 
 @pytest.mark.slow
@@ -98,10 +189,9 @@ def test_tests_of_the_sdist_pass_or_say_why_not(sdist):
         assert (sdist / name).is_file(), name
     outside = os.environ | {"PYTHONPATH": str(sdist), "GIT_CEILING_DIRECTORIES": str(sdist.parent)}
     command = [sys.executable, "-m", "pytest", "-n0", "-q", "-rs", "-p", "no:cacheprovider", "-m", "not slow"]
-    said = called([*command, *OF_THE_CLONE], cwd=sdist, env=outside)
-    assert all(
-        re.search(r"\]? \S+:\d+: \S+", line) for line in said.splitlines() if line.startswith("SKIPPED")
-    )
+    said = called(*command, *OF_THE_CLONE, cwd=sdist, env=outside)
+    skipped = [line for line in said.splitlines() if line.startswith("SKIPPED")]
+    assert all(re.search(r"\]? \S+:\d+: \S+", line) for line in skipped)
 
 
 @pytest.mark.slow
@@ -134,3 +224,26 @@ def test_environments_have_the_versions_of_the_lock(file):
         text for extra in ours.extras for text in PROJECT["optional-dependencies"][extra]
     ]
     assert {Requirement(text).name for text in asked} <= {requirement.name for requirement in others}
+
+
+# --- What the Snakemake workflow catalog asks of a repository before it lists it
+
+
+def test_the_workflow_lies_where_the_catalog_looks():
+    # With a folder workflow/ the catalog reads workflow/Snakefile and workflow/rules, and skips a repository without.
+    body = (ROOT / "workflow" / "Snakefile").read_text()
+    assert list((ROOT / "workflow" / "rules").glob("*.smk"))
+    included = {line.split('"')[1] for line in body.splitlines() if line.startswith("include:")}
+    assert included == {f"rules/{path.name}" for path in (ROOT / "workflow" / "rules").glob("*.smk")}
+    assert 'include: "workflow/Snakefile"' in (ROOT / "Snakefile").read_text()
+    assert (ROOT / "README.md").is_file() and (ROOT / "LICENSE").is_file()
+    assert (ROOT / "config" / "README.md").read_text().startswith("# ")
+
+
+def test_its_settings_say_how_it_is_used():
+    usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
+    assert set(usage) == {"mandatory-flags", "software-stack-deployment", "report"}
+    assert set(usage["mandatory-flags"]) == {"desc", "flags"}
+    assert all(
+        isinstance(value, bool) for value in [*usage["software-stack-deployment"].values(), usage["report"]]
+    )

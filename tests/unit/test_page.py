@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gcexp.errors import DataError, UserError
+from gcexp.errors import DataError
 from gcexp.report import end_message, page, statements
 from gcexp.report.figurefile import named_figures, target_files
 from gcexp.report.page import write_pages
@@ -43,9 +43,8 @@ COLUMNS = [field.name for field in fields(Outcome)]
 
 
 def row(**more):
-    return Outcome(
-        **dict.fromkeys(COLUMNS, "") | {"paper": "adaptive", "id": "a", "outcome": "reproduced"} | more
-    )
+    given = {"paper": "adaptive", "id": "a", "outcome": "reproduced"}
+    return Outcome(**dict.fromkeys(COLUMNS, "") | given | more)
 
 
 @pytest.fixture
@@ -121,15 +120,13 @@ def test_a_figure_that_is_not_drawn_is_left_out(site, tmp_path):
     assert "adaptive_constant" not in site()["adaptive"].text
 
 
-def test_outcomes_are_none_before_they_are_judged_and_refused_with_other_columns(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(statements, "bundled", lambda name: tmp_path / "nowhere")
+def test_outcomes_are_none_before_they_are_judged_and_refused_with_other_columns(here, refused, monkeypatch):
+    monkeypatch.setattr(statements, "bundled", lambda name: here / "nowhere")
     assert committed() == []
-    place = tmp_path / statements.COMMITTED
+    place = here / statements.COMMITTED
     place.parent.mkdir(parents=True)
     place.write_text("paper,id\nadaptive,a\n")
-    with pytest.raises(DataError, match="outcome"):
-        committed()
+    refused("outcome", committed, error=DataError)
     place.write_text(f"{','.join(COLUMNS)}\n{','.join(vars(row()).values())}\n")
     assert committed() == [row()]
 
@@ -161,25 +158,24 @@ def test_every_paper_says_what_it_is_about():
 @pytest.mark.parametrize(
     "url", ["javascript:alert(1)", "JavaScript://x", "data:text/html,x", "https:///x", "ieee.org"]
 )
-def test_a_link_that_is_no_address_is_refused(url):
-    with pytest.raises(UserError, match="url.*https://"):
-        fill(Paper, {"title": "A", "url": url}, "a/paper.yaml")
+def test_a_link_that_is_no_address_is_refused(refused, url):
+    refused(("url", "https://"), fill, Paper, {"title": "A", "url": url}, "a/paper.yaml")
     assert Paper("A", url="https://doi.org/10.1/x").url
 
 
 @pytest.mark.paper("adaptive")
-def test_a_build_ends_with_what_was_made_and_what_comes_next(tmp_path, monkeypatch):
+def test_a_build_ends_with_what_was_made_and_what_comes_next(here, monkeypatch):
     figures = named_figures([target for target in target_files() if target.startswith("adaptive_")], "quick")
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(end_message, "project", lambda: None)
-    for figure in figures:
-        for path in map(Path, figure.drawings):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch()
-    Path("reports/quick/index.html").touch()
-    whole = end_message.ending("quick").splitlines()
-    assert len(whole) <= 10 and f"{len(figures)} figures" in whole[0]
-    assert "reports/quick/index.html" in "\n".join(whole) and "make verify" in "\n".join(whole)
-    one = end_message.ending("quick", figures[:1])
+    for path in map(
+        Path, [*(path for figure in figures for path in figure.drawings), "reports/quick/index.html"]
+    ):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    whole, one, all_named = (
+        end_message.ending("quick", *given) for given in ((), (figures[:1],), (figures,))
+    )
+    assert f"{len(figures)} figures" in whole.splitlines()[0]
+    assert "reports/quick/index.html" in whole and "make verify" in whole
     assert f"{figures[0].target}: reports/quick/figures/{figures[0].target}.png" in one
-    assert len(end_message.ending("quick", figures).splitlines()) <= 10
+    assert max(len(text.splitlines()) for text in (whole, all_named)) <= 10

@@ -12,14 +12,11 @@ from gcexp.delays import ShiftedExponential
 from gcexp.schemes import Decodable, Fastest, Scheme
 from gcexp.timeline import first_iteration, simulate
 
+CYCLIC = Scheme(CyclicRepetition(n=6, s=2), Fastest(s=2))
+TWO = Scheme(CyclicTwoMessage(n=6, s=2, beta=5), Decodable())
 
-@pytest.mark.parametrize(
-    "scheme",
-    [
-        Scheme(CyclicRepetition(n=6, s=2), Fastest(s=2)),
-        Scheme(CyclicTwoMessage(n=6, s=2, beta=5), Decodable()),
-    ],
-)
+
+@pytest.mark.parametrize("scheme", [CYCLIC, TWO])
 def test_the_iteration_is_the_first_of_the_timeline(scheme):
     draws = ShiftedExponential(shift=1.0).draw(seeds=(3,), iterations=4, n=6)
     seen, timeline = first_iteration(scheme, draws), simulate(scheme, draws)

@@ -71,17 +71,15 @@ def test_every_annotation_is_understood():
                 schema.fitted(typing.get_type_hints(function)[key], object(), f"{name}: {key}")
 
 
+#: Of every kind of argument and of answer one; whether formulas are right is asked by the golden tests.
 GOLDEN = [
     ("partial_recovery.lower_bound n=15 s=9 alpha=2/3", "89/648"),
     ("partial_recovery.invisible_fraction replicas=[2,2,2] n=6 s=3", "1/5"),
     ("partial_recovery.naive n=7 s=4 alpha=5/7", {"k": 49, "m": 1, "load": "25/49"}),
-    ("partial_recovery.forced_equal assignment=[[1,1,0],[0,1,1],[1,0,1]] s=1 beta=3 worker=0", None),
     ("adaptive.optimal_costs d=4 w=12", ["1/4", "1/3", "1/2", "1"]),
     ("adaptive.superior c=[1/4,1/3,1/2,1] other=[1/2,1/2,1/2]", True),
     ("adaptive.average_time n=20 d=3 p=0.1 grouped=true", pytest.approx(10.6662, abs=5e-5)),
     ("order_statistics.pareto k=5 n=5 shape=1", "inf"),
-    ("comm_efficient.expected_times n=2 t1=1 lambda1=1 t2=1 lambda2=inf", None),
-    ("errors.bibd_error code=[13,13,4,4,1] s=[0,13]", [0.0, 1.0]),
     ("errors.frc_error n=12 redundancy=3 s=[2,3,8,12]", [0.0, 0.25, 0.5, 1.0]),
     ("classic_codes.graph_error k=3 edges=[[0,1],[1,2]]", pytest.approx(1 / 9)),
     (
@@ -93,11 +91,13 @@ GOLDEN = [
 
 @pytest.mark.parametrize(("line", "expected"), GOLDEN, ids=[line.split()[0] for line, _ in GOLDEN])
 def test_golden_calls(capsys, line, expected):
-    shown = told(capsys, *line.split())
-    found = json.loads(told(capsys, *line.split(), "--json"))
-    assert shown
-    if expected is not None:
-        assert found == expected
+    assert told(capsys, *line.split())
+    assert json.loads(told(capsys, *line.split(), "--json")) == expected
+
+
+def test_a_number_that_is_not_there_is_null(capsys):
+    line = "comm_efficient.expected_times n=2 t1=1 lambda1=1 t2=1 lambda2=1 --json"
+    assert json.loads(told(capsys, *line.split()))[1][0] is None
 
 
 def test_lists_the_papers_that_are_there_now(monkeypatch):
@@ -108,17 +108,14 @@ def test_lists_the_papers_that_are_there_now(monkeypatch):
 
 
 def test_shown_readably(capsys):
-    assert (
-        told(capsys, "partial_recovery.lower_bound", "n=15", "s=9", "alpha=2/3") == "89/648 = 0.137345679012"
-    )
-    assert told(capsys, "partial_recovery.naive", "n=7", "s=4", "alpha=5/7") == "{k: 49, m: 1, load: 25/49}"
+    for line, shown in (
+        ("partial_recovery.lower_bound n=15 s=9 alpha=2/3", "89/648 = 0.137345679012"),
+        ("partial_recovery.naive n=7 s=4 alpha=5/7", "{k: 49, m: 1, load: 25/49}"),
+    ):
+        assert told(capsys, *line.split()) == shown
     rows = told(capsys, "partial_recovery.sweep", "n=12", "s=8", "alpha=0.9").splitlines()
     assert len(rows) == 5 and rows[1] == "- {x: 2, y: 7, k: 72, m: 42, load: 7/12, missed: 1/12}"
     assert len(yaml.safe_load(told(capsys, "partial_recovery.cycle_unions", "n=4"))) == 2
-    nothing = told(
-        capsys, "comm_efficient.expected_times", *"n=2 t1=1 lambda1=1 t2=1 lambda2=1".split(), "--json"
-    )
-    assert json.loads(nothing)[1][0] is None
 
 
 VALUES = {

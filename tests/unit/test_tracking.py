@@ -28,17 +28,12 @@ from gcexp.tasks.training import Trajectory
 pytestmark = pytest.mark.slow
 
 T, SEEDS = 12, (0, 1)
-TRAINED = {
-    "task": "digits_mlp",
-    "optimizer": "gradient_descent",
-    "delay": "pareto",
-    "seeds": "0-1",
-    "length": f"T{T}",
-}
+TRAINED = {"task": "digits_mlp", "optimizer": "gradient_descent", "delay": "pareto", "seeds": "0-1"}
 DIGITS = {"dataset": "digits", "sha256": "cd" * 32, "shapes": {"x_train": [3, 2]}}
-CGC = run_of_path({"scheme": "cgc+.n@6+.s@2", **TRAINED}, "CGC")
-FORGET = run_of_path({"scheme": "forget+.n@6+.s@2", **TRAINED}, "Forget-2")
+CGC = run_of_path({"scheme": "cgc+.n@6+.s@2", "length": f"T{T}", **TRAINED}, "CGC")
+FORGET = run_of_path({"scheme": "forget+.n@6+.s@2", "length": f"T{T}", **TRAINED}, "Forget-2")
 LONG = run_of_path({"scheme": "uncoded+.n@4", "delay": "pareto", "length": "T600", "seeds": "3"}, "uncoded")
+MARKER = Path("results/mlflow/quick.imported")
 
 
 def figure(*runs, name="fig1", paper="partial_recovery", level=0.75):
@@ -56,29 +51,19 @@ def fake_training(run, offset=0.0):
     accuracy = offset + np.linspace([0.1, 0.2], [0.8, 0.9], len(evaluated), axis=1)
     scores = {"test_accuracy": accuracy, "test_loss": 1 - accuracy}
     steps, parameters = np.full(2, T), np.zeros((2, 1, 3), dtype=np.float32)
-    Trajectory(np.array(SEEDS), steps, evaluated, scores, np.array([0]), parameters, np.zeros(2, int)).save(
-        run.trajectory
-    )
-    package = {"version": "0.1.0", "commit": "c0ffee", "dirty": True, "sha256": "ab" * 32}
-    record = {
-        "commit": "c0ffee",
-        "dirty": True,
-        "wall_s": 5.0,
-        "packages": {"gcexp": package},
-        "data": DIGITS,
+    found = (np.array(SEEDS), steps, evaluated, scores, np.array([0]), parameters, np.zeros(2, int))
+    Trajectory(*found).save(run.trajectory)
+    record = {"commit": "c0ffee", "dirty": True, "wall_s": 5.0, "data": DIGITS}
+    record["packages"] = {
+        "gcexp": {"version": "0.1.0", "commit": "c0ffee", "dirty": True, "sha256": "ab" * 32}
     }
     provenance_file(run.trajectory).write_text(json.dumps(record))
     checks = [
-        {
-            "seed": seed,
-            "iteration": t,
-            "skipped": t == 6,
-            "decoded_error": (seed + 1) * 1e-15,
-            "weighted_error": 2e-15,
-        }
+        {"seed": seed, "iteration": t, "skipped": t == 6, "decoded_error": (seed + 1) * 1e-15}
         for seed in SEEDS
         for t in (0, 6)
     ]
+    checks = [check | {"weighted_error": 2e-15} for check in checks]
     if not run.exact:
         Path(run.verification).write_text(json.dumps({"decoded_error": 2e-15, "checks": checks}))
     return {"checks": checks}
@@ -94,7 +79,7 @@ def finished(tmp_path_factory):
         fake_training(FORGET)
         found = fake_training(CGC)
         patch.setattr("gcexp.report.table.replayed", lambda *_: found)
-        track([figure(CGC), figure(LONG, name="fig2")], Path("results/mlflow/quick.imported"), None)
+        track([figure(CGC), figure(LONG, name="fig2")], MARKER, None)
     return folder
 
 
@@ -106,16 +91,10 @@ def project(finished, tmp_path, monkeypatch):
     monkeypatch.setattr("gcexp.report.table.replayed", lambda *_: fake_training(CGC))
 
     def importing(*figures):
-        track(
-            list(figures), Path("results/mlflow/quick.imported"), f"sqlite:///{copy}/results/mlflow/mlflow.db"
-        )
-        return marker()
+        track(list(figures), MARKER, f"sqlite:///{copy}/results/mlflow/mlflow.db")
+        return json.loads(MARKER.read_text())
 
     return importing
-
-
-def marker():
-    return json.loads(Path("results/mlflow/quick.imported").read_text())
 
 
 def stored(paper="partial_recovery", uri=None, deleted=False):
@@ -151,7 +130,7 @@ def test_the_default_database_keeps_everything_in_results_mlflow(project, finish
     experiment = client.get_experiment_by_name("partial_recovery")
     assert experiment.artifact_location == (finished / "results/mlflow/artifacts/partial_recovery").as_uri()
     assert not Path("mlruns").exists()
-    found = marker()
+    found = json.loads(MARKER.read_text())
     assert found["uri"] == "sqlite:///results/mlflow/mlflow.db"
     assert found["already_there"] == found["unfinished"] == []
     assert found["imported"] == ["partial_recovery_fig1", "partial_recovery_fig2"]
@@ -167,14 +146,9 @@ def test_names_tags_and_params(project):
         "figure": "partial_recovery_fig1",
         "preset": "quick",
         "run": CGC.id,
-        "label": "CGC",
-        "scheme": "cgc",
-        "delay": "pareto",
-        "task": "digits_mlp",
-        "optimizer": "gradient_descent",
-        "exact": "true",
-        "dirty": "true",
     }
+    expected |= {"label": "CGC", "scheme": "cgc", "delay": "pareto", "task": "digits_mlp"}
+    expected |= {"optimizer": "gradient_descent", "exact": "true", "dirty": "true"}
     for run, more in ((parent, {"kind": "scheme"}), (child, {"kind": "seed", "seed": "1"})):
         assert run.info.status == "FINISHED"
         assert (expected | more).items() <= run.data.tags.items()
@@ -252,31 +226,22 @@ def test_relative_time_is_the_simulated_clock(project):
 
 
 def test_a_clock_without_a_task_has_statistics_only(project):
-    _, runs = stored()
-    assert set(runs[CLOCK].data.metrics) >= {
-        "mean_iteration_time_s",
-        "mean_recovered_fraction",
-        "computation_load",
-    }
-    assert "simulated_time_s" not in runs[CLOCK].data.metrics
+    metrics = stored()[1][CLOCK].data.metrics
+    assert {"mean_iteration_time_s", "mean_recovered_fraction", "computation_load"} <= {*metrics}
+    assert "simulated_time_s" not in metrics
 
 
 def test_a_second_import_adds_nothing(project):
-    _, before = stored()
-    found = project(figure(CGC), figure(LONG, name="fig2"))
-    assert found["imported"] == [] and len(found["already_there"]) == 2
-    _, after = stored()
-    assert ids(after) == ids(before)
-    assert after[FAMILY[0]].data.tags == before[FAMILY[0]].data.tags
-
-
-def test_a_run_at_several_places_of_a_figure_is_imported_once(project):
-    """Sweeps show a scheme that has no share in what is swept at every place."""
+    """Not of a run at several places either: sweeps show a scheme without what is swept at every place."""
     places = [replace(LONG, columns=(("p", p),)) for p in (0.1, 0.2, 0.3)]
-    assert len(project(figure(*places, name="sweeps"))["imported"]) == 1
+    figures = [figure(CGC), figure(LONG, name="fig2"), figure(*places, name="sweeps")]
+    assert project(*figures)["imported"] == ["partial_recovery_sweeps"]
     _, before = stored()
-    assert len(project(figure(*places, name="sweeps"))["already_there"]) == 1
-    assert ids(stored()[1]) == ids(before) and not stored(deleted=True)[1]
+    found = project(*figures)
+    assert found["imported"] == [] and len(found["already_there"]) == 3
+    _, after = stored()
+    assert ids(after) == ids(before) and not stored(deleted=True)[1]
+    assert after[FAMILY[0]].data.tags == before[FAMILY[0]].data.tags
 
 
 def test_a_changed_result_replaces_the_old_one(project):
@@ -303,11 +268,11 @@ def test_an_interrupted_import_is_finished_by_the_next(project, monkeypatch, met
             raise KeyboardInterrupt
         return original(*arguments, **more)
 
-    Path("results/mlflow/quick.imported").unlink()
+    MARKER.unlink()
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(MlflowClient, method, interrupted)
         project(figure(CGC, FORGET))
-    assert not Path("results/mlflow/quick.imported").exists()
+    assert not MARKER.exists()
     found = project(figure(CGC, FORGET))
     assert found["imported"] == ["partial_recovery_fig1"]
     _, runs = stored()
@@ -328,14 +293,11 @@ def test_what_is_not_finished_is_listed_and_imported_later(project):
     saved = Path(fresh.table).read_text()
     Path(fresh.table).unlink()
     assert project(figure(LONG, name="fig2"), fresh)["unfinished"] == ["partial_recovery_fig3"]
-    with pytest.raises(UserError, match="no run is finished"):
+    with pytest.raises(UserError):
         project(fresh)
     Path(fresh.table).write_text(saved)
     assert project(fresh)["imported"] == ["partial_recovery_fig3"]
-
-
-def test_figures_without_runs_leave_an_empty_list(project):
-    assert project(figure())["imported"] == []
+    assert project(figure())["imported"] == []  # a figure without runs
 
 
 def test_the_command_imports_what_is_there(project, monkeypatch, capsys, forget):
@@ -343,11 +305,9 @@ def test_the_command_imports_what_is_there(project, monkeypatch, capsys, forget)
     init("mine", Path.cwd().parent)
     shutil.copytree("results", "../mine/results")
     monkeypatch.chdir("../mine")
-    common = "task: digits_mlp, optimizer: gradient_descent, delay: pareto, n: 6, iterations: 12, seeds: 2"
-    runs = "[{label: CGC, scheme: cgc, s: 2}]"
-    drawn = "plot: {kind: lines, x: simulated_time_s, y: test_accuracy}"
-    text = f"title: Mine\nsource: Fig. 1\nkind: curves\ncommon: {{{common}}}\nruns: {runs}\n{drawn}\n"
-    Path("mine/figures/one.yaml").write_text(text)
+    keys = "task: digits_mlp, optimizer: gradient_descent, delay: pareto, n: 6, iterations: 12, seeds: 2"
+    text = f"title: Mine\nsource: Fig. 1\nkind: curves\nruns: [{{label: CGC, scheme: cgc, s: 2, {keys}}}]\n"
+    Path("mine/figures/one.yaml").write_text(text + "plot: {kind: lines, y: test_accuracy}\n")
     forget()
     (one,) = named_figures(["mine_one"], "quick")
     make_table(one, Path(one.table))
@@ -370,32 +330,27 @@ def test_a_deleted_experiment_is_not_quietly_filled(project):
     client, _ = stored()
     experiment = client.get_experiment_by_name("partial_recovery")
     client.delete_experiment(experiment.experiment_id)
-    with pytest.raises(UserError, match="deleted"):
+    with pytest.raises(UserError):
         project(figure(CGC))
 
 
 @pytest.mark.parametrize(
-    "uri, words",
+    ("uri", "named"),
     [
-        ("./mlruns", "MLflow cannot use the tracking URI ./mlruns"),
-        ("sqlite:///:memory:", "names no file"),
-        ("http://127.0.0.1:9", "Connection refused"),
-        ("http://user:secret@127.0.0.1:9", "Connection refused"),
+        ("./mlruns", "./mlruns"),
+        ("sqlite:///:memory:", ":memory:"),
+        ("http://user:secret@127.0.0.1:9", "127.0.0.1:9"),
         ("postgresql+nodriver://user:secret@localhost/db", "postgresql"),
-        ("sqlite:///damaged.db", "file is not a database"),
-        ("sqlite:////proc/none/mlflow.db", "/proc/none: cannot be written"),
+        ("sqlite:///damaged.db", "damaged.db"),
+        ("sqlite:////proc/none/mlflow.db", "/proc/none"),
     ],
 )
-def test_a_useless_uri_is_one_sentence(project, monkeypatch, uri, words):
+def test_a_useless_uri_is_one_sentence(project, refused, monkeypatch, uri, named):
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
     Path("damaged.db").write_text("not a database" * 100)
     before = dict(os.environ)
-    with pytest.raises(UserError) as caught:
-        track([figure(CGC)], Path("results/new.imported"), uri)
-    sentence = str(caught.value)
-    assert ("delete damaged.db" in sentence) == (uri == "sqlite:///damaged.db")
-    assert words in sentence and "\n" not in sentence and "secret" not in sentence and len(sentence) < 500
+    assert "secret" not in refused(named, track, [figure(CGC)], Path("results/new.imported"), uri)
     assert not Path("results/new.imported").exists()
     assert {key: os.environ.get(key) for key in before} == before
 

@@ -13,7 +13,6 @@ from gcexp.codes import Code, CyclicRepetition, FractionalRepetition, Uncoded
 from gcexp.data.load import Dataset
 from gcexp.delays import Pareto
 from gcexp.errors import ParameterError
-from gcexp.run import verification
 from gcexp.run.verification import decoded_vector, verify_decoding
 from gcexp.schemes import Fastest, Scheme
 from gcexp.tasks import GradientDescent
@@ -24,8 +23,6 @@ from gcexp.timeline import joined, simulate
 
 TASK = MultilayerPerceptron("digits", evaluate_every=5, verify_every=3)
 SEEDS, T = (0, 1), 7
-
-
 X, Y = load_digits(return_X_y=True)
 X = np.ascontiguousarray(X / 16, dtype=np.float32)
 DATA = Dataset("digits", X[:400], Y[:400], X[1500:], Y[1500:], "")
@@ -38,18 +35,36 @@ class TwoBlocks(Code):
         super().__init__(np.kron(np.ones(2), [[1.0, 0], [0, 1], [1, 1]]), blocks=2)
 
 
-def run(code, s, exact=False, approximate_steps=None):
-    """Timeline and trajectory of a code that waits for all but s workers."""
-    draws = Pareto(scale=1.0, shape=1.2).draw(SEEDS, T, code.n)
-    timeline = simulate(Scheme(code, Fastest(s=s)), draws)
-    used = {} if exact else {"coefficients": timeline.coefficients, "pattern": timeline.pattern}
-    return timeline, train(TASK, GradientDescent(), DATA, SEEDS, timeline.steps, **used)
+def clock(code, s, seeds=SEEDS):
+    """Timeline of a code that waits for all but s workers."""
+    draws = Pareto(scale=1.0, shape=1.2).draw(seeds, T, code.n)
+    return simulate(Scheme(code, Fastest(s=s)), draws)
+
+
+def trained(timeline, exact=False, task=TASK):
+    """Trajectory of a timeline's coefficients."""
+    used = () if exact else (timeline.coefficients, timeline.pattern)
+    return train(task, GradientDescent(), DATA, SEEDS, timeline.steps, *used)
+
+
+def run(code, s, exact=False):
+    timeline = clock(code, s)
+    return timeline, trained(timeline, exact)
+
+
+def replayed(code, timeline, trajectory, task=TASK):
+    """The report of a code, or of one for each seed."""
+    of_seed = code if callable(code) else lambda seed: code
+    return verify_decoding(of_seed, timeline, trajectory, task, DATA)
+
+
+UNCODED = Uncoded(n=6)
 
 
 @pytest.fixture(scope="module")
-def forget():
+def forgotten():
     """Uncoded, two of six workers forgotten."""
-    return run(Uncoded(n=6), 2)
+    return run(UNCODED, 2)
 
 
 @pytest.mark.parametrize(
@@ -67,11 +82,10 @@ def forget():
 )
 def test_true_path_and_weighted_pass_agree(code, s, exact):
     timeline, trajectory = run(code, s, exact)
-    report = verify_decoding(lambda seed: code, timeline, trajectory, TASK, DATA)
+    report = replayed(code, timeline, trajectory)
     assert report["passed"] and not report["failures"]
-    assert [(c["seed"], c["iteration"]) for c in report["checks"]] == [
-        (s, t) for s in SEEDS for t in (0, 3, 6)
-    ]
+    asked = [(seed, t) for seed in SEEDS for t in (0, 3, 6)]
+    assert [(check["seed"], check["iteration"]) for check in report["checks"]] == asked
     assert report["decoded_error"] < 1e-10
     assert report["weighted_error"] < 1e-10
     assert report["rounding_error"] < 1e-5  # these few samples have no unit at its kink
@@ -83,60 +97,51 @@ def test_true_path_and_weighted_pass_agree(code, s, exact):
 
 def test_codes_drawn_per_seed():
     codes = {seed: CyclicRepetition(n=6, s=2, seed=seed) for seed in SEEDS}
-    draws = {seed: Pareto(scale=1.0, shape=1.2).draw((seed,), T, 6) for seed in SEEDS}
     # One worker too few: what is recovered depends on the code that was drawn.
-    timeline = joined(simulate(Scheme(codes[seed], Fastest(s=3)), draws[seed]) for seed in SEEDS)
-    trajectory = train(TASK, GradientDescent(), DATA, SEEDS, [T, T], timeline.coefficients, timeline.pattern)
-    assert verify_decoding(codes.get, timeline, trajectory, TASK, DATA)["passed"]
-    assert not verify_decoding(lambda seed: codes[0], timeline, trajectory, TASK, DATA)["passed"]
+    timeline = joined(clock(codes[seed], 3, (seed,)) for seed in SEEDS)
+    trajectory = trained(timeline)
+    assert replayed(codes.get, timeline, trajectory)["passed"]
+    other = replayed(codes[0], timeline, trajectory)
+    assert not other["passed"] and other["decoded_error"] > 1e-6
 
 
 def test_an_exact_trajectory_may_be_longer_and_hold_more_seeds():
     code = CyclicRepetition(n=6, s=2)
-    timeline, _ = run(code, 2)
     trajectory = train(TASK, GradientDescent(), DATA, (5, 1, 0), [3, 20, 11])
-    timeline = replace(timeline, steps=np.array([7, 4]))
-    report = verify_decoding(lambda seed: code, timeline, trajectory, TASK, DATA)
+    report = replayed(code, replace(clock(code, 2), steps=np.array([7, 4])), trajectory)
     assert report["passed"]
     assert [(c["seed"], c["iteration"]) for c in report["checks"]] == [(0, 0), (0, 3), (0, 6), (1, 0), (1, 3)]
 
 
-def test_a_trajectory_that_does_not_cover_the_timeline_is_refused(forget):
-    timeline, trajectory = forget
-    with pytest.raises(ParameterError, match="no seed 9"):
-        verify_decoding(
-            lambda s: Uncoded(n=6), replace(timeline, seeds=np.array([0, 9])), trajectory, TASK, DATA
-        )
+def test_a_trajectory_that_does_not_cover_the_timeline_is_refused(refused, forgotten):
+    timeline, trajectory = forgotten
+    seeds = replace(timeline, seeds=np.array([0, 9]))
+    refused("seed 9", replayed, UNCODED, seeds, trajectory, error=ParameterError)
     short = train(TASK, GradientDescent(), DATA, SEEDS, [T, 3])
-    with pytest.raises(ParameterError, match="seed 1 has 3 steps, the timeline 7"):
-        verify_decoding(lambda s: Uncoded(n=6), timeline, short, TASK, DATA)
+    refused(("seed 1", "3", "7"), replayed, UNCODED, timeline, short, error=ParameterError)
 
 
-def test_skipped_updates_are_listed(forget):
-    timeline, trajectory = forget
-    nobody = np.flatnonzero(np.arange(len(timeline.patterns)) == timeline.pattern[0, 3])
+def test_skipped_updates_are_listed(forgotten):
+    timeline, trajectory = forgotten
+    nobody = timeline.pattern[0, 3]
     patterns, c = timeline.patterns.copy(), timeline.coefficients.copy()
     patterns[nobody], c[nobody] = 0, 0
-    report = verify_decoding(
-        lambda s: Uncoded(n=6), replace(timeline, patterns=patterns, coefficients=c), trajectory, TASK, DATA
-    )
+    report = replayed(UNCODED, replace(timeline, patterns=patterns, coefficients=c), trajectory)
     assert report["passed"]
     assert {"seed": 0, "iteration": 3, "skipped": True, "recovered": 0.0} in report["checks"]
 
 
-def test_nothing_compared_does_not_pass(forget):
-    timeline, trajectory = forget
-    report = verify_decoding(
-        lambda s: Uncoded(n=6), timeline, replace(trajectory, verified=np.array([], dtype=int)), TASK, DATA
-    )
+def test_nothing_compared_does_not_pass(forgotten):
+    timeline, trajectory = forgotten
+    report = replayed(UNCODED, timeline, replace(trajectory, verified=np.array([], dtype=int)))
     assert not report["passed"] and report["checks"] == []
     empty = replace(timeline, patterns=timeline.patterns * 0, coefficients=timeline.coefficients * 0)
-    assert not verify_decoding(lambda s: Uncoded(n=6), empty, trajectory, TASK, DATA)["passed"]
+    assert not replayed(UNCODED, empty, trajectory)["passed"]
 
 
 @pytest.mark.parametrize("tamper", ["one more", "scaled", "skipped", "NaN"])
-def test_tampered_coefficients_are_found(forget, tamper):
-    timeline, trajectory = forget
+def test_tampered_coefficients_are_found(forgotten, tamper):
+    timeline, trajectory = forgotten
     c = timeline.coefficients.astype(float)
     row = c[timeline.pattern[1, 3]]
     if tamper == "one more":
@@ -147,11 +152,9 @@ def test_tampered_coefficients_are_found(forget, tamper):
         row[:] = 0
     else:
         row[0] = np.nan
-    report = verify_decoding(
-        lambda s: Uncoded(n=6), replace(timeline, coefficients=c), trajectory, TASK, DATA
-    )
+    report = replayed(UNCODED, replace(timeline, coefficients=c), trajectory)
     assert not report["passed"]
-    assert any(sentence.startswith("seed 1, iteration 3: decoded error") for sentence in report["failures"])
+    assert any("seed 1, iteration 3" in sentence for sentence in report["failures"])
 
 
 def test_an_exact_iteration_has_coefficients_of_exactly_one():
@@ -159,9 +162,8 @@ def test_an_exact_iteration_has_coefficients_of_exactly_one():
     timeline, trajectory = run(code, 2)
     c = timeline.coefficients.astype(float)
     c[timeline.pattern[0, 0], 4] -= 1e-12  # far below every bound on errors
-    report = verify_decoding(lambda s: code, replace(timeline, coefficients=c), trajectory, TASK, DATA)
-    assert not report["passed"] and report["decoded_error"] < 1e-10
-    assert all("not exactly 1" in sentence for sentence in report["failures"])
+    report = replayed(code, replace(timeline, coefficients=c), trajectory)
+    assert not report["passed"] and report["failures"] and report["decoded_error"] < 1e-10
 
 
 def test_scaled_weights_are_found():
@@ -172,8 +174,7 @@ def test_scaled_weights_are_found():
             honest = super().decode(responses, partial)
             return replace(honest, weights=honest.weights * 1.001)
 
-    timeline, trajectory = run(FractionalRepetition(n=6, d=2), 3)
-    report = verify_decoding(lambda s: Scaled(n=6, d=2), timeline, trajectory, TASK, DATA)
+    report = replayed(Scaled(n=6, d=2), *run(FractionalRepetition(n=6, d=2), 3))
     assert not report["passed"] and report["decoded_error"] > 1e-4 and report["weighted_error"] < 1e-10
 
 
@@ -186,18 +187,12 @@ def test_weights_on_what_was_not_heard_are_found():
 
     timeline, trajectory = run(Peeking(n=6), 2)
     assert (timeline.coefficients == 1).all()  # to the certificate all is well
-    report = verify_decoding(lambda s: Peeking(n=6), timeline, trajectory, TASK, DATA)
+    report = replayed(Peeking(n=6), timeline, trajectory)
     assert not report["passed"] and report["weighted_error"] < 1e-10
 
 
-def test_another_code_is_found():
-    timeline, trajectory = run(CyclicRepetition(n=6, s=2), 3)
-    report = verify_decoding(lambda s: CyclicRepetition(n=6, s=2, seed=1), timeline, trajectory, TASK, DATA)
-    assert not report["passed"] and report["decoded_error"] > 1e-6
-
-
 @pytest.mark.parametrize("precision", [np.float64, np.float32])
-def test_a_wrong_weighted_pass_is_found(forget, monkeypatch, precision):
+def test_a_wrong_weighted_pass_is_found(forgotten, monkeypatch, precision):
     plain = PerceptronProblem.gradient
 
     def wrong(self, parameters, coefficients, iteration):
@@ -205,70 +200,56 @@ def test_a_wrong_weighted_pass_is_found(forget, monkeypatch, precision):
         return plain(self, parameters, shifted, iteration)
 
     monkeypatch.setattr(PerceptronProblem, "gradient", wrong)
-    timeline, trajectory = forget
-    report = verify_decoding(lambda s: Uncoded(n=6), timeline, trajectory, TASK, DATA)
+    report = replayed(UNCODED, *forgotten)
     name = "weighted" if precision == np.float64 else "rounding"
     assert not report["passed"] and report["decoded_error"] < 1e-10
-    assert all(f"{name} error" in sentence for sentence in report["failures"])
     assert report[f"{name}_error"] > report[f"{name}_bound"]
 
 
-@pytest.mark.parametrize("l", [1, 2, 9, 10, 31])
-@pytest.mark.parametrize("columns", [1, 3, 2**16])
-def test_chunks_keep_blocks_apart(monkeypatch, l, columns):
-    monkeypatch.setattr(verification, "_CHUNK_COLUMNS", columns)
-    gradients = np.random.default_rng(l).normal(size=(2, l))
-    code = TwoBlocks()
-    weights = code.decode([[1, 1, 1]]).weights[0]
-    np.testing.assert_allclose(
-        decoded_vector(code, gradients, np.ones(3, bool), weights), gradients.sum(0), atol=1e-12
-    )
-    code = CyclicRepetition(n=5, s=2)
-    gradients = np.random.default_rng(l).normal(size=(5, l))
-    responses = np.array([[1, 0, 1, 0, 1]])
-    found = decoded_vector(code, gradients, code.received(responses)[0], code.decode(responses).weights[0])
-    np.testing.assert_allclose(found, gradients.sum(0), atol=1e-10)
+@pytest.mark.parametrize("l", [1, 2, 9, 10, 31, 2**18 + 3])
+def test_chunks_keep_blocks_apart(l):
+    for code, heard in ((TwoBlocks(), [1, 1, 1]), (CyclicRepetition(n=5, s=2), [1, 0, 1, 0, 1])):
+        gradients = np.random.default_rng(l).normal(size=(code.k, l))
+        responses = np.array([heard])
+        weights = code.decode(responses).weights[0]
+        found = decoded_vector(code, gradients, code.received(responses)[0], weights)
+        np.testing.assert_allclose(found, gradients.sum(0), atol=1e-10)
 
 
 # --- Where the samples lie ------------------------------------------------------------------------------------------
 
 
 def test_samples_at_random_have_the_bits_of_the_plain_task():
+    parameters, coefficients = TASK.problem(DATA, 0).initial(), np.array([1.0, 0.0, 2.0])
     plain, sharded = (
-        cls("digits").problem(DATA, 0).gradient(TASK.problem(DATA, 0).initial(), np.array([1.0, 0.0, 2.0]), 0)
-        for cls in (MultilayerPerceptron, ShardedPerceptron)
+        kind("digits").problem(DATA, 0).gradient(parameters, coefficients, 0)
+        for kind in (MultilayerPerceptron, ShardedPerceptron)
     )
     assert plain.tobytes() == sharded.tobytes()
 
 
 def test_by_label_a_lost_partition_is_a_lost_label():
-    problem = ShardedPerceptron("digits", shards="by_label").problem(DATA, 0)
-    assert (
-        np.diff(DATA.y_train[ShardedPerceptron("digits", shards="by_label").order(DATA.y_train, 0)]) >= 0
-    ).all()
+    task = ShardedPerceptron("digits", shards="by_label")
+    assert (np.diff(DATA.y_train[task.order(DATA.y_train, 0)]) >= 0).all()
+    problem = task.problem(DATA, 0)
     last = problem.partition_gradients(problem.initial(), 10, 0)[:, -10:]  # of the biases of the classes
     assert (last[:, 0].argmin() == 0) and (last[:, 9].argmin() == 9)  # a bias grows where its label lies
 
 
 def test_dealt_anew_the_true_path_is_followed_and_a_wrong_deal_is_found(monkeypatch):
-    draws = Pareto(scale=1.0, shape=1.2).draw(SEEDS, T, 7)
-    timeline = simulate(Scheme(Uncoded(n=7), Fastest(s=3)), draws)
+    code = Uncoded(n=7)
+    timeline = clock(code, 3)
     task = ShardedPerceptron("digits", shards="by_label", reshuffle=True, evaluate_every=5, verify_every=3)
-    trained = train(
-        task, GradientDescent(), DATA, SEEDS, timeline.steps, timeline.coefficients, timeline.pattern
-    )
-    assert verify_decoding(lambda _: Uncoded(n=7), timeline, trained, task, DATA)["passed"]
-    fixed = replace(task, reshuffle=False)
-    assert not np.array_equal(
-        trained.parameters,
-        train(
-            fixed, GradientDescent(), DATA, SEEDS, timeline.steps, timeline.coefficients, timeline.pattern
-        ).parameters,
-    )
-    monkeypatch.setattr(
-        Reshuffled, "partition_gradients", lambda self, *given: self._problem.partition_gradients(*given)
-    )
-    assert not verify_decoding(lambda _: Uncoded(n=7), timeline, trained, task, DATA)["passed"]
+    trajectory, fixed = (trained(timeline, task=one) for one in (task, replace(task, reshuffle=False)))
+    assert replayed(code, timeline, trajectory, task)["passed"]
+    assert not np.array_equal(trajectory.parameters, fixed.parameters)
+    dealt = Reshuffled.partition_gradients
+
+    def undealt(self, parameters, k, t):
+        return dealt(self, parameters, k, t)[self.place(k, t)]
+
+    monkeypatch.setattr(Reshuffled, "partition_gradients", undealt)
+    assert not replayed(code, timeline, trajectory, task)["passed"]
 
 
 def test_a_deal_moves_every_partition_to_every_place():
@@ -279,6 +260,6 @@ def test_a_deal_moves_every_partition_to_every_place():
     assert counts == pytest.approx(0.25, abs=0.1)
 
 
-def test_shards_that_are_none():
-    with pytest.raises(ParameterError, match="task.shards.*'by_lable'; did you mean 'by_label'"):
-        ShardedPerceptron("digits", shards="by_lable")
+def test_shards_that_are_none(refused):
+    names = ("task.shards", "'by_lable'", "'by_label'")
+    refused(names, lambda: ShardedPerceptron("digits", shards="by_lable"), error=ParameterError)

@@ -5,7 +5,6 @@ Every case follows from its number alone; the first ones are the quick subset.
 
 import copy
 import random
-import shutil
 import time
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from gcexp.command.main import main
 from gcexp.errors import UserError
 from gcexp.report import figurefile
 
-ROOT = Path(__file__).resolve().parents[2]
 LONGEST = 20  # seconds of CPU: others may use the machine as well
 
 CURVES = """
@@ -104,24 +102,18 @@ def figure_text(number: int) -> str:
     text = yaml.safe_dump(node, allow_unicode=True, sort_keys=False)
     if chance.random() < 0.25:
         for _ in range(chance.randint(1, 4)):
-            at = chance.randrange(len(text))
-            text = (
-                text[:at] + chance.choice("\t\n:[]{}&*!|>%@`\"'#-, 0é\x07") + text[at + chance.randrange(3) :]
-            )
+            at, letter = chance.randrange(len(text)), chance.choice("\t\n:[]{}&*!|>%@`\"'#-, 0é\x07")
+            text = text[:at] + letter + text[at + chance.randrange(3) :]
     if chance.random() < 0.02:
         text = text.replace("title:", "title: !!python/object/apply:os.system ['touch pwned'] #", 1)
     return text
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch, forget, add_paper):
-    """A project without figures as working folder."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("GCEXP_CONF", "GCEXP_SEARCHPATH", "GCEXP_DATA"):
-        monkeypatch.delenv(name, raising=False)
-    shutil.copytree(ROOT / "conf", "conf")
+def figures(own_conf, add_paper):
+    """Folder of the figures of a paper that has none, beside options."""
     add_paper(Path("paper"))
-    return tmp_path
+    return Path("paper/figures").resolve()
 
 
 def files() -> set[str]:
@@ -132,8 +124,8 @@ def files() -> set[str]:
 @pytest.mark.parametrize(
     "numbers", [range(60), pytest.param(range(60, 600), marks=pytest.mark.slow)], ids=len
 )
-def test_figure_files(here, numbers):
-    path = Path("paper/figures/target.yaml").resolve()
+def test_figure_files(figures, numbers):
+    path = figures / "target.yaml"
     before = files() | {"paper/figures/target.yaml"}
     refused = 0
     for number in numbers:
@@ -142,13 +134,8 @@ def test_figure_files(here, numbers):
         for preset in figurefile.PRESETS:
             try:
                 found = figurefile.read_figure(path, preset)
-                assert [
-                    found.inputs,
-                    found.products,
-                    found.drawing_fingerprint,
-                    found.table_fingerprint,
-                    found.note,
-                ]
+                assert [found.inputs, found.products, found.note]
+                assert [found.drawing_fingerprint, found.table_fingerprint]
             except UserError as error:
                 refused += 1
                 assert 0 < len(str(error)) < 2000 and "\n" not in str(error), f"figure {number}: {error}"
@@ -162,33 +149,24 @@ def test_figure_files(here, numbers):
 # --- Command lines
 
 OPTIONS = [
-    *(f"scheme={name}" for name in "cgc frc forget gc_dc epsilon_brc soft_bibd cyclic_partial".split()),
-    *(f"scheme={name}" for name in "comm_efficient adaptive agc t_design".split()),
+    *(f"scheme={name}" for name in "cgc frc forget gc_dc epsilon_brc soft_bibd cyclic_partial agc".split()),
     *(f"delay={name}" for name in "pareto markov shifted_exponential epochs".split()),
-    *"wait=decodable wait=fastest code=uncoded code=clustered code=expander placement=greedy".split(),
-    "task=linear_regression",
+    *"wait=decodable wait=fastest code=uncoded code=expander placement=greedy task=linear_regression".split(),
 ]
-SET = [
-    *"n s code.n code.d code.m code.seed wait.q wait.s iterations seeds horizon overhead exact bound".split(),
-    *"delay.scale delay.persistence delay.p code.clusters code.epsilon code._target_ delay._target_".split(),
-    *"data_dir scheme schem code.betta optimizer.learning_rate".split(),
-]
+SET = """n s code.n code.d code.m code.seed wait.q wait.s iterations seeds horizon overhead exact bound delay.scale
+    delay.persistence delay.p code.clusters code.epsilon code._target_ delay._target_ data_dir scheme schem code.betta
+    optimizer.learning_rate""".split()
 VALUES = [
     *"0 1 2 3 5 6 7 10 12 -1 2.5 0.1 1e-3 1e400 .inf .nan true null x 0-2 3-1 [1,2] {a: 1} ${n} ${ 007 1_0".split(),
     *("", " ", "9" * 24, "../x", "$(touch pwned)", "a=b", "é", "\t", "'", '"', "[", "!!set {1}"),
     *("os.system", "builtins.dict", "gcexp.codes.uncoded.Uncoded", "x" * 500, "1,2", "--help", "-1-2"),
-    "[[[[[]]]]]",
 ]
 GOOD = ["n=12", "s=3", "seeds=0-1", "horizon=2", "overhead=0.1", "iterations=3", "delay=pareto"]
-OUTPUTS = [
-    *("out/c.npz", "out/d.npz", "out/a.npz", "out/deep/b.npz", "", ".", "conf", "conf/run.yaml/x"),
-    *("/dev/null", "/proc/x/y"),
-]
+OUTPUTS = "out/c.npz out/d.npz out/a.npz out/deep/b.npz conf conf/run.yaml/x /dev/null /proc/x/y . ".split(
+    " "
+)
 FILES = ["clock.npz", "nope.npz", "conf/run.yaml", "conf", "table.csv", "more.json", ""]
-WORDS = [
-    *("paper_small", "paper_smal", "cyclic", "schemes", "digits", "nope", "", "../x"),
-    "partial_recovery.lower_bound",
-]
+WORDS = "paper_small paper_smal cyclic schemes digits nope ../x partial_recovery.lower_bound ".split(" ")
 
 
 def command_line(number: int) -> list[str]:
@@ -227,9 +205,9 @@ def command_line(number: int) -> list[str]:
 @pytest.mark.parametrize(
     "numbers", [range(40), pytest.param(range(40, 240), marks=pytest.mark.slow)], ids=len
 )
-def test_command_lines(here, capsys, numbers):
+def test_command_lines(figures, capsys, numbers):
     small = TIMINGS.replace("kind: panels, parts: [{kind: bars, by: label}]", "kind: bars")
-    Path("paper/figures/small.yaml").write_text(small)
+    (figures / "small.yaml").write_text(small)
     Path("table.csv").write_text("label,run,seed,mean_iteration_time_s\nGC,a,0,1\n")
     Path("more.json").write_text("[1]")
     Path("clock.npz").write_bytes(b"no clock")

@@ -5,12 +5,12 @@ import os
 import shutil
 import signal
 import sys
-import time
-from contextlib import suppress
 
 import numpy as np
 import psutil
 import pytest
+
+from tests.conftest import LONG, at_work, wait
 
 pytestmark = pytest.mark.workflow
 
@@ -18,8 +18,6 @@ TRAININGS = [
     f"results/trajectory/digits_mlp/gradient_descent/exact/T100/seeds{seeds}.npz" for seeds in ("0-2", "3-5")
 ]
 
-
-LONG = 300  # seconds, after which something hangs: on a machine with much else to do nothing is sooner
 
 # Loaded by every Python of a project: a training halts where it saves its state between two seeds, and says so.
 HALT = """
@@ -38,15 +36,6 @@ if {"train", "gcexp.command.forkserver"} & {*sys.orig_argv}:
 """
 
 
-def wait(condition, what, seconds=LONG):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if found := condition():
-            return found
-        time.sleep(0.02)
-    pytest.fail(f"after {seconds} s still no {what}")
-
-
 def halting(project, how):
     """The project, whose trainings halt once until there is a file `go`."""
     with open(project / ".guard" / "sitecustomize.py", "a") as file:
@@ -61,16 +50,6 @@ def halted(project):
 def locks(project):
     folder = project / ".snakemake/locks"
     return os.listdir(folder) if folder.exists() else []
-
-
-def at_work(project, word=""):
-    """Processes that work in the folder, all of them or those with a word in their command."""
-    found = []
-    for process in psutil.process_iter():
-        with suppress(psutil.Error):
-            if process.cwd() == str(project.folder) and (not word or word in process.cmdline()):
-                found.append(process)
-    return found
 
 
 @pytest.fixture

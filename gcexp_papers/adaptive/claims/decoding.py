@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from math import lcm
+from math import log
 
 import numpy as np
 
-from gcexp.analysis.claims import Verdict, all_instances, claim
+from gcexp.analysis.claims import claim
 from gcexp.codes.adaptive import decode_rows
 from gcexp.errors import require
 from gcexp.theory import adaptive as theory
 
 from ..solving import PRIME, eliminate, interpolate
-from .instances import signals_needed, whole
+from .instances import divisible, signals_needed, whole
 
 #: Numbers in the gradient of the experiment.
 GRADIENT = 11_173_962
@@ -39,7 +38,7 @@ def _are_those(orders: dict[str, int], *code: int) -> bool:
 
 
 @claim("complexity_agc_gt_cgc", "complexity_inversion")
-def costs_with_as_many_rounds_as_numbers() -> Iterator[tuple[str, bool]]:
+def costs_with_as_many_rounds_as_numbers():
     """With L = w the cost order of AGC is not below that of CGC: n <= 30, every d and s, w = d and 24.
 
     Inverting its matrix (N^3 operations) then dominates combining N signals w times.
@@ -54,60 +53,54 @@ def costs_with_as_many_rounds_as_numbers() -> Iterator[tuple[str, bool]]:
 
 
 @claim("group_motivation")
-def groups_are_cheaper_to_decode() -> Verdict:
+def groups_are_cheaper_to_decode():
     """Groups do not cost more to decode, of AGC and of CGC: 2 <= d <= 4, 2 d <= n <= 30, L = lcm(1..d), every s."""
-    return all_instances(
-        orders[f"g_{kind}"] <= orders[kind] and _are_those(orders, n, d, s, L)
-        for kind in ("agc", "cgc")
-        for d in range(2, 5)
-        for n in range(2 * d, 31)
-        for L in [lcm(*range(1, d + 1))]
-        for s in range(d)
-        for orders in [_orders(n, d, s, L)]
-    )
+    for d, L, s in divisible(range(2, 5)):
+        for n in range(2 * d, 31):
+            orders = _orders(n, d, s, L)
+            for kind in ("agc", "cgc"):
+                yield orders[f"g_{kind}"] <= orders[kind] and _are_those(orders, n, d, s, L)
 
 
 @claim("complexity_n3")
-def decoding_cost_is_cubic() -> Verdict:
+def decoding_cost_is_cubic():
     """The decoding matrix has L + (n-d) ceil(L/(d-s)) rows; its cube is 8 times as large for twice n: d <= 4, every s.
 
     The size is that of built matrices at n = 6, the growth that from n = 4096 to 8192, L = lcm(1..d).
     """
-    return all_instances(
-        len(decode_rows(6, d, L, tuple(range(s)))) == theory.decode_size(6, d, L, s)
-        and abs(theory.decode_cost("agc", 8192, d, s, L) / theory.decode_cost("agc", 4096, d, s, L) - 8)
-        < 0.05
-        for d in range(1, 5)
-        for L in [lcm(*range(1, d + 1))]
-        for s in range(d)
-    )
+    for d, L, s in divisible(range(1, 5)):
+        small, large = (theory.decode_cost("agc", n, d, s, L) for n in (4096, 8192))
+        rows = decode_rows(6, d, L, tuple(range(s)))
+        yield len(rows) == theory.decode_size(6, d, L, s) and abs(large / small - 8) < 0.05
 
 
 @claim("complexity_inversion")
-def inversion_is_cubic_or_quadratic() -> Verdict:
+def inversion_is_cubic_or_quadratic():
     """Counted operations of a solve grow as N^3 for the drawn matrix of AGC and as N^2 for the Vandermonde one of CGC.
 
     The exponents from n = 8 to 16 and from 16 to 32 are rounded (d = 2, s = 1).
     """
-    dense = {n: _eliminated(n) for n in (8, 16, 32)}
-    thin = {n: (n - 1, interpolate(range(1, n), range(1, n))[1]) for n in (8, 16, 32)}
 
-    def exponent(counts: dict[int, tuple[int, int]], n: int) -> int:
-        (small, few), (large, many) = counts[n], counts[2 * n]
-        return round(float(np.log(many / few) / np.log(large / small)))
+    def exponent(counted, n: int) -> int:
+        (small, few), (large, many) = counted(n), counted(2 * n)
+        return round(log(many / few) / log(large / small))
 
-    return all_instances(exponent(dense, n) == 3 and exponent(thin, n) == 2 for n in (8, 16))
+    for n in (8, 16):
+        yield exponent(_eliminated, n) == 3 and exponent(_interpolated, n) == 2
 
 
 def _eliminated(n: int) -> tuple[int, int]:
-    """Size of the decoding matrix of AGC, d = L = 2 and s = 1, and the operations of an elimination that found what
-    was encoded.
-    """
+    """Size of the decoding matrix of AGC, d = L = 2 and s = 1, and the operations that find what was encoded."""
     rows = decode_rows(n, 2, 2, (0,))
     A, x = whole(n, 2, 2, 0)[rows][:, : len(rows)], list(range(1, len(rows) + 1))
     found, operations = eliminate(A.tolist(), (A @ np.array(x, dtype=object)).tolist())
     require(found == x, "elimination did not find what was encoded")
     return len(rows), operations
+
+
+def _interpolated(n: int) -> tuple[int, int]:
+    """The same of CGC."""
+    return n - 1, interpolate(range(1, n), range(1, n))[1]
 
 
 @claim(
@@ -116,51 +109,40 @@ def _eliminated(n: int) -> tuple[int, int]:
     "goes on. In its experiment L is 6 and w is 11,173,962: combining the signals then takes 958 (AGC, s = 2) to "
     "620,776 (CGC, s_max = 2) times as many operations as the inversion.",
 )
-def inversion_dominates_in_the_experiment() -> Verdict:
+def inversion_dominates_in_the_experiment():
     """Inverting takes more operations than combining N signals of w / L numbers for L parts: n = 20, d = 3, L = 6.
 
     AGC and CGC are tried for s = 0, 1, 2 with the gradient of the experiment.
     """
-    return all_instances(
-        holds
-        for s in range(3)
-        for size in [signals_needed(20, 3, 6, s)]
-        for holds in (size * GRADIENT < size**3, (20 - s) * GRADIENT < (20 - s) ** 2)
-    )
+    for s in range(3):
+        for size, power in ((signals_needed(20, 3, 6, s), 3), (20 - s, 2)):
+            yield size * GRADIENT < size**power
 
 
 @claim("group_vandermonde_fast", assumed=True)
-def vandermonde_systems_are_solved_fast() -> Verdict:
+def vandermonde_systems_are_solved_fast():
     """Divided differences solve the Vandermonde system of a group exactly, with fewer operations than elimination.
 
     Tried for groups of d = 3, 4 and 5 workers and L = lcm(1..d) rows of the d L: the first and the last ones.
     """
-    return all_instances(
-        by_differences == by_elimination == x and fewer < more
-        for d in (3, 4, 5)
-        for L in [lcm(*range(1, d + 1))]
-        for points in (list(range(1, L + 1)), list(range(d * L - L + 1, d * L + 1)))
-        for V in [[[pow(a, k, PRIME) for k in range(L)] for a in points]]
-        for x in [list(range(1, L + 1))]
-        for b in [[sum(v * y for v, y in zip(row, x, strict=True)) for row in V]]
-        for (by_differences, fewer), (by_elimination, more) in [(interpolate(points, b), eliminate(V, b))]
-    )
+    for d, L, s in divisible(range(3, 6)):
+        x = list(range(1, L + 1))
+        for points in (x, [d * L - L + a for a in x]) if s == 0 else ():
+            V = [[pow(a, k, PRIME) for k in range(L)] for a in points]
+            b = [sum(v * y for v, y in zip(row, x, strict=True)) for row in V]
+            (by_differences, fewer), (by_elimination, more) = interpolate(points, b), eliminate(V, b)
+            yield by_differences == by_elimination == x and fewer < more
 
 
 @claim("table2_orders", "group_same_order")
-def orders_of_table_2() -> Verdict:
+def orders_of_table_2():
     """The orders of Table II are those of the signals that the decoders collect, and d more workers add a constant.
 
     The constant is L^2 for G-AGC and (d-s)^2 for G-CGC, so that both are linear in n: 2 <= d <= 4, 2 d <= n <= 60,
     L = lcm(1..d), every s.
     """
-    return all_instances(
-        _are_those(orders, n, d, s, L)
-        and more["g_agc"] - orders["g_agc"] == L**2
-        and more["g_cgc"] - orders["g_cgc"] == (d - s) ** 2
-        for d in range(2, 5)
-        for n in range(2 * d, 61)
-        for L in [lcm(*range(1, d + 1))]
-        for s in range(d)
-        for orders, more in [(_orders(n, d, s, L), _orders(n + d, d, s, L))]
-    )
+    for d, L, s in divisible(range(2, 5)):
+        for n in range(2 * d, 61):
+            orders, more = _orders(n, d, s, L), _orders(n + d, d, s, L)
+            added = more["g_agc"] - orders["g_agc"], more["g_cgc"] - orders["g_cgc"]
+            yield _are_those(orders, n, d, s, L) and added == (L**2, (d - s) ** 2)

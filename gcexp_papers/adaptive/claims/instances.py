@@ -16,8 +16,6 @@ from gcexp.seeding import rng
 
 #: (n, d) of codes whose E is drawn, with d < n.
 DRAWN = [(3, 2), (4, 2), (4, 3), (5, 2), (5, 3), (6, 3)]
-#: (n, d, L) of those that are small enough for exact arithmetic.
-SMALL = [(n, d, L) for n, d in DRAWN[:5] for L in range(1, lcm(*range(1, d + 1)) + 1)]
 #: Matrices that are drawn for each code.
 DRAWS = 4
 
@@ -25,6 +23,18 @@ DRAWS = 4
 def sizes(workers: int) -> Iterator[tuple[int, int]]:
     """All (n, d) with 2 <= n <= workers and d <= n."""
     return ((n, d) for n in range(2, workers + 1) for d in range(1, n + 1))
+
+
+def divisible(loads: range) -> Iterator[tuple[int, int, int]]:
+    """All (d, L, s) with a load of `loads`, s < d stragglers and L = lcm(1..d) rounds."""
+    return ((d, lcm(*range(1, d + 1)), s) for d in loads for s in range(d))
+
+
+def small() -> Iterator[tuple[int, int, int, list[np.ndarray]]]:
+    """n, d and L of codes with n <= 5 that are small enough for exact arithmetic, and drawn E of whole numbers."""
+    for n, d in DRAWN[:5]:
+        for L in range(1, lcm(*range(1, d + 1)) + 1):
+            yield n, d, L, [whole(n, d, L, trial) for trial in range(DRAWS)]
 
 
 @lru_cache
@@ -54,6 +64,11 @@ def solved(E: np.ndarray, n: int, d: int, L: int) -> np.ndarray:
         x, determinant = solve_exactly(E[Q][:, L:], -(E[Q][:, :L] @ M[:L, v])[:, None])
         M[L:, v] = [Fraction(int(a), int(determinant)) for a in x[:, 0]]
     return M
+
+
+def blocks(B: np.ndarray, n: int, L: int) -> np.ndarray:
+    """The blocks B(r, m) of a matrix with columns m n + i, (L, L, n, n)."""
+    return B.reshape(L, n, L, n).swapaxes(1, 2)
 
 
 def whole(n: int, d: int, L: int, trial: int) -> np.ndarray:

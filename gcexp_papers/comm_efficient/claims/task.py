@@ -2,47 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from gcexp.analysis.claims import Verdict, all_instances, claim
-from gcexp.codes.base import Code
+from gcexp.analysis.claims import all_instances, claim
 from gcexp.codes.comm_efficient import CommunicationEfficient
 from gcexp.tasks.logistic_regression import LogisticProblem, area_under_roc
 from gcexp.tasks.optimizers import AcceleratedGradient
-from gcexp.theory import comm_efficient as theory
+from gcexp.theory.comm_efficient import best_choices
 
 from ..theory import ec2_like
 
 ROWS = 60  # which 10, 15 and 20 divide
 
 
-def _rows(generator: np.random.Generator, columns: int) -> tuple[csr_matrix, np.ndarray]:
-    """Random rows of zeros and ones with random labels."""
+def _drawn(generator, columns):
+    """Random rows of zeros and ones with random labels, and the problem of learning from them."""
     x = csr_matrix((generator.random((ROWS, columns)) < 0.4).astype(float))
-    return x, np.where(generator.random(ROWS) < 0.7, 1.0, -1.0)
+    y = np.where(generator.random(ROWS) < 0.7, 1.0, -1.0)
+    return x, y, LogisticProblem(x, y, x, y)
 
 
 @claim("gradient_is_sum")
-def partial_gradients_add_up() -> Verdict:
-    """The partial gradients of n = 10, 15 and 20 subsets add up to the slope of the loss, at five random points."""
+def partial_gradients_add_up():
+    """They add up to the slope of the loss, by central differences, at five random points."""
     generator = np.random.default_rng(0)
-    x, y = _rows(generator, 9)
-    problem = LogisticProblem(x, y, x, y)
+    x, y, problem = _drawn(generator, 9)
 
-    def slope(at: np.ndarray, j: int) -> float:
-        """Derivative of the total loss by a central difference."""
-        step = 1e-5 * np.eye(9)[j]
-        high, low = (np.logaddexp(0, -y * (x @ (at + sign * step))).sum() for sign in (1, -1))
-        return (high - low) / 2e-5
+    def loss(at):
+        return np.logaddexp(0, -y * (x @ at)).sum()
 
-    return all_instances(
-        np.allclose(problem.partition_gradients(at, n, 0).sum(0), [slope(at, j) for j in range(9)], atol=1e-6)
-        for n in (10, 15, 20)
-        for at in generator.standard_normal((5, 9))
-    )
+    for n in (10, 15, 20):
+        for at in generator.standard_normal((5, 9)):
+            slope = [(loss(at + step) - loss(at - step)) / 2e-5 for step in 1e-5 * np.eye(9)]
+            yield np.allclose(problem.partition_gradients(at, n, 0).sum(0), slope, atol=1e-6)
 
 
 #: (n, m, s) of Fig. 4.
@@ -53,17 +46,13 @@ _CODES = (
 
 
 @claim("abstract_same_generalisation")
-def coded_training_gives_the_same_models() -> Verdict:
-    """Trained on sums that were encoded, sent in part and decoded, a model is that of the whole sums to 1e-6.
-
-    The nine codes of Fig. 4 are compared in each of 50 iterations, with n - s drawn workers each.
-    """
+def coded_training_gives_the_same_models():
+    """Trained on decoded sums from n - s drawn workers, a model is that of the whole sums to 1e-6, at 50 iterations."""
     generator = np.random.default_rng(2)
-    x, y = _rows(generator, 60)
-    problem = LogisticProblem(x, y, x, y)
+    _, _, problem = _drawn(generator, 60)
     rule = AcceleratedGradient(learning_rate=10.0, l2=1 / ROWS)
 
-    def path(n: int, code: Code | None, silent: int) -> np.ndarray:
+    def path(n, code=None, silent=0):
         """Parameters of every iteration, of a code or of the whole sum."""
         at, found = np.zeros(60), []
         state = rule.init(at)
@@ -78,32 +67,27 @@ def coded_training_gives_the_same_models() -> Verdict:
             found.append(at)
         return np.array(found)
 
-    return all_instances(
-        (np.linalg.norm(coded - whole, axis=1) <= 1e-6 * np.linalg.norm(whole, axis=1)).all()
-        for n, m, s in _CODES
-        for coded, whole in [(path(n, CommunicationEfficient(n, s + m, m), s), path(n, None, 0))]
-    )
+    for n, m, s in _CODES:
+        coded, whole = path(n, CommunicationEfficient(n, s + m, m), s), path(n)
+        yield (np.linalg.norm(coded - whole, axis=1) <= 1e-6 * np.linalg.norm(whole, axis=1)).all()
 
 
 @claim("auc_tool")
-def auc_is_that_of_sklearn() -> Verdict:
-    """The AUC is the area under the ROC curve as sklearn.metrics.auc computes it: 20 random scores with ties."""
+def auc_is_that_of_sklearn():
+    """The AUC of random scores with ties is that of sklearn.metrics.auc."""
     from sklearn.metrics import auc, roc_curve  # its import takes a second
 
     generator = np.random.default_rng(0)
-    cases = [(generator.integers(0, 6, 40) / 5, generator.integers(0, 2, 40) > 0) for _ in range(20)]
-    return all_instances(
-        np.isclose(area_under_roc(scores, labels), auc(*roc_curve(labels, scores)[:2]), rtol=1e-12)
-        for scores, labels in cases
-    )
+    for _ in range(20):
+        scores, labels = generator.integers(0, 6, 40) / 5, generator.integers(0, 2, 40) > 0
+        yield np.isclose(area_under_roc(scores, labels), auc(*roc_curve(labels, scores)[:2]), rtol=1e-12)
 
 
 @claim("optimiser")
-def updates_converge_as_nesterov() -> Iterator[bool]:
-    """After T = 1 to 100 updates the loss is within 2 ||w_0 - w*||^2 / (eta (T + 1)^2) of the minimum.
+def updates_converge_as_nesterov():
+    """After T updates the loss is within 2 ||w_0 - w*||^2 / (eta (T + 1)^2) of the minimum (Bubeck 2015, Theorem 3.19).
 
-    This is the rate of Nesterov's method (Bubeck 2015, Theorem 3.19), tried on ten random quadratics with the largest
-    step.
+    Tried on ten random quadratics with the largest step.
     """
     generator = np.random.default_rng(1)
     for _ in range(10):
@@ -118,21 +102,17 @@ def updates_converge_as_nesterov() -> Iterator[bool]:
 
 
 @claim("decoding_negligible")
-def decoding_takes_few_operations() -> Verdict:
-    """A decode takes less than 1 % of a worker's multiplications, with many rows: two codes each of n = 10, 15, 20.
+def decoding_takes_few_operations():
+    """A decode takes less than 1 % of a worker's multiplications: n - s messages of l / m numbers, with m weights each.
 
-    Tried with the 26,220 rows of the experiment as dense ones, and with 10^8 rows that have 44 ones each. A decode
-    combines the n - s messages of l / m numbers with m weights each; a worker takes d / n of the rows.
+    A worker takes d / n of the rows: the 26,220 of the experiment as dense ones, or 10^8 that have 44 ones each.
     """
     length = 343_474
-    chosen = [
-        (n, theory.best_choices(**ec2_like(n))[name])
-        for n in (10, 15, 20)
-        for name in ("straggler_only", "best")
+    choices = [
+        (n, best_choices(**ec2_like(n))[name]) for n in (10, 15, 20) for name in ("straggler_only", "best")
     ]
     return all_instances(
         (n - choice.s) * length < 0.01 * choice.d / n * rows * each
         for rows, each in ((26_220, length), (100_000_000, 44))
-        for n, choice in chosen
-        if choice is not None
+        for n, choice in choices
     )

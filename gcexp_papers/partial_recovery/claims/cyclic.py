@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from itertools import combinations, product
 
+import networkx
 import numpy as np
 
 from gcexp.analysis.claims import all_instances, claim, less, number
+from gcexp.codes.base import Decoding
 from gcexp.codes.partial_recovery import CyclicPartialRecovery, CyclicTwoMessage
 from gcexp.codes.uncoded import Uncoded
 from gcexp.decoding_error.straggler_sets import all_sets
@@ -57,23 +59,22 @@ def disjoint_workers_are_found_for_every_set():
 
     Where beta = n - s + 1 is even the load is 2/n with one message.
     """
-
-    def exactly(beta: int, found) -> bool:
-        return (found.coefficients.sum(1) == beta).all() and (found.coefficients <= 1).all()
-
     for n, s, beta, p in cyclic_cases(9, 1):
-        code, right = CyclicPartialRecovery(n, s, beta, "exact"), True
-        longer, full = CyclicPartialRecovery(n, s, beta, "appendix"), True
-        for responses in all_sets(n, s):
-            found = code.decode(responses)
-            used = np.asarray(found.weights).reshape(len(responses), -1)
-            right &= bool(np.isin(used, (0, 1)).all() and (used.sum(1) == beta // p).all())
-            right &= exactly(beta, found)
-            full &= exactly(beta, longer.decode(responses))
+        code, responses = CyclicPartialRecovery(n, s, beta, "exact"), np.concatenate([*all_sets(n, s)])
+        found = code.decode(responses)
+        used = np.asarray(found.weights).reshape(len(responses), -1)
+        plain = np.isin(used, (0, 1)).all() and (used.sum(1) == beta // p).all()
+        right = plain and _disjoint(found, beta)
+        longer = CyclicPartialRecovery(n, s, beta, "appendix").decode(responses)
         yield "theorem5_disjoint_workers", right
-        yield "appendix_c_disjoint_choice", full
+        yield "appendix_c_disjoint_choice", _disjoint(longer, beta)
         if beta == n - s + 1 and beta % 2 == 0:
             yield "theorem8_even_cyclic", right and code.load.max() == 2 and code.messages.max() == 1
+
+
+def _disjoint(found: Decoding, beta: int) -> bool:
+    """Whether every set of survivors gives beta partitions, each of them once."""
+    return bool((found.coefficients.sum(1) == beta).all() and (found.coefficients <= 1).all())
 
 
 @claim("appendix_d_recovery", "section6_tradeoff", "tradeoff_unlike_full_recovery", assumed=True)
@@ -83,12 +84,10 @@ def full_sums_and_a_short_one_are_found_for_every_set():
     Where beta = n - s + 1 is odd the load is 2/n with two messages; for beta < n one message is excluded at that load.
     """
     for n, s, beta, p in cyclic_cases(9, 2):
-        code, right = CyclicTwoMessage(n, s, beta), True
-        for responses in all_sets(n, s):
-            found = code.decode(2 * responses)
-            used = np.asarray(found.weights).reshape(len(responses), n, 2).sum(1)
-            right &= bool((used == [beta // p, 1]).all() and (found.coefficients.max(1) == 1).all())
-            right &= bool((found.coefficients.sum(1) == beta).all())
+        code, responses = CyclicTwoMessage(n, s, beta), np.concatenate([*all_sets(n, s)])
+        found = code.decode(2 * responses)
+        used = np.asarray(found.weights).reshape(len(responses), n, 2).sum(1)
+        right = (used == [beta // p, 1]).all() and _disjoint(found, beta)
         yield "appendix_d_recovery", right
         if beta == n - s + 1:
             yield "section6_tradeoff", right and code.load.max() == code.messages.max() == 2
@@ -176,28 +175,17 @@ def no_coefficients_of_a_grid_recover_three_partitions():
 
     For n = 3, s = 1, where the theorem does not apply, one does.
     """
-
-    def feasible(n: int) -> bool:
+    for n in (3, 4):
         messages = list(np.eye(n))
         for (u, v), ratio in product(combinations(range(n), 2), (-2, -1, -0.5, 0.5, 1, 2)):
             messages.append(np.eye(n)[u] + ratio * np.eye(n)[v])
-        good = np.zeros((len(messages), len(messages)), dtype=bool)
-        for i, j in combinations(range(len(messages)), 2):
-            good[i, j] = good[j, i] = searches.most_recovered([messages[i], messages[j]]) >= 3
-        return _clique(good, n)
-
-    return all_instances([feasible(3), not feasible(4)])
-
-
-def _clique(good: np.ndarray, size: int) -> bool:
-    """Whether there are so many nodes with an edge between any two."""
-    if size == 0:
-        return True
-    for i in range(len(good)):
-        near = np.flatnonzero(good[i, i + 1 :]) + i + 1
-        if len(near) >= size - 1 and _clique(good[np.ix_(near, near)], size - 1):
-            return True
-    return False
+        good = networkx.Graph(
+            pair
+            for pair in combinations(range(len(messages)), 2)
+            if searches.most_recovered([messages[w] for w in pair]) >= 3
+        )
+        found = any(len(workers) >= n for workers in networkx.find_cliques(good))
+        yield found == (n == 3)
 
 
 @claim("theorem9", "contribution_low_load_bound", figure="all_parameters", assumed=True)
@@ -209,45 +197,30 @@ def load_two_shows_too_little(table):
 @claim("claim2", assumed=True)
 def coefficients_of_a_union_of_cycles_are_equal():
     """Both coefficients of a worker are equal in every union of cycles on n <= 8 workers, s >= 2, beta = n - s + 1."""
-    return all_instances(
-        searches.forced_equal(held, s, n - s + 1, worker) == [set(np.flatnonzero(held[worker]).tolist())]
-        for n in range(3, 9)
-        for held in searches.cycle_unions(n)
-        for s, worker in product(range(2, n), range(n))
-    )
+    for n in range(3, 9):
+        for held, s, worker in product(searches.cycle_unions(n), range(2, n), range(n)):
+            forced = searches.forced_equal(held, s, n - s + 1, worker)
+            yield forced == [set(np.flatnonzero(held[worker]))]
 
 
 @claim("appendix_e_paths")
 def plain_sums_along_a_path():
     """Sums along paths of 1 to 10 edges recover all nodes if the number of edges is odd, one less if it is even."""
-    return all_instances(
-        searches.most_recovered(np.eye(edges, edges + 1) + np.eye(edges, edges + 1, 1)) == edges + edges % 2
-        for edges in range(1, 11)
-    )
+    for edges in range(1, 11):
+        sums = np.eye(edges, edges + 1) + np.eye(edges, edges + 1, 1)
+        yield searches.most_recovered(sums) == edges + edges % 2
 
 
 @claim("appendix_e_removal_order", assumed=True)
 def edges_are_removed_until_a_cycle_is_left():
     """Leaves of every connected graph with n = 3, 4, 5 nodes and n edges come off until all degrees are 2."""
     for n in (3, 4, 5):
-        for chosen in combinations(list(combinations(range(n), 2)), n):
-            if _connected(n, chosen):
-                edges, steps = set(chosen), 0
-                while leaves := [v for v in range(n) if sum(v in e for e in edges) == 1]:
-                    edges = {e for e in edges if leaves[0] not in e}
-                    steps += 1
-                degrees = [sum(v in e for e in edges) for v in range(n)]
-                yield set(degrees) <= {0, 2} and len(edges) == n - steps == sum(map(bool, degrees))
-
-
-def _connected(n: int, edges: tuple[tuple[int, int], ...]) -> bool:
-    found, waiting = {0}, [0]
-    while waiting:
-        v = waiting.pop()
-        near = {w for e in edges if v in e for w in e} - found
-        found |= near
-        waiting += near
-    return len(found) == n
+        for edges in combinations(list(combinations(range(n), 2)), n):
+            graph = networkx.Graph(edges)
+            if len(graph) == n and networkx.is_connected(graph):
+                while leaves := [node for node, degree in graph.degree if degree == 1]:
+                    graph.remove_node(leaves[0])
+                yield graph and all(degree == 2 for _, degree in graph.degree)
 
 
 @claim("appendix_f_removal", figure="all_parameters", assumed=True)

@@ -11,6 +11,7 @@ from gcexp.codes.base import Code
 from gcexp.decoding_error.error import errors_of
 from gcexp.designs.block_designs import named_design
 from gcexp.seeding import rng
+from gcexp.theory.errors import Parameters
 
 DESIGNS = (
     "complete-3-2",
@@ -44,6 +45,12 @@ def errors(A: np.ndarray, responses: np.ndarray | None = None) -> np.ndarray:
     return errors_of(code(A), survivor_sets(np.shape(A)[1]) if responses is None else responses)
 
 
+def first_errors(A: np.ndarray) -> np.ndarray:
+    """Error where the last s workers straggle, for s = 0, ..., n: of a design that of every set."""
+    n = A.shape[1]
+    return errors(A, np.tri(n + 1, n, -1, dtype=bool)[::-1])
+
+
 def worst(A: np.ndarray) -> np.ndarray:
     """Largest error over all sets, for s = 0, ..., n."""
     n = np.shape(A)[1]
@@ -55,6 +62,16 @@ def worst(A: np.ndarray) -> np.ndarray:
 def incidence(name: str) -> np.ndarray:
     """Matrix of a design, partitions x workers."""
     return named_design(name).incidence.astype(float)
+
+
+def parameters(name: str) -> Parameters:
+    """Of a design."""
+    return Parameters(*named_design(name).params)
+
+
+def designs(*more: str) -> Iterator[tuple[Parameters, np.ndarray]]:
+    """Parameters and matrices of the ten designs of up to 9 workers, and of `more`."""
+    return ((parameters(name), incidence(name)) for name in (*DESIGNS, *more))
 
 
 def repetition(n: int, k: int, r: int) -> np.ndarray:
