@@ -27,7 +27,7 @@ from gcexp.run.datasets import prepared
 from gcexp.run.dependencies import digest_of, tracked
 from gcexp.run.run import seed_range, spelled_seeds
 from gcexp.run.scheme import build_scheme, require_trainable, schemes_kept
-from gcexp.run.stages import Length, decided_by, length_of, simulated, summarised, trained, verified
+from gcexp.run.stages import decided_by, length_of, simulated, summarised, trained, verified
 from gcexp.schema import fitted, quoted
 
 if TYPE_CHECKING:
@@ -499,7 +499,7 @@ def compare(of: str | Result, level: float | None = None, preset: str = "paper")
     ['forget', 'uncoded']
     """
     from gcexp.figures import read_table
-    from gcexp.report.comparison import comparison, identifying_columns
+    from gcexp.report.comparison import comparison, identifying_columns, refuse_without_runs
     from gcexp.report.figurefile import figure
     from gcexp.report.published import table_of
     from gcexp.run.result import Result
@@ -511,7 +511,7 @@ def compare(of: str | Result, level: float | None = None, preset: str = "paper")
         )
     if not isinstance(of, str):
         raise UserError(f"compare takes a figure's target or a table of train or sweep, got {quoted(of)}")
-    shown = figure(of, preset)
+    refuse_without_runs(shown := figure(of, preset))
     return identifying_columns(comparison(shown, read_table(table_of(shown)), level), shown)
 
 
@@ -772,12 +772,8 @@ def _training_table(
 
 def _timeline(point: _Point, progress: bool = False) -> Timeline:
     length = length_of(point.config)
-    with _clock_bar(length, progress) as moving:
+    with bar(len(length.seeds) * length.iterations, "clock", "iteration", progress) as moving:
         return simulated(point.config, length, moving.update)
-
-
-def _clock_bar(length: Length, progress: bool):
-    return bar(len(length.seeds) * length.iterations, "clock", "iteration", progress)
 
 
 def _clock_columns(point: _Point, rows: str, progress: bool) -> dict[str, np.ndarray]:
@@ -794,7 +790,7 @@ def _clock_columns(point: _Point, rows: str, progress: bool) -> dict[str, np.nda
         found = summary_of(timeline, point.config["bound"], at)
     else:
         at = marks(length.iterations, rows)
-        with _clock_bar(length, progress) as moving:
+        with bar(len(length.seeds) * length.iterations, "clock", "iteration", progress) as moving:
             found = summarised(point.config, length, at, moving.update)
     return summary_columns(found, point.config, at) | ({} if at else {_ERROR: found.error})
 
