@@ -17,7 +17,7 @@ rule table:
         runtime=60,
     params:
         fingerprint=lambda w: figure_of(w).table_fingerprint,
-        record=record_of(paths.TABLE),
+        record=records.state_of(paths.TABLE),
     message:
         "table of {wildcards.target}"
     shell:
