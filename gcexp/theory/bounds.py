@@ -41,7 +41,9 @@ def needed(n: int, load: float, fraction: Numbers = 1.0):
         not (share > 1 + _CLOSE).any(),
         f"a fraction of the partitions must be at most 1, got {share.max(initial=0):g}",
     )
-    return np.maximum(0, np.ceil(np.maximum(share, 0) * n / load - _CLOSE)).astype(int)
+    with np.errstate(over="ignore"):
+        workers = np.ceil(np.maximum(share, 0) * n / load - _CLOSE)
+    return np.clip(workers, 0, 2**53).astype(int)  # far more than there are
 
 
 def capacity(fixed: np.ndarray, growing: np.ndarray, load: float, fraction: Numbers = 1.0) -> np.ndarray:
