@@ -134,7 +134,7 @@ def test_a_broken_promise_raises():
 def test_mixed_blocks_below_the_threshold_give_zero():
     """Any two of three workers: first half, second half, and the sum of both halves."""
     halves = Code([[1, 0], [0, 1], [1, 1]], blocks=2, quorums=[Quorum(range(3), [(1, 2)])])
-    assert (halves.k, halves.blocks, halves.length) == (1, 2, 0.5)
+    assert (halves.k, halves.blocks, halves.length, *halves.load) == (1, 2, 0.5, 1, 1, 1)
     decoding = halves.decode([[1, 0, 0], [0, 0, 1], [0, 0, 0]], partial=True)
     np.testing.assert_array_equal(decoding.coefficients, np.zeros((3, 1)))
     np.testing.assert_allclose(decoding.residual, [0.5, 0.5, 0])
