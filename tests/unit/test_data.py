@@ -7,6 +7,7 @@ import io
 import json
 import multiprocessing
 import os
+import pickle
 import re
 import struct
 import tarfile
@@ -239,11 +240,15 @@ def test_what_will_not_change_is_not_asked_again(server, waits, answer):
     assert (waits, len(server.asked), in_raw()) == ([], 1, [])
 
 
-def tar_of(**members):
+def tar_of(members, folder="amazon/", headers=()):
+    """A tar file; a member given as text is a symbolic link to it."""
     packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
+    with tarfile.open(fileobj=packed, mode="w:gz", format=tarfile.PAX_FORMAT) as tar:
         for name, content in members.items():
-            info = tarfile.TarInfo(f"amazon/{name}.csv")
+            info = tarfile.TarInfo(folder + name)
+            info.pax_headers = dict(headers)
+            if isinstance(content, str):
+                info.type, info.linkname, content = tarfile.SYMTYPE, content, b""
             info.size = len(content)
             tar.addfile(info, io.BytesIO(content))
     return packed.getvalue()
@@ -252,10 +257,10 @@ def tar_of(**members):
 @pytest.mark.parametrize(
     ("packed", "whole"),
     [
-        (tar_of(test=b"", train=CONTENT), True),
+        (tar_of({"test.csv": b""} | TABLE), True),
         (b"no tar file", False),
-        (tar_of(test=b""), False),
-        (tar_of(train=CONTENT[:-1]), False),
+        (tar_of({"test.csv": b""}), False),
+        (tar_of({"train.csv": CONTENT[:-1]}), False),
     ],
     ids=["whole", "no tar file", "another file", "cut off"],
 )
@@ -351,6 +356,106 @@ def test_openml_rows_become_the_published_file(server, monkeypatch):
         else:
             refused(lambda: fetch(source), "openml:4135")  # noqa: B023
             assert in_raw() == []
+
+
+# ---- the archive of CIFAR-10 ----
+
+
+def cifar_batch(seed, N=4) -> bytes:
+    draw = np.random.default_rng(seed)
+    content = {b"data": draw.integers(0, 256, (N, 3072)).astype(np.uint8), b"labels": list(range(N))}
+    return pickle.dumps(content, protocol=4)
+
+
+CIFAR = {file.name: cifar_batch(seed) for seed, file in enumerate(SOURCES["cifar10"].files)}
+#: Each in an archive whose header tarfile cannot read.
+SPARSE = [
+    tar_of({"data_batch_1": b"data"}, "", {f"GNU.sparse.{key}": value})
+    for key, value in (("map", "a,b"), ("size", "x"))
+]
+
+
+def cifar_from(tmp_path, archive=None, place="cifar-10-python.tar.gz"):
+    """The data set from a local folder, with an archive in its place."""
+    path = tmp_path / "data" / place
+    if archive is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(archive)
+    source = source_of(CIFAR, dataset="cifar10")
+    prepare(source, tmp_path / "cifar10.npz", tmp_path / "data", tmp_path / "raw")
+    return load(tmp_path / "cifar10.npz")
+
+
+@pytest.mark.parametrize("folder", ["cifar10", "cifar10/cifar-10-batches-py", ".", "cifar-10-batches-py"])
+def test_members_lie_in_a_folder(tmp_path, folder):
+    write(tmp_path / "data" / folder, CIFAR)
+    data = cifar_from(tmp_path)
+    assert data.x_train.shape == (20, 3, 32, 32) and data.x_train.dtype == np.uint8
+    assert data.y_train.tolist() == 5 * [0, 1, 2, 3] and data.y_train.dtype == np.int64
+    expected = np.random.default_rng(5).integers(0, 256, (4, 3072)).astype(np.uint8)
+    np.testing.assert_array_equal(data.x_test.reshape(4, -1), expected)
+    assert not (tmp_path / "raw").exists()
+
+
+@pytest.mark.parametrize("inside", ["cifar-10-batches-py/", "", "../../elsewhere/"])
+def test_members_come_out_of_any_archive_that_holds_them(tmp_path, inside):
+    more = {"readme.html": b"<a>", **CIFAR, "batches.meta": b"names"}
+    assert len(cifar_from(tmp_path, tar_of(more, inside), "cifar10/cifar-10-python.tar.gz").y_train) == 20
+    written = sorted(path.name for path in (tmp_path / "raw").rglob("*") if path.is_file())
+    assert written == sorted(CIFAR) and not (tmp_path / "elsewhere").exists()
+
+
+def test_the_order_in_an_archive_does_not_enter(tmp_path):
+    for name, members in (("a", CIFAR), ("b", dict(reversed(CIFAR.items())))):
+        cifar_from(tmp_path / name, tar_of(members))
+    for name in ("cifar10.npz", "cifar10.json"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("archive", "named"),
+    [
+        (None, ["cifar-10-python.tar.gz", "data_batch_1", "data_dir"]),
+        *((content, ["tar"]) for content in (b"", b"no tar file", tar_of(CIFAR)[:9000], *SPARSE)),
+        (tar_of({name: content for name, content in CIFAR.items() if name != "test_batch"}), ["test_batch"]),
+        (tar_of(CIFAR | {"data_batch_3": CIFAR["data_batch_3"][:-1]}), ["data_batch_3"]),
+        (tar_of(CIFAR | {"data_batch_3": CIFAR["data_batch_3"][:-1] + b"?"}), ["data_batch_3"]),
+        (tar_of(CIFAR | {"test_batch": "/etc/passwd"}), ["test_batch"]),
+    ],
+)
+def test_a_damaged_incomplete_or_altered_archive_is_refused(tmp_path, archive, named):
+    refused(lambda: cifar_from(tmp_path, archive), *named)
+    assert not (tmp_path / "cifar10.npz").exists()
+    assert not any((tmp_path / "raw" / "cifar10" / name).exists() for name in named)
+
+
+class Hostile:
+    def __reduce__(self):
+        return (os.mkdir, ("executed",))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pickle.dumps(Hostile()),
+        pickle.dumps({b"data": Hostile(), b"labels": [1]}),
+        b"cos\nsystem\n(S'mkdir executed'\ntR.",
+        b"cbuiltins\neval\n(S'1'\ntR.",
+        b"cnumpy\nload\n(S'x'\ntR.",
+        pickle.dumps([1, 2]),
+        pickle.dumps({b"data": np.zeros((2, 5), np.uint8), b"labels": [1, 2]}, protocol=4),
+        pickle.dumps({b"data": np.zeros((2, 3072), np.uint8), b"labels": [1, 300]}, protocol=4),
+        pickle.dumps({b"labels": [1]}),
+        cifar_batch(0)[:-100],
+        b"",
+        b"\x80\xff",
+    ],
+)
+def test_a_pickle_runs_nothing(tmp_path, monkeypatch, content):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "batch").write_bytes(content)
+    refused(lambda: readers.read_cifar_batch(tmp_path / "batch"), "batch")
+    assert not (tmp_path / "executed").exists()
 
 
 # ---- prepared files ----
@@ -520,3 +625,12 @@ def test_real_mnist(tmp_path, published_data):
     assert np.bincount(data.y_train).tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
     assert np.bincount(data.y_test).tolist() == [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]
     assert data.x_train.min() == 0 and data.x_train.max() == 1
+
+
+@pytest.mark.slow
+def test_real_cifar10(tmp_path, published_data):
+    record = prepare("cifar10", tmp_path / "cifar10.npz", published_data("cifar10"), tmp_path / "raw")
+    assert record["sha256"] == "51933a1f9492cb70f51419b4d4b3f5e9685aa34feecf4fbf150c405e5d872bf2"
+    data = load(tmp_path / "cifar10.npz")
+    assert np.bincount(data.y_train).tolist() == 10 * [5000]
+    assert np.bincount(data.y_test).tolist() == 10 * [1000]

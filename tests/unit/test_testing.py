@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from gcexp.codes import Code, CyclicRepetition, Quorum
+from gcexp.codes import BernoulliCode, Code, CyclicRepetition, Quorum, Uncoded
 from gcexp.data import Dataset
 from gcexp.delays import Draws
 from gcexp.schemes import Decodable, Scheme
@@ -25,19 +25,6 @@ class Triangle(Code):
         best = super().weights(responses)
         best[(responses > 0).sum(1) < 2] = 0
         return best
-
-
-class Halves(Code):
-    def __init__(self, pairs, seed=0):
-        n = 2 * pairs
-        order = np.random.default_rng(seed).permutation(n)
-        rows = np.zeros((n, n))
-        for a, b in order.reshape(-1, 2):
-            rows[a, [a, b]] = rows[b, [a, b]] = 1
-        quorums = [Quorum(pair, [(1, 1)]) for pair in order.reshape(-1, 2).tolist()]
-        super().__init__(rows, quorums=quorums)
-
-    redrawn = True
 
 
 @dataclass(frozen=True)
@@ -96,7 +83,7 @@ def points() -> Dataset:
 
 
 @parametrize_with_checks(
-    codes=[Triangle, partial(Halves, pairs=3)],
+    codes=[Triangle],
     waits=[Scheme(CyclicRepetition(n=5, s=2), HalfAfterFirst()), (Scheme(Triangle(), Decodable()), Ramp())],
     delays=[Ramp(), (Ramp(), 3)],
     tasks=[(Mean(), points(), 5)],
@@ -106,8 +93,8 @@ def test_a_strangers_subjects_pass(check):
 
 
 def test_names_say_who_and_what():
-    names = [str(check) for check in checks(codes=[Triangle, partial(Halves, pairs=2)])]
-    assert names[0] == "Triangle-has_shapes_that_fit" and "Halves(pairs=2)-keeps_its_promise" in names
+    names = [str(check) for check in checks(codes=[Triangle, partial(Uncoded, n=2)])]
+    assert names[0] == "Triangle-has_shapes_that_fit" and "Uncoded(n=2)-keeps_its_promise" in names
     assert len(names) == len(set(names)) >= 20
 
 
@@ -188,7 +175,7 @@ CODE = CyclicRepetition(n=5, s=2)
         ({"codes": [variant(Triangle, weights=batched)]}, "decodes_each_pattern_alone"),
         ({"codes": [overpromising]}, "keeps_its_promise"),
         ({"codes": [moody]}, "equal_parameters_give_equal_codes"),
-        ({"codes": [partial(variant(Halves, redrawn=False), pairs=3)]}, "is_drawn_by_its_seed"),
+        ({"codes": [partial(variant(BernoulliCode, redrawn=False), n=6, d=2)]}, "is_drawn_by_its_seed"),
         ({"codes": [unpicklable]}, "survives_pickling"),
         ({"waits": [Scheme(CODE, variant(HalfAfterFirst, stop=eager)())]}, "hears_only_what_arrived"),
         ({"waits": [Scheme(CODE, variant(HalfAfterFirst, stop=oracle)())]}, "decides_each_iteration_alone"),
