@@ -136,7 +136,9 @@ def benchmark(
     listed = entries(None if schemes is None else _listed(schemes, str | dict, "schemes"))
     cases = [(v, c) for v in lates for c in (pieces if v == "chunk" else [None])]
     rows, left_out = [], {}
-    played = [(v, c, entry) for v, c in cases for entry in listed if (v, c) == cases[0] or not entry.is_bound]
+    # A bound is played once: with workers that stop at once, whatever late ones do.
+    bound = [entry for entry in listed if entry.config(1)["bound"]]
+    played = [(v, c, entry) for v, c in cases for entry in listed if (v, c) == cases[0] or entry not in bound]
     with schemes_kept(), bar(len(played) * len(shares), "benchmark", "scheme", progress) as moving:
         for share in shares:
             replay = Replay.of(file, share, n, **trace)

@@ -27,7 +27,7 @@ from gcexp.run.datasets import prepared
 from gcexp.run.dependencies import digest_of, tracked
 from gcexp.run.run import seed_range, spelled_seeds
 from gcexp.run.scheme import build_scheme, require_trainable, schemes_kept
-from gcexp.run.stages import Length, decided_by, length_of, simulated, summarised, trained, verified
+from gcexp.run.stages import decided_by, length_of, simulated, summarised, trained, verified
 from gcexp.schema import fitted, quoted
 
 if TYPE_CHECKING:
@@ -360,7 +360,7 @@ def measure_point(
         learned = (Trajectory.load(given), None) if given else _trained(point, timeline, True, False)
         trajectory, place = learned
         columns = _score_columns(point, timeline, trajectory)
-        report = _verified(point, timeline, trajectory) if verify else None
+        report = point.verified(timeline, trajectory) if verify else None
     write_point(output, columns, report)
     _forget(place)
 
@@ -499,7 +499,7 @@ def compare(of: str | Result, level: float | None = None, preset: str = "paper")
     ['forget', 'uncoded']
     """
     from gcexp.figures import read_table
-    from gcexp.report.comparison import comparison, identifying_columns
+    from gcexp.report.comparison import comparison, identifying_columns, refuse_without_runs
     from gcexp.report.figurefile import figure
     from gcexp.report.published import table_of
     from gcexp.run.result import Result
@@ -511,7 +511,7 @@ def compare(of: str | Result, level: float | None = None, preset: str = "paper")
         )
     if not isinstance(of, str):
         raise UserError(f"compare takes a figure's target or a table of train or sweep, got {quoted(of)}")
-    shown = figure(of, preset)
+    refuse_without_runs(shown := figure(of, preset))
     return identifying_columns(comparison(shown, read_table(table_of(shown)), level), shown)
 
 
@@ -671,6 +671,10 @@ class _Point:
         """Where a data set is prepared, as it is now."""
         return prepared(dataset, self.config["data_dir"], home=True)
 
+    def verified(self, timeline: Timeline, trajectory: Trajectory) -> dict:
+        """What the replay of a training finds."""
+        return verified(self.config, timeline, trajectory, self.data)
+
 
 def _point(overrides: Iterable[str], keys: Mapping[str, Any], swept: Iterable[str] = ()) -> _Point:
     """Compose a run of overrides and keys, in which objects take the place of options."""
@@ -748,16 +752,19 @@ def _training_table(
     timeline = partial(_timeline, progress=progress and len(points) == 1)
     timelines = _for_each(timeline, [(point,) for point in points], "timelines", jobs, progress)
     runs = list(zip(points, timelines, strict=True))
-    keys = [_training_key(*run, place) for place, run in enumerate(runs)]
-    first: dict[str, tuple] = {}
-    for key, run in zip(keys, runs, strict=True):
-        first.setdefault(key, run)
+    keys, first = [], dict[str, tuple]()
+    for place, (point, clock) in enumerate(runs):
+        config, length = point.config, length_of(point.config)
+        # With an exact scheme neither scheme nor clock decides what is learned.
+        exact = repr([config["task"], config["optimizer"], length.iterations, length.seeds])
+        keys.append(exact if _is_exact(clock) else str(place))
+        first.setdefault(keys[-1], (point, clock))
     train_one = partial(_trained, resume=resume, progress=progress and len(first) == 1)
     done = _for_each(train_one, [*first.values()], "trainings", jobs, progress)
     trajectories = {key: trajectory for key, (trajectory, _) in zip(first, done, strict=True)}
     learned = [(*run, trajectories[key]) for run, key in zip(runs, keys, strict=True)]
     table = _result(points, [_score_columns(*one) for one in learned])
-    reports = _for_each(_verified, learned, "replays", jobs, progress) if verify else []
+    reports = _for_each(_Point.verified, learned, "replays", jobs, progress) if verify else []
     for _, place in done:  # the next call begins anew
         _forget(place)
     return table, reports
@@ -765,12 +772,8 @@ def _training_table(
 
 def _timeline(point: _Point, progress: bool = False) -> Timeline:
     length = length_of(point.config)
-    with _clock_bar(length, progress) as moving:
+    with bar(len(length.seeds) * length.iterations, "clock", "iteration", progress) as moving:
         return simulated(point.config, length, moving.update)
-
-
-def _clock_bar(length: Length, progress: bool):
-    return bar(len(length.seeds) * length.iterations, "clock", "iteration", progress)
 
 
 def _clock_columns(point: _Point, rows: str, progress: bool) -> dict[str, np.ndarray]:
@@ -787,7 +790,7 @@ def _clock_columns(point: _Point, rows: str, progress: bool) -> dict[str, np.nda
         found = summary_of(timeline, point.config["bound"], at)
     else:
         at = marks(length.iterations, rows)
-        with _clock_bar(length, progress) as moving:
+        with bar(len(length.seeds) * length.iterations, "clock", "iteration", progress) as moving:
             found = summarised(point.config, length, at, moving.update)
     return summary_columns(found, point.config, at) | ({} if at else {_ERROR: found.error})
 
@@ -818,11 +821,11 @@ def _result(points: list[_Point], columns: list[dict[str, np.ndarray]]) -> Resul
     lengths = [len(one["seed"]) for one in columns]
     names = list(dict.fromkeys(name for one in columns for name in one))
     keys = list(dict.fromkeys(key for point in points for key in point.keys))
-    given = {
-        key: pd.Series([_cell(point.keys.get(key)) for point in points], dtype=object).infer_objects()
-        for key in keys
-        if key not in names
-    }
+    given = {}
+    for key in (key for key in keys if key not in names):
+        values = [point.keys.get(key) for point in points]
+        cells = [_spelled(value) if isinstance(value, list | tuple) else value for value in values]
+        given[key] = pd.Series(cells, dtype=object).infer_objects()
     measured = {
         name: np.concatenate(
             [one.get(name, np.full(length, np.nan)) for one, length in zip(columns, lengths, strict=True)]
@@ -836,11 +839,6 @@ def _result(points: list[_Point], columns: list[dict[str, np.ndarray]]) -> Resul
     found.attrs["keys"] = keys
     found.attrs["provenance"] = Kept(points=configs, versions=versions(), packages=packages())
     return found
-
-
-def _cell(value: Any) -> Any:
-    """A key's value as it stands in its column."""
-    return _spelled(value) if isinstance(value, list | tuple) else value
 
 
 def _name_of(chosen: Mapping[str, Any]) -> str:
@@ -876,18 +874,6 @@ def _trained(
 def _is_exact(timeline: Timeline) -> bool:
     """Whether all that a training takes from it is how long it is: what every exact scheme shares."""
     return bool((timeline.coefficients == 1).all())
-
-
-def _training_key(point: _Point, timeline: Timeline, place: int) -> str:
-    """What decides a training: for an exact scheme neither scheme nor clock."""
-    if not _is_exact(timeline):
-        return str(place)
-    length = length_of(point.config)
-    return repr([point.config["task"], point.config["optimizer"], length.iterations, length.seeds])
-
-
-def _verified(point: _Point, timeline: Timeline, trajectory: Trajectory) -> dict:
-    return verified(point.config, timeline, trajectory, point.data)
 
 
 def _warn(reports: Mapping[str, dict]) -> None:

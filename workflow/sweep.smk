@@ -34,9 +34,10 @@ def told(key, pattern):
     return lambda wildcards: JOBS[pattern.format(**wildcards)][key]
 
 
-def record_of(pattern):
-    # What the job read of a person's own files, as it is now: where it changes, the job runs again.
-    return lambda wildcards: records.state(pattern.format(**wildcards))
+def planned(pattern, *more):
+    # All that decides what a job makes.
+    keys = {key: told(key, pattern) for key in ("fingerprint", "run", *more)}
+    return {"record": records.state_of(pattern), **keys}
 
 
 rule sweep:
@@ -60,9 +61,7 @@ rule sweep_training:
         mem_mb=3000,
         runtime=600,
     params:
-        fingerprint=told("fingerprint", paths.SWEEP_TRAINING),
-        record=record_of(paths.SWEEP_TRAINING),
-        run=told("run", paths.SWEEP_TRAINING),
+        **planned(paths.SWEEP_TRAINING),
     message:
         "training {wildcards.task}, exact"
     shell:
@@ -85,10 +84,7 @@ rule sweep_point:
         mem_mb=2000,
         runtime=10,
     params:
-        fingerprint=told("fingerprint", paths.SWEEP_POINT),
-        record=record_of(paths.SWEEP_POINT),
-        run=told("run", paths.SWEEP_POINT),
-        options=told("options", paths.SWEEP_POINT),
+        **planned(paths.SWEEP_POINT, "options"),
     message:
         "point {params.run}"
     shell:
@@ -109,7 +105,4 @@ use rule sweep_point as sweep_trained_point with:
         mem_mb=3000,
         runtime=600,
     params:
-        fingerprint=told("fingerprint", paths.SWEEP_TRAINED_POINT),
-        record=record_of(paths.SWEEP_TRAINED_POINT),
-        run=told("run", paths.SWEEP_TRAINED_POINT),
-        options=told("options", paths.SWEEP_TRAINED_POINT),
+        **planned(paths.SWEEP_TRAINED_POINT, "options"),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gcexp.errors import UserError
-from gcexp.files import refuse_no_folder, refuse_special, written
+from gcexp.files import refuse_no_folder, refuse_special
 from gcexp.schema import arguments, typed
 
 if TYPE_CHECKING:
@@ -66,20 +66,6 @@ def new_folder(text: str) -> Path:
 def output(parser: ArgumentParser, count: str | None = None) -> None:
     """``-o``, one file, or as many as `count` says."""
     parser.add_argument("-o", "--output", type=new_file, nargs=count, required=True)
-
-
-def maybe_output(parser: ArgumentParser) -> None:
-    """``-o``, where a file may take the place of standard output."""
-    parser.add_argument("-o", "--output", type=new_file, help="file to write (default: standard output)")
-
-
-def give(text: str, output: Path | None) -> None:
-    """Print a text that `maybe_output` may send to a file."""
-    if output is None:
-        print(text, end="")
-    else:
-        with written(output) as temporary:
-            temporary.write_text(text)
 
 
 def maybe_folder(parser: ArgumentParser, purpose: str) -> None:

@@ -80,13 +80,20 @@ def run(arguments) -> None:
                 f"{arguments.file} is the table of a finished benchmark and is shown as it is; "
                 f"{', '.join(named)} can only be given with a trace"
             )
-        _give(frame, f"{arguments.file}: {', '.join(dict.fromkeys(frame['trace']))}", arguments.folder)
-        return
-    if "schemes" in given:
-        given["schemes"] = _schemes(given["schemes"])
-    frame = benchmark(arguments.file, n=given.pop("workers", None), **given)
-    frame.attrs["file"] = arguments.file
-    _give(frame, summary(frame), arguments.folder)
+        head = f"{arguments.file}: {', '.join(dict.fromkeys(frame['trace']))}"
+    else:
+        if "schemes" in given:
+            given["schemes"] = _schemes(given["schemes"])
+        frame = benchmark(arguments.file, n=given.pop("workers", None), **given)
+        prefix, workers = frame.attrs["prefix"], frame["workers"].max()
+        known = f", {prefix} before them are learned from" if prefix else ", nothing is learned"
+        head = f"{frame['trace'].iloc[0]}: {workers} workers, {frame.attrs['rows']} scored rows{known}"
+        frame.attrs["file"] = arguments.file
+    print(format_map(frame, head), end="")
+    if file := frame.attrs.get("file"):
+        print(f"what to set, in one sentence: gcexp advise {file}")
+    for path in write(frame, head, arguments.folder) if arguments.folder else []:
+        print(f"wrote {path}")
 
 
 def _schemes(words: list[str]) -> list[str | dict[str, Any]]:
@@ -118,46 +125,23 @@ def _table(file: str) -> pd.DataFrame | None:
     """The table of an earlier benchmark, or of a figure that shows one; None for anything else."""
     from gcexp.figures import read_table
 
-    path = Path(file)
-    if not path.is_file():
-        return None
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        columns = lines.readline().strip().split(",")
+    path, columns = Path(file), list[str]()
+    if path.is_file():
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            columns = lines.readline().strip().split(",")
     if not {"scheme", "ratio", "late", "phi"} <= set(columns):
         return None
     # One of an earlier version may lack columns: they are empty.
     return read_table(path).reindex(columns=list(dict.fromkeys([*columns, *COLUMNS])))
 
 
-def _give(frame: pd.DataFrame, head: str, folder: Path | None) -> None:
-    print(format_map(frame, head), end="")
-    if file := frame.attrs.get("file"):
-        print(f"what to set, in one sentence: gcexp advise {file}")
-    if folder:
-        for path in write(frame, head, folder):
-            print(f"wrote {path}")
-
-
-def summary(frame: pd.DataFrame) -> str:
-    """What was played, in a line."""
-    prefix = frame.attrs["prefix"]
-    known = f", {prefix} before them are learned from" if prefix else ", nothing is learned"
-    name, workers = frame["trace"].iloc[0], frame["workers"].max()
-    return f"{name}: {workers} workers, {frame.attrs['rows']} scored rows{known}"
-
-
 def format_map(frame: pd.DataFrame, head: str) -> str:
     """The verdicts, and the map as aligned text."""
     table = _map(frame)
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = [head, "", *verdicts(frame), ""]
-    for cells in table:
-        aligned = [
-            cell.ljust(width) if place < 2 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
-        ]
-        lines.append("  ".join(aligned).rstrip())
-    return "\n".join([*lines, "", *_notes(frame)]) + "\n"
+    form = "  ".join(f"{{:{'<' if place < 2 else '>'}{width}}}" for place, width in enumerate(widths))
+    rows = [form.format(*cells).rstrip() for cells in table]
+    return "\n".join([head, "", *verdicts(frame), "", *rows, "", *_notes(frame)]) + "\n"
 
 
 def as_markdown(frame: pd.DataFrame, head: str) -> str:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from gcexp.command.arguments import form, preset
-from gcexp.figures.tables import read_table
-from gcexp.report.comparison import comparison, format_comparison, identifying_columns, refuse_without_runs
-from gcexp.report.figurefile import figure
-from gcexp.report.published import table_of
+from gcexp.experiments import compare
+from gcexp.report.comparison import format_comparison
 
 
 def add(parser) -> None:
@@ -21,7 +19,5 @@ def add(parser) -> None:
 
 def run(arguments) -> None:
     """Print the comparison."""
-    shown = figure(arguments.target, arguments.preset)
-    refuse_without_runs(shown)
-    found = comparison(shown, read_table(table_of(shown)), arguments.level)
-    print(format_comparison(identifying_columns(found, shown), arguments.format), end="")
+    found = compare(arguments.target, arguments.level, arguments.preset)
+    print(format_comparison(found, arguments.format), end="")

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from gcexp.command.arguments import give, maybe_output
+from gcexp.command.arguments import new_file
+from gcexp.files import written
 from gcexp.report.figureschema import document
 
 
 def add(parser) -> None:
     """Its arguments."""
     parser.add_argument("kind", choices=("figure",))
-    maybe_output(parser)
+    parser.add_argument("-o", "--output", type=new_file, help="file to write (default: standard output)")
 
 
 def run(arguments) -> None:
     """Print or write it."""
-    give(document(), arguments.output)
+    if arguments.output is None:
+        print(document(), end="")
+        return
+    with written(arguments.output) as temporary:
+        temporary.write_text(document())

@@ -13,6 +13,7 @@ import json
 import math
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from types import ModuleType
 
@@ -77,19 +78,6 @@ def first_line(documented: object) -> str:
     return (inspect.getdoc(documented) or "").partition("\n")[0]
 
 
-def needs_arguments(function: Callable) -> bool:
-    """Whether a function cannot be called without any."""
-    parameters = inspect.signature(function).parameters.values()
-    return any(p.default is p.empty and p.kind is not p.VAR_KEYWORD for p in parameters)
-
-
-def explained(name: str, function: Callable) -> str:
-    """The arguments as they are typed, those with a default in brackets, and the whole docstring."""
-    found = inspect.signature(function).parameters.values()
-    usage = " ".join(f"{p.name}=" if p.default is p.empty else f"[{p.name}=]" for p in found)
-    return f"gcexp theory {name} {usage}\n\n{inspect.getdoc(function)}"
-
-
 def evaluate(name: str, given: Iterable[str]):
     """Result of the function `name` for arguments such as ``n=15`` and ``alpha=2/3``.
 
@@ -126,22 +114,17 @@ def _function(name: str) -> Callable:
     return found[name]
 
 
-def parse(text: str):
-    """A value as typed; what is nothing else is text.
+def parse(text: str | list):
+    """A value as typed, of a list each entry; what is nothing else is text.
 
     >>> parse("2/3"), parse("[1, -inf]"), parse("pg-2-3"), parse("[[1,2],[a]]")
     (Fraction(2, 3), [1, -inf], 'pg-2-3', [[1, 2], ['a']])
     """
-    try:
-        return _read(yaml.load(text, yaml.BaseLoader) if text.startswith("[") else text)
-    except yaml.YAMLError:
-        return text
-
-
-def _read(node):
-    if isinstance(node, list):
-        return [_read(entry) for entry in node]
-    return typed(node, fractions=True) if isinstance(node, str) else node
+    if isinstance(text, list):
+        return [parse(entry) for entry in text]
+    with suppress(yaml.YAMLError):
+        return parse(yaml.load(text, yaml.BaseLoader)) if text[:1] == "[" else typed(text, fractions=True)
+    return text
 
 
 def _array(value):
@@ -207,8 +190,13 @@ def run(given) -> None:
     name = given.name
     if not given.arguments and (found := listing(name)):
         print(json.dumps(found, indent=1) if given.json else as_lines(found))
-    elif not given.arguments and needs_arguments(_function(name)):
-        print(explained(name, _function(name)))
+        return
+    function = _function(name)
+    parameters = inspect.signature(function).parameters.values()
+    needed = [p for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
+    if needed and not given.arguments:  # explain it: what has a default stands in brackets
+        usage = " ".join(f"{p.name}=" if p in needed else f"[{p.name}=]" for p in parameters)
+        print(f"gcexp theory {name} {usage}\n\n{inspect.getdoc(function)}")
     else:
         value = evaluate(name, given.arguments)
         print(json.dumps(plain(value)) if given.json else format_value(value))

@@ -39,11 +39,6 @@ class Entry:
             return config
         return config | {"late": late} | ({} if chunks is None else {"chunks": chunks})
 
-    @property
-    def is_bound(self) -> bool:
-        """Whether it is a bound, which is played once: with workers that stop at once, whatever late ones do."""
-        return self.config(1)["bound"]
-
 
 def entries(named: Iterable[str | dict] | None = None) -> list[Entry]:
     """The schemes of a benchmark: all of conf/benchmark.yaml and who joins by itself, or those that are named.

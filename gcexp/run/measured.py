@@ -21,24 +21,11 @@ CURVE = ("seed", "iteration", "simulated_time_s")
 COSTS = ("messages", "load", "stored_partitions", "codewords")
 TIMED = {
     "seeds": (
-        "seed",
-        "iterations",
-        "mean_iteration_time_s",
-        "mean_recovered_fraction",
-        "min_recovered_fraction",
-        "recovered_fraction_per_s",
-        "mean_load_fraction",
-        *COSTS,
+        *("seed", "iterations", "mean_iteration_time_s", "mean_recovered_fraction", "min_recovered_fraction"),
+        *("recovered_fraction_per_s", "mean_load_fraction", *COSTS),
     ),
     "running": ("seed", "iteration", "mean_iteration_time_s", *COSTS),
-    "iterations": (
-        "seed",
-        "iteration",
-        "simulated_time_s",
-        "iteration_time_s",
-        "heard_workers",
-        "recovered_fraction",
-    ),
+    "iterations": (*CURVE, "iteration_time_s", "heard_workers", "recovered_fraction"),
 }
 
 
@@ -66,12 +53,20 @@ def scored(timeline: Timeline, trajectory: Trajectory, label: str, run: str) -> 
 
 def timing_columns(timeline: Timeline, config: dict, rows: str) -> dict[str, np.ndarray]:
     """What a timeline measures, with rows as `gcexp.report.columns.Timings.rows` says."""
-    if rows == "iterations":
-        return _per_iteration(timeline, config)
-    from gcexp.summary import summary_of
+    if rows != "iterations":
+        from gcexp.summary import summary_of
 
-    at = marks(timeline.duration.shape[1], rows)
-    return summary_columns(summary_of(timeline, config["bound"], at), config, at)
+        at = marks(timeline.duration.shape[1], rows)
+        return summary_columns(summary_of(timeline, config["bound"], at), config, at)
+    seed, iteration = np.nonzero(ran := timeline.ran)
+    return {
+        "seed": timeline.seeds[seed],
+        "iteration": iteration + 1,
+        "simulated_time_s": timeline.clock[ran],
+        "iteration_time_s": timeline.duration[ran],
+        "heard_workers": (timeline.patterns > 0).sum(1)[timeline.pattern[ran]],
+        "recovered_fraction": recovered_fraction(timeline, config)[ran],
+    }
 
 
 def summary_columns(summary: Summary, config: dict, at: list[int]) -> dict[str, np.ndarray]:
@@ -97,20 +92,6 @@ def summary_columns(summary: Summary, config: dict, at: list[int]) -> dict[str, 
         "min_recovered_fraction": summary.least,
         "recovered_fraction_per_s": speed,
         **spent,
-    }
-
-
-def _per_iteration(timeline: Timeline, config: dict) -> dict[str, np.ndarray]:
-    """One row per seed and iteration, in this order."""
-    ran = timeline.ran
-    seed, iteration = np.nonzero(ran)
-    return {
-        "seed": timeline.seeds[seed],
-        "iteration": iteration + 1,
-        "simulated_time_s": timeline.clock[ran],
-        "iteration_time_s": timeline.duration[ran],
-        "heard_workers": (timeline.patterns > 0).sum(1)[timeline.pattern[ran]],
-        "recovered_fraction": recovered_fraction(timeline, config)[ran],
     }
 
 

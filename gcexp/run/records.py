@@ -277,6 +277,11 @@ def state(output: Path | str) -> str:
     return f"{_hash(json.dumps([record['planned'], changed]).encode())} {', '.join(changed)}"
 
 
+def state_of(pattern: str) -> Callable[[dict], str]:
+    """The `state` of a rule's jobs by its first file, as Snakemake asks: when it changes, the job runs again."""
+    return lambda wildcards: state(pattern.format(**wildcards))
+
+
 def changes(record: dict[str, Any]) -> dict[str, str | None]:
     """What is another thing than a record says, and what it is now."""
     now: dict[str, Callable[[str], str | None]] = {

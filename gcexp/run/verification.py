@@ -184,7 +184,10 @@ def _check(
         bound, tell = ROUNDINGS * _UNIT, getattr(problem, "rounding", None)
         if relative(training) > bound and tell and (found := tell(parameters, c, t)) is not None:
             bound += (MOVES * found.noise + found.more) / scale
-            training, kinks = _without(training, found.jumps), len(found.jumps)
+            kinks = len(found.jumps)
+            if kinks:  # each jump (q, l) may have happened, once and to either side
+                times = np.linalg.lstsq(found.jumps.T, training, rcond=None)[0]
+                training = training - np.clip(times, -_FLIP, _FLIP) @ found.jumps
     errors["rounding_error"] = relative(training)
     for name, error in errors.items():
         most = BOUNDS.get(name, bound)
@@ -198,14 +201,6 @@ def _check(
         "kinks": kinks,
         "noise_gain": float(decoding.noise_gain[0]),
     }, failed
-
-
-def _without(difference: np.ndarray, jumps: np.ndarray) -> np.ndarray:
-    """What is left of a difference (l,) when each of the jumps (q, l) may have happened, once and to either side."""
-    if not len(jumps):
-        return difference
-    times = np.linalg.lstsq(jumps.T, difference, rcond=None)[0]
-    return difference - np.clip(times, -_FLIP, _FLIP) @ jumps
 
 
 def _summed(gradients: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, float]:

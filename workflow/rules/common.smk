@@ -140,19 +140,10 @@ def fingerprint_of_run(wildcards, *stages):
     return [line for stage in stages for line in dependencies.tracked(stage, run_of(wildcards).config)]
 
 
-def record_of(pattern):
-    # What the job read of a person's own files, as it is now: where it changes, the job runs again.
-    return lambda wildcards: records.state(pattern.format(**wildcards))
-
-
 def described_data(wildcards):
     # Arrays are identified by their record: Snakemake compares the content of so small a file, not its time.
     dataset = run_of(wildcards).config["task"]["dataset"]
     return [ancient(paths.DATA.format(dataset=dataset)), paths.DATA_RECORD.format(dataset=dataset)]
-
-
-def figures_of(preset):
-    return by_target(preset).values()
 
 
 def shown_files(preset):
@@ -169,7 +160,7 @@ def shown_files(preset):
 def shown_products(preset):
     # Everything of figures in this plan; of studies that were made before what is there.
     made = (file for target in shown_files(preset) for file in figurefile.made_files(target, preset))
-    planned = (product for figure in figures_of(preset) for product in figure.products)
+    planned = (product for figure in by_target(preset).values() for product in figure.products)
     return list(dict.fromkeys([*planned, *made]))
 
 
@@ -182,7 +173,7 @@ def own_figures(paper):
 def index_and_lost(preset):
     # The page stands for all that is made. What was lost since is named beside it: Snakemake would not look for it.
     page = paths.PAGE.format(preset=preset)
-    products = (product for figure in figures_of(preset) for product in figure.products)
+    products = (product for figure in by_target(preset).values() for product in figure.products)
     lost = [product for product in products if os.path.exists(page) and not os.path.exists(product)]
     return [page, *lost, *([paths.IMPORTED.format(preset=preset)] if config["mlflow"] else [])]
 

@@ -16,7 +16,7 @@ rule data:
         runtime=30,
     params:
         fingerprint=lambda w: datasets.fingerprint(w.dataset),
-        record=record_of(paths.DATA),
+        record=records.state_of(paths.DATA),
         folder=lambda w: ["--data-dir", config["data_dir"]] if config["data_dir"] else [],
     message:
         "preparing {wildcards.dataset}"

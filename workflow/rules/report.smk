@@ -17,7 +17,7 @@ rule page:
         fingerprint=lambda w: dependencies.tracked("page")
         + [dependencies.digest_of(read_yaml(path)) for path in shown_files(w.preset).values()]
         + papers_fingerprint(),
-        record=record_of(paths.PAGE),
+        record=records.state_of(paths.PAGE),
         targets=lambda w: list(shown_files(w.preset)),
     message:
         "report page of the {wildcards.preset} preset"

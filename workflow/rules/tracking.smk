@@ -1,7 +1,7 @@
 rule tracking:
     # The one writer to MLflow: imports the runs of finished figures, each once.
     input:
-        lambda w: [product for figure in figures_of(w.preset) for product in figure.products],
+        lambda w: [product for figure in by_target(w.preset).values() for product in figure.products],
     output:
         paths.IMPORTED,
     log:
@@ -15,8 +15,8 @@ rule tracking:
         runtime=60,
     params:
         fingerprint=lambda w: dependencies.tracked("tracking"),
-        record=record_of(paths.IMPORTED),
-        targets=lambda w: [figure.target for figure in figures_of(w.preset)],
+        record=records.state_of(paths.IMPORTED),
+        targets=lambda w: [figure.target for figure in by_target(w.preset).values()],
         uri=lambda w: ["--uri", config["tracking_uri"]] if config["tracking_uri"] else [],
     message:
         "importing finished runs into MLflow"
@@ -38,7 +38,7 @@ use rule tracking as tracking_part with:
         part="|".join([*FIGURES, *PAPERS]) or "none",
     params:
         fingerprint=lambda w: dependencies.tracked("tracking"),
-        record=record_of(paths.IMPORTED_PART),
+        record=records.state_of(paths.IMPORTED_PART),
         targets=lambda w: [figure.target for figure in figures_of_part(w.part, w.preset)],
         uri=lambda w: ["--uri", config["tracking_uri"]] if config["tracking_uri"] else [],
     message:

@@ -15,7 +15,7 @@ rule train_exact:
         runtime=600,
     params:
         fingerprint=lambda w: fingerprint_of_run(w, "trajectory"),
-        record=record_of(paths.EXACT),
+        record=records.state_of(paths.EXACT),
         run=overrides,
     message:
         "training {wildcards.task}, exact"
@@ -41,7 +41,7 @@ rule train:
         runtime=600,
     params:
         fingerprint=lambda w: fingerprint_of_run(w, "timeline", "trajectory", "replay"),
-        record=record_of(paths.APPROXIMATE),
+        record=records.state_of(paths.APPROXIMATE),
         run=overrides,
     message:
         "training {wildcards.task} with {wildcards.scheme}"
