@@ -502,14 +502,14 @@ def compare(of: str | Result, level: float | None = None, preset: str = "paper")
     from gcexp.report.comparison import comparison, identifying_columns, refuse_without_runs
     from gcexp.report.figurefile import figure
     from gcexp.report.published import table_of
-    from gcexp.run.result import Result
 
-    if isinstance(of, Result):
-        found = of.mean_time() if level is None else of.time_to(level)
-        return found.sort_values(
-            "mean_iteration_time_s" if level is None else f"time_to_{level:g}", ignore_index=True
-        )
     if not isinstance(of, str):
+        from gcexp.run.result import Result  # with pandas, which a mistyped target does without
+
+        if isinstance(of, Result):
+            found = of.mean_time() if level is None else of.time_to(level)
+            column = "mean_iteration_time_s" if level is None else f"time_to_{level:g}"
+            return found.sort_values(column, ignore_index=True)
         raise UserError(f"compare takes a figure's target or a table of train or sweep, got {quoted(of)}")
     refuse_without_runs(shown := figure(of, preset))
     return identifying_columns(comparison(shown, read_table(table_of(shown)), level), shown)
