@@ -177,9 +177,9 @@ def stability(
     Parameters
     ----------
     groups : list of mapping
-        ``n`` and ``s``: numbers of workers, and of stragglers at each of them; ``codes``: mappings with ``label``,
-        ``of``, which is what makes the code at each n, and ``slow: true`` for a construction whose exact products or
-        searches take seconds beyond a few dozen workers.
+        ``n`` and ``s``: numbers of workers, ascending, and of stragglers at each of them; ``codes``: mappings with
+        ``label``, ``of``, which is what makes the code at each n, and ``slow: true`` for a construction whose exact
+        products or searches take seconds beyond a few dozen workers.
     most_slow : int
         Largest n for the slow ones.
     sets : int
