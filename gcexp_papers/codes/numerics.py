@@ -70,7 +70,7 @@ def comparison(groups: list, trials: int, draws: int, points: int) -> pd.DataFra
             for i, lost in enumerate(s):
                 place = known | {"draws": len(drawn), "s": lost, "fraction": lost / n}
                 exact = {"exact": all(one[i].exact for one in worst)}
-                numbers = {
+                numbers: dict[str, tuple[list, dict]] = {
                     "mean": ([one[i].mean for one in means], {"trials": trials}),
                     "lower": ([one[i].lower for one in worst], exact),
                     "upper": ([one[i].upper for one in worst], exact),
