@@ -31,9 +31,7 @@ USABLE = {"float32": 1e-3, "float64": 1e-6}
     *("label", "n", "k", "density", "load", "draws", "s", "fraction", "panel", "quantity", "value"),
     *("trials", "exact"),
 )
-def comparison(
-    groups: list, trials: int, draws: int, points: int, max_sets: int = 2_000_000, seed: int = 0
-) -> pd.DataFrame:
+def comparison(groups: list, trials: int, draws: int, points: int) -> pd.DataFrame:
     """Errors with optimal decoding of codes with equal n and density: random stragglers, and the worst case.
 
     Parameters
@@ -47,10 +45,6 @@ def comparison(
         Realisations of random codes, over which numbers are means.
     points : int
         Numbers of stragglers between 0 and n; all of them where n is no larger.
-    max_sets : int
-        As in `gcexp.decoding_error.error.error`.
-    seed : int
-        Of the first realisation, and of the sets.
 
     Returns
     -------
@@ -68,15 +62,15 @@ def comparison(
         rows = []
         s = sorted({round(i * n / points) for i in range(points + 1)}) if points < n else list(range(n + 1))
         for label, make in codes:
-            drawn = _drawn(label, make, draws, seed, n, density)
-            means = [error(code, s, "random", trials=trials, seed=seed) for code in drawn]
-            worst = [error(code, s, max_sets=max_sets, seed=seed) for code in drawn]
+            drawn = _drawn(label, make, draws, n, density)
+            means = [error(code, s, "random", trials=trials) for code in drawn]
+            worst = [error(code, s) for code in drawn]
             load = float(np.mean([code.load.mean() for code in drawn]))
             known = {"label": label, "n": n, "k": drawn[0].k, "density": density, "load": load}
             for i, lost in enumerate(s):
                 place = known | {"draws": len(drawn), "s": lost, "fraction": lost / n}
                 exact = {"exact": all(one[i].exact for one in worst)}
-                numbers = {
+                numbers: dict[str, tuple[list, dict]] = {
                     "mean": ([one[i].mean for one in means], {"trials": trials}),
                     "lower": ([one[i].lower for one in worst], exact),
                     "upper": ([one[i].upper for one in worst], exact),
@@ -105,13 +99,11 @@ def _placed(groups: list) -> Iterator[tuple[int, float, list[tuple[str, Callable
             yield n, density, [(given["label"], given["of"][place]) for given in group["codes"]]
 
 
-def _drawn(
-    label: str, make: Callable[[int], Code], draws: int, seed: int, n: int, density: float
-) -> list[Code]:
+def _drawn(label: str, make: Callable[[int], Code], draws: int, n: int, density: float) -> list[Code]:
     """Realisations of a code, one where nothing is drawn; each has the n and, about, the density of its group."""
-    drawn = [make(seed)]
+    drawn = [make(0)]
     if drawn[0].redrawn:
-        drawn += [make(seed + i) for i in range(1, draws)]
+        drawn += [make(seed) for seed in range(1, draws)]
     for code in drawn:
         mine, slack = code.assignment.mean(), 0.25 if code.redrawn else 1e-9
         require(
@@ -125,12 +117,12 @@ def _drawn(
     *("label", "n", "k", "density", "least_load", "most_load", "least_holders", "most_holders"),
     *("gamma", "spectral_gap"),
 )
-def parameters(groups: list, seed: int = 0) -> pd.DataFrame:
+def parameters(groups: list) -> pd.DataFrame:
     """What decides the worst case of the codes of `comparison`: gamma and the spectral gap of their first realisation.
 
     Parameters
     ----------
-    groups, seed
+    groups
         As in `comparison`.
 
     Returns
@@ -142,7 +134,7 @@ def parameters(groups: list, seed: int = 0) -> pd.DataFrame:
     rows = []
     for _, _, codes in _placed(groups):
         for label, make in codes:
-            code = make(seed)
+            code = make(0)
             largest, second, *_ = np.append(np.linalg.svd(messages(code).B, compute_uv=False), 0)
             holders = code.assignment.sum(0)
             rows.append(
@@ -167,7 +159,7 @@ def parameters(groups: list, seed: int = 0) -> pd.DataFrame:
 
 @columns("label", "n", "s", "precision", "gradients", "panel", "what", "value", "status")
 def stability(
-    groups: list, most_slow: int, sets: int, length: int, sizes: list | None = None, seed: int = 0
+    groups: list, most_slow: int, sets: int, length: int, sizes: list | None = None
 ) -> pd.DataFrame:
     """Decode error of exact constructions against n, in single and double precision.
 
@@ -177,9 +169,9 @@ def stability(
     Parameters
     ----------
     groups : list of mapping
-        ``n`` and ``s``: numbers of workers, and of stragglers at each of them; ``codes``: mappings with ``label``,
-        ``of``, which is what makes the code at each n, and ``slow: true`` for a construction whose exact products or
-        searches take seconds beyond a few dozen workers.
+        ``n`` and ``s``: numbers of workers, ascending, and of stragglers at each of them; ``codes``: mappings with
+        ``label``, ``of``, which is what makes the code at each n, and ``slow: true`` for a construction whose exact
+        products or searches take seconds beyond a few dozen workers.
     most_slow : int
         Largest n for the slow ones.
     sets : int
@@ -188,8 +180,6 @@ def stability(
         Numbers of a gradient, rounded up to whole blocks.
     sizes : list of int, optional
         Those n that are tried; default all.
-    seed : int
-        Of sets and gradients.
 
     Returns
     -------
@@ -214,7 +204,7 @@ def stability(
         for n, s, make in cases:
             if (sizes and n not in sizes) or (is_slow and n > most_slow):
                 continue
-            values, status = _errors(label, make, n, s, sets, length, seed)
+            values, status = _errors(label, make, n, s, sets, length)
             for (precision, gradients), value in values.items():
                 tried[precision, gradients].append((n, value))
                 place = {"label": label, "n": n, "s": s, "precision": precision, "gradients": gradients}
@@ -243,7 +233,7 @@ def _constructions(groups: list) -> Iterator[tuple[str, bool, list[tuple]]]:
             yield label, given.get("slow", False), list(zip(*lists, strict=True))
 
 
-def _errors(label: str, make, n: int, s: int, sets: int, length: int, seed: int) -> tuple[dict, str]:
+def _errors(label: str, make, n: int, s: int, sets: int, length: int) -> tuple[dict, str]:
     refused = dict.fromkeys(product(PRECISIONS, _GRADIENTS), np.nan)
     try:
         code = make()
@@ -251,13 +241,13 @@ def _errors(label: str, make, n: int, s: int, sets: int, length: int, seed: int)
             raise UserError(f"{label} has n={code.n}, its group n={n}")
         require(bears(code) >= s, f"{code!r} bears {bears(code)} stragglers, not {s}")
         some = runs(n, s)[:: max(1, 2 * n // sets)]
-        responses = np.concatenate([random_sets(n, s, sets, seed), some]) * code.messages
+        responses = np.concatenate([random_sets(n, s, sets), some]) * code.messages
         weights = code.decode(responses).weights
     except (ParameterError, DecodingError) as error:
         return refused, f"refused: {error}"
     B, target = code.encoding.toarray(), np.tile(np.eye(code.blocks), code.k)
     across = -(-length // code.blocks)
-    gaussian = rng(seed, "monte_carlo", n, s).standard_normal((code.k * code.blocks, across))
+    gaussian = rng(0, "monte_carlo", n, s).standard_normal((code.k * code.blocks, across))
     values = dict.fromkeys(refused, 0.0)
     for precision, (real, complex_) in PRECISIONS.items():
         kind = complex_ if np.iscomplexobj(B) else real

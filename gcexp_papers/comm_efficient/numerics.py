@@ -9,7 +9,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
-from math import comb
 
 import numpy as np
 import pandas as pd
@@ -17,6 +16,7 @@ from numpy.polynomial.polynomial import polydiv, polyfromroots, polyval
 
 from gcexp.analysis.declared import columns
 from gcexp.codes.comm_efficient import CommunicationEfficient, evaluation_points
+from gcexp.decoding_error.straggler_sets import all_sets
 from gcexp.delays.compute_transmit import ComputeTransmit
 from gcexp.errors import require
 from gcexp.schemes import Scheme
@@ -110,11 +110,11 @@ def expected_times(n: int, t1: float, lambda1: float, t2: float, lambda2: float)
 
 
 @columns("case", "n", "d", "m", "method", "worst_error", "condition")
-def stability(methods: list, length: int, sets: int, seed: int = 0) -> pd.DataFrame:
+def stability(methods: list, length: int) -> pd.DataFrame:
     r"""Rounding errors and condition numbers of the code, and what exact coefficients change.
 
     The error is ||g_hat - g|| / sqrt(sum_i ||g_i||^2) for standard normal partition gradients g_i, messages and sums
-    in float64; the worst of the responder sets.
+    in float64; the worst of all responder sets.
 
     Parameters
     ----------
@@ -123,10 +123,6 @@ def stability(methods: list, length: int, sets: int, seed: int = 0) -> pd.DataFr
         n, d and m in all methods.
     length : int
         Numbers in a gradient.
-    sets : int
-        Responder sets tried: all, where they are not more, else as many random ones.
-    seed : int
-        Of gradients and sets.
 
     Returns
     -------
@@ -145,12 +141,9 @@ def stability(methods: list, length: int, sets: int, seed: int = 0) -> pd.DataFr
         shapes = {(code.n, code.d, code.m, code.s) for code in codes}
         require(len(shapes) == 1, f"every method has the same codes, got {', '.join(map(repr, codes))}")
         [(n, d, m, s)] = shapes
-        generator = rng(seed, "monte_carlo", n, d, m)
-        g = generator.standard_normal((n, length))
-        silent = _silent_sets(n, s, sets, generator)
-        responses = np.ones((len(silent), n), dtype=np.int64)
-        np.put_along_axis(responses, silent, 0, axis=1)
-        condition = max(condition_number(n, tuple(who)) for who in silent.tolist())
+        g = rng(0, "monte_carlo", n, d, m).standard_normal((n, length))
+        responses = np.concatenate(list(all_sets(n, s))).astype(int)
+        condition = max(condition_number(n, silent) for silent in combinations(range(n), s))
         for given, code in zip(methods, codes, strict=True):
             # `decode` would refuse what this table is about.
             found = (code.weights(responses) @ code.encode(g)).reshape(len(responses), -1)[:, :length]
@@ -178,13 +171,6 @@ def condition_number(n: int, silent: tuple[int, ...]) -> float:
         inverse.append((others / polyval(x, others)).astype(float))
     V = np.array(points, dtype=float) ** np.arange(len(points))[:, None]
     return float(np.linalg.norm(V, 2) * np.linalg.norm(inverse, 2))
-
-
-def _silent_sets(n: int, s: int, most: int, generator: np.random.Generator) -> np.ndarray:
-    """Sets of s of n workers (sets, s): all, or `most` random ones."""
-    if comb(n, s) <= most:
-        return np.array(list(combinations(range(n), s)), dtype=int).reshape(comb(n, s), s)
-    return np.array([generator.choice(n, s, replace=False) for _ in range(most)])
 
 
 # --- What a clock should show ---------------------------------------------------------------------------------

@@ -101,7 +101,7 @@ def recoverable() -> pd.DataFrame:
         allowed = np.broadcast_to(ALLOWED, (len(slow), P, N))
         placed = greedy_clusters(allowed, slow)
         at_home, greedy, best = (
-            (slow_in_clusters(cluster, slow) < R).all(1)
+            (_slow_per_cluster(cluster, slow) < R).all(1)
             for cluster in (np.broadcast_to(AT_HOME, slow.shape), placed, best_clusters(allowed, slow))
         )
         rows.append(
@@ -120,9 +120,9 @@ def recoverable() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def slow_in_clusters(cluster: np.ndarray, slow: np.ndarray, clusters: int = P) -> np.ndarray:
+def _slow_per_cluster(cluster: np.ndarray, slow: np.ndarray) -> np.ndarray:
     """Slow workers in each cluster, (U, P), from the cluster of each worker and whether it is slow, (U, n)."""
-    return ((cluster[:, None] == np.arange(clusters)[:, None]) & slow[:, None]).sum(2)
+    return ((cluster[:, None] == np.arange(P)[:, None]) & slow[:, None]).sum(2)
 
 
 def _threshold(seated: np.ndarray) -> int:
@@ -153,7 +153,7 @@ def balls_in_bins(slow: Mapping[str, Iterable[int]]) -> pd.DataFrame:
     for title, chosen in slow.items():
         states = np.isin(np.arange(N), list(chosen))
         times = _times(states)
-        waits = "a" if (slow_in_clusters(AT_HOME[None], states[None]) >= R).any() else "no"
+        waits = "a" if (_slow_per_cluster(AT_HOME[None], states[None]) >= R).any() else "no"
         told = ", ".join(f"{name} {time:.3f}" for name, time in times.items())
         caption = f"{waits} cluster waits for a slow worker; expected time {told}"
         panels.append(_balls(title, AT_HOME, states, AT_HOME, {}, times, caption))
@@ -188,7 +188,7 @@ def placement(slow: Mapping[str, Iterable[int]]) -> pd.DataFrame:
         else:
             before, first, second = dealt, "after phase 1", "after the swap"
         for stage, cluster in ((first, before), (second, placed)):
-            counts = slow_in_clusters(cluster[None], states[None])[0]
+            counts = _slow_per_cluster(cluster[None], states[None])[0]
             caption = "slow per cluster: " + ", ".join(map(str, counts))
             time = np.nan
             if (cluster >= 0).all():

@@ -11,17 +11,17 @@ import pandas as pd
 from gcexp.analysis.declared import columns
 from gcexp.delays.trace_file import Flags, read_trace, statistics
 
+BINS = 150  # columns of a strip at most: longer traces are averaged over consecutive rows
+
 
 @columns("trace", "what", "iteration", "worker", "value", "note")
-def overview(files: list[str], bins: int = 150) -> pd.DataFrame:
+def overview(files: list[str]) -> pd.DataFrame:
     """Every matrix as a strip of times over its mean, with its statistics and flags.
 
     Parameters
     ----------
     files : list of str
         Traces, as `gcexp.delays.trace_file.read_trace` takes them.
-    bins : int
-        Columns of a strip at most: longer traces are averaged over consecutive rows.
 
     Returns
     -------
@@ -30,17 +30,17 @@ def overview(files: list[str], bins: int = 150) -> pd.DataFrame:
         over the trace's mean), else one row per statistic or flag (0 or 1; NaN where the trace says nothing), and for
         ``licence`` the text in `note`.
     """
-    return pd.concat([_rows(file, bins) for file in files], ignore_index=True)
+    return pd.concat([_rows(file) for file in files], ignore_index=True)
 
 
-def _rows(file: str, bins: int) -> pd.DataFrame:
+def _rows(file: str) -> pd.DataFrame:
     trace = read_trace(file)
     times, flags = trace.values["time"], trace.flags
     wide = times[:, ~np.isnan(times).any(0)]
     # Of traces with new workers in every row the last row: the widest one.
     seen = statistics(wide if flags.persistent else times[-1:])
     mean = np.nanmean(times)
-    edges = np.unique(np.linspace(0, len(times), min(bins, len(times)) + 1).astype(int))
+    edges = np.unique(np.linspace(0, len(times), min(BINS, len(times)) + 1).astype(int))
     rows: list[dict] = [
         {"what": "time", "iteration": a, "worker": w, "value": times[a:b, i].mean() / mean}
         for a, b in pairwise(edges)

@@ -120,7 +120,7 @@ def matrices_of_responders_are_invertible():
 
 @claim("explicit_optimal_scheme", "decode_identity", "scheme_satisfies_definition1")
 def any_responders_decode():
-    """By A^-1 e_(n-d+u); for Definition 1 each worker also holds d partitions and sends one map to l/m numbers."""
+    """The weights are A^-1 e_(n-d+u); for Definition 1 each worker also holds d partitions and sends l/m numbers."""
     for c in every_code():
         decodes = c.decodes(c.drawn(c.n, 2 * c.m))
         yield "explicit_optimal_scheme", decodes

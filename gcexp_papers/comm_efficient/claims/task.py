@@ -87,7 +87,7 @@ def auc_is_that_of_sklearn():
 def updates_converge_as_nesterov():
     """After T updates the loss is within 2 ||w_0 - w*||^2 / (eta (T + 1)^2) of the minimum (Bubeck 2015, Theorem 3.19).
 
-    Tried on ten random quadratics with the largest step.
+    This is tried on ten random quadratics with the largest step.
     """
     generator = np.random.default_rng(1)
     for _ in range(10):

@@ -34,7 +34,7 @@ def _left(n, k):
 
 @claim("theorem1_converse", "tradeoff_three_parameters", assumed=True)
 def too_little_load_leaves_a_rank_deficit():
-    """Where d/k < (s+m)/n too little is said of a partition without some s workers, in every storage, n, k <= 4."""
+    """Where d/k < (s+m)/n all workers but some s say too little of a partition, in every storage with n, k <= 4."""
     for n, k in product(range(1, 5), repeat=2):
         for d, left in _left(n, k):
             for s, m in product(range(n), range(1, n + 1)):

@@ -43,4 +43,4 @@ def test_condition_numbers_are_exact():
 def test_methods_of_stability_have_the_same_codes():
     methods = [{"label": f"d = {d}", "of": [partial(CommunicationEfficient, 5, d, 3)]} for d in (4, 5)]
     with pytest.raises(ParameterError, match=r"d=4.*d=5"):
-        tables.stability(methods, length=6, sets=2)
+        tables.stability(methods, length=6)

@@ -32,7 +32,7 @@ def sets_in_all(table, column):
 
 @claim("gc_any_threshold_codewords", "gc_tolerates_persistent_stragglers", assumed=True)
 def gradient_coding_tolerates_all_sets_of_r_minus_1():
-    """Some set of r stragglers is not tolerated."""
+    """All sets of r - 1 stragglers leave the gradient, and some set of r does not."""
     for n in range(2, 8):
         for r in range(1, n + 1):
             fewer, as_many = (_complete(Clustered(n, 1, r), next(all_sets(n, s))).all() for s in (r - 1, r))
@@ -59,7 +59,7 @@ def every_cluster_needs_two_results():
 
 @claim("cluster_decodes_its_part", assumed=True)
 def two_workers_yield_the_sum_of_their_cluster():
-    """The sum of the three partitions of the cluster."""
+    """Any two workers decode the sum of the three partitions of their cluster."""
     code = Clustered(N, P, R)
     supports = code.encoding.toarray() != 0
     for silent in range(N):
@@ -98,7 +98,7 @@ def two_stragglers_in_a_cluster_are_not_tolerated(drawing):
 
 @claim("more_recoverable_realizations_than_gc", figure="recoverable", assumed=True)
 def clusters_tolerate_more_sets_than_one_code(table):
-    """256 sets of stragglers against 13."""
+    """Clusters tolerate 256 sets of stragglers, and one code of all workers 13."""
     return less(sets_in_all(table, "gc"), sets_in_all(table, "static"))
 
 
@@ -134,7 +134,7 @@ def at_best_r_minus_1_stragglers_per_cluster():
 
 @claim("static_fails_for_most", assumed=True)
 def clusters_tolerate_no_set_of_five():
-    """By rank; of the 495 sets of four 81 are tolerated."""
+    """Ranks decide it; of the 495 sets of four stragglers 81 are tolerated."""
     cluster = engine.code(engine.cyclic(N // P, R), 1, rng(0, "assignment", 12))[0]
     B = np.kron(np.eye(P, dtype=np.int64), cluster)
     four = int(_decoded(B, 4).sum()), int(theory.recoverable_sets(N, P, R)[4])
@@ -146,9 +146,9 @@ def clusters_tolerate_no_set_of_five():
 
 @claim("advantage_of_clusters_diminishes", "persistence_hurts", assumed=True)
 def packed_stragglers_cost_clusters_their_advantage():
-    """With 2 and 4 slow workers in fixed states, packed into clusters or spread, in mean times by integration.
+    """If 2 or 4 slow workers share clusters, these take longer on the mean than if they are spread over them.
 
-    Packed, clusters take longer than spread, and at most as long as one code of all workers.
+    They take at most as long as one code of all workers. States are fixed, and means are integrals.
     """
     for mu_s, count in product((0.1, 1.0, 5.0), (2, 4)):
         spread, packed = np.zeros((2, P, N // P), dtype=int)

@@ -50,7 +50,7 @@ def a_worker_stores_six_mini_batches_for_six_codewords(table):
 
 @claim("half_of_the_data", figure="fig3", assumed=True, post_hoc=_SHIFTS)
 def a_worker_stores_half_of_the_data(table):
-    """Simulation 1 has the sizes of the running example."""
+    """Simulation 1, from which it is read, has the sizes of the running example."""
     return equals(_at_end(table, "stored_partitions", "mean") / N, 1 / 2)
 
 
@@ -139,7 +139,7 @@ def _sits_in(table, panel, worker, cluster):
     assumed=True,
 )
 def example_of_section_4_is_recovered_by_two_replacements(table):
-    """At home all of cluster 2 are slow. Placed, no cluster has more than one slow worker, and none is waited for."""
+    """At home all of cluster 2 are slow; once placed, no cluster has two slow workers or waits for a slow one."""
     home, placed = FOUR + "at home (GC-SC)", FOUR + "placed (GC-DC)"
     one_each = _most_slow(table, placed, 1)
     return {
@@ -153,7 +153,7 @@ def example_of_section_4_is_recovered_by_two_replacements(table):
 
 @claim("example_class_sizes", figure="fig2", assumed=True)
 def five_of_twelve_workers_are_slow(table):
-    """So the fast ones are placed first."""
+    """The fast ones are more, so that they are placed first."""
     return equals(_in_panel(table, FIVE + "after the swap", "slow", "mean"), 5 / 12)
 
 
@@ -187,7 +187,7 @@ def _after_phase_one():
 
 @claim("footnote_2_other_candidates", assumed=True)
 def three_other_workers_could_be_swapped():
-    """Beside the worker that is swapped."""
+    """They could enter the cluster that lacks one, as the worker that is swapped does."""
     _, others = _after_phase_one()
     return equals(int(others.sum()) - 1, 3)
 
@@ -200,7 +200,7 @@ def three_other_workers_could_be_swapped():
     "over, 10, cluster 3 has such a worker (3, 4 or 11) and cluster 2 (1, 2, 7) has none.",
 )
 def two_clusters_have_a_worker_for_the_one_that_lacks_one():
-    """Any two clusters, or those open to the worker left over; undecided if the two readings have different answers."""
+    """These are any two clusters, or those open to the worker left over; undecided if the two readings differ."""
     placed, others = _after_phase_one()
     able = np.unique(placed[others])
     open_to_left = np.flatnonzero(ALLOWED[:, placed < 0])

@@ -84,7 +84,6 @@ def dynamic_clusters_are_fastest_in_simulation_2(table):
 
 @claim("fig5_similar_trends", figure="fig5", assumed=True)
 def dynamic_clusters_are_fastest_in_simulation_3(table):
-    """As in Fig. 4."""
     return _faster(table, "GC-DC", "GC-SC", "GC")
 
 
@@ -138,7 +137,6 @@ def two_memberships_are_faster_than_one(table):
 
 @claim("footnote_1_refined_order", figure="sensitivity", assumed=True)
 def renewing_the_order_does_not_slow_down(table):
-    """In simulations 1 and 2."""
     sides = (
         [{"setting": f"simulation {i}", "variant": one} for one in ("refresh order", "default")]
         for i in (1, 2)

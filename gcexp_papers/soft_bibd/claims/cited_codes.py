@@ -98,7 +98,7 @@ def exact_recovery_needs_a_load_of_k_s_plus_1_over_n():
 
 @claim("eq5_exact_recovery", assumed=True)
 def cyclic_codes_recover_exactly():
-    """Condition (5), read as r > s and as the existence of suitable coefficients, for every set of s < r stragglers."""
+    """Condition (5) is read as r > s and as the existence of suitable coefficients for every set of s stragglers."""
     for n in range(2, 8):
         for r in range(1, n + 1):
             made = CyclicRepetition(n, r - 1)
@@ -120,7 +120,7 @@ def _ahead_of_repetition():
 
 @claim("bibd_better_than_frc")
 def design_is_better_from_r_stragglers_on():
-    """For r <= s < n - 1."""
+    """A BIBD has a smaller worst error than the FRC of the same n and r for r <= s < n - 1."""
     for n, r, s, ahead in _ahead_of_repetition():
         yield from ahead[(r <= s) & (s < n - 1)] > ROUNDING
 
@@ -247,7 +247,7 @@ def errors_of_a_design_are_convex():
 
 @claim("appG_convex_function", assumed=True)
 def error_of_a_design_is_a_convex_function():
-    """Of a real s, with the second derivative 2 l^2 lambda (l - lambda) / (k (l - lambda + lambda m)^3)."""
+    """Of a real s it has the second derivative 2 l^2 lambda (l - lambda) / (k (l - lambda + lambda m)^3)."""
     for design, _ in designs():
         n, k, l, _, shared = design
         s, h = np.linspace(0.5, n - 1.5, 20), 1e-3

@@ -77,14 +77,14 @@ def soft_design_is_comparable(table):
     assumed=True,
 )
 def mean_error_is_below_the_design(table):
-    """For 1 <= s <= n - 2, in each of ten realisations."""
+    """It is below for 1 <= s <= n - 2 in each of ten realisations."""
     rows = {"label": SOFT, "s": list(range(1, 15))}
     return within(number(table, "excess", rows, "max", rows=140), below=0)
 
 
 @claim("theorem2", figure="fig2", assumed=True)
 def mean_error_is_below_theorem_2(table):
-    """Where no design exists (n = 20), in each of ten realisations for s <= n - 2."""
+    """No design exists for n = 20; it is below for s <= n - 2 in each of ten realisations."""
     rows = {"label": SOFT_20, "s": list(range(19))}
     return within(number(table, "excess", rows, "max", rows=190), below=0)
 
@@ -98,7 +98,7 @@ def mean_error_is_below_theorem_2(table):
     "the design, and at s = n - 2 only one with equal intersections, so that no other code is as good at every s.",
 )
 def worst_set_of_some_realisation_is_not_worse(table):
-    """Than the design, at s = 8."""
+    """At s = 8 one of ten realisations has no larger error than the design."""
     return within(number(table, "excess", WORST_SET, "min", rows=10), at_most=0)
 
 
@@ -110,7 +110,7 @@ def worst_error_varies(table):
 
 @claim("fig2_pseudoinverse", figure="fig2")
 def errors_are_those_of_the_pseudoinverse(table):
-    """On 20 sets for each s and realisation."""
+    """They are compared on 20 sets for each s and realisation."""
     return within(number(table, "value", {"quantity": "pseudoinverse"}, "max", rows=20), at_most=1e-9)
 
 
@@ -147,7 +147,7 @@ def factors_and_both_theorems_are_shown(table):
 
 @claim("fig3_comparable", "abs_comparable_error", figure="fig3", assumed=True)
 def product_is_not_worse_than_its_worse_factor(table):
-    """At any s, by the spectral bound, which is ours and not the paper's."""
+    """The spectral bound, which is ours and not the paper's, says so at every s."""
     label = "product: spectral bound (ours)"
     return within(number(table, "excess", {"label": label}, "max", rows=92), at_most=1e-12)
 

@@ -92,7 +92,7 @@ def error_of_repetition_times_repetition():
 
 @claim("frc_product_is_frc")
 def repetition_times_repetition_is_repetition():
-    """Up to permutation, as rows are equal or disjoint and all weights are equal."""
+    """It is one up to permutation, as rows are equal or disjoint and all weights are equal."""
     for *_, A in _repeated():
         blocks = np.unique(A.astype(bool), axis=0)
         apart = not any((x & y).any() for x, y in combinations(blocks, 2))
@@ -114,7 +114,7 @@ _MIXED = [
     assumed=True,
 )
 def error_of_repetition_times_design():
-    """The worst error is err_FRC(s / n2), at a real argument, plus (r1/n1) err_BIBD of what is lost in a further block.
+    """The worst error is err_FRC(s / n2), at a real argument, plus (r1/n1) err_BIBD of the losses in a further block.
 
     Straggling blocks and columns in turn attains it, and the error of every set is the sum over blocks of the BIBD's at
     the columns lost altogether.
@@ -173,14 +173,13 @@ def best_copy_bounds_the_error():
 
 @claim("appE_monotone")
 def worst_error_does_not_fall():
-    """When s grows."""
     codes = (*(A for _, A in designs()), *(repetition(*given) for given in REPETITIONS))
     return all_instances(np.diff(worst(A)).min() >= -ROUNDING for A in (*codes, *random_matrices(30, 5)))
 
 
 @claim("lemma8")
 def blocks_add_up():
-    """The squared errors of the blocks of a block-diagonal code, for every set."""
+    """The squared error of a block-diagonal code is the sum of those of its blocks, for every set."""
     for a, b in pairwise(_some_codes()):
         together = np.block([[a, np.zeros((len(a), b.shape[1]))], [np.zeros((len(b), a.shape[1])), b]])
         left, right = np.split(survivor_sets(together.shape[1]), [a.shape[1]], axis=1)
@@ -215,7 +214,7 @@ def intersections_of_a_product():
 
 @claim("lemma10", assumed=True)
 def sum_of_the_gram_matrix():
-    """The sum of all entries of the survivors' Gram matrix is at most m Q(m), as restored; random sets of n > 12."""
+    """The sum of all entries of the survivors' Gram matrix is at most m Q(m), as restored."""
     for a, b, A in _products():
         n = A.shape[1]
         larger = (random_sets(n, s, 10, 0) for s in range(0, n, 5))
@@ -262,7 +261,7 @@ def product_sets_of_designs():
 
 @claim("remark2", assumed=True)
 def product_sets_of_any_codes():
-    """Of random matrices and a realisation of a Soft BIBD, neighbours with up to nine workers together."""
+    """The same holds for pairs of random matrices and of a realisation of a Soft BIBD."""
     codes = [*random_matrices(16, 6), SoftBIBD(4, 5, 2, seed=1).assignment.T.astype(float)]
     for a, b in pairwise(codes):
         if a.shape[1] + b.shape[1] <= 9:
@@ -271,7 +270,7 @@ def product_sets_of_any_codes():
 
 @cache
 def _optimal_and_constant():
-    """Errors of random sets of a large product with the optimal and the constant vector, and Theorem 5, for some s."""
+    """Errors of random sets of a large product with the optimal and the constant vector, and Theorem 5, for each s."""
     made = _built(*_LARGE)
     return [
         (

@@ -134,7 +134,7 @@ def solution_or_separating_vector():
 
 @claim("theorem1", "theorem1_region17", assumed=True)
 def law_exists_in_the_region_of_theorem_1():
-    """Where (25) and (26) hold for some index, and lambda <= l."""
+    """A law exists wherever (25) and (26) hold for some index, and lambda <= l."""
     for n, rho, mu in _points((3, 5, 8, 16, 20), 200, 1):
         if mu >= soft_paper_smallest_mu(n, rho):
             yield law_of_weights_exists(n, rho, mu)
