@@ -2,8 +2,8 @@
 
 2000 commands through `gcexp.command.main.main`, in one process and an empty folder, and 1000 calls from Python. Each
 case follows from the seed and its number alone; ``--only`` repeats one. A finding is a trace, an exit code other than 0
-and 2, more than 10 seconds of CPU without a progress bar that moves, or more than 1 GiB of memory beside what the
-process had before. Long work that shows how far it is (10^9 iterations take some minutes) is stopped and counted.
+and 2, more than 10 seconds of CPU without a progress bar that moves, or more than 1 GiB of memory beyond the most that
+the process had before. Long work that shows how far it is (10^9 iterations take some minutes) is stopped and counted.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import contextlib
 import inspect
 import io
 import random
+import resource
 import runpy
 import shutil
 import signal
@@ -142,15 +143,10 @@ class Stopped(BaseException):
 _moved = 0.0  # CPU seconds of this process when a progress bar moved last
 
 
-def follow_progress() -> None:
-    """Notice when a bar moves, be it seen or not: there is no terminal here, and ``progress=False`` hides it."""
-
-    def moved(*_: object) -> None:
-        global _moved
-        _moved = time.process_time()
-
-    tqdm.update = moved
-    progress._Hidden.update = moved
+def moved(*_: object) -> None:
+    """Notice that a bar moves, be it seen or not: there is no terminal here, and ``progress=False`` hides it."""
+    global _moved
+    _moved = time.process_time()
 
 
 def stop(*_: object) -> None:
@@ -158,17 +154,14 @@ def stop(*_: object) -> None:
     raise Stopped("at work" if time.process_time() - _moved < MOVING else "hang")
 
 
-def memory(name: str) -> int:
-    """Bytes of this process, as Linux counts them."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(1024 * int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
+def peak() -> int:
+    """Most bytes that this process has had."""
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def tried(act: Callable[[], object], is_command: bool, trace_asked: bool) -> tuple[str, str]:
     """How a command or a call ended, and what is wrong with that; ``--debug`` asks for a trace."""
-    err, before = io.StringIO(), memory("VmRSS")
-    with contextlib.suppress(OSError):  # the peak from here on
-        Path("/proc/self/clear_refs").write_text("5")
+    err, before = io.StringIO(), peak()
     try:
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(err):
@@ -189,7 +182,7 @@ def tried(act: Callable[[], object], is_command: bool, trace_asked: bool) -> tup
         return ("arguments", "") if by_python and not is_command else ("trace", repr(found)[:600])
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-    if (more := memory("VmHWM") - before) > BYTES:
+    if (more := peak() - before) > BYTES:
         return "excess", f"{more / 2**30:.1f} GiB"
     words = ["Warning"] if trace_asked else ["Traceback", "Warning"]
     if ended in ("exit 0", "exit 2", "result", "sentence") and not any(
@@ -207,11 +200,11 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--calls", type=int, default=1000)
     parser.add_argument("--only", help="one case: c17 is a command, p17 a call from Python")
     asked = parser.parse_args(argv)
-    follow_progress()
+    tqdm.update = progress._Hidden.update = moved
     signal.signal(signal.SIGPROF, stop)
     older = runpy.run_path(str(ROOT / "tests" / "workflow" / "test_fuzz.py"))["command_line"]
     cases = [f"c{i}" for i in range(asked.commands)] + [f"p{i}" for i in range(asked.calls)]
-    counts: dict[str, Counter] = {"command": Counter(), "call": Counter()}
+    ends: Counter = Counter()
     findings = 0
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         shutil.copytree(ROOT / "conf", "conf")
@@ -226,12 +219,11 @@ def main(argv: list[str] | None = None) -> int:
             else:
                 name, act = call(chance)
             ended, wrong = tried(act, is_command, "--debug" in line)
-            counts["command" if is_command else "call"][ended] += 1
+            ends[f"{'command' if is_command else 'call'}: {ended}"] += 1
             if wrong:
                 findings += 1
                 print(f"{case}: {ended}: {name[:400]}: {wrong}", flush=True)
-    for kind, ends in counts.items():
-        print(f"{kind}s: {sum(ends.values())}: {', '.join(f'{end} {ends[end]}' for end in sorted(ends))}")
+    print(*(f"{end} {ends[end]}" for end in sorted(ends)), sep="\n")
     return 1 if findings else 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 #: Packages that an extra of this one brings, by the name under which they are imported.
 EXTRAS = {
@@ -59,10 +59,12 @@ def require(condition: bool, sentence: str) -> None:
         raise ParameterError(sentence)
 
 
-def require_known(kind: str, given: object, allowed: Collection[str]) -> None:
-    """Raise `ParameterError` unless `given` is one of the names `allowed`."""
-    if given not in tuple(allowed):
-        raise ParameterError(unknown(kind, given, allowed))
+def require_known(kind: str, given: object, allowed: Iterable[str], place: str = "") -> None:
+    """Raise `ParameterError` unless `given` is one of the names `allowed`; `place` says where it was given."""
+    names = tuple(allowed)
+    if given not in names:
+        sentence = unknown(kind, given, names)
+        raise ParameterError(f"{place}: {sentence}" if place else sentence)
 
 
 def unknown(kind: str, given: object, allowed: Iterable[str]) -> str:

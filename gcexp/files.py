@@ -95,6 +95,12 @@ def written(path: Path | str) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
+def write_text(path: Path | str, text: str) -> None:
+    """Write a text file, whole or not at all, in UTF-8 with line feeds."""
+    with written(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
 def remove_half_written(*folders: Path | str) -> list[Path]:
     """Remove half-written files of killed processes under some folders, but none that a running process writes.
 

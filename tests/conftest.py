@@ -3,7 +3,7 @@
 import contextlib
 import fcntl
 import functools
-import itertools
+import importlib
 import json
 import os
 import re
@@ -15,6 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 
@@ -42,7 +43,6 @@ plot: {kind: lines, x: simulated_time_s, y: test_accuracy}
 # scripts, not to be imported for doctests
 collect_ignore = ["distributed/ranks.py", "faults", "workflow/warm_snakemake.py"]
 INSTALLED = ("plugins", "versions")  # what is known of installed packages: no test installs one
-LATER = ("slow", "workflow")  # marks of tests that `make check` leaves out
 
 # Loaded by every Python that a test starts: the quick preset must do without a network.
 GUARD = """\
@@ -106,11 +106,39 @@ def at_work(project, word=""):
     return found
 
 
+def write_files(folder, files):
+    """Files with a text each, by path."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+def unload(*packages):
+    """Import some packages of a test anew when they are asked for again."""
+    for name in [name for name in sys.modules if name.partition(".")[0] in packages]:
+        del sys.modules[name]
+    importlib.invalidate_caches()
+
+
+def commit(folder):
+    """The commit of all that lies in a folder."""
+    git = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "all"]):
+        subprocess.run([*git, *arguments], check=True)
+    return subprocess.check_output([*git, "rev-parse", "HEAD"], text=True).strip()
+
+
+def assert_same_arrays(one, other):
+    """Whether two npz files hold the same arrays, bit by bit."""
+    with np.load(one) as one, np.load(other) as other:
+        assert one.files == other.files
+        assert [name for name in one.files if one[name].tobytes() != other[name].tobytes()] == []
+
+
 def new_paper(folder):
     """Make a folder a paper without figures."""
     (folder / "figures").mkdir(parents=True)
-    (folder / "paper.yaml").write_text("title: A paper\n")
-    (folder / "__init__.py").write_text("")
+    write_files(folder, {"paper.yaml": "title: A paper\n", "__init__.py": ""})
 
 
 def jobs_of(output):
@@ -394,11 +422,8 @@ def built(shared):
             return Project(folder)
         assert not folder.exists(), "building failed in another worker"
         project = small_project(folder)
-        git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org"]
-        ignored = (ROOT / ".gitignore").read_text() + "/.guard/\n/done\n/.venv\n"
-        (folder / ".gitignore").write_text(ignored)
-        for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "all"]):
-            subprocess.run([*git, *arguments], cwd=folder, check=True)
+        (folder / ".gitignore").write_text((ROOT / ".gitignore").read_text() + "/.guard/\n/done\n/.venv\n")
+        commit(folder)
         code, output = project.run(str(BIN / "snakemake"), "-j2")
         assert code == 0, output
         (folder / "done").write_text(output)
@@ -450,21 +475,6 @@ def pytest_runtest_setup(item):
 
 
 def pytest_collection_modifyitems(items):
-    """In every process what takes long comes first, so that none ends long after the others.
-
-    Of the list of tests each process is handed an equal part to begin with. Files with slow tests are dealt to them in
-    turn; other tests fill up.
-    """
-    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    items.sort(key=lambda item: item.path)
-    long = [item for item in items if any(map(item.get_closest_marker, LATER))]
-    short = [item for item in items if not any(map(item.get_closest_marker, LATER))]
-    by_file = [list(tests) for _, tests in itertools.groupby(long, lambda item: item.path)]
-    number, items[:] = len(items), []
-    for place in range(processes):
-        end = len(items) + (number - len(items)) // (processes - place)
-        items += itertools.chain.from_iterable(by_file[place::processes])
-        fill = max(0, end - len(items))
-        items += short[:fill]
-        del short[:fill]
-    items += short
+    """What takes long comes first: processes that have nothing to do steal tests from the others (--dist worksteal)."""
+    long = ("slow", "workflow")  # marks of tests that `make check` leaves out
+    items.sort(key=lambda item: (not any(map(item.get_closest_marker, long)), item.path))

@@ -27,7 +27,7 @@ from gcexp.advice.verdict import (
 )
 from gcexp.errors import UserError, require, require_known
 from gcexp.figures.rows import listed
-from gcexp.files import written
+from gcexp.files import write_text
 from gcexp.schemes import LATE
 
 if TYPE_CHECKING:
@@ -366,8 +366,7 @@ class Advice:
         path = Path(path)
         if self.plan is None or self.verdict == NOTHING:
             raise UserError(f"{path}: there is no scheme to write; the verdict is: {self.verdict}")
-        if path.exists():
-            raise UserError(f"{path} is there already; name another file")
+        require(not path.exists(), f"{path} is there already; name another file")
         options = self.plan.options(self.comparison.data_bound)
         head = (
             f"# @package _global_\n# {self._described(self.plan)}.\n"
@@ -377,8 +376,7 @@ class Advice:
         chosen = [{f"override /{group}": name} for group, (name, _) in options.items()]
         given = {group: keys for group, (_, keys) in options.items() if keys}
         option = yaml.safe_dump({"defaults": chosen, "exact": True} | given, sort_keys=False)
-        with written(path) as temporary:
-            temporary.write_text(head + option, "utf-8")
+        write_text(path, head + option)
         return " ".join(["gcexp run", f"scheme={path.stem}", *self.replayed(self.plan)])
 
 
@@ -472,12 +470,12 @@ def advise(
     require(shares, f"near and least are shares in [0, 1), got {near:g} and {least:g}")
     require_known("late", late, LATE)
     require_known("slowness", slowness, ("worker", "data"))
-    if (task is None) != (level is None):
-        raise UserError("task and level belong together: a task, and the score it is to reach")
+    both = (task is None) == (level is None)
+    require(both, "task and level belong together: a task, and the score it is to reach")
     times = recorded(source, absent, barrier, seed)  # type: ignore[arg-type]
     x = times.x
-    if x.shape[1] < 2:
-        raise UserError(f"{times.trace.name} has one worker: there is nothing to code and nobody to wait for")
+    alone = "has one worker: there is nothing to code and nobody to wait for"
+    require(x.shape[1] >= 2, f"{times.trace.name} {alone}")
     many = f"{times.trace.name} has {counted(len(x), 'iteration')}"
     require(len(x) >= 4, f"{many}: too few to learn from one half and judge on the other")
     phis, measured = _phis(times, phi)

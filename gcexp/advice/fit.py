@@ -17,7 +17,7 @@ from gcexp.advice.resampling import Number
 from gcexp.delays.composed import Composed
 from gcexp.errors import require
 from gcexp.figures.rows import listed
-from gcexp.files import written
+from gcexp.files import write_text
 
 _OFF, _CHANGED = 0.05, 0.15  # what a model may miss of its own trace, and of the other half
 _MOST_VALUES = 2000  # of the rest in a model
@@ -183,8 +183,8 @@ class Fit(Decomposition):
         values |= {name: list(values[name]) for name in ("workers", "values")}
         head = f"# What gcexp fit found in {self.recorded.trace.name}; copy it to conf/delay/ of a project to use it.\n"
         option = yaml.safe_dump(values, sort_keys=False, default_flow_style=None, width=120)
-        with written(path := Path(folder) / "delay.yaml") as temporary:
-            temporary.write_text(head + option, "utf-8")
+        path = Path(folder) / "delay.yaml"
+        write_text(path, head + option)
         shown = self.page().markdown("fit.png"), self.as_dict(), of_fit(self)
         return [*write(Path(folder), "fit", *shown), path]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from gcexp.figures.markdown import escape, grid
-from gcexp.files import written
+from gcexp.files import write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,8 +67,7 @@ def write(folder: Path, name: str, page: str, facts: dict[str, Any], picture: Fi
 
     paths = [folder / f"{name}.{suffix}" for suffix in ("json", "md", "png")]
     for path, text in zip(paths, (json.dumps(_plain(facts), indent=1) + "\n", page), strict=False):
-        with written(path) as temporary:
-            temporary.write_text(text, "utf-8")
+        write_text(path, text)
     save(picture, paths[2:])
     return paths
 

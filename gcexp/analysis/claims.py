@@ -9,7 +9,7 @@ figure that it is about, or nothing, and it names the statements of ``statements
 
 The helpers below hold the sign test, the intervals and the rule for "undecided". A claim may also return a verdict for
 each statement, as a dictionary by the statement's id. A claim may yield its answers one by one: whether an instance
-holds (`all_instances`), verdicts (`every`), or pairs of a statement's id and one of these (`tally`).
+holds (`all_instances`), verdicts (`every`), or pairs of a statement's id and one of these.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from gcexp.errors import Defect, UserError, require, unknown
+from gcexp.errors import Defect, UserError, require, require_known, unknown
 from gcexp.figures.rows import sign_interval
 from gcexp.schema import typed
 
@@ -39,12 +39,7 @@ REPRODUCED, PARTLY, NOT_REPRODUCED, UNDECIDED, NOT_TESTABLE = OUTCOMES = (
     "not testable here",
 )
 _ROUNDING = 5e-9  # a table keeps nine digits: equality cannot be asked for more closely
-_STATISTICS: dict[str, Callable[..., Any]] = {
-    "mean": np.mean,
-    "median": np.median,
-    "max": np.max,
-    "min": np.min,
-}
+_BOUNDS = {"above": ">", "at_least": ">=", "at_most": "<=", "below": "<"}
 
 Function = TypeVar("Function", bound=Callable)
 Side = str | Mapping[str, Any]
@@ -165,8 +160,7 @@ def judge(function: Callable, tables: Mapping[str, pd.DataFrame]) -> dict[str, V
     try:
         found = function(*(tables[name] for name in about.figures))
         if isinstance(found, Iterator):
-            answers = list(found)
-            found = tally(answers) if answers and isinstance(answers[0], tuple) else _whole(answers)
+            found = _concluded(list(found))
     except Undecided as why:
         found = Verdict(UNDECIDED, str(why))
     verdicts = found if isinstance(found, dict) else dict.fromkeys(about.statements, found)
@@ -177,6 +171,17 @@ def judge(function: Callable, tables: Mapping[str, pd.DataFrame]) -> dict[str, V
             f"claim {function.__name__} must give a verdict for {', '.join(about.statements)}, got {found!r}"
         )
     return verdicts
+
+
+def _concluded(answers: list) -> Any:
+    """One verdict of all that a claim yielded, or one for each statement where it yielded pairs."""
+    if answers and isinstance(answers[0], tuple):
+        by_statement: dict[str, list] = {}
+        for name, answer in answers:
+            by_statement.setdefault(name, []).append(answer)
+        return {name: _concluded(found) for name, found in by_statement.items()}
+    verdicts = any(isinstance(one, Verdict) for one in answers)
+    return every(answers) if verdicts else all_instances(answers)
 
 
 # Verdicts from numbers
@@ -227,7 +232,7 @@ def number(
     values = found.to_numpy(dtype=np.float64)
     if not np.isfinite(values).all():
         raise Undecided(f"{column} is missing or not finite in {(~np.isfinite(values)).sum()} rows")
-    return float(_STATISTICS[statistic or "mean"](values))
+    return float(getattr(np, statistic or "mean")(values))
 
 
 def text(table: pd.DataFrame, column: str, where: Mapping[str, Any]) -> str:
@@ -251,9 +256,7 @@ def selected(table: pd.DataFrame, where: Mapping[str, Any], *columns: str) -> pd
             raise UserError(unknown("column", column, table.columns))
     keep = np.ones(len(table), dtype=bool)
     for column, wanted in where.items():
-        one = np.zeros(len(table), dtype=bool)
-        for value in _listed(wanted):
-            one |= _equal(table[column], value)
+        one = np.any([_equal(table[column], value) for value in _listed(wanted)], axis=0)
         if not one.any():
             raise UserError(unknown(f"{column} in the table", wanted, table[column].drop_duplicates()))
         keep &= one
@@ -278,42 +281,22 @@ def equals(found: float | str, expected: float | str, tolerance: float = 0.0) ->
     )
 
 
-@dataclass(frozen=True)
-class Bounds:
-    """An interval of numbers; an end that belongs to it is met within the nine digits of a table."""
+def _admit(bounds: Mapping[str, float], low: float, high: float) -> bool:
+    """Whether all numbers between two lie within bounds; an end that belongs to them is met within nine digits."""
+    require(bool(bounds), f"no bound is given ({', '.join(_BOUNDS)})")
+    for name in bounds:
+        require_known("bound", name, _BOUNDS)
+    holds = {
+        "above": lambda limit: low > limit,
+        "at_least": lambda limit: low >= limit - _ROUNDING * abs(limit),
+        "at_most": lambda limit: high <= limit + _ROUNDING * abs(limit),
+        "below": lambda limit: high < limit,
+    }
+    return all(holds[name](limit) for name, limit in bounds.items())
 
-    above: float | None = None
-    at_least: float | None = None
-    at_most: float | None = None
-    below: float | None = None
 
-    def __post_init__(self) -> None:
-        given = [self.above, self.at_least, self.at_most, self.below]
-        require(any(one is not None for one in given), "no bound is given (above, at_least, at_most, below)")
-
-    def above_lower(self, value: float) -> bool:
-        """Whether a number is above the lower end."""
-        return (self.above is None or value > self.above) and (
-            self.at_least is None or value >= self.at_least - _ROUNDING * abs(self.at_least)
-        )
-
-    def below_upper(self, value: float) -> bool:
-        """Whether a number is below the upper end."""
-        return (self.below is None or value < self.below) and (
-            self.at_most is None or value <= self.at_most + _ROUNDING * abs(self.at_most)
-        )
-
-    def admits(self, low: float, high: float) -> bool:
-        """Whether all numbers between two lie within the bounds."""
-        return self.above_lower(low) and self.below_upper(high)
-
-    def excludes(self, low: float, high: float) -> bool:
-        """Whether no number between two lies within the bounds."""
-        return not (self.above_lower(high) and self.below_upper(low))
-
-    def __str__(self) -> str:
-        given = {">": self.above, ">=": self.at_least, "<=": self.at_most, "<": self.below}
-        return " and ".join(f"{sign} {limit:g}" for sign, limit in given.items() if limit is not None)
+def _bounds_said(bounds: Mapping[str, float]) -> str:
+    return " and ".join(f"{sign} {bounds[name]:g}" for name, sign in _BOUNDS.items() if name in bounds)
 
 
 def within(found: float, **bounds: float) -> Verdict:
@@ -324,8 +307,7 @@ def within(found: float, **bounds: float) -> Verdict:
     >>> within(0.3, above=0).outcome, within(0.3, at_least=0.1, below=0.3).outcome
     ('reproduced', 'not reproduced')
     """
-    limits = Bounds(**bounds)
-    return _verdict(limits.admits(found, found), f"{found:.6g}, wanted {limits}")
+    return _verdict(_admit(bounds, found, found), f"{found:.6g}, wanted {_bounds_said(bounds)}")
 
 
 def less(left: float, right: float, *, or_equal: bool = False, resolution: float = 0.0) -> Verdict:
@@ -408,25 +390,6 @@ def all_instances(holds: Iterable[Any]) -> Verdict:
     return _verdict(all(tried), f"{sum(tried)} of {len(tried)} instances")
 
 
-def tally(answers: Iterable[tuple[str, Any]]) -> dict[str, Verdict]:
-    """The verdict on each of several statements, from pairs of its id and whether an instance holds, or a verdict.
-
-    Examples
-    --------
-    >>> tally((name, n < 3) for n in range(3) for name in ("a", "b"))["b"]
-    Verdict(outcome='reproduced', found='3 of 3 instances')
-    """
-    by_name: dict[str, list] = {}
-    for name, answer in answers:
-        by_name.setdefault(name, []).append(answer)
-    return {name: _whole(found) for name, found in by_name.items()}
-
-
-def _whole(answers: list) -> Verdict:
-    verdicts = any(isinstance(one, Verdict) for one in answers)
-    return every(answers) if verdicts else all_instances(answers)
-
-
 def every(*verdicts: Verdict | Iterable[Verdict]) -> Verdict:
     """Several verdicts as one: reproduced if all are, not reproduced if one is not, else undecided.
 
@@ -484,47 +447,6 @@ def ratio_within(
     A curve that never reaches the level counts with every time after its last one: a slower scheme whose run covers
     the winner's time is slower, a run that was cut off before says nothing. Neither does a curve with a missing score.
     """
-    limits = Bounds(**bounds)
-    middle, (low, high) = _ratios(table, numerator, denominator, level, y, falling, clock, seeds)
-    found = f"{_pair(numerator, denominator)}: {middle} ({low:.4g} to {high:.4g}), wanted {limits}"
-    if limits.admits(low, high):
-        return Verdict(REPRODUCED, found)
-    return Verdict(NOT_REPRODUCED if limits.excludes(low, high) else UNDECIDED, found)
-
-
-def before(
-    table: pd.DataFrame, first: Side | Sequence[Side], then: Side | Sequence[Side], **compared: Any
-) -> Verdict:
-    """Whether every side of `first` comes before every side of `then`: the median ratio then / first is above one.
-
-    Parameters
-    ----------
-    table : DataFrame
-    first, then : str or mapping, or a list of them
-        Labels, or columns with the value that the rows must have.
-    **compared
-        ``level``, ``y``, ``falling``, ``clock`` and ``seeds`` of `ratio_within`.
-    """
-    verdicts = []
-    for one, other in itertools.product(_listed(first), _listed(then)):
-        try:
-            verdicts.append(ratio_within(table, other, one, above=1, **compared))
-        except Undecided as why:
-            verdicts.append(Verdict(UNDECIDED, str(why)))
-    return every(verdicts)
-
-
-def _ratios(
-    table: pd.DataFrame,
-    numerator: Side,
-    denominator: Side,
-    level: float | None,
-    y: str,
-    falling: bool,
-    clock: str,
-    seeds: int,
-) -> tuple[str, tuple[float, float]]:
-    """The median paired ratio over the shared seeds in words, and the interval that it lies in."""
     require(seeds >= 5, f"seeds must be at least 5, the fewest that decide, got {seeds}")
     over, under = _name(numerator), _name(denominator)
 
@@ -548,9 +470,37 @@ def _ratios(
         )
     if (low_bottom <= 0).any() or (low_top < 0).any():
         raise Undecided(f"{y} of {over} or {under} is not positive, so that there is no ratio")
-    low, high = low_top / high_bottom, high_top / low_bottom
-    least, most = float(np.median(low)), float(np.median(high))
-    return f"{least:.4g}" + (" or more" if least != most else ""), sign_interval(low, high)
+    ratios = low_top / high_bottom, high_top / low_bottom
+    (least, most), (low, high) = map(np.median, ratios), sign_interval(*ratios)
+    middle = f"{least:.4g}" + (" or more" if least != most else "")
+    wanted = f"({low:.4g} to {high:.4g}), wanted {_bounds_said(bounds)}"
+    found = f"{_pair(numerator, denominator)}: {middle} {wanted}"
+    if _admit(bounds, low, high):
+        return Verdict(REPRODUCED, found)
+    # With the ends exchanged: whether some number between them lies within the bounds.
+    return Verdict(UNDECIDED if _admit(bounds, high, low) else NOT_REPRODUCED, found)
+
+
+def before(
+    table: pd.DataFrame, first: Side | Sequence[Side], then: Side | Sequence[Side], **compared: Any
+) -> Verdict:
+    """Whether every side of `first` comes before every side of `then`: the median ratio then / first is above one.
+
+    Parameters
+    ----------
+    table : DataFrame
+    first, then : str or mapping, or a list of them
+        Labels, or columns with the value that the rows must have.
+    **compared
+        ``level``, ``y``, ``falling``, ``clock`` and ``seeds`` of `ratio_within`.
+    """
+    verdicts = []
+    for one, other in itertools.product(_listed(first), _listed(then)):
+        try:
+            verdicts.append(ratio_within(table, other, one, above=1, **compared))
+        except Undecided as why:
+            verdicts.append(Verdict(UNDECIDED, str(why)))
+    return every(verdicts)
 
 
 def _passages(

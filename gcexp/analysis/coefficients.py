@@ -5,14 +5,14 @@ Coefficients of codes that are built from whole numbers and fractions are given 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
-import pandas as pd
 
 from gcexp.analysis.declared import columns
+from gcexp.analysis.enumeration import silent_sets
 from gcexp.codes.base import Code, Quorum
 from gcexp.errors import ParameterError, require
 
@@ -58,7 +58,7 @@ def table(
     length: int,
     shown: dict[str, list[list[int]]] | None = None,
     first_rounds: list[str] | None = None,
-) -> pd.DataFrame:
+):
     """Coefficients, decoding weights and properties of toy codes.
 
     Parameters
@@ -88,58 +88,35 @@ def table(
         ``sets``, ``decoded``
             sets of that many stragglers or fewer, and how many of them decode exactly from the rounds they need.
     """
-    rows = []
     for name, make in codes.items():
         code = first_round(make()) if name in (first_rounds or ()) else make()
-        rows += _rows(name, code, length, None if shown is None else shown.get(name, []))
-    return pd.DataFrame(rows)
+        for what, value, place in _numbers(code, length, None if shown is None else shown.get(name, [])):
+            keys = (place.get(key) for key in ("worker", "round", "partition", "coordinate", "silent"))
+            yield name, what, *keys, float(value), str(exact(value))
 
 
-def _rows(name: str, code: Code, length: int, shown: list | None) -> list[dict]:
-    rows: list[dict] = []
-
-    def add(what: str, value: float, **keys) -> None:
-        blank = dict.fromkeys(("worker", "round", "partition", "coordinate", "silent"))
-        number = {"value": float(value), "fraction": str(exact(value))}
-        rows.append({"code": name, "what": what} | blank | keys | number)
-
+def _numbers(code: Code, length: int, shown: list | None) -> Iterator[tuple[str, float, dict]]:
+    """What each number of a code is, the number, and where it stands."""
     held, B = code.assignment, code.encoding.toarray()
-    for row, (worker, r) in enumerate(zip(code.owner, code.rank, strict=True)):
-        for i in np.flatnonzero(held[worker]):
-            for u in range(code.blocks):
-                place = {"worker": int(worker), "round": int(r), "partition": int(i), "coordinate": u}
-                add("coefficient", B[row, i * code.blocks + u], **place)
+    place = [{"worker": int(w), "round": int(r)} for w, r in zip(code.owner, code.rank, strict=True)]
+    for row, here in enumerate(place):
+        for i, u in product(np.flatnonzero(held[here["worker"]]), range(code.blocks)):
+            yield "coefficient", B[row, i * code.blocks + u], here | {"partition": int(i), "coordinate": u}
     survived, sets, decoded = survival(code)
-    pieces = -(-length // code.blocks)
-    for silent in patterns(code, survived) if shown is None else map(tuple, shown):
-        responses = responses_of_rounds(code, silent)
-        decoding = code.decode(responses[None])
-        text = words(silent)
-        for u in range(code.blocks):
-            for row in np.flatnonzero(code.received(responses[None])[0]):
-                place = {"worker": int(code.owner[row]), "round": int(code.rank[row]), "coordinate": u}
-                add("weight", decoding.weights[0, u, row], **place, silent=text)
-        add("scalars", responses.max() * pieces, silent=text)
-    add("survived", survived)
-    add("sets", sets)
-    add("decoded", decoded)
-    return rows
+    for silent in silent_sets(code.n, survived) if shown is None else map(tuple, shown):
+        responses, said = responses_of_rounds(code, silent), {"silent": words(silent)}
+        weights = code.decode(responses[None]).weights[0]
+        for u, row in product(range(code.blocks), np.flatnonzero(code.received(responses[None])[0])):
+            yield "weight", weights[u, row], place[row] | said | {"coordinate": u}
+        yield "scalars", responses.max() * -(-length // code.blocks), said
+    yield "survived", survived, {}
+    yield "sets", sets, {}
+    yield "decoded", decoded, {}
 
 
 def words(silent: tuple[int, ...]) -> str:
-    """A set of workers in words.
-
-    Examples
-    --------
-    >>> words((0, 2)), words(())
-    ('0 2', 'none')
-    """
+    """A set of workers in words: their numbers, or that there are none."""
     return " ".join(map(str, silent)) or "none"
-
-
-def patterns(code: Code, most: int) -> list[tuple[int, ...]]:
-    """Every set of at most `most` silent workers."""
-    return [silent for s in range(most + 1) for silent in combinations(range(code.n), s)]
 
 
 def responses_of_rounds(code: Code, silent: tuple[int, ...]) -> np.ndarray:
@@ -173,5 +150,5 @@ def survival(code: Code) -> tuple[int, int, int]:
     survived = 0
     while survived + 1 < code.n and all(map(decodes, combinations(range(code.n), survived + 1))):
         survived += 1
-    sets = patterns(code, survived)
+    sets = silent_sets(code.n, survived)
     return survived, len(sets), sum(map(decodes, sets))

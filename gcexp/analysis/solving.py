@@ -15,12 +15,10 @@ def invertible(matrix: np.ndarray) -> bool:
 
     Examples
     --------
-    >>> (
-    ...     invertible(np.array([[1, 2], [2, 4]])),
-    ...     invertible(np.array([[Fraction(1, 2)]])),
-    ...     invertible(np.eye(0)),
-    ... )
-    (False, True, True)
+    >>> invertible(np.array([[1, 2], [2, 4]])), invertible(np.array([[Fraction(1, 2)]]))
+    (False, True)
+    >>> invertible(np.eye(0))
+    True
     """
     scale = lcm(*(Fraction(x).denominator for x in matrix.flat))
     whole = np.vectorize(int, otypes=[object])(matrix * scale) if matrix.size else matrix

@@ -8,7 +8,7 @@ import numpy as np
 
 from gcexp.command.arguments import as_json, new_file, overrides
 from gcexp.run.build import build, is_redrawn
-from gcexp.run.compose import compose
+from gcexp.run.compose import compose, meanings
 from gcexp.run.scheme import build_scheme, loads
 from gcexp.run.stages import length_of
 from gcexp.schema import fitted
@@ -16,8 +16,12 @@ from gcexp.schema import fitted
 _SMALL = 12  # matrices up to this many rows and columns are shown
 
 
-def description(config: dict) -> dict:
-    """Loads, messages, guarantee and, where small, the matrices of a scheme's code."""
+#: Groups whose keys are explained: a scheme's parts, and the delay that a figure shows.
+_EXPLAINED = ("code", "wait", "placement", "loads", "delay")
+
+
+def description(config: dict, keys: dict[str, str]) -> dict:
+    """Loads, messages, guarantee and, where small, the matrices of a scheme's code; what its keys mean."""
     scheme = build_scheme(config)
     code = scheme.code
     found = {
@@ -36,6 +40,7 @@ def description(config: dict) -> dict:
         "exact": bool(config["exact"]),
         "guarantee": guarantee(code),
         "drawn_per_seed": is_redrawn(config),
+        "keys": {key: text for key, text in keys.items() if key.startswith(_EXPLAINED)},
     }
     if max(code.encoding.shape) <= _SMALL:
         dense = code.encoding.toarray()
@@ -79,6 +84,9 @@ def format_description(found: dict) -> str:
         if key in ("assignment", "encoding", "encoding_imaginary"):
             rows = np.array2string(np.array(value), precision=3, suppress_small=True, max_line_width=120)
             lines += [f"{name}:", *(f"  {row}" for row in rows.splitlines())]
+        elif key == "keys":
+            width = max(map(len, value), default=0)
+            lines += ["keys:", *(f"  {word:{width}}  {text}" for word, text in value.items())]
         else:
             if isinstance(value, list) and len(set(value)) == 1:
                 value = f"{value[0]} for each"
@@ -101,7 +109,7 @@ def run(arguments) -> None:
     config = compose(arguments.overrides)
     length_of(config)
     fitted(str | None, config["data_dir"], "data_dir")
-    found = description(config)
+    found = description(config, meanings(arguments.overrides))
     if arguments.figure:
         from gcexp.experiments import show
         from gcexp.figures import save

@@ -34,56 +34,50 @@ def fetch(source: Source, data_dir: str | Path | None = None, raw_dir: Path = RA
     nothing is downloaded then. Downloads are kept in ``<raw_dir>/<dataset>/`` and used again.
     """
     if source.local:
-        check_digest(
-            source.local, source.files[0].sha256, source.files[0].size, "it has just changed: run again"
-        )
-        return [source.local]
+        return [_checked(source.local, source.files[0], "it has just changed: run again")]
     folder, given_by = data_dir, "data_dir"
     if not folder:
         folder, given_by = os.environ.get(DATA_VARIABLE), f"${DATA_VARIABLE}"
-    local = Path(folder).expanduser() if folder else None
-    raw = Path(raw_dir) / source.name
-    if source.archive:
-        return _members(source, source.archive, local, given_by, raw)
-    if local:
-        return [_from_folder(source, file, local, given_by) for file in source.files]
-    return [_downloaded(file, raw / file.name) for file in source.files]
-
-
-def _from_folder(source: Source, file: RawFile, folder: Path, given_by: str) -> Path:
-    places = [folder / source.name / file.name, folder / file.name]
-    path = next((place for place in places if os.path.exists(place)), None)  # Path.exists can raise
-    if path is None:
-        raise DataError(
-            f"{file.name} of {source.name} is not in the local folder given by {given_by}: looked for {places[0]} "
-            f"and {places[1]}; put it there, or give no local folder to download it"
-        )
-    check_digest(path, file.sha256, file.size, _REPLACE)
-    return path
-
-
-def _members(source: Source, archive: RawFile, local: Path | None, given_by: str, raw: Path) -> list[Path]:
-    """The members, each verified: where they lie in the local folder, else unpacked into `raw` from the archive."""
-    names = [file.name for file in source.files]
-    folder, found, remedy = raw, None, "delete it and run again to unpack it"
-    if local:
+    archive, raw = None, Path(raw_dir) / source.name
+    if folder:
+        local = Path(folder).expanduser()
         places = [local / source.name, local]
-        places += [place / source.folder for place in places]
-        whole = [place for place in places if all(os.path.exists(place / name) for name in names)]
-        packed = [place / archive.name for place in places if os.path.exists(place / archive.name)]
-        if not whole and not packed:
-            raise DataError(
-                f"neither {archive.name} nor all of {', '.join(names)} are in the local folder given by {given_by}: "
-                f"looked in {', '.join(map(str, places))}; put them there, or give no local folder to download them"
-            )
-        found = packed[0] if packed else None
-        if whole:
-            folder, remedy = whole[0], _REPLACE
-    if not all(os.path.exists(folder / name) for name in names):
-        _unpack(found or _downloaded(archive, raw / archive.name), source, raw)
-    for file in source.files:
-        check_digest(folder / file.name, file.sha256, file.size, remedy)
-    return [folder / name for name in names]
+        places += [place / source.folder for place in places if source.folder]
+        found = {file.name: path for file in source.files if (path := _first(places, file.name))}
+        if source.archive and len(found) < len(source.files):
+            archive = _first(places, source.archive.name)
+        if archive is None:
+            for file in source.files:
+                if file.name not in found:
+                    raise DataError(_missing(source, file.name, places, given_by))
+                _checked(found[file.name], file, _REPLACE)
+            return [*found.values()]
+    elif source.archive is None:
+        return [_downloaded(file, raw / file.name) for file in source.files]
+    if source.archive and not all(os.path.exists(raw / file.name) for file in source.files):
+        _unpack(archive or _downloaded(source.archive, raw / source.archive.name), source, raw)
+    return [_checked(raw / file.name, file, "delete it and run again to unpack it") for file in source.files]
+
+
+def _first(places: list[Path], name: str) -> Path | None:
+    # Path.exists can raise
+    return next((place / name for place in places if os.path.exists(place / name)), None)
+
+
+def _missing(source: Source, name: str, places: list[Path], given_by: str) -> str:
+    wanted = name
+    if source.archive:
+        wanted = f"{source.archive.name}, or all of {', '.join(file.name for file in source.files)},"
+    looked = " and ".join(str(place / name) for place in places)
+    return (
+        f"{wanted} of {source.name} is not in the local folder given by {given_by}: looked for {looked}; put it there, "
+        "or give no local folder to download it"
+    )
+
+
+def _checked(path: Path, file: RawFile, remedy: str) -> Path:
+    check_digest(path, file.sha256, file.size, remedy)
+    return path
 
 
 def _unpack(archive: Path, source: Source, folder: Path) -> None:
@@ -113,8 +107,7 @@ def _unpack(archive: Path, source: Source, folder: Path) -> None:
 
 def _downloaded(file: RawFile, path: Path) -> Path:
     if os.path.exists(path):
-        check_digest(path, file.sha256, file.size, "delete it and run again to download it")
-        return path
+        return _checked(path, file, "delete it and run again to download it")
     import pooch  # noqa: F401 # where the extra is lacking this is told before a folder is made
 
     failures: dict[str, str] = {}

@@ -10,7 +10,7 @@ import numpy as np
 from gcexp.data.checksum import checksum, sha256
 from gcexp.data.fetch import RAW_DIR, fetch
 from gcexp.data.sources import Source, find_source
-from gcexp.errors import UserError
+from gcexp.errors import require
 from gcexp.files import written
 
 
@@ -54,8 +54,7 @@ def prepare(
     """
     source = dataset if isinstance(dataset, Source) else find_source(dataset)
     output = Path(output)
-    if output.suffix != ".npz":
-        raise UserError(f"{output}: the name of a prepared file must end in .npz")
+    require(output.suffix == ".npz", f"{output}: the name of a prepared file must end in .npz")
     arrays = source.read(fetch(source, data_dir, raw_dir))
     # The inner rename comes first: an interrupted run leaves at worst a sidecar whose array file is missing or has
     # another checksum, never an array file that nothing vouches for.

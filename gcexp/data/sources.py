@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from gcexp.data import readers
-from gcexp.errors import UserError, unknown
+from gcexp.errors import require_known
 
 
 @dataclass(frozen=True)
@@ -141,6 +141,5 @@ def datasets() -> list[str]:
 
 def find_source(name: str) -> Source:
     """The data set of that name."""
-    if name not in SOURCES:
-        raise UserError(unknown("data set", name, SOURCES))
+    require_known("data set", name, SOURCES)
     return SOURCES[name]

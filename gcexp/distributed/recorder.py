@@ -143,8 +143,7 @@ def join(folder: Path | str, output: Path | str, warm_up: int = 1) -> str:
 
     folder, output = Path(folder), Path(output)
     require(warm_up >= 0, f"warm-up is a number of iterations >= 0, got {warm_up}")
-    if output.exists():
-        raise UserError(f"{output} is there already; name a new file")
+    require(not output.exists(), f"{output} is there already; name a new file")
     ranks = []
     for rank, file in enumerate(sorted(folder.glob("rank-*.csv")) or [folder]):
         if file != _rank_file(folder, rank):

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from gcexp.errors import UserError, unknown
+from gcexp.errors import UserError, require_known
 from gcexp.figures import rows, style
 from gcexp.figures.panels import Drawing, Panel, Place, panels_of
 from gcexp.figures.plots import BarsPlot
@@ -37,8 +37,7 @@ def drawing(frame: pd.DataFrame, plot: BarsPlot) -> Drawing:
     rows.known(frame, plot.y, plot.by, plot.panel, column)
     labels = rows.names(frame, plot.by)
     for label in plot.reference if isinstance(plot.reference, dict) else ():
-        if str(label) not in labels:
-            raise UserError(f"reference: {unknown('label', label, labels)}")
+        require_known("label", str(label), labels, "reference")
     found = panels_of(frame, plot, ylabel=style.axis_label(plot.y))
     bars = [rows.names(part, plot.by) for part, *_ in found]
     # Panels with the same bars stand side by side and share their names; others stand below each other.
@@ -107,5 +106,11 @@ def _row(labels: list[str], names: float) -> float:
 
 
 def _three_digits(value: float) -> str:
-    """A mean as it stands beside its bar: three digits, zeros at the end too."""
+    """A mean as it stands beside its bar: three digits, zeros at the end too.
+
+    Examples
+    --------
+    >>> [_three_digits(value) for value in (7.756, 11, 123.4, 0.5)]
+    ['7.76', '11.0', '123', '0.500']
+    """
     return f"{value:#.3g}".removesuffix(".").replace("-", "−")

@@ -10,7 +10,7 @@ import matplotlib
 import numpy as np
 from matplotlib.lines import Line2D
 
-from gcexp.errors import UserError, unknown
+from gcexp.errors import UserError, require_known
 from gcexp.figures import rows, style
 from gcexp.figures.panels import Drawing, Panel, Place, panels_of
 from gcexp.figures.plots import Ends, LinesPlot, Scale
@@ -66,8 +66,7 @@ def middle(values: np.ndarray, band: str) -> tuple[np.ndarray, np.ndarray, np.nd
 def looks(labels: list[str], dashed: tuple[str, ...] = ()) -> dict[str, dict]:
     """Look of every line, in the order of the legend: bounds and references, which are `dashed`, come last."""
     for label in dashed:
-        if label not in labels:
-            raise UserError(unknown("label", label, labels))
+        require_known("label", label, labels)
     found = style.looks([label for label in labels if label not in dashed], apart=True)
     for place, label in enumerate(dashed):
         found[label] = {"color": "0.35", "linewidth": 0.8, "linestyle": _DASHES[place % 3], "marker": "none"}

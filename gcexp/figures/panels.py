@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gcexp.errors import UserError, unknown
+from gcexp.errors import require_known
 from gcexp.figures import rows
 
 if TYPE_CHECKING:
@@ -79,6 +79,5 @@ def _each(key: str, given: str | dict | None, default: dict[str, str]) -> dict[s
         return default if given is None else dict.fromkeys(default, given)
     given = {str(name): str(text) for name, text in given.items()}
     for name in given:
-        if name not in default:
-            raise UserError(f"{key}: {unknown('panel', name, default)}")
+        require_known("panel", name, default, key)
     return default | given

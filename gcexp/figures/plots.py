@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from gcexp.errors import UserError, require, unknown
+from gcexp.errors import UserError, require, require_known, unknown
 from gcexp.schema import fill
 
 Scale = Literal["linear", "log"]
@@ -327,6 +327,5 @@ def parse(plot: dict, where: str = "plot") -> Plot:
     if not isinstance(plot, Mapping) or "kind" not in plot:
         raise UserError(f"{where} needs a kind ({', '.join(KINDS)}), got {plot!r}")
     rest = {key: value for key, value in plot.items() if key != "kind"}
-    if plot["kind"] not in tuple(KINDS):  # a list, say, has no hash
-        raise UserError(f"{where}: {unknown('kind of plot', plot['kind'], KINDS)}")
+    require_known("kind of plot", plot["kind"], KINDS, where)
     return fill(KINDS[plot["kind"]], rest, where)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gcexp.errors import UserError, unknown
+from gcexp.errors import UserError, require, require_known, unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,10 +19,9 @@ _ODDS = 32  # to one against, on each side of an interval: five seeds that agree
 def known(frame: pd.DataFrame, *columns: str | None) -> None:
     """Raise unless the table has these columns, and a row."""
     for column in columns:
-        if column is not None and column not in frame.columns:
-            raise UserError(unknown("column", column, frame.columns))
-    if frame.empty:
-        raise UserError("the table has no rows; there is nothing to draw")
+        if column is not None:
+            require_known("column", column, frame.columns)
+    require(not frame.empty, "the table has no rows; there is nothing to draw")
 
 
 def chosen(frame: pd.DataFrame, where: Mapping[str, object]) -> pd.DataFrame:

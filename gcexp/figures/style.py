@@ -22,7 +22,7 @@ from matplotlib.textpath import TextToPath
 from matplotlib.ticker import LogFormatter
 from PIL import Image
 
-from gcexp.errors import UserError, require, unknown
+from gcexp.errors import UserError, require, require_known
 from gcexp.figures.signs import minus
 from gcexp.files import bundled, written
 
@@ -43,8 +43,7 @@ _METADATA = {
 def applied(style: Path | str | None = None) -> Iterator[None]:
     """Matplotlib's own defaults and the style file, whatever the user's matplotlibrc says."""
     style = Path(style or STYLE)
-    if not style.is_file():
-        raise UserError(f"the style file {style} does not exist")
+    require(style.is_file(), f"the style file {style} does not exist")
     with matplotlib.rc_context(fname=style):
         yield
 
@@ -132,10 +131,8 @@ def _table() -> dict[str, tuple[int, bool]]:
         names = given.get("names", names)
         for name, look in given.get("schemes", {}).items():
             colour, _, form = str(look).partition(", ")
-            if colour not in names:
-                raise UserError(f"{path}: {name!r}: {unknown('look', colour, names)}")
-            if form not in ("", "open"):
-                raise UserError(f"{path}: {name!r}: {unknown('form', form, ['open'])}")
+            require_known("look", colour, names, f"{path}: {name!r}")
+            require_known("form", form or "open", ["open"], f"{path}: {name!r}")
             found[name] = names.index(colour), form == "open"
     return found
 
@@ -145,6 +142,11 @@ def wrapped(text: str, inches: float, points: float) -> list[str]:
 
     A line never ends inside a short formula such as ``P = 5`` or ``n - s``, a unit such as ``(time units)``, nor
     before a per cent sign.
+
+    Examples
+    --------
+    >>> wrapped("one two three", 0.6, 8), wrapped("where P = 5", 0.6, 8)
+    (['one two', 'three'], ['where', 'P = 5'])
     """
     inches *= 0.97  # letters are moved to whole pixels when drawn
     lines = []
@@ -251,8 +253,7 @@ def save(figure: Figure, paths: Iterable[Path | str], style: Path | str | None =
     with applied(style):
         _settle(figure)
         for path in map(Path, paths):
-            if path.suffix not in _METADATA:
-                raise UserError(f"{path}: {unknown('format of a plot', path.suffix, _METADATA)}")
+            require_known("format of a plot", path.suffix, _METADATA, str(path))
             with written(path) as temporary:
                 if path.suffix == ".png":
                     _save_png(figure, temporary)

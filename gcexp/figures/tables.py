@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gcexp.errors import DataError, UserError, unknown
-from gcexp.files import written
+from gcexp.errors import DataError, require_known
+from gcexp.files import write_text, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,20 +63,12 @@ def scores_of(frame: pd.DataFrame) -> list[str]:
 
 @dataclass(frozen=True)
 class Typeset:
-    """A table as text.
-
-    Attributes
-    ----------
-    sources : mapping of str to str
-        Text by the suffix of its file: ``.md`` and ``.tex``.
-    """
+    """A table as text, by the suffix of its file: ``.md`` and ``.tex``."""
 
     sources: Mapping[str, str]
 
     def save(self, paths: Iterable[Path | str]) -> None:
         """Write the table in the forms that the suffixes say; see `gcexp.figures.save`."""
         for path in map(Path, paths):
-            if path.suffix not in self.sources:
-                raise UserError(f"{path}: {unknown('format of a table', path.suffix, self.sources)}")
-            with written(path) as temporary:
-                temporary.write_text(self.sources[path.suffix], encoding="utf-8", newline="\n")
+            require_known("format of a table", path.suffix, self.sources, str(path))
+            write_text(path, self.sources[path.suffix])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gcexp.errors import UserError, unknown
+from gcexp.errors import UserError
 from gcexp.figures import latex, markdown, rows
 from gcexp.figures.plots import TablePlot
 from gcexp.figures.tables import Typeset
@@ -41,11 +41,8 @@ def cells(frame: pd.DataFrame, plot: TablePlot) -> tuple[list[str], list[list[st
     frame = rows.chosen(frame, plot.where)
     for column, values in plot.across.items():
         frame, columns = _across(frame, columns, column, values)
-    for column in (*columns, *plot.headers, *plot.formats, *plot.once):
-        if column not in frame.columns:
-            raise UserError(unknown("column", column, frame.columns))
+    rows.known(frame, *columns, *plot.headers, *plot.formats, *plot.once, plot.mean_by)
     if plot.mean_by is not None:
-        rows.known(frame, plot.mean_by)
         frame = frame.groupby(plot.mean_by, sort=False, as_index=False).mean(numeric_only=True)
         columns = [column for column in columns if column in frame.columns]
     header = [str(plot.headers.get(column, column)) for column in columns]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gcexp.errors import UserError, unknown
+from gcexp.errors import UserError, require_known
 from gcexp.report.columns import SAVED
 from gcexp.report.figure import Figure
 from gcexp.report.figurefile import PRESETS, figure, target_files
@@ -48,13 +48,12 @@ class Agreement:
 
 def compare_with_published(targets: Sequence[str] = (), preset: str | None = None) -> list[Agreement]:
     """Hold fresh tables against the published ones: those of some figures, or of all; of one preset, or of both."""
-    if preset not in (None, *PRESETS):
-        raise UserError(unknown("preset", preset, PRESETS))
-    known = target_files()
-    for target in targets:
-        if target not in known:
-            raise UserError(unknown("figure", target, known))
     presets = PRESETS if preset is None else (preset,)
+    known = target_files()
+    for name in presets:
+        require_known("preset", name, PRESETS)
+    for target in targets:
+        require_known("figure", target, known)
     fresh = [
         figure(target, name)
         for target in targets or known

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,10 +19,10 @@ from gcexp.analysis.claims import (
     claims_of,
     judge,
 )
-from gcexp.errors import UserError, unknown
+from gcexp.errors import UserError, require_known
 from gcexp.figures import markdown
 from gcexp.figures.tables import read_table, write_table
-from gcexp.files import written
+from gcexp.files import write_text
 from gcexp.report.figurefile import target_files
 from gcexp.report.printed import file_of, printed
 from gcexp.report.published import published_table
@@ -48,15 +48,10 @@ class Evidence:
 
 def papers(asked: Collection[str] = ()) -> dict[str, Path]:
     """Packages of the papers that state something, by name and folder; those that are asked for, by folder name."""
-    found = {
-        package: folder
-        for package, folder in options.papers().items()
-        if (folder / "statements.csv").is_file()
-    }
-    names = {folder.name: package for package, folder in found.items()}
+    every = options.papers().items()
+    found = {package: folder for package, folder in every if (folder / "statements.csv").is_file()}
     for name in asked:
-        if name not in names:
-            raise UserError(unknown("paper", name, names))
+        require_known("paper", name, [folder.name for folder in found.values()])
     return {package: folder for package, folder in found.items() if not asked or folder.name in asked}
 
 
@@ -83,7 +78,10 @@ def _evidence(
     found = []
     for function in claims_of(package):
         about = function.claim  # type: ignore[attr-defined]
-        _refuse_unknown(f"claim {function.__name__}", about.statements, stated, about.figures, files)
+        for name in about.statements:
+            require_known("statement", name, stated, f"claim {function.__name__}")
+        for name in about.figures:
+            require_known("figure", name, files, f"claim {function.__name__}")
         verdicts = judge(function, {figure: table(figure) for figure in about.figures})
         targets = tuple(f"{paper}_{figure}" for figure in about.figures)
         marks = about.assumed, about.post_hoc, about.reason
@@ -91,7 +89,8 @@ def _evidence(
     for figure, path in files.items():
         for one in printed(file_of(path)):
             answers = one.answers.split()
-            _refuse_unknown(file_of(path).name, answers, stated)
+            for name in answers:
+                require_known("statement", name, stated, file_of(path).name)
             # A number that answers nothing counts under its own text.
             verdicts = dict.fromkeys(answers or [f"{one} ({one.source})"], one.judge(table(figure)))
             marks = one.assumed == "yes", one.post_hoc, one.reason
@@ -99,19 +98,6 @@ def _evidence(
                 Evidence(f"numbers of {figure}", verdicts, (f"{paper}_{figure}",), *marks, printed=True)
             )
     return found
-
-
-def _refuse_unknown(
-    place: str,
-    statements: Iterable[str],
-    stated: Collection[str],
-    figures: Iterable[str] = (),
-    known: Collection[str] = (),
-) -> None:
-    for kind, names, there in (("statement", statements, stated), ("figure", figures, known)):
-        for name in names:
-            if name not in there:
-                raise UserError(f"{place}: {unknown(kind, name, there)}")
 
 
 def _table(target: str, preset: str | None) -> Path:
@@ -196,7 +182,7 @@ def write(rows: Sequence[Outcome], path: Path) -> None:
     """Write outcomes as CSV."""
     import pandas as pd
 
-    write_table(pd.DataFrame(rows), path)
+    write_table(pd.DataFrame(rows, columns=[field.name for field in fields(Outcome)]), path)
 
 
 _ABOUT = """*reproduced*: every check of the statement came out as the paper says. *partly*: some did and some did not.
@@ -235,8 +221,7 @@ def publish(preset: str | None = None) -> None:
         rows, found = judged(package, folder, preset)
         every += rows
         text = page(rows, found, options.read_yaml(folder / "paper.yaml")["title"])
-        with written(COMMITTED.with_name("statements") / f"{folder.name}.md") as temporary:
-            temporary.write_text(text, encoding="utf-8", newline="\n")
+        write_text(COMMITTED.with_name("statements") / f"{folder.name}.md", text)
         main = [[one.where, one.statement, in_words(one), one.reason] for one in rows if one.main]
         text = markdown.grid(["where", "what the paper says", "outcome", "why not"], main)
         fill(folder / "README.md", "statements", text)
@@ -252,5 +237,4 @@ def fill(path: Path, name: str, text: str) -> None:
     pattern = rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)"
     new = re.sub(pattern, lambda match: f"{match[1]}{text}{match[2]}", old, flags=re.DOTALL)
     if new != old:
-        with written(path) as temporary:
-            temporary.write_text(new, encoding="utf-8", newline="\n")
+        write_text(path, new)

@@ -87,9 +87,7 @@ def _value(run: Run, key: str) -> Any:
         return token.partition("+")[0] if token else None
     node: Any = run.config
     for part in key.split("."):
-        if not isinstance(node, dict) or part not in node:
-            return None
-        node = node[part]
+        node = node.get(part) if isinstance(node, dict) else None
     if isinstance(node, dict):  # a whole option: its class, as in wait=decodable
         return str(node.get("_target_")).rpartition(".")[2]
     return node

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gcexp.errors import UserError
+from gcexp.errors import require
 from gcexp.figures.rows import sign_interval, time_to
 from gcexp.figures.tables import scores_of
 from gcexp.report.columns import key_columns
@@ -73,8 +73,8 @@ def identifying_columns(found: pd.DataFrame, figure: Figure) -> pd.DataFrame:
 
 def refuse_without_runs(figure: Figure) -> None:
     """Complain about a figure with nothing to compare."""
-    if not figure.runs:
-        raise UserError(f"{figure.target} has no runs to compare: it is of kind {figure.file.kind}")
+    kind = figure.file.kind
+    require(bool(figure.runs), f"{figure.target} has no runs to compare: it is of kind {kind}")
 
 
 def medians(

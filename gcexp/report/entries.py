@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gcexp.errors import UserError, unknown
+from gcexp.errors import UserError, require_known, unknown
 from gcexp.run.compose import compose, of_a_group
 from gcexp.run.options import option_file, options, read_yaml, search_dirs
 from gcexp.run.run import PARTS, Run, check_count, check_horizon, seed_range
@@ -67,9 +67,8 @@ def run_of_keys(keys: dict[str, Any]) -> Run:
     if not isinstance(keys["label"], str | int | float) or keys["label"] == "":
         raise UserError(f"label must be text, got {keys['label']!r}")
     for part in PARTS:
-        needed = part in ("scheme", "delay")
-        if (needed or keys.get(part) is not None) and keys[part] not in options(part):
-            raise UserError(unknown(part, keys[part], options(part)))
+        if part in ("scheme", "delay") or keys.get(part) is not None:
+            require_known(part, keys[part], options(part))
     values: dict[str, dict] = {part: {} for part in PARTS}
     for key, value in keys.items():
         if key in RUN_KEYS or key in PARTS:
@@ -111,8 +110,7 @@ def substitutes(preset: str) -> dict[str, dict]:
         for group, replaced in given.items():
             found[group] = found.get(group, {}) | replaced
     for part, replaced in found.items():
-        if part not in PARTS:
-            raise UserError(f"{place}: {unknown('group', part, PARTS)}")
+        require_known("group", part, PARTS, place)
         for option in replaced.values():
             option_file(part, option)
     return found

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gcexp.errors import UserError, unknown
+from gcexp.errors import UserError, require, require_known
 from gcexp.figures.plots import parse as parse_plot
 from gcexp.report.entries import runs_of, substitutes
 from gcexp.report.figure import Figure, FigureFile
@@ -33,12 +33,6 @@ _PACKAGE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 def paper_of(path: Path) -> str:
     """The paper of a figure file, by the folder that it stands in."""
     return path.parent.parent.name
-
-
-def package_of(path: Path) -> str:
-    """Dotted name of the paper's package."""
-    folder = path.parent.parent
-    return next((name for name, place in papers().items() if place == folder), folder.name)
 
 
 def figure_files() -> list[Path]:
@@ -68,10 +62,8 @@ def figure_files() -> list[Path]:
     for path in paths:
         paper = _place(found[path])
         place = paper / "figures" / path.name
-        if not _NAME.fullmatch(path.stem):
-            raise UserError(
-                f"{place}: {path.stem!r} cannot name a target (allowed: letters, digits and _ . -)"
-            )
+        named = f"{place}: {path.stem!r} cannot name a target (allowed: letters, digits and _ . -)"
+        require(bool(_NAME.fullmatch(path.stem)), named)
         for name, owner in ((paper_of(path), paper), (f"{paper_of(path)}_{path.stem}", place)):
             if taken.setdefault(name, owner) != owner:
                 raise UserError(f"{owner}: {name} is already the name of {taken[name]}; rename one of them")
@@ -115,12 +107,10 @@ def is_asked(path: Path, asked: Collection[str]) -> bool:
 
 def made_files(target: str, preset: str) -> list[str]:
     """What is there of a figure that was drawn, or typeset, before: nothing of one that was not."""
-    table, *drawn = (
-        pattern.format(preset=preset, target=target)
-        for pattern in (paths.TABLE, *paths.DRAWN, *paths.TYPESET)
-    )
-    found = [path for path in drawn if Path(path).is_file()]
-    return [*found, *([table] if Path(table).is_file() else [])] if found else []
+    patterns = (*paths.DRAWN, *paths.TYPESET, paths.TABLE)
+    every = [pattern.format(preset=preset, target=target) for pattern in patterns]
+    found = [path for path in every if Path(path).is_file()]
+    return [] if found == every[-1:] else found
 
 
 def figures(preset: str, published: bool = False) -> list[Figure]:
@@ -132,8 +122,7 @@ def named_figures(targets: Collection[str], preset: str, checks: bool = True) ->
     """The figures of some target names, see `read_figure`."""
     paths = target_files()
     for target in targets:
-        if target not in paths:
-            raise UserError(unknown("figure", target, paths))
+        require_known("figure", target, paths)
     return [read_figure(paths[target], preset, checks) for target in targets]
 
 
@@ -148,9 +137,8 @@ def read_figure(path: Path, preset: str, checks: bool = True) -> Figure:
     Without `checks` nothing that its runs name is built, and its plot is not held against its columns: jobs that only
     draw or show a table import no codes, and the plan has checked the figure.
     """
-    if preset not in PRESETS:
-        raise UserError(unknown("preset", preset, PRESETS))
-    package = package_of(path)
+    require_known("preset", preset, PRESETS)
+    package = next((name for name, place in papers().items() if place == path.parent.parent), paper_of(path))
     shown = _place(package) / "figures" / path.name
     instead = substitutes(preset)  # a mistake there is none of this figure
     try:
@@ -186,9 +174,9 @@ def _absolute(node: Any, package: str, key: str = "") -> Any:
 def _under(file: FigureFile, preset: str) -> FigureFile:
     """The file under a preset, with what the quick preset sets instead."""
     quick = dict(file.quick)
-    own = {name: quick.pop(name) for name in ("level", "note", "plot") if name in quick}
+    own = {name: quick.pop(name) for name in _OWN if name in quick}
     if preset == "quick":
-        own = {name: fitted(kind, own[name], f"quick.{name}") for name, kind in _OWN.items() if name in own}
+        own = {name: fitted(_OWN[name], value, f"quick.{name}") for name, value in own.items()}
         if "plot" in own:
             own["plot"] = file.plot | own["plot"]
         file = replace(file, **own)
@@ -202,29 +190,24 @@ _OWN: dict = {"level": float, "note": str, "plot": dict}
 def _check_kind(figure: Figure) -> None:
     """Whether the figure has what its kind is made of, and draws columns that its table will have."""
     file = figure.file
-    if file.kind != "timings" and file.timings:
-        raise UserError(f"timings are rows of kind timings, got kind {file.kind}")
-    if file.kind != "curves" and file.passages:
-        raise UserError(f"passages are rows of kind curves, got kind {file.kind}")
+    for key, kind, given in (("timings", "timings", file.timings), ("passages", "curves", file.passages)):
+        require(file.kind == kind or not given, f"{key} are rows of kind {kind}, got kind {file.kind}")
     if file.kind == "analysis":
-        if not isinstance(file.analysis.get("function"), str):
-            given = file.analysis.get("function")
-            raise UserError(
-                f"analysis.function is the dotted name of a function, as .numerics.table of the paper, got {given!r}"
-            )
-    elif not figure.runs:
-        raise UserError(f"kind {file.kind} needs runs")
+        function = file.analysis.get("function")
+        told = "the dotted name of a function, as .numerics.table of the paper"
+        require(isinstance(function, str), f"analysis.function is {told}, got {function!r}")
+    else:
+        require(bool(figure.runs), f"kind {file.kind} needs runs")
     if file.kind == "curves" and (idle := [run.label for run in figure.runs if not run.task]):
         raise UserError(f"kind curves needs a task, and run {idle[0]!r} has none")
     if figure.passages:
         for run in figure.runs:
             scores = declared_scores(run.config["task"])
-            if scores is not None and figure.passages.y not in scores:
-                raise UserError(f"passages.y: {unknown('score', figure.passages.y, scores)}")
+            if scores is not None:
+                require_known("score", figure.passages.y, scores, "passages.y")
     if file.kind == "timings":
         for label in (*figure.timings.against, *figure.timings.against.values()):
-            if label not in figure.labels:
-                raise UserError(f"timings.against: {unknown('label', label, figure.labels)}")
+            require_known("label", label, figure.labels, "timings.against")
         if figure.timings.exact is not None:
             check_named(figure.timings.exact, "timings.exact")
     _check_plot(figure)
@@ -237,8 +220,7 @@ def _check_plot(figure: Figure) -> None:
     if known is None and figure.runs:  # a task that declares no scores: what tells its runs apart is known
         known, drawn = [*figure.identifying_columns, *CURVE], plot.keys
     for place, columns in (("plot", drawn), ("tolerances", figure.file.tolerances if figure.columns else ())):
-        for column in columns:
-            if known is not None and column not in known:
-                raise UserError(f"{place}: {unknown('column', column, known)}")
+        for column in columns if known is not None else ():
+            require_known("column", column, known or (), place)
     for function in targets(figure.file.plot):
         check_named(function, "plot.function")

@@ -18,7 +18,7 @@ import numpy as np
 
 from gcexp.errors import UserError
 from gcexp.figures.tables import scores_of
-from gcexp.files import written
+from gcexp.files import write_text
 from gcexp.report.comparison import medians
 from gcexp.report.mlflow_store import LEVELS, MOST_RUNS, Point, Store, inputs_of, tags_of
 from gcexp.run.options import conf_dir, read_yaml
@@ -41,8 +41,6 @@ _EXPERIMENT = "runs"  # beside those of the papers
 _EVERY = 2.0  # seconds of wall time between two looks at what is new
 _PARENT, _CLOCK = "parent", "simulated_time_s"
 
-_Curves = dict[tuple[str, str], dict[int, float]]
-
 
 class LiveRun:
     """A single run as MLflow shows it: a parent with its summary, and a child with the curves of each seed.
@@ -51,13 +49,7 @@ class LiveRun:
     """
 
     def __init__(
-        self,
-        store: Store,
-        config: dict,
-        overrides: list[str],
-        folder: Path,
-        data: dict,
-        timeline: Timeline,
+        self, store: Store, config: dict, overrides: list[str], folder: Path, data: dict, timeline: Timeline
     ):
         self._store, self._config, self._overrides = store, config, overrides
         self._folder, self._data = folder, data
@@ -95,21 +87,18 @@ class LiveRun:
     # --- Beginning and continuing
 
     def begin(self, key: str, state: dict[str, np.ndarray] | None) -> None:
-        """Continue the MLflow run that shows the training with this key, or start one; `state` is from where it goes
-        on.
-        """
+        """Continue the MLflow run that shows the training with this key from a state, or start one."""
         key = stamp({"config": self._config, "training": key})
         curves = self._curves(state) if state else {}
         with self._store.used():
             experiment = self._store.experiment(_EXPERIMENT)
             if not self._continued(experiment, key, curves):
                 self._create(experiment)
-        with written(self._folder / FILE) as temporary:
-            temporary.write_text(json.dumps({"key": key, "runs": self._ids}, indent=1) + "\n")
+        write_text(self._folder / FILE, json.dumps({"key": key, "runs": self._ids}, indent=1) + "\n")
         if state:
             self.keep(state)
 
-    def _continued(self, experiment: str, key: str, curves: _Curves) -> bool:
+    def _continued(self, experiment: str, key: str, curves: dict[str, list[Point]]) -> bool:
         """Take up the MLflow run of the folder; False if there is none, or it shows another training."""
         try:
             known = json.loads((self._folder / FILE).read_text("utf-8"))
@@ -124,10 +113,10 @@ class LiveRun:
             return False
         self._start, self._logged = runs[self._ids[_PARENT]].info.start_time, {}
         for seed in self._clocks if agrees else ():
+            kept = {(point.name, point.step): point.value for point in curves.get(seed, ())}
             for name in runs[self._ids[seed]].data.metrics:
                 history = client.get_metric_history(self._ids[seed], name)
-                kept = curves.get((seed, name), {})
-                agrees = agrees and all(kept.get(metric.step) == metric.value for metric in history)
+                agrees = agrees and all(kept.get((name, metric.step)) == metric.value for metric in history)
                 self._logged[seed, name] = max(metric.step for metric in history)
         for run_id, run in runs.items():
             if agrees:
@@ -173,40 +162,35 @@ class LiveRun:
             self._told = True
 
     def _log(self, state: dict[str, np.ndarray]) -> None:
-        new: dict[str, list[Point]] = {seed: [] for seed in self._clocks}
-        for (seed, name), values in self._curves(state).items():
-            last = self._logged.get((seed, name), -1)
-            clock = self._clocks[seed]
-            new[seed] += [Point(name, value, clock[t], t) for t, value in sorted(values.items()) if t > last]
+        curves = self._curves(state)
         with self._store.used():
-            for seed, points in new.items():
-                if points:
-                    self._store.log(self._ids[seed], self._start, points)
-                self._logged |= {(seed, point.name): point.step for point in points}
+            for seed, points in curves.items():
+                new = [point for point in points if point.step > self._logged.get((seed, point.name), -1)]
+                if new:
+                    self._store.log(self._ids[seed], self._start, new)
+                self._logged |= {(seed, point.name): point.step for point in new}
 
-    def _curves(self, state: dict[str, np.ndarray]) -> _Curves:
-        """Values by step of each seed's scores and clock, as far as a training is."""
-        found: _Curves = {}
-        trajectory = Trajectory.from_arrays(state)
-        for name, scores in trajectory.scores.items():
-            for seed, row in zip(map(str, trajectory.seeds), scores, strict=True):
-                clock = self._clocks[seed]
-                values = {
-                    t: value
-                    for t, value in zip(trajectory.evaluated.tolist(), row.tolist(), strict=True)
-                    if np.isfinite(value) and t < len(clock)  # an exact training may be longer than the clock
-                }
-                found[seed, name] = values
-                found.setdefault((seed, _CLOCK), {}).update((t, float(clock[t])) for t in values)
+    def _curves(self, state: dict[str, np.ndarray]) -> dict[str, list[Point]]:
+        """Points of each seed's scores and of its clock by step, as far as a training is."""
+        found, trajectory = {}, Trajectory.from_arrays(state)
+        for place, seed in enumerate(map(str, trajectory.seeds)):
+            clock, points = self._clocks[seed], []
+            for name, scores in trajectory.scores.items():
+                for t, value in zip(trajectory.evaluated.tolist(), scores[place].tolist(), strict=True):
+                    if np.isfinite(value) and t < len(
+                        clock
+                    ):  # an exact training may be longer than the clock
+                        points.append(Point(name, value, float(clock[t]), t))
+            times = sorted({(point.step, point.at) for point in points})
+            found[seed] = points + [Point(_CLOCK, at, at, t) for t, at in times]
         return found
 
     def finish(self, trajectory: Trajectory, frame: pd.DataFrame, level: float | None) -> None:
         """Log what is still missing of the curves, and the summary of the whole run."""
         self._log(trajectory.arrays())
         seeds = [rows for _, rows in frame.groupby("seed")]
-        self.add(
-            {"seeds": len(seeds), **medians(seeds, scores_of(frame), level, LEVELS), **loads(self._config)}
-        )
+        found = medians(seeds, scores_of(frame), level, LEVELS)
+        self.add({"seeds": len(seeds)} | found | loads(self._config))
 
     def add(self, summary: dict[str, float], files: Iterable[Path] = ()) -> None:
         """Log numbers and files of the whole run."""

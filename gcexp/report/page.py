@@ -17,7 +17,7 @@ from gcexp.analysis.claims import OUTCOMES
 from gcexp.figures.plots import TablePlot, parse
 from gcexp.figures.tables import read_table
 from gcexp.figures.typeset import cells
-from gcexp.files import written
+from gcexp.files import write_text
 from gcexp.report.paper import Paper, papers
 from gcexp.report.statements import Outcome, committed
 from gcexp.run import options, paths
@@ -79,8 +79,7 @@ def write_pages(preset: str, figures: Iterable[Figure], output: Path) -> list[Pa
         text = pages.get_template("paper.html.j2").render(preset=preset, view=view, index=output.name)
         texts[output.with_name(f"{view.name}.html")] = text
     for path, text in texts.items():
-        with written(path) as temporary:
-            temporary.write_text(text, encoding="utf-8", newline="\n")
+        write_text(path, text)
     return list(texts)
 
 
@@ -103,7 +102,7 @@ def paper_views(figures: Iterable[Figure], output: Path) -> list[PaperView]:
     return found
 
 
-def figure_view(figure: Figure, page: Path, stated: Iterable[Outcome] = ()) -> FigureView | None:
+def figure_view(figure: Figure, page: Path, stated: Iterable[Outcome]) -> FigureView | None:
     """A figure as the page in `page` shows it; None where its drawing does not lie in the folder of the page."""
     root = Path(paths.REPORT.format(preset=figure.preset))
     products = [Path(path).relative_to(root) for path in (*figure.drawings, figure.table)]

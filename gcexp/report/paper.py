@@ -6,7 +6,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 
-from gcexp.errors import UserError
+from gcexp.errors import require
 from gcexp.files import bundled
 from gcexp.report.statements import committed
 from gcexp.run import options
@@ -51,8 +51,8 @@ class Paper:
     bibtex: str = ""
 
     def __post_init__(self):
-        if self.url and not re.match(r"https?://[^\s/]", self.url):  # a browser would run javascript:
-            raise UserError(f"url begins with https:// or http:// and a host, got {self.url!r}")
+        fits = re.match(r"(https?://[^\s/]|\Z)", self.url)  # a browser would run javascript:
+        require(bool(fits), f"url begins with https:// or http:// and a host, got {self.url!r}")
 
     def place(self, name: str, source: str) -> tuple:
         """Where a figure stands: figures of the paper by their numbers, then tables, then headlines, then by name.

@@ -10,7 +10,7 @@ from functools import cache
 from itertools import groupby
 from pathlib import Path
 
-from gcexp.errors import UserError, unknown
+from gcexp.errors import UserError, require_known
 from gcexp.report.figure import Figure
 from gcexp.report.figurefile import PRESETS, figures, page_files, paper_of
 from gcexp.report.published import table_of
@@ -58,13 +58,11 @@ def plan(preset: str, targets: Sequence[str] = ()) -> list[Cost]:
     iterations a run has time for before its horizon, and which share of the data they visit, is taken from the first
     iterations of its clock.
     """
-    if preset not in PRESETS:
-        raise UserError(unknown("preset", preset, PRESETS))
+    require_known("preset", preset, PRESETS)
     files = page_files(published=bool(targets))
     known = {*files, *map(paper_of, files.values())}
-    for target in targets:
-        if target not in known:  # told before any figure is read
-            raise UserError(unknown("target", target, known))
+    for target in targets:  # told before any figure is read
+        require_known("target", target, known)
     all_figures = figures(preset, published=bool(targets))
     chosen = [one for one in all_figures if not targets or {one.target, one.paper} & set(targets)]
     trained = [run for one in chosen for run in one.runs if run.task]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from gcexp.analysis.claims import UNDECIDED, Undecided, Verdict, as_number, equals, number, text
-from gcexp.errors import UserError, require
+from gcexp.errors import require
 from gcexp.report.statements import rows_of
 from gcexp.schema import fill, typed
 
@@ -76,7 +76,6 @@ def printed(path: Path) -> list[Printed]:
         if (value := as_number(known.get("expected"))) is not None:
             known["expected"] = value
         one = fill(Printed, known | {"where": given}, place)
-        if str(one) in found:
-            raise UserError(f"{place}: {one} stands twice")
+        require(str(one) not in found, f"{place}: {one} stands twice")
         found[str(one)] = one
     return list(found.values())

@@ -145,9 +145,8 @@ def curve(run: Run, timeline: Timeline, trajectory: Trajectory) -> pd.DataFrame:
     return scored(timeline, trajectory, run.label, run.id)
 
 
-def timing(run: Run, spec: Timings | None = None) -> pd.DataFrame:
-    """Rows of a run's timeline, by default one per seed; see `gcexp.report.columns.Timings`."""
-    spec = spec or Timings()
+def timing(run: Run, spec: Timings) -> pd.DataFrame:
+    """Rows of a run's timeline."""
     timeline, config = clock(run), run.config
     frame = pd.DataFrame(timing_columns(timeline, config, spec.rows))
     if spec.exact:

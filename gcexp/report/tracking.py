@@ -15,7 +15,7 @@ import numpy as np
 
 from gcexp.errors import UserError
 from gcexp.figures.tables import read_table, scores_of
-from gcexp.files import written
+from gcexp.files import write_text
 from gcexp.report.comparison import comparison
 from gcexp.report.figure import Figure
 from gcexp.report.mlflow_store import LEVELS, MOST_RUNS, Point, Store, inputs_of, tags_of
@@ -56,8 +56,7 @@ def track(figures: list[Figure], output: Path, uri: str | None) -> None:
             new = _bring(store, figure)
         found["imported" if new else "already_there"].append(figure.target)
     found["unfinished"] = [figure.target for figure in figures if figure not in finished]
-    with written(output) as temporary:
-        temporary.write_text(json.dumps(found, indent=1) + "\n")
+    write_text(output, json.dumps(found, indent=1) + "\n")
     counts = f"{len(found['imported'])} figures imported, {len(found['already_there'])} already there"
     print(f"MLflow at {store.shown}: {counts}; listed in {output}")
 

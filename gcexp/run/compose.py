@@ -32,6 +32,7 @@ from gcexp.schema import quoted
 
 _REFERENCE = re.compile(r"\$\{([A-Za-z_]\w*(?:\.\w+)*)\}")
 _GLOBAL = "# @package _global_\n"
+_REMARK = re.compile(r"^(\w+):.*? # (.+)$", re.MULTILINE)  # what stands behind a key
 _DEVICES = ("auto", "cpu", "cuda", "mps")  # as in gcexp.tasks.devices, which loads torch
 
 
@@ -69,14 +70,7 @@ def compose(overrides: list[str]) -> dict:
 @cache  # a plan asks for few choices of options thousands of times
 def _of_options(choices: tuple[tuple[str, str], ...], conf: Path, *_more: Path) -> dict:
     """What some options set, unresolved and not to be changed."""
-    place = conf / "run.yaml"
-    run = read_yaml(place)
-    run.pop("hydra", None)
-    listed = _listed(run, "", place)
-    chosen = {group: option for entry in listed if isinstance(entry, dict) for group, option in entry.items()}
-    if scheme := dict(choices).get("scheme", chosen.get("scheme")):
-        chosen |= _content("scheme", scheme)[1]
-    chosen |= dict(choices)
+    run, listed, chosen = _chosen(choices, conf)
     config: dict[str, Any] = {}
     for entry in listed:
         if entry == "_self_":
@@ -85,6 +79,47 @@ def _of_options(choices: tuple[tuple[str, str], ...], conf: Path, *_more: Path) 
             config = _merged(config, _content(group, option)[0])
     _require_meaning(config, {group: option for group, option in chosen.items() if option is not None})
     return config
+
+
+def _chosen(choices: tuple[tuple[str, str], ...], conf: Path) -> tuple[dict, list, dict[str, str | None]]:
+    """What run.yaml says, its list of defaults, and the option of each group: given, of the scheme, or listed."""
+    place = conf / "run.yaml"
+    run = read_yaml(place)
+    run.pop("hydra", None)
+    listed = _listed(run, "", place)
+    chosen = {group: option for entry in listed if isinstance(entry, dict) for group, option in entry.items()}
+    if scheme := dict(choices).get("scheme", chosen.get("scheme")):
+        chosen |= _content("scheme", scheme)[1]
+    return run, listed, chosen | dict(choices)
+
+
+def meanings(overrides: list[str]) -> dict[str, str]:
+    """What files of options say behind their keys, for every option that overrides choose and those it builds on.
+
+    Examples
+    --------
+    >>> meanings(["delay=ec2_like"])["delay.compute_shift"]
+    's, least time to compute all data'
+    """
+    choices = tuple(
+        (group, option) for group, _, option in (word.partition("=") for word in overrides) if group in GROUPS
+    )
+    chosen = _chosen(choices, conf_dir())[2]
+    return {
+        f"{group}.{key}": text
+        for group in GROUPS
+        if group != "scheme" and (option := chosen.get(group)) is not None
+        for key, text in _remarks(group, option).items()
+    }
+
+
+def _remarks(group: str, option: str) -> dict[str, str]:
+    """The comment behind each key of an option, also of options of its group that it builds on."""
+    place, found = option_file(group, option), dict[str, str]()
+    for entry in _listed(read_yaml(place), group, place):
+        if isinstance(entry, str) and entry != "_self_":
+            found |= _remarks(group, entry)
+    return found | dict(_REMARK.findall(place.read_text("utf-8")))
 
 
 def look_again() -> None:
@@ -116,7 +151,7 @@ def _content(group: str, option: str, above: tuple[str, ...] = ()) -> tuple[dict
     chooses of other groups.
 
     >>> _content("scheme", "cgc")
-    ({'exact': True}, {'code': 'cyclic_repetition', 'wait': 'fastest'})
+    ({'exact': True}, {'code': 'cyclic_repetition'})
     """
     if option in above:
         raise UserError(f"{group}={above[0]} builds on itself: {' -> '.join([*above, option])}")

@@ -114,7 +114,7 @@ def phases(adaptive: bool):
     names = _AGC_ROWS if adaptive else NAMES
     broadcast, update = experiment.BROADCAST, experiment.UPDATE
     for epoch, found in (("0", experiment.EPOCH_0), ("> 0", experiment.LATER_EPOCHS)):
-        for key in filter(names.__contains__, found):
+        for key in (key for key in found if key in names):
             compute, send, encode, total, decode = found[key]
             for phase, seconds in {
                 "Bcast": broadcast,
@@ -143,18 +143,20 @@ def calculated_times(printed: dict, chances: list):
     """
     require(set(printed) == set(NAMES), f"printed names {', '.join(NAMES)}, got {', '.join(printed)}")
     slower = experiment.EPOCH_0["cgc0"].compute - experiment.EPOCH_0["uncoded"].compute
-    later = (experiment.LOST[1],) * 2
+
+    def times(p: float, timing: str, lost: tuple[float, float] = experiment.LOST) -> dict[str, float]:
+        return {scheme: experiment.modified_average_time(scheme, p, timing, lost) for scheme in NAMES}
+
     for place, p in enumerate(chances):
-
-        def times(timing: str, lost: tuple[float, float] = experiment.LOST, p: float = p) -> dict[str, float]:
-            return {scheme: experiment.modified_average_time(scheme, p, timing, lost) for scheme in NAMES}
-
-        stated = {scheme: printed[scheme][place] for scheme in NAMES}
-        conventions = {"printed": stated} | {name: times(name) for name in ("paper", "formula", "measured")}
-        conventions["as printed"] = times("formula", later)
-        uncoded = conventions["formula"]["uncoded"] + slower
-        conventions["caption"] = conventions["formula"] | {"uncoded": uncoded}
-        for convention, found in conventions.items():
+        stated, formula = {scheme: printed[scheme][place] for scheme in NAMES}, times(p, "formula")
+        for convention, found in {
+            "printed": stated,
+            "paper": times(p, "paper"),
+            "formula": formula,
+            "measured": times(p, "measured"),
+            "as printed": times(p, "formula", (experiment.LOST[1],) * 2),
+            "caption": formula | {"uncoded": formula["uncoded"] + slower},
+        }.items():
             order = sorted((s for s in NAMES if s != "g_cgc0"), key=found.__getitem__)
             for scheme, time in found.items():
                 deviation = 100 * (time / stated[scheme] - 1)
@@ -206,7 +208,8 @@ def average_times(n: int, d: int, t_cp: float, t_cm: float, ranges: dict, paper_
         low, high = f"{family}({s})", f"{family}({s + 1})"
         p = theory.crossing(partial(time, low), partial(time, high), 0.05 if s else 0.001, 0.6)
         yield "crossing", f"{low} and {high}", p, time(low, p), *[None] * 5, paper_limit
-    p = theory.crossing(*(partial(_three_groups, t_cp, t_cm, s) for s in (1, 2)), 0.05, 0.6)
+    one, two = (partial(_three_groups, t_cp, t_cm, s_max) for s_max in (1, 2))
+    p = theory.crossing(one, two, 0.05, 0.6)
     yield "three groups", "G-CGC(1) and G-CGC(2)", p, *[None] * 6, paper_limit
 
 

@@ -6,7 +6,7 @@ Nothing here stands in a paper; what papers say of their own codes is checked in
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import takewhile
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -55,8 +55,8 @@ def comparison(
     Returns
     -------
     DataFrame
-        ``panel, label, n, k, density, load, s, fraction, quantity, value, exact, trials, draws``: quantity is ``mean``
-        (over random sets), ``lower`` and ``upper`` (ends of the worst case, equal where exact is true).
+        Quantity is ``mean`` (over random sets), ``lower`` and ``upper`` (ends of the worst case, equal where exact is
+        true).
 
     Raises
     ------
@@ -71,20 +71,19 @@ def comparison(
             drawn = _drawn(label, make, draws, seed, n, density)
             means = [error(code, s, "random", trials=trials, seed=seed) for code in drawn]
             worst = [error(code, s, max_sets=max_sets, seed=seed) for code in drawn]
-            known = {"label": label, "n": n, "k": drawn[0].k, "density": density}
-            known |= {"load": float(np.mean([code.load.mean() for code in drawn])), "draws": len(drawn)}
+            load = float(np.mean([code.load.mean() for code in drawn]))
+            known = {"label": label, "n": n, "k": drawn[0].k, "density": density, "load": load}
             for i, lost in enumerate(s):
-                place = known | {"s": lost, "fraction": lost / n}
-                exact = all(one[i].exact for one in worst)
+                place = known | {"draws": len(drawn), "s": lost, "fraction": lost / n}
+                exact = {"exact": all(one[i].exact for one in worst)}
                 numbers = {
-                    "mean": np.mean([one[i].mean for one in means]),
-                    "lower": np.mean([one[i].lower for one in worst]),
-                    "upper": np.mean([one[i].upper for one in worst]),
+                    "mean": ([one[i].mean for one in means], {"trials": trials}),
+                    "lower": ([one[i].lower for one in worst], exact),
+                    "upper": ([one[i].upper for one in worst], exact),
                 }
-                for quantity, value in numbers.items():
+                for quantity, (values, more) in numbers.items():
                     panel = {"panel": f"n = {n}: {_SPOKEN[quantity]}", "quantity": quantity}
-                    row = place | panel | {"value": float(value)}
-                    rows.append(row | ({"trials": trials} if quantity == "mean" else {"exact": exact}))
+                    rows.append(place | panel | {"value": float(np.mean(values))} | more)
         if all(row.get("exact", True) for row in rows):
             for row in rows:
                 row["panel"] = row["panel"].replace(_SPOKEN["upper"], "worst case, exact")
@@ -109,11 +108,12 @@ def _placed(groups: list) -> Iterator[tuple[int, float, list[tuple[str, Callable
 def _drawn(
     label: str, make: Callable[[int], Code], draws: int, seed: int, n: int, density: float
 ) -> list[Code]:
-    first = make(seed)
-    drawn = [first, *(make(seed + i) for i in range(1, draws))] if first.redrawn else [first]
+    """Realisations of a code, one where nothing is drawn; each has the n and, about, the density of its group."""
+    drawn = [make(seed)]
+    if drawn[0].redrawn:
+        drawn += [make(seed + i) for i in range(1, draws)]
     for code in drawn:
-        mine = code.assignment.mean()
-        slack = 0.25 if code.redrawn else 1e-9
+        mine, slack = code.assignment.mean(), 0.25 if code.redrawn else 1e-9
         require(
             code.n == n and abs(mine / density - 1) <= slack,
             f"{label} has n={code.n} and density {mine:.3g}, its group n={n} and {density:g}",
@@ -136,17 +136,16 @@ def parameters(groups: list, seed: int = 0) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``label, n, k, density, least_load, most_load, least_holders, most_holders, gamma, spectral_gap``. gamma is
-        (sigma_2 / sigma_1)^2, for which the error of a biregular code is at most x / (1 + x), x = gamma s / (n - s);
-        the spectral gap is 1 - sigma_2 / sigma_1.
+        gamma is (sigma_2 / sigma_1)^2, for which the error of a biregular code is at most x / (1 + x), x = gamma s /
+        (n - s); the spectral gap is 1 - sigma_2 / sigma_1.
     """
-    found = []
+    rows = []
     for _, _, codes in _placed(groups):
         for label, make in codes:
             code = make(seed)
-            sigma = np.append(np.linalg.svd(messages(code).B, compute_uv=False), 0)
+            largest, second, *_ = np.append(np.linalg.svd(messages(code).B, compute_uv=False), 0)
             holders = code.assignment.sum(0)
-            found.append(
+            rows.append(
                 {
                     "label": label,
                     "n": code.n,
@@ -156,11 +155,11 @@ def parameters(groups: list, seed: int = 0) -> pd.DataFrame:
                     "most_load": int(code.load.max()),
                     "least_holders": int(holders.min()),
                     "most_holders": int(holders.max()),
-                    "gamma": float((sigma[1] / sigma[0]) ** 2),
-                    "spectral_gap": float(1 - sigma[1] / sigma[0]),
+                    "gamma": float((second / largest) ** 2),
+                    "spectral_gap": float(1 - second / largest),
                 }
             )
-    return pd.DataFrame(found)
+    return pd.DataFrame(rows)
 
 
 # --- Exact codes: where rounding ends them ----------------------------------------------------------------------
@@ -195,11 +194,10 @@ def stability(
     Returns
     -------
     DataFrame
-        ``label, n, s, precision, gradients, panel, what, value, status``. What is ``error``: the largest
-        ||decoded - sum|| / ||gradients|| over the sets, for Gaussian gradients and for adversarial ones, which point
-        where the rounded weights and encoding err most; empty where the library refuses to build the code or to decode
-        (status). ``usable``: the largest of the sizes tried up to which that error stays below `USABLE`, 0 if none;
-        ``stops``: the next one, empty if the largest that was tried is usable.
+        What is ``error``: the largest ||decoded - sum|| / ||gradients|| over the sets, for Gaussian gradients and for
+        adversarial ones, which point where the rounded weights and encoding err most; empty where the library refuses
+        to build the code or to decode (status). ``usable``: the largest of the sizes tried up to which that error stays
+        below `USABLE`, 0 if none; ``stops``: the next one, empty if the largest that was tried is usable.
 
     Raises
     ------
@@ -212,35 +210,22 @@ def stability(
         require(n in known, f"sizes are among the n of the groups, {known}, got {n}")
     found = []
     for label, is_slow, cases in _constructions(groups):
-        mine = []
+        tried: dict[tuple, list[tuple[int, float]]] = {pair: [] for pair in product(PRECISIONS, _GRADIENTS)}
         for n, s, make in cases:
             if (sizes and n not in sizes) or (is_slow and n > most_slow):
                 continue
             values, status = _errors(label, make, n, s, sets, length, seed)
             for (precision, gradients), value in values.items():
-                mine.append(
-                    {
-                        "label": label,
-                        "n": n,
-                        "s": s,
-                        "precision": precision,
-                        "gradients": gradients,
-                        "panel": f"{precision}, {gradients} gradients",
-                        "what": "error",
-                        "value": value,
-                        "status": status,
-                    }
-                )
-        found += mine
-        for precision in PRECISIONS:
-            for gradients in _GRADIENTS:
-                place = {"label": label, "precision": precision, "gradients": gradients}
-                tried = [row for row in mine if place.items() <= row.items()]
-                fit = list(takewhile(lambda row: row["value"] < USABLE[row["precision"]], tried))
-                rest = tried[len(fit) :]
-                ends = {"usable": fit[-1]["n"] if fit else 0, "stops": rest[0]["n"] if rest else np.nan}
-                for what, n in ends.items():
-                    found.append(place | {"what": what, "value": float(n), "panel": "", "status": ""})
+                tried[precision, gradients].append((n, value))
+                place = {"label": label, "n": n, "s": s, "precision": precision, "gradients": gradients}
+                panel = {"panel": f"{precision}, {gradients} gradients"}
+                found.append(place | panel | {"what": "error", "value": value, "status": status})
+        for (precision, gradients), curve in tried.items():
+            ends = [n for n, value in curve if not value < USABLE[precision]]
+            fit = [n for n, _ in curve if not ends or n < ends[0]]
+            place = {"label": label, "precision": precision, "gradients": gradients}
+            for what, n in (("usable", fit[-1] if fit else 0), ("stops", ends[0] if ends else np.nan)):
+                found.append(place | {"what": what, "value": float(n), "panel": "", "status": ""})
     return pd.DataFrame(found)
 
 
@@ -259,7 +244,7 @@ def _constructions(groups: list) -> Iterator[tuple[str, bool, list[tuple]]]:
 
 
 def _errors(label: str, make, n: int, s: int, sets: int, length: int, seed: int) -> tuple[dict, str]:
-    refused = {(precision, gradients): np.nan for precision in PRECISIONS for gradients in _GRADIENTS}
+    refused = dict.fromkeys(product(PRECISIONS, _GRADIENTS), np.nan)
     try:
         code = make()
         if code.n != n:  # no refusal of the library

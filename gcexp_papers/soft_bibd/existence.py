@@ -39,35 +39,32 @@ def draw(axes: Axes, frame: pd.DataFrame) -> None:
     }
     (x, low), (_, high) = lines["edge"], lines["top"]
     axes.fill_between(x, low, high, color="#56B4E9", alpha=0.3, linewidth=0, label="Soft BIBD (exact)")
-    axes.plot(x, low, color="#0072B2", linewidth=1.2, linestyle="-", marker="none")
-    axes.plot(x, high, color="#0072B2", linewidth=1.2, linestyle="-", marker="none")
+    for edge in (low, high):
+        axes.plot(x, edge, color="#0072B2", linewidth=1.2, linestyle="-", marker="none")
     dashed: dict[str, Any] = {"color": "black", "linewidth": 1, "linestyle": (0, (4, 2)), "marker": "none"}
     axes.plot(*lines["union"], label="Theorem 1 (lower edge)", **dashed)
     right = float(x.max())
     for what, (label, look) in _MARKERS.items():
         cells = frame[frame["what"] == what].sort_values(["intersection", "load", "design_n"])
-        shown = cells.drop_duplicates(["load", "intersection"])
-        if shown.empty:
+        if cells.empty:
             continue
-        places = shown[["load", "intersection"]].to_numpy(float).T
-        axes.plot(*places, linestyle="none", label=f"BIBD: {label}", **look)
-        if what == "other design":
-            for (load, shared), same in cells.groupby(["load", "intersection"]):
-                # beside the lower edge, on the side where no line is
-                _name(axes, load, shared, same, below=shared < 1.01 * load * low[-1] / right)
+        places = cells.drop_duplicates(["load", "intersection"])[["load", "intersection"]]
+        axes.plot(*places.to_numpy(float).T, linestyle="none", label=f"BIBD: {label}", **look)
+        if what != "other design":
+            continue
+        for (load, shared), same in cells.groupby(["load", "intersection"]):
+            # Workers of the designs at a place, one below the other so that neighbours do not meet: beside the lower
+            # edge, on the side where no line is.
+            below = shared < 1.01 * load * low[-1] / right
+            axes.annotate(
+                "\n".join(f"{n:.0f}" for n in same["design_n"]),
+                (load, shared),
+                xytext=(0, -3.5 if below else 3.5),
+                textcoords="offset points",
+                fontsize=6,
+                linespacing=0.95,
+                ha="center",
+                va="top" if below else "bottom",
+                color="#8A3C00",
+            )
     axes.set(xlim=(0, right), ylim=(0, 0.5 * right))
-
-
-def _name(axes: Axes, load: float, shared: float, same: pd.DataFrame, below: bool) -> None:
-    """Workers of the designs at a place, one below the other so that neighbours do not meet."""
-    axes.annotate(
-        "\n".join(f"{n:.0f}" for n in same["design_n"]),
-        (load, shared),
-        xytext=(0, -3.5 if below else 3.5),
-        textcoords="offset points",
-        fontsize=6,
-        linespacing=0.95,
-        ha="center",
-        va="top" if below else "bottom",
-        color="#8A3C00",
-    )

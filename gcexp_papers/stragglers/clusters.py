@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from gcexp.advice.remedies import Remedy
-from gcexp.advice.verdict import Answer, Comparison
+from gcexp.advice.verdict import Comparison
 from gcexp.analysis.declared import columns
 
 if TYPE_CHECKING:
@@ -32,11 +32,9 @@ KINDS = (
 UNKNOWN = ("maintenance", "slow start", "degrading worker", "alternating workers", "heavy shocks")
 
 
-def times(
-    parts: tuple[str, ...], rows: int, n: int, draw: np.random.Generator, noise: float | None = None
-) -> np.ndarray:
+def times(parts: tuple[str, ...], rows: int, n: int, draw: np.random.Generator) -> np.ndarray:
     """Times (rows, n) of a cluster made of mechanisms, with parameters drawn at random."""
-    y = (draw.uniform(0.03, 0.3) if noise is None else noise) * draw.standard_normal((rows, n))
+    y = draw.uniform(0.03, 0.3) * draw.standard_normal((rows, n))
     if "bad" in parts:
         y[:, draw.integers(n)] += np.log(draw.uniform(1.3, 4))
     if "slow" in parts:
@@ -85,19 +83,13 @@ def unknown_times(kind: str, rows: int, n: int, draw: np.random.Generator) -> np
     return x
 
 
-def priced(answer: Answer, comparison: Comparison, later: np.ndarray) -> tuple[float, float, float]:
-    """Mean time on later rows of what is advised, of waiting for all, and of the best candidate in hindsight."""
-    phi = answer.phi
-    took = {
-        one: float(one.learned(comparison.x, comparison.seed).times(later, [phi]).mean())
-        + comparison.extra(one)
-        for one in comparison.plans
-    }
-    waiting = took[Remedy("wait")]
-    return took[answer.pick.remedy] if answer.advised else waiting, waiting, min(took.values())
+_COLUMNS = (
+    *("cluster", "kind", "workers", "phi", "rows", "verdict", "ratio", "low", "high", "later"),
+    "regret",
+)
 
 
-@columns("cluster", "kind", "workers", "phi", "rows", "verdict", "ratio", "low", "high", "later", "regret")
+@columns(*_COLUMNS)
 def regret(clusters: int, rows: list[int], first: int = 0, later: int = LONG_RUN) -> pd.DataFrame:
     """What following the advice costs in the long run, over the best candidate, on clusters of known mechanisms.
 
@@ -121,33 +113,40 @@ def regret(clusters: int, rows: list[int], first: int = 0, later: int = LONG_RUN
     found = []
     for cluster in range(first, first + clusters):
         kind, parts = KINDS[cluster % len(KINDS)]
-        draw = np.random.default_rng([2026, cluster])
-        n, phi = int(draw.choice(SIZES)), float(draw.choice(PHIS))
-        state = draw.bit_generator.state
         for T in rows:
-            draw.bit_generator.state = state
-            x = times(parts, T + later, n, draw)
-            found.append(_row(x, T, phi) | {"cluster": cluster, "kind": kind})
+            draw, n, phi = _cluster(2026, cluster)
+            found.append(_row(times(parts, T + later, n, draw), T, phi) | {"cluster": cluster, "kind": kind})
     return pd.DataFrame(found)
 
 
-@columns("cluster", "kind", "workers", "phi", "rows", "verdict", "ratio", "low", "high", "later", "regret")
+@columns(*_COLUMNS)
 def harm(clusters: int, rows: int = 300, first: int = 0) -> pd.DataFrame:
     """The same on mechanisms that the adviser does not know, judged on as many further rows."""
     found = []
     for cluster in range(first, first + clusters):
         kind = UNKNOWN[cluster % len(UNKNOWN)]
-        draw = np.random.default_rng([2027, cluster])
-        n, phi = int(draw.choice(SIZES)), float(draw.choice(PHIS))
+        draw, n, phi = _cluster(2027, cluster)
         x = unknown_times(kind, 2 * rows, n, draw)
         found.append(_row(x, rows, phi) | {"cluster": cluster, "kind": kind})
     return pd.DataFrame(found)
 
 
+def _cluster(generator: int, cluster: int) -> tuple[np.random.Generator, int, float]:
+    """What a cluster is drawn from, its number of workers and its share of fixed time."""
+    draw = np.random.default_rng([generator, cluster])
+    return draw, int(draw.choice(SIZES)), float(draw.choice(PHIS))
+
+
 def _row(x: np.ndarray, rows: int, phi: float) -> dict:
+    """Advice from the first rows, and what it takes on the others, where the best candidate is known in hindsight."""
     comparison = Comparison(x[:rows])
     answer = comparison.answer(phi)
-    took, waiting, best = priced(answer, comparison, x[rows:])
+    took = {}
+    for remedy in comparison.plans:
+        scheme = remedy.learned(comparison.x, comparison.seed)
+        took[remedy] = float(scheme.times(x[rows:], [answer.phi]).mean()) + comparison.extra(remedy)
+    waiting = took[Remedy("wait")]
+    advised = took[answer.pick.remedy] if answer.advised else waiting
     return {
         "workers": x.shape[1],
         "phi": phi,
@@ -156,25 +155,18 @@ def _row(x: np.ndarray, rows: int, phi: float) -> dict:
         "ratio": answer.pick.ratio,
         "low": answer.low,
         "high": answer.high,
-        "later": took / waiting,
-        "regret": took / best - 1,
+        "later": advised / waiting,
+        "regret": advised / min(took.values()) - 1,
     }
 
 
 def dots(axes: Axes, frame: pd.DataFrame) -> None:
     """Each cluster as a dot: time of the best candidate, and of what was advised, both over waiting for all."""
-    best = frame["later"] / (1 + frame["regret"])
+    frame = frame.assign(best=frame["later"] / (1 + frame["regret"]))
     unsure = frame["verdict"] == "not enough data"
-    low = 0.9 * float(best.min())
+    low = 0.9 * float(frame["best"].min())
     axes.plot([low, 1], [low, 1], color="0.6", linewidth=0.7, marker="", zorder=1)
-    axes.plot(best[~unsure], frame["later"][~unsure], "o", color="C0", markersize=3, label="advised")
-    axes.plot(
-        best[unsure],
-        frame["later"][unsure],
-        "o",
-        color="C0",
-        markerfacecolor="white",
-        markersize=3,
-        label="not enough data",
-    )
+    dot = {"marker": "o", "linestyle": "none", "color": "C0", "markersize": 3}
+    axes.plot("best", "later", data=frame[~unsure], **dot, label="advised")
+    axes.plot("best", "later", data=frame[unsure], **dot, markerfacecolor="white", label="not enough data")
     axes.set(xlim=(low, 1.03), ylim=(low, 1.03))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import nan
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -26,9 +26,9 @@ def overview(files: list[str], bins: int = 150) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``trace, what, iteration, worker, value, note``: for ``what`` time one row per strip column and worker
-        (`iteration` is the first of the column; value is time over the trace's mean), else one row per statistic or
-        flag (0 or 1; NaN where the trace says nothing), and for ``licence`` the text in `note`.
+        For ``what`` time one row per strip column and worker (`iteration` is the first of the column; value is time
+        over the trace's mean), else one row per statistic or flag (0 or 1; NaN where the trace says nothing), and for
+        ``licence`` the text in `note`.
     """
     return pd.concat([_rows(file, bins) for file in files], ignore_index=True)
 
@@ -37,22 +37,20 @@ def _rows(file: str, bins: int) -> pd.DataFrame:
     trace = read_trace(file)
     times, flags = trace.values["time"], trace.flags
     wide = times[:, ~np.isnan(times).any(0)]
-    seen = statistics(
-        wide if flags.persistent else times[-1:]
-    )  # the last of new workers in every row: the widest one
+    # Of traces with new workers in every row the last row: the widest one.
+    seen = statistics(wide if flags.persistent else times[-1:])
     mean = np.nanmean(times)
     edges = np.unique(np.linspace(0, len(times), min(bins, len(times)) + 1).astype(int))
-    strip = [
+    rows: list[dict] = [
         {"what": "time", "iteration": a, "worker": w, "value": times[a:b, i].mean() / mean}
-        for a, b in zip(edges, edges[1:], strict=False)
+        for a, b in pairwise(edges)
         for i, w in enumerate(trace.workers)
         if not np.isnan(times[a:b, i]).any()
     ]
     said = {name: float(getattr(flags, name)) for name in ("persistent", "data_bound", "sampled")}
     size = {"iterations": len(times), "workers": len(trace.workers)}
-    told = [{"what": name, "value": value} for name, value in (size | seen | said).items()]
-    told.append({"what": "licence", "value": nan, "note": flags.licence or Flags().licence})
-    frame = pd.DataFrame([*strip, *told], columns=["what", "iteration", "worker", "value", "note"])
-    frame[["iteration", "worker"]] = frame[["iteration", "worker"]].astype("Int64")
+    rows += [{"what": name, "value": value} for name, value in (size | seen | said).items()]
+    rows.append({"what": "licence", "note": flags.licence or Flags().licence})
+    frame = pd.DataFrame(rows).astype({"iteration": "Int64", "worker": "Int64"})
     frame.insert(0, "trace", Path(file).stem)
     return frame

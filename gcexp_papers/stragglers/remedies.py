@@ -15,19 +15,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def _looks(frame: pd.DataFrame, size: float) -> dict[str, dict]:
+def _looks(frame: pd.DataFrame, size: float, **more: str) -> dict[str, dict]:
     """Look of every scheme, as where it is a line of another figure; an open marker says something else here."""
-    names = dict.fromkeys(frame["scheme"])
+    looks = style.looks([*dict.fromkeys(frame["scheme"])])
+    own = {"markersize": size, "markeredgewidth": 1} | more
     kept = ("color", "linestyle", "marker")
-    return {
-        name: {key: look[key] for key in kept} | {"markersize": size, "markeredgewidth": 1}
-        for name, look in style.looks([*names]).items()
-    }
-
-
-def _marks(frame: pd.DataFrame, size: float) -> dict[str, dict]:
-    """The same without lines."""
-    return {name: look | {"linestyle": "none"} for name, look in _looks(frame, size).items()}
+    return {name: {key: look[key] for key in kept} | own for name, look in looks.items()}
 
 
 def fair(axes: Axes, frame: pd.DataFrame) -> None:
@@ -47,7 +40,7 @@ def fair(axes: Axes, frame: pd.DataFrame) -> None:
     for floor in frame.loc[frame["group"] == "bounds", "ratio"]:
         axes.axhline(floor, color="black", linewidth=0.8, linestyle="--")
     points = frame[frame["group"] != "bounds"]
-    for scheme, look in _marks(points, 4.5).items():
+    for scheme, look in _looks(points, 4.5, linestyle="none").items():
         (row,) = points[points["scheme"] == scheme].itertuples()
         fair_enough = row.error == 0 or row.bias < row.error / 2
         face = look["color"] if fair_enough else "white"
@@ -69,24 +62,19 @@ def late_lines(axes: Axes, frame: pd.DataFrame) -> None:
         Of `gcexp.benchmark`, one trace and phi.
     """
     rows.known(frame, "scheme", "ratio", "late", "chunks")
-    pieces = sorted(frame.loc[frame["late"] == "chunk", "chunks"].unique(), reverse=True)
-    cases = [("stop", None), *(("chunk", c) for c in pieces), ("finish", None), ("every", None)]
-    names = [late if c is None else f"1/{c:g}" for late, c in cases]
-    x, looks, lines = np.arange(len(cases)), _looks(frame, 3), {}
-    for scheme in looks:
-        mine = frame[frame["scheme"] == scheme]
-        found = [
-            mine[(mine["late"] == late) & (mine["chunks"].isna() if c is None else mine["chunks"] == c)]
-            for late, c in cases
-        ]
-        lines[scheme] = x, np.array([float(part["ratio"].iloc[0]) for part in found])
+    case = frame["late"].where(frame["late"] != "chunk", "1/" + frame["chunks"].map("{:g}".format))
+    heights = frame.assign(case=case).pivot(index="scheme", columns="case", values="ratio")
+    pieces = frame["chunks"].dropna().sort_values(ascending=False).unique()
+    names = ["stop", *(f"1/{piece:g}" for piece in pieces), "finish", "every"]
+    x, looks = np.arange(len(names)), _looks(frame, 3)
+    lines = {scheme: (x, heights.loc[scheme, names].to_numpy()) for scheme in looks}
     groups = equal_lines(lines, near=0.07)  # about the size of a marker
     for place, (scheme, group) in enumerate(groups.items()):
         look, above = looks[scheme], 3 - 0.01 * place  # the first on top: dashes are seen over what is solid
         own = slice(group.index(scheme), None, len(group))  # markers where no other line of the group has any
         axes.plot(*lines[scheme], **look, linewidth=0.9, zorder=above, markevery=own, label=scheme)
         axes.plot(x[own], lines[scheme][1][own], **look | {"linestyle": "none"}, zorder=above + 1)
-    name_columns(axes, x, names, column_width(axes, 0.5, len(cases)))
+    name_columns(axes, x, names, column_width(axes, 0.5, len(names)))
     axes.set_ylim(0, 1.05 * float(frame["ratio"].max()))
 
 
@@ -103,7 +91,7 @@ def break_even_bars(axes: Axes, frame: pd.DataFrame) -> None:
         Of `gcexp.benchmarking.break_evens`, against one reference.
     """
     rows.known(frame, "trace", "scheme", "wins_from", "bound_from")
-    traces, looks = list(dict.fromkeys(frame["trace"])), _marks(frame, 3.4)
+    traces, looks = list(dict.fromkeys(frame["trace"])), _looks(frame, 3.4, linestyle="none")
     height = 0.8 / len(looks)
     for i, trace in enumerate(traces):
         for j, (scheme, look) in enumerate(looks.items()):
@@ -151,21 +139,14 @@ def placements(axes: Axes, frame: pd.DataFrame) -> None:
     for i, code in enumerate(codes):
         mine = frame[names.str[0] == code]
         over = dict(zip(names[mine.index].str[1], mine["ratio"] / mine["bound"], strict=True))
-        axes.plot(
-            [min(over.values()), max(over.values())], [i, i], "-", color="#b0b0b0", linewidth=1, marker="none"
-        )
+        ends = [min(over.values()), max(over.values())]
+        axes.plot(ends, [i, i], "-", color="#b0b0b0", linewidth=1, marker="none")
         for name, (marker, colour, face, shift) in _SEATS.items():
-            if name in over:
-                said = f"{name} (hindsight)" if shift == 0 else name
-                axes.plot(
-                    [over[name]],
-                    [i + shift],
-                    marker,
-                    color=colour,
-                    markerfacecolor=face,
-                    markersize=4.5,
-                    label=said if i == 0 else None,
-                )
+            if name not in over:
+                continue
+            mark = {"marker": marker, "linestyle": "none", "color": colour, "markerfacecolor": face}
+            said = name if shift else f"{name} (hindsight)"
+            axes.plot([over[name]], [i + shift], **mark, markersize=4.5, label=None if i else said)
     axes.set_ylim(len(codes) - 0.4, -0.6)
     axes.set_yticks(range(len(codes)), codes, fontsize=6.5)
     axes.set_xlim(left=1 - 0.04 * (axes.get_xlim()[1] - 1))  # marks on the bound are seen whole

@@ -26,9 +26,6 @@ for (const name of names) {
     page.querySelectorAll("details").forEach(each => { each.open = true; });
     found[name] = {
       width: page.documentElement.scrollWidth,
-      links: [...page.querySelectorAll("[href], [src]")].map(
-        each => each.getAttribute("href") || each.getAttribute("src")),
-      ids: [...page.querySelectorAll("[id]")].map(each => each.id),
       bright: [style.color, style.backgroundColor].map(colour => colour.match(/\\d+/)[0] > 128),
     };
     if (Object.keys(found).length == names.length) document.body.textContent = JSON.stringify(found);
@@ -67,6 +64,3 @@ def test_a_phone_shows_whole_pages_without_sideways_scrolling(site, scheme, tmp_
     for name, page in found.items():
         assert page["width"] <= 390, name
         assert page["bright"] == ([True, False] if scheme == "dark" else [False, True])
-        assert {link[1:] for link in page["links"] if link.startswith("#")} <= {*page["ids"]}
-        inside = [link for link in page["links"] if not link.startswith(("http", "#", "../", "data:"))]
-        assert inside and not [link for link in inside if not (site / link).exists()]

@@ -9,9 +9,7 @@ from gcexp.run.checks import declared_scores
 from gcexp.run.compose import compose
 from gcexp.run.options import options
 from gcexp.tasks import linear_regression, mlp
-from gcexp.tasks.optimizers import GradientDescent
 from gcexp.tasks.torch_task import TorchTask
-from gcexp.tasks.training import train
 from gcexp.testing import checks
 
 #: Where a task's own data must be fetched: the same class on data that are here.
@@ -39,11 +37,18 @@ def data(tmp_path_factory):
     return of
 
 
-@pytest.mark.parametrize(
-    "option", sorted(set(options("task")) - {"cifar_resnet18"})
-)  # its gradients take long
+REAL = """task.dataset=linear_mixture task.module.in_features=1000 task.module.out_features=1
+task.loss._target_=torch.nn.MSELoss"""
+
+
+def task_of(option, *more):
+    config = compose(["scheme=uncoded", f"task={option}", *HERE.get(option, []), *more])
+    return build(config, "task"), declared_scores(config["task"])
+
+
+@pytest.mark.parametrize("option", sorted({*options("task")} - {"cifar_resnet18"}))  # its gradients take long
 def test_contract(option, data, hold):
-    task = build(compose(["scheme=uncoded", f"task={option}", *HERE.get(option, [])]), "task")
+    task, _ = task_of(option)
     found = checks(tasks=[(task, data(task.dataset), 7)])  # 7 divides no number of samples
     # Copies of a torch loss are not equal to it, and so those of a task that holds one are not either.
     hold(check for check in found if not (isinstance(task, TorchTask) and "is_a_value" in str(check)))
@@ -54,25 +59,15 @@ def test_contract_where_lost_samples_are_not_visited(option, data, hold, monkeyp
     """Small networks on few samples visit them all with weight zero, since that is faster."""
     for module in (mlp, linear_regression):
         monkeypatch.setattr(module, "SLICE_COST", 1)
-    task = build(compose(["scheme=uncoded", f"task={option}"]), "task")
+    task, _ = task_of(option)
     hold(checks(tasks=[(task, data(task.dataset), 7)]))
 
 
-@pytest.mark.parametrize("option", options("task"))
-def test_scores_are_those_declared(option, data):
-    config = compose(["scheme=uncoded", f"task={option}", *HERE.get(option, [])])
-    task = build(config, "task")
-    if option == "cifar_resnet18":  # an iteration of it takes long, and decides no name
-        problem = task.problem(data("cifar10"), 0)
-        found = problem.score(problem.initial(), problem.statistics())
-    else:
-        found = train(task, GradientDescent(0.01), data(task.dataset), [0], [1], progress=False).scores
-    assert list(found) == declared_scores(config["task"])
-
-
-def test_real_targets_have_no_accuracy(data):
-    regression = ["task.dataset=linear_mixture", "task.module.in_features=1000", "task.module.out_features=1"]
-    config = compose(["scheme=uncoded", "task=torch", *regression, "task.loss._target_=torch.nn.MSELoss"])
-    task = build(config, "task")
-    found = train(task, GradientDescent(1e-6), data(task.dataset), [0], [1], progress=False).scores
-    assert list(found) == declared_scores(config["task"]) == ["test_loss"]
+@pytest.mark.parametrize(("option", "more"), [*((option, "") for option in options("task")), ("torch", REAL)])
+def test_scores_are_those_declared(option, more, data):
+    """Real targets have no accuracy."""
+    task, declared = task_of(option, *more.split())
+    problem = task.problem(data(task.dataset), 0)
+    statistics = [problem.statistics()] if hasattr(problem, "statistics") else []
+    assert list(problem.score(problem.initial(), *statistics)) == declared
+    assert not more or declared == ["test_loss"]

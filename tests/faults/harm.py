@@ -8,6 +8,9 @@ import shutil
 import signal
 import subprocess
 import time
+from contextlib import suppress
+
+import psutil
 
 from tests.faults.trial import KINDS, PRODUCTS
 
@@ -33,9 +36,8 @@ def killed(trial, kind, victim, name):
         os.killpg(process.pid, number)
     elif victim == "workflow":
         process.send_signal(number)
-    else:
-        found = trial.job("gcexp.command.forkserver") if victim == "server" else job
-        if found is not None and found.is_running():
+    elif found := trial.job("gcexp.command.forkserver") if victim == "server" else job:
+        with suppress(psutil.NoSuchProcess):
             found.send_signal(number)
     return [trial.end_of(process)]
 

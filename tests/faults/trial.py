@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import psutil
 
-from tests.conftest import BIN, at_work, small_project
+from tests.conftest import BIN, at_work, small_project, wait
 
 PRODUCTS = ("data/prepared", "results/trajectory", "reports")
 LONG = 480.0  # seconds, after which something hangs
@@ -103,14 +103,8 @@ def traces(said):
 class Trial:
     """A copy of the built project, and the random numbers of one fault.
 
-    Attributes
-    ----------
-    kind : str
-        Kind of job that the fault is about: it decides what a person types.
-    damaged : bool
-        Whether a file is damaged before the first command: its bytes are wrong until that has run.
-    settles : bool
-        Whether nothing is left to do after the build that mends it.
+    The kind of job decides what a person types. `damaged`: a file's bytes are wrong until the first command has run;
+    `settles`: nothing is left to do after the build that mends it.
     """
 
     def __init__(self, original, folder, seed):
@@ -159,11 +153,8 @@ class Trial:
 
     def end_of(self, process):
         """What a command said, when it and all that it started have ended."""
-        end = time.monotonic() + LONG
-        while process.poll() is None or at_work(self.project):
-            if time.monotonic() > end:
-                raise Wrong(f"still at work: {[one.cmdline() for one in at_work(self.project)]}")
-            time.sleep(0.05)
+        ended = lambda: process.poll() is not None and not at_work(self.project)  # noqa: E731
+        wait(ended, f"end of {process.args}", LONG)
         return process.said.read_text(errors="replace")
 
     def said(self, command):
@@ -223,12 +214,11 @@ class Trial:
                 if path.stat().st_mtime > time.time():
                     path.touch()
             return "touch files of the future"
-        for line in text.splitlines():
-            if re.search(r"\bdelete\b", line):
-                for name in re.findall(r"[\w./+@-]+\.\w+", line):
-                    if (self.project / name).is_file():
-                        (self.project / name).unlink()
-                        return "delete the named file"
+        for line in (line for line in text.splitlines() if re.search(r"\bdelete\b", line)):
+            for name in re.findall(r"[\w./+@-]+\.\w+", line):
+                if (self.project / name).is_file():
+                    (self.project / name).unlink()
+                    return "delete the named file"
         raise Wrong("the command failed without a sentence that says what to do")
 
     def _check(self, partly=False):

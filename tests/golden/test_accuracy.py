@@ -64,9 +64,10 @@ def test_what_is_named_instead_decodes(make):
     guard.require_accurate(make())
 
 
-@pytest.mark.parametrize(
-    "family", [cls for cls in vars(gcexp.codes).values() if getattr(cls, "examples", ())]
-)
+FAMILIES = [one for one in vars(gcexp.codes).values() if getattr(one, "examples", ())]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
 def test_every_example_is_accurate(family):
     for example in family.examples:
         code = family(**example)
@@ -88,12 +89,8 @@ def decoded_off(code: Code, responses: np.ndarray) -> float:
 
 def test_codes_that_solve_nothing_and_large_ones_are_not_tried(monkeypatch):
     monkeypatch.setattr(guard, "residuals", lambda *_: pytest.fail("tried"))
-    for code in (
-        Uncoded(500),
-        FractionalRepetition(400, 4),
-        BlockDesign(7, "pg-2-2"),
-        CyclicRepetition(401, 1),
-    ):
+    large = CyclicRepetition(401, 1)
+    for code in (Uncoded(500), FractionalRepetition(400, 4), BlockDesign(7, "pg-2-2"), large):
         guard.require_accurate(code)
 
 
@@ -101,12 +98,11 @@ def test_a_run_is_refused_before_it_starts(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     length = {"delay": "pareto", "iterations": 3, "seeds": 1}
     given = {"scheme": "cyclic_mds", "n": 60}
-    calls = (
+    for call in (
         lambda: gcexp.simulate(s=30, **given, **length),
         lambda: gcexp.sweep({"s": [2, 30]}, impossible="raise", **given, **length),
         lambda: gcexp.simulate(code=CyclicMDS(60, 30), s=30, **length),
-    )
-    for call in calls:
+    ):
         with pytest.raises(ParameterError, match="take CyclicRepetition"):
             call()
     typed = [f"{key}={value}" for key, value in {**given, **length, "s": 30}.items()]
@@ -142,17 +138,16 @@ def same(cell: str, code: Code) -> None:
 # --- what crashed -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("order", ["left", "right"])
-def test_a_product_of_three_factors_without_product_sets(order):
-    repeated, design, cyclic = (
-        FractionalRepetition(4, 2),
-        BlockDesign(3, "complete-3-2"),
-        CyclicRepetition(3, 1),
-    )
-    if order == "left":
-        code = Kronecker(Kronecker(repeated, design), cyclic)
-    else:
-        code = Kronecker(cyclic, Kronecker(repeated, design))
+PRODUCT, CYCLIC = (
+    Kronecker(FractionalRepetition(4, 2), BlockDesign(3, "complete-3-2")),
+    CyclicRepetition(3, 1),
+)
+
+
+@pytest.mark.parametrize(
+    "code", [Kronecker(PRODUCT, CYCLIC), Kronecker(CYCLIC, PRODUCT)], ids=["left", "right"]
+)
+def test_a_product_of_three_factors_without_product_sets(code):
     responses = (np.random.default_rng(0).random((6, code.n)) < 0.7).astype(int)  # none is a product set
     best = np.array([np.linalg.pinv(row[:, None] * code.encoding.toarray()).sum(0) for row in responses])
     expected = ((best @ code.encoding.toarray() - 1) ** 2).mean(1)

@@ -524,6 +524,10 @@ def test_one_quorum_is_its_own_bound_and_other_codes_are_refused():
 # --- What is refused ---------------------------------------------------------------------------------------------
 
 
+def seated(rule, n: int):
+    return rule.seat(np.zeros((1, 3, n), dtype=bool), (0,))
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [
@@ -553,18 +557,12 @@ def test_one_quorum_is_its_own_bound_and_other_codes_are_refused():
         (lambda: greedy_clusters(*np.ones((2, 1, 1, 4), bool), phases=0), "phases=0"),
         (lambda: slow_threshold(2, alpha=0, mu_s=1, mu_f=1), "0 < mu_s < mu_f"),
         (lambda: ONE.rule().seat(None, (0,)), "observe=state"),
-        (lambda: ONE.rule(observe="arrival").seat(np.zeros((1, 3, 12), bool), (0,)), "observe=arrival"),
-        (lambda: TWO.rule().seat(np.zeros((1, 3, 12), bool), (0,)), "n=12.*clusters=5"),
-        (lambda: TWO.rule(memberships=None, memory=3).seat(np.zeros((1, 3, 20), bool), (0,)), "memory=3"),
-        (lambda: ONE.rule(shifts=(1, 3)).seat(np.zeros((1, 3, 12), bool), (0,)), "shifts.*got 2"),
-        (
-            lambda: ONE.rule(memberships=3, shifts=SHIFTS).seat(np.zeros((1, 3, 12), bool), (0,)),
-            "memberships",
-        ),
-        (
-            lambda: Best(clusters=2, memberships=2, observe="perfect").seat(np.zeros((1, 1, 80), bool), (0,)),
-            "clusters",
-        ),
+        (lambda: seated(ONE.rule(observe="arrival"), 12), "observe=arrival"),
+        (lambda: seated(TWO.rule(), 12), "n=12.*clusters=5"),
+        (lambda: seated(TWO.rule(memberships=None, memory=3), 20), "memory=3"),
+        (lambda: seated(ONE.rule(shifts=(1, 3)), 12), "shifts.*got 2"),
+        (lambda: seated(ONE.rule(memberships=3, shifts=SHIFTS), 12), "memberships"),
+        (lambda: seated(Best(clusters=2, memberships=2, observe="perfect"), 80), "clusters"),
         (lambda: ONE.rule().check(Clustered(12, 4, 2, "column")), "layout=row"),
         (lambda: ONE.rule().check(Clustered(12, 3, 2)), "layout=row"),
         (lambda: ONE.rule().check(CyclicRepetition(n=12, s=1)), "layout=row"),

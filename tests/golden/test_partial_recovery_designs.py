@@ -5,7 +5,6 @@ That they keep the theorems for every straggler set of small n is tried by the p
 
 from __future__ import annotations
 
-from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -30,15 +29,9 @@ from gcexp.errors import DecodingError, ParameterError
 from gcexp.theory import partial_recovery as theory
 
 
-@cache
-def survivors(n: int, s: int) -> np.ndarray:
-    """Who is heard, for every set of s stragglers, boolean (C(n,s), n)."""
-    return np.concatenate([*all_sets(n, s)])
-
-
 def decoded(code, s: int):
     """Coefficients for every straggler set, checked to be the visible partitions, (C(n,s), k)."""
-    responses = survivors(code.n, s)
+    responses = np.concatenate([*all_sets(code.n, s)])
     decoding = code.decode(responses * code.messages)
     assert (decoding.residual == 0).all()
     visible = responses.astype(int) @ code.assignment > 0
@@ -172,5 +165,5 @@ def test_worst_case_may_be_given_where_it_cannot_be_found():
 def test_thousands_of_partitions():
     """k = 3003 as in Fig. 2 and as many patterns as a long run has: union decoding stays a few array operations."""
     code = Combinatorial(15, 10, 5)
-    responses = survivors(15, 10)[::15] * code.messages
+    responses = np.concatenate([*all_sets(15, 10)])[::15] * code.messages
     assert code.k == 3003 and (code.decode(responses).coefficients.sum(1) == code.recovers).all()

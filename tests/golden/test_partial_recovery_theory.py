@@ -6,7 +6,8 @@ Closed forms meet enumeration, Monte Carlo, or a numerical integral; what the pa
 from __future__ import annotations
 
 from fractions import Fraction
-from math import exp, inf, isinf, sqrt
+from itertools import combinations
+from math import exp, inf, isinf, nan, sqrt
 
 import numpy as np
 import pytest
@@ -53,9 +54,6 @@ def test_lower_bound_is_the_zero_of_inequality_1(data, n, tenths):
 
 def test_fractions_are_read_exactly():
     assert exact(2 / 3) == Fraction(2, 3) and exact(Fraction(1, 7)) == Fraction(1, 7) and exact(1) == 1
-    for bad in (0, -0.1, 1.0001):
-        with pytest.raises(ParameterError, match="0 < alpha <= 1, got"):
-            exact(bad)
 
 
 # --- Tables and figures -------------------------------------------------------------------------------------
@@ -66,20 +64,14 @@ def test_table_1():
     assert cyclic(n, s, 8) == (12, 1, Fraction(2, 12))
     assert (cyclic_load(n, s, 10), one_message_load(n, s, 10)) == (4, 6)
     assert cyclic(n, s, 10) == (12, 2, Fraction(4, 12))
-    with pytest.raises(ParameterError, match="got n=5, s=3, beta=5, p=4"):
-        cyclic(5, 3, 5)
 
 
 def test_table_1_rule_is_the_least_load_that_theorem_5_allows():
-    for n in range(1, 13):
-        for s in range(n):
-            for beta in range(n - s, n + 1):
-                works = [
-                    cyclic_load(n, s, b)
-                    for b in range(beta, n + 1)
-                    if b == n or b % cyclic_load(n, s, b) == 0  # beta = n: exact cyclic codes
-                ]
-                assert one_message_load(n, s, beta) == min(works)
+    for s, n in combinations(range(13), 2):
+        loads = {b: cyclic_load(n, s, b) for b in range(n - s, n + 1)}
+        works = [b for b, p in loads.items() if b == n or b % p == 0]  # beta = n: exact cyclic codes
+        for beta in loads:
+            assert one_message_load(n, s, beta) == min(loads[b] for b in works if b >= beta)
 
 
 # --- Section VIII -------------------------------------------------------------------------------------------
@@ -93,30 +85,17 @@ def agrees(draws: np.ndarray, expected: float, errors: float = 4.5) -> bool:
 def test_order_statistics(k, n):
     exponential = np.sort(np.random.default_rng(0).standard_exponential((20000, n)), axis=1)[:, k - 1]
     assert agrees(0.5 + 2 * exponential, order_statistics.shifted_exponential(k, n, shift=0.5, mean=2.0))
-    shape = 2.5
-    closed = order_statistics.pareto(k, n, scale=1e-3, shape=shape)
-    assert agrees(1e-3 * np.exp(exponential / shape), closed)
-    assert order_statistics.of_quantile(lambda e: 1e-3 * exp(e / shape), k, n) == pytest.approx(
-        closed, rel=1e-7
-    )
+    assert agrees(1e-3 * np.exp(exponential / 2.5), order_statistics.pareto(k, n, scale=1e-3, shape=2.5))
     harmonics = order_statistics.harmonic(n) - order_statistics.harmonic(n - k)
     assert order_statistics.of_quantile(lambda e: e, k, n) == pytest.approx(harmonics, rel=1e-7)
 
 
-@pytest.mark.parametrize("shape", [3.0, 1.05, 1.001, 1.0, 0.6, 0.5, 0.2])
+@pytest.mark.parametrize("shape", [3.0, 2.5, 1.05, 1.001, 1.0, 0.6, 0.5, 0.2])
 @pytest.mark.parametrize(("k", "n"), [(1, 1), (5, 5), (4, 5), (30, 30)])
 def test_order_statistics_of_heavy_tails(k, n, shape):
     """The slowest of n under a heavy tail: exp(e / shape) overflows long before its mean says whether it is finite."""
-    assert order_statistics.of_quantile(lambda e: exp(e / shape), k, n) == pytest.approx(
-        order_statistics.pareto(k, n, shape=shape), rel=1e-7
-    )
-
-
-def test_order_statistics_of_other_tails():
-    assert isinf(order_statistics.of_quantile(lambda e: exp(e * e), 3, 3))
-    assert order_statistics.of_quantile(lambda e: 0.0, 5, 5) == 0
-    with pytest.raises(ParameterError, match="gives no number at"):
-        order_statistics.of_quantile(lambda e: e if e < 50 else float("nan"), 5, 5)
+    found = order_statistics.of_quantile(lambda e: exp(e / shape), k, n)
+    assert found == pytest.approx(order_statistics.pareto(k, n, shape=shape), rel=1e-7)
 
 
 def test_order_statistics_at_the_edge():
@@ -124,9 +103,8 @@ def test_order_statistics_at_the_edge():
     assert order_statistics.pareto(1, 1, shape=2.0) == pytest.approx(2.0)
     assert isinf(order_statistics.pareto(3, 3, shape=1.0)) and isinf(order_statistics.pareto(2, 3, shape=0.5))
     assert order_statistics.pareto(2, 3, shape=0.51) < inf
-    for k in (0, 4):
-        with pytest.raises(ParameterError, match=f"1 <= k <= n, got k={k}, n=3"):
-            order_statistics.pareto(k, 3)
+    assert isinf(order_statistics.of_quantile(lambda e: exp(e * e), 3, 3))
+    assert order_statistics.of_quantile(lambda e: 0.0, 5, 5) == 0
 
 
 INSTANCES = [  # model, sample_time, law
@@ -152,10 +130,6 @@ def test_limits(model, sample_time, law):
 def test_full_recovery_has_no_finite_limit():
     assert limit_times("A", 10, 1.0, 100, scale=1.0, shape=2.0) == (inf, inf)
     assert expected_times("A", 10, 1.0, 100, scale=1.0, shape=2.0)[0] < inf
-    with pytest.raises(ParameterError, match="'E'"):
-        expected_times("E", 10, 0.5, 100)
-    with pytest.raises(ParameterError, match="'E'"):
-        threshold("E", 10, 100)
 
 
 # --- what is refused ----------------------------------------------------------------------------------------
@@ -173,6 +147,14 @@ def test_full_recovery_has_no_finite_limit():
         (lambda: y_min(5, 2, 0.5, 4), "1 <= x <= s \\+ 1, got x=4, s=2"),
         (lambda: cyclic_load(6, 2, 3), "n=6.*s=2.*beta=3"),
         (lambda: order_statistics.harmonic(-1), "index >= 0, got -1"),
+        (lambda: order_statistics.pareto(0, 3), "1 <= k <= n, got k=0, n=3"),
+        (lambda: order_statistics.pareto(4, 3), "1 <= k <= n, got k=4, n=3"),
+        (lambda: order_statistics.of_quantile(lambda e: e if e < 50 else nan, 5, 5), "gives no number at"),
+        (lambda: cyclic(5, 3, 5), "got n=5, s=3, beta=5, p=4"),
+        (lambda: exact(0), "0 < alpha <= 1, got"),
+        (lambda: exact(1.0001), "0 < alpha <= 1, got"),
+        (lambda: expected_times("E", 10, 0.5, 100), "'E'"),
+        (lambda: threshold("E", 10, 100), "'E'"),
     ],
 )
 def test_theory_refuses(call, message):

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from gcexp.run.run import run_of_path
-from tests.conftest import at_work, wait
+from tests.conftest import assert_same_arrays, at_work, wait
 
 ROOT = Path(__file__).resolve().parents[2]
 NEEDED = ("slurmctld", "slurmd", "sbatch", "srun", "squeue", "munged")
@@ -152,9 +152,7 @@ def test_a_training_goes_on_where_its_time_limit_ended_it(cluster, fresh, tmp_pa
     command = ("gcexp", "job", "train", *run_of_path(parts).overrides, "-o", "whole.npz")
     code, output = project.run(*command, timeout=900)
     assert code == 0, output
-    with np.load(project / TRAINED) as resumed, np.load(project / "whole.npz") as whole:
-        assert set(whole.files) == set(resumed.files)
-        assert all(whole[name].tobytes() == resumed[name].tobytes() for name in whole.files)
+    assert_same_arrays(project / TRAINED, project / "whole.npz")
     spent = [cpu(project / path) for path in (TRAINED, "whole.npz")]
     assert spent[0] < 0.8 * spent[1], "two of three seeds were kept"
 

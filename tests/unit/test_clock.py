@@ -1,8 +1,9 @@
-"""Draws, their price, waiting rules and the timeline they give."""
+"""Draws, their price, and the timeline and statistics that they give, also in chunks that need little memory."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import tracemalloc
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -10,12 +11,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from gcexp.codes import CyclicPartialRecovery, CyclicTwoMessage, FractionalRepetition, Uncoded
-from gcexp.delays import ComputeTransmit, Draws, Pareto, ShiftedExponential
-from gcexp.errors import ParameterError
-from gcexp.schemes import Fastest, Scheme
+from gcexp import summary as summary_module
+from gcexp.codes import (
+    CyclicPartialRecovery,
+    CyclicRepetition,
+    CyclicTwoMessage,
+    FractionalRepetition,
+    Uncoded,
+)
+from gcexp.delays import ComputeTransmit, Draws, Pareto, ShiftedExponential, TwoStateMarkov
+from gcexp.errors import DecodingError, ParameterError
+from gcexp.run.build import build
+from gcexp.run.compose import compose
+from gcexp.run.measured import TIMED, marks, summary_columns, timing_columns
+from gcexp.run.scheme import build_scheme
+from gcexp.run.stages import length_of, simulated, summarised
+from gcexp.schemes import Deadline, Decodable, Fastest, Scheme
 from gcexp.schemes.survivors import distinct
-from gcexp.timeline import joined, simulate
+from gcexp.summary import RunningMean, summarise, summary_of
+from gcexp.timeline import joined, run_clock, simulate
 
 SEEDS = (0, 1)
 
@@ -38,18 +52,13 @@ def test_workers_and_seeds_are_independent():
 
 def test_a_draw_is_kept_for_its_persistence_and_then_drawn_again():
     X = Pareto(persistence=10).draw(SEEDS, 25, 4).arrival(0, 1)
-    assert (
-        (X[:, :10] == X[:, :1]).all()
-        and (X[:, 10:20] == X[:, 10:11]).all()
-        and (X[:, 20:] == X[:, 20:21]).all()
-    )
-    assert (X[:, 9] != X[:, 10]).all() and (X[:, 19] != X[:, 20]).all()
+    kept = np.repeat(X[:, [0, 10, 20]], [10, 10, 5], axis=1)
+    assert (X == kept).all() and (np.diff(X[:, [0, 10, 20]], axis=1) != 0).all()
 
 
 def test_scalings_price_the_load():
-    data, server = (
-        Pareto(1.0, 2.0, scaling=scaling, data_time=3.0).draw((0,), 4, 2) for scaling in ("data", "server")
-    )
+    laws = (Pareto(1.0, 2.0, scaling=scaling, data_time=3.0) for scaling in ("data", "server"))
+    data, server = (law.draw((0,), 4, 2) for law in laws)
     X = data.arrival(0, 1)
     assert np.allclose(data.arrival(0.25, 1), X + 0.75)
     assert np.allclose(server.arrival(0.25, 1), 0.25 * (3.0 + X))
@@ -61,8 +70,9 @@ def test_the_two_parts_are_independent_and_priced_apart():
     assert (draws.arrival(0.5, 0.25) == 0.5 * draws.compute + 0.25 * draws.transmit).all()
 
 
-def test_bad_delay_parameters():
-    for build, named in (
+@pytest.mark.parametrize(
+    ("make", "named"),
+    [
         (lambda: Pareto(scale=0), "scale"),
         (lambda: Pareto(shape=-1), "shape"),
         (lambda: Pareto(data_time=-1), "data_time"),
@@ -75,9 +85,12 @@ def test_bad_delay_parameters():
         (lambda: Pareto().draw((0,), 0, 3), "iteration"),
         (lambda: Pareto().draw((-1,), 1, 3), "-1"),
         (lambda: Scheme(Uncoded(4), Fastest(s=1), -1.0), "overhead"),
-    ):
-        with pytest.raises(ParameterError, match=named):
-            build()
+        (lambda: simulate(Scheme(Uncoded(4), Fastest(s=1)), Pareto().draw(SEEDS, 2, 3)), "3 workers"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(make, named):
+    with pytest.raises(ParameterError, match=named):
+        make()
 
 
 # --- Waiting
@@ -125,9 +138,8 @@ def test_joined_timelines_keep_their_codes_apart():
 
 def test_a_timeline_is_written_whole(tmp_path):
     """The steps that were cut off by a horizon, and tables of 0 and 1, which are stored as bits."""
-    timeline = simulate(
-        Scheme(CyclicPartialRecovery(6, 3, 4), Fastest(s=3)), Pareto().draw(SEEDS, 9, 6)
-    ).until(5.0)
+    scheme = Scheme(CyclicPartialRecovery(6, 3, 4), Fastest(s=3))
+    timeline = simulate(scheme, Pareto().draw(SEEDS, 9, 6)).until(5.0)
     timeline.save(tmp_path / "t.npz")
     with np.load(tmp_path / "t.npz") as stored:
         for name, values in vars(timeline).items():
@@ -137,12 +149,179 @@ def test_a_timeline_is_written_whole(tmp_path):
             np.testing.assert_array_equal(found, values, err_msg=name)
 
 
-def test_draws_for_other_workers_are_refused():
-    with pytest.raises(ParameterError, match="3 workers"):
-        simulate(Scheme(Uncoded(4), Fastest(s=1)), Pareto().draw(SEEDS, 2, 3))
-
-
 def test_a_zero_part_is_not_added():
     draws = Draws((0,), (1, 2, 3), start=np.ones(3))
     assert (draws.arrival(load=np.nan, length=np.nan) == 1).all()
     assert (replace(draws, transmit=2.0).arrival(load=0, length=0.5) == 2).all()
+
+
+# --- In chunks
+
+CLUSTERED = "n=12 code.d=2 code.clusters=4 delay=markov"
+RUNS = [
+    "scheme=cgc n=10 s=3 delay=shifted_exponential",  # trusted
+    "scheme=cgc n=6 s=2 late=finish overhead=0.5",  # carried from iteration to iteration
+    "scheme=cgc n=200 s=2 delay=shifted_exponential late=finish",
+    "scheme=cgc n=6 s=2 delay=shifted_exponential delay.scaling=server",
+    "scheme=forget n=6 s=2 delay=pareto delay.persistence=3",
+    "scheme=forget n=200 s=20 delay=pareto delay.persistence=3",
+    "scheme=forget n=6 s=2 delay=epochs delay.p=0.4",
+    "scheme=frc n=12 s=3 wait.s=6 exact=false",  # heard, not promised
+    "scheme=random_regular n=8 s=3 delay=pareto overhead=0.5",  # decoded, a code for each seed
+    "scheme=cyclic_two_message n=7 s=4 code.beta=5 wait.s=5",  # two messages, partial
+    "scheme=cyclic_two_message n=7 s=4 code.beta=5 delay=compute_transmit delay.persistence=2",
+    "scheme=cyclic_partial n=8 s=3 code.beta=6 wait.s=4",  # decoded, one code for all seeds
+    f"scheme=lb {CLUSTERED} delay.spread=0.3",  # a bound
+    f"scheme=gc_dc {CLUSTERED}",  # seated
+    f"scheme=gc_dc {CLUSTERED} delay.load_model=sum",
+    f"scheme=gc_dc {CLUSTERED} placement.observe=perfect",
+    f"scheme=gc_dc {CLUSTERED} placement.observe=arrival delay.initial_slow=4",
+    f"scheme=gc_dc {CLUSTERED} placement.observe=censored placement.threshold=0.9",
+    f"scheme=gc_dc {CLUSTERED} placement.observe=arrival late=finish",
+    f"scheme=gc_sc {CLUSTERED} late=every",
+    f"scheme=gc_sc {CLUSTERED} late=chunk",
+]
+each_run = pytest.mark.parametrize("overrides", RUNS)
+
+
+@each_run
+def test_the_same_bits_in_chunks_of_any_size(overrides):
+    config = compose(overrides.split())
+    scheme, delay = build_scheme(config, 0), build(config, "delay")
+    seeds, n = (0, 3, 5), scheme.code.n
+    iterations = 600 if n == 200 else 17  # or as many as are not played at once
+    whole = run_clock(scheme, delay, seeds, iterations, 10**9)
+    found = [run_clock(scheme, delay, seeds, iterations, m * n + 1) for m in (0, 2, 5, 2 * iterations)]
+    for pieces in (simulate(scheme, delay.draw(seeds, iterations, n)), *found):
+        for name, values in vars(whole).items():
+            np.testing.assert_array_equal(getattr(pieces, name), values, err_msg=name, strict=True)
+    alone = run_clock(scheme, delay, seeds[1:2], iterations)
+    np.testing.assert_array_equal(alone.duration[0], whole.duration[1])
+
+
+@each_run
+@pytest.mark.parametrize(("rows", "chunk"), [("seeds", 500), ("running", 500), ("seeds", 10_000)])
+def test_statistics_of_which_no_iteration_is_kept_have_the_bits_of_the_timeline(
+    monkeypatch, overrides, rows, chunk
+):
+    monkeypatch.setattr("gcexp.timeline.CHUNK", chunk)  # some iterations of a seed, or several seeds
+    monkeypatch.setattr("gcexp.timeline.CHUNK_SEATED", 900)
+    monkeypatch.setattr(summary_module, "KNOWN", 2**8)  # 32 patterns of a word: forgotten and decoded again
+    config = compose([*overrides.split(), "iterations=203", "seeds=3"])
+    length = length_of(config)
+    at = marks(length.iterations, rows)
+    found = summary_columns(summarised(config, length, at), config, at)
+    expected = timing_columns(simulated(config, length), config, rows)
+    assert tuple(found) == tuple(expected) == TIMED[rows]
+    for name, values in expected.items():
+        np.testing.assert_array_equal(found[name], values, err_msg=name, strict=True)
+
+
+@pytest.mark.parametrize("count", [1, 7, 8, 129, 8192, 8193, 20_011, 30_029, 45_678, 54_321, 99_990])
+def test_running_mean_has_the_bits_of_numpy(count):
+    draw = np.random.default_rng(count)
+    values = draw.exponential(size=count + 5) * 10.0 ** draw.integers(-3, 4, count + 5)
+    for cuts in ([], [1, 2, count // 2], range(0, count, max(1, count // 7))):
+        mean = RunningMean(count)
+        for piece in np.split(values, cuts):
+            mean.add(piece)
+        assert mean.value == values[:count].mean()
+    assert np.isnan(RunningMean(3).value)
+
+
+def test_statistics_end_with_the_seed():
+    timeline = run_clock(Scheme(Uncoded(4), Fastest(s=1)), ShiftedExponential(), (0, 1, 2), 50).until(20.0)
+    assert len(set(timeline.steps)) > 1
+    found = summary_of(timeline, bound=False, marks=(1, int(timeline.steps.max())))
+    for i, steps in enumerate(timeline.steps):
+        assert found.duration[i] == timeline.duration[i, :steps].mean()
+        assert np.isnan(found.running[i, 1]) == (steps < timeline.steps.max())
+
+
+@pytest.mark.parametrize(
+    ("play", "scheme", "shorter", "growth"),
+    [
+        # Bytes of an iteration: duration, word of who was heard, pattern; and as much again to sort.
+        (run_clock, Scheme(Uncoded(50), Fastest(s=49)), 2_000, 4 * (8 + 8 + 8)),
+        (summarise, Scheme(Uncoded(5), Fastest(s=2)), 20_000, 1),
+    ],
+)
+def test_memory_does_not_grow_with_the_length(play, scheme, shorter, growth):
+    """Two runs, one four times as long: what is kept of an iteration, not what it takes to play it."""
+    peaks = []
+    for iterations in (shorter, 4 * shorter):
+        tracemalloc.start()
+        play(scheme, ShiftedExponential(), (0,), iterations, chunk=20_000)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] - peaks[0] < 3 * shorter * growth
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A model from outside that draws in one piece only."""
+
+    def draw(self, seeds, iterations, n):
+        start = np.arange(n) + np.arange(iterations)[:, None] + 1.0
+        return Draws(seeds, (len(seeds), iterations, n), start=start)
+
+
+@dataclass(frozen=True)
+class Backwards:
+    """A placement from outside that seats all iterations at once."""
+
+    def check(self, code):
+        pass
+
+    def seat(self, is_slow, seeds, play=None):
+        return np.broadcast_to(np.arange(play.shape[2])[::-1], play.shape)
+
+
+def test_models_and_placements_from_outside_need_no_chunks():
+    scheme = Scheme(Uncoded(3), Fastest(q=1), placement=Backwards())
+    timeline = run_clock(scheme, Whole(), (0, 1), 4, chunk=1)
+    assert timeline.duration.tolist() == [[1, 2, 3, 4]] * 2
+    assert timeline.patterns.tolist() == [[0, 0, 1]]
+    markov = run_clock(scheme, TwoStateMarkov(), (0,), 4, chunk=1)
+    whole = simulate(scheme, TwoStateMarkov().draw((0,), 4, 3))
+    np.testing.assert_array_equal(markov.duration, whole.duration)
+
+
+class Counting(CyclicRepetition):
+    """Keeps the patterns that it decodes, and gets all of them wrong if asked to."""
+
+    factor = 1
+
+    def __init__(self, n, s):
+        super().__init__(n, s)
+        self.decoded = []
+
+    def weights(self, responses):
+        self.decoded.extend(map(tuple, responses))
+        return self.factor * super().weights(responses)
+
+
+def test_a_clock_decodes_what_is_not_promised_and_certifies_a_sample_of_what_is():
+    for wait, known in ((Decodable(), True), (Fastest(s=4), False)):
+        code = Counting(n=20, s=3)
+        timeline = run_clock(Scheme(code, wait), ShiftedExponential(), (0,), 1000)
+        count = len(timeline.patterns)
+        assert count > 500 and len(code.decoded) == (64 if known else count)
+        assert np.isfinite(timeline.residual).sum() == len(code.decoded)
+        expected = CyclicRepetition(n=20, s=3).decode(timeline.patterns, partial=True).coefficients
+        assert (timeline.coefficients == expected).all()
+    code = Counting(30, 4)
+    summarise(Scheme(code, Decodable()), ShiftedExponential(), (0,), 3000, chunk=600)
+    assert len(code.decoded) == 64 == len(set(code.decoded))
+    code.factor = 2
+    for play in (run_clock, summarise):
+        with pytest.raises(DecodingError):
+            play(Scheme(code, Decodable()), ShiftedExponential(), (0,), 200)
+
+
+def test_refusals_are_those_of_the_clock():
+    for play in (run_clock, summarise):
+        with pytest.raises(ParameterError, match="is ever heard"):
+            play(Scheme(Uncoded(3), Deadline(time=0.5)), ShiftedExponential(shift=1.0), (0,), 5)
+        with pytest.raises(ParameterError, match="not finite"):
+            play(Scheme(Uncoded(3), Decodable()), ShiftedExponential(mean=float("inf")), (0,), 5)

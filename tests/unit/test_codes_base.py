@@ -100,50 +100,6 @@ def test_recovered_counts_ones():
         np.testing.assert_array_equal(decoding.weights, [[[1, 0, 1, 1]]])
 
 
-# --- complex codes and blocks -------------------------------------------------------------------------------
-
-
-def test_complex_code_decodes_to_the_real_sum():
-    code = Code([[1, 1j], [1, -1j]], quorums=[Quorum(range(2), [(1, 2)])])
-    assert code.encoding.dtype == np.complex128 and code.length == 2
-    decoding = code.decode([[1, 1]])
-    np.testing.assert_array_equal(decoding.coefficients, [[1, 1]])
-    np.testing.assert_allclose(decoding.weights[0, 0], [(1 - 1j) / 2, (1 + 1j) / 2])
-    g = np.array([[1.0, 2, 3], [4, 5, 6]])
-    answer = code.combine(code.encode(g), decoding.weights[0])
-    assert answer.dtype == np.float64
-    np.testing.assert_allclose(answer, g.sum(0))
-
-
-@pytest.fixture
-def halves():
-    """Any two of three workers: first half, second half, and the sum of both halves."""
-    return Code([[1, 0], [0, 1], [1, 1]], blocks=2, quorums=[Quorum(range(3), [(1, 2)])])
-
-
-def test_blocks_cut_the_gradient(halves):
-    assert (halves.k, halves.blocks, halves.length) == (1, 2, 0.5)
-    np.testing.assert_array_equal(halves.load, [1, 1, 1])
-    g = np.array([[1.0, 2, 3, 4, 5]])  # padded to 1 2 3 | 4 5 0
-    sent = halves.encode(g)
-    np.testing.assert_array_equal(sent, [[1, 2, 3], [4, 5, 0], [5, 7, 3]])
-    decoding = halves.decode([[1, 1, 0], [0, 1, 1], [1, 0, 1], [1, 1, 1]])
-    np.testing.assert_array_equal(decoding.coefficients, np.ones((4, 1)))
-    assert decoding.weights.shape == (4, 2, 3) and (decoding.residual < 1e-12).all()
-    for weights in decoding.weights:
-        np.testing.assert_allclose(halves.combine(sent, weights), [1, 2, 3, 4, 5, 0], atol=1e-12)
-    nothing = halves.decode(np.empty((0, 3), dtype=int))
-    assert nothing.weights.shape == (0, 2, 3)
-    assert nothing.error.shape == nothing.recovered.shape == nothing.noise_gain.shape == (0,)
-
-
-def test_mixed_blocks_below_the_threshold_give_zero(halves):
-    decoding = halves.decode([[1, 0, 0], [0, 0, 1], [0, 0, 0]], partial=True)
-    np.testing.assert_array_equal(decoding.coefficients, np.zeros((3, 1)))
-    np.testing.assert_allclose(decoding.residual, [0.5, 0.5, 0])
-    assert decoding.weights[0].any()  # nothing is hidden: the weights are those of the decoder
-
-
 # --- promises -----------------------------------------------------------------------------------------------
 
 
@@ -171,6 +127,19 @@ def test_a_broken_promise_raises():
     assert below.recovered == pytest.approx(1 / 3)
     with pytest.raises(DecodingError, match="residual"):
         Code([[1, 2]], quorums=[Quorum([0], [(1, 1)])], recovers=0).decode([[1]])
+
+
+def test_mixed_blocks_below_the_threshold_give_zero():
+    """Any two of three workers: first half, second half, and the sum of both halves."""
+    halves = Code([[1, 0], [0, 1], [1, 1]], blocks=2, quorums=[Quorum(range(3), [(1, 2)])])
+    assert (halves.k, halves.blocks, halves.length) == (1, 2, 0.5)
+    decoding = halves.decode([[1, 0, 0], [0, 0, 1], [0, 0, 0]], partial=True)
+    np.testing.assert_array_equal(decoding.coefficients, np.zeros((3, 1)))
+    np.testing.assert_allclose(decoding.residual, [0.5, 0.5, 0])
+    assert decoding.weights[0].any()  # nothing is hidden: the weights are those of the decoder
+    nothing = halves.decode(np.empty((0, 3), dtype=int))
+    assert nothing.weights.shape == (0, 2, 3)
+    assert nothing.error.shape == nothing.recovered.shape == nothing.noise_gain.shape == (0,)
 
 
 @pytest.mark.parametrize("promise", ["linear", "least_squares", "indicator"])

@@ -13,8 +13,10 @@ import tarfile
 import time
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_digits
 
@@ -22,7 +24,7 @@ from gcexp.command import main
 from gcexp.data import datasets, load, prepare, readers
 from gcexp.data import fetch as fetching
 from gcexp.data.fetch import WAITS, fetch
-from gcexp.data.readers import IMAGES, LABELS, read_idx
+from gcexp.data.readers import ACCESS_COLUMNS, IMAGES, LABELS, read_idx
 from gcexp.data.sources import MNIST, SOURCES, RawFile
 from gcexp.errors import DataError, UserError
 
@@ -313,6 +315,42 @@ def test_images_and_labels_must_be_as_many(tmp_path, contents):
     contents["train-labels-idx1-ubyte.gz"] = zipped(idx(np.zeros(19, np.uint8), LABELS))
     write(tmp_path / "mnist", contents)
     refused(lambda: prepare(source_of(contents), tmp_path / "out.npz", tmp_path), 20, 19)
+
+
+# ---- the table of access rights ----
+
+HEADER = ",".join(ACCESS_COLUMNS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "ACTION\n1\n",
+        f"{HEADER}\n1,2,3,4,5,6,7,8,9,x\n",
+        f"{HEADER}\n2,2,3,4,5,6,7,8,9,0\n",
+        f"a{HEADER}\n1,2,3,4,5,6,7,8,9,0\n",
+    ],
+)
+def test_a_damaged_table_is_refused(tmp_path, text):
+    (tmp_path / "train.csv").write_text(text)
+    refused(lambda: readers.amazon_access([tmp_path / "train.csv"]), "train.csv")
+
+
+def test_openml_rows_become_the_published_file(server, monkeypatch):
+    """The table of OpenML is written as the CSV it was made of, and accepted only as that."""
+    rows = np.arange(20).reshape(2, 10) % 2
+    text = HEADER + "\n" + "".join(",".join(map(str, row)) + "\n" for row in rows)
+    frame = pd.DataFrame(rows.astype(str), columns=["target", *ACCESS_COLUMNS[1:]], dtype="category")
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", lambda **_: SimpleNamespace(frame=frame))
+    for content in (text.replace("1", "3").encode(), text.encode()):
+        file = RawFile("train.csv", len(content), digest(content), ("openml:4135",))
+        source = dataclasses.replace(SOURCES["amazon_access"], files=(file,))
+        if content == text.encode():
+            assert fetch(source)[0].read_bytes() == content
+        else:
+            refused(lambda: fetch(source), "openml:4135")  # noqa: B023
+            assert in_raw() == []
 
 
 # ---- prepared files ----

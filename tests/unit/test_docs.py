@@ -13,13 +13,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 from matplotlib import pyplot
 
 import gcexp
+from gcexp.command.init import init
 from gcexp.command.main import COMMANDS, main, parser
-from gcexp.report.figurefile import RULES, target_files
+from gcexp.report.figurefile import RULES, read_figure, target_files
+from tests.conftest import write_files
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -28,6 +31,7 @@ PAPERS = ROOT / "gcexp_papers"
 TOP = (ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING"))
 PAGES = sorted([*TOP, *(ROOT / "docs").rglob("*.md"), *PAPERS.glob("*/README.md")])
 PAGES = [page for page in PAGES if MADE not in page.parents]
+FILES = re.compile(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
 IN_ONE = """
 import sys
 from gcexp.command.main import main
@@ -40,12 +44,9 @@ for line in sys.argv[1:]:
 @pytest.mark.slow
 def test_adding_a_scheme(tmp_path):
     page = (ROOT / "docs" / "adding-a-scheme.md").read_text()
-    files = re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", page, flags=re.DOTALL)
+    files = dict(FILES.findall(page))
     assert len(files) == 6
-    for name, content in files:
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content)
+    write_files(tmp_path, files)
     (export,) = re.findall(r"^export (.*)$", page, flags=re.MULTILINE)
     environment = os.environ | dict(pair.split("=") for pair in export.split()) | {"OMP_NUM_THREADS": "1"}
     environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), str(ROOT)])
@@ -70,6 +71,32 @@ def test_adding_a_scheme(tmp_path):
     words = contract.replace("tests/contract", f"{ROOT}/tests/contract").split()[2:]
     assert "[100%]" in python(*plain, "-n0", "-c", ROOT / "pyproject.toml", *words).stdout
     python(*plain, "--doctest-modules", ".")
+
+
+@pytest.mark.slow
+def test_the_journey(tmp_path, monkeypatch, forget, capsys):
+    """The page runs as it is written, with fewer iterations."""
+    page = (ROOT / "docs" / "journey.md").read_text()
+    init("mylab", tmp_path)
+    monkeypatch.chdir(tmp_path / "mylab")
+    monkeypatch.syspath_prepend(tmp_path / "mylab")
+    forget()
+    draw = np.random.default_rng(0)
+    times = [f"{t},{w},{1 + draw.exponential():.6g}" for t in range(60) for w in range(256)]
+    Path("lambda.csv").write_text("\n".join(["iteration,worker,time", *times]))
+    x, y = draw.normal(size=(60, 20)), draw.integers(0, 2, 60)
+    np.savez("mine.npz", x_train=x[:40], y_train=y[:40], x_test=x[40:], y_test=y[40:])
+    write_files(Path(), dict(FILES.findall(page)))
+    blocks = re.findall(r"```bash\n(.*?)```", page, re.DOTALL)
+    commands = [line for block in blocks for line in block.splitlines()]
+    assert len(commands) == 5
+    for line in commands:
+        fewer = re.sub(r"iterations=\d+", "iterations=4", line).replace("n=12,24,36", "n=12")
+        assert main(shlex.split(fewer.replace(" -j 2", ""))[1:]) == 0, capsys.readouterr().err
+    assert read_figure(Path("mylab/figures/fig4.yaml").resolve(), "quick").labels[:2] == ["mirror", "pair"]
+    (program,) = re.findall(r"```python\n(import gcexp.*?)```", page, re.DOTALL)
+    exec(program.replace("iterations=180", "iterations=2").replace(">= 0.9", ">= 0"), {})
+    assert "uncoded" in capsys.readouterr().out
 
 
 @pytest.fixture
@@ -158,20 +185,6 @@ def test_commands_of_help_and_pages_run(tmp_path, monkeypatch, capsys):
             assert answer == 2 and said.startswith(shown[1]), said
         else:
             assert answer == 0, (text, said)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("said", "made"),
-    [("init mypaper", "mypaper/README.md"), ("benchmark mine.csv -o answer", "answer/benchmark.csv")],
-)
-def test_commands_that_make_something_run(said, made, tmp_path, monkeypatch):
-    """`plan`, `publish` and `verify` run in other tests."""
-    assert f"gcexp {said}" in commands()
-    monkeypatch.chdir(tmp_path)
-    rows = (ROOT / "data/traces/pai-job1.csv").read_text().splitlines()[:301]  # 30 iterations
-    Path("mine.csv").write_text("\n".join(rows))
-    assert main(said.split()) == 0 and Path(made).is_file()
 
 
 def test_targets_on_pages_exist():

@@ -358,12 +358,6 @@ def test_seeds_as_other_values_of_python(seeds):
     assert gcexp.simulate(*SHORT, seeds=seeds)["seed"].tolist() == [2, 3]
 
 
-def test_a_sweep_from_the_shell(capsys):
-    found = swept(capsys, "scheme=cgc,frc s=1,2 n=6 task=digits_mlp iterations=3 seeds=0-1")
-    assert found[["scheme", "s"]].to_numpy().tolist() == [["cgc", 1], ["cgc", 2], ["frc", 1], ["frc", 2]]
-    assert {"final_test_accuracy", "mean_iteration_time_s", "seeds"} <= set(found)
-
-
 def test_a_sweep_from_the_shell_shows_the_decoding_error(capsys):
     """An approximate code recovers no partition exactly, and its share of recovered ones said 0."""
     found = swept(capsys, "scheme=cgc,bgc,forget n=8 s=2 delay=pareto iterations=50 seeds=2")

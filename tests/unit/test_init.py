@@ -1,31 +1,26 @@
 """A project of one's own, outside the clone."""
 
 import runpy
-import sys
 from pathlib import Path
 
 import pytest
 
 from gcexp.command.init import init, rules
 from gcexp.command.main import main
-from gcexp.errors import UserError
 from gcexp.report.figurefile import figure_files, paper_of, read_figure
 from gcexp.report.figureschema import document
 from gcexp.run.options import options, project, search_dirs
+from tests.conftest import unload
 
 
 @pytest.fixture
-def mine(tmp_path, monkeypatch, forget):
+def mine(here, monkeypatch, forget):
     """A fresh project as working folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    for name in [name for name in sys.modules if name.partition(".")[0] == "mine"]:
-        monkeypatch.delitem(sys.modules, name)
+    unload("mine")
     init("mine")
-    monkeypatch.chdir(tmp_path / "mine")
+    monkeypatch.chdir("mine")
     forget()
-    yield tmp_path / "mine"
-    forget()
+    return here / "mine"
 
 
 @pytest.mark.slow
@@ -44,12 +39,13 @@ def test_its_options_and_figures_join_the_built_in_ones(mine, capsys):
     assert not list(Path().rglob("*.in")) and "mypaper" not in Path("README.md").read_text()
 
 
-def test_figures_of_the_former_layout_are_refused_in_one_sentence(mine, capsys):
+def test_the_former_layouts_are_refused_in_one_sentence(mine, forget, refused_command):
     (mine / "conf" / "figure").mkdir()
     (mine / "conf" / "figure" / "old.yaml").write_text("title: old\n")
-    assert main(["list", "targets"]) == 2
-    (sentence,) = capsys.readouterr().err.splitlines()
-    assert "conf/figure" in sentence and "gcexp init" in sentence
+    refused_command(("conf/figure", "gcexp init"), "list", "targets")
+    (mine / "config/config.yaml").rename("conf/workflow.yaml")
+    forget()
+    refused_command(("conf/workflow.yaml", "config/config.yaml"), "list", "delays")
 
 
 def test_the_clone_is_no_project(monkeypatch):
@@ -60,13 +56,11 @@ def test_the_clone_is_no_project(monkeypatch):
 @pytest.mark.parametrize(
     "name", ["My-Paper", "../x", "json", "class", "numpy", "gcexp", "adaptive", "conf", "taken"]
 )
-def test_a_name_that_cannot_be_used_is_a_sentence(tmp_path, monkeypatch, name):
+def test_a_name_that_cannot_be_used_is_a_sentence(here, refused, name):
     """No name of a package, or one that Python, a library, a paper or this folder has already."""
-    monkeypatch.chdir(tmp_path)
     Path("taken").mkdir()
-    with pytest.raises(UserError, match=name):
-        init(name)
-    assert [path.name for path in tmp_path.iterdir()] == ["taken"]
+    refused(name, init, name)
+    assert [path.name for path in here.iterdir()] == ["taken"]
 
 
 @pytest.mark.parametrize(
@@ -80,14 +74,14 @@ def test_a_name_that_cannot_be_used_is_a_sentence(tmp_path, monkeypatch, name):
         ("tests/__init__.py", None),
     ],
 )
-def test_a_module_of_the_project_in_the_place_of_another(mine, file, name, capsys):
+def test_a_module_of_the_project_in_the_place_of_another(mine, file, name, refused, refused_command):
     Path(file).parent.mkdir(exist_ok=True)
     Path(file).write_text("")
-    assert main(["list", "waits"]) == (2 if name else 0)
-    assert (name or "") in capsys.readouterr().err
-    if name:
-        with pytest.raises(UserError, match=name):
-            rules()
+    if name is None:
+        assert main(["list", "waits"]) == 0
+    else:
+        refused_command(name, "list", "waits")
+        refused(name, rules)
 
 
 WRONG = """
@@ -119,21 +113,21 @@ def helped(n):
 """
 
 
-def test_a_mistake_in_the_projects_code_is_the_projects(mine, capsys):
+@pytest.mark.parametrize(
+    ("overrides", "names"),
+    [
+        (["code._target_=mine.wrong.Worse"], ("line 26", "helped", "NameError", "return lost + n")),
+        (["wait.s=1", "code._target_=mine.wrong.Bad"], ("Bad(n=4)", "promise='least_squares'", "line 6")),
+        (["wait.s=0", "code._target_=mine.wrong.Off"], ("promise='least_squares'", "line 18")),
+    ],
+)
+def test_a_mistake_in_the_projects_code_is_the_projects(mine, capsys, overrides, names):
     """With its file and line; a broken promise says which stragglers and how an approximate code says so."""
     Path("mine/wrong.py").write_text(WRONG)
     run = ["simulate", "scheme=uncoded", "wait=fastest", "n=4", "iterations=3", "seeds=1"]
-    assert main([*run, "code._target_=mine.wrong.Worse"]) == 2
+    assert main([*run, *overrides]) == 2
     said = capsys.readouterr().err
-    assert all(name in said for name in ("mine/wrong.py, line 26", "helped", "NameError", "return lost + n"))
-    assert "defect" not in said
-    assert main([*run, "wait.s=1", "code._target_=mine.wrong.Bad"]) == 2
-    said = capsys.readouterr().err
-    assert all(name in said for name in ("Bad(n=4)", "promise='least_squares'", "mine/wrong.py, line 6"))
-    assert "defect" not in said
-    assert main(["simulate", "scheme=uncoded", "n=4", "iterations=3", "code._target_=mine.wrong.Off"]) == 2
-    said = capsys.readouterr().err  # of a promise that is tried before anything is played
-    assert "promise='least_squares'" in said and "mine/wrong.py, line 18" in said and "defect" not in said
+    assert [name for name in ("mine/wrong.py", *names) if name not in said] == [] and "defect" not in said
 
 
 def test_its_own_tests_pass(mine, monkeypatch):

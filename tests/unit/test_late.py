@@ -1,11 +1,8 @@
-"""Late workers on the clock, against an event loop in which workers are processes with messages, borders and timers."""
+"""Late workers on the clock, against workers that are followed one by one from model to model."""
 
 from __future__ import annotations
 
 import dataclasses
-import heapq
-from collections.abc import Callable
-from itertools import count
 from math import inf
 
 import numpy as np
@@ -13,7 +10,6 @@ import pytest
 
 from gcexp.codes import (
     CirculantMultiMessage,
-    Code,
     CyclicRepetition,
     CyclicTwoMessage,
     FractionalRepetition,
@@ -41,125 +37,66 @@ from gcexp.schemes import (
 from gcexp.schemes.late import free_after
 from gcexp.timeline import run_clock, simulate
 
-# --- The oracle: a heap of events ---------------------------------------------------------------------------------
+# --- The oracle ---------------------------------------------------------------------------------------------------
 
-MESSAGE, TIMER, WORKER, START = range(4)  # what happens first where several things happen at once
-
-
-def same(time: float) -> float:
-    """Times that differ by rounding alone are one time."""
-    return round(time, 9)
+SOON = 1e-9  # times that differ by rounding alone are one time
 
 
-@dataclasses.dataclass
-class EventLoop:
-    """A master and n workers that know nothing of arrays.
+def stopped(code, events, enough, limit=inf, need=0, grace=None):
+    """When a master stops that gets messages (time, seat, rank), what it has then, and who had sent all when.
 
-    `price(t, w, share)` is the time of a relative load; `enough(responses)` says whether the master may stop; `timer`
-    is a time after which it stops anyhow, and `only_timer` that it waits for that. With `grace` = (q, share) it stops
-    so much of the q-th arrival's time behind that; with `adaptive` = (kappa, window, q) the timer is set by what was
-    seen, and does not count before q workers have answered.
+    It stops where `enough(responses)`, and at the limit if `need` workers have sent all, else when so many have. With
+    `grace` = (q, share) the limit is so much of the q-th worker's time behind that.
     """
+    responses, arrived = np.zeros(code.n, dtype=int), {}
+    for time, seat, rank in sorted(events):
+        if time > limit and len(arrived) >= need:
+            break
+        responses[seat] = rank
+        if rank == code.messages[seat]:
+            arrived[seat] = time
+            if grace and len(arrived) == grace[0]:
+                limit = (1 + grace[1]) * time
+        if enough(responses) or (time > limit and len(arrived) == need):
+            return time, responses, arrived
+    return limit, responses, arrived
 
-    code: Code
-    price: Callable
-    enough: Callable | None
-    late: str
-    chunks: int
-    overhead: float = 0.0
-    timer: float = inf
-    only_timer: bool = False
-    grace: tuple | None = None
-    adaptive: tuple | None = None
 
-    def __post_init__(self):
-        code = self.code
-        self.rho = code.n * code.load / code.k
-        self.ends = [
-            [code.n * code.work(r + 1)[w] / code.k for r in range(code.messages[w])] for w in range(code.n)
-        ]
+def followed(
+    code, price, enough, late, chunks, overhead, seats, iterations, timer=inf, grace=None, adaptive=None
+):
+    """Durations and responses, every worker followed from model to model; `price(t, w, share)` is its time for a load.
 
-    def run(self, iterations: int, seat=None) -> tuple[list[float], list[np.ndarray]]:
-        n, order = self.code.n, count()
-        seat = seat or (lambda t: np.arange(n))
-        heap: list[tuple] = []
+    With `adaptive` = (kappa, window, q) the timer is set by what was seen, and does not count before q have answered.
+    """
+    n, now = code.n, 0.0
+    share = [n * code.work(rank) / code.k for rank in range(code.messages.max() + 1)]
+    free, history, found = np.zeros(n), [], []
+    for t in range(iterations):
+        begun = np.full(n, now) if late == "stop" else np.maximum(now, free)  # by worker
 
-        def push(time, kind, *what):
-            heapq.heappush(heap, (same(time), kind, next(order), time, what))
+        def after(j, load, t=t, begun=begun):
+            return begun[seats[j]] + price(t, seats[j], load)
 
-        model = -1  # the newest that was sent
-        began = {}  # when each model was sent
-        doing: list[int | None] = [None] * n  # by worker: the iteration it computes for
-        queue = [0] * n  # the next step of a worker that runs every one of them
-        durations, all_responses = [], []
-        responses = np.zeros(n, dtype=int)
-        open_ = expired = False
-        arrived: dict[int, float] = {}  # who has sent all, and when
-        history: list[list[float]] = []
-
-        def start(w, now):
-            """A worker that is free takes a model: its next one, or the newest that is still waited for."""
-            t = queue[w] if self.late == "every" else model
-            if t > model or t < queue[w] or not (open_ or self.late == "every"):
-                return
-            doing[w], queue[w] = t, t + 1
-            j = int(np.flatnonzero(seat(t) == w)[0])
-            for r, share in enumerate(self.ends[j]):
-                push(now + self.price(t, w, share), MESSAGE, t, j, r + 1)
-            if self.late == "chunk":
-                C = max(1, round(self.chunks * self.rho[j]))
-                for i in range(1, C):
-                    push(now + self.price(t, w, self.rho[j] * i / C), WORKER, w, t, "looks up")
-            push(now + self.price(t, w, self.rho[j]), WORKER, w, t, "is done")
-
-        push(0.0, START, 0)
-        while heap and len(durations) < iterations:
-            _, kind, _, now, what = heapq.heappop(heap)
-            stops = False
-            if kind == START:
-                model, open_, expired = what[0], True, False
-                arrived = {}
-                responses = np.zeros(n, dtype=int)
-                began[model] = now
-                limit = self.timer
-                if self.adaptive and history:
-                    seen = np.array(history[-self.adaptive[1] :])
-                    limit = np.median(seen) + self.adaptive[0] * np.median(np.abs(seen - np.median(seen)))
-                if limit < inf:
-                    push(now + limit, TIMER, model)
-                for w in range(n):
-                    if doing[w] is None:
-                        start(w, now)
-            elif kind == MESSAGE:
-                t, j, r = what
-                w = seat(t)[j]
-                if t == model and open_ and doing[w] == t:
-                    responses[j] = r
-                    stops = not self.only_timer and self.enough(responses)
-                    if r == self.code.messages[j]:
-                        arrived[j] = now - began[t]
-                        if self.grace and len(arrived) == self.grace[0]:
-                            push(began[t] + (1 + self.grace[1]) * arrived[j], TIMER, t)
-                        stops |= expired and len(arrived) >= self.adaptive[2]
-            elif kind == TIMER:
-                # whatever arrives at this very moment came first
-                stops = what[0] == model and open_
-                if stops and self.adaptive and len(arrived) < self.adaptive[2]:
-                    stops, expired = False, True
-            else:
-                w, t, does = what
-                if doing[w] == t and (does == "is done" or t < model or not open_):
-                    doing[w] = None
-                    start(w, now)
-            if stops:
-                open_ = False
-                durations.append(now - began[model] + self.overhead)
-                history.append([arrived.get(j, now - began[model]) for j in range(n)])
-                all_responses.append(responses.copy())
-                if self.late == "stop":
-                    doing = [None] * n
-                push(now + self.overhead, START, model + 1)
-        return durations, all_responses
+        ranks = [(j, rank) for j in range(n) for rank in range(1, code.messages[j] + 1)]
+        events = [(after(j, share[rank][j]) - now, j, rank) for j, rank in ranks]
+        limit, need = timer, 0
+        if adaptive and history:
+            seen, need = np.array(history[-adaptive[1] :]), adaptive[2]
+            limit = np.median(seen) + adaptive[0] * np.median(np.abs(seen - np.median(seen)))
+        took, responses, arrived = stopped(code, events, enough, limit, need, grace)
+        history.append([arrived.get(j, took) for j in range(n)])
+        found.append((took + overhead, responses))
+        for j, w in enumerate(seats):
+            load, stop = share[-1][j], now + took - SOON
+            pieces = max(1, round(chunks * load)) if late == "chunk" else 1
+            ends = [after(j, load * i / pieces) for i in range(1, pieces + 1)]
+            if late == "every":
+                free[w] = ends[-1]
+            elif begun[w] < stop:  # who was late again has never seen this model
+                free[w] = next((end for end in ends if end >= stop), ends[-1])
+        now += took + overhead
+    return zip(*found, strict=True)
 
 
 def fastest(code, q):
@@ -199,7 +136,7 @@ def spans(code):
 
 
 def schemes(n: int, random):
-    """Schemes as (code, rule, what the event loop asks, its timers, seats)."""
+    """Schemes as (code, rule, what the oracle asks, its timers, seats)."""
     s = int(random.integers(1, n))
     cyclic, pairs = CyclicRepetition(n, s), FractionalRepetition(n - n % 2, 2)
     several = CirculantMultiMessage(n, (1, 1) if n < 4 else (1, 2))
@@ -220,7 +157,7 @@ def schemes(n: int, random):
         (pairs, Decodable(), met(pairs), {}, None),
         (pairs, Decodable(), met(pairs), {}, seats),
         (several, Recovered(0.7), recovered(several, 0.7), {}, None),
-        (plain, Deadline(tau), None, {"timer": tau, "only_timer": True}, None),
+        (plain, Deadline(tau), lambda responses: False, {"timer": tau}, None),
         (pairs, DecodableOrFastest(q=max(1, pairs.n - 2)), either, {}, None),
         (cyclic, Spanned(), spans(cyclic), {}, None),
         (two, Decodable(), met(two), {}, None),
@@ -233,7 +170,7 @@ def schemes(n: int, random):
 
 
 @pytest.mark.parametrize("case", range(64))
-def test_the_clock_is_the_event_loop(case):
+def test_the_clock_follows_every_worker(case):
     """Each case under all four values: 256 runs, row by row to 1e-9."""
     random = np.random.default_rng(case)
     n, T = int(random.integers(3, 8)), 12
@@ -243,20 +180,16 @@ def test_the_clock_is_the_event_loop(case):
     phi, overhead, chunks = random.choice([0.0, 0.4]), random.choice([0.0, 0.2]), int(random.integers(1, 9))
     x = random.exponential(1, (1, T, n)) + random.choice([0.0, 1.0])
     draws = Draws((0,), (1, T, n), start=phi * x, compute=n * (1 - phi) * x)
-    placement = None if seats is None else Given(seats)
+
+    def price(t, w, share):
+        return x[0, t, w] * (phi + (1 - phi) * share)
+
     for late in LATE:
-        scheme = Scheme(code, wait, float(overhead), placement, late=late, chunks=chunks)
-        found = simulate(scheme, draws)
-        loop = EventLoop(
-            code,
-            lambda t, w, share: x[0, t, w] * (phi + (1 - phi) * share),
-            enough,
-            late,
-            chunks,
-            overhead,
-            **timers,
+        placement = None if seats is None else Given(seats)
+        found = simulate(Scheme(code, wait, float(overhead), placement, late=late, chunks=chunks), draws)
+        durations, responses = followed(
+            code, price, enough, late, chunks, overhead, seats or range(n), T, **timers
         )
-        durations, responses = loop.run(T, None if seats is None else lambda t: np.array(seats))
         np.testing.assert_allclose(found.duration[0], durations, rtol=1e-9, atol=1e-9, err_msg=late)
         used = found.patterns[found.pattern[0]]  # a rule may need fewer than had come
         assert (used <= np.array(responses)).all(), late

@@ -42,34 +42,25 @@ DATA = made()
 TASK = LinearRegression("made", evaluate_every=5, verify_every=4)
 PROBLEM = TASK.problem(DATA, 0)
 THETA = np.random.default_rng(1).standard_normal(D)
-
-
-def shuffled(data=DATA, seed=0):
-    """The training rows as the task is specified to order them."""
-    order = rng(seed, "data_order").permutation(len(data.y_train))
-    return data.x_train[order].astype(np.float64), data.y_train[order]
+X, Y = DATA.x_train.astype(np.float64), DATA.y_train
 
 
 # --- the gradient
 
 
 def test_the_gradient_is_that_of_half_the_squared_residuals_summed():
-    x, y = shuffled()
-
     def loss(theta):
-        return 0.5 * ((x @ theta - y) ** 2).sum()
+        return 0.5 * ((X @ theta - Y) ** 2).sum()
 
     step = 1e-4  # a quadratic: central differences are exact but for rounding
     slopes = [(loss(THETA + step * e) - loss(THETA - step * e)) / (2 * step) for e in np.eye(D)]
     np.testing.assert_allclose(PROBLEM.gradient(THETA, np.ones(1), 0), slopes, rtol=1e-7, atol=1e-6)
 
 
-def test_partition_gradients_are_those_of_array_split():
-    x, y = shuffled()
-    for k in (1, 12, N):  # 97 is no multiple of 12
-        parts = zip(np.array_split(x, k), np.array_split(y, k), strict=True)
-        expected = [a.T @ (a @ THETA - b) for a, b in parts]
-        np.testing.assert_allclose(PROBLEM.partition_gradients(THETA, k, 0), expected, rtol=1e-12, atol=1e-12)
+def test_partitions_are_those_of_array_split_of_the_shuffled_rows():
+    parts = np.array_split(rng(0, "data_order").permutation(N), 12)  # 97 is no multiple of 12
+    expected = [X[i].T @ (X[i] @ THETA - Y[i]) for i in parts]
+    np.testing.assert_allclose(PROBLEM.partition_gradients(THETA, 12, 0), expected, rtol=1e-12, atol=1e-12)
 
 
 def test_with_every_coefficient_one_it_is_the_plain_pass_bit_by_bit():
@@ -82,22 +73,18 @@ def test_with_every_coefficient_one_it_is_the_plain_pass_bit_by_bit():
 
 
 def test_scores_are_half_the_mean_squared_residual():
+    train_loss = ((X @ THETA - Y) ** 2).mean() / 2
+    test_loss = ((DATA.x_test @ THETA - DATA.y_test) ** 2).mean() / 2
     for seed in (0, 3):  # whatever the order
         found = TASK.problem(DATA, seed).score(THETA)
-        for name, x, y in (
-            ("train_loss", DATA.x_train, DATA.y_train),
-            ("test_loss", DATA.x_test, DATA.y_test),
-        ):
-            assert found[name] == pytest.approx(((x @ THETA - y) ** 2).sum() / (2 * len(y)), rel=1e-12)
-    assert list(found) == ["train_loss", "test_loss"]
+        assert found == pytest.approx({"train_loss": train_loss, "test_loss": test_loss}, rel=1e-12)
 
 
 def test_training_reaches_least_squares():
     found = train(TASK, GradientDescent(0.3), DATA, (0, 1), (400, 13), progress=False)
-    x, y = DATA.x_train.astype(np.float64), DATA.y_train
-    best = np.linalg.lstsq(x, y, rcond=None)[0]
-    assert found.scores["train_loss"][0, -1] == pytest.approx(((x @ best - y) ** 2).mean() / 2, rel=1e-9)
-    assert (np.diff(found.scores["train_loss"][0][~np.isnan(found.scores["train_loss"][0])]) < 1e-12).all()
+    best, losses = np.linalg.lstsq(X, Y)[0], found.scores["train_loss"][0]
+    assert losses[-1] == pytest.approx(((X @ best - Y) ** 2).mean() / 2, rel=1e-9)
+    assert (np.diff(losses[~np.isnan(losses)]) < 1e-12).all()
     assert np.isnan(found.scores["test_loss"][1, found.evaluated > 13]).all()
     np.testing.assert_allclose(found.parameters[0, -1], best, rtol=1e-5, atol=1e-6)
 
@@ -112,16 +99,14 @@ def folder(tmp_path_factory):
 
 @pytest.mark.slow
 def test_a_training_job_needs_no_torch_and_gives_the_same_bits_twice(folder):
-    job = (
-        "import sys, gcexp.command.main as c\n"
-        "arguments = 'job train task=linear_regression optimizer.learning_rate=0.1 iterations=30 seeds=1'.split()\n"
-        "assert all(c.main([*arguments, '-o', name]) == 0 for name in ('a.npz', 'b.npz'))\n"
-        "assert 'torch' not in sys.modules and 'sklearn' not in sys.modules\n"
-    )
+    job = """
+import sys, gcexp.command.main as c
+arguments = "job train task=linear_regression optimizer.learning_rate=0.1 iterations=30 seeds=1".split()
+assert all(c.main([*arguments, "-o", name]) == 0 for name in ("a.npz", "b.npz"))
+assert "torch" not in sys.modules and "sklearn" not in sys.modules
+"""
     environment = os.environ | {"PYTHONPATH": str(ROOT), "GCEXP_CONF": str(ROOT / "conf")}
-    command = [sys.executable, "-c", job]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    subprocess.run([sys.executable, "-c", job], cwd=folder, env=environment, check=True)
     assert (folder / "a.npz").read_bytes() == (folder / "b.npz").read_bytes()
 
 
@@ -169,21 +154,17 @@ def test_one_run(folder, monkeypatch, capsys):
     assert frame["train_loss"].is_monotonic_decreasing and len(frame) == 26
 
 
-def told(seeds):
-    """Scores of some seeds on a clock of whole seconds."""
-    rows = [(seed, i, float(i), score) for seed, scores in enumerate(seeds) for i, score in enumerate(scores)]
-    return pd.DataFrame(rows, columns=["seed", "iteration", "simulated_time_s", "test_accuracy"])
-
-
 def test_the_passage_of_a_run():
-    frame = told([[0.1, 0.5, 0.7], [0.1, 0.2, 0.6], [0.1, 0.2, 0.3]])
-    passages = {level: single_run.passage(frame, "test_accuracy", level) for level in (0.55, 0.65)}
-    assert passages == {
-        0.55: "2 (test accuracy 0.55, reached in 2 of 3 seeds)",
-        0.65: "not reached (test accuracy 0.65, reached in 1 of 3 seeds)",
-    }
-    losses = frame.assign(train_loss=1 - frame["test_accuracy"])
-    assert single_run.passage(losses, "train_loss", 0.45) == "2 (train loss 0.45, reached in 2 of 3 seeds)"
+    curves = [[0.1, 0.5, 0.7], [0.1, 0.2, 0.6], [0.1, 0.2, 0.3]]
+    rows = [(seed, i, float(i), c[i], 1 - c[i]) for seed, c in enumerate(curves) for i in range(3)]
+    columns = ["seed", "iteration", "simulated_time_s", "test_accuracy", "train_loss"]
+    frame = pd.DataFrame(rows, columns=columns)
+    for score, level, told in (
+        ("test_accuracy", 0.55, "2 (test accuracy 0.55, reached in 2 of 3 seeds)"),
+        ("test_accuracy", 0.65, "not reached (test accuracy 0.65, reached in 1 of 3 seeds)"),
+        ("train_loss", 0.45, "2 (train loss 0.45, reached in 2 of 3 seeds)"),
+    ):
+        assert single_run.passage(frame, score, level) == told
 
 
 @pytest.mark.parametrize(

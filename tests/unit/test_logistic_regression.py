@@ -1,8 +1,6 @@
-"""Categorical rows one-hot encoded, the regression on them, and the AUC table of the specification on the real rows."""
+"""Categorical rows one-hot encoded, the regression on them, and the AUC table of the specification on real rows."""
 
-import os
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,20 +10,14 @@ from sklearn.preprocessing import OneHotEncoder
 
 from gcexp.data import Dataset, load, prepare
 from gcexp.data.categories import LEFT_OUT, one_hot_pairs
-from gcexp.errors import DataError, ParameterError
+from gcexp.errors import ParameterError
 from gcexp.tasks.logistic_regression import LogisticRegression, area_under_roc
 from gcexp.tasks.optimizers import AcceleratedGradient
 from gcexp.tasks.training import train
 
-FOLDERS = (os.environ.get("GCEXP_DATA"), Path(__file__).resolve().parents[3] / "shared" / "data")
-REAL = next((f for f in FOLDERS if f and (Path(f) / "amazon_access" / "train.csv").exists()), None)
-real = pytest.mark.skipif(REAL is None, reason="train.csv is neither in $GCEXP_DATA nor in ../shared/data")
-
-
-def small(N=60):
-    draw = np.random.default_rng(0)
-    rows = draw.integers(0, 5, (N, 9)).astype(np.int32)
-    return Dataset("small", rows, draw.integers(0, 2, N), rows[:0], np.zeros(0, np.int64), "")
+draw = np.random.default_rng(0)
+ROWS, LABELS = draw.integers(0, 5, (60, 9)).astype(np.int32), draw.integers(0, 2, 60)
+SMALL = Dataset("small", ROWS, LABELS, ROWS[:0], LABELS[:0], "")
 
 
 def dense(rows):
@@ -59,12 +51,11 @@ def test_area_under_roc_as_scikit_learn_has_it():
 
 @pytest.mark.parametrize(("seed", "split_seed", "order"), [(3, None, 3), (3, 7, 7)])
 def test_gradients_are_derivatives_of_the_loss_on_the_split_of_the_seed(seed, split_seed, order):
-    data = small()
     kept = np.random.default_rng(order).permutation(60)[:44]
-    ones, _ = one_hot_pairs(data.x_train)
-    x, y = np.zeros((44, 2000)), 2 * data.y_train[kept] - 1
+    ones, _ = one_hot_pairs(ROWS)
+    x, y = np.zeros((44, 2000)), 2 * LABELS[kept] - 1
     np.put_along_axis(x, ones[kept].astype(np.int64), 1, axis=1)
-    problem = LogisticRegression("small", 44, split_seed, pad_to=2000).problem(data, seed)
+    problem = LogisticRegression("small", 44, split_seed, pad_to=2000).problem(SMALL, seed)
     w, c = np.random.default_rng(1).standard_normal(2000) / 10, np.array([1.0, -2, 0, 0.5, 3])
     weights = np.repeat(c, [9, 9, 9, 9, 8])
 
@@ -77,29 +68,28 @@ def test_gradients_are_derivatives_of_the_loss_on_the_split_of_the_seed(seed, sp
 
 def test_padding_changes_no_score():
     tasks = LogisticRegression("small", 44), LogisticRegression("small", 44, pad_to=1500)
-    plain, padded = (
-        train(task, AcceleratedGradient(1.0), small(), [0], [20], progress=False) for task in tasks
-    )
+    plain, padded = (train(t, AcceleratedGradient(1.0), SMALL, [0], [20], progress=False) for t in tasks)
     for score in ("test_loss", "test_auc"):
         np.testing.assert_allclose(plain.scores[score], padded.scores[score], rtol=1e-12)
     assert padded.parameters.shape[-1] == 1500
 
 
+REAL = Dataset("small", ROWS.astype(np.float32), LABELS, None, None, "")
+
+
 @pytest.mark.parametrize(
-    ("task", "named"),
+    ("task", "data", "named"),
     [
-        (LogisticRegression("small", 60), "59.*60"),
-        (LogisticRegression("small", 44, pad_to=9), "pad_to"),
-        (LogisticRegression("other", 44), "'other'"),
+        (LogisticRegression("small", 60), SMALL, "59.*60"),
+        (LogisticRegression("small", 44, pad_to=9), SMALL, "pad_to"),
+        (LogisticRegression("other", 44), SMALL, "'other'"),
+        (LogisticRegression("small", 44), REAL, "categorical"),
     ],
-    ids=["rows", "pad", "data"],
+    ids=["rows", "pad", "data", "kind"],
 )
-def test_what_does_not_fit_is_refused(task, named):
+def test_what_does_not_fit_is_refused(task, data, named):
     with pytest.raises(ParameterError, match=named):
-        task.problem(small(), 0)
-    with pytest.raises(ParameterError, match="categorical"):
-        bad = Dataset("small", np.zeros((4, 9), np.float32), np.array([0, 1, 0, 1]), None, None, "")
-        LogisticRegression("small", 2).problem(bad, 0)
+        task.problem(data, 0)
 
 
 def test_generated_rows(tmp_path):
@@ -115,9 +105,8 @@ def test_generated_rows(tmp_path):
     assert (auc[:, 0] == 0.5).all() and ((auc[:, -1] > 0.77) & (auc[:, -1] < 0.9)).all()
 
 
-@real
-def test_auc_table_of_the_specification(tmp_path):
-    prepare("amazon_access", tmp_path / "amazon_access.npz", REAL)
+def test_auc_table_of_the_specification(tmp_path, published_data):
+    prepare("amazon_access", tmp_path / "amazon_access.npz", published_data("amazon_access/train.csv"))
     data = load(tmp_path / "amazon_access.npz")
     assert data.y_train.sum() == 30872 and one_hot_pairs(data.x_train)[1] == 241915
     assert [len(np.unique(c)) for c in data.x_train.T] == [7518, 4243, 128, 177, 449, 343, 2358, 67, 343]
@@ -128,54 +117,3 @@ def test_auc_table_of_the_specification(tmp_path):
         found.scores["test_auc"][:, [0, 10, 20, 30, 50, 100]], expected, rtol=0, atol=1e-3
     )
     assert found.parameters.shape == (2, 5, 343474)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "ACTION\n1\n",
-        "{header}\n1,2,3,4,5,6,7,8,9,x\n",
-        "{header}\n2,2,3,4,5,6,7,8,9,0\n",
-        "a{header}\n1,2,3,4,5,6,7,8,9,0\n",
-    ],
-    ids=range(5),
-)
-def test_a_damaged_table_is_refused(tmp_path, text):
-    from gcexp.data.readers import ACCESS_COLUMNS, amazon_access
-
-    path = tmp_path / "train.csv"
-    path.write_text(text.format(header=",".join(ACCESS_COLUMNS)))
-    with pytest.raises(DataError, match="train.csv"):
-        amazon_access([path])
-
-
-def test_openml_rows_become_the_published_file(tmp_path, monkeypatch):
-    """The table of OpenML is written as the CSV it was made of, and accepted only as that."""
-    import hashlib
-
-    import pandas as pd
-
-    from gcexp.data import fetch as module
-    from gcexp.data.readers import ACCESS_COLUMNS
-    from gcexp.data.sources import RawFile, Source
-
-    rows = np.arange(20).reshape(2, 10) % 2
-    text = ",".join(ACCESS_COLUMNS) + "\n" + "".join(",".join(map(str, r)) + "\n" for r in rows)
-    frame = pd.DataFrame({n: rows[:, i].astype(str) for i, n in enumerate(ACCESS_COLUMNS)})
-    frame = frame.rename(columns={"ACTION": "target"}).astype("category")
-    monkeypatch.setattr(
-        "sklearn.datasets.fetch_openml", lambda data_id, **more: type("B", (), {"frame": frame})
-    )
-    monkeypatch.delenv("GCEXP_DATA", raising=False)
-    for content, wanted in ((text, True), (text.replace("1", "3"), False)):
-        digest = hashlib.sha256(content.encode()).hexdigest()
-        raw = RawFile("train.csv", len(content), digest, ("openml:4135",))
-        source = Source("amazon_access", (raw,), None, None, 2)
-        if wanted:
-            path = module.fetch(source, raw_dir=tmp_path / "a")[0]
-            assert path.read_text() == text
-        else:
-            with pytest.raises(DataError, match="openml:4135"):
-                module.fetch(source, raw_dir=tmp_path / "b")
-            assert not list((tmp_path / "b").rglob("*.csv"))

@@ -12,6 +12,7 @@ import pytest
 from gcexp.errors import DataError
 from gcexp.run.build import locate
 from gcexp.run.provenance import check_unchanged, packages, provenance_file, recorded
+from tests.conftest import commit, write_files
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -20,28 +21,20 @@ ROOT = Path(__file__).resolve().parents[2]
 def plug_in(tmp_path, monkeypatch, forget):
     """A package outside the clone, and a function that commits it."""
     folder = tmp_path / "elsewhere" / "somebody"
-    folder.mkdir(parents=True)
-    (folder / "__init__.py").write_text("")
-    (folder / "code.py").write_text("class Mine:\n    pass\n")
-    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-C", str(folder.parent)]
-
-    def commit():
-        for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "all"]):
-            subprocess.run([*git, *arguments], check=True)
-        return subprocess.check_output([*git, "rev-parse", "HEAD"], text=True).strip()
+    write_files(folder, {"__init__.py": "", "code.py": "class Mine:\n    pass\n"})
 
     def known():
         forget()
         return packages(["somebody.code.Mine"])
 
     monkeypatch.syspath_prepend(folder.parent)
-    return folder, commit, known
+    return folder, lambda: commit(folder.parent), known
 
 
 def test_a_package_outside_the_clone_is_named_with_commit_dirtiness_and_content(plug_in):
-    folder, commit, known = plug_in
+    folder, committed, known = plug_in
     assert (known()["somebody"]["commit"], known()["somebody"]["dirty"]) == (None, None)
-    head, clean = commit(), known()
+    head, clean = committed(), known()
     assert set(clean) == {"gcexp", "somebody"}
     assert clean["somebody"]["commit"] == head and clean["somebody"]["dirty"] is False
     (folder / "code.py").write_text("class Mine:\n    value = 1\n")
@@ -49,7 +42,7 @@ def test_a_package_outside_the_clone_is_named_with_commit_dirtiness_and_content(
     assert edited["somebody"]["dirty"] is True
     assert edited["somebody"]["sha256"] != clean["somebody"]["sha256"]
     assert edited["gcexp"] == clean["gcexp"]
-    commit()
+    committed()
     (folder / "new.py").write_text("")  # an untracked module is dirt
     assert known()["somebody"]["dirty"] is True
 

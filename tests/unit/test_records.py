@@ -6,7 +6,6 @@ import json
 import os
 import runpy
 import shutil
-import sys
 import textwrap
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from gcexp.report import paper
 from gcexp.run import dependencies, modules, records
 from gcexp.run.modules import own_modules
 from gcexp.run.records import EDITED, PLANNED, changes, code_of, observed, recorded, state, unrecorded
+from tests.conftest import unload, write_files
 
 ROOT = Path(__file__).resolve().parents[2]
 OUTPUT = Path("results/a.txt")
@@ -71,31 +71,18 @@ FILES = {
                 file.write("ours")
             open("made.txt").read()
         """,
-    "mine/aliased.py": "x = 1\n",
-    "mine/relative.py": "x = 1\n",
-    "mine/sub.py": "x = 1\n",
     "mine/parts/__init__.py": "from .two import Two\n",
     "mine/parts/one.py": "class One:\n    def f(self):\n        return 1\n",
     "mine/parts/two.py": "class Two: pass\n",
-    "mine/computed.py": "x = 1\n",
-    "mine/formatted.py": "x = 1\n",
     "mine/late.py": "def later(): ...\n",
-    "mine/types_only.py": "x = 1\n",
-    "mine/unread.py": "x = 1\n",
     "mine/resource.txt": "a\n",
     "mine/packed.bin": "a\n",
     "mine/README.md": "a\n",
     "helper/__init__.py": "from helper import again\n",
-    "helper/again.py": "x = 1\n",
     "helper/deep.py": "from .again import x\nvalue = x\n",
-    "spaces/inner.py": "x = 1\n",
     "plugged/site-packages/theirs/__init__.py": "from theirs import inside\n",
-    "plugged/site-packages/theirs/inside.py": "x = 1\n",
-    "plugged/site-packages/gcexp_papers/paper/numbers.py": "x = 1\n",
-    "plugged/site-packages/foreign/__init__.py": "x = 1\n",
     "effects.cfg": "a\n",
     "script.txt": "1 + 1\n",
-    "alone.py": "x = 1\n",
     "values.json": "{}",
     "table.csv": "1 2\n",
     "folder/a.txt": "a\n",
@@ -108,6 +95,15 @@ FILES = {
     "home/.cache/font.json": "1\n",
     "results/earlier.txt": "1\n",
 }
+
+
+#: Modules with nothing but a number.
+PLAIN = """
+mine/aliased mine/relative mine/sub mine/computed mine/formatted mine/types_only mine/unread helper/again spaces/inner
+plugged/site-packages/theirs/inside plugged/site-packages/gcexp_papers/paper/numbers
+plugged/site-packages/foreign/__init__ alone
+"""
+FILES |= {f"{name}.py": "x = 1\n" for name in PLAIN.split()}
 
 
 def replace(path, old, new):
@@ -201,10 +197,7 @@ def write(path, text):
 
 
 def forget_modules():
-    for name in list(sys.modules):
-        if name.partition(".")[0] in ("mine", "helper", "spaces", "theirs", "foreign"):
-            del sys.modules[name]
-    importlib.invalidate_caches()
+    unload("mine", "helper", "spaces", "theirs", "foreign")
 
 
 @pytest.fixture(scope="module")
@@ -213,8 +206,7 @@ def job(tmp_path_factory):
     folder = tmp_path_factory.mktemp("job")
     with contextlib.chdir(folder), pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(folder / "home"))
-        for name, text in FILES.items():
-            write(name, textwrap.dedent(text))
+        write_files(folder, {name: textwrap.dedent(text) for name, text in FILES.items()})
         np.savez("arrays.npz", x=np.ones(2))
         write("large.bin", "a" * 2**20)
         for place in ("plugged/site-packages", ""):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -43,3 +45,12 @@ def test_from_the_shell(tmp_path, capsys):
     assert main(["show", "scheme=frc", "n=6", "s=1", "--figure", str(tmp_path / "one.png")]) == 0
     assert (tmp_path / "one.png").stat().st_size > 1000 and "workers:" in capsys.readouterr().out
     assert main(["show", "scheme=frc", "n=6", "s=1", "--figure", str(tmp_path / "one.doc")]) == 2
+
+
+def test_keys_are_explained_also_those_of_options_below(capsys):
+    """An option that sets less than the one it builds on; a key of a group that is not chosen is not told."""
+    assert main(["show", "scheme=gc_dc", "delay=ec2_like", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["keys"]
+    assert {"code.d", "placement.observe", "placement.swap_rule", "delay.transmit_mean"} <= set(told)
+    assert "delay.shape" not in told and not any(key.startswith(("task.", "optimizer.")) for key in told)
+    assert main(["show", "scheme=cgc"]) == 0 and "code.construction" in capsys.readouterr().out

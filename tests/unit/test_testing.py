@@ -114,72 +114,59 @@ def test_names_say_who_and_what():
 # --- and what is broken is caught ------------------------------------------------------------------------------
 
 
-class Deaf(Triangle):
-    def weights(self, responses):
-        return np.tile(
-            np.linalg.lstsq(self.encoding.toarray().T, np.ones(3), rcond=None)[0], (len(responses), 1)
-        )
+def variant(base, **changed):
+    """The class with other methods or attributes."""
+    return type(base.__name__, (base,), changed)
 
 
-class Overpromising(Triangle):
-    def __init__(self):
-        super().__init__()
-        self.quorums = (Quorum(range(3), [(1, 1)]),)
+def deaf(self, responses):
+    everybody = np.linalg.lstsq(self.encoding.toarray().T, np.ones(3))[0]
+    return np.tile(everybody, (len(responses), 1))
 
 
-class Moody(Code):
-    def __init__(self):
-        super().__init__(np.eye(3) * np.random.default_rng().random(3), promise="linear")
+def batched(self, responses):
+    return Triangle.weights(self, responses) * (len(responses) > 1)
 
 
-class DrawnOnce(Halves):
-    redrawn = False
+def overpromising():
+    code = Triangle()
+    code.quorums = (Quorum(range(3), [(1, 1)]),)
+    return code
 
 
-class Batched(Triangle):
-    def weights(self, responses):
-        return super().weights(responses) * (len(responses) > 1)
+def unpicklable():
+    code = Triangle()
+    code.rule = lambda: None
+    return code
 
 
-class Unpicklable(Triangle):
-    def __init__(self):
-        super().__init__()
-        self.rule = lambda: None
+def moody():
+    return Code(np.eye(3) * np.random.default_rng().random(3), promise="linear")
 
 
-class Eager(HalfAfterFirst):
-    def stop(self, code, arrive):
-        time, responses = super().stop(code, arrive)
-        return time, np.broadcast_to(code.messages, responses.shape).astype(np.int16)
+def eager(self, code, arrive):
+    time, responses = HalfAfterFirst.stop(self, code, arrive)
+    return time, np.broadcast_to(code.messages, responses.shape).astype(np.int16)
 
 
-class Oracle(HalfAfterFirst):
-    def stop(self, code, arrive):
-        time, responses = super().stop(code, arrive)
-        return time + arrive().max(), responses
+def oracle(self, code, arrive):
+    time, responses = HalfAfterFirst.stop(self, code, arrive)
+    return time + arrive().max(), responses
 
 
-@dataclass(frozen=True)
-class Shared:
-    """All workers from one stream: more workers change every draw."""
-
-    def draw(self, seeds, iterations, n):
-        start = np.stack([np.random.default_rng(seed).random((iterations, n)) for seed in seeds])
-        return Draws(tuple(seeds), start.shape, start=start)
+def of_one_stream(self, seeds, iterations, n):
+    """More workers change every draw."""
+    start = np.stack([np.random.default_rng(seed).random((iterations, n)) for seed in seeds])
+    return Draws(tuple(seeds), start.shape, start=start)
 
 
-@dataclass(frozen=True)
-class Backwards:
-    def draw(self, seeds, iterations, n):
-        return Draws(tuple(seeds), (len(seeds), iterations, n), start=5.0 * np.arange(1, n + 1), compute=-1.0)
-
-
-@dataclass(frozen=True)
-class Misnamed(Mean):
-    scores = ("test_accuracy",)
+def backwards(self, seeds, iterations, n):
+    return Draws(tuple(seeds), (len(seeds), iterations, n), start=5.0 * np.arange(1, n + 1), compute=-1.0)
 
 
 class Leaky(MeanProblem):
+    """Its gradient is not the sum of these."""
+
     def partition_gradients(self, parameters, k, iteration):
         return super().partition_gradients(parameters, k, iteration) + self.x.sum()
 
@@ -187,10 +174,8 @@ class Leaky(MeanProblem):
         return coefficients @ MeanProblem.partition_gradients(self, parameters, len(coefficients), iteration)
 
 
-@dataclass(frozen=True)
-class LeakyMean(Mean):
-    def problem(self, data, seed):
-        return Leaky(data.x_train, data.x_test)
+def leaky(self, data, seed):
+    return Leaky(data.x_train, data.x_test)
 
 
 CODE = CyclicRepetition(n=5, s=2)
@@ -199,18 +184,18 @@ CODE = CyclicRepetition(n=5, s=2)
 @pytest.mark.parametrize(
     ("subjects", "caught"),
     [
-        ({"codes": [Deaf]}, "uses_only_what_was_received"),
-        ({"codes": [Overpromising]}, "keeps_its_promise"),
-        ({"codes": [Moody]}, "equal_parameters_give_equal_codes"),
-        ({"codes": [partial(DrawnOnce, pairs=3)]}, "is_drawn_by_its_seed"),
-        ({"codes": [Batched]}, "decodes_each_pattern_alone"),
-        ({"codes": [Unpicklable]}, "survives_pickling"),
-        ({"waits": [Scheme(CODE, Eager())]}, "hears_only_what_arrived"),
-        ({"waits": [Scheme(CODE, Oracle())]}, "decides_each_iteration_alone"),
-        ({"delays": [Shared()]}, "does_not_depend_on_what_else_is_drawn"),
-        ({"delays": [Backwards()]}, "more_work_takes_no_less"),
-        ({"tasks": [(Misnamed(), points(), 5)]}, "scores_are_those_declared"),
-        ({"tasks": [(LeakyMean(), points(), 5)]}, "gradient_is_the_sum_of_its_partitions"),
+        ({"codes": [variant(Triangle, weights=deaf)]}, "uses_only_what_was_received"),
+        ({"codes": [variant(Triangle, weights=batched)]}, "decodes_each_pattern_alone"),
+        ({"codes": [overpromising]}, "keeps_its_promise"),
+        ({"codes": [moody]}, "equal_parameters_give_equal_codes"),
+        ({"codes": [partial(variant(Halves, redrawn=False), pairs=3)]}, "is_drawn_by_its_seed"),
+        ({"codes": [unpicklable]}, "survives_pickling"),
+        ({"waits": [Scheme(CODE, variant(HalfAfterFirst, stop=eager)())]}, "hears_only_what_arrived"),
+        ({"waits": [Scheme(CODE, variant(HalfAfterFirst, stop=oracle)())]}, "decides_each_iteration_alone"),
+        ({"delays": [variant(Ramp, draw=of_one_stream)()]}, "does_not_depend_on_what_else_is_drawn"),
+        ({"delays": [variant(Ramp, draw=backwards)()]}, "more_work_takes_no_less"),
+        ({"tasks": [(variant(Mean, scores=("auc",))(), points(), 5)]}, "scores_are_those_declared"),
+        ({"tasks": [(variant(Mean, problem=leaky)(), points(), 5)]}, "gradient_is_the_sum_of_its_partitions"),
     ],
     ids=lambda part: part if isinstance(part, str) else "",
 )

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from gcexp.codes.comm_efficient import CommunicationEfficient
-from gcexp.codes.cyclic import CyclicRepetition
-from gcexp.codes.cyclic_mds import CyclicMDS
+from gcexp.codes import CommunicationEfficient, CyclicMDS, CyclicRepetition
 from gcexp.errors import ParameterError
 
 CODES = [CyclicRepetition(5, 2), CyclicMDS(5, 2), CommunicationEfficient(5, 3, 2)]
@@ -20,34 +18,19 @@ def gradients(code, dtype) -> torch.Tensor:
 
 
 @each_code
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.int64], ids=str)
-def test_encode_takes_tensors(code, dtype):
-    g = gradients(code, dtype)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "bfloat16"])
+def test_encode_and_decode_take_tensors(code, dtype):
+    g = gradients(code, getattr(torch, dtype))
+    same = (g.double() if dtype == "bfloat16" else g).numpy()
     sent = code.encode(g)
     assert isinstance(sent, np.ndarray) and sent.dtype == code.encoding.dtype
-    np.testing.assert_array_equal(sent, code.encode(g.numpy()))
-    np.testing.assert_array_equal(code.encode(g[:, ::2]), code.encode(g.numpy()[:, ::2]))  # not contiguous
-    decoded = code.combine(sent, code.decode(code.messages).weights[0])
-    np.testing.assert_allclose(decoded[:7], g.double().sum(0), atol=1e-9)
-
-
-@each_code
-def test_decode_takes_tensors(code):
+    np.testing.assert_array_equal(sent, code.encode(same))
+    np.testing.assert_array_equal(code.encode(g[:, ::2]), code.encode(same[:, ::2]))  # not contiguous
     responses = torch.ones(1, code.n, dtype=torch.int64)
-    np.testing.assert_array_equal(code.decode(responses).coefficients, np.ones((1, code.k)))
-    np.testing.assert_array_equal(code.decode(responses.bool()).coefficients, np.ones((1, code.k)))
-
-
-@each_code
-def test_bfloat16_is_read_and_what_requires_grad_is_refused(code):
-    g = gradients(code, torch.bfloat16)
-    np.testing.assert_array_equal(code.encode(g), code.encode(g.double().numpy()))
-    g = gradients(code, torch.float32).requires_grad_()
-    with pytest.raises(ParameterError, match=r"gradients.detach\(\)"):
-        code.encode(g)
-    np.testing.assert_array_equal(code.encode(g.detach()), code.encode(g.detach().numpy()))
-    with pytest.raises(ParameterError, match="real.*complex"):
-        code.encode(torch.ones(code.k, 3, dtype=torch.complex64))
+    for heard in (responses, responses.bool()):
+        np.testing.assert_array_equal(code.decode(heard).coefficients, np.ones((1, code.k)))
+    decoded = code.combine(sent, code.decode(responses).weights[0])
+    np.testing.assert_allclose(decoded[:7], g.double().sum(0), atol=1e-9)
 
 
 @each_code
@@ -63,3 +46,7 @@ def test_combine_takes_tensors(code):
     np.testing.assert_allclose(code.combine(torch.from_numpy(sent).to(single), weights), answer, atol=0.2)
     with pytest.raises(ParameterError, match="messages require grad"):
         code.combine(torch.from_numpy(sent).requires_grad_(), weights)
+    with pytest.raises(ParameterError, match=r"gradients.detach\(\)"):
+        code.encode(gradients(code, torch.float32).requires_grad_())
+    with pytest.raises(ParameterError, match="real.*complex"):
+        code.encode(torch.ones(code.k, 3, dtype=torch.complex64))

@@ -14,7 +14,6 @@ from gcexp.codes import (
     CyclicRepetition,
     CyclicTwoMessage,
     FractionalRepetition,
-    PartialWork,
     Quorum,
     Uncoded,
 )
@@ -29,9 +28,8 @@ from gcexp.run.compose import compose
 from gcexp.run.scheme import build_scheme
 from gcexp.schemes import Decodable, Fastest, Scheme
 from gcexp.schemes.elimination import Span, Spanned
-from gcexp.schemes.micro_batches import Covered, DropCompute
+from gcexp.schemes.micro_batches import Covered
 from gcexp.schemes.stopping import Deadline, DecodableOrFastest, Recovered
-from gcexp.schemes.waiting import Lead
 from gcexp.timeline import simulate
 
 
@@ -49,28 +47,27 @@ def arrivals_of(code: Code, seeds: int = 1, iterations: int = 1, seed: int = 0, 
     return arrive
 
 
-def one_by_one(code: Code, arrive):
-    """For each iteration, (time, responses) after each message, in the order (time, worker, rank)."""
+def first(code: Code, arrive, enough):
+    """For each iteration (i, t), time and responses after the first message at which `enough(number, responses)`.
+
+    Messages come in the order (time, worker, rank); the last stops where not even all are enough.
+    """
     S, T, n = arrive(1).shape
-    for i in range(S):
-        for t in range(T):
-            events = sorted(
-                (arrive(r + 1)[i, t, w], w, r) for w in range(n) for r in range(int(code.messages[w]))
-            )
-            responses, steps = np.zeros(n, dtype=int), []
-            for time, w, _ in events:
-                responses[w] += 1
-                steps.append((time, responses.copy()))
-            yield (i, t), steps
+    for i, t in np.ndindex(S, T):
+        events = sorted((arrive(r + 1)[i, t, w], w, r) for w in range(n) for r in range(code.messages[w]))
+        responses = np.zeros(n, dtype=int)
+        for number, event in enumerate(events, 1):
+            responses[event[1]] += 1
+            if enough(number, responses):
+                break
+        yield (i, t), event[0], responses
 
 
-def rows_of(code: Code, responses: np.ndarray) -> np.ndarray:
-    return code.encoding.toarray()[code.received(responses[None])[0]]
-
-
-def spans(rows: np.ndarray, target: np.ndarray) -> bool:
-    weights = np.linalg.lstsq(rows.T, target.astype(rows.dtype), rcond=None)[0]
-    return bool(np.linalg.norm(weights @ rows - target) < 1e-8)
+def spans(code: Code, responses: np.ndarray, targets: np.ndarray) -> bool:
+    """Whether all targets are in the span of what was received."""
+    rows = code.encoding.toarray()[code.received(responses[None].astype(int))[0]]
+    weights = np.linalg.lstsq(rows.T, targets.T.astype(rows.dtype), rcond=None)[0]
+    return bool(np.linalg.norm(weights.T @ rows - targets, axis=1).max() < 1e-8)
 
 
 # --- recovered -----------------------------------------------------------------------------------------------
@@ -94,16 +91,16 @@ def test_recovered_is_the_first_time_the_decoder_recovers_enough(code, ties, fra
     arrive = arrivals_of(code, 2, 5, seed=1, ties=ties)
     time, responses = Recovered(fraction).stop(code, arrive)
     if getattr(code, "decoder", "") != "appendix":  # recovery is monotone, and may be found by bisection
-        np.testing.assert_array_equal(Recovered(fraction, True).stop(code, arrive)[0], time)
-        np.testing.assert_array_equal(Recovered(fraction, True).stop(code, arrive)[1], responses)
-    for (i, t), steps in one_by_one(code, arrive):
-        for at, now in steps:  # noqa: B007
-            c = code.decode(now, partial=True).coefficients[0]
-            clean = np.minimum(abs(c), abs(c - 1)).max() < 1e-9
-            if clean and np.rint(c).sum() >= fraction * code.k - 1e-9:
-                break
-        assert time[i, t] == at  # the last, where not even all suffice
-        np.testing.assert_array_equal(responses[i, t], now)
+        np.testing.assert_equal(Recovered(fraction, True).stop(code, arrive), (time, responses))
+
+    def enough(_, responses):
+        c = code.decode(responses, partial=True).coefficients[0]
+        clean = np.minimum(abs(c), abs(c - 1)).max() < 1e-9
+        return clean and np.rint(c).sum() >= fraction * code.k - 1e-9
+
+    for place, at, now in first(code, arrive, enough):
+        assert time[place] == at
+        np.testing.assert_array_equal(responses[place], now)
 
 
 def test_recovered_decodes_little():
@@ -131,16 +128,14 @@ def test_recovered_never_uses_a_message_that_never_comes():
 # --- deadline ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "code", [Uncoded(5), CyclicTwoMessage(8, 4, 5), CirculantMultiMessage(6, (1, 2, 3))], ids=repr
-)
+@pytest.mark.parametrize("code", [Uncoded(5), CyclicTwoMessage(8, 4, 5), CirculantMultiMessage(6, (1, 2, 3))])
 def test_deadline_hears_what_arrived(code):
     arrive = arrivals_of(code, 2, 6, ties=True)
     time, responses = Deadline(2.0).stop(code, arrive)
     assert (time == 2).all() and responses.dtype == np.int16
-    for (i, t), steps in one_by_one(code, arrive):
-        by_then = [now for at, now in steps if at <= 2]
-        np.testing.assert_array_equal(responses[i, t], by_then[-1] if by_then else 0 * code.messages)
+    ranks = range(1, code.messages.max() + 1)
+    arrived = sum(((arrive(r) <= 2) & (r <= code.messages)).astype(int) for r in ranks)
+    np.testing.assert_array_equal(responses, arrived)
 
 
 def test_deadline_before_the_first_message_of_a_run_is_an_error():
@@ -167,13 +162,9 @@ def test_whichever_comes_first(q):
     code = FractionalRepetition(8, 2)
     arrive = arrivals_of(code, 2, 50)
     time, responses = DecodableOrFastest(q=q).stop(code, arrive)
-    for (i, t), steps in one_by_one(code, arrive):
-        at, now = next(step for p, step in enumerate(steps) if p + 1 == q or code.met(step[1])[0])
-        assert time[i, t] == at
-        assert (
-            code.decode(responses[i, t], partial=True).recovered == code.decode(now, partial=True).recovered
-        )
-        assert (responses[i, t] <= now).all()
+    for place, at, now in first(code, arrive, lambda number, heard: number == q or code.met(heard)[0]):
+        used, heard = (code.decode(some, partial=True).recovered for some in (responses[place], now))
+        assert time[place] == at and used == heard and (responses[place] <= now).all()
 
 
 def test_erasure_head_loses_something_as_it_stands():
@@ -208,9 +199,8 @@ SPANNABLE = [
     GraphCode(6, 3),
     ExpanderCode(7, offsets=(1,), decoder="optimal"),
     TWO_BLOCKS,
-    Code(
-        1e-9 * CyclicRepetition(6, 2).encoding, promise="least_squares"
-    ),  # independent of the length of a row
+    # Independent of the length of a row:
+    Code(1e-9 * CyclicRepetition(6, 2).encoding, promise="least_squares"),
 ]
 
 
@@ -221,7 +211,7 @@ SPANNABLE = [
 def test_spanned_is_the_first_time_that_the_target_is_in_the_span(code, ties, target, wanted):
     which = np.eye(code.k)[list(range(code.k) if wanted is None else wanted)]
     targets = np.kron(which.sum(0)[None] if target == "sum" else which, np.eye(code.blocks))
-    if not all(spans(code.encoding.toarray(), v) for v in targets):
+    if not spans(code, code.messages, targets):
         with pytest.raises(ParameterError, match=target):
             Spanned(target, wanted).stop(code, arrivals_of(code))
         return
@@ -232,10 +222,9 @@ def test_spanned_is_the_first_time_that_the_target_is_in_the_span(code, ties, ta
         code = Code(code.encoding, promise="least_squares")
     time, responses = Spanned(target, wanted).stop(code, arrive)
     assert responses.dtype == np.int16
-    for (i, t), steps in one_by_one(code, arrive):
-        at, now = next(step for step in steps if all(spans(rows_of(code, step[1]), v) for v in targets))
-        assert time[i, t] == at and (responses[i, t] <= now).all()
-        assert all(spans(rows_of(code, responses[i, t].astype(int)), v) for v in targets)
+    for place, at, now in first(code, arrive, lambda _, heard: spans(code, heard, targets)):
+        assert time[place] == at and (responses[place] <= now).all()
+        assert spans(code, responses[place], targets)
 
 
 # --- in schemes, and what is refused -------------------------------------------------------------------------
@@ -291,21 +280,10 @@ def test_the_fastest_are_those_of_sorted_times(size):
     at[0, 1] = at[0, 1].round(1)
     at[0, 2, : size // 3] = inf
     for q in {1, 2, 7, size // 9, size // 2, size - 6, size} & set(range(1, size + 1)):
-        time, responses = Fastest(q=q).stop(Uncoded(size), lambda r=1: at)
-        np.testing.assert_array_equal(time, np.sort(at, axis=-1)[..., q - 1])
         first = np.zeros(at.shape, dtype=int)  # at equal times the lower workers
         np.put_along_axis(first, np.argsort(at, axis=-1, kind="stable")[..., :q], 1, axis=-1)
-        np.testing.assert_array_equal(responses, first)
-
-
-def test_dropcompute_learns_for_each_seed_alone():
-    code, step = PartialWork(3, 1, 4), np.random.default_rng(0).exponential(1, (2, 5, 3))[[0, 0, 1]]
-
-    def learned(seeds):
-        return DropCompute().begin(Lead(code, lambda r=None: step[seeds] * (r or 4)))
-
-    found = learned([0, 1, 2])
-    assert found.tolist() == [learned([i])[0] for i in range(3)] and found[1] != found[2]
+        found = Fastest(q=q).stop(Uncoded(size), lambda r=1: at)
+        np.testing.assert_equal(found, (np.sort(at, axis=-1)[..., q - 1], first))
 
 
 @pytest.mark.parametrize(("rule", "stops"), [(Covered(), 3.0), (Deadline(9), 9.0)])

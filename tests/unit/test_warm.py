@@ -10,14 +10,13 @@ import sys
 from pathlib import Path
 from uuid import uuid4
 
-import numpy as np
 import pandas as pd
 import psutil
 import pytest
 from snakemake.benchmark import BenchmarkRecord
 
 from gcexp.command import forkserver
-from tests.conftest import LONG, ONE_THREAD, wait
+from tests.conftest import LONG, ONE_THREAD, assert_same_arrays, wait
 
 pytestmark = pytest.mark.slow
 
@@ -101,8 +100,7 @@ def test_the_same_bytes_as_in_a_process_of_its_own(server, prepared, tmp_path):
     assert set(made["cold"]) == set(made["warm"]) >= {"t.npz", "v.json", "table.csv"}
     for name, path in made["cold"].items():
         if path.suffix == ".npz":
-            with np.load(path) as one, np.load(made["warm"][name]) as other:
-                assert all(one[key].tobytes() == other[key].tobytes() for key in one.files), name
+            assert_same_arrays(path, made["warm"][name])
         else:
             assert path.read_bytes() == made["warm"][name].read_bytes(), name
     costs = [pd.read_csv(tmp_path / f"warm/benchmarks-raw/{name}.tsv", sep="\t") for name in ("t", "table")]
@@ -171,27 +169,6 @@ def test_an_interrupted_command_removes_what_it_has_half_written(server, tmp_pat
     client.send_signal(signal.SIGINT)
     client.communicate(timeout=LONG)
     wait(lambda: not list(tmp_path.glob(".half*")), "end of it")
-
-
-LEAVING = """
-import os, socket, sys, time
-from gcexp.command import forkserver
-def leave(*_):
-    while not os.path.exists('leave'):
-        time.sleep(0.02)
-    os._exit(0)
-socket.socket.recv = leave
-forkserver.forwarded(sys.argv[1:])
-"""
-
-
-def test_a_command_ends_with_a_client_that_heard_nothing(server, prepared, tmp_path):
-    children = server[0].children
-    client = begun(prepared(tmp_path), *ENDLESS, command=(sys.executable, "-c", LEAVING), **server[1])
-    wait(children, "training")
-    (tmp_path / "leave").touch()
-    client.communicate(timeout=LONG)
-    wait(lambda: not children(), "end of the training")
 
 
 def test_a_command_that_dies_is_told(server, training):

@@ -55,8 +55,7 @@ def test_jobs_run_in_the_image_that_the_configuration_names(fresh, stand_ins):
     assert code == 0, output
     image = "docker://example.org/gcexp:1.0.0"
     target = "reports/quick/data/small_three.csv"
-    code, output = fresh.run(
-        "snakemake", "-n", target, "--sdm", "apptainer", "--config", f"container={image}"
-    )
+    image_of = ("--sdm", "apptainer", "--config", f"container={image}")
+    code, output = fresh.run("snakemake", "-n", target, *image_of)
     assert code == 0 and f"Singularity image {image} will be pulled" in output, output
     assert (stand_ins / "calls").read_text().split() == ["containers/gcexp.sif"]

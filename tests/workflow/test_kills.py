@@ -10,7 +10,7 @@ import numpy as np
 import psutil
 import pytest
 
-from tests.conftest import LONG, at_work, wait
+from tests.conftest import LONG, assert_same_arrays, at_work, wait
 
 pytestmark = pytest.mark.workflow
 
@@ -116,9 +116,7 @@ def test_the_same_command_goes_on_where_a_killed_run_stopped(killed):
     resumed = shutil.move(project / TRAININGS[1], project / "resumed.npz")
     (project / "results/checkpoints" / TRAININGS[1]).unlink()
     assert project.build("-j1", TRAININGS[1]) == {"train_exact": 1}
-    with np.load(resumed) as resumed, np.load(project / TRAININGS[1]) as whole:
-        assert set(whole.files) == set(resumed.files)
-        assert all(whole[name].tobytes() == resumed[name].tobytes() for name in whole.files)
+    assert_same_arrays(resumed, project / TRAININGS[1])
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="warm jobs are for Linux")

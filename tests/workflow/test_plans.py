@@ -71,11 +71,11 @@ def test_lint_has_no_advice(fresh):
 
 def test_every_rule_has_log_benchmark_message_and_resources():
     text = "".join(path.read_text() for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
-    rules = re.split(r"^(?:rule|use rule \w+ as) (\w+)(?: with)?:", text, flags=re.M)
-    bodies = dict(zip(rules[1::2], rules[2::2], strict=True))
+    _, *rules = re.split(r"^(?:rule|use rule \w+ as) (\w+)(?: with)?:", text, flags=re.M)
+    bodies = dict(zip(rules[::2], rules[1::2], strict=True))
     for name in ("data", "train", "train_exact", "table", "draw", "page"):
-        for directive in ("log", "benchmark", "message", "resources"):
-            assert re.search(rf"^    {directive}:", bodies[name], re.M), (name, directive)
+        given = {*re.findall(r"^    (\w+):", bodies[name], re.M)}
+        assert given >= {"log", "benchmark", "message", "resources"}, name
 
 
 def test_a_failure_shows_the_command_that_repeats_it(fresh):
@@ -94,45 +94,31 @@ def test_a_name_is_never_a_command(fresh):
 
 def test_a_target_that_nobody_makes_is_one_sentence(fresh):
     code, output = fresh.snakemake("-j1", "small_thre")
-    assert code == 2, output
-    assert "gcexp: unknown target 'small_thre'; did you mean 'small_three'?" in output
+    assert code == 2 and "'small_thre'" in output and "'small_three'" in output, output
     assert "Traceback" not in output and "Exception" not in output
-
-
-def test_another_workflow_takes_the_rules_as_a_module(fresh):
-    (fresh / "Snakefile").write_text(
-        'module gcexp:\n    snakefile: "workflow/Snakefile"\n    config: config\n\n\nuse rule * from gcexp as gcexp_*\n'
-    )
-    code, output = fresh.snakemake("-n", "reports/quick/data/small_three.csv")
-    assert code == 0 and "gcexp table" in output.replace("_", " "), output
 
 
 # --- What an edit repeats
 
 
+FIGURE = "small/figures/three.yaml"
 DRAWN = {"draw": 1, "page": 1, "all": 1}
 REPORT = {"table": 1} | DRAWN
-FIGURE = "small/figures/three.yaml"
 
 
 def remarks(project):
-    """Comments, times and texts that decide nothing."""
+    """Comments, times, messages and spellings of a command decide nothing."""
     options = (project / "conf").rglob("*.yaml")
     for path in [*options, project / FIGURE, project / "conf/style/paper.mplstyle"]:
         lines = path.read_text().splitlines(keepends=True)
         at = 1 if "@package" in lines[0] else 0
         path.write_text("".join([*lines[:at], "# a remark\n", *lines[at:]]))
-    project.edit("workflow/rules/train.smk", 'message:\n        "training {wildcards.task}, exact"',
-                 'message:\n        "exact training of {wildcards.task}"')  # fmt: skip
+    rules = project / "workflow/rules/train.smk"
+    text = rules.read_text().replace("training {wildcards.task}, exact", "exact training of {wildcards.task}")
+    rules.write_text(text.replace(" gcexp job ", " gcexp  job "))  # params, inputs and times count
     for path in project.files("data", "workflow", "profiles").values():
         os.utime(path)
     os.utime(project / "Snakefile")
-
-
-def with_code(project):
-    """Let the project use a package of its own, compiled."""
-    shutil.copytree(project.code / "gcexp", project / "gcexp")
-    project.code = project.folder
 
 
 def edit(path, old, new):
@@ -143,45 +129,29 @@ def add(run):
     return edit(FIGURE, "plot:", f"  - {run}\nplot:")
 
 
+PAGE = {"page": 1, "all": 1}
+STYLE, PARETO = "conf/style/paper.mplstyle", "conf/delay/pareto.yaml"
+PARTIAL, REPETITION = "conf/code/cyclic_partial_recovery.yaml", "conf/code/cyclic_repetition.yaml"
 EDITS = {
     "remarks and times": (remarks, {}),
     "plot": (edit(FIGURE, "kind: lines", "kind: lines, xlim: [0, 1]"), DRAWN),
-    "style": (
-        edit("conf/style/paper.mplstyle", "lines.linewidth", "axes.titlesize: 7\nlines.linewidth"),
-        DRAWN,
-    ),
-    "source": (edit(FIGURE, "source: Fig. 1", "source: Fig. 2"), {"page": 1, "all": 1}),
-    "what it shows": (edit(FIGURE, "source: Fig. 1", "source: Fig. 1\nshows: Three lines."), {"page": 1, "all": 1}),
+    "style": (edit(STYLE, "lines.linewidth", "axes.titlesize: 7\nlines.linewidth"), DRAWN),
+    "source": (edit(FIGURE, "source: Fig. 1", "source: Fig. 2"), PAGE),
+    "what it shows": (edit(FIGURE, "source: Fig. 1", "source: Fig. 1\nshows: Three lines."), PAGE),
     "label": (edit(FIGURE, '"cyclic, β', '"arcs, β'), REPORT),
-    "default of an approximate scheme": (
-        edit("conf/code/cyclic_partial_recovery.yaml", "decoder: max_disjoint", "decoder: exact"),
-        {"train": 1} | REPORT,
-    ),
-    "default of an exact scheme": (
-        edit("conf/code/cyclic_repetition.yaml", "seed: 0", "seed: 1"),
-        REPORT,
-    ),
-    "a paper on the page": (
-        edit("small/paper.yaml", "title: A paper", "title: The paper"),
-        {"page": 1, "all": 1},
-    ),
+    "default of an approximate scheme": (edit(PARTIAL, ": max_disjoint", ": exact"), {"train": 1} | REPORT),
+    "default of an exact scheme": (edit(REPETITION, "seed: 0", "seed: 1"), REPORT),
+    "a paper on the page": (edit("small/paper.yaml", "title: A paper", "title: The paper"), PAGE),
     "new exact scheme": (add("{label: naive, scheme: uncoded}"), REPORT),
-    "new approximate scheme": (
-        add("{label: more, scheme: cyclic_partial, code.beta: 6}"),
-        {"train": 1} | REPORT,
-    ),
+    "new approximate scheme": (add("{label: more, scheme: forget, s: 3}"), {"train": 1} | REPORT),
     "value of the task": (
         edit("conf/task/digits_mlp.yaml", "hidden: 25", "hidden: 20"),
         {"train_exact": 1, "train": 2} | REPORT,
     ),
-    "default of the delay model": (
-        edit("conf/delay/pareto.yaml", "shape: 1.2", "shape: 1.3"),
-        {"train": 2} | REPORT,
-    ),
-    "a lost drawing": (lambda p: (p / "reports/quick/figures/small_three.pdf").unlink(),
-                       DRAWN),
+    "default of the delay model": (edit(PARETO, "shape: 1.2", "shape: 1.3"), {"train": 2} | REPORT),
+    "a lost drawing": (lambda p: (p / "reports/quick/figures/small_three.pdf").unlink(), DRAWN),
     "a lost table": (lambda p: (p / "reports/quick/data/small_three.csv").unlink(), REPORT),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", EDITS)
@@ -201,12 +171,12 @@ def test_an_edit_of_the_code_reaches_the_published_bytes(project):
         states = project.files("results/checkpoints/results")
         return {name: path.stat().st_mtime_ns for name, path in states.items() if name.endswith(".npz")}
 
-    with_code(project)
+    shutil.copytree(project.code / "gcexp", project / "gcexp")  # it uses a package of its own
+    project.code = project.folder
     table = project / "reports/quick/data/small_three.csv"
     before, trained = pd.read_csv(table), learned()
-    project.edit(
-        "gcexp/run/measured.py", '"simulated_time_s": clock[s, at]', '"simulated_time_s": 2 * clock[s, at]'
-    )
+    expression = '"simulated_time_s": clock[s, at]'
+    project.edit("gcexp/run/measured.py", expression, expression.replace("clock", "2 * clock"))
     project.edit("gcexp/codes/block_design.py", 'limit = "n k', 'limit = "nearly n k')
     assert project.build("-j2", "reports/quick/data/small_three.csv") == {"train": 2, "table": 1}
     before["simulated_time_s"] *= 2
@@ -219,14 +189,6 @@ def test_snakemakes_inside_is_asked_in_one_module_and_was_tried_with_this_versio
     assert found.startswith(f"{snakemake_inside.TRIED}."), f"run tests/workflow with {found}, then set TRIED"
     rules = "".join(path.read_text() for path in (ROOT / "workflow").rglob("*.smk"))
     assert not re.search(r"workflow\.(?!yaml)\w|snakemake\.cli", rules)
-
-
-def test_another_spelling_of_a_command_plans_nothing(project):
-    """What a finished job was called with may be spelled otherwise: params, inputs and times count."""
-    for rule in ("train", "figure"):
-        path = project / "workflow" / "rules" / f"{rule}.smk"
-        path.write_text(path.read_text().replace(" gcexp job ", " gcexp  job "))
-    assert project.planned() == {}
 
 
 def test_studies_are_made_when_they_are_asked_for(project):
@@ -247,13 +209,10 @@ def test_studies_are_made_when_they_are_asked_for(project):
 def test_an_edit_for_one_target_does_not_remake_another(project):
     """However they were planned together: each job writes down what it read itself."""
     for name in "ab":
-        (project / f"small/figures/{name}.yaml").write_text(
-            "title: A\nsource: B\nkind: analysis\nplot: {kind: table}\n"
-            f"analysis: {{function: .{name}.table}}\n"
-        )
-        (project / f"small/{name}.py").write_text(
-            "import pandas as pd\n\n\ndef table():\n    return pd.DataFrame({'x': [1]})\n"
-        )
+        text = f"title: A\nsource: B\nkind: analysis\nanalysis: {{function: .{name}.table}}\nplot: {{kind: table}}\n"
+        (project / f"small/figures/{name}.yaml").write_text(text)
+        function = "import pandas as pd\n\n\ndef table():\n    return pd.DataFrame({'x': [1]})\n"
+        (project / f"small/{name}.py").write_text(function)
     assert project.build("-j1", "small_a", "small_b")
     project.edit("small/b.py", "[1]", "[2]")
     planned = project.planned("small_a", "small_b")

@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.conftest import write_files
+
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 FIGURE = """\
@@ -33,7 +35,7 @@ TABLE = "reports/quick/data/small_data.csv"
 @pytest.fixture
 def mine(fresh):
     rows = [f"{i % 7},{i * i % 11},{i % 3},{i % 2}" for i in range(40)]
-    for name, text in {
+    files = {
         "small/figures/data.yaml": FIGURE,
         "conf/dataset/mine.yaml": DATA,
         "conf/delay/mine.yaml": "_target_: mine_delays.Mine\nshift: 1.0\nmean: 1.0\n",
@@ -42,9 +44,8 @@ def mine(fresh):
         "helper_there/scale.py": "SCALE = 1\n",
         "factor": "1\n",
         "mine.csv": "\n".join(["a,b,colour,kind", *rows, ""]),
-    }.items():
-        (fresh / name).parent.mkdir(parents=True, exist_ok=True)
-        (fresh / name).write_text(text)
+    }
+    write_files(fresh.folder, files)
     fresh.variables["PYTHONPATH"] = f"{fresh.folder}:{fresh.environment['PYTHONPATH']}"
     return fresh
 

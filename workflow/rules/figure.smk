@@ -11,7 +11,7 @@ rule table:
         paths.benchmark(paths.TABLE)
     priority: 1  # some analyses are the longest jobs of all, and wait for nothing
     conda:
-        "../envs/figure.yaml"
+        "../envs/report.yaml"
     resources:
         mem_mb=2000,
         runtime=60,
@@ -43,7 +43,7 @@ rule draw:
     wildcard_constraints:
         target="|".join(DRAWN) or "none",
     conda:
-        "../envs/figure.yaml"
+        "../envs/report.yaml"
     resources:
         mem_mb=1000,
         runtime=10,

@@ -316,12 +316,10 @@ _EVALUATIONS = 21  # of 2000 iterations
 _SCHEMES = ["uncoded", *CGC, *G_CGC, "AGC"]
 
 
-def _ends_before(table: pd.DataFrame, p: float, label: str, *others: str, **compared: bool) -> Verdict:
+def _ends_before(table: pd.DataFrame, p: float, label: str, *others: str, or_equal: bool = False) -> Verdict:
     """Whether the last iteration of a scheme ends before that of each of some others."""
-    run = {"delay.p": p}
-    return below(
-        table, "simulated_time_s", label, others, run, statistic="max", rows=_EVALUATIONS, **compared
-    )
+    last: dict = {"statistic": "max", "rows": _EVALUATIONS, "or_equal": or_equal}
+    return below(table, "simulated_time_s", label, others, {"delay.p": p}, **last)
 
 
 @claim("fig6_gagc_leftmost", "fig6_consistent", figure="fig6")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import combinations, product
 from math import comb, gcd
 
 import numpy as np
 
-from gcexp.analysis.claims import all_instances, claim, every, less, number, within
+from gcexp.analysis.claims import all_instances, below, claim, less, number, within
 from gcexp.codes.base import Code
 from gcexp.codes.partial_recovery import CyclicTwoMessage
 from gcexp.codes.subset_designs import (
@@ -64,12 +64,9 @@ def every_worker_is_chosen_equally_often():
     """
     for n, y in sizes(11):
         if y < n and gcd(n, y) == 1:
-            shifted = (
-                [tuple(sorted((w + i) % n for w in T)) for T in co_prime_classes(n, y)] for i in range(n)
-            )
-            families = [set(one) for one in shifted]
+            families = [{frozenset((w + i) % n for w in T) for T in co_prime_classes(n, y)} for i in range(n)]
             disjoint = sum(map(len, families)) == len(set().union(*families)) == comb(n, y)
-            own = all(i in T for i, one in enumerate(families) for T in one)
+            own = all(i in T for i, family in enumerate(families) for T in family)
             yield disjoint and len(set(map(len, families))) == 1 and own
 
 
@@ -82,7 +79,8 @@ def co_prime_scheme_sends_fewer_messages(table):
 @claim("example1_y", assumed=True, post_hoc="s and the range of alpha are chosen so that y is 2 (2026-11-22)")
 def least_y_of_example_1_is_2():
     """At n = 5, s = 3 the least y is 2 for every alpha from 0.401 to 0.7 in steps of 0.001."""
-    return all_instances(theory.minimal_y(5, 3, Fraction(i, 1000)) == 2 for i in range(401, 701))
+    for i in range(401, 701):
+        yield theory.minimal_y(5, 3, Fraction(i, 1000)) == 2
 
 
 @claim("example1_below_naive", figure="table2", assumed=True)
@@ -106,9 +104,16 @@ def designs_send_no_more_than_the_combinatorial_scheme(table):
     return in_every_case(table, "messages: simple t-design ≤ combinatorial")
 
 
-def _index(blocks: Iterable[Collection[int]], n: int, t: int) -> set[int]:
+def _designs() -> Iterator[tuple[str, list[frozenset], int, int]]:
+    """Name, blocks, n and t of the four designs that are built here."""
+    for name, build in DESIGNS.items():
+        blocks = [frozenset(block) for block in build()]
+        yield name, blocks, len(frozenset().union(*blocks)), 2 if name == "fano" else 3
+
+
+def _index(blocks: list[frozenset], n: int, t: int) -> set[int]:
     """In how many blocks the t-subsets of n points lie."""
-    return {sum(set(T) <= set(block) for block in blocks) for T in combinations(range(n), t)}
+    return {sum(block.issuperset(T) for block in blocks) for T in combinations(range(n), t)}
 
 
 @claim(
@@ -123,14 +128,12 @@ def four_designs_have_the_textbook_properties():
 
     The built code has the load of the combinatorial scheme of the same block size and fewer messages.
     """
-    for name, build in DESIGNS.items():
-        blocks, t = build(), 2 if name == "fano" else 3
-        n, size = max(map(max, blocks)) + 1, len(blocks[0])
-        top = min(_index(blocks, n, t))
+    for name, blocks, n, t in _designs():
+        size, top = len(blocks[0]), min(_index(blocks, n, t))
         yield "design_parameters", Fraction(top * comb(n, t), comb(size, t)) == len(blocks)
         for i in range(t + 1):
             yield "design_lower_t", _index(blocks, n, i) == {theory.lower_index(n, t, size, top, i)}
-        others = [set(range(n)) - set(block) for block in blocks]
+        others = [frozenset(range(n)) - block for block in blocks]
         yield "design_complement", _index(others, n, t) == {theory.complement_index(n, t, size, top)}
         code = TDesign(name, t, n - t)
         fewer = code.messages.max() < theory.combinatorial(n, size).m
@@ -145,16 +148,12 @@ def designs_need_divisibility_and_enough_blocks():
     """
 
     def possible(n: int, size: int, index: int) -> bool:
-        whole = all(theory.lower_index(n, 2, size, index, i).denominator == 1 for i in (0, 1))
-        return whole and (size == n or theory.lower_index(n, 2, size, index, 0) >= n)
+        blocks, through = (theory.lower_index(n, 2, size, index, i) for i in (0, 1))
+        return blocks.denominator == through.denominator == 1 and (size == n or blocks >= n)
 
     tried = [possible(n, size, 1) for n in range(3, 13) for size in range(2, n)]
-    built = []
-    for make in DESIGNS.values():
-        blocks = make()
-        n = max(map(max, blocks)) + 1
-        built.append(possible(n, len(blocks[0]), *_index(blocks, n, 2)))
-    return every(within(float(np.mean(tried)), above=0, below=1), all_instances(built))
+    yield within(float(np.mean(tried)), above=0, below=1)
+    yield all_instances(possible(n, len(b[0]), *_index(b, n, 2)) for _, b, n, _ in _designs())
 
 
 @claim("example2_much_less_than_combinatorial", figure="table3")
@@ -191,11 +190,9 @@ def intermediate_codes_are_made_of_lists():
             else:
                 yield "theorem10_merging", len(lists) == g * code.k and len(set(code.load)) == 1
             for s in range(n):
-                hidden = [
-                    sum(set(block) <= set(gone) for block in code.holders)
-                    for gone in combinations(range(n), s)
-                ]
-                yield "theorem10_worst_case", max(hidden) == hidden[0]  # the first are 0, ..., s-1
+                gone = map(set, combinations(range(n), s))  # the first are 0, ..., s-1
+                hidden = [sum(silent.issuperset(block) for block in code.holders) for silent in gone]
+                yield "theorem10_worst_case", max(hidden) == hidden[0]
 
 
 def _lists(n: int, x: int, y: int) -> list[tuple[int, ...]]:
@@ -230,32 +227,24 @@ def load_falls_from_the_cyclic_to_the_combinatorial_one(table):
 @claim("remark11_load_decreases", "two_classes", figure="fig2_computation", assumed=True)
 def loads_of_figure_2_fall(table):
     """At n = 12 and 15 the load never rises with x, and the combinatorial end computes less than the cyclic end."""
-    verdicts = []
     for n in (12, 15):
         sweep = {"n": n, "scheme": "intermediate"}
-        verdicts += [
-            within(number(table, "rise", sweep, "max", rows=5), at_most=0),
-            less(number(table, "load", sweep | {"x": 5}), number(table, "load", sweep | {"x": 1})),
-        ]
-    return every(verdicts)
+        yield within(number(table, "rise", sweep, "max", rows=5), at_most=0)
+        yield below(table, "load", 5, 1, sweep, by="x")
 
 
 @claim("two_classes", "optimal_schemes_high_communication", figure="fig2_communication", assumed=True)
 def combinatorial_end_of_figure_2_sends_more(table):
     """At n = 12 and 15 the combinatorial end of the sweep sends more messages than the cyclic end."""
-    sent = {
-        (n, x): number(table, "messages", {"n": n, "scheme": "intermediate", "x": x})
-        for n, x in product((12, 15), (1, 5))
-    }
-    return every(less(sent[n, 1], sent[n, 5]) for n in (12, 15))
+    for n in (12, 15):
+        yield below(table, "messages", 1, 5, {"n": n, "scheme": "intermediate"}, by="x")
 
 
 @claim("remark11_communication_typically_between", figure="all_parameters", assumed=True)
 def messages_are_between_the_ends_for_most_points(table):
     """For n <= 20 more than half of the intermediate points send a number of messages between those of the ends."""
-    return within(
-        number(table, "share", {"statement": "sweep: points with messages between the ends"}), above=0.5
-    )
+    statement = {"statement": "sweep: points with messages between the ends"}
+    return within(number(table, "share", statement), above=0.5)
 
 
 @claim("remark11_not_monotone", assumed=True)
@@ -265,13 +254,12 @@ def messages_rise_and_fall_as_the_load_falls():
     The built codes have the messages and loads of the formulas.
     """
     rows = theory.sweep(7, 5, Fraction(6, 7))
-    codes = [Intermediate(7, 5, row["x"], row["y"]) for row in rows]
-    built = [
-        (code.messages == row["m"]).all() and (code.load == row["load"] * code.k).all()
-        for code, row in zip(codes, rows, strict=True)
-    ]
+    for row in rows:
+        code = Intermediate(7, 5, row["x"], row["y"])
+        yield (code.messages == row["m"]).all() and (code.load == row["load"] * code.k).all()
     steps = [(a["m"], b["m"]) for a, b in product(rows, rows) if a["load"] > b["load"]]
-    return all_instances([*built, any(a > b for a, b in steps), any(a < b for a, b in steps)])
+    yield any(a > b for a, b in steps)
+    yield any(a < b for a, b in steps)
 
 
 @claim("two_classes", assumed=True)
