@@ -146,9 +146,8 @@ def benchmark(
                 try:
                     rows.append(replay.row(entry, v, c))
                 except ParameterError as error:
-                    replay.played(
-                        build_scheme(_UNCODED.config(replay.n, v, c), 0)
-                    )  # or no scheme can be played
+                    waiting = build_scheme(_UNCODED.config(replay.n, v, c), 0)
+                    replay.played(waiting)  # or no scheme can be played
                     left_out[entry.label] = str(error)
                 except UserError as error:
                     raise UserError(f"{entry.label}: {error}") from None
@@ -563,32 +562,28 @@ def break_evens(traces: list[dict], schemes: list | None = None) -> pd.DataFrame
         file, name = more.pop("file"), more.pop("name", None)
         replay = Replay.of(file, 0.0, **more)
         for entry in entries(schemes):
-            load = load_of(replay.allowed(entry)[1])
+            _, scheme = replay.allowed(entry)
             for against in ("waiting", "rebalancing"):
-                found = _break_even(replay, entry, against)
-                said = {"against": against, "scheme": entry.label, "load": load}
-                ends = {"wins_from": found["scheme"], "bound_from": found["bound"]}
+                of_scheme, of_bound = _excesses(replay, scheme, against == "rebalancing")
+                said = {"against": against, "scheme": entry.label, "load": load_of(scheme)}
+                ends = {"wins_from": _crossing(of_scheme, True), "bound_from": _crossing(of_bound, False)}
                 rows.append({"trace": name or replay.name} | said | ends)
     return pd.DataFrame(rows)
 
 
-def _break_even(replay: Replay, entry: Entry, against: str) -> dict[str, float | None]:
-    """Ends for one scheme: ``scheme`` and ``bound``, 0 for always and None for never."""
-    _, scheme = replay.allowed(entry)
+def _excesses(replay: Replay, scheme: Scheme, rebalanced: bool) -> list[Callable]:
+    """By how much a scheme, and its bound, take longer than the reference at some phi: a function for each."""
     n, load = scheme.code.n, load_of(scheme)
 
     @cache
     def excess(phi: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
         timeline, every = replay.played(scheme, phi=phi), replay.waiting(n, phi).mean(1)
-        reference = 1.0 if against == "waiting" else replay.reference(n, load, phi)[0]
+        reference = replay.reference(n, load, phi)[0] if rebalanced else 1.0
         bound = bound_of(scheme, replay.draws(n, phi), _share(timeline, scheme))
         least = np.full(len(phi), np.inf) if bound is None else bound.mean(1)
         return timeline.duration.mean(1) / every / reference - 1, least / every / reference - 1
 
-    return {
-        "scheme": _crossing(lambda phi: excess(phi)[0], last=True),
-        "bound": _crossing(lambda phi: excess(phi)[1], last=False),
-    }
+    return [lambda phi, which=which: excess(phi)[which] for which in (0, 1)]
 
 
 def _crossing(excess: Callable[[tuple[float, ...]], np.ndarray], last: bool) -> float | None:
@@ -609,9 +604,7 @@ def _crossing(excess: Callable[[tuple[float, ...]], np.ndarray], last: bool) -> 
 
 
 @columns("label", "n", "iterations", "quantity", "value", "exponent")
-def growth(
-    codes: list, n: list[int], iterations: int, repeats: int = 1, sizes: list[int] | None = None
-) -> pd.DataFrame:
+def growth(codes: list, n: list[int], iterations: int, sizes: list[int] | None = None) -> pd.DataFrame:
     """CPU time and memory of building schemes and playing their clocks, against the number of workers.
 
     Times of workers are unit exponentials, `gcexp.delays.ShiftedExponential`. The library is loaded before; what is
@@ -619,43 +612,34 @@ def growth(
 
     Each of the `codes` has a ``label``; ``of``, what makes the code at each n; and ``s``, how many are not waited for
     at each n: left out, as many as the code lets be missing in each iteration. `sizes` are the n that are measured, by
-    default all. Times are the least of `repeats` rounds over all codes and sizes.
+    default all.
 
     The ``quantity`` of a row is ``CPU seconds`` of this process, or ``memory (MiB)``, the largest that is allocated at
     once, as `tracemalloc` counts it. ``exponent`` is the slope of a line through the CPU seconds of all sizes in
     logarithms; memory, which small sizes fill in pieces, has none.
-
-    >>> from functools import partial
-    >>> from gcexp.codes import Uncoded
-    >>> makers = [partial(Uncoded, 10), partial(Uncoded, 1000)]
-    >>> table = growth([{"label": "uncoded", "of": makers}], n=[10, 1000], iterations=20)
-    >>> memory = table[table["quantity"] == "memory (MiB)"]
-    >>> memory["n"].tolist(), bool(memory["value"].is_monotonic_increasing), bool((table["value"] > 0).all())
-    ([10, 1000], True, True)
     """
     import pandas as pd
 
     sizes = [size for size in n if sizes is None or size in sizes]
     require(n == sorted(set(n)) and len(sizes) > 1, f"two or more sizes of a rising n are needed, got n={n}")
-    require(repeats >= 1, f"repeats is a number of rounds >= 1, got {repeats}")
-    cases = {}
+    rows: list[dict] = []
     for given in codes:
         lost = given.get("s", [None] * len(n))
         fit = isinstance(given["of"], list) and len(given["of"]) == len(lost) == len(n)
         require(fit, f"{given['label']}: one code and one s for each of {len(n)} n")
-        for size, make, s in zip(n, given["of"], lost, strict=True):
-            cases[given["label"], size] = partial(_played, make, s, iterations)
-    next(iter(cases.values()))()  # loads what is loaded when it is first used
-    rounds = [
-        {case: _seconds(play) for case, play in cases.items() if case[1] in sizes} for _ in range(repeats)
-    ]
-    rows = []
-    for label in dict.fromkeys(label for label, _ in cases):
-        spent = [min(one[label, size] for one in rounds) for size in sizes]
-        held = [_allocated(cases[label, size]) for size in sizes]
+        makers = zip(n, given["of"], lost, strict=True)
+        plays = [partial(_played, make, s, iterations) for size, make, s in makers if size in sizes]
+        if not rows:
+            plays[0]()  # loads what is loaded when it is first used
+        spent, held = [_seconds(play) for play in plays], [_allocated(play) for play in plays]
         exponent = float(np.polyfit(np.log(sizes), np.log(spent), 1)[0])
         for quantity, values, slope in (("CPU seconds", spent, exponent), ("memory (MiB)", held, np.nan)):
-            known = {"label": label, "iterations": iterations, "quantity": quantity, "exponent": slope}
+            known = {
+                "label": given["label"],
+                "iterations": iterations,
+                "quantity": quantity,
+                "exponent": slope,
+            }
             rows += [known | {"n": size, "value": value} for size, value in zip(sizes, values, strict=True)]
     return pd.DataFrame(rows)[["label", "n", "iterations", "quantity", "value", "exponent"]]
 

@@ -8,14 +8,11 @@ from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gcexp.errors import UserError
 from gcexp.files import refuse_no_folder, refuse_special
 from gcexp.schema import arguments, typed
-
-if TYPE_CHECKING:
-    from gcexp.report.figure import Figure
 
 
 def overrides(parser: ArgumentParser) -> None:
@@ -78,21 +75,6 @@ def maybe_folder(parser: ArgumentParser, purpose: str) -> None:
 def preset(parser: ArgumentParser) -> None:
     """``--preset``."""
     parser.add_argument("--preset", default="quick", help="quick or paper (default: quick)")
-
-
-def targets(parser: ArgumentParser) -> None:
-    """Names of figures."""
-    parser.add_argument(
-        "targets", nargs="*", metavar="TARGET", help="figures (default: all, in a project its own)"
-    )
-    parser.set_defaults(rest="targets")
-
-
-def figures_of(arguments, checks: bool = True) -> list[Figure]:
-    """The figures that `targets` names, under the preset; see `gcexp.report.figurefile.read_figure`."""
-    from gcexp.report.figurefile import named_figures, page_files
-
-    return named_figures(arguments.targets or page_files(), arguments.preset, checks)
 
 
 def as_json(parser: ArgumentParser) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from gcexp.command.arguments import figures_of, new_file, output, overrides, preset, targets
+from gcexp.command.arguments import new_file, output, overrides, preset
 from gcexp.errors import UserError
 
 #: The verbs, each with a phrase.
@@ -125,16 +125,18 @@ def plot(arguments) -> None:
 
 def add_page(parser) -> None:
     """Arguments of ``page``."""
-    targets(parser)
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help="figures")
     preset(parser)
     output(parser)
 
 
 def page(arguments) -> None:
     """Write the pages of papers and figures."""
+    from gcexp.report.figurefile import named_figures
     from gcexp.report.page import write_pages
 
-    write_pages(arguments.preset, figures_of(arguments, checks=False), arguments.output)
+    figures = named_figures(arguments.targets, arguments.preset, checks=False)
+    write_pages(arguments.preset, figures, arguments.output)
 
 
 def add_track(parser) -> None:
@@ -147,6 +149,7 @@ def add_track(parser) -> None:
 
 def track(arguments) -> None:
     """Import finished runs into MLflow."""
+    from gcexp.report.figurefile import named_figures
     from gcexp.report.tracking import track
 
-    track(figures_of(arguments), arguments.output, arguments.uri)
+    track(named_figures(arguments.targets, arguments.preset), arguments.output, arguments.uri)

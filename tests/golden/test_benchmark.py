@@ -503,8 +503,8 @@ def test_drawings_of_the_folder_show_every_scheme():
 
 
 def test_growth_fits_the_exponent_of_what_it_measures(monkeypatch):
-    """Building takes n^2 seconds of a clock of the test's own; of the rounds the least counts."""
-    costs = {10: iter([0, 9, 1, 0]), 100: iter([100, 500, 0]), 1000: iter([2e4, 1e4, 0])}
+    """Building takes n^2 seconds of a clock of the test's own, once everything is loaded."""
+    costs = {10: iter([9, 1, 0]), 100: iter([100, 0]), 1000: iter([1e4, 0])}
     now = [0.0]
     monkeypatch.setattr("time.process_time", lambda: now[0])
 
@@ -516,7 +516,7 @@ def test_growth_fits_the_exponent_of_what_it_measures(monkeypatch):
         return make
 
     codes = [{"label": "mine", "of": [made(n) for n in costs]}]
-    frame = benchmarking.growth(codes, n=[*costs], iterations=5, repeats=2)
+    frame = benchmarking.growth(codes, n=[*costs], iterations=5)
     assert list(frame) == benchmarking.growth.columns(codes=codes, n=[], iterations=5)
     values = frame.pivot(index="n", columns="quantity", values="value")
     assert values["CPU seconds"].tolist() == [1, 100, 1e4]
@@ -532,7 +532,6 @@ def test_growth_fits_the_exponent_of_what_it_measures(monkeypatch):
         ({"n": [20, 10]}, "20, 10"),
         ({"n": [10, 20], "sizes": [20]}, "10, 20"),
         ({"n": [10, 20, 30]}, "x: .* 3 n"),
-        ({"n": [10, 20], "repeats": 0}, "repeats .* 0"),
     ],
 )
 def test_growth_refuses_what_it_cannot_fit(keys, words):
