@@ -257,7 +257,9 @@ def _renamed():
     """Whether a placement is allowed, and whether under other names of the workers clusters get as many slow ones."""
     for _, allowed, slow, seated in _placed(10, 200):
         clusters, n = allowed.shape
-        names = rng(0, "placement", 14, n).permutation(n)  # worker w is the one that was called names[w]
+        names = np.argsort(
+            rng(0, "placement", 16, n).permutation(n)
+        )  # worker w is the one that was called names[w]
         other_allowed, other_slow = allowed[:, names], slow[:, names]
         each = np.broadcast_to(other_allowed, (len(slow), clusters, n))
         other_seated = seats(greedy_clusters(each, other_slow), clusters)
