@@ -19,7 +19,7 @@ import numpy as np
 import psutil
 import pytest
 
-from gcexp.errors import UserError
+from gcexp.errors import ParameterError, UserError
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
@@ -329,6 +329,17 @@ def refused():
         return said
 
     return sentence
+
+
+def refusals(*rows, error=ParameterError):
+    """A test that calls are refused, one for each row: a call, and the pattern of what its sentence has to name."""
+
+    @pytest.mark.parametrize(("call", "named"), rows)
+    def refuses(call, named):
+        with pytest.raises(error, match=named):
+            call()
+
+    return refuses
 
 
 @pytest.fixture

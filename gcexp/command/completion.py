@@ -5,59 +5,19 @@ from __future__ import annotations
 import importlib
 from argparse import ArgumentParser
 from collections.abc import Iterable
+from pathlib import Path
 
 from gcexp.errors import UserError
 from gcexp.run.compose import compose
 from gcexp.run.options import GROUPS, options, papers
 
-SCRIPTS = {
-    "bash": r"""# eval "$(gcexp completion bash)" in ~/.bashrc
-_gcexp() {
-    local typed="${COMP_LINE:0:COMP_POINT}" found word
-    local -a words
-    read -ra words <<< "$typed"
-    [[ $typed == *[[:space:]] ]] && words+=("")
-    word="${words[${#words[@]} - 1]}"
-    COMPREPLY=()
-    while IFS= read -r found; do
-        # bash begins a new word behind '=': what stands before it is there already
-        [[ $COMP_WORDBREAKS == *=* ]] && found="${found#"${word%"${word##*=}"}"}"
-        COMPREPLY+=("$found")
-    done < <("${words[0]}" completion words -- "${words[@]:1}" 2> /dev/null)
-    [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2> /dev/null
-    return 0
-}
-complete -o default -F _gcexp gcexp
-""",
-    "zsh": r"""# eval "$(gcexp completion zsh)" in ~/.zshrc, behind compinit
-_gcexp() {
-    local -a found
-    found=("${(@f)$("${words[1]}" completion words -- "${(@)words[2,CURRENT]}" 2> /dev/null)}")
-    if [[ -n "${found[1]}" ]]; then
-        compadd -S '' -- ${(M)found:#*=}
-        compadd -- ${found:#*=}
-    else
-        compset -P '*='  # what stands behind a key may be a file
-        _files
-    fi
-}
-compdef _gcexp gcexp
-""",
-    "fish": r"""# gcexp completion fish > ~/.config/fish/completions/gcexp.fish
-function __gcexp_found
-    set -l words (commandline -opc)
-    set -g __gcexp_words ($words[1] completion words -- $words[2..-1] (commandline -ct) 2> /dev/null)
-    test -n "$__gcexp_words[1]"
-end
-complete -c gcexp -f -n __gcexp_found -a '$__gcexp_words'
-""",
-}
+SHELLS = ("bash", "zsh", "fish")
 
 
 def add(parser) -> None:
     """Its arguments."""
     parser.add_argument(
-        "shell", choices=[*SCRIPTS, "words"], help="words: what may stand in place of the last word"
+        "shell", choices=[*SHELLS, "words"], help="words: what may stand in place of the last word"
     )
     parser.add_argument(
         "words", nargs="*", metavar="WORD", help="for words, behind --: what was typed after gcexp"
@@ -66,9 +26,14 @@ def add(parser) -> None:
 
 def run(arguments) -> None:
     """Print a shell's script, or the words that may stand next."""
-    lines = [SCRIPTS[arguments.shell]] if arguments.shell in SCRIPTS else words(arguments.words)
+    lines = [script(arguments.shell)] if arguments.shell in SHELLS else words(arguments.words)
     for line in lines:
         print(line)
+
+
+def script(shell: str) -> str:
+    """What a shell reads to complete words of ``gcexp``: a file of ``shells/``."""
+    return (Path(__file__).parent / f"shells/gcexp.{shell}").read_text("utf-8")
 
 
 def words(typed: list[str]) -> list[str]:

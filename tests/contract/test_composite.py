@@ -17,8 +17,8 @@ from gcexp.codes.raptor import BatchRaptor
 from gcexp.codes.repetition import FractionalRepetition
 from gcexp.codes.soft_bibd import SoftBIBD
 from gcexp.codes.uncoded import Uncoded
-from gcexp.errors import ParameterError
 from gcexp.testing import checks
+from tests.conftest import refusals
 
 PAIR, PLANE = BlockDesign(3, "complete-3-2"), BlockDesign(7, "pg-2-2")
 FRC, CYCLIC = FractionalRepetition(4, 2), CyclicRepetition(3, 1)
@@ -156,14 +156,8 @@ def test_quorums_of_a_product_of_sums():
     assert (code.decode(met).coefficients == 1).all()
 
 
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (lambda: DirectSum([]), "at least one code"),
-        (lambda: Kronecker(CyclicTwoMessage(6, 2, 5), FRC), "one message per worker, got CyclicTwoMessage"),
-        (lambda: DirectSum([FRC, Code(np.ones((1, 2)), blocks=2)]), r"equal blocks, got \[1, 2\]"),
-    ],
+test_refuses = refusals(
+    (lambda: DirectSum([]), "at least one code"),
+    (lambda: Kronecker(CyclicTwoMessage(6, 2, 5), FRC), "one message per worker, got CyclicTwoMessage"),
+    (lambda: DirectSum([FRC, Code(np.ones((1, 2)), blocks=2)]), r"equal blocks, got \[1, 2\]"),
 )
-def test_refuses(build, message):
-    with pytest.raises(ParameterError, match=message):
-        build()

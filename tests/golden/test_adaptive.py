@@ -24,6 +24,7 @@ from gcexp.seeding import rng
 from gcexp.theory import adaptive as theory
 from gcexp.theory.adaptive import group_sizes
 from gcexp.timeline import simulate
+from tests.conftest import refusals
 
 E3 = [[3, 2, 1, 0], [3, 1, 1, 0], [1, 3, 2, 0], [2, 1, 3, 3], [2, 3, 2, 3], [2, 1, 1, 3]]
 
@@ -227,40 +228,24 @@ def test_rounds_follow_the_stragglers_on_a_real_clock():
 # --- what is refused --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"n": 3, "d": 4}, "1 <= d <= n, got n=3, d=4"),
-        ({"n": 5, "d": 2, "rounds": 0}, "rounds=0"),
-        ({"n": 5, "d": 2, "construction": "randon"}, "'random'"),
-        ({"n": 5, "d": 2, "arithmetic": "extendet"}, "'extended'"),
-        ({"n": 5, "d": 2, "construction": "chebyshev"}, "n=5.*d=2"),
-        ({"n": 5, "d": 2, "search_seeds": 0}, "search_seeds >= 1, got 0"),
-        ({"n": 20, "d": 3, "construction": "structured"}, "n=20.*rounds=6"),
-        ({"n": 3, "d": 2, "E": E3[1:]}, r"6 rows of 4 numbers, got shape \(5, 4\)"),
-        ({"n": 3, "d": 2, "E": [["x"] * 4] * 6}, "E holds rows of numbers"),
-        ({"n": 3, "d": 2, "E": [[1, 2, 3, 4]] * 6}, "'4'"),
-        ({"n": 3, "d": 2, "E": [[1, 2, 0, 0]] * 6}, "singular"),
-        ({"n": 3, "d": 2, "E": vandermonde(3, 2, 2, [4, -4, 1, 5, 2, -2])}, r"workers \[0\]"),
-    ],
+test_refuses = refusals(
+    (lambda: Adaptive(3, 4), "1 <= d <= n, got n=3, d=4"),
+    (lambda: Adaptive(5, 2, rounds=0), "rounds=0"),
+    (lambda: Adaptive(5, 2, construction="randon"), "'random'"),
+    (lambda: Adaptive(5, 2, arithmetic="extendet"), "'extended'"),
+    (lambda: Adaptive(5, 2, construction="chebyshev"), "n=5.*d=2"),
+    (lambda: Adaptive(5, 2, search_seeds=0), "search_seeds >= 1, got 0"),
+    (lambda: Adaptive(20, 3, construction="structured"), "n=20.*rounds=6"),
+    (lambda: Adaptive(3, 2, E=E3[1:]), r"6 rows of 4 numbers, got shape \(5, 4\)"),
+    (lambda: Adaptive(3, 2, E=[["x"] * 4] * 6), "E holds rows of numbers"),
+    (lambda: Adaptive(3, 2, E=[[1, 2, 3, 4]] * 6), "'4'"),
+    (lambda: Adaptive(3, 2, E=[[1, 2, 0, 0]] * 6), "singular"),
+    (lambda: Adaptive(3, 2, E=vandermonde(3, 2, 2, [4, -4, 1, 5, 2, -2])), r"workers \[0\]"),
+    (lambda: vandermonde(3, 2, 2, [1, 1, 2, 3, 4, 5]), "distinct numbers"),
+    (lambda: GroupedAdaptive(3, 5), "1 <= d <= n, got n=3, d=5"),
+    (lambda: GroupedCGC(10, 3, 2, 2), "d >= s"),
+    (lambda: Epochs(-0.1), "p"),
+    (lambda: theory.first_epoch(5, 1.0, 1), "p"),
+    (lambda: theory.rounds(6, 3, 3), "got s=3, d=3"),
+    (lambda: theory.fixed_costs(4, 2, 12), "got q=2, w=12, d=4"),
 )
-def test_adaptive_refuses(given, message):
-    with pytest.raises(ParameterError, match=message):
-        Adaptive(**given)
-
-
-@pytest.mark.parametrize(
-    ("call", "given", "message"),
-    [
-        (vandermonde, (3, 2, 2, [1, 1, 2, 3, 4, 5]), "distinct numbers"),
-        (GroupedAdaptive, (3, 5), "1 <= d <= n, got n=3, d=5"),
-        (GroupedCGC, (10, 3, 2, 2), "d >= s"),
-        (Epochs, (-0.1,), "p"),
-        (theory.first_epoch, (5, 1.0, 1), "p"),
-        (theory.rounds, (6, 3, 3), "got s=3, d=3"),
-        (theory.fixed_costs, (4, 2, 12), "got q=2, w=12, d=4"),
-    ],
-)
-def test_the_rest_refuses(call, given, message):
-    with pytest.raises(ParameterError, match=message):
-        call(*given)

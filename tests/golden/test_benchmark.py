@@ -33,6 +33,7 @@ from gcexp.errors import ParameterError, UserError
 from gcexp.figures import draw, read_table, style
 from gcexp.run.benchmarked import decided_by, entries
 from gcexp.theory import bounds
+from tests.conftest import refusals
 
 AR, SE, JOB1, JOB3 = "bytedance-AR-dp", "bytedance-SE-dp", "pai-job1", "pai-job3"
 CYCLIC, HOME, LEARNED = "cyclic, s = 1", "FRC, d = 2", "FRC, d = 2, learned pairs"
@@ -439,23 +440,18 @@ def test_mistakes_of_the_command(given, name, capsys):
     assert name in told.err and told.err.count("\n") == 1 and not told.out
 
 
-@pytest.mark.parametrize(
-    ("given", "name"),
-    [
-        ({"phi": []}, "phi"),
-        ({"schemes": []}, "schemes"),
-        ({"schemes": {"s": 3}}, "scheme"),
-        ({"schemes": {"scheme": "cgc", "group": "exakt"}}, "exact"),
-        ({"schemes": ["frc", {"scheme": "cgc", "label": "frc"}]}, "frc"),
-        ({"late": []}, "late"),
-        ({"late": "chunk", "chunks": 2.5}, "chunks"),
-        ({"late": float("nan")}, "late"),
-        ({"progress": np.array([True, False])}, "progress"),
-    ],
+test_mistakes_from_python = refusals(
+    (lambda: benchmark(AR, "wait for all", []), "phi"),
+    (lambda: benchmark(AR, [], [0.5]), "schemes"),
+    (lambda: benchmark(AR, {"s": 3}, [0.5]), "scheme"),
+    (lambda: benchmark(AR, {"scheme": "cgc", "group": "exakt"}, [0.5]), "exact"),
+    (lambda: benchmark(AR, ["frc", {"scheme": "cgc", "label": "frc"}], [0.5]), "frc"),
+    (lambda: benchmark(AR, "wait for all", [0.5], late=[]), "late"),
+    (lambda: benchmark(AR, "wait for all", [0.5], late="chunk", chunks=2.5), "chunks"),
+    (lambda: benchmark(AR, "wait for all", [0.5], late=float("nan")), "late"),
+    (lambda: benchmark(AR, "wait for all", [0.5], progress=np.array([True, False])), "progress"),
+    error=UserError,
 )
-def test_mistakes_from_python(given, name):
-    with pytest.raises(UserError, match=name):
-        benchmark(AR, **{"schemes": "wait for all", "phi": [0.5]} | given)
 
 
 @pytest.mark.parametrize("amount", ["-0.3", "nan", "inf", "text", "1e308"])

@@ -85,14 +85,14 @@ WITHOUT = {"bash": "--norc", "fish": "--no-config"}
 
 def offered(shell, line):
     """What bash or fish offers for the last word of a line."""
-    script = LAST_WORDS[shell].format(script=completion.SCRIPTS[shell], line=line)
+    script = LAST_WORDS[shell].format(script=completion.script(shell), line=line)
     return subprocess.check_output([shell, WITHOUT[shell], "-c", script], text=True).split()
 
 
 def in_zsh(line):
     """The last word of a line in zsh after Tab, typed in a terminal; Ctrl-G writes the line down."""
     Path("script").write_text(
-        f"autoload -Uz compinit; compinit -u -D\n{completion.SCRIPTS['zsh']}"
+        f"autoload -Uz compinit; compinit -u -D\n{completion.script('zsh')}"
         "told() { print -r -- $BUFFER > line; exit }; zle -N told; bindkey '^G' told; bindkey '^I' complete-word"
     )
     child, terminal = pty.fork()
