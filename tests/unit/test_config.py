@@ -245,11 +245,6 @@ def test_yaml_that_is_read(here):
         assert read_yaml(here / "a.yaml") == value
 
 
-def test_a_name_that_is_too_long_is_one_sentence(refused_command):
-    for name in ("x" * 300 + ".npz", "x" * 250 + ".npz"):
-        refused_command(name, "job", "data", "digits", "-o", name)
-
-
 # --- Building objects
 
 
