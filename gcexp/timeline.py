@@ -108,25 +108,10 @@ def run_clock(
 ) -> Timeline:
     """Draw the delays of some seeds and run the clock of one scheme. Every simulated time comes from here.
 
-    Draws, waiting and decoding go over some seeds, or over some iterations of a seed, at a time; streams go on from one
-    chunk to the next, so that the timeline has the same bits for any `chunk`. What is kept of an iteration is its
-    duration and a bit per message.
-
-    Parameters
-    ----------
-    scheme : Scheme
-    delay : DelayModel
-    seeds : sequence of int
-    iterations : int
-    chunk : int, optional
-        Workers times iterations that are in memory at once, about.
-    tell : callable, optional
-        Called with the number of iterations, of all seeds together, that were played since it was called last.
-
-    Raises
-    ------
-    ParameterError
-        If the waiting rule does not fit the code, no message is ever heard, or a time is not finite.
+    Draws, waiting and decoding go over some seeds, or over some iterations of a seed, at a time: about `chunk` workers
+    times iterations are in memory at once. Streams go on from one chunk to the next, so that the timeline has the same
+    bits for any `chunk`. What is kept of an iteration is its duration and a bit per message. `tell` is called with the
+    number of iterations, of all seeds together, that were played since it was called last.
 
     Examples
     --------
@@ -145,20 +130,7 @@ def run_clock(
 
 
 def simulate(scheme: Scheme, draws: Draws) -> Timeline:
-    """Run the clock of one scheme on given draws.
-
-    Each distinct pattern is decoded once.
-
-    Parameters
-    ----------
-    scheme : Scheme
-    draws : Draws
-        (S, T, n) random parts; n must be the code's.
-
-    Raises
-    ------
-    ParameterError
-        If the draws are for another number of workers, or the waiting rule does not fit the code.
+    """Run the clock of one scheme on given draws (S, T, n) for the workers of its code; decode each pattern once.
 
     Examples
     --------

@@ -49,15 +49,7 @@ def times(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def rank(matrices: np.ndarray) -> np.ndarray:
-    """Rank of every matrix of a stack, by elimination without divisions.
-
-    Parameters
-    ----------
-    matrices : ndarray (..., rows, columns) of int
-
-    Returns
-    -------
-    ndarray (...)
+    """Rank of every matrix of a stack (..., rows, columns), by elimination without divisions.
 
     Examples
     --------
@@ -87,12 +79,7 @@ def rank(matrices: np.ndarray) -> np.ndarray:
 
 
 def solve(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """X with A X = B, for one square matrix.
-
-    Raises
-    ------
-    ZeroDivisionError
-        If A is singular.
+    """X with A X = B, for one square matrix; a singular A raises `ZeroDivisionError`.
 
     Examples
     --------
@@ -246,17 +233,7 @@ def total(k: int, L: int) -> np.ndarray:
 
 
 def spans(rows: np.ndarray, L: int) -> np.ndarray:
-    """Whether the sums are combinations of the rows: adding them to the rows does not raise the rank.
-
-    Parameters
-    ----------
-    rows : ndarray (..., messages, k L)
-    L : int
-
-    Returns
-    -------
-    ndarray of bool (...)
-    """
+    """Whether the sums are combinations of the rows (..., messages, k L): adding them does not raise the rank."""
     wanted = total(rows.shape[-1] // L, L)
     more = np.broadcast_to(wanted, (*rows.shape[:-2], *wanted.shape))
     both, alone = (np.concatenate([rows, added], axis=-2) for added in (more, 0 * more))

@@ -37,11 +37,6 @@ def silent_sets(n: int, s: int, kind: str) -> np.ndarray:
 
     Examples
     --------
-    >>> silent_sets(4, 2, "consecutive")
-    array([[0, 1],
-           [1, 2],
-           [2, 3],
-           [0, 3]])
     >>> silent_sets(4, 2, "alternating")
     array([[0, 2],
            [1, 3]])
@@ -116,18 +111,12 @@ def is_tried(code: Code) -> bool:
 def require_accurate(code: Code) -> None:
     """Refuse an exact code that does not decode within `MOST_RESIDUAL` from one of the sets tried.
 
-    Codes that solve nothing and codes of more than `MOST_WORKERS` workers are taken as they are.
-
-    Raises
-    ------
-    ParameterError
-        With the workers that were heard, the residual, and what to take instead. A code that names nothing to take
-        instead may be wrong rather than inaccurate, so that it is told what it promises.
+    Codes that solve nothing and codes of more than `MOST_WORKERS` workers are taken as they are. A code that names
+    nothing to take instead may be wrong rather than inaccurate, so that it is told what it promises.
 
     Examples
     --------
     >>> from gcexp.codes.reed_solomon import ReedSolomon
-    >>> require_accurate(ReedSolomon(40, 20))
     >>> require_accurate(ReedSolomon(80, 40))
     Traceback (most recent call last):
     gcexp.errors.ParameterError: ReedSolomon(n=80, s=40, k=80, mask='spread') loses its accuracy: ...

@@ -48,19 +48,8 @@ def rounds_needed(L: int, d: int) -> list[int]:
 def vandermonde(n: int, d: int, L: int, alphas: Sequence | None = None) -> list[list]:
     r"""Structured E: row r n + j holds alpha_{j,r}^k for k < L + (r+1)(n-d), then zeros.
 
-    Parameters
-    ----------
-    n, d, L : int
-    alphas : sequence of n*L distinct numbers, optional
-        alpha_{j,r} at place r n + j; default 1 + j L + r. Integers and fractions stay exact.
-
-    Returns
-    -------
-    list of n*L rows of (n-d+1)*L numbers
-
-    References
-    ----------
-    Cao, Yan, Tang, Han, arXiv 2006.04845, equations (63) and, for n = d, (75).
+    By default alpha_{j,r} = 1 + j L + r. Given `alphas` stand at the places r n + j; integers and fractions stay exact.
+    Equations (63) and, for n = d, (75) of Cao, Yan, Tang and Han.
 
     Examples
     --------
@@ -79,11 +68,7 @@ def vandermonde(n: int, d: int, L: int, alphas: Sequence | None = None) -> list[
 
 
 def random_matrix(n: int, d: int, L: int, generator: np.random.Generator) -> np.ndarray:
-    """Random E: standard normal entries, row r n + j zero from column L + (r+1)(n-d) on.
-
-    References
-    ----------
-    Cao, Yan, Tang, Han, arXiv 2006.04845, equation (36).
+    """Random E, equation (36) of Cao et al.: standard normal entries, row r n + j zero from column L + (r+1)(n-d) on.
 
     Examples
     --------
@@ -136,14 +121,10 @@ class Adaptive(Code):
     at the end: eps max |W| |B|. Of `search_seeds` drawn E the one with the smallest such number, over all sets of s
     stragglers for every s (a sample of 500 where there are more), is kept; the number is `bound`, the draw `trial`.
 
-    Limits. Largest residual, to an order of magnitude, with 32 draws, float64 (extended): d = 3, L = 6: 3e-12 (1e-12)
-    at n = 8, 3e-9 (1e-9) at n = 20, 1e-7 (1e-8) at n = 40; d = 4, L = 12: 4e-12 at n = 5, 4e-7 (2e-7) at n = 12; from n
-    = 13 on, and for d = 5, L = 60, n > 5, some sets of stragglers leave more than 5e-7 and `gcexp.codes.accuracy`
-    refuses the code before a run; where it would be above 1, the constructor does. Fewer rounds help most: at n = 20,
-    L = d, it is 9e-11 for d = 4 and 5e-10 for d = 5. In `GroupedAdaptive` n is at most 2d-1. A structured E fits d = 2
-    (1e-10 at n = 10, 3e-8 at n = 16); for d = 3 it does not decode in float64 from n = 4 on, even with exact weights. A
-    residual this small is made of the rounding of W and of its own sums W B, as a decoded gradient is; another order of
-    summation gives another one of the same size.
+    Limits. The residual grows with rounds and workers (docs/codes-accuracy.md). `gcexp.codes.accuracy` refuses a code
+    that is too inaccurate before a run; where the residual would be above 1, the constructor does. Fewer rounds help
+    most; in `GroupedAdaptive` n is at most 2d-1. A structured E fits d = 2; for d = 3 it does not decode in float64
+    from n = 4 on, even with exact weights.
 
     Parameters
     ----------
@@ -366,12 +347,8 @@ class GroupedCGC(DirectSum):
 
     Parameters
     ----------
-    n : int
-        Workers (= partitions).
-    d : int or None
-        Load and size of the groups; None: s + m.
-    m : int
-        Blocks; a message is a gradient's m-th part.
+    n, d, m : int
+        As in `CommunicationEfficient`; d is the size of the groups, too.
     s : int, optional
         Stragglers in each group; default d - m.
 

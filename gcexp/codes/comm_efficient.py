@@ -21,28 +21,13 @@ THETA_ORDERS = ("alternating", "ascending")
 def evaluation_points(n: int, order: str = "alternating") -> tuple[Fraction, ...]:
     """Points of the paper's experiments: +-(1 + i/2) for i = 0, 1, ..., and 0 where n is odd.
 
-    Parameters
-    ----------
-    n : int
-        Number of points.
-    order : {"alternating", "ascending"}
-        ``alternating`` is (0,) +1, -1, +3/2, -3/2, ... and loses fewer digits: neighbours on the cycle share data.
-
-    Returns
-    -------
-    tuple of Fraction (n,)
-
-    Raises
-    ------
-    ParameterError
-        If the order is unknown.
+    The order ``alternating`` is (0,) +1, -1, +3/2, -3/2, ... and loses fewer digits than ``ascending``, because
+    neighbours on the cycle share data.
 
     Examples
     --------
     >>> [str(x) for x in evaluation_points(5)]
     ['0', '1', '-1', '3/2', '-3/2']
-    >>> [str(x) for x in evaluation_points(4, "ascending")]
-    ['-3/2', '-1', '1', '3/2']
     """
     require_known("theta_order", order, THETA_ORDERS)
     points = [Fraction(0)] * (n % 2)
@@ -52,27 +37,11 @@ def evaluation_points(n: int, order: str = "alternating") -> tuple[Fraction, ...
 
 
 def polynomial_rows(theta: Sequence | np.ndarray, d: int, m: int) -> np.ndarray:
-    r"""Rows B of the polynomial code: row i*m+u holds the coefficients of p_i^(u+1), ascending powers.
+    r"""Rows B (n*m, n-d+m) of the polynomial code: row i*m+u holds the coefficients of p_i^(u+1), ascending powers.
 
     p_i^(1)(x) = prod_{j=1}^{n-d} (x - theta_{i+j}) and p_i^(u)(x) = x p_i^(u-1)(x) - c p_i^(1)(x), where c is the
-    coefficient of x^(n-d-1) in p_i^(u-1). So p_i^(u) is monic of degree n-d+u-1, without the powers
-    n-d, ..., n-d+u-2: the last m columns of B are n stacked identities.
-
-    Parameters
-    ----------
-    theta : sequence of n numbers
-        Distinct points; integers and fractions stay exact.
-    d, m : int
-        Load and blocks.
-
-    Returns
-    -------
-    ndarray (n*m, n-d+m)
-        float64 for floats, else of exact objects.
-
-    References
-    ----------
-    Ye, Abbe: Communication-computation efficient gradient coding, ICML 2018, section 3.
+    coefficient of x^(n-d-1) in p_i^(u-1) (Ye and Abbe, section 3). So p_i^(u) is monic of degree n-d+u-1, without the
+    powers n-d, ..., n-d+u-2: the last m columns of B are n stacked identities. Integers and fractions stay exact.
 
     Examples
     --------
@@ -98,19 +67,10 @@ class ShortMessageCode(Code):
     V has t = n-d+m rows, the rows B end in n stacked m x m identities, and C = (B V)^T is zero where worker w does
     not hold partition i. Worker w sends ``C[w]`` times all blocks. For any t workers F, the m columns of
     ``V_F^{-1} [e_{n-d}, ..., e_{t-1}]`` turn their messages into the last m columns of B: the sum of the partitions,
-    block by block. A family gives B, V and these weights; here rows are scaled, responders chosen, weights kept.
-
-    Parameters
-    ----------
-    B : ndarray (n*m, t)
-        Exact objects for `arithmetic` rational, else float64; so is V.
-    V : ndarray (t, n)
-    d, m, s, scales, arithmetic
-        As in `CommunicationEfficient`.
-    unit : ndarray (m,), optional
-        Factor of each block's entries of B V, for B and V that were made whole numbers; default 1.
-    prefer : array_like (n,), optional
-        Workers in the order in which t of more responders are chosen; default: by index.
+    block by block. A family gives B (n*m, t), V (t, n) and these weights; here rows are scaled, responders chosen,
+    weights kept. B and V hold exact objects where `arithmetic` is rational. Where they were made whole numbers, `unit`
+    (m,) undoes that for each block's entries of B V. Of more than t responders the first t in the order `prefer` are
+    used.
     """
 
     @checked
@@ -239,10 +199,9 @@ class CommunicationEfficient(ShortMessageCode):
     ``[x^(n-d+u)] L_w(x) = prod_{j in S} (theta_w - theta_j) / prod_{j != w} (theta_w - theta_j) * e``, e being a
     coefficient of prod_{j in F, j != w} (1 - theta_j z).
 
-    With `theta_order` alternating and rational arithmetic the decode error is below 1e-8 for all m <= d <= 6 and
-    n <= 20, 1e-7 at (n, d, m) = (20, 10, 5) and (50, 6, 3), 2e-7 at (30, 6, 5); fewer blocks lose fewer digits.
-    (32, 6, 5) and (20, 10, 9) exceed the residual bound and raise: `GeneralCommunicationEfficient` goes further.
-    With float64 arithmetic, as in the paper, (20, 4, 3) already raises; float32 messages lose everything at (20, 6, 5).
+    Runs of neighbours and many blocks lose the most digits (docs/codes-accuracy.md), and
+    `GeneralCommunicationEfficient` goes further. With float64 arithmetic, as in the paper, (n, d, m) = (20, 4, 3)
+    already raises; float32 messages lose everything at (20, 6, 5).
 
     Parameters
     ----------
@@ -373,11 +332,6 @@ def _divide(series: np.ndarray, point: np.ndarray) -> None:
 def load_and_stragglers(n: int, d: int | None, m: int, s: int | None) -> tuple[int, int]:
     """Load d and stragglers s of a code with d >= s + m; either may be None and is then chosen with equality.
 
-    Raises
-    ------
-    ParameterError
-        Unless 1 <= m <= d <= n and 0 <= s <= d - m.
-
     Examples
     --------
     >>> load_and_stragglers(10, None, 2, 4), load_and_stragglers(10, 4, 3, None)
@@ -397,11 +351,6 @@ def load_and_stragglers(n: int, d: int | None, m: int, s: int | None) -> tuple[i
 
 def fractions(name: str, values: Sequence, n: int) -> tuple[Fraction, ...]:
     """The n exact numbers of a parameter.
-
-    Raises
-    ------
-    ParameterError
-        If they are not n numbers.
 
     Examples
     --------

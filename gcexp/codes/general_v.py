@@ -22,24 +22,8 @@ V_BITS = 24  # a drawn V is rounded to multiples of 2^-24, so that exact integer
 def solve_exactly(A, b) -> tuple[np.ndarray, int]:
     """Solve A x = b over the integers: numerators of x and their common denominator, plus or minus det A.
 
-    Fraction-free Gauss-Jordan elimination (Bareiss); every division is exact.
-
-    Parameters
-    ----------
-    A, b : array_like of int (t, t) and (t, m)
-
-    Returns
-    -------
-    ndarray (t, m), int
-
-    Raises
-    ------
-    ZeroDivisionError
-        If A is singular.
-
-    References
-    ----------
-    Bareiss: Sylvester's identity and multistep integer-preserving Gaussian elimination, Math. Comp. 1968.
+    Fraction-free Gauss-Jordan elimination (Bareiss, Math. Comp. 1968) of A (t, t) and b (t, m): every division is
+    exact, and a singular A raises `ZeroDivisionError`.
 
     Examples
     --------
@@ -66,29 +50,9 @@ def solve_exactly(A, b) -> tuple[np.ndarray, int]:
 def general_rows(V, d: int, m: int) -> np.ndarray:
     r"""Rows B of the code of a matrix V: row block i is [R_i | I], R_i = -V[n-d:, Q_i] V[:n-d, Q_i]^{-1}.
 
+    V is (n-d+m, n) and B (n*m, n-d+m); the explicit rows are derived in this library.
     Q_i = {i+1, ..., i+n-d} (mod n) are the workers that do not hold partition i: B V is zero there. For
-    ``V[r, w] = theta_w^r`` these are the rows of `polynomial_rows`.
-
-    Parameters
-    ----------
-    V : ndarray (n-d+m, n)
-        Fractions, for exact rows, or float64.
-    d, m : int
-        Load and blocks.
-
-    Returns
-    -------
-    ndarray (n*m, n-d+m)
-
-    Raises
-    ------
-    ParameterError
-        If some V[:n-d, Q_i] is singular.
-
-    References
-    ----------
-    Ye, Abbe: Communication-computation efficient gradient coding, ICML 2018, section 4 (the explicit rows are
-    derived in this library).
+    ``V[r, w] = theta_w^r`` these are the rows of `polynomial_rows`. A V of fractions gives exact rows.
 
     Examples
     --------
@@ -132,22 +96,12 @@ class GeneralCommunicationEfficient(ShortMessageCode):
 
     Parameters
     ----------
-    n : int
-        Workers (= partitions).
-    d : int or None
-        Load; None: s + m.
-    m : int
-        Blocks; a message is a gradient's m-th part.
-    s : int, optional
-        Stragglers; default d - m.
+    n, d, m, s, scales, arithmetic
+        As in `CommunicationEfficient`.
     V : sequence of n-d+m rows of n numbers, optional
         A matrix instead of the drawn one; numbers or strings such as "3/2", taken exactly.
     tries : int
         Matrices drawn.
-    scales : sequence of n numbers, optional
-        Row scales, not zero; default: largest entry 1.
-    arithmetic : {"rational", "float64"}
-        How coefficients and weights are computed.
     seed : int
         Seed of the drawn matrices, one stream for each.
 

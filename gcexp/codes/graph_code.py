@@ -113,18 +113,7 @@ class GraphCode(Code):
 
 
 def edge_weights(vertices: int, ends: np.ndarray) -> np.ndarray:
-    r"""Weights of edges whose sums at the vertices come closest to 1, in linear time.
-
-    Parameters
-    ----------
-    vertices : int
-        Number of vertices.
-    ends : ndarray of int (edges, 2)
-        Of a simple graph, of any number of components.
-
-    Returns
-    -------
-    ndarray (edges,)
+    """Weights of a simple graph's edges (edges, 2) whose sums at the vertices come closest to 1, in linear time.
 
     Examples
     --------

@@ -16,26 +16,8 @@ def degree_law(epsilon: float) -> np.ndarray:
     r"""Probabilities of the degrees 1, ..., D+1 of a batch raptor code.
 
     D = floor(1/epsilon), u = 2 epsilon (1 - 2 epsilon) / (1 - 4 epsilon)^2, P_1 = u/(u+1),
-    P_i = 1/(i (i-1) (u+1)) for 2 <= i <= D, and P_{D+1} = 1/(D (u+1)).
-
-    Parameters
-    ----------
-    epsilon : float
-        Fraction of the batches that may stay unknown.
-
-    Returns
-    -------
-    ndarray (D+1,)
-
-    Raises
-    ------
-    ParameterError
-        Unless 0 < epsilon < 1/4.
-
-    References
-    ----------
-    Wang, Liu, Shroff: Fundamental limits of approximate gradient coding, 2019, Theorem 6 (recalled, not
-    confirmed; the shape is that of Shokrollahi's raptor codes).
+    P_i = 1/(i (i-1) (u+1)) for 2 <= i <= D, and P_{D+1} = 1/(D (u+1)). This is recalled from Theorem 6 of Wang, Liu and
+    Shroff, not confirmed; the shape is that of Shokrollahi's raptor codes.
 
     Examples
     --------
@@ -53,28 +35,16 @@ def degree_law(epsilon: float) -> np.ndarray:
 def peeling_weights(sums: np.ndarray, received: np.ndarray) -> np.ndarray:
     r"""Weights that turn 0/1 sums into the sum of all unknowns that peeling recovers.
 
+    The sums are (M, batches), those received and the weights (U, M).
     While a received sum holds exactly one unknown batch, that batch is recovered and subtracted from all
     others. If message w_t reveals batch b_t at step t, the sum of all revealed batches is
     sum_t v_t * (message w_t) with v_t = 1 - sum_{t' > t, b_t in w_t'} v_t': integers, found backwards.
 
-    Parameters
-    ----------
-    sums : array_like of bool (M, batches)
-        Which batches each message sums.
-    received : array_like of bool (U, M)
-        Which messages the master has.
-
-    Returns
-    -------
-    ndarray (U, M)
-        Zero everywhere if nothing can be peeled.
-
     Examples
     --------
     >>> sums = [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0], [0, 1, 1, 0, 0], [0, 0, 0, 1, 1]]
-    >>> w = peeling_weights(sums, [[1, 1, 1, 1]])
-    >>> w, w @ sums
-    (array([[1., 0., 1., 0.]]), array([[1., 1., 1., 0., 0.]]))
+    >>> peeling_weights(sums, [[1, 1, 1, 1]])
+    array([[1., 0., 1., 0.]])
     """
     sums, received = np.asarray(sums, dtype=bool), np.asarray(received, dtype=bool)
     known = np.zeros((len(received), sums.shape[1]), dtype=bool)

@@ -28,11 +28,11 @@ _EDGE = 1e-12  # mu this close to an end of its interval is that end
 
 
 def weight_law(n: int, rho: float, mu: float) -> np.ndarray:
-    r"""Law of the row weight with density rho and pair density mu.
+    r"""Law of the row weight, (n + 1,), with density rho and pair density mu (Sakorikar and Wang, equations (18)-(20)).
 
     At the smallest mu the two weights next to n rho. Above it, of all laws, the one with the fewest empty rows (a
     partition nobody holds is lost for sure), among these the one with the smallest E (W - n rho)^4, among these the one
-    with the fewest rows below the mean.
+    with the fewest rows below the mean: this choice among the laws is this library's.
 
     P(W = 0) is at least 1 - E W + E W(W-1) / n, because (W-1)(n-W) >= 0 for all W >= 1; where that is positive, the
     weights are 0, 1 and n. Else some three weights a < b < c carry a best law, and a parabola touches (w - n rho)^4
@@ -40,31 +40,8 @@ def weight_law(n: int, rho: float, mu: float) -> np.ndarray:
     n. So two of a, b, c are neighbours, and no weight of 1, ..., n lies between e and the third: few candidates for
     every pair, each law in closed form, P(W = a) = E (W-b)(W-c) / ((a-b)(a-c)).
 
-    Parameters
-    ----------
-    n : int
-        Workers.
-    rho, mu : float
-        Probabilities that a partition is on a given worker, on a given pair.
-
-    Returns
-    -------
-    ndarray (n + 1,)
-        Probability of each weight.
-
-    Raises
-    ------
-    ParameterError
-        Unless 0 <= rho <= 1 and soft_smallest_mu(n, rho) <= mu <= rho.
-
-    References
-    ----------
-    Sakorikar, Wang, arXiv 2105.05231, equations (18)-(20); the choice among the laws is this library's.
-
     Examples
     --------
-    >>> weight_law(4, 0.625, soft_smallest_mu(4, 0.625))
-    array([0. , 0. , 0.5, 0.5, 0. ])
     >>> law = weight_law(16, 0.375, 0.16)
     >>> {int(w): round(float(law[w]), 6) for w in np.flatnonzero(law)}
     {3: 0.48, 8: 0.12, 9: 0.4}

@@ -172,15 +172,6 @@ def co_prime_classes(n: int, y: int) -> list[tuple[int, ...]]:
     The subsets that contain worker 0 are visited in lexicographic order and kept unless they are a cyclic shift of
     one already kept. The class A_i is A_0 shifted by i; for gcd(n, y) = 1 the classes partition all subsets.
 
-    Raises
-    ------
-    ParameterError
-        Unless 1 <= y <= n and gcd(n, y) = 1.
-
-    References
-    ----------
-    Sarmasarkar, Lalitha, Karamchandani: On Gradient Coding with Partial Recovery, arXiv 2102.10163, Appendix B.
-
     Examples
     --------
     >>> co_prime_classes(7, 3)
@@ -375,18 +366,9 @@ class Intermediate(BlockAssignment):
 
 
 def hadamard_blocks(n: int) -> list[tuple[int, ...]]:
-    """Blocks of the 3-(n, n/2, n/4 - 1) Hadamard design on n = 4, 8, 16, ... points, lexicographic.
+    """Blocks of the 3-(n, n/2, n/4 - 1) Hadamard design of Sylvester on n = 4, 8, 16, ... points, lexicographic.
 
     They are the affine hyperplanes of the binary space: the points x with parity of (a & x) equal to 0 or 1, a != 0.
-
-    Raises
-    ------
-    ParameterError
-        Unless n is a power of two, at least 4.
-
-    References
-    ----------
-    Sylvester's Hadamard matrices; for example Stinson: Combinatorial Designs, 2004, chapter 4.
 
     Examples
     --------
@@ -415,12 +397,7 @@ DESIGNS = {
 
 
 def design_index(blocks: Sequence[Sequence[int]], n: int, t: int) -> int:
-    """Number lambda of blocks that contain each t-subset of the points 0, ..., n-1.
-
-    Raises
-    ------
-    ParameterError
-        If the blocks differ in size, or the number differs between t-subsets: no t-design.
+    """Number lambda of blocks that contain each t-subset of the points 0, ..., n-1; refused where they differ.
 
     Examples
     --------
@@ -501,15 +478,9 @@ class TDesign(BlockAssignment):
 
 
 def one_copy(received: np.ndarray, partition: np.ndarray, copy: np.ndarray) -> np.ndarray:
-    """One received message of each partition, the first of several, boolean (U, M).
+    """The first received message of each partition, boolean (U, M).
 
-    Parameters
-    ----------
-    received : ndarray of bool (U, M)
-    partition : ndarray of int (M,)
-        Partition whose gradient each message is.
-    copy : ndarray of int (M,)
-        Place of each message among those of its partition.
+    Message m has the gradient of partition ``partition[m]`` and is number ``copy[m]`` of those that have it.
 
     Examples
     --------

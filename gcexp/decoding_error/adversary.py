@@ -27,11 +27,6 @@ class Survivors:
     Losing j raises k e by w_j^2 / (G_F^+)_jj where its message is independent of the others, that is where
     (G_F^+ G_F)_jj = 1, else by 0. In the first case the new inverse is a rank-one update of the old, O(n^2).
 
-    Parameters
-    ----------
-    rows : Rows
-    responses : array_like (n,)
-
     Examples
     --------
     >>> repetition = Rows(np.array([[1.0, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]]))
@@ -141,29 +136,12 @@ def bad_sets(
     swaps: int = 200,
     trials: int = 50,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Errors of bad survivor sets whose lost workers weigh at most w, for each wanted w: lower bounds on the worst.
+    """Errors (W,) and survivors (W, n) of bad sets whose lost workers weigh at most w, for each wanted w.
 
-    Every start is followed down to the largest w at once, and what it passes counts for the w on the way: nothing lost
-    (`restarts` times), the holders of each partition, consecutive workers, random sets, and the sets `given`. For each
-    wanted w the best of each of these kinds is improved by swaps.
-
-    Parameters
-    ----------
-    rows : Rows
-    weight : array_like of int (n,)
-        What losing a worker counts.
-    wanted : iterable of int
-    random : Generator
-        Ties, and random sets.
-    given : iterable of ndarray (n,), optional
-        More survivor sets.
-    restarts, swaps, trials : int
-        Greedy paths from nothing, swaps of each set, random sets for each w.
-
-    Returns
-    -------
-    (ndarray (W,), ndarray (W, n))
-        Errors and survivors, in the order of `wanted`.
+    The errors are lower bounds on the worst. Losing worker j counts ``weight[j]``. Every start is followed down to the
+    largest w at once, and what it passes counts for the w on the way: nothing lost (`restarts` times, as ties are
+    random), the holders of each partition, consecutive workers, `trials` random sets for each w, and the survivor sets
+    `given`. For each wanted w the best of each of these kinds is improved by at most `swaps` swaps.
     """
     weight, wanted = np.asarray(weight), list(wanted)
     most, n = max(wanted), rows.n

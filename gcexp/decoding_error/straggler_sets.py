@@ -57,12 +57,7 @@ def runs(n: int, s: int) -> np.ndarray:
 
 
 def without(n: int, stragglers) -> np.ndarray:
-    """Who is heard without these stragglers, (1, n).
-
-    Raises
-    ------
-    ParameterError
-        Unless they are different workers 0, ..., n - 1.
+    """Who is heard without these stragglers, which must be different workers, (1, n).
 
     Examples
     --------

@@ -101,12 +101,7 @@ class TraceFile:
 
 
 def located(file: str | Path) -> Path:
-    """The path of a trace: a file, or the name of a bundled trace.
-
-    Raises
-    ------
-    DataError
-        If there is neither, and for a pipe or a device.
+    """The path of a trace, a file or the name of a bundled trace; no pipe or device.
 
     Examples
     --------
@@ -156,18 +151,7 @@ def read_trace(file: str | Path | TraceFile, absent: Absent = "refuse") -> Trace
 
 
 def trace_of(source: object, absent: Absent = "refuse") -> TraceFile:
-    """A trace from a path, the name of a bundled trace, a pandas frame or an array.
-
-    Parameters
-    ----------
-    source : path, TraceFile, DataFrame or array
-        A frame has the columns of a file; an array has shape (iterations, workers).
-    absent : {"refuse", "skip"}
-        As in `read_trace`.
-
-    Raises
-    ------
-    DataError
+    """A trace from a path, a bundled trace's name, a frame with a file's columns, or an array (iterations, workers).
 
     Examples
     --------

@@ -16,25 +16,13 @@ _MOST_NAMED = 6  # groups or stretches
 
 
 def structure(times: np.ndarray, workers: tuple[int, ...], names: tuple | None = None) -> list[str]:
-    """Sentences on the structure of a trace; none for effects that chance alone would explain.
+    """Sentences on the structure of a trace (R, N); none for effects that chance alone would explain.
 
-    Parameters
-    ----------
-    times : ndarray (R, N)
-        Of the same workers in R consecutive iterations.
-    workers : tuple of int (N,)
-        How they are numbered.
-    names : tuple (N,), optional
-        How they are named, where not by their numbers.
-
-    Returns
-    -------
-    list of str
-        Slow workers by how far their times are above the median of an iteration, throughout or at times; groups of
-        workers by the rank correlation of their times over the iterations, against its spread for independent workers
-        that are as persistent as these; bursts by how often a slow iteration of a worker (half as long again as its
-        median and three deviations above it) follows another, and by how many workers are slow at once, against the
-        binomial law; drift by the means of ten parts of the run.
+    They tell of slow workers by how far their times are above the median of an iteration, throughout or at times; of
+    groups of workers by the rank correlation of their times over the iterations, against its spread for independent
+    workers that are as persistent as these; of bursts by how often a slow iteration of a worker (half as long again as
+    its median and three deviations above it) follows another, and by how many workers are slow at once, against the
+    binomial law; of drift by the means of ten parts of the run.
 
     Examples
     --------
@@ -42,8 +30,6 @@ def structure(times: np.ndarray, workers: tuple[int, ...], names: tuple | None =
     >>> rack = np.repeat(1 + draw.exponential(size=(200, 2)), 3, axis=1)
     >>> structure(rack * (1 + 0.01 * draw.random((200, 6))), tuple(range(6)))
     ['racks: workers move together in 2 groups (0-2; 3-5): correlation 1.00 inside, -0.08 between']
-    >>> structure(1 + draw.exponential(size=(200, 6)), tuple(range(6)))
-    []
     """
     logs = np.log(times)
     names = workers if names is None else names
@@ -54,13 +40,9 @@ def barrier(times: np.ndarray) -> Literal["", "equalised", "doubtful"]:
     """Whether times look as if they had been stamped after a barrier, so that every worker has the slowest one's time.
 
     Within a row the logarithms of the times scatter by s (the median over rows of their standard deviation), and the
-    logarithms of the row medians by V. Honest workers differ from each other at least as much as iterations do.
-
-    Returns
-    -------
-    str
-        ``equalised``: s <= .006 and V >= max(2 s, .005), for three workers or more; no scheme can be priced from such
-        times. ``doubtful``: s <= .03, and two times of an iteration have a correlation of at least .9.
+    logarithms of the row medians by V. Honest workers differ from each other at least as much as iterations do. Times
+    are ``equalised`` where s <= .006 and V >= max(2 s, .005), for three workers or more: no scheme can be priced from
+    them. They are ``doubtful`` where s <= .03, and two times of an iteration have a correlation of at least .9.
 
     Examples
     --------

@@ -567,19 +567,8 @@ class Found(NamedTuple):
 def find_bibd(n: int, max_k: int, density_range: tuple[float, float] = (0.0, 1.0)) -> list[Found]:
     """Every (k, load, redundancy, intersection) on n workers that the constructions reach, with its simplest name.
 
-    Parameters
-    ----------
-    n : int
-        Workers.
-    max_k : int
-        Most partitions.
-    density_range : (float, float)
-        Smallest and largest redundancy / n.
-
-    Returns
-    -------
-    list of Found
-        By k, then load. One worker in every row (r = 1) and all in every row (r = n) are left out.
+    They are sorted by k, then load, have at most `max_k` partitions, and redundancy / n lies in `density_range`. One
+    worker in every row (r = 1) and all in every row (r = n) are left out.
 
     Examples
     --------
@@ -650,16 +639,8 @@ def _geometries(n: int) -> Iterator[str]:
 def hilbert_symbol(a: int, b: int, p: int | None) -> int:
     """Hilbert symbol (a, b)_p: 1 if x^2 = a y^2 + b z^2 has a nonzero solution in the p-adic numbers, else -1.
 
-    Parameters
-    ----------
-    a, b : int
-        Not zero.
-    p : int or None
-        A prime; None is the real numbers.
-
-    References
-    ----------
-    Serre: A Course in Arithmetic, chapter III, theorem 1.
+    a and b are not zero; p is a prime, or None for the real numbers (Serre: A Course in Arithmetic, chapter III,
+    theorem 1).
 
     Examples
     --------

@@ -28,8 +28,9 @@ def free_after(
 ) -> np.ndarray:
     """When each worker can start again after an iteration, (S, n), counted from the start of that iteration.
 
-    A worker has *begun* if it started before the master stopped; who becomes free at that very moment takes the new
-    model.
+    A worker has *begun* if it started (`begin`) before the master stopped; who becomes free at that very moment takes
+    the new model. It would have sent its last message at `end`, and `borders` (C, S, n) are the ends of its pieces but
+    the last, inf where it has fewer.
 
     ========== ==========================================================================================
     ``stop``   at the stop: the worker polls, as in the papers
@@ -37,17 +38,6 @@ def free_after(
     ``finish`` when it has finished what it has begun; then it takes the newest model
     ``every``  when it has finished, begun or not: each worker runs every step in order
     ========== ==========================================================================================
-
-    Parameters
-    ----------
-    late : str
-        A name of `LATE`.
-    begin, end : ndarray (S, n)
-        When each worker starts, and when it would have sent its last message.
-    stop : ndarray (S,)
-        When the master stopped.
-    borders : ndarray (C, S, n), optional
-        Ends of a worker's pieces but its last, for ``chunk``; inf where it has fewer.
 
     Examples
     --------

@@ -73,16 +73,8 @@ def home(n: int, clusters: int, layout: str = "row") -> tuple[np.ndarray, np.nda
 def cluster_matrix(n: int, clusters: int, shifts: Sequence[Sequence[int]], layout: str = "row") -> np.ndarray:
     """Worker-cluster assignment (m*l, P): the workers in home order, and below it m - 1 rotations of each row.
 
-    Parameters
-    ----------
-    n, clusters : int
-    shifts : (l, m-1) integers in {1, ..., P-1}
-        How far each row is rotated to the right in each block below the first; distinct within a row.
-    layout : {"row", "column"}
-
-    References
-    ----------
-    Buyukates et al., arXiv 2011.01922, section IV-B.
+    Row r of `shifts` (l, m-1) says how far row r is rotated to the right in each block below the first: distinct
+    numbers from 1 to P-1 (Buyukates et al., section IV-B).
 
     Examples
     --------
@@ -155,35 +147,22 @@ def greedy_clusters(
     order_mode: str = "static",
     phases: int = 2,
 ) -> np.ndarray:
-    """Cluster of every worker (U, n) by the paper's greedy rule.
+    """Cluster of every worker (U, n) by the greedy rule of Buyukates et al., section IV-C.
 
     Phase 1 deals the workers of the larger class (a tie: the fast) round by round, one to each cluster in the order of
     how few of that class may enter it, the smallest index first; then those of the other class. Phase 2 places whoever
     is left, ascending: directly, by the first swap with a worker v of a full cluster x that can move to a cluster q
-    with room (q, x, v ascending), or by a shortest chain of such moves. A full placement always exists: each worker has
-    m clusters, each cluster m*l candidates. One swap is enough where 2m >= P.
+    with room (q, x, v ascending), or by a shortest chain of such moves. A full placement always exists: each worker
+    has m clusters, each cluster m*l candidates. One swap is enough where 2m >= P. The ties and the chain are this
+    library's.
 
-    Parameters
-    ----------
-    allowed : ndarray (U, P, n) of bool
-    is_slow : ndarray (U, n) of bool
-    swap_rule : {"first_fit", "same_class"}
-        The first candidate, or the first one as fast or as slow as the worker that is left over.
-    order_mode : {"static", "refresh"}
-        `refresh` orders the clusters anew after every round, by the workers not yet placed.
-    phases : {1, 2}
-        1: whoever phase 1 leaves over stays without a cluster, -1.
-
-    References
-    ----------
-    Buyukates et al., arXiv 2011.01922, section IV-C; the ties and the chain are this library's.
+    Workers may enter the clusters `allowed` (U, P, n). `order_mode` and `swap_rule` are those of `Greedy`. With
+    `phases` = 1 whoever phase 1 leaves over stays without a cluster, -1.
 
     Examples
     --------
     >>> allowed = membership(cluster_matrix(12, 4, [(1,), (3,), (1,)]))
     >>> slow = np.isin(np.arange(12), [0, 2, 4, 6, 10])
-    >>> greedy_clusters(allowed[None], slow[None])
-    array([[0, 2, 2, 0, 3, 0, 1, 2, 1, 1, 3, 3]])
     >>> greedy_clusters(allowed[None], slow[None], phases=1)
     array([[ 0,  2,  2,  3,  3,  0,  1,  2,  1,  1, -1,  3]])
     """

@@ -24,15 +24,9 @@ def durations_only(wait: object) -> bool:
 def require_workers(part: object, n: int, key: str = "n") -> None:
     """Raise `ParameterError` for more workers than `most_workers` of the class, by default that of `Code`.
 
-    Raises
-    ------
-    ParameterError
-        With the number, the part and how many it takes.
-
     Examples
     --------
-    >>> from gcexp.codes import CyclicMDS, Uncoded
-    >>> require_workers(Uncoded, 100_000)
+    >>> from gcexp.codes import CyclicMDS
     >>> require_workers(CyclicMDS, 100_000)
     Traceback (most recent call last):
     gcexp.errors.ParameterError: CyclicMDS supports at most 10000 workers, got n=100000

@@ -257,7 +257,9 @@ def _renamed():
     """Whether a placement is allowed, and whether under other names of the workers clusters get as many slow ones."""
     for _, allowed, slow, seated in _placed(10, 200):
         clusters, n = allowed.shape
-        names = rng(0, "placement", 14, n).permutation(n)  # worker w is the one that was called names[w]
+        names = np.argsort(
+            rng(0, "placement", 16, n).permutation(n)
+        )  # worker w is the one that was called names[w]
         other_allowed, other_slow = allowed[:, names], slow[:, names]
         each = np.broadcast_to(other_allowed, (len(slow), clusters, n))
         other_seated = seats(greedy_clusters(each, other_slow), clusters)
@@ -277,7 +279,7 @@ def everybody_plays_in_an_own_cluster_whatever_the_order():
     assumed=True,
     reason="Sorting does not change which workers a cluster may have, but it changes what the greedy rule makes of it, "
     "as the rule goes through the workers in their order: under other names the numbers of slow workers per cluster "
-    "are different ones in 17 % of the slow sets tried.",
+    "are different ones in about one of six slow sets tried.",
 )
 def slow_workers_per_cluster_do_not_depend_on_the_order():
     return all_instances(same for _, same in _renamed())
