@@ -151,27 +151,11 @@ def partition_edges(n_samples: int, k: int) -> np.ndarray:
 def spans(
     coefficients: np.ndarray, edges: np.ndarray, gap: int
 ) -> Iterator[tuple[slice, float | np.ndarray]]:
-    """Slices of the samples that a weighted pass must visit, with their weights.
+    """Slices of the samples that a weighted pass must visit, each with one weight, or one per sample where they differ.
 
     Partitions of coefficient zero are left out where at least `gap` samples in a row have it; a shorter hole is
     cheaper to compute and multiply by zero than to step over. So the cost of a pass follows what was recovered.
 
-    Parameters
-    ----------
-    coefficients : ndarray (k,)
-    edges : ndarray (k+1,)
-        See `partition_edges`.
-    gap : int
-        Samples that cost as much as one more slice.
-
-    Yields
-    ------
-    rows : slice
-    weight : float or ndarray (samples,)
-        One number where all samples of the slice share it, else one per sample, of the coefficients' type.
-
-    Examples
-    --------
     >>> list(spans(np.array([1.0, 0, 2, 2]), np.array([0, 3, 5, 6, 7]), gap=2))
     [(slice(0, 3, None), 1.0), (slice(5, 7, None), 2.0)]
     >>> list(spans(np.array([1.0, 0, 2, 0]), np.array([0, 2, 3, 4, 5]), gap=2))

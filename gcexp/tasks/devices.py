@@ -14,22 +14,8 @@ def device_of(name: str) -> str:
 
     A GPU of NVIDIA rounds the factors of float32 products to 10 bits (TF32) unless it is told not to; in convolutions
     that is the default. Replays in float64 would miss such gradients by parts in a hundred, so it is switched off, and
-    so are algorithms that do not give equal bits. Where parallelism comes from jobs, torch takes one thread.
-
-    Parameters
-    ----------
-    name : {"auto", "cpu", "cuda", "mps"}
-        ``auto`` is cuda where there is one, else cpu: Apple's GPU (mps) has no float64, so it is taken only by name.
-
-    Raises
-    ------
-    ParameterError
-        For another name, and a device that this machine has not.
-
-    Examples
-    --------
-    >>> device_of("cpu")
-    'cpu'
+    so are algorithms that do not give equal bits. Where parallelism comes from jobs, torch takes one thread. ``auto``
+    is cuda where there is one, else cpu: Apple's GPU (mps) has no float64, so it is taken only by name.
     """
     require_known("task.device", name, DEVICES)
     torch.set_num_threads(1)

@@ -158,13 +158,6 @@ class LogisticProblem:
 def area_under_roc(scores: np.ndarray, positive: np.ndarray) -> float:
     """Probability that a positive sample scores above a negative one, ties counted half.
 
-    Parameters
-    ----------
-    scores : ndarray (N,)
-    positive : ndarray (N,) of bool
-
-    Examples
-    --------
     >>> area_under_roc(np.array([0.1, 0.4, 0.4, 0.9]), np.array([False, True, False, True]))
     0.875
     """
