@@ -22,10 +22,7 @@ MOST_DENOMINATOR = 10_000
 def exact(x: float) -> Fraction:
     """The fraction with a small denominator that rounds to `x`.
 
-    Raises
-    ------
-    ParameterError
-        If there is none: the number was computed from something else than small fractions.
+    Refused if there is none: the number was computed from something else than small fractions.
 
     Examples
     --------
@@ -122,10 +119,7 @@ def words(silent: tuple[int, ...]) -> str:
 def responses_of_rounds(code: Code, silent: tuple[int, ...]) -> np.ndarray:
     """Fewest rounds, the same for all other workers of a quorum, that decode without the workers `silent`.
 
-    Raises
-    ------
-    ParameterError
-        If some quorum cannot be met without them.
+    Refused if some quorum cannot be met without them.
     """
     responses = code.messages.copy()
     responses[list(silent)] = 0

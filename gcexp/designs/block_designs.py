@@ -34,17 +34,14 @@ UNGUIDED = 20  # largest n that it tries without a multiplier
 class Design:
     """A design whose parameters have been checked, once, by its Gram matrix.
 
+    Refused if the matrix does not have these parameters.
+
     Parameters
     ----------
     incidence : ndarray (k, n)
         0/1, partitions x workers.
     load, redundancy, intersection : int
         Ones in a column, ones in a row, rows shared by two columns.
-
-    Raises
-    ------
-    ParameterError
-        If the matrix does not have these parameters.
 
     Examples
     --------
@@ -115,14 +112,7 @@ def _built(name: str, n: int, k: int) -> None:
 def pg(dim: int, q: int) -> Design:
     """Points and hyperplanes of the projective geometry PG(dim, q): symmetric; dim = 2 is a projective plane.
 
-    Raises
-    ------
-    ParameterError
-        Unless dim >= 2 and q is a prime power.
-
-    References
-    ----------
-    Beth, Jungnickel, Lenz: Design Theory, 1999, section I.2.
+    Refused unless dim >= 2 and q is a prime power. Source: Beth, Jungnickel, Lenz: Design Theory, 1999, section I.2.
 
     Examples
     --------
@@ -138,14 +128,7 @@ def pg(dim: int, q: int) -> Design:
 def ag_dual(dim: int, q: int) -> Design:
     """Points and hyperplanes of the affine geometry AG(dim, q), the points as workers; dim = 2 is an affine plane.
 
-    Raises
-    ------
-    ParameterError
-        Unless dim >= 2 and q is a prime power.
-
-    References
-    ----------
-    Beth, Jungnickel, Lenz: Design Theory, 1999, section I.2.
+    Refused unless dim >= 2 and q is a prime power. Source: Beth, Jungnickel, Lenz: Design Theory, 1999, section I.2.
 
     Examples
     --------
@@ -175,14 +158,7 @@ def _cyclic(n: int, chosen) -> np.ndarray:
 def paley(q: int) -> Design:
     """Translates of the nonzero squares of GF(q), q = 3 mod 4: a Hadamard design.
 
-    Raises
-    ------
-    ParameterError
-        Unless q >= 7 is a prime power and 3 modulo 4.
-
-    References
-    ----------
-    Paley: On orthogonal matrices, J. Math. Phys. 1933.
+    Refused unless q >= 7 is a prime power and 3 modulo 4. Source: Paley: On orthogonal matrices, J. Math. Phys. 1933.
 
     Examples
     --------
@@ -199,14 +175,8 @@ def paley(q: int) -> Design:
 def paley2(q: int) -> Design:
     """Translates of the nonzero squares and of the nonsquares of GF(q), q = 1 mod 4: 2q partitions.
 
-    Raises
-    ------
-    ParameterError
-        Unless q is a prime power and 1 modulo 4.
-
-    References
-    ----------
-    Bose: On the construction of balanced incomplete block designs, Ann. Eugenics 1939 (method of differences).
+    Refused unless q is a prime power and 1 modulo 4. Source: Bose: On the construction of balanced incomplete block
+    designs, Ann. Eugenics 1939 (method of differences).
 
     Examples
     --------
@@ -224,14 +194,8 @@ def paley2(q: int) -> Design:
 def bent(t: int) -> Design:
     """Translates in Z_2^(2t) of the ones of the bent function f(x, y) = x . y; t = 2 is the biplane (16, 6, 2).
 
-    Raises
-    ------
-    ParameterError
-        Unless 2 <= t <= 5.
-
-    References
-    ----------
-    Mann: Addition Theorems, 1965 (difference sets in elementary abelian 2-groups); Dillon, 1974 (bent functions).
+    Refused unless 2 <= t <= 5. Source: Mann: Addition Theorems, 1965 (difference sets in elementary abelian 2-groups);
+    Dillon, 1974 (bent functions).
 
     Examples
     --------
@@ -249,14 +213,7 @@ def bent(t: int) -> Design:
 def quartic(p: int) -> Design:
     """Translates in Z_p of the fourth powers (p = 4x^2 + 1), with 0 (p = 4x^2 + 9), x odd, p > 5 prime.
 
-    Raises
-    ------
-    ParameterError
-        Unless p is such a prime.
-
-    References
-    ----------
-    Lehmer: On residue difference sets, Canad. J. Math. 1953.
+    Refused unless p is such a prime. Source: Lehmer: On residue difference sets, Canad. J. Math. 1953.
 
     Examples
     --------
@@ -280,14 +237,7 @@ def _is_odd_square(number: float) -> bool:
 def twin(p: int) -> Design:
     """Translates in Z_{p(p+2)} of the twin prime difference set: x = 0 mod p+2, or chi_p(x) chi_{p+2}(x) = 1.
 
-    Raises
-    ------
-    ParameterError
-        Unless p and p + 2 are prime.
-
-    References
-    ----------
-    Stanton, Sprott: A family of difference sets, Canad. J. Math. 1958.
+    Refused unless p and p + 2 are prime. Source: Stanton, Sprott: A family of difference sets, Canad. J. Math. 1958.
 
     Examples
     --------
@@ -314,14 +264,8 @@ def cyclic_ds(n: int, load: int, intersection: int) -> Design:
     of orbits. Without such a p it tries all sets, for n <= `UNGUIDED` only. Not found does not mean that
     there is none, unless the sentence says so.
 
-    Raises
-    ------
-    ParameterError
-        If no such design can exist (`why_impossible`) or none is found.
-
-    References
-    ----------
-    Hall: A survey of difference sets, Proc. AMS 1956 (multiplier theorem).
+    Refused if no such design can exist (`why_impossible`) or none is found. Source: Hall: A survey of difference sets,
+    Proc. AMS 1956 (multiplier theorem).
 
     Examples
     --------
@@ -413,14 +357,8 @@ def _rows(n: int, blocks) -> np.ndarray:
 def sts(v: int) -> Design:
     """Steiner triple system on v points, by Bose (v = 3 mod 6) or Skolem (v = 1 mod 6).
 
-    Raises
-    ------
-    ParameterError
-        Unless v >= 7 is 1 or 3 modulo 6.
-
-    References
-    ----------
-    Bose, Ann. Eugenics 1939; Skolem: Some remarks on the triple systems of Steiner, Math. Scand. 1958.
+    Refused unless v >= 7 is 1 or 3 modulo 6. Source: Bose, Ann. Eugenics 1939; Skolem: Some remarks on the triple
+    systems of Steiner, Math. Scand. 1958.
 
     Examples
     --------
@@ -454,10 +392,7 @@ def sts(v: int) -> Design:
 def complete(n: int, r: int) -> Design:
     """All r-subsets of the n workers.
 
-    Raises
-    ------
-    ParameterError
-        Unless 1 <= r <= n and the matrix has at most `ENTRIES` entries.
+    Refused unless 1 <= r <= n and the matrix has at most `ENTRIES` entries.
 
     Examples
     --------
@@ -518,10 +453,7 @@ CONSTRUCTIONS: dict[str, Callable[..., Design]] = {
 def named_design(name: str) -> Design:
     """Design of a name such as ``pg-2-3``, ``pg(2, 3)`` or ``stack(complement(bent(2)), 3)``.
 
-    Raises
-    ------
-    ParameterError
-        For an unknown construction, a wrong number of arguments, and whatever the construction refuses.
+    Refused for an unknown construction, a wrong number of arguments, and whatever the construction refuses.
 
     Examples
     --------
@@ -675,9 +607,7 @@ def why_impossible(n: int, k: int, load: int, redundancy: int, intersection: int
     With o = l - lambda these are: for n even, o is a square; for n odd, x^2 = o y^2 + (-1)^((n-1)/2) lambda z^2
     has a nonzero integer solution, that is, all its Hilbert symbols are 1. They are necessary only.
 
-    References
-    ----------
-    Bruck, Ryser, Canad. J. Math. 1949; Chowla, Ryser, Canad. J. Math. 1950; Fisher, Ann. Eugenics 1940.
+    Source: Bruck, Ryser, Canad. J. Math. 1949; Chowla, Ryser, Canad. J. Math. 1950; Fisher, Ann. Eugenics 1940.
 
     Examples
     --------

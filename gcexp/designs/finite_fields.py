@@ -92,19 +92,12 @@ def field(q: int) -> Field:
 
     Z_p[x] modulo the first polynomial x^m - a(x), in the order of the numbers of a, that leaves no zero divisor.
 
+    Refused if q is no prime power or too large. Source: Lidl, Niederreiter: Finite Fields, chapter 1.
+
     Parameters
     ----------
     q : int
         A prime power p^m, at most `LARGEST`.
-
-    Raises
-    ------
-    ParameterError
-        If q is no prime power or too large.
-
-    References
-    ----------
-    Lidl, Niederreiter: Finite Fields, chapter 1.
 
     Examples
     --------
