@@ -34,28 +34,12 @@ USABLE = {"float32": 1e-3, "float64": 1e-6}
 def comparison(groups: list, trials: int, draws: int, points: int) -> pd.DataFrame:
     """Errors with optimal decoding of codes with equal n and density: random stragglers, and the worst case.
 
-    Parameters
-    ----------
-    groups : list of mapping
-        ``n`` and ``density``, lists, and ``codes``: mappings with ``label`` and ``of``, which for each n makes the code
-        with a given seed.
-    trials : int
-        Random straggler sets for each s, the same for all codes with n workers.
-    draws : int
-        Realisations of random codes, over which numbers are means.
-    points : int
-        Numbers of stragglers between 0 and n; all of them where n is no larger.
-
-    Returns
-    -------
-    DataFrame
-        Quantity is ``mean`` (over random sets), ``lower`` and ``upper`` (ends of the worst case, equal where exact is
-        true).
-
-    Raises
-    ------
-    ParameterError
-        If a code has not the n or, on average, not the density of its group (random codes: within a tenth).
+    A group has ``n`` and ``density``, which are lists, and ``codes``: mappings with ``label`` and ``of``, which for each
+    n makes the code with a given seed. A code must have the n of its group and, random codes only about, its density.
+    For each s all codes with n workers have the same `trials` random sets of stragglers. Numbers of random codes are
+    means over `draws` realisations. s goes from 0 to n in so many steps as `points`, or takes every value where n is no
+    larger. ``quantity`` is ``mean`` (over random sets), or ``lower`` and ``upper`` (ends of the worst case, equal where
+    it is exact).
     """
     found = []
     for n, density, codes in _placed(groups):
@@ -117,88 +101,45 @@ def _drawn(label: str, make: Callable[[int], Code], draws: int, n: int, density:
     *("label", "n", "k", "density", "least_load", "most_load", "least_holders", "most_holders"),
     *("gamma", "spectral_gap"),
 )
-def parameters(groups: list) -> pd.DataFrame:
-    """What decides the worst case of the codes of `comparison`: gamma and the spectral gap of their first realisation.
+def parameters(groups: list):
+    """What decides the worst case of the codes of `comparison`, whose groups these are: gamma and the spectral gap.
 
-    Parameters
-    ----------
-    groups
-        As in `comparison`.
-
-    Returns
-    -------
-    DataFrame
-        gamma is (sigma_2 / sigma_1)^2, for which the error of a biregular code is at most x / (1 + x), x = gamma s /
-        (n - s); the spectral gap is 1 - sigma_2 / sigma_1.
+    They are those of the first realisation. gamma is (sigma_2 / sigma_1)^2, for which the error of a biregular code is
+    at most x / (1 + x), x = gamma s / (n - s); the spectral gap is 1 - sigma_2 / sigma_1.
     """
-    rows = []
     for _, _, codes in _placed(groups):
         for label, make in codes:
             code = make(0)
             largest, second, *_ = np.append(np.linalg.svd(messages(code).B, compute_uv=False), 0)
-            holders = code.assignment.sum(0)
-            rows.append(
-                {
-                    "label": label,
-                    "n": code.n,
-                    "k": code.k,
-                    "density": float(code.assignment.mean()),
-                    "least_load": int(code.load.min()),
-                    "most_load": int(code.load.max()),
-                    "least_holders": int(holders.min()),
-                    "most_holders": int(holders.max()),
-                    "gamma": float((second / largest) ** 2),
-                    "spectral_gap": float(1 - second / largest),
-                }
-            )
-    return pd.DataFrame(rows)
+            holders, density = code.assignment.sum(0), float(code.assignment.mean())
+            ends = (int(end) for counts in (code.load, holders) for end in (counts.min(), counts.max()))
+            gap = float(1 - second / largest)
+            yield label, code.n, code.k, density, *ends, float((second / largest) ** 2), gap
 
 
 # --- Exact codes: where rounding ends them ----------------------------------------------------------------------
 
 
 @columns("label", "n", "s", "precision", "gradients", "panel", "what", "value", "status")
-def stability(
-    groups: list, most_slow: int, sets: int, length: int, sizes: list | None = None
-) -> pd.DataFrame:
+def stability(groups: list, most_slow: int, sets: int, length: int, sizes: list | None = None):
     """Decode error of exact constructions against n, in single and double precision.
 
     Encoding, messages, weights and sum are rounded to the precision; the weights are found in double precision, as the
-    library does. A set of stragglers is random or a run of neighbours.
+    library does. A set of stragglers is random (`sets` of them) or a run of neighbours (half as many).
 
-    Parameters
-    ----------
-    groups : list of mapping
-        ``n`` and ``s``: numbers of workers, ascending, and of stragglers at each of them; ``codes``: mappings with
-        ``label``, ``of``, which is what makes the code at each n, and ``slow: true`` for a construction whose exact
-        products or searches take seconds beyond a few dozen workers.
-    most_slow : int
-        Largest n for the slow ones.
-    sets : int
-        Random straggler sets; half as many runs of neighbours are added.
-    length : int
-        Numbers of a gradient, rounded up to whole blocks.
-    sizes : list of int, optional
-        Those n that are tried; default all.
+    A group has ``n`` and ``s``, numbers of workers, ascending, and of stragglers at each of them, and ``codes``:
+    mappings with ``label``, ``of``, which makes the code at each n, and ``slow: true`` for a construction whose exact
+    products or searches take seconds beyond a few dozen workers; of the slow ones `most_slow` is the largest n. With
+    `sizes` only those n are tried. A gradient has `length` numbers, rounded up to whole blocks.
 
-    Returns
-    -------
-    DataFrame
-        What is ``error``: the largest ||decoded - sum|| / ||gradients|| over the sets, for Gaussian gradients and for
-        adversarial ones, which point where the rounded weights and encoding err most; empty where the library refuses
-        to build the code or to decode (status). ``usable``: the largest of the sizes tried up to which that error stays
-        below `USABLE`, 0 if none; ``stops``: the next one, empty if the largest that was tried is usable.
-
-    Raises
-    ------
-    UserError
-        If a construction has not one s and one code for each n, or a code not the n at which it stands, or if no group
-        has one of the sizes.
+    ``what`` is ``error``: the largest ||decoded - sum|| / ||gradients|| over the sets, for Gaussian gradients and for
+    adversarial ones, which point where the rounded weights and encoding err most; empty where the library refuses to
+    build the code or to decode (``status``). ``usable`` is the largest of the sizes tried up to which that error stays
+    below `USABLE`, 0 if none, and ``stops`` the next one, empty if the largest that was tried is usable.
     """
     known = list(dict.fromkeys(n for group in groups for n in group["n"]))
     for n in sizes or ():
         require(n in known, f"sizes are among the n of the groups, {known}, got {n}")
-    found = []
     for label, is_slow, cases in _constructions(groups):
         tried: dict[tuple, list[tuple[int, float]]] = {pair: [] for pair in product(PRECISIONS, _GRADIENTS)}
         for n, s, make in cases:
@@ -207,16 +148,13 @@ def stability(
             values, status = _errors(label, make, n, s, sets, length)
             for (precision, gradients), value in values.items():
                 tried[precision, gradients].append((n, value))
-                place = {"label": label, "n": n, "s": s, "precision": precision, "gradients": gradients}
-                panel = {"panel": f"{precision}, {gradients} gradients"}
-                found.append(place | panel | {"what": "error", "value": value, "status": status})
-        for (precision, gradients), curve in tried.items():
-            ends = [n for n, value in curve if not value < USABLE[precision]]
+                panel = f"{precision}, {gradients} gradients"
+                yield label, n, s, precision, gradients, panel, "error", value, status
+        for pair, curve in tried.items():
+            ends = [n for n, value in curve if not value < USABLE[pair[0]]]
             fit = [n for n, _ in curve if not ends or n < ends[0]]
-            place = {"label": label, "precision": precision, "gradients": gradients}
             for what, n in (("usable", fit[-1] if fit else 0), ("stops", ends[0] if ends else np.nan)):
-                found.append(place | {"what": what, "value": float(n), "panel": "", "status": ""})
-    return pd.DataFrame(found)
+                yield label, None, None, *pair, "", what, float(n), ""
 
 
 _GRADIENTS = ("Gaussian", "adversarial")

@@ -1,6 +1,6 @@
 """Tables behind the figures of Ye and Abbe (ICML 2018) that need no clock and no training.
 
-Every function returns a tidy table. Codes are decoded in exact fractions, unless a function is about rounding.
+Codes are decoded in exact fractions, unless a function is about rounding.
 """
 
 from __future__ import annotations
@@ -27,24 +27,21 @@ from gcexp.theory import comm_efficient as theory
 
 
 @columns("symbol", "meaning", "value")
-def notation(code: Callable[[], CommunicationEfficient], length: int) -> pd.DataFrame:
+def notation(code: Callable[[], CommunicationEfficient], length: int):
     """Table 1: what the symbols mean, and their values in a code for gradients of so many numbers."""
     made = code()
-    rows = [
-        ("n", "workers", made.n),
-        ("k", "data subsets (partitions), k = n", made.k),
-        ("d", "data subsets of each worker", int(made.load.max())),
-        ("s", "stragglers that are tolerated", made.s),
-        ("m", "factor by which messages are shorter than a gradient", made.blocks),
-        ("l", "dimension of the gradient, coordinates 0, ..., l - 1", length),
-        ("g", "partial gradient of a data subset", length),
-        ("f", "message of a worker", made.encode(np.zeros((made.k, length))).shape[1]),
-    ]
-    return pd.DataFrame(rows, columns=["symbol", "meaning", "value"])
+    yield "n", "workers", made.n
+    yield "k", "data subsets (partitions), k = n", made.k
+    yield "d", "data subsets of each worker", int(made.load.max())
+    yield "s", "stragglers that are tolerated", made.s
+    yield "m", "factor by which messages are shorter than a gradient", made.blocks
+    yield "l", "dimension of the gradient, coordinates 0, ..., l - 1", length
+    yield "g", "partial gradient of a data subset", length
+    yield "f", "message of a worker", made.encode(np.zeros((made.k, length))).shape[1]
 
 
 @columns("straggler", "coordinate", "worker", "weight", "fraction", "error")
-def decode_weights(code: Callable[[], CommunicationEfficient]) -> pd.DataFrame:
+def decode_weights(code: Callable[[], CommunicationEfficient]):
     """Table 2: exact weights on the messages that answer, for every set of d - m stragglers.
 
     ``error`` is the largest difference between the decoded coefficients and those of the sum, in fractions, so that 0
@@ -52,22 +49,12 @@ def decode_weights(code: Callable[[], CommunicationEfficient]) -> pd.DataFrame:
     """
     made = code()
     target = np.tile(np.eye(made.blocks, dtype=int), made.n)
-    rows = []
     for silent in combinations(range(made.n), made.s):
         weights = made.exact_weights([[w not in silent for w in range(made.n)]])[0]
-        error = abs(weights @ made.exact_encoding() - target).max()
+        error = float(abs(weights @ made.exact_encoding() - target).max())
         for (u, w), weight in np.ndenumerate(weights):
-            rows.append(
-                {
-                    "straggler": " ".join(map(str, silent)),
-                    "coordinate": u,
-                    "worker": w,
-                    "weight": float(weight),
-                    "fraction": str(weight) if w not in silent else "",
-                    "error": float(error),
-                }
-            )
-    return pd.DataFrame(rows)
+            fraction = str(weight) if w not in silent else ""
+            yield " ".join(map(str, silent)), u, w, float(weight), fraction, error
 
 
 @columns(
@@ -77,17 +64,10 @@ def decode_weights(code: Callable[[], CommunicationEfficient]) -> pd.DataFrame:
 def expected_times(n: int, t1: float, lambda1: float, t2: float, lambda2: float) -> pd.DataFrame:
     """Table 3: mean iteration time of every load d and message length 1/m, with s = d - m stragglers.
 
-    Parameters
-    ----------
-    n, t1, lambda1, t2, lambda2
-        As in `gcexp.theory.comm_efficient.expected_time`.
-
-    Returns
-    -------
-    DataFrame
-        ``rank``, 1 for the smallest time; ``below_uncoded, below_best_m1``, by how many per cent it is below the time
-        of d = m = 1, and below the best with m = 1; ``gain_of_last_straggler_s``, by how much smaller it is than with
-        any smaller s; ``spare``, whether there is any.
+    Arguments are those of `gcexp.theory.comm_efficient.expected_time`. ``rank`` is 1 for the smallest time.
+    ``below_uncoded`` and ``below_best_m1`` say by how many per cent the time is below that of d = m = 1, and below the
+    best with m = 1. ``gain_of_last_straggler_s`` is by how much it is smaller than with any smaller s, and ``spare``
+    whether there is any.
     """
     rows = []
     for m in range(1, n + 1):
@@ -110,32 +90,14 @@ def expected_times(n: int, t1: float, lambda1: float, t2: float, lambda2: float)
 
 
 @columns("case", "n", "d", "m", "method", "worst_error", "condition")
-def stability(methods: list, length: int) -> pd.DataFrame:
+def stability(methods: list, length: int):
     r"""Rounding errors and condition numbers of the code, and what exact coefficients change.
 
-    The error is ||g_hat - g|| / sqrt(sum_i ||g_i||^2) for standard normal partition gradients g_i, messages and sums
-    in float64; the worst of all responder sets.
-
-    Parameters
-    ----------
-    methods : list of mapping
-        ``label`` and ``of``: how coefficients and weights are computed, and what makes the codes, which have the same
-        n, d and m in all methods.
-    length : int
-        Numbers in a gradient.
-
-    Returns
-    -------
-    DataFrame
-        ``condition`` is the largest condition number of the n-s columns of the Vandermonde matrix that decode (empty
-        for a general V).
-
-    Raises
-    ------
-    ParameterError
-        If the codes of one method are not those of another.
+    A method has its ``label``, and ``of`` makes its codes, which have the same n, d and m in all methods. The error is
+    ||g_hat - g|| / sqrt(sum_i ||g_i||^2) for standard normal partition gradients g_i of `length` numbers, messages and
+    sums in float64; the worst of all responder sets. ``condition`` is the largest condition number of the n-s columns
+    of the Vandermonde matrix that decode (empty for a general V).
     """
-    rows = []
     for makers in zip(*(given["of"] for given in methods), strict=True):
         codes = [make() for make in makers]
         shapes = {(code.n, code.d, code.m, code.s) for code in codes}
@@ -147,18 +109,9 @@ def stability(methods: list, length: int) -> pd.DataFrame:
         for given, code in zip(methods, codes, strict=True):
             # `decode` would refuse what this table is about.
             found = (code.weights(responses) @ code.encode(g)).reshape(len(responses), -1)[:, :length]
-            rows.append(
-                {
-                    "case": f"d = {d}, m = {m}",
-                    "n": n,
-                    "d": d,
-                    "m": m,
-                    "method": given["label"],
-                    "worst_error": np.linalg.norm(found - g.sum(0), axis=1).max() / np.sqrt((g**2).sum()),
-                    "condition": condition if isinstance(code, CommunicationEfficient) else np.nan,
-                }
-            )
-    return pd.DataFrame(rows)
+            error = np.linalg.norm(found - g.sum(0), axis=1).max() / np.sqrt((g**2).sum())
+            known = condition if isinstance(code, CommunicationEfficient) else np.nan
+            yield f"d = {d}, m = {m}", n, d, m, given["label"], error, known
 
 
 @lru_cache(maxsize=1024)
@@ -179,13 +132,8 @@ def condition_number(n: int, silent: tuple[int, ...]) -> float:
 def expected_iteration_time(scheme: Scheme, delay: ComputeTransmit, iterations: int) -> float:
     """Mean iteration time with the delay model of Section 5, the scheme's overhead included.
 
-    Parameters
-    ----------
-    scheme : Scheme
-        Naive, or communication-efficient: one message of every worker, any n-s decode.
-    delay : ComputeTransmit
-    iterations : int
-        Not used: the mean is the same for all numbers of iterations.
+    The scheme is naive or communication-efficient: every worker sends one message, and any n-s decode. The mean is the
+    same for all numbers of iterations.
 
     Examples
     --------
