@@ -56,34 +56,22 @@ def table(
     shown: dict[str, list[list[int]]] | None = None,
     first_rounds: list[str] | None = None,
 ):
-    """Coefficients, decoding weights and properties of toy codes.
+    """Coefficients, decoding weights and properties of toy codes, each by its name and what makes it.
 
-    Parameters
-    ----------
-    codes : mapping
-        Name to what makes a code.
-    length : int
-        Numbers in a gradient; of a code whose messages have several coordinates, all are coded alike.
-    shown : mapping, optional
-        Name to sets of silent workers whose decoding weights are listed; default all sets that the code survives.
-    first_rounds : list of str, optional
-        Names of codes of which only the first round is looked at.
+    A gradient has `length` numbers; of a code whose messages have several coordinates, all are coded alike. For the
+    names in `shown` the decoding weights of these sets of silent workers are listed, else of all sets that the code
+    survives. Of the codes in `first_rounds` only the first round is looked at. In a row ``what`` is
 
-    Returns
-    -------
-    DataFrame
-        One row per number: ``code, what, worker, round, partition, coordinate, silent, value, fraction``. ``what`` is
-
-        ``coefficient``
-            of coordinate (block) of a partition in a message; only of partitions that the worker holds.
-        ``weight``
-            of a message in the sum of that coordinate over the partitions, without the workers `silent`.
-        ``scalars``
-            that a worker sends where the workers `silent` do not answer.
-        ``survived``
-            most stragglers of which every set is survived.
-        ``sets``, ``decoded``
-            sets of that many stragglers or fewer, and how many of them decode exactly from the rounds they need.
+    ``coefficient``
+        of coordinate (block) of a partition in a message; only of partitions that the worker holds.
+    ``weight``
+        of a message in the sum of that coordinate over the partitions, without the workers `silent`.
+    ``scalars``
+        that a worker sends where the workers `silent` do not answer.
+    ``survived``
+        most stragglers of which every set is survived.
+    ``sets``, ``decoded``
+        sets of that many stragglers or fewer, and how many of them decode exactly from the rounds they need.
     """
     for name, make in codes.items():
         code = first_round(make()) if name in (first_rounds or ()) else make()

@@ -186,12 +186,7 @@ def code(held: np.ndarray, L: int, generator: np.random.Generator) -> np.ndarray
     B = E M, as in Cao, Yan, Tang, Han (arXiv 2006.04845), section V, for any storage with d copies of each partition.
     E has a row for each round r and worker, random in its first L + (r+1)(n-d) columns, else 0. For partition i let Q
     be the rows of workers that do not hold it, and X the solution of E[Q, L:] X = -E[Q, :L]: then the columns of B
-    that belong to i are E [I; X], which vanish on Q.
-
-    Raises
-    ------
-    ValueError
-        If partitions have different numbers of copies.
+    that belong to i are E [I; X], which vanish on Q. Partitions with different numbers of copies are refused.
 
     Examples
     --------

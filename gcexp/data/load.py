@@ -51,20 +51,8 @@ class Dataset:
 
 
 def load(path: str | Path) -> Dataset:
-    """Load a prepared data set, after checking its array file against the checksum in the sidecar.
+    """Load the array file that `prepare` wrote, after checking it against the checksum in the sidecar.
 
-    Parameters
-    ----------
-    path : path
-        Array file that `prepare` wrote.
-
-    Raises
-    ------
-    DataError
-        If the array file or its sidecar is missing or damaged.
-
-    Examples
-    --------
     >>> from tempfile import TemporaryDirectory
     >>> from gcexp.data.prepare import prepare
     >>> with TemporaryDirectory() as folder:

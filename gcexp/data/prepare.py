@@ -44,13 +44,6 @@ def prepare(
     dict
         Content of the sidecar: dataset, sha256 and bytes of the array file, shapes, raw files and their sha256, scale,
         classes, note, and the checksum of the rest.
-
-    Raises
-    ------
-    DataError
-        If a raw file is missing, damaged or another one.
-    UserError
-        If there is no such data set, or `output` is not ``.npz`` or cannot be written.
     """
     source = dataset if isinstance(dataset, Source) else find_source(dataset)
     output = Path(output)

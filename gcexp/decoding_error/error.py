@@ -552,14 +552,8 @@ def upper_bounds(rows: Rows, lost: Sequence[int], code: Code | None = None) -> l
     * the sum of the m largest row sums of D G D over a worker and its m - 1 closest partners;
     * for a product of two designs and D = 1, the tight form of Lemma 10.
 
-    D is 1, 1/h, or the best weights when nobody straggles, where these are positive.
-
-    Parameters
-    ----------
-    rows : Rows
-    lost : sequence of int
-    code : Code, optional
-        Where the rows are its messages, a product is known as one.
+    D is 1, 1/h, or the best weights when nobody straggles, where these are positive. Where the rows are the messages of
+    `code`, a product is known as one.
 
     Examples
     --------

@@ -92,12 +92,7 @@ def field(q: int) -> Field:
 
     Z_p[x] modulo the first polynomial x^m - a(x), in the order of the numbers of a, that leaves no zero divisor.
 
-    Refused if q is no prime power or too large. Source: Lidl, Niederreiter: Finite Fields, chapter 1.
-
-    Parameters
-    ----------
-    q : int
-        A prime power p^m, at most `LARGEST`.
+    Refused unless q is a prime power p^m of at most `LARGEST`. Source: Lidl, Niederreiter: Finite Fields, chapter 1.
 
     Examples
     --------

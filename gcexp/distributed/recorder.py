@@ -130,14 +130,8 @@ def join(folder: Path | str, output: Path | str, warm_up: int = 1) -> str:
     """Write the recordings of all ranks as one new trace without its first `warm_up` iterations; what it holds.
 
     What follows the last iteration that every rank has is dropped and counted: a rank may have been killed. The column
-    ``compute`` is kept if every row has it.
-
-    Raises
-    ------
-    DataError
-        For missing ranks or iterations, a time or load that is no number > 0, and loads that differ in an iteration.
-    UserError
-        If `output` is there, or for a `warm_up` below 0.
+    ``compute`` is kept if every row has it. Refused are missing ranks or iterations, a time or load that is no number
+    above 0, loads that differ in an iteration, and an `output` that is there already.
     """
     import pandas as pd  # which ranks do not need
 
