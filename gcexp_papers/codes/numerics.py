@@ -34,12 +34,12 @@ USABLE = {"float32": 1e-3, "float64": 1e-6}
 def comparison(groups: list, trials: int, draws: int, points: int) -> pd.DataFrame:
     """Errors with optimal decoding of codes with equal n and density: random stragglers, and the worst case.
 
-    A group has ``n`` and ``density``, which are lists, and ``codes``: mappings with ``label`` and ``of``, which for each
-    n makes the code with a given seed. A code must have the n of its group and, random codes only about, its density.
-    For each s all codes with n workers have the same `trials` random sets of stragglers. Numbers of random codes are
-    means over `draws` realisations. s goes from 0 to n in so many steps as `points`, or takes every value where n is no
-    larger. ``quantity`` is ``mean`` (over random sets), or ``lower`` and ``upper`` (ends of the worst case, equal where
-    it is exact).
+    A group has ``n`` and ``density``, which are lists, and ``codes``: mappings with ``label`` and ``of``, which for
+    each n makes the code with a given seed. A code must have the n of its group and, random codes only about, its
+    density. For each s all codes with n workers have the same `trials` random sets of stragglers. Numbers of random
+    codes are means over `draws` realisations. s goes from 0 to n in so many steps as `points`, or takes every value
+    where n is no larger. ``quantity`` is ``mean`` (over random sets), or ``lower`` and ``upper`` (ends of the worst
+    case, equal where it is exact).
     """
     found = []
     for n, density, codes in _placed(groups):
