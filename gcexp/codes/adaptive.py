@@ -18,7 +18,6 @@ from gcexp.codes.general_v import solve_exactly
 from gcexp.errors import ParameterError, require, require_known
 from gcexp.schema import checked
 from gcexp.seeding import rng
-from gcexp.theory.adaptive import group_sizes
 
 CONSTRUCTIONS = ("random", "chebyshev", "structured")
 ARITHMETICS = ("float64", "extended")
@@ -265,6 +264,18 @@ class Adaptive(Code):
             rows, solved = self._solved[tuple(who)]
             weights[:, rows] = solved
         return W
+
+
+def group_sizes(n: int, d: int) -> list[int]:
+    """Sizes of the groups, (66): all d, but the last one d + (n mod d).
+
+    Examples
+    --------
+    >>> group_sizes(20, 3), group_sizes(7, 2), group_sizes(6, 3)
+    ([3, 3, 3, 3, 3, 5], [2, 2, 3], [3, 3])
+    """
+    require(1 <= d <= n, f"groups need 1 <= d <= n, got n={n}, d={d}")
+    return [d] * (n // d - 1) + [d + n % d]
 
 
 class GroupedAdaptive(DirectSum):

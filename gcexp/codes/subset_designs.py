@@ -127,7 +127,7 @@ class Combinatorial(BlockAssignment):
     n, s : int
         Workers and stragglers.
     y : int
-        Workers per partition; `gcexp.theory.partial_recovery.minimal_y` gives the smallest for a wanted
+        Workers per partition; ``gcexp theory partial_recovery.minimal_y`` gives the smallest for a wanted
         fraction.
 
     Raises

@@ -81,11 +81,11 @@ def first_line(documented: object) -> str:
 def evaluate(name: str, given: Iterable[str]):
     """Result of the function `name` for arguments such as ``n=15`` and ``alpha=2/3``.
 
-    >>> evaluate("partial_recovery.lower_bound", ["n=15", "s=9", "alpha=2/3"])
-    Fraction(89, 648)
-    >>> evaluate("adaptive.rounds", ["L=6", "d=3"])
+    >>> evaluate("errors.frc_mean_error", ["n=4", "redundancy=2", "s=2"])
+    0.16666666666666666
+    >>> evaluate("errors.frc_error", ["n=12", "s=3"])
     Traceback (most recent call last):
-    gcexp.errors.UserError: adaptive.rounds: 's' is missing (it takes L, d, s)
+    gcexp.errors.UserError: errors.frc_error: 'redundancy' is missing (it takes n, redundancy, s)
     """
     function, read = _function(name), {}
     for argument in given:

@@ -7,7 +7,8 @@ import numpy as np
 from gcexp.analysis.declared import columns
 from gcexp.codes.adaptive import Adaptive, GroupedAdaptive, decode_rows, random_matrix
 from gcexp.seeding import rng
-from gcexp.theory import adaptive as theory
+
+from . import theory
 
 
 @columns("matrices", "stragglers", "s", "n", "draws", "condition", "exponent", "bound")

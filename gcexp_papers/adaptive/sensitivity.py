@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from gcexp.analysis.declared import columns
-from gcexp.theory import adaptive as theory
 
-from . import theory as experiment
+from . import experiment, theory
 
 #: Schemes and their names in figures; G-CGC(0) is CGC(0).
 NAMES = {scheme: name for scheme, name in experiment.NAMES.items() if scheme != "g_cgc0"}

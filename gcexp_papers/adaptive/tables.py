@@ -15,10 +15,9 @@ from gcexp.analysis.declared import columns
 from gcexp.delays.epochs import Epochs, Restarts
 from gcexp.errors import require
 from gcexp.schemes import Restart, Scheme
-from gcexp.theory import adaptive as theory
 
-from . import theory as experiment
-from .theory import NAMES
+from . import experiment, theory
+from .experiment import NAMES
 
 # --- Tables I to VI -------------------------------------------------------------------------------------------
 

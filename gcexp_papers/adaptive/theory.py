@@ -1,150 +1,398 @@
-"""The experiment: measured phases (Tables IV, V) and the modified average execution times that they give (Table VI)."""
+"""Adaptive gradient coding: communication costs, groups, and expected times in the restart model.
+
+Cao, Yan, Tang, Han: Adaptive gradient coding, arXiv 2006.04845. Costs are exact (`fractions.Fraction`), in gradients;
+`d` is the load, `w` the gradient's length, `L` the number of rounds, `s` stragglers. In the restart model a started
+worker straggles with probability `p`; epoch 0 starts all workers, each later one the stragglers of undecoded groups.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import comb
 
-from gcexp.errors import require_known
-from gcexp.theory.adaptive import group_sizes, last_epoch, mean_time
+import numpy as np
 
+from gcexp.codes.adaptive import group_sizes
+from gcexp.errors import require, require_known
 
-class Phases(NamedTuple):
-    """Measured seconds of a row of Tables IV and V: computing, sending, encoding, their total, and decoding."""
+_MOST_STARTED = 4000  # a matrix of as many rows
+_MOST_COMB = 500  # beyond, binomial coefficients leave the numbers of a float
 
-    compute: float
-    send: float
-    encode: float
-    total: float
-    decode: float
-
-
-#: Epoch 0 (Table IV), n = 20, d = 3, by scheme; for AGC by stragglers s = 0, 1, 2 left, and if more.
-EPOCH_0 = {
-    "uncoded": Phases(0.82, 12.59, 0.15, 13.56, 0.47),
-    "cgc0": Phases(2.45, 3.17, 0.33, 5.95, 0.79),
-    "cgc1": Phases(2.45, 5.95, 0.43, 8.83, 0.95),
-    "cgc2": Phases(2.45, 12.56, 0.44, 15.45, 1.58),
-    "agc_s0": Phases(2.45, 3.12, 0.37, 5.94, 0.63),
-    "agc_s1": Phases(2.45, 6.01, 0.47, 8.93, 0.87),
-    "agc_s2": Phases(2.45, 12.51, 0.92, 15.88, 1.67),
-    "agc_more": Phases(2.45, 12.47, 0.94, 15.86, 0.65),
-}
-#: Later epochs (Table V).
-LATER_EPOCHS = {
-    "uncoded": Phases(0.82, 1.08, 0.14, 2.04, 0.47),
-    "cgc0": Phases(2.45, 0.26, 0.32, 3.03, 0.79),
-    "cgc1": Phases(2.45, 0.57, 0.43, 3.45, 0.95),
-    "cgc2": Phases(2.45, 1.12, 0.43, 4.00, 1.58),
-    "agc_more": Phases(2.45, 0.27, 0.32, 3.04, 0.65),
-}
-#: Broadcast and update: in every iteration of every scheme.
-BROADCAST, UPDATE = 1.15, 0.04
-OVERHEAD = BROADCAST + UPDATE
-#: Length of epoch 0 and of any later one that is not final.
-LOST = (16.0, 4.0)
-N, D = 20, 3
-#: Schemes and their names in figures.
-NAMES = {
-    "uncoded": "uncoded",
-    **{f"cgc{s}": f"CGC({s})" for s in range(D)},
-    **{f"g_cgc{s}": f"G-CGC({s})" for s in range(D)},
-    "agc": "AGC",
-    "g_agc": "G-AGC",
-}
+# --- costs ------------------------------------------------------------------------------------------------------
 
 
-class Prices(NamedTuple):
-    """Seconds of the final epoch by stragglers left, in epoch 0 and later, and of epochs that are not final."""
+def rounds(L: int, d: int, s: int) -> int:
+    """Rounds that decode with s stragglers, r_s = ceil(L / (d - s)), (58).
 
-    first: tuple[float, ...]
-    later: tuple[float, ...]
-    lost: tuple[float, float] = LOST
+    Examples
+    --------
+    >>> [rounds(6, 3, s) for s in range(3)]
+    [2, 3, 6]
+    """
+    require(0 <= s < d, f"adaptive codes tolerate 0 <= s < d stragglers, got s={s}, d={d}")
+    require(L >= 1, f"adaptive codes send L >= 1 rounds, got L={L}")
+    return -(-L // (d - s))
 
 
-def prices(scheme: str, timing: str = "formula") -> Prices:
-    r"""What an iteration of the experiment costs (n = 20, d = 3), without the `OVERHEAD` of 1.19 s.
+def feasible(d: int, lengths: Sequence[int], w: int) -> bool:
+    """Whether lengths (q_0, ..., q_smax) are achievable by one code: d >= s + ceil(w / q_s) for every s, (10).
 
-    ``formula``, ``paper``: t_cp + c_s t_cm(i) + t_ed(s), with t_cm(0) = 13, t_cm(i) = 1 later, t_cp = 2.45 (uncoded
-    0.82), (91) and (92). t_ed is Enc + Dec of Table IV for ``formula``; for ``paper`` the values that reproduce the
-    printed Table VI (fitted: for AGC 1.00, 0.47, 1.34). ``measured``: Total + Dec of Tables IV
-    and V, where AGC has one row for all later epochs.
+    Examples
+    --------
+    >>> feasible(4, [3, 4, 6, 12], w=12), feasible(4, [3, 3], w=12)
+    (True, False)
+    """
+    _sizes(d, w)
+    require(all(q >= 1 for q in lengths), f"lengths must be q >= 1, got {list(lengths)}")
+    return all(d >= s + -(-w // q) for s, q in enumerate(lengths))
+
+
+def optimal_costs(d: int, w: int) -> tuple[Fraction, ...]:
+    """Smallest costs at once, c* = (ceil(w/d), ceil(w/(d-1)), ..., w) / w, (11).
+
+    Examples
+    --------
+    >>> [str(c) for c in optimal_costs(4, 12)]
+    ['1/4', '1/3', '1/2', '1']
+    """
+    _sizes(d, w)
+    return tuple(Fraction(-(-w // (d - s)), w) for s in range(d))
+
+
+def _sizes(d: int, w: int, L: int = 1) -> None:
+    require(min(d, w, L) >= 1, f"costs need d, w, L >= 1, got d={d}, w={w}, L={L}")
+
+
+def adaptive_costs(L: int, d: int, w: int) -> tuple[Fraction, ...]:
+    """Costs of AGC with L rounds, r_s ceil(w/L) / w for s = 0, ..., d-1, (58).
+
+    Equal to `optimal_costs` for L = w, and for L = lcm(1, ..., d) where that divides w.
+
+    Examples
+    --------
+    >>> adaptive_costs(6, 3, 12) == optimal_costs(3, 12)
+    True
+    """
+    _sizes(d, w, L)
+    return tuple(Fraction(rounds(L, d, s) * -(-w // L), w) for s in range(d))
+
+
+def fixed_costs(d: int, q: int, w: int) -> tuple[Fraction, ...]:
+    """Costs of CGC with messages of length q: q/w for s = 0, ..., s_max = d - ceil(w/q); it fails above.
+
+    Raises
+    ------
+    ParameterError
+        Unless 1 <= q <= w and ceil(w/q) <= d.
+
+    Examples
+    --------
+    >>> [str(c) for c in fixed_costs(4, 4, 12)]
+    ['1/3', '1/3']
+    """
+    require(
+        1 <= q <= w and -(-w // q) <= d, f"CGC needs 1 <= q <= w and ceil(w/q) <= d, got q={q}, w={w}, d={d}"
+    )
+    return (Fraction(q, w),) * (d - -(-w // q) + 1)
+
+
+def superior(c: Sequence[Fraction], other: Sequence[Fraction]) -> bool:
+    """Whether costs c survive as many stragglers and are nowhere larger (Remark 1).
+
+    Examples
+    --------
+    >>> (
+    ...     superior(optimal_costs(4, 12), fixed_costs(4, 6, 12)),
+    ...     superior(fixed_costs(4, 6, 12), optimal_costs(4, 12)),
+    ... )
+    (True, False)
+    """
+    return len(c) >= len(other) and all(a <= b for a, b in zip(c, other, strict=False))
+
+
+# --- groups -----------------------------------------------------------------------------------------------------
+
+
+def group_length(L: int, d: int, s: Sequence[int], w: int) -> int:
+    """Length that G-AGC sends with s_j stragglers in group j, ceil(L / (d - max s_j)) ceil(w / L), (68).
+
+    Examples
+    --------
+    >>> group_length(6, 3, [0, 1, 0], w=12)
+    6
+    """
+    _of_groups(s)
+    _sizes(d, w, L)
+    return rounds(L, d, max(s)) * -(-w // L)
+
+
+def _of_groups(s: Sequence[int]) -> None:
+    require(
+        len(s) >= 1 and min(s) >= 0,
+        f"stragglers s must be a number >= 0 for each of one or more groups, got {s}",
+    )
+
+
+def group_feasible(d: int, s: Sequence[int], q: int, w: int) -> bool:
+    """Whether length q is achievable with s_j stragglers in group j: d >= max s_j + ceil(w / q) (Theorem 3).
+
+    Examples
+    --------
+    >>> group_feasible(3, [0, 1], q=6, w=12), group_feasible(3, [0, 2], q=6, w=12)
+    (True, False)
+    """
+    _of_groups(s)
+    require(q >= 1, f"a length must be q >= 1, got q={q}")
+    _sizes(d, w)
+    return d >= max(s) + -(-w // q)
+
+
+def survivable(n: int, d: int) -> int:
+    """Stragglers that G-AGC survives, d - 1 in each group: floor(n/d) (d-1) in all.
+
+    Examples
+    --------
+    >>> survivable(20, 3)
+    12
+    """
+    require(1 <= d <= n, f"groups need 1 <= d <= n, got n={n}, d={d}")
+    return n // d * (d - 1)
+
+
+def survivable_bound(n: int, d: int) -> int:
+    """Upper bound on `survivable` over all groupings with load d, n - ceil(n/d) (Theorem 4).
+
+    With lambda = n mod d it is larger by lambda - ceil(lambda/d): by less than d - 1 for d >= 2, and by nothing if d
+    divides n or n - 1.
+
+    Examples
+    --------
+    >>> survivable_bound(20, 3)
+    13
+    """
+    require(1 <= d <= n, f"groups need 1 <= d <= n, got n={n}, d={d}")
+    return n - -(-n // d)
+
+
+# --- decoding ---------------------------------------------------------------------------------------------------
+
+
+def decode_size(n: int, d: int, L: int, s: int) -> int:
+    """Order of the matrix that AGC inverts, h = L + (n-d) r_s, (57).
+
+    Examples
+    --------
+    >>> [decode_size(20, 3, 6, s) for s in range(3)]
+    [40, 57, 108]
+    """
+    require(1 <= d <= n, f"decoding needs 1 <= d <= n, got n={n}, d={d}")
+    return L + (n - d) * rounds(L, d, s)
+
+
+DECODERS = ("agc", "cgc", "g_agc", "g_cgc")
+
+
+def decode_cost(scheme: str, n: int, d: int, s: int, L: int) -> int:
+    r"""Leading term of the decoding cost (Table II); r = n mod d, q = ceil(w / (d-s)), b = ceil(w/q) = d - s.
+
+    agc: h^3 with h of `decode_size`; cgc: (b + n - d)^2; g_agc: (floor(n/d)-1) L^2 + (L + r_s r)^3; g_cgc:
+    (floor(n/d)-1) b^2 + (b + r)^2.
 
     Parameters
     ----------
-    scheme : {"uncoded", "cgc0", "cgc1", "cgc2", "g_cgc0", "g_cgc1", "g_cgc2", "agc", "g_agc"}
-    timing : {"formula", "paper", "measured"}
+    scheme : {"agc", "cgc", "g_agc", "g_cgc"}
+    n, d : int
+    s : int
+        Stragglers (AGC), or stragglers the code is built for (CGC).
+    L : int
+        Rounds of AGC; CGC has none.
+
+    Examples
+    --------
+    >>> [decode_cost(scheme, 20, 3, 1, 6) for scheme in ("agc", "cgc", "g_agc", "g_cgc")]
+    [185193, 361, 1908, 36]
+    """
+    require_known("scheme", scheme, DECODERS)
+    require(0 <= s < d <= n, f"decoding needs 0 <= s < d <= n, got s={s}, d={d}, n={n}")
+    r, groups, b = n % d, n // d - 1, d - s
+    if scheme == "agc":
+        return decode_size(n, d, L, s) ** 3
+    if scheme == "cgc":
+        return (b + n - d) ** 2
+    if scheme == "g_agc":
+        return groups * L**2 + (L + rounds(L, d, s) * r) ** 3
+    return groups * b**2 + (b + r) ** 2
+
+
+# --- the restart model --------------------------------------------------------------------------------------------
+
+
+def first_epoch(u: int, p: float, s_max: int) -> np.ndarray:
+    """h(u, i, s, s_max): probability that i is the first epoch with at most s_max of u workers left, and s are.
+
+    A chain equal to the multi-sum (81): the number left is Binomial(u, p) in epoch 0, then thinned by p in each epoch;
+    what has entered s <= s_max is taken out. It runs until less than 1e-16 is left.
+
+    Parameters
+    ----------
+    u : int
+        Workers started.
+    p : float
+        Probability that a started worker straggles, 0 <= p < 1.
+    s_max : int
+        Stragglers survived.
 
     Returns
     -------
-    Prices
+    ndarray (epochs, s_max+1)
 
     Examples
     --------
-    >>> [round(t, 2) for t in prices("agc", "measured").first]
-    [6.57, 9.8, 17.55]
+    >>> first_epoch(2, 0.5, 0)[:3, 0]
+    array([0.25    , 0.3125  , 0.203125])
     """
-    require_known("scheme", scheme, NAMES)
-    require_known("timing", timing, ("formula", "paper", "measured"))
-    row = scheme.removeprefix("g_")
-    adaptive, s_max = row == "agc", most_stragglers(scheme)
-    rows = [EPOCH_0[f"agc_s{s}" if adaptive else row] for s in range(s_max + 1)]
-    if timing == "measured":
-        then = LATER_EPOCHS["agc_more" if adaptive else row]
-        later = (then.total + then.decode,) * (s_max + 1)
-        return Prices(tuple(phase.total + phase.decode for phase in rows), later)
-    ends = [phase.encode + phase.decode for phase in rows]
-    if timing == "paper":
-        fitted = {"uncoded": [0.61], "cgc1": [1.39] * 2, "agc": [1.00, 0.47, 1.34]}
-        ends = fitted.get(row, ends)
-    d = 1 if row == "uncoded" else D
-    share = [1 / (d - (s if adaptive else s_max)) for s in range(s_max + 1)]
-    first, later = (
-        tuple(phase.compute + c * t_cm + end for phase, c, end in zip(rows, share, ends, strict=True))
-        for t_cm in (13, 1)
-    )
-    return Prices(first, later)
+    require(0 <= p < 1, f"restarts end only if 0 <= p < 1, got p={p}")
+    require(0 <= s_max <= u, f"restarts need 0 <= s_max <= u, got s_max={s_max}, u={u}")
+    require(u <= _MOST_STARTED, f"the chain of restarts has at most u = {_MOST_STARTED} workers, got u={u}")
+    thin = np.zeros((u + 1, u + 1))
+    for a in range(u + 1):
+        thin[a, : a + 1] = _binomial(a, p)
+    left = thin[u].copy()
+    found: list[np.ndarray] = []
+    while not found or left.sum() > 1e-16:
+        if found:
+            left = left @ thin
+        found.append(left[: s_max + 1].copy())
+        left[: s_max + 1] = 0
+    return np.array(found)
 
 
-def most_stragglers(scheme: str) -> int:
-    """Stragglers that a scheme of the experiment survives (in each group).
+def _binomial(a: int, p: float) -> np.ndarray:
+    """Chances of 0, ..., a of a workers that straggle with probability p each."""
+    if a <= _MOST_COMB:
+        return np.array([comb(a, b) * p**b * (1 - p) ** (a - b) for b in range(a + 1)])
+    if p == 0:
+        return np.eye(1, a + 1)[0]
+    from scipy.special import betaln, xlog1py, xlogy
 
-    Examples
-    --------
-    >>> most_stragglers("agc"), most_stragglers("g_cgc1"), most_stragglers("uncoded")
-    (2, 1, 0)
-    """
-    row = scheme.removeprefix("g_")
-    return {"agc": D - 1, "uncoded": 0, "cgc0": 0, "cgc1": 1, "cgc2": 2}[row]
+    b = np.arange(a + 1)
+    return np.exp(xlogy(b, p) + xlog1py(a - b, -p) - betaln(b + 1, a - b + 1) - np.log(a + 1))
 
 
-def modified_average_time(
-    scheme: str, p: float, timing: str = "formula", lost: tuple[float, float] = LOST
-) -> float:
-    r"""Modified AET of the experiment, (91) and (92): its mean iteration time, 1.19 s of broadcast and update included.
+def last_epoch(sizes: Sequence[int], p: float, s_max: int) -> np.ndarray:
+    """Probability that the last group is decoded in epoch i, and s = most stragglers left in a group decoded then.
 
-    A restart costs acc(i) = 16 + 4 (i-1) seconds before epoch i (the paper prints i t_i; this reproduces its table).
-    Groups are those of `group_sizes`, except for ``paper``, whose printed values need sizes (3, 3, 5) and take CGC(0)
-    for G-CGC(0).
+    P(Y=i, S=s) = P(i, s) - P(i, s-1), where P(i, s) = prod_j [sum_{b<i} sum_a h(n_j, b, a) + sum_{a<=s} h(n_j, i, a)]
+    and P(i, -1) = prod_j sum_{b<i} sum_a h(n_j, b, a); (84) and the appendix. A group decoded earlier counts as 0.
 
     Parameters
     ----------
-    scheme, timing
-        As in `prices`.
-    p : float
-    lost : tuple of two float
-        Seconds of the first epoch and of any later one that is not final.
+    sizes : sequence of int
+        Workers of each group; one group: `first_epoch`.
+    p, s_max
+        As there; s_max holds in each group.
+
+    Returns
+    -------
+    ndarray (epochs, s_max+1)
 
     Examples
     --------
-    >>> [
-    ...     round(modified_average_time("g_agc", 0.05, timing), 4)
-    ...     for timing in ("paper", "formula", "measured")
-    ... ]
-    [9.9538, 11.0304, 10.2816]
+    >>> float(last_epoch([3, 3, 5], 0.1, 2).sum().round(9))
+    1.0
+    >>> bool(np.allclose(last_epoch([4], 0.3, 1), first_epoch(4, 0.3, 1)))
+    True
     """
-    sizes = [N]
-    if scheme.startswith("g_") and (timing, scheme) != ("paper", "g_cgc0"):
-        sizes = [3, 3, 5] if timing == "paper" else group_sizes(N, D)
-    cost = prices(scheme, timing)
-    chances = last_epoch(sizes, p, most_stragglers(scheme))
-    return OVERHEAD + mean_time(chances, cost.first, cost.later, lost)
+    require(len(sizes) >= 1, f"sizes must name one or more groups, got {sizes}")
+    each = {size: first_epoch(size, p, s_max) for size in set(sizes)}
+    epochs = max(map(len, each.values()))
+    product = np.ones((epochs, s_max + 2))  # columns s = -1, 0, ..., s_max
+    for size in sizes:
+        h = np.pad(each[size], ((0, epochs - len(each[size])), (1, 0)))
+        before = np.cumsum(h.sum(1)) - h.sum(1)
+        product *= before[:, None] + np.cumsum(h, axis=1)
+    return np.diff(product, axis=1)
+
+
+def mean_time(
+    chances: np.ndarray, first: Sequence[float], later: Sequence[float], lost: Sequence[float]
+) -> float:
+    """Mean of an iteration's time, priced by its final epoch i and the stragglers s left in it.
+
+    ``first[s]`` if i = 0, else ``lost[0] + (i-1) lost[1] + later[s]``.
+
+    Parameters
+    ----------
+    chances : ndarray (epochs, s_max+1)
+        From `last_epoch`.
+    first, later : sequence of s_max+1 float
+        Length of the final epoch.
+    lost : sequence of two float
+        Length of epoch 0 and of any later one, if not final.
+
+    Examples
+    --------
+    >>> round(mean_time(np.array([[0.5, 0.25], [0.25, 0.0]]), [8, 10], [8, 10], [16, 4]), 6)
+    12.5
+    """
+    before = lost[0] + np.arange(len(chances)) * lost[1] - lost[1]
+    before[0] = 0
+    return float(
+        chances[0] @ np.array(first) + (chances[1:] @ np.array(later)).sum() + chances.sum(1) @ before
+    )
+
+
+def average_time(
+    n: int,
+    d: int,
+    p: float,
+    s_max: int | None = None,
+    grouped: bool = False,
+    t_cp: float = 3.0,
+    t_cm: float = 13.0,
+) -> float:
+    r"""AET: t_cp + sum_{i,s} P(Y=i, S=s) (c_s t_cm + i (t_cp + t_cm)), (83) and (84).
+
+    c_s = 1/(d-s) with s_max = d-1 for AGC, 1/(d-s_max) for CGC(s_max).
+
+    Parameters
+    ----------
+    n, d : int
+    p : float
+    s_max : int, optional
+        Of CGC; default: AGC.
+    grouped : bool
+        G-AGC or G-CGC, with `group_sizes`.
+    t_cp, t_cm : float
+        Seconds to compute, and to send one gradient.
+
+    Examples
+    --------
+    >>> round(average_time(20, 3, 0.1), 4), round(average_time(20, 3, 0.1, grouped=True), 4)
+    (15.8772, 10.6662)
+    >>> round(average_time(20, 3, 0.1, s_max=1), 4)
+    19.5048
+    """
+    most = d - 1 if s_max is None else s_max
+    require(0 <= most < d, f"the average time needs 0 <= s_max < d, got s_max={s_max}, d={d}")
+    last = [t_cp + t_cm / (d - (s if s_max is None else most)) for s in range(most + 1)]
+    chances = last_epoch(group_sizes(n, d) if grouped else [n], p, most)
+    return mean_time(chances, last, last, [t_cp + t_cm] * 2)
+
+
+def crossing(
+    one: Callable[[float], float], other: Callable[[float], float], low: float, high: float
+) -> float:
+    """Where two functions of p are equal, between `low` and `high`.
+
+    Examples
+    --------
+    >>> round(
+    ...     crossing(lambda p: average_time(20, 3, p, 0), lambda p: average_time(20, 3, p, 1), 0.001, 0.1), 5
+    ... )
+    0.00778
+    """
+    from scipy.optimize import brentq  # slow to import
+
+    return float(brentq(lambda p: one(p) - other(p), low, high, xtol=1e-10))

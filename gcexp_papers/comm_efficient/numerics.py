@@ -21,7 +21,8 @@ from gcexp.delays.compute_transmit import ComputeTransmit
 from gcexp.errors import require
 from gcexp.schemes import Scheme
 from gcexp.seeding import rng
-from gcexp.theory import comm_efficient as theory
+
+from . import theory
 
 # --- Tables ---------------------------------------------------------------------------------------------------
 
@@ -64,7 +65,7 @@ def decode_weights(code: Callable[[], CommunicationEfficient]):
 def expected_times(n: int, t1: float, lambda1: float, t2: float, lambda2: float) -> pd.DataFrame:
     """Table 3: mean iteration time of every load d and message length 1/m, with s = d - m stragglers.
 
-    Arguments are those of `gcexp.theory.comm_efficient.expected_time`. ``rank`` is 1 for the smallest time.
+    Arguments are those of `theory.expected_time`. ``rank`` is 1 for the smallest time.
     ``below_uncoded`` and ``below_best_m1`` say by how many per cent the time is below that of d = m = 1, and below the
     best with m = 1. ``gain_of_last_straggler_s`` is by how much it is smaller than with any smaller s, and ``spare``
     whether there is any.

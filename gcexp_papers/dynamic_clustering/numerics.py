@@ -18,7 +18,8 @@ from gcexp.analysis.declared import columns
 from gcexp.codes.clustered import Clustered
 from gcexp.decoding_error.straggler_sets import all_sets
 from gcexp.schemes.placement import best_clusters, cluster_matrix, greedy_clusters, home, membership, seats
-from gcexp.theory.dynamic_clustering import expected_time, mean_time, recoverable_sets
+
+from .theory import expected_time, mean_time, recoverable_sets
 
 if TYPE_CHECKING:
     from gcexp.delays import TwoStateMarkov

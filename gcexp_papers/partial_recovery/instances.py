@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gcexp.theory.partial_recovery import cyclic_load
+from .theory import cyclic_load
 
 
 def pairs(up_to: int, least: int = 1) -> Iterator[tuple[int, int]]:

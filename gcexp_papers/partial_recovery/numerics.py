@@ -34,9 +34,8 @@ from gcexp.decoding_error.error import error
 from gcexp.decoding_error.straggler_sets import all_sets, random_sets, runs
 from gcexp.errors import ParameterError
 from gcexp.theory import order_statistics
-from gcexp.theory import partial_recovery as theory
 
-from . import theory as searches
+from . import impossibility, theory
 from .instances import cyclic_cases, pairs, sizes, triples
 
 if TYPE_CHECKING:  # a table of closed forms depends on no scheme and no delay model
@@ -92,7 +91,7 @@ def cyclic_schemes(n: int, s: int, divisible: int, other: int):
         ),
         ("7", "p does not divide β, p ⌈β/p⌉ ≤ n", "p/n", other, CyclicTwoMessage(n, s, other)),
     ):
-        p, excluded = theory.cyclic_load(n, s, beta), beta < n and searches.cyclic_impossible(n, s, beta)
+        p, excluded = theory.cyclic_load(n, s, beta), beta < n and impossibility.cyclic_impossible(n, s, beta)
         formulas = f"Theorem {theorem}", condition, int(code.messages.max()), load
         worst = int(recovered_partitions(code, s).min())
         yield *formulas, n, s, beta, p, int(code.load.max()), worst, int(excluded)
@@ -256,7 +255,7 @@ def chosen_stragglers(n: int, s: int, repetition: list[int], cyclic: list[int], 
 def expected_times(n: int, samples: int, models: list[dict[str, Any]], fractions: list[int]):
     """Section VIII: mean iteration times of the uncoded and the combinatorial scheme for n workers, by formula.
 
-    A model has its letter (A to D), a name and the parameters of `gcexp.theory.partial_recovery.expected_times`. Wanted
+    A model has its letter (A to D), a name and the parameters of `theory.expected_times`. Wanted
     is alpha = i/n for every i of `fractions`; the time is the same for all fractions in (alpha_from, alpha].
     ``quotient`` is the time of the combinatorial scheme over that of the uncoded one, and ``threshold`` the alpha above
     which the combinatorial scheme wins for many workers.
@@ -396,19 +395,19 @@ def _cyclic(up_to: int) -> Counted:
 def _excluded(up_to: int) -> Counted:
     for n, s, beta in triples(up_to, least=2):
         if beta < n and beta % theory.cyclic_load(n, s, beta):
-            excluded = searches.cyclic_impossible(n, s, beta)
+            excluded = impossibility.cyclic_impossible(n, s, beta)
             yield "Theorem 6: one message excluded elsewhere, β < n", excluded
 
 
 def _graphs() -> Counted:
     """Load 2/n on small n: all multigraphs, workers as edges between partitions."""
-    graphs = {n: searches.multigraphs(n) for n in (3, 4, 5)}
+    graphs = {n: impossibility.multigraphs(n) for n in (3, 4, 5)}
     for n in (4, 5):
-        for good in searches.not_contradicted(graphs[n]):
+        for good in impossibility.not_contradicted(graphs[n]):
             yield "Theorem 8: β = 3, s = n - 2, load 2/n excluded", not good
     for n in graphs:
         for s in range(2, n):
-            for few in searches.least_covered(graphs[n], n - s) <= n - s + 1:
+            for few in impossibility.least_covered(graphs[n], n - s) <= n - s + 1:
                 yield "Theorem 9: load 2/n sees ≤ n - s + 1, s ≥ 2", few
 
 

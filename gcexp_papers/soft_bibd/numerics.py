@@ -18,9 +18,9 @@ from gcexp.decoding_error.straggler_sets import random_sets
 from gcexp.designs.block_designs import Found, find_bibd, named_design, why_impossible
 from gcexp.errors import require
 from gcexp.seeding import rng
-from gcexp.theory import errors as theory
+from gcexp.theory.errors import Parameters, bibd_error, soft_smallest_mu
 
-from .theory import soft_paper_smallest_mu
+from . import theory
 
 # --- Figure 1: which parameters exist -------------------------------------------------------------------------
 
@@ -70,8 +70,8 @@ def existence(
 
 def _region(n: int, density: float, most_load: int, others: list[Found], points: int) -> pd.DataFrame:
     """Rows of one panel."""
-    smallest = theory.soft_smallest_mu(n, density) / density
-    slopes = {"edge": smallest, "top": 1.0, "union": soft_paper_smallest_mu(n, density) / density}
+    smallest = soft_smallest_mu(n, density) / density
+    slopes = {"edge": smallest, "top": 1.0, "union": theory.soft_paper_smallest_mu(n, density) / density}
     rows: list[dict] = [
         {"what": what, "load": load, "intersection": slope * load}
         for load in np.linspace(0, most_load, 4 * most_load + 1)
@@ -118,7 +118,7 @@ def _marker(what: str, found: Found) -> dict:
 
 def _agree(n: int, rho: float, height: float) -> bool:
     """Whether region and linear program agree at a random density and 0 <= mu <= rho."""
-    return law_of_weights_exists(n, rho, rho * height) == (theory.soft_smallest_mu(n, rho) <= rho * height)
+    return law_of_weights_exists(n, rho, rho * height) == (soft_smallest_mu(n, rho) <= rho * height)
 
 
 def law_of_weights_exists(n: int, rho: float, mu: float) -> bool:
@@ -162,19 +162,19 @@ def design_and_soft(
         exact) or ``pseudoinverse`` (largest difference from it). excess is value minus Theorem 2 (for parameters of a
         design its own error), standard_errors how many of them that is.
     """
-    own = theory.Parameters(*named_design(design).params)
+    own = Parameters(*named_design(design).params)
     rows = _closed_form(f"BIBD ({own.n}, {own.load}, {own.intersection})", own)
     for given in soft:
         n, k, load = given["n"], given["k"], given["d"]
-        shared = k * float(theory.soft_smallest_mu(n, load / k))
-        mean_parameters = theory.Parameters(n, k, load, n * load / k, shared)
+        shared = k * float(soft_smallest_mu(n, load / k))
+        mean_parameters = Parameters(n, k, load, n * load / k, shared)
         rows += _closed_form(f"Theorem 2, n = {n}", mean_parameters)
         for realisation in range(realisations):
             code = SoftBIBD(n, k, load, seed=realisation)
             known = mean_parameters._asdict() | {"realisation": realisation}
             means = error(code, range(n + 1), "random", trials=trials, seed=0)
             for mean, worst in zip(means, error(code, range(n + 1)), strict=True):
-                s, bound = mean.s, float(theory.bibd_error(mean_parameters, mean.s))
+                s, bound = mean.s, float(bibd_error(mean_parameters, mean.s))
                 require(worst.exact, f"n={n}, s={s}: the worst case is not enumerated")
                 excess = mean.mean - bound
                 place = known | {"s": s, "fraction": s / n}
@@ -196,10 +196,10 @@ def design_and_soft(
     return pd.DataFrame(rows)
 
 
-def _closed_form(label: str, code: theory.Parameters) -> list[dict]:
+def _closed_form(label: str, code: Parameters) -> list[dict]:
     """The curve of a block design, or of the mean parameters of a Soft BIBD."""
     rows = []
-    for s, value in enumerate(theory.bibd_error(code, np.arange(code.n + 1))):
+    for s, value in enumerate(bibd_error(code, np.arange(code.n + 1))):
         place = {"label": label, "s": s, "fraction": s / code.n, "realisation": 0}
         rows.append(code._asdict() | place | {"quantity": "closed form", "value": value, "excess": 0.0})
     return rows
@@ -235,10 +235,10 @@ def product_of_designs(first: str, second: str) -> pd.DataFrame:
         ``parameters`` for the rows without s, which have parameters only (of the product, and of a hypothetical
         design of the same n and density).
     """
-    a, b = factors = [theory.Parameters(*named_design(name).params) for name in (first, second)]
+    a, b = factors = [Parameters(*named_design(name).params) for name in (first, second)]
     whole, s = a @ b, np.arange(a.n * b.n + 1)
     n, gamma, redundancy = whole.n, max(a.gamma, b.gamma), whole.redundancy
-    errors = [theory.bibd_error(part, np.arange(part.n + 1)) for part in factors]
+    errors = [bibd_error(part, np.arange(part.n + 1)) for part in factors]
     frames = [
         _curve(part, part.gamma, f"BIBD {_spoken(name)}", "design", np.arange(part.n + 1), curve)
         for name, part, curve in zip((first, second), factors, errors, strict=True)
@@ -257,15 +257,13 @@ def product_of_designs(first: str, second: str) -> pd.DataFrame:
     )
     for name, curve in bounds.items():
         frames.append(_curve(whole, gamma, *name, s, curve).assign(excess=curve - worse))
-    alone = theory.Parameters(n, n, redundancy, redundancy, redundancy * (redundancy - 1) / (n - 1))
+    alone = Parameters(n, n, redundancy, redundancy, redundancy * (redundancy - 1) / (n - 1))
     frames.append(_curve(whole, gamma, "product", "parameters"))
     frames.append(_curve(alone, alone.gamma, "design of equal density", "parameters"))
     return pd.concat(frames, ignore_index=True)
 
 
-def _curve(
-    code: theory.Parameters, gamma: float, label: str, relation: str, s=np.nan, value=np.nan
-) -> pd.DataFrame:
+def _curve(code: Parameters, gamma: float, label: str, relation: str, s=np.nan, value=np.nan) -> pd.DataFrame:
     known: dict = {"n": code.n, "k": code.k, "load": code.load, "redundancy": code.redundancy}
     known |= {"density": code.redundancy / code.n, "gamma": gamma, "label": label, "relation": relation}
     return pd.DataFrame(known | {"s": s, "fraction": s / code.n, "value": value}, index=range(np.size(s)))

@@ -12,7 +12,6 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
 from scipy.stats import kstest
 
 from gcexp.codes import CyclicRepetition, Uncoded
@@ -38,14 +37,6 @@ from gcexp.schemes.placement import (
     stored,
 )
 from gcexp.seeding import STREAMS
-from gcexp.theory.dynamic_clustering import (
-    expected_time,
-    expected_time_of_counts,
-    mean_time,
-    recoverable_sets,
-    slow_probability,
-    slow_threshold,
-)
 from gcexp.timeline import simulate
 from tests.conftest import refusals
 
@@ -334,8 +325,8 @@ def test_threshold_marks_late_results_and_censored_keeps_what_it_does_not_know(
 def test_states_forget_where_they_started():
     slow = TwoStateMarkov(p=0.1, initial_slow=10, subset="first").draw(tuple(range(300)), 8, 20).is_slow
     for t in range(8):
-        for group, starts_slow in ((slow[:, t, :10], True), (slow[:, t, 10:], False)):
-            assert group.mean() == pytest.approx(slow_probability(0.1, t, starts_slow), abs=0.04)
+        for group, sign in ((slow[:, t, :10], 1), (slow[:, t, 10:], -1)):  # those that start slow, and fast
+            assert group.mean() == pytest.approx((1 + sign * (1 - 2 * 0.1) ** t) / 2, abs=0.04)
     seeds = tuple(range(400))
     random = TwoStateMarkov(initial_slow=4).draw(seeds, 1, 12).is_slow[:, 0]
     assert (random.sum(1) == 4).all() and np.abs(random.mean(0) - 1 / 3).max() < 0.1
@@ -367,59 +358,6 @@ def test_heterogeneous_workers():
     rates = 12 / TwoStateMarkov(**law).draw(tuple(range(200)), 300, 12).compute.mean(1)  # each worker's own
     for mine, rate in ((rates[:, :6], 0.1), (rates[:, 6:], 10)):
         assert 0.4 * rate < mine.min() and mine.max() < 2 * rate and mine.std() > 0.2 * rate
-
-
-# --- Exact expectations ------------------------------------------------------------------------------------------
-
-
-def by_quad(groups, spare, load):
-    """r (alpha + int (1 - prod R(u)) du), the Poisson-binomial law by convolution."""
-
-    def left(u):
-        product = 1.0
-        for slow in groups:
-            law = np.ones(1)
-            for q in slow:
-                waits = q * np.exp(-0.1 * u) + (1 - q) * np.exp(-10 * u)
-                law = np.convolve(law, [1 - waits, waits])
-            product *= law[: spare + 1].sum()
-        return 1 - product
-
-    ends = (0, 0.1, 0.5, 2, 10, 50, 150, 500)
-    parts = [quad(left, a, b, epsabs=1e-9, epsrel=1e-9)[0] for a, b in zip(ends, ends[1:], strict=False)]
-    return load * (0.01 + sum(parts))
-
-
-@pytest.mark.parametrize("setting", [ONE, TWO], ids=["simulation 1", "simulation 2"])
-def test_integrals_agree_with_scipy(setting):
-    q = np.random.default_rng(0).random(setting.n).round(1)
-    spare = setting.r - 1
-    for groups, left in ((1, spare), (setting.P, spare), (1, setting.P * spare)):  # GC, GC-SC, LB
-        each = q.reshape(groups, -1)
-        expected = by_quad(each, left, setting.r)
-        assert expected_time(each, left, load=setting.r, **LAW) == pytest.approx(expected, rel=1e-7)
-
-
-def test_expected_times_of_counts_are_expected_times():
-    rng = np.random.default_rng(0)
-    counts = rng.integers(0, 5, (20, 5))
-    marked = np.arange(4) < counts[..., None]
-    for slow in ((1.0, 0.0), (0.95, 0.05)):
-        each = expected_time(np.where(marked, *slow), 2, load=3, **LAW)
-        np.testing.assert_allclose(expected_time_of_counts(counts, 4, 2, slow, load=3, **LAW), each)
-
-
-def test_sum_load_model_in_theory():
-    exact = mean_time(12, 4, 1, iterations=400, initial_slow=4, p=0.05, load=2, load_model="sum", **LAW)
-    means = ONE.durations(ONE.draw(40, load_model="sum")).mean(1)
-    assert means.mean() == pytest.approx(exact, abs=4 * means.std() / np.sqrt(40))
-    assert exact == pytest.approx(15.56 / (1 - 0.096), rel=0.01)  # GC-DC 15.56, 9.6 % better
-
-
-def test_marking_threshold():
-    """A slow and a fast worker are equally likely to end there."""
-    x = slow_threshold(3, alpha=0.01, mu_s=0.1, mu_f=10) / 3 - 0.01
-    assert 0.1 * np.exp(-0.1 * x) == pytest.approx(10 * np.exp(-10 * x))
 
 
 # --- Simulations -------------------------------------------------------------------------------------------------
@@ -551,10 +489,7 @@ test_refuses = refusals(
     (lambda: TwoStateMarkov(load_model="summed"), "'sum'"),
     (lambda: TwoStateMarkov(pieces=0), "pieces=0"),
     (lambda: TwoStateMarkov(spread=1.0), r"spread=1\.0"),
-    (lambda: expected_time(np.ones((4, 3)), 3, load=2, **LAW), "spare=3"),
-    (lambda: recoverable_sets(12, 5, 2), "n=12, clusters=5"),
     (lambda: greedy_clusters(*np.ones((2, 1, 1, 4), bool), phases=0), "phases=0"),
-    (lambda: slow_threshold(2, alpha=0, mu_s=1, mu_f=1), "0 < mu_s < mu_f"),
     (lambda: ONE.rule().seat(None, (0,)), "observe=state"),
     (lambda: seated(ONE.rule(observe="arrival"), 12), "observe=arrival"),
     (lambda: seated(TWO.rule(), 12), "n=12.*clusters=5"),

@@ -123,9 +123,14 @@ def test_guarantees_need_no_enumeration():
 def test_large_repetition_and_products_are_exact():
     """No enumeration where groups are independent: Theorems 3 and 4 at sizes without a brute force."""
     product = Kronecker(FractionalRepetition(6, 3), BlockDesign(13, "pg-2-3"))
+
+    def in_groups(sizes):
+        whole, rest = np.divmod(sizes, 3 * 13)
+        return 3 / 6 * (whole + theory.bibd_error((13, 13, 4, 4, 1), rest // 3) * (whole < 2))
+
     for code, sizes, formula in (
         (FractionalRepetition(60, 5), range(61), lambda s: theory.frc_error(60, 5, s)),
-        (product, range(0, 79, 6), lambda s: theory.frc_bibd_error(6, 3, (13, 13, 4, 4, 1), s)),
+        (product, range(0, 79, 6), in_groups),
     ):
         found = error(code, sizes)
         assert all(e.exact for e in found)
@@ -147,7 +152,7 @@ def test_other_decodings(decoding):
 
 def test_weights_in_closed_form():
     product, m = Kronecker(BlockDesign(7, "pg-2-2"), BlockDesign(13, "pg-2-3")), np.array([1, 46, 91])
-    expected = theory.product_constant_weight((7, 7, 3, 3, 1), (13, 13, 4, 4, 1), m)
+    expected = 3 * 4 * m / theory.product_gram((7, 7, 3, 3, 1), (13, 13, 4, 4, 1), m)
     np.testing.assert_allclose(equal_weight(product, m, "constant"), expected)
     np.testing.assert_allclose(equal_weight(product, m, "one_step"), 91 / 12 / m)
     soft = equal_weight(SoftBIBD(20, 20, 7.5), 5, "constant")

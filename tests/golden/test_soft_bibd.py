@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 
 from gcexp.codes.base import Code
 from gcexp.codes.block_design import BlockDesign
-from gcexp.codes.composite import DirectSum, Kronecker
+from gcexp.codes.composite import Kronecker
 from gcexp.codes.cyclic import CyclicRepetition
 from gcexp.codes.repetition import FractionalRepetition
 from gcexp.codes.soft_bibd import SoftBIBD, weight_law
@@ -24,7 +24,7 @@ from gcexp.designs.block_designs import named_design
 from gcexp.theory import errors as theory
 from tests.conftest import refusals
 
-PLANE2, PLANE3, PAIR = (7, 7, 3, 3, 1), (13, 13, 4, 4, 1), (3, 3, 2, 2, 1)
+PLANE2 = (7, 7, 3, 3, 1)
 
 
 def plain(A) -> Code:
@@ -154,30 +154,6 @@ def test_empty_workers_and_rows_stay():
         assert not decoding.coefficients[0][code.assignment.sum(0) == 0].any()
 
 
-# --- checks 8-10: products ----------------------------------------------------------------------------------
-
-
-def test_copies_and_direct_sums():
-    A = np.random.default_rng(1).standard_normal((4, 5))
-    code = plain(A)
-    worst, _ = worst_and_mean(code)
-    copied, _ = worst_and_mean(plain(np.kron(np.ones((1, 2)), A)))
-    np.testing.assert_allclose(copied, theory.copies_error(worst, 2, range(11)), atol=1e-9)
-    parts = [code, plain(np.random.default_rng(2).standard_normal((3, 4)))]
-    both, _ = worst_and_mean(DirectSum(parts))
-    each = [worst_and_mean(part)[0] for part in parts]
-    np.testing.assert_allclose(both, theory.direct_sum_errors(each, [4, 3]), atol=1e-9)
-
-
-def test_spectral_bound_of_a_product():
-    """That of the factors' parameters is that of the product's second singular value."""
-    A = np.kron(named_design("pg-2-2").incidence, named_design("pg-2-3").incidence).astype(int)
-    sigma = np.linalg.svd(A, compute_uv=False)[1]
-    s = np.arange(92)
-    bound = theory.spectral_bound(91, 91, 12, sigma**2, s)
-    np.testing.assert_allclose(bound, theory.product_spectral_bound(PLANE2, PLANE3, s), atol=1e-12)
-
-
 # --- check 13: adversary ------------------------------------------------------------------------------------
 
 
@@ -250,9 +226,7 @@ test_refuses = refusals(
     (lambda: FractionalRepetition(12, 3, 7), "the n/d = 4 groups divide, got k=7"),
     (lambda: FractionalRepetition(12, 3, 0), "the n/d = 4 groups divide, got k=0"),
     (lambda: theory.frc_error(12, 5, 1), "n=12.*r=5"),
-    (lambda: theory.frc_bibd_error(5, 2, PAIR, 1), "n=5.*r=2"),
     (lambda: theory.bibd_error(PLANE2, 8), "0 <= s <= n = 7, got 8"),
-    (lambda: theory.product_upper_bound(PAIR, PAIR, -1), "0 <= s <= n = 9"),
     (lambda: theory.soft_smallest_mu(5, 1.2), r"n=5.*rho=1\.2"),
     (lambda: weight_law(20, 0.375, 0.12), r"mu=0\.12"),
 )

@@ -115,7 +115,12 @@ def test_shown_readably(capsys):
         assert told(capsys, *line.split()) == shown
     rows = told(capsys, "partial_recovery.sweep", "n=12", "s=8", "alpha=0.9").splitlines()
     assert len(rows) == 5 and rows[1] == "- {x: 2, y: 7, k: 72, m: 42, load: 7/12, missed: 1/12}"
-    assert len(yaml.safe_load(told(capsys, "partial_recovery.cycle_unions", "n=4"))) == 2
+    assert (
+        len(
+            yaml.safe_load(told(capsys, "dynamic_clustering.recoverable_sets", "n=4", "clusters=2", "load=1"))
+        )
+        == 5
+    )
 
 
 VALUES = {
@@ -137,7 +142,7 @@ def test_fractions_stay_exact_where_the_function_takes_them():
     floats = theory.evaluate("classic_codes.bernoulli_error", ["p=1/4", "m=3"])
     assert type(floats) is float and floats == pytest.approx(1)
     ragged = ["errors=[[0,1],[0,1/2,1]]", "partitions=[2,2]"]
-    np.testing.assert_allclose(theory.evaluate("errors.direct_sum_errors", ragged), [0, 0.5, 0.75, 1])
+    np.testing.assert_allclose(theory.evaluate("soft_bibd.direct_sum_errors", ragged), [0, 0.5, 0.75, 1])
 
 
 BOUND = "partial_recovery.lower_bound"
@@ -158,10 +163,10 @@ MISTAKES = [
     (f"{BOUND} n={5000 * '9'} s=9 alpha=1/2", "digits"),
     ("adaptive.group_length L=6 d=3 s=[0,x] w=12", "s: entry 2"),
     ("adaptive.first_epoch u=3 p=0.5 s_max=null", "s_max"),
-    ("adaptive.prices scheme=agd", "'agc'"),
+    ("adaptive.decode_cost scheme=agd n=20 d=3 s=1 L=6", "'agc'"),
     ("adaptive.crossing one=1 other=2 low=0 high=1", "one "),
     ("partial_recovery.expected_times model=A n=20 alpha=0.7 samples=20 foo=1", "'foo'"),
-    ("partial_recovery.spans rows=[[1,a]] target=[1,1]", "rows="),
+    ("soft_bibd.direct_sum_errors errors=[[1,a]] partitions=[1]", "errors="),
     ("errors.bibd_error code=[1,2] s=1", "errors.bibd_error"),
 ]
 #: A formula outside its domain is refused, not evaluated.
@@ -187,7 +192,7 @@ adaptive.adaptive_costs L=6 d=-1 w=12
 adaptive.optimal_costs d=3 w=-1
 adaptive.survivable n=-1 d=3
 adaptive.survivable_bound n=20 d=-1
-errors.direct_sum_errors errors=[] partitions=[]
+soft_bibd.direct_sum_errors errors=[] partitions=[]
 errors.bibd_weight load=3 intersection=1 survivors=0
 errors.design_error n=7 redundancy=-1 s=1
 errors.spectral_bound n=7 k=7 redundancy=3 sigma2_squared=nan s=1

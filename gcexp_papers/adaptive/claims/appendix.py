@@ -10,8 +10,8 @@ import numpy as np
 from gcexp.analysis.claims import claim
 from gcexp.codes.adaptive import decode_rows, random_matrix
 from gcexp.seeding import rng
-from gcexp.theory import adaptive as theory
 
+from .. import theory
 from .instances import DRAWS, divisible, signals_needed
 
 

@@ -15,8 +15,8 @@ from gcexp.codes import adaptive as codes
 from gcexp.codes.comm_efficient import CommunicationEfficient
 from gcexp.codes.general_v import solve_exactly
 from gcexp.seeding import rng
-from gcexp.theory import adaptive as theory
 
+from .. import theory
 from .instances import DRAWN, blocks, own, sizes, small, solved, without
 
 EXAMPLE_3 = [[3, 2, 1, 0], [3, 1, 1, 0], [1, 3, 2, 0], [2, 1, 3, 3], [2, 3, 2, 3], [2, 1, 1, 3]]

@@ -9,8 +9,8 @@ import numpy as np
 from gcexp.analysis.claims import claim
 from gcexp.codes.adaptive import decode_rows
 from gcexp.errors import require
-from gcexp.theory import adaptive as theory
 
+from .. import theory
 from ..solving import PRIME, eliminate, interpolate
 from .instances import divisible, signals_needed, whole
 

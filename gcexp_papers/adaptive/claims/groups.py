@@ -14,8 +14,8 @@ from gcexp.analysis.solving import invertible
 from gcexp.codes import adaptive as codes
 from gcexp.codes.comm_efficient import CommunicationEfficient
 from gcexp.codes.composite import DirectSum
-from gcexp.theory import adaptive as theory
 
+from .. import theory
 from .codes import EXAMPLE_3
 from .instances import grouped, own, sizes
 

@@ -8,9 +8,8 @@ from math import comb, prod
 import numpy as np
 
 from gcexp.analysis.claims import PARTLY, REPRODUCED, Verdict, all_instances, claim, less, number
-from gcexp.theory import adaptive as theory
 
-from .. import theory as experiment
+from .. import experiment, theory
 
 RESOLUTION = 0.01  # seconds: to how much Table VI is printed
 T_CP, T_CM = 3, 13  # seconds of Fig. 3 to compute, and to send a gradient

@@ -13,7 +13,7 @@ from gcexp.run.options import conf_dir, read_yaml
 from gcexp.schemes import Decodable, Restart, Scheme
 from gcexp.schemes.restart import phases
 from gcexp.timeline import simulate
-from gcexp_papers.adaptive import theory
+from gcexp_papers.adaptive import experiment
 
 pytestmark = pytest.mark.slow
 
@@ -24,13 +24,13 @@ def test_phases_of_the_clock_are_those_of_the_tables():
     for scheme in ("uncoded", "cgc0", "cgc1", "cgc2", "agc"):
         for timing, name in (("measured", "measured"), ("nominal", "formula")):
             found = phases(**given | {"row": scheme, "timing": timing})
-            expected = theory.prices(scheme, name)
+            expected = experiment.prices(scheme, name)
             for field in ("first", "later", "lost"):
                 np.testing.assert_allclose(getattr(found, field), getattr(expected, field), rtol=1e-12)
     with pytest.raises(ParameterError, match="'measured'"):
-        theory.prices("agc", "measurd")
+        experiment.prices("agc", "measurd")
     with pytest.raises(ParameterError, match="'gcg0'"):
-        theory.prices("gcg0")
+        experiment.prices("gcg0")
     with pytest.raises(ParameterError, match="'agc3'"):
         phases(**given | {"row": "agc3"})
     with pytest.raises(ParameterError, match="'agc'"):

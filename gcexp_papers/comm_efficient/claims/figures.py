@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import product
 
 from gcexp.analysis.claims import all_instances, before, claim, equals, every, less, number, within
-from gcexp.theory.comm_efficient import best_choices
 
-from ..theory import ec2_like
+from ..cluster import ec2_like
+from ..theory import best_choices
 
 SIZES = (10, 15, 20)
 LEVEL = 0.84  # of the test AUC

@@ -9,9 +9,9 @@ from gcexp.analysis.claims import all_instances, claim
 from gcexp.codes.comm_efficient import CommunicationEfficient
 from gcexp.tasks.logistic_regression import LogisticProblem, area_under_roc
 from gcexp.tasks.optimizers import AcceleratedGradient
-from gcexp.theory.comm_efficient import best_choices
 
-from ..theory import ec2_like
+from ..cluster import ec2_like
+from ..theory import best_choices
 
 ROWS = 60  # which 10, 15 and 20 divide
 

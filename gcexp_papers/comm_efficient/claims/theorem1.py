@@ -11,7 +11,8 @@ from gcexp.analysis import enumeration as engine
 from gcexp.analysis.claims import claim
 from gcexp.codes.comm_efficient import CommunicationEfficient
 from gcexp.seeding import rng
-from gcexp.theory import comm_efficient as theory
+
+from .. import theory
 
 
 @lru_cache

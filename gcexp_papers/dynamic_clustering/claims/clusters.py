@@ -12,8 +12,8 @@ from gcexp.analysis.claims import all_instances, claim, equals, every, less, num
 from gcexp.codes.clustered import Clustered
 from gcexp.decoding_error.straggler_sets import all_sets
 from gcexp.seeding import rng
-from gcexp.theory import dynamic_clustering as theory
 
+from .. import theory
 from ..numerics import AT_HOME, LAW, N, P, R
 
 

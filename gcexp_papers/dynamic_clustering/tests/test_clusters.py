@@ -5,8 +5,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
 from gcexp.report.figurefile import figure
-from gcexp.theory.dynamic_clustering import slow_threshold
 from gcexp_papers.dynamic_clustering.clusters import draw
+from gcexp_papers.dynamic_clustering.theory import slow_threshold
 
 
 def test_every_worker_lies_in_its_cluster_or_beside_them():

@@ -20,11 +20,11 @@ from gcexp.codes.raptor import BatchRaptor
 from gcexp.codes.repetition import FractionalRepetition
 from gcexp.codes.subset_designs import Combinatorial, CoPrime, Intermediate
 from gcexp.decoding_error.straggler_sets import all_sets
-from gcexp.theory import partial_recovery as theory
 
+from .. import theory
+from ..impossibility import spans
 from ..instances import cyclic_cases, pairs, sizes, triples
 from ..numerics import recovered_partitions
-from ..theory import spans
 from .instances import fewest_copies, in_every_case
 
 

@@ -12,9 +12,8 @@ from gcexp.codes.base import Decoding
 from gcexp.codes.partial_recovery import CyclicPartialRecovery, CyclicTwoMessage
 from gcexp.codes.uncoded import Uncoded
 from gcexp.decoding_error.straggler_sets import all_sets
-from gcexp.theory import partial_recovery as theory
 
-from .. import theory as searches
+from .. import impossibility, theory
 from ..instances import cyclic_cases, pairs, triples
 from ..numerics import recovered_partitions
 from .instances import in_every_case
@@ -92,7 +91,7 @@ def full_sums_and_a_short_one_are_found_for_every_set():
         if beta == n - s + 1:
             yield "section6_tradeoff", right and code.load.max() == code.messages.max() == 2
         if beta < n:
-            yield "tradeoff_unlike_full_recovery", right and searches.cyclic_impossible(n, s, beta)
+            yield "tradeoff_unlike_full_recovery", right and impossibility.cyclic_impossible(n, s, beta)
 
 
 @claim("theorem6_smaller_load", "theorem6_equal_coefficients", assumed=True)
@@ -106,7 +105,7 @@ def a_shorter_arc_shows_too_little_and_coefficients_are_forced():
         if p > 1:
             yield "theorem6_smaller_load", _sums(n, p - 1)[: n - s].any(0).sum() < beta
         if beta % p and beta < n:
-            forced = searches.forced_equal(_sums(n, p), s, beta, worker=0)
+            forced = impossibility.forced_equal(_sums(n, p), s, beta, worker=0)
             yield "theorem6_equal_coefficients", forced == [set(range(p))]
 
 
@@ -166,7 +165,7 @@ def load_two_is_excluded_for_three_partitions(table):
 @claim("theorem8_odd", assumed=True)
 def load_two_is_excluded_for_six_workers():
     """So is each of the 230230 assignments with n = 6 and s = 4."""
-    return all_instances(~searches.not_contradicted(searches.multigraphs(6)))
+    return all_instances(~impossibility.not_contradicted(impossibility.multigraphs(6)))
 
 
 @claim("theorem8_odd", assumed=True)
@@ -182,7 +181,7 @@ def no_coefficients_of_a_grid_recover_three_partitions():
         good = networkx.Graph(
             pair
             for pair in combinations(range(len(messages)), 2)
-            if searches.most_recovered([messages[w] for w in pair]) >= 3
+            if impossibility.most_recovered([messages[w] for w in pair]) >= 3
         )
         found = any(len(workers) >= n for workers in networkx.find_cliques(good))
         yield found == (n == 3)
@@ -198,8 +197,8 @@ def load_two_shows_too_little(table):
 def coefficients_of_a_union_of_cycles_are_equal():
     """Both coefficients of a worker are equal in every union of cycles on n <= 8 workers, s >= 2, beta = n - s + 1."""
     for n in range(3, 9):
-        for held, s, worker in product(searches.cycle_unions(n), range(2, n), range(n)):
-            forced = searches.forced_equal(held, s, n - s + 1, worker)
+        for held, s, worker in product(impossibility.cycle_unions(n), range(2, n), range(n)):
+            forced = impossibility.forced_equal(held, s, n - s + 1, worker)
             yield forced == [set(np.flatnonzero(held[worker]))]
 
 
@@ -208,7 +207,7 @@ def plain_sums_along_a_path():
     """Sums along paths of 1 to 10 edges recover all nodes if the number of edges is odd, one less if it is even."""
     for edges in range(1, 11):
         sums = np.eye(edges, edges + 1) + np.eye(edges, edges + 1, 1)
-        yield searches.most_recovered(sums) == edges + edges % 2
+        yield impossibility.most_recovered(sums) == edges + edges % 2
 
 
 @claim("appendix_e_removal_order", assumed=True)

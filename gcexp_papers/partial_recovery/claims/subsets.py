@@ -21,8 +21,8 @@ from gcexp.codes.subset_designs import (
     co_prime_classes,
     intermediate_holders,
 )
-from gcexp.theory import partial_recovery as theory
 
+from .. import theory
 from ..instances import cyclic_cases, pairs, sizes
 from ..numerics import recovered_partitions
 from .instances import fewest_copies, in_every_case

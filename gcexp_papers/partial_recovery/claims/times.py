@@ -1,6 +1,6 @@
 """Section VIII: expected times of the uncoded scheme and of all pairs of workers in four delay models.
 
-The formulas of the paper are lost; those of `gcexp.theory.partial_recovery` are restored from its order statistics.
+The formulas of the paper are lost; those of `theory.py` are restored from its order statistics.
 Here they meet simulation, and products over the workers that are written out on their own.
 """
 
@@ -18,8 +18,8 @@ from gcexp.analysis.claims import Verdict, all_instances, below, claim, equals, 
 from gcexp.codes.subset_designs import Combinatorial
 from gcexp.codes.uncoded import Uncoded
 from gcexp.theory import order_statistics
-from gcexp.theory import partial_recovery as theory
 
+from .. import theory
 from ..instances import sizes
 from ..numerics import recovered_partitions
 from .instances import in_every_case

@@ -10,8 +10,8 @@ from gcexp.codes.partial_recovery import CyclicPartialRecovery
 from gcexp.codes.repetition import FractionalRepetition
 from gcexp.errors import ParameterError, UserError
 from gcexp.run.compose import composed_codes
-from gcexp.theory import partial_recovery as theory
 from gcexp_papers.partial_recovery import numerics as tables
+from gcexp_papers.partial_recovery import theory
 
 pytestmark = pytest.mark.slow
 

@@ -1,76 +1,131 @@
-"""Impossibility arguments against searches that know nothing of them; what claims try of them is not repeated."""
+"""Bounds, limits and thresholds; what the paper's claims try is not repeated."""
 
 from __future__ import annotations
 
+from fractions import Fraction
+from itertools import combinations
+from math import inf
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from gcexp.decoding_error.straggler_sets import all_sets
 from gcexp.errors import ParameterError
-from gcexp.theory.partial_recovery import cyclic_load
 from gcexp_papers.partial_recovery.theory import (
-    cycle_unions,
-    cyclic_impossible,
-    forced_equal,
-    least_covered,
-    most_recovered,
-    multigraphs,
-    not_contradicted,
-    spans,
+    co_prime,
+    combinatorial,
+    cyclic,
+    cyclic_load,
+    exact,
+    expected_times,
+    intermediate,
+    invisible_fraction,
+    least_invisible,
+    limit_times,
+    lower_bound,
+    minimal_y,
+    most_stragglers,
+    one_message_load,
+    rho,
+    t_design,
+    threshold,
+    y_min,
 )
+from tests.conftest import refusals
+
+# --- Theorem 1 ----------------------------------------------------------------------------------------------
 
 
-def test_the_argument_of_theorem_6_excludes_nothing_that_theorem_5_builds():
-    triples = [(n, s, beta) for n in range(1, 10) for s in range(n) for beta in range(n - s, n + 1)]
-    assert not any(cyclic_impossible(*one) for one in triples if one[2] % cyclic_load(*one) == 0)
+@given(data=st.data(), n=st.integers(1, 15), tenths=st.integers(1, 40))
+def test_lower_bound_is_the_zero_of_inequality_1(data, n, tenths):
+    """It is feasible in (1), and nothing less is; most_stragglers inverts it at integer loads."""
+    s, alpha = data.draw(st.integers(0, n - 1)), Fraction(tenths, 40)
+    least = lower_bound(n, s, alpha)
+    assert least_invisible(n, s, least) <= 1 - alpha
+    if least:
+        assert least_invisible(n, s, least) == 1 - alpha
+        assert least_invisible(n, s, least * Fraction(999, 1000)) > 1 - alpha
+    y = minimal_y(n, s, alpha)
+    assert least <= Fraction(y, n) and most_stragglers(n, y, alpha) >= s
+    assert y == 1 or most_stragglers(n, y - 1, alpha) < s
 
 
-def test_cycle_unions():
-    assert [len(cycle_unions(n)) for n in range(2, 10)] == [1, 1, 2, 2, 4, 4, 7, 8]
-    assert forced_equal(cycle_unions(3)[0], 1, 3, 0) == [{0}, {1}]  # s = 1 forces nothing on a triangle
-    assert least_covered(multigraphs(3), 2).max() == 3
+def test_fractions_are_read_exactly():
+    assert exact(2 / 3) == Fraction(2, 3) and exact(Fraction(1, 7)) == Fraction(1, 7) and exact(1) == 1
 
 
-def test_plain_sums_reach_four_of_six():
-    sums = np.eye(6) + np.roll(np.eye(6), 1, axis=1)
-    assert min(most_recovered(sums[responses]) for responses in np.concatenate([*all_sets(6, 2)])) == 4
+# --- Tables and figures -------------------------------------------------------------------------------------
 
 
-def random_rows(masks, rng) -> np.ndarray:
-    rows = np.array([[float(m >> v & 1) for v in range(4)] for m in masks])
-    return rows * rng.uniform(0.3, 3, rows.shape) * rng.choice([-1, 1], rows.shape)
+def test_table_1():
+    n, s = 12, 5
+    assert cyclic(n, s, 8) == (12, 1, Fraction(2, 12))
+    assert (cyclic_load(n, s, 10), one_message_load(n, s, 10)) == (4, 6)
+    assert cyclic(n, s, 10) == (12, 2, Fraction(4, 12))
 
 
-def test_theorem_8_rules_for_two_workers():
-    """What `not_contradicted` says two messages need for three partitions, on random coefficients."""
-    rng = np.random.default_rng(0)
-    for _ in range(10):
-        adjacent = random_rows([0b0011, 0b0110], rng)
-        assert most_recovered(adjacent) < 3
-        adjacent[1, 1] = adjacent[1, 2] * (1 - adjacent[0, 1] / adjacent[0, 0])  # rho_1 + rho_2 = 1
-        assert most_recovered(adjacent) == 3
-        disjoint = random_rows([0b0011, 0b1100], rng)
-        disjoint[0, 1] = disjoint[0, 0]
-        assert most_recovered(disjoint) < 3  # one equal edge is not enough
-        disjoint[1, 3] = disjoint[1, 2]
-        assert most_recovered(disjoint) == 4
-        loop = random_rows([0b0011, 0b0100], rng)
-        assert most_recovered(loop) < 3
-        loop[0, 1] = loop[0, 0]
-        assert most_recovered(loop) == 3
-        for blind in ([0b0011, 0b0011], [0b0011, 0b0001], [0b0001, 0b0010]):
-            assert most_recovered(random_rows(blind, rng)) <= 2
+def test_table_1_rule_is_the_least_load_that_theorem_5_allows():
+    for s, n in combinations(range(13), 2):
+        loads = {b: cyclic_load(n, s, b) for b in range(n - s, n + 1)}
+        works = [b for b, p in loads.items() if b == n or b % p == 0]  # beta = n: exact cyclic codes
+        for beta in loads:
+            assert one_message_load(n, s, beta) == min(loads[b] for b in works if b >= beta)
 
 
-def test_the_triangle_is_feasible():
-    """beta = 3, n - s = 2: with s = 1, where Theorem 8 does not apply, one multigraph is left."""
-    triangle = multigraphs(3)[not_contradicted(multigraphs(3))]
-    assert triangle.tolist() == [[0b011, 0b101, 0b110]]
+# --- Section VIII -------------------------------------------------------------------------------------------
 
 
-def test_spans_and_most_recovered_refuse():
-    assert spans(np.eye(3), [1, 1, 0]) and not spans(np.eye(3)[:2], [0, 0, 1])
-    with pytest.raises(ParameterError, match="k <= 20, got k=21"):
-        most_recovered(np.ones((1, 21)))
-    with pytest.raises(ParameterError, match="1 <= n <= 6, got n=7"):
-        multigraphs(7)
+INSTANCES = [  # model, sample_time, law
+    ("A", 0.01, {"scale": 1.0, "shape": 2.5}),
+    ("B", 0.01, {"shift": 0.5, "mean": 2.0}),
+    ("C", 0.0, {"scale": 1.0, "shape": 2.5}),
+    ("D", 0.0, {"shift": 0.5, "mean": 2.0}),
+    ("A", 0.001, {"scale": 1.0, "shape": 2.5}),
+    ("C", 0.0, {"scale": 1.0, "shape": 0.8}),
+]
+
+
+@pytest.mark.parametrize(("model", "sample_time", "law"), INSTANCES)
+def test_limits(model, sample_time, law):
+    n = 2000
+    large = expected_times(model, n, 0.75, 100 * n, sample_time, **law)
+    assert large == pytest.approx(limit_times(model, n, 0.75, 100 * n, sample_time, **law), rel=5e-3)
+    if model in "BD":
+        first, second = limit_times(model, n, 0.75, 100 * n, **law)
+        assert second - first == pytest.approx(100 * law["shift"] if model == "D" else -np.log(4))
+
+
+def test_full_recovery_has_no_finite_limit():
+    assert limit_times("A", 10, 1.0, 100, scale=1.0, shape=2.0) == (inf, inf)
+    assert expected_times("A", 10, 1.0, 100, scale=1.0, shape=2.0)[0] < inf
+
+
+def test_wanted_fractions_near_0_and_1():
+    assert exact(1) == 1 and exact(1e-6) == Fraction(1, 10**6)
+    assert exact(Fraction(1, 10**7)) == Fraction(1, 10**7)
+    for alpha, fraction in ((1e-7, "1/10000000"), (0.9999999, "9999999/10000000")):
+        with pytest.raises(ParameterError, match=f"alpha={fraction}$"):
+            exact(alpha)
+
+
+# --- what is refused ----------------------------------------------------------------------------------------
+
+
+test_theory_refuses = refusals(
+    (lambda: lower_bound(5, 5, 0.5), "0 <= s < n, got n=5, s=5"),
+    (lambda: rho(5, 3, 6), "0 <= y <= n, got n=5, y=6"),
+    (lambda: least_invisible(5, 3, Fraction(3, 2)), "0 to 1, got 3/2"),
+    (lambda: invisible_fraction([], 5, 3), "at least one partition"),
+    (lambda: combinatorial(5, 6), "1 <= y <= n, got n=5, y=6"),
+    (lambda: intermediate(5, 3, 2), "1 <= x <= y <= n, got n=5, x=3, y=2"),
+    (lambda: y_min(5, 2, 0.5, 4), "1 <= x <= s \\+ 1, got x=4, s=2"),
+    (lambda: cyclic_load(6, 2, 3), "n=6.*s=2.*beta=3"),
+    (lambda: cyclic(5, 3, 5), "got n=5, s=3, beta=5, p=4"),
+    (lambda: co_prime(6, 2), r"gcd\(n, y\) = 1"),
+    (lambda: t_design(8, 3, 5, 1), r"no 3-\(8,5,1\) design"),
+    (lambda: exact(0), "0 < alpha <= 1, got"),
+    (lambda: exact(1.0001), "0 < alpha <= 1, got"),
+    (lambda: expected_times("E", 10, 0.5, 100), "'E'"),
+    (lambda: threshold("E", 10, 100), "'E'"),
+)

@@ -15,8 +15,9 @@ from gcexp.codes.repetition import FractionalRepetition
 from gcexp.decoding_error.error import error, errors_of
 from gcexp.decoding_error.straggler_sets import all_sets
 from gcexp.seeding import rng
-from gcexp.theory import errors as theory
+from gcexp.theory.errors import bibd_error
 
+from ..theory import design_error
 from .instances import (
     REPETITIONS,
     ROUNDING,
@@ -115,7 +116,7 @@ def _ahead_of_repetition():
         for r in range(2, n):
             if n % r == 0:
                 s = np.arange(1, n)
-                yield n, r, s, s // r * r / n - theory.design_error(n, r, s)
+                yield n, r, s, s // r * r / n - design_error(n, r, s)
 
 
 @claim("bibd_better_than_frc")
@@ -189,7 +190,7 @@ def error_of_a_design():
         n, k, l, _, shared = design
         m = survivor_sets(n).sum(1)
         formula = 1 - l**2 * m / (k * (l + shared * (m - 1)))
-        yield close(errors(A), formula) and close(theory.bibd_error(design, n - m), formula)
+        yield close(errors(A), formula) and close(bibd_error(design, n - m), formula)
 
 
 @claim("lemma3_bibd_decoder", "appC_closed_form_decoder", assumed=True)
@@ -212,7 +213,7 @@ def error_with_constant_intersections():
     """The error of a BIBD with the same l and lambda is that of a code with constant ones and rows of other weights."""
     for A in _uneven():
         (k, n), gram = A.shape, A.T @ A
-        expected = theory.bibd_error((n, k, gram[0, 0], 0, gram[0, 1]), n - survivor_sets(n).sum(1))
+        expected = bibd_error((n, k, gram[0, 0], 0, gram[0, 1]), n - survivor_sets(n).sum(1))
         yield close(errors(A), expected)
 
 
@@ -251,7 +252,7 @@ def error_of_a_design_is_a_convex_function():
     for design, _ in designs():
         n, k, l, _, shared = design
         s, h = np.linspace(0.5, n - 1.5, 20), 1e-3
-        below, here, above = (theory.bibd_error(design, s + step) for step in (-h, 0, h))
+        below, here, above = (bibd_error(design, s + step) for step in (-h, 0, h))
         formula = 2 * l**2 * shared * (l - shared) / (k * (l - shared + shared * (n - s)) ** 3)
         second = (above - 2 * here + below) / h**2
         yield formula.min() >= 0 and close(second, formula, 1e-4 * formula.max())

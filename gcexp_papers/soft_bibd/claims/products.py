@@ -13,8 +13,9 @@ from gcexp.codes.composite import Kronecker
 from gcexp.codes.soft_bibd import SoftBIBD
 from gcexp.decoding_error.error import errors_of
 from gcexp.decoding_error.straggler_sets import random_sets
-from gcexp.theory import errors as theory
+from gcexp.theory.errors import bibd_error, product_gram
 
+from .. import theory
 from .instances import (
     REPETITIONS,
     ROUNDING,
@@ -128,13 +129,13 @@ def error_of_repetition_times_design():
         for s in range(n + 1):
             largest = found[answered.sum(1) == n - s].max()
             blocks = np.floor(s / n2 / r1 + 1e-12) * r1 / n1
-            rest = theory.bibd_error(design, s % (r1 * n2) // r1) if s < n else 0
+            rest = bibd_error(design, s % (r1 * n2) // r1) if s < n else 0
             formula = close([blocks + r1 / n1 * rest, theory.frc_bibd_error(n1, r1, design, s)], largest)
             yield from ((one, formula) for one in ("theorem4", "eq6_extended", "four_product_bounds"))
             pattern = np.isin(place, order[:s], invert=True)[None]
             yield "theorem4_worst_pattern", close(errors(A, pattern), largest)
         columns = answered.reshape(-1, n1 // r1, r1, n2).any(2).sum(2)
-        each = theory.bibd_error(design, n2 - columns)
+        each = bibd_error(design, n2 - columns)
         yield "theorem4_decomposition", close(found, r1 / n1 * each.sum(1))
 
 
@@ -220,7 +221,7 @@ def sum_of_the_gram_matrix():
         larger = (random_sets(n, s, 10, 0) for s in range(0, n, 5))
         answered = (survivor_sets(n)[1:] if n <= 12 else np.concatenate(list(larger))).astype(float)
         total = ((answered @ A.T) ** 2).sum(1)
-        yield (total <= theory.product_gram(a, b, answered.sum(1)) + ROUNDING).all()
+        yield (total <= product_gram(a, b, answered.sum(1)) + ROUNDING).all()
 
 
 @claim("theorem5", "four_product_bounds", "theorem6", assumed=True)
@@ -230,7 +231,7 @@ def bounds_of_a_product():
         curve, s = worst(A), np.arange(a.n * b.n + 1)
         above = (curve <= theory.product_upper_bound(a, b, s) + ROUNDING).all()
         yield from ((one, above) for one in ("theorem5", "four_product_bounds"))
-        first, second = (theory.bibd_error(one, np.arange(one.n + 1)) for one in (a, b))
+        first, second = (bibd_error(one, np.arange(one.n + 1)) for one in (a, b))
         yield "theorem6", (theory.product_lower_bound(first, second, s) <= curve + ROUNDING).all()
 
 
@@ -241,7 +242,7 @@ def constant_that_minimises_the_bound():
         for m in range(1, a.n * b.n + 1, 7):
             w = theory.product_constant_weight(a, b, m) * np.linspace(0.5, 1.5, 101)
             linear = 2 * w * a.load * b.load * m
-            bound = 1 + (w**2 * theory.product_gram(a, b, m) - linear) / (a.k * b.k)
+            bound = 1 + (w**2 * product_gram(a, b, m) - linear) / (a.k * b.k)
             least = theory.product_upper_bound(a, b, a.n * b.n - m)
             yield close(bound[50], least) and bound.min() >= least - 1e-12
 

@@ -11,7 +11,7 @@ import numpy as np
 from gcexp.analysis.claims import all_instances, claim
 from gcexp.codes.soft_bibd import SoftBIBD, sample, weight_law
 from gcexp.seeding import rng
-from gcexp.theory import errors as theory
+from gcexp.theory.errors import bibd_error, soft_smallest_mu
 
 from ..numerics import law_of_weights_exists
 from ..theory import soft_paper_smallest_mu
@@ -57,7 +57,7 @@ def system_is_a_reed_muller_generator():
 def _laws():
     """n, rho, mu and the library's law of the row weight."""
     for n, rho in product((3, 5, 7), (0.2, 0.5, 0.8)):
-        for mu in np.linspace(theory.soft_smallest_mu(n, rho), rho, 4):
+        for mu in np.linspace(soft_smallest_mu(n, rho), rho, 4):
             yield n, rho, mu, weight_law(n, rho, mu)
 
 
@@ -181,7 +181,7 @@ def expected_error_of_every_set():
     expected_errors = np.mean([errors(A) for A in three()], axis=0)
     for answered, expected in zip(survivor_sets(3), expected_errors, strict=True):
         m = answered.sum()
-        bound = float(theory.bibd_error(THREE, 3 - m))
+        bound = float(bibd_error(THREE, 3 - m))
         yield "theorem2", expected <= bound + ROUNDING
         yield "theorem2_every_set", expected <= bound + ROUNDING
         yield "soft_expected_error_lower", expected <= bound + (-ROUNDING if m == 2 else ROUNDING)

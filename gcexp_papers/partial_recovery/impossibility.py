@@ -1,0 +1,210 @@
+"""Impossibility arguments, and searches over small assignments that are independent of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations, combinations_with_replacement
+from math import comb
+
+import numpy as np
+
+from gcexp.errors import require
+
+from .theory import cyclic_load
+
+
+def forced_equal(assignment, s: int, beta: int, worker: int) -> list[set[int]]:
+    r"""Theorem 6: which coefficients of a worker's only message must be equal, as classes of its partitions.
+
+    If `worker` alone of the survivors holds the partitions V, and the others together see fewer than beta, then its
+    message is used; every answer is 0/1 and assigned coefficients are not 0, so those on V are equal. Classes that
+    share a partition merge.
+
+    Parameters
+    ----------
+    assignment : array_like of bool (n, k)
+    s : int
+        Stragglers; all sets of survivors with `worker` in them are tried.
+    beta : int
+        Partitions that must be recovered.
+    worker : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> arcs = np.array([[w in (i, (i + 1) % 6) for w in range(6)] for i in range(6)])
+    >>> forced_equal(arcs, s=2, beta=5, worker=0)
+    [{0, 1}]
+    """
+    held = np.asarray(assignment, dtype=bool)
+    n = len(held)
+    require(0 <= s < n, f"partial recovery needs 0 <= s < n, got n={n}, s={s}")
+    masks = [sum(1 << int(j) for j in np.flatnonzero(row)) for row in held]
+    mine = masks[worker]
+    classes = [1 << int(j) for j in np.flatnonzero(held[worker])]
+    for others in combinations([w for w in range(n) if w != worker], n - s - 1):
+        seen = 0
+        for w in others:
+            seen |= masks[w]
+        own = mine & ~seen
+        if own and seen.bit_count() < beta:
+            merged = own
+            for c in classes:
+                merged |= c if c & own else 0
+            classes = [c for c in classes if not c & own] + [merged]
+    return [{j for j in range(held.shape[1]) if c >> j & 1} for c in sorted(classes)]
+
+
+def spans(rows, target) -> bool:
+    """Whether `target` is a combination of the rows.
+
+    Examples
+    --------
+    >>> spans([[1, 1, 0], [0, 1, 1]], [1, 0, -1]), spans([[1, 1, 0], [0, 1, 1]], [1, 1, 1])
+    (True, False)
+    """
+    rows, target = np.asarray(rows, dtype=float), np.asarray(target, dtype=float)
+    off = rows.T @ np.linalg.lstsq(rows.T, target, rcond=None)[0] - target
+    return bool(np.abs(off).max() < 1e-9)
+
+
+def cyclic_impossible(n: int, s: int, beta: int) -> bool:
+    r"""Theorem 6: whether no cyclic scheme with one message and load p/n recovers beta, whatever its coefficients.
+
+    The forced coefficients make worker 0, and by symmetry all, send plain sums. Consecutive survivors 0, ..., n-s-1 see
+    exactly 0, ..., beta-1; so the answer would be the sum of these, which is not in the span of their sums.
+
+    Returns
+    -------
+    bool
+        True where the argument proves it; False claims nothing.
+
+    Examples
+    --------
+    >>> cyclic_impossible(6, 2, 5), cyclic_impossible(6, 3, 4)
+    (True, False)
+    """
+    p = cyclic_load(n, s, beta)
+    sums = np.zeros((n, n))
+    sums[np.arange(n)[:, None], (np.arange(n)[:, None] + np.arange(p)) % n] = 1
+    first = sums[: n - s]
+    visible = first.any(0)
+    return (
+        visible.sum() == beta
+        and not spans(first, visible)
+        and forced_equal(sums, s, beta, worker=0) == [set(range(p))]
+    )
+
+
+def most_recovered(rows) -> int:
+    """Most ones of a 0/1 vector in the span of the rows, by trying all 2^k of them.
+
+    Examples
+    --------
+    >>> most_recovered([[1, 1, 0], [0, 1, 1]])  # Fig. 7: a path of two edges
+    2
+    """
+    rows = np.atleast_2d(np.asarray(rows, dtype=float))
+    k = rows.shape[1]
+    require(k <= 20, f"trying all 0/1 vectors needs k <= 20, got k={k}")
+    _, size, Vt = np.linalg.svd(rows)
+    null = Vt[int((size > 1e-9 * max(1.0, size.max(initial=0))).sum()) :]
+    vectors = (np.arange(2**k)[:, None] >> np.arange(k)) & 1
+    return int(vectors.sum(1)[(np.abs(vectors @ null.T) < 1e-9).all(1)].max())
+
+
+def multigraphs(n: int) -> np.ndarray:
+    """All multigraphs with n edges or loops on n nodes, (N, n): each edge as a bit mask of its nodes.
+
+    A scheme with k = n and load 2/n is one of them: workers are edges, or loops, between the partitions they hold.
+
+    Examples
+    --------
+    >>> [len(multigraphs(n)) for n in (2, 3, 4, 5)]
+    [6, 56, 715, 11628]
+    """
+    require(1 <= n <= 6, f"multigraphs are listed for 1 <= n <= 6, got n={n}")
+    kinds = [1 << v for v in range(n)] + [1 << u | 1 << v for u, v in combinations(range(n), 2)]
+    count = comb(len(kinds) + n - 1, n)
+    flat = (kind for graph in combinations_with_replacement(kinds, n) for kind in graph)
+    return np.fromiter(flat, dtype=np.uint8, count=count * n).reshape(count, n)
+
+
+def least_covered(graphs: np.ndarray, survivors: int) -> np.ndarray:
+    """Theorem 9: fewest nodes that any `survivors` edges of each multigraph cover, (N,).
+
+    For s >= 2 it is at most n - s + 1: with load 2/n, no scheme recovers more, whatever m is.
+
+    Examples
+    --------
+    >>> int(least_covered(multigraphs(4), survivors=2).max())
+    3
+    """
+    n = graphs.shape[1]
+    least = np.full(len(graphs), n)
+    for responses in combinations(range(n), survivors):
+        covered = np.bitwise_or.reduce(graphs[:, responses], axis=1)
+        least = np.minimum(least, np.bitwise_count(covered))
+    return least
+
+
+def not_contradicted(graphs: np.ndarray) -> np.ndarray:
+    r"""Theorem 8, beta = 3 and n - s = 2: which multigraphs survive the argument, boolean (N,).
+
+    Any two workers must yield a 0/1 vector with three ones from one message each, with coefficients that are not 0.
+    Two edges at a node v: rho_1 + rho_2 = 1, rho the coefficient at v over that at the free node. Two disjoint edges:
+    each has equal coefficients. An edge and a loop off it: the edge has. Anything else sees at most two partitions.
+    An edge with equal coefficients (rho = 1) therefore leaves rho = 0, impossible, to every edge that meets it.
+
+    Examples
+    --------
+    >>> [int(not_contradicted(multigraphs(n)).sum()) for n in (3, 4, 5)]  # the triangle, s = 1, is feasible
+    [1, 0, 0]
+    """
+    n = graphs.shape[1]
+    is_edge = np.bitwise_count(graphs) == 2
+    equal, blind = np.zeros(graphs.shape, dtype=bool), np.zeros(len(graphs), dtype=bool)
+    meets = {}
+    for i, j in combinations(range(n), 2):
+        union = np.bitwise_count(graphs[:, i] | graphs[:, j])
+        blind |= union < 3
+        apart = (graphs[:, i] & graphs[:, j]) == 0
+        equal[:, i] |= apart & is_edge[:, i]
+        equal[:, j] |= apart & is_edge[:, j]
+        meets[i, j] = ~apart & is_edge[:, i] & is_edge[:, j]
+    clash = np.zeros(len(graphs), dtype=bool)
+    for (i, j), meet in meets.items():
+        clash |= meet & (equal[:, i] | equal[:, j])
+    return ~(blind | clash)
+
+
+def cycle_unions(n: int, least: int = 2) -> list[np.ndarray]:
+    """Claim 2: assignments in which each of n workers holds two partitions and each partition is on two workers.
+
+    One for every way to write n as a sum of cycle lengths, boolean (n, n) each; a cycle of 2 is a pair of workers with
+    the same two partitions.
+
+    Examples
+    --------
+    >>> len(cycle_unions(6)), cycle_unions(3)[0].astype(int).tolist()
+    (4, [[1, 1, 0], [0, 1, 1], [1, 0, 1]])
+    """
+    require(n >= 1 and least >= 2, f"cycles need n >= 1 and least >= 2, got n={n}, least={least}")
+    require(n <= 40, f"cycle unions are listed up to n = 40 (6153 of them), got n={n}")
+
+    def parts(total: int, smallest: int) -> Iterator[tuple[int, ...]]:
+        if total == 0:
+            yield ()
+        for first in range(smallest, total + 1):
+            for rest in parts(total - first, first):
+                yield (first, *rest)
+
+    found = []
+    for lengths in parts(n, least):
+        held, start = np.zeros((n, n), dtype=bool), 0
+        for length in lengths:
+            i = np.arange(length)
+            held[start + i, start + i] = held[start + i, start + (i + 1) % length] = True
+            start += length
+        found.append(held)
+    return found
