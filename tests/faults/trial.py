@@ -145,7 +145,7 @@ class Trial:
             for process in at_work(self.project):
                 with suppress(psutil.Error):  # it has ended meanwhile
                     line = process.cmdline()
-                    if "python" in line[0] and word in line:
+                    if word in line and "python" in line[0]:  # a process that ends has an empty line
                         return process
             if build is None or build.poll() is not None:
                 return None
