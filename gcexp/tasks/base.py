@@ -7,6 +7,7 @@ Conventions: `N` samples, `k` partitions, `l` parameters, `c` the partition coef
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -146,6 +147,43 @@ def partition_edges(n_samples: int, k: int) -> np.ndarray:
     size, larger = divmod(n_samples, k)
     i = np.arange(k + 1)
     return i * size + np.minimum(i, larger)
+
+
+class Settings:
+    """Base of the tasks of this library: what `counts` names is at least 1, and they take the data that they name."""
+
+    counts: tuple[str, ...] = ("evaluate_every", "verify_every")
+
+    def __post_init__(self):
+        for name in self.counts:
+            value = getattr(self, name)
+            require(value is None or value >= 1, f"task.{name} must be an integer >= 1, got {value}")
+
+    def require_data(self: Task, data: Dataset) -> None:
+        """Raise `ParameterError` for another data set."""
+        require(
+            data.name == self.dataset, f"task.dataset is {self.dataset!r}, but the data are {data.name!r}"
+        )
+
+
+class Sliced:
+    """Base of the problems of this library: partition i of k is the i-th contiguous slice of `n_samples` rows."""
+
+    n_samples: int
+
+    def slices(self, k: int) -> list[slice]:
+        """Rows of each partition."""
+        return [slice(a, b) for a, b in pairwise(partition_edges(self.n_samples, k).tolist())]
+
+    def weights(self, coefficients: np.ndarray) -> np.ndarray:
+        """Coefficient of each row in float64, (N,)."""
+        return np.repeat(np.asarray(coefficients, np.float64), self._sizes_of(len(coefficients)))
+
+    def recovered_samples(self, coefficients: np.ndarray) -> int:
+        return int(self._sizes_of(len(coefficients))[np.asarray(coefficients) != 0].sum())
+
+    def _sizes_of(self, k: int) -> np.ndarray:
+        return np.diff(partition_edges(self.n_samples, k))
 
 
 def spans(

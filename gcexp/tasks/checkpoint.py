@@ -21,20 +21,10 @@ class Checkpoint:
     """The last state of a training run, kept after its end.
 
     It is kept so that a run whose output was lost (Snakemake deletes the output of a job that outlived it) is written
-    again without repeating a step.
+    again without repeating a step. It stands in the npz file `path`, with the lock ``<path>.lock``. `config` is what
+    the run depends on besides the arrays given to `held`, in values that JSON can write. Two saves are `every` seconds
+    of wall time apart; up to 20 times as many where saving would take over 2 % of the time.
 
-    Parameters
-    ----------
-    path : path
-        npz file of the state; the lock is ``<path>.lock``.
-    config : dict
-        What the run depends on besides the arrays given to `held`: task, optimiser, data checksum, version. Plain
-        values that JSON can write.
-    every : float
-        Seconds of wall time between two saves; up to 20 times as many where saving would take over 2 % of the time.
-
-    Examples
-    --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     checkpoint = Checkpoint(f"{folder}/run.npz", {"learning_rate": 0.5})
@@ -57,10 +47,7 @@ class Checkpoint:
     def held(self, *arrays: np.ndarray) -> Iterator[Checkpoint]:
         """Hold the lock of the run; a second process waits here and then finds the first one's state.
 
-        Parameters
-        ----------
-        *arrays : ndarray
-            Further input that the state belongs to (steps, coefficients, pattern): part of the stamp.
+        The state belongs to the `arrays` too (steps, coefficients, pattern).
         """
         self._stamp = stamp(self.config, *arrays)
         lock = self.path.with_name(self.path.name + ".lock")
@@ -88,9 +75,7 @@ class Checkpoint:
                 reason = "it belongs to another configuration"
         except FileNotFoundError:
             return None
-        except (
-            Exception
-        ) as error:  # a damaged file may raise anything: numpy, zipfile and its codecs each their own
+        except Exception as error:  # of a damaged file: numpy, zipfile and its codecs raise each their own
             reason = f"it cannot be read ({error})"
         print(f"checkpoint {self.path} is not used: {reason}; training starts over", file=sys.stderr)
         return None
@@ -107,8 +92,6 @@ class Checkpoint:
 def stamp(config: dict, *arrays: np.ndarray) -> str:
     """Sha256 of a configuration and of arrays: equal only where the runs are.
 
-    Examples
-    --------
     >>> stamp({"a": 1, "b": 2}, np.ones(2)) == stamp({"b": 2, "a": 1}, np.ones(2))
     True
     >>> stamp({}, np.ones(2)) == stamp({}, np.ones((1, 2)))

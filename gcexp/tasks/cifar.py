@@ -12,6 +12,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy, relu
 
 from gcexp.errors import require, require_known
+from gcexp.tasks.base import Settings
 from gcexp.tasks.devices import DEVICES
 from gcexp.tasks.torch_problem import TorchProblem
 
@@ -46,12 +47,7 @@ class BasicBlock(nn.Module):
 
 
 class ResNet18(nn.Module):
-    """The variant of ResNet-18 for images of 32 x 32: a 3 x 3 stem without pooling; 11,173,962 parameters.
-
-    References
-    ----------
-    He et al., "Deep residual learning for image recognition", CVPR 2016.
-    """
+    """ResNet-18 (He et al., CVPR 2016) for images of 32 x 32: a 3 x 3 stem without pooling; 11,173,962 parameters."""
 
     def __init__(self, classes: int = 10):
         super().__init__()
@@ -71,31 +67,14 @@ class ResNet18(nn.Module):
 
 
 @dataclass(frozen=True)
-class CifarResNet18:
+class CifarResNet18(Settings):
     """ResNet-18 on random crops and flips of CIFAR-10 in mini-batches, each partition normalised by itself.
 
-    Parameters
-    ----------
-    dataset : str
-        Name of the data set: images of 3 x 32 x 32 in ten classes.
-    batch : int
-        Images of an iteration.
-    partitions : int
-        Partitions of a batch, k. The trajectory depends on it, since each partition has its own mean and variance.
-    passes : int
-        Parts of a batch computed one after the other.
-    device : {"auto", "cpu", "cuda", "mps"}
-        See `gcexp.tasks.devices.device_of`. Equal bits are promised on one device only.
-    evaluate_every, verify_every : int
-        See `gcexp.tasks.Task`.
-
-    Raises
-    ------
-    ParameterError
-        Unless all numbers are >= 1 and partitions <= batch.
+    Images are 3 x 32 x 32 in ten classes. Equal bits are promised on one device only.
     """
 
     scores = ("test_accuracy", "test_loss")
+    counts = ("batch", "partitions", "passes", *Settings.counts)
 
     dataset: str
     batch: int = 180
@@ -106,10 +85,7 @@ class CifarResNet18:
     verify_every: int = 100
 
     def __post_init__(self):
-        for name in ("batch", "partitions", "passes", "evaluate_every", "verify_every"):
-            require(
-                getattr(self, name) >= 1, f"task.{name} must be an integer >= 1, got {getattr(self, name)}"
-            )
+        super().__post_init__()
         require(
             self.partitions <= self.batch,
             f"task.partitions must be at most task.batch={self.batch}, got {self.partitions}",
@@ -118,9 +94,7 @@ class CifarResNet18:
 
     def problem(self, data: Dataset, seed: int) -> TorchProblem:
         """The network on the seed's batches."""
-        require(
-            data.name == self.dataset, f"task.dataset is {self.dataset!r}, but the data are {data.name!r}"
-        )
+        self.require_data(data)
         mean, std = (torch.from_numpy(v)[:, None, None] for v in channel_moments(data.x_train))
 
         def inputs(images: np.ndarray) -> torch.Tensor:

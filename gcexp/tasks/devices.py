@@ -1,12 +1,28 @@
-"""The device on which a task is trained, and the precision of its matrix products."""
+"""The device on which a task is trained, the precision of its matrix products, and flat vectors of its tensors."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import torch
 
 from gcexp.errors import require, require_known
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
+
+
+def leaves_of(parameters: np.ndarray, shapes: Sequence[tuple[int, ...]], device: str) -> list[torch.Tensor]:
+    """Parameters of these shapes as views into one aligned copy of the flat vector, each a leaf for gradients."""
+    sizes, flat = [int(np.prod(shape)) for shape in shapes], torch.tensor(parameters, device=device)
+    require(len(flat) == sum(sizes), f"the model has {sum(sizes)} parameters, got {len(flat)}")
+    parts = zip(flat.split(sizes), shapes, strict=True)
+    return [part.view(shape).detach().requires_grad_() for part, shape in parts]
+
+
+def flat_of(gradients: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Gradients of all parameters, flat (l,)."""
+    return torch.cat([g.reshape(-1) for g in gradients])
 
 
 def device_of(name: str) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gcexp.errors import require
 from gcexp.seeding import rng
-from gcexp.tasks.base import partition_edges, spans
+from gcexp.tasks.base import Settings, Sliced, partition_edges, spans
 
 if TYPE_CHECKING:
     from gcexp.data import Dataset
@@ -19,27 +19,13 @@ SLICE_COST = 15_000
 
 
 @dataclass(frozen=True)
-class LinearRegression:
-    r"""Least squares from zero: 1/2 ||X theta - y||^2, summed over samples.
+class LinearRegression(Settings):
+    r"""Least squares from zero: 1/2 ||X theta - y||^2, summed over samples, on a data set with real targets.
 
     The gradient of partition i is g_i = X_i^T (X_i theta - y_i), so that gradient descent with ``normalize: total``
     is a step on the mean loss 1/(2N) ||X theta - y||^2. All numbers are float64: without noise the loss falls towards
     zero, and in float32 rounding would be what is left of the gradient.
 
-    Parameters
-    ----------
-    dataset : str
-        Name of a data set with real targets.
-    evaluate_every, verify_every : int
-        See `gcexp.tasks.Task`.
-
-    Raises
-    ------
-    ParameterError
-        Unless evaluate_every, verify_every >= 1.
-
-    References
-    ----------
     Buyukates et al., arXiv 2011.01922, use it; data, step size and number of iterations are assumed.
 
     Examples
@@ -58,80 +44,64 @@ class LinearRegression:
     evaluate_every: int = 1
     verify_every: int = 100
 
-    def __post_init__(self):
-        for name in ("evaluate_every", "verify_every"):
-            require(
-                getattr(self, name) >= 1, f"task.{name} must be an integer >= 1, got {getattr(self, name)}"
-            )
-
-    def problem(self, data: Dataset, seed: int) -> RegressionProblem:
+    def problem(self, data: Dataset, seed: int) -> LeastSquares:
         """Shuffle the training rows with the seed's data order."""
-        require(
-            data.name == self.dataset, f"task.dataset is {self.dataset!r}, but the data are {data.name!r}"
-        )
+        self.require_data(data)
         require(
             data.y_train.dtype.kind == "f",
             "task.dataset of a linear regression must be a data set with real targets, got "
             f"{data.name!r}, which has labels",
         )
-        return RegressionProblem(data, seed)
-
-
-class RegressionProblem:
-    """Least squares on one seed's shuffled data; see `gcexp.tasks.Problem`."""
-
-    def __init__(self, data: Dataset, seed: int):
         order = rng(seed, "data_order").permutation(len(data.y_train))
-        self._x, self._y = data.x_train[order].astype(np.float64), data.y_train[order].astype(np.float64)
-        self._test = data.x_test.astype(np.float64), data.y_test.astype(np.float64)
-        self._gap = -(-SLICE_COST // self._x.shape[1])
+        rows = data.x_train[order], data.y_train[order], data.x_test, data.y_test
+        return LeastSquares(*(part.astype(np.float64) for part in rows))
 
-    @property
-    def n_samples(self) -> int:
-        """Training samples."""
-        return len(self._y)
+
+class Regression(Sliced):
+    """Base of problems that see a sample x only through x . theta: theta starts from zero, and all is float64."""
+
+    def __init__(self, x: Any, y: np.ndarray, x_test: Any, y_test: np.ndarray):
+        self._x, self._y, self._test, self.n_samples = x, y, (x_test, y_test), len(y)
 
     def initial(self) -> np.ndarray:
-        """All zeros."""
         return np.zeros(self._x.shape[1])
 
-    @np.errstate(over="ignore", invalid="ignore")  # whoever trains tells that it diverged
-    def gradient(self, parameters: np.ndarray, coefficients: np.ndarray, iteration: int) -> np.ndarray:
-        """sum_i c_i g_i: with c = 1 exactly the plain pass over all samples."""
-        edges = partition_edges(self.n_samples, len(coefficients))
-        coefficients = np.asarray(coefficients, np.float64)
-        gradient = np.zeros(self._x.shape[1])
-        for rows, weight in spans(coefficients, edges, self._gap):
-            gradient += self._x[rows].T @ (weight * self._residual(rows, parameters))
-        return gradient
+    def slopes(self, x: Any, y: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        """Derivative of the loss of each sample by x . theta."""
+        raise NotImplementedError
 
     def partition_gradients(self, parameters: np.ndarray, k: int, iteration: int) -> np.ndarray:
-        """Each partition by itself."""
-        edges = partition_edges(self.n_samples, k)
-        parts = [slice(edges[i], edges[i + 1]) for i in range(k)]
-        return np.stack([self._x[rows].T @ self._residual(rows, parameters) for rows in parts])
+        parts = [(self._x[rows], self._y[rows]) for rows in self.slices(k)]
+        return np.stack([x.T @ self.slopes(x, y, parameters) for x, y in parts])
 
-    def recovered_samples(self, coefficients: np.ndarray) -> int:
-        """Samples in partitions with a coefficient that is not zero."""
-        sizes = np.diff(partition_edges(self.n_samples, len(coefficients)))
-        return int(sizes[np.asarray(coefficients) != 0].sum())
-
-    @np.errstate(over="ignore", invalid="ignore")
-    def score(self, parameters: np.ndarray) -> dict[str, float]:
-        """Half the mean squared residual, on the training and on the test samples."""
-        x, y = self._test
-        return {
-            "train_loss": float(np.mean(self._residual(slice(None), parameters) ** 2)) / 2,
-            "test_loss": float(np.mean((x @ self._checked(parameters) - y) ** 2)) / 2,
-        }
-
-    def _residual(self, rows: slice, parameters: np.ndarray) -> np.ndarray:
-        return self._x[rows] @ self._checked(parameters) - self._y[rows]
-
-    def _checked(self, parameters: np.ndarray) -> np.ndarray:
+    def _outputs(self, x: Any, parameters: np.ndarray) -> np.ndarray:
         l = self._x.shape[1]
         require(
             parameters.shape == (l,),
             f"the regression has {l} parameters, got {'x'.join(map(str, parameters.shape))}",
         )
-        return parameters.astype(np.float64)
+        return x @ parameters.astype(np.float64)
+
+
+class LeastSquares(Regression):
+    """Least squares; see `gcexp.tasks.Problem`. Whoever trains tells that it diverged."""
+
+    def slopes(self, x, y, parameters):
+        return self._outputs(x, parameters) - y
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def gradient(self, parameters: np.ndarray, coefficients: np.ndarray, iteration: int) -> np.ndarray:
+        """sum_i c_i g_i: with c = 1 exactly the plain pass over all samples."""
+        N, l = self._x.shape
+        gradient = np.zeros(l)
+        edges = partition_edges(N, len(coefficients))
+        for rows, weight in spans(np.asarray(coefficients, np.float64), edges, -(-SLICE_COST // l)):
+            x, y = self._x[rows], self._y[rows]
+            gradient += x.T @ (weight * self.slopes(x, y, parameters))
+        return gradient
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def score(self, parameters: np.ndarray) -> dict[str, float]:
+        """Half the mean squared residual, on the training and on the test samples."""
+        parts = {"train_loss": (self._x, self._y), "test_loss": self._test}
+        return {name: float(np.mean(self.slopes(*part, parameters) ** 2)) / 2 for name, part in parts.items()}

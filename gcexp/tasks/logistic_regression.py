@@ -11,44 +11,30 @@ from scipy.special import expit
 
 from gcexp.data.categories import one_hot_pairs
 from gcexp.errors import require
-from gcexp.tasks.base import partition_edges
+from gcexp.tasks.base import Settings
+from gcexp.tasks.linear_regression import Regression
 
 if TYPE_CHECKING:
     from gcexp.data import Dataset
 
 
 @dataclass(frozen=True)
-class LogisticRegression:
+class LogisticRegression(Settings):
     r"""Logistic regression from zero: sum over samples of log(1 + exp(-y x . theta)), y = +-1.
 
     The gradient of partition i is g_i = -X_i^T (y_i / (1 + exp(y_i * X_i theta))), in float64. The rows are those of
-    the split in its order, so that partition i is a consecutive block of them.
+    the split in its order, so that partition i is a consecutive block of them. The data set has categorical rows with
+    labels 0 and 1, all of them training rows: the split is made here.
 
-    Parameters
-    ----------
-    dataset : str
-        Name of a data set of categorical rows with labels 0 and 1, all of them training rows: the split is made here.
-    train_rows : int
-        Training rows N of the split, a multiple of every number of partitions used if these shall be equal; the
-        other rows are for testing.
-    split_seed : int or None
-        The split is ``numpy.random.default_rng(split_seed).permutation``; None: each seed of the run has its own.
-    pad_to : int or None
-        Length of the model: columns without a one are appended. Their gradient is zero, and the model the same.
-    evaluate_every, verify_every : int
-        See `gcexp.tasks.Task`.
+    `train_rows` is a multiple of every number of partitions used if these shall be equal. The split is
+    ``numpy.random.default_rng(split_seed).permutation``, or without `split_seed` each seed of the run has its own. With
+    `pad_to` columns without a one are appended: their gradient is zero, and the model the same.
 
-    Raises
-    ------
-    ParameterError
-        Unless evaluate_every, verify_every, train_rows >= 1 and split_seed >= 0.
-
-    References
-    ----------
-    Ye and Abbe, "Communication-computation efficient gradient coding", ICML 2018, section 4.
+    Ye and Abbe, "Communication-computation efficient gradient coding", ICML 2018, section 4, use it.
     """
 
     scores = ("test_auc", "test_loss")
+    counts = ("train_rows", *Settings.counts)
 
     dataset: str
     train_rows: int
@@ -58,10 +44,7 @@ class LogisticRegression:
     verify_every: int = 20
 
     def __post_init__(self):
-        for name in ("train_rows", "evaluate_every", "verify_every"):
-            require(
-                getattr(self, name) >= 1, f"task.{name} must be an integer >= 1, got {getattr(self, name)}"
-            )
+        super().__post_init__()
         require(
             self.split_seed is None or self.split_seed >= 0,
             f"task.split_seed must be an integer >= 0 or null, got {self.split_seed}",
@@ -69,9 +52,7 @@ class LogisticRegression:
 
     def problem(self, data: Dataset, seed: int) -> LogisticProblem:
         """Split the rows, and encode them over the values that occur in any."""
-        require(
-            data.name == self.dataset, f"task.dataset is {self.dataset!r}, but the data are {data.name!r}"
-        )
+        self.require_data(data)
         rows, labels = data.x_train, data.y_train
         require(
             rows.dtype.kind == "i" and rows.ndim == 2 and set(np.unique(labels)) == {0, 1},
@@ -97,62 +78,27 @@ class LogisticRegression:
         return np.random.default_rng(seed if self.split_seed is None else self.split_seed).permutation(N)
 
 
-class LogisticProblem:
-    """Logistic regression on rows in their order; see `gcexp.tasks.Problem`."""
+class LogisticProblem(Regression):
+    """Logistic regression on sparse rows in their order, with labels +-1; see `gcexp.tasks.Problem`."""
 
-    def __init__(self, x: csr_matrix, y: np.ndarray, x_test: csr_matrix, y_test: np.ndarray):
-        self._x, self._y, self._test = x, y, (x_test, y_test)
-
-    @property
-    def n_samples(self) -> int:
-        """Training samples."""
-        return len(self._y)
-
-    def initial(self) -> np.ndarray:
-        """All zeros."""
-        return np.zeros(self._x.shape[1])
+    def slopes(self, x: csr_matrix, y: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        return -y * expit(-y * self._outputs(x, parameters))
 
     def gradient(self, parameters: np.ndarray, coefficients: np.ndarray, iteration: int) -> np.ndarray:
         """sum_i c_i g_i: with c = 1 exactly the plain pass over all samples."""
-        slopes = self._slopes(self._x, self._y, parameters)
+        slopes = self.slopes(self._x, self._y, parameters)
         if not (coefficients == 1).all():
-            sizes = np.diff(partition_edges(self.n_samples, len(coefficients)))
-            slopes *= np.repeat(np.asarray(coefficients, np.float64), sizes)
+            slopes *= self.weights(coefficients)
         return self._x.T @ slopes
-
-    def partition_gradients(self, parameters: np.ndarray, k: int, iteration: int) -> np.ndarray:
-        """Each partition by itself."""
-        edges = partition_edges(self.n_samples, k)
-        parts = [slice(edges[i], edges[i + 1]) for i in range(k)]
-        return np.stack(
-            [self._x[rows].T @ self._slopes(self._x[rows], self._y[rows], parameters) for rows in parts]
-        )
-
-    def recovered_samples(self, coefficients: np.ndarray) -> int:
-        """Samples in partitions with a coefficient that is not zero."""
-        sizes = np.diff(partition_edges(self.n_samples, len(coefficients)))
-        return int(sizes[np.asarray(coefficients) != 0].sum())
 
     def score(self, parameters: np.ndarray) -> dict[str, float]:
         """Area under the ROC curve, and mean logistic loss, on the test samples."""
         x, y = self._test
-        margins = x @ self._checked(parameters)
+        margins = self._outputs(x, parameters)
         return {
             "test_auc": area_under_roc(margins, y > 0),
             "test_loss": float(np.mean(np.logaddexp(0, -y * margins))),
         }
-
-    def _slopes(self, x: csr_matrix, y: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-        """Derivative of each sample's loss by its margin x . theta."""
-        return -y * expit(-y * (x @ self._checked(parameters)))
-
-    def _checked(self, parameters: np.ndarray) -> np.ndarray:
-        l = self._x.shape[1]
-        require(
-            parameters.shape == (l,),
-            f"the regression has {l} parameters, got {'x'.join(map(str, parameters.shape))}",
-        )
-        return parameters.astype(np.float64)
 
 
 def area_under_roc(scores: np.ndarray, positive: np.ndarray) -> float:

@@ -16,8 +16,8 @@ from torch.nn.functional import cross_entropy, linear, relu
 
 from gcexp.errors import require, require_known
 from gcexp.seeding import rng
-from gcexp.tasks.base import partition_edges, spans
-from gcexp.tasks.devices import DEVICES, device_of
+from gcexp.tasks.base import Settings, Sliced, partition_edges, spans
+from gcexp.tasks.devices import DEVICES, device_of, flat_of, leaves_of
 from gcexp.tasks.rounding import Rounding, rounding
 
 if TYPE_CHECKING:
@@ -28,29 +28,14 @@ SLICE_COST = 1_000_000
 
 
 @dataclass(frozen=True)
-class MultilayerPerceptron:
+class MultilayerPerceptron(Settings):
     """One hidden layer of rectified linear units, cross-entropy summed over samples.
 
-    Parameters
-    ----------
-    dataset : str
-        Name of the data set.
-    hidden : int
-        Hidden units.
-    initial_std : float
-        Weights start as N(0, initial_std^2), biases as 0.
-    device : {"auto", "cpu", "cuda", "mps"}
-        See `gcexp.tasks.devices.device_of`; published curves are those of the processor.
-    evaluate_every, verify_every : int
-        See `gcexp.tasks.Task`.
-
-    Raises
-    ------
-    ParameterError
-        Unless hidden, evaluate_every, verify_every >= 1, initial_std > 0 and the device is known.
+    Weights start as N(0, initial_std^2), biases as 0. Published curves are those of the processor.
     """
 
     scores = ("test_accuracy", "test_loss")
+    counts = ("hidden", *Settings.counts)
 
     dataset: str
     hidden: int = 25
@@ -60,20 +45,15 @@ class MultilayerPerceptron:
     device: str = "cpu"
 
     def __post_init__(self):
+        super().__post_init__()
         require_known("task.device", self.device, DEVICES)
-        for name in ("hidden", "evaluate_every", "verify_every"):
-            require(
-                getattr(self, name) >= 1, f"task.{name} must be an integer >= 1, got {getattr(self, name)}"
-            )
         require(
             self.initial_std > 0, f"task.initial_std must be a standard deviation > 0, got {self.initial_std}"
         )
 
     def problem(self, data: Dataset, seed: int) -> PerceptronProblem:
         """Shuffle the training rows with the seed's data order."""
-        require(
-            data.name == self.dataset, f"task.dataset is {self.dataset!r}, but the data are {data.name!r}"
-        )
+        self.require_data(data)
         return PerceptronProblem(self, data, seed)
 
     def order(self, labels: np.ndarray, seed: int) -> np.ndarray:
@@ -81,7 +61,7 @@ class MultilayerPerceptron:
         return rng(seed, "data_order").permutation(len(labels))
 
 
-class PerceptronProblem:
+class PerceptronProblem(Sliced):
     """The perceptron on one seed's shuffled data; see `gcexp.tasks.Problem`.
 
     The flat vector holds W1 (hidden, features), b1 (hidden,), W2 (classes, hidden) and b2 (classes,), row by row.
@@ -97,17 +77,10 @@ class PerceptronProblem:
         self._x, self._y = (part.to(self._device) for part in train)
         self._test = tuple(part.to(self._device) for part in test)
         self._shapes = shapes(task, data)
-        self._sizes = [int(np.prod(shape)) for shape in self._shapes]
-        self._gap = -(-SLICE_COST // sum(self._sizes))
-        self._initial = partial(initial, task, self._shapes, seed)
-
-    @property
-    def n_samples(self) -> int:
-        """Training samples."""
-        return len(self._y)
+        self._gap = -(-SLICE_COST // sum(int(np.prod(shape)) for shape in self._shapes))
+        self._initial, self.n_samples = partial(initial, task, self._shapes, seed), len(self._y)
 
     def initial(self) -> np.ndarray:
-        """W ~ N(0, initial_std^2), b = 0."""
         return self._initial()
 
     def gradient(self, parameters: np.ndarray, coefficients: np.ndarray, iteration: int) -> np.ndarray:
@@ -117,34 +90,27 @@ class PerceptronProblem:
         coefficients = np.asarray(coefficients, parameters.dtype)
         loss = torch.zeros_like(leaves[0][0, 0])
         for rows, weight in spans(coefficients, edges, self._gap):
-            output, labels = _forward(self._x[rows].to(leaves[0]), leaves), self._y[rows].to(leaves[0].device)
             if isinstance(weight, float):
-                loss = loss + weight * cross_entropy(output, labels, reduction="sum")
+                loss = loss + weight * self._loss(rows, leaves, "sum")
             else:
-                loss = loss + torch.from_numpy(weight).to(leaves[0]) @ cross_entropy(
-                    output, labels, reduction="none"
-                )
+                loss = loss + torch.from_numpy(weight).to(leaves[0]) @ self._loss(rows, leaves, "none")
         if not loss.requires_grad:  # nothing was recovered
             return np.zeros_like(parameters)
-        return _flat(torch.autograd.grad(loss, leaves))
+        return flat_of(torch.autograd.grad(loss, leaves)).cpu().numpy()
 
     def partition_gradients(self, parameters: np.ndarray, k: int, iteration: int) -> np.ndarray:
         """Each partition by itself, in float64 throughout."""
-        edges = partition_edges(self.n_samples, k)
         leaves = self._leaves(parameters.astype(np.float64))
-        gradients = np.empty((k, sum(self._sizes)))
-        for i in range(k):
-            rows = slice(edges[i], edges[i + 1])
-            output, labels = _forward(self._x[rows].to(leaves[0]), leaves), self._y[rows].to(leaves[0].device)
-            loss = cross_entropy(output, labels, reduction="sum")
-            gradients[i] = _flat(torch.autograd.grad(loss, leaves))
-        return gradients
+        losses = (self._loss(rows, leaves, "sum") for rows in self.slices(k))
+        return np.stack([flat_of(torch.autograd.grad(loss, leaves)).cpu().numpy() for loss in losses])
+
+    def _loss(self, rows: slice, leaves: list[torch.Tensor], reduction: str) -> torch.Tensor:
+        output = _forward(self._x[rows].to(leaves[0]), leaves)
+        return cross_entropy(output, self._y[rows].to(leaves[0].device), reduction=reduction)
 
     def rounding(self, parameters: np.ndarray, coefficients: np.ndarray, iteration: int) -> Rounding:
-        """What float32 may do to `gradient`."""
         leaves = self._leaves(parameters.astype(np.float64))
-        sizes = np.diff(partition_edges(self.n_samples, len(coefficients)))
-        weights = torch.from_numpy(np.repeat(np.asarray(coefficients, np.float64), sizes)).to(leaves[0])
+        weights = torch.from_numpy(self.weights(coefficients)).to(leaves[0])
         used = weights != 0
         return rounding(
             lambda x: _forward(x, leaves),
@@ -154,11 +120,6 @@ class PerceptronProblem:
             weights[used],
             leaves,
         )
-
-    def recovered_samples(self, coefficients: np.ndarray) -> int:
-        """Samples in partitions with a coefficient that is not zero."""
-        sizes = np.diff(partition_edges(self.n_samples, len(coefficients)))
-        return int(sizes[np.asarray(coefficients) != 0].sum())
 
     @torch.no_grad()
     def score(self, parameters: np.ndarray) -> dict[str, float]:
@@ -171,15 +132,8 @@ class PerceptronProblem:
         }
 
     def _leaves(self, parameters: np.ndarray) -> list[torch.Tensor]:
-        """Weights and biases as views into one aligned copy of the flat vector."""
         exact = parameters.dtype == np.float64 and self._device == "mps"  # which has no float64
-        flat = torch.tensor(parameters, device="cpu" if exact else self._device)
-        require(
-            len(flat) == sum(self._sizes),
-            f"the perceptron has {sum(self._sizes)} parameters, got {len(flat)}",
-        )
-        parts = zip(flat.split(self._sizes), self._shapes, strict=True)
-        return [part.view(shape).detach().requires_grad_() for part, shape in parts]
+        return leaves_of(parameters, self._shapes, "cpu" if exact else self._device)
 
 
 def shapes(task: MultilayerPerceptron, data: Dataset) -> list[tuple[int, ...]]:
@@ -198,7 +152,3 @@ def initial(task: MultilayerPerceptron, shapes: list[tuple[int, ...]], seed: int
 def _forward(x: torch.Tensor, leaves: list[torch.Tensor]) -> torch.Tensor:
     W1, b1, W2, b2 = leaves
     return linear(relu(linear(x, W1, b1)), W2, b2)
-
-
-def _flat(gradients: tuple[torch.Tensor, ...]) -> np.ndarray:
-    return torch.cat([g.reshape(-1) for g in gradients]).cpu().numpy()

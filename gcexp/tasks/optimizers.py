@@ -90,25 +90,8 @@ class Momentum(_Rule):
     r"""Stochastic gradient descent with momentum, weight decay and a schedule, as ``torch.optim.SGD`` defines them.
 
     With h = g / N + weight_decay w: v <- momentum v + h, and w <- w - r v, or with `nesterov`
-    w <- w - r (h + momentum v). The rate is r = learning_rate * schedule(u) in update u = 0, 1, ...
-
-    Parameters
-    ----------
-    learning_rate : float
-    momentum : float
-        In [0, 1).
-    nesterov : bool
-    weight_decay : float
-        At least 0; it is added to the gradient of the mean loss.
-    normalize : {"total", "recovered"}
-        See `GradientDescent`.
-    schedule : callable or None
-        Factor of the rate by update: see `gcexp.tasks.schedules`. None: 1.
-
-    Raises
-    ------
-    ParameterError
-        Where a number is out of its range.
+    w <- w - r (h + momentum v). The rate is r = learning_rate * schedule(u) in update u = 0, 1, ...; schedules stand in
+    `gcexp.tasks.schedules`. N is what `normalize` says, see `GradientDescent`.
 
     Examples
     --------
@@ -133,13 +116,11 @@ class Momentum(_Rule):
         _check_decay(self.weight_decay)
 
     def init(self, parameters: np.ndarray) -> State:
-        """Velocity 0."""
         return {"velocity": np.zeros_like(parameters), "updates": np.array(0)}
 
     def update(
         self, gradient: np.ndarray, state: State, parameters: np.ndarray, n_samples: int, recovered: int
     ) -> tuple[np.ndarray, State]:
-        """New parameters (l,) and velocity."""
         u = int(state["updates"])
         h = gradient / self._samples(n_samples, recovered)
         if self.weight_decay:
@@ -154,25 +135,10 @@ class Momentum(_Rule):
 class AcceleratedGradient(_Rule):
     r"""Nesterov's accelerated gradient with l2 regularisation, in the three-sequence form used with Amazon's rows.
 
-    From beta = u = 0; update i = 0, 1, ... with t = 2 / (i + 2) and N samples:
+    From beta = u = 0; update i = 0, 1, ... with t = 2 / (i + 2) and N samples (`normalize`, see `GradientDescent`):
     b = (1 - t) beta + t u - (learning_rate / N) (g(beta) + 2 l2 beta), then u = beta + (b - beta) / t and beta = b.
+    The objective is the mean over N of the loss, plus (l2 / N) ||beta||^2.
 
-    Parameters
-    ----------
-    learning_rate : float
-        Step size on the mean loss.
-    l2 : float
-        At least 0. The objective is the mean over N of the loss, plus (l2 / N) ||beta||^2.
-    normalize : {"total", "recovered"}
-        See `GradientDescent`.
-
-    Raises
-    ------
-    ParameterError
-        Where a number is out of its range.
-
-    References
-    ----------
     Ye and Abbe (ICML 2018) name the method; the update is that of the public code rashisht1/gradient_coding.
 
     Examples
@@ -194,13 +160,11 @@ class AcceleratedGradient(_Rule):
         require(self.l2 >= 0, f"optimizer.l2 must be a factor >= 0, got {self.l2}")
 
     def init(self, parameters: np.ndarray) -> State:
-        """U is where the parameters are."""
         return {"u": parameters, "updates": np.array(0)}
 
     def update(
         self, gradient: np.ndarray, state: State, parameters: np.ndarray, n_samples: int, recovered: int
     ) -> tuple[np.ndarray, State]:
-        """New parameters (l,), and u."""
         i, u = int(state["updates"]), state["u"]
         t = 2 / (i + 2)
         slope = gradient + (2 * self.l2) * parameters
@@ -214,30 +178,9 @@ class Adam(_Rule):
     r"""Adam as ``torch.optim.Adam`` defines it, on the mean gradient h = g / N, or AdamW with `decoupled` decay.
 
     m <- beta1 m + (1 - beta1) h, v <- beta2 v + (1 - beta2) h^2, and in update u = 1, 2, ...
-    w <- w - r (m / (1 - beta1^u)) / (sqrt(v / (1 - beta2^u)) + epsilon).
+    w <- w - r (m / (1 - beta1^u)) / (sqrt(v / (1 - beta2^u)) + epsilon). The decay is added to h as weight_decay w, or
+    with `decoupled` taken from the parameters: w <- (1 - r weight_decay) w. Rate r and N are those of `Momentum`.
 
-    Parameters
-    ----------
-    learning_rate : float
-    beta1, beta2 : float
-        In [0, 1).
-    epsilon : float
-        Above 0.
-    weight_decay : float
-        At least 0; added to h as weight_decay w, or with `decoupled` taken from the parameters: w <- (1 - r decay) w.
-    decoupled : bool
-    normalize : {"total", "recovered"}
-        See `GradientDescent`.
-    schedule : callable or None
-        Factor of the rate by update, from 0: see `gcexp.tasks.schedules`. None: 1.
-
-    Raises
-    ------
-    ParameterError
-        Where a number is out of its range.
-
-    References
-    ----------
     Kingma and Ba, "Adam", ICLR 2015; Loshchilov and Hutter, "Decoupled weight decay regularization", ICLR 2019.
 
     Examples
@@ -267,13 +210,11 @@ class Adam(_Rule):
         _check_decay(self.weight_decay)
 
     def init(self, parameters: np.ndarray) -> State:
-        """Both moments 0."""
         return {"m": np.zeros_like(parameters), "v": np.zeros_like(parameters), "updates": np.array(0)}
 
     def update(
         self, gradient: np.ndarray, state: State, parameters: np.ndarray, n_samples: int, recovered: int
     ) -> tuple[np.ndarray, State]:
-        """New parameters (l,) and moments."""
         u = int(state["updates"])
         rate = _rate(self.learning_rate, self.schedule, u)
         h = gradient / self._samples(n_samples, recovered)

@@ -33,12 +33,7 @@ class Blocks:
 class PartitionNorm(nn.Module):
     """In training, `torch.nn.BatchNorm2d` (or 1d, 3d) of each block of samples by itself; in evaluation as usual.
 
-    Parameters
-    ----------
-    norm : torch.nn.modules.batchnorm._BatchNorm
-        Gives weight, bias, running statistics, eps and momentum.
-    blocks : Blocks
-        Shared by all layers of a module.
+    `norm` gives weights and running statistics; all layers of a module share `blocks`.
     """
 
     def __init__(self, norm: nn.modules.batchnorm._BatchNorm, blocks: Blocks):

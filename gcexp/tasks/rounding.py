@@ -15,8 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
+
+from gcexp.tasks.devices import flat_of
 
 #: Relative rounding error of float32.
 UNIT = 2.0**-24
@@ -32,15 +33,10 @@ PASSES = 4
 class Rounding:
     """What float32 may do to one weighted gradient (l,).
 
-    Attributes
-    ----------
-    noise : float
-        Largest norm of the change where every term of every sum and product of the pass, forward and backward, is
-        moved: all of them alike by `UNIT`, or at random by sqrt(K) / 4 `UNIT` in a sum of K terms.
-    jumps : ndarray (q, l)
-        The change where one unit is seen on the other side of its kink, for each unit near it.
-    more : float
-        Norm of the change where all of them are, if they are too many to be told apart; else 0.
+    `noise` is the largest norm of the change where every term of every sum and product of the pass, forward and
+    backward, is moved: all of them alike by `UNIT`, or at random by sqrt(K) / 4 `UNIT` in a sum of K terms. `jumps`
+    (q, l) are the changes where one unit is seen on the other side of its kink, for each unit near it, and `more` is
+    the norm of the change where all of them are, if they are too many to be told apart; else 0.
     """
 
     noise: float
@@ -59,50 +55,45 @@ def rounding(
 ) -> Rounding:
     """Follow one weighted pass in float64, find its kinks, and see what rounding its terms does.
 
-    The pass must be deterministic, and of torch's operations only.
-
-    Parameters
-    ----------
-    forward : callable
-        Outputs of samples x (N, ...), a function of `leaves`.
-    losses : callable
-        Loss of each sample (N,), from outputs and targets.
-    weights : tensor (N,)
-        Coefficient of each sample.
-    leaves : list of tensor
-        Parameters in float64 that require grad.
-    separable : bool
-        Whether a sample's outputs depend on that sample alone (not so with batch normalisation).
+    The pass must be deterministic, and of torch's operations only: `forward` gives outputs of samples x (N, ...) as a
+    function of the float64 parameters `leaves`, `losses` the loss of each sample. `separable`: a sample's outputs
+    depend on that sample alone (not so with batch normalisation).
     """
-    watch, sides = _Kinks(), _Sides()
 
-    def whole() -> torch.Tensor:
-        return _flat(torch.autograd.grad(weights @ losses(forward(x), targets), leaves))
+    def gradient(rows: slice = slice(None)) -> torch.Tensor:
+        total = weights[rows] @ losses(forward(x[rows]), targets[rows])
+        return flat_of(torch.autograd.grad(total, leaves))
 
-    with watch, sides:
-        plain = whole()
+    with _Watched() as watched:
+        plain = gradient()
     moved = []
     for seed in range(PASSES):
-        with _Moved(seed, sides.found, seed % 2 == 0):
-            moved.append(float((whole() - plain).norm()))
-    noise = max(moved)
+        with _Moved(watched.sides, seed, seed % 2 == 0):
+            moved.append(float((gradient() - plain).norm()))
+
+    def jump(rows: slice, near: list[tuple]) -> torch.Tensor:
+        """Difference of the gradients of some samples with these units above and below their kinks."""
+        found = []
+        for which in (0, 1):
+            sides = [side[rows].clone() for side in watched.sides]
+            for layer, index, *above_below in near:
+                sides[layer][index[:, 0] - (rows.start or 0), *index.T[1:]] = above_below[which]
+            with _Replayed(sides):
+                found.append(gradient(rows))
+        return found[0] - found[1]
+
     jumps, more = [], 0.0
-
-    def gradient(rows: slice, found: list[tuple], side: float) -> torch.Tensor:
-        with _Kinks({(layer, (row - rows.start, *rest)) for layer, (row, *rest) in found}, side):
-            total = weights[rows] @ losses(forward(x[rows]), targets[rows])
-        return _flat(torch.autograd.grad(total, leaves))
-
-    if separable and len(watch.found) <= MOST_JUMPS:
-        for one in watch.found:
-            rows = slice(one[1][0], one[1][0] + 1)
-            jumps.append((gradient(rows, [one], 1.0) - gradient(rows, [one], -1.0)).cpu().numpy())
-    elif watch.found:
-        everything = slice(0, len(x))
-        difference = gradient(everything, watch.found, 1.0) - gradient(everything, watch.found, -1.0)
-        more = float(difference.norm())
+    apart = separable and all(len(side) == len(x) for side in watched.sides)
+    if apart and sum(len(index) for _, index, *_ in watched.near) <= MOST_JUMPS:
+        for layer, *units in watched.near:
+            for index, *above_below in zip(*(part.split(1) for part in units), strict=True):
+                row = int(index[0, 0])
+                one = jump(slice(row, row + 1), [(layer, index, *above_below)])
+                jumps.append(one.cpu().numpy())
+    elif watched.near:
+        more = float(jump(slice(None), watched.near).norm())
     l = sum(leaf.numel() for leaf in leaves)
-    return Rounding(noise, np.array(jumps).reshape(-1, l), more)
+    return Rounding(max(moved), np.array(jumps).reshape(-1, l), more)
 
 
 #: Operations that sum products, with the number of terms of an entry of their result.
@@ -124,46 +115,83 @@ _ABOVE = 1e-300  # an input of a unit that is kept on the upper side of its kink
 _PICKS = ("index", "index_select", "gather", "embedding", "slice_backward", "select_backward", "clone")
 
 
-class _Sides(TorchDispatchMode):
-    """Remembers on which side of its kink every unit is, and which entry of each pool is the largest."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[torch.Tensor] = []
+class _Mode(TorchDispatchMode):
+    """Sees every operation of a pass, those of the backward pass too."""
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
         return False  # torch would import its compiler, which takes seconds
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        name = func.overloadpacket.__name__
-        if name in ("relu", "relu_"):
-            self.found.append(args[0] > 0)
-        found = func(*args, **(kwargs or {}))
-        if name == "max_pool2d_with_indices":
-            self.found.append(found[1])
-        return found
 
+class _Watched(_Mode):
+    """Remembers on which side of its kink every unit is, which entry of each pool is the largest, and who is near.
 
-class _Moved(_Sides):
-    """Moves what goes into every operation: all entries alike by a rounding, or at random by what sums add up.
-
-    The partial sums of K terms are rounded K times, which comes to 0.3 sqrt(K) roundings of the terms where these have
-    random signs. Units stay on their sides: what they jump by is bounded apart.
+    Units near their kinks are listed in `near`, by layer: their indices (q, axes), and what stands in `sides` where
+    they are above the kink and where they are below: True and False, or the places of the largest and of the second
+    largest entry of a pool.
     """
 
-    def __init__(self, seed: int, sides: list[torch.Tensor], together: bool):
+    def __init__(self) -> None:
         super().__init__()
-        self._draw, self._sides, self._together = torch.Generator().manual_seed(seed), iter(sides), together
+        self.sides: list[torch.Tensor] = []
+        self.near: list[tuple] = []
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        kwargs, name = kwargs or {}, func.overloadpacket.__name__
+        name, x = func.overloadpacket.__name__, args[0]
+        if name in ("relu", "relu_"):
+            self.sides.append(x > 0)
+            self._note(x, x, torch.ones_like(self.sides[-1]), torch.zeros_like(self.sides[-1]))
+        found = func(*args, **(kwargs or {}))
+        if name == "max_pool2d_with_indices":
+            self.sides.append(found[1])
+            if _tiles(*args[1:]):
+                lead, second = _lead(x, args[1][0])
+                lead[lead == 0] = torch.inf  # equal entries, as zeros of a layer before, move together
+                h, w = lead.shape[-2:]
+                self._note(x, lead, found[1][..., :h, :w], second)
+        return found
+
+    def _note(self, x: torch.Tensor, distance: torch.Tensor, above: torch.Tensor, below: torch.Tensor):
+        """List the units whose distance from their kink is within rounding of the largest input of their sample."""
+        largest = x.abs().flatten(1).amax(1).clamp_min(1e-300)
+        near = distance.abs() <= ROUNDINGS * UNIT * largest.reshape(-1, *[1] * (distance.ndim - 1))
+        if near.any():
+            self.near.append((len(self.sides) - 1, near.nonzero(), above[near], below[near]))
+
+
+class _Replayed(_Mode):
+    """Keeps every unit on the given side of its kink, and every pool at the given entry."""
+
+    def __init__(self, sides: list[torch.Tensor]):
+        super().__init__()
+        self._sides = iter(sides)
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        name = func.overloadpacket.__name__
         if name in ("relu", "relu_"):
             kept = torch.where(next(self._sides), args[0].clamp_min(_ABOVE), 0.0)
             return args[0].copy_(kept) if name == "relu_" else kept
         if name == "max_pool2d_with_indices":
             at = next(self._sides)
             return args[0].flatten(2).gather(2, at.flatten(2)).reshape(at.shape), at
+        return self._computed(func, name, args, kwargs or {})
+
+    def _computed(self, func, name: str, args, kwargs):
+        return func(*args, **kwargs)
+
+
+class _Moved(_Replayed):
+    """Moves what goes into every operation: all entries alike by a rounding, or at random by what sums add up.
+
+    The partial sums of K terms are rounded K times, which comes to 0.3 sqrt(K) roundings of the terms where these have
+    random signs. Units stay on their sides: what they jump by is bounded apart.
+    """
+
+    def __init__(self, sides: list[torch.Tensor], seed: int, together: bool):
+        super().__init__(sides)
+        self._draw, self._together = torch.Generator().manual_seed(seed), together
+
+    def _computed(self, func, name, args, kwargs):
         if name in _PICKS or any(result.alias_info for result in func._schema.returns):  # a view, or in place
             return func(*args, **kwargs)
         if name in _CONTRACTED:
@@ -195,80 +223,17 @@ def _real(x: object) -> bool:
     return isinstance(x, torch.Tensor) and x.is_floating_point()
 
 
-class _Kinks(TorchFunctionMode):
-    """Watches every rectified linear unit and pooled maximum of a pass, or pushes some of them to one side.
-
-    Parameters
-    ----------
-    pushed : set of (layer, index), optional
-        Units to be pushed; left out, units near their kink are listed in `found` in the same form.
-    side : float
-        1: above zero, the largest entry stays so; -1: below, the second largest takes its place.
-    """
-
-    def __init__(self, pushed: set[tuple] | None = None, side: float = 1.0):
-        super().__init__()
-        self.found: list[tuple] = []
-        self._pushed, self._side, self._layer = pushed, side, 0
-
-    def __torch_function__(self, func, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
-        name = getattr(func, "__name__", "")
-        if name in ("relu", "relu_") or (name == "max_pool2d" and _tiles(*args[1:], **kwargs)):
-            self._layer += 1
-            x = args[0] if args else kwargs["input"]
-            distance = x if name != "max_pool2d" else _lead(x, *args[1:2], **kwargs)
-            if self._pushed is None:
-                self._watch(x.detach(), distance.detach(), pooled=name == "max_pool2d")
-            else:
-                x = self._push(x, distance.detach(), pooled=name == "max_pool2d")
-            return func(x, *args[1:], **kwargs) if args else func(**(kwargs | {"input": x}))
-        return func(*args, **kwargs)
-
-    def _watch(self, x: torch.Tensor, distance: torch.Tensor, pooled: bool) -> None:
-        largest = x.abs().flatten(1).amax(1).clamp_min(1e-300)
-        near = distance.abs() <= ROUNDINGS * UNIT * largest.reshape(-1, *[1] * (distance.ndim - 1))
-        if pooled:
-            near &= distance != 0  # entries that are equal, as zeros of a layer before, move together
-        self.found += [(self._layer, tuple(index)) for index in near.nonzero().tolist()]
-
-    def _push(self, x: torch.Tensor, distance: torch.Tensor, pooled: bool) -> torch.Tensor:
-        here = [index for layer, index in self._pushed if layer == self._layer]  # type: ignore[union-attr]
-        if not here:
-            return x
-        shift = torch.zeros_like(x)
-        where = tuple(torch.tensor(axis) for axis in zip(*here, strict=True))
-        step = ROUNDINGS * UNIT * float(x.detach().abs().max())
-        if not pooled:
-            shift[where] = self._side * step - distance[where]  # just above or just below zero
-        elif self._side < 0:
-            k = x.shape[-1] // distance.shape[-1]
-            for index in here:
-                n, c, i, j = index
-                window = x.detach()[n, c, k * i : k * (i + 1), k * j : k * (j + 1)]
-                a, b = divmod(int(window.argmax()), k)
-                shift[n, c, k * i + a, k * j + b] = -float(distance[index]) - step
-        return x + shift
+def _tiles(kernel, stride=(), padding=(0,), dilation=(1,), *rest) -> bool:
+    """Whether windows of a pooling are squares that do not overlap: others are not watched."""
+    alone = not any(padding) and set(dilation) == {1} and list(stride) in ([], list(kernel))
+    return alone and kernel[0] == kernel[1] > 1
 
 
-def _tiles(kernel_size=None, stride=None, padding=0, dilation=1, *rest, **kwargs) -> bool:
-    """Whether windows of a pooling do not overlap: others are not watched."""
-    k = kwargs.get("kernel_size", kernel_size)
-    stride, padding, dilation = (
-        kwargs.get(name, value)
-        for name, value in (("stride", stride), ("padding", padding), ("dilation", dilation))
-    )
-    return isinstance(k, int) and stride in (None, k) and padding == 0 and dilation == 1
-
-
-def _lead(x: torch.Tensor, kernel_size=None, **kwargs) -> torch.Tensor:
-    """How far the largest entry of each window is above the second largest."""
-    k = kwargs.get("kernel_size", kernel_size)
+def _lead(x: torch.Tensor, k: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """How far the largest entry of each k x k window is above the second largest, and the place of that one in x."""
     h, w = (k * (size // k) for size in x.shape[-2:])
     windows = x[..., :h, :w].unfold(-2, k, k).unfold(-2, k, k).flatten(-2)
-    top = windows.topk(2).values
-    return top[..., 0] - top[..., 1]
-
-
-def _flat(gradients: tuple[torch.Tensor, ...]) -> torch.Tensor:
-    return torch.cat([g.reshape(-1) for g in gradients])
+    top, which = windows.topk(2)
+    down, right = torch.arange(0, h, k)[:, None].to(x.device), torch.arange(0, w, k).to(x.device)
+    second = which[..., 1]
+    return top[..., 0] - top[..., 1], (down + second // k) * x.shape[-1] + right + second % k

@@ -22,20 +22,9 @@ SHARDS = ("random", "by_label")
 class ShardedPerceptron(MultilayerPerceptron):
     """The perceptron with a choice of which samples make up a partition.
 
-    Parameters
-    ----------
-    dataset, hidden, initial_std, device, evaluate_every, verify_every
-        See `gcexp.tasks.mlp.MultilayerPerceptron`.
-    shards : {"random", "by_label"}
-        Partitions are consecutive samples in a random order, or in that of their labels, and at random within a label:
-        where the same worker is late again and again, its labels are not learned.
-    reshuffle : bool
-        In each iteration the partitions are dealt to the code's anew, at random: coefficient i goes to another one.
-
-    Raises
-    ------
-    ParameterError
-        For values outside these.
+    Partitions are consecutive samples in a random order or, with ``shards: by_label``, in that of their labels, and at
+    random within a label: where the same worker is late again and again, its labels are not learned. With `reshuffle`
+    the partitions are dealt to the code's anew in each iteration, at random: coefficient i goes to another one.
 
     Examples
     --------
@@ -53,12 +42,10 @@ class ShardedPerceptron(MultilayerPerceptron):
         require_known("task.shards", self.shards, SHARDS)
 
     def order(self, labels: np.ndarray, seed: int) -> np.ndarray:
-        """The seed's data order; by label, one label after the other in it."""
         order = super().order(labels, seed)
         return order if self.shards == "random" else order[np.argsort(labels[order], kind="stable")]
 
     def problem(self, data: Dataset, seed: int) -> PerceptronProblem:
-        """The perceptron on samples in the chosen order."""
         problem = super().problem(data, seed)
         return Reshuffled(problem, seed) if self.reshuffle else problem  # type: ignore[return-value]
 
@@ -68,11 +55,6 @@ class Reshuffled:
 
     The permutation is drawn for (seed, iteration). What is recovered is counted by places; partitions differ by at
     most one sample.
-
-    Parameters
-    ----------
-    problem : Problem
-    seed : int
 
     Examples
     --------
@@ -101,7 +83,6 @@ class Reshuffled:
         return gradients[np.argsort(self.place(k, iteration))]
 
     def rounding(self, parameters: np.ndarray, coefficients: np.ndarray, iteration: int) -> Rounding:
-        """What float32 may do to `gradient`."""
         return self._problem.rounding(parameters, self._dealt(coefficients, iteration), iteration)
 
     def _dealt(self, coefficients: np.ndarray, iteration: int) -> np.ndarray:

@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy, one_hot
 
-from gcexp.errors import require
 from gcexp.tasks.devices import device_of
 from gcexp.tasks.mlp import MultilayerPerceptron, initial, shapes
 
@@ -29,24 +28,14 @@ class TogetherPerceptron(MultilayerPerceptron):
     in their parameters alone, and ten take less than half the time. Numbers are those of
     `gcexp.tasks.mlp.MultilayerPerceptron` up to the order in which float32 adds. Replays follow every seed by itself.
 
-    Parameters
-    ----------
-    dataset, hidden, initial_std, device, evaluate_every, verify_every
-        See `gcexp.tasks.mlp.MultilayerPerceptron`.
-
-    Raises
-    ------
-    ParameterError
-        As there. Training refuses schemes that are not exact, and seeds of different lengths.
+    Training refuses schemes that are not exact, and seeds of different lengths.
     """
 
     exact_only = True
 
     def together(self, data: Dataset, seeds: Sequence[int]) -> PerceptronsTogether:
         """The task bound to data for all seeds."""
-        require(
-            data.name == self.dataset, f"task.dataset is {self.dataset!r}, but the data are {data.name!r}"
-        )
+        self.require_data(data)
         return PerceptronsTogether(self, data, seeds)
 
 
@@ -63,19 +52,12 @@ class PerceptronsTogether:
         x, test = torch.from_numpy(data.x_train).clone(), torch.from_numpy(data.x_test).clone()
         labels = one_hot(torch.from_numpy(data.y_train), self._shapes[-1][0]).T.contiguous()
         self._x, self._test, self._labels = (part.to(device) for part in (x, test, labels))
-        self._y_test = torch.from_numpy(data.y_test).to(device)
-
-    @property
-    def n_samples(self) -> int:
-        """Training samples."""
-        return len(self._x)
+        self._y_test, self.n_samples = torch.from_numpy(data.y_test).to(device), len(x)
 
     def initial(self) -> np.ndarray:
-        """Each seed's own, (S, l)."""
         return np.stack([initial(self._task, self._shapes, seed) for seed in self._seeds])
 
     def recovered_samples(self, coefficients: np.ndarray) -> int:
-        """All of them."""
         return self.n_samples
 
     @torch.no_grad()

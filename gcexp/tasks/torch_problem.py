@@ -13,8 +13,8 @@ from torch.nn.modules.dropout import _DropoutNd
 
 from gcexp.errors import ParameterError, require
 from gcexp.seeding import rng
-from gcexp.tasks.base import partition_edges
-from gcexp.tasks.devices import device_of
+from gcexp.tasks.base import Sliced, partition_edges
+from gcexp.tasks.devices import device_of, flat_of, leaves_of
 from gcexp.tasks.partition_norm import Blocks, by_partition, normalised
 from gcexp.tasks.rounding import Rounding, rounding
 
@@ -34,38 +34,19 @@ def _first(error: Exception) -> str:
     return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
-class TorchProblem:
+class TorchProblem(Sliced):
     """A torch module, a loss and data of one seed; see `gcexp.tasks.Problem`.
 
-    Parameters
-    ----------
-    make : callable
-        Builds the module. Called with torch's random numbers seeded, so that it starts from the usual initial weights.
-    loss : callable
-        Loss of every sample (N,), from outputs (N, ...) and targets (N,): ``partial(cross_entropy, reduction="none")``.
-    data : Dataset
-    seed : int
-    partitions : int, optional
-        Needed with batch normalisation: k. Every partition is normalised with its own statistics.
-    batch : int, optional
-        Samples of an iteration; left out, all of them. Batches are cut from one permutation of the samples after the
-        other, and none is dropped: one may straddle two permutations.
-    inputs : callable, optional
-        From stored samples (N, ...) as an array, to the tensor that the module takes; default: the samples as they are.
-    augment : callable, optional
-        One stored sample and a random generator to one sample. The generator belongs to the sample in that iteration,
-        so whoever holds it makes the same of it.
-    passes : int
-        Parts of `partitions` computed one after the other and added in this order; more of them need less memory.
-    device : {"auto", "cpu", "cuda", "mps"}
-        See `gcexp.tasks.devices.device_of`.
-    precision : {float64, float32}
-        Type of `partition_gradients`; float32 where float64 would take too long or too much memory.
+    ``make()`` builds the module, with torch's random numbers seeded, so that it starts from the usual initial weights;
+    ``loss(outputs, targets)`` is the loss of every sample (N,). `inputs` turns stored samples into the tensor that the
+    module takes, and `augment` one stored sample and a random generator into one sample: the generator belongs to the
+    sample in that iteration, so whoever holds it makes the same of it.
 
-    Notes
-    -----
-    Gradients are computed with the buffers of the module fixed, but for the running statistics of batch normalisation:
-    they are averaged over the partitions of an iteration, and renewed once per iteration.
+    With batch normalisation every one of the `partitions` is normalised with its own statistics. Gradients are
+    computed with the buffers of the module fixed, but for the running statistics: they are averaged over the partitions
+    of an iteration, and renewed once per iteration. A batch is computed in so many `passes`, added in this order; more
+    of them need less memory. Batches are cut from one permutation of the samples after the other, and none is dropped:
+    one may straddle two permutations.
     """
 
     def __init__(
@@ -99,7 +80,7 @@ class TorchProblem:
         self._blocks = Blocks()
         self._module = by_partition(module, self._blocks).to(device)
         self._names, leaves = zip(*self._module.named_parameters(), strict=True)
-        self._shapes, self._sizes = [p.shape for p in leaves], [p.numel() for p in leaves]
+        self._shapes = [p.shape for p in leaves]
         self._normalised = normalised(self._module)
         require(
             not self._normalised or partitions is not None,
@@ -112,6 +93,7 @@ class TorchProblem:
             self._order[0] = rng(seed, "data_order").permutation(len(data.y_train))
         else:
             require(batch >= 1, f"a batch has 1 or more samples, got {batch}")
+        self.n_samples = len(data.y_train) if batch is None else batch
         self._require_fit()
 
     @torch.no_grad()
@@ -140,13 +122,7 @@ class TorchProblem:
                 f"{targets[0]:g} to {targets[1]:g} of {self._data.name!r} ({_first(error)})"
             ) from None
 
-    @property
-    def n_samples(self) -> int:
-        """Training samples of one iteration."""
-        return len(self._data.y_train) if self._batch is None else self._batch
-
     def initial(self) -> np.ndarray:
-        """The module's own initial weights, float32."""
         with torch.no_grad():
             return torch.cat([p.reshape(-1).float().cpu() for p in self._module.parameters()]).numpy()
 
@@ -191,7 +167,7 @@ class TorchProblem:
     def partition_gradients(self, parameters: np.ndarray, k: int, iteration: int) -> np.ndarray:
         """Each partition by itself, in `precision` throughout."""
         self._check(k)
-        gradients = np.empty((k, sum(self._sizes)), self.precision)
+        gradients = np.empty((k, len(parameters)), self.precision)
         each = [np.array([i]) for i in range(k)]
         with self._in_float64():
             passed = self._passed(parameters.astype(self.precision), each, np.ones(k), iteration)
@@ -201,7 +177,6 @@ class TorchProblem:
         return gradients
 
     def rounding(self, parameters: np.ndarray, coefficients: np.ndarray, iteration: int) -> Rounding:
-        """What float32 may do to `gradient`."""
         self._check(len(coefficients))
         with self._in_float64():
             leaves = self._leaves(parameters.astype(np.float64))
@@ -219,11 +194,6 @@ class TorchProblem:
             )
         self._blocks.gathered.clear()
         return found
-
-    def recovered_samples(self, coefficients: np.ndarray) -> int:
-        """Samples in partitions with a coefficient that is not zero."""
-        sizes = np.diff(partition_edges(self.n_samples, len(coefficients)))
-        return int(sizes[np.asarray(coefficients) != 0].sum())
 
     @torch.no_grad()
     def score(self, parameters: np.ndarray, statistics: np.ndarray | None = None) -> dict[str, float]:
@@ -267,7 +237,7 @@ class TorchProblem:
             x, targets, weight = self._samples(part, weights, iteration)
             losses = self._losses(functional_call(self._module, named, (x.to(leaves[0].dtype),)), targets)
             gradients = torch.autograd.grad(weight.to(losses) @ losses, leaves)
-            yield torch.cat([g.reshape(-1) for g in gradients])
+            yield flat_of(gradients)
 
     def _samples(
         self, part: np.ndarray, weights: np.ndarray, iteration: int
@@ -317,13 +287,7 @@ class TorchProblem:
         )
 
     def _leaves(self, parameters: np.ndarray) -> list[torch.Tensor]:
-        """Parameters as views into one aligned copy of the flat vector."""
-        flat = torch.tensor(parameters, device=self._device)
-        require(
-            len(flat) == sum(self._sizes), f"the module has {sum(self._sizes)} parameters, got {len(flat)}"
-        )
-        parts = zip(flat.split(self._sizes), self._shapes, strict=True)
-        return [part.view(shape).detach().requires_grad_() for part, shape in parts]
+        return leaves_of(parameters, self._shapes, self._device)
 
     def _buffers(self, statistics: np.ndarray) -> dict[str, torch.Tensor]:
         """Running statistics by the name of their buffer."""

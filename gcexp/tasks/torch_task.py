@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from gcexp.errors import require
+from gcexp.tasks.base import Settings
 from gcexp.tasks.torch_problem import TorchProblem
 
 if TYPE_CHECKING:
@@ -17,38 +18,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class TorchTask:
-    """Any torch module, by its ``_target_``.
+class TorchTask(Settings):
+    """Any torch module, by its ``_target_``; uint8 samples become floats in [0, 1].
 
-    Parameters
-    ----------
-    dataset : str
-        Name of the data set.
-    module : callable
-        Builds the module without arguments: ``_partial_: true`` beside its ``_target_``, so that each seed of a run
-        builds its own, with its own initial weights.
-    loss : callable
-        One number per sample from outputs and targets: a torch loss with ``reduction: none``.
-    shape : list of int or None
-        Shape that the module takes a sample in, for example [1, 8, 8]; None: as it is stored. uint8 samples become
-        floats in [0, 1].
-    batch : int or None
-        Samples of an iteration; None: all.
-    partitions : int or None
-        k, needed where the module has batch normalisation.
-    device : {"auto", "cpu", "cuda", "mps"}
-        See `gcexp.tasks.devices.device_of`.
-    evaluate_every, verify_every : int
-        See `gcexp.tasks.Task`.
-
-    Raises
-    ------
-    ParameterError
-        Unless all numbers are >= 1.
+    ``module()`` builds the module, ``loss(outputs, targets)`` gives one number per sample, and `shape` is that in which
+    the module takes a sample.
     """
 
     scores = ("test_accuracy", "test_loss")
     scores_of_labels = ("test_accuracy",)  # real targets have none
+    counts = ("batch", "partitions", *Settings.counts)
 
     dataset: str
     module: Callable
@@ -60,16 +39,9 @@ class TorchTask:
     evaluate_every: int = 1
     verify_every: int = 100
 
-    def __post_init__(self):
-        for name in ("batch", "partitions", "evaluate_every", "verify_every"):
-            value = getattr(self, name)
-            require(value is None or value >= 1, f"task.{name} must be an integer >= 1, got {value}")
-
     def problem(self, data: Dataset, seed: int) -> TorchProblem:
         """The module on the seed's data."""
-        require(
-            data.name == self.dataset, f"task.dataset is {self.dataset!r}, but the data are {data.name!r}"
-        )
+        self.require_data(data)
         stored = data.x_train.shape[1:]
         shape = tuple(self.shape or stored)
         require(

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
     from gcexp.data import Dataset
 
 _SCORE = "score."  # npz names of scores start with this
-_AT, _RULE = (
-    "at_",
-    "at_rule.",
-)  # and names in a checkpoint of where training stands, and of the optimiser's state
+_AT, _RULE = "at_", "at_rule."  # and in a checkpoint where training stands, and the optimiser's state
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,9 +111,8 @@ def _mapped(path: Path, member: str) -> np.ndarray:
         header = file.read(30)  # of the member: its own name and extra field follow
         file.seek(int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little"), 1)
         version = np.lib.format.read_magic(file)
-        read = (
-            np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        )
+        header = np.lib.format
+        read = header.read_array_header_1_0 if version == (1, 0) else header.read_array_header_2_0
         shape, fortran, dtype = read(file)
         if dtype.hasobject or fortran:
             raise ValueError(f"{member} holds no plain numbers")
@@ -136,30 +132,12 @@ def train(
     checkpoint: Checkpoint | None = None,
     progress: bool = True,
 ) -> Trajectory:
-    """Train one model per seed.
+    """Train one model per seed, for so many `steps` each.
 
-    Parameters
-    ----------
-    task : Task
-    optimizer : Optimizer
-    data : Dataset
-    seeds : sequence of int (S,)
-    steps : sequence of int (S,)
-        Iterations of each seed.
-    coefficients : ndarray (U, k), optional
-        Distinct partition coefficients; a row of zeros skips the update. Left out: every gradient is exact.
-    pattern : ndarray (S, T), optional
-        Row of `coefficients` of each iteration; given together with it.
-    checkpoint : Checkpoint, optional
-        Saved now and then, after each seed and at the end; a run that finds its own goes on from there, and ends with
-        the same bits as one that was never interrupted.
-    progress : bool
-        Show a progress bar, on a terminal or in a notebook.
-
-    Raises
-    ------
-    ParameterError
-        If the arrays do not fit together, the optimiser refuses the coefficients, or training diverges.
+    `pattern` (S, T) says which row of the distinct partition `coefficients` (U, k) each iteration has; a row of zeros
+    skips the update, and without the two every gradient is exact. The checkpoint is saved now and then, after each seed
+    and at the end; a run that finds its own goes on from there, and ends with the same bits as one that was never
+    interrupted. Training that diverges is refused in a sentence, as are arrays that do not fit together.
     """
     seeds, steps = np.array(seeds, dtype=np.int64), np.array(steps, dtype=np.int64)
     require(
