@@ -9,6 +9,7 @@ import numpy as np
 
 from gcexp.errors import require
 from gcexp.schemes.stopping import responses_by
+from gcexp.schemes.waiting import known_before
 
 
 @dataclass(frozen=True)
@@ -38,21 +39,12 @@ class PrefixDeadline:
         require(self.factor > 0, f"wait=prefix_deadline needs a factor > 0, got {self.factor}")
 
     def begin(self, lead):
-        return self.factor * np.median(learned("prefix_deadline", lead)().reshape(len(lead()), -1), axis=1)
+        times = known_before("wait=prefix_deadline", lead)()
+        return self.factor * np.median(times.reshape(len(times), -1), axis=1)
 
     def stop(self, code, arrive, state):
         time = np.minimum(arrive().max(-1), state[:, None])
         return time, responses_by(code, arrive, time), state
-
-
-def learned(rule: str, lead):
-    """Times before the run; raise `ParameterError` if the trace has none."""
-    require(
-        lead is not None,
-        f"wait={rule} learns from times before the run, which only delay=trace with skip has, and only where a column "
-        "is one worker throughout (persistent: true)",
-    )
-    return lead
 
 
 @dataclass(frozen=True)

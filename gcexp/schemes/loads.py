@@ -11,6 +11,7 @@ import numpy as np
 
 from gcexp.codes import Code
 from gcexp.errors import require, require_known
+from gcexp.schemes.waiting import known_before
 from gcexp.theory.bounds import water_loads
 
 KNOW = ("hindsight", "last", "prefix")
@@ -172,12 +173,8 @@ class Uneven:
 
     def start(self, n, known):
         if self.know == "prefix":
-            require(
-                known is not None,
-                "know=prefix learns from times before the run, which only delay=trace with skip has, and only where a "
-                "column is one worker throughout (persistent: true)",
-            )
-            fixed, growing = (part.mean(1, keepdims=True) for part in known)
+            parts = known_before("know=prefix", known)
+            fixed, growing = (part.mean(1, keepdims=True) for part in parts)
             shares = water_loads(fixed, growing, self.cap)
             return lambda draws: np.broadcast_to(shares, draws.shape)
         seen: tuple[np.ndarray, np.ndarray] | None = None  # each worker's parts when it was last measured
@@ -209,21 +206,8 @@ class Recent:
     """Loads in inverse proportion to each worker's mean time in the last iterations, renewed before every iteration.
 
     The first iteration has even loads. With times that repeat, and that grow in proportion to the load, all workers
-    end together. No worker is ever left without work, so that one that recovers is noticed.
-
-    Parameters
-    ----------
-    window : int
-        Iterations that are looked back at, at least 1.
-
-    Raises
-    ------
-    ParameterError
-        For a window below 1, times that follow the data, and workers that are new in every iteration.
-
-    References
-    ----------
-    This library's; `Uneven` answers the last iteration alone.
+    end together. No worker is ever left without work, so that one that recovers is noticed. This is this library's
+    rule; `Uneven` answers the last iteration alone.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from gcexp.codes import Code
 from gcexp.errors import require, require_known
-from gcexp.schemes.deadlines import learned
+from gcexp.schemes.waiting import known_before
 
 _CLOSE = 1e-9
 _TRIED = 200  # thresholds among which DropCompute chooses
@@ -126,7 +126,11 @@ class DropCompute:
         return self.check == "border"
 
     def begin(self, lead):
-        return None if self.tau is not None else self._learned(learned("dropcompute without tau", lead))
+        return (
+            None
+            if self.tau is not None
+            else self._learned(known_before("wait=dropcompute without tau", lead))
+        )
 
     def _learned(self, lead) -> np.ndarray:
         """The threshold of each seed, (S,), from ends of micro-batches before the run."""

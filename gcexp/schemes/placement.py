@@ -15,6 +15,8 @@ import numpy as np
 
 from gcexp.codes import Code
 from gcexp.errors import require, require_known
+from gcexp.schemes.survivors import distinct_words, packed
+from gcexp.schemes.waiting import known_before
 from gcexp.seeding import rng
 
 LAYOUTS = ("row", "column")
@@ -370,12 +372,8 @@ class Zipper:
 
 def _by_past(rule: str, play) -> np.ndarray:
     """Workers by increasing mean time before the run, (S, n); raise `ParameterError` if the trace has no such times."""
-    require(
-        play is not None and play.past is not None,
-        f"placement={rule} learns from times before the run, which only delay=trace with skip has, and only where a "
-        "column is one worker throughout (persistent: true)",
-    )
-    return np.argsort(play.past.mean(1), axis=1, kind="stable").astype(np.int16)
+    past = known_before(f"placement={rule}", None if play is None else play.past)
+    return np.argsort(past.mean(1), axis=1, kind="stable").astype(np.int16)
 
 
 @dataclass(frozen=True)
@@ -637,14 +635,9 @@ class _Clusters:
         """
         S, T, n = is_slow.shape
         matrices, of_seed = allowed
-        bits = np.packbits(is_slow, axis=2)
-        keys = np.concatenate(
-            [np.broadcast_to(of_seed.reshape(S, 1, 1), (S, T, 1)).astype(">u4").view(np.uint8), bits], axis=2
-        )
-        keys = keys.reshape(S * T, keys.shape[2])  # T = 0 where only the first iteration is played
-        _, first, which = np.unique(
-            np.ascontiguousarray(keys).view(f"V{keys.shape[1]}")[:, 0], return_index=True, return_inverse=True
-        )
+        words = packed(is_slow.reshape(S * T, n), most=1)
+        of_row = np.repeat(of_seed.ravel(), T).astype(np.uint64)
+        first, which = distinct_words(np.column_stack([words, of_row]))
         played = np.empty((len(first), n), dtype=np.int16)
         for i in range(0, len(first), _CHUNK):
             s, t = np.divmod(first[i : i + _CHUNK], T)

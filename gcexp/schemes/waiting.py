@@ -30,6 +30,16 @@ class Lead:
         return self.arrive(r)
 
 
+def known_before(what: str, times):
+    """Times before the run; raise `ParameterError` if there are none for `what` learns from them."""
+    require(
+        times is not None,
+        f"{what} learns from times before the run, which only delay=trace with skip has, and only where a column is "
+        "one worker throughout (persistent: true)",
+    )
+    return times
+
+
 class WaitingRule(Protocol):
     """A frozen dataclass with one method, or with two where it has a memory.
 
