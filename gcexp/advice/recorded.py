@@ -13,7 +13,8 @@ import numpy as np
 from gcexp.advice.page import counted
 from gcexp.advice.phi import share_of_compute, share_of_loads
 from gcexp.advice.resampling import Number
-from gcexp.delays.trace_file import Absent, TraceFile, barrier_said, trace_of
+from gcexp.delays.trace_file import Absent, TraceFile, trace_of
+from gcexp.delays.trace_structure import barrier as barrier_test
 from gcexp.errors import DataError, UserError, require_known
 
 _PAUSE, _DEVIATIONS = np.log(10.0), 8 * 1.4826
@@ -57,7 +58,7 @@ def recorded(source: object, absent: Absent = "refuse", barrier: str = "check", 
     notes = []
     if trace.left_out:
         notes.append(f"Left out because workers are missing: {counted(trace.left_out, 'iteration')}.")
-    verdict, said = barrier_said(x) if barrier == "check" else ("", "")
+    verdict, said = barrier_test(x) if barrier == "check" else ("", "")
     if verdict == "equalised":
         raise UserError(f"{trace.name}: {said}; if these are compute times, say barrier=no{_hint(trace)}")
     if verdict:

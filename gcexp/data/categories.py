@@ -18,12 +18,9 @@ def one_hot_pairs(
 
     They are, in order, the values of each categorical column of `rows` (N, columns), the pairs of values that occur
     together in two columns, for each pair of columns that is not left out, and one constant. The rows are *all* rows,
-    training and test: a value counts where it occurs.
-
-    References
-    ----------
-    The public code of rashisht1/gradient_coding (arrange_real_data.py), used with the same data in other papers; Ye and
-    Abbe (ICML 2018) say only that interaction terms were encoded.
+    training and test: a value counts where it occurs. So does the public code of rashisht1/gradient_coding
+    (arrange_real_data.py), used with the same data in other papers; Ye and Abbe (ICML 2018) say only that interaction
+    terms were encoded.
 
     Examples
     --------

@@ -48,11 +48,6 @@ class Description:
         Expected checksum of the file.
     note : str
         Named on figures.
-
-    Raises
-    ------
-    ParameterError
-        Unless the file is .npz or .csv and test is above 0; for standardised features that are categorical.
     """
 
     path: str

@@ -35,21 +35,13 @@ class Source:
 
     name: str
     files: tuple[RawFile, ...]  # none where a package brings the data or they are generated
-    read: Callable[
-        [list[Path]], dict[str, np.ndarray]
-    ]  # x_train, y_train, x_test, y_test from paths of the files
-    scale: int | None = (
-        None  # largest value of x, by which the loader divides; None: x is used as it is stored
-    )
+    read: Callable[[list[Path]], dict[str, np.ndarray]]  # from the files' paths to x_train, y_train, ...
+    scale: int | None = None  # largest value of x, by which the loader divides; None: as it is stored
     classes: int | None = None  # labels are 0 to classes - 1; None: y are real targets
     note: str = ""  # named on figures where these data stand in for others; empty for a paper's own data
-    archive: RawFile | None = (
-        None  # a tar file with the files: a repacked one serves as well, if it is not downloaded
-    )
+    archive: RawFile | None = None  # a tar file with the files; a local one may be repacked
     folder: str = ""  # in which they lie if it was unpacked by hand
-    local: Path | None = (
-        None  # where the one file of a described data set lies: it is looked for nowhere else
-    )
+    local: Path | None = None  # the one file of a described data set, looked for nowhere else
 
 
 def _files(lines: str, *mirrors: str) -> tuple[RawFile, ...]:

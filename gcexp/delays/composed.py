@@ -99,7 +99,6 @@ class Composed(Streamed):
         require(0 <= self.phi <= 1, f"phi must be a share from 0 to 1, got {self.phi}")
 
     def start(self, seeds: tuple[int, ...], n: int) -> Callable[[int], Draws]:
-        """See `gcexp.delays.base.DelayModel`."""
         of_worker = np.ones(n) if self.workers is None else np.array(self.workers[:n])
         require(len(of_worker) == n, f"workers has {len(of_worker)} factors, but n={n} workers are asked for")
         values = np.array(self.values or (0.0,))

@@ -58,7 +58,6 @@ class ComputeTransmit(Streamed):
         )
 
     def start(self, seeds: tuple[int, ...], n: int) -> Callable[[int], Draws]:
-        """See `gcexp.delays.base.DelayModel`."""
         compute = Exponentials(seeds, n, self.persistence)
         transmit = Exponentials(seeds, n, self.persistence, "transmission")
 

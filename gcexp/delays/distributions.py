@@ -36,7 +36,6 @@ class _OneTime(Streamed):
         raise NotImplementedError
 
     def start(self, seeds: tuple[int, ...], n: int) -> Callable[[int], Draws]:
-        """See `gcexp.delays.base.DelayModel`."""
         streams = Exponentials(seeds, n, self.persistence)
 
         def draw(iterations: int) -> Draws:

@@ -57,7 +57,6 @@ class Epochs(Streamed):
         require(0 <= self.p < 1, f"epochs need a straggling probability 0 <= p < 1, got p={self.p}")
 
     def start(self, seeds: tuple[int, ...], n: int) -> Callable[[int], Draws]:
-        """See `gcexp.delays.base.DelayModel`."""
         streams = Exponentials(seeds, n)
 
         def draw(iterations: int) -> Draws:
@@ -117,7 +116,6 @@ class Restarts(Streamed):
             )
 
     def start(self, seeds: tuple[int, ...], n: int) -> Callable[[int], Draws]:
-        """See `gcexp.delays.base.DelayModel`."""
         counted = Epochs(self.p).start(seeds, n)
 
         def draw(iterations: int) -> Draws:

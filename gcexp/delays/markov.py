@@ -129,7 +129,6 @@ class TwoStateMarkov(Streamed):
         )
 
     def start(self, seeds: tuple[int, ...], n: int) -> Callable[[int], Draws]:
-        """See `gcexp.delays.base.DelayModel`."""
         slow = self.initial_slow
         require(slow is None or slow <= n, f"initial_slow must be at most n={n}, got initial_slow={slow}")
         exponentials = Exponentials(seeds, n)

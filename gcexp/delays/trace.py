@@ -10,7 +10,7 @@ import numpy as np
 
 from gcexp.delays.base import Draws
 from gcexp.delays.trace_file import LEAST, MOST, TraceFile, read_trace
-from gcexp.errors import require
+from gcexp.errors import ParameterError, require
 from gcexp.seeding import rng
 
 _WHOLE = 1e-9  # a load this close to a whole number of shares is that number
@@ -99,13 +99,13 @@ class Trace:
         at = (rows[played][:, :, None], who[:, None])  # (S or 1, T, n)
         x = trace.column(self.column, f"column={self.column}")
         if self.column != "time":
-            self._numbers(trace, self.column, LEAST)
+            self._numbers(trace, self.column, LEAST, x)
         fixed, growing = self.phi * x, (1 - self.phi) * x
         if self.pricing == "additive":
             growing = trace.column("compute", "pricing=additive")
-            self._numbers(trace, "compute", 0.0)
+            self._numbers(trace, "compute", 0.0, growing)
             fixed = x - growing
-            self._not_negative(trace, fixed)
+            self._numbers(trace, "time - compute, the fixed part", 0.0, fixed)
         micro = None  # growing parts of the micro-batches
         if trace.chunks is not None and self.column == "time":
             micro = (1 - self.phi) * trace.chunks
@@ -195,26 +195,14 @@ class Trace:
         require(n <= len(asked), f"workers={asked} names {len(asked)} workers, but n={n} are asked for")
         return np.array([[there[names.index(w)] for w in asked[:n]]])
 
-    def _numbers(self, trace: TraceFile, column: str, least: float) -> None:
-        """Raise `DataError` if a used worker has a missing or impossible number in a column."""
-        values = trace.values[column]
+    def _numbers(self, trace: TraceFile, what: str, least: float, values: np.ndarray) -> None:
+        """Raise `ParameterError` if a used worker has a missing or impossible number in some values (R, N)."""
         wrong = ~((values >= least) & (values <= MOST)) & ~np.isnan(trace.values["time"])
         if wrong.any():
             row, i = np.argwhere(wrong)[0]
-            require(
-                False,
-                f"{trace.name}: {column} of worker {trace.workers[i]} in row {row} is {values[row, i]:.6g}, wanted is "
-                f"a number from {least:g} to {MOST:g}",
-            )
-
-    def _not_negative(self, trace: TraceFile, fixed: np.ndarray) -> None:
-        wrong = np.argwhere(fixed < 0)
-        if len(wrong):
-            row, i = wrong[0]
-            worker, amount = trace.workers[i], fixed[row, i]
-            require(
-                False,
-                f"fixed part of worker {worker} in row {row} is negative ({amount:.6g}): time < compute",
+            raise ParameterError(
+                f"{trace.name}: {what} of worker {trace.workers[i]} in row {row} is {values[row, i]:.6g}, wanted is a "
+                f"number from {least:g} to {MOST:g}"
             )
 
 

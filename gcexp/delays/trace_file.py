@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
 from array import array
 from collections.abc import Iterable, Mapping
@@ -33,22 +32,11 @@ LEAST, MOST = 1e-150, 1e150  # times whose sums, squares and quotients are numbe
 
 @dataclass(frozen=True)
 class Flags:
-    """What a matrix of times means: its entry in ``index.json`` beside the file; defaults where there is none.
+    """What a matrix of times means: its entry in ``index.json`` beside the file; defaults where there is none."""
 
-    Attributes
-    ----------
-    persistent : bool
-        A column is one worker throughout.
-    data_bound : bool
-        Slow because of its data: a partition that is computed twice is slow twice.
-    sampled : bool
-        Rows are not consecutive iterations.
-    unit, licence, measures, cite : str
-    """
-
-    persistent: bool = True
-    data_bound: bool = False
-    sampled: bool = False
+    persistent: bool = True  # a column is one worker throughout
+    data_bound: bool = False  # slow because of its data: a partition that is computed twice is slow twice
+    sampled: bool = False  # rows are not consecutive iterations
     unit: str = ""
     licence: str = ""
     measures: str = ""
@@ -57,24 +45,11 @@ class Flags:
 
 @dataclass(frozen=True, eq=False)
 class TraceFile:
-    """A trace: R rows (iterations) of N workers.
+    """A trace: R rows (iterations) of N workers, its name that of the file without folder and ending.
 
-    Attributes
-    ----------
-    name : str
-        The file's, without folder and ending.
-    columns : tuple of str
-    workers : tuple of int
-        As the file numbers them, rising.
-    values : mapping of str to ndarray (R, N)
-        ``time`` and the other columns of numbers; NaN where a row has fewer workers.
-    chunks : ndarray (R, N, M), optional
-        Times of the micro-batches that add up to `time`, in order.
-    flags : Flags
-    names : tuple of str
-        Of the workers, where the file names hosts; else empty.
-    left_out : int
-        Iterations in which workers were missing.
+    `workers` are the numbers in the file, rising; `names` those of their hosts, or empty. `values` (R, N) are ``time``
+    and the other columns of numbers, NaN where a row has fewer workers; `chunks` (R, N, M) the times of the
+    micro-batches that add up to ``time``, in order. `left_out` counts the iterations in which workers were missing.
     """
 
     name: str
@@ -128,20 +103,9 @@ def read_trace(file: str | Path | TraceFile, absent: Absent = "refuse") -> Trace
 
     The file has a header and the columns ``iteration`` (0, 1, ... without gaps), ``worker`` and ``time`` (> 0), and may
     have more; with ``chunk`` (0, 1, ...) a row is one micro-batch. Workers are numbers or names of hosts. In a
-    persistent trace every iteration has the same workers; else iteration t has workers 0, ..., n_t - 1.
-
-    Parameters
-    ----------
-    file : path or TraceFile
-        What has been read already is given back.
-    absent : {"refuse", "skip"}
-        What happens where workers are missing: a `DataError`, or these iterations are left out and counted, as is a
-        last line that was cut off.
-
-    Raises
-    ------
-    DataError
-        The first fault, in a sentence with its place.
+    persistent trace every iteration has the same workers; else iteration t has workers 0, ..., n_t - 1. With
+    ``absent="skip"`` iterations in which workers are missing are left out and counted, as is a last line that was cut
+    off; else they are refused. The first fault is a `DataError` with its place.
     """
     if isinstance(file, TraceFile):
         return file
@@ -343,35 +307,24 @@ def _number(text: str, name: str, number: int, place: str) -> float:
     return value
 
 
-@lru_cache(maxsize=8)
-def _index_of(path: Path, *_when: int) -> dict:
-    return json.loads(path.read_text("utf-8"))
-
-
 def _flags(path: Path) -> Flags:
     index = path.parent / "index.json"
     try:
-        with open(index) as file:  # what is looked for in vain is seen, too
-            stat = os.fstat(file.fileno())
-        entry = _index_of(index, stat.st_mtime_ns, stat.st_size)[path.stem]
+        entry = json.loads(index.read_text("utf-8"))[path.stem]
         return Flags(**{name: entry[name] for name in Flags.__dataclass_fields__ if name in entry})
     except (OSError, KeyError):
         return Flags()
     except (TypeError, ValueError) as error:
-        raise DataError(f"{path.parent / 'index.json'} is no index of traces ({error})") from None
+        raise DataError(f"{index} is no index of traces ({error})") from None
 
 
 def statistics(times: np.ndarray) -> dict[str, float]:
-    """Statistics of a matrix of times (R, N).
+    """Statistics of a matrix of times (R, N), NaN where one row says nothing.
 
-    Returns
-    -------
-    dict
-        ``mean``; ``cov``, standard deviation over mean of all entries; ``row_cov``, the median over rows of the same;
-        ``max_over_median`` of a row, its median, and ``max_over_median_95``, its 95 % quantile; shares of variance by
-        ``worker``, by ``iteration`` and the ``rest`` (two-way, no interaction); ``lag1``, correlation of a worker's
-        times with its previous ones, mean over workers; ``repeats``, share of times equal to the worker's previous one.
-        NaN where one row says nothing.
+    ``mean``; ``cov``, standard deviation over mean of all entries; ``row_cov``, the median over rows of the same;
+    ``max_over_median`` of a row, its median, and ``max_over_median_95``, its 95 % quantile; shares of variance by
+    ``worker``, by ``iteration`` and the ``rest`` (two-way, no interaction); ``lag1``, correlation of a worker's times
+    with its previous ones, mean over workers; ``repeats``, share of times equal to the worker's previous one.
 
     Examples
     --------
@@ -405,26 +358,6 @@ def statistics(times: np.ndarray) -> dict[str, float]:
     return found
 
 
-#: Message about times that look as if they had been stamped after a barrier.
-BARRIER = {
-    "equalised": "the times of all workers agree to {within:.2%} within an iteration while iterations differ by "
-    "{across:.1%}: they look as if they were stamped after the barrier, where everybody has waited for the slowest; "
-    "stamp them before the all-reduce",
-    "doubtful": "the times of all workers are nearly equal within each iteration: they may have been stamped after the "
-    "barrier",
-}
-
-
-def barrier_said(times: np.ndarray) -> tuple[str, str]:
-    """Verdict of the barrier test and a sentence about it; both are empty if the times look right."""
-    verdict = barrier(times)
-    if not verdict:
-        return "", ""
-    logs = np.log(times)
-    within, across = np.median(logs.std(axis=1, ddof=1)), np.median(logs, axis=1).std()
-    return verdict, BARRIER[verdict].format(within=within, across=across)
-
-
 def report(file: str | Path | TraceFile) -> str:
     """Lines that describe a trace; raise `DataError` for the first fault of a broken one."""
     trace = read_trace(file)
@@ -432,17 +365,13 @@ def report(file: str | Path | TraceFile) -> str:
     sizes = (~np.isnan(times)).sum(1)
     wide = times[:, : sizes.min()]
     found, flags = statistics(wide), trace.flags
+    whole = trace.names or trace.workers == tuple(range(len(trace.workers)))
     ragged = "" if sizes.min() == sizes.max() else f" (rows have {sizes.min()} to {sizes.max()} of them)"
     gaps = f"{trace.left_out} iterations with missing workers left out" if trace.left_out else "no gaps"
     lines = [
         f"{trace.name}: {len(times)} iterations, {len(trace.workers)} workers{ragged}, {gaps}",
         f"columns: {', '.join(trace.columns)}",
-        f"workers: {trace.labels[0]} to {trace.labels[-1]}"
-        + (
-            ""
-            if trace.names or trace.workers == tuple(range(len(trace.workers)))
-            else ", not all numbers between"
-        ),
+        f"workers: {trace.labels[0]} to {trace.labels[-1]}" + ("" if whole else ", not all numbers between"),
         f"time: mean {found['mean']:.6g} {flags.unit}".rstrip() + f", CoV {found['cov']:.3f}",
         f"max/median of a row: {found['max_over_median']:.2f} (95 %: {found['max_over_median_95']:.2f})",
     ]
@@ -455,7 +384,7 @@ def report(file: str | Path | TraceFile) -> str:
         ]
     if trace.chunks is not None:
         lines.append(f"micro-batches: {trace.chunks.shape[2]} for each worker and iteration")
-    if flags.persistent and (said := barrier_said(times)[1]):
+    if flags.persistent and (said := barrier(times)[1]):
         lines.append(f"warning: {said}")
     if len(times) >= LEAST_ROWS and flags.persistent:
         seen = structure(times, trace.workers, trace.labels)
