@@ -15,18 +15,11 @@ from gcexp.errors import require
 
 
 class Blocks:
-    """How the batch now passing is cut into partitions, and what their means and variances were.
-
-    Attributes
-    ----------
-    sizes : list of int
-        Samples of each partition, in order.
-    gathered : dict
-        Module to a list of (means, unbiased variances), one pair per partition seen.
-    """
+    """How the batch now passing is cut into partitions, and what their means and variances were."""
 
     def __init__(self):
-        self.sizes: list[int] = []
+        self.sizes: list[int] = []  # samples of each partition, in order
+        #: Of each module (means, unbiased variances), one pair per partition seen.
         self.gathered: dict[nn.Module, list[tuple[torch.Tensor, torch.Tensor]]] = defaultdict(list)
 
 
@@ -71,8 +64,3 @@ def by_partition(module: nn.Module, blocks: Blocks) -> nn.Module:
     for name, child in module.named_children():
         setattr(module, name, by_partition(child, blocks))
     return module
-
-
-def normalised(module: nn.Module) -> list[PartitionNorm]:
-    """The layers of `module` that normalise, in its own order."""
-    return [m for m in module.modules() if isinstance(m, PartitionNorm)]

@@ -15,7 +15,7 @@ from gcexp.errors import ParameterError, require
 from gcexp.seeding import rng
 from gcexp.tasks.base import Sliced, partition_edges
 from gcexp.tasks.devices import device_of, flat_of, leaves_of
-from gcexp.tasks.partition_norm import Blocks, by_partition, normalised
+from gcexp.tasks.partition_norm import Blocks, PartitionNorm, by_partition
 from gcexp.tasks.rounding import Rounding, rounding
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class TorchProblem(Sliced):
         self._module = by_partition(module, self._blocks).to(device)
         self._names, leaves = zip(*self._module.named_parameters(), strict=True)
         self._shapes = [p.shape for p in leaves]
-        self._normalised = normalised(self._module)
+        self._normalised = [m for m in self._module.modules() if isinstance(m, PartitionNorm)]
         require(
             not self._normalised or partitions is not None,
             "a module with batch normalisation needs the number of partitions, since each partition "

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gcexp.data import Dataset
 
 _SCORE = "score."  # npz names of scores start with this
-_AT, _RULE = "at_", "at_rule."  # and in a checkpoint where training stands, and the optimiser's state
+_RULE = "at_rule."  # and in a checkpoint those of the optimiser's state
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,12 +171,9 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
     if together:
         optimizer = _EachSeed(optimizer)
     grids = [np.union1d(np.arange(0, T, task.evaluate_every), T) for T in steps.tolist()]
-    state = checkpoint.load() if checkpoint else None
-    if state is None:
-        trajectory, first, start = None, 0, 0
-    else:
-        trajectory = Trajectory.from_arrays({name: state[name] for name in state if not name.startswith(_AT)})
-        first, start = int(state["at_row"]), int(state["at_step"])
+    state = (checkpoint.load() if checkpoint else None) or {}
+    trajectory = Trajectory.from_arrays(state) if state else None
+    first, start = int(state.get("at_row", 0)), int(state.get("at_step", 0))
 
     def save(row: int, t: int) -> None:
         at = {"at_row": np.array(row), "at_step": np.array(t), "at_parameters": parameters}
@@ -194,21 +191,19 @@ def _train(task, optimizer, data, seeds, steps, coefficients, pattern, checkpoin
             # Running statistics go with every call of a problem that gathers them, and with no other.
             statistics = (problem.statistics(),) if hasattr(problem, "statistics") else ()
             if start:
-                parameters, statistics = (
-                    state["at_parameters"],  # type: ignore[index]
-                    (state["at_statistics"],) if statistics else (),  # type: ignore[index]
-                )
-                rule = {
-                    name.removeprefix(_RULE): array
-                    for name, array in state.items()  # type: ignore[union-attr]
-                    if name.startswith(_RULE)
-                }
+                parameters = state["at_parameters"]
+                statistics = (state["at_statistics"],) if statistics else ()
+                own = [name for name in state if name.startswith(_RULE)]
+                rule = {name.removeprefix(_RULE): state[name] for name in own}
             else:
                 parameters = problem.initial()
                 rule = optimizer.init(parameters)
             if trajectory is None:
                 evaluated = np.unique(np.concatenate(grids))
-                trajectory = _blank(seeds, steps, evaluated, task.verify_every, parameters.shape[-1])
+                verified = np.arange(0, steps.max(), task.verify_every)
+                kept = np.full((len(seeds), len(verified), parameters.shape[-1]), np.nan, np.float32)
+                skipped = np.zeros(len(seeds), np.int64)
+                trajectory = Trajectory(seeds, steps, evaluated, {}, verified, kept, skipped)
             columns = dict(zip(grids[row], np.searchsorted(trajectory.evaluated, grids[row]), strict=True))
             score = None  # of the parameters as they are; None after an update
             for t in range(start, int(steps[row]) + 1):
@@ -266,16 +261,3 @@ class _EachSeed:
 
 def _stacked(states: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
     return {name: np.stack([state[name] for state in states]) for name in states[0]}
-
-
-def _blank(seeds, steps, evaluated, verify_every: int, l: int) -> Trajectory:
-    verified = np.arange(0, steps.max(), verify_every)
-    return Trajectory(
-        seeds=seeds,
-        steps=steps,
-        evaluated=evaluated,
-        scores={},
-        verified=verified,
-        parameters=np.full((len(seeds), len(verified), l), np.nan, dtype=np.float32),
-        skipped=np.zeros(len(seeds), dtype=np.int64),
-    )
