@@ -34,18 +34,22 @@ class Loads(Protocol):
         """
 
 
-def _check_shares(name: str, code: Code) -> None:
-    """Require one message per worker on partitions of its own, so that the sum of all is the gradient for any loads."""
-    one = (code.messages == 1).all() and (code.n * code.load == code.k).all()
-    require(
-        bool(one),
-        f"loads={name} needs a code that gives each worker partitions of its own, such as "
-        f"scheme=uncoded; {code!r} does not",
-    )
+class _Shares:
+    """Loads for one message per worker on partitions of its own: for any of them the sum of all is the gradient."""
+
+    exact: ClassVar[bool] = True
+
+    def check(self, code: Code) -> None:
+        one = (code.messages == 1).all() and (code.n * code.load == code.k).all()
+        require(
+            bool(one),
+            f"loads={type(self).__name__.lower()} needs a code that gives each worker partitions of its own, such as "
+            f"scheme=uncoded; {code!r} does not",
+        )
 
 
 @dataclass(frozen=True)
-class Even:
+class Even(_Shares):
     """Every worker has load 1, as the code says.
 
     Examples
@@ -55,17 +59,12 @@ class Even:
     array([1., 1., 1.])
     """
 
-    exact: ClassVar[bool] = True
-
-    def check(self, code):
-        _check_shares("even", code)
-
     def start(self, n, known):
         return lambda draws: np.ones(draws.shape)
 
 
 @dataclass(frozen=True)
-class Given:
+class Given(_Shares):
     """Named shares, the same in every iteration.
 
     Parameters
@@ -85,8 +84,6 @@ class Given:
     array([[[1.5, 0.5]]])
     """
 
-    exact: ClassVar[bool] = True
-
     shares: Sequence[float]
 
     def __post_init__(self):
@@ -99,7 +96,7 @@ class Given:
         )
 
     def check(self, code):
-        _check_shares("given", code)
+        super().check(code)
         require(
             len(self.shares) == code.n,
             f"loads=given has {len(self.shares)} shares, but {code!r} has {code.n} workers",
@@ -110,7 +107,7 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Uneven:
+class Uneven(_Shares):
     r"""Loads rho >= 0 that sum to n, are at most `cap`, and would finish at the same time at the known speeds.
 
     They minimise the largest F_w + rho_w C_w over the workers with rho_w > 0: `gcexp.theory.bounds.water_loads`.
@@ -146,8 +143,6 @@ class Uneven:
             [1.5, 0.5]]])
     """
 
-    exact: ClassVar[bool] = True
-
     know: str = "last"
     cap: float | None = None
 
@@ -165,7 +160,7 @@ class Uneven:
         return not self.hindsight
 
     def check(self, code):
-        _check_shares("uneven", code)
+        super().check(code)
         require(
             self.cap is None or self.cap >= 1,
             f"cap must be at least 1, since the shares sum to n={code.n}; got cap={self.cap}",
@@ -202,7 +197,7 @@ class Uneven:
 
 
 @dataclass(frozen=True)
-class Recent:
+class Recent(_Shares):
     """Loads in inverse proportion to each worker's mean time in the last iterations, renewed before every iteration.
 
     The first iteration has even loads. With times that repeat, and that grow in proportion to the load, all workers
@@ -217,16 +212,12 @@ class Recent:
     [[1.0, 1.0], [1.5, 0.5], [1.3333333333333333, 0.6666666666666666]]
     """
 
-    exact: ClassVar[bool] = True
     learned: ClassVar[bool] = True
 
     window: int = 20
 
     def __post_init__(self):
         require(self.window >= 1, f"window is a number of iterations >= 1, got {self.window}")
-
-    def check(self, code):
-        _check_shares("recent", code)
 
     def start(self, n, known):
         seen: np.ndarray | None = None  # the last times (S, at most window, n)
@@ -252,7 +243,7 @@ class Recent:
 
 
 @dataclass(frozen=True)
-class Backup:
+class Backup(_Shares):
     """Backup workers: each of n workers has load n / (n - b), and the first n - b to finish make up the batch.
 
     Shares are drawn afresh for each batch, so that it does not matter whose they are: this is for mini-batches. With
@@ -280,7 +271,7 @@ class Backup:
     b: int
 
     def check(self, code):
-        _check_shares("backup", code)
+        super().check(code)
         require(
             0 <= self.b < code.n,
             f"backup b={self.b} leaves no worker of n={code.n}"

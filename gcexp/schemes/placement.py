@@ -282,8 +282,17 @@ def best_clusters(allowed: np.ndarray, is_slow: np.ndarray) -> np.ndarray:
 # --- The rules -----------------------------------------------------------------------------------------------------
 
 
+class _Fixed:
+    """A placement that stays as it is for the whole run."""
+
+    stays: ClassVar[bool] = True
+
+    def check(self, code: Code) -> None:
+        pass
+
+
 @dataclass(frozen=True)
-class Home:
+class Home(_Fixed):
     """Every worker keeps its own place, as without a placement rule: static clustering (GC-SC).
 
     Examples
@@ -293,18 +302,13 @@ class Home:
            [0, 1, 2]], dtype=int16)
     """
 
-    stays: ClassVar[bool] = True
-
-    def check(self, code):
-        pass
-
     def seat(self, is_slow, seeds, play=None):
         shape = play.shape if is_slow is None else is_slow.shape
         return np.broadcast_to(np.arange(shape[2], dtype=np.int16), shape)
 
 
 @dataclass(frozen=True)
-class Given:
+class Given(_Fixed):
     """Worker ``workers[j]`` takes place j of the code in every iteration.
 
     Parameters
@@ -317,8 +321,6 @@ class Given:
     >>> Given([2, 0, 1]).seat(np.zeros((1, 1, 3), dtype=bool), seeds=(0,))[0]
     array([[2, 0, 1]], dtype=int16)
     """
-
-    stays: ClassVar[bool] = True
 
     workers: Sequence[int]
 
@@ -342,7 +344,7 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Zipper:
+class Zipper(_Fixed):
     """Fast workers before slow ones, learned from the times before the run and kept for the whole run.
 
     Workers by rising mean time, ties to the lower: the fastest, the slowest, the second fastest, the second slowest,
@@ -356,11 +358,7 @@ class Zipper:
     array([[[1, 4, 2, 0, 3]]], dtype=int16)
     """
 
-    stays: ClassVar[bool] = True
     learned: ClassVar[bool] = True
-
-    def check(self, code):
-        pass
 
     def seat(self, is_slow, seeds, play=None):
         order = _by_past("zipper", play)
@@ -377,7 +375,7 @@ def _by_past(rule: str, play) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Hindsight:
+class Hindsight(_Fixed):
     """The best, median or worst fixed placement for the simulated iterations themselves: a choice in hindsight.
 
     Of all groupings into pairs of neighbours where ``pairs`` is set and n is even and at most 10 (945 for n = 10: with
@@ -392,7 +390,6 @@ class Hindsight:
         Random seats that are tried otherwise.
     """
 
-    stays: ClassVar[bool] = True
     hindsight: ClassVar[bool] = True
 
     which: str = "best"
@@ -402,9 +399,6 @@ class Hindsight:
     def __post_init__(self):
         require_known("which", self.which, WHICH)
         require(self.sampled >= 1, f"sampled must be a number of seats >= 1, got {self.sampled}")
-
-    def check(self, code):
-        pass
 
     def seat(self, is_slow, seeds, play=None):
         require(
@@ -447,7 +441,7 @@ def _pairings(workers: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 
 
 @dataclass(frozen=True)
-class Pairs:
+class Pairs(_Fixed):
     """Groups of d workers of similar group speed, learned from the times before the run and kept for the whole run.
 
     Workers by rising mean time, ties to the lower, are dealt to the n/d groups forwards, then backwards, and so on:
@@ -466,7 +460,6 @@ class Pairs:
     array([[[1, 0, 2, 3]]], dtype=int16)
     """
 
-    stays: ClassVar[bool] = True
     learned: ClassVar[bool] = True
 
     d: int
