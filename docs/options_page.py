@@ -9,9 +9,9 @@ _TOP = """\
 
 Every option of every group, as `gcexp list` names them, with its file: the class that is built, its settings and their
 defaults. Write `delay=pareto delay.shape=1.5` on the command line and `delay.shape: 1.5` in a figure file. A default in
-`${...}` is the value that the whole run shares. [The API](../api.rst) says what each argument means; anything
-else is refused in one sentence. A scheme has no settings of its own: it chooses options of other groups, whose settings
-may be set beside it (`scheme=frc code.d=3`).
+`${...}` is the value that the whole run shares. The comment beside a setting or [the API](../api.rst) says what it
+means; anything else is refused in one sentence. A scheme has no settings of its own: it chooses options of other
+groups, whose settings may be set beside it (`scheme=frc code.d=3`).
 
 """
 
