@@ -27,15 +27,6 @@ class LinearRegression(Settings):
     zero, and in float32 rounding would be what is left of the gradient.
 
     Buyukates et al., arXiv 2011.01922, use it; data, step size and number of iterations are assumed.
-
-    Examples
-    --------
-    >>> from gcexp.data import Dataset
-    >>> x, y = np.eye(2, dtype=np.float32), np.array([1.0, -2.0])
-    >>> problem = LinearRegression("mine").problem(Dataset("mine", x, y, x, y, ""), seed=0)
-    >>> start = problem.initial()
-    >>> problem.gradient(start, np.ones(2), 0), problem.score(start)
-    (array([-1.,  2.]), {'train_loss': 1.25, 'test_loss': 1.25})
     """
 
     scores = ("train_loss", "test_loss")

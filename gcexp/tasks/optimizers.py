@@ -92,15 +92,6 @@ class Momentum(_Rule):
     With h = g / N + weight_decay w: v <- momentum v + h, and w <- w - r v, or with `nesterov`
     w <- w - r (h + momentum v). The rate is r = learning_rate * schedule(u) in update u = 0, 1, ...; schedules stand in
     `gcexp.tasks.schedules`. N is what `normalize` says, see `GradientDescent`.
-
-    Examples
-    --------
-    >>> rule, w = Momentum(learning_rate=1.0, momentum=0.5), np.zeros(1)
-    >>> state = rule.init(w)
-    >>> for _ in range(3):
-    ...     w, state = rule.update(np.array([2.0]), state, w, n_samples=2, recovered=2)
-    >>> w
-    array([-4.25])
     """
 
     learning_rate: float = 0.1
@@ -140,15 +131,6 @@ class AcceleratedGradient(_Rule):
     The objective is the mean over N of the loss, plus (l2 / N) ||beta||^2.
 
     Ye and Abbe (ICML 2018) name the method; the update is that of the public code rashisht1/gradient_coding.
-
-    Examples
-    --------
-    >>> rule, w = AcceleratedGradient(learning_rate=1.0, l2=0.0), np.zeros(1)
-    >>> state = rule.init(w)
-    >>> for _ in range(3):
-    ...     w, state = rule.update(np.array([1.0]), state, w, n_samples=1, recovered=1)
-    >>> w
-    array([-3.25])
     """
 
     learning_rate: float = 10.0
@@ -182,13 +164,6 @@ class Adam(_Rule):
     with `decoupled` taken from the parameters: w <- (1 - r weight_decay) w. Rate r and N are those of `Momentum`.
 
     Kingma and Ba, "Adam", ICLR 2015; Loshchilov and Hutter, "Decoupled weight decay regularization", ICLR 2019.
-
-    Examples
-    --------
-    >>> rule, w = Adam(learning_rate=0.1), np.zeros(2)
-    >>> w, state = rule.update(np.array([5.0, -0.1]), rule.init(w), w, n_samples=1, recovered=1)
-    >>> w.round(6)
-    array([-0.1,  0.1])
     """
 
     learning_rate: float = 0.001

@@ -28,30 +28,16 @@ _RULE = "at_rule."  # and in a checkpoint those of the optimiser's state
 class Trajectory:
     """The trajectories of S seeds. Each seed is scored and kept on the task's own grid.
 
-    Attributes
-    ----------
-    seeds : ndarray (S,)
-    steps : ndarray (S,)
-        Iterations of each seed.
-    evaluated : ndarray (E,)
-        Iterations with a score: t means after t updates (skipped ones count).
-    scores : dict of ndarray (S, E)
-        By name; NaN where a seed has no score: beyond its steps, or where only another seed ended.
-    verified : ndarray (V,)
-        Iterations whose parameters are kept, from before the update.
-    parameters : ndarray (S, V, l)
-        float32; NaN beyond a seed's steps.
-    skipped : ndarray (S,)
-        Iterations that recovered nothing and left the model as it was.
+    A seed has no score, NaN, beyond its steps and where only another seed ended.
     """
 
-    seeds: np.ndarray
-    steps: np.ndarray
-    evaluated: np.ndarray
-    scores: dict[str, np.ndarray]
-    verified: np.ndarray
-    parameters: np.ndarray
-    skipped: np.ndarray
+    seeds: np.ndarray  # (S,)
+    steps: np.ndarray  # (S,): iterations of each seed
+    evaluated: np.ndarray  # (E,): iterations with a score, t after t updates (skipped ones count)
+    scores: dict[str, np.ndarray]  # (S, E) by name
+    verified: np.ndarray  # (V,): iterations whose parameters are kept, from before the update
+    parameters: np.ndarray  # (S, V, l) float32; NaN beyond a seed's steps
+    skipped: np.ndarray  # (S,): iterations that recovered nothing and left the model as it was
 
     def arrays(self) -> dict[str, np.ndarray]:
         """All fields as named arrays, scores one by one."""
