@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 from array import array
 from collections.abc import Iterable, Mapping
@@ -307,10 +308,17 @@ def _number(text: str, name: str, number: int, place: str) -> float:
     return value
 
 
+@lru_cache(maxsize=8)
+def _index_of(path: Path, *_when: int) -> dict:
+    return json.loads(path.read_text("utf-8"))
+
+
 def _flags(path: Path) -> Flags:
     index = path.parent / "index.json"
     try:
-        entry = json.loads(index.read_text("utf-8"))[path.stem]
+        with open(index) as file:  # what is looked for in vain is seen, too
+            stat = os.fstat(file.fileno())
+        entry = _index_of(index, stat.st_mtime_ns, stat.st_size)[path.stem]
         return Flags(**{name: entry[name] for name in Flags.__dataclass_fields__ if name in entry})
     except (OSError, KeyError):
         return Flags()

@@ -27,7 +27,7 @@ def packed(rows: np.ndarray, most: int) -> np.ndarray:
     bits = np.zeros((R, -(-n * max(most, 1) // 64) * 64), dtype=bool)
     for r in range(max(most, 1)):
         np.greater(rows, r, out=bits[:, r * n : (r + 1) * n])
-    return np.packbits(bits).view(np.uint64).reshape(R, -1)
+    return np.packbits(bits).view(np.uint64).reshape(R, bits.shape[1] // 64)
 
 
 def unpacked(words: np.ndarray, n: int, most: int) -> np.ndarray:
