@@ -248,7 +248,6 @@ def test_state_is_perfect_one_iteration_late():
         now = ONE.rule(kind, observe="perfect").seat(drawn.is_slow, drawn.seeds)
         np.testing.assert_array_equal(late[:, 1:], now[:, :-1])
         assert (late[:, 0] == np.arange(12)).all()  # nothing is known yet
-        np.testing.assert_array_equal(ONE.rule(kind).seat(drawn.is_slow[:, :1], drawn.seeds), late[:, :1])
 
 
 @pytest.mark.parametrize("observe", ["state", "perfect", "arrival", "threshold", "censored"])
