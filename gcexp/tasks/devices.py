@@ -13,11 +13,12 @@ DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
 def leaves_of(parameters: np.ndarray, shapes: Sequence[tuple[int, ...]], device: str) -> list[torch.Tensor]:
-    """Parameters of these shapes as views into one aligned copy of the flat vector, each a leaf for gradients."""
+    """Parameters of these shapes, cut from an aligned copy of a flat vector or of a row per seed; all require grad."""
     sizes, flat = [int(np.prod(shape)) for shape in shapes], torch.tensor(parameters, device=device)
-    require(len(flat) == sum(sizes), f"the model has {sum(sizes)} parameters, got {len(flat)}")
-    parts = zip(flat.split(sizes), shapes, strict=True)
-    return [part.view(shape).detach().requires_grad_() for part, shape in parts]
+    *rows, l = flat.shape
+    require(l == sum(sizes), f"the model has {sum(sizes)} parameters, got {l}")
+    parts = zip(flat.split(sizes, -1), shapes, strict=True)
+    return [part.reshape(*rows, *shape).detach().requires_grad_() for part, shape in parts]
 
 
 def flat_of(gradients: Sequence[torch.Tensor]) -> torch.Tensor:

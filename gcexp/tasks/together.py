@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy, one_hot
 
-from gcexp.tasks.devices import device_of
+from gcexp.tasks.devices import device_of, leaves_of
 from gcexp.tasks.mlp import MultilayerPerceptron, initial, shapes
 
 if TYPE_CHECKING:
@@ -92,10 +92,7 @@ class PerceptronsTogether:
 
     def _leaves(self, parameters: np.ndarray) -> list[torch.Tensor]:
         """W1 (S, hidden, features), b1 (S, hidden), W2 (S, classes, hidden) and b2 (S, classes)."""
-        sizes = [int(np.prod(shape)) for shape in self._shapes]
-        flat = torch.tensor(parameters, device=self._x.device)
-        parts = zip(flat.split(sizes, 1), self._shapes, strict=True)
-        return [part.reshape(-1, *shape) for part, shape in parts]
+        return leaves_of(parameters, self._shapes, str(self._x.device))
 
 
 def _forward(x: torch.Tensor, leaves: list[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
