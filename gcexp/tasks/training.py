@@ -97,8 +97,8 @@ def _mapped(path: Path, member: str) -> np.ndarray:
         header = file.read(30)  # of the member: its own name and extra field follow
         file.seek(int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little"), 1)
         version = np.lib.format.read_magic(file)
-        header = np.lib.format
-        read = header.read_array_header_1_0 if version == (1, 0) else header.read_array_header_2_0
+        form = np.lib.format
+        read = form.read_array_header_1_0 if version == (1, 0) else form.read_array_header_2_0
         shape, fortran, dtype = read(file)
         if dtype.hasobject or fortran:
             raise ValueError(f"{member} holds no plain numbers")
