@@ -140,7 +140,10 @@ def _answer(connection: socket.socket) -> None:
         os.chdir(folder)
         os.environ.clear()
         os.environ.update({key: value for key, value in environment.items() if key != VARIABLE})
-        connection.sendall(b"\0")  # taken
+        try:
+            connection.sendall(b"\0")  # taken
+        except OSError:  # who sent the command has ended: nobody waits for it
+            os._exit(code)
         threading.Thread(target=_end_with, args=(connection,), daemon=True).start()
         code = _run(arguments)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # done

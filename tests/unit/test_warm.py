@@ -1,5 +1,6 @@
 """Commands that a warm process runs are the same commands: bytes, exit codes, sentences, kills."""
 
+import marshal
 import os
 import select
 import shutil
@@ -177,6 +178,20 @@ def test_a_command_that_dies_is_told(server, training):
     _, said = training.communicate(timeout=LONG)
     assert training.returncode == 1 and said.splitlines()[-1].startswith("gcexp: ")
     assert "seeds=1 -o t.npz" in said
+
+
+def test_a_command_whose_sender_has_ended_does_not_run(server, tmp_path):
+    read, write = os.pipe()
+    process, variable = server
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(b"\0" + variable[forkserver.VARIABLE].encode())
+        process.suspend()
+        socket.send_fds(connection, [b"\0"], [write] * 3)
+        connection.sendall(marshal.dumps((["list", "tasks"], str(tmp_path), environment())))
+    os.close(write)
+    process.resume()
+    with open(read, "rb") as said:
+        assert said.read() == b""
 
 
 @pytest.mark.parametrize("closed", ["<&-", "<&- >&- 2>&-"])
