@@ -26,11 +26,7 @@ _NAMES = 0.3  # share of a figure's width that names of bars may take
 
 
 def figure_of(
-    frame: pd.DataFrame,
-    plot: LinesPlot | BarsPlot | FunctionPlot,
-    title: str = "",
-    note: str = "",
-    width: float | None = None,
+    frame: pd.DataFrame, plot: Plot, title: str = "", note: str = "", width: float | None = None
 ) -> Figure:
     """Figure of a plot, of so many inches, by default as many as the plot says."""
     drawing = _KINDS[type(plot)](rows.chosen(frame, plot.where), plot)

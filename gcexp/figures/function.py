@@ -6,7 +6,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from gcexp.errors import UserError, unknown
+from gcexp.errors import UserError, require_known
 from gcexp.figures.panels import Drawing, Panel, Place, panels_of
 from gcexp.figures.plots import WIDTHS, FunctionPlot
 
@@ -41,7 +41,6 @@ def located(name: str) -> Callable:
         found = import_module(module)
     except ImportError as error:
         raise UserError(f"plot.function: cannot import {module!r} ({error})") from None
-    if not callable(getattr(found, last, None)):
-        public = [name for name in dir(found) if not name.startswith("_")]
-        raise UserError(f"plot.function: {unknown(f'function in {module}', last, public)}")
+    public = [name for name in dir(found) if callable(getattr(found, name)) and not name.startswith("_")]
+    require_known(f"function in {module}", last, public, "plot.function")
     return getattr(found, last)

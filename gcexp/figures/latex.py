@@ -69,28 +69,6 @@ def grid(
     r"""A table with its caption and note: `table` with `adjustbox`, or `longtable` where it is long.
 
     Columns in `right` are aligned to the right, those of long texts are wrapped; ``\ref`` names `label`.
-
-    Examples
-    --------
-    >>> print(grid(["n", "what"], [["4", "a_b"]], [0], "Loads", "assumed", "tab:loads"), end="")
-    % \usepackage{adjustbox, array, booktabs, longtable}
-    \begin{table}
-    \centering
-    \caption{Loads}
-    \label{tab:loads}
-    \begin{adjustbox}{max width=\linewidth}
-    \begin{tabular}{rl}
-    \toprule
-    n & what \\
-    \midrule
-    4 & a\_\allowbreak{}b \\
-    \bottomrule
-    \end{tabular}
-    \end{adjustbox}
-    <BLANKLINE>
-    \smallskip
-    {\footnotesize assumed\par}
-    \end{table}
     """
     import pandas as pd
 

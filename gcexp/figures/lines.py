@@ -39,18 +39,17 @@ _THRESHOLD: dict[str, Any] = {"color": "#A00000", "linewidth": 1.2, "linestyle":
 _DASHES = ((0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 
 
-def step(x: np.ndarray, y: np.ndarray, grid: np.ndarray) -> np.ndarray:
-    """Score of the last finished iteration at each grid point; NaN before the first and after the last one.
+def step(x: np.ndarray, y: np.ndarray, grid: np.ndarray, end: float) -> np.ndarray:
+    """Score of the last finished iteration at each grid point up to `end`; NaN before the first one and behind `end`.
 
     Examples
     --------
-    >>> step(np.array([0.0, 1.0, 2.0]), np.array([0.1, 0.5, 0.7]), np.array([-1, 0, 0.9, 1, 2, 2.1]))
+    >>> step(np.array([0.0, 1.0, 2.0]), np.array([0.1, 0.5, 0.7]), np.array([-1, 0, 0.9, 1, 2, 2.1]), 2.0)
     array([nan, 0.1, 0.1, 0.5, 0.7, nan])
     """
     order = np.argsort(x, kind="stable")
-    x, y = x[order], y[order]
-    place = np.searchsorted(x, grid, side="right") - 1
-    return np.where((place >= 0) & (grid <= x[-1]), y[place], np.nan)
+    place = np.searchsorted(x[order], grid, side="right") - 1
+    return np.where((place >= 0) & (grid <= end), y[order][place], np.nan)
 
 
 def middle(values: np.ndarray, band: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -244,24 +243,18 @@ def points(
     part: pd.DataFrame, plot: LinesPlot, grid: np.ndarray, label: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """Where a line is drawn: x, and y of each seed, (seeds, x)."""
-    if plot.curves and "run" in part.columns and part["run"].nunique() > 1:
+    if not plot.curves:
+        return _at_points(part, plot, label)
+    if "run" in part.columns and part["run"].nunique() > 1:
         raise UserError(f"{label!r} has several runs on one clock; tell them apart by panel or where")
-    return _on_grid(part, plot, grid) if plot.curves else _at_points(part, plot, label)
-
-
-def _on_grid(part: pd.DataFrame, plot: LinesPlot, grid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     each = [(rows.numbers(run, plot.x), rows.numbers(run, plot.y)) for run in rows.seeds(part)]
-    runs = np.array([step(x, y, grid) for x, y in each])
     # A run that has ended keeps what it learned, for as long as another seed of the line goes on.
     # The end of the longest is drawn at the grid's next point: few evaluations would else lose the last one.
-    longest = grid[min(np.searchsorted(grid, max(x.max() for x, _ in each)), len(grid) - 1)]
-    for run, (x, y) in zip(runs, each, strict=True):
-        run[(grid > x.max()) & (grid <= longest)] = y[np.argmax(x)]
-    return grid, runs
+    end = grid[min(np.searchsorted(grid, max(x.max() for x, _ in each)), len(grid) - 1)]
+    return grid, np.array([step(x, y, grid, end) for x, y in each])
 
 
 def _at_points(part: pd.DataFrame, plot: LinesPlot, label: str) -> tuple[np.ndarray, np.ndarray]:
-    """x, and y of each seed, (seeds, x)."""
     x, place = np.unique(rows.numbers(part, plot.x), return_inverse=True)
     seed = part["seed"].to_numpy() if "seed" in part.columns else np.zeros(len(part), dtype=int)
     seeds, run = np.unique(seed, return_inverse=True)

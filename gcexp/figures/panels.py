@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-    from gcexp.figures.plots import BarsPlot, FunctionPlot, LinesPlot
+    from gcexp.figures.plots import Drawn
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Drawing:
 
 
 def panels_of(
-    frame: pd.DataFrame, plot: LinesPlot | BarsPlot | FunctionPlot, **labels: str
+    frame: pd.DataFrame, plot: Drawn, **labels: str
 ) -> list[tuple[pd.DataFrame, str, *tuple[str, ...]]]:
     """Rows, title and labels of each panel.
 

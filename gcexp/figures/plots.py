@@ -18,10 +18,11 @@ Words = str | dict | None  # one text, or one per panel
 CLOCK = "simulated_time_s"
 
 
-class _Plot:
+@dataclass(frozen=True, kw_only=True)
+class Plot:
     """What all kinds have: rows that are chosen, and columns that the table must have."""
 
-    where: dict
+    where: dict = field(default_factory=dict)
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -32,7 +33,28 @@ class _Plot:
     @property
     def columns_drawn(self) -> tuple[str, ...]:
         """Columns that the table must have."""
-        return self.keys
+        named = (getattr(self, key, None) for key in ("x", "y", "reference"))
+        return (*self.keys, *(column for column in named if isinstance(column, str)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawn(Plot):
+    """What all kinds but the table have: panels, and a width."""
+
+    panel: str | None = None
+    panel_titles: Words = None
+    width: Width = "wide"
+
+    def __post_init__(self):
+        for name in ("panel_titles", "xlabel", "ylabel"):
+            given = getattr(self, name, None)
+            each = name == "panel_titles" or isinstance(given, dict)
+            require(not each or given is None or self.panel is not None, f"{name} needs a panel, got {given}")
+        titles = self.panel_titles
+        one = isinstance(titles, str) and titles.count("{}") != 1
+        require(
+            not one, f"panel_titles must be a mapping, or a text with one {{}} for the value, got {titles!r}"
+        )
 
 
 def _checked_ends(name: str, pair: Ends | None, log: bool = False) -> None:
@@ -43,18 +65,8 @@ def _checked_ends(name: str, pair: Ends | None, log: bool = False) -> None:
     require(positive, f"{name} of a log axis must be positive numbers, got {pair}")
 
 
-def _checked_panels(plot: LinesPlot | BarsPlot | FunctionPlot) -> None:
-    for name in ("panel_titles", "xlabel", "ylabel"):
-        given = getattr(plot, name, None)
-        each = name == "panel_titles" or isinstance(given, dict)
-        require(not each or given is None or plot.panel is not None, f"{name} needs a panel, got {given}")
-    titles = plot.panel_titles
-    one = isinstance(titles, str) and titles.count("{}") != 1
-    require(not one, f"panel_titles must be a mapping, or a text with one {{}} for the value, got {titles!r}")
-
-
-@dataclass(frozen=True)
-class LinesPlot(_Plot):
+@dataclass(frozen=True, kw_only=True)
+class LinesPlot(Drawn):
     """Lines over a number; over seeds, the median or mean and a band.
 
     Parameters
@@ -101,9 +113,6 @@ class LinesPlot(_Plot):
     x: str = CLOCK
     y: str = "test_accuracy"
     by: str = "label"
-    where: dict = field(default_factory=dict)
-    panel: str | None = None
-    panel_titles: Words = None
     xlim: Ends | None = None
     ylim: Ends | None = None
     level: float | tuple[float, ...] | None = None
@@ -117,12 +126,6 @@ class LinesPlot(_Plot):
     steps: bool | None = None
     band: Literal["quartiles", "range", "interval", "none"] = "quartiles"
     dashed: tuple[str, ...] = ()
-    width: Width = "wide"
-
-    @property
-    def columns_drawn(self) -> tuple[str, ...]:
-        """Columns that the table must have."""
-        return (*self.keys, self.x, self.y)
 
     @property
     def levels(self) -> tuple[float, ...]:
@@ -135,15 +138,15 @@ class LinesPlot(_Plot):
         return self.x == CLOCK if self.steps is None else self.steps
 
     def __post_init__(self):
-        _checked_panels(self)
+        super().__post_init__()
         both = self.xscale == self.yscale == "log"
         require(self.slope is None or both, f"slope is a guide on two log axes, got slope {self.slope}")
         _checked_ends("xlim", self.xlim, log=self.xscale == "log")
         _checked_ends("ylim", self.ylim, log=self.yscale == "log")
 
 
-@dataclass(frozen=True)
-class BarsPlot(_Plot):
+@dataclass(frozen=True, kw_only=True)
+class BarsPlot(Drawn):
     """One lying bar per label: the mean over seeds with its 95 % interval.
 
     Parameters
@@ -168,27 +171,19 @@ class BarsPlot(_Plot):
 
     y: str = "mean_iteration_time_s"
     by: str = "label"
-    where: dict = field(default_factory=dict)
-    panel: str | None = None
-    panel_titles: Words = None
     ylim: Ends | None = None
     ylabel: Words = None
     reference: str | dict | None = None
     reference_label: str = "paper"
     width: Width = "single"
 
-    @property
-    def columns_drawn(self) -> tuple[str, ...]:
-        """Columns that the table must have."""
-        return (*self.keys, self.y, *([self.reference] if isinstance(self.reference, str) else []))
-
     def __post_init__(self):
-        _checked_panels(self)
+        super().__post_init__()
         _checked_ends("ylim", self.ylim)
 
 
-@dataclass(frozen=True)
-class TablePlot(_Plot):
+@dataclass(frozen=True, kw_only=True)
+class TablePlot(Plot):
     """A typeset table.
 
     Parameters
@@ -212,7 +207,6 @@ class TablePlot(_Plot):
     """
 
     columns: tuple[str, ...] | None = None
-    where: dict = field(default_factory=dict)
     mean_by: str | None = None
     across: dict = field(default_factory=dict)
     once: tuple[str, ...] = ()
@@ -221,7 +215,6 @@ class TablePlot(_Plot):
 
     @property
     def columns_drawn(self) -> tuple[str, ...]:
-        """Columns that the table must have."""
         named = (*self.once, *self.headers, *self.formats)
         across = (*self.across, *self.across.values())  # these make columns of values, which may be named too
         return (*self.keys, *(self.columns or ()), *(across or named))
@@ -237,8 +230,8 @@ class TablePlot(_Plot):
                 raise UserError(f"formats: {column}: {spec!r} is not a number format such as '.3f'") from None
 
 
-@dataclass(frozen=True)
-class FunctionPlot(_Plot):
+@dataclass(frozen=True, kw_only=True)
+class FunctionPlot(Drawn):
     """A drawing of its own: a named function draws each panel's rows onto its axes.
 
     Parameters
@@ -261,18 +254,14 @@ class FunctionPlot(_Plot):
     """
 
     function: str
-    where: dict = field(default_factory=dict)
-    panel: str | None = None
-    panel_titles: Words = None
     xlabel: str = ""
     ylabel: str = ""
     height: float = 2.0
     columns: int = 1
     least: float | None = None
-    width: Width = "wide"
 
     def __post_init__(self):
-        _checked_panels(self)
+        super().__post_init__()
         module, _, name = self.function.rpartition(".")
         require(bool(module and name), f"function must be a dotted name, got {self.function!r}")
         require(self.height > 0, f"height is in inches, > 0, got {self.height:g}")
@@ -292,13 +281,12 @@ def inches(width: str | float) -> float:
     return found
 
 
-KINDS = {
+KINDS: dict[str, type[Plot]] = {
     "lines": LinesPlot,
     "bars": BarsPlot,
     "table": TablePlot,
     "function": FunctionPlot,
 }
-Plot = LinesPlot | BarsPlot | TablePlot | FunctionPlot
 
 
 def parse(plot: dict, where: str = "plot") -> Plot:
